@@ -1,0 +1,75 @@
+# `make` lists the targets. Each sets up what it needs; a second run finds it done.
+VENV   := .venv
+PYTHON_IN_VENV := $(VENV)/bin/python
+READY  := $(VENV)/.ready
+BUILT  := $(VENV)/.built
+
+# cmake, ninja, ruff and clang-format are the pinned ones.
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+
+# What the installed package is made from. Folders too: a deleted file changes its folder.
+PACKAGE := CMakeLists.txt pyproject.toml $(shell find include src python ! -name '*.pyc' ! -name __pycache__)
+CPP     := $(shell find include src python/bind tests -name '*.h' -o -name '*.cc')
+
+# Where addresses are randomized widely the thread sanitizer cannot place its shadow memory.
+FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
+.PHONY: help setup build demo test test-cpp test-asan test-tsan test-python lint format accuracy bench clean FORCE
+.NOTPARALLEL:
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+setup: $(READY)  ## virtual environment with the pinned packages; missing system packages
+
+build: $(BUILT)  ## the Python package, compiled and installed into the environment
+
+demo: build  ## generate a graph, train on it with two processes, print a table
+	@$(PYTHON_IN_VENV) examples/demo.py
+
+test: lint test-cpp test-asan test-tsan test-python  ## everything that CI checks
+
+test-cpp: setup  ## C++ tests, optimized build
+	@cmake --workflow --preset release
+
+test-asan: setup  ## C++ tests under the address and undefined-behavior sanitizers
+	@cmake --workflow --preset asan
+
+test-tsan: setup  ## C++ tests under the thread sanitizer
+	@$(FIXED_ADDRESSES) cmake --workflow --preset tsan
+
+test-python: build  ## Python tests
+	@$(PYTHON_IN_VENV) -m pytest
+
+lint: setup  ## formatting, Python lint, include directions, headers alone
+	@clang-format --dry-run -Werror $(CPP)
+	@ruff check --quiet
+	@ruff format --check --quiet
+	@$(PYTHON_IN_VENV) tools/check_layers.py
+	@tools/check_headers.sh
+	@echo "lint: clean"
+
+format: setup  ## rewrite the sources in the project's format
+	@clang-format -i $(CPP)
+	@ruff check --fix --quiet
+	@ruff format --quiet
+
+accuracy: build  ## test accuracy on real graphs, five seeds each
+	@$(PYTHON_IN_VENV) bench/accuracy.py
+
+bench: build  ## the figures of docs/benchmarks.md
+	@$(PYTHON_IN_VENV) bench/run.py
+
+clean:  ## remove what was built (not the virtual environment)
+	rm -rf build $(BUILT)
+
+# The script decides by content whether there is work; FORCE only asks it every time.
+$(READY): FORCE
+	@tools/bootstrap.sh
+
+$(BUILT): $(READY) $(PACKAGE)
+	@echo "build: compiling and installing the package"
+	@touch $@.started
+	@$(PYTHON_IN_VENV) -m pip install -qq --disable-pip-version-check \
+	  --no-build-isolation --no-deps --force-reinstall .
+	@mv $@.started $@  # dated from the start: an edit during the build counts as new

@@ -1,0 +1,77 @@
+"""tools/check_layers.py lets the right includes through and names the wrong ones."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CHECK = Path(__file__).parents[2] / "tools" / "check_layers.py"
+
+# A small tree in which every include is allowed.
+GOOD = {
+    "include/ramet/array.h": "#pragma once\n#include <cstdint>\n",
+    "include/ramet/store.h": '#include "ramet/array.h"\n',
+    "include/ramet/graph.h": '#include "ramet/store.h"\n',
+    "include/ramet/kernels.h": '#include "ramet/array.h"\n',
+    "include/ramet/table.h": '#include "ramet/store.h"\n#include "ramet/kernels.h"\n',
+    "include/ramet/loader.h": '#include "ramet/graph.h"\n#include "ramet/table.h"\n',
+    "src/storage/npy.h": '#include "ramet/array.h"\n',
+    "src/storage/store.cc": '#include "npy.h"\n#include "storage/npy.h"\n#include "ramet/store.h"\n',
+    "src/kernels/cpu/gather.cc": '#include "ramet/kernels.h"\n',
+    "src/loader/loader.cc": '#include <thread>\n#include "ramet/loader.h"\n',
+    "python/bind/views.h": "#include <nanobind/nanobind.h>\n",
+    "python/bind/module.cc": '#include "views.h"\n#include "ramet/loader.h"\n',
+}
+
+
+def check(root: Path, files: dict[str, str]) -> subprocess.CompletedProcess:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return subprocess.run([sys.executable, CHECK, root], capture_output=True, text=True)
+
+
+def test_the_project_keeps_its_layers():
+    result = subprocess.run([sys.executable, CHECK], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+
+
+def test_good_tree_passes(tmp_path):
+    result = check(tmp_path, GOOD)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "message"),
+    [
+        ("include/ramet/array.h", '#include "ramet/store.h"', "not below"),
+        ("include/ramet/graph.h", '#include "ramet/table.h"', "not below"),
+        ("include/ramet/graph.h", '#include "storage/npy.h"', "a public header may not see the private"),
+        ("include/ramet/graph.h", '#include "ramet/absent.h"', "does not exist"),
+        ("include/ramet/array.h", "#include <omp.h>", "nowhere"),
+        ("include/ramet/array.h", "#include <torch/torch.h>", "nowhere"),
+        ("include/ramet/array.h", "#include <Python.h>", "python/bind/ only"),
+        ("include/ramet/array.h", "#  include <cuda_runtime.h>", "src/kernels/cuda/ only"),
+        ("include/ramet/nameless.h", "", "no layer"),
+        ("src/misc/helper.cc", "", "no layer"),
+        ("src/graph/csc.cc", '#include "../storage/npy.h"', "graph may not see the private"),
+        ("src/kernels/cpu/gather.cc", '#include "ramet/store.h"', "not below"),
+        ("src/base/parallel.cc", "#ifdef RAMET_CUDA", "conditional compilation"),
+        ("src/base/parallel.cc", "#if defined(__CUDACC__)", "conditional compilation"),
+        ("python/bind/module.cc", '#include "storage/npy.h"', "bindings may not see the private"),
+        ("python/bind/module.cc", '#include "../../src/storage/npy.h"', "bindings may not see the private"),
+    ],
+)
+def test_bad_include_is_named(tmp_path, path, text, message):
+    result = check(tmp_path, GOOD | {path: text + "\n"})
+    assert result.returncode == 1
+    assert result.stderr.startswith(f"{path}:1: ")
+    assert message in result.stderr
+
+
+def test_long_file_is_a_warning(tmp_path):
+    result = check(tmp_path, GOOD | {"src/base/error.cc": "\n" * 401})
+    assert result.returncode == 0
+    assert "src/base/error.cc: warning: 401 lines" in result.stderr

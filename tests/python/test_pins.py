@@ -1,0 +1,33 @@
+"""The versions that several files must name agree."""
+
+import re
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_commit_hooks_run_the_tools_of_ci():
+    pins = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text()
+    assert re.findall(r"clang-format\n +rev: v(\S+)", hooks) == [pins["clang-format"]]
+    assert re.findall(r"ruff-pre-commit\n +rev: v(\S+)", hooks) == [pins["ruff"]]
+
+
+def test_everything_needed_is_pinned():
+    def normal(name):
+        return re.sub(r"[-_.]+", "-", name).lower()
+
+    pinned = {
+        normal(n) for n in re.findall(r"^([\w.-]+)==", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+    }
+    needed = {
+        normal(n)
+        for n in re.findall(r"^([\w.-]+)", (ROOT / "requirements-dev.txt").read_text(), re.MULTILINE)
+    }
+    assert needed <= pinned
+
+
+def test_the_package_has_the_version_of_the_header():
+    header = (ROOT / "include" / "ramet" / "version.h").read_text()
+    assert f'kVersion = "{version("ramet")}"' in header
