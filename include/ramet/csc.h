@@ -1,0 +1,42 @@
+// From an edge list to a CSC, by a stable counting sort: within a row the edges keep the order in
+// which they were given, so the result does not depend on threads.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ramet/array.h"
+
+namespace ramet {
+
+struct CscOptions {
+  // Adds the reverse of every edge that is no self loop, then keeps, of several edges with the same
+  // (source, destination), the one with the lowest id. Edge i has id i, its reverse E + i. Rows are
+  // then sorted by source. Needs num_src == num_dst.
+  bool undirected = false;
+  // Keep edge ids. They are dropped all the same where the id of every edge is its position.
+  bool edge_ids = true;
+};
+
+// Owns its memory. indices and edge_ids are int32 where the values fit, else int64.
+struct Csc {
+  Array indptr;    // int64[num_dst + 1]
+  Array indices;   // [num_edges]
+  Array edge_ids;  // [num_edges], or without data: the id is the position
+};
+
+// src and dst: int32 or int64, one entry per edge. Throws kOutOfRange naming the first edge with
+// an id outside [0, num_src) or [0, num_dst), kInvalidArgument for wrong dtypes or lengths.
+[[nodiscard]] Csc build_csc(const Array& src,
+                            const Array& dst,
+                            int64_t num_src,
+                            int64_t num_dst,
+                            const CscOptions& options = {});
+
+// The CSC that arrays given by a user describe: checked in full, ids narrowed where they fit.
+[[nodiscard]] Csc check_csc(const Array& indptr,
+                            const Array& indices,
+                            int64_t num_src,
+                            int64_t num_dst);
+
+}  // namespace ramet

@@ -1,0 +1,14 @@
+// A cheap digest of id arrays, to tell one graph or one split from another. Not cryptographic.
+#pragma once
+
+#include <cstdint>
+
+#include "ramet/array.h"
+
+namespace ramet {
+
+// Absorbs the length and at most 1,024 evenly spaced entries of an int32 or int64 array into `key`.
+// Equal ids of either width give the equal digest.
+[[nodiscard]] uint64_t digest_ids(uint64_t key, const Array& ids);
+
+}  // namespace ramet

@@ -1,0 +1,34 @@
+// Error: the only exception type that Ramet throws. Its message names the value, the bound
+// and the place (file, array, position); its code says which kind of failure it is, so that
+// a binding can map it to its language's exceptions. A call that throws has had no effect.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace ramet {
+
+enum class ErrorCode {
+  kInvalidArgument,  // a value that is never valid: fanout -2, batch size 0
+  kOutOfRange,       // an id beyond its bound
+  kNotFound,         // no such file, table, split or type
+  kCorrupt,          // a store whose bytes contradict each other
+  kIo,               // the operating system refused
+  kNoSpace,          // disk or memory would not hold it
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorCode code, const std::string& message, int system_errno = 0)
+      : std::runtime_error(message), code_(code), system_errno_(system_errno) {}
+
+  [[nodiscard]] ErrorCode code() const { return code_; }
+  // The errno behind kIo and kNoSpace, else 0.
+  [[nodiscard]] int system_errno() const { return system_errno_; }
+
+ private:
+  ErrorCode code_;
+  int system_errno_;
+};
+
+}  // namespace ramet

@@ -1,0 +1,18 @@
+// The fingerprint of what was sampled: a 128-bit digest of the set of (hop, edge type, destination,
+// edge id) in one minibatch or in the union of several, so that runs on different numbers of
+// threads, processes and ranks can be compared. docs/semantics.md, section 7. Not cryptographic.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "ramet/graph.h"
+#include "ramet/sampler.h"
+
+namespace ramet {
+
+// 32 hexadecimal digits. Throws kInvalidArgument if the minibatches differ in their hops.
+[[nodiscard]] std::string fingerprint(const Graph& graph,
+                                      std::span<const Minibatch* const> minibatches);
+
+}  // namespace ramet

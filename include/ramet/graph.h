@@ -1,0 +1,85 @@
+// Graph: the read-only view of a store as node types, edge types, tables and splits. Per edge type
+// a CSC: the in-neighbors of node v, its message sources, are indices[indptr[v] .. indptr[v+1]).
+// A homogeneous graph is the case of one node type and one edge type.
+//
+// Memory: an immutable value over the Store's arrays, which it keeps alive; cheap to copy.
+// Threads and forks: use it from any.
+// Failure: from_store() throws kCorrupt where shapes contradict each other, but does no work per
+// edge; validate() does, and is what `ramet verify` runs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ramet/array.h"
+#include "ramet/store.h"
+
+namespace ramet {
+
+// The names a homogeneous graph has without anybody naming them.
+inline constexpr const char* kDefaultNodeType = "node";
+inline constexpr const char* kDefaultRelation = "to";
+
+struct EdgeTypeName {
+  std::string src, relation, dst;
+  // "paper__cites__paper": folder name, sort order and random key of the edge type.
+  [[nodiscard]] std::string encoded() const;
+  [[nodiscard]] static EdgeTypeName decode(const std::string& encoded);
+};
+
+struct NodeType {
+  std::string name;  // as the user gave it
+  int64_t num_nodes = 0;
+  std::map<std::string, Array> tables;  // num_nodes rows each
+};
+
+struct EdgeType {
+  EdgeTypeName name;
+  std::string encoded;
+  uint64_t name_hash = 0;  // hash_name(encoded)
+  int src = 0, dst = 0;    // positions in Graph::node_types()
+  Array indptr;            // int64[num_dst + 1]
+  Array indices;           // int32 or int64[num_edges], ids of source nodes
+  Array edge_ids;          // int32 or int64[num_edges]; no rows where the id is the position
+  std::string place;       // how errors name this edge type's files
+  std::map<std::string, Array> tables;  // num_edges rows each, in CSC order
+  [[nodiscard]] int64_t num_edges() const { return indices.rows(); }
+  [[nodiscard]] bool has_edge_ids() const { return edge_ids.data != nullptr; }
+};
+
+class Graph {
+ public:
+  [[nodiscard]] static std::shared_ptr<const Graph> from_store(std::shared_ptr<const Store> store);
+
+  // Sorted by name (node types) and by encoded name (edge types).
+  [[nodiscard]] const std::vector<NodeType>& node_types() const { return node_types_; }
+  [[nodiscard]] const std::vector<EdgeType>& edge_types() const { return edge_types_; }
+  // splits()[name][node type name]: int32 or int64 node ids.
+  [[nodiscard]] const std::map<std::string, std::map<std::string, Array>>& splits() const {
+    return splits_;
+  }
+  [[nodiscard]] const std::shared_ptr<const Store>& store() const { return store_; }
+
+  // Position of a type by name; kNotFound names what there is.
+  [[nodiscard]] int node_type(const std::string& name) const;
+  [[nodiscard]] int edge_type(const EdgeTypeName& name) const;
+
+  // A digest of types, shapes, splits and evenly spaced entries of the topology: equal for the
+  // same graph in a folder and in memory. Not cryptographic. Reads a few thousand entries.
+  [[nodiscard]] uint64_t fingerprint() const;
+
+ private:
+  std::shared_ptr<const Store> store_;
+  std::vector<NodeType> node_types_;
+  std::vector<EdgeType> edge_types_;
+  std::map<std::string, std::map<std::string, Array>> splits_;
+};
+
+// Reads every entry: indptr monotonic from 0 to the number of edges, ids within their types, split
+// ids in range, edge ids distinct and in range. Throws kCorrupt naming file, position and value.
+void validate(const Graph& graph, int threads = 0);
+
+}  // namespace ramet

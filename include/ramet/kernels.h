@@ -1,0 +1,32 @@
+// Kernels: the seam between the engine and the device that moves rows: one struct of function
+// pointers per backend. A backend that is not built in is a source file that returns nullptr
+// (src/kernels/cuda_absent.cc), so no caller needs an #ifdef. C++17-clean, so that a CUDA file
+// can read it.
+#pragma once
+
+#include <cstdint>
+
+namespace ramet {
+
+struct GatherArgs {
+  const void* table;  // num_rows rows of row_bytes bytes
+  int64_t num_rows;
+  int64_t row_bytes;
+  const int64_t* ids;  // num_ids row ids
+  int64_t num_ids;
+  void* out;  // num_ids x row_bytes bytes, must not overlap the table
+};
+
+struct Kernels {
+  const char* name;
+  // Copies rows table[ids[i]] to out[i]. Returns -1, or the position of the first id outside
+  // [0, num_rows): rows before it are then written, nothing else was read. Does not throw.
+  int64_t (*gather_rows)(const GatherArgs& args);
+};
+
+// Always there.
+[[nodiscard]] const Kernels* cpu_kernels();
+// nullptr where the library was built without CUDA.
+[[nodiscard]] const Kernels* cuda_kernels();
+
+}  // namespace ramet

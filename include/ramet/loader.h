@@ -1,0 +1,95 @@
+// NeighborLoader: the batches of an epoch, sampled and gathered ahead by threads and handed out in
+// order. docs/semantics.md, section 6, defines which seeds form which batch.
+//
+// A NeighborLoader is immutable; each EpochStream it starts is independent and has its own threads,
+// so several may run at once. Memory: at most `prefetch` batches wait or are being made, plus those
+// the caller holds; their buffers come from the loader's pool and go back to it.
+// Forks: a stream belongs to the process that made it, next() throws elsewhere; the loader itself
+// works in a forked child.
+// Failure: an Error in a thread is thrown by next() in the place of its batch.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ramet/array.h"
+#include "ramet/buffer_pool.h"
+#include "ramet/graph.h"
+#include "ramet/sampler.h"
+#include "ramet/table.h"
+
+namespace ramet {
+
+// A table to gather with every batch: at the seeds, or at all nodes of its type.
+struct TableRequest {
+  int node_type = 0;
+  std::string name;
+  bool at_seeds = false;
+};
+
+struct LoaderOptions {
+  SampleOptions sample;
+  int seed_type = 0;
+  Array input_nodes;       // int32 or int64 ids of seed_type; without data: all its nodes
+  int64_t batch_size = 1;  // of the global batch, over all ranks
+  bool shuffle = false;
+  bool drop_last = false;
+  int rank = 0, world = 1;  // this process takes its contiguous slice of every batch
+  int threads = 2;
+  int prefetch = 0;  // 0: as many as threads
+  std::vector<TableRequest> tables;
+};
+
+struct BatchTimings {
+  double sample_seconds = 0, gather_seconds = 0;
+};
+
+struct Batch {
+  Minibatch minibatch;
+  std::vector<Array> tables;  // one per LoaderOptions::tables
+  int64_t step = 0, epoch = 0;
+  int64_t global_num_seeds = 0;  // seeds of the global batch; num_seeds of it are here
+  BatchTimings timings;
+};
+
+class EpochStream {
+ public:
+  virtual ~EpochStream() = default;  // stops the threads
+  // The next batch; nullopt at the end of the epoch, or if `timeout` passes first (then !done()).
+  [[nodiscard]] virtual std::optional<Batch> next(std::chrono::milliseconds timeout) = 0;
+  [[nodiscard]] virtual bool done() const = 0;
+};
+
+class NeighborLoader {
+ public:
+  NeighborLoader(std::shared_ptr<const Graph> graph, LoaderOptions options);
+
+  // Batches in an epoch: the same number on every rank.
+  [[nodiscard]] int64_t num_steps() const;
+  [[nodiscard]] int64_t num_inputs() const { return num_inputs_; }
+  // Starts the epoch at `first_step`.
+  [[nodiscard]] std::unique_ptr<EpochStream> start(int64_t epoch, int64_t first_step = 0) const;
+  // This rank's seeds of one step.
+  [[nodiscard]] std::vector<int64_t> seeds(int64_t epoch, int64_t step) const;
+  // Seeds of one step over all ranks.
+  [[nodiscard]] int64_t global_num_seeds(int64_t step) const;
+  // A digest of everything that decides what is sampled: graph, inputs, options; not of rank,
+  // world, threads or tables.
+  [[nodiscard]] uint64_t fingerprint() const;
+
+  [[nodiscard]] const LoaderOptions& options() const { return options_; }
+  [[nodiscard]] const std::shared_ptr<const Graph>& graph() const { return graph_; }
+  [[nodiscard]] const std::shared_ptr<BufferPool>& pool() const { return pool_; }
+
+ private:
+  std::shared_ptr<const Graph> graph_;
+  LoaderOptions options_;
+  std::shared_ptr<BufferPool> pool_;
+  int64_t num_inputs_ = 0;
+};
+
+}  // namespace ramet

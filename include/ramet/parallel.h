@@ -1,0 +1,24 @@
+// parallel_for: the one way to use more than one thread inside a call.
+//
+// A process-wide pool starts its threads on first use and never at import. The caller takes part
+// in the work, so nothing waits for an idle pool; nested calls run on the calling thread. A
+// forked child gets a pool of its own: the parent's is never touched there (OpenMP's hangs).
+// An exception in a body stops the remaining chunks and is rethrown to the caller.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace ramet {
+
+// Number of processors this process may use; RAMET_NUM_THREADS, read once, lowers it.
+[[nodiscard]] int hardware_threads();
+
+// Runs body(begin, end) over chunks of at most `grain` items that cover [0, n), on at most
+// `threads` threads (0: hardware_threads()). Chunk borders do not depend on `threads`.
+void parallel_for(int64_t n,
+                  int64_t grain,
+                  int threads,
+                  const std::function<void(int64_t begin, int64_t end)>& body);
+
+}  // namespace ramet

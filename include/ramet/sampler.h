@@ -1,0 +1,92 @@
+// Neighbor sampling: NeighborSampler turns seeds into a Minibatch, the blocks of one step. What is
+// sampled is a pure function of (seed, epoch, step, hop, edge type, node); docs/semantics.md says
+// which function.
+//
+// A NeighborSampler keeps scratch memory from call to call, so one thread at a time may use it;
+// make one per thread. The Minibatch owns its arrays (pooled buffers) and may go anywhere.
+// Failure: bad options are kInvalidArgument, bad seeds kOutOfRange, a store whose rows do not fit
+// kCorrupt, each with value, bound and place; the sampler stays usable.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ramet/array.h"
+#include "ramet/buffer_pool.h"
+#include "ramet/graph.h"
+
+namespace ramet {
+
+inline constexpr int64_t kAllNeighbors = -1;
+
+struct SampleOptions {
+  // fanouts[edge type][hop], edge types in the order of Graph::edge_types(), hop 0 the seeds' hop.
+  // kAllNeighbors takes every neighbor, 0 none.
+  std::vector<std::vector<int64_t>> fanouts;
+  bool replace = false;
+  uint64_t seed = 0;
+};
+
+// Throws kInvalidArgument unless `options` fit `graph`.
+void check(const SampleOptions& options, const Graph& graph);
+
+// One edge type of one hop: a CSC over the destinations, in local ids.
+struct Relation {
+  int edge_type = 0;  // position in Graph::edge_types()
+  Array indptr;       // int64[num_dst + 1]
+  Array indices;      // int32[num_edges], positions in the source type's n_id
+  Array position;     // int64[num_edges], positions in the edge type's CSC
+};
+
+// One hop, bipartite: messages go from the first num_src[t] nodes of type t to the first
+// num_dst[t]; destinations are a prefix of the sources.
+struct Block {
+  std::vector<int64_t> num_src, num_dst;  // by node type
+  std::vector<Relation> relations;        // one per edge type, in the order of their names
+};
+
+struct Minibatch {
+  int seed_type = 0;          // node type of the seeds
+  int64_t num_seeds = 0;      // seeds are n_id[seed_type][0 .. num_seeds)
+  std::vector<Array> n_id;    // int64, by node type: ids of every node in the batch
+  std::vector<Block> blocks;  // farthest hop first, the order in which a model runs its layers
+};
+
+class NeighborSampler {
+ public:
+  // `threads`: at most so many work on one minibatch (low latency); 1 is best for throughput.
+  NeighborSampler(std::shared_ptr<const Graph> graph,
+                  SampleOptions options,
+                  std::shared_ptr<BufferPool> pool = nullptr,
+                  int threads = 1);
+  ~NeighborSampler();
+
+  // Samples the minibatch of `seeds` (ids of node type `seed_type`, in any order, repeats allowed).
+  // `stop`, where given, is looked at between hops; when it is set the result is meaningless.
+  [[nodiscard]] Minibatch sample(int seed_type,
+                                 std::span<const int64_t> seeds,
+                                 uint64_t epoch,
+                                 uint64_t step,
+                                 const std::atomic<bool>* stop = nullptr);
+
+ private:
+  struct Scratch;
+  void sample_hop(Minibatch& batch, uint64_t key, int hop);
+  Relation sample_relation(const EdgeType& edges, uint64_t key, int64_t fanout, int64_t num_dst);
+
+  std::shared_ptr<const Graph> graph_;
+  SampleOptions options_;
+  std::shared_ptr<BufferPool> pool_;
+  int threads_;
+  std::unique_ptr<Scratch> scratch_;
+};
+
+// The ids that the user gave to the edges of a relation: int64[num_edges].
+[[nodiscard]] Array edge_ids(const Graph& graph, const Relation& relation);
+// int64[2, num_edges]: sources above destinations, local ids, as PyG has it.
+[[nodiscard]] Array edge_index(const Relation& relation);
+
+}  // namespace ramet

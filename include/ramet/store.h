@@ -1,0 +1,67 @@
+// Store: named read-only arrays and node counts, over the files of a folder or over one anonymous
+// segment with the same content. The bytes are the in-memory layout: opening maps them and parses
+// nothing but headers. docs/format.md describes both forms.
+//
+// Memory: every process that opens the same store shares its physical pages. An Array handed out
+// keeps its mapping alive, so a store may be closed, or deleted from the disk, while arrays live.
+// Threads and forks: immutable after construction; use it from any.
+// Failure: open() checks names, headers, shapes and file sizes, and throws kNotFound, kCorrupt or
+// kIo. It does no work per element: whoever reads an element bounds what it reads.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ramet/array.h"
+
+namespace ramet {
+
+enum class OpenMode {
+  kRead,         // shared and read-only
+  kCopyOnWrite,  // private and writable: pages are shared until they are written
+};
+
+class Store {
+ public:
+  // Maps the store in the folder `path`.
+  [[nodiscard]] static std::shared_ptr<const Store> open(const std::string& path,
+                                                         OpenMode mode = OpenMode::kRead);
+  // Maps the segment behind the descriptor `fd`, which is duplicated, not taken.
+  [[nodiscard]] static std::shared_ptr<const Store> open_segment(int fd,
+                                                                 OpenMode mode = OpenMode::kRead);
+  virtual ~Store() = default;
+
+  // Maps the same content again, privately and writably.
+  [[nodiscard]] virtual std::shared_ptr<const Store> copy_on_write() const = 0;
+
+  // Names as in the folder, without ".npy": "node/paper/feat". Sorted.
+  [[nodiscard]] const std::map<std::string, Array>& arrays() const { return arrays_; }
+  // Nodes of each node type, by encoded type name. Sorted.
+  [[nodiscard]] const std::map<std::string, int64_t>& node_counts() const { return node_counts_; }
+
+  // The folder, or "" for a segment.
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // The segment's descriptor, -1 for a folder. Owned by the Store.
+  [[nodiscard]] int segment_fd() const { return segment_fd_; }
+  // Device and inode of the folder or segment: which store it is, for handles between processes.
+  [[nodiscard]] std::pair<uint64_t, uint64_t> identity() const { return identity_; }
+  // "path/node/paper/feat.npy" or "segment:node/paper/feat": how errors name an array.
+  [[nodiscard]] std::string place(const std::string& array_name) const;
+
+ protected:
+  std::map<std::string, Array> arrays_;
+  std::map<std::string, int64_t> node_counts_;
+  std::string path_;
+  int segment_fd_ = -1;
+  std::pair<uint64_t, uint64_t> identity_{0, 0};
+};
+
+// A type name as it stands in a folder name, and back: any name is possible, "__" separates the
+// three parts of an edge type. docs/format.md, section 3.
+[[nodiscard]] std::string encode_name(const std::string& name);
+[[nodiscard]] std::string decode_name(const std::string& encoded);
+
+}  // namespace ramet
