@@ -1,0 +1,157 @@
+// A pool of worker threads that survives fork. Work is a shared counter of chunks: the caller and
+// any idle worker take the next chunk until none is left, so the caller never waits for a worker
+// that has not started yet, and a pool without workers is still correct.
+//
+// Fork: a child makes a pool of its own (PerProcess).
+#include "ramet/parallel.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "per_process.h"
+
+namespace ramet {
+namespace {
+
+thread_local bool inside_parallel_for = false;
+
+// One parallel_for call. Workers may still hold it after the call returned, but then every chunk
+// is taken and they touch nothing of the caller's.
+struct Job {
+  int64_t n, grain, num_chunks;
+  const std::function<void(int64_t, int64_t)>* body;
+  std::atomic<int64_t> next_chunk{0};
+  std::atomic<int64_t> chunks_done{0};
+  std::atomic<bool> failed{false};
+  std::mutex mutex;
+  std::condition_variable finished;
+  std::exception_ptr error;
+
+  void work() {
+    inside_parallel_for = true;
+    for (int64_t c; (c = next_chunk.fetch_add(1)) < num_chunks;) {
+      if (!failed.load()) run_chunk(c);
+      if (chunks_done.fetch_add(1) + 1 == num_chunks) {
+        const std::lock_guard lock(mutex);
+        finished.notify_all();
+      }
+    }
+    inside_parallel_for = false;
+  }
+
+  void run_chunk(int64_t c) {
+    try {
+      (*body)(c * grain, std::min(n, (c + 1) * grain));
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!failed.exchange(true)) error = std::current_exception();
+    }
+  }
+
+  void wait() {
+    std::unique_lock lock(mutex);
+    finished.wait(lock, [&] { return chunks_done.load() == num_chunks; });
+  }
+};
+
+class Pool {
+ public:
+  // Offers the job to up to `helpers` workers.
+  void submit(const std::shared_ptr<Job>& job, int helpers) {
+    const std::lock_guard lock(mutex_);
+    grow(helpers);
+    for (int i = 0; i < helpers; ++i) jobs_.push_back(job);
+    wake_.notify_all();
+  }
+
+ private:
+  void grow(int helpers) {
+    while (num_workers_ < helpers) {
+      try {
+        std::thread(&Pool::run_worker, this).detach();
+      } catch (const std::system_error&) {
+        return;  // no thread to be had: the caller does the work
+      }
+      ++num_workers_;
+    }
+  }
+
+  void run_worker() {
+    for (;;) {
+      std::shared_ptr<Job> job;
+      {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [&] { return !jobs_.empty(); });
+        job = std::move(jobs_.back());
+        jobs_.pop_back();
+      }
+      job->work();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<std::shared_ptr<Job>> jobs_;
+  int num_workers_ = 0;
+};
+
+// Never destroyed: its detached workers may outlive static destruction.
+Pool& pool() {
+  static auto* const pools = new PerProcess<Pool>;
+  return pools->get();
+}
+
+int read_thread_limit() {
+  cpu_set_t set;
+  int threads = sched_getaffinity(0, sizeof(set), &set) == 0
+                    ? CPU_COUNT(&set)
+                    : static_cast<int>(std::thread::hardware_concurrency());
+  if (const char* text = std::getenv("RAMET_NUM_THREADS")) {
+    const int limit = std::atoi(text);
+    if (limit >= 1) threads = std::min(threads, limit);
+  }
+  return std::max(threads, 1);
+}
+
+}  // namespace
+
+int hardware_threads() {
+  static const int threads = read_thread_limit();
+  return threads;
+}
+
+void parallel_for(int64_t n,
+                  int64_t grain,
+                  int threads,
+                  const std::function<void(int64_t, int64_t)>& body) {
+  if (n <= 0) return;
+  grain = std::max<int64_t>(grain, 1);
+  const int64_t num_chunks = (n + grain - 1) / grain;
+  if (threads <= 0) threads = hardware_threads();
+  threads = static_cast<int>(std::min<int64_t>(threads, num_chunks));
+  if (threads == 1 || inside_parallel_for) {
+    for (int64_t c = 0; c < num_chunks; ++c) body(c * grain, std::min(n, (c + 1) * grain));
+    return;
+  }
+  auto job = std::make_shared<Job>();
+  job->n = n;
+  job->grain = grain;
+  job->num_chunks = num_chunks;
+  job->body = &body;
+  pool().submit(job, threads - 1);
+  job->work();
+  job->wait();
+  if (job->error) std::rethrow_exception(job->error);
+}
+
+}  // namespace ramet

@@ -1,0 +1,189 @@
+// A Store's arrays, sorted by their names into types, tables and splits. Shapes are checked against
+// each other here; entries are not read, except the first and last of every indptr.
+#include "ramet/graph.h"
+
+#include <utility>
+
+#include "ramet/digest.h"
+#include "ramet/error.h"
+#include "ramet/random.h"
+
+namespace ramet {
+namespace {
+
+[[noreturn]] void corrupt(const std::string& place, const std::string& what) {
+  throw Error(ErrorCode::kCorrupt, place + ": " + what);
+}
+
+void require_ids(const Array& array, const std::string& place) {
+  if (array.shape.size() != 1 ||
+      (array.dtype != DType::kInt32 && array.dtype != DType::kInt64)) {
+    corrupt(place, "holds " + array.describe() + ", expected one dimension of int32 or int64");
+  }
+}
+
+void require_rows(const Array& array, int64_t rows, const std::string& place) {
+  if (array.rows() == rows) return;
+  corrupt(place, "has " + std::to_string(array.rows()) + " rows, expected " + std::to_string(rows));
+}
+
+// "node/paper/feat" -> {"paper", "feat"}
+std::pair<std::string, std::string> split_name(const std::string& array_name) {
+  const size_t first = array_name.find('/');
+  const size_t second = array_name.find('/', first + 1);
+  return {array_name.substr(first + 1, second - first - 1), array_name.substr(second + 1)};
+}
+
+void check_indptr(const EdgeType& edges, int64_t num_dst, const std::string& place) {
+  const Array& indptr = edges.indptr;
+  if (indptr.shape.size() != 1 || indptr.dtype != DType::kInt64) {
+    corrupt(place, "holds " + indptr.describe() + ", expected one dimension of int64");
+  }
+  require_rows(indptr, num_dst + 1, place);
+  const auto offsets = indptr.as<int64_t>();
+  if (offsets.front() != 0) {
+    corrupt(place, "begins with " + std::to_string(offsets.front()) + ", expected 0");
+  }
+  if (offsets.back() != edges.num_edges()) {
+    corrupt(place, "ends with " + std::to_string(offsets.back()) + ", but indices has " +
+                       std::to_string(edges.num_edges()) + " entries");
+  }
+}
+
+int position_of_type(const std::vector<NodeType>& types,
+                     const std::string& name,
+                     const std::string& place) {
+  for (size_t t = 0; t < types.size(); ++t) {
+    if (types[t].name == name) return static_cast<int>(t);
+  }
+  corrupt(place, "node type '" + name + "' is not declared in ramet.txt");
+}
+
+std::vector<NodeType> read_node_types(const Store& store) {
+  std::vector<NodeType> types;
+  for (const auto& [encoded, count] : store.node_counts()) {
+    types.push_back({decode_name(encoded), count, {}});
+  }
+  for (const auto& [name, array] : store.arrays()) {
+    if (name.rfind("node/", 0) != 0) continue;
+    const auto [type, table] = split_name(name);
+    const int t = position_of_type(types, decode_name(type), store.place(name));
+    NodeType& node_type = types[static_cast<size_t>(t)];
+    require_rows(array, node_type.num_nodes, store.place(name));
+    node_type.tables.emplace(decode_name(table), array);
+  }
+  return types;
+}
+
+// The arrays of each edge type folder, by file name.
+using EdgeFolders = std::map<std::string, std::map<std::string, Array>>;
+
+EdgeFolders edge_folders(const Store& store) {
+  EdgeFolders folders;
+  for (const auto& [name, array] : store.arrays()) {
+    if (name.rfind("edge/", 0) != 0) continue;
+    auto [type, file] = split_name(name);
+    folders[type].emplace(file, array);
+  }
+  return folders;
+}
+
+Array take(std::map<std::string, Array>& files, const std::string& file, const std::string& place) {
+  const auto it = files.find(file);
+  if (it == files.end()) corrupt(place, "the file '" + file + ".npy' is missing");
+  Array array = it->second;
+  files.erase(it);
+  return array;
+}
+
+EdgeType read_edge_type(const Store& store,
+                        const std::vector<NodeType>& node_types,
+                        const std::string& encoded,
+                        std::map<std::string, Array> files) {
+  const std::string folder = "edge/" + encoded;
+  const auto place = [&](const std::string& file) { return store.place(folder + "/" + file); };
+  EdgeType edges;
+  edges.name = EdgeTypeName::decode(encoded);
+  edges.encoded = encoded;
+  edges.name_hash = hash_name(encoded);
+  edges.place = place("");
+  edges.src = position_of_type(node_types, edges.name.src, edges.place);
+  edges.dst = position_of_type(node_types, edges.name.dst, edges.place);
+  edges.indices = take(files, "indices", edges.place);
+  require_ids(edges.indices, place("indices"));
+  edges.indptr = take(files, "indptr", edges.place);
+  check_indptr(edges, node_types[static_cast<size_t>(edges.dst)].num_nodes, place("indptr"));
+  if (files.count("edge_ids") > 0) {
+    edges.edge_ids = take(files, "edge_ids", edges.place);
+    require_ids(edges.edge_ids, place("edge_ids"));
+    require_rows(edges.edge_ids, edges.num_edges(), place("edge_ids"));
+  }
+  for (const auto& [file, array] : files) {
+    require_rows(array, edges.num_edges(), place(file));
+    edges.tables.emplace(decode_name(file), array);
+  }
+  return edges;
+}
+
+template <typename Types>
+std::string names_of(const Types& types, const std::string& (*name)(const typename Types::value_type&)) {
+  std::string names;
+  for (const auto& type : types) names += (names.empty() ? "'" : ", '") + name(type) + "'";
+  return names.empty() ? "none" : names;
+}
+
+}  // namespace
+
+std::shared_ptr<const Graph> Graph::from_store(std::shared_ptr<const Store> store) {
+  auto graph = std::make_shared<Graph>();
+  graph->node_types_ = read_node_types(*store);
+  for (auto& [encoded, files] : edge_folders(*store)) {
+    graph->edge_types_.push_back(read_edge_type(*store, graph->node_types_, encoded, files));
+  }
+  for (const auto& [name, array] : store->arrays()) {
+    if (name.rfind("split/", 0) != 0) continue;
+    const auto [split, type] = split_name(name);
+    require_ids(array, store->place(name));
+    position_of_type(graph->node_types_, decode_name(type), store->place(name));
+    graph->splits_[decode_name(split)].emplace(decode_name(type), array);
+  }
+  graph->store_ = std::move(store);
+  return graph;
+}
+
+int Graph::node_type(const std::string& name) const {
+  for (size_t t = 0; t < node_types_.size(); ++t) {
+    if (node_types_[t].name == name) return static_cast<int>(t);
+  }
+  throw Error(ErrorCode::kNotFound,
+              "no node type '" + name + "'; there is " +
+                  names_of(node_types_, +[](const NodeType& t) -> const std::string& { return t.name; }));
+}
+
+int Graph::edge_type(const EdgeTypeName& name) const {
+  const std::string encoded = name.encoded();
+  for (size_t t = 0; t < edge_types_.size(); ++t) {
+    if (edge_types_[t].encoded == encoded) return static_cast<int>(t);
+  }
+  throw Error(ErrorCode::kNotFound,
+              "no edge type '" + encoded + "'; there is " +
+                  names_of(edge_types_, +[](const EdgeType& t) -> const std::string& { return t.encoded; }));
+}
+
+uint64_t Graph::fingerprint() const {
+  uint64_t h = static_cast<uint64_t>(Domain::kFingerprint);
+  for (const NodeType& type : node_types_) {
+    h = absorb(absorb(h, hash_name(type.name)), static_cast<uint64_t>(type.num_nodes));
+  }
+  for (const EdgeType& edges : edge_types_) {
+    h = digest_ids(digest_ids(absorb(h, edges.name_hash), edges.indptr), edges.indices);
+  }
+  for (const auto& [name, by_type] : splits_) {
+    for (const auto& [type, ids] : by_type) {
+      h = digest_ids(absorb(absorb(h, hash_name(name)), hash_name(type)), ids);
+    }
+  }
+  return h;
+}
+
+}  // namespace ramet

@@ -1,0 +1,82 @@
+// Reads every entry of a graph's topology and splits: what opening a store leaves to the reader.
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "ramet/error.h"
+#include "ramet/graph.h"
+#include "ramet/parallel.h"
+
+namespace ramet {
+namespace {
+
+constexpr int64_t kGrain = 1 << 20;
+
+[[noreturn]] void corrupt_entry(const std::string& place,
+                                int64_t position,
+                                int64_t value,
+                                const std::string& what) {
+  throw Error(ErrorCode::kCorrupt, place + ", entry " + std::to_string(position) + ": " +
+                                       std::to_string(value) + " " + what);
+}
+
+void check_monotonic(const Array& indptr, const std::string& place, int threads) {
+  const auto offsets = indptr.as<int64_t>();
+  parallel_for(indptr.rows() - 1, kGrain, threads, [&](int64_t begin, int64_t end) {
+    for (int64_t v = begin; v < end; ++v) {
+      const int64_t a = offsets[static_cast<size_t>(v)], b = offsets[static_cast<size_t>(v) + 1];
+      if (a > b) corrupt_entry(place, v + 1, b, "is less than the " + std::to_string(a) + " before it");
+    }
+  });
+}
+
+void check_ids(const Array& ids, int64_t bound, const std::string& place, int threads) {
+  with_ids(ids, [&](auto values) {
+    parallel_for(ids.rows(), kGrain, threads, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t id = values[static_cast<size_t>(i)];
+        if (id < 0 || id >= bound) {
+          corrupt_entry(place, i, id, "is outside [0, " + std::to_string(bound) + ")");
+        }
+      }
+    });
+  });
+}
+
+// Ids of edges need not be below the number of edges (dropped repeats leave holes), but no two
+// edges may have the same one.
+void check_edge_ids(const Array& edge_ids, const std::string& place, int threads) {
+  check_ids(edge_ids, std::numeric_limits<int64_t>::max(), place, threads);
+  with_ids(edge_ids, [&](auto ids) {
+    std::vector<int64_t> sorted(ids.begin(), ids.end());
+    std::sort(sorted.begin(), sorted.end());
+    const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+    if (twice == sorted.end()) return;
+    const auto at = std::find(ids.begin(), ids.end(), *twice);
+    corrupt_entry(place, at - ids.begin(), *twice, "is the id of more than one edge");
+  });
+}
+
+}  // namespace
+
+void validate(const Graph& graph, int threads) {
+  const Store& store = *graph.store();
+  for (const EdgeType& edges : graph.edge_types()) {
+    const std::string folder = "edge/" + edges.encoded + "/";
+    const int64_t num_src = graph.node_types()[static_cast<size_t>(edges.src)].num_nodes;
+    check_monotonic(edges.indptr, store.place(folder + "indptr"), threads);
+    check_ids(edges.indices, num_src, store.place(folder + "indices"), threads);
+    if (edges.has_edge_ids()) {
+      check_edge_ids(edges.edge_ids, store.place(folder + "edge_ids"), threads);
+    };
+  }
+  for (const auto& [split, by_type] : graph.splits()) {
+    for (const auto& [type, ids] : by_type) {
+      const auto t = static_cast<size_t>(graph.node_type(type));
+      check_ids(ids, graph.node_types()[t].num_nodes,
+                store.place("split/" + encode_name(split) + "/" + encode_name(type)), threads);
+    }
+  }
+}
+
+}  // namespace ramet
