@@ -1,0 +1,122 @@
+// Which seeds form which batch; docs/semantics.md, section 6. Everything here is arithmetic on the
+// options: no thread, no array per trainer.
+#include <algorithm>
+#include <string>
+
+#include "ramet/digest.h"
+#include "ramet/error.h"
+#include "ramet/loader.h"
+#include "ramet/permutation.h"
+#include "ramet/random.h"
+
+namespace ramet {
+namespace {
+
+[[noreturn]] void invalid(const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument, what);
+}
+
+void require_at_least(int64_t value, int64_t least, const char* name) {
+  if (value >= least) return;
+  invalid(std::string(name) + " is " + std::to_string(value) + ", expected at least " +
+          std::to_string(least));
+}
+
+void check_inputs(const Array& ids, const NodeType& type) {
+  if (ids.shape.size() != 1 || (ids.dtype != DType::kInt32 && ids.dtype != DType::kInt64)) {
+    invalid("input_nodes is " + ids.describe() + ", expected one dimension of int32 or int64");
+  }
+  with_ids(ids, [&](auto values) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (static_cast<uint64_t>(values[i]) < static_cast<uint64_t>(type.num_nodes)) continue;
+      throw Error(ErrorCode::kOutOfRange,
+                  "input_nodes[" + std::to_string(i) + "] = " + std::to_string(values[i]) +
+                      " is outside [0, " + std::to_string(type.num_nodes) + ") of node type '" +
+                      type.name + "'");
+    }
+  });
+}
+
+void check_table(const TableRequest& request, const Graph& graph) {
+  const NodeType& type = graph.node_types().at(static_cast<size_t>(request.node_type));
+  if (type.tables.count(request.name) > 0) return;
+  std::string names;
+  for (const auto& [name, table] : type.tables) names += (names.empty() ? "'" : ", '") + name + "'";
+  throw Error(ErrorCode::kNotFound, "node type '" + type.name + "' has no table '" + request.name +
+                                        "'; there is " + (names.empty() ? "none" : names));
+}
+
+struct Span {
+  int64_t begin, size;
+};
+
+// This rank's part of `batch`: the first (size mod world) ranks take one more.
+Span slice(const Span& batch, int64_t rank, int64_t world) {
+  const int64_t base = batch.size / world, extra = batch.size % world;
+  return {batch.begin + rank * base + std::min(rank, extra), base + (rank < extra ? 1 : 0)};
+}
+
+}  // namespace
+
+NeighborLoader::NeighborLoader(std::shared_ptr<const Graph> graph, LoaderOptions options)
+    : graph_(std::move(graph)), options_(std::move(options)), pool_(BufferPool::create()) {
+  check(options_.sample, *graph_);
+  const NodeType& type = graph_->node_types().at(static_cast<size_t>(options_.seed_type));
+  require_at_least(options_.batch_size, 1, "batch_size");
+  require_at_least(options_.threads, 1, "threads");
+  require_at_least(options_.prefetch, 0, "prefetch");
+  require_at_least(options_.world, 1, "world");
+  require_at_least(options_.rank, 0, "rank");
+  if (options_.rank >= options_.world) {
+    invalid("rank is " + std::to_string(options_.rank) + ", expected less than world = " +
+            std::to_string(options_.world));
+  }
+  const bool all_nodes = options_.input_nodes.data == nullptr;
+  if (!all_nodes) check_inputs(options_.input_nodes, type);
+  num_inputs_ = all_nodes ? type.num_nodes : options_.input_nodes.rows();
+  for (const TableRequest& request : options_.tables) check_table(request, *graph_);
+  if (options_.prefetch == 0) options_.prefetch = options_.threads;
+}
+
+int64_t NeighborLoader::num_steps() const {
+  const int64_t full = num_inputs_ / options_.batch_size;
+  const bool partial = !options_.drop_last && num_inputs_ % options_.batch_size != 0;
+  return full + (partial ? 1 : 0);
+}
+
+int64_t NeighborLoader::global_num_seeds(int64_t step) const {
+  return std::min(options_.batch_size, num_inputs_ - step * options_.batch_size);
+}
+
+std::vector<int64_t> NeighborLoader::seeds(int64_t epoch, int64_t step) const {
+  const Span batch{step * options_.batch_size, global_num_seeds(step)};
+  const Span mine = slice(batch, options_.rank, options_.world);
+  const auto domain = static_cast<uint64_t>(Domain::kShuffle);
+  const uint64_t key = absorb(absorb(domain, options_.sample.seed), static_cast<uint64_t>(epoch));
+  const Permutation shuffled(num_inputs_, key);
+  std::vector<int64_t> result(static_cast<size_t>(mine.size));
+  for (int64_t i = 0; i < mine.size; ++i) {
+    const int64_t position = mine.begin + i;
+    result[static_cast<size_t>(i)] = options_.shuffle ? shuffled(position) : position;
+  }
+  if (options_.input_nodes.data == nullptr) return result;
+  with_ids(options_.input_nodes, [&](auto ids) {
+    for (int64_t& id : result) id = ids[static_cast<size_t>(id)];
+  });
+  return result;
+}
+
+uint64_t NeighborLoader::fingerprint() const {
+  uint64_t h = absorb(graph_->fingerprint(), static_cast<uint64_t>(options_.seed_type));
+  if (options_.input_nodes.data != nullptr) h = digest_ids(h, options_.input_nodes);
+  for (const auto& fanouts : options_.sample.fanouts) {
+    for (const int64_t fanout : fanouts) h = absorb(h, static_cast<uint64_t>(fanout));
+  }
+  h = absorb(h, options_.sample.seed);
+  h = absorb(h, static_cast<uint64_t>(options_.batch_size));
+  h = absorb(h, (options_.sample.replace ? 4U : 0U) + (options_.shuffle ? 2U : 0U) +
+                    (options_.drop_last ? 1U : 0U));
+  return h;
+}
+
+}  // namespace ramet

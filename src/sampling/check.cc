@@ -1,0 +1,42 @@
+#include <string>
+
+#include "ramet/error.h"
+#include "ramet/sampler.h"
+
+namespace ramet {
+namespace {
+
+[[noreturn]] void invalid(const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument, what);
+}
+
+}  // namespace
+
+void check(const SampleOptions& options, const Graph& graph) {
+  const auto& types = graph.edge_types();
+  if (types.empty()) invalid("the graph has no edge types to sample from");
+  if (options.fanouts.size() != types.size()) {
+    invalid("fanouts name " + std::to_string(options.fanouts.size()) +
+            " edge types, but the graph has " + std::to_string(types.size()));
+  }
+  const size_t num_hops = options.fanouts.front().size();
+  if (num_hops == 0) invalid("num_neighbors is empty, expected a fanout for at least one hop");
+  for (size_t t = 0; t < types.size(); ++t) {
+    const auto& fanouts = options.fanouts[t];
+    if (fanouts.size() != num_hops) {
+      invalid("num_neighbors of edge type '" + types[t].encoded + "' has " +
+              std::to_string(fanouts.size()) + " hops, but that of '" + types[0].encoded +
+              "' has " + std::to_string(num_hops));
+    }
+    for (size_t hop = 0; hop < num_hops; ++hop) {
+      const std::string place = "num_neighbors[" + std::to_string(hop) + "] of edge type '" +
+                                types[t].encoded + "' is " + std::to_string(fanouts[hop]);
+      if (fanouts[hop] < kAllNeighbors) invalid(place + ", expected -1 (all), 0 (none) or more");
+      if (fanouts[hop] == kAllNeighbors && options.replace) {
+        invalid(place + " (all neighbors), which has no meaning with replace=True");
+      }
+    }
+  }
+}
+
+}  // namespace ramet

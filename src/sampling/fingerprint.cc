@@ -1,0 +1,68 @@
+// docs/semantics.md, section 7.
+#include "ramet/fingerprint.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "ramet/error.h"
+#include "ramet/random.h"
+
+namespace ramet {
+namespace {
+
+void hash_relation(const Graph& graph,
+                   const Minibatch& batch,
+                   const Relation& relation,
+                   uint64_t hop,
+                   std::vector<uint64_t>& hashes) {
+  const EdgeType& edges = graph.edge_types()[static_cast<size_t>(relation.edge_type)];
+  const auto domain = static_cast<uint64_t>(Domain::kFingerprint);
+  const uint64_t key = absorb(absorb(domain, hop), edges.name_hash);
+  const auto n_id = batch.n_id[static_cast<size_t>(edges.dst)].as<int64_t>();
+  const auto indptr = relation.indptr.as<int64_t>();
+  const Array ids = edge_ids(graph, relation);
+  const auto id = ids.as<int64_t>();
+  for (size_t i = 0; i + 1 < indptr.size(); ++i) {
+    const uint64_t destination_key = absorb(key, static_cast<uint64_t>(n_id[i]));
+    for (int64_t p = indptr[i]; p < indptr[i + 1]; ++p) {
+      hashes.push_back(absorb(destination_key, static_cast<uint64_t>(id[static_cast<size_t>(p)])));
+    }
+  }
+}
+
+std::string digest(std::vector<uint64_t> hashes) {
+  std::sort(hashes.begin(), hashes.end());
+  hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+  uint64_t high = 0, low = hashes.size();
+  for (const uint64_t f : hashes) {
+    high += mix64(f);
+    low += mix64(f ^ kGolden);
+  }
+  char text[33];
+  std::snprintf(text, sizeof(text), "%016llx%016llx", static_cast<unsigned long long>(high),
+                static_cast<unsigned long long>(low));
+  return text;
+}
+
+}  // namespace
+
+std::string fingerprint(const Graph& graph, std::span<const Minibatch* const> minibatches) {
+  std::vector<uint64_t> hashes;
+  for (const Minibatch* batch : minibatches) {
+    const size_t num_hops = batch->blocks.size();
+    if (num_hops != minibatches.front()->blocks.size()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "fingerprint of minibatches with " + std::to_string(num_hops) + " and " +
+                      std::to_string(minibatches.front()->blocks.size()) + " hops");
+    }
+    for (size_t b = 0; b < num_hops; ++b) {
+      for (const Relation& relation : batch->blocks[b].relations) {
+        hash_relation(graph, *batch, relation, num_hops - 1 - b, hashes);
+      }
+    }
+  }
+  return digest(std::move(hashes));
+}
+
+}  // namespace ramet

@@ -1,0 +1,35 @@
+// What callers derive from a relation on access.
+#include <algorithm>
+
+#include "ramet/sampler.h"
+
+namespace ramet {
+
+Array edge_ids(const Graph& graph, const Relation& relation) {
+  const EdgeType& edges = graph.edge_types()[static_cast<size_t>(relation.edge_type)];
+  if (!edges.has_edge_ids()) return relation.position;
+  Array result =
+      BufferPool::shared().allocate_array(DType::kInt64, {relation.position.rows()});
+  const auto position = relation.position.as<int64_t>();
+  with_ids(edges.edge_ids, [&](auto ids) {
+    std::transform(position.begin(), position.end(), static_cast<int64_t*>(result.data),
+                   [&](int64_t p) { return static_cast<int64_t>(ids[static_cast<size_t>(p)]); });
+  });
+  return result;
+}
+
+Array edge_index(const Relation& relation) {
+  const auto indptr = relation.indptr.as<int64_t>();
+  const auto indices = relation.indices.as<int32_t>();
+  const int64_t num_edges = relation.indices.rows();
+  Array result = BufferPool::shared().allocate_array(DType::kInt64, {2, num_edges});
+  auto* sources = static_cast<int64_t*>(result.data);
+  auto* destinations = sources + num_edges;
+  std::copy(indices.begin(), indices.end(), sources);
+  for (size_t i = 0; i + 1 < indptr.size(); ++i) {
+    std::fill(destinations + indptr[i], destinations + indptr[i + 1], static_cast<int64_t>(i));
+  }
+  return result;
+}
+
+}  // namespace ramet
