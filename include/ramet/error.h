@@ -23,7 +23,7 @@ class Error : public std::runtime_error {
       : std::runtime_error(message), code_(code), system_errno_(system_errno) {}
 
   [[nodiscard]] ErrorCode code() const { return code_; }
-  // The errno behind kIo and kNoSpace, else 0.
+  // The errno behind kIo, kNoSpace and a kNotFound that is about files, else 0.
   [[nodiscard]] int system_errno() const { return system_errno_; }
 
  private:

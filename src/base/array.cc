@@ -59,7 +59,8 @@ const char* name(DType dtype) {
 
 int64_t Array::row_bytes() const {
   int64_t bytes = item_size(dtype);
-  for (size_t d = 1; d < shape.size(); ++d) bytes *= shape[d];
+  for (size_t d = 1; d < shape.size(); ++d)
+    bytes *= shape[d];
   return bytes;
 }
 

@@ -29,7 +29,8 @@ void* map_bytes(int64_t bytes) {
   void* data = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) {
-    throw Error(ErrorCode::kNoSpace, "no memory for a buffer of " + std::to_string(bytes) + " bytes");
+    throw Error(ErrorCode::kNoSpace,
+                "no memory for a buffer of " + std::to_string(bytes) + " bytes");
   }
   if (bytes >= kHugePage) madvise(data, static_cast<size_t>(bytes), MADV_HUGEPAGE);  // a hint
   return data;
@@ -39,7 +40,8 @@ void* map_bytes(int64_t bytes) {
 class Shelf {
  public:
   ~Shelf() {
-    for (const auto& [bytes, data] : idle_) munmap(data, static_cast<size_t>(bytes));
+    for (const auto& [bytes, data] : idle_)
+      munmap(data, static_cast<size_t>(bytes));
   }
 
   void* take(int64_t size) {
@@ -109,7 +111,9 @@ class RecyclingPool final : public BufferPool {
 
 }  // namespace
 
-std::shared_ptr<BufferPool> BufferPool::create() { return std::make_shared<RecyclingPool>(); }
+std::shared_ptr<BufferPool> BufferPool::create() {
+  return std::make_shared<RecyclingPool>();
+}
 
 BufferPool& BufferPool::shared() {
   static const auto pool = std::make_shared<RecyclingPool>();

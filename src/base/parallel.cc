@@ -16,6 +16,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "per_process.h"
@@ -51,7 +52,7 @@ struct Job {
 
   void run_chunk(int64_t c) {
     try {
-      (*body)(c * grain, std::min(n, (c + 1) * grain));
+      (*body)(c* grain, std::min(n, (c + 1) * grain));
     } catch (...) {
       const std::lock_guard lock(mutex);
       if (!failed.exchange(true)) error = std::current_exception();
@@ -70,7 +71,8 @@ class Pool {
   void submit(const std::shared_ptr<Job>& job, int helpers) {
     const std::lock_guard lock(mutex_);
     grow(helpers);
-    for (int i = 0; i < helpers; ++i) jobs_.push_back(job);
+    for (int i = 0; i < helpers; ++i)
+      jobs_.push_back(job);
     wake_.notify_all();
   }
 
@@ -140,7 +142,8 @@ void parallel_for(int64_t n,
   if (threads <= 0) threads = hardware_threads();
   threads = static_cast<int>(std::min<int64_t>(threads, num_chunks));
   if (threads == 1 || inside_parallel_for) {
-    for (int64_t c = 0; c < num_chunks; ++c) body(c * grain, std::min(n, (c + 1) * grain));
+    for (int64_t c = 0; c < num_chunks; ++c)
+      body(c * grain, std::min(n, (c + 1) * grain));
     return;
   }
   auto job = std::make_shared<Job>();
@@ -151,7 +154,8 @@ void parallel_for(int64_t n,
   pool().submit(job, threads - 1);
   job->work();
   job->wait();
-  if (job->error) std::rethrow_exception(job->error);
+  // Moved out: a worker that still holds the job must not be the one to free the exception.
+  if (job->error) std::rethrow_exception(std::exchange(job->error, nullptr));
 }
 
 }  // namespace ramet

@@ -8,7 +8,8 @@ namespace {
 // Half of the smallest even number of bits, at least 4, that count to n.
 int half_bits_for(uint64_t n) {
   int half = 2;
-  while (half < 31 && (uint64_t{1} << (2 * half)) < n) ++half;
+  while (half < 31 && (uint64_t{1} << (2 * half)) < n)
+    ++half;
   return half;
 }
 
@@ -16,7 +17,8 @@ int half_bits_for(uint64_t n) {
 
 Permutation::Permutation(int64_t n, uint64_t key)
     : n_(static_cast<uint64_t>(n)), half_bits_(half_bits_for(n_)) {
-  for (int i = 0; i < kRounds; ++i) round_key_[i] = absorb(key, static_cast<uint64_t>(i));
+  for (int i = 0; i < kRounds; ++i)
+    round_key_[i] = absorb(key, static_cast<uint64_t>(i));
 }
 
 uint64_t Permutation::walk_once(uint64_t x) const {

@@ -20,9 +20,12 @@ namespace ramet {
 namespace {
 
 constexpr int64_t kMaxInt32 = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaxNodes = int64_t{1} << 48;
 constexpr int64_t kRowGrain = 1 << 12;
 
-DType width_for(int64_t count) { return count <= kMaxInt32 ? DType::kInt32 : DType::kInt64; }
+DType width_for(int64_t count) {
+  return count <= kMaxInt32 ? DType::kInt32 : DType::kInt64;
+}
 
 Array allocate(DType dtype, int64_t n) {
   return BufferPool::create()->allocate_array(dtype, {n});
@@ -43,7 +46,8 @@ struct EdgeList {
   // visit(source, destination, edge id) in the order of ids.
   template <typename Visit>
   void for_each(Visit&& visit) const {
-    for (size_t e = 0; e < src.size(); ++e) visit(src[e], dst[e], static_cast<int64_t>(e));
+    for (size_t e = 0; e < src.size(); ++e)
+      visit(src[e], dst[e], static_cast<int64_t>(e));
     if (!undirected) return;
     for (size_t e = 0; e < src.size(); ++e) {
       if (src[e] != dst[e]) visit(dst[e], src[e], size() + static_cast<int64_t>(e));
@@ -56,8 +60,8 @@ void check_range(std::span<const T> ids, int64_t bound, const char* what) {
   for (size_t e = 0; e < ids.size(); ++e) {
     if (static_cast<uint64_t>(ids[e]) >= static_cast<uint64_t>(bound)) {
       throw Error(ErrorCode::kOutOfRange, std::string(what) + " of edge " + std::to_string(e) +
-                                              " is " + std::to_string(ids[e]) +
-                                              ", outside [0, " + std::to_string(bound) + ")");
+                                              " is " + std::to_string(ids[e]) + ", outside [0, " +
+                                              std::to_string(bound) + ")");
     }
   }
 }
@@ -198,6 +202,10 @@ Csc build_csc(const Array& src,
   if (num_src < 0 || num_dst < 0) {
     invalid("number of nodes is negative: " + std::to_string(std::min(num_src, num_dst)));
   }
+  if (num_dst > kMaxNodes) {
+    invalid("num_dst is " + std::to_string(num_dst) + ", expected at most " +
+            std::to_string(kMaxNodes));
+  }
   if (options.undirected && num_src != num_dst) {
     invalid("an undirected edge type needs the same nodes at both ends, but has " +
             std::to_string(num_src) + " sources and " + std::to_string(num_dst) + " destinations");
@@ -214,9 +222,12 @@ Csc build_csc(const Array& src,
 Csc check_csc(const Array& indptr, const Array& indices, int64_t num_src, int64_t num_dst) {
   require_ids(indptr, "indptr");
   require_ids(indices, "indices");
+  if (num_src < 0 || num_dst < 0 || num_dst > kMaxNodes) {
+    invalid("numbers of nodes are " + std::to_string(num_src) + " and " + std::to_string(num_dst));
+  }
   if (indptr.rows() != num_dst + 1) {
-    invalid("indptr has " + std::to_string(indptr.rows()) + " entries, expected num_dst + 1 = " +
-            std::to_string(num_dst + 1));
+    invalid("indptr has " + std::to_string(indptr.rows()) +
+            " entries, expected num_dst + 1 = " + std::to_string(num_dst + 1));
   }
   Csc csc;
   csc.indptr = allocate(DType::kInt64, num_dst + 1);

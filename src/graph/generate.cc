@@ -28,12 +28,14 @@ uint64_t purpose_key(uint64_t seed, Purpose purpose) {
 }
 
 // Uniform on [0, 1) from the upper 53 bits.
-double unit(uint64_t r) { return static_cast<double>(r >> 11) * 0x1p-53; }
+double unit(uint64_t r) {
+  return static_cast<double>(r >> 11) * 0x1p-53;
+}
 
 // Mean 0, variance 1: the sum of four uniforms, close enough to a normal for noise.
 float noise(uint64_t r) {
-  const auto sum = static_cast<int64_t>((r & 0xffff) + ((r >> 16) & 0xffff) +
-                                        ((r >> 32) & 0xffff) + (r >> 48));
+  const auto sum =
+      static_cast<int64_t>((r & 0xffff) + ((r >> 16) & 0xffff) + ((r >> 32) & 0xffff) + (r >> 48));
   constexpr float kScale = 1.7320508F / 65536.0F;  // four uniforms on [0, 1) have variance 1/3
   return (static_cast<float>(sum) - 131070.0F) * kScale;
 }
@@ -47,15 +49,14 @@ void check(const PlantedOptions& o) {
           "num_nodes is " + std::to_string(o.num_nodes) + ", expected 1 to 2147483647");
   require(o.num_edges >= 0, "num_edges is " + std::to_string(o.num_edges) + ", expected >= 0");
   require(o.communities >= 1 && o.communities <= o.num_nodes,
-          "communities is " + std::to_string(o.communities) + ", expected 1 to num_nodes = " +
-              std::to_string(o.num_nodes));
+          "communities is " + std::to_string(o.communities) +
+              ", expected 1 to num_nodes = " + std::to_string(o.num_nodes));
   require(o.classes >= 1 && o.classes <= o.communities,
-          "classes is " + std::to_string(o.classes) + ", expected 1 to communities = " +
-              std::to_string(o.communities));
+          "classes is " + std::to_string(o.classes) +
+              ", expected 1 to communities = " + std::to_string(o.communities));
   require(o.feature_width >= 1,
           "feature_width is " + std::to_string(o.feature_width) + ", expected >= 1");
-  require(o.skew >= 1 && o.skew <= 4,
-          "skew is " + std::to_string(o.skew) + ", expected 1 to 4");
+  require(o.skew >= 1 && o.skew <= 4, "skew is " + std::to_string(o.skew) + ", expected 1 to 4");
   require(o.homophily >= 0 && o.homophily <= 1,
           "homophily is " + std::to_string(o.homophily) + ", expected 0 to 1");
   require(o.train_fraction >= 0 && o.val_fraction >= 0 && o.train_fraction + o.val_fraction <= 1,
@@ -71,7 +72,8 @@ Array allocate(DType dtype, std::vector<int64_t> shape) {
 int64_t draw_rank(uint64_t r, int64_t n, int skew) {
   double x = unit(r);
   const double u = x;
-  for (int i = 1; i < skew; ++i) x *= u;
+  for (int i = 1; i < skew; ++i)
+    x *= u;
   return std::min(static_cast<int64_t>(x * static_cast<double>(n)), n - 1);
 }
 
@@ -116,7 +118,9 @@ Csc draw_topology(const PlantedOptions& o, int threads) {
   return build_csc(src, dst, o.num_nodes, o.num_nodes, {.undirected = true, .edge_ids = false});
 }
 
-int64_t label_of(const PlantedOptions& o, int64_t v) { return v % o.communities % o.classes; }
+int64_t label_of(const PlantedOptions& o, int64_t v) {
+  return v % o.communities % o.classes;
+}
 
 Array draw_features(const PlantedOptions& o, int threads) {
   Array features = allocate(DType::kFloat32, {o.num_nodes, o.feature_width});
@@ -141,7 +145,8 @@ Array draw_features(const PlantedOptions& o, int threads) {
 Array make_labels(const PlantedOptions& o) {
   Array labels = allocate(DType::kInt64, {o.num_nodes});
   auto* out = static_cast<int64_t*>(labels.data);
-  for (int64_t v = 0; v < o.num_nodes; ++v) out[v] = label_of(o, v);
+  for (int64_t v = 0; v < o.num_nodes; ++v)
+    out[v] = label_of(o, v);
   return labels;
 }
 
@@ -156,9 +161,7 @@ void add_splits(const PlantedOptions& o, StoreContents& contents) {
   const uint64_t key = purpose_key(o.seed, kSplit);
   for (int64_t v = 0; v < o.num_nodes; ++v) {
     const double u = unit(absorb(key, static_cast<uint64_t>(v)));
-    auto& split = u < o.train_fraction                    ? train
-                  : u < o.train_fraction + o.val_fraction ? val
-                                                          : test;
+    auto& split = u < o.train_fraction ? train : u < o.train_fraction + o.val_fraction ? val : test;
     split.push_back(static_cast<int32_t>(v));
   }
   contents.arrays.emplace_back("split/train/node", ids_array(train));
@@ -174,8 +177,7 @@ StoreContents generate_planted(const PlantedOptions& options, int threads) {
   contents.node_counts[kDefaultNodeType] = options.num_nodes;
   Csc csc = draw_topology(options, threads);
   const std::string folder =
-      "edge/" +
-      EdgeTypeName{kDefaultNodeType, kDefaultRelation, kDefaultNodeType}.encoded() + "/";
+      "edge/" + EdgeTypeName{kDefaultNodeType, kDefaultRelation, kDefaultNodeType}.encoded() + "/";
   contents.arrays.emplace_back(folder + "indptr", std::move(csc.indptr));
   contents.arrays.emplace_back(folder + "indices", std::move(csc.indices));
   contents.arrays.emplace_back("node/node/feat", draw_features(options, threads));

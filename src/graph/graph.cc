@@ -16,8 +16,7 @@ namespace {
 }
 
 void require_ids(const Array& array, const std::string& place) {
-  if (array.shape.size() != 1 ||
-      (array.dtype != DType::kInt32 && array.dtype != DType::kInt64)) {
+  if (array.shape.size() != 1 || (array.dtype != DType::kInt32 && array.dtype != DType::kInt64)) {
     corrupt(place, "holds " + array.describe() + ", expected one dimension of int32 or int64");
   }
 }
@@ -126,9 +125,11 @@ EdgeType read_edge_type(const Store& store,
 }
 
 template <typename Types>
-std::string names_of(const Types& types, const std::string& (*name)(const typename Types::value_type&)) {
+std::string names_of(const Types& types,
+                     const std::string& (*name)(const typename Types::value_type&)) {
   std::string names;
-  for (const auto& type : types) names += (names.empty() ? "'" : ", '") + name(type) + "'";
+  for (const auto& type : types)
+    names += (names.empty() ? "'" : ", '") + name(type) + "'";
   return names.empty() ? "none" : names;
 }
 
@@ -155,9 +156,10 @@ int Graph::node_type(const std::string& name) const {
   for (size_t t = 0; t < node_types_.size(); ++t) {
     if (node_types_[t].name == name) return static_cast<int>(t);
   }
-  throw Error(ErrorCode::kNotFound,
-              "no node type '" + name + "'; there is " +
-                  names_of(node_types_, +[](const NodeType& t) -> const std::string& { return t.name; }));
+  throw Error(
+      ErrorCode::kNotFound,
+      "no node type '" + name + "'; there is " +
+          names_of(node_types_, +[](const NodeType& t) -> const std::string& { return t.name; }));
 }
 
 int Graph::edge_type(const EdgeTypeName& name) const {
@@ -165,9 +167,11 @@ int Graph::edge_type(const EdgeTypeName& name) const {
   for (size_t t = 0; t < edge_types_.size(); ++t) {
     if (edge_types_[t].encoded == encoded) return static_cast<int>(t);
   }
-  throw Error(ErrorCode::kNotFound,
-              "no edge type '" + encoded + "'; there is " +
-                  names_of(edge_types_, +[](const EdgeType& t) -> const std::string& { return t.encoded; }));
+  throw Error(
+      ErrorCode::kNotFound,
+      "no edge type '" + encoded + "'; there is " +
+          names_of(
+              edge_types_, +[](const EdgeType& t) -> const std::string& { return t.encoded; }));
 }
 
 uint64_t Graph::fingerprint() const {

@@ -25,7 +25,8 @@ void check_monotonic(const Array& indptr, const std::string& place, int threads)
   parallel_for(indptr.rows() - 1, kGrain, threads, [&](int64_t begin, int64_t end) {
     for (int64_t v = begin; v < end; ++v) {
       const int64_t a = offsets[static_cast<size_t>(v)], b = offsets[static_cast<size_t>(v) + 1];
-      if (a > b) corrupt_entry(place, v + 1, b, "is less than the " + std::to_string(a) + " before it");
+      if (a > b)
+        corrupt_entry(place, v + 1, b, "is less than the " + std::to_string(a) + " before it");
     }
   });
 }

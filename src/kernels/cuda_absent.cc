@@ -3,6 +3,8 @@
 
 namespace ramet {
 
-const Kernels* cuda_kernels() { return nullptr; }
+const Kernels* cuda_kernels() {
+  return nullptr;
+}
 
 }  // namespace ramet

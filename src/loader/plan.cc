@@ -29,10 +29,10 @@ void check_inputs(const Array& ids, const NodeType& type) {
   with_ids(ids, [&](auto values) {
     for (size_t i = 0; i < values.size(); ++i) {
       if (static_cast<uint64_t>(values[i]) < static_cast<uint64_t>(type.num_nodes)) continue;
-      throw Error(ErrorCode::kOutOfRange,
-                  "input_nodes[" + std::to_string(i) + "] = " + std::to_string(values[i]) +
-                      " is outside [0, " + std::to_string(type.num_nodes) + ") of node type '" +
-                      type.name + "'");
+      throw Error(ErrorCode::kOutOfRange, "input_nodes[" + std::to_string(i) +
+                                              "] = " + std::to_string(values[i]) +
+                                              " is outside [0, " + std::to_string(type.num_nodes) +
+                                              ") of node type '" + type.name + "'");
     }
   });
 }
@@ -41,7 +41,8 @@ void check_table(const TableRequest& request, const Graph& graph) {
   const NodeType& type = graph.node_types().at(static_cast<size_t>(request.node_type));
   if (type.tables.count(request.name) > 0) return;
   std::string names;
-  for (const auto& [name, table] : type.tables) names += (names.empty() ? "'" : ", '") + name + "'";
+  for (const auto& [name, table] : type.tables)
+    names += (names.empty() ? "'" : ", '") + name + "'";
   throw Error(ErrorCode::kNotFound, "node type '" + type.name + "' has no table '" + request.name +
                                         "'; there is " + (names.empty() ? "none" : names));
 }
@@ -68,13 +69,14 @@ NeighborLoader::NeighborLoader(std::shared_ptr<const Graph> graph, LoaderOptions
   require_at_least(options_.world, 1, "world");
   require_at_least(options_.rank, 0, "rank");
   if (options_.rank >= options_.world) {
-    invalid("rank is " + std::to_string(options_.rank) + ", expected less than world = " +
-            std::to_string(options_.world));
+    invalid("rank is " + std::to_string(options_.rank) +
+            ", expected less than world = " + std::to_string(options_.world));
   }
   const bool all_nodes = options_.input_nodes.data == nullptr;
   if (!all_nodes) check_inputs(options_.input_nodes, type);
   num_inputs_ = all_nodes ? type.num_nodes : options_.input_nodes.rows();
-  for (const TableRequest& request : options_.tables) check_table(request, *graph_);
+  for (const TableRequest& request : options_.tables)
+    check_table(request, *graph_);
   if (options_.prefetch == 0) options_.prefetch = options_.threads;
 }
 
@@ -101,7 +103,8 @@ std::vector<int64_t> NeighborLoader::seeds(int64_t epoch, int64_t step) const {
   }
   if (options_.input_nodes.data == nullptr) return result;
   with_ids(options_.input_nodes, [&](auto ids) {
-    for (int64_t& id : result) id = ids[static_cast<size_t>(id)];
+    for (int64_t& id : result)
+      id = ids[static_cast<size_t>(id)];
   });
   return result;
 }
@@ -110,7 +113,8 @@ uint64_t NeighborLoader::fingerprint() const {
   uint64_t h = absorb(graph_->fingerprint(), static_cast<uint64_t>(options_.seed_type));
   if (options_.input_nodes.data != nullptr) h = digest_ids(h, options_.input_nodes);
   for (const auto& fanouts : options_.sample.fanouts) {
-    for (const int64_t fanout : fanouts) h = absorb(h, static_cast<uint64_t>(fanout));
+    for (const int64_t fanout : fanouts)
+      h = absorb(h, static_cast<uint64_t>(fanout));
   }
   h = absorb(h, options_.sample.seed);
   h = absorb(h, static_cast<uint64_t>(options_.batch_size));

@@ -157,7 +157,8 @@ class ThreadedStream final : public EpochStream {
       return;
     }
     shared_->request_stop();
-    for (std::thread& worker : shared_->workers) worker.join();
+    for (std::thread& worker : shared_->workers)
+      worker.join();
   }
 
   std::optional<Batch> next(std::chrono::milliseconds timeout) override {
@@ -206,9 +207,9 @@ class ThreadedStream final : public EpochStream {
 
 std::unique_ptr<EpochStream> NeighborLoader::start(int64_t epoch, int64_t first_step) const {
   if (epoch < 0 || first_step < 0 || first_step > num_steps()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "cannot start at epoch " + std::to_string(epoch) + ", step " +
-                    std::to_string(first_step) + " of " + std::to_string(num_steps()));
+    throw Error(ErrorCode::kInvalidArgument, "cannot start at epoch " + std::to_string(epoch) +
+                                                 ", step " + std::to_string(first_step) + " of " +
+                                                 std::to_string(num_steps()));
   }
   return std::make_unique<ThreadedStream>(*this, epoch, first_step);
 }

@@ -31,7 +31,8 @@ void insert_sorted(int64_t* out, int64_t size, int64_t x) {
 }
 
 void pick_with_replacement(uint64_t key, int64_t degree, int64_t k, int64_t* out) {
-  for (int64_t t = 0; t < k; ++t) out[t] = draw(key, t, degree);
+  for (int64_t t = 0; t < k; ++t)
+    out[t] = draw(key, t, degree);
   std::sort(out, out + k);
 }
 

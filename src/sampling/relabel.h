@@ -54,7 +54,8 @@ class RelabelTable {
     for (const Slot& slot : old) {
       if (slot.stamp != stamp_) continue;
       size_t i = home(slot.node);
-      while (slots_[i].stamp == stamp_) i = (i + 1) & mask_;
+      while (slots_[i].stamp == stamp_)
+        i = (i + 1) & mask_;
       slots_[i] = slot;
     }
   }

@@ -8,8 +8,7 @@ namespace ramet {
 Array edge_ids(const Graph& graph, const Relation& relation) {
   const EdgeType& edges = graph.edge_types()[static_cast<size_t>(relation.edge_type)];
   if (!edges.has_edge_ids()) return relation.position;
-  Array result =
-      BufferPool::shared().allocate_array(DType::kInt64, {relation.position.rows()});
+  Array result = BufferPool::shared().allocate_array(DType::kInt64, {relation.position.rows()});
   const auto position = relation.position.as<int64_t>();
   with_ids(edges.edge_ids, [&](auto ids) {
     std::transform(position.begin(), position.end(), static_cast<int64_t*>(result.data),

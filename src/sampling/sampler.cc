@@ -1,9 +1,10 @@
 // Multi-hop neighbor sampling; docs/semantics.md, sections 3 to 5.
 //
-// Each hop runs one edge type at a time in four passes over its destinations or picks, each a simple
-// loop whose random accesses are known some iterations ahead and prefetched: read the rows' bounds,
-// pick positions, load source ids, relabel. The first three are pure functions of a destination and
-// may run on several threads; relabeling, which fixes the order of new nodes, runs on one.
+// Each hop runs one edge type at a time in four passes over its destinations or picks, each a
+// simple loop whose random accesses are known some iterations ahead and prefetched: read the rows'
+// bounds, pick positions, load source ids, relabel. The first three are pure functions of a
+// destination and may run on several threads; relabeling, which fixes the order of new nodes, runs
+// on one.
 #include "ramet/sampler.h"
 
 #include <algorithm>
@@ -73,23 +74,24 @@ void load_sources(const EdgeType& edges,
 
 void check_seeds(std::span<const int64_t> seeds, const NodeType& type) {
   if (seeds.size() > kMaxNodes) {
-    throw Error(ErrorCode::kInvalidArgument, std::to_string(seeds.size()) +
-                                                 " seeds, expected at most " +
-                                                 std::to_string(kMaxNodes));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        std::to_string(seeds.size()) + " seeds, expected at most " + std::to_string(kMaxNodes));
   }
   for (size_t i = 0; i < seeds.size(); ++i) {
     if (static_cast<uint64_t>(seeds[i]) >= static_cast<uint64_t>(type.num_nodes)) {
-      throw Error(ErrorCode::kOutOfRange,
-                  "seeds[" + std::to_string(i) + "] = " + std::to_string(seeds[i]) +
-                      " is outside [0, " + std::to_string(type.num_nodes) + ") of node type '" +
-                      type.name + "'");
+      throw Error(ErrorCode::kOutOfRange, "seeds[" + std::to_string(i) +
+                                              "] = " + std::to_string(seeds[i]) +
+                                              " is outside [0, " + std::to_string(type.num_nodes) +
+                                              ") of node type '" + type.name + "'");
     }
   }
 }
 
 std::vector<int64_t> lengths(const std::vector<std::vector<int64_t>>& lists) {
   std::vector<int64_t> result;
-  for (const auto& list : lists) result.push_back(static_cast<int64_t>(list.size()));
+  for (const auto& list : lists)
+    result.push_back(static_cast<int64_t>(list.size()));
   return result;
 }
 
@@ -126,8 +128,10 @@ Minibatch NeighborSampler::sample(int seed_type,
                                   const std::atomic<bool>* stop) {
   const auto type = static_cast<size_t>(seed_type);
   check_seeds(seeds, graph_->node_types().at(type));
-  for (auto& list : scratch_->n_id) list.clear();
-  for (auto& table : scratch_->position_of) table.start_batch();
+  for (auto& list : scratch_->n_id)
+    list.clear();
+  for (auto& table : scratch_->position_of)
+    table.start_batch();
   scratch_->n_id[type].assign(seeds.begin(), seeds.end());
   for (size_t i = 0; i < seeds.size(); ++i) {
     scratch_->position_of[type].find_or_insert(seeds[i], static_cast<int32_t>(i));
@@ -189,7 +193,8 @@ Relation NeighborSampler::sample_relation(const EdgeType& edges,
     }
   });
   if (fanout == 0) std::fill_n(indptr, num_dst + 1, 0);
-  for (int64_t i = 0; i < num_dst; ++i) indptr[i + 1] += indptr[i];
+  for (int64_t i = 0; i < num_dst; ++i)
+    indptr[i + 1] += indptr[i];
 
   // Passes 2 and 3: positions of the picks, and the ids that stand there.
   const int64_t num_edges = indptr[num_dst];
@@ -204,7 +209,8 @@ Relation NeighborSampler::sample_relation(const EdgeType& edges,
       const RowBounds row = rows[static_cast<size_t>(i)];
       int64_t* out = position + indptr[i];
       picker.pick(node_key(key, destinations[i]), row.degree, out);
-      for (int64_t* p = out; p != position + indptr[i + 1]; ++p) *p += row.begin;
+      for (int64_t* p = out; p != position + indptr[i + 1]; ++p)
+        *p += row.begin;
     }
     const auto picks = static_cast<size_t>(indptr[end] - indptr[begin]);
     with_ids(edges.indices, [&](auto indices) {

@@ -17,17 +17,18 @@ void Table::gather(std::span<const int64_t> ids, void* out, int threads) const {
   const int64_t row_bytes = rows_.row_bytes();
   const int64_t grain = row_bytes > 0 ? kChunkBytes / row_bytes + 1 : kChunkBytes;
   parallel_for(static_cast<int64_t>(ids.size()), grain, threads, [&](int64_t begin, int64_t end) {
-    const int64_t bad = cpu_kernels()->gather_rows({.table = rows_.data,
-                                                    .num_rows = rows_.rows(),
-                                                    .row_bytes = row_bytes,
-                                                    .ids = ids.data() + begin,
-                                                    .num_ids = end - begin,
-                                                    .out = static_cast<char*>(out) + begin * row_bytes});
+    const int64_t bad =
+        cpu_kernels()->gather_rows({.table = rows_.data,
+                                    .num_rows = rows_.rows(),
+                                    .row_bytes = row_bytes,
+                                    .ids = ids.data() + begin,
+                                    .num_ids = end - begin,
+                                    .out = static_cast<char*>(out) + begin * row_bytes});
     if (bad < 0) return;
     throw Error(ErrorCode::kOutOfRange,
-                "ids[" + std::to_string(begin + bad) + "] = " +
-                    std::to_string(ids[static_cast<size_t>(begin + bad)]) + " is outside the " +
-                    std::to_string(rows_.rows()) + " rows of " + name_);
+                "ids[" + std::to_string(begin + bad) +
+                    "] = " + std::to_string(ids[static_cast<size_t>(begin + bad)]) +
+                    " is outside the " + std::to_string(rows_.rows()) + " rows of " + name_);
   });
 }
 

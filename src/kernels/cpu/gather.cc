@@ -16,7 +16,8 @@ constexpr int64_t kPrefetchBytes = 512;
 
 void prefetch_row(const char* row, int64_t row_bytes) {
   const int64_t bytes = row_bytes < kPrefetchBytes ? row_bytes : kPrefetchBytes;
-  for (int64_t b = 0; b < bytes; b += kCacheLine) __builtin_prefetch(row + b);
+  for (int64_t b = 0; b < bytes; b += kCacheLine)
+    __builtin_prefetch(row + b);
 }
 
 int64_t gather_rows(const GatherArgs& args) {
@@ -42,6 +43,8 @@ constexpr Kernels kCpuKernels{"cpu", gather_rows};
 
 }  // namespace
 
-const Kernels* cpu_kernels() { return &kCpuKernels; }
+const Kernels* cpu_kernels() {
+  return &kCpuKernels;
+}
 
 }  // namespace ramet

@@ -1,0 +1,67 @@
+#include "arrays.h"
+
+#include <string>
+#include <utility>
+
+#include "ramet/error.h"
+
+namespace ramet::bind {
+namespace {
+
+constexpr std::pair<DType, nb::dlpack::dtype> kDTypes[] = {
+    {DType::kBool, nb::dtype<bool>()},       {DType::kInt8, nb::dtype<int8_t>()},
+    {DType::kUInt8, nb::dtype<uint8_t>()},   {DType::kInt16, nb::dtype<int16_t>()},
+    {DType::kUInt16, nb::dtype<uint16_t>()}, {DType::kInt32, nb::dtype<int32_t>()},
+    {DType::kUInt32, nb::dtype<uint32_t>()}, {DType::kInt64, nb::dtype<int64_t>()},
+    {DType::kUInt64, nb::dtype<uint64_t>()}, {DType::kFloat16, {2, 16, 1}},
+    {DType::kFloat32, nb::dtype<float>()},   {DType::kFloat64, nb::dtype<double>()},
+};
+
+DType from_dlpack(nb::dlpack::dtype wanted) {
+  for (const auto& [ours, theirs] : kDTypes) {
+    if (theirs == wanted) return ours;
+  }
+  throw Error(ErrorCode::kInvalidArgument, "a store has no arrays of DLPack type code " +
+                                               std::to_string(wanted.code) + " with " +
+                                               std::to_string(wanted.bits) + " bits");
+}
+
+nb::dlpack::dtype to_dlpack(DType wanted) {
+  for (const auto& [ours, theirs] : kDTypes) {
+    if (ours == wanted) return theirs;
+  }
+  throw Error(ErrorCode::kInvalidArgument, std::string("no DLPack type for ") + name(wanted));
+}
+
+template <typename NdArray>
+nb::object wrap(const Array& array) {
+  static char nothing[64];  // numpy wants an address even for no elements
+  const std::vector<size_t> shape(array.shape.begin(), array.shape.end());
+  nb::capsule owner(new std::shared_ptr<const void>(array.owner),
+                    [](void* p) noexcept { delete static_cast<std::shared_ptr<const void>*>(p); });
+  NdArray view(array.data != nullptr ? array.data : nothing, shape.size(), shape.data(), owner,
+               nullptr, to_dlpack(array.dtype));
+  return nb::cast(view);
+}
+
+}  // namespace
+
+Array borrow(const AnyArray& array) {
+  Array result;
+  result.data = const_cast<void*>(array.data());
+  result.dtype = from_dlpack(array.dtype());
+  for (size_t d = 0; d < array.ndim(); ++d) {
+    result.shape.push_back(static_cast<int64_t>(array.shape(d)));
+  }
+  if (result.shape.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "expected an array, got a scalar");
+  }
+  return result;
+}
+
+nb::object to_numpy(const Array& array) {
+  return array.writable ? wrap<nb::ndarray<nb::numpy>>(array)
+                        : wrap<nb::ndarray<nb::numpy, nb::ro>>(array);
+}
+
+}  // namespace ramet::bind

@@ -1,0 +1,26 @@
+// Between ramet::Array and the arrays of Python. Never copies.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include "ramet/array.h"
+
+namespace ramet::bind {
+
+namespace nb = nanobind;
+
+// Any contiguous CPU array that Python hands in: numpy, torch, whatever speaks DLPack.
+using AnyArray = nb::ndarray<nb::c_contig, nb::device::cpu, nb::ro>;
+using Ids = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// A view of Python's memory, valid while `array` lives.
+[[nodiscard]] Array borrow(const AnyArray& array);
+[[nodiscard]] inline std::span<const int64_t> borrow(const Ids& ids) {
+  return {ids.data(), ids.size()};
+}
+
+// A numpy array over ours, which it keeps alive; read-only unless the Array is writable.
+[[nodiscard]] nb::object to_numpy(const Array& array);
+
+}  // namespace ramet::bind

@@ -1,0 +1,166 @@
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <tuple>
+
+#include "arrays.h"
+#include "ramet/csc.h"
+#include "ramet/error.h"
+#include "ramet/graph.h"
+#include "ramet/table.h"
+
+namespace ramet::bind {
+
+namespace {
+
+using Triple = std::tuple<std::string, std::string, std::string>;
+
+const EdgeType& edges_of(const Graph& graph, const Triple& type) {
+  const auto& [src, relation, dst] = type;
+  return graph.edge_types()[static_cast<size_t>(graph.edge_type({src, relation, dst}))];
+}
+
+const NodeType& nodes_of(const Graph& graph, const std::string& type) {
+  return graph.node_types()[static_cast<size_t>(graph.node_type(type))];
+}
+
+template <typename Map>
+std::vector<std::string> keys(const Map& map) {
+  std::vector<std::string> result;
+  for (const auto& [key, value] : map)
+    result.push_back(key);
+  return result;
+}
+
+nb::object table_of(const std::map<std::string, Array>& tables,
+                    const std::string& table,
+                    const std::string& type) {
+  const auto it = tables.find(table);
+  if (it != tables.end()) return to_numpy(it->second);
+  std::string names;
+  for (const auto& [key, value] : tables)
+    names += (names.empty() ? "'" : ", '") + key + "'";
+  throw Error(ErrorCode::kNotFound, "'" + type + "' has no table '" + table + "'; there is " +
+                                        (names.empty() ? "none" : names));
+}
+
+nb::object csc_tuple(const Csc& csc) {
+  return nb::make_tuple(to_numpy(csc.indptr), to_numpy(csc.indices),
+                        csc.edge_ids.data == nullptr ? nb::none() : to_numpy(csc.edge_ids));
+}
+
+}  // namespace
+
+void bind_graph(nb::module_& m) {
+  nb::class_<Graph>(m, "Graph")
+      .def_prop_ro("path", [](const Graph& g) { return g.store()->path(); })
+      .def_prop_ro("segment_fd", [](const Graph& g) { return g.store()->segment_fd(); })
+      .def_prop_ro("identity",
+                   [](const Graph& g) {
+                     const auto [device, inode] = g.store()->identity();
+                     return nb::make_tuple(device, inode);
+                   })
+      .def_prop_ro("node_types",
+                   [](const Graph& g) {
+                     std::vector<std::string> names;
+                     for (const NodeType& type : g.node_types())
+                       names.push_back(type.name);
+                     return names;
+                   })
+      .def_prop_ro("edge_types",
+                   [](const Graph& g) {
+                     std::vector<Triple> names;
+                     for (const EdgeType& t : g.edge_types()) {
+                       names.emplace_back(t.name.src, t.name.relation, t.name.dst);
+                     }
+                     return names;
+                   })
+      .def("num_nodes",
+           [](const Graph& g, const std::string& t) { return nodes_of(g, t).num_nodes; })
+      .def("num_edges", [](const Graph& g, const Triple& t) { return edges_of(g, t).num_edges(); })
+      .def("indptr",
+           [](const Graph& g, const Triple& t) { return to_numpy(edges_of(g, t).indptr); })
+      .def("indices",
+           [](const Graph& g, const Triple& t) { return to_numpy(edges_of(g, t).indices); })
+      .def("edge_ids",
+           [](const Graph& g, const Triple& t) -> nb::object {
+             const EdgeType& edges = edges_of(g, t);
+             return edges.has_edge_ids() ? to_numpy(edges.edge_ids) : nb::none();
+           })
+      .def("node_tables",
+           [](const Graph& g, const std::string& t) { return keys(nodes_of(g, t).tables); })
+      .def("edge_tables",
+           [](const Graph& g, const Triple& t) { return keys(edges_of(g, t).tables); })
+      .def("node_table",
+           [](const Graph& g, const std::string& table, const std::string& t) {
+             return table_of(nodes_of(g, t).tables, table, t);
+           })
+      .def("edge_table",
+           [](const Graph& g, const std::string& table, const Triple& t) {
+             const EdgeType& edges = edges_of(g, t);
+             return table_of(edges.tables, table, edges.encoded);
+           })
+      .def("splits",
+           [](const Graph& g) {
+             nb::dict result;
+             for (const auto& [name, types] : g.splits())
+               result[name.c_str()] = keys(types);
+             return result;
+           })
+      .def("split",
+           [](const Graph& g, const std::string& name, const std::string& type) {
+             const auto it = g.splits().find(name);
+             if (it != g.splits().end() && it->second.count(type) > 0) {
+               return to_numpy(it->second.at(type));
+             }
+             throw Error(ErrorCode::kNotFound,
+                         "no split '" + name + "' of node type '" + type + "'");
+           })
+      .def("fingerprint", &Graph::fingerprint)
+      .def("copy_on_write",
+           [](const Graph& g) { return Graph::from_store(g.store()->copy_on_write()); })
+      .def("validate", &validate, nb::arg("threads") = 0, nb::call_guard<nb::gil_scoped_release>());
+
+  m.def(
+      "build_csc",
+      [](const AnyArray& src, const AnyArray& dst, int64_t num_src, int64_t num_dst,
+         bool undirected, bool edge_ids) {
+        const Array sources = borrow(src), destinations = borrow(dst);
+        Csc csc;
+        {
+          const nb::gil_scoped_release release;
+          csc = build_csc(sources, destinations, num_src, num_dst,
+                          {.undirected = undirected, .edge_ids = edge_ids});
+        }
+        return csc_tuple(csc);
+      },
+      nb::arg("src").noconvert(), nb::arg("dst").noconvert(), nb::arg("num_src"),
+      nb::arg("num_dst"), nb::arg("undirected") = false, nb::arg("edge_ids") = true);
+
+  m.def(
+      "check_csc",
+      [](const AnyArray& indptr, const AnyArray& indices, int64_t num_src, int64_t num_dst) {
+        const Csc csc = check_csc(borrow(indptr), borrow(indices), num_src, num_dst);
+        return nb::make_tuple(to_numpy(csc.indptr), to_numpy(csc.indices));
+      },
+      nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("num_src"),
+      nb::arg("num_dst"));
+
+  m.def(
+      "gather",
+      [](const AnyArray& rows, const Ids& ids, int threads, const std::string& name) {
+        const Table table(borrow(rows), name);
+        Array out;
+        {
+          const nb::gil_scoped_release release;
+          out = table.gather(borrow(ids), threads);
+        }
+        return to_numpy(out);
+      },
+      nb::arg("rows").noconvert(), nb::arg("ids").noconvert(), nb::arg("threads") = 1,
+      nb::arg("name") = "table");
+}
+
+}  // namespace ramet::bind

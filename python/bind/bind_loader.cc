@@ -1,0 +1,110 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <optional>
+#include <tuple>
+
+#include "arrays.h"
+#include "batch.h"
+#include "ramet/buffer_pool.h"
+#include "ramet/loader.h"
+
+namespace ramet::bind {
+
+namespace {
+
+using Request = std::tuple<int, std::string, bool>;
+
+// How often a wait looks for Ctrl-C.
+constexpr std::chrono::milliseconds kPoll{50};
+
+struct PyStream {
+  std::unique_ptr<EpochStream> stream;
+  std::shared_ptr<const Graph> graph;
+
+  // The next batch, or None at the end of the epoch.
+  nb::object next() {
+    for (;;) {
+      std::optional<Batch> batch;
+      bool done = false;
+      {
+        const nb::gil_scoped_release release;
+        batch = stream->next(kPoll);
+        done = !batch && stream->done();
+      }
+      if (batch) return nb::cast(PyBatch{std::move(*batch), graph});
+      if (done) return nb::none();
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+  }
+};
+
+LoaderOptions make_options(std::vector<std::vector<int64_t>> fanouts,
+                           bool replace,
+                           uint64_t seed,
+                           int seed_type,
+                           const std::optional<Ids>& input_nodes,
+                           int64_t batch_size,
+                           bool shuffle,
+                           bool drop_last,
+                           int rank,
+                           int world,
+                           int threads,
+                           int prefetch,
+                           const std::vector<Request>& tables) {
+  LoaderOptions options;
+  options.sample = {.fanouts = std::move(fanouts), .replace = replace, .seed = seed};
+  options.seed_type = seed_type;
+  if (input_nodes) options.input_nodes = copy(ramet::borrow(borrow(*input_nodes)));
+  options.batch_size = batch_size;
+  options.shuffle = shuffle;
+  options.drop_last = drop_last;
+  options.rank = rank;
+  options.world = world;
+  options.threads = threads;
+  options.prefetch = prefetch;
+  for (const auto& [type, name, at_seeds] : tables)
+    options.tables.push_back({type, name, at_seeds});
+  return options;
+}
+
+}  // namespace
+
+void bind_loader(nb::module_& m) {
+  nb::class_<PyStream>(m, "EpochStream").def("next", &PyStream::next);
+
+  nb::class_<NeighborLoader>(m, "NeighborLoader")
+      .def(
+          "__init__",
+          [](NeighborLoader* self, std::shared_ptr<Graph> graph,
+             std::vector<std::vector<int64_t>> fanouts, bool replace, uint64_t seed, int seed_type,
+             const std::optional<Ids>& input_nodes, int64_t batch_size, bool shuffle,
+             bool drop_last, int rank, int world, int threads, int prefetch,
+             const std::vector<Request>& tables) {
+            new (self) NeighborLoader(
+                std::move(graph),
+                make_options(std::move(fanouts), replace, seed, seed_type, input_nodes, batch_size,
+                             shuffle, drop_last, rank, world, threads, prefetch, tables));
+          },
+          nb::arg("graph"), nb::kw_only(), nb::arg("fanouts"), nb::arg("replace"), nb::arg("seed"),
+          nb::arg("seed_type"), nb::arg("input_nodes").none(), nb::arg("batch_size"),
+          nb::arg("shuffle"), nb::arg("drop_last"), nb::arg("rank"), nb::arg("world"),
+          nb::arg("threads"), nb::arg("prefetch"), nb::arg("tables"))
+      .def_prop_ro("num_steps", &NeighborLoader::num_steps)
+      .def("fingerprint", &NeighborLoader::fingerprint)
+      .def("start",
+           [](const NeighborLoader& loader, int64_t epoch, int64_t first_step) {
+             return PyStream{loader.start(epoch, first_step), loader.graph()};
+           })
+      .def_prop_ro("buffer_bytes_in_use",
+                   [](const NeighborLoader& loader) { return loader.pool()->bytes_in_use(); })
+      .def_prop_ro("buffer_bytes_idle",
+                   [](const NeighborLoader& loader) { return loader.pool()->bytes_idle(); });
+}
+
+}  // namespace ramet::bind

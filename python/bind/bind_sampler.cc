@@ -1,0 +1,92 @@
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.h"
+#include "batch.h"
+#include "ramet/fingerprint.h"
+#include "ramet/sampler.h"
+
+namespace ramet::bind {
+
+namespace {
+
+const Block& block_of(const PyBatch& b, size_t block) {
+  return b.batch.minibatch.blocks.at(block);
+}
+
+const Relation& relation_of(const PyBatch& b, size_t block, size_t edge_type) {
+  return block_of(b, block).relations.at(edge_type);
+}
+
+void bind_batch(nb::module_& m) {
+  // Types are positions in Graph.node_types and Graph.edge_types.
+  nb::class_<PyBatch>(m, "Batch")
+      .def_prop_ro("step", [](const PyBatch& b) { return b.batch.step; })
+      .def_prop_ro("epoch", [](const PyBatch& b) { return b.batch.epoch; })
+      .def_prop_ro("num_seeds", [](const PyBatch& b) { return b.batch.minibatch.num_seeds; })
+      .def_prop_ro("global_num_seeds", [](const PyBatch& b) { return b.batch.global_num_seeds; })
+      .def_prop_ro("seed_type", [](const PyBatch& b) { return b.batch.minibatch.seed_type; })
+      .def_prop_ro("num_blocks", [](const PyBatch& b) { return b.batch.minibatch.blocks.size(); })
+      .def_prop_ro("sample_seconds",
+                   [](const PyBatch& b) { return b.batch.timings.sample_seconds; })
+      .def_prop_ro("gather_seconds",
+                   [](const PyBatch& b) { return b.batch.timings.gather_seconds; })
+      .def("n_id",
+           [](const PyBatch& b, size_t type) { return to_numpy(b.batch.minibatch.n_id.at(type)); })
+      .def("table", [](const PyBatch& b, size_t i) { return to_numpy(b.batch.tables.at(i)); })
+      .def("num_src", [](const PyBatch& b, size_t block,
+                         size_t type) { return block_of(b, block).num_src.at(type); })
+      .def("num_dst", [](const PyBatch& b, size_t block,
+                         size_t type) { return block_of(b, block).num_dst.at(type); })
+      .def("indptr", [](const PyBatch& b, size_t block,
+                        size_t type) { return to_numpy(relation_of(b, block, type).indptr); })
+      .def("indices", [](const PyBatch& b, size_t block,
+                         size_t type) { return to_numpy(relation_of(b, block, type).indices); })
+      .def("position", [](const PyBatch& b, size_t block,
+                          size_t type) { return to_numpy(relation_of(b, block, type).position); })
+      .def("edge_ids",
+           [](const PyBatch& b, size_t block, size_t type) {
+             return to_numpy(edge_ids(*b.graph, relation_of(b, block, type)));
+           })
+      .def("edge_index", [](const PyBatch& b, size_t block, size_t type) {
+        return to_numpy(edge_index(relation_of(b, block, type)));
+      });
+}
+
+}  // namespace
+
+void bind_sampler(nb::module_& m) {
+  bind_batch(m);
+
+  m.def(
+      "sample",
+      [](std::shared_ptr<Graph> graph, int seed_type, const Ids& seeds,
+         std::vector<std::vector<int64_t>> fanouts, bool replace, uint64_t seed, uint64_t epoch,
+         uint64_t step, int threads) {
+        const nb::gil_scoped_release release;
+        NeighborSampler sampler(graph,
+                                {.fanouts = std::move(fanouts), .replace = replace, .seed = seed},
+                                nullptr, threads);
+        PyBatch result;
+        result.batch.minibatch = sampler.sample(seed_type, borrow(seeds), epoch, step);
+        result.batch.epoch = static_cast<int64_t>(epoch);
+        result.batch.step = static_cast<int64_t>(step);
+        result.batch.global_num_seeds = result.batch.minibatch.num_seeds;
+        result.graph = std::move(graph);
+        return result;
+      },
+      nb::arg("graph"), nb::arg("seed_type"), nb::arg("seeds").noconvert(), nb::kw_only(),
+      nb::arg("fanouts"), nb::arg("replace"), nb::arg("seed"), nb::arg("epoch"), nb::arg("step"),
+      nb::arg("threads"));
+
+  m.def("fingerprint", [](const std::vector<const PyBatch*>& batches) {
+    std::vector<const Minibatch*> minibatches;
+    for (const PyBatch* b : batches)
+      minibatches.push_back(&b->batch.minibatch);
+    const nb::gil_scoped_release release;
+    return fingerprint(*batches.at(0)->graph, minibatches);
+  });
+}
+
+}  // namespace ramet::bind

@@ -1,0 +1,120 @@
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.h"
+#include "ramet/generate.h"
+#include "ramet/graph.h"
+#include "ramet/store.h"
+#include "ramet/store_writer.h"
+
+namespace ramet::bind {
+
+namespace {
+
+using NodeCounts = std::map<std::string, int64_t>;
+using NamedArrays = std::vector<std::pair<std::string, AnyArray>>;
+
+StoreContents borrow_contents(const NodeCounts& node_counts, const NamedArrays& arrays) {
+  StoreContents contents{node_counts, {}};
+  for (const auto& [name, array] : arrays)
+    contents.arrays.emplace_back(name, borrow(array));
+  return contents;
+}
+
+// Progress that lets Ctrl-C through, with or without a callable to report to.
+Progress interruptible(const nb::object& callable) {
+  return [callable = callable.ptr()](int64_t done, int64_t total) {
+    const nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    const nb::handle report(callable);
+    if (!report.is_none()) report(done, total);
+  };
+}
+
+OpenMode mode_of(bool copy_on_write) {
+  return copy_on_write ? OpenMode::kCopyOnWrite : OpenMode::kRead;
+}
+
+}  // namespace
+
+void bind_store(nb::module_& m) {
+  m.def("encode_name", &encode_name);
+  m.def("decode_name", &decode_name);
+
+  m.def(
+      "open",
+      [](const std::string& path, bool copy_on_write) {
+        return Graph::from_store(Store::open(path, mode_of(copy_on_write)));
+      },
+      nb::arg("path"), nb::arg("copy_on_write") = false, nb::call_guard<nb::gil_scoped_release>());
+
+  m.def(
+      "open_segment", [](int fd) { return Graph::from_store(Store::open_segment(fd)); },
+      nb::arg("fd"), nb::call_guard<nb::gil_scoped_release>());
+
+  m.def(
+      "write_store",
+      [](const std::string& path, const NodeCounts& node_counts, const NamedArrays& arrays,
+         const nb::object& progress, const nb::object& before_commit) {
+        const StoreContents contents = borrow_contents(node_counts, arrays);
+        WriteOptions options{.progress = interruptible(progress), .before_commit = {}};
+        if (!before_commit.is_none()) {
+          options.before_commit = [hook = before_commit.ptr()](const std::string& folder) {
+            const nb::gil_scoped_acquire acquire;
+            const nb::handle call(hook);
+            call(folder);
+          };
+        }
+        const nb::gil_scoped_release release;
+        write_store(path, contents, options);
+      },
+      nb::arg("path"), nb::arg("node_counts"), nb::arg("arrays"), nb::arg("progress") = nb::none(),
+      nb::arg("before_commit") = nb::none());
+
+  m.def(
+      "make_segment",
+      [](const NodeCounts& node_counts, const NamedArrays& arrays, const nb::object& progress) {
+        const StoreContents contents = borrow_contents(node_counts, arrays);
+        const nb::gil_scoped_release release;
+        return Graph::from_store(make_segment(contents, interruptible(progress)));
+      },
+      nb::arg("node_counts"), nb::arg("arrays"), nb::arg("progress") = nb::none());
+
+  m.def(
+      "generate_planted",
+      [](int64_t num_nodes, int64_t num_edges, int64_t communities, int64_t classes,
+         int64_t feature_width, int skew, double homophily, double signal, double train_fraction,
+         double val_fraction, uint64_t seed, int threads) {
+        StoreContents contents;
+        {
+          const nb::gil_scoped_release release;
+          contents = generate_planted({.num_nodes = num_nodes,
+                                       .num_edges = num_edges,
+                                       .communities = communities,
+                                       .classes = classes,
+                                       .feature_width = feature_width,
+                                       .skew = skew,
+                                       .homophily = homophily,
+                                       .signal = signal,
+                                       .train_fraction = train_fraction,
+                                       .val_fraction = val_fraction,
+                                       .seed = seed},
+                                      threads);
+        }
+        nb::list arrays;
+        for (const auto& [name, array] : contents.arrays) {
+          arrays.append(nb::make_tuple(name, to_numpy(array)));
+        }
+        return nb::make_tuple(contents.node_counts, arrays);
+      },
+      nb::kw_only(), nb::arg("num_nodes"), nb::arg("num_edges"), nb::arg("communities"),
+      nb::arg("classes"), nb::arg("feature_width"), nb::arg("skew"), nb::arg("homophily"),
+      nb::arg("signal"), nb::arg("train_fraction"), nb::arg("val_fraction"), nb::arg("seed"),
+      nb::arg("threads") = 0);
+}
+
+}  // namespace ramet::bind

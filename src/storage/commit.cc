@@ -1,0 +1,107 @@
+#include "commit.h"
+
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "posix.h"
+#include "temp_folder.h"
+
+namespace ramet {
+
+namespace {
+
+// As in linux/fs.h, which not every C library repeats.
+constexpr unsigned kNoReplace = 1, kExchange = 2;
+
+// 0 or an errno. The system call itself: musl has no function for it.
+int rename_with(const Target& target, const std::string& from, unsigned flags) {
+  const int folder = target.parent().fd();
+  const long result =
+      ::syscall(SYS_renameat2, folder, from.c_str(), folder, target.name().c_str(), flags);
+  return result == 0 ? 0 : errno;
+}
+
+int rename_plainly(const Target& target, const std::string& from, const std::string& to) {
+  const int folder = target.parent().fd();
+  return ::renameat(folder, from.c_str(), folder, to.c_str()) == 0 ? 0 : errno;
+}
+
+bool lacks_flags(int error) {
+  return error == EINVAL || error == ENOSYS || error == ENOTSUP;
+}
+
+void sync_parent(const Target& target) {
+  sync_to_disk(target.parent().fd(), target.parent().place());
+}
+
+[[noreturn]] void fail(int error, const Target& target, const std::string& temp) {
+  throw_errno(error, "rename " + target.path_of(temp) + " to", target.path());
+}
+
+// The store at the target, locked, or nothing if there is nothing. Waits for the writer who put it
+// there, until that one has removed the store before it. File systems without locks go without.
+Fd lock_store(const Target& target) {
+  while (std::optional<Folder> store = target.find_store()) {
+    while (::flock(store->fd(), LOCK_EX) != 0 && errno == EINTR) {
+    }
+    if (target.is_at(target.name(), store->fd())) return std::move(*store).release();
+  }
+  return Fd();
+}
+
+// 0, or the errno of a try that found the target as it did not expect it.
+int try_to_take_place(const Target& target, const std::string& temp, const Fd& old) {
+  if (!old) return rename_with(target, temp, kNoReplace);
+  const int error = rename_with(target, temp, kExchange);
+  if (error != 0 || target.is_at(temp, old.get())) return error;
+  // Somebody who takes no locks has put something else there in the meantime: it goes back.
+  rename_with(target, temp, kExchange);
+  return EEXIST;
+}
+
+}  // namespace
+
+Fd take_place(const Target& target, const std::string& temp) {
+  while (true) {
+    Fd old = lock_store(target);
+    const int error = try_to_take_place(target, temp, old);
+    if (error == 0) {
+      sync_parent(target);
+      return old;
+    }
+    if (lacks_flags(error)) {
+      old = Fd();  // or the other way would wait for this lock
+      return take_place_in_two_steps(target, temp);
+    }
+    // Another writer or a removal came between the look and the rename: look again.
+    if (error != EEXIST && (error != ENOENT || !target.exists(temp))) fail(error, target, temp);
+  }
+}
+
+Fd take_place_in_two_steps(const Target& target, const std::string& temp) {
+  const std::string aside = temp_name(target);
+  while (true) {
+    Fd old = lock_store(target);
+    int error = old ? rename_plainly(target, target.name(), aside) : 0;
+    if (error == ENOENT) continue;
+    if (error != 0) fail(error, target, temp);
+    error = rename_plainly(target, temp, target.name());
+    if (error == 0) {
+      sync_parent(target);
+      if (old) rename_plainly(target, aside, temp);
+      return old;
+    }
+    // Back, unless another writer has used the moment; its store is the newer one.
+    if (old && rename_plainly(target, aside, target.name()) != 0)
+      remove_tree(target.path_of(aside));
+    if (error != EEXIST && error != ENOTEMPTY) fail(error, target, temp);
+  }
+}
+
+}  // namespace ramet

@@ -1,0 +1,33 @@
+// A folder held open: what is read through it is of one folder, also while its name moves on.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "posix.h"
+
+namespace ramet {
+
+class Folder {
+ public:
+  // `name` relative to the descriptor `at` (or AT_FDCWD); `place` is how errors name the folder.
+  // kNotFound if there is nothing, kCorrupt if it is no folder.
+  Folder(int at, const std::string& name, std::string place);
+
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  [[nodiscard]] const std::string& place() const { return place_; }
+  [[nodiscard]] Identity identity() const;
+
+  // Names of what is in it, sorted, dot files left out unless asked for.
+  [[nodiscard]] std::vector<std::string> entries(bool dot_files = false) const;
+
+  // Gives up the descriptor, for a caller that keeps it.
+  [[nodiscard]] Fd release() && { return std::move(fd_); }
+
+ private:
+  Fd fd_;
+  std::string place_;
+};
+
+}  // namespace ramet

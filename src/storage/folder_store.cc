@@ -1,0 +1,154 @@
+// Store over the files of a folder.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "array_name.h"
+#include "folder.h"
+#include "manifest.h"
+#include "mapped_file.h"
+#include "npy.h"
+#include "posix.h"
+#include "ramet/error.h"
+#include "ramet/store.h"
+#include "text.h"
+
+namespace ramet {
+
+namespace {
+
+constexpr int64_t kMaxManifestBytes = int64_t{16} << 20;
+constexpr int kMaxReplacements = 100;
+
+Manifest read_manifest(const Folder& folder) {
+  const std::string place = folder.place() + "/ramet.txt";
+  struct stat status{};
+  if (::fstatat(folder.fd(), "ramet.txt", &status, 0) != 0 && errno == ENOENT)
+    throw Error(ErrorCode::kNotFound, folder.place() + " is not a store: it has no ramet.txt",
+                ENOENT);
+  const InputFile file(folder.fd(), "ramet.txt", place);
+  if (file.size() > kMaxManifestBytes)
+    throw Error(ErrorCode::kCorrupt, place + " has " + std::to_string(file.size()) +
+                                         " bytes, at most " + std::to_string(kMaxManifestBytes) +
+                                         " are read");
+  return parse_manifest(file.read(0, file.size()), ManifestForm::kFolder, place);
+}
+
+NpyHeader read_npy_header(const InputFile& file) {
+  std::string head = file.read(0, std::min(file.size(), kNpyDataOffset));
+  const int64_t data_offset = npy_data_offset(head, file.size(), file.place());
+  if (data_offset > int64_t(head.size())) head = file.read(0, data_offset);
+  return parse_npy_header(head, file.size(), file.place());
+}
+
+Array map_array(const InputFile& file, OpenMode mode) {
+  NpyHeader header = read_npy_header(file);
+  std::shared_ptr<std::byte> bytes = file.map(mode);
+  std::byte* data = bytes.get() + header.data_offset;
+  return {data, header.dtype, std::move(header.shape), std::move(bytes),
+          mode == OpenMode::kCopyOnWrite};
+}
+
+class FolderStore final : public Store {
+ public:
+  FolderStore(std::string path, std::shared_ptr<const Folder> folder) : folder_(std::move(folder)) {
+    path_ = std::move(path);
+    identity_ = folder_->identity();
+  }
+
+  void load(OpenMode mode) {
+    node_counts_ = read_manifest(*folder_).node_counts;
+    for (const std::string& entry : folder_->entries()) {
+      if (entry == "ramet.txt" || entry == "checksums.txt") continue;
+      if (!is_array_folder(entry)) fail_unknown(folder_->place() + "/", entry);
+      const Folder kind(folder_->fd(), entry, folder_->place() + "/" + entry);
+      for (const std::string& group : kind.entries())
+        load_group(kind, entry, group, mode);
+    }
+  }
+
+  // The folder is held open, so this finds the same files wherever it has been moved. Its list of
+  // files is not read again: a store that is being removed must not look like a smaller one.
+  [[nodiscard]] std::shared_ptr<const Store> copy_on_write() const override {
+    auto copy = std::make_shared<FolderStore>(path_, folder_);
+    copy->node_counts_ = node_counts_;
+    for (const auto& [name, array] : arrays_) {
+      const InputFile file(folder_->fd(), name + ".npy", place(name));
+      copy->arrays_.emplace(name, map_array(file, OpenMode::kCopyOnWrite));
+    }
+    return copy;
+  }
+
+ private:
+  // The arrays of one type or split: "node/paper".
+  void load_group(const Folder& kind,
+                  const std::string& kind_name,
+                  const std::string& group,
+                  OpenMode mode) {
+    constexpr std::string_view kSuffix = ".npy";
+    const Folder folder(kind.fd(), group, kind.place() + "/" + printable(group));
+    for (const std::string& entry : folder.entries()) {
+      if (entry.size() <= kSuffix.size() || !std::string_view(entry).ends_with(kSuffix))
+        fail_unknown(folder.place() + "/", entry);
+      const std::string table = entry.substr(0, entry.size() - kSuffix.size());
+      const std::string name = kind_name + "/" + group + "/" + table;
+      const std::string problem = array_name_problem(name);
+      if (!problem.empty())
+        throw Error(ErrorCode::kCorrupt, path_ + ": array name " + quoted(name) + ": " + problem);
+      arrays_.emplace(name, map_array(InputFile(folder.fd(), entry, place(name)), mode));
+    }
+  }
+
+  // A group's name as it stands in a place: file names may hold any bytes.
+  static std::string printable(const std::string& group) {
+    const std::string text = quoted(group);
+    return text.substr(1, text.size() - 2);
+  }
+
+  [[noreturn]] static void fail_unknown(const std::string& place, const std::string& entry) {
+    throw Error(ErrorCode::kCorrupt, place + ": " + quoted(entry) + " is no part of a store");
+  }
+
+  std::shared_ptr<const Folder> folder_;
+};
+
+std::string without_trailing_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/')
+    path.pop_back();
+  return path;
+}
+
+bool is_at(const std::string& path, Identity identity) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 && Identity(status.st_dev, status.st_ino) == identity;
+}
+
+}  // namespace
+
+// A store may be replaced, and the old one then removed file by file, while it is read here: what
+// was read counts only if the folder still stands at the path afterwards.
+std::shared_ptr<const Store> Store::open(const std::string& given_path, OpenMode mode) {
+  check_path(given_path);
+  const std::string path = without_trailing_slashes(given_path);
+  for (int attempt = 0; attempt < kMaxReplacements; ++attempt) {
+    const auto folder = std::make_shared<const Folder>(AT_FDCWD, path, path);
+    auto store = std::make_shared<FolderStore>(path, folder);
+    try {
+      store->load(mode);
+    } catch (const Error&) {
+      if (is_at(path, store->identity())) throw;
+      continue;
+    }
+    if (is_at(path, store->identity())) return store;
+  }
+  throw Error(ErrorCode::kIo, path + " was replaced " + std::to_string(kMaxReplacements) +
+                                  " times while it was being opened");
+}
+
+std::string Store::place(const std::string& array_name) const {
+  return path_.empty() ? "segment:" + array_name : path_ + "/" + array_name + ".npy";
+}
+
+}  // namespace ramet

@@ -1,0 +1,136 @@
+#include "manifest.h"
+
+#include <set>
+#include <string_view>
+
+#include "array_name.h"
+#include "npy.h"
+#include "ramet/error.h"
+#include "ramet/store.h"
+#include "ramet/version.h"
+#include "shape.h"
+#include "text.h"
+
+namespace ramet {
+
+namespace {
+
+// "a,,b" has three parts, the second empty.
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == text.npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+class Parser {
+ public:
+  Parser(ManifestForm form, const std::string& place) : form_(form), place_(place) {}
+
+  Manifest parse(std::string_view text) {
+    if (text.substr(0, std::string_view(kManifestMagic).size()) != kManifestMagic)
+      fail("it begins with " + quoted(text.substr(0, 20)) + ", not with '" + kManifestMagic +
+           "<version>': not a store");
+    // Without this, a file that was cut inside its last number would be read with another number.
+    if (text.back() != '\n') fail("the last line does not end");
+    text.remove_suffix(1);
+    for (const std::string_view line : split(text, '\n')) {
+      ++line_number_;
+      if (line_number_ == 1)
+        check_version(line.substr(std::string_view(kManifestMagic).size()));
+      else
+        parse_line(line);
+    }
+    return std::move(manifest_);
+  }
+
+ private:
+  void check_version(std::string_view version) const {
+    if (version != std::to_string(kStoreFormat))
+      fail("format version " + quoted(version) + "; this library reads version " +
+           std::to_string(kStoreFormat));
+  }
+
+  void parse_line(std::string_view line) {
+    const auto words = split(line, ' ');
+    if (words[0] == "node" && words.size() == 3)
+      parse_node(std::string(words[1]), words[2]);
+    else if (words[0] == "array" && words.size() == 5 && form_ == ManifestForm::kSegment)
+      parse_array(words);
+    else
+      fail("unknown line " + quoted(line));
+  }
+
+  void parse_node(const std::string& type, std::string_view count_text) {
+    check_type(type);
+    const auto count = parse_count(count_text);
+    if (!count)
+      fail("number of nodes " + quoted(count_text) + "; it needs to be one from 0 to 2^62");
+    if (!manifest_.node_counts.emplace(type, *count).second)
+      fail("node type " + quoted(type) + " stands there twice");
+  }
+
+  void check_type(const std::string& type) const {
+    try {
+      static_cast<void>(decode_name(type));
+    } catch (const Error& error) {
+      fail(error.what());
+    }
+  }
+
+  void parse_array(const std::vector<std::string_view>& words) {
+    ArrayEntry entry;
+    entry.name = words[1];
+    const std::string name_problem = array_name_problem(entry.name);
+    if (!name_problem.empty()) fail("array name " + quoted(entry.name) + ": " + name_problem);
+    if (!names_.insert(entry.name).second)
+      fail("array " + quoted(entry.name) + " stands there twice");
+    const auto dtype = parse_descr(words[2]);
+    if (!dtype) fail("element type " + quoted(words[2]));
+    entry.dtype = *dtype;
+    for (const std::string_view extent : split(words[3], ','))
+      entry.shape.push_back(number(extent));
+    const std::string problem = shape_problem(entry.dtype, entry.shape);
+    if (!problem.empty()) fail("array " + quoted(entry.name) + " " + problem);
+    entry.offset = number(words[4]);
+    manifest_.arrays.push_back(std::move(entry));
+  }
+
+  [[nodiscard]] int64_t number(std::string_view text) const {
+    const auto value = parse_count(text);
+    if (!value) fail(quoted(text) + " needs to be a number from 0 to 2^62");
+    return *value;
+  }
+
+  [[noreturn]] void fail(const std::string& why) const {
+    const std::string line = line_number_ ? ", line " + std::to_string(line_number_) : "";
+    throw Error(ErrorCode::kCorrupt, place_ + line + ": " + why);
+  }
+
+  ManifestForm form_;
+  const std::string& place_;
+  int line_number_ = 0;
+  Manifest manifest_;
+  std::set<std::string> names_;
+};
+
+}  // namespace
+
+std::string print_manifest(const Manifest& manifest) {
+  std::string text = kManifestMagic + std::to_string(kStoreFormat) + "\n";
+  for (const auto& [type, count] : manifest.node_counts)
+    text += "node " + type + " " + std::to_string(count) + "\n";
+  for (const ArrayEntry& entry : manifest.arrays)
+    text += "array " + entry.name + " " + descr(entry.dtype) + " " + shape_text(entry.shape, ",") +
+            " " + std::to_string(entry.offset) + "\n";
+  return text;
+}
+
+Manifest parse_manifest(const std::string& text, ManifestForm form, const std::string& place) {
+  return Parser(form, place).parse(text);
+}
+
+}  // namespace ramet

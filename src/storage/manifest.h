@@ -1,0 +1,38 @@
+// The text of ramet.txt, and the table of contents of a segment, which is the same text with a
+// line per array. docs/format.md, sections 1 and 6.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ramet/array.h"
+
+namespace ramet {
+
+// What the text of every version begins with.
+inline constexpr const char* kManifestMagic = "ramet-store ";
+
+struct ArrayEntry {
+  std::string name;
+  DType dtype = DType::kInt64;
+  std::vector<int64_t> shape;
+  int64_t offset = 0;
+};
+
+struct Manifest {
+  std::map<std::string, int64_t> node_counts;  // by encoded type name
+  std::vector<ArrayEntry> arrays;              // of a segment
+};
+
+enum class ManifestForm { kFolder, kSegment };
+
+[[nodiscard]] std::string print_manifest(const Manifest& manifest);
+
+// Throws kCorrupt naming `place` and the line.
+[[nodiscard]] Manifest parse_manifest(const std::string& text,
+                                      ManifestForm form,
+                                      const std::string& place);
+
+}  // namespace ramet

@@ -1,0 +1,42 @@
+// Files opened for reading: the only place that maps memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "posix.h"
+#include "ramet/store.h"
+
+namespace ramet {
+
+class InputFile {
+ public:
+  // Opens `name` in the folder of descriptor `folder`; `place` is how errors name the file. Follows
+  // links. What is no regular file is kCorrupt; a FIFO does not block.
+  InputFile(int folder, const std::string& name, std::string place);
+  InputFile(Fd fd, std::string place);
+
+  [[nodiscard]] int64_t size() const { return size_; }
+  [[nodiscard]] Identity identity() const { return identity_; }
+  [[nodiscard]] const std::string& place() const { return place_; }
+
+  // Exactly the bytes [offset, offset + size); kCorrupt if the file ends before.
+  [[nodiscard]] std::string read(int64_t offset, int64_t size) const;
+
+  // The whole file, which must not be empty. The mapping lives as long as the pointer, and needs
+  // neither the InputFile nor, once it is there, the file's name.
+  [[nodiscard]] std::shared_ptr<std::byte> map(OpenMode mode) const;
+
+  // Gives up the descriptor, for a caller that keeps it.
+  [[nodiscard]] Fd release() && { return std::move(fd_); }
+
+ private:
+  Fd fd_;
+  std::string place_;
+  int64_t size_ = 0;
+  Identity identity_{0, 0};
+};
+
+}  // namespace ramet

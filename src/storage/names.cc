@@ -1,0 +1,123 @@
+// Names of types and tables as they stand in file names: docs/format.md, section 3.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "ramet/error.h"
+#include "ramet/store.h"
+#include "text.h"
+
+namespace ramet {
+
+namespace {
+
+constexpr size_t kMaxNameBytes = 80;
+constexpr char kHexDigits[] = "0123456789ABCDEF";
+
+bool is_plain(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == '-';
+}
+
+// An underscore stays only between two other characters, so "__" never comes out of a name.
+bool must_escape(const std::string& name, size_t i) {
+  if (!is_plain(name[i])) return true;
+  if (name[i] == '.') return i == 0;
+  if (name[i] != '_') return false;
+  return i == 0 || i + 1 == name.size() || name[i - 1] == '_';
+}
+
+std::string escape(const std::string& name) {
+  std::string out;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (must_escape(name, i)) {
+      const auto byte = static_cast<unsigned char>(name[i]);
+      out += {'%', kHexDigits[byte >> 4], kHexDigits[byte & 15]};
+    } else {
+      out += name[i];
+    }
+  }
+  return out;
+}
+
+int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// The inverse of escape() on what escape() returns; on other input anything, which the caller
+// finds out by escaping again.
+std::string unescape(const std::string& encoded) {
+  std::string out;
+  for (size_t i = 0; i < encoded.size(); ++i) {
+    if (encoded[i] == '%' && i + 2 < encoded.size()) {
+      const int byte = hex_value(encoded[i + 1]) * 16 + hex_value(encoded[i + 2]);
+      out += static_cast<char>(byte);
+      i += 2;
+    } else {
+      out += encoded[i];
+    }
+  }
+  return out;
+}
+
+// Bytes that follow this first byte of a UTF-8 sequence; -1 if none begins with it.
+int utf8_tail(unsigned char first) {
+  if (first < 0x80) return 0;
+  if (first >= 0xC2 && first <= 0xDF) return 1;
+  if (first >= 0xE0 && first <= 0xEF) return 2;
+  if (first >= 0xF0 && first <= 0xF4) return 3;
+  return -1;
+}
+
+// Overlong forms, surrogates and code points above U+10FFFF, told by the second byte.
+bool bad_second_byte(unsigned char first, unsigned char second) {
+  return (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
+         (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);
+}
+
+bool is_utf8(std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto first = static_cast<unsigned char>(text[i]);
+    const int tail = utf8_tail(first);
+    if (tail < 0 || text.size() - i <= static_cast<size_t>(tail)) return false;
+    for (int k = 1; k <= tail; ++k) {
+      const auto byte = static_cast<unsigned char>(text[++i]);
+      if ((byte & 0xC0) != 0x80) return false;
+      if (k == 1 && bad_second_byte(first, byte)) return false;
+    }
+  }
+  return true;
+}
+
+// Why `name` cannot be a name, or "".
+std::string problem(const std::string& name) {
+  if (name.empty()) return "is empty";
+  if (name.size() > kMaxNameBytes)
+    return "has " + std::to_string(name.size()) + " bytes, at most " +
+           std::to_string(kMaxNameBytes) + " are possible";
+  if (!is_utf8(name)) return "is not UTF-8";
+  return "";
+}
+
+}  // namespace
+
+std::string encode_name(const std::string& name) {
+  const std::string why = problem(name);
+  if (!why.empty())
+    throw Error(ErrorCode::kInvalidArgument, "the name " + quoted(name) + " " + why);
+  return escape(name);
+}
+
+std::string decode_name(const std::string& encoded) {
+  const std::string name = unescape(encoded);
+  if (escape(name) != encoded)
+    throw Error(ErrorCode::kCorrupt, quoted(encoded) + " is not an encoded name");
+  const std::string why = problem(name);
+  if (!why.empty())
+    throw Error(ErrorCode::kCorrupt, "the encoded name " + quoted(encoded) + " " + why);
+  return name;
+}
+
+}  // namespace ramet

@@ -1,0 +1,54 @@
+#include "posix.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "ramet/error.h"
+
+namespace ramet {
+
+namespace {
+
+ErrorCode code_of(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return ErrorCode::kNotFound;
+    case ENOSPC:
+    case EDQUOT:
+    case ENOMEM:
+      return ErrorCode::kNoSpace;
+    default:
+      return ErrorCode::kIo;
+  }
+}
+
+}  // namespace
+
+Fd::~Fd() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void throw_errno(int error, const std::string& what, const std::string& place) {
+  throw Error(code_of(error),
+              "cannot " + what + " " + place + ": " + std::generic_category().message(error),
+              error);
+}
+
+void check_path(const std::string& path) {
+  if (path.empty()) throw Error(ErrorCode::kInvalidArgument, "the path of the store is empty");
+  if (path.find('\0') != std::string::npos)
+    throw Error(ErrorCode::kInvalidArgument, "the path of the store holds a NUL byte");
+}
+
+void sync_to_disk(int fd, const std::string& place) {
+  while (::fsync(fd) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == EINVAL || errno == ENOTSUP) return;
+    throw_errno(errno, "sync", place);
+  }
+}
+
+}  // namespace ramet

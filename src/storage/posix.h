@@ -1,0 +1,40 @@
+// Descriptors that close themselves, and errno as an Error.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace ramet {
+
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Fd();
+
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+// Device and inode: which file or folder it is, whatever its name.
+using Identity = std::pair<uint64_t, uint64_t>;
+
+// Throws the Error of `error` (an errno): "cannot <what> <place>: <reason>".
+[[noreturn]] void throw_errno(int error, const std::string& what, const std::string& place);
+
+// Throws kInvalidArgument if `path` is empty or holds a NUL, which the system would cut it at.
+void check_path(const std::string& path);
+
+// fsync; file systems that do not know it for this kind of file are excused.
+void sync_to_disk(int fd, const std::string& place);
+
+}  // namespace ramet

@@ -1,0 +1,131 @@
+// make_segment: contents copied into a sealed memfd.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "chunked_write.h"
+#include "manifest.h"
+#include "posix.h"
+#include "ramet/error.h"
+#include "ramet/store_writer.h"
+#include "segment.h"
+#include "shape.h"
+#include "space.h"
+#include "store_contents.h"
+
+namespace ramet {
+
+namespace {
+
+const std::string kPlace = "a segment in memory";
+
+struct Layout {
+  std::string head;                // magic, length and table of contents
+  std::vector<ArrayEntry> arrays;  // in the order of the contents
+  int64_t needed = 0;              // bytes in whole pages, holes not counted
+};
+
+// Offsets stand in the table of contents that stands before them, so room is made for the longest
+// text that they can have.
+int64_t longest_toc(Manifest manifest) {
+  for (ArrayEntry& entry : manifest.arrays)
+    entry.offset = int64_t{1} << 62;
+  return int64_t(print_manifest(manifest).size());
+}
+
+std::string print_head(const Manifest& manifest) {
+  const std::string toc = print_manifest(manifest);
+  std::string head(kSegmentMagic);
+  for (int i = 0; i < 8; ++i)
+    head += static_cast<char>(toc.size() >> 8 * i & 255);
+  return head + toc;
+}
+
+Layout lay_out(const StoreContents& contents) {
+  Manifest manifest{contents.node_counts, {}};
+  for (const auto& [name, array] : contents.arrays)
+    manifest.arrays.push_back({name, array.dtype, array.shape, 0});
+  int64_t end = round_up(kSegmentTocOffset + longest_toc(manifest), kSegmentAlignment);
+  int64_t needed = end;
+  for (ArrayEntry& entry : manifest.arrays) {
+    const int64_t bytes = array_bytes(entry.dtype, entry.shape);
+    entry.offset = round_up(end, bytes >= kHugeAlignment ? kHugeAlignment : kSegmentAlignment);
+    end = entry.offset + bytes;
+    needed += round_up(bytes, kSegmentAlignment);
+  }
+  return {print_head(manifest), std::move(manifest.arrays), needed};
+}
+
+Fd create_memory() {
+  // Newer kernels ask to be told that it is not to be executed; older ones do not know the flag.
+  constexpr unsigned kNoExecSeal = 8;
+  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  Fd fd(::memfd_create("ramet", kFlags | kNoExecSeal));
+  if (!fd && errno == EINVAL) fd = Fd(::memfd_create("ramet", kFlags));
+  if (!fd) throw_errno(errno, "create", kPlace);
+  return fd;
+}
+
+// Takes the memory now, so that no write and no reader can miss it later. In pieces, since a
+// signal makes the kernel undo the piece at hand.
+void reserve(int fd, int64_t offset, int64_t size) {
+  constexpr int64_t kPiece = int64_t{64} << 20;
+  while (size > 0) {
+    const int64_t piece = std::min(size, kPiece);
+    if (::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(piece)) != 0) {
+      if (errno == EINTR) continue;
+      throw_errno(errno, "reserve " + std::to_string(size) + " bytes of", kPlace);
+    }
+    offset += piece;
+    size -= piece;
+  }
+}
+
+void seal(int fd) {
+  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
+  if (::fcntl(fd, F_ADD_SEALS, kSeals) != 0) throw_errno(errno, "seal", kPlace);
+}
+
+// Older kernels refuse a shared mapping of a write-sealed memfd through a descriptor that was
+// opened for writing.
+Fd reopen_read_only(int fd) {
+  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  Fd read_only(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!read_only) throw_errno(errno, "reopen", kPlace + " by " + path);
+  return read_only;
+}
+
+// An array without bytes at the end still needs the file to reach its offset.
+void set_size(int fd, const Layout& layout) {
+  int64_t size = int64_t(layout.head.size());
+  for (const ArrayEntry& entry : layout.arrays)
+    size = std::max(size, entry.offset + array_bytes(entry.dtype, entry.shape));
+  if (::ftruncate(fd, static_cast<off_t>(size)) != 0) throw_errno(errno, "resize", kPlace);
+}
+
+}  // namespace
+
+std::shared_ptr<const Store> make_segment(const StoreContents& contents, const Progress& progress) {
+  check_contents(contents);
+  const Layout layout = lay_out(contents);
+  require_memory(layout.needed, kPlace);
+  const Fd fd = create_memory();
+  set_size(fd.get(), layout);
+  reserve(fd.get(), 0, int64_t(layout.head.size()));
+  for (const ArrayEntry& entry : layout.arrays)
+    reserve(fd.get(), entry.offset, array_bytes(entry.dtype, entry.shape));
+
+  ProgressCount count(progress, contents.bytes());
+  write_chunks(fd.get(), 0, layout.head, nullptr, 0, kPlace, count);
+  for (size_t i = 0; i < layout.arrays.size(); ++i) {
+    const Array& array = contents.arrays[i].second;
+    write_chunks(fd.get(), layout.arrays[i].offset, {}, array.data, array.bytes(), kPlace, count);
+  }
+  seal(fd.get());
+  return Store::open_segment(reopen_read_only(fd.get()).get());
+}
+
+}  // namespace ramet

@@ -1,0 +1,74 @@
+#include "space.h"
+
+#include <linux/magic.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+
+#include <cerrno>
+#include <fstream>
+#include <limits>
+
+#include "cgroup.h"
+#include "posix.h"
+#include "ramet/error.h"
+
+namespace ramet {
+
+namespace {
+
+std::string with_unit(int64_t bytes) {
+  const int64_t tenths = bytes / 100'000'000;
+  const std::string text = std::to_string(bytes) + " bytes";
+  if (tenths < 10) return text;
+  return text + " (" + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GB)";
+}
+
+[[noreturn]] void fail(int error, const std::string& what, int64_t needed, const Space& space) {
+  throw Error(ErrorCode::kNoSpace,
+              what + " needs " + with_unit(needed) + ", available are " + with_unit(space.bytes) +
+                  " (" + space.limited_by + ")",
+              error);
+}
+
+bool is_in_memory(const std::string& folder) {
+  struct statfs status{};
+  if (::statfs(folder.c_str(), &status) != 0) return false;
+  return status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC;
+}
+
+// Free for this user; a product that does not fit, as network file systems give, is no limit.
+int64_t free_disk(const std::string& folder) {
+  struct statvfs status{};
+  while (::statvfs(folder.c_str(), &status) != 0)
+    if (errno != EINTR) throw_errno(errno, "ask for the free space of", folder);
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(status.f_bavail, status.f_frsize, &bytes))
+    return std::numeric_limits<int64_t>::max();
+  return bytes;
+}
+
+}  // namespace
+
+Space available_memory(const std::string& root) {
+  Space space{std::numeric_limits<int64_t>::max(), "no limit is known"};
+  std::ifstream meminfo(root + "/proc/meminfo");
+  std::string key, unit;
+  for (int64_t kilobytes = 0; meminfo >> key >> kilobytes; std::getline(meminfo, unit))
+    if (key == "MemAvailable:") space = {kilobytes * 1024, "MemAvailable"};
+  const auto cgroup = cgroup_available(root);
+  if (cgroup && *cgroup < space.bytes) space = {*cgroup, "the limit of the cgroup"};
+  return space;
+}
+
+void require_memory(int64_t needed, const std::string& what, const std::string& root) {
+  const Space space = available_memory(root);
+  if (needed > space.bytes) fail(ENOMEM, what, needed, space);
+}
+
+void require_disk(int64_t needed, const std::string& what, const std::string& folder) {
+  const Space space{free_disk(folder), "free on the file system of " + folder};
+  if (needed > space.bytes) fail(ENOSPC, what, needed, space);
+  if (is_in_memory(folder)) require_memory(needed, what);
+}
+
+}  // namespace ramet

@@ -1,0 +1,63 @@
+#include "store_contents.h"
+
+#include <set>
+
+#include "array_name.h"
+#include "ramet/error.h"
+#include "shape.h"
+#include "text.h"
+
+namespace ramet {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& why) {
+  throw Error(ErrorCode::kInvalidArgument, why);
+}
+
+void check_shape(const std::string& name, const Array& array) {
+  const std::string problem = shape_problem(array.dtype, array.shape);
+  if (!problem.empty()) fail("the array " + quoted(name) + " " + problem);
+}
+
+void check_node_count(const std::string& type, int64_t count) {
+  constexpr int64_t kMaxCount = int64_t{1} << 62;
+  try {
+    static_cast<void>(decode_name(type));
+  } catch (const Error& error) {
+    fail(std::string("node type: ") + error.what());
+  }
+  if (count < 0 || count > kMaxCount)
+    fail("node type " + type + " has " + std::to_string(count) + " nodes; 0 to 2^62 are possible");
+}
+
+}  // namespace
+
+void check_contents(const StoreContents& contents) {
+  for (const auto& [type, count] : contents.node_counts)
+    check_node_count(type, count);
+  std::set<std::string> names;
+  for (const auto& [name, array] : contents.arrays) {
+    const std::string problem = array_name_problem(name);
+    if (!problem.empty()) fail("array name " + quoted(name) + ": " + problem);
+    if (!names.insert(name).second) fail("the array " + quoted(name) + " is given twice");
+    check_shape(name, array);
+    if (!array.data && array_bytes(array.dtype, array.shape) > 0)
+      fail("the array " + quoted(name) + " has no data");
+  }
+  static_cast<void>(contents.bytes());
+}
+
+int64_t StoreContents::bytes() const {
+  int64_t total = 0;
+  for (const auto& [name, array] : arrays) {
+    check_shape(name, array);
+    // 2^62: room for headers and for rounding up.
+    if (__builtin_add_overflow(total, array_bytes(array.dtype, array.shape), &total) ||
+        total > int64_t{1} << 62)
+      fail("the arrays up to " + quoted(name) + " have more than 2^62 bytes");
+  }
+  return total;
+}
+
+}  // namespace ramet

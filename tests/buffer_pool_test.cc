@@ -1,0 +1,61 @@
+#include "ramet/buffer_pool.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "fork.h"
+#include "ramet/error.h"
+
+using namespace ramet;
+
+TEST_CASE("a buffer returns to the pool when its last owner dies, and is used again") {
+  const auto pool = BufferPool::create();
+  void* first = nullptr;
+  {
+    const Array array = pool->allocate_array(DType::kFloat32, {1000, 100});
+    const Array copy_of_array = array;
+    first = array.data;
+    std::memset(array.data, 1, static_cast<size_t>(array.bytes()));
+    CHECK(reinterpret_cast<uintptr_t>(first) % 64 == 0);
+    CHECK(pool->bytes_in_use() >= array.bytes());
+    CHECK(pool->bytes_idle() == 0);
+  }
+  CHECK(pool->bytes_in_use() == 0);
+  CHECK(pool->bytes_idle() >= 400'000);
+  CHECK(pool->allocate(399'000).get() == first);
+}
+
+TEST_CASE("a pool keeps no more than was in use at its peak") {
+  const auto pool = BufferPool::create();
+  for (int64_t bytes = 1 << 12; bytes < 1 << 22; bytes *= 2)
+    pool->allocate(bytes);
+  CHECK(pool->bytes_idle() <= 1 << 22);
+}
+
+TEST_CASE("buffers outlive the pool's creator and die on any thread") {
+  auto pool = BufferPool::create();
+  std::vector<std::shared_ptr<void>> buffers;
+  for (int i = 0; i < 100; ++i)
+    buffers.push_back(pool->allocate(10'000));
+  pool.reset();
+  std::thread([buffers = std::move(buffers)]() mutable { buffers.clear(); }).join();
+}
+
+TEST_CASE("no memory is an error") {
+  CHECK_THROWS_AS((void)BufferPool::create()->allocate(int64_t{1} << 60), Error);
+}
+
+TEST_CASE("a forked child reads and drops its parent's buffers and has a pool of its own") {
+  const auto pool = BufferPool::create();
+  auto buffer = pool->allocate(100'000);
+  std::memset(buffer.get(), 7, 100'000);
+  CHECK(test::holds_in_child([&] {
+    const bool readable = static_cast<char*>(buffer.get())[99'999] == 7;
+    buffer.reset();
+    return readable && pool->bytes_idle() == 0 && pool->allocate(100'000) != nullptr;
+  }));
+  CHECK(static_cast<char*>(buffer.get())[0] == 7);
+}

@@ -1,0 +1,63 @@
+// Small graphs for tests.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ramet/csc.h"
+#include "ramet/graph.h"
+#include "ramet/random.h"
+#include "ramet/store_writer.h"
+
+namespace ramet::test {
+
+struct EdgeList {
+  std::vector<int64_t> src, dst;
+};
+
+// `num_edges` edges with a keyed pseudo-random source and destination.
+inline EdgeList random_edges(int64_t num_src, int64_t num_dst, int64_t num_edges, uint64_t key) {
+  EdgeList edges;
+  for (int64_t e = 0; e < num_edges; ++e) {
+    const uint64_t k = absorb(key, static_cast<uint64_t>(e));
+    edges.src.push_back(
+        static_cast<int64_t>(uniform_below(absorb(k, 0), static_cast<uint64_t>(num_src))));
+    edges.dst.push_back(
+        static_cast<int64_t>(uniform_below(absorb(k, 1), static_cast<uint64_t>(num_dst))));
+  }
+  return edges;
+}
+
+inline void add_edges(StoreContents& contents, const std::string& type, const Csc& csc) {
+  contents.arrays.emplace_back("edge/" + type + "/indptr", csc.indptr);
+  contents.arrays.emplace_back("edge/" + type + "/indices", csc.indices);
+  if (csc.edge_ids.data != nullptr) {
+    contents.arrays.emplace_back("edge/" + type + "/edge_ids", csc.edge_ids);
+  }
+}
+
+// One node type, one edge type, a table "feat" with row v = {v, v + 0.5}.
+inline std::shared_ptr<const Graph> make_graph(const EdgeList& edges, int64_t num_nodes) {
+  StoreContents contents;
+  contents.node_counts["node"] = num_nodes;
+  add_edges(contents, "node__to__node",
+            build_csc(borrow(std::span<const int64_t>(edges.src)),
+                      borrow(std::span<const int64_t>(edges.dst)), num_nodes, num_nodes));
+  std::vector<float> features;
+  for (int64_t v = 0; v < num_nodes; ++v) {
+    features.push_back(static_cast<float>(v));
+    features.push_back(static_cast<float>(v) + 0.5F);
+  }
+  Array table = borrow(std::span<const float>(features));
+  table.shape = {num_nodes, 2};
+  contents.arrays.emplace_back("node/node/feat", table);
+  return Graph::from_store(make_segment(contents));
+}
+
+inline std::shared_ptr<const Graph> make_graph(int64_t num_nodes, int64_t num_edges, uint64_t key) {
+  return make_graph(random_edges(num_nodes, num_nodes, num_edges, key), num_nodes);
+}
+
+}  // namespace ramet::test
