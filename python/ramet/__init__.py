@@ -1,0 +1,30 @@
+"""Ramet: one copy of a graph and its features on a machine, and mini-batches from it at memory speed.
+
+Importing this package loads neither torch nor PyG and changes no global state.
+"""
+
+from ramet._core import CorruptStoreError, __version__
+from ramet.batch import Batch, Block, fingerprint
+from ramet.build import build
+from ramet.convert import from_arrays, from_edge_index, from_pyg, from_scipy, save
+from ramet.graph import Graph, Table, open
+from ramet.loader import NeighborLoader, sample
+
+__all__ = [
+    "Batch",
+    "Block",
+    "CorruptStoreError",
+    "Graph",
+    "NeighborLoader",
+    "Table",
+    "__version__",
+    "build",
+    "fingerprint",
+    "from_arrays",
+    "from_edge_index",
+    "from_pyg",
+    "from_scipy",
+    "open",
+    "sample",
+    "save",
+]

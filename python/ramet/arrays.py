@@ -1,0 +1,111 @@
+"""What an array from a user must be before a store takes it.
+
+Each function returns a numpy array that can be stored as it is, without a copy where none is
+needed, or raises an error that names the argument, the value and the bound: TypeError for a dtype,
+ValueError for a shape or a length, IndexError for an id that is out of range.
+"""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+STORABLE = frozenset(
+    np.dtype(code).str for code in ("b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
+)
+MAX_DIMENSIONS = 8
+
+
+def as_array(value, what: str) -> np.ndarray:
+    """`value` (numpy, torch on the CPU, a list, anything with __array__) as a C-contiguous array of
+    native byte order with 1 to 8 dimensions and a dtype that a store can hold."""
+    array = _to_numpy(value, what)
+    if array.dtype.kind == "O":
+        raise TypeError(f"{what} has dtype object (rows of different lengths, or mixed values?)")
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if array.dtype.str not in STORABLE:
+        known = "bool, int8 to uint64, float16, float32, float64"
+        raise TypeError(f"{what} has dtype {array.dtype}; a store holds {known}")
+    if not 1 <= array.ndim <= MAX_DIMENSIONS:
+        raise ValueError(f"{what} has {array.ndim} dimensions, not 1 to {MAX_DIMENSIONS}")
+    return np.require(array, requirements=["C", "A"])
+
+
+def as_table(value, what: str, rows: int, owner: str) -> np.ndarray:
+    """`value` as a table with one row for each of the `rows` things that `owner` has."""
+    array = as_array(value, what)
+    if array.shape[0] != rows:
+        raise ValueError(f"{what} has {array.shape[0]} rows, but {owner}")
+    return array
+
+
+def as_ids(value, what: str) -> np.ndarray:
+    """`value` as a 1-D array of int32 (where it is that already) or int64. The values are not looked at."""
+    array = as_array(value, what)
+    if array.ndim != 1:
+        raise ValueError(f"{what} has shape {list(array.shape)}; ids are one-dimensional")
+    return to_integers(array, what, empty_list=isinstance(value, (list, tuple)))
+
+
+def to_integers(array: np.ndarray, what: str, empty_list: bool = False) -> np.ndarray:
+    """An array of integers of any width as int32 or int64."""
+    if array.size == 0 and empty_list:  # numpy calls [] float64
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{what} has dtype {array.dtype}; ids are integers")
+    if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
+        raise IndexError(f"{what} holds {array.max()}, which is beyond int64")
+    return array if array.dtype in (np.int32, np.int64) else array.astype(np.int64)
+
+
+def check_range(ids: np.ndarray, bound: int, what: str, owner: str) -> None:
+    """Raises IndexError, naming the first offender, unless 0 <= id < bound for every id."""
+    if ids.size == 0 or (ids.min() >= 0 and ids.max() < bound):
+        return
+    position = int(np.argmax((ids < 0) | (ids >= bound)))
+    raise IndexError(f"{what}[{position}] is {ids[position]}, but {owner}")
+
+
+def as_split(value, what: str, num_nodes: int, owner: str) -> np.ndarray:
+    """Node ids from ids in [0, num_nodes) or from a bool mask with one entry for each node."""
+    array = as_array(value, what)
+    if array.dtype != np.bool_:
+        ids = as_ids(value, what)
+        check_range(ids, num_nodes, what, owner)
+        return ids
+    if array.shape != (num_nodes,):
+        raise ValueError(f"{what} is a bool mask of shape {list(array.shape)}, but {owner}")
+    return np.flatnonzero(array)
+
+
+def as_count(value, what: str) -> int:
+    """`value` as an int >= 0."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is {value!r}; it must be an integer") from None
+    if isinstance(value, bool) or count < 0:
+        raise ValueError(f"{what} is {value!r}; it must be an integer of at least 0")
+    return count
+
+
+def _to_numpy(value, what: str) -> np.ndarray:
+    if value is None:
+        raise TypeError(f"{what} is None; it must be an array")
+    if hasattr(value, "toarray") or (hasattr(value, "to_dense") and _is_sparse_tensor(value)):
+        raise TypeError(f"{what} is sparse ({type(value).__name__}); make it dense first")
+    device = getattr(value, "device", None)
+    if getattr(device, "type", "cpu") != "cpu":
+        raise ValueError(f"{what} lies on {device}; move it to the CPU first")
+    if hasattr(value, "detach"):  # a torch tensor that requires grad refuses to become an array
+        value = value.detach()
+    try:
+        return np.asarray(value)
+    except Exception as error:  # whatever a foreign __array__ raises
+        raise TypeError(f"{what} cannot be read as an array: {error}") from error
+
+
+def _is_sparse_tensor(value) -> bool:
+    return str(getattr(value, "layout", "sparse")) != "torch.strided"

@@ -1,0 +1,169 @@
+"""Batch and Block: what sampling gives, as tensors that share the engine's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ramet import _core
+from ramet.graph import Graph
+from ramet.tensors import to_tensor
+
+SEED_TABLES = frozenset({"label"})  # gathered at the seeds, every other table at all nodes
+
+
+class Batch:
+    """The seeds of one step, the blocks sampled for them, and the gathered tables.
+
+    Tensors are torch tensors without a copy, numpy arrays where torch is absent; their buffers return to the
+    loader's pool when the last tensor of a buffer dies. On a heterogeneous graph what is per node type or edge
+    type is a dict by type; `seeds` and `y` belong to the one type of the seeds.
+    """
+
+    def __init__(self, core: _core.Batch, graph: Graph, world: int = 1, requests: tuple = ()):
+        self._core = core
+        self._graph = graph
+        self._world = world
+        self._requests = requests  # (node type, table) of each gathered table
+        self._tables: dict | None = None
+
+    epoch = property(lambda self: self._core.epoch, doc="The epoch of this batch.")
+    step = property(lambda self: self._core.step, doc="The number of this batch in its epoch.")
+    num_seeds = property(lambda self: self._core.num_seeds, doc="Seeds of this rank.")
+    global_num_seeds = property(lambda self: self._core.global_num_seeds, doc="Seeds over all ranks.")
+
+    @property
+    def seeds(self):
+        """int64 [num_seeds]: the ids of the seeds, in order, repeats included."""
+        return to_tensor(self._core.n_id(self._core.seed_type)[: self.num_seeds])
+
+    @property
+    def n_id(self):
+        """int64 [num_nodes]: the id of every node of the batch, the seeds first (docs/semantics.md, section 4)."""
+        return per_type(self._graph, self._graph.node_types, lambda t: to_tensor(self._core.n_id(t)))
+
+    @property
+    def blocks(self) -> list[Block]:
+        """One block per hop, the farthest first: the order in which a model runs its layers."""
+        return [Block(self, i) for i in range(self._core.num_blocks)]
+
+    @property
+    def tables(self) -> dict:
+        """The gathered tables by name: rows at `n_id`, those of "label" at `seeds`."""
+        if self._tables is None:
+            self._tables = self._wrap_tables()
+        return self._tables
+
+    @property
+    def x(self):
+        """The rows of table "feat" at `n_id`."""
+        return self._named_table("x", "feat")
+
+    @property
+    def y(self):
+        """The rows of table "label" at `seeds`."""
+        return self._named_table("y", "label")
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds that a loader's thread spent on this batch."""
+        return {"sample": self._core.sample_seconds, "gather": self._core.gather_seconds}
+
+    def mean(self, per_seed):
+        """The mean over the global batch of `per_seed`, a tensor with one row per seed of this rank: its sum times
+        world / seeds of the global batch. DistributedDataParallel's average over the ranks then is the gradient of
+        the global batch, also when slices differ in size; with no seeds it is 0 and still differentiable."""
+        if len(per_seed) != self.num_seeds:
+            raise ValueError(f"per_seed has {len(per_seed)} rows, but the batch has {self.num_seeds} seeds here")
+        return per_seed.sum() * (self._world / max(self.global_num_seeds, 1))
+
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits: a digest of the set of (hop, edge type, destination, edge id)."""
+        return fingerprint([self])
+
+    def __repr__(self) -> str:
+        return f"<ramet.Batch epoch={self.epoch} step={self.step} seeds={self.num_seeds} blocks={self.blocks}>"
+
+    def _wrap_tables(self) -> dict:
+        tables: dict = {}
+        for i, (node_type, name) in enumerate(self._requests):
+            rows = to_tensor(self._core.table(i))
+            if self._graph.is_hetero and name not in SEED_TABLES:
+                tables.setdefault(name, {})[node_type] = rows
+            else:
+                tables[name] = rows
+        return tables
+
+    def _named_table(self, attribute: str, name: str):
+        if name in self.tables:
+            return self.tables[name]
+        raise AttributeError(f"batch.{attribute} needs the table {name!r}, which was not gathered: the graph has none, "
+                             f"or `tables` does not name it; gathered were {list(self.tables)}")
+
+
+class Block:
+    """One hop of a batch: a bipartite CSC from source nodes to destination nodes, in local ids. Sources are
+    n_id[:num_src], destinations n_id[:num_dst], so destinations are the first sources."""
+
+    def __init__(self, batch: Batch, index: int):
+        self._batch = batch  # keeps the memory alive
+        self._index = index
+
+    @property
+    def num_src(self):
+        return self._per_node_type(self._batch._core.num_src)
+
+    @property
+    def num_dst(self):
+        return self._per_node_type(self._batch._core.num_dst)
+
+    @property
+    def indptr(self):
+        """int64 [num_dst + 1]."""
+        return self._per_edge_type(self._batch._core.indptr)
+
+    @property
+    def indices(self):
+        """int32 [num_edges]: the local id of each edge's source."""
+        return self._per_edge_type(self._batch._core.indices)
+
+    @property
+    def edge_index(self):
+        """int64 [2, num_edges]: (source; destination), local ids, as in PyG. Computed on access."""
+        return self._per_edge_type(self._batch._core.edge_index)
+
+    @property
+    def e_id(self):
+        """int64 [num_edges]: edge ids as the user gave them."""
+        return self._per_edge_type(self._batch._core.edge_ids)
+
+    @property
+    def position(self):
+        """int64 [num_edges]: positions in the graph's CSC, which are the rows of per-edge tables."""
+        return self._per_edge_type(self._batch._core.position)
+
+    def __repr__(self) -> str:
+        return f"Block({self.num_src} -> {self.num_dst})"
+
+    def _per_node_type(self, get: Callable):
+        graph = self._batch._graph
+        return per_type(graph, graph.node_types, lambda t: get(self._index, t))
+
+    def _per_edge_type(self, get: Callable):
+        graph = self._batch._graph
+        return per_type(graph, graph.edge_types, lambda t: to_tensor(get(self._index, t)))
+
+
+def per_type(graph: Graph, types: list, get: Callable):
+    """get(position of type) for every type, as a dict; the value itself for a homogeneous graph."""
+    if not graph.is_hetero:
+        return get(0)
+    return {name: get(t) for t, name in enumerate(types)}
+
+
+def fingerprint(batches: Iterable[Batch]) -> str:
+    """The fingerprint of the union of batches, those of all ranks, say: 32 hexadecimal digits
+    (docs/semantics.md, section 7). Raises ValueError for none, or if their numbers of hops differ."""
+    cores = [batch._core for batch in batches]
+    if not cores:
+        raise ValueError("fingerprint of no batches")
+    return _core.fingerprint(cores)

@@ -1,0 +1,248 @@
+"""The command `ramet`: generate, build, info, verify, train."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+EXIT_DAMAGED, EXIT_ERROR, EXIT_INTERRUPTED = 1, 2, 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """Wrong usage is one line, like every other error."""
+
+    def error(self, message: str):
+        self.exit(EXIT_ERROR, f"ramet: error: {message} (see {self.prog} --help)\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command line (default: sys.argv) and returns its exit status."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    try:
+        args = _parser(with_train=argv[:1] == ["train"]).parse_args(argv)
+        return args.run(args) or 0
+    except KeyboardInterrupt:
+        print("ramet: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:  # `ramet info STORE | head`; the interpreter must not flush again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, TypeError, LookupError, OSError, MemoryError, ImportError) as error:
+        print(f"ramet: error: {_message(error)}", file=sys.stderr)
+        return EXIT_ERROR
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, KeyError) and error.args:  # str() of a KeyError is its repr
+        return str(error.args[0])
+    if isinstance(error, OSError) and error.strerror:
+        place = "" if error.filename is None else f"{error.filename}: "
+        return place + " ".join(error.strerror.split())
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _parser(with_train: bool) -> argparse.ArgumentParser:
+    parser = _Parser(prog="ramet", description="One graph in memory, every trainer on it.")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_generate(commands)
+    _add_build(commands)
+    _add_info(commands)
+    _add_verify(commands)
+    if with_train:
+        from ramet.train.cli import add_parser
+
+        add_parser(commands)
+    else:  # listed in the help, and loaded only when it is asked for
+        commands.add_parser("train", help="train GraphSAGE on a store")
+    return parser
+
+
+def _whole(bound: int):
+    """An argparse type: integers in [0, bound)."""
+
+    def whole(text: str) -> int:
+        value = int(text)
+        if not 0 <= value < bound:
+            raise argparse.ArgumentTypeError(f"{value} is not in [0, {bound})")
+        return value
+
+    return whole
+
+
+_count, _seed = _whole(1 << 63), _whole(1 << 64)
+
+
+def _add_generate(commands) -> None:
+    parser = commands.add_parser(
+        "generate",
+        help="make a learnable graph: planted communities, power-law degrees, noisy features",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("out", metavar="OUT", help="folder of the store")
+    parser.add_argument("--nodes", type=_count, default=100_000, metavar="N", help="nodes")
+    parser.add_argument("--edges", type=_count, default=1_000_000, metavar="N", help="edges, before reverses")
+    parser.add_argument("--communities", type=_count, default=16, metavar="N", help="communities")
+    parser.add_argument("--classes", type=_count, default=16, metavar="N", help="classes of labels")
+    parser.add_argument("--features", type=_count, default=64, metavar="N", help="width of the features")
+    parser.add_argument(
+        "--skew", type=int, default=3, choices=(1, 2, 3, 4), help="1: uniform degrees; up: heavier tails"
+    )
+    parser.add_argument(
+        "--homophily", type=float, default=0.7, metavar="X", help="share of edges in a community"
+    )
+    parser.add_argument(
+        "--signal", type=float, default=0.1, metavar="X", help="strength of a class in the features"
+    )
+    parser.add_argument(
+        "--train-fraction", type=float, default=0.1, metavar="X", help="share of nodes to train on"
+    )
+    parser.add_argument(
+        "--val-fraction", type=float, default=0.05, metavar="X", help="share of nodes to validate on"
+    )
+    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of everything")
+    _add_quiet(parser)
+    parser.set_defaults(run=_generate)
+
+
+def _add_build(commands) -> None:
+    parser = commands.add_parser("build", help="make a store from the files of another project")
+    parser.add_argument("out", metavar="OUT", help="folder of the store")
+    parser.add_argument(
+        "source", metavar="SOURCE", help="folder of Planetoid pickles, or .npz file of CSR parts"
+    )
+    parser.add_argument(
+        "--undirected",
+        action=argparse.BooleanOptionalAction,
+        help="add the reverse of every edge and drop repeats (default: as the form of the files means it)",
+    )
+    parser.add_argument("--dtype", choices=("float32", "float16"), default="float32", help="of the features")
+    parser.add_argument(
+        "--train-per-class", type=_count, metavar="N", help="make splits: nodes of each class to train"
+    )
+    parser.add_argument(
+        "--val-per-class", type=_count, metavar="N", help="and to validate; the rest is to test"
+    )
+    parser.add_argument(
+        "--seed", type=_seed, default=0, metavar="N", help="seed of those splits (default: 0)"
+    )
+    parser.add_argument("--normalize", action="store_true", help="divide each row of features by its sum")
+    _add_quiet(parser)
+    parser.set_defaults(run=_build)
+
+
+def _add_info(commands) -> None:
+    parser = commands.add_parser("info", help="types, counts, degrees, tables, splits and bytes of a store")
+    parser.add_argument("store", metavar="STORE", help="folder of the store")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.set_defaults(run=_info)
+
+
+def _add_verify(commands) -> None:
+    parser = commands.add_parser(
+        "verify", help="read every byte of a store; exit status 1 where one is wrong"
+    )
+    parser.add_argument("store", metavar="STORE", help="folder of the store")
+    _add_quiet(parser)
+    parser.set_defaults(run=_verify)
+
+
+def _add_quiet(parser) -> None:
+    parser.add_argument("--quiet", action="store_true", help="no progress bars and no summary")
+
+
+def _generate(args) -> None:
+    from ramet.build import generate
+
+    graph = generate(
+        args.out,
+        progress=_shows_progress(args),
+        num_nodes=args.nodes,
+        num_edges=args.edges,
+        communities=args.communities,
+        classes=args.classes,
+        feature_width=args.features,
+        skew=args.skew,
+        homophily=args.homophily,
+        signal=args.signal,
+        train_fraction=args.train_fraction,
+        val_fraction=args.val_fraction,
+        seed=args.seed,
+        threads=0,
+    )
+    _summarize(args, graph)
+
+
+def _build(args) -> None:
+    from ramet.build import build
+
+    graph = build(
+        args.out,
+        args.source,
+        undirected=args.undirected,
+        dtype=args.dtype,
+        train_per_class=args.train_per_class,
+        val_per_class=args.val_per_class,
+        seed=args.seed,
+        normalize=args.normalize,
+        progress=_shows_progress(args),
+    )
+    _summarize(args, graph)
+
+
+def _info(args) -> None:
+    from ramet.info import as_text, describe
+
+    info = describe(args.store)
+    print(json.dumps(info, indent=2) if args.json else as_text(info), flush=True)
+
+
+def _verify(args) -> int:
+    from ramet.checksums import find_damage
+    from ramet.progress import byte_progress
+
+    with byte_progress(_shows_progress(args), "checksums") as report:
+        sums = find_damage(args.store, report)
+    damage = [*(sums or []), *_content_damage(args.store, has_sums=sums is not None)]
+    for sentence in damage:
+        print(f"ramet: damaged: {sentence}", file=sys.stderr)
+    if damage:
+        return EXIT_DAMAGED
+    if not args.quiet:
+        print(
+            f"{args.store}: ok" + (" (no checksums.txt: contents checked, bytes not)" if sums is None else "")
+        )
+    return 0
+
+
+def _content_damage(path: str, has_sums: bool) -> list[str]:
+    """What opening and reading every entry finds: nothing, or the first fault."""
+    from ramet import _core
+
+    try:
+        _core.open(path).validate(0)
+    except _core.CorruptStoreError as error:
+        return [_message(error)]
+    except (FileNotFoundError, KeyError) as error:
+        if not has_sums:
+            raise  # nothing says that this was ever a store
+        return [_message(error)]
+    return []
+
+
+def _shows_progress(args) -> bool:
+    return not args.quiet and sys.stderr.isatty()
+
+
+def _summarize(args, graph) -> None:
+    if args.quiet:
+        return
+    nodes = sum(graph.num_nodes(name) for name in graph.node_types)
+    edges = sum(graph.num_edges(name) for name in graph.edge_types)
+    print(f"{args.out}: {nodes:,} nodes, {edges:,} edges")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,141 @@
+"""Contents: what a store is going to hold, collected, checked, and then written to a folder or to memory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from ramet import _core
+from ramet.arrays import as_split, as_table
+from ramet.checksums import write_checksums
+from ramet.progress import byte_progress
+
+NODE = "node"  # the node type and the edge type of a graph whose types were not named
+EDGE = (NODE, "to", NODE)
+RESERVED = ("indptr", "indices", "edge_ids")
+MAX_NODES = 1 << 48  # far beyond any machine, and far from where sizes in bytes overflow
+
+EdgeTypeName = tuple[str, str, str]
+
+
+@dataclass
+class Csc:
+    """The topology of one edge type. edge_ids is None where the id of every edge is its position."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    edge_ids: np.ndarray | None = None
+
+    @property
+    def num_edges(self) -> int:
+        return len(self.indices)
+
+
+class Contents:
+    """Node types, edge types, tables and splits of a store to be.
+
+    Arrays are borrowed until save() or segment(). Every method raises before it changes anything: ValueError,
+    TypeError or IndexError naming the argument as `what` spells it, the value and the bound.
+    """
+
+    def __init__(self) -> None:
+        self.num_nodes: dict[str, int] = {}
+        self.num_edges: dict[EdgeTypeName, int] = {}
+        self._arrays: dict[str, np.ndarray] = {}
+
+    def add_node_type(self, node_type: str, num_nodes: int) -> None:
+        encode(node_type, "a node type")
+        if not 0 <= num_nodes <= MAX_NODES:
+            raise ValueError(f"{num_nodes} nodes of type {node_type!r}, not 0 to {MAX_NODES}")
+        self.num_nodes[node_type] = num_nodes
+
+    def add_node_table(self, node_type: str, name: str, value, what: str) -> None:
+        """`value`: one row per node, [num_nodes, ...]."""
+        folder = f"node/{encode(node_type, 'a node type')}"
+        rows = as_table(value, what, self.num_nodes[node_type], self._nodes_of(node_type))
+        self._arrays[f"{folder}/{encode(name, f'a table of node type {node_type!r}')}"] = rows
+
+    def add_edge_type(self, edge_type: EdgeTypeName, csc: Csc) -> None:
+        """`csc` has been checked against the node types: it comes out of _core."""
+        folder = edge_folder(edge_type)
+        self.num_edges[edge_type] = csc.num_edges
+        self._arrays[f"{folder}/indptr"] = csc.indptr
+        self._arrays[f"{folder}/indices"] = csc.indices
+        if csc.edge_ids is not None:
+            self._arrays[f"{folder}/edge_ids"] = csc.edge_ids
+
+    def add_edge_table(self, edge_type: EdgeTypeName, name: str, value, what: str) -> None:
+        """`value`: one row per edge, [num_edges, ...], in CSC order."""
+        if name in RESERVED:
+            raise ValueError(f"{what}: {name!r} is a file of every edge type; choose another name")
+        num_edges = self.num_edges[edge_type]
+        rows = as_table(value, what, num_edges, f"edge type {edge_type} has {num_edges} edges")
+        encoded = encode(name, f"a table of edge type {edge_type}")
+        self._arrays[f"{edge_folder(edge_type)}/{encoded}"] = rows
+
+    def add_split(self, name: str, node_type: str, value, what: str) -> None:
+        """`value`: ids in [0, num_nodes), or a bool mask of num_nodes entries."""
+        if node_type not in self.num_nodes:
+            raise ValueError(f"{what}: no node type {node_type!r}; there are {sorted(self.num_nodes)}")
+        ids = as_split(value, what, self.num_nodes[node_type], self._nodes_of(node_type))
+        place = f"split/{encode(name, 'a split')}/{encode(node_type, 'a node type')}"
+        self._arrays[place] = ids
+
+    def save(self, path, *, progress: bool = False, checksums: bool = True) -> None:
+        """Writes a store to the folder `path`, in one step: a store that is there already is
+        replaced, whatever else is there is refused. OSError where the disk refuses or is too
+        small."""
+        write(path, *self.as_written(), progress=progress, checksums=checksums)
+
+    def segment(self, *, progress: bool = False) -> _core.Graph:
+        """Copies everything into anonymous shared memory."""
+        with byte_progress(progress, "copying") as report:
+            return _core.make_segment(*self.as_written(), progress=report)
+
+    def as_written(self) -> tuple[dict[str, int], list[tuple[str, np.ndarray]]]:
+        """Node counts by encoded type name, and the arrays by their place in the folder."""
+        counts = {_core.encode_name(name): count for name, count in self.num_nodes.items()}
+        return counts, list(self._arrays.items())
+
+    def _nodes_of(self, node_type: str) -> str:
+        return f"node type {node_type!r} has {self.num_nodes[node_type]} nodes"
+
+
+def write(path, node_counts, arrays, *, progress: bool = False, checksums: bool = True) -> None:
+    """Writes a store from what _core takes: counts by encoded type name, arrays by place in the folder."""
+
+    def sum_files(folder: str) -> None:
+        with byte_progress(progress, "checksums") as report:
+            write_checksums(folder, report)
+
+    with byte_progress(progress, "writing") as report:
+        _core.write_store(
+            os.fspath(path),
+            node_counts,
+            arrays,
+            progress=report,
+            before_commit=sum_files if checksums else None,
+        )
+
+
+def encode(name: str, what: str) -> str:
+    """`name` as a file name. TypeError or ValueError unless it is a string of 1 to 80 bytes of UTF-8."""
+    if not isinstance(name, str):
+        raise TypeError(f"the name of {what} is {name!r}; it must be a string")
+    try:
+        name.encode("utf-8")
+        return _core.encode_name(name)
+    except ValueError as error:  # UnicodeEncodeError is one
+        raise ValueError(f"the name of {what}, {name!r}: {error}") from None
+
+
+def edge_folder(edge_type: EdgeTypeName) -> str:
+    """The folder of an edge type inside the store."""
+    is_triple = isinstance(edge_type, tuple) and len(edge_type) == 3
+    if not is_triple or not all(isinstance(part, str) for part in edge_type):
+        raise TypeError(
+            f"the edge type {edge_type!r} is not a tuple (source type, relation, destination type)"
+        )
+    return "edge/" + "__".join(encode(part, f"edge type {edge_type}") for part in edge_type)

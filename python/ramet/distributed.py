@@ -1,0 +1,32 @@
+"""Which rank this process is, as torch.distributed knows it. Never imports torch itself: a process that has
+initialised torch.distributed has imported it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+_log = logging.getLogger("ramet")
+_said = False
+
+
+def rank_and_world(distributed) -> tuple[int, int]:
+    """(rank, world size). None: those of torch.distributed where it is initialised, else (0, 1). False: (0, 1).
+    A process group: those inside the group."""
+    if distributed is False:
+        return 0, 1
+    dist = sys.modules.get("torch.distributed")
+    if dist is None or not dist.is_available() or not dist.is_initialized():
+        if distributed is None:
+            return 0, 1
+        raise ValueError(f"distributed is {distributed!r}, but torch.distributed is not initialised")
+    group = None if distributed in (None, True) else distributed
+    return dist.get_rank(group), dist.get_world_size(group)
+
+
+def say_global_batch_size(batch_size: int, rank: int, world: int) -> None:
+    """Once per process, on rank 0: PyG's and DGL's batch size is that of a rank."""
+    global _said
+    if rank == 0 and world > 1 and not _said:
+        _said = True
+        _log.warning("batch_size=%d is the global batch, shared by %d ranks", batch_size, world)

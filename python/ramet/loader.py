@@ -1,0 +1,199 @@
+"""NeighborLoader: the batches of an epoch; and sample, one batch's topology."""
+
+from __future__ import annotations
+
+from ramet import _core
+from ramet.batch import SEED_TABLES, Batch
+from ramet.distributed import rank_and_world, say_global_batch_size
+from ramet.graph import Graph
+from ramet.options import as_fanouts, as_input_nodes, as_int
+
+DEFAULT_TABLES = ("feat", "label")
+
+
+class NeighborLoader:
+    """Mini-batches of sampled neighbors with gathered features, made ahead by threads, in a fixed order.
+
+    graph: a Graph.
+    num_neighbors: fanouts, the seeds' hop first; -1 takes all neighbors, 0 none. On a heterogeneous graph one list
+        for every edge type, or a dict of lists by edge type.
+    input_nodes: the seeds of an epoch: None (all nodes), the name of a split, ids, or a bool mask; on a heterogeneous
+        graph a pair (node type, any of these).
+    batch_size: seeds in the GLOBAL batch, over all ranks; each rank gets its contiguous slice.
+    shuffle, drop_last, replace: as their names say. seed: of everything random, see docs/semantics.md.
+    threads: C++ threads that make batches; prefetch: batches made ahead (None: as many as threads). Memory is
+        bounded by prefetch batches beside those the caller holds.
+    tables: node tables to gather: "label" at the seeds, any other at all nodes. None: "feat" and "label", as far as
+        the graph has them.
+    distributed: None finds rank and world size of torch.distributed; False: this process alone; or a process group.
+
+    Each iteration is the next epoch, beginning with 0. Several iterators may run at once, each with an epoch of its
+    own; `state_dict` speaks of the one that handed out a batch last. An iterator that crosses a fork raises; a new
+    one works in the child.
+
+    Raises ValueError, TypeError, IndexError or KeyError naming the argument, the value and the bound. What goes wrong
+    in a thread is raised in the loop, in the place of its batch.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        num_neighbors,
+        input_nodes=None,
+        batch_size: int = 1,
+        *,
+        shuffle: bool = False,
+        drop_last: bool = False,
+        replace: bool = False,
+        seed: int = 0,
+        threads: int = 2,
+        prefetch: int | None = None,
+        tables: tuple[str, ...] | None = None,
+        distributed=None,
+    ):
+        if not isinstance(graph, Graph):
+            raise TypeError(f"graph is a {type(graph).__name__}, expected a ramet.Graph (see ramet.from_pyg)")
+        self.graph = graph
+        self.rank, self.world = rank_and_world(distributed)
+        seed_type, ids = as_input_nodes(input_nodes, graph, "input_nodes")
+        requests = _table_requests(graph, graph.node_types[seed_type], tables)
+        self._requests = tuple((graph.node_types[t], name) for t, name, _ in requests)
+        self._options = {
+            "fanouts": as_fanouts(num_neighbors, graph),
+            "batch_size": as_int(batch_size, "batch_size", 1),
+            "shuffle": bool(shuffle),
+            "drop_last": bool(drop_last),
+            "replace": bool(replace),
+            "seed": as_int(seed, "seed", 0),
+        }
+        self._core = _core.NeighborLoader(
+            graph._core,
+            **self._options,
+            seed_type=seed_type,
+            input_nodes=ids,
+            rank=self.rank,
+            world=self.world,
+            threads=as_int(threads, "threads", 1),
+            prefetch=0 if prefetch is None else as_int(prefetch, "prefetch", 1),
+            tables=requests,
+        )
+        self._next = (0, 0)  # epoch and step at which the next iterator begins
+        self._position = (0, 0)  # the next batch of the latest iterator
+        say_global_batch_size(batch_size, self.rank, self.world)
+
+    def __len__(self) -> int:
+        """Batches per epoch, the same number on every rank."""
+        return self._core.num_steps
+
+    def __iter__(self) -> EpochIterator:
+        epoch, step = self._next
+        self._next = (epoch + 1, 0)
+        self._position = (epoch, step)
+        return EpochIterator(self, epoch, step)
+
+    def set_epoch(self, epoch: int) -> None:
+        """The epoch of the next iterator. Right after `load_state_dict` the epoch that was loaded keeps its step."""
+        epoch = as_int(epoch, "epoch", 0)
+        if epoch != self._next[0]:
+            self._next = (epoch, 0)
+
+    def state_dict(self) -> dict:
+        """Where the loader is: epoch and number of batches handed out of it (not those made ahead), and what it
+        samples from. A few integers; the same on every rank."""
+        epoch, step = self._position
+        return {"epoch": epoch, "step": step, "options": dict(self._options), "fingerprint": self._core.fingerprint()}
+
+    def load_state_dict(self, state: dict) -> None:
+        """The next iterator continues exactly where `state` was taken, on any number of ranks. Raises ValueError,
+        naming the difference, if `state` is of another store, other input nodes or other options."""
+        for name, value in self._options.items():
+            if state["options"].get(name) != value:
+                raise ValueError(f"the state is of a loader with {name}={state['options'].get(name)}, not {value}")
+        if state["fingerprint"] != self._core.fingerprint():
+            raise ValueError("the state is of a loader over another graph or other input nodes")
+        epoch, step = as_int(state["epoch"], "epoch", 0), as_int(state["step"], "step", 0)
+        if step > len(self):
+            raise ValueError(f"the state is at step {step}, but an epoch has {len(self)}")
+        self._next = self._position = (epoch, step)
+
+    @property
+    def buffer_bytes(self) -> dict[str, int]:
+        """Bytes of batches alive or being made, and of recycled buffers that wait for the next batch."""
+        return {"in_use": self._core.buffer_bytes_in_use, "idle": self._core.buffer_bytes_idle}
+
+
+class EpochIterator:
+    """The batches of one epoch. Its threads stop when it is exhausted, closed or dropped."""
+
+    def __init__(self, loader: NeighborLoader, epoch: int, step: int):
+        self._loader = loader
+        self._epoch = epoch
+        self._stream = loader._core.start(epoch, step)
+
+    def __iter__(self) -> EpochIterator:
+        return self
+
+    def __next__(self) -> Batch:
+        core = None if self._stream is None else self._stream.next()
+        loader = self._loader
+        if core is None:
+            if self._stream is not None:
+                loader._position = (self._epoch + 1, 0)
+            self.close()
+            raise StopIteration
+        loader._position = (self._epoch, core.step + 1)
+        return Batch(core, loader.graph, loader.world, loader._requests)
+
+    def close(self) -> None:
+        """Stops the threads now."""
+        self._stream = None
+
+
+def sample(
+    graph: Graph,
+    seeds,
+    num_neighbors,
+    *,
+    replace: bool = False,
+    seed: int = 0,
+    epoch: int = 0,
+    step: int = 0,
+    threads: int = 1,
+) -> Batch:
+    """The blocks of one step, without tables: what a NeighborLoader with the same arguments samples for these seeds.
+
+    seeds: ids of shape [n], in any order, repeats allowed (or a split's name, a bool mask; on a heterogeneous graph a
+    pair of node type and any of these). threads: how many work on this one batch; the result does not depend on it.
+    Raises IndexError for a seed out of range, ValueError for bad fanouts.
+    """
+    seed_type, ids = as_input_nodes(seeds, graph, "seeds")
+    if ids is None:
+        raise ValueError("seeds is None, expected ids")
+    core = _core.sample(
+        graph._core,
+        seed_type,
+        ids,
+        fanouts=as_fanouts(num_neighbors, graph),
+        replace=bool(replace),
+        seed=as_int(seed, "seed", 0),
+        epoch=as_int(epoch, "epoch", 0),
+        step=as_int(step, "step", 0),
+        threads=as_int(threads, "threads", 1),
+    )
+    return Batch(core, graph)
+
+
+def _table_requests(graph: Graph, seed_type: str, tables) -> list[tuple[int, str, bool]]:
+    """(position of the node type, table, at the seeds only) for each table to gather."""
+    if isinstance(tables, str):
+        raise TypeError(f"tables is the string {tables!r}, expected a tuple of names")
+    requests = []
+    for name in DEFAULT_TABLES if tables is None else tables:
+        at_seeds = name in SEED_TABLES
+        types = [seed_type] if at_seeds else graph.node_types
+        found = [t for t in types if name in graph.tables(t)]
+        if not found and tables is not None:
+            there = {t: graph.tables(t) for t in types}
+            raise KeyError(f"tables names {name!r}, but the node types {types} have {there}")
+        requests += [(graph.node_types.index(t), name, at_seeds) for t in found]
+    return requests

@@ -1,0 +1,67 @@
+"""What a user may write for seeds and fanouts, turned into what the engine takes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+
+import numpy as np
+
+from ramet.arrays import as_split
+from ramet.graph import Graph
+
+
+def as_fanouts(num_neighbors, graph: Graph) -> list[list[int]]:
+    """A list of fanouts (for every edge type) or a dict of lists by edge type, as one list per edge type."""
+    if not isinstance(num_neighbors, Mapping):
+        return [_fanout_list(num_neighbors, "num_neighbors") for _ in graph.edge_types]
+    unknown = [t for t in num_neighbors if t not in graph.edge_types]
+    missing = [t for t in graph.edge_types if t not in num_neighbors]
+    if unknown or missing:
+        raise ValueError(
+            f"num_neighbors must name every edge type (0 leaves one out); missing: {missing}, unknown: {unknown}"
+        )
+    return [_fanout_list(num_neighbors[t], f"num_neighbors[{t}]") for t in graph.edge_types]
+
+
+def as_input_nodes(input_nodes, graph: Graph, what: str) -> tuple[int, np.ndarray | None]:
+    """(position of the node type, int64 ids or None for all) from None, the name of a split, ids, a bool mask, or
+    on a heterogeneous graph a pair of node type and any of these."""
+    node_type, chosen = _node_type_of(input_nodes, graph, what)
+    if node_type not in graph.node_types:
+        raise ValueError(f"{what} names node type {node_type!r}; there is {graph.node_types}")
+    position = graph.node_types.index(node_type)
+    if chosen is None:
+        return position, None
+    if isinstance(chosen, str):
+        return position, graph.split(chosen, node_type).astype(np.int64, copy=False)
+    num_nodes = graph.num_nodes(node_type)
+    ids = as_split(chosen, what, num_nodes, f"node type {node_type!r} has {num_nodes} nodes")
+    return position, ids.astype(np.int64, copy=False)
+
+
+def as_int(value, what: str, least: int | None = None) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is {value!r}, expected an integer") from None
+    if least is not None and number < least:
+        raise ValueError(f"{what} is {number}, expected at least {least}")
+    return number
+
+
+def _fanout_list(fanouts, what: str) -> list[int]:
+    if isinstance(fanouts, (str, bytes)) or not hasattr(fanouts, "__iter__"):
+        raise TypeError(f"{what} is {fanouts!r}, expected a list of fanouts, one per hop")
+    return [as_int(fanout, f"{what}[{hop}]") for hop, fanout in enumerate(fanouts)]
+
+
+def _node_type_of(input_nodes, graph: Graph, what: str):
+    if isinstance(input_nodes, tuple) and len(input_nodes) == 2 and isinstance(input_nodes[0], str):
+        return input_nodes
+    if len(graph.node_types) == 1:
+        return graph.node_types[0], input_nodes
+    types = graph.splits.get(input_nodes, []) if isinstance(input_nodes, str) else []
+    if len(types) == 1:
+        return types[0], input_nodes
+    raise ValueError(f"{what} must be a pair (node type, nodes); node types are {graph.node_types}")

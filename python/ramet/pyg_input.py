@@ -1,0 +1,122 @@
+"""What a PyG Data or HeteroData holds, as the arguments of from_edge_index(). Imports neither PyG
+nor torch."""
+
+from __future__ import annotations
+
+import warnings
+
+TABLE_NAMES = {"x": "feat", "y": "label"}
+MASK = "_mask"
+
+
+def edge_list_arguments(data) -> dict[str, object]:
+    """Keyword arguments for from_edge_index(). TypeError where `data` is neither Data nor HeteroData,
+    ValueError where it has no edge_index or nothing says how many nodes there are."""
+    if hasattr(data, "node_types") and hasattr(data, "edge_types"):
+        return _hetero(data)
+    if hasattr(data, "edge_index") and hasattr(data, "to_dict"):
+        return _homogeneous(data)
+    raise TypeError(f"data is a {type(data).__name__}; from_pyg takes a PyG Data or HeteroData")
+
+
+def _homogeneous(data) -> dict[str, object]:
+    items = data.to_dict()
+    edge_index = _edge_index(items, "data")
+    num_nodes = _num_nodes(data.num_nodes, "data")
+    parts = _Parts("data", num_nodes, edge_index.shape[-1])
+    for key, value in items.items():
+        parts.add(key, value)
+    return {
+        "edge_index": edge_index,
+        "num_nodes": num_nodes,
+        "nodes": parts.node_tables,
+        "edges": parts.edge_tables,
+        "splits": parts.splits,
+    }
+
+
+def _hetero(data) -> dict[str, object]:
+    items = data.to_dict()
+    edge_indices, num_nodes, nodes, edges = {}, {}, {}, {}
+    splits: dict[str, dict[str, object]] = {}
+    for node_type in data.node_types:
+        where = f"data[{node_type!r}]"
+        num_nodes[node_type] = _num_nodes(data[node_type].num_nodes, where)
+        parts = _Parts(where, num_nodes[node_type], None)
+        for key, value in items[node_type].items():
+            parts.add(key, value)
+        nodes[node_type] = parts.node_tables
+        for name, mask in parts.splits.items():
+            splits.setdefault(name, {})[node_type] = mask
+    for edge_type in data.edge_types:
+        where = f"data[{edge_type!r}]"
+        edge_indices[edge_type] = _edge_index(items[edge_type], where)
+        parts = _Parts(where, None, edge_indices[edge_type].shape[-1])
+        for key, value in items[edge_type].items():
+            parts.add(key, value)
+        edges[edge_type] = parts.edge_tables
+    return {
+        "edge_index": edge_indices,
+        "num_nodes": num_nodes,
+        "nodes": nodes,
+        "edges": edges,
+        "splits": splits,
+    }
+
+
+class _Parts:
+    """Sorts the attributes of one storage into tables and splits, by name and by number of rows."""
+
+    def __init__(self, where: str, num_nodes: int | None, num_edges: int | None) -> None:
+        self._where, self._num_nodes, self._num_edges = where, num_nodes, num_edges
+        self.node_tables: dict[str, object] = {}
+        self.edge_tables: dict[str, object] = {}
+        self.splits: dict[str, object] = {}
+
+    def add(self, key: str, value) -> None:
+        shape = getattr(value, "shape", None)
+        if key in ("edge_index", "num_nodes", "adj", "adj_t") or shape is None:
+            return  # topology, or no array: a name, a list, a number
+        rows = shape[0] if len(shape) else None
+        of_nodes = rows is not None and rows == self._num_nodes
+        of_edges = rows is not None and rows == self._num_edges
+        if of_edges and (not of_nodes or "edge" in key):
+            self.edge_tables[key] = value
+        elif of_nodes and key.endswith(MASK) and str(value.dtype).endswith("bool"):
+            self._add_mask(key.removesuffix(MASK), value)
+        elif of_nodes:
+            self._add_node_table(TABLE_NAMES.get(key, key), key, value)
+        else:
+            counts = f"{self._num_nodes} nodes" if self._num_edges is None else f"{self._num_edges} edges"
+            message = f"{self._where}.{key} is left out: shape {list(shape)}, but {counts}"
+            warnings.warn(message, stacklevel=5)
+
+    def _add_node_table(self, name: str, key: str, value) -> None:
+        if name in self.node_tables:
+            raise ValueError(f"{self._where} has both {name!r} and {key!r}, which is stored as {name!r}")
+        self.node_tables[name] = value
+
+    def _add_mask(self, name: str, mask) -> None:
+        """A mask of several columns is several splits: train_0, train_1, ..."""
+        if len(mask.shape) == 1:
+            self.splits[name] = mask
+            return
+        for column in range(mask.shape[1]):
+            self.splits[f"{name}_{column}"] = mask[:, column]
+
+
+def _edge_index(items: dict, where: str):
+    edge_index = items.get("edge_index")
+    if edge_index is None:
+        has_adj = items.get("adj_t") is not None or items.get("adj") is not None
+        hint = "it has adj_t: edge_index = torch.stack(adj_t.t().coo()[:2])" if has_adj else "it is needed"
+        raise ValueError(f"{where} has no edge_index; {hint}")
+    if len(edge_index.shape) != 2:
+        raise ValueError(f"{where}.edge_index has shape {list(edge_index.shape)}, not [2, num_edges]")
+    return edge_index
+
+
+def _num_nodes(count, where: str) -> int:
+    if count is None:
+        raise ValueError(f"nothing says how many nodes {where} has: set {where}.num_nodes")
+    return int(count)

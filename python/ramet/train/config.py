@@ -1,0 +1,69 @@
+"""The options of a training run, checked when they are made."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+MODELS = ("sage", "gat", "gin")
+DTYPES = ("float32", "float64")
+
+
+@dataclass(frozen=True)
+class Config:
+    """What `ramet train` needs to know. `batch_size` is that of the global batch."""
+
+    store: str
+    out: str | None = None  # the run folder; None: runs/<store>-<model>-<time>
+    model: str = "sage"
+    hidden: int = 128
+    num_neighbors: tuple[int, ...] = (15, 10)  # one per layer, the seeds' hop first
+    epochs: int = 10
+    batch_size: int = 1024
+    processes: int = 1
+    threads: int | None = None  # sampling threads per process; None: the process's share of cores
+    seed: int = 0
+    lr: float = 0.003
+    weight_decay: float = 0.0
+    dropout: float = 0.5
+    input_dropout: float = 0.0
+    dtype: str = "float32"  # of parameters and arithmetic
+    eval_every: int = 1  # epochs between validations
+    patience: int | None = None  # stop after so many validations without a better one
+
+    def __post_init__(self):
+        _one_of("model", self.model, MODELS)
+        _one_of("dtype", self.dtype, DTYPES)
+        for name in ("hidden", "epochs", "batch_size", "processes", "eval_every"):
+            _at_least(name, getattr(self, name), 1)
+        for name in ("threads", "patience"):
+            if getattr(self, name) is not None:
+                _at_least(name, getattr(self, name), 1)
+        for name in ("lr", "weight_decay", "seed"):
+            _at_least(name, getattr(self, name), 0)
+        for name in ("dropout", "input_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must lie in [0, 1)")
+        if not self.num_neighbors:
+            raise ValueError("num_neighbors is empty; it needs one number per layer")
+        for fanout in self.num_neighbors:
+            _at_least("num_neighbors", fanout, -1)
+
+    @property
+    def cores(self) -> int:
+        """One process's share of the cores that this one may use."""
+        return max(1, len(os.sched_getaffinity(0)) // self.processes)
+
+    @property
+    def loader_threads(self) -> int:
+        return self.threads or self.cores
+
+
+def _one_of(name, value, allowed):
+    if value not in allowed:
+        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(allowed)}")
+
+
+def _at_least(name, value, bound):
+    if value < bound:
+        raise ValueError(f"{name} is {value}; it must be at least {bound}")

@@ -1,0 +1,199 @@
+"""One trainer's loop: the same code alone and as one rank of several."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import contextmanager
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch.nn.parallel import DistributedDataParallel
+from tqdm import tqdm
+
+from ramet import NeighborLoader
+from ramet.inference import layerwise
+from ramet.train.folder import RunFolder
+from ramet.train.model import build_model
+from ramet.train.task import find_task
+
+
+def fit(graph, config, *, splits=None, folder=None, progress=False) -> dict:
+    """Trains a model on `graph` as `config` says and returns the run's metrics.
+
+    Where torch.distributed is initialised this is one rank of the run, else it is alone. Rank 0
+    evaluates, keeps the best model and writes `folder`, a path (None: nothing is written).
+    `splits` (a dict of node ids: train, val, test) replaces the splits of the store. `progress`
+    prints a line for every evaluation, and shows a bar where stderr is a terminal.
+    """
+    return _Fit(graph, config, splits, folder, progress).run()
+
+
+class _Fit:
+    def __init__(self, graph, config, splits, folder, progress):
+        self.graph, self.config = graph, config
+        self.rank, self.world = _rank_and_world()
+        self.task = find_task(graph, splits)
+        self.dtype = getattr(torch, config.dtype)
+        self.model = build_model(config, self.task.num_features, self.task.num_classes)
+        self.ddp = DistributedDataParallel(self.model) if self.world > 1 else self.model
+        # The model is the same on every rank; dropout must not be.
+        torch.manual_seed(config.seed + self.rank * 1_000_003)
+        self.optimizer = torch.optim.Adam(
+            self.model.parameters(), lr=config.lr, weight_decay=config.weight_decay
+        )
+        self.loader = NeighborLoader(
+            graph,
+            num_neighbors=list(config.num_neighbors),
+            input_nodes=self.task.splits["train"],
+            batch_size=config.batch_size,
+            shuffle=True,
+            seed=config.seed,
+            threads=config.loader_threads,
+        )
+        self.folder = RunFolder(folder) if folder and self.rank == 0 else None
+        self.labels = torch.as_tensor(graph.table("label").numpy().astype("int64"))
+        self.best = None  # (validation accuracy, epoch, parameters)
+        self.losses, self.epochs = [], []
+        self.bar = tqdm(
+            total=config.epochs * len(self.loader),
+            desc="train",
+            unit="batch",
+            disable=None if progress and self.rank == 0 else True,
+        )
+        self.talks = progress and self.rank == 0
+
+    def run(self):
+        bad_evaluations = 0
+        for epoch in range(1, self.config.epochs + 1):
+            begin = time.perf_counter()
+            losses = self._train_epoch()
+            seconds = time.perf_counter() - begin
+            record = {"epoch": epoch, "loss": sum(losses) / len(losses), "seconds": seconds}
+            if epoch % self.config.eval_every == 0 or epoch == self.config.epochs:
+                bad_evaluations = 0 if self._validate(record) else bad_evaluations + 1
+            self.losses += losses
+            self.epochs.append(record)
+            if self.folder:
+                self.folder.write_metrics(self._metrics())
+            if self.config.patience and bad_evaluations >= self.config.patience:
+                break
+        self.bar.close()
+        return self._finish()
+
+    def _train_epoch(self):
+        """Trains for an epoch; the loss of each global batch."""
+        self.ddp.train()
+        losses = []
+        for batch in self.loader:
+            out = self.ddp(batch.x.to(self.dtype), batch.blocks)
+            loss = batch.mean(F.cross_entropy(out, batch.y.long(), reduction="none"))
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            losses.append(loss.detach())
+            self.bar.update()
+            self.bar.set_postfix(loss=f"{loss.item():.4f}", refresh=False)
+        return self._global_mean(torch.stack(losses)).tolist()
+
+    def _global_mean(self, values):
+        """The mean over ranks; batch.mean scales so that this is the global batch's loss."""
+        if self.world > 1:
+            dist.all_reduce(values)
+        return values / self.world
+
+    def _validate(self, record):
+        """Evaluates on rank 0, and tells every rank whether the model is the best so far."""
+        better = torch.zeros(1)
+        if self.rank == 0:
+            begin = time.perf_counter()
+            record["val_loss"], record["val_accuracy"] = self._evaluate("val")
+            record["eval_seconds"] = time.perf_counter() - begin
+            if self.talks:
+                self.bar.write(_line(record))
+            if self.best is None or record["val_accuracy"] > self.best["val_accuracy"]:
+                better += 1
+                self._keep(record)
+        if self.world > 1:
+            dist.broadcast(better, src=0)
+        return bool(better)
+
+    def _keep(self, record):
+        state = {name: value.clone() for name, value in self.model.state_dict().items()}
+        self.best = {
+            "model": state,
+            "options": vars(self.config),
+            "num_features": self.task.num_features,
+            "num_classes": self.task.num_classes,
+            "epoch": record["epoch"],
+            "val_accuracy": record["val_accuracy"],
+        }
+        if self.folder:
+            self.folder.write_model(self.best)
+
+    def _evaluate(self, split):
+        """Loss and accuracy of the model on a split, by exact inference."""
+        ids = torch.as_tensor(self.task.splits[split].astype("int64"))
+        # The other ranks wait meanwhile, so their cores are free.
+        with _torch_threads(self.config.cores * self.world):
+            out = layerwise(
+                self.graph,
+                self.model,
+                nodes=ids,
+                threads=self.config.loader_threads * self.world,
+                progress=not self.bar.disable,
+            )
+            labels = self.labels[ids]
+            loss = F.cross_entropy(out, labels).item()
+            return loss, (out.argmax(dim=1) == labels).double().mean().item()
+
+    def _finish(self):
+        metrics = self._metrics()
+        if self.rank == 0:
+            self.model.load_state_dict(self.best["model"])
+            metrics["test_loss"], metrics["test_accuracy"] = self._evaluate("test")
+            if self.folder:
+                self.folder.write_metrics(metrics)
+        if self.world > 1:
+            dist.barrier()
+        return metrics
+
+    def _metrics(self):
+        seconds = sum(record["seconds"] for record in self.epochs)
+        best = self.best or {"epoch": None, "val_accuracy": None}
+        return {
+            "options": vars(self.config),
+            "processes": self.world,
+            "steps_per_epoch": len(self.loader),
+            "losses": self.losses,
+            "epochs": self.epochs,
+            "train_seconds": seconds,
+            "batches_per_second": len(self.losses) / seconds,
+            "best_epoch": best["epoch"],
+            "val_accuracy": best["val_accuracy"],
+        }
+
+
+def _rank_and_world():
+    if dist.is_available() and dist.is_initialized():
+        return dist.get_rank(), dist.get_world_size()
+    return 0, 1
+
+
+def _line(record):
+    return (
+        f"epoch {record['epoch']:3d}   loss {record['loss']:.4f}   "
+        f"validation loss {record['val_loss']:.4f}   accuracy {record['val_accuracy']:.4f}   "
+        f"{record['seconds']:.1f} s + {record['eval_seconds']:.1f} s"
+    )
+
+
+@contextmanager
+def _torch_threads(count):
+    before = torch.get_num_threads()
+    torch.set_num_threads(max(1, min(count, os.cpu_count() or 1)))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

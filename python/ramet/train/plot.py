@@ -1,0 +1,30 @@
+"""The picture of a run: loss and accuracy over the epochs."""
+
+from __future__ import annotations
+
+from ramet.train.folder import PLOT
+
+
+def draw(metrics, folder):
+    """Draws the metrics of a run into `folder`."""
+    # Figure and not pyplot: no display, no global state.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.5), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    per_epoch = metrics["steps_per_epoch"]
+    steps = [(i + 1) / per_epoch for i in range(len(metrics["losses"]))]
+    left.plot(steps, metrics["losses"], linewidth=0.5, alpha=0.5, label="train, batch")
+    epochs = metrics["epochs"]
+    left.plot([e["epoch"] for e in epochs], [e["loss"] for e in epochs], label="train, epoch")
+    evaluated = [e for e in epochs if "val_loss" in e]
+    when = [e["epoch"] for e in evaluated]
+    left.plot(when, [e["val_loss"] for e in evaluated], marker=".", label="validation")
+    left.set(xlabel="epoch", ylabel="cross-entropy", title="Loss")
+    left.legend()
+    right.plot(when, [e["val_accuracy"] for e in evaluated], marker=".", label="validation")
+    if "test_accuracy" in metrics:
+        right.axhline(metrics["test_accuracy"], linestyle="--", color="gray", label="test")
+    right.set(xlabel="epoch", ylabel="accuracy", title="Accuracy")
+    right.legend()
+    figure.savefig(folder / PLOT, dpi=120)

@@ -1,0 +1,96 @@
+"""Starts the trainers of `ramet train`, waits for them, and completes the run folder."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+import ramet
+from ramet.train.folder import RunFolder
+from ramet.train.plot import draw
+from ramet.train.task import find_task
+from ramet.train.worker import work
+
+
+class TrainingError(RuntimeError):
+    """A trainer process failed; the message says which and how."""
+
+
+def run(config, *, progress=True, poll=None) -> dict:
+    """Trains on the store `config.store` with `config.processes` processes; returns the metrics.
+
+    The run folder gets best.pt, metrics.json and curves.png. KeyboardInterrupt stops the trainers
+    and keeps what there is: the metrics then have "interrupted" and no test accuracy. `poll` is
+    called with the list of process ids a few times a second. Raises ValueError if the store does
+    not fit, TrainingError if a trainer fails.
+    """
+    find_task(ramet.open(config.store))
+    folder = RunFolder(config.out or _default_folder(config))
+    folder.create()
+    try:
+        interrupted = _train(config, folder, progress, poll)
+    finally:
+        folder.clean()
+    metrics = folder.read_metrics() or {"epochs": [], "losses": []}
+    metrics |= {"folder": str(folder.path), "interrupted": interrupted}
+    if metrics["losses"]:
+        folder.write_metrics(metrics)
+        draw(metrics, folder.path)
+    return metrics
+
+
+def _train(config, folder, progress, poll):
+    """Runs the trainers to their end; whether they were interrupted."""
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    context = None
+    try:
+        context = mp.start_processes(
+            work,
+            args=(config, str(folder.path), store.port, progress),
+            nprocs=config.processes,
+            join=False,
+        )
+        while not context.join(timeout=0.1):
+            if poll:
+                poll(context.pids())
+        return False
+    except KeyboardInterrupt:
+        return True
+    except mp.ProcessRaisedException as error:
+        raise TrainingError(_cause(context, error)) from None
+    except mp.ProcessExitedException as error:
+        if error.exit_code == -signal.SIGINT:
+            return True
+        raise TrainingError(_cause(context, error)) from None
+    finally:
+        if context:
+            _stop(context.processes)
+
+
+def _cause(context, error):
+    """What went wrong first. When a process is killed the others fail for want of it."""
+    for rank, process in enumerate(context.processes):
+        if (process.exitcode or 0) < 0 and process.exitcode != -signal.SIGTERM:
+            name = signal.Signals(-process.exitcode).name
+            return f"trainer {rank} (process {process.pid}) was ended by {name}"
+    return f"trainer {error.error_index} failed: {str(error).strip()}"
+
+
+def _stop(processes):
+    for process in processes:
+        if process.is_alive():
+            process.terminate()
+    for process in processes:
+        process.join(10)
+        if process.is_alive():
+            process.kill()
+            process.join()
+
+
+def _default_folder(config):
+    name = Path(config.store).resolve().name
+    return Path("runs") / f"{name}-{config.model}-{time.strftime('%Y%m%d-%H%M%S')}"

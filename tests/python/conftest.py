@@ -1,0 +1,17 @@
+"""Fixtures for every test here."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of real datasets, which are not part of the project: RAMET_TEST_DATA, else
+    shared/data beside the repository. Tests that need it are skipped where it is not there."""
+    beside = Path(__file__).resolve().parents[3] / "shared" / "data"
+    folder = Path(os.environ.get("RAMET_TEST_DATA", beside))
+    if not folder.is_dir():
+        pytest.skip(f"no datasets: {folder} is not there (set RAMET_TEST_DATA)")
+    return folder

@@ -1,0 +1,228 @@
+"""The command line: what it prints, its exit status, and what is left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import ramet
+from ramet import cli
+
+SMALL = ["--nodes", "300", "--edges", "900", "--communities", "4", "--classes", "4", "--features", "8"]
+
+
+@pytest.fixture
+def store(tmp_path):
+    path = tmp_path / "small"
+    assert cli.main(["generate", str(path), *SMALL, "--seed", "3", "--quiet"]) == 0
+    return path
+
+
+def error_of(capsys, *argv: object) -> str:
+    """The one line that a failing command prints."""
+    try:
+        status = cli.main([str(word) for word in argv])
+    except SystemExit as stop:  # argparse's way
+        status = stop.code
+    out, err = capsys.readouterr()
+    assert status == 2
+    assert out == ""
+    assert err.startswith("ramet: error: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def start(*argv: object, **options) -> subprocess.Popen:
+    command = [sys.executable, "-m", "ramet.cli", *map(str, argv)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+
+def flip_byte(path, position: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[position] ^= 0xFF
+    path.write_bytes(content)
+
+
+def test_generate_is_a_function_of_its_seed(store, tmp_path, capsys):
+    assert cli.main(["generate", str(tmp_path / "again"), *SMALL, "--seed", "3"]) == 0
+    assert "again: 300 nodes" in capsys.readouterr().out
+    assert (tmp_path / "again" / "checksums.txt").read_text() == (store / "checksums.txt").read_text()
+    assert cli.main(["generate", str(tmp_path / "other"), *SMALL, "--seed", "4", "--quiet"]) == 0
+    assert (tmp_path / "other" / "checksums.txt").read_text() != (store / "checksums.txt").read_text()
+
+
+def test_info_as_json(store, capsys):
+    assert cli.main(["info", str(store), "--json"]) == 0
+    info = json.loads(capsys.readouterr().out)
+    graph = ramet.open(store)
+    assert info["format"] == "ramet-store 1"
+    assert [(t["name"], t["num_nodes"]) for t in info["node_types"]] == [("node", 300)]
+    assert info["node_types"][0]["tables"]["feat"]["shape"] == [300, 8]
+    assert info["edge_types"][0]["num_edges"] == graph.num_edges()
+    counts = np.diff(graph.indptr())
+    assert info["edge_types"][0]["in_degrees"] == {
+        "min": counts.min(),
+        "mean": pytest.approx(counts.mean()),
+        "median": np.median(counts),
+        "max": counts.max(),
+        "isolated": (counts == 0).sum(),
+    }
+    assert info["splits"] == {name: {"node": len(graph.split(name))} for name in graph.splits}
+    on_disk = {
+        str(path.relative_to(store)): path.stat().st_size for path in store.rglob("*") if path.is_file()
+    }
+    assert info["files"] == on_disk
+    assert info["bytes"] == sum(on_disk.values())
+
+
+def test_info_as_text(tmp_path, capsys):
+    graph = ramet.from_edge_index(
+        {("author", "writes", "paper"): [[0, 1, 1], [0, 0, 2]]},
+        nodes={"paper": {"year": np.arange(3)}},
+        splits={"train": {"paper": [1]}},
+    )
+    ramet.save(graph, tmp_path / "papers", checksums=False)
+    assert cli.main(["info", str(tmp_path / "papers")]) == 0
+    text = capsys.readouterr().out
+    for line in (
+        "papers: ramet-store 1, ",
+        "node type author: 2 nodes",
+        "  year  int64[3], 24 B",
+        "edge type author -[writes]-> paper: 3 edges, int32 ids",
+        "in-degrees: min 0, mean 1.00, median 1, max 2; 1 nodes have none",
+        "split train: 1 of paper",
+        "files (no checksums)",
+        "node/paper/year.npy",
+    ):
+        assert line in text
+    ramet.save(ramet.from_edge_index(np.zeros((2, 0), int)), tmp_path / "empty")
+    assert cli.main(["info", str(tmp_path / "empty")]) == 0
+    assert "0 nodes" in capsys.readouterr().out
+
+
+def test_verify_of_a_good_store(store, tmp_path, capsys):
+    assert cli.main(["verify", str(store)]) == 0
+    assert capsys.readouterr().out == f"{store}: ok\n"
+    ramet.save(ramet.open(store), tmp_path / "bare", checksums=False)
+    assert cli.main(["verify", str(tmp_path / "bare")]) == 0
+    assert "no checksums.txt" in capsys.readouterr().out
+    done = subprocess.run(["sha256sum", "--quiet", "-c", "checksums.txt"], cwd=store, check=False)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda s: flip_byte(s / "node/node/feat.npy", 5000), "feat.npy: its SHA-256 is"),
+        (lambda s: flip_byte(s / "edge/node__to__node/indptr.npy", 5000), "indptr"),
+        (lambda s: os.truncate(s / "edge/node__to__node/indices.npy", 4100), "indices.npy"),
+        (lambda s: (s / "node/node/label.npy").unlink(), "label.npy: listed in checksums.txt, but missing"),
+        (lambda s: (s / "checksums.txt").write_text("nonsense\n"), "line 1: not a SHA-256 sum"),
+        (lambda s: (s / "ramet.txt").write_text("ramet-store 99\n"), "ramet.txt"),
+        (lambda s: (s / "ramet.txt").unlink(), "ramet.txt: listed in checksums.txt, but missing"),
+    ],
+)
+def test_verify_of_a_damaged_store(store, capsys, damage, message):
+    damage(store)
+    assert cli.main(["verify", str(store)]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert all(line.startswith("ramet: damaged: ") for line in err.splitlines())
+
+
+def test_verify_finds_what_checksums_cannot(store, capsys):
+    """Wrong content with right sums: an id that is out of range."""
+    (store / "checksums.txt").unlink()
+    indices = store / "edge" / "node__to__node" / "indices.npy"
+    content = bytearray(indices.read_bytes())
+    content[-4:] = (300).to_bytes(4, "little")
+    indices.write_bytes(content)
+    assert cli.main(["verify", str(store)]) == 1
+    assert "300" in capsys.readouterr().err
+
+
+def test_build(data_dir, tmp_path, capsys):
+    argv = ["build", tmp_path / "cora", data_dir / "cora", "--dtype", "float16", "--normalize"]
+    assert cli.main([str(word) for word in argv]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'cora'}: 2,708 nodes, 10,556 edges\n"
+    assert cli.main(["verify", str(tmp_path / "cora"), "--quiet"]) == 0
+
+
+def test_wrong_usage_is_one_line(store, tmp_path, capsys):
+    assert "nowhere" in error_of(capsys, "info", tmp_path / "nowhere")
+    assert "nowhere" in error_of(capsys, "verify", tmp_path / "nowhere")
+    assert "nowhere" in error_of(capsys, "build", tmp_path / "out", tmp_path / "nowhere")
+    assert "not recognized" in error_of(capsys, "build", tmp_path / "out", store)
+    assert "COMMAND" in error_of(capsys)
+    assert "invalid choice: 'float64'" in error_of(capsys, "build", "a", "b", "--dtype", "float64")
+    npz = _smallest_npz(tmp_path)
+    assert "class 0 has 1" in error_of(capsys, "build", tmp_path / "out", npz, "--train-per-class", 2)
+    assert "--val-per-class: -1" in error_of(capsys, "build", "a", "b", "--val-per-class", -1)
+    assert "num_nodes is 0" in error_of(capsys, "generate", tmp_path / "out", "--nodes", 0)
+    assert "--nodes: -5 is not in [0, " in error_of(capsys, "generate", tmp_path / "out", "--nodes", "-5")
+    assert f"--seed: {2**64} is not in" in error_of(capsys, "generate", "out", "--seed", 2**64)
+    assert "--skew" in error_of(capsys, "generate", "out", "--skew", "5")
+    assert "--nodes" in error_of(capsys, "generate", tmp_path / "out", "--nodes", "many")
+    assert not (tmp_path / "out").exists()
+
+
+def test_errors_of_the_system_are_one_line(store, tmp_path, capsys):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+    assert "mine" in error_of(capsys, "generate", tmp_path / "mine", *SMALL)
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"
+    assert "missing" in error_of(capsys, "generate", tmp_path / "missing" / "folder", *SMALL)
+    assert "ramet.txt" in error_of(capsys, "info", tmp_path / "mine")
+
+
+def test_interrupted_while_writing_leaves_nothing(tmp_path):
+    out = tmp_path / "big"
+    process = start("generate", out, "--nodes", "400000", "--features", "256", "--edges", "100000")
+    try:
+        deadline = time.monotonic() + 60
+        while not any(tmp_path.iterdir()):  # the temporary folder: it has begun to write
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.005)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert err == "ramet: interrupted\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_is_fast_and_loads_no_torch():
+    code = (
+        "import sys; from ramet import cli\n"
+        "try: cli.main(['--help'])\n"
+        "except SystemExit as stop: assert not stop.code\n"
+        "heavy = {'torch', 'scipy', 'torch_geometric', 'tqdm', 'matplotlib'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for command in ("generate", "build", "info", "verify", "train"):
+        assert command in done.stdout
+
+
+def test_output_into_a_closed_pipe(store):
+    process = start("info", store)
+    process.stdout.close()
+    err = process.stderr.read()
+    assert process.wait(60) == 0
+    assert err == ""
+
+
+def _smallest_npz(folder):
+    """One node, no edge, one label."""
+    path = folder / "tiny.npz"
+    empty = {"adj_data": np.zeros(0), "adj_indices": np.zeros(0, int), "adj_indptr": np.zeros(2, int)}
+    np.savez(path, adj_shape=np.array([1, 1]), labels=np.array([0]), **empty)
+    return path
