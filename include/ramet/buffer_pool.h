@@ -4,7 +4,8 @@
 // allocate() hands out shared ownership: the bytes return to the pool when the last copy of the
 // pointer dies, on whichever thread that is, also after the pool's creator is gone. The pool keeps
 // at most as many idle bytes as were in use at the peak. Thread-safe. A forked child
-// starts with an empty pool; the parent's buffers stay readable there and are unmapped when they die.
+// starts with an empty pool; the parent's buffers stay readable there and are unmapped when they
+// die.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   [[nodiscard]] static std::shared_ptr<BufferPool> create();
   // The pool that everyone in the process may use.
-  [[nodiscard]] static BufferPool& shared();
+  [[nodiscard]] static const std::shared_ptr<BufferPool>& shared();
   virtual ~BufferPool() = default;
 
   // At least `bytes` bytes, 64-byte aligned, contents undefined. Throws kNoSpace.

@@ -3,7 +3,8 @@
 // which function.
 //
 // A NeighborSampler keeps scratch memory from call to call, so one thread at a time may use it;
-// make one per thread. The Minibatch owns its arrays (pooled buffers) and may go anywhere.
+// make one per thread. It is cheap to make: scratch memory is recycled from sampler to sampler. The
+// Minibatch owns its arrays (pooled buffers) and may go anywhere.
 // Failure: bad options are kInvalidArgument, bad seeds kOutOfRange, a store whose rows do not fit
 // kCorrupt, each with value, bound and place; the sampler stays usable.
 #pragma once
@@ -57,6 +58,7 @@ struct Minibatch {
 
 class NeighborSampler {
  public:
+  // `pool`: where the arrays of minibatches come from, by default the one of the process.
   // `threads`: at most so many work on one minibatch (low latency); 1 is best for throughput.
   NeighborSampler(std::shared_ptr<const Graph> graph,
                   SampleOptions options,

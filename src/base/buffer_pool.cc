@@ -9,8 +9,8 @@
 #include <map>
 #include <mutex>
 
-#include "per_process.h"
 #include "ramet/error.h"
+#include "ramet/per_process.h"
 
 namespace ramet {
 namespace {
@@ -115,9 +115,9 @@ std::shared_ptr<BufferPool> BufferPool::create() {
   return std::make_shared<RecyclingPool>();
 }
 
-BufferPool& BufferPool::shared() {
-  static const auto pool = std::make_shared<RecyclingPool>();
-  return *pool;
+const std::shared_ptr<BufferPool>& BufferPool::shared() {
+  static const std::shared_ptr<BufferPool> pool = std::make_shared<RecyclingPool>();
+  return pool;
 }
 
 Array BufferPool::allocate_array(DType dtype, std::vector<int64_t> shape) {

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "per_process.h"
+#include "ramet/per_process.h"
 
 namespace ramet {
 namespace {

@@ -8,7 +8,7 @@ namespace ramet {
 Array edge_ids(const Graph& graph, const Relation& relation) {
   const EdgeType& edges = graph.edge_types()[static_cast<size_t>(relation.edge_type)];
   if (!edges.has_edge_ids()) return relation.position;
-  Array result = BufferPool::shared().allocate_array(DType::kInt64, {relation.position.rows()});
+  Array result = BufferPool::shared()->allocate_array(DType::kInt64, {relation.position.rows()});
   const auto position = relation.position.as<int64_t>();
   with_ids(edges.edge_ids, [&](auto ids) {
     std::transform(position.begin(), position.end(), static_cast<int64_t*>(result.data),
@@ -21,7 +21,7 @@ Array edge_index(const Relation& relation) {
   const auto indptr = relation.indptr.as<int64_t>();
   const auto indices = relation.indices.as<int32_t>();
   const int64_t num_edges = relation.indices.rows();
-  Array result = BufferPool::shared().allocate_array(DType::kInt64, {2, num_edges});
+  Array result = BufferPool::shared()->allocate_array(DType::kInt64, {2, num_edges});
   auto* sources = static_cast<int64_t*>(result.data);
   auto* destinations = sources + num_edges;
   std::copy(indices.begin(), indices.end(), sources);

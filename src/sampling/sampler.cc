@@ -9,11 +9,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
 #include <string>
 
 #include "pick.h"
 #include "ramet/error.h"
 #include "ramet/parallel.h"
+#include "ramet/per_process.h"
 #include "ramet/random.h"
 #include "relabel.h"
 
@@ -97,12 +99,36 @@ std::vector<int64_t> lengths(const std::vector<std::vector<int64_t>>& lists) {
 
 }  // namespace
 
-// Kept from batch to batch, so that a steady run touches no fresh memory.
+// Kept from batch to batch and from sampler to sampler, so that a steady run touches no fresh
+// memory.
 struct NeighborSampler::Scratch {
   std::vector<std::vector<int64_t>> n_id;  // by node type
   std::vector<RelabelTable> position_of;   // by node type
   std::vector<RowBounds> rows;             // by destination
   std::vector<int64_t> sources;            // by pick
+
+  // The scratch memory that nobody uses now; never more than was in use at once.
+  struct Shelf {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Scratch>> idle;
+  };
+  static Shelf& shelf() {
+    static auto* const shelves = new PerProcess<Shelf>;
+    return shelves->get();
+  }
+  static std::unique_ptr<Scratch> take() {
+    Shelf& from = shelf();
+    const std::lock_guard lock(from.mutex);
+    if (from.idle.empty()) return std::make_unique<Scratch>();
+    auto scratch = std::move(from.idle.back());
+    from.idle.pop_back();
+    return scratch;
+  }
+  static void give_back(std::unique_ptr<Scratch> scratch) {
+    Shelf& to = shelf();
+    const std::lock_guard lock(to.mutex);
+    to.idle.push_back(std::move(scratch));
+  }
 };
 
 NeighborSampler::NeighborSampler(std::shared_ptr<const Graph> graph,
@@ -111,15 +137,17 @@ NeighborSampler::NeighborSampler(std::shared_ptr<const Graph> graph,
                                  int threads)
     : graph_(std::move(graph)),
       options_(std::move(options)),
-      pool_(pool ? std::move(pool) : BufferPool::create()),
+      pool_(pool ? std::move(pool) : BufferPool::shared()),
       threads_(threads),
-      scratch_(std::make_unique<Scratch>()) {
+      scratch_(Scratch::take()) {
   check(options_, *graph_);
   scratch_->n_id.resize(graph_->node_types().size());
   scratch_->position_of.resize(graph_->node_types().size());
 }
 
-NeighborSampler::~NeighborSampler() = default;
+NeighborSampler::~NeighborSampler() {
+  Scratch::give_back(std::move(scratch_));
+}
 
 Minibatch NeighborSampler::sample(int seed_type,
                                   std::span<const int64_t> seeds,

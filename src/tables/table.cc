@@ -35,7 +35,7 @@ void Table::gather(std::span<const int64_t> ids, void* out, int threads) const {
 Array Table::gather(std::span<const int64_t> ids, int threads) const {
   std::vector<int64_t> shape = rows_.shape;
   shape[0] = static_cast<int64_t>(ids.size());
-  Array out = BufferPool::shared().allocate_array(rows_.dtype, std::move(shape));
+  Array out = BufferPool::shared()->allocate_array(rows_.dtype, std::move(shape));
   gather(ids, out.data, threads);
   return out;
 }
