@@ -45,7 +45,11 @@ TEST_CASE("buffers outlive the pool's creator and die on any thread") {
 }
 
 TEST_CASE("no memory is an error") {
-  CHECK_THROWS_AS((void)BufferPool::create()->allocate(int64_t{1} << 60), Error);
+  CHECK_THROWS_AS((void)BufferPool::create()->allocate(int64_t{1} << 55), Error);
+  for (const std::vector<int64_t>& shape :
+       std::vector<std::vector<int64_t>>{{int64_t{1} << 61}, {1 << 30, 1 << 30, 16}, {-1}}) {
+    CHECK_THROWS_AS((void)BufferPool::create()->allocate_array(DType::kInt64, shape), Error);
+  }
 }
 
 TEST_CASE("a forked child reads and drops its parent's buffers and has a pool of its own") {

@@ -39,8 +39,8 @@ std::vector<Batch> run_epoch(const NeighborLoader& loader, int64_t epoch, int64_
 }
 
 std::string fingerprint_of(const Graph& graph, const Batch& batch) {
-  const Minibatch* one[] = {&batch.minibatch};
-  return fingerprint(graph, one);
+  const SampledFrom one[] = {{&graph, &batch.minibatch}};
+  return fingerprint(one);
 }
 
 }  // namespace

@@ -139,16 +139,16 @@ TEST_CASE("the fingerprint of the union of slices is that of the whole batch") {
   for (int64_t i = 0; i < 64; ++i)
     seeds.push_back(i * 31 % 2000);
   const Minibatch whole = sampler.sample(0, seeds, 1, 2);
-  const Minibatch* one[] = {&whole};
+  const SampledFrom one[] = {{graph.get(), &whole}};
   for (const size_t cut : {0U, 1U, 20U, 64U}) {
     const Minibatch left = sampler.sample(0, std::span(seeds).first(cut), 1, 2);
     const Minibatch right = sampler.sample(0, std::span(seeds).subspan(cut), 1, 2);
-    const Minibatch* both[] = {&left, &right};
-    CHECK(fingerprint(*graph, both) == fingerprint(*graph, one));
+    const SampledFrom both[] = {{graph.get(), &left}, {graph.get(), &right}};
+    CHECK(fingerprint(both) == fingerprint(one));
   }
   const Minibatch other = sampler.sample(0, seeds, 1, 3);
-  const Minibatch* next[] = {&other};
-  CHECK(fingerprint(*graph, next) != fingerprint(*graph, one));
+  const SampledFrom next[] = {{graph.get(), &other}};
+  CHECK(fingerprint(next) != fingerprint(one));
 }
 
 TEST_CASE("bad options and seeds are named, and the sampler stays usable") {
@@ -167,6 +167,8 @@ TEST_CASE("bad options and seeds are named, and the sampler stays usable") {
   CHECK_THROWS_WITH_AS((void)sampler.sample(0, std::vector<int64_t>{0, 10}, 0, 0),
                        "seeds[1] = 10 is outside [0, 10) of node type 'node'", Error);
   CHECK(sampler.sample(0, std::vector<int64_t>{0, 9}, 0, 0).num_seeds == 2);
+  NeighborSampler greedy(graph, {{{int64_t{1} << 62}}, true});
+  CHECK_THROWS_AS((void)greedy.sample(0, std::vector<int64_t>{0, 1, 2, 3, 4, 5}, 0, 0), Error);
 }
 
 // docs/format.md, section 4, second row: what opening did not look at is checked where it is read.

@@ -2,8 +2,8 @@
 // per 4 KiB, more than the gather that fills it; a recycled one costs none.
 //
 // allocate() hands out shared ownership: the bytes return to the pool when the last copy of the
-// pointer dies, on whichever thread that is, also after the pool's creator is gone. The pool keeps
-// at most as many idle bytes as were in use at the peak. Thread-safe. A forked child
+// pointer dies, on whichever thread that is, also after the pool's creator is gone. What is in use
+// and what is idle together stay within the peak of what was in use. Thread-safe. A forked child
 // starts with an empty pool; the parent's buffers stay readable there and are unmapped when they
 // die.
 #pragma once
@@ -19,7 +19,7 @@ namespace ramet {
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   [[nodiscard]] static std::shared_ptr<BufferPool> create();
-  // The pool that everyone in the process may use.
+  // The pool that everyone in the process may use; it keeps at most 256 MiB idle.
   [[nodiscard]] static const std::shared_ptr<BufferPool>& shared();
   virtual ~BufferPool() = default;
 

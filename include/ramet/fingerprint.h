@@ -11,8 +11,13 @@
 
 namespace ramet {
 
+// A minibatch and the graph it was sampled from (the ranks may each have opened their own).
+struct SampledFrom {
+  const Graph* graph;
+  const Minibatch* minibatch;
+};
+
 // 32 hexadecimal digits. Throws kInvalidArgument if the minibatches differ in their hops.
-[[nodiscard]] std::string fingerprint(const Graph& graph,
-                                      std::span<const Minibatch* const> minibatches);
+[[nodiscard]] std::string fingerprint(std::span<const SampledFrom> minibatches);
 
 }  // namespace ramet

@@ -44,8 +44,8 @@ struct EdgeType {
   Array indptr;            // int64[num_dst + 1]
   Array indices;           // int32 or int64[num_edges], ids of source nodes
   Array edge_ids;          // int32 or int64[num_edges]; no rows where the id is the position
-  std::string place;       // how errors name this edge type's files
-  std::map<std::string, Array> tables;  // num_edges rows each, in CSC order
+  std::string indptr_place, indices_place;  // how errors name these files
+  std::map<std::string, Array> tables;      // num_edges rows each, in CSC order
   [[nodiscard]] int64_t num_edges() const { return indices.rows(); }
   [[nodiscard]] bool has_edge_ids() const { return edge_ids.data != nullptr; }
 };
@@ -54,7 +54,7 @@ class Graph {
  public:
   [[nodiscard]] static std::shared_ptr<const Graph> from_store(std::shared_ptr<const Store> store);
 
-  // Sorted by name (node types) and by encoded name (edge types).
+  // Sorted by encoded name.
   [[nodiscard]] const std::vector<NodeType>& node_types() const { return node_types_; }
   [[nodiscard]] const std::vector<EdgeType>& edge_types() const { return edge_types_; }
   // splits()[name][node type name]: int32 or int64 node ids.

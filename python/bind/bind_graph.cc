@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "arrays.h"
+#include "gil.h"
 #include "ramet/csc.h"
 #include "ramet/error.h"
 #include "ramet/graph.h"
@@ -106,7 +107,7 @@ void bind_graph(nb::module_& m) {
            [](const Graph& g) {
              nb::dict result;
              for (const auto& [name, types] : g.splits())
-               result[name.c_str()] = keys(types);
+               result[nb::str(name.data(), name.size())] = keys(types);
              return result;
            })
       .def("split",
@@ -121,7 +122,7 @@ void bind_graph(nb::module_& m) {
       .def("fingerprint", &Graph::fingerprint)
       .def("copy_on_write",
            [](const Graph& g) { return Graph::from_store(g.store()->copy_on_write()); })
-      .def("validate", &validate, nb::arg("threads") = 0, nb::call_guard<nb::gil_scoped_release>());
+      .def("validate", &validate, nb::arg("threads") = 0, nb::call_guard<GilRelease>());
 
   m.def(
       "build_csc",
@@ -130,7 +131,7 @@ void bind_graph(nb::module_& m) {
         const Array sources = borrow(src), destinations = borrow(dst);
         Csc csc;
         {
-          const nb::gil_scoped_release release;
+          const GilRelease release;
           csc = build_csc(sources, destinations, num_src, num_dst,
                           {.undirected = undirected, .edge_ids = edge_ids});
         }
@@ -154,7 +155,7 @@ void bind_graph(nb::module_& m) {
         const Table table(borrow(rows), name);
         Array out;
         {
-          const nb::gil_scoped_release release;
+          const GilRelease release;
           out = table.gather(borrow(ids), threads);
         }
         return to_numpy(out);

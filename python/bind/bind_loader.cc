@@ -11,6 +11,7 @@
 
 #include "arrays.h"
 #include "batch.h"
+#include "gil.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/loader.h"
 
@@ -27,13 +28,22 @@ struct PyStream {
   std::unique_ptr<EpochStream> stream;
   std::shared_ptr<const Graph> graph;
 
+  PyStream(std::unique_ptr<EpochStream> its_stream, std::shared_ptr<const Graph> its_graph)
+      : stream(std::move(its_stream)), graph(std::move(its_graph)) {}
+  PyStream(PyStream&&) = default;
+  ~PyStream() {
+    if (!stream) return;
+    const GilRelease release;  // the threads finish what they are at
+    stream.reset();
+  }
+
   // The next batch, or None at the end of the epoch.
   nb::object next() {
     for (;;) {
       std::optional<Batch> batch;
       bool done = false;
       {
-        const nb::gil_scoped_release release;
+        const GilRelease release;
         batch = stream->next(kPoll);
         done = !batch && stream->done();
       }

@@ -4,6 +4,7 @@
 
 #include "arrays.h"
 #include "batch.h"
+#include "gil.h"
 #include "ramet/fingerprint.h"
 #include "ramet/sampler.h"
 
@@ -64,7 +65,7 @@ void bind_sampler(nb::module_& m) {
       [](std::shared_ptr<Graph> graph, int seed_type, const Ids& seeds,
          std::vector<std::vector<int64_t>> fanouts, bool replace, uint64_t seed, uint64_t epoch,
          uint64_t step, int threads) {
-        const nb::gil_scoped_release release;
+        const GilRelease release;
         NeighborSampler sampler(graph,
                                 {.fanouts = std::move(fanouts), .replace = replace, .seed = seed},
                                 nullptr, threads);
@@ -81,11 +82,11 @@ void bind_sampler(nb::module_& m) {
       nb::arg("threads"));
 
   m.def("fingerprint", [](const std::vector<const PyBatch*>& batches) {
-    std::vector<const Minibatch*> minibatches;
+    std::vector<SampledFrom> minibatches;
     for (const PyBatch* b : batches)
-      minibatches.push_back(&b->batch.minibatch);
-    const nb::gil_scoped_release release;
-    return fingerprint(*batches.at(0)->graph, minibatches);
+      minibatches.push_back({b->graph.get(), &b->batch.minibatch});
+    const GilRelease release;
+    return fingerprint(minibatches);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.h"
+#include "gil.h"
 #include "ramet/generate.h"
 #include "ramet/graph.h"
 #include "ramet/store.h"
@@ -50,11 +51,11 @@ void bind_store(nb::module_& m) {
       [](const std::string& path, bool copy_on_write) {
         return Graph::from_store(Store::open(path, mode_of(copy_on_write)));
       },
-      nb::arg("path"), nb::arg("copy_on_write") = false, nb::call_guard<nb::gil_scoped_release>());
+      nb::arg("path"), nb::arg("copy_on_write") = false, nb::call_guard<GilRelease>());
 
   m.def(
       "open_segment", [](int fd) { return Graph::from_store(Store::open_segment(fd)); },
-      nb::arg("fd"), nb::call_guard<nb::gil_scoped_release>());
+      nb::arg("fd"), nb::call_guard<GilRelease>());
 
   m.def(
       "write_store",
@@ -69,7 +70,7 @@ void bind_store(nb::module_& m) {
             call(folder);
           };
         }
-        const nb::gil_scoped_release release;
+        const GilRelease release;
         write_store(path, contents, options);
       },
       nb::arg("path"), nb::arg("node_counts"), nb::arg("arrays"), nb::arg("progress") = nb::none(),
@@ -79,7 +80,7 @@ void bind_store(nb::module_& m) {
       "make_segment",
       [](const NodeCounts& node_counts, const NamedArrays& arrays, const nb::object& progress) {
         const StoreContents contents = borrow_contents(node_counts, arrays);
-        const nb::gil_scoped_release release;
+        const GilRelease release;
         return Graph::from_store(make_segment(contents, interruptible(progress)));
       },
       nb::arg("node_counts"), nb::arg("arrays"), nb::arg("progress") = nb::none());
@@ -91,7 +92,7 @@ void bind_store(nb::module_& m) {
          double val_fraction, uint64_t seed, int threads) {
         StoreContents contents;
         {
-          const nb::gil_scoped_release release;
+          const GilRelease release;
           contents = generate_planted({.num_nodes = num_nodes,
                                        .num_edges = num_edges,
                                        .communities = communities,

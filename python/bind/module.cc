@@ -4,6 +4,7 @@
 
 #include <exception>
 
+#include "gil.h"
 #include "ramet/error.h"
 #include "ramet/kernels.h"
 #include "ramet/parallel.h"
@@ -73,6 +74,9 @@ NB_MODULE(_core, m) {
     return names;
   });
   bind_errors(m);
+  // Objects that live in globals, or in daemon threads, are no leak worth a page of text at exit.
+  nb::set_leak_warnings(false);
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&GilRelease::begin_exit));
   bind_graph(m);
   bind_store(m);
   bind_sampler(m);

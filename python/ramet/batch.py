@@ -73,7 +73,9 @@ class Batch:
         world / seeds of the global batch. DistributedDataParallel's average over the ranks then is the gradient of
         the global batch, also when slices differ in size; with no seeds it is 0 and still differentiable."""
         if len(per_seed) != self.num_seeds:
-            raise ValueError(f"per_seed has {len(per_seed)} rows, but the batch has {self.num_seeds} seeds here")
+            raise ValueError(
+                f"per_seed has {len(per_seed)} rows, but the batch has {self.num_seeds} seeds here"
+            )
         return per_seed.sum() * (self._world / max(self.global_num_seeds, 1))
 
     def fingerprint(self) -> str:
@@ -81,7 +83,9 @@ class Batch:
         return fingerprint([self])
 
     def __repr__(self) -> str:
-        return f"<ramet.Batch epoch={self.epoch} step={self.step} seeds={self.num_seeds} blocks={self.blocks}>"
+        return (
+            f"<ramet.Batch epoch={self.epoch} step={self.step} seeds={self.num_seeds} blocks={self.blocks}>"
+        )
 
     def _wrap_tables(self) -> dict:
         tables: dict = {}
@@ -96,8 +100,10 @@ class Batch:
     def _named_table(self, attribute: str, name: str):
         if name in self.tables:
             return self.tables[name]
-        raise AttributeError(f"batch.{attribute} needs the table {name!r}, which was not gathered: the graph has none, "
-                             f"or `tables` does not name it; gathered were {list(self.tables)}")
+        raise AttributeError(
+            f"batch.{attribute} needs the table {name!r}, which was not gathered: the graph has none, "
+            f"or `tables` does not name it; gathered were {list(self.tables)}"
+        )
 
 
 class Block:
@@ -162,8 +168,15 @@ def per_type(graph: Graph, types: list, get: Callable):
 
 def fingerprint(batches: Iterable[Batch]) -> str:
     """The fingerprint of the union of batches, those of all ranks, say: 32 hexadecimal digits
-    (docs/semantics.md, section 7). Raises ValueError for none, or if their numbers of hops differ."""
-    cores = [batch._core for batch in batches]
-    if not cores:
+    (docs/semantics.md, section 7). Raises ValueError for none, or if their graphs or numbers of hops differ."""
+    batches = list(batches)
+    if not batches:
         raise ValueError("fingerprint of no batches")
-    return _core.fingerprint(cores)
+    if not all(_same(batch._graph, batches[0]._graph) for batch in batches):
+        raise ValueError("fingerprint of batches of different graphs")
+    return _core.fingerprint([batch._core for batch in batches])
+
+
+def _same(one: Graph, other: Graph) -> bool:
+    one, other = one._core, other._core
+    return one is other or one.identity == other.identity or one.fingerprint() == other.fingerprint()

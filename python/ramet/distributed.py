@@ -1,5 +1,5 @@
 """Which rank this process is, as torch.distributed knows it. Never imports torch itself: a process that has
-initialised torch.distributed has imported it."""
+initialized torch.distributed has imported it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _said = False
 
 
 def rank_and_world(distributed) -> tuple[int, int]:
-    """(rank, world size). None: those of torch.distributed where it is initialised, else (0, 1). False: (0, 1).
+    """(rank, world size). None: those of torch.distributed where it is initialized, else (0, 1). False: (0, 1).
     A process group: those inside the group."""
     if distributed is False:
         return 0, 1
@@ -19,9 +19,12 @@ def rank_and_world(distributed) -> tuple[int, int]:
     if dist is None or not dist.is_available() or not dist.is_initialized():
         if distributed is None:
             return 0, 1
-        raise ValueError(f"distributed is {distributed!r}, but torch.distributed is not initialised")
+        raise ValueError(f"distributed is {distributed!r}, but torch.distributed is not initialized")
     group = None if distributed in (None, True) else distributed
-    return dist.get_rank(group), dist.get_world_size(group)
+    rank = dist.get_rank(group)
+    if rank < 0:
+        raise ValueError(f"distributed is a process group that rank {dist.get_rank()} is not in")
+    return rank, dist.get_world_size(group)
 
 
 def say_global_batch_size(batch_size: int, rank: int, world: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ramet import _core, handle
-from ramet.arrays import as_array, as_ids
+from ramet.arrays import as_array, as_count, as_ids
 from ramet.tensors import to_tensor, torch_or_none
 
 EdgeTypeName = tuple[str, str, str]
@@ -25,7 +25,7 @@ def open(path: str | os.PathLike, mode: str = "read") -> Graph:
     """
     if mode not in ("read", "copy-on-write"):
         raise ValueError(f"mode is {mode!r}, expected 'read' or 'copy-on-write'")
-    path = os.fspath(path)
+    path = os.fsdecode(path)
     copy_on_write = mode == "copy-on-write"
     return Graph(_core.open(path, copy_on_write), os.path.abspath(path), copy_on_write)
 
@@ -182,16 +182,16 @@ class Table:
     def torch(self):
         """A tensor over the rows, no copy. Torch cannot mark a tensor read-only, so for a graph's table it is a
         private copy-on-write mapping: reads share the pages, writes stay in this tensor."""
-        torch = torch_or_none()
-        if torch is None:
+                if torch_or_none() is None:
             raise ImportError("Table.torch() needs torch, which is not installed")
-        return torch.from_numpy(self._array if self._source is None else self._private_rows())
+        return to_tensor(self._array if self._source is None else self._private_rows())
 
     def gather(self, ids, threads: int = 1):
         """Rows `ids` (integers, numpy or torch), as a new array of shape [len(ids), ...] in recycled memory: a
         tensor for a tensor of ids, else a numpy array. Raises IndexError naming the first id that is out of range,
         TypeError for ids that are no integers."""
-        rows = _core.gather(self._array, as_ids(ids, "ids").astype(np.int64, copy=False), threads, self._name())
+        ids_of_rows = as_ids(ids, "ids").astype(np.int64, copy=False)
+        rows = _core.gather(self._array, ids_of_rows, as_count(threads, "threads"), self._name())
         torch = torch_or_none() if type(ids).__module__ == "torch" else None
         return rows if torch is None else to_tensor(rows)
 

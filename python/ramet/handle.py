@@ -49,7 +49,8 @@ def _open_of_owner(pid: int, owner_fd: int, identity: tuple[int, int]) -> _core.
         fd = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise FileNotFoundError(
-            error.errno, f"the process {pid} that owns this in-memory graph cannot be reached ({error.strerror})"
+            error.errno,
+            f"the process {pid} that owns this in-memory graph cannot be reached ({error.strerror})",
         ) from None
     try:
         return _open_segment(fd, identity)

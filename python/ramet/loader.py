@@ -6,7 +6,7 @@ from ramet import _core
 from ramet.batch import SEED_TABLES, Batch
 from ramet.distributed import rank_and_world, say_global_batch_size
 from ramet.graph import Graph
-from ramet.options import as_fanouts, as_input_nodes, as_int
+from ramet.options import MAX_PREFETCH, MAX_THREADS, UINT64_MAX, as_fanouts, as_input_nodes, as_int
 
 DEFAULT_TABLES = ("feat", "label")
 
@@ -51,9 +51,7 @@ class NeighborLoader:
         tables: tuple[str, ...] | None = None,
         distributed=None,
     ):
-        if not isinstance(graph, Graph):
-            raise TypeError(f"graph is a {type(graph).__name__}, expected a ramet.Graph (see ramet.from_pyg)")
-        self.graph = graph
+        self.graph = _as_graph(graph)
         self.rank, self.world = rank_and_world(distributed)
         seed_type, ids = as_input_nodes(input_nodes, graph, "input_nodes")
         requests = _table_requests(graph, graph.node_types[seed_type], tables)
@@ -64,7 +62,7 @@ class NeighborLoader:
             "shuffle": bool(shuffle),
             "drop_last": bool(drop_last),
             "replace": bool(replace),
-            "seed": as_int(seed, "seed", 0),
+            "seed": as_int(seed, "seed", 0, UINT64_MAX),
         }
         self._core = _core.NeighborLoader(
             graph._core,
@@ -73,8 +71,8 @@ class NeighborLoader:
             input_nodes=ids,
             rank=self.rank,
             world=self.world,
-            threads=as_int(threads, "threads", 1),
-            prefetch=0 if prefetch is None else as_int(prefetch, "prefetch", 1),
+            threads=as_int(threads, "threads", 1, MAX_THREADS),
+            prefetch=0 if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
             tables=requests,
         )
         self._next = (0, 0)  # epoch and step at which the next iterator begins
@@ -101,14 +99,24 @@ class NeighborLoader:
         """Where the loader is: epoch and number of batches handed out of it (not those made ahead), and what it
         samples from. A few integers; the same on every rank."""
         epoch, step = self._position
-        return {"epoch": epoch, "step": step, "options": dict(self._options), "fingerprint": self._core.fingerprint()}
+        return {
+            "epoch": epoch,
+            "step": step,
+            "options": dict(self._options),
+            "fingerprint": self._core.fingerprint(),
+        }
 
     def load_state_dict(self, state: dict) -> None:
         """The next iterator continues exactly where `state` was taken, on any number of ranks. Raises ValueError,
         naming the difference, if `state` is of another store, other input nodes or other options."""
+        missing = {"epoch", "step", "options", "fingerprint"} - set(state)
+        if missing:
+            raise ValueError(f"the state lacks {sorted(missing)}: it is not from NeighborLoader.state_dict")
         for name, value in self._options.items():
             if state["options"].get(name) != value:
-                raise ValueError(f"the state is of a loader with {name}={state['options'].get(name)}, not {value}")
+                raise ValueError(
+                    f"the state is of a loader with {name}={state['options'].get(name)}, not {value}"
+                )
         if state["fingerprint"] != self._core.fingerprint():
             raise ValueError("the state is of a loader over another graph or other input nodes")
         epoch, step = as_int(state["epoch"], "epoch", 0), as_int(state["step"], "step", 0)
@@ -134,7 +142,11 @@ class EpochIterator:
         return self
 
     def __next__(self) -> Batch:
-        core = None if self._stream is None else self._stream.next()
+        try:
+            core = None if self._stream is None else self._stream.next()
+        except Exception:
+            self.close()  # the epoch ends here, but the loader's position stays that of this batch
+            raise
         loader = self._loader
         if core is None:
             if self._stream is not None:
@@ -166,7 +178,7 @@ def sample(
     pair of node type and any of these). threads: how many work on this one batch; the result does not depend on it.
     Raises IndexError for a seed out of range, ValueError for bad fanouts.
     """
-    seed_type, ids = as_input_nodes(seeds, graph, "seeds")
+    seed_type, ids = as_input_nodes(seeds, _as_graph(graph), "seeds")
     if ids is None:
         raise ValueError("seeds is None, expected ids")
     core = _core.sample(
@@ -175,12 +187,18 @@ def sample(
         ids,
         fanouts=as_fanouts(num_neighbors, graph),
         replace=bool(replace),
-        seed=as_int(seed, "seed", 0),
+        seed=as_int(seed, "seed", 0, UINT64_MAX),
         epoch=as_int(epoch, "epoch", 0),
         step=as_int(step, "step", 0),
-        threads=as_int(threads, "threads", 1),
+        threads=as_int(threads, "threads", 1, MAX_THREADS),
     )
     return Batch(core, graph)
+
+
+def _as_graph(graph) -> Graph:
+    if not isinstance(graph, Graph):
+        raise TypeError(f"graph is a {type(graph).__name__}, expected a ramet.Graph (see ramet.from_pyg)")
+    return graph
 
 
 def _table_requests(graph: Graph, seed_type: str, tables) -> list[tuple[int, str, bool]]:

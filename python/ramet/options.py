@@ -10,6 +10,11 @@ import numpy as np
 from ramet.arrays import as_split
 from ramet.graph import Graph
 
+INT64_MAX = 2**63 - 1
+UINT64_MAX = 2**64 - 1  # of seeds
+MAX_THREADS = 4096
+MAX_PREFETCH = 65536  # batches
+
 
 def as_fanouts(num_neighbors, graph: Graph) -> list[list[int]]:
     """A list of fanouts (for every edge type) or a dict of lists by edge type, as one list per edge type."""
@@ -40,13 +45,15 @@ def as_input_nodes(input_nodes, graph: Graph, what: str) -> tuple[int, np.ndarra
     return position, ids.astype(np.int64, copy=False)
 
 
-def as_int(value, what: str, least: int | None = None) -> int:
+def as_int(value, what: str, least: int | None = None, most: int = INT64_MAX) -> int:
     try:
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{what} is {value!r}, expected an integer") from None
     if least is not None and number < least:
         raise ValueError(f"{what} is {number}, expected at least {least}")
+    if number > most:
+        raise ValueError(f"{what} is {number}, expected at most {most}")
     return number
 
 

@@ -20,4 +20,8 @@ def torch_or_none():
 def to_tensor(array: np.ndarray):
     """A tensor that shares the memory of `array`, or `array` where torch is absent."""
     torch = torch_or_none()
-    return array if torch is None else torch.from_numpy(array)
+    if torch is None:
+        return array
+    return torch.from_numpy(
+        array.view(array.dtype.str)
+    )  # the plain name of the dtype: torch knows one uint64

@@ -24,6 +24,8 @@
 namespace ramet {
 namespace {
 
+constexpr int kMaxWorkers = 255;
+
 thread_local bool inside_parallel_for = false;
 
 // One parallel_for call. Workers may still hold it after the call returned, but then every chunk
@@ -71,14 +73,13 @@ class Pool {
   void submit(const std::shared_ptr<Job>& job, int helpers) {
     const std::lock_guard lock(mutex_);
     grow(helpers);
-    for (int i = 0; i < helpers; ++i)
-      jobs_.push_back(job);
+    jobs_.insert(jobs_.end(), static_cast<size_t>(helpers), job);
     wake_.notify_all();
   }
 
  private:
   void grow(int helpers) {
-    while (num_workers_ < helpers) {
+    while (num_workers_ < std::min(helpers, kMaxWorkers)) {
       try {
         std::thread(&Pool::run_worker, this).detach();
       } catch (const std::system_error&) {

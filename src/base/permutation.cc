@@ -5,9 +5,9 @@
 namespace ramet {
 namespace {
 
-// Half of the smallest even number of bits, at least 4, that count to n.
+// Half of the smallest even number of bits, at least 8 (fewer shuffle unevenly), that count to n.
 int half_bits_for(uint64_t n) {
-  int half = 2;
+  int half = 4;
   while (half < 31 && (uint64_t{1} << (2 * half)) < n)
     ++half;
   return half;

@@ -89,7 +89,7 @@ EdgeFolders edge_folders(const Store& store) {
 
 Array take(std::map<std::string, Array>& files, const std::string& file, const std::string& place) {
   const auto it = files.find(file);
-  if (it == files.end()) corrupt(place, "the file '" + file + ".npy' is missing");
+  if (it == files.end()) corrupt(place, "is missing");
   Array array = it->second;
   files.erase(it);
   return array;
@@ -105,15 +105,16 @@ EdgeType read_edge_type(const Store& store,
   edges.name = EdgeTypeName::decode(encoded);
   edges.encoded = encoded;
   edges.name_hash = hash_name(encoded);
-  edges.place = place("");
-  edges.src = position_of_type(node_types, edges.name.src, edges.place);
-  edges.dst = position_of_type(node_types, edges.name.dst, edges.place);
-  edges.indices = take(files, "indices", edges.place);
+  edges.indptr_place = place("indptr");
+  edges.indices_place = place("indices");
+  edges.src = position_of_type(node_types, edges.name.src, edges.indices_place);
+  edges.dst = position_of_type(node_types, edges.name.dst, edges.indptr_place);
+  edges.indices = take(files, "indices", edges.indices_place);
   require_ids(edges.indices, place("indices"));
-  edges.indptr = take(files, "indptr", edges.place);
+  edges.indptr = take(files, "indptr", edges.indptr_place);
   check_indptr(edges, node_types[static_cast<size_t>(edges.dst)].num_nodes, place("indptr"));
   if (files.count("edge_ids") > 0) {
-    edges.edge_ids = take(files, "edge_ids", edges.place);
+    edges.edge_ids = take(files, "edge_ids", place("edge_ids"));
     require_ids(edges.edge_ids, place("edge_ids"));
     require_rows(edges.edge_ids, edges.num_edges(), place("edge_ids"));
   }

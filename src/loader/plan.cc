@@ -37,7 +37,10 @@ void check_inputs(const Array& ids, const NodeType& type) {
   });
 }
 
-void check_table(const TableRequest& request, const Graph& graph) {
+void check_table(const TableRequest& request, const Graph& graph, int seed_type) {
+  if (request.at_seeds && request.node_type != seed_type) {
+    invalid("table '" + request.name + "' is asked for at the seeds, but of another node type");
+  }
   const NodeType& type = graph.node_types().at(static_cast<size_t>(request.node_type));
   if (type.tables.count(request.name) > 0) return;
   std::string names;
@@ -76,7 +79,7 @@ NeighborLoader::NeighborLoader(std::shared_ptr<const Graph> graph, LoaderOptions
   if (!all_nodes) check_inputs(options_.input_nodes, type);
   num_inputs_ = all_nodes ? type.num_nodes : options_.input_nodes.rows();
   for (const TableRequest& request : options_.tables)
-    check_table(request, *graph_);
+    check_table(request, *graph_, options_.seed_type);
   if (options_.prefetch == 0) options_.prefetch = options_.threads;
 }
 

@@ -4,6 +4,7 @@
 // alone, so neither the number of workers nor their timing can be seen in the result.
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <exception>
@@ -79,7 +80,8 @@ struct Shared {
       : loader(std::move(its_loader)),
         epoch(its_epoch),
         num_steps(loader.num_steps()),
-        ring(static_cast<size_t>(loader.options().prefetch)),
+        ring(static_cast<size_t>(
+            std::max<int64_t>(1, std::min<int64_t>(loader.options().prefetch, num_steps)))),
         next_to_make(first_step),
         next_to_deliver(first_step) {}
 
@@ -140,8 +142,11 @@ class ThreadedStream final : public EpochStream {
  public:
   ThreadedStream(const NeighborLoader& loader, int64_t epoch, int64_t first_step)
       : shared_(std::make_unique<Shared>(loader, epoch, first_step)) {
+    const auto threads = static_cast<size_t>(
+        std::min<int64_t>(loader.options().threads, shared_->num_steps - first_step));
+    shared_->workers.reserve(threads);
     try {
-      for (int i = 0; i < loader.options().threads; ++i) {
+      while (shared_->workers.size() < threads) {
         shared_->workers.emplace_back(&Shared::run_worker, shared_.get());
       }
     } catch (const std::system_error& e) {
@@ -164,19 +169,20 @@ class ThreadedStream final : public EpochStream {
   std::optional<Batch> next(std::chrono::milliseconds timeout) override {
     require_owner();
     std::unique_lock lock(shared_->mutex);
-    if (finished()) return std::nullopt;
-    Shared::Slot& slot = shared_->slot(shared_->next_to_deliver);
-    if (!shared_->batch_ready.wait_for(lock, timeout, [&] { return slot.ready(); })) {
-      return std::nullopt;
-    }
-    const Shared::Slot taken = std::exchange(slot, {});
+    // Looked up anew at every wake-up: another thread may have taken the batch we waited for.
+    const auto slot = [&]() -> Shared::Slot& { return shared_->slot(shared_->next_to_deliver); };
+    const bool woken =
+        shared_->batch_ready.wait_for(lock, timeout, [&] { return finished() || slot().ready(); });
+    if (!woken || finished()) return std::nullopt;
+    Shared::Slot taken = std::exchange(slot(), {});
     ++shared_->next_to_deliver;
+    shared_->room.notify_one();
+    shared_->batch_ready.notify_all();
     if (taken.error) {
       failed_ = true;
       std::rethrow_exception(taken.error);
     }
-    shared_->room.notify_one();
-    return taken.batch;
+    return std::move(taken.batch);
   }
 
   bool done() const override {

@@ -47,18 +47,18 @@ std::string digest(std::vector<uint64_t> hashes) {
 
 }  // namespace
 
-std::string fingerprint(const Graph& graph, std::span<const Minibatch* const> minibatches) {
+std::string fingerprint(std::span<const SampledFrom> minibatches) {
   std::vector<uint64_t> hashes;
-  for (const Minibatch* batch : minibatches) {
+  for (const auto& [graph, batch] : minibatches) {
     const size_t num_hops = batch->blocks.size();
-    if (num_hops != minibatches.front()->blocks.size()) {
+    if (num_hops != minibatches.front().minibatch->blocks.size()) {
       throw Error(ErrorCode::kInvalidArgument,
                   "fingerprint of minibatches with " + std::to_string(num_hops) + " and " +
-                      std::to_string(minibatches.front()->blocks.size()) + " hops");
+                      std::to_string(minibatches.front().minibatch->blocks.size()) + " hops");
     }
     for (size_t b = 0; b < num_hops; ++b) {
       for (const Relation& relation : batch->blocks[b].relations) {
-        hash_relation(graph, *batch, relation, num_hops - 1 - b, hashes);
+        hash_relation(*graph, *batch, relation, num_hops - 1 - b, hashes);
       }
     }
   }

@@ -60,7 +60,7 @@ class RelabelTable {
     }
   }
 
-  static constexpr int kFirstBits = 12;
+  static constexpr int kFirstBits = 6;
   std::vector<Slot> slots_ = std::vector<Slot>(size_t{1} << kFirstBits);
   size_t mask_ = (size_t{1} << kFirstBits) - 1;
   int shift_ = 64 - kFirstBits;

@@ -24,14 +24,14 @@ namespace {
 
 constexpr int64_t kPrefetch = 16;
 constexpr int64_t kGrain = 4096;
+constexpr int64_t kMaxPicks = int64_t{1} << 40;
 constexpr auto kMaxNodes = static_cast<size_t>(std::numeric_limits<int32_t>::max());
 
 [[noreturn]] void corrupt_entry(const std::string& place,
-                                const char* file,
                                 int64_t position,
                                 int64_t value,
                                 const std::string& bound) {
-  throw Error(ErrorCode::kCorrupt, place + file + ", entry " + std::to_string(position) + ": " +
+  throw Error(ErrorCode::kCorrupt, place + ", entry " + std::to_string(position) + ": " +
                                        std::to_string(value) + " " + bound);
 }
 
@@ -44,11 +44,11 @@ RowBounds read_row(const EdgeType& edges, const int64_t* indptr, int64_t node) {
   const int64_t begin = indptr[node], end = indptr[node + 1];
   const int64_t num_edges = edges.num_edges();
   if (static_cast<uint64_t>(end) > static_cast<uint64_t>(num_edges)) {
-    corrupt_entry(edges.place, "indptr", node + 1, end,
+    corrupt_entry(edges.indptr_place, node + 1, end,
                   "is outside [0, " + std::to_string(num_edges) + "]");
   }
   if (static_cast<uint64_t>(begin) > static_cast<uint64_t>(end)) {
-    corrupt_entry(edges.place, "indptr", node, begin,
+    corrupt_entry(edges.indptr_place, node, begin,
                   "is outside [0, " + std::to_string(end) + "], the end of the row");
   }
   return {begin, end - begin};
@@ -67,7 +67,7 @@ void load_sources(const EdgeType& edges,
     }
     const int64_t id = indices[static_cast<size_t>(position[i])];
     if (static_cast<uint64_t>(id) >= static_cast<uint64_t>(num_src)) {
-      corrupt_entry(edges.place, "indices", position[i], id,
+      corrupt_entry(edges.indices_place, position[i], id,
                     "is outside [0, " + std::to_string(num_src) + ")");
     }
     sources[i] = id;
@@ -155,14 +155,15 @@ Minibatch NeighborSampler::sample(int seed_type,
                                   uint64_t step,
                                   const std::atomic<bool>* stop) {
   const auto type = static_cast<size_t>(seed_type);
-  check_seeds(seeds, graph_->node_types().at(type));
   for (auto& list : scratch_->n_id)
     list.clear();
   for (auto& table : scratch_->position_of)
     table.start_batch();
-  scratch_->n_id[type].assign(seeds.begin(), seeds.end());
+  // Our copy is what is checked and used: the caller's memory may change meanwhile.
+  scratch_->n_id.at(type).assign(seeds.begin(), seeds.end());
+  check_seeds(scratch_->n_id[type], graph_->node_types()[type]);
   for (size_t i = 0; i < seeds.size(); ++i) {
-    scratch_->position_of[type].find_or_insert(seeds[i], static_cast<int32_t>(i));
+    scratch_->position_of[type].find_or_insert(scratch_->n_id[type][i], static_cast<int32_t>(i));
   }
   Minibatch batch;
   batch.seed_type = seed_type;
@@ -221,8 +222,15 @@ Relation NeighborSampler::sample_relation(const EdgeType& edges,
     }
   });
   if (fanout == 0) std::fill_n(indptr, num_dst + 1, 0);
-  for (int64_t i = 0; i < num_dst; ++i)
-    indptr[i + 1] += indptr[i];
+  for (int64_t i = 0; i < num_dst; ++i) {
+    if (__builtin_add_overflow(indptr[i + 1], indptr[i], &indptr[i + 1]) ||
+        indptr[i + 1] > kMaxPicks) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "a fanout of " + std::to_string(fanout) + " for " + std::to_string(num_dst) +
+                      " destinations of edge type '" + edges.encoded + "' gives more than " +
+                      std::to_string(kMaxPicks) + " edges");
+    }
+  }
 
   // Passes 2 and 3: positions of the picks, and the ids that stand there.
   const int64_t num_edges = indptr[num_dst];

@@ -98,8 +98,14 @@ Fd take_place_in_two_steps(const Target& target, const std::string& temp) {
       return old;
     }
     // Back, unless another writer has used the moment; its store is the newer one.
-    if (old && rename_plainly(target, aside, target.name()) != 0)
+    const int back = old ? rename_plainly(target, aside, target.name()) : 0;
+    if (back == EEXIST || back == ENOTEMPTY) {
       remove_tree(target.path_of(aside));
+    } else if (back != 0) {
+      throw_errno(back,
+                  "put back the old store, which now lies in " + target.path_of(aside) + ", to",
+                  target.path());
+    }
     if (error != EEXIST && error != ENOTEMPTY) fail(error, target, temp);
   }
 }

@@ -33,7 +33,13 @@ std::vector<std::string> Folder::entries(bool dot_files) const {
   // A descriptor of its own: the stream takes it over, and its position is nobody else's.
   const int fd = ::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) throw_errno(errno, "read", place_);
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd), &::closedir);
+  DIR* const opened = ::fdopendir(fd);
+  if (opened == nullptr) {
+    const int error = errno;
+    ::close(fd);
+    throw_errno(error, "read", place_);
+  }
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(opened, &::closedir);
   std::vector<std::string> names;
   errno = 0;
   while (const dirent* entry = ::readdir(stream.get())) {

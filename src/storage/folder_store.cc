@@ -89,7 +89,12 @@ class FolderStore final : public Store {
                   OpenMode mode) {
     constexpr std::string_view kSuffix = ".npy";
     const Folder folder(kind.fd(), group, kind.place() + "/" + printable(group));
-    for (const std::string& entry : folder.entries()) {
+    const std::vector<std::string> entries = folder.entries();
+    // The folder names a type or split; without files it would vanish in silence.
+    if (entries.empty()) {
+      throw Error(ErrorCode::kCorrupt, folder.place() + " is empty: its .npy files are missing");
+    }
+    for (const std::string& entry : entries) {
       if (entry.size() <= kSuffix.size() || !std::string_view(entry).ends_with(kSuffix))
         fail_unknown(folder.place() + "/", entry);
       const std::string table = entry.substr(0, entry.size() - kSuffix.size());

@@ -1,5 +1,6 @@
 #include "posix.h"
 
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -28,7 +29,10 @@ ErrorCode code_of(int error) {
 }  // namespace
 
 Fd::~Fd() {
-  if (fd_ >= 0) ::close(fd_);
+  if (fd_ < 0) return;
+  // A lock lives as long as any copy of its descriptor, also one that a forked child inherited.
+  ::flock(fd_, LOCK_UN);
+  ::close(fd_);
 }
 
 void throw_errno(int error, const std::string& what, const std::string& place) {

@@ -1,0 +1,258 @@
+"""Processes for tests: programs that meet the test at a socket, forks, and what processes use and leave.
+
+Nothing here sleeps: a process that has something to say says it on a Line, and a process that ends closes it.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import re
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+HERE = Path(__file__).parent
+MEETING = object()  # stands for the address of a meeting
+PATIENCE = 60  # seconds that a test waits for a process before it fails
+
+
+class Meeting:
+    """A socket without a name in any file system, at which programs introduce themselves with `visit`."""
+
+    def __init__(self):
+        self.address = f"ramet-test-{os.getpid()}-{secrets.token_hex(8)}"
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.bind("\0" + self.address)
+        self._socket.listen(64)
+        self._socket.settimeout(PATIENCE)
+        self._lines: list[Line] = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self) -> None:
+        """Everybody goes home."""
+        for line in self._lines:
+            line.close()
+        self._socket.close()
+
+    def expect(self, count: int = 1) -> list["Line"]:
+        """The next `count` visitors."""
+        lines = []
+        for _ in range(count):
+            try:
+                accepted, _ = self._socket.accept()
+            except TimeoutError:
+                raise AssertionError(f"only {len(lines)} of {count} processes came") from None
+            accepted.setblocking(True)
+            lines.append(Line(accepted.detach()))
+            self._lines.append(lines[-1])
+            lines[-1].pid, lines[-1].role = lines[-1].hear()
+        return lines
+
+
+@contextlib.contextmanager
+def meeting_of(*arguments, **options):
+    """A meeting, and a program that is started with its address in place of MEETING. When this has ended, so
+    have the program and all its descendants. They have a temporary folder of their own, since multiprocessing
+    leaves its sockets there when it is killed."""
+    with tempfile.TemporaryDirectory(prefix="ramet-test-") as folder, Meeting() as meeting:
+        options["env"] = {"TMPDIR": folder} | options.get("env", {})
+        program = start(*(meeting.address if a is MEETING else a for a in arguments), **options)
+        try:
+            yield meeting, program
+        except BaseException:
+            meeting.close()
+            program.kill()
+            if not program.stdout.closed:
+                print(program.communicate(timeout=PATIENCE)[0])
+            raise
+        meeting.close()
+        if not program.stdout.closed:
+            finish(program)
+
+
+class Line:
+    """Both ends of a conversation of picklable values. `pid` and `role` are the visitor's."""
+
+    pid = 0
+    role = ""
+
+    def __init__(self, descriptor: int):
+        self._connection = Connection(descriptor)
+
+    def tell(self, value) -> None:
+        self._connection.send(value)
+
+    def hear(self, patience: float | None = PATIENCE):
+        """What the other end said. EOFError once it is gone."""
+        if not self._connection.poll(patience):
+            raise AssertionError(f"process {self.pid} has said nothing for {patience} seconds")
+        try:
+            return self._connection.recv()
+        except ConnectionResetError:
+            raise EOFError from None
+
+    def is_speaking(self) -> bool:
+        """There is something to hear."""
+        return self._connection.poll()
+
+    def ask(self, *request):
+        """The answer of an other end that runs `answer`."""
+        self.tell(request)
+        outcome, value = self.hear()
+        assert outcome == "done", value
+        return value
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def visit(address: str, role: str = "") -> Line:
+    """The visitor's end of a new line to the meeting at `address`."""
+    to_meeting = socket.socket(socket.AF_UNIX)
+    to_meeting.connect("\0" + address)
+    line = Line(to_meeting.detach())
+    line.tell((os.getpid(), role))
+    return line
+
+
+def answer(line: Line, requests: dict) -> None:
+    """Does what the other end asks, until it is gone."""
+    while True:
+        try:
+            name, *arguments = line.hear(patience=None)
+        except EOFError:
+            return
+        try:
+            line.tell(("done", requests[name](*arguments)))
+        except Exception:
+            line.tell(("failed", traceback.format_exc()))
+
+
+def start(*arguments, launcher=(sys.executable,), **options) -> subprocess.Popen:
+    """A program with the test helpers on its path. Its standard output stays open until the last of its
+    descendants is gone."""
+    path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
+    return subprocess.Popen(
+        [*launcher, *map(str, arguments)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | {"PYTHONPATH": path} | options.pop("env", {}),
+        **options,
+    )
+
+
+def finish(process: subprocess.Popen, patience: float = PATIENCE) -> str:
+    """What it printed, once it and all its descendants are gone."""
+    try:
+        return process.communicate(timeout=patience)[0]
+    except subprocess.TimeoutExpired as late:
+        process.kill()
+        raise AssertionError(
+            f"some process is left after {patience} seconds; output: {late.output}"
+        ) from None
+
+
+def run(*arguments, **options) -> str:
+    """What a program printed, which must have ended well."""
+    process = start(*arguments, **options)
+    output = finish(process)
+    assert process.returncode == 0, output
+    return output
+
+
+def in_fork(body, *arguments):
+    """The result of `body`, called in a forked child; what it raises there is raised here."""
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe(duplex=False)
+
+    def child():
+        try:
+            there.send(("done", body(*arguments)))
+        except BaseException:
+            there.send(("failed", traceback.format_exc()))
+
+    process = context.Process(target=child)
+    process.start()
+    there.close()
+    try:
+        assert here.poll(PATIENCE), "the forked child hangs"
+        outcome, value = here.recv()
+    except EOFError:
+        process.join()
+        raise AssertionError(f"the forked child ended with {process.exitcode}") from None
+    finally:
+        if here.closed is False:
+            here.close()
+        process.join(5)
+        if process.exitcode is None:
+            process.kill()
+    assert outcome == "done", value
+    assert process.exitcode == 0
+    return value
+
+
+def threads(wanted: int = 0) -> int:
+    """The threads of this process, as soon as there are `wanted`. A thread that has been joined is listed for
+    an instant longer, so the least of several looks counts."""
+    least = len(os.listdir("/proc/self/task"))
+    for _ in range(20):
+        if least == wanted:
+            break
+        time.sleep(0.001)
+        least = min(least, len(os.listdir("/proc/self/task")))
+    return least
+
+
+def shared_memory_names() -> set[str]:
+    """Files in /dev/shm, but for the semaphores of multiprocessing's own queues."""
+    folder = Path("/dev/shm")
+    names = os.listdir(folder) if folder.is_dir() else []
+    return {name for name in names if not name.startswith("sem.mp-")}
+
+
+def new_shared_memory_names(before: set[str]) -> set[str]:
+    """Files in /dev/shm that were not there before. Other programs on the machine come and go, so only what
+    stays for a while counts."""
+    new = shared_memory_names() - before
+    for _ in range(100):
+        if not new:
+            break
+        time.sleep(0.05)
+        new &= shared_memory_names()
+    return new
+
+
+# Files of the interpreter and of libraries. Whatever else runs on the machine shares them too, so they would
+# make any difference between two measurements noise.
+_PROGRAM_FILE = re.compile(
+    r"\.so(\.[\d.]+)?( \(deleted\))?$|^(/usr/|/lib|{}/|{}/)".format(
+        *map(re.escape, (sys.prefix, sys.base_prefix))
+    )
+)
+
+
+def pss(pids) -> int:
+    """Proportional set size of the processes together, in bytes, but for program files: a page that n
+    processes have mapped counts 1/n for each of them."""
+    total = 0
+    for pid in pids:
+        path = ""
+        for text in Path(f"/proc/{pid}/smaps").read_text().splitlines():
+            if re.match(r"[0-9a-f]+-[0-9a-f]+ ", text):
+                path = "".join(text.split(maxsplit=5)[5:])
+            elif text.startswith("Pss:") and not _PROGRAM_FILE.search(path):
+                total += int(text.split()[1]) * 1024
+    return total

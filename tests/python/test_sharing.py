@@ -1,0 +1,366 @@
+"""One copy of a graph, whatever process uses it and however that was started; and nothing left behind."""
+
+import contextlib
+import fcntl
+import gc
+import os
+import pickle
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import processes
+import pytest
+import trainers
+
+import ramet
+
+TRAINERS = Path(trainers.__file__)
+HAVE_TORCH = ramet.graph.torch_or_none() is not None
+needs_torch = pytest.mark.skipif(not HAVE_TORCH, reason="needs torch")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Path:
+    """A store alone in its folder, of the same content as a trainer's graph in memory."""
+    path = tmp_path_factory.mktemp("alone") / "store"
+    ramet.save(trainers.make_graph(), path)
+    return path
+
+
+@pytest.fixture
+def nothing_left(store):
+    """After the test there are the names in /dev/shm and beside the store that there were before."""
+    before = processes.shared_memory_names()
+    yield
+    assert processes.new_shared_memory_names(before) == set()
+    assert os.listdir(store.parent) == [store.name]
+
+
+@contextlib.contextmanager
+def training(method: str, *sources, count: int):
+    """A parent and its trainers, as lines."""
+    with processes.meeting_of(TRAINERS, method, processes.MEETING, count, *sources) as (meeting, program):
+        lines = meeting.expect(count + 1)
+        parent = next(line for line in lines if line.role == "parent")
+        lines.remove(parent)
+        yield parent, lines, program
+
+
+@pytest.fixture(scope="module")
+def expected() -> tuple[int, str]:
+    graph = trainers.make_graph()
+    return trainers.read(graph), trainers.first_fingerprint(graph)
+
+
+# ---- one copy
+
+
+@pytest.mark.parametrize(
+    ("method", "count"),
+    [("fork", 4), ("spawn", 4), ("forkserver", 4), pytest.param("torch", 2, marks=needs_torch)],
+)
+def test_processes_that_are_handed_graphs_use_one_copy(method, count, store, expected, nothing_left):
+    """Two graphs, one from a folder and one in memory: PSS after every byte was read, less the same
+    processes without a graph."""
+    with training(method, count=count) as (parent, children, _):
+        used_without = processes.pss([parent.pid, *(child.pid for child in children)])
+    with training(method, store, "memory", count=count) as (parent, children, _):
+        for child in children:
+            assert child.ask("read") == [expected[0]] * 2
+            if method == "torch":
+                child.ask("read tensors")
+        used = processes.pss([parent.pid, *(child.pid for child in children)])
+    one_copy = 2 * trainers.num_bytes(ramet.open(store))
+    assert 0.99 * one_copy <= used - used_without <= 1.05 * one_copy
+
+
+def test_processes_that_open_a_path_use_one_copy(store, expected, nothing_left):
+    """Two under torchrun, and two that unrelated shells started."""
+
+    torchrun = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone")
+
+    def used(*sources) -> int:
+        with contextlib.ExitStack() as stack:
+            meeting = stack.enter_context(processes.Meeting())
+            arguments = [TRAINERS, "path", meeting.address, 1, *sources]
+            shell = " ".join(f"'{word}'" for word in [sys.executable, *arguments])
+            programs = [processes.start("-c", shell, launcher=("sh",), start_new_session=True) for _ in "12"]
+            if HAVE_TORCH and sources:
+                programs.append(processes.start(*arguments, launcher=torchrun))
+            else:
+                programs += [processes.start(*arguments) for _ in "34"]
+            lines = meeting.expect(4)
+            assert [line.ask("read") for line in lines] == [[expected[0]] * len(sources)] * 4
+            result = processes.pss(line.pid for line in lines)
+            meeting.close()
+            for program in programs:
+                processes.finish(program)
+            return result
+
+    one_copy = trainers.num_bytes(ramet.open(store))
+    assert 0.99 * one_copy <= used(store) - used() <= 1.05 * one_copy
+
+
+def test_a_pickle_is_a_handle(store, tmp_path):
+    deep = tmp_path / ("d" * 200) / ("e" * 200)
+    deep.mkdir(parents=True)
+    (deep / "link").symlink_to(store)
+    graphs = [ramet.open(store), ramet.open(deep / "link"), ramet.open(store, mode="copy-on-write")]
+    for graph in [*graphs, trainers.make_graph()]:
+        data = pickle.dumps(graph)
+        assert len(data) < 1024
+        copy = pickle.loads(data)
+        assert repr(copy).split()[2:] == repr(graph).split()[2:]
+        assert trainers.read(copy) == trainers.read(graph)
+
+
+def test_a_table_is_pickled_as_its_graph(store):
+    table = ramet.open(store).table("feat")
+    data = pickle.dumps(table)
+    assert len(data) < 1024
+    np.testing.assert_array_equal(pickle.loads(data).gather([5, 0]), table.numpy()[[5, 0]])
+
+
+def test_a_relative_path_is_a_handle_for_other_folders(store, monkeypatch, tmp_path):
+    monkeypatch.chdir(store.parent)
+    graph = ramet.open("store")
+    assert graph.path == "store"
+    data = pickle.dumps(graph)
+    monkeypatch.chdir(tmp_path)
+    assert pickle.loads(data).num_nodes() == trainers.NUM_NODES
+
+
+# ---- who lives longer
+
+
+def maps_memory_segment(pid: int) -> bool:
+    open_files = Path(f"/proc/{pid}/fd")
+    links = []
+    for name in os.listdir(open_files):
+        with contextlib.suppress(FileNotFoundError):  # closed since it was listed
+            links.append(os.readlink(open_files / name))
+    return (
+        any(link.startswith("/memfd:") for link in links)
+        or "/memfd:" in Path(f"/proc/{pid}/maps").read_text()
+    )
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_the_parent_drops_its_argument_before_the_child_unpickles(method, store, expected, nothing_left):
+    program = (TRAINERS, f"{method}-late", processes.MEETING, 1, store, "memory")
+    with processes.meeting_of(*program) as (meeting, _):
+        by_role = {line.role: line for line in meeting.expect(2)}  # the child has not unpickled its graphs
+        assert not maps_memory_segment(by_role["parent"].pid)
+        by_role["waiting"].tell("go")
+        (child,) = meeting.expect(1)
+        assert child.ask("read") == [expected[0]] * 2
+        assert maps_memory_segment(child.pid)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_a_graph_is_sent_by_pipe_and_queue(method, expected, nothing_left):
+    """The sender drops its graphs before they are received, and still keeps them for the receiver; who has
+    received them does not need the sender."""
+    arguments = (TRAINERS, f"{method}-sent", processes.MEETING, 1, "memory", "memory")
+    with processes.meeting_of(*arguments) as (meeting, program):
+        by_role = {line.role: line for line in meeting.expect(2)}
+        by_role["receiver"].tell("go")
+        (receiver,) = meeting.expect(1)
+        assert receiver.ask("read") == [expected[0]] * 2
+        handles = receiver.ask("pickle")  # the receiver can hand them on
+        os.kill(by_role["parent"].pid, signal.SIGKILL)
+        assert receiver.ask("fingerprint") == [expected[1]] * 2
+        assert trainers.read(pickle.loads(handles[0])) == expected[0]
+        os.kill(receiver.pid, signal.SIGKILL)
+        with pytest.raises(EOFError):
+            receiver.hear()
+        processes.finish(program)
+        with pytest.raises(FileNotFoundError, match=f"process {receiver.pid} that owns this in-memory graph"):
+            pickle.loads(handles[1])
+
+
+def test_a_handle_whose_descriptor_is_something_else_now_is_an_error(tmp_path):
+    graph = trainers.make_graph()
+    function, (core, arguments, *rest) = graph.__reduce__()
+    pid, _, identity = arguments
+    other = os.open(tmp_path, os.O_RDONLY)
+    with pytest.raises(FileNotFoundError, match=f"descriptor {other} is not|not the in-memory graph"):
+        function(core, (pid, other, identity), *rest)
+    os.close(other)
+    with pytest.raises(FileNotFoundError, match=f"process {pid}"):
+        function(core, (pid, other, identity), *rest)
+    assert function(core, arguments, *rest).num_nodes() == trainers.NUM_NODES
+
+
+def test_a_handle_of_a_replaced_store_is_an_error(tmp_path):
+    path = tmp_path / "store"
+    for value in (0, 1):
+        graph = ramet.from_arrays([0, 0], [], nodes={"label": [value]})
+        ramet.save(graph, path)
+        if value == 0:
+            old = ramet.open(path)
+            handle = pickle.dumps(old)
+    with pytest.raises(ValueError, match=f"{path}: the store was replaced after its handle was made"):
+        pickle.loads(handle)
+    assert old.table("label").numpy().tolist() == [0]
+    shutil.rmtree(path)
+    with pytest.raises(FileNotFoundError, match=str(path)):
+        pickle.loads(handle)
+
+
+def test_a_store_deleted_while_open_keeps_working(store, tmp_path, expected):
+    path = tmp_path / "copy"
+    shutil.copytree(store, path)
+    graph = ramet.open(path)
+    loader = ramet.NeighborLoader(graph, [2], "train", 1000)
+    iterator = iter(loader)
+    next(iterator)
+    shutil.rmtree(path)
+    assert trainers.read(graph) == expected[0]
+    assert trainers.first_fingerprint(graph) == expected[1]
+    assert len(list(iterator)) == len(loader) - 1
+    assert processes.in_fork(trainers.read, graph) == expected[0]
+    with pytest.raises(FileNotFoundError, match=str(path)):
+        ramet.open(path)
+
+
+# ---- kill -9
+
+
+def kill(line) -> None:
+    os.kill(line.pid, signal.SIGKILL)
+    with pytest.raises(EOFError):
+        line.hear()
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_kill_leaves_the_others_working_and_nothing_behind(method, store, expected, nothing_left):
+    """First a trainer dies, then the parent, which made one of the graphs in memory, then the rest. That
+    `training` ends says that no process is left: whoever lives holds the program's standard output."""
+    with training(method, store, "memory", count=3) as (parent, children, _):
+        kill(children.pop())
+        for child in children:
+            assert child.ask("read") == [expected[0]] * 2
+        kill(parent)
+        for child in children:
+            assert child.ask("read") == [expected[0]] * 2
+            assert child.ask("fingerprint") == [expected[1]] * 2
+        for child in children:
+            kill(child)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_trainers_end_by_themselves(method, store, nothing_left):
+    with training(method, store, "memory", count=2) as (_, _, program):
+        pass
+    assert program.returncode == 0
+
+
+def test_a_graph_in_memory_has_no_name_and_is_sealed(expected):
+    before = processes.shared_memory_names()
+    graph = trainers.make_graph()
+    assert processes.new_shared_memory_names(before) == set()
+    fd = graph._core.segment_fd
+    assert os.readlink(f"/proc/self/fd/{fd}").startswith("/memfd:")
+    seals = fcntl.fcntl(fd, fcntl.F_GET_SEALS)
+    wanted = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
+    assert seals & wanted == wanted
+    with pytest.raises(PermissionError):
+        writable = os.open(f"/proc/self/fd/{fd}", os.O_RDWR)
+        os.pwrite(writable, b"x", 0)
+    assert not os.get_inheritable(fd)
+    assert trainers.read(graph) == expected[0]
+
+
+def test_graphs_that_are_dropped_give_back_memory_and_descriptors(store):
+    def once():
+        graphs = [ramet.open(store), ramet.from_arrays([0, 0], [], nodes={"feat": np.ones((1, 2))})]
+        graphs[0].table("feat").numpy()[0, 0]
+
+    once()
+    gc.collect()
+    before = os.listdir("/proc/self/fd"), len(Path("/proc/self/maps").read_text().splitlines())
+    for _ in range(20):
+        once()
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) == len(before[0])
+    assert len(Path("/proc/self/maps").read_text().splitlines()) <= before[1] + 5
+
+
+# ---- reading and writing
+
+
+@pytest.mark.parametrize("where", ["folder", "memory"])
+def test_writing_to_a_read_only_array_is_an_error(where, store):
+    graph = ramet.open(store) if where == "folder" else trainers.make_graph()
+    for array in trainers.arrays_of(graph):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+        with pytest.raises(ValueError, match="read-only"):
+            array.reshape(-1)[1:][0] = 0
+        with pytest.raises(ValueError, match="read-only"):
+            array += array.dtype.type(1)
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.setflags(write=True)
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array[:1].setflags(write=True)
+        assert memoryview(array).readonly
+
+
+def test_copy_on_write_is_private(store, expected):
+    with processes.meeting_of(TRAINERS, "path", processes.MEETING, 1, store) as (meeting, _):
+        (other,) = meeting.expect(1)
+        graph = ramet.open(store, mode="copy-on-write")
+        assert trainers.read(graph) == expected[0]
+        reader = ramet.open(store)
+        old = int(reader.table("label").numpy()[0])
+        graph.table("label").numpy()[0] = old + 100
+        graph.indices()[:] = 0
+        assert graph.table("label").numpy()[0] == old + 100
+        batch = ramet.sample(graph, np.arange(1000), [5])
+        assert set(batch.blocks[0].indices.tolist()) == {0}
+        assert processes.in_fork(lambda: int(graph.table("label").numpy()[0])) == old + 100
+        assert other.ask("label of node 0") == [old]
+        assert other.ask("read") == [expected[0]]
+        assert trainers.read(reader) == expected[0]
+    assert trainers.read(ramet.open(store)) == expected[0]
+
+
+def test_copy_on_write_graphs_are_pickled_as_such(store, expected):
+    graph = ramet.open(store, mode="copy-on-write")
+    graph.table("label").numpy()[0] = 77
+    copy = pickle.loads(pickle.dumps(graph))
+    assert trainers.read(copy) == expected[0]  # writes are no part of a handle
+    copy.table("label").numpy()[0] = 78
+    assert graph.table("label").numpy()[0] == 77
+
+
+@needs_torch
+@pytest.mark.parametrize("where", ["folder", "memory"])
+def test_writing_to_a_table_as_a_tensor_stays_in_the_tensor(where, store, expected):
+    import torch
+
+    graph = ramet.open(store) if where == "folder" else trainers.make_graph()
+    tensor = graph.table("feat").torch()
+    assert torch.equal(tensor, torch.from_numpy(graph.table("feat").numpy().copy()))
+    handed_on = pickle.loads(pickle.dumps(graph))
+    tensor.add_(1)
+    assert trainers.read(graph) == expected[0]
+    assert trainers.read(handed_on) == expected[0]
+    assert float(tensor[0, 0]) == pytest.approx(float(graph.table("feat").numpy()[0, 0]) + 1)
+    assert processes.in_fork(trainers.read, graph) == expected[0]
+
+
+@needs_torch
+def test_torch_of_a_copy_on_write_graph_is_its_own_array(store):
+    table = ramet.open(store, mode="copy-on-write").table("label")
+    table.torch()[0] = 55
+    assert table.numpy()[0] == 55
+
+
+def test_a_wrong_mode_is_an_error(store):
+    with pytest.raises(ValueError, match="mode is 'write', expected 'read' or 'copy-on-write'"):
+        ramet.open(store, mode="write")
