@@ -73,9 +73,7 @@ class Batch:
         world / seeds of the global batch. DistributedDataParallel's average over the ranks then is the gradient of
         the global batch, also when slices differ in size; with no seeds it is 0 and still differentiable."""
         if len(per_seed) != self.num_seeds:
-            raise ValueError(
-                f"per_seed has {len(per_seed)} rows, but the batch has {self.num_seeds} seeds here"
-            )
+            raise ValueError(f"per_seed has {len(per_seed)} rows, but the batch has {self.num_seeds} seeds here")
         return per_seed.sum() * (self._world / max(self.global_num_seeds, 1))
 
     def fingerprint(self) -> str:
@@ -83,9 +81,7 @@ class Batch:
         return fingerprint([self])
 
     def __repr__(self) -> str:
-        return (
-            f"<ramet.Batch epoch={self.epoch} step={self.step} seeds={self.num_seeds} blocks={self.blocks}>"
-        )
+        return f"<ramet.Batch epoch={self.epoch} step={self.step} seeds={self.num_seeds} blocks={self.blocks}>"
 
     def _wrap_tables(self) -> dict:
         tables: dict = {}

@@ -90,18 +90,10 @@ def _add_generate(commands) -> None:
     parser.add_argument(
         "--skew", type=int, default=3, choices=(1, 2, 3, 4), help="1: uniform degrees; up: heavier tails"
     )
-    parser.add_argument(
-        "--homophily", type=float, default=0.7, metavar="X", help="share of edges in a community"
-    )
-    parser.add_argument(
-        "--signal", type=float, default=0.1, metavar="X", help="strength of a class in the features"
-    )
-    parser.add_argument(
-        "--train-fraction", type=float, default=0.1, metavar="X", help="share of nodes to train on"
-    )
-    parser.add_argument(
-        "--val-fraction", type=float, default=0.05, metavar="X", help="share of nodes to validate on"
-    )
+    parser.add_argument("--homophily", type=float, default=0.7, metavar="X", help="share of edges in a community")
+    parser.add_argument("--signal", type=float, default=0.1, metavar="X", help="strength of a class in the features")
+    parser.add_argument("--train-fraction", type=float, default=0.1, metavar="X", help="share of nodes to train on")
+    parser.add_argument("--val-fraction", type=float, default=0.05, metavar="X", help="share of nodes to validate on")
     parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of everything")
     _add_quiet(parser)
     parser.set_defaults(run=_generate)
@@ -110,24 +102,16 @@ def _add_generate(commands) -> None:
 def _add_build(commands) -> None:
     parser = commands.add_parser("build", help="make a store from the files of another project")
     parser.add_argument("out", metavar="OUT", help="folder of the store")
-    parser.add_argument(
-        "source", metavar="SOURCE", help="folder of Planetoid pickles, or .npz file of CSR parts"
-    )
+    parser.add_argument("source", metavar="SOURCE", help="folder of Planetoid pickles, or .npz file of CSR parts")
     parser.add_argument(
         "--undirected",
         action=argparse.BooleanOptionalAction,
         help="add the reverse of every edge and drop repeats (default: as the form of the files means it)",
     )
     parser.add_argument("--dtype", choices=("float32", "float16"), default="float32", help="of the features")
-    parser.add_argument(
-        "--train-per-class", type=_count, metavar="N", help="make splits: nodes of each class to train"
-    )
-    parser.add_argument(
-        "--val-per-class", type=_count, metavar="N", help="and to validate; the rest is to test"
-    )
-    parser.add_argument(
-        "--seed", type=_seed, default=0, metavar="N", help="seed of those splits (default: 0)"
-    )
+    parser.add_argument("--train-per-class", type=_count, metavar="N", help="make splits: nodes of each class to train")
+    parser.add_argument("--val-per-class", type=_count, metavar="N", help="and to validate; the rest is to test")
+    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of those splits (default: 0)")
     parser.add_argument("--normalize", action="store_true", help="divide each row of features by its sum")
     _add_quiet(parser)
     parser.set_defaults(run=_build)
@@ -141,9 +125,7 @@ def _add_info(commands) -> None:
 
 
 def _add_verify(commands) -> None:
-    parser = commands.add_parser(
-        "verify", help="read every byte of a store; exit status 1 where one is wrong"
-    )
+    parser = commands.add_parser("verify", help="read every byte of a store; exit status 1 where one is wrong")
     parser.add_argument("store", metavar="STORE", help="folder of the store")
     _add_quiet(parser)
     parser.set_defaults(run=_verify)
@@ -211,9 +193,7 @@ def _verify(args) -> int:
     if damage:
         return EXIT_DAMAGED
     if not args.quiet:
-        print(
-            f"{args.store}: ok" + (" (no checksums.txt: contents checked, bytes not)" if sums is None else "")
-        )
+        print(f"{args.store}: ok" + (" (no checksums.txt: contents checked, bytes not)" if sums is None else ""))
     return 0
 
 

@@ -135,7 +135,5 @@ def edge_folder(edge_type: EdgeTypeName) -> str:
     """The folder of an edge type inside the store."""
     is_triple = isinstance(edge_type, tuple) and len(edge_type) == 3
     if not is_triple or not all(isinstance(part, str) for part in edge_type):
-        raise TypeError(
-            f"the edge type {edge_type!r} is not a tuple (source type, relation, destination type)"
-        )
+        raise TypeError(f"the edge type {edge_type!r} is not a tuple (source type, relation, destination type)")
     return "edge/" + "__".join(encode(part, f"edge type {edge_type}") for part in edge_type)

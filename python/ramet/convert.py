@@ -20,9 +20,7 @@ from ramet.pyg_input import edge_list_arguments
 from ramet.typed import Arguments
 
 
-def from_arrays(
-    indptr, indices, *, nodes=None, edges=None, splits=None, num_nodes=None, edge_ids=None
-) -> Graph:
+def from_arrays(indptr, indices, *, nodes=None, edges=None, splits=None, num_nodes=None, edge_ids=None) -> Graph:
     """A graph from a CSC: the in-neighbors of node v are indices[indptr[v] : indptr[v + 1]].
 
     Arrays are numpy arrays, torch tensors on the CPU, or anything with __array__.
@@ -136,9 +134,7 @@ def from_scipy(matrix, *, nodes=None, splits=None, undirected: bool = False) -> 
     in from_arrays(); `undirected`: as in from_edge_index().
     """
     if not hasattr(matrix, "tocoo"):
-        raise TypeError(
-            f"matrix is a {type(matrix).__name__}; from_scipy takes a scipy sparse matrix or array"
-        )
+        raise TypeError(f"matrix is a {type(matrix).__name__}; from_scipy takes a scipy sparse matrix or array")
     coo = matrix.tocoo()
     if len(coo.shape) != 2 or coo.shape[0] != coo.shape[1]:
         raise ValueError(f"matrix has shape {list(coo.shape)}; the adjacency matrix of a graph is square")

@@ -182,7 +182,7 @@ class Table:
     def torch(self):
         """A tensor over the rows, no copy. Torch cannot mark a tensor read-only, so for a graph's table it is a
         private copy-on-write mapping: reads share the pages, writes stay in this tensor."""
-                if torch_or_none() is None:
+        if torch_or_none() is None:
             raise ImportError("Table.torch() needs torch, which is not installed")
         return to_tensor(self._array if self._source is None else self._private_rows())
 

@@ -101,7 +101,7 @@ class _Pass:
             for batch in self._batches(node_type, ids):
                 for t, n_id in self._per_type(batch.n_id, node_type).items():
                     reached[t][n_id.numpy()] = True
-        return {t: np.flatnonzero(mask) for t, mask in reached.items() if mask.any()}
+        return {t: np.flatnonzero(m) for t, m in reached.items() if t in targets or m.any()}
 
     def run(self, layer, rows, node_type, ids, last, bar):
         """One layer for nodes of one type: their rows if it is the last one, else a row for every

@@ -72,9 +72,7 @@ def degrees(indptr: np.ndarray) -> dict:
         return {"min": 0, "mean": 0.0, "median": 0.0, "max": 0, "isolated": 0}
     if counts.min() < 0:
         position = int(np.argmin(counts >= 0))
-        raise _core.CorruptStoreError(
-            f"indptr decreases after entry {position}: {indptr[position : position + 2]}"
-        )
+        raise _core.CorruptStoreError(f"indptr decreases after entry {position}: {indptr[position : position + 2]}")
     return {
         "min": int(counts.min()),
         "mean": float(counts.mean()),
@@ -110,8 +108,7 @@ def _table(rows: np.ndarray) -> dict:
 def _table_lines(tables: dict) -> list[str]:
     width = max((len(name) for name in tables), default=0)
     return [
-        f"  {name:<{width}}  {table['dtype']}{table['shape']}, {size(table['bytes'])}"
-        for name, table in tables.items()
+        f"  {name:<{width}}  {table['dtype']}{table['shape']}, {size(table['bytes'])}" for name, table in tables.items()
     ]
 
 

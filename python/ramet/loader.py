@@ -114,9 +114,7 @@ class NeighborLoader:
             raise ValueError(f"the state lacks {sorted(missing)}: it is not from NeighborLoader.state_dict")
         for name, value in self._options.items():
             if state["options"].get(name) != value:
-                raise ValueError(
-                    f"the state is of a loader with {name}={state['options'].get(name)}, not {value}"
-                )
+                raise ValueError(f"the state is of a loader with {name}={state['options'].get(name)}, not {value}")
         if state["fingerprint"] != self._core.fingerprint():
             raise ValueError("the state is of a loader over another graph or other input nodes")
         epoch, step = as_int(state["epoch"], "epoch", 0), as_int(state["step"], "step", 0)

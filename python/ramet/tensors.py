@@ -22,6 +22,4 @@ def to_tensor(array: np.ndarray):
     torch = torch_or_none()
     if torch is None:
         return array
-    return torch.from_numpy(
-        array.view(array.dtype.str)
-    )  # the plain name of the dtype: torch knows one uint64
+    return torch.from_numpy(array.view(array.dtype.str))  # the plain name of the dtype: torch knows one uint64

@@ -63,9 +63,7 @@ class Arguments:
             if node_type not in self._counts:
                 if node_type not in self._at_least:
                     spelled = f"num_nodes={{{node_type!r}: ...}}"
-                    raise ValueError(
-                        f"nothing says how many nodes of type {node_type!r} there are: give {spelled}"
-                    )
+                    raise ValueError(f"nothing says how many nodes of type {node_type!r} there are: give {spelled}")
                 self._counts[node_type] = self._at_least[node_type]
             contents.add_node_type(node_type, self._counts[node_type][0])
         return contents
@@ -79,9 +77,7 @@ class Arguments:
         for argument, value in {"edges": self.edges, **others}.items():
             for edge_type in value:
                 if edge_type not in known:
-                    raise ValueError(
-                        f"{argument} names edge type {edge_type}, which {known_as} does not have"
-                    )
+                    raise ValueError(f"{argument} names edge type {edge_type}, which {known_as} does not have")
 
     def reorder_edge_tables(self, edge_type: EdgeTypeName, csc: Csc, num_given: int) -> None:
         """From the order of the edge list to that of the CSC; the reverse of an edge gets the edge's row."""
@@ -115,10 +111,7 @@ class Arguments:
         by_type = _mapping(value, argument, "type" if self.hetero else "table name")
         if not self.hetero:
             return {only_type: dict(by_type)}
-        return {
-            kind: dict(_mapping(tables, f"{argument}[{kind!r}]", "table name"))
-            for kind, tables in by_type.items()
-        }
+        return {kind: dict(_mapping(tables, f"{argument}[{kind!r}]", "table name")) for kind, tables in by_type.items()}
 
     def _splits(self, value) -> dict[str, dict[str, object]]:
         if value is None:

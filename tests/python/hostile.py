@@ -203,9 +203,7 @@ def uses(graph: ramet.Graph):
         yield lambda t=node_type: ramet.sample(graph, (t, []), [2])
         for hops in ([-1], [3, 2]):
             yield lambda t=node_type, hops=hops: look_at(ramet.sample(graph, (t, some(graph, t)), hops))
-        yield lambda t=node_type: look_at(
-            ramet.sample(graph, (t, some(graph, t)), [4, 4], replace=True, threads=2)
-        )
+        yield lambda t=node_type: look_at(ramet.sample(graph, (t, some(graph, t)), [4, 4], replace=True, threads=2))
         yield lambda t=node_type: load(graph, (t, None))
         for name in graph.tables(node_type):
             yield lambda t=node_type, n=name: graph.table(n, t).gather(some(graph, t))

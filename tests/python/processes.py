@@ -160,9 +160,7 @@ def finish(process: subprocess.Popen, patience: float = PATIENCE) -> str:
         return process.communicate(timeout=patience)[0]
     except subprocess.TimeoutExpired as late:
         process.kill()
-        raise AssertionError(
-            f"some process is left after {patience} seconds; output: {late.output}"
-        ) from None
+        raise AssertionError(f"some process is left after {patience} seconds; output: {late.output}") from None
 
 
 def run(*arguments, **options) -> str:
@@ -238,9 +236,7 @@ def new_shared_memory_names(before: set[str]) -> set[str]:
 # Files of the interpreter and of libraries. Whatever else runs on the machine shares them too, so they would
 # make any difference between two measurements noise.
 _PROGRAM_FILE = re.compile(
-    r"\.so(\.[\d.]+)?( \(deleted\))?$|^(/usr/|/lib|{}/|{}/)".format(
-        *map(re.escape, (sys.prefix, sys.base_prefix))
-    )
+    r"\.so(\.[\d.]+)?( \(deleted\))?$|^(/usr/|/lib|{}/|{}/)".format(*map(re.escape, (sys.prefix, sys.base_prefix)))
 )
 
 

@@ -104,9 +104,7 @@ class Rank:
 
 def serve(address: str, store: str) -> None:
     rank = Rank(ramet.open(store))
-    requests = {
-        name: getattr(rank, name) for name in dir(rank) if not name.startswith("_") and name != "graph"
-    }
+    requests = {name: getattr(rank, name) for name in dir(rank) if not name.startswith("_") and name != "graph"}
     processes.answer(processes.visit(address, str(dist.get_rank())), requests)
     dist.destroy_process_group()
 

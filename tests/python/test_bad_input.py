@@ -113,9 +113,7 @@ def test_split_ids_that_a_file_has_out_of_range(tmp_path, graph):
     ids[7] = NUM_NODES
     np.save(tmp_path / "store/split/train/node.npy", ids)
     spoiled = ramet.open(tmp_path / "store")
-    with pytest.raises(
-        IndexError, match=r"input_nodes\[7\] = 1000 is outside \[0, 1000\) of node type 'node'"
-    ):
+    with pytest.raises(IndexError, match=r"input_nodes\[7\] = 1000 is outside \[0, 1000\) of node type 'node'"):
         loader(spoiled)
     with pytest.raises(IndexError, match="1000"):
         ramet.sample(spoiled, "train", [2])
@@ -166,7 +164,7 @@ def test_more_picks_than_memory_holds(graph, fanout):
     """Without replacement a fanout is bounded by the row; with it, by memory, and the error says so."""
     expected = ramet.sample(graph, [1, 2], [-1]).fingerprint()
     assert ramet.sample(graph, [1, 2], [fanout]).fingerprint() == expected
-    with pytest.raises((MemoryError, ValueError), match=r"no memory|num_neighbors"):
+    with pytest.raises((MemoryError, ValueError), match=r"no memory|num_neighbors|fanout"):
         ramet.sample(graph, np.arange(NUM_NODES - 10), [fanout], replace=True)
 
 
@@ -388,9 +386,7 @@ def test_what_is_no_store_is_never_replaced(graph, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["file", "folder", "link"]
 
 
-@pytest.mark.skipif(
-    os.geteuid() == 0 and not shutil.which("setpriv"), reason="needs setpriv to stop being root"
-)
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="needs setpriv to stop being root")
 def test_a_folder_that_may_not_be_written(tmp_path):
     (tmp_path / "closed").mkdir(mode=0o555)
     program = f"import writer, ramet; ramet.save(writer.constant(1), {str(tmp_path / 'closed' / 'store')!r})"
@@ -493,8 +489,8 @@ DAMAGE = {
     ),
     "split float": (TRAIN, replaced(lambda a: a / 2), ["float64", "int32 or int64"]),
     "split wide": (TRAIN, replaced(lambda a: a.reshape(5, -1)), ["one dimension of int32 or int64"]),
-    "indptr missing": (INDPTR, os.remove, ["'indptr.npy' is missing"]),
-    "indices missing": (INDICES, os.remove, ["'indices.npy' is missing"]),
+    "indptr missing": (INDPTR, os.remove, ["indptr.npy: is missing"]),
+    "indices missing": (INDICES, os.remove, ["indices.npy: is missing"]),
     "manifest empty": ("ramet.txt", lambda path: path.write_text(""), ["begins with ''", "not a store"]),
     "manifest version": ("ramet.txt", text("store 1", "store 2"), ["format version '2'", "reads version 1"]),
     "manifest count": ("ramet.txt", text("1000", "1001"), ["1000 rows, expected 1001"]),
@@ -511,7 +507,7 @@ DAMAGE = {
     "unknown file": ("extra.txt", lambda path: path.write_text(""), ["'extra.txt' is no part of a store"]),
     "unknown folder": ("node/node/more", os.mkdir, ["'more' is no part of a store"]),
     "edge folder name": ("edge/a__b", os.mkdir, ["a__b"]),
-    "edge folder empty": ("edge/node__to__node", emptied, ["indptr.npy"]),
+    "edge folder empty": ("edge/node__to__node", emptied, ["is empty"]),
 }
 
 
@@ -578,9 +574,7 @@ def test_links_pipes_and_devices_in_a_store(store):
 
 def test_more_nodes_than_memory_holds(tmp_path):
     """A type without tables has as many nodes as the manifest says; nothing is sized by that."""
-    ramet.save(
-        ramet.from_arrays({WRITES: [0, 2, 3]}, {WRITES: [0, 1, 2]}, num_nodes={"author": 3}), tmp_path / "s"
-    )
+    ramet.save(ramet.from_arrays({WRITES: [0, 2, 3]}, {WRITES: [0, 1, 2]}, num_nodes={"author": 3}), tmp_path / "s")
     count = 2**62
     text("author 3", f"author {count}")(tmp_path / "s" / "ramet.txt")
     authors = ramet.open(tmp_path / "s")
@@ -678,9 +672,7 @@ def test_a_living_writer_is_left_alone(tmp_path):
 @contextlib.contextmanager
 def small_disk(folder: Path, options: str):
     folder.mkdir()
-    mount = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", options, "none", folder], capture_output=True, text=True
-    )
+    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", folder], capture_output=True, text=True)
     if mount.returncode != 0:
         pytest.skip(f"may not mount a small file system: {mount.stderr.strip()}")
     try:
@@ -737,9 +729,7 @@ def test_more_than_memory_or_the_disk_holds(tmp_path):
     with pytest.raises(OSError, match=r"needs \d+ bytes .*available are") as error:
         ramet._core.make_segment({"node": rows}, [("node/node/feat", feat)])
     assert error.value.errno == errno.ENOMEM
-    with pytest.raises(
-        OSError, match=r"the store .* needs \d+ bytes .*available are .* file system"
-    ) as error:
+    with pytest.raises(OSError, match=r"the store .* needs \d+ bytes .*available are .* file system") as error:
         ramet._core.write_store(str(tmp_path / "store"), {"node": rows}, [("node/node/feat", feat)])
     assert error.value.errno == errno.ENOSPC
     assert os.listdir(tmp_path) == ["hole"]

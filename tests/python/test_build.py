@@ -179,9 +179,7 @@ def test_split_depends_on_the_seed_alone(tmp_path):
     np.savez(tmp_path / "tiny.npz", labels=labels, **parts)
 
     def splits(seed):
-        graph = ramet.build(
-            tmp_path / "store", tmp_path / "tiny.npz", train_per_class=4, val_per_class=3, seed=seed
-        )
+        graph = ramet.build(tmp_path / "store", tmp_path / "tiny.npz", train_per_class=4, val_per_class=3, seed=seed)
         return {name: graph.split(name).tolist() for name in graph.splits}
 
     first = splits(7)

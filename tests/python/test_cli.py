@@ -73,9 +73,7 @@ def test_info_as_json(store, capsys):
         "isolated": (counts == 0).sum(),
     }
     assert info["splits"] == {name: {"node": len(graph.split(name))} for name in graph.splits}
-    on_disk = {
-        str(path.relative_to(store)): path.stat().st_size for path in store.rglob("*") if path.is_file()
-    }
+    on_disk = {str(path.relative_to(store)): path.stat().st_size for path in store.rglob("*") if path.is_file()}
     assert info["files"] == on_disk
     assert info["bytes"] == sum(on_disk.values())
 

@@ -77,9 +77,7 @@ def merged(per_rank: list[list[tuple]]) -> list[tuple]:
 
 def test_rank_and_world_are_found(group):
     assert group.ask("place", OPTIONS) == [(rank, group.world, 21) for rank in range(group.world)]
-    assert group.ask("place", OPTIONS | {"drop_last": True}) == [
-        (r, group.world, 20) for r in range(group.world)
-    ]
+    assert group.ask("place", OPTIONS | {"drop_last": True}) == [(r, group.world, 20) for r in range(group.world)]
     assert group.ask("place", OPTIONS | ALONE) == [(0, 1, 21)] * group.world
     assert group.ask("place", OPTIONS | {"distributed": True}) == group.ask("place", OPTIONS)
 
@@ -129,17 +127,13 @@ def test_slices_have_the_fingerprint_of_the_whole(group, graph):
         assert ramet.fingerprint(parts) == batch.fingerprint()
 
 
-@pytest.mark.parametrize(
-    "change", [{}, {"batch_size": 3}, {"batch_size": 7}, {"input_nodes": [7, 5]}], ids=str
-)
+@pytest.mark.parametrize("change", [{}, {"batch_size": 3}, {"batch_size": 7}, {"input_nodes": [7, 5]}], ids=str)
 def test_the_averaged_gradient_is_that_of_the_global_batch(group, graph, change):
     """Also where slices differ in size or are empty, and for a last batch that is smaller."""
     options = ONE_HOP | change
     expected = torch.tensor(ranks.gradients(alone(graph, options), ranks.Model()), dtype=torch.float64)
     for of_rank in group.ask("gradients", options):
-        torch.testing.assert_close(
-            torch.tensor(of_rank, dtype=torch.float64), expected, rtol=1e-12, atol=1e-13
-        )
+        torch.testing.assert_close(torch.tensor(of_rank, dtype=torch.float64), expected, rtol=1e-12, atol=1e-13)
 
 
 def test_the_gradient_of_one_process_is_that_of_a_plain_mean(graph):
@@ -187,9 +181,7 @@ def test_resuming_on_another_number_of_ranks(group, graph, step):
 
 def test_the_global_batch_size_is_said_once_by_rank_0(group):
     first, *others = group.ask("log", OPTIONS)
-    expected = (
-        [f"batch_size=10 is the global batch, shared by {group.world} ranks"] if group.world > 1 else []
-    )
+    expected = [f"batch_size=10 is the global batch, shared by {group.world} ranks"] if group.world > 1 else []
     assert first == expected
     assert others == [[]] * (group.world - 1)
 

@@ -61,9 +61,7 @@ def test_batches_come_in_the_order_of_the_split(graph):
     assert [batch.step for batch in batches] == list(range(STEPS))
     assert {batch.epoch for batch in batches} == {0}
     train = graph.split("train").tolist()
-    assert [numpy_of(batch.seeds).tolist() for batch in batches] == [
-        train[i : i + 10] for i in range(0, 205, 10)
-    ]
+    assert [numpy_of(batch.seeds).tolist() for batch in batches] == [train[i : i + 10] for i in range(0, 205, 10)]
     assert [batch.num_seeds for batch in batches] == [10] * 20 + [5]
     assert [batch.global_num_seeds for batch in batches] == [10] * 20 + [5]
 
@@ -121,9 +119,7 @@ def test_threads_and_prefetching_change_nothing(graph, options):
 
 def test_a_batch_is_what_sample_gives(graph):
     for batch in make(graph, shuffle=True, seed=9):
-        alone = ramet.sample(
-            graph, batch.seeds, [4, 3], seed=9, epoch=batch.epoch, step=batch.step, threads=2
-        )
+        alone = ramet.sample(graph, batch.seeds, [4, 3], seed=9, epoch=batch.epoch, step=batch.step, threads=2)
         assert alone.fingerprint() == batch.fingerprint()
         assert sampled(alone) == sampled(batch)
         np.testing.assert_array_equal(alone.n_id, batch.n_id)
@@ -398,9 +394,7 @@ def test_an_iterator_that_crosses_a_fork_raises_and_a_new_one_works(graph):
     first = next(iterator)
 
     def child():
-        with pytest.raises(
-            ValueError, match=f"made in process {os.getppid()} .*{os.getpid()}; start a new one"
-        ):
+        with pytest.raises(ValueError, match=f"made in process {os.getppid()} .*{os.getpid()}; start a new one"):
             next(iterator)
         loader.set_epoch(0)
         return summaries(loader)
@@ -509,9 +503,7 @@ def test_batches_hold_tensors(graph):
         "e_id": (block.e_id, torch.int64),
         "position": (block.position, torch.int64),
     }
-    assert {name: tensor.dtype for name, (tensor, _) in tensors.items()} == {
-        n: d for n, (_, d) in tensors.items()
-    }
+    assert {name: tensor.dtype for name, (tensor, _) in tensors.items()} == {n: d for n, (_, d) in tensors.items()}
 
 
 WITHOUT_TORCH = """
@@ -726,9 +718,7 @@ def test_loading_a_heterogeneous_graph():
         seeds += numpy_of(batch.seeds).tolist()
         assert set(batch.n_id) == {"author", "paper"}
         for node_type, rows in batch.x.items():
-            np.testing.assert_array_equal(
-                rows, graph.table("feat", node_type).numpy()[numpy_of(batch.n_id[node_type])]
-            )
+            np.testing.assert_array_equal(rows, graph.table("feat", node_type).numpy()[numpy_of(batch.n_id[node_type])])
         np.testing.assert_array_equal(batch.y, graph.table("label", "paper").numpy()[numpy_of(batch.seeds)])
         assert set(batch.tables["age"]) == {"author"}
         for block in batch.blocks:

@@ -18,13 +18,8 @@ def test_everything_needed_is_pinned():
     def normal(name):
         return re.sub(r"[-_.]+", "-", name).lower()
 
-    pinned = {
-        normal(n) for n in re.findall(r"^([\w.-]+)==", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
-    }
-    needed = {
-        normal(n)
-        for n in re.findall(r"^([\w.-]+)", (ROOT / "requirements-dev.txt").read_text(), re.MULTILINE)
-    }
+    pinned = {normal(n) for n in re.findall(r"^([\w.-]+)==", (ROOT / "constraints.txt").read_text(), re.MULTILINE)}
+    needed = {normal(n) for n in re.findall(r"^([\w.-]+)", (ROOT / "requirements-dev.txt").read_text(), re.MULTILINE)}
     assert needed <= pinned
 
 

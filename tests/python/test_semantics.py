@@ -139,9 +139,7 @@ def test_twin_takes_arrays():
     assert twin.absorb(values, 5).tolist() == [twin.absorb(v, 5) for v in values.tolist()]
 
 
-@pytest.mark.parametrize(
-    "name", ["_", "__", "a___b", "._", "..", "a.", "-x", "a%b", "é/ü", "a_b_", "x__y", " "]
-)
+@pytest.mark.parametrize("name", ["_", "__", "a___b", "._", "..", "a.", "-x", "a%b", "é/ü", "a_b_", "x__y", " "])
 def test_encoded_names(name):
     """Section 2, and format.md section 3: the key of an edge type."""
     assert _core.encode_name(name) == twin.encode_name(name)
@@ -408,9 +406,7 @@ def test_ids_beyond_32_bits(tmp_path):
     """Section 4: a source type of 5 billion nodes: ids enter n_id whole, and their number costs nothing."""
     num_nodes = {"big": 5_000_000_000, "small": 40}
     rng = np.random.default_rng(9)
-    ids = np.concatenate(
-        [[0, 2**31 - 1, 2**31, 2**32, 2**32 + 1, 4_999_999_999], rng.integers(0, 5 * 10**9, 900)]
-    )
+    ids = np.concatenate([[0, 2**31 - 1, 2**31, 2**32, 2**32 + 1, 4_999_999_999], rng.integers(0, 5 * 10**9, 900)])
     edges = {}
     for edge_type, sources in {
         ("big", "in", "small"): ids,
@@ -486,9 +482,7 @@ def test_other_edge_types_do_not_matter(hetero):
 
     two = positions([to, other])
     np.testing.assert_array_equal(positions([to])[to], two[to])
-    np.testing.assert_array_equal(
-        ramet.sample(graph, ("a-b", np.arange(80)), [5]).blocks[0].position[to], two[to]
-    )
+    np.testing.assert_array_equal(ramet.sample(graph, ("a-b", np.arange(80)), [5]).blocks[0].position[to], two[to])
     assert two[to].tolist() != two[other].tolist()
 
 
@@ -559,18 +553,14 @@ def test_loader_blocks(small, threads):
     """Sections 1, 6: a loader's batches are the twin's; epoch and number of the batch are in their keys."""
     graph, twin_graph = small
     inputs = np.random.default_rng(3).permutation(300)[:70]
-    loader = ramet.NeighborLoader(
-        graph, [5, 40], inputs, 16, shuffle=True, seed=4, threads=threads, distributed=False
-    )
+    loader = ramet.NeighborLoader(graph, [5, 40], inputs, 16, shuffle=True, seed=4, threads=threads, distributed=False)
     for epoch in (0, 1):
         batches = list(loader)
         seeds = twin.global_batches(inputs, 16, shuffle=True, drop_last=False, seed=4, epoch=epoch)
         assert len(batches) == len(seeds) == 5
         for step, (batch, chosen) in enumerate(zip(batches, seeds)):
             assert (batch.epoch, batch.step) == (epoch, step)
-            expected = twin.sample(
-                twin_graph, "node", chosen, {EDGE: [5, 40]}, seed=4, epoch=epoch, step=step
-            )
+            expected = twin.sample(twin_graph, "node", chosen, {EDGE: [5, 40]}, seed=4, epoch=epoch, step=step)
             assert_equal(graph, batch, expected)
 
 
@@ -578,9 +568,7 @@ def test_loader_blocks_hetero(hetero):
     """Sections 5, 6: the same with several types."""
     graph, twin_graph = hetero
     inputs = [5, 77, 1, 1, 60, 31, 8]
-    loader = ramet.NeighborLoader(
-        graph, [3, 2], ("a-b", inputs), 3, shuffle=True, replace=True, distributed=False
-    )
+    loader = ramet.NeighborLoader(graph, [3, 2], ("a-b", inputs), 3, shuffle=True, replace=True, distributed=False)
     seeds = twin.global_batches(inputs, 3, shuffle=True, drop_last=False, seed=0, epoch=0)
     fanouts = {edge_type: [3, 2] for edge_type in ODD_EDGES}
     for step, (batch, chosen) in enumerate(zip(loader, seeds, strict=True)):
@@ -596,9 +584,7 @@ def test_ranks(monkeypatch, small, world, drop_last):
     inputs = np.random.default_rng(5).permutation(300)[:30]  # steps of 7, 7, 7, 7 and 2
     options = {"shuffle": True, "drop_last": drop_last, "seed": 2}
     alone = list(loader_of(monkeypatch, 0, 1, graph, [4, 3], inputs, 7, **options))
-    ranks = [
-        list(loader_of(monkeypatch, r, world, graph, [4, 3], inputs, 7, **options)) for r in range(world)
-    ]
+    ranks = [list(loader_of(monkeypatch, r, world, graph, [4, 3], inputs, 7, **options)) for r in range(world)]
     steps = twin.global_batches(inputs, 7, epoch=0, **options)
     assert [len(batches) for batches in [alone, *ranks]] == [len(steps)] * (world + 1)
     for step, seeds in enumerate(steps):

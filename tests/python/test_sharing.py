@@ -142,10 +142,7 @@ def maps_memory_segment(pid: int) -> bool:
     for name in os.listdir(open_files):
         with contextlib.suppress(FileNotFoundError):  # closed since it was listed
             links.append(os.readlink(open_files / name))
-    return (
-        any(link.startswith("/memfd:") for link in links)
-        or "/memfd:" in Path(f"/proc/{pid}/maps").read_text()
-    )
+    return any(link.startswith("/memfd:") for link in links) or "/memfd:" in Path(f"/proc/{pid}/maps").read_text()
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])

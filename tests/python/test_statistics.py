@@ -36,9 +36,7 @@ def chi_square(counts, probabilities):
 
 def even(values, num_cells):
     """Values are uniform in [0, num_cells)."""
-    return chi_square(
-        np.bincount(np.asarray(values).ravel(), minlength=num_cells), np.full(num_cells, 1 / num_cells)
-    )
+    return chi_square(np.bincount(np.asarray(values).ravel(), minlength=num_cells), np.full(num_cells, 1 / num_cells))
 
 
 def independent(num_cells, *columns):
@@ -271,9 +269,7 @@ def test_edge_types_are_independent():
     types = [("n", "a", "n"), ("n", "b", "n")]
     indptr = np.arange(0, NUM_ROWS * CELLS + 1, CELLS)
     indices = np.zeros(NUM_ROWS * CELLS, np.int32)
-    graph = ramet.from_arrays(
-        dict.fromkeys(types, indptr), {t: indices for t in types}, num_nodes={"n": NUM_ROWS}
-    )
+    graph = ramet.from_arrays(dict.fromkeys(types, indptr), {t: indices for t in types}, num_nodes={"n": NUM_ROWS})
     position = ramet.sample(graph, ("n", np.arange(NUM_ROWS)), [1]).blocks[0].position
     accept(independent(CELLS, *(position[t].numpy() - indptr[:-1] for t in types)))
 
@@ -285,9 +281,7 @@ def test_edge_types_are_independent():
 def orders_of(n, num_epochs, seed):
     """[num_epochs, n]: the input at each position of each epoch."""
     graph = ramet.from_edge_index(np.zeros((2, 0), np.int64), n)
-    loader = ramet.NeighborLoader(
-        graph, [0], batch_size=n, shuffle=True, seed=seed, threads=1, distributed=False
-    )
+    loader = ramet.NeighborLoader(graph, [0], batch_size=n, shuffle=True, seed=seed, threads=1, distributed=False)
     return np.array([next(iter(loader)).seeds.numpy() for _ in range(num_epochs)])
 
 

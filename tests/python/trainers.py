@@ -45,9 +45,7 @@ def num_bytes(graph: ramet.Graph) -> int:
 
 def read(graph: ramet.Graph) -> int:
     """Depends on every byte."""
-    return sum(
-        int(np.bitwise_xor.reduce(a.reshape(-1).view(np.int32))) << i for i, a in enumerate(arrays_of(graph))
-    )
+    return sum(int(np.bitwise_xor.reduce(a.reshape(-1).view(np.int32))) << i for i, a in enumerate(arrays_of(graph)))
 
 
 def read_tensors(graph: ramet.Graph) -> float:

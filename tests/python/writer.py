@@ -39,10 +39,7 @@ def stop_at(line: processes.Line, fraction: float) -> None:
             pass
 
         def __call__(self, done: int, total: int) -> None:
-            if (
-                self.phase == ("checksums" if fraction == 2 else "writing")
-                and done >= min(fraction, 1) * total
-            ):
+            if self.phase == ("checksums" if fraction == 2 else "writing") and done >= min(fraction, 1) * total:
                 line.tell("stopped")
                 line.hear()
 

@@ -89,9 +89,7 @@ class _Arrays:
             if not isinstance(value, np.ndarray):
                 return pickles.csr_of(value, f"{self._path}, {name}")
             if value.ndim != 2 or value.dtype.kind not in "biuf":
-                raise ValueError(
-                    f"{self._path}, {name}: {value.dtype}{list(value.shape)}, not a matrix of numbers"
-                )
+                raise ValueError(f"{self._path}, {name}: {value.dtype}{list(value.shape)}, not a matrix of numbers")
             return value
         return None
 

@@ -95,9 +95,7 @@ class _Reader(pickle._Unpickler):  # in Python: the C one allocates what a hosti
         for new, old in _NEW_NAMES.items():
             full = full.replace(new, old) if full.startswith(new) else full
         if full not in _KNOWN:
-            raise pickle.UnpicklingError(
-                f"it wants {module}.{name}, which is not on the list of what is allowed"
-            )
+            raise pickle.UnpicklingError(f"it wants {module}.{name}, which is not on the list of what is allowed")
         return _KNOWN[full]
 
 

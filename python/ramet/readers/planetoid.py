@@ -35,9 +35,7 @@ def find(path: Path) -> str | None:
 def read(prefix: str) -> Source:
     test_ids = _read_ids(f"{prefix}.test.index")
     all_x, test_x = (pickles.csr_of(_load(prefix, part), f"{prefix}.{part}") for part in ("allx", "tx"))
-    train_y, all_y, test_y = (
-        pickles.array_of(_load(prefix, part), f"{prefix}.{part}") for part in ("y", "ally", "ty")
-    )
+    train_y, all_y, test_y = (pickles.array_of(_load(prefix, part), f"{prefix}.{part}") for part in ("y", "ally", "ty"))
     num_known = all_x.shape[0]
     num_nodes = max(num_known, 1 + int(test_ids.max(initial=-1)))
     _check_shapes(prefix, all_x, test_x, all_y, test_y, train_y, test_ids)
@@ -92,9 +90,7 @@ def _check_shapes(prefix, all_x, test_x, all_y, test_y, train_y, test_ids) -> No
         )
     limit = known + 2 * tests + 1000  # so that one wrong digit does not make a graph of 10^12 nodes
     if tests and not known <= test_ids.min() <= test_ids.max() < limit:
-        raise ValueError(
-            f"{prefix}.test.index: ids {test_ids.min()} to {test_ids.max()}, not in [{known}, {limit})"
-        )
+        raise ValueError(f"{prefix}.test.index: ids {test_ids.min()} to {test_ids.max()}, not in [{known}, {limit})")
     if len(np.unique(test_ids)) != tests:
         raise ValueError(f"{prefix}.test.index: an id is there twice")
 

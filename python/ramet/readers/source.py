@@ -31,8 +31,7 @@ class Csr:
             raise ValueError(f"{what}: indptr does not rise from 0 in {rows + 1} entries")
         if not len(data) == len(indices) == indptr[-1]:
             raise ValueError(
-                f"{what}: indptr ends with {indptr[-1]}, but there are {len(indices)} indices "
-                f"and {len(data)} values"
+                f"{what}: indptr ends with {indptr[-1]}, but there are {len(indices)} indices and {len(data)} values"
             )
         if len(indices) and not 0 <= indices.min() <= indices.max() < columns:
             bad = indices.min() if indices.min() < 0 else indices.max()
@@ -104,9 +103,7 @@ def dense_features(features: Csr | np.ndarray, dtype: str, normalize: bool, what
             chunk = chunk / np.where(sums == 0, 1, sums)
         largest = np.nanmax(np.abs(chunk), initial=0)
         if largest > limit and np.isfinite(largest):
-            raise ValueError(
-                f"{what}: a feature of magnitude {largest:g} does not fit {dtype} (at most {limit:g})"
-            )
+            raise ValueError(f"{what}: a feature of magnitude {largest:g} does not fit {dtype} (at most {limit:g})")
         result[begin:end] = chunk
     return result
 
