@@ -15,7 +15,7 @@ def __getattr__(name):
 
         return fit
     if name == "run":
-        from ramet.train.run import run
+        from ramet.train.launch import run
 
         return run
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from ramet.train.config import DTYPES, MODELS, Config
+from ramet.train.config import DTYPES, MEASURES, MODELS, Config
 
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130  # as in ramet.cli
 
@@ -59,6 +59,12 @@ def add_parser(subparsers):
         help="epochs between validations (default: %(default)s)",
     )
     add(
+        "--best-by",
+        choices=MEASURES,
+        default=default.best_by,
+        help="what makes a model the best one in validation (default: %(default)s)",
+    )
+    add(
         "--patience",
         type=int,
         metavar="N",
@@ -72,7 +78,7 @@ def train(arguments) -> int:
     options = {k: v for k, v in vars(arguments).items() if k in Config.__dataclass_fields__}
     config = Config(**options)
     try:
-        from ramet.train.run import TrainingError, run
+        from ramet.train.launch import TrainingError, run
     except ImportError as error:
         hint = "training needs torch, torch_geometric, tqdm and matplotlib"
         raise ImportError(f"{error}; {hint}") from None

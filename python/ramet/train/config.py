@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 MODELS = ("sage", "gat", "gin")
 DTYPES = ("float32", "float64")
+MEASURES = ("accuracy", "loss")
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,13 @@ class Config:
     input_dropout: float = 0.0
     dtype: str = "float32"  # of parameters and arithmetic
     eval_every: int = 1  # epochs between validations
+    best_by: str = "accuracy"  # what makes a model the best one in validation: accuracy, loss
     patience: int | None = None  # stop after so many validations without a better one
 
     def __post_init__(self):
         _one_of("model", self.model, MODELS)
         _one_of("dtype", self.dtype, DTYPES)
+        _one_of("best_by", self.best_by, MEASURES)
         for name in ("hidden", "epochs", "batch_size", "processes", "eval_every"):
             _at_least(name, getattr(self, name), 1)
         for name in ("threads", "patience"):

@@ -40,9 +40,7 @@ class _Fit:
         self.ddp = DistributedDataParallel(self.model) if self.world > 1 else self.model
         # The model is the same on every rank; dropout must not be.
         torch.manual_seed(config.seed + self.rank * 1_000_003)
-        self.optimizer = torch.optim.Adam(
-            self.model.parameters(), lr=config.lr, weight_decay=config.weight_decay
-        )
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=config.lr, weight_decay=config.weight_decay)
         self.loader = NeighborLoader(
             graph,
             num_neighbors=list(config.num_neighbors),
@@ -112,12 +110,19 @@ class _Fit:
             record["eval_seconds"] = time.perf_counter() - begin
             if self.talks:
                 self.bar.write(_line(record))
-            if self.best is None or record["val_accuracy"] > self.best["val_accuracy"]:
+            if self._is_best(record):
                 better += 1
                 self._keep(record)
         if self.world > 1:
             dist.broadcast(better, src=0)
         return bool(better)
+
+    def _is_best(self, record):
+        if self.best is None:
+            return True
+        if self.config.best_by == "loss":
+            return record["val_loss"] < self.best["val_loss"]
+        return record["val_accuracy"] > self.best["val_accuracy"]
 
     def _keep(self, record):
         state = {name: value.clone() for name, value in self.model.state_dict().items()}
@@ -127,6 +132,7 @@ class _Fit:
             "num_features": self.task.num_features,
             "num_classes": self.task.num_classes,
             "epoch": record["epoch"],
+            "val_loss": record["val_loss"],
             "val_accuracy": record["val_accuracy"],
         }
         if self.folder:
@@ -136,7 +142,7 @@ class _Fit:
         """Loss and accuracy of the model on a split, by exact inference."""
         ids = torch.as_tensor(self.task.splits[split].astype("int64"))
         # The other ranks wait meanwhile, so their cores are free.
-        with _torch_threads(self.config.cores * self.world):
+        with _torch_threads(torch.get_num_threads() * self.world):
             out = layerwise(
                 self.graph,
                 self.model,

@@ -65,9 +65,7 @@ def build_model(config, num_features, num_classes) -> Model:
     depth = len(config.num_neighbors)
     widths = [num_features, *[config.hidden] * (depth - 1), num_classes]
     torch.manual_seed(config.seed)
-    convs = [
-        _conv(config.model, widths[i], widths[i + 1], last=i + 1 == depth) for i in range(depth)
-    ]
+    convs = [_conv(config.model, widths[i], widths[i + 1], last=i + 1 == depth) for i in range(depth)]
     model = Model(convs, config.dropout, config.input_dropout)
     return model.to(getattr(torch, config.dtype))
 

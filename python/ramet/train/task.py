@@ -58,8 +58,7 @@ def _labels(label, name, splits):
     if labels.min() < 0:
         worst = int(np.argmin(labels))
         raise ValueError(
-            f"node {int(ids[worst])} of split {name!r} has label {int(labels[worst])}; "
-            "labels are 0 or more"
+            f"node {int(ids[worst])} of split {name!r} has label {int(labels[worst])}; labels are 0 or more"
         )
     return int(labels.max())
 

@@ -1,0 +1,375 @@
+"""Training: the command, the example, exact inference, and the same run on 1, 2 and 4 processes."""
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+
+import ramet  # noqa: E402
+from ramet import cli  # noqa: E402
+from ramet.inference import layerwise  # noqa: E402
+from ramet.train import Config, fit, run  # noqa: E402
+from ramet.train.launch import TrainingError  # noqa: E402
+from ramet.train.model import build_model  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "node_classification.py"
+BATCH = 33  # not a multiple of 2 or 4; the last batch of an epoch of 199 seeds has one seed
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A small learnable graph with 199 training nodes."""
+    path = tmp_path_factory.mktemp("train") / "graph"
+    size = "--nodes 1500 --edges 9000 --communities 4 --classes 4 --features 16 --signal 0.3"
+    assert cli.main(["generate", str(path), *size.split(), "--quiet"]) == 0
+    made = ramet.open(path)
+    order = np.random.default_rng(0).permutation(1500)
+    nodes = {"feat": made.table("feat").numpy(), "label": made.table("label").numpy()}
+    splits = {"train": order[:199], "val": order[199:500], "test": order[500:]}
+    ramet.save(ramet.from_arrays(made.indptr(), made.indices(), nodes=nodes, splits=splits), path)
+    return path
+
+
+def command(*arguments):
+    """A Python command line, with which files of models and stores go to the test's folder."""
+    return [sys.executable, *map(str, arguments)]
+
+
+def ramet_train(store, out, *options):
+    return command("-m", "ramet.cli", "train", store, "--out", out, "--batch-size", BATCH, *options)
+
+
+# ---- ramet train
+
+
+def test_command_fills_a_run_folder(store, tmp_path):
+    out = tmp_path / "run"
+    options = ("--processes", 2, "--epochs", 4, "--hidden", 32, "--seed", 3, "--num-neighbors", "5,5")
+    done = subprocess.run(ramet_train(store, out, *options), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "test accuracy" in done.stdout and str(out) in done.stdout
+    assert sorted(path.name for path in out.iterdir()) == ["best.pt", "curves.png", "metrics.json"]
+
+    metrics = json.loads((out / "metrics.json").read_text())
+    assert metrics["options"]["store"] == str(store) and metrics["options"]["seed"] == 3
+    assert len(metrics["losses"]) == 4 * 7 == 4 * metrics["steps_per_epoch"]
+    assert metrics["losses"][-1] < metrics["losses"][0]
+    assert metrics["test_accuracy"] > 0.5  # chance is 0.25
+    assert len(metrics["attach_seconds"]) == 2
+    assert not metrics["interrupted"]
+
+    best = torch.load(out / "best.pt", weights_only=True)
+    config = Config(**best["options"])
+    model = build_model(config, best["num_features"], best["num_classes"])
+    model.load_state_dict(best["model"])
+    graph = ramet.open(store)
+    predicted = layerwise(graph, model, nodes="test").argmax(dim=1).numpy()
+    right = predicted == graph.table("label").gather(graph.split("test"))
+    assert right.mean() == pytest.approx(metrics["test_accuracy"])
+
+
+@pytest.mark.parametrize("model", ["gat", "gin"])
+def test_other_models_learn(store, model):
+    config = Config(str(store), model=model, hidden=16, epochs=3, batch_size=BATCH, lr=0.01)
+    metrics = fit(ramet.open(store), config)
+    assert metrics["test_accuracy"] > 0.5
+
+
+def without(store, path, **changes):
+    """A copy of the store with other tables or splits; None leaves one out."""
+    graph = ramet.open(store)
+    nodes = {name: graph.table(name).numpy() for name in graph.tables("node")}
+    splits = {name: graph.split(name) for name in graph.splits}
+    for name, value in changes.items():
+        where = splits if name in splits else nodes
+        where[name] = value
+    nodes = {name: value for name, value in nodes.items() if value is not None}
+    splits = {name: value for name, value in splits.items() if value is not None}
+    ramet.save(ramet.from_arrays(graph.indptr(), graph.indices(), nodes=nodes, splits=splits), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "changes, words",
+    [
+        ({"val": None}, ["split 'val'", "test, train"]),
+        ({"train": np.empty(0, np.int64)}, ["split 'train' is empty"]),
+        ({"feat": None}, ["table 'feat'", "label"]),
+        ({"label": None}, ["table 'label'", "feat"]),
+        ({"label": np.full(1500, -1)}, ["label -1"]),
+        ({"label": np.zeros((1500, 2))}, ["table 'label'", "[1500, 2] of float64"]),
+        ({"feat": np.zeros(1500, np.float32)}, ["table 'feat'", "[1500] of float32"]),
+    ],
+)
+def test_a_store_without_a_task_is_one_line(store, tmp_path, capfd, changes, words):
+    path = without(store, tmp_path / "graph", **changes)
+    assert cli.main(["train", str(path), "--out", str(tmp_path / "run")]) == 2
+    error = capfd.readouterr().err
+    assert error.count("\n") == 1 and error.startswith("ramet: error: ")
+    assert all(word in error for word in words)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "option, words",
+    [
+        (("--batch-size", "0"), "batch_size is 0; it must be at least 1"),
+        (("--num-neighbors", "5,-2"), "num_neighbors is -2; it must be at least -1"),
+        (("--dropout", "1"), "dropout is 1.0; it must lie in [0, 1)"),
+        (("--processes", "0"), "processes is 0; it must be at least 1"),
+    ],
+)
+def test_bad_options_name_value_and_bound(store, capfd, option, words):
+    assert cli.main(["train", str(store), *option]) == 2
+    assert words in capfd.readouterr().err
+
+
+def test_a_missing_store_is_one_line(tmp_path, capfd):
+    assert cli.main(["train", str(tmp_path / "nowhere")]) == 2
+    error = capfd.readouterr().err
+    assert error.count("\n") == 1 and "nowhere" in error
+
+
+def alive(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+def wait_for(condition, seconds, what):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"{what} did not happen in {seconds} s"
+        time.sleep(0.05)
+
+
+def children(pid):
+    return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_ctrl_c_keeps_the_best_model_and_leaves_no_process(store, tmp_path):
+    out = tmp_path / "run"
+    options = ("--processes", 2, "--epochs", 100_000, "--num-neighbors", "5,5", "--hidden", 8)
+    with subprocess.Popen(
+        ramet_train(store, out, *options),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            wait_for((out / "best.pt").exists, 60, "a first model")
+            trainers = children(process.pid)
+            os.killpg(process.pid, signal.SIGINT)  # what a terminal does
+            output, error = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert process.returncode == 130, error
+    assert "interrupted after" in output and "Traceback" not in error
+    wait_for(lambda: not any(map(alive, trainers)), 10, "the trainers' end")
+    assert torch.load(out / "best.pt", weights_only=True)["val_accuracy"] > 0
+    metrics = json.loads((out / "metrics.json").read_text())
+    assert metrics["interrupted"] and "test_accuracy" not in metrics
+    assert sorted(path.name for path in out.iterdir()) == ["best.pt", "curves.png", "metrics.json"]
+
+
+def test_a_killed_trainer_is_an_error_that_names_it(store, tmp_path):
+    out = tmp_path / "run"
+    trainers = []
+
+    def kill_the_last(pids):
+        trainers[:] = pids
+        if (out / "best.pt").exists() and alive(pids[-1]):
+            os.kill(pids[-1], signal.SIGKILL)
+
+    config = Config(str(store), out=str(out), epochs=100_000, processes=2, batch_size=BATCH, hidden=8)
+    with pytest.raises(TrainingError, match=r"trainer 1 \(process \d+\) was ended by SIGKILL"):
+        run(config, progress=False, poll=kill_the_last)
+    assert not any(map(alive, trainers))
+    assert torch.load(out / "best.pt", weights_only=True)["val_accuracy"] > 0
+
+
+# ---- the example
+
+
+@pytest.mark.parametrize("launcher", ["torchrun", "spawn"])
+def test_example(store, tmp_path, launcher):
+    start = {
+        "torchrun": command("-m", "torch.distributed.run", "--nproc_per_node=2", EXAMPLE, store),
+        "spawn": command(EXAMPLE, store, "--processes", 2),
+    }[launcher]
+    if launcher == "torchrun":
+        start.insert(start.index("--nproc_per_node=2"), "--standalone")
+    model = tmp_path / "best.pt"
+    options = ["--epochs", 3, "--batch-size", BATCH, "--num-neighbors", 5, 5, "--save", model]
+    done = subprocess.run([*start, *map(str, options)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    last = done.stdout.strip().splitlines()[-1]
+    assert float(last.split()[2].rstrip(",")) > 0.5
+    assert "convs.0.lin_l.weight" in torch.load(model, weights_only=True)
+
+
+# ---- inference
+
+
+class WholeGraph:
+    """The whole graph as a block: every node is source and destination, every edge is there."""
+
+    def __init__(self, graph):
+        self.num_src = self.num_dst = graph.num_nodes()
+        self.indptr = torch.from_numpy(graph.indptr().copy())
+        self.indices = torch.from_numpy(graph.indices().copy())
+        destinations = torch.repeat_interleave(torch.arange(self.num_dst), self.indptr.diff())
+        self.edge_index = torch.stack([self.indices.long(), destinations])
+
+
+@pytest.mark.parametrize("name", ["sage", "gat", "gin"])
+@pytest.mark.parametrize("depth", [1, 3])
+def test_inference_is_the_full_forward_pass(store, name, depth):
+    graph = ramet.open(store)
+    config = Config(str(store), model=name, hidden=16, num_neighbors=(5,) * depth)
+    model = build_model(config, 16, 4)
+    x = torch.from_numpy(graph.table("feat").numpy().copy())
+    model.eval()
+    with torch.no_grad():
+        expected = model(x, [WholeGraph(graph)] * depth)
+    model.train()
+    found = layerwise(graph, model, batch_size=97)
+    assert model.training and model.convs[0].training and not found.requires_grad
+    assert found.shape == (1500, 4)
+    scale = expected.abs().max()
+    assert (found - expected).abs().max() <= 1e-5 * scale
+
+    some = torch.tensor([7, 3, 3, 1499])
+    assert torch.allclose(layerwise(graph, model, nodes=some), expected[some], atol=1e-5 * scale)
+    assert layerwise(graph, model, nodes=[]).shape == (0, 4)
+
+
+def test_inference_in_float64_and_from_functions(store):
+    graph = ramet.open(store)
+    config = Config(str(store), hidden=16, num_neighbors=(5, 5), dtype="float64")
+    model = build_model(config, 16, 4).eval()
+    x = torch.from_numpy(graph.table("feat").numpy().copy()).double()
+    with torch.no_grad():
+        expected = model(x, [WholeGraph(graph)] * 2)
+    functions = [partial(model.layer, i) for i in range(2)]
+    for found in (layerwise(graph, model), layerwise(graph, functions, dtype=torch.float64)):
+        assert found.dtype == torch.float64
+        assert (found - expected).abs().max() <= 1e-12 * expected.abs().max()
+
+
+def test_inference_restores_modes_after_an_error(store):
+    model = build_model(Config(str(store)), 16, 4)
+    model.convs[1].eval()
+
+    def layers():
+        def fail(x, block):
+            assert not model.training
+            raise RuntimeError("in a layer")
+
+        return [fail]
+
+    model.layers = layers
+    with pytest.raises(RuntimeError, match="in a layer"):
+        layerwise(ramet.open(store), model)
+    assert model.training and not model.convs[1].training
+
+
+def test_inference_names_what_is_missing(store):
+    with pytest.raises(KeyError, match="no node table 'year'"):
+        layerwise(ramet.open(store), [lambda x, block: x], table="year")
+    with pytest.raises(ValueError, match="no layers"):
+        layerwise(ramet.open(store), [])
+
+
+def test_heterogeneous_inference():
+    """Means over in-neighbors, type by type, against sums over edges done by hand."""
+    rng = np.random.default_rng(1)
+    writes = ("author", "writes", "paper")
+    cites = ("paper", "cites", "paper")
+    written = ("paper", "written", "author")
+    sizes = {"author": 40, "paper": 60}
+    edges = {(a, r, b): rng.integers(0, [[sizes[a]], [sizes[b]]], (2, 200)) for a, r, b in (writes, cites, written)}
+    x = {t: rng.normal(size=(n, 3)).astype(np.float32) for t, n in sizes.items()}
+    graph = ramet.from_edge_index(edges, num_nodes=sizes, nodes={t: {"feat": rows} for t, rows in x.items()})
+
+    def layer(x, block):
+        out = {t: x[t][: block.num_dst[t]].clone() for t in x}
+        for (a, _, b), pairs in block.edge_index.items():
+            out[b].index_add_(0, pairs[1], x[a][pairs[0]])
+        return out
+
+    expected = {t: torch.from_numpy(rows) for t, rows in x.items()}
+    for _ in range(2):
+        before = expected
+        expected = {t: rows.clone() for t, rows in before.items()}
+        for (a, _, b), pairs in edges.items():
+            expected[b].index_add_(0, torch.from_numpy(pairs[1]), before[a][pairs[0]])
+    found = layerwise(graph, [layer, layer], batch_size=7)
+    assert set(found) == {"author", "paper"}
+    for t, rows in found.items():
+        assert torch.allclose(rows, expected[t], rtol=1e-4, atol=1e-3)
+    some = layerwise(graph, [layer, layer], nodes=("paper", [5, 2]), batch_size=7)
+    assert torch.allclose(some, expected["paper"][[5, 2]], rtol=1e-4, atol=1e-3)
+
+
+# ---- one run, whatever the number of processes
+
+
+@pytest.mark.parametrize("dtype, bound", [("float64", 1e-10), ("float32", 1e-5)])
+def test_losses_do_not_depend_on_the_number_of_processes(store, tmp_path, dtype, bound):
+    """105 steps; slices are uneven (33 seeds) and empty (an epoch's last batch has one seed)."""
+    config = Config(
+        str(store),
+        out=str(tmp_path),
+        num_neighbors=(5, 5),
+        hidden=32,
+        epochs=15,
+        batch_size=BATCH,
+        dropout=0.0,
+        dtype=dtype,
+        eval_every=1000,
+    )
+    expected = np.array(fit(ramet.open(store), config)["losses"])
+    assert len(expected) == 105
+    for processes in (2, 4):
+        metrics = run(replace(config, processes=processes), progress=False)
+        found = np.array(metrics["losses"])
+        assert metrics["processes"] == processes and len(found) == 105
+        worst = np.max(np.abs(found - expected) / expected)
+        print(f"{dtype}, {processes} processes: largest relative difference {worst:.1e}")
+        assert worst <= bound
+
+
+# ---- real datasets
+
+
+def load_accuracy_bench():
+    spec = importlib.util.spec_from_file_location("accuracy", ROOT / "bench" / "accuracy.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["accuracy"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["cora", "amazon_computers", "coauthor_physics"])
+def test_accuracy_of_one_seed(name, data_dir, tmp_path):
+    bench = load_accuracy_bench()
+    graph = bench.open_dataset(name, data_dir, tmp_path)
+    torch.set_num_threads(1)
+    assert bench.accuracy(name, graph, seed=0) >= bench.DATASETS[name].bar
