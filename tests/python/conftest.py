@@ -1,6 +1,7 @@
 """Fixtures for every test here."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -15,3 +16,8 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no datasets: {folder} is not there (set RAMET_TEST_DATA)")
     return folder
+
+
+def pytest_configure(config):
+    """A shell's background job inherits an ignored Ctrl-C, and so would every process of these tests."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -51,8 +51,7 @@ class _Fit:
             threads=config.loader_threads,
         )
         self.folder = RunFolder(folder) if folder and self.rank == 0 else None
-        self.labels = torch.as_tensor(graph.table("label").numpy().astype("int64"))
-        self.best = None  # (validation accuracy, epoch, parameters)
+        self.best = None  # what _keep kept
         self.losses, self.epochs = [], []
         self.bar = tqdm(
             total=config.epochs * len(self.loader),
@@ -150,7 +149,7 @@ class _Fit:
                 threads=self.config.loader_threads * self.world,
                 progress=not self.bar.disable,
             )
-            labels = self.labels[ids]
+            labels = self.graph.table("label").gather(ids).long()
             loss = F.cross_entropy(out, labels).item()
             return loss, (out.argmax(dim=1) == labels).double().mean().item()
 

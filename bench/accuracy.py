@@ -1,0 +1,135 @@
+"""Test accuracy of `ramet train`'s model on public datasets, beside the reference of their users.
+
+    python bench/accuracy.py [--seeds 5] [--dataset cora]
+
+Seed s is the model's seed and, for the datasets without a public split, the split's: 20 nodes of
+each class to train on, 30 to validate, the rest to test. The test accuracy is that of the model
+that was best in validation. Datasets lie in RAMET_TEST_DATA, else in shared/data beside the
+repository; stores made of them in build/accuracy. Exits with 1 if a mean misses its bar: two
+points below the reference, the accuracy of SGC (Wu et al. 2019) on the same splits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean, pstdev
+from types import SimpleNamespace
+
+import torch
+
+import ramet
+from ramet.build import split_per_class
+from ramet.train import Config, fit
+
+ROOT = Path(__file__).resolve().parents[1]
+MARGIN = 2.0  # points below the reference that are allowed
+
+
+@dataclass(frozen=True)
+class Dataset:
+    source: str
+    reference: float  # test accuracy in percent
+    options: dict  # of the training run
+    build: dict = field(default_factory=dict)
+    public_split: bool = False
+
+    @property
+    def bar(self):
+        return self.reference - MARGIN
+
+
+DATASETS = {
+    "cora": Dataset(
+        source="cora",
+        reference=81.1,
+        build={"normalize": True},
+        public_split=True,
+        options={"dropout": 0.8, "input_dropout": 0.8, "epochs": 80},
+    ),
+    "amazon_computers": Dataset(
+        source="amazon_computers/amazon_cs.npz",
+        reference=79.4,
+        build={"undirected": True},
+        options={"lr": 0.003, "weight_decay": 0.0, "epochs": 100},
+    ),
+    "coauthor_physics": Dataset(
+        source="coauthor_physics/coauthor_phy.npz",
+        reference=94.0,
+        build={"undirected": True, "normalize": True, "dtype": "float16"},
+        options={"num_neighbors": (15, 10), "weight_decay": 0.0, "epochs": 30},
+    ),
+}
+COMMON = {
+    "hidden": 64,
+    "num_neighbors": (25, 10),
+    "batch_size": 512,
+    "lr": 0.01,
+    "weight_decay": 5e-4,
+    "eval_every": 5,
+    "best_by": "loss",
+}
+
+
+def default_data() -> Path:
+    return Path(os.environ.get("RAMET_TEST_DATA", ROOT.parent / "shared" / "data"))
+
+
+def open_dataset(name, data, cache) -> ramet.Graph:
+    """The dataset as a store in `cache`, made if it is not there."""
+    path = Path(cache) / name
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        ramet.build(path, Path(data) / DATASETS[name].source, progress=True, **DATASETS[name].build)
+    return ramet.open(path)
+
+
+def split(graph, seed) -> dict:
+    """20 nodes of each class to train on, 30 to validate, the rest to test."""
+    labels = graph.table("label").numpy()
+    source = SimpleNamespace(labels=labels, num_nodes=graph.num_nodes(), path=graph.path)
+    return split_per_class(source, 20, 30, seed)
+
+
+def accuracy(name, graph, seed, **options) -> float:
+    """Test accuracy in percent of one seed; `options` replace those of the dataset."""
+    dataset = DATASETS[name]
+    config = Config(store=graph.path, seed=seed, **(COMMON | dataset.options | options))
+    splits = None if dataset.public_split else split(graph, seed)
+    return 100 * fit(graph, config, splits=splits)["test_accuracy"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--dataset", choices=DATASETS, action="append", help="default: all")
+    parser.add_argument("--data", type=Path, default=default_data())
+    parser.add_argument("--cache", type=Path, default=ROOT / "build" / "accuracy")
+    arguments = parser.parse_args()
+    if not arguments.data.is_dir():
+        print(f"no datasets: {arguments.data} is not there (set RAMET_TEST_DATA)", file=sys.stderr)
+        return 2
+
+    torch.set_num_threads(1)  # the matrices are small: more threads mostly wait for each other
+    missed = False
+    print(f"{'dataset':18} {'test accuracy, %':>18} {'bar':>6} {'reference':>10} {'s/seed':>7}")
+    for name in arguments.dataset or DATASETS:
+        graph = open_dataset(name, arguments.data, arguments.cache)
+        begin = time.perf_counter()
+        results = [accuracy(name, graph, seed) for seed in range(arguments.seeds)]
+        seconds = (time.perf_counter() - begin) / arguments.seeds
+        missed |= mean(results) < DATASETS[name].bar
+        print(
+            f"{name:18} {mean(results):9.2f} +- {pstdev(results):5.2f} {DATASETS[name].bar:6.1f} "
+            f"{DATASETS[name].reference:10.1f} {seconds:7.1f}",
+            flush=True,
+        )
+    return int(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""The same training on 1, 2 and 4 processes: largest relative difference of a step's loss.
+
+`ramet train`'s GraphSAGE without dropout over the first 100 steps, in float64 and float32: on a generated graph, and
+with the options of bench/accuracy.py on two of its datasets, as far as they are there.
+"""
+
+from __future__ import annotations
+
+from accuracy import COMMON, DATASETS, default_data
+from harness import Report, finish, options, planted
+
+import ramet
+from ramet.train import Config, run
+
+PROCESSES = (1, 2, 4)
+GOALS = {"float64": 1e-10, "float32": 1e-5}
+STEPS = 100
+DATASETS_USED = ("cora", "amazon_computers")  # coauthor_physics has 8,415 features: minutes in float64
+
+
+def generated(chosen):
+    nodes = 10_000 if chosen.small else 100_000
+    store = planted(
+        chosen, "equality", num_nodes=nodes, num_edges=10 * nodes, communities=16, classes=16, feature_width=64
+    )
+    return store, {"batch_size": 200, "num_neighbors": (15, 10)}
+
+
+def dataset(name: str, chosen):
+    """A store with splits of its own, 20 nodes of each class to train on."""
+    store = chosen.data / f"equality-{name}"
+    known = DATASETS[name]
+    if not store.exists():
+        splits = {} if known.public_split else {"train_per_class": 20, "val_per_class": 30}
+        ramet.build(store, default_data() / known.source, **known.build, **splits)
+    kept = {name: value for name, value in known.options.items() if name == "hidden"}
+    usual = {name: value for name, value in COMMON.items() if name != "eval_every"}
+    return store, usual | kept | {"batch_size": 61}  # slices that differ in size
+
+
+def losses(store, given: dict, chosen, dtype: str, processes: int) -> list[float]:
+    """Of the first steps. Evaluation comes at the end alone."""
+    seeds = len(ramet.open(store).split("train"))
+    epochs = -(-STEPS // -(-seeds // given["batch_size"]))
+    config = Config(
+        store=str(store),
+        out=str(chosen.data / "equality-run"),
+        processes=processes,
+        dtype=dtype,
+        dropout=0.0,
+        epochs=epochs,
+        eval_every=epochs,
+        **given,
+    )
+    return run(config, progress=False)["losses"][:STEPS]
+
+
+def compare(name: str, store, given: dict, chosen, report: Report) -> list[list]:
+    lines = []
+    for dtype, goal in GOALS.items():
+        found = {count: losses(store, given, chosen, dtype, count) for count in PROCESSES}
+        report.keep(f"losses, {name}, {dtype}", found)
+        first = found[1]
+        for count in PROCESSES[1:]:
+            apart = [abs(a - b) / abs(a) for a, b in zip(first, found[count])]
+            largest = max(apart)
+            early = max(apart[:10])
+            course = f"{first[0]:.3f} to {first[-1]:.3f}"
+            row = [name, dtype, f"1 and {count}", len(apart), f"{early:.1e}", f"{largest:.1e}"]
+            lines.append([*row, apart.index(largest) + 1, f"{goal:.0e}", course])
+    return lines
+
+
+def main() -> None:
+    chosen = options(__doc__)
+    report = Report("The same training on any number of processes")
+    lines = compare("generated", *generated(chosen), chosen, report)
+    for name in () if chosen.small else DATASETS_USED:
+        if (default_data() / DATASETS[name].source).exists():
+            lines += compare(name, *dataset(name, chosen), chosen, report)
+    head = ["graph", "dtype", "processes", "steps", "largest of first 10", "largest", "at step", "goal", "loss"]
+    report.table(head, lines)
+    finish(report, chosen)
+
+
+if __name__ == "__main__":
+    main()

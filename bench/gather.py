@@ -1,0 +1,70 @@
+"""Rows per second: Table.gather beside torch.index_select, on the same memory.
+
+torch is measured into a warm buffer that the caller keeps (out=) and into a new tensor, which is what data
+loaders do; Table.gather returns a new array in recycled memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from harness import Report, finish, interleave, options, seconds
+
+import ramet
+
+ROW_BYTES = (64, 128, 256, 400, 512, 1024, 4096)
+
+
+def variants(table, ids, threads: int) -> dict:
+    rows, places = torch.from_numpy(table), torch.from_numpy(ids)
+    ours = ramet.Table(table)
+    warm = torch.empty(len(ids), table.shape[1])
+    return {
+        "ramet": lambda: seconds(ours.gather, ids, threads),
+        "warm": lambda: seconds(lambda: torch.index_select(rows, 0, places, out=warm)),
+        "new": lambda: seconds(torch.index_select, rows, 0, places),
+    }
+
+
+def main() -> None:
+    chosen = options(__doc__)
+    table_bytes, outputs, repetitions = 1 << 30, (64 << 20, 256 << 20), 7
+    if chosen.small:
+        table_bytes, outputs, repetitions = 1 << 24, (1 << 20,), 3
+    report = Report("Gathering rows")
+    memory = np.random.default_rng(0).random(table_bytes // 4, dtype=np.float32)
+    random = np.random.default_rng(1)
+    for output in outputs:
+        lines = []
+        for row_bytes in ROW_BYTES:
+            rows = table_bytes // row_bytes
+            table = memory[: rows * (row_bytes // 4)].reshape(rows, row_bytes // 4)
+            ids = random.integers(0, rows, output // row_bytes)
+            assert np.array_equal(ramet.Table(table).gather(ids[:1000]), table[ids[:1000]])
+            for threads in (1, 2):
+                torch.set_num_threads(threads)
+                times = interleave(variants(table, ids, threads), repetitions)
+                size = len(ids) * row_bytes / 1e9
+                rates = {name: type(f)([size / s for s in f.values]) for name, f in times.items()}
+                lines.append([row_bytes, threads, *(rates[name].text() for name in rates)])
+                lines[-1] += [rates["ramet"].over(rates[name]).text() for name in ("warm", "new")]
+                for name, rate in rates.items():
+                    report.keep(f"{output >> 20} MiB, {row_bytes} B, {threads} threads, {name}, GB/s", rate)
+        report.note(f"Output {output >> 20} MiB, random rows of a table of {table_bytes >> 20} MiB, GB/s:")
+        report.table(
+            [
+                "row, bytes",
+                "threads",
+                "Table.gather",
+                "index_select, warm buffer",
+                "index_select, new tensor",
+                "ratio to warm",
+                "ratio to new",
+            ],
+            lines,
+        )
+    finish(report, chosen)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+"""What the benchmarks share: options, interleaved repetitions, figures with their spread, reports, peers.
+
+Needs numpy alone, so that the programs of peers, which run in an environment of their own, can use it too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+DATA = HERE.parent / "build" / "bench"
+
+PEERS_MISSING = "The peer was not measured (no --peers environment)."
+
+
+def options(description: str, extend: Callable | None = None):
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("--small", action="store_true", help="tiny sizes: does it work? no figures")
+    parser.add_argument(
+        "--peers",
+        metavar="PYTHON",
+        default=os.environ.get("RAMET_BENCH_PEERS"),
+        help="Python of an environment with the peers (docs/benchmarks.md)",
+    )
+    parser.add_argument("--data", type=Path, default=DATA, help="folder of stores and results")
+    parser.add_argument("--out", type=Path, help="write the report to this file as JSON")
+    if extend:
+        extend(parser)
+    return parser.parse_args()
+
+
+def small_flag(chosen) -> list[str]:
+    return ["--small"] if chosen.small else []
+
+
+# ---- measuring
+
+
+@dataclass
+class Figure:
+    """Repetitions of one measurement."""
+
+    values: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        return median(self.values)
+
+    def text(self, digits: int = 2, scale: float = 1.0) -> str:
+        low, mid, high = min(self.values) * scale, self.median * scale, max(self.values) * scale
+        if len(self.values) == 1:
+            return f"{mid:,.{digits}f}"
+        return f"{mid:,.{digits}f} ({low:,.{digits}f}-{high:,.{digits}f})"
+
+    def over(self, other: Figure) -> Figure:
+        """Ratios, repetition by repetition: noise that lasts hits both."""
+        return Figure([a / b for a, b in zip(self.values, other.values)])
+
+
+def interleave(variants: dict[str, Callable[[], float]], repetitions: int) -> dict[str, Figure]:
+    """Calls every variant once per repetition, after a round of all that does not count."""
+    figures = {name: Figure() for name in variants}
+    for repetition in range(repetitions + 1):
+        for name, measure in variants.items():
+            gc.collect()
+            value = measure()
+            if repetition:
+                figures[name].values.append(value)
+    return figures
+
+
+def seconds(function: Callable, *arguments) -> float:
+    begin = time.perf_counter()
+    function(*arguments)
+    return time.perf_counter() - begin
+
+
+class Anchor:
+    """Random reads with numpy, in M/s: says how fast the memory was for a process at the moment."""
+
+    def __init__(self, small: bool):
+        size = 1 << (20 if small else 26)
+        self._values = np.arange(size, dtype=np.int32)
+        self._places = np.random.default_rng(0).integers(0, size, 1 << (16 if small else 22))
+
+    def __call__(self) -> float:
+        return len(self._places) / 1e6 / seconds(self._values.take, self._places)
+
+
+# ---- data
+
+
+def products(chosen, feature_width: int = 128) -> Path:
+    """The store of a graph like ogbn-products, made if it is not there: 2.45 M nodes, mean degree 49,
+    half of the edges inside communities of 1000 nodes, a maximum degree in the thousands."""
+    shrink = 100 if chosen.small else 1
+    return planted(
+        chosen,
+        f"products-{feature_width}",
+        num_nodes=2_450_000 // shrink,
+        num_edges=65_500_000 // shrink,
+        communities=max(2450 // shrink, 47),
+        classes=47,
+        feature_width=feature_width,
+        homophily=0.5,
+        train_fraction=0.08,
+        val_fraction=0.02,
+    )
+
+
+def planted(chosen, name: str, **graph) -> Path:
+    """The store of a generated graph, made if it is not there."""
+    from ramet.build import generate
+
+    path = Path(chosen.data) / f"{name}-small" if chosen.small else Path(chosen.data) / name
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        print(f"making {path}", flush=True)
+        usual = {"skew": 3, "homophily": 0.7, "signal": 0.1, "train_fraction": 0.1, "val_fraction": 0.05}
+        generate(path, **usual | graph, seed=1, threads=os.cpu_count() or 1)
+    return path
+
+
+def arrays(store: Path) -> dict[str, np.ndarray]:
+    """A store as numpy alone reads it, which is how peers get their graph: mapped, not copied."""
+    edges = store / "edge" / "node__to__node"
+    files = {
+        "indptr": edges / "indptr.npy",
+        "indices": edges / "indices.npy",
+        "feat": store / "node" / "node" / "feat.npy",
+        "label": store / "node" / "node" / "label.npy",
+        "train": store / "split" / "train" / "node.npy",
+    }
+    return {name: np.load(file, mmap_mode="r") for name, file in files.items()}
+
+
+# ---- reports
+
+
+@dataclass
+class Report:
+    """Tables and notes of one benchmark, in Markdown, and its raw figures."""
+
+    title: str
+    parts: list[str] = field(default_factory=list)
+    raw: dict = field(default_factory=dict)
+
+    def table(self, head: list[str], rows: list[list]) -> None:
+        lines = [head, ["---"] * len(head), *rows]
+        self.parts.append("\n".join(f"| {' | '.join(map(str, line))} |" for line in lines))
+
+    def note(self, text: str) -> None:
+        self.parts.append(text)
+
+    def keep(self, name: str, value) -> None:
+        self.raw[name] = value.values if isinstance(value, Figure) else value
+
+    def markdown(self) -> str:
+        return "\n\n".join([f"## {self.title}", *self.parts]) + "\n"
+
+
+def finish(report: Report, chosen) -> None:
+    print(report.markdown(), flush=True)
+    if chosen.out:
+        content = {"title": report.title, "markdown": report.markdown(), "raw": report.raw}
+        chosen.out.write_text(json.dumps(content, indent=1) + "\n")
+
+
+# ---- peers
+
+
+class Peer:
+    """A program of bench/peers in the peers' environment, that answers requests, so that repetitions of
+    it and of ours can alternate. None of it runs between requests."""
+
+    def __init__(self, python: str, program: str, *arguments):
+        command = [python, HERE / "peers" / program, *arguments]
+        self._process = subprocess.Popen(
+            list(map(str, command)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(HERE)},
+        )
+
+    def __enter__(self) -> Peer:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._process.stdin.close()
+        self._process.wait()
+
+    def ask(self, name: str, *arguments):
+        print(json.dumps([name, *arguments]), file=self._process.stdin, flush=True)
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the peer's program ended with {self._process.wait()}, see above")
+        return json.loads(line)
+
+
+def serve(functions: dict[str, Callable]) -> None:
+    """The peer's end: answers until its host is gone. What libraries print goes to stderr."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        name, *arguments = json.loads(line)
+        print(json.dumps(functions[name](*arguments)), file=answers, flush=True)

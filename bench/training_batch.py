@@ -1,0 +1,134 @@
+"""Seconds of a training batch: our loader and PyG's SAGEConv on our blocks, beside PyG as documented.
+
+GraphSAGE, 3 layers, hidden 256, Adam, batch 1024, fanouts [15, 10, 5], 2 torch threads. "data" is the wait
+for the loader, "train" forward, backward and step. Processes and variants take turns; a turn's first batches,
+which were made while others had their turn, do not count.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import time
+from types import SimpleNamespace
+
+import torch
+import torch.nn.functional as F
+from harness import HERE, PEERS_MISSING, Figure, Peer, Report, finish, options, products, small_flag
+from processes import pss
+
+import ramet
+from ramet.train.model import build_model
+
+FANOUTS = [15, 10, 5]
+BATCH = 1024
+HIDDEN = 256
+THREADS = 2
+LEAD = 3  # batches at the head of a turn that do not count: as many as a loader holds ready, and one
+
+
+def example_model(num_features: int, num_classes: int):
+    """The model of examples/node_classification.py."""
+    path = HERE.parent / "examples" / "node_classification.py"
+    spec = importlib.util.spec_from_file_location("node_classification", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.SAGE([num_features, HIDDEN, HIDDEN, num_classes], dropout=0.0)
+
+
+def packaged_model(num_features: int, num_classes: int):
+    """The model of `ramet train`: the same layers, edges as a CSR matrix."""
+    config = SimpleNamespace(
+        model="sage",
+        hidden=HIDDEN,
+        num_neighbors=FANOUTS,
+        seed=0,
+        dropout=0.0,
+        input_dropout=0.0,
+        dtype="float32",
+    )
+    return build_model(config, num_features, num_classes)
+
+
+class Training:
+    """A training run that is continued for a few batches at a time."""
+
+    def __init__(self, graph, build, threads: int):
+        torch.manual_seed(0)
+        self._model = build(graph.table("feat").shape[1], int(graph.table("label").numpy().max()) + 1)
+        self._optimizer = torch.optim.Adam(self._model.parameters(), lr=0.003)
+        self._loader = ramet.NeighborLoader(graph, FANOUTS, "train", BATCH, shuffle=True, threads=threads)
+        self._batches = self._forever()
+        self.losses: list[float] = []
+
+    def _forever(self):
+        while True:
+            yield from self._loader
+
+    def turn(self, count: int) -> list[tuple[float, float]]:
+        """(data, train) seconds of `count` batches."""
+        times = [self._step() for _ in range(LEAD + count)]
+        return times[LEAD:]
+
+    def _step(self) -> tuple[float, float]:
+        begin = time.perf_counter()
+        batch = next(self._batches)
+        ready = time.perf_counter()
+        loss = batch.mean(F.cross_entropy(self._model(batch.x, batch.blocks), batch.y, reduction="none"))
+        self._optimizer.zero_grad()
+        loss.backward()
+        self._optimizer.step()
+        self.losses.append(loss.item())
+        return ready - begin, time.perf_counter() - ready
+
+
+def main() -> None:
+    chosen = options(__doc__)
+    rounds, count, of_peer = (1, 2, 1) if chosen.small else (2, 5, 3)
+    torch.set_num_threads(THREADS)
+    report = Report("A training batch")
+    store = products(chosen)
+    graph = ramet.open(store)
+    ours = {
+        "ramet, the example's model": Training(graph, example_model, THREADS),
+        "ramet, the example's model, 1 loader thread": Training(graph, example_model, 1),
+        "ramet, `ramet train`'s model": Training(graph, packaged_model, THREADS),
+    }
+    peers = ("PyG, NeighborLoader and trim_to_layer", "PyG, blocks by hand")
+    times: dict[str, list] = {name: [] for name in (*ours, *peers)}
+    losses, memory = {}, {}
+    with contextlib.ExitStack() as stack:
+        peer = None
+        if chosen.peers:
+            peer = stack.enter_context(Peer(chosen.peers, "training_batch.py", store, *small_flag(chosen)))
+        for _ in range(rounds):
+            for name, training in ours.items():
+                times[name] += training.turn(count)
+                losses[name] = training.losses[-1]
+            for name in peers if peer else ():
+                answer = peer.ask("turn", name, of_peer)
+                times[name] += answer["times"]
+                losses[name], memory["PyG, both"] = answer["loss"], answer["pss"]
+    memory["ramet, all three"] = pss([os.getpid()])
+    totals = {name: Figure([sum(pair) for pair in pairs]) for name, pairs in times.items() if pairs}
+    slowest = max(total.median for total in totals.values())
+    lines = []
+    for name, total in totals.items():
+        data, train = (Figure(list(column)) for column in zip(*times[name]))
+        row = [figure.text() for figure in (data, train, total)]
+        lines.append([name, *row, f"{slowest / total.median:.1f}", len(total.values), f"{losses[name]:.3f}"])
+        report.keep(f"{name}, (data, train) s", times[name])
+    report.table(
+        ["variant", "data, s", "train, s", "batch, s", "times as fast as the slowest", "batches", "last loss"], lines
+    )
+    report.keep("pss", memory)
+    held = "; ".join(f"{name}: {size / 1e9:.1f} GB" for name, size in memory.items())
+    report.note(f"PSS of each process at the end, every variant's model and loader alive: {held}.")
+    if not peer:
+        report.note(PEERS_MISSING)
+    finish(report, chosen)
+
+
+if __name__ == "__main__":
+    main()
