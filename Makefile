@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 # What the installed package is made from. Folders too: a deleted file changes its folder.
 PACKAGE := CMakeLists.txt pyproject.toml $(shell find include src python ! -name '*.pyc' ! -name __pycache__)
-CPP     := $(shell find include src python/bind tests -name '*.h' -o -name '*.cc')
+CPP     := $(shell find include src python/bind tests examples -name '*.h' -o -name '*.cc')
 
 # Where addresses are randomized widely the thread sanitizer cannot place its shadow memory.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)

@@ -15,6 +15,7 @@ from ramet.train import Config, run
 PROCESSES = (1, 2, 4)
 GOALS = {"float64": 1e-10, "float32": 1e-5}
 STEPS = 100
+OURS = ("epochs", "eval_every", "dropout", "input_dropout")  # options that are set here
 DATASETS_USED = ("cora", "amazon_computers")  # coauthor_physics has 8,415 features: minutes in float64
 
 
@@ -33,9 +34,8 @@ def dataset(name: str, chosen):
     if not store.exists():
         splits = {} if known.public_split else {"train_per_class": 20, "val_per_class": 30}
         ramet.build(store, default_data() / known.source, **known.build, **splits)
-    kept = {name: value for name, value in known.options.items() if name == "hidden"}
-    usual = {name: value for name, value in COMMON.items() if name != "eval_every"}
-    return store, usual | kept | {"batch_size": 61}  # slices that differ in size
+    given = COMMON | known.options | {"batch_size": 61}  # slices that differ in size
+    return store, {name: value for name, value in given.items() if name not in OURS}
 
 
 def losses(store, given: dict, chosen, dtype: str, processes: int) -> list[float]:
