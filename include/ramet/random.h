@@ -49,7 +49,8 @@ inline uint64_t uniform_below(uint64_t r, uint64_t n) {
   return static_cast<uint64_t>(product >> 64);
 }
 
-// What a key is for: the first word absorbed, so that no two uses share a stream.
+// What a key is for: the first word absorbed, so that no two uses share a stream. (5 is taken by
+// the per-class splits of the Python package.)
 enum class Domain : uint64_t { kSample = 1, kShuffle = 2, kGenerate = 3, kFingerprint = 4 };
 
 // The key of one step: (domain, seed, epoch, step).
