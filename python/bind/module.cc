@@ -6,8 +6,6 @@
 
 #include "gil.h"
 #include "ramet/error.h"
-#include "ramet/kernels.h"
-#include "ramet/parallel.h"
 #include "ramet/version.h"
 
 namespace nb = nanobind;
@@ -64,15 +62,6 @@ void bind_errors(nb::module_& m) {
 
 NB_MODULE(_core, m) {
   m.attr("__version__") = kVersion;
-  m.attr("STORE_FORMAT") = kStoreFormat;
-  m.def("hardware_threads", &hardware_threads);
-  m.def("backends", [] {
-    nb::list names;
-    for (const Kernels* kernels : {cpu_kernels(), cuda_kernels()}) {
-      if (kernels != nullptr) names.append(kernels->name);
-    }
-    return names;
-  });
   bind_errors(m);
   // Objects that live in globals, or in daemon threads, are no leak worth a page of text at exit.
   nb::set_leak_warnings(false);
