@@ -54,8 +54,8 @@ DATASETS = {
     "amazon_computers": Dataset(
         source="amazon_computers/amazon_cs.npz",
         reference=79.4,
-        build={"undirected": True},
-        options={"lr": 0.003, "weight_decay": 0.0, "epochs": 100},
+        build={"undirected": True, "normalize": True},
+        options={"lr": 0.02, "weight_decay": 0.0, "epochs": 100},
     ),
     "coauthor_physics": Dataset(
         source="coauthor_physics/coauthor_phy.npz",
