@@ -6,6 +6,7 @@
 
 #include "gil.h"
 #include "ramet/error.h"
+#include "ramet/isa.h"
 #include "ramet/version.h"
 
 namespace nb = nanobind;
@@ -63,6 +64,7 @@ void bind_errors(nb::module_& m) {
 NB_MODULE(_core, m) {
   m.attr("__version__") = kVersion;
   bind_errors(m);
+  m.def("isa", [] { return name(isa()); });
   // Objects that live in globals, or in daemon threads, are no leak worth a page of text at exit.
   nb::set_leak_warnings(false);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&GilRelease::begin_exit));
