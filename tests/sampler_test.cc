@@ -9,9 +9,10 @@
 #include "graph_fixture.h"
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
+#include "ramet/parallel.h"
 #include "ramet/random.h"
+#include "sampling/node_index.h"
 #include "sampling/pick.h"
-#include "sampling/relabel.h"
 
 using namespace ramet;
 
@@ -192,16 +193,86 @@ TEST_CASE("rows and ids that do not fit are errors with file, position and value
                        "segment:edge/node__to__node/indices, entry 1: 3 is outside [0, 3)", Error);
 }
 
-TEST_CASE("the relabeling table equals a map, over many batches and growth") {
-  RelabelTable table;
-  for (uint64_t batch = 0; batch < 5; ++batch) {
-    table.start_batch();
-    std::map<int64_t, int32_t> expected;
-    for (uint64_t i = 0; i < 20'000; ++i) {
-      const auto node = static_cast<int64_t>(mix64(batch * 20'000 + i) % 30'000) << (batch * 7);
-      const auto next = static_cast<int32_t>(expected.size());
-      const int32_t wanted = expected.try_emplace(node, next).first->second;
-      REQUIRE(table.find_or_insert(node, next) == wanted);
+namespace {
+
+// `num_dst` items, each with 20 in-edges from a type of `num_src` users, whose ids take `Index`.
+template <typename Index>
+std::shared_ptr<const Graph> make_bipartite(int64_t num_src, int64_t num_dst) {
+  std::vector<int64_t> indptr{0};
+  std::vector<Index> indices;
+  for (int64_t v = 0; v < num_dst; ++v) {
+    for (int64_t e = 0; e < 20; ++e) {
+      const uint64_t k = absorb(static_cast<uint64_t>(v), static_cast<uint64_t>(e));
+      indices.push_back(static_cast<Index>(uniform_below(k, static_cast<uint64_t>(num_src))));
     }
+    indptr.push_back(static_cast<int64_t>(indices.size()));
+  }
+  StoreContents contents;
+  contents.node_counts = {{"item", num_dst}, {"user", num_src}};
+  contents.arrays = {{"edge/user__likes__item/indptr", borrow(std::span<const int64_t>(indptr))},
+                     {"edge/user__likes__item/indices", borrow(std::span<const Index>(indices))}};
+  return Graph::from_store(make_segment(contents));
+}
+
+// Every picked id must stand at its position in the graph, and be where the local id points.
+void check_ids(const Graph& graph, const Minibatch& batch) {
+  const EdgeType& edges = graph.edge_types().front();
+  const Relation& relation = batch.blocks.front().relations.front();
+  const auto users = values(batch.n_id[static_cast<size_t>(edges.src)]);
+  const auto local = values(relation.indices), position = values(relation.position);
+  const auto stored = values(edges.indices);
+  REQUIRE(local.size() == position.size());
+  for (size_t e = 0; e < local.size(); ++e) {
+    REQUIRE(users[static_cast<size_t>(local[e])] == stored[static_cast<size_t>(position[e])]);
+  }
+  std::vector<int64_t> distinct = users;
+  std::sort(distinct.begin(), distinct.end());
+  CHECK(std::adjacent_find(distinct.begin(), distinct.end()) == distinct.end());
+}
+
+}  // namespace
+
+TEST_CASE("ids above 100 million, and above 2^31, are sampled without a table of their number") {
+  std::vector<int64_t> seeds;
+  for (int64_t v = 0; v < 700; ++v)
+    seeds.push_back(v);
+  const auto check_with = [&](const auto& graph) {
+    for (const int threads : {1, 2}) {
+      NeighborSampler sampler(graph, {{{7}}, false, 3}, nullptr, threads);
+      for (uint64_t step = 0; step < 3; ++step) {
+        const Minibatch batch = sampler.sample(0, seeds, 0, step);
+        CHECK(batch.blocks.front().relations.front().position.rows() == 7 * 700);
+        check_ids(*graph, batch);
+      }
+    }
+  };
+  check_with(make_bipartite<int32_t>(150'000'000, 1000));
+  check_with(make_bipartite<int64_t>(5'000'000'000, 1000));
+}
+
+TEST_CASE("the table for relabeling cannot be seen in the result") {
+  // The same topology; the features of one make a direct table small beside the graph.
+  const int64_t num_nodes = 40'000;
+  const test::EdgeList edges = test::random_edges(num_nodes, num_nodes, 50'000, 8);
+  const Csc csc = build_csc(borrow(std::span<const int64_t>(edges.src)),
+                            borrow(std::span<const int64_t>(edges.dst)), num_nodes, num_nodes);
+  const auto make = [&](int64_t width) {
+    StoreContents contents;
+    contents.node_counts["node"] = num_nodes;
+    test::add_edges(contents, "node__to__node", csc);
+    const std::vector<float> features(static_cast<size_t>(num_nodes * width));
+    Array table = borrow(std::span<const float>(features));
+    table.shape = {num_nodes, width};
+    contents.arrays.emplace_back("node/node/feat", table);
+    return Graph::from_store(make_segment(contents));
+  };
+  const auto narrow = make(1), wide = make(16 * hardware_threads());
+  REQUIRE_FALSE(affords_direct_table(*narrow, num_nodes));
+  REQUIRE(affords_direct_table(*wide, num_nodes));
+  const std::vector<int64_t> seeds{3, 1, 4, 1, 5, 9, 2, 6};
+  const SampleOptions options{{{20, 20, 20, 20}}, false, 5};
+  for (uint64_t step = 0; step < 3; ++step) {
+    check_equal(NeighborSampler(narrow, options).sample(0, seeds, 0, step),
+                NeighborSampler(wide, options).sample(0, seeds, 0, step));
   }
 }

@@ -39,7 +39,8 @@ struct Relation {
   int edge_type = 0;  // position in Graph::edge_types()
   Array indptr;       // int64[num_dst + 1]
   Array indices;      // int32[num_edges], positions in the source type's n_id
-  Array position;     // int64[num_edges], positions in the edge type's CSC
+  Array position;     // [num_edges], positions in the edge type's CSC: int32 where they fit, else
+                      // int64
 };
 
 // One hop, bipartite: messages go from the first num_src[t] nodes of type t to the first
@@ -60,7 +61,7 @@ class NeighborSampler {
  public:
   // `pool`: where the arrays of minibatches come from, by default the one of the process.
   // `threads`: at most so many work on one minibatch (low latency); 1 is best for throughput.
-  NeighborSampler(std::shared_ptr<const Graph> graph,
+  NeighborSampler(const std::shared_ptr<const Graph>& graph,
                   SampleOptions options,
                   std::shared_ptr<BufferPool> pool = nullptr,
                   int threads = 1);
@@ -75,17 +76,16 @@ class NeighborSampler {
                                  const std::atomic<bool>* stop = nullptr);
 
  private:
-  struct Scratch;
-  void sample_hop(Minibatch& batch, uint64_t key, int hop);
-  Relation sample_relation(const EdgeType& edges, uint64_t key, int64_t fanout, int64_t num_dst);
+  class Engine;
+  template <typename Id>
+  class EngineFor;
 
-  std::shared_ptr<const Graph> graph_;
-  SampleOptions options_;
-  std::shared_ptr<BufferPool> pool_;
-  int threads_;
-  std::unique_ptr<Scratch> scratch_;
+  uint64_t seed_;
+  std::unique_ptr<Engine> engine_;
 };
 
+// The rows of per-edge tables that belong to the edges of a relation: int64[num_edges].
+[[nodiscard]] Array positions(const Relation& relation);
 // The ids that the user gave to the edges of a relation: int64[num_edges].
 [[nodiscard]] Array edge_ids(const Graph& graph, const Relation& relation);
 // int64[2, num_edges]: sources above destinations, local ids, as PyG has it.

@@ -45,7 +45,7 @@ void bind_batch(nb::module_& m) {
       .def("indices", [](const PyBatch& b, size_t block,
                          size_t type) { return to_numpy(relation_of(b, block, type).indices); })
       .def("position", [](const PyBatch& b, size_t block,
-                          size_t type) { return to_numpy(relation_of(b, block, type).position); })
+                          size_t type) { return to_numpy(positions(relation_of(b, block, type))); })
       .def("edge_ids",
            [](const PyBatch& b, size_t block, size_t type) {
              return to_numpy(edge_ids(*b.graph, relation_of(b, block, type)));

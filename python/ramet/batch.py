@@ -140,7 +140,8 @@ class Block:
 
     @property
     def position(self):
-        """int64 [num_edges]: positions in the graph's CSC, which are the rows of per-edge tables."""
+        """int64 [num_edges]: positions in the graph's CSC, which are the rows of per-edge tables.
+        Computed on access."""
         return self._per_edge_type(self._batch._core.position)
 
     def __repr__(self) -> str:

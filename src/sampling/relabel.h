@@ -1,71 +1,205 @@
-// RelabelTable: from the id of a node to its position in the batch's n_id. Open addressing with
-// linear probing; a slot belongs to the current batch if it carries the current stamp, so starting
-// a batch clears nothing. Memory grows with the largest batch, not with the graph. One thread.
+// From the id of a node to its position in the batch's list of nodes: what turns ids into local
+// ids and finds nodes that the batch has already.
+//
+// Both tables store start + position, where start grows with every batch by the nodes of the batch
+// before, so an entry of an older batch is below start and reads as empty: a batch clears nothing,
+// and 32 bits last for 2^32 nodes, whatever the number of batches. (The idea of the stamp; an array
+// with the position in it, Briggs and Torczon: "An efficient representation for sparse sets", 1993,
+// needs a second access to tell old from new.) One thread.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
-#include <vector>
+#include <cstring>
+#include <memory>
+#include <span>
 
+#include "ramet/buffer_pool.h"
 #include "ramet/random.h"
 
 namespace ramet {
 
-class RelabelTable {
+// relabel() finds its slots in the second-level cache, where prefetch() called them a chunk ago,
+// and calls them on into the first this many ids ahead: stores to it would wait one after the
+// other.
+inline constexpr size_t kNear = 32;
+
+// The nodes of one type in a batch, in the order in which they were found. `Id` holds any of them.
+template <typename Id>
+class NodeList {
  public:
-  // Forgets all nodes.
-  void start_batch() {
-    size_ = 0;
-    if (++stamp_ != 0) return;
-    slots_.assign(slots_.size(), Slot{});  // the stamp wrapped around
-    stamp_ = 1;
+  [[nodiscard]] size_t size() const { return size_; }
+  [[nodiscard]] Id* data() { return data_.get(); }
+  [[nodiscard]] std::span<const Id> ids() const { return {data_.get(), size_}; }
+
+  // Makes room for `capacity` ids; those that are there stay.
+  void reserve(size_t capacity) {
+    if (capacity <= capacity_) return;
+    capacity_ = std::max(capacity, 2 * capacity_);
+    auto grown = std::make_unique_for_overwrite<Id[]>(capacity_);
+    std::copy_n(data_.get(), size_, grown.get());
+    data_ = std::move(grown);
+  }
+  void set_size(size_t size) { size_ = size; }
+
+ private:
+  std::unique_ptr<Id[]> data_;
+  size_t size_ = 0, capacity_ = 0;
+};
+
+// The start of the current batch, and when the table has to be cleared after all.
+class BatchStart {
+ public:
+  // Moves past a batch of `num_nodes`; false if the table must be cleared.
+  [[nodiscard]] bool advance(size_t num_nodes) {
+    value_ += static_cast<uint32_t>(num_nodes);
+    if (value_ < uint32_t{1} << 31) return true;  // what is left is enough for the largest batch
+    value_ = 1;
+    return false;
+  }
+  [[nodiscard]] uint32_t value() const { return value_; }
+
+ private:
+  uint32_t value_ = 1;  // 0 is what cleared memory holds
+};
+
+// A zeroed array on large pages where the system gives them: the tables are read at random.
+template <typename T>
+class ZeroedArray {
+ public:
+  explicit ZeroedArray(size_t size)
+      : size_(size),
+        memory_(BufferPool::create()->allocate(static_cast<int64_t>(size * sizeof(T)))) {
+    clear();
+  }
+  void clear() { std::memset(memory_.get(), 0, size_ * sizeof(T)); }
+  [[nodiscard]] size_t size() const { return size_; }
+  [[nodiscard]] T* data() const { return static_cast<T*>(memory_.get()); }
+
+ private:
+  size_t size_;
+  std::shared_ptr<void> memory_;
+};
+
+// 4 bytes for every node of the graph, found without a search. Whether a node is new is not
+// branched on: it is as good as random, and a mispredicted branch costs more than the store.
+class DirectTable {
+ public:
+  explicit DirectTable(int64_t num_nodes) : slots_(static_cast<size_t>(num_nodes)) {}
+
+  [[nodiscard]] bool fits(int64_t num_nodes) const {
+    return static_cast<size_t>(num_nodes) <= slots_.size();
+  }
+  void start_batch(size_t nodes_before) {
+    if (!start_.advance(nodes_before)) slots_.clear();
+  }
+  // Enters the first nodes of a batch; of several that are equal the first counts.
+  template <typename Id>
+  void enter(const NodeList<Id>& nodes) {
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      uint32_t& slot = slots_.data()[nodes.ids()[i]];
+      if (slot - start_.value() >= i) slot = start_.value() + static_cast<uint32_t>(i);
+    }
+  }
+  template <typename Id>
+  void reserve(size_t /*num_nodes*/, const NodeList<Id>& /*nodes*/) {}
+  template <typename Id>
+  void prefetch(Id node) const {
+    __builtin_prefetch(&slots_.data()[node], 1);
   }
 
-  void prefetch(int64_t node) const { __builtin_prefetch(&slots_[home(node)], 1); }
-
-  // The position of `node`; if it is new, it gets `next`.
-  int32_t find_or_insert(int64_t node, int32_t next) {
-    for (size_t i = home(node);; i = (i + 1) & mask_) {
-      Slot& slot = slots_[i];
-      if (slot.stamp != stamp_) {
-        slot = {node, stamp_, next};
-        if (++size_ * 2 > slots_.size()) grow();
-        return next;
-      }
-      if (slot.node == node) return slot.position;
+  // local[i] = position of ids[i] in `nodes`, which has room for all of them and one more; new ones
+  // are appended.
+  template <typename Id>
+  void relabel(std::span<const Id> ids, NodeList<Id>& nodes, int32_t* local) {
+    uint32_t* slots = slots_.data();
+    Id* list = nodes.data();
+    const uint32_t start = start_.value();
+    auto size = static_cast<uint32_t>(nodes.size());
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (i + kNear < ids.size()) prefetch(ids[i + kNear]);
+      const Id node = ids[i];
+      const uint32_t found = slots[node] - start;
+      const bool is_new = found >= size;
+      const uint32_t position = is_new ? size : found;
+      slots[node] = start + position;
+      list[size] = node;
+      size += is_new ? 1 : 0;
+      local[i] = static_cast<int32_t>(position);
     }
+    nodes.set_size(size);
+  }
+
+ private:
+  ZeroedArray<uint32_t> slots_;
+  BatchStart start_;
+};
+
+// Open addressing with linear probing: memory grows with the largest batch, not with the graph.
+template <typename Id>
+class HashTable {
+ public:
+  void start_batch(size_t nodes_before) {
+    if (!start_.advance(nodes_before)) slots_.clear();
+  }
+
+  // Makes room for `num_nodes` in all, at most two thirds full; `nodes` are those in it.
+  void reserve(size_t num_nodes, const NodeList<Id>& nodes) {
+    const size_t wanted = std::bit_ceil(num_nodes + num_nodes / 2 + 1);
+    if (wanted <= slots_.size()) return;
+    slots_ = ZeroedArray<Slot>(wanted);
+    shift_ = 64 - std::countr_zero(wanted);
+    start_ = {};
+    enter(nodes);
+  }
+  void enter(const NodeList<Id>& nodes) {
+    for (size_t i = 0; i < nodes.size(); ++i)
+      find_or_insert(nodes.ids()[i], static_cast<uint32_t>(i));
+  }
+  void prefetch(Id node) const { __builtin_prefetch(&slots_.data()[home(node)], 1); }
+
+  // As DirectTable's; reserve() has made room.
+  void relabel(std::span<const Id> ids, NodeList<Id>& nodes, int32_t* local) {
+    Id* list = nodes.data();
+    auto size = static_cast<uint32_t>(nodes.size());
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (i + kNear < ids.size()) prefetch(ids[i + kNear]);
+      const uint32_t position = find_or_insert(ids[i], size);
+      list[size] = ids[i];
+      size += position == size ? 1 : 0;
+      local[i] = static_cast<int32_t>(position);
+    }
+    nodes.set_size(size);
   }
 
  private:
   struct Slot {
-    int64_t node = 0;
-    uint32_t stamp = 0;
-    int32_t position = 0;
+    Id node;
+    uint32_t value;
   };
 
-  [[nodiscard]] size_t home(int64_t node) const {
+  [[nodiscard]] size_t home(Id node) const {
     return (static_cast<uint64_t>(node) * kGolden) >> shift_;
   }
 
-  void grow() {
-    std::vector<Slot> old(slots_.size() * 2);
-    old.swap(slots_);
-    mask_ = slots_.size() - 1;
-    --shift_;
-    for (const Slot& slot : old) {
-      if (slot.stamp != stamp_) continue;
-      size_t i = home(slot.node);
-      while (slots_[i].stamp == stamp_)
-        i = (i + 1) & mask_;
-      slots_[i] = slot;
+  // The position of `node`: below `size` if it is in the table, else `size`, which it then gets.
+  uint32_t find_or_insert(Id node, uint32_t size) {
+    Slot* slots = slots_.data();
+    const size_t mask = slots_.size() - 1;
+    for (size_t i = home(node);; i = (i + 1) & mask) {
+      const uint32_t found = slots[i].value - start_.value();
+      if (found >= size) {
+        slots[i] = {node, start_.value() + size};
+        return size;
+      }
+      if (slots[i].node == node) return found;
     }
   }
 
-  static constexpr int kFirstBits = 6;
-  std::vector<Slot> slots_ = std::vector<Slot>(size_t{1} << kFirstBits);
-  size_t mask_ = (size_t{1} << kFirstBits) - 1;
-  int shift_ = 64 - kFirstBits;
-  size_t size_ = 0;
-  uint32_t stamp_ = 0;
+  ZeroedArray<Slot> slots_{size_t{1} << 6};
+  int shift_ = 64 - 6;
+  BatchStart start_;
 };
 
 }  // namespace ramet

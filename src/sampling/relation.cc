@@ -5,14 +5,23 @@
 
 namespace ramet {
 
+Array positions(const Relation& relation) {
+  if (relation.position.dtype == DType::kInt64) return relation.position;
+  Array result = BufferPool::shared()->allocate_array(DType::kInt64, {relation.position.rows()});
+  const auto position = relation.position.as<int32_t>();
+  std::copy(position.begin(), position.end(), static_cast<int64_t*>(result.data));
+  return result;
+}
+
 Array edge_ids(const Graph& graph, const Relation& relation) {
   const EdgeType& edges = graph.edge_types()[static_cast<size_t>(relation.edge_type)];
-  if (!edges.has_edge_ids()) return relation.position;
+  if (!edges.has_edge_ids()) return positions(relation);
   Array result = BufferPool::shared()->allocate_array(DType::kInt64, {relation.position.rows()});
-  const auto position = relation.position.as<int64_t>();
-  with_ids(edges.edge_ids, [&](auto ids) {
-    std::transform(position.begin(), position.end(), static_cast<int64_t*>(result.data),
-                   [&](int64_t p) { return static_cast<int64_t>(ids[static_cast<size_t>(p)]); });
+  with_ids(relation.position, [&](auto position) {
+    with_ids(edges.edge_ids, [&](auto ids) {
+      std::transform(position.begin(), position.end(), static_cast<int64_t*>(result.data),
+                     [&](int64_t p) { return static_cast<int64_t>(ids[static_cast<size_t>(p)]); });
+    });
   });
   return result;
 }

@@ -1,0 +1,33 @@
+#include "floyd.h"
+
+#include "pick.h"
+#include "ramet/isa.h"
+#include "ramet/random.h"
+
+namespace ramet {
+
+uint32_t floyd_portable(uint64_t hop_key, int fanout, const FloydRows& rows, FloydPicks& picks) {
+  Picker picker({fanout, false});
+  int64_t picked[kFloydMaxFanout];
+  for (int r = 0; r < kFloydRows; ++r) {
+    const auto node = static_cast<int64_t>(rows.node[r % 2][r / 2]);
+    picker.pick(node_key(hop_key, node), rows.degree[r], picked);
+    for (int t = 0; t < fanout; ++t)
+      picks.of[t][r] = static_cast<uint32_t>(picked[t]);
+  }
+  return 0;
+}
+
+FloydKernel floyd_kernel() {
+  switch (isa()) {
+    case Isa::kAvx512:
+      return floyd_avx512();
+    case Isa::kAvx2:
+      return floyd_avx2();
+    case Isa::kPortable:
+      break;
+  }
+  return floyd_portable;
+}
+
+}  // namespace ramet

@@ -1,0 +1,78 @@
+// NodeIndex: the nodes of one type in a batch, and the table that finds them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <variant>
+
+#include "ramet/graph.h"
+#include "relabel.h"
+
+namespace ramet {
+
+// True where a DirectTable for this node type is worth its memory: if every processor ran a sampler
+// of its own, their tables together would still take at most an eighth of what the graph takes. (64
+// KiB and less are always worth it.) Beyond, a HashTable grows with the batch instead.
+[[nodiscard]] bool affords_direct_table(const Graph& graph, int64_t num_nodes);
+
+template <typename Id>
+class NodeIndex {
+ public:
+  // Chooses the table for a node type with `num_nodes` ids.
+  void prepare(const Graph& graph, int64_t num_nodes) {
+    if (!affords_direct_table(graph, num_nodes)) {
+      if (!std::holds_alternative<HashTable<Id>>(table_)) table_ = HashTable<Id>();
+      return;
+    }
+    const auto* direct = std::get_if<DirectTable>(&table_);
+    if (direct == nullptr || !direct->fits(num_nodes)) table_ = DirectTable(num_nodes);
+  }
+
+  // Forgets the batch before; the new one begins with `seeds`.
+  void start_batch(std::span<const int64_t> seeds) {
+    visit([&](auto& table) { table.start_batch(nodes_.size()); });
+    nodes_.set_size(0);
+    reserve_more(seeds.size());
+    std::transform(seeds.begin(), seeds.end(), nodes_.data(),
+                   [](int64_t seed) { return static_cast<Id>(seed); });
+    nodes_.set_size(seeds.size());
+    visit([&](auto& table) { table.enter(nodes_); });
+  }
+
+  // Makes room for up to `count` new nodes.
+  void reserve_more(size_t count) {
+    nodes_.reserve(nodes_.size() + count + 1);
+    visit([&](auto& table) { table.reserve(nodes_.size() + count, nodes_); });
+  }
+
+  // Requests the memory that relabel() will need for these ids.
+  void prefetch(std::span<const Id> ids) const {
+    visit([&](const auto& table) {
+      for (const Id id : ids)
+        table.prefetch(id);
+    });
+  }
+
+  // local[i] = position of ids[i] in the batch; ids that are new are appended.
+  void relabel(std::span<const Id> ids, int32_t* local) {
+    visit([&](auto& table) { table.relabel(ids, nodes_, local); });
+  }
+
+  [[nodiscard]] std::span<const Id> ids() const { return nodes_.ids(); }
+
+ private:
+  template <typename Visit>
+  void visit(Visit&& body) {
+    std::visit(body, table_);
+  }
+  template <typename Visit>
+  void visit(Visit&& body) const {
+    std::visit(body, table_);
+  }
+
+  NodeList<Id> nodes_;
+  std::variant<HashTable<Id>, DirectTable> table_;
+};
+
+}  // namespace ramet

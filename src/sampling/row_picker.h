@@ -1,0 +1,102 @@
+// RowPicker: the picks of one destination after the other, as positions in the CSC. Rows that a
+// vector kernel can take are picked 16 at a time, ahead of the row that is asked for.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "floyd.h"
+#include "pick.h"
+#include "ramet/random.h"
+#include "ramet/sampler.h"
+
+namespace ramet {
+
+// A destination's in-edges: positions begin to begin + degree of the CSC.
+struct Row {
+  int64_t begin, degree;
+};
+
+// Over `rows`, the row of each of `nodes`. One per thread.
+template <typename Id>
+class RowPicker {
+ public:
+  RowPicker(const PickRule& rule,
+            uint64_t hop_key,
+            std::span<const Id> nodes,
+            std::span<const Row> rows)
+      : rule_(rule), hop_key_(hop_key), nodes_(nodes), rows_(rows), picker_(rule) {}
+
+  // Calls emit(position) for each pick of row i. Every row is asked for once, in order.
+  template <typename Emit>
+  void pick(size_t i, Emit&& emit) {
+    const Row row = rows_[i];
+    if (fits_kernel(row)) {
+      const uint32_t* picked = next_in_lanes();
+      for (int64_t t = 0; t < rule_.fanout; ++t)
+        emit(row.begin + picked[t * kFloydRows]);
+    } else if (num_picks(rule_, row.degree) == row.degree && !rule_.replace) {
+      for (int64_t p = 0; p < row.degree; ++p)
+        emit(row.begin + p);
+    } else {
+      for (const int64_t p : pick_alone(i))
+        emit(row.begin + p);
+    }
+  }
+
+ private:
+  [[nodiscard]] bool fits_kernel(const Row& row) const {
+    return row.degree > rule_.fanout && row.degree <= std::numeric_limits<uint32_t>::max() &&
+           rule_.fanout >= 1 && rule_.fanout <= kFloydMaxFanout && !rule_.replace;
+  }
+
+  const uint32_t* next_in_lanes() {
+    if (lane_ == kFloydRows) fill_lanes();
+    return &picks_.of[0][lane_++];
+  }
+
+  void fill_lanes() {
+    size_t row_of[kFloydRows];
+    int count = 0;
+    for (; count < kFloydRows && cursor_ < rows_.size(); ++cursor_) {
+      row_of[count] = cursor_;  // overwritten by the next row unless it fits
+      lanes_.node[count % 2][count / 2] = static_cast<uint64_t>(nodes_[cursor_]);
+      lanes_.degree[count] = static_cast<uint32_t>(rows_[cursor_].degree);
+      count += fits_kernel(rows_[cursor_]) ? 1 : 0;
+    }
+    uint32_t suspects = kernel_(hop_key_, static_cast<int>(rule_.fanout), lanes_, picks_);
+    for (int r = 0; r < count; ++r) {
+      if ((suspects >> r & 1) != 0) repeat(row_of[r], r);
+    }
+    lane_ = 0;
+  }
+
+  void repeat(size_t i, int lane) {
+    const auto picked = pick_alone(i);
+    for (size_t t = 0; t < picked.size(); ++t)
+      picks_.of[t][lane] = static_cast<uint32_t>(picked[t]);
+  }
+
+  std::span<const int64_t> pick_alone(size_t i) {
+    const int64_t degree = rows_[i].degree;
+    picked_.resize(static_cast<size_t>(num_picks(rule_, degree)));
+    picker_.pick(node_key(hop_key_, nodes_[i]), degree, picked_.data());
+    return picked_;
+  }
+
+  PickRule rule_;
+  uint64_t hop_key_;
+  std::span<const Id> nodes_;
+  std::span<const Row> rows_;
+  Picker picker_;
+  std::vector<int64_t> picked_;
+  FloydKernel kernel_ = floyd_kernel();
+  FloydRows lanes_ = {};
+  FloydPicks picks_;
+  size_t cursor_ = 0;      // rows before it are in lanes or do not fit the kernel
+  int lane_ = kFloydRows;  // of the next row that fits
+};
+
+}  // namespace ramet
