@@ -102,4 +102,5 @@ TEST_CASE("tables outlive 2^32 nodes") {
 TEST_CASE("a direct table is for graphs beside which it is small") {
   CHECK(affords_direct_table(*test::make_graph(100, 200, 1), 100));  // small anyway
   CHECK_FALSE(affords_direct_table(*test::make_graph(100, 200, 1), 150'000'000));
+  CHECK_FALSE(affords_direct_table(*test::make_graph(100, 200, 1), int64_t{1} << 62));
 }

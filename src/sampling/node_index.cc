@@ -1,5 +1,7 @@
 #include "node_index.h"
 
+#include <algorithm>
+
 #include "ramet/parallel.h"
 
 namespace ramet {
@@ -7,6 +9,7 @@ namespace {
 
 constexpr int64_t kSmallTableBytes = 64 << 10;
 constexpr int64_t kShareOfGraph = 8;
+constexpr int64_t kBytesPerNode = sizeof(uint32_t);
 
 int64_t table_bytes(const std::map<std::string, Array>& tables) {
   int64_t bytes = 0;
@@ -27,9 +30,9 @@ int64_t graph_bytes(const Graph& graph) {
 }  // namespace
 
 bool affords_direct_table(const Graph& graph, int64_t num_nodes) {
-  const int64_t bytes = num_nodes * static_cast<int64_t>(sizeof(uint32_t));
-  return bytes <= kSmallTableBytes ||
-         bytes * hardware_threads() <= graph_bytes(graph) / kShareOfGraph;
+  // Divided, not multiplied: a type without tables has as many nodes as somebody wrote down.
+  const int64_t share_bytes = graph_bytes(graph) / kShareOfGraph / hardware_threads();
+  return num_nodes <= std::max(kSmallTableBytes, share_bytes) / kBytesPerNode;
 }
 
 }  // namespace ramet
