@@ -127,18 +127,19 @@ void bind_graph(nb::module_& m) {
   m.def(
       "build_csc",
       [](const AnyArray& src, const AnyArray& dst, int64_t num_src, int64_t num_dst,
-         bool undirected, bool edge_ids) {
+         bool undirected, bool edge_ids, int threads) {
         const Array sources = borrow(src), destinations = borrow(dst);
         Csc csc;
         {
           const GilRelease release;
           csc = build_csc(sources, destinations, num_src, num_dst,
-                          {.undirected = undirected, .edge_ids = edge_ids});
+                          {.undirected = undirected, .edge_ids = edge_ids, .threads = threads});
         }
         return csc_tuple(csc);
       },
       nb::arg("src").noconvert(), nb::arg("dst").noconvert(), nb::arg("num_src"),
-      nb::arg("num_dst"), nb::arg("undirected") = false, nb::arg("edge_ids") = true);
+      nb::arg("num_dst"), nb::arg("undirected") = false, nb::arg("edge_ids") = true,
+      nb::arg("threads") = 0);
 
   m.def(
       "check_csc",

@@ -1,17 +1,22 @@
-// Edge list to CSC by a stable counting sort on the destination: count the edges of every row, turn
-// counts into offsets, then place each edge at its row's cursor. Stability makes the result unique.
+// Edge list to CSC in two passes that both stay in cache: a stable radix partition of the edges by
+// the high bits of their destination (partition.h), then a stable counting sort of every bucket
+// (bucket.h). One counting sort of everything would miss the caches once or twice per edge.
+// Stability makes the result unique, so it does not depend on threads.
 //
-// For undirected graphs every edge is visited in both directions; the rows are then sorted by
-// (source, id) and only the first edge of each source is kept.
+// For undirected graphs the partition takes every edge in both directions; each bucket is then
+// sorted by (row, source), and repeats are dropped, before the counting sort.
 #include "ramet/csc.h"
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
+#include "bucket.h"
+#include "edge_list.h"
+#include "partition.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
 #include "ramet/parallel.h"
@@ -20,8 +25,8 @@ namespace ramet {
 namespace {
 
 constexpr int64_t kMaxInt32 = std::numeric_limits<int32_t>::max();
-constexpr int64_t kMaxNodes = int64_t{1} << 48;
-constexpr int64_t kRowGrain = 1 << 12;
+constexpr int64_t kMaxNodes = int64_t{1} << 44;  // 2^12 buckets of 2^32 rows
+constexpr int64_t kBucketGrain = 8;
 
 DType width_for(int64_t count) {
   return count <= kMaxInt32 ? DType::kInt32 : DType::kInt64;
@@ -37,25 +42,6 @@ T* mutable_data(const Array& array) {
 }
 
 template <typename T>
-struct EdgeList {
-  std::span<const T> src, dst;
-  bool undirected;
-
-  [[nodiscard]] int64_t size() const { return static_cast<int64_t>(src.size()); }
-
-  // visit(source, destination, edge id) in the order of ids.
-  template <typename Visit>
-  void for_each(Visit&& visit) const {
-    for (size_t e = 0; e < src.size(); ++e)
-      visit(src[e], dst[e], static_cast<int64_t>(e));
-    if (!undirected) return;
-    for (size_t e = 0; e < src.size(); ++e) {
-      if (src[e] != dst[e]) visit(dst[e], src[e], size() + static_cast<int64_t>(e));
-    }
-  }
-};
-
-template <typename T>
 void check_range(std::span<const T> ids, int64_t bound, const char* what) {
   for (size_t e = 0; e < ids.size(); ++e) {
     if (static_cast<uint64_t>(ids[e]) >= static_cast<uint64_t>(bound)) {
@@ -66,71 +52,63 @@ void check_range(std::span<const T> ids, int64_t bound, const char* what) {
   }
 }
 
-template <typename T>
-Array count_rows(const EdgeList<T>& edges, int64_t num_dst) {
-  Array indptr = allocate(DType::kInt64, num_dst + 1);
-  auto* offsets = mutable_data<int64_t>(indptr);
-  std::fill_n(offsets, num_dst + 1, 0);
-  edges.for_each([&](T, T d, int64_t) { ++offsets[d + 1]; });
-  std::partial_sum(offsets, offsets + num_dst + 1, offsets);
-  return indptr;
-}
-
-// place(position, source, edge id) for every edge, at its place in the sorted order.
-template <typename T, typename Place>
-void for_each_place(const EdgeList<T>& edges, const Array& indptr, Place&& place) {
-  const auto offsets = indptr.as<int64_t>();
-  std::vector<int64_t> cursor(offsets.begin(), offsets.end() - 1);
-  edges.for_each([&](T s, T d, int64_t id) { place(cursor[static_cast<size_t>(d)]++, s, id); });
-}
-
-template <typename Index, typename Id>
-struct Entry {
-  Index source;
-  Id id;
-  bool operator<(const Entry& other) const {
-    return source != other.source ? source < other.source : id < other.id;
-  }
+struct Sizes {
+  int64_t num_src, num_dst;
+  int threads;
 };
 
-// Sorts each row by (source, id), keeps the first edge of each source, and closes the gaps.
-template <typename Index, typename Id>
-void deduplicate(Csc& csc) {
-  auto* offsets = mutable_data<int64_t>(csc.indptr);
-  auto* indices = mutable_data<Index>(csc.indices);
-  auto* ids = csc.edge_ids.data == nullptr ? nullptr : mutable_data<Id>(csc.edge_ids);
-  const int64_t num_rows = csc.indptr.rows() - 1;
-  std::vector<int64_t> kept(static_cast<size_t>(num_rows));
-  parallel_for(num_rows, kRowGrain, 0, [&](int64_t begin, int64_t end) {
-    std::vector<Entry<Index, Id>> row;
-    for (int64_t v = begin; v < end; ++v) {
-      const int64_t first = offsets[v];
-      row.clear();
-      for (int64_t p = first; p < offsets[v + 1]; ++p) {
-        row.push_back({indices[p], ids == nullptr ? Id{0} : ids[p]});
-      }
-      std::sort(row.begin(), row.end());
-      const auto last = std::unique(row.begin(), row.end(), [](const auto& a, const auto& b) {
-        return a.source == b.source;
-      });
-      kept[static_cast<size_t>(v)] = last - row.begin();
-      for (int64_t i = 0; i < kept[static_cast<size_t>(v)]; ++i) {
-        indices[first + i] = row[static_cast<size_t>(i)].source;
-        if (ids != nullptr) ids[first + i] = row[static_cast<size_t>(i)].id;
-      }
+// Drops the repeats of each bucket: kept[b] records remain at the front of bucket b.
+template <typename Record>
+std::vector<size_t> deduplicate(const Partition<Record>& partition,
+                                const Buckets& buckets,
+                                const Sizes& sizes) {
+  std::vector<size_t> kept(static_cast<size_t>(buckets.size()));
+  parallel_for(buckets.size(), kBucketGrain, sizes.threads, [&](int64_t begin, int64_t end) {
+    BucketSorter<Record> sorter(buckets.num_rows(0), sizes.num_src);
+    for (int64_t b = begin; b < end; ++b)
+      kept[static_cast<size_t>(b)] = sorter.deduplicate(partition.bucket(b));
+  });
+  return kept;
+}
+
+std::vector<size_t> all_of(const std::vector<int64_t>& begin) {
+  std::vector<size_t> sizes;
+  for (size_t b = 0; b + 1 < begin.size(); ++b)
+    sizes.push_back(static_cast<size_t>(begin[b + 1] - begin[b]));
+  return sizes;
+}
+
+// The exclusive prefix sum, with the total at the end.
+std::vector<int64_t> positions_of(const std::vector<size_t>& counts) {
+  std::vector<int64_t> positions{0};
+  for (const size_t count : counts)
+    positions.push_back(positions.back() + static_cast<int64_t>(count));
+  return positions;
+}
+
+template <typename Record>
+Csc place_buckets(const Partition<Record>& partition,
+                  const Buckets& buckets,
+                  const std::vector<size_t>& kept,
+                  Array indptr,
+                  const Sizes& sizes) {
+  using Id = typename Record::Id;
+  const std::vector<int64_t> positions = positions_of(kept);
+  Csc csc{std::move(indptr), allocate(kDTypeOf<typename Record::Index>, positions.back()), {}};
+  if constexpr (!std::is_same_v<Id, NoId>) csc.edge_ids = allocate(kDTypeOf<Id>, positions.back());
+  auto* const offsets = mutable_data<int64_t>(csc.indptr);
+  offsets[sizes.num_dst] = positions.back();
+  parallel_for(buckets.size(), kBucketGrain, sizes.threads, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      const auto i = static_cast<size_t>(b);
+      const Rows<Record> rows{
+          {offsets + buckets.first_row(b), static_cast<size_t>(buckets.num_rows(b))},
+          mutable_data<typename Record::Index>(csc.indices),
+          mutable_data<Id>(csc.edge_ids)};
+      place<Record>(partition.bucket(b).first(kept[i]), positions[i], rows);
     }
   });
-  int64_t out = 0;
-  for (int64_t v = 0; v < num_rows; ++v) {
-    const int64_t first = offsets[v], count = kept[static_cast<size_t>(v)];
-    std::copy_n(indices + first, count, indices + out);
-    if (ids != nullptr) std::copy_n(ids + first, count, ids + out);
-    offsets[v] = out;
-    out += count;
-  }
-  offsets[num_rows] = out;
-  csc.indices.shape = {out};
-  if (ids != nullptr) csc.edge_ids.shape = {out};
+  return csc;
 }
 
 void drop_identity_ids(Csc& csc) {
@@ -144,37 +122,35 @@ void drop_identity_ids(Csc& csc) {
   if (identity) csc.edge_ids = {};
 }
 
-template <typename T, typename Index, typename Id>
-Csc sort_edges(const EdgeList<T>& edges, int64_t num_dst, bool edge_ids) {
-  Csc csc;
-  csc.indptr = count_rows(edges, num_dst);
-  const int64_t num_edges = csc.indptr.as<int64_t>().back();
-  csc.indices = allocate(kDTypeOf<Index>, num_edges);
-  auto* indices = mutable_data<Index>(csc.indices);
-  if (edge_ids) {
-    csc.edge_ids = allocate(kDTypeOf<Id>, num_edges);
-    auto* ids = mutable_data<Id>(csc.edge_ids);
-    for_each_place(edges, csc.indptr, [&](int64_t p, T s, int64_t id) {
-      indices[p] = static_cast<Index>(s);
-      ids[p] = static_cast<Id>(id);
-    });
-  } else {
-    for_each_place(edges, csc.indptr,
-                   [&](int64_t p, T s, int64_t) { indices[p] = static_cast<Index>(s); });
+template <typename Record, typename T>
+Csc sort_edges(const EdgeList<T>& edges, const Sizes& sizes) {
+  Array indptr = allocate(DType::kInt64, sizes.num_dst + 1);
+  const Buckets buckets(sizes.num_dst, edges.size());
+  Partitioner<T> partitioner(edges, buckets, sizes.threads);
+  if (!partitioner.count(sizes.num_src, sizes.num_dst)) {
+    check_range(edges.src, sizes.num_src, "source");
+    check_range(edges.dst, sizes.num_dst, "destination");
   }
-  if (edges.undirected) deduplicate<Index, Id>(csc);
+  const auto partition = partitioner.template scatter<Record>();
+  const auto kept =
+      edges.undirected ? deduplicate(partition, buckets, sizes) : all_of(partition.begin);
+  Csc csc = place_buckets(partition, buckets, kept, std::move(indptr), sizes);
   drop_identity_ids(csc);
   return csc;
 }
 
+template <typename Index, typename T>
+Csc choose_ids(const EdgeList<T>& edges, const Sizes& sizes, bool edge_ids) {
+  if (!edge_ids) return sort_edges<EdgeRecord<Index, NoId>>(edges, sizes);
+  if (width_for(edges.size() * (edges.undirected ? 2 : 1)) == DType::kInt32)
+    return sort_edges<EdgeRecord<Index, int32_t>>(edges, sizes);
+  return sort_edges<EdgeRecord<Index, int64_t>>(edges, sizes);
+}
+
 template <typename T>
-Csc choose_widths(const EdgeList<T>& edges, int64_t num_src, int64_t num_dst, bool edge_ids) {
-  const bool narrow_index = width_for(num_src) == DType::kInt32;
-  const bool narrow_id = width_for(edges.size() * (edges.undirected ? 2 : 1)) == DType::kInt32;
-  if (narrow_index && narrow_id) return sort_edges<T, int32_t, int32_t>(edges, num_dst, edge_ids);
-  if (narrow_index) return sort_edges<T, int32_t, int64_t>(edges, num_dst, edge_ids);
-  if (narrow_id) return sort_edges<T, int64_t, int32_t>(edges, num_dst, edge_ids);
-  return sort_edges<T, int64_t, int64_t>(edges, num_dst, edge_ids);
+Csc choose_widths(const EdgeList<T>& edges, const Sizes& sizes, bool edge_ids) {
+  if (width_for(sizes.num_src) == DType::kInt32) return choose_ids<int32_t>(edges, sizes, edge_ids);
+  return choose_ids<int64_t>(edges, sizes, edge_ids);
 }
 
 [[noreturn]] void invalid(const std::string& what) {
@@ -206,6 +182,9 @@ Csc build_csc(const Array& src,
     invalid("num_dst is " + std::to_string(num_dst) + ", expected at most " +
             std::to_string(kMaxNodes));
   }
+  if (options.threads < 0) {
+    invalid("threads is " + std::to_string(options.threads) + ", expected >= 0");
+  }
   if (options.undirected && num_src != num_dst) {
     invalid("an undirected edge type needs the same nodes at both ends, but has " +
             std::to_string(num_src) + " sources and " + std::to_string(num_dst) + " destinations");
@@ -213,9 +192,8 @@ Csc build_csc(const Array& src,
   return with_ids(src, [&](auto sources) {
     using T = typename decltype(sources)::value_type;
     const EdgeList<T> edges{sources, dst.as<T>(), options.undirected};
-    check_range(edges.src, num_src, "source");
-    check_range(edges.dst, num_dst, "destination");
-    return choose_widths(edges, num_src, num_dst, options.edge_ids);
+    const int threads = options.threads > 0 ? options.threads : hardware_threads();
+    return choose_widths(edges, {num_src, num_dst, threads}, options.edge_ids);
   });
 }
 
