@@ -105,22 +105,23 @@ class Anchor:
 def products(chosen, feature_width: int = 128) -> Path:
     """The store of a graph like ogbn-products, made if it is not there: 2.45 M nodes, mean degree 49,
     half of the edges inside communities of 1000 nodes, a maximum degree in the thousands."""
-    shrink = 100 if chosen.small else 1
-    return planted(
-        chosen,
-        f"products-{feature_width}",
-        num_nodes=2_450_000 // shrink,
-        num_edges=65_500_000 // shrink,
-        communities=max(2450 // shrink, 47),
-        classes=47,
-        feature_width=feature_width,
-        homophily=0.5,
-        train_fraction=0.08,
-        val_fraction=0.02,
-    )
+    small = {"num_nodes": 24_500, "num_edges": 655_000, "communities": 47} if chosen.small else {}
+    return generated(chosen, f"products-{feature_width}", preset="products", feature_width=feature_width, **small)
 
 
-def planted(chosen, name: str, **graph) -> Path:
+def rmat(chosen, feature_width: int = 0) -> Path:
+    """The store of an R-MAT graph, made if it is not there: 4.2 M nodes, 128 M directed edges, hubs of more
+    than a hundred thousand."""
+    small = {"scale": 12} if chosen.small else {}
+    return generated(chosen, f"rmat-22-{feature_width}", preset="rmat-22", feature_width=feature_width, **small)
+
+
+def planted(chosen, name: str, **options) -> Path:
+    """The store of a graph of planted communities, made if it is not there."""
+    return generated(chosen, name, model="planted", **{"seed": 1} | options)
+
+
+def generated(chosen, name: str, **graph) -> Path:
     """The store of a generated graph, made if it is not there."""
     from ramet.build import generate
 
@@ -128,8 +129,7 @@ def planted(chosen, name: str, **graph) -> Path:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         print(f"making {path}", flush=True)
-        usual = {"skew": 3, "homophily": 0.7, "signal": 0.1, "train_fraction": 0.1, "val_fraction": 0.05}
-        generate(path, **usual | graph, seed=1, threads=os.cpu_count() or 1)
+        generate(path, **graph)
     return path
 
 

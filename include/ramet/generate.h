@@ -1,11 +1,5 @@
-// A learnable graph from a seed: planted communities, power-law degrees, noisy features. Everything
-// is a function of (seed, node) or (seed, edge), so the result is the same for any thread count.
-//
-// Node v belongs to community v mod communities and has label community mod classes. Edge endpoints
-// are drawn with weight rank^-(1 - 1/skew), which makes degrees a power law of exponent
-// 1 + skew / (skew - 1) (Chung, Lu 2002); a share `homophily` of the edges stays inside a
-// community. A feature row is its class's random +-1 vector times `signal`, plus noise of
-// variance 1.
+// Graphs from a seed. Everything is a function of (seed, node) or (seed, edge), so the result is
+// the same for any thread count. Both are symmetric, without repeats, and own their memory.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +10,13 @@
 
 namespace ramet {
 
+// Planted communities: a learnable graph with power-law degrees and noisy features.
+//
+// Node v belongs to community v mod communities and has label community mod classes. Edge endpoints
+// are drawn with weight rank^-(1 - 1/skew), which makes degrees a power law of exponent
+// 1 + skew / (skew - 1) (Chung, Lu 2002); a share `homophily` of the edges stays inside a
+// community. A feature row is its class's random +-1 vector times `signal`, plus noise of
+// variance 1.
 struct PlantedOptions {
   int64_t num_nodes = 100'000;
   int64_t num_edges = 1'000'000;  // undirected draws; reverses are added, repeats dropped
@@ -31,5 +32,23 @@ struct PlantedOptions {
 
 // The contents of a store, owning their memory. Throws kInvalidArgument naming a bad option.
 [[nodiscard]] StoreContents generate_planted(const PlantedOptions& options, int threads = 0);
+
+// R-MAT: every edge falls through `scale` levels of a 2^scale x 2^scale adjacency matrix, into one
+// of four quadrants at each, with probabilities a, b, c and the rest (Chakrabarti, Zhan, Faloutsos:
+// "R-MAT: A recursive model for graph mining", SDM 2004). The defaults are those of Graph500. Ids
+// are scrambled by a keyed permutation, so that they say nothing of degrees. Most ids of a large
+// scale have no edge, some have a hundred thousand.
+struct RmatOptions {
+  int scale = 16;            // 2^scale nodes
+  int64_t edge_factor = 16;  // 2^scale x edge_factor draws; reverses are added, repeats dropped
+  double a = 0.57, b = 0.19, c = 0.19;  // source's half, then destination's: 00, 01, 10
+  int64_t feature_width = 0;            // columns of noise of variance 1; 0: no features
+  double train_fraction = 0.1;          // of the nodes that have neighbors
+  uint64_t seed = 0;
+};
+
+// Topology, the split "train" and, if asked for, "feat". Throws kInvalidArgument naming a bad
+// option.
+[[nodiscard]] StoreContents generate_rmat(const RmatOptions& options, int threads = 0);
 
 }  // namespace ramet

@@ -36,6 +36,14 @@ Progress interruptible(const nb::object& callable) {
   };
 }
 
+// (node counts, [(name, array), ...]), as write_store takes them.
+nb::tuple as_tuple(const StoreContents& contents) {
+  nb::list arrays;
+  for (const auto& [name, array] : contents.arrays)
+    arrays.append(nb::make_tuple(name, to_numpy(array)));
+  return nb::make_tuple(contents.node_counts, arrays);
+}
+
 OpenMode mode_of(bool copy_on_write) {
   return copy_on_write ? OpenMode::kCopyOnWrite : OpenMode::kRead;
 }
@@ -106,15 +114,34 @@ void bind_store(nb::module_& m) {
                                        .seed = seed},
                                       threads);
         }
-        nb::list arrays;
-        for (const auto& [name, array] : contents.arrays) {
-          arrays.append(nb::make_tuple(name, to_numpy(array)));
-        }
-        return nb::make_tuple(contents.node_counts, arrays);
+        return as_tuple(contents);
       },
       nb::kw_only(), nb::arg("num_nodes"), nb::arg("num_edges"), nb::arg("communities"),
       nb::arg("classes"), nb::arg("feature_width"), nb::arg("skew"), nb::arg("homophily"),
       nb::arg("signal"), nb::arg("train_fraction"), nb::arg("val_fraction"), nb::arg("seed"),
+      nb::arg("threads") = 0);
+
+  m.def(
+      "generate_rmat",
+      [](int scale, int64_t edge_factor, double a, double b, double c, int64_t feature_width,
+         double train_fraction, uint64_t seed, int threads) {
+        StoreContents contents;
+        {
+          const GilRelease release;
+          contents = generate_rmat({.scale = scale,
+                                    .edge_factor = edge_factor,
+                                    .a = a,
+                                    .b = b,
+                                    .c = c,
+                                    .feature_width = feature_width,
+                                    .train_fraction = train_fraction,
+                                    .seed = seed},
+                                   threads);
+        }
+        return as_tuple(contents);
+      },
+      nb::kw_only(), nb::arg("scale"), nb::arg("edge_factor"), nb::arg("a"), nb::arg("b"),
+      nb::arg("c"), nb::arg("feature_width"), nb::arg("train_fraction"), nb::arg("seed"),
       nb::arg("threads") = 0);
 }
 

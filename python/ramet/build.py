@@ -1,4 +1,4 @@
-"""Stores from files: ramet.build() for other projects' files, generate() for a planted graph."""
+"""Stores from files: ramet.build() for other projects' files, generate() for graphs from a seed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ramet.contents import write
 from ramet.convert import edge_list_contents
 from ramet.graph import Graph
 from ramet.graph import open as open_store
+from ramet.models import resolve
 from ramet.readers.source import Source, dense_features
 
 DTYPES = ("float32", "float16")
@@ -61,11 +62,23 @@ def build(
     return open_store(path)
 
 
-def generate(path, *, progress: bool = False, **options) -> Graph:
-    """Writes a learnable graph as a store to the folder `path` and opens it: planted communities, power-law
-    degrees, noisy features, all from a seed. `options` are those of `ramet generate`. ValueError names an
-    option that makes no sense."""
-    node_counts, arrays = _core.generate_planted(**options)
+def generate(
+    path, *, model: str | None = None, preset: str | None = None, threads: int = 0, progress: bool = False, **options
+) -> Graph:
+    """Writes a graph made from a seed as a store to the folder `path` and opens it.
+
+    Args:
+      model: "planted" (the default: planted communities, power-law degrees, noisy features, learnable) or
+        "rmat" (R-MAT with Graph500's parameters: hubs of extreme degree).
+      preset: a benchmark graph by name, "products" or "rmat-22"; options change it.
+      threads: 0 for all cores; the graph does not depend on it.
+      options: those of the model, ramet.models.MODELS.
+
+    Raises ValueError naming an option that does not exist or makes no sense; OSError where the disk refuses.
+    """
+    model, options = resolve(model, preset, options)
+    make = {"planted": _core.generate_planted, "rmat": _core.generate_rmat}[model]
+    node_counts, arrays = make(**options, threads=threads)
     write(path, node_counts, arrays, progress=progress)
     return open_store(path)
 

@@ -76,25 +76,41 @@ _count, _seed = _whole(1 << 63), _whole(1 << 64)
 
 
 def _add_generate(commands) -> None:
-    parser = commands.add_parser(
-        "generate",
-        help="make a learnable graph: planted communities, power-law degrees, noisy features",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
+    from ramet.models import MODELS, PRESETS
+
+    parser = commands.add_parser("generate", help="make a graph from a seed: planted communities, or R-MAT")
     parser.add_argument("out", metavar="OUT", help="folder of the store")
-    parser.add_argument("--nodes", type=_count, default=100_000, metavar="N", help="nodes")
-    parser.add_argument("--edges", type=_count, default=1_000_000, metavar="N", help="edges, before reverses")
-    parser.add_argument("--communities", type=_count, default=16, metavar="N", help="communities")
-    parser.add_argument("--classes", type=_count, default=16, metavar="N", help="classes of labels")
-    parser.add_argument("--features", type=_count, default=64, metavar="N", help="width of the features")
-    parser.add_argument(
-        "--skew", type=int, default=3, choices=(1, 2, 3, 4), help="1: uniform degrees; up: heavier tails"
-    )
-    parser.add_argument("--homophily", type=float, default=0.7, metavar="X", help="share of edges in a community")
-    parser.add_argument("--signal", type=float, default=0.1, metavar="X", help="strength of a class in the features")
-    parser.add_argument("--train-fraction", type=float, default=0.1, metavar="X", help="share of nodes to train on")
-    parser.add_argument("--val-fraction", type=float, default=0.05, metavar="X", help="share of nodes to validate on")
-    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of everything")
+    parser.add_argument("--model", choices=tuple(MODELS), help="planted (default): learnable; rmat: extreme hubs")
+    parser.add_argument("--preset", choices=tuple(PRESETS), help="a benchmark graph; other options change it")
+
+    def option(group, flag: str, name: str, kind, metavar: str, text: str) -> None:
+        """Given or absent: what is absent is left to the preset or to the model."""
+        defaults = {model: options[name] for model, options in MODELS.items() if name in options}
+        same = len(set(defaults.values())) == 1
+        shown = str(*set(defaults.values())) if same else ", ".join(f"{m} {value}" for m, value in defaults.items())
+        text = f"{text} (default: {shown})"
+        group.add_argument(flag, dest=name, type=kind, default=argparse.SUPPRESS, metavar=metavar, help=text)
+
+    both = parser.add_argument_group("both models")
+    option(both, "--features", "feature_width", _count, "N", "width of the features")
+    option(both, "--train-fraction", "train_fraction", float, "X", "share of nodes to train on")
+    option(both, "--seed", "seed", _seed, "N", "seed of everything")
+    planted = parser.add_argument_group("planted")
+    option(planted, "--nodes", "num_nodes", _count, "N", "nodes")
+    option(planted, "--edges", "num_edges", _count, "N", "edges, before reverses")
+    option(planted, "--communities", "communities", _count, "N", "communities")
+    option(planted, "--classes", "classes", _count, "N", "classes of labels")
+    option(planted, "--skew", "skew", _whole(5), "N", "1: uniform degrees; 2, 3, 4: heavier tails")
+    option(planted, "--homophily", "homophily", float, "X", "share of edges in a community")
+    option(planted, "--signal", "signal", float, "X", "strength of a class in the features")
+    option(planted, "--val-fraction", "val_fraction", float, "X", "share of nodes to validate on")
+    rmat = parser.add_argument_group("rmat")
+    option(rmat, "--scale", "scale", _whole(1 << 31), "N", "2^N nodes")
+    option(rmat, "--edge-factor", "edge_factor", _count, "N", "edges per node, before reverses")
+    for name, where in ("a", "lower, lower"), ("b", "lower, upper"), ("c", "upper, lower"):
+        option(
+            rmat, f"--{name}", name, float, "X", f"probability of the quadrant {where} half of (source, destination)"
+        )
     _add_quiet(parser)
     parser.set_defaults(run=_generate)
 
@@ -137,23 +153,11 @@ def _add_quiet(parser) -> None:
 
 def _generate(args) -> None:
     from ramet.build import generate
+    from ramet.models import MODELS
 
-    graph = generate(
-        args.out,
-        progress=_shows_progress(args),
-        num_nodes=args.nodes,
-        num_edges=args.edges,
-        communities=args.communities,
-        classes=args.classes,
-        feature_width=args.features,
-        skew=args.skew,
-        homophily=args.homophily,
-        signal=args.signal,
-        train_fraction=args.train_fraction,
-        val_fraction=args.val_fraction,
-        seed=args.seed,
-        threads=0,
-    )
+    names = {name for options in MODELS.values() for name in options}
+    options = {name: value for name, value in vars(args).items() if name in names}
+    graph = generate(args.out, model=args.model, preset=args.preset, progress=_shows_progress(args), **options)
     _summarize(args, graph)
 
 

@@ -56,6 +56,37 @@ def test_generate_is_a_function_of_its_seed(store, tmp_path, capsys):
     assert (tmp_path / "other" / "checksums.txt").read_text() != (store / "checksums.txt").read_text()
 
 
+def test_generate_rmat(tmp_path, capsys):
+    assert cli.main(["generate", str(tmp_path / "r"), "--model", "rmat", "--scale", "8", "--features", "3"]) == 0
+    assert "r: 256 nodes" in capsys.readouterr().out
+    graph = ramet.open(tmp_path / "r")
+    assert graph.table("feat").shape == (256, 3)
+    degrees = np.diff(graph.indptr())
+    assert np.all(degrees[graph.split("train")] > 0)
+    assert graph.num_edges() > 8 * 256  # 16 draws per node and their reverses, less repeats
+
+
+def test_a_preset_is_its_options_and_options_change_it(tmp_path, capsys):
+    small = ["--scale", "7", "--quiet"]
+    assert cli.main(["generate", str(tmp_path / "preset"), "--preset", "rmat-22", *small]) == 0
+    assert cli.main(["generate", str(tmp_path / "same"), "--model", "rmat", "--seed", "1", *small]) == 0
+    sums = [(tmp_path / name / "checksums.txt").read_text() for name in ("preset", "same")]
+    assert sums[0] == sums[1]
+
+
+def test_options_of_another_model_are_refused(tmp_path, capsys):
+    out = tmp_path / "out"
+    assert "model 'rmat' has no option 'classes'" in error_of(
+        capsys, "generate", out, "--model", "rmat", "--classes", 3
+    )
+    assert "model 'planted' has no option 'scale'" in error_of(capsys, "generate", out, "--scale", 3)
+    wrong = error_of(capsys, "generate", out, "--model", "planted", "--preset", "rmat-22")
+    assert "preset 'rmat-22' is of model 'rmat', not 'planted'" in wrong
+    assert "scale is 99, expected 1 to 30" in error_of(capsys, "generate", out, "--model", "rmat", "--scale", 99)
+    assert "invalid choice: 'papers'" in error_of(capsys, "generate", out, "--preset", "papers")
+    assert not out.exists()
+
+
 def test_info_as_json(store, capsys):
     assert cli.main(["info", str(store), "--json"]) == 0
     info = json.loads(capsys.readouterr().out)

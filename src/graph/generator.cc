@@ -1,0 +1,41 @@
+#include "generator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ramet/buffer_pool.h"
+#include "ramet/error.h"
+#include "ramet/graph.h"
+#include "ramet/random.h"
+
+namespace ramet::generator {
+
+uint64_t purpose_key(uint64_t seed, Purpose purpose) {
+  return absorb(absorb(static_cast<uint64_t>(Domain::kGenerate), seed), purpose);
+}
+
+void require(bool ok, const std::string& what) {
+  if (!ok) throw Error(ErrorCode::kInvalidArgument, "generate: " + what);
+}
+
+Array allocate(DType dtype, std::vector<int64_t> shape) {
+  return BufferPool::create()->allocate_array(dtype, std::move(shape));
+}
+
+Array ids_array(const std::vector<int32_t>& ids) {
+  Array array = allocate(DType::kInt32, {static_cast<int64_t>(ids.size())});
+  std::copy(ids.begin(), ids.end(), static_cast<int32_t*>(array.data));
+  return array;
+}
+
+StoreContents contents_of(int64_t num_nodes, Csc csc) {
+  StoreContents contents;
+  contents.node_counts[kDefaultNodeType] = num_nodes;
+  const std::string folder =
+      "edge/" + EdgeTypeName{kDefaultNodeType, kDefaultRelation, kDefaultNodeType}.encoded() + "/";
+  contents.arrays.emplace_back(folder + "indptr", std::move(csc.indptr));
+  contents.arrays.emplace_back(folder + "indices", std::move(csc.indices));
+  return contents;
+}
+
+}  // namespace ramet::generator
