@@ -1,13 +1,18 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
 #include <span>
 #include <vector>
 
+#include "graph/alias_table.h"
 #include "ramet/error.h"
 #include "ramet/generate.h"
 #include "ramet/graph.h"
+#include "ramet/random.h"
+#include "statistics.h"
 
 using namespace ramet;
 
@@ -84,6 +89,24 @@ TEST_CASE("rmat: quadrants of equal probability make degrees even") {
   for (size_t v = 0; v < rows.size(); ++v)
     largest = std::max(largest, rows[v].size());
   CHECK(largest < 50);  // mean 16
+}
+
+TEST_CASE("rmat: draws of four levels have their probabilities") {
+  std::array<double, 256> weights{};
+  for (size_t i = 0; i < 256; ++i)
+    weights[i] = static_cast<double>(i * i) / 5559680.0;  // the sum of all squares below 256^2
+  const AliasTable table(weights);
+  constexpr int64_t kDraws = 1'000'000;
+  std::vector<int64_t> counts(256);
+  for (uint64_t i = 0; i < kDraws; ++i)
+    ++counts[table.draw(mix64(i))];
+  CHECK(counts[0] == 0);
+  double chi2 = 0;
+  for (size_t i = 1; i < 256; ++i) {
+    const double expected = weights[i] * kDraws;
+    chi2 += std::pow(static_cast<double>(counts[i]) - expected, 2) / expected;
+  }
+  CHECK(test::chi2_p(chi2, 254) > 1e-4);
 }
 
 TEST_CASE("rmat: a tenth of the nodes that have neighbors is to train on") {

@@ -1,10 +1,12 @@
 // R-MAT: see generate.h for the model.
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "alias_table.h"
 #include "generator.h"
 #include "ramet/csc.h"
 #include "ramet/generate.h"
@@ -39,34 +41,38 @@ struct Edge {
   uint32_t src, dst;
 };
 
-// Chooses quadrants by 32 bits per level, without branches: no predictor could guess them.
+// Falls through four levels per random word: the 256 quadrants of four levels are one distribution.
 class Quadrants {
  public:
-  explicit Quadrants(const RmatOptions& o)
-      : scale_(o.scale), from_{scaled(o.a), scaled(o.a + o.b), scaled(o.a + o.b + o.c)} {}
+  explicit Quadrants(const RmatOptions& o) : scale_(o.scale), four_levels_(weights(o)) {}
 
   [[nodiscard]] Edge draw(uint64_t edge_key) const {
     Edge edge{0, 0};
-    for (int level = 0; level < scale_; level += 2) {
-      const uint64_t r = absorb(edge_key, static_cast<uint64_t>(level / 2));
-      descend(edge, r >> 32);
-      if (level + 1 < scale_) descend(edge, r & 0xffffffff);
+    for (int level = 0; level < scale_; level += 4) {
+      const uint32_t quadrant =
+          four_levels_.draw(absorb(edge_key, static_cast<uint64_t>(level / 4)));
+      const int levels = std::min(4, scale_ - level), unused = 4 - levels;
+      edge.src = edge.src << levels | quadrant >> 4 >> unused;
+      edge.dst = edge.dst << levels | (quadrant & 15) >> unused;
     }
     return edge;
   }
 
  private:
-  static uint64_t scaled(double p) { return static_cast<uint64_t>(p * 0x1p32); }
-
-  // Quadrants 01 and 11 are the destination's upper half, 10 and 11 the source's.
-  void descend(Edge& edge, uint64_t u) const {
-    const uint32_t b = u >= from_[0], c = u >= from_[1], d = u >= from_[2];
-    edge.src = 2 * edge.src + c;
-    edge.dst = 2 * edge.dst + (b ^ c ^ d);
+  // By the source's four bits, then the destination's.
+  static std::array<double, 256> weights(const RmatOptions& o) {
+    const std::array<double, 4> one_level{o.a, o.b, o.c, std::max(0.0, 1 - o.a - o.b - o.c)};
+    std::array<double, 256> result;
+    for (size_t q = 0; q < 256; ++q) {
+      result[q] = 1;
+      for (size_t bit = 0; bit < 4; ++bit)
+        result[q] *= one_level[(q >> (4 + bit) & 1) * 2 + (q >> bit & 1)];
+    }
+    return result;
   }
 
   int scale_;
-  std::array<uint64_t, 3> from_;  // 2^32 times the probability of all quadrants before b, c, d
+  AliasTable four_levels_;
 };
 
 std::vector<int32_t> draw_names(const RmatOptions& o, int threads) {
@@ -87,8 +93,12 @@ void draw_edges(const RmatOptions& o, int threads, int64_t num_edges, int32_t* s
   parallel_for(num_edges, kEdgeGrain, threads, [&](int64_t begin, int64_t end) {
     for (int64_t e = begin; e < end; ++e) {
       const Edge edge = quadrants.draw(absorb(key, static_cast<uint64_t>(e)));
-      src[e] = names[edge.src];
-      dst[e] = names[edge.dst];
+      src[e] = static_cast<int32_t>(edge.src);
+      dst[e] = static_cast<int32_t>(edge.dst);
+    }
+    for (int64_t e = begin; e < end; ++e) {  // a loop of its own: many cache misses at once
+      src[e] = names[static_cast<size_t>(src[e])];
+      dst[e] = names[static_cast<size_t>(dst[e])];
     }
   });
 }
