@@ -14,7 +14,10 @@ struct GatherArgs {
   int64_t row_bytes;
   const int64_t* ids;  // num_ids row ids
   int64_t num_ids;
-  void* out;  // num_ids x row_bytes bytes, must not overlap the table
+  void* out;  // num_ids x row_bytes bytes, at any address; must not overlap the table
+  // Bytes of the whole output, where this call writes a part of it: an output that no cache can
+  // hold is better written past the caches.
+  int64_t output_bytes = 0;
 };
 
 struct Kernels {
@@ -24,7 +27,7 @@ struct Kernels {
   int64_t (*gather_rows)(const GatherArgs& args);
 };
 
-// Always there.
+// Always there. Throws what isa() throws, when that is called first.
 [[nodiscard]] const Kernels* cpu_kernels();
 // nullptr where the library was built without CUDA.
 [[nodiscard]] const Kernels* cuda_kernels();

@@ -16,6 +16,7 @@ constexpr int64_t kChunkBytes = 256 << 10;
 void Table::gather(std::span<const int64_t> ids, void* out, int threads) const {
   const int64_t row_bytes = rows_.row_bytes();
   const int64_t grain = row_bytes > 0 ? kChunkBytes / row_bytes + 1 : kChunkBytes;
+  const int64_t output_bytes = static_cast<int64_t>(ids.size()) * row_bytes;
   parallel_for(static_cast<int64_t>(ids.size()), grain, threads, [&](int64_t begin, int64_t end) {
     const int64_t bad =
         cpu_kernels()->gather_rows({.table = rows_.data,
@@ -23,7 +24,8 @@ void Table::gather(std::span<const int64_t> ids, void* out, int threads) const {
                                     .row_bytes = row_bytes,
                                     .ids = ids.data() + begin,
                                     .num_ids = end - begin,
-                                    .out = static_cast<char*>(out) + begin * row_bytes});
+                                    .out = static_cast<char*>(out) + begin * row_bytes,
+                                    .output_bytes = output_bytes});
     if (bad < 0) return;
     throw Error(ErrorCode::kOutOfRange,
                 "ids[" + std::to_string(begin + bad) +
