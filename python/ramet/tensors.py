@@ -22,4 +22,6 @@ def to_tensor(array: np.ndarray):
     torch = torch_or_none()
     if torch is None:
         return array
-    return torch.from_numpy(array.view(array.dtype.str))  # the plain name of the dtype: torch knows one uint64
+    if array.dtype.kind == "u":  # by the plain name of the dtype: torch knows one of numpy's two uint64
+        array = array.view(array.dtype.str)
+    return torch.from_numpy(array)
