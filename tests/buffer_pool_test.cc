@@ -35,6 +35,23 @@ TEST_CASE("a pool keeps no more than was in use at its peak") {
   CHECK(pool->bytes_idle() <= 1 << 22);
 }
 
+TEST_CASE("large buffers lie where huge pages can") {
+  const auto pool = BufferPool::create();
+  for (const int64_t mebibytes : {2, 3, 5, 64}) {
+    const auto buffer = pool->allocate(mebibytes << 20);
+    CHECK(reinterpret_cast<uintptr_t>(buffer.get()) % (2 << 20) == 0);
+    std::memset(buffer.get(), 1, static_cast<size_t>(mebibytes << 20));
+  }
+}
+
+TEST_CASE("sizes on both sides of a class border share a buffer") {
+  const auto pool = BufferPool::create();
+  const void* const first = pool->allocate(5'300'000).get();
+  for (const int64_t bytes : {4'300'000, 5'300'000, 4'300'000})
+    CHECK(pool->allocate(bytes).get() == first);
+  CHECK(pool->allocate(2'000'000).get() != first);
+}
+
 TEST_CASE("buffers outlive the pool's creator and die on any thread") {
   auto pool = BufferPool::create();
   std::vector<std::shared_ptr<void>> buffers;

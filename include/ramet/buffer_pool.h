@@ -19,11 +19,12 @@ namespace ramet {
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   [[nodiscard]] static std::shared_ptr<BufferPool> create();
-  // The pool that everyone in the process may use; it keeps at most 256 MiB idle.
+  // The pool that everyone in the process may use; it keeps at most 1 GiB idle.
   [[nodiscard]] static const std::shared_ptr<BufferPool>& shared();
   virtual ~BufferPool() = default;
 
-  // At least `bytes` bytes, 64-byte aligned, contents undefined. Throws kNoSpace.
+  // At least `bytes` bytes, aligned to 64 bytes, from 2 MiB on to 2 MiB (for huge pages). Contents
+  // undefined. Throws kNoSpace.
   [[nodiscard]] virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
 
   // Bytes handed out now, and bytes idle in the pool.
