@@ -25,7 +25,7 @@ BELOW = {
 }
 PUBLIC_HEADERS = {
     "base": "error isa array random permutation parallel per_process buffer_pool digest version",
-    "storage": "store store_writer",
+    "storage": "pages store store_writer",
     "graph": "graph csc generate",
     "kernels": "kernels",
     "sampling": "sampler fingerprint",

@@ -10,6 +10,7 @@
 #include "ramet/csc.h"
 #include "ramet/error.h"
 #include "ramet/graph.h"
+#include "ramet/pages.h"
 #include "ramet/table.h"
 
 namespace ramet::bind {
@@ -120,6 +121,20 @@ void bind_graph(nb::module_& m) {
                          "no split '" + name + "' of node type '" + type + "'");
            })
       .def("fingerprint", &Graph::fingerprint)
+      .def("pages",
+           [](const Graph& g) {
+             PageUse use;
+             {
+               const GilRelease release;
+               use = page_use(*g.store());
+             }
+             nb::dict result;
+             result["mapped"] = use.mapped;
+             result["resident"] = use.resident;
+             result["huge"] = use.huge;
+             result["page_tables"] = use.page_tables;
+             return result;
+           })
       .def("copy_on_write",
            [](const Graph& g) { return Graph::from_store(g.store()->copy_on_write()); })
       .def("validate", &validate, nb::arg("threads") = 0, nb::call_guard<GilRelease>());

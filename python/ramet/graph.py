@@ -108,6 +108,12 @@ class Graph:
             node_type = only(splits[name], f"split {name!r} has several node types")
         return self._core.split(name, node_type)
 
+    def pages(self) -> dict[str, int]:
+        """Through which pages this process sees the graph, in bytes: `mapped` all of it, `resident` what of that is in
+        memory, `huge` what of that is on pages of 2 MiB, which make random reads faster; and `page_tables` of the
+        whole process. Maps first what is in memory (at most 8 GiB of it), and reads nothing from disk."""
+        return self._core.pages()
+
     def __repr__(self) -> str:
         nodes = ", ".join(f"{t}: {self.num_nodes(t):,}" for t in self._node_types)
         edges = ", ".join(f"{'-'.join(t)}: {self.num_edges(t):,}" for t in self._edge_types)

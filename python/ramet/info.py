@@ -13,7 +13,8 @@ from ramet.checksums import store_files
 
 
 def describe(path) -> dict:
-    """Types, counts, degrees, tables, splits and sizes of the store at `path`, as json.dumps() takes them."""
+    """Types, counts, degrees, tables, splits, sizes and memory pages (`Graph.pages`) of the store at `path`, and the
+    vector instructions that its use would take here, as json.dumps() takes them."""
     graph = _core.open(os.fspath(path))
     root = Path(path)
     sizes = {name: (root / name).stat().st_size for name in store_files(root)}
@@ -33,6 +34,8 @@ def describe(path) -> dict:
         "checksums": has_checksums,
         "files": sizes,
         "bytes": sum(sizes.values()),
+        "pages": graph.pages(),
+        "instructions": _core.isa(),
     }
 
 
@@ -52,6 +55,7 @@ def as_text(info: dict) -> str:
         lines.append(f"split {name}: {counts}")
     lines.append("files" + ("" if info["checksums"] else " (no checksums)"))
     lines += [f"  {size(count):>10}  {name}" for name, count in info["files"].items()]
+    lines += [_pages_text(info["pages"]), f"vector instructions: {info['instructions']}"]
     return "\n".join(lines)
 
 
@@ -110,6 +114,15 @@ def _table_lines(tables: dict) -> list[str]:
     return [
         f"  {name:<{width}}  {table['dtype']}{table['shape']}, {size(table['bytes'])}" for name, table in tables.items()
     ]
+
+
+def _pages_text(pages: dict) -> str:
+    share = pages["huge"] / pages["resident"] if pages["resident"] else 0
+    resident, mapped, tables = (size(pages[name]) for name in ("resident", "mapped", "page_tables"))
+    return (
+        f"pages: {resident} of {mapped} mapped are in memory, {share:.1%} of that on pages of 2 MiB; "
+        f"page tables of this process {tables}"
+    )
 
 
 def _degree_text(degrees: dict) -> str:

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "chunked_write.h"
+#include "huge_pages.h"
 #include "manifest.h"
 #include "posix.h"
 #include "ramet/error.h"
@@ -115,8 +116,11 @@ std::shared_ptr<const Store> make_segment(const StoreContents& contents, const P
   const Fd fd = create_memory();
   set_size(fd.get(), layout);
   reserve(fd.get(), 0, int64_t(layout.head.size()));
-  for (const ArrayEntry& entry : layout.arrays)
-    reserve(fd.get(), entry.offset, array_bytes(entry.dtype, entry.shape));
+  for (const ArrayEntry& entry : layout.arrays) {
+    const int64_t bytes = array_bytes(entry.dtype, entry.shape);
+    reserve_huge_pages(fd.get(), entry.offset, bytes);
+    reserve(fd.get(), entry.offset, bytes);
+  }
 
   ProgressCount count(progress, contents.bytes());
   write_chunks(fd.get(), 0, layout.head, nullptr, 0, kPlace, count);

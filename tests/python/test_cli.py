@@ -107,6 +107,8 @@ def test_info_as_json(store, capsys):
     on_disk = {str(path.relative_to(store)): path.stat().st_size for path in store.rglob("*") if path.is_file()}
     assert info["files"] == on_disk
     assert info["bytes"] == sum(on_disk.values())
+    assert info["pages"].keys() == {"mapped", "resident", "huge", "page_tables"}
+    assert info["instructions"] in ("portable", "avx2", "avx512")
 
 
 def test_info_as_text(tmp_path, capsys):
@@ -127,6 +129,8 @@ def test_info_as_text(tmp_path, capsys):
         "split train: 1 of paper",
         "files (no checksums)",
         "node/paper/year.npy",
+        "of that on pages of 2 MiB; page tables of this process ",
+        "vector instructions: ",
     ):
         assert line in text
     ramet.save(ramet.from_edge_index(np.zeros((2, 0), int)), tmp_path / "empty")

@@ -1,0 +1,57 @@
+#include "huge_pages.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "mapped_file.h"
+#include "segment.h"
+
+namespace ramet {
+
+namespace {
+
+// The system's headers may be older than its kernel.
+constexpr int kPopulateRead = 22;  // MADV_POPULATE_READ, Linux 5.14
+constexpr int kCollapse = 25;      // MADV_COLLAPSE, Linux 6.1
+
+constexpr uintptr_t kPage = 4096;  // at most the page size: residency is asked per page
+
+bool is_resident(std::byte* data, size_t size) {
+  unsigned char resident[kHugeAlignment / kPage];
+  if (::mincore(data, size, resident) != 0) return false;
+  const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  unsigned char* const end = resident + (size + page - 1) / page;
+  return std::all_of(resident, end, [](unsigned char flags) { return (flags & 1) != 0; });
+}
+
+}  // namespace
+
+// A collapse wants one page to start from, and fills the rest with zeros. It does not ask whether
+// files in memory get 2 MiB pages by themselves, which they do not by default.
+void reserve_huge_pages(int fd, int64_t offset, int64_t size) {
+  if (size < kHugeAlignment) return;
+  Fd own(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!own) return;
+  const auto mapped = InputFile(std::move(own), "a segment in memory").map(OpenMode::kRead);
+  for (; size >= kHugeAlignment; offset += kHugeAlignment, size -= kHugeAlignment) {
+    if (::pwrite(fd, "", 1, static_cast<off_t>(offset)) != 1) return;
+    if (::madvise(mapped.get() + offset, kHugeAlignment, kCollapse) != 0) return;
+  }
+}
+
+void map_resident_pages(const void* data, int64_t size) {
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t end = address + static_cast<uintptr_t>(size);
+  for (uintptr_t begin = address / page * page; begin < end;) {
+    const uintptr_t next = std::min<uintptr_t>(round_up(int64_t(begin) + 1, kHugeAlignment), end);
+    auto* const window = reinterpret_cast<std::byte*>(begin);
+    if (is_resident(window, next - begin)) ::madvise(window, next - begin, kPopulateRead);
+    begin = next;
+  }
+}
+
+}  // namespace ramet
