@@ -1,7 +1,8 @@
-"""Rows per second: Table.gather beside torch.index_select, on the same memory.
+"""Rows per second: Table.gather beside torch, on the same memory.
 
-torch is measured into a warm buffer that the caller keeps (out=) and into a new tensor, which is what data
-loaders do; Table.gather returns a new array in recycled memory.
+torch is measured as index_select into a warm buffer that the caller keeps (out=), as index_select into a new tensor,
+which is what data loaders do, and as x[ids], which is what people write. Table.gather returns a new array in recycled
+memory.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from harness import Report, finish, interleave, options, seconds
 
 import ramet
 
-ROW_BYTES = (64, 128, 256, 400, 512, 1024, 4096)
+ROW_BYTES = (16, 32, 64, 128, 200, 256, 400, 512, 1024, 2408, 4096, 8192)
+PEERS = {"warm": "index_select, warm buffer", "new": "index_select, new tensor", "x[ids]": "x[ids], new tensor"}
 
 
 def variants(table, ids, threads: int) -> dict:
@@ -23,6 +25,7 @@ def variants(table, ids, threads: int) -> dict:
         "ramet": lambda: seconds(ours.gather, ids, threads),
         "warm": lambda: seconds(lambda: torch.index_select(rows, 0, places, out=warm)),
         "new": lambda: seconds(torch.index_select, rows, 0, places),
+        "x[ids]": lambda: seconds(lambda: rows[places]),
     }
 
 
@@ -37,32 +40,22 @@ def main() -> None:
     for output in outputs:
         lines = []
         for row_bytes in ROW_BYTES:
-            rows = table_bytes // row_bytes
-            table = memory[: rows * (row_bytes // 4)].reshape(rows, row_bytes // 4)
+            rows, width = table_bytes // row_bytes, row_bytes // 4
+            table = memory[: rows * width].reshape(rows, width)
             ids = random.integers(0, rows, output // row_bytes)
-            assert np.array_equal(ramet.Table(table).gather(ids[:1000]), table[ids[:1000]])
+            assert np.array_equal(ramet.Table(table).gather(ids), table[ids])
             for threads in (1, 2):
                 torch.set_num_threads(threads)
                 times = interleave(variants(table, ids, threads), repetitions)
                 size = len(ids) * row_bytes / 1e9
                 rates = {name: type(f)([size / s for s in f.values]) for name, f in times.items()}
                 lines.append([row_bytes, threads, *(rates[name].text() for name in rates)])
-                lines[-1] += [rates["ramet"].over(rates[name]).text() for name in ("warm", "new")]
+                lines[-1] += [rates["ramet"].over(rates[name]).text() for name in PEERS]
                 for name, rate in rates.items():
                     report.keep(f"{output >> 20} MiB, {row_bytes} B, {threads} threads, {name}, GB/s", rate)
         report.note(f"Output {output >> 20} MiB, random rows of a table of {table_bytes >> 20} MiB, GB/s:")
-        report.table(
-            [
-                "row, bytes",
-                "threads",
-                "Table.gather",
-                "index_select, warm buffer",
-                "index_select, new tensor",
-                "ratio to warm",
-                "ratio to new",
-            ],
-            lines,
-        )
+        ratios = [f"ratio to {name}" for name in PEERS]
+        report.table(["row, bytes", "threads", "Table.gather", *PEERS.values(), *ratios], lines)
     finish(report, chosen)
 
 
