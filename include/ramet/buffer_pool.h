@@ -1,11 +1,12 @@
 // BufferPool: recycled memory for the arrays of batches. A fresh 256 MB output costs a page fault
-// per 4 KiB, more than the gather that fills it; a recycled one costs none.
+// per 4 KiB, more than the gather that fills it; a recycled one costs none. An array may get a
+// buffer of up to twice its size, so that sizes which vary from batch to batch share buffers.
 //
 // allocate() hands out shared ownership: the bytes return to the pool when the last copy of the
 // pointer dies, on whichever thread that is, also after the pool's creator is gone. What is in use
-// and what is idle together stay within the peak of what was in use. Thread-safe. A forked child
-// starts with an empty pool; the parent's buffers stay readable there and are unmapped when they
-// die.
+// and what is idle together stay within 5/4 of the peak of what was in use. Thread-safe. A forked
+// child starts with an empty pool; the parent's buffers stay readable there and are unmapped when
+// they die.
 #pragma once
 
 #include <cstdint>

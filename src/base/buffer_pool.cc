@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <iterator>
 #include <map>
 #include <mutex>
 
@@ -21,7 +20,7 @@ constexpr int64_t kMaxBytes = int64_t{1} << 56;
 constexpr int64_t kSharedIdleBytes = int64_t{1} << 30;
 
 // Rounds up to one of four sizes per power of two, so that batches of similar size share buffers
-// and at most a fifth is wasted.
+// and at most a fifth of a fresh buffer is wasted.
 int64_t size_class(int64_t bytes) {
   bytes = std::max<int64_t>(bytes, 4096);
   const int64_t quarter = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes))) / 4;
@@ -69,28 +68,28 @@ void* map_bytes(int64_t bytes) {
 
 struct Buffer {
   void* data = nullptr;
-  int64_t size = 0;  // of a size class
+  int64_t size = 0;
 };
 
-// The idle buffers of one process. What is in use and idle together stays within the peak of use.
+// The idle buffers of one process. What is in use and idle together stays within 5/4 of the peak of
+// use: without the quarter, sizes that vary would push each other's buffers out.
 class Shelf {
  public:
   ~Shelf() { shrink_to(0); }
 
-  // A buffer of `size` bytes, or somewhat more.
   Buffer take(int64_t size) {
     Buffer buffer = take_idle(size);
     if (buffer.data == nullptr) buffer = {map_bytes(size), size};
     const std::lock_guard lock(mutex_);
     in_use_ += buffer.size;
     peak_ = std::max(peak_, in_use_);
-    shrink_to(peak_ - in_use_);
+    shrink_to(room());
     return buffer;
   }
 
   void give_back(Buffer buffer, int64_t max_idle) {
-    if (getpid() != owner_ || !keep(buffer, max_idle))
-      munmap(buffer.data, static_cast<size_t>(buffer.size));
+    if (getpid() == owner_ && keep(buffer, max_idle)) return;
+    munmap(buffer.data, static_cast<size_t>(buffer.size));
   }
 
   int64_t in_use() const {
@@ -103,12 +102,12 @@ class Shelf {
   }
 
  private:
-  // The smallest that is large enough, and not half as large again: batches whose sizes lie on both
-  // sides of a class border would else unmap each other's buffers, and touch new pages every time.
+  // The smallest that fits and wastes less than half of itself: sizes that vary from batch to batch
+  // come to share the buffers of the largest, and nothing fresh is touched any more.
   Buffer take_idle(int64_t size) {
     const std::lock_guard lock(mutex_);
     const auto it = idle_.lower_bound(size);
-    if (it == idle_.end() || it->first > size + size / 2) return {};
+    if (it == idle_.end() || it->first >= 2 * size) return {};
     const Buffer buffer{it->second, it->first};
     idle_.erase(it);
     idle_bytes_ -= buffer.size;
@@ -118,25 +117,29 @@ class Shelf {
   bool keep(Buffer buffer, int64_t max_idle) {
     const std::lock_guard lock(mutex_);
     in_use_ -= buffer.size;
-    if (idle_bytes_ + buffer.size > std::min(peak_ - in_use_, max_idle)) return false;
+    if (idle_bytes_ + buffer.size > std::min(room(), max_idle)) return false;
     idle_.emplace(buffer.size, buffer.data);
     idle_bytes_ += buffer.size;
     return true;
   }
 
-  // Unmaps idle buffers, the largest first, until at most `bytes` are idle.
+  [[nodiscard]] int64_t room() const { return peak_ + peak_ / 4 - in_use_; }
+
+  // Unmaps idle buffers until at most `bytes` are idle: the smallest that is enough, else the
+  // largest, so that a small array does not cost a large buffer.
   void shrink_to(int64_t bytes) {
     while (idle_bytes_ > bytes) {
-      const auto largest = std::prev(idle_.end());
-      munmap(largest->second, static_cast<size_t>(largest->first));
-      idle_bytes_ -= largest->first;
-      idle_.erase(largest);
+      auto victim = idle_.lower_bound(idle_bytes_ - bytes);
+      if (victim == idle_.end()) --victim;
+      munmap(victim->second, static_cast<size_t>(victim->first));
+      idle_bytes_ -= victim->first;
+      idle_.erase(victim);
     }
   }
 
   const pid_t owner_ = getpid();
   mutable std::mutex mutex_;
-  std::multimap<int64_t, void*> idle_;  // by size class
+  std::multimap<int64_t, void*> idle_;  // by size
   int64_t in_use_ = 0, idle_bytes_ = 0, peak_ = 0;
 };
 
