@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "fork.h"
 #include "graph_fixture.h"
+#include "loader/pace.h"
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
 
@@ -132,11 +134,17 @@ TEST_CASE("memory is bounded by the batches ahead, and comes back") {
     const auto stream = loader.start(0);
     (void)stream->next(10s);
   }
-  const int64_t peak = loader.pool()->bytes_idle();
-  for (int epoch = 1; epoch < 4; ++epoch)
-    (void)run_epoch(loader, epoch).size();
+  CHECK(loader.pool()->bytes_idle() > 0);
+  // Of batches let go one by one there are never more than those ahead and the one in hand; a
+  // buffer may be twice its array.
+  for (int epoch = 1; epoch < 4; ++epoch) {
+    const auto stream = loader.start(epoch);
+    while (stream->next(10s)) {
+    }
+  }
   CHECK(loader.pool()->bytes_in_use() == 0);
-  CHECK(peak > 0);
+  const int64_t largest = loader.summary().largest_batch_bytes;
+  CHECK(loader.pool()->bytes_idle() <= 5 * (loader.max_prefetch() + 1) * largest / 2);
 }
 
 TEST_CASE("an error in a thread is thrown in the place of its batch") {
@@ -188,9 +196,88 @@ TEST_CASE("bad options are named") {
     CHECK_THROWS_AS(NeighborLoader(graph, options), Error);
   };
   refuse([](LoaderOptions& o) { o.batch_size = 0; });
-  refuse([](LoaderOptions& o) { o.threads = 0; });
+  refuse([](LoaderOptions& o) { o.threads = -1; });
   refuse([](LoaderOptions& o) { o.rank = 1; });
   refuse([](LoaderOptions& o) { o.tables = {{0, "nothing", false}}; });
   const std::vector<int64_t> beyond{3, 100};
   refuse([&](LoaderOptions& o) { o.input_nodes = borrow(std::span<const int64_t>(beyond)); });
+}
+
+TEST_CASE("automatic threads: the same batches, fewer at work, and no more ahead than asked") {
+  const auto graph = test::make_graph(1000, 9000, 1);
+  const auto expected = run_epoch(NeighborLoader(graph, options_for(1)), 3);
+  const NeighborLoader loader(graph, options_for(0));
+  CHECK(loader.max_threads() >= 1);
+  CHECK(loader.max_threads() <= kMaxAutomaticThreads);
+  CHECK(loader.max_prefetch() == loader.max_threads() + 1);
+  const auto batches = run_epoch(loader, 3);
+  REQUIRE(batches.size() == expected.size());
+  for (size_t s = 0; s < batches.size(); ++s)
+    REQUIRE(fingerprint_of(*graph, batches[s]) == fingerprint_of(*graph, expected[s]));
+  CHECK(NeighborLoader(graph, options_for(0, 0, 1000)).max_threads() == 1);
+}
+
+TEST_CASE("the pace follows the slower of making and using") {
+  Pace pace(8, 3);
+  CHECK(pace.threads() == 3);
+  const auto feed = [&](double made, double used) {
+    for (int i = 0; i < 5; ++i) {
+      pace.made(made);
+      pace.used(used);
+    }
+    return pace.threads();
+  };
+  CHECK(feed(0.06, 0.5) == 1);
+  CHECK(feed(0.9, 0.5) == 3);
+  CHECK(feed(0.1, 0) == 8);
+  CHECK(feed(0, 0.1) == 1);
+  pace.used(1000);  // validated in between
+  CHECK(feed(0.5, 0.1) == 7);
+  pace.used(1000);
+  CHECK(pace.threads() == 7);
+  CHECK(Pace(4, 0).threads() == 1);
+  CHECK(Pace(4, 9).threads() == 4);
+}
+
+TEST_CASE("the summary adds up what was handed out") {
+  const auto graph = test::make_graph(1000, 9000, 1);
+  const NeighborLoader loader(graph, options_for(2));
+  CHECK(loader.summary().batches == 0);
+  BatchSize sum;
+  double waited = 0;
+  int64_t largest = 0;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    for (const Batch& batch : run_epoch(loader, epoch)) {
+      const BatchSize size = size_of(batch);
+      CHECK(size.nodes == batch.minibatch.n_id[0].rows());
+      CHECK(size.table_bytes == batch.tables[0].bytes());
+      sum.nodes += size.nodes;
+      sum.edges += size.edges;
+      sum.bytes += size.bytes;
+      largest = std::max(largest, size.bytes);
+      waited += batch.timings.wait_seconds;
+    }
+  }
+  const LoaderSummary summary = loader.summary();
+  CHECK(summary.batches == 2 * loader.num_steps());
+  CHECK(summary.nodes == sum.nodes);
+  CHECK(summary.edges == sum.edges);
+  CHECK(summary.bytes == sum.bytes);
+  CHECK(summary.largest_batch_bytes == largest);
+  CHECK(summary.wait_seconds == doctest::Approx(waited));
+  CHECK(summary.first_wait_seconds <= summary.wait_seconds);
+  CHECK(summary.threads == 2);
+}
+
+TEST_CASE("waiting and using are told apart") {
+  const auto graph = test::make_graph(1000, 9000, 1);
+  const NeighborLoader loader(graph, options_for(1));
+  const auto stream = loader.start(0);
+  (void)stream->next(10s);
+  std::this_thread::sleep_for(20ms);
+  (void)stream->next(10s);
+  std::this_thread::sleep_for(20ms);
+  const LoaderSummary summary = loader.summary();
+  CHECK(summary.use_seconds >= 0.02);  // of the first; the second is still in use
+  CHECK(summary.wait_seconds >= summary.first_wait_seconds);
 }

@@ -2,8 +2,8 @@
 // order. docs/semantics.md, section 6, defines which seeds form which batch.
 //
 // A NeighborLoader is immutable; each EpochStream it starts is independent and has its own threads,
-// so several may run at once. Memory: at most `prefetch` batches wait or are being made, plus those
-// the caller holds; their buffers come from the loader's pool and go back to it.
+// so several may run at once. Memory: at most max_prefetch() batches wait or are being made, plus
+// those the caller holds; their buffers come from the loader's pool and go back to it.
 // Forks: a stream belongs to the process that made it, next() throws elsewhere; the loader itself
 // works in a forked child.
 // Failure: an Error in a thread is thrown by next() in the place of its batch.
@@ -39,13 +39,19 @@ struct LoaderOptions {
   bool shuffle = false;
   bool drop_last = false;
   int rank = 0, world = 1;  // this process takes its contiguous slice of every batch
-  int threads = 2;
-  int prefetch = 0;  // 0: as many as threads
+  // Threads that make batches. 0: as many as keep up with the caller, decided while it runs, from 1
+  // to its rank's share of hardware_threads(), but not more than kMaxAutomaticThreads. An idle core
+  // belongs to the caller's own work: threads that are not needed would hold it up.
+  int threads = 0;
+  int prefetch = 0;  // batches ahead; 0: as many as threads, and one more where these are automatic
   std::vector<TableRequest> tables;
 };
 
+inline constexpr int kMaxAutomaticThreads = 8;  // bounds the memory of what is made ahead
+
+// Seconds: of the thread that made the batch, and of the caller who waited for it in next().
 struct BatchTimings {
-  double sample_seconds = 0, gather_seconds = 0;
+  double sample_seconds = 0, gather_seconds = 0, wait_seconds = 0;
 };
 
 struct Batch {
@@ -56,6 +62,25 @@ struct Batch {
   BatchTimings timings;
 };
 
+struct BatchSize {
+  int64_t nodes = 0, edges = 0;  // over all types, and hops
+  int64_t bytes = 0;             // of all arrays
+  int64_t table_bytes = 0;       // of these, rows of tables
+};
+
+[[nodiscard]] BatchSize size_of(const Batch& batch);
+
+// What the batches that a loader handed out add up to, in this process.
+struct LoaderSummary {
+  int64_t batches = 0, nodes = 0, edges = 0;
+  int64_t bytes = 0, table_bytes = 0, largest_batch_bytes = 0;
+  double sample_seconds = 0, gather_seconds = 0;  // of all threads
+  double wait_seconds = 0;                        // the caller waited in next()
+  double first_wait_seconds = 0;                  // of these, for the first batch of each stream
+  double use_seconds = 0;  // the caller's own time, from a batch to the following next()
+  int threads = 0;         // needed at the last batch
+};
+
 class EpochStream {
  public:
   virtual ~EpochStream() = default;  // stops the threads
@@ -63,6 +88,8 @@ class EpochStream {
   [[nodiscard]] virtual std::optional<Batch> next(std::chrono::milliseconds timeout) = 0;
   [[nodiscard]] virtual bool done() const = 0;
 };
+
+class Tally;
 
 class NeighborLoader {
  public:
@@ -80,16 +107,24 @@ class NeighborLoader {
   // A digest of everything that decides what is sampled: graph, inputs, options; not of rank,
   // world, threads or tables.
   [[nodiscard]] uint64_t fingerprint() const;
+  // Of all streams so far. Any thread may ask at any time.
+  [[nodiscard]] LoaderSummary summary() const;
+  // At most so many threads, and so many batches that wait or are being made, per stream.
+  [[nodiscard]] int max_threads() const { return max_threads_; }
+  [[nodiscard]] int max_prefetch() const;
 
   [[nodiscard]] const LoaderOptions& options() const { return options_; }
   [[nodiscard]] const std::shared_ptr<const Graph>& graph() const { return graph_; }
   [[nodiscard]] const std::shared_ptr<BufferPool>& pool() const { return pool_; }
+  [[nodiscard]] Tally& tally() const { return *tally_; }
 
  private:
   std::shared_ptr<const Graph> graph_;
   LoaderOptions options_;
   std::shared_ptr<BufferPool> pool_;
+  std::shared_ptr<Tally> tally_;  // the one thing that changes
   int64_t num_inputs_ = 0;
+  int max_threads_ = 1;
 };
 
 }  // namespace ramet

@@ -54,6 +54,23 @@ struct PyStream {
   }
 };
 
+nb::dict as_dict(const LoaderSummary& sum) {
+  nb::dict fields;
+  fields["batches"] = sum.batches;
+  fields["nodes"] = sum.nodes;
+  fields["edges"] = sum.edges;
+  fields["bytes"] = sum.bytes;
+  fields["table_bytes"] = sum.table_bytes;
+  fields["largest_batch_bytes"] = sum.largest_batch_bytes;
+  fields["sample_seconds"] = sum.sample_seconds;
+  fields["gather_seconds"] = sum.gather_seconds;
+  fields["wait_seconds"] = sum.wait_seconds;
+  fields["first_wait_seconds"] = sum.first_wait_seconds;
+  fields["use_seconds"] = sum.use_seconds;
+  fields["threads"] = sum.threads;
+  return fields;
+}
+
 LoaderOptions make_options(std::vector<std::vector<int64_t>> fanouts,
                            bool replace,
                            uint64_t seed,
@@ -111,6 +128,9 @@ void bind_loader(nb::module_& m) {
            [](const NeighborLoader& loader, int64_t epoch, int64_t first_step) {
              return PyStream{loader.start(epoch, first_step), loader.graph()};
            })
+      .def_prop_ro("max_threads", &NeighborLoader::max_threads)
+      .def_prop_ro("max_prefetch", &NeighborLoader::max_prefetch)
+      .def("summary", [](const NeighborLoader& loader) { return as_dict(loader.summary()); })
       .def_prop_ro("buffer_bytes_in_use",
                    [](const NeighborLoader& loader) { return loader.pool()->bytes_in_use(); })
       .def_prop_ro("buffer_bytes_idle",

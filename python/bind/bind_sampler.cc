@@ -33,6 +33,10 @@ void bind_batch(nb::module_& m) {
                    [](const PyBatch& b) { return b.batch.timings.sample_seconds; })
       .def_prop_ro("gather_seconds",
                    [](const PyBatch& b) { return b.batch.timings.gather_seconds; })
+      .def_prop_ro("wait_seconds", [](const PyBatch& b) { return b.batch.timings.wait_seconds; })
+      .def_prop_ro("num_nodes", [](const PyBatch& b) { return size_of(b.batch).nodes; })
+      .def_prop_ro("num_edges", [](const PyBatch& b) { return size_of(b.batch).edges; })
+      .def_prop_ro("nbytes", [](const PyBatch& b) { return size_of(b.batch).bytes; })
       .def("n_id",
            [](const PyBatch& b, size_t type) { return to_numpy(b.batch.minibatch.n_id.at(type)); })
       .def("table", [](const PyBatch& b, size_t i) { return to_numpy(b.batch.tables.at(i)); })

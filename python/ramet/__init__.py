@@ -9,6 +9,7 @@ from ramet.build import build
 from ramet.convert import from_arrays, from_edge_index, from_pyg, from_scipy, save
 from ramet.graph import Graph, Table, open
 from ramet.loader import NeighborLoader, sample
+from ramet.summary import Summary
 
 __all__ = [
     "Batch",
@@ -16,6 +17,7 @@ __all__ = [
     "CorruptStoreError",
     "Graph",
     "NeighborLoader",
+    "Summary",
     "Table",
     "__version__",
     "build",

@@ -65,8 +65,14 @@ class Batch:
 
     @property
     def timings(self) -> dict[str, float]:
-        """Seconds that a loader's thread spent on this batch."""
-        return {"sample": self._core.sample_seconds, "gather": self._core.gather_seconds}
+        """Seconds: "sample" and "gather" that a loader's thread spent on this batch, "wait" that the loop waited
+        for it."""
+        core = self._core
+        return {"sample": core.sample_seconds, "gather": core.gather_seconds, "wait": core.wait_seconds}
+
+    num_nodes = property(lambda self: self._core.num_nodes, doc="Nodes in the batch, of all types.")
+    num_edges = property(lambda self: self._core.num_edges, doc="Sampled edges, of all hops and types.")
+    nbytes = property(lambda self: self._core.nbytes, doc="Bytes of blocks, ids and gathered rows.")
 
     def mean(self, per_seed):
         """The mean over the global batch of `per_seed`, a tensor with one row per seed of this rank: its sum times

@@ -7,6 +7,7 @@ from ramet.batch import SEED_TABLES, Batch
 from ramet.distributed import rank_and_world, say_global_batch_size
 from ramet.graph import Graph
 from ramet.options import MAX_PREFETCH, MAX_THREADS, UINT64_MAX, as_fanouts, as_input_nodes, as_int
+from ramet.summary import Summary
 
 DEFAULT_TABLES = ("feat", "label")
 
@@ -21,8 +22,11 @@ class NeighborLoader:
         graph a pair (node type, any of these).
     batch_size: seeds in the GLOBAL batch, over all ranks; each rank gets its contiguous slice.
     shuffle, drop_last, replace: as their names say. seed: of everything random, see docs/semantics.md.
-    threads: C++ threads that make batches; prefetch: batches made ahead (None: as many as threads). Memory is
-        bounded by prefetch batches beside those the caller holds.
+    threads: C++ threads that make batches, exactly so many. None: as many as keep up with the loop, decided while it
+        runs: 1 where training takes longer than making a batch, since cores that training uses are not idle; up to
+        this rank's share of the cores (at most 8) where it does not.
+    prefetch: batches made ahead. None: as many as threads, and one more where these are decided by the loader. Memory
+        is bounded by these batches beside those the caller holds; `summary()` has the figures.
     tables: node tables to gather: "label" at the seeds, any other at all nodes. None: "feat" and "label", as far as
         the graph has them.
     distributed: None finds rank and world size of torch.distributed; False: this process alone; or a process group.
@@ -46,7 +50,7 @@ class NeighborLoader:
         drop_last: bool = False,
         replace: bool = False,
         seed: int = 0,
-        threads: int = 2,
+        threads: int | None = None,
         prefetch: int | None = None,
         tables: tuple[str, ...] | None = None,
         distributed=None,
@@ -71,7 +75,7 @@ class NeighborLoader:
             input_nodes=ids,
             rank=self.rank,
             world=self.world,
-            threads=as_int(threads, "threads", 1, MAX_THREADS),
+            threads=0 if threads is None else as_int(threads, "threads", 1, MAX_THREADS),
             prefetch=0 if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
             tables=requests,
         )
@@ -121,6 +125,16 @@ class NeighborLoader:
         if step > len(self):
             raise ValueError(f"the state is at step {step}, but an epoch has {len(self)}")
         self._next = self._position = (epoch, step)
+
+    def summary(self) -> Summary:
+        """What bounds the loop, and what its batches cost, over all iterators so far in this process; `print` it."""
+        core, held = self._core, self.buffer_bytes
+        return Summary(
+            **core.summary(),
+            max_threads=core.max_threads,
+            max_prefetch=core.max_prefetch,
+            pool_bytes=held["in_use"] + held["idle"],
+        )
 
     @property
     def buffer_bytes(self) -> dict[str, int]:

@@ -6,8 +6,10 @@
 #include "ramet/digest.h"
 #include "ramet/error.h"
 #include "ramet/loader.h"
+#include "ramet/parallel.h"
 #include "ramet/permutation.h"
 #include "ramet/random.h"
+#include "tally.h"
 
 namespace ramet {
 namespace {
@@ -50,6 +52,10 @@ void check_table(const TableRequest& request, const Graph& graph, int seed_type)
                                         "'; there is " + (names.empty() ? "none" : names));
 }
 
+int share_of_cores(int world) {
+  return std::clamp(hardware_threads() / world, 1, kMaxAutomaticThreads);
+}
+
 struct Span {
   int64_t begin, size;
 };
@@ -63,11 +69,14 @@ Span slice(const Span& batch, int64_t rank, int64_t world) {
 }  // namespace
 
 NeighborLoader::NeighborLoader(std::shared_ptr<const Graph> graph, LoaderOptions options)
-    : graph_(std::move(graph)), options_(std::move(options)), pool_(BufferPool::create()) {
+    : graph_(std::move(graph)),
+      options_(std::move(options)),
+      pool_(BufferPool::create()),
+      tally_(std::make_shared<Tally>()) {
   check(options_.sample, *graph_);
   const NodeType& type = graph_->node_types().at(static_cast<size_t>(options_.seed_type));
   require_at_least(options_.batch_size, 1, "batch_size");
-  require_at_least(options_.threads, 1, "threads");
+  require_at_least(options_.threads, 0, "threads");
   require_at_least(options_.prefetch, 0, "prefetch");
   require_at_least(options_.world, 1, "world");
   require_at_least(options_.rank, 0, "rank");
@@ -80,7 +89,16 @@ NeighborLoader::NeighborLoader(std::shared_ptr<const Graph> graph, LoaderOptions
   num_inputs_ = all_nodes ? type.num_nodes : options_.input_nodes.rows();
   for (const TableRequest& request : options_.tables)
     check_table(request, *graph_, options_.seed_type);
-  if (options_.prefetch == 0) options_.prefetch = options_.threads;
+  max_threads_ = options_.threads > 0 ? options_.threads : share_of_cores(options_.world);
+}
+
+int NeighborLoader::max_prefetch() const {
+  if (options_.prefetch > 0) return options_.prefetch;
+  return max_threads_ + (options_.threads > 0 ? 0 : 1);
+}
+
+LoaderSummary NeighborLoader::summary() const {
+  return tally_->get();
 }
 
 int64_t NeighborLoader::num_steps() const {

@@ -1,7 +1,9 @@
 // Threads that make the batches of one epoch, and the ring that puts them in order. A worker takes
-// the next step as soon as fewer than `prefetch` batches are ahead of the consumer, makes the batch
-// without any lock, and puts it into the slot of its step. What a batch holds depends on its step
-// alone, so neither the number of workers nor their timing can be seen in the result.
+// the next step as soon as there is room ahead of the consumer, makes the batch without any lock,
+// and puts it into the slot of its step. Where the number of threads is automatic, the first few
+// workers do all the work, as many as the pace asks for: their scratch memory is warm. What a batch
+// holds depends on its step alone, so neither the number of workers nor their timing can be seen
+// in the result.
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,63 +17,15 @@
 #include <utility>
 #include <vector>
 
+#include "batch_maker.h"
+#include "clock.h"
+#include "pace.h"
 #include "ramet/error.h"
 #include "ramet/loader.h"
+#include "tally.h"
 
 namespace ramet {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// What one worker thread needs to make any batch of the epoch.
-class BatchMaker {
- public:
-  BatchMaker(const NeighborLoader& loader, int64_t epoch)
-      : loader_(loader),
-        epoch_(epoch),
-        sampler_(loader.graph(), loader.options().sample, loader.pool()) {}
-
-  Batch make(int64_t step, const std::atomic<bool>& stop) {
-    Batch batch;
-    batch.epoch = epoch_;
-    batch.step = step;
-    batch.global_num_seeds = loader_.global_num_seeds(step);
-    auto start = Clock::now();
-    batch.minibatch =
-        sampler_.sample(loader_.options().seed_type, loader_.seeds(epoch_, step),
-                        static_cast<uint64_t>(epoch_), static_cast<uint64_t>(step), &stop);
-    batch.timings.sample_seconds = seconds_since(start);
-    start = Clock::now();
-    for (const TableRequest& request : loader_.options().tables) {
-      if (stop.load()) break;
-      batch.tables.push_back(gather(request, batch.minibatch));
-    }
-    batch.timings.gather_seconds = seconds_since(start);
-    return batch;
-  }
-
- private:
-  Array gather(const TableRequest& request, const Minibatch& minibatch) const {
-    const auto type = static_cast<size_t>(request.node_type);
-    const NodeType& node_type = loader_.graph()->node_types()[type];
-    const Table table(node_type.tables.at(request.name), request.name);
-    std::span<const int64_t> ids = minibatch.n_id[type].as<int64_t>();
-    if (request.at_seeds) ids = ids.first(static_cast<size_t>(minibatch.num_seeds));
-    std::vector<int64_t> shape = table.rows().shape;
-    shape[0] = static_cast<int64_t>(ids.size());
-    Array out = loader_.pool()->allocate_array(table.rows().dtype, std::move(shape));
-    table.gather(ids, out.data);
-    return out;
-  }
-
-  const NeighborLoader& loader_;
-  int64_t epoch_;
-  NeighborSampler sampler_;
-};
 
 // Everything the workers share. Kept apart from the stream, so that a forked child, where the
 // workers do not exist and the mutex may be locked for ever, can leave it untouched.
@@ -80,8 +34,9 @@ struct Shared {
       : loader(std::move(its_loader)),
         epoch(its_epoch),
         num_steps(loader.num_steps()),
+        pace(loader.max_threads(), loader.summary().threads),
         ring(static_cast<size_t>(
-            std::max<int64_t>(1, std::min<int64_t>(loader.options().prefetch, num_steps)))),
+            std::max<int64_t>(1, std::min<int64_t>(loader.max_prefetch(), num_steps)))),
         next_to_make(first_step),
         next_to_deliver(first_step) {}
 
@@ -93,9 +48,9 @@ struct Shared {
 
   Slot& slot(int64_t step) { return ring[static_cast<size_t>(step) % ring.size()]; }
 
-  void run_worker() {
+  void run_worker(int index) {
     std::optional<BatchMaker> maker;
-    for (int64_t step; take_step(step);) {
+    for (int64_t step; take_step(index, step);) {
       Slot made;
       try {
         if (!maker) maker.emplace(loader, epoch);
@@ -104,21 +59,38 @@ struct Shared {
         made.error = std::current_exception();
       }
       const std::lock_guard lock(mutex);
+      if (made.batch) {
+        const BatchTimings& timings = made.batch->timings;
+        pace.made(timings.sample_seconds + timings.gather_seconds);
+      }
       slot(step) = std::move(made);
       batch_ready.notify_all();
+      room.notify_all();  // the pace may have changed
     }
   }
 
-  // Waits for room; false when there is nothing left to make.
-  bool take_step(int64_t& step) {
+  // Waits until this worker is needed; false when there is nothing left to make.
+  bool take_step(int index, int64_t& step) {
     std::unique_lock lock(mutex);
-    const auto ring_size = static_cast<int64_t>(ring.size());
     room.wait(lock, [&] {
-      return stop.load() || next_to_make == num_steps || next_to_make < next_to_deliver + ring_size;
+      return stop.load() || next_to_make == num_steps ||
+             (index < threads() && next_to_make < next_to_deliver + ahead());
     });
     if (stop.load() || next_to_make == num_steps) return false;
     step = next_to_make++;
     return true;
+  }
+
+  // How many workers may work now.
+  [[nodiscard]] int threads() const {
+    return loader.options().threads > 0 ? loader.options().threads : pace.threads();
+  }
+
+  // How many batches may wait or be made now.
+  [[nodiscard]] int64_t ahead() const {
+    const auto most = static_cast<int64_t>(ring.size());
+    const bool automatic = loader.options().threads == 0 && loader.options().prefetch == 0;
+    return automatic ? std::min<int64_t>(most, threads() + 1) : most;
   }
 
   void request_stop() {
@@ -130,6 +102,7 @@ struct Shared {
   const NeighborLoader loader;
   const int64_t epoch;
   const int64_t num_steps;
+  Pace pace;
   std::vector<Slot> ring;
   int64_t next_to_make, next_to_deliver;
   std::atomic<bool> stop{false};
@@ -142,13 +115,12 @@ class ThreadedStream final : public EpochStream {
  public:
   ThreadedStream(const NeighborLoader& loader, int64_t epoch, int64_t first_step)
       : shared_(std::make_unique<Shared>(loader, epoch, first_step)) {
-    const auto threads = static_cast<size_t>(
-        std::min<int64_t>(loader.options().threads, shared_->num_steps - first_step));
-    shared_->workers.reserve(threads);
+    const auto threads =
+        static_cast<int>(std::min<int64_t>(loader.max_threads(), shared_->num_steps - first_step));
+    shared_->workers.reserve(static_cast<size_t>(threads));
     try {
-      while (shared_->workers.size() < threads) {
-        shared_->workers.emplace_back(&Shared::run_worker, shared_.get());
-      }
+      for (int i = 0; i < threads; ++i)
+        shared_->workers.emplace_back(&Shared::run_worker, shared_.get(), i);
     } catch (const std::system_error& e) {
       if (!shared_->workers.empty()) return;  // fewer threads give the same batches
       throw Error(ErrorCode::kIo, std::string("cannot start a thread: ") + e.what(),
@@ -169,6 +141,7 @@ class ThreadedStream final : public EpochStream {
   std::optional<Batch> next(std::chrono::milliseconds timeout) override {
     require_owner();
     std::unique_lock lock(shared_->mutex);
+    begin_wait();
     // Looked up anew at every wake-up: another thread may have taken the batch we waited for.
     const auto slot = [&]() -> Shared::Slot& { return shared_->slot(shared_->next_to_deliver); };
     const bool woken =
@@ -176,12 +149,13 @@ class ThreadedStream final : public EpochStream {
     if (!woken || finished()) return std::nullopt;
     Shared::Slot taken = std::exchange(slot(), {});
     ++shared_->next_to_deliver;
-    shared_->room.notify_one();
+    shared_->room.notify_all();
     shared_->batch_ready.notify_all();
     if (taken.error) {
       failed_ = true;
       std::rethrow_exception(taken.error);
     }
+    end_wait(*taken.batch);
     return std::move(taken.batch);
   }
 
@@ -192,6 +166,25 @@ class ThreadedStream final : public EpochStream {
   }
 
  private:
+  // The caller wants a batch; calls that timed out are part of one wait.
+  void begin_wait() {
+    if (waiting_since_) return;
+    waiting_since_ = Clock::now();
+    if (!handed_out_) return;
+    const double used = std::chrono::duration<double>(*waiting_since_ - *handed_out_).count();
+    shared_->pace.used(used);
+    shared_->loader.tally().add_use(used);
+    shared_->room.notify_all();  // the pace may have changed
+  }
+
+  void end_wait(Batch& batch) {
+    // Where several threads wait at once, the first batch ends the wait of all.
+    batch.timings.wait_seconds = seconds_since(waiting_since_.value_or(Clock::now()));
+    shared_->loader.tally().add_batch(batch, shared_->threads(), !handed_out_);
+    waiting_since_.reset();
+    handed_out_ = Clock::now();
+  }
+
   [[nodiscard]] bool finished() const {
     return failed_ || shared_->next_to_deliver >= shared_->num_steps;
   }
@@ -207,6 +200,7 @@ class ThreadedStream final : public EpochStream {
   const pid_t owner_ = getpid();
   std::unique_ptr<Shared> shared_;
   bool failed_ = false;
+  std::optional<Clock::time_point> waiting_since_, handed_out_;  // guarded by the mutex
 };
 
 }  // namespace

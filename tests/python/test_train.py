@@ -70,6 +70,7 @@ def test_command_fills_a_run_folder(store, tmp_path):
     assert metrics["test_accuracy"] > 0.5  # chance is 0.25
     assert len(metrics["attach_seconds"]) == 2
     assert not metrics["interrupted"]
+    assert metrics["pipeline"]["batches"] == 28 and "-bound: " in done.stdout
 
     best = torch.load(out / "best.pt", weights_only=True)
     config = Config(**best["options"])

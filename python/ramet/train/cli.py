@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from ramet.summary import Summary
 from ramet.train.config import DTYPES, MEASURES, MODELS, Config
 
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130  # as in ramet.cli
@@ -39,7 +40,7 @@ def add_parser(subparsers):
         help="of the global batch, over all processes (default: %(default)s)",
     )
     add("--processes", type=int, default=default.processes, help="trainers (default: %(default)s)")
-    add("--threads", type=int, help="sampling threads per process (default: its share of cores)")
+    add("--threads", type=int, help="sampling threads per process (default: as many as keep up with training)")
     add("--seed", type=int, default=default.seed, help="(default: %(default)s)")
     add("--lr", type=float, default=default.lr, help="(default: %(default)s)")
     add("--weight-decay", type=float, default=default.weight_decay, help="(default: %(default)s)")
@@ -99,6 +100,8 @@ def _report(metrics):
     if "test_accuracy" in metrics:
         print(f"test accuracy {metrics['test_accuracy']:.4f}")
         print(f"{metrics['batches_per_second']:.1f} batches per second")
+    if "pipeline" in metrics:
+        print(Summary(**metrics["pipeline"]))
     print(f"run folder {metrics['folder']}")
 
 

@@ -22,7 +22,7 @@ class Config:
     epochs: int = 10
     batch_size: int = 1024
     processes: int = 1
-    threads: int | None = None  # sampling threads per process; None: the process's share of cores
+    threads: int | None = None  # sampling threads per process; None: as many as keep up with training
     seed: int = 0
     lr: float = 0.003
     weight_decay: float = 0.0
@@ -58,7 +58,7 @@ class Config:
         return max(1, len(os.sched_getaffinity(0)) // self.processes)
 
     @property
-    def loader_threads(self) -> int:
+    def inference_threads(self) -> int:
         return self.threads or self.cores
 
 

@@ -48,7 +48,7 @@ class _Fit:
             batch_size=config.batch_size,
             shuffle=True,
             seed=config.seed,
-            threads=config.loader_threads,
+            threads=config.threads,
         )
         self.folder = RunFolder(folder) if folder and self.rank == 0 else None
         self.best = None  # what _keep kept
@@ -146,7 +146,7 @@ class _Fit:
                 self.graph,
                 self.model,
                 nodes=ids,
-                threads=self.config.loader_threads * self.world,
+                threads=self.config.inference_threads * self.world,
                 progress=not self.bar.disable,
             )
             labels = self.graph.table("label").gather(ids).long()
@@ -175,6 +175,7 @@ class _Fit:
             "epochs": self.epochs,
             "train_seconds": seconds,
             "batches_per_second": len(self.losses) / seconds,
+            "pipeline": vars(self.loader.summary()),
             "best_epoch": best["epoch"],
             "val_accuracy": best["val_accuracy"],
         }

@@ -1,0 +1,165 @@
+"""The loader's pipeline: how many threads, what it reports, and no fresh memory in a steady loop."""
+
+import itertools
+import json
+import resource
+import time
+from statistics import median
+
+import numpy as np
+import pytest
+from small_graphs import homogeneous, numpy_of, summary
+
+import ramet
+
+NODES = 20_000
+WARM, COUNTED = 30, 60
+
+
+@pytest.fixture(scope="module")
+def graph() -> ramet.Graph:
+    """Batches of it have arrays of some hundred KB each, in 4 KiB pages."""
+    rng = np.random.default_rng(0)
+    return ramet.from_edge_index(
+        rng.integers(0, NODES, (2, 10 * NODES)),
+        num_nodes=NODES,
+        nodes={"feat": rng.normal(size=(NODES, 32)).astype(np.float32)},
+    )
+
+
+def faults() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+
+def faults_per_step(step) -> float:
+    """Minor page faults of a step of a loop that has warmed up: the median leaves out what others in the process do."""
+    for _ in range(WARM):
+        step()
+    counts = []
+    for _ in range(COUNTED):
+        before = faults()
+        step()
+        counts.append(faults() - before)
+    return median(counts)
+
+
+@pytest.mark.parametrize("threads", [1, 2, None])
+def test_a_steady_loop_takes_no_page_faults(graph, threads):
+    loader = ramet.NeighborLoader(graph, [10, 5], batch_size=200, shuffle=True, threads=threads)
+    batches = itertools.chain.from_iterable(itertools.repeat(loader))
+    largest = 0
+
+    def step():
+        nonlocal largest
+        largest = max(largest, next(batches).nbytes)
+
+    assert faults_per_step(step) < 20
+    assert largest > 100 * 4096  # so many faults a fresh batch would take
+
+
+def test_sampling_and_gathering_in_a_loop_take_no_page_faults(graph):
+    rng = np.random.default_rng(1)
+    table = graph.table("feat")
+    assert faults_per_step(lambda: ramet.sample(graph, rng.integers(0, NODES, rng.integers(150, 300)), [10, 5])) < 20
+    assert faults_per_step(lambda: table.gather(rng.integers(0, NODES, rng.integers(5_000, 10_000)))) < 20
+
+
+def test_the_pool_does_not_grow(graph):
+    loader = ramet.NeighborLoader(graph, [10, 5], batch_size=200, shuffle=True, threads=2)
+    for _ in range(3):
+        for _ in loader:
+            pass
+    told = loader.summary()
+    assert loader.buffer_bytes["idle"] + loader.buffer_bytes["in_use"] == told.pool_bytes
+    # A buffer may be twice its array; a quarter is there for sizes that vary; one batch is in the loop's hands.
+    assert told.pool_bytes <= 2.5 * (told.max_prefetch + 1) * told.largest_batch_bytes
+
+
+# ---- how many threads
+
+
+def test_automatic_threads_give_the_same_batches():
+    graph = homogeneous()
+    loaders = [
+        ramet.NeighborLoader(graph, [4, 3], "train", 10, shuffle=True, threads=t, prefetch=p)
+        for t, p in [(1, None), (None, None), (None, 1), (None, 7)]
+    ]
+    expected, *others = ([summary(batch) for batch in loader] for loader in loaders)
+    assert all(other == expected for other in others)
+    assert loaders[2].summary().max_prefetch == 1 and loaders[3].summary().max_prefetch == 7
+
+
+def test_a_loop_that_is_slower_than_one_thread_gets_one(graph):
+    loader = ramet.NeighborLoader(graph, [5], batch_size=50)
+    for batch in itertools.islice(loader, 12):
+        time.sleep(20 * sum(batch.timings.values()))
+    told = loader.summary()
+    assert told.threads == 1
+    assert told.bound == "training" and "training-bound" in str(told)
+
+
+def test_a_loop_that_only_iterates_gets_all(graph):
+    loader = ramet.NeighborLoader(graph, [10, 10, 10], batch_size=500)
+    for batch in itertools.islice(loader, 12):
+        numpy_of(batch.n_id)
+    told = loader.summary()
+    assert told.threads == told.max_threads
+    assert told.bound == "preparation" and "preparation-bound" in str(told)
+
+
+def test_a_number_of_threads_is_exact(graph):
+    loader = ramet.NeighborLoader(graph, [5], batch_size=500, threads=3)
+    for _ in loader:
+        pass
+    told = loader.summary()
+    assert (told.threads, told.max_threads, told.max_prefetch) == (3, 3, 3)
+
+
+# ---- the summary
+
+
+def test_the_summary_adds_up(graph):
+    loader = ramet.NeighborLoader(graph, [10, 5], batch_size=1000)
+    assert loader.summary().bound == "unknown" and "too few" in str(loader.summary())
+    begin = time.perf_counter()
+    batches = [
+        (batch.num_nodes, batch.num_edges, batch.nbytes, batch.timings["wait"]) for _ in range(2) for batch in loader
+    ]
+    elapsed = time.perf_counter() - begin
+    nodes, edges, size, wait = map(sum, zip(*batches, strict=True))
+    told = loader.summary()
+    assert (told.batches, told.nodes, told.edges, told.bytes) == (len(batches), nodes, edges, size)
+    assert told.table_bytes == nodes * 32 * 4
+    assert told.largest_batch_bytes == max(b[2] for b in batches)
+    assert told.wait_seconds == pytest.approx(wait)
+    assert told.loop_seconds <= elapsed
+    assert 0 <= told.first_wait_seconds <= told.wait_seconds
+    assert f"{told.batches} batches" in str(told) and "the pool holds" in str(told)
+
+
+def test_a_batch_counts_what_it_holds(graph):
+    batch = ramet.sample(graph, [0, 1, 2], [3, 2])
+    assert batch.num_nodes == len(batch.n_id)
+    assert batch.num_edges == sum(len(block.indices) for block in batch.blocks)
+    arrays = [batch.n_id, *(a for b in batch.blocks for a in (b.indptr, b.indices, b.position))]
+    assert batch.nbytes == sum(numpy_of(a).nbytes for a in arrays)
+    assert batch.timings == {"sample": 0, "gather": 0, "wait": 0}
+
+
+def told(**changes) -> ramet.Summary:
+    seconds = {"sample_seconds": 6.0, "gather_seconds": 4.0, "wait_seconds": 0.0, "first_wait_seconds": 0.0}
+    counts = {"batches": 10, "nodes": 1000, "edges": 5000, "bytes": 10_000_000, "table_bytes": 9_000_000}
+    other = {"largest_batch_bytes": 1_500_000, "threads": 1, "max_threads": 2, "max_prefetch": 3, "pool_bytes": 2**22}
+    return ramet.Summary(**{**seconds, **counts, **other, "use_seconds": 10.0} | changes)
+
+
+def test_the_summary_says_what_bounds_the_loop():
+    training = told(wait_seconds=1.5, first_wait_seconds=1.4)
+    assert training.bound == "training"
+    assert "waited 1% of its time for batches, and 12% for the first of each epoch" in str(training)
+    preparation = told(wait_seconds=10.0, threads=2)
+    assert preparation.bound == "preparation" and preparation.wait_share == 0.5
+    assert "waited 50%" in str(preparation) and "sampling 60%, gathering 40%" in str(preparation)
+    assert "2 of 2 threads" in str(preparation)
+    assert "at most 3 batches ahead, the largest 2 MB; the pool holds 4 MB" in str(training)
+    assert json.loads(json.dumps(vars(training)))["batches"] == 10
