@@ -9,6 +9,7 @@ from ramet.build import build
 from ramet.convert import from_arrays, from_edge_index, from_pyg, from_scipy, save
 from ramet.graph import Graph, Table, open
 from ramet.loader import NeighborLoader, sample
+from ramet.memory import keep_memory
 from ramet.summary import Summary
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "from_edge_index",
     "from_pyg",
     "from_scipy",
+    "keep_memory",
     "open",
     "sample",
     "save",

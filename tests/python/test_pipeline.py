@@ -3,6 +3,8 @@
 import itertools
 import json
 import resource
+import subprocess
+import sys
 import time
 from statistics import median
 
@@ -163,3 +165,30 @@ def test_the_summary_says_what_bounds_the_loop():
     assert "2 of 2 threads" in str(preparation)
     assert "at most 3 batches ahead, the largest 2 MB; the pool holds 4 MB" in str(training)
     assert json.loads(json.dumps(vars(training)))["batches"] == 10
+
+
+# ---- memory that the process keeps
+
+KEEP = """
+import resource, sys
+import numpy as np, ramet
+
+def faults_of_a_step():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for size in (40, 25, 30):
+        np.ones(size << 17)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+fresh = min(faults_of_a_step() for _ in range(3))
+kept = ramet.keep_memory()
+recycled = min(faults_of_a_step() for _ in range(4))
+print(int(kept), fresh, recycled)
+"""
+
+
+def test_keeping_memory_ends_the_page_faults():
+    done = subprocess.run([sys.executable, "-c", KEEP], capture_output=True, text=True, timeout=60, check=True)
+    kept, fresh, recycled = map(int, done.stdout.split())
+    if not kept:
+        pytest.skip("the C library has no mallopt")
+    assert recycled < 20 < fresh

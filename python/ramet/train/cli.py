@@ -41,6 +41,12 @@ def add_parser(subparsers):
     )
     add("--processes", type=int, default=default.processes, help="trainers (default: %(default)s)")
     add("--threads", type=int, help="sampling threads per process (default: as many as keep up with training)")
+    add(
+        "--release-memory",
+        dest="keep_memory",
+        action="store_false",
+        help="give freed memory back to the system at once: smaller, slower on a CPU (see ramet.keep_memory)",
+    )
     add("--seed", type=int, default=default.seed, help="(default: %(default)s)")
     add("--lr", type=float, default=default.lr, help="(default: %(default)s)")
     add("--weight-decay", type=float, default=default.weight_decay, help="(default: %(default)s)")

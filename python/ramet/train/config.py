@@ -23,6 +23,7 @@ class Config:
     batch_size: int = 1024
     processes: int = 1
     threads: int | None = None  # sampling threads per process; None: as many as keep up with training
+    keep_memory: bool = True  # ramet.keep_memory() in every trainer process
     seed: int = 0
     lr: float = 0.003
     weight_decay: float = 0.0

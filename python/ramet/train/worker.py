@@ -24,6 +24,8 @@ def work(rank, config, folder, port, progress):
     # Ctrl-C and the death of the parent end a trainer at once, in native code too.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     torch.set_num_threads(config.cores)
+    if config.keep_memory:
+        ramet.keep_memory()
     begin = time.perf_counter()
     graph = ramet.open(config.store)
     attach_seconds = time.perf_counter() - begin
