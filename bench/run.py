@@ -17,7 +17,7 @@ import time
 from harness import HERE, options, small_flag
 from machine import QUIET, facts, spin_scaling
 
-BENCHMARKS = ("sharing", "sampling", "gather", "trainers", "training_batch", "equality")
+BENCHMARKS = ("sharing", "sampling", "gather", "trainers", "training_batch", "pipeline", "equality")
 
 
 def add_only(parser) -> None:
