@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the development environment: the few system packages that are missing, and a virtual
 # environment in .venv with the pinned Python packages. Does nothing when both are up to date.
+# `bootstrap.sh bench` also gets Google Benchmark, where it can: only the micro benchmarks need it.
 # PYTHON=/path/to/python3 chooses the interpreter of a new environment, CXX the compiler.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -81,6 +82,12 @@ ensure_system_packages() {
     "and Python 3.10 or newer with venv and its C headers. Then run this again."
 }
 
+ensure_benchmark() { # no error: the other benchmarks run without it
+  compiler_can_include benchmark/benchmark.h || install_packages libbenchmark-dev || true
+  compiler_can_include benchmark/benchmark.h ||
+    echo "bootstrap: no Google Benchmark (Debian, Ubuntu: libbenchmark-dev); micro benchmarks are left out" >&2
+}
+
 # Changes when the pins, this script or the checkout's place do (scripts in .venv hold its full path).
 wanted_state() {
   { pwd && cat constraints.txt requirements-dev.txt tools/bootstrap.sh; } | sha256sum | cut -d' ' -f1
@@ -104,3 +111,6 @@ ensure_venv() {
 
 ensure_system_packages
 ensure_venv
+if [[ ${1:-} == bench ]]; then
+  ensure_benchmark
+fi
