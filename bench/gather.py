@@ -31,15 +31,15 @@ def variants(table, ids, threads: int) -> dict:
 
 def main() -> None:
     chosen = options(__doc__)
-    table_bytes, outputs, repetitions = 1 << 30, (64 << 20, 256 << 20), 7
+    table_bytes, outputs, widths, repetitions = 1 << 30, (64 << 20, 256 << 20), ROW_BYTES, 7
     if chosen.small:
-        table_bytes, outputs, repetitions = 1 << 24, (1 << 20,), 3
+        table_bytes, outputs, widths, repetitions = 1 << 24, (1 << 20,), (400, 512), 2
     report = Report("Gathering rows")
     memory = np.random.default_rng(0).random(table_bytes // 4, dtype=np.float32)
     random = np.random.default_rng(1)
     for output in outputs:
         lines = []
-        for row_bytes in ROW_BYTES:
+        for row_bytes in widths:
             rows, width = table_bytes // row_bytes, row_bytes // 4
             table = memory[: rows * width].reshape(rows, width)
             ids = random.integers(0, rows, output // row_bytes)
@@ -51,8 +51,11 @@ def main() -> None:
                 rates = {name: type(f)([size / s for s in f.values]) for name, f in times.items()}
                 lines.append([row_bytes, threads, *(rates[name].text() for name in rates)])
                 lines[-1] += [rates["ramet"].over(rates[name]).text() for name in PEERS]
+                case = f"{output >> 20} MiB, {row_bytes} B rows, {threads} threads"
+                for name in PEERS:
+                    report.ratio(f"{case}: Table.gather over {PEERS[name]}", rates["ramet"].over(rates[name]))
                 for name, rate in rates.items():
-                    report.keep(f"{output >> 20} MiB, {row_bytes} B, {threads} threads, {name}, GB/s", rate)
+                    report.keep(f"{case}, {name}, GB/s", rate)
         report.note(f"Output {output >> 20} MiB, random rows of a table of {table_bytes >> 20} MiB, GB/s:")
         ratios = [f"ratio to {name}" for name in PEERS]
         report.table(["row, bytes", "threads", "Table.gather", *PEERS.values(), *ratios], lines)

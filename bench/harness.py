@@ -21,8 +21,10 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent / "build" / "bench"
+MADE_PEERS = HERE.parent / "build" / "peers"
 
-PEERS_MISSING = "The peer was not measured (no --peers environment)."
+ANSWERS = "RAMET_BENCH_ANSWERS"  # in a peer's environment: the descriptor that it answers to
+PEERS = {"pyg": "PyG with torch-sparse", "dgl": "DGL and GraphBolt"}
 
 
 def options(description: str, extend: Callable | None = None):
@@ -30,15 +32,45 @@ def options(description: str, extend: Callable | None = None):
     parser.add_argument("--small", action="store_true", help="tiny sizes: does it work? no figures")
     parser.add_argument(
         "--peers",
-        metavar="PYTHON",
-        default=os.environ.get("RAMET_BENCH_PEERS"),
-        help="Python of an environment with the peers (docs/benchmarks.md)",
+        metavar="NAME=PYTHON",
+        action="append",
+        help=f"Python of an environment with a peer ({', '.join(PEERS)}); repeat for several; 'none' for none. "
+        "Default: $RAMET_BENCH_PEERS, else what `make bench-peers` made",
     )
     parser.add_argument("--data", type=Path, default=DATA, help="folder of stores and results")
     parser.add_argument("--out", type=Path, help="write the report to this file as JSON")
     if extend:
         extend(parser)
-    return parser.parse_args()
+    chosen = parser.parse_args()
+    try:
+        chosen.peers = find_peers(chosen.peers or os.environ.get("RAMET_BENCH_PEERS", "").split())
+    except ValueError as error:
+        parser.error(str(error))
+    return chosen
+
+
+def find_peers(named: list[str]) -> dict[str, str]:
+    """{name: Python} of "name=Python" pairs; without any, the environments under build/peers."""
+    if not named:
+        made = {name: MADE_PEERS / name / "bin" / "python" for name in PEERS}
+        return {name: str(python) for name, python in made.items() if python.exists()}
+    found = {}
+    for pair in named:
+        name, _, python = pair.partition("=")
+        if pair == "none":
+            continue
+        if name not in PEERS or not python:
+            raise ValueError(f"--peers {pair!r}: expected NAME=PYTHON with a NAME of {', '.join(PEERS)}")
+        if not Path(python).exists():
+            raise ValueError(f"--peers {pair!r}: {python} is not there")
+        found[name] = python
+    return found
+
+
+def passed_on(chosen) -> list[str]:
+    """The arguments that give another benchmark the same options."""
+    peers = [f"{name}={python}" for name, python in chosen.peers.items()] or ["none"]
+    return [*(word for pair in peers for word in ("--peers", pair)), "--data", str(chosen.data), *small_flag(chosen)]
 
 
 def small_flag(chosen) -> list[str]:
@@ -72,12 +104,14 @@ class Figure:
 def interleave(variants: dict[str, Callable[[], float]], repetitions: int) -> dict[str, Figure]:
     """Calls every variant once per repetition, after a round of all that does not count."""
     figures = {name: Figure() for name in variants}
+    gc.freeze()  # what is there by now need not be looked at again: collecting is quick
     for repetition in range(repetitions + 1):
         for name, measure in variants.items():
             gc.collect()
             value = measure()
             if repetition:
                 figures[name].values.append(value)
+    gc.unfreeze()
     return figures
 
 
@@ -134,7 +168,8 @@ def generated(chosen, name: str, **graph) -> Path:
 
 
 def arrays(store: Path) -> dict[str, np.ndarray]:
-    """A store as numpy alone reads it, which is how peers get their graph: mapped, not copied."""
+    """A store as numpy alone reads it, which is how peers get their graph: mapped, not copied. Tables that the
+    store does not have are left out."""
     edges = store / "edge" / "node__to__node"
     files = {
         "indptr": edges / "indptr.npy",
@@ -143,7 +178,7 @@ def arrays(store: Path) -> dict[str, np.ndarray]:
         "label": store / "node" / "node" / "label.npy",
         "train": store / "split" / "train" / "node.npy",
     }
-    return {name: np.load(file, mmap_mode="r") for name, file in files.items()}
+    return {name: np.load(file, mmap_mode="c") for name, file in files.items() if file.exists()}
 
 
 # ---- reports
@@ -151,11 +186,12 @@ def arrays(store: Path) -> dict[str, np.ndarray]:
 
 @dataclass
 class Report:
-    """Tables and notes of one benchmark, in Markdown, and its raw figures."""
+    """Tables and notes of one benchmark, in Markdown, its raw values, and the figures that runs are compared by."""
 
     title: str
     parts: list[str] = field(default_factory=list)
     raw: dict = field(default_factory=dict)
+    figures: dict[str, dict] = field(default_factory=dict)
 
     def table(self, head: list[str], rows: list[list]) -> None:
         lines = [head, ["---"] * len(head), *rows]
@@ -167,6 +203,20 @@ class Report:
     def keep(self, name: str, value) -> None:
         self.raw[name] = value.values if isinstance(value, Figure) else value
 
+    def ratio(self, name: str, figure: Figure, better: str = "higher") -> None:
+        """A ratio inside this run: bench/compare.py judges it. `better`: "higher" or "lower"."""
+        self.figures[name] = {"values": figure.values, "better": better, "ratio": True}
+
+    def absolute(self, name: str, figure: Figure, better: str = "lower") -> None:
+        """A figure of this machine at this hour: bench/compare.py shows it, and judges it if asked to."""
+        self.figures[name] = {"values": figure.values, "better": better, "ratio": False}
+
+    def missing_peers(self, chosen, *names: str) -> None:
+        """Says which of the peers that this benchmark knows were left out."""
+        absent = [PEERS[name] for name in names if name not in chosen.peers]
+        if absent:
+            self.note(f"Not measured, for want of an environment: {'; '.join(absent)}.")
+
     def markdown(self) -> str:
         return "\n\n".join([f"## {self.title}", *self.parts]) + "\n"
 
@@ -174,7 +224,12 @@ class Report:
 def finish(report: Report, chosen) -> None:
     print(report.markdown(), flush=True)
     if chosen.out:
-        content = {"title": report.title, "markdown": report.markdown(), "raw": report.raw}
+        content = {
+            "title": report.title,
+            "markdown": report.markdown(),
+            "figures": report.figures,
+            "raw": report.raw,
+        }
         chosen.out.write_text(json.dumps(content, indent=1) + "\n")
 
 
@@ -182,18 +237,23 @@ def finish(report: Report, chosen) -> None:
 
 
 class Peer:
-    """A program of bench/peers in the peers' environment, that answers requests, so that repetitions of
+    """A program of bench/peers in its peer's environment, that answers requests, so that repetitions of
     it and of ours can alternate. None of it runs between requests."""
 
     def __init__(self, python: str, program: str, *arguments):
+        self.program = program
         command = [python, HERE / "peers" / program, *arguments]
+        answers, there = os.pipe()  # not stdout: libraries print to that
         self._process = subprocess.Popen(
             list(map(str, command)),
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdout=sys.stderr,
             text=True,
-            env=os.environ | {"PYTHONPATH": str(HERE)},
+            pass_fds=[there],
+            env=os.environ | {"PYTHONPATH": str(HERE), "DGLBACKEND": "pytorch", ANSWERS: str(there)},
         )
+        os.close(there)
+        self._answers = os.fdopen(answers)
 
     def __enter__(self) -> Peer:
         return self
@@ -201,19 +261,19 @@ class Peer:
     def __exit__(self, *_) -> None:
         self._process.stdin.close()
         self._process.wait()
+        self._answers.close()
 
     def ask(self, name: str, *arguments):
         print(json.dumps([name, *arguments]), file=self._process.stdin, flush=True)
-        line = self._process.stdout.readline()
+        line = self._answers.readline()
         if not line:
             raise RuntimeError(f"the peer's program ended with {self._process.wait()}, see above")
         return json.loads(line)
 
 
 def serve(functions: dict[str, Callable]) -> None:
-    """The peer's end: answers until its host is gone. What libraries print goes to stderr."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    for line in sys.stdin:
-        name, *arguments = json.loads(line)
-        print(json.dumps(functions[name](*arguments)), file=answers, flush=True)
+    """The peer's end: answers until its host is gone."""
+    with os.fdopen(int(os.environ[ANSWERS]), "w") as answers:
+        for line in sys.stdin:
+            name, *arguments = json.loads(line)
+            print(json.dumps(functions[name](*arguments)), file=answers, flush=True)

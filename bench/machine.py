@@ -40,6 +40,26 @@ def memory_available() -> int:
     return _meminfo("MemAvailable")
 
 
+def huge_share(store) -> float:
+    """The share of a store's pages that a process which has read all of it maps as 2 MiB pages."""
+    import ramet
+
+    graph = ramet.open(store)
+    for array in (graph.indptr(), graph.indices()):
+        array.sum()
+    rss = huge = 0
+    inside = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        key, _, value = line.partition(":")
+        if "-" in key:  # the head of a mapping
+            inside = str(Path(store).resolve()) in line
+        elif inside and key == "Rss":
+            rss += int(value.split()[0])
+        elif inside and key in ("FilePmdMapped", "ShmemPmdMapped"):
+            huge += int(value.split()[0])
+    return huge / rss
+
+
 def spin_scaling(seconds: float = 1.0) -> float:
     """The work of two busy processes at once, over that of one. Near 2 on a quiet machine with two cores."""
     alone, together = [], []
@@ -57,7 +77,7 @@ def _spin(processes: int, seconds: float) -> list[int]:
 
 def _flags() -> list[str]:
     flags = (_first("/proc/cpuinfo", "flags") or "").split()
-    return [name for name in ("avx2", "avx512f", "amx_bf16") if name in flags]
+    return [name for name in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if name in flags]
 
 
 def _meminfo(name: str) -> int:

@@ -1,7 +1,7 @@
-"""Sampled edges per second, topology alone, beside torch-sparse's neighbor_sample on the same CSC.
+"""Sampled edges per second, topology alone, beside torch-sparse, DGL and GraphBolt on the same CSC.
 
-NeighborLoader makes whole batches in threads of its own; ramet.sample shares one batch among threads. The
-peer runs in a process of its own that takes turns with this one.
+NeighborLoader makes whole batches in threads of its own; ramet.sample shares one batch among threads. Peers run
+in processes of their own that take turns with this one.
 """
 
 from __future__ import annotations
@@ -9,38 +9,66 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
+from pathlib import Path
+from statistics import median
 
 import numpy as np
-from harness import (
-    PEERS_MISSING,
-    Anchor,
-    Figure,
-    Peer,
-    Report,
-    finish,
-    interleave,
-    options,
-    products,
-    small_flag,
-)
+from graphs import all_graphs
+from harness import Anchor, Figure, Peer, Report, finish, interleave, options, small_flag
+from machine import huge_share
 
 import ramet
 
 FANOUTS = ([15, 10, 5], [10, 10, 10])
 BATCH = 1024
+THREADS = (1, 2)
+# The program of each environment, and its samplers with the numbers of threads that they can use.
+PEERS = {
+    "pyg": ("pyg_sampling.py", {"torch-sparse": (1,)}),
+    "dgl": (
+        "dgl_sampling.py",
+        {f"{library} {ids}": THREADS for library in ("DGL", "GraphBolt") for ids in ("int64", "int32")},
+    ),
+}
+
+
+def start_peers(stack: contextlib.ExitStack, chosen, store: Path) -> dict[str, tuple]:
+    """{sampler: (Peer, numbers of threads)} of the environments that are there."""
+    samplers = {}
+    for name, python in chosen.peers.items():
+        program, offered = PEERS[name]
+        peer = stack.enter_context(Peer(python, program, store, *small_flag(chosen)))
+        samplers |= {sampler: (peer, threads) for sampler, threads in offered.items()}
+    return samplers
 
 
 def count_edges(batch) -> int:
     return sum(len(block.indices) for block in batch.blocks)
 
 
-class Measure:
-    """Rates of one fanout; also remembers the size of batches."""
+def label(sampler: str, threads: int) -> str:
+    return f"{sampler}, {threads} thread{'s' if threads > 1 else ''}"
 
-    def __init__(self, graph, fanouts, batches: int):
-        self.graph, self.fanouts, self.batches = graph, fanouts, batches
-        self.sizes: list[tuple[int, int]] = []
+
+class Measure:
+    """Rates of one fanout on one graph; also remembers the sizes of batches."""
+
+    def __init__(self, graph, fanouts, batches: int, peer_batches: int, peers: dict):
+        self.graph, self.fanouts, self.batches, self.peer_batches = graph, fanouts, batches, peer_batches
+        self.peers = peers
+        self.sizes: dict[str, list[tuple[int, int]]] = {}
         self._epoch = itertools.count()
+
+    def variants(self) -> dict:
+        """{(sampler, threads): measurement}."""
+        result = {}
+        for threads in THREADS:
+            result["NeighborLoader", threads] = lambda threads=threads: self.loader(threads)
+            result["ramet.sample", threads] = lambda threads=threads: self.sample(threads)
+        for sampler, (peer, offered) in self.peers.items():
+            for threads in offered:
+                result[sampler, threads] = lambda key=(sampler, threads), peer=peer: self.of_peer(peer, *key)
+        return result
 
     def loader(self, threads: int) -> float:
         """M edges/s from the start of an epoch's iterator to its n-th batch."""
@@ -58,7 +86,7 @@ class Measure:
         batches = iter(loader)
         for batch in itertools.islice(batches, self.batches):
             edges += count_edges(batch)
-            self.sizes.append((batch.blocks[0].num_src, count_edges(batch)))
+            self.remember("NeighborLoader", batch.blocks[0].num_src, count_edges(batch))
         elapsed = time.perf_counter() - begin
         batches.close()
         return edges / elapsed / 1e6
@@ -69,74 +97,85 @@ class Measure:
         for step in range(self.batches):
             batch = ramet.sample(self.graph, seeds, self.fanouts, step=step, threads=threads)
             edges += count_edges(batch)
-        return edges / (time.perf_counter() - begin) / 1e6
+        elapsed = time.perf_counter() - begin
+        self.remember("ramet.sample", batch.blocks[0].num_src, count_edges(batch))
+        return edges / elapsed / 1e6
+
+    def of_peer(self, peer: Peer, sampler: str, threads: int) -> float:
+        rate, nodes, edges = peer.ask("sample", sampler, self.fanouts, threads, self.peer_batches)
+        self.remember(sampler, nodes, edges)
+        return rate
+
+    def remember(self, sampler: str, nodes: int, edges: int) -> None:
+        self.sizes.setdefault(sampler, []).append((nodes, edges))
+
+    def size(self, sampler: str) -> list[float]:
+        """Medians of nodes and edges of a batch."""
+        return [median(column) for column in zip(*self.sizes[sampler])]
 
 
-def measure_fanouts(graph, fanouts, peer, chosen, report) -> list[list]:
-    ours = Measure(graph, fanouts, 2 if chosen.small else 16)
-    variants = {
-        "anchor": Anchor(chosen.small),
-        "NeighborLoader, 1 thread": lambda: ours.loader(1),
-        "NeighborLoader, 2 threads": lambda: ours.loader(2),
-        "ramet.sample, 1 thread": lambda: ours.sample(1),
-        "ramet.sample, 2 threads": lambda: ours.sample(2),
-    }
-    peer_size = [0, 0]
-    if peer:
-        variants["torch-sparse anchor"] = lambda: peer.ask("anchor")
-
-        def of_peer() -> float:
-            rate, *peer_size[:] = peer.ask("sample", fanouts, 2 if chosen.small else 4)
-            return rate
-
-        variants["torch-sparse"] = of_peer
-    figures = interleave(variants, 2 if chosen.small else 5)
-    for name, figure in figures.items():
-        report.keep(f"{fanouts} {name}, M/s", figure)
-    baseline = figures.get("torch-sparse")
-    nodes, edges = (Figure(list(column)).median for column in zip(*ours.sizes))
+def measure_fanouts(name, graph, fanouts, peers, chosen, report) -> list[list]:
+    measure = Measure(graph, fanouts, 2 if chosen.small else 16, 2 if chosen.small else 4, peers)
+    anchors = {"here": Anchor(chosen.small)}
+    for peer in {peer for peer, _ in peers.values()}:
+        anchors[f"in {peer.program}"] = lambda peer=peer: peer.ask("anchor")
+    figures = interleave(anchors | measure.variants(), 2 if chosen.small else 5)
+    case = f"{name} {fanouts}"
+    for key, figure in figures.items():
+        report.keep(f"{case} {key}, M/s", figure)
     lines = []
-    for name, figure in figures.items():
-        if "anchor" in name:
-            continue
-        size = peer_size if name == "torch-sparse" else (nodes, edges)
-        ratio = figure.over(baseline).text(1) if baseline else "-"
-        per_second = Figure([v * 1e6 / size[1] for v in figure.values])
-        lines.append([fanouts, name, figure.text(1), per_second.text(1), ratio, f"{size[0]:,.0f}", f"{size[1]:,.0f}"])
-    anchors = [f"{name} {figures[name].text(0)}" for name in figures if "anchor" in name]
-    report.note(f"{fanouts}: random reads of numpy, M/s: " + "; ".join(anchors) + ".")
+    for sampler, threads in measure.variants():
+        figure = figures[sampler, threads]
+        ours = figures["NeighborLoader", threads].over(figure)
+        if sampler in peers:
+            report.ratio(f"{case}, NeighborLoader over {label(sampler, threads)}", ours)
+        else:
+            report.ratio(f"{case}, {label(sampler, threads)}, over random reads", figure.over(figures["here"]))
+        nodes, edges = measure.size(sampler)
+        per_second = Figure([rate * 1e6 / edges for rate in figure.values])
+        row = [fanouts, label(sampler, threads), figure.text(1), per_second.text(1), ours.text(1)]
+        lines.append([*row, f"{nodes:,.0f}", f"{edges:,.0f}"])
+    reads = "; ".join(f"{key} {figures[key].text(0)}" for key in anchors)
+    report.note(f"{case}: random reads of numpy, M/s: {reads}.")
     return lines
 
 
-def main() -> None:
-    chosen = options(__doc__)
-    report = Report("Sampling")
-    store = products(chosen)
+def measure_graph(name: str, store: Path, chosen, report: Report) -> None:
     graph = ramet.open(store)
     degrees = np.diff(graph.indptr())
     report.note(
-        f"{graph.num_nodes():,} nodes, {graph.num_edges():,} edges, degree: mean {degrees.mean():.0f}, "
-        f"median {np.median(degrees):.0f}, maximum {degrees.max():,}. Batches of {BATCH} seeds."
+        f"**{name}**: {graph.num_nodes():,} nodes, {graph.num_edges():,} edges, degree: mean {degrees.mean():.0f}, "
+        f"median {np.median(degrees):.0f}, maximum {degrees.max():,}; {huge_share(store):.0%} of the store's topology "
+        f"on 2 MiB pages. Batches of {BATCH} seeds."
     )
     with contextlib.ExitStack() as stack:
-        peer = (
-            stack.enter_context(Peer(chosen.peers, "sampling.py", store, *small_flag(chosen))) if chosen.peers else None
-        )
-        lines = [line for f in FANOUTS for line in measure_fanouts(graph, f, peer, chosen, report)]
+        peers = start_peers(stack, chosen, store)
+        lines = [line for f in FANOUTS for line in measure_fanouts(name, graph, f, peers, chosen, report)]
     report.table(
         [
             "fanouts",
             "variant",
             "M edges/s",
             "batches/s",
-            "ratio of edges/s to torch-sparse",
+            "NeighborLoader of as many threads over it",
             "nodes/batch",
             "edges/batch",
         ],
         lines,
     )
-    if not peer:
-        report.note(PEERS_MISSING)
+
+
+def add_graph(parser) -> None:
+    parser.add_argument("--graph", action="append", help="products, rmat-22 or cnr-2000; default: all that are there")
+
+
+def main() -> None:
+    chosen = options(__doc__, add_graph)
+    report = Report("Sampling")
+    for name, store in all_graphs(chosen).items():
+        if not chosen.graph or name in chosen.graph:
+            measure_graph(name, store, chosen, report)
+    report.missing_peers(chosen, *PEERS)
     finish(report, chosen)
 
 

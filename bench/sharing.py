@@ -123,9 +123,12 @@ def main() -> None:
                     unpack.text(2, 1e3),
                 ]
             )
+            if name == "ramet.Graph":
+                report.ratio(f"{count} processes: memory over one copy", ratio, "lower")
             report.keep(f"{name}, {count} processes", {"one copy": copy, "without": empty[count], "runs": runs})
         del value
     report.keep("ramet.open, s", opening)
+    report.absolute("ramet.open, s", opening)
     report.table(
         [
             "what",

@@ -1,4 +1,4 @@
-"""Start and memory of 4 trainers on one graph, spawned with the graph as an argument.
+"""Start, memory and throughput of trainers on one graph, spawned with the graph as an argument.
 
 A trainer sums all indices, samples a batch, gathers its features, says that it is ready and holds what it
 has. Time is from the start of the first to the last one's "ready", imports included; PSS is that of host and
@@ -7,16 +7,21 @@ trainers, everything included. "imports only" is what the same processes cost wi
 
 from __future__ import annotations
 
+import itertools
+import multiprocessing
+import time
+
 import numpy as np
 import torch  # noqa: F401 (what a trainer imports)
 import torch_geometric  # noqa: F401
-from harness import PEERS_MISSING, Figure, Peer, Report, finish, options, products, small_flag
+from harness import Figure, Peer, Report, finish, options, products, small_flag
 from machine import memory_available
 from processes import Trainers, pss
 
 import ramet
 
 COUNT = 4
+SCALING = (1, 2, 4)
 FANOUTS = [15, 10, 5]
 BATCH = 1024
 NEEDS = 17e9  # bytes that the peers' largest variant may take
@@ -80,8 +85,73 @@ def measure_peers(chosen, store, repetition: int, runs: dict) -> None:
         if heavy and not chosen.small and memory_available() < NEEDS:
             print(f"skipped for want of memory: {name}", flush=True)
             continue
-        with Peer(chosen.peers, "trainers.py", store, *small_flag(chosen)) as peer:
+        with Peer(chosen.peers["pyg"], "pyg_trainers.py", store, *small_flag(chosen)) as peer:
             runs.setdefault(f"PyG: {name}", []).append(peer.ask("measure", name, COUNT))
+
+
+def measure_start(graph, store, chosen, report: Report) -> None:
+    """Start and memory of COUNT trainers, variant by variant."""
+    runs: dict[str, list[dict]] = {}
+    for repetition in range(1 if chosen.small else 2):
+        for name, body in VARIANTS.items():
+            runs.setdefault(name, []).append(measure(body, graph))
+        if "pyg" in chosen.peers:
+            measure_peers(chosen, store, repetition, runs)
+    report.keep("runs", runs)
+    data = store_bytes(graph)
+    report.note(f"The store's topology and features: {data / 1e9:.2f} GB.")
+    lines = []
+    for name, results in runs.items():
+        base = runs["PyG: imports only" if name.startswith("PyG") else "imports only"]
+        time, memory = (Figure([run[key] for run in results]) for key in ("seconds", "pss"))
+        more = [Figure([run[key] - alone[key] for run, alone in zip(results, base)]) for key in ("seconds", "pss")]
+        sizes = [memory.text(2, 1e-9), more[0].text(1), more[1].text(2, 1e-9), f"{results[0]['batch bytes'] / 1e9:.2f}"]
+        lines.append([name, time.text(1), *sizes])
+        if name != "imports only" and not name.startswith("PyG"):
+            over_store = Figure([size / data for size in more[1].values])
+            report.ratio(f"{name}, {COUNT} trainers: memory beyond imports, over the store", over_store, "lower")
+            report.absolute(f"{name}, {COUNT} trainers: beyond imports, s", more[0])
+    head = ["variant", "ready after, s", "sum of PSS, GB", "beyond imports, s", "beyond imports, GB", "a batch, GB"]
+    report.table(head, lines)
+
+
+def steady(graph, together, seconds: float):
+    """A trainer that takes batches for a while, at the same time as the others: batches per second."""
+    loader = ramet.NeighborLoader(graph, FANOUTS, "train", BATCH, shuffle=True, threads=1)
+    batches = itertools.chain.from_iterable(itertools.repeat(loader))  # epoch after epoch
+    next(batches)
+    together.wait()
+    begin, count = time.perf_counter(), 0
+    while time.perf_counter() < begin + seconds:
+        batch = next(batches)
+        count += 1
+    return count / (time.perf_counter() - begin), (loader, batch)
+
+
+def measure_scaling(graph, chosen, report: Report) -> None:
+    """Throughput and memory of more and more trainers on one store."""
+    runs: dict[int, list[tuple[float, float]]] = {}
+    spawn = multiprocessing.get_context("spawn")
+    for _ in range(1 if chosen.small else 2):
+        for count in SCALING:
+            with Trainers(count, steady, graph, spawn.Barrier(count), 0.2 if chosen.small else 3.0) as trainers:
+                runs.setdefault(count, []).append((sum(trainers.reports), pss(trainers.pids)))
+    rates, memory = ({count: Figure([run[i] for run in found]) for count, found in runs.items()} for i in (0, 1))
+    lines = []
+    for count in SCALING:
+        scaling = rates[count].over(rates[1])
+        over_store = Figure([size / store_bytes(graph) for size in memory[count].values])
+        lines.append([count, rates[count].text(1), scaling.text(2), memory[count].text(2, 1e-9), over_store.text(2)])
+        report.keep(f"{count} steady trainers", {"batches/s": rates[count].values, "pss": memory[count].values})
+        report.ratio(f"{count} steady trainers: memory with imports, over the store", over_store, "lower")
+        if count > 1:
+            report.ratio(f"{count} steady trainers: batches/s over one's", scaling)
+    report.note("Trainers that take batches at the same time, each with a loader of one thread, and compute nothing:")
+    report.table(["trainers", "batches/s, all", "over one", "sum of PSS, GB", "over the store"], lines)
+
+
+def store_bytes(graph) -> int:
+    return sum(a.nbytes for a in (graph.indptr(), graph.indices(), graph.table("feat").numpy()))
 
 
 def main() -> None:
@@ -90,43 +160,9 @@ def main() -> None:
     store = products(chosen)
     graph = ramet.open(store)
     graph.indices().sum()  # from the disk, if it was not in memory
-    runs: dict[str, list[dict]] = {}
-    for repetition in range(1 if chosen.small else 2):
-        for name, body in VARIANTS.items():
-            runs.setdefault(name, []).append(measure(body, graph))
-        if chosen.peers:
-            measure_peers(chosen, store, repetition, runs)
-    lines = []
-    for name, results in runs.items():
-        base = runs["PyG: imports only" if name.startswith("PyG") else "imports only"]
-        time, memory = (Figure([run[key] for run in results]) for key in ("seconds", "pss"))
-        more = [Figure([run[key] - alone[key] for run, alone in zip(results, base)]) for key in ("seconds", "pss")]
-        lines.append(
-            [
-                name,
-                time.text(1),
-                memory.text(2, 1e-9),
-                more[0].text(1),
-                more[1].text(2, 1e-9),
-                f"{results[0]['batch bytes'] / 1e9:.2f}",
-            ]
-        )
-    report.keep("runs", runs)
-    data = sum(a.nbytes for a in (graph.indptr(), graph.indices(), graph.table("feat").numpy()))
-    report.note(f"The store's topology and features: {data / 1e9:.2f} GB.")
-    report.table(
-        [
-            "variant",
-            "ready after, s",
-            "sum of PSS, GB",
-            "beyond imports, s",
-            "beyond imports, GB",
-            "a batch, GB",
-        ],
-        lines,
-    )
-    if not chosen.peers:
-        report.note(PEERS_MISSING)
+    measure_start(graph, store, chosen, report)
+    measure_scaling(graph, chosen, report)
+    report.missing_peers(chosen, "pyg")
     finish(report, chosen)
 
 

@@ -1,4 +1,4 @@
-"""Seconds of a training batch: our loader and PyG's SAGEConv on our blocks, beside PyG as documented.
+"""Seconds of a training batch: our loader and PyG's SAGEConv on our blocks, beside PyG and DGL with their own.
 
 GraphSAGE, 3 layers, hidden 256, Adam, batch 1024, fanouts [15, 10, 5], 2 torch threads. "data" is the wait
 for the loader, "train" forward, backward and step. Processes and variants take turns; a turn's first batches,
@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import torch
 import torch.nn.functional as F
-from harness import HERE, PEERS_MISSING, Figure, Peer, Report, finish, options, products, small_flag
+from harness import HERE, Figure, Peer, Report, finish, options, products, small_flag
 from processes import pss
 
 import ramet
@@ -25,6 +25,11 @@ FANOUTS = [15, 10, 5]
 BATCH = 1024
 HIDDEN = 256
 THREADS = 2
+# The program of each environment, and its variants.
+PEERS = {
+    "pyg": ("pyg_training_batch.py", ("PyG, NeighborLoader and trim_to_layer", "PyG, blocks by hand")),
+    "dgl": ("dgl_training_batch.py", ("DGL, DataLoader and SAGEConv",)),
+}
 LEAD = 3  # batches at the head of a turn that do not count: as many as a loader holds ready, and one
 
 
@@ -95,37 +100,42 @@ def main() -> None:
         "ramet, the example's model, 1 loader thread": Training(graph, example_model, 1),
         "ramet, `ramet train`'s model": Training(graph, packaged_model, THREADS),
     }
-    peers = ("PyG, NeighborLoader and trim_to_layer", "PyG, blocks by hand")
-    times: dict[str, list] = {name: [] for name in (*ours, *peers)}
+    times: dict[str, list] = {}
     losses, memory = {}, {}
     with contextlib.ExitStack() as stack:
-        peer = None
-        if chosen.peers:
-            peer = stack.enter_context(Peer(chosen.peers, "training_batch.py", store, *small_flag(chosen)))
+        peers = {}
+        for name, python in chosen.peers.items():
+            program, variants = PEERS[name]
+            peer = stack.enter_context(Peer(python, program, store, *small_flag(chosen)))
+            peers |= {variant: (name, peer) for variant in variants}
         for _ in range(rounds):
             for name, training in ours.items():
-                times[name] += training.turn(count)
+                times.setdefault(name, []).extend(training.turn(count))
                 losses[name] = training.losses[-1]
-            for name in peers if peer else ():
+            for name, (environment, peer) in peers.items():
                 answer = peer.ask("turn", name, of_peer)
-                times[name] += answer["times"]
-                losses[name], memory["PyG, both"] = answer["loss"], answer["pss"]
+                times.setdefault(name, []).extend(answer["times"])
+                losses[name], memory[f"{environment}, all"] = answer["loss"], answer["pss"]
     memory["ramet, all three"] = pss([os.getpid()])
-    totals = {name: Figure([sum(pair) for pair in pairs]) for name, pairs in times.items() if pairs}
-    # Speedup is over the slowest, PyG as documented.
+    totals = {name: Figure([sum(pair) for pair in pairs]) for name, pairs in times.items()}
+    # Speedup is over the slowest: with all peers there, PyG as documented.
     slowest = max(total.median for total in totals.values())
+    packaged = totals[list(ours)[-1]]
     lines = []
     for name, total in totals.items():
         data, train = (Figure(list(column)) for column in zip(*times[name]))
         row = [figure.text() for figure in (data, train, total)]
         lines.append([name, *row, f"{slowest / total.median:.1f}", len(total.values), f"{losses[name]:.3f}"])
         report.keep(f"{name}, (data, train) s", times[name])
+        if name in peers:
+            report.ratio(f"{name}: its time over `ramet train`'s", total.over(packaged))
+        else:
+            report.absolute(f"{name}, s", total)
     report.table(["variant", "data, s", "train, s", "batch, s", "speedup", "batches", "last loss"], lines)
     report.keep("pss", memory)
     held = "; ".join(f"{name}: {size / 1e9:.1f} GB" for name, size in memory.items())
     report.note(f"PSS of each process at the end, every variant's model and loader alive: {held}.")
-    if not peer:
-        report.note(PEERS_MISSING)
+    report.missing_peers(chosen, *PEERS)
     finish(report, chosen)
 
 

@@ -1,4 +1,4 @@
-"""Four trainers with PyG: `trainers.py STORE [--small]`. Answers ("measure", variant, count)."""
+"""Four trainers with PyG: `pyg_trainers.py STORE [--small]`. Answers ("measure", variant, count)."""
 
 import sys
 import warnings

@@ -1,4 +1,4 @@
-"""PyG training on a store: `training_batch.py STORE [--small]`. Answers ("turn", variant, batches)."""
+"""PyG training on a store: `pyg_training_batch.py STORE [--small]`. Answers ("turn", variant, batches)."""
 
 import os
 import sys
@@ -10,10 +10,10 @@ import harness
 import torch
 import torch.nn.functional as F
 from processes import pss
+from pyg_trainers import make_data
 from torch_geometric.loader import NeighborLoader
 from torch_geometric.nn import SAGEConv
 from torch_geometric.utils import trim_to_layer
-from trainers import make_data
 
 FANOUTS = [15, 10, 5]
 BATCH = 1024

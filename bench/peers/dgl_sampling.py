@@ -1,0 +1,59 @@
+"""DGL's NeighborSampler and GraphBolt's sample_neighbors on a store: `dgl_sampling.py STORE [--small]`.
+
+Both as their own loaders call them, with int64 and int32 ids.
+"""
+
+import dgl
+import dgl.graphbolt as graphbolt
+import samplers
+import torch
+from dgl.dataloading import NeighborSampler
+
+
+def of_dgl(indptr, indices):
+    """Blocks with edge ids. DGL wants the fanout of the seeds' hop last."""
+    graph = dgl.graph(("csc", (indptr, indices, indices.new_empty(0))), num_nodes=len(indptr) - 1)
+    graph.create_formats_()
+    made = {}
+
+    def sample(seeds, fanouts):
+        sampler = made.setdefault(tuple(fanouts), NeighborSampler(fanouts[::-1]))
+        nodes, _, blocks = sampler.sample_blocks(graph, seeds)
+        return nodes, sum(block.num_edges() for block in blocks)
+
+    return sample
+
+
+def of_graphbolt(indptr, indices):
+    """Without edge ids, GraphBolt's default."""
+    graph = graphbolt.fused_csc_sampling_graph(indptr, indices)
+
+    def sample(seeds, fanouts):
+        nodes, edges = seeds, 0
+        for fanout in fanouts:
+            hop = graph.sample_neighbors(nodes, torch.tensor([fanout]))
+            nodes, compacted = graphbolt.unique_and_compact_csc_formats(hop.sampled_csc, nodes)
+            edges += len(compacted.indices)
+        return nodes, edges
+
+    return sample
+
+
+def set_threads(count: int) -> None:
+    torch.set_num_threads(count)
+    dgl.utils.set_num_threads(count)
+
+
+def main() -> None:
+    tensors = samplers.tensors(("int64", "int32"))
+    made, train = {}, {}
+    for dtype in ("int64", "int32"):
+        indptr, indices = tensors["indptr", dtype], tensors["indices", dtype]
+        for name, make in (("DGL", of_dgl), ("GraphBolt", of_graphbolt)):
+            made[f"{name} {dtype}"] = make(indptr, indices)
+            train[f"{name} {dtype}"] = tensors["train", dtype]
+    samplers.serve(made, train, tensors.get("feat"), set_threads)
+
+
+if __name__ == "__main__":
+    main()
