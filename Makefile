@@ -9,12 +9,13 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 # What the installed package is made from. Folders too: a deleted file changes its folder.
 PACKAGE := CMakeLists.txt pyproject.toml $(shell find include src python ! -name '*.pyc' ! -name __pycache__)
-CPP     := $(shell find include src python/bind tests examples -name '*.h' -o -name '*.cc')
+CPP     := $(shell find include src python/bind tests examples bench/micro -name '*.h' -o -name '*.cc')
 
 # Where addresses are randomized widely the thread sanitizer cannot place its shadow memory.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: help setup build demo test test-cpp test-asan test-tsan test-python lint format accuracy bench clean FORCE
+.PHONY: help setup build demo test test-cpp test-asan test-tsan test-python lint format accuracy \
+  bench micro bench-peers bench-compare clean FORCE
 .NOTPARALLEL:
 
 help:  ## list the targets
@@ -57,8 +58,18 @@ format: setup  ## rewrite the sources in the project's format
 accuracy: build  ## test accuracy on real graphs, five seeds each
 	@$(PYTHON_IN_VENV) bench/accuracy.py
 
-bench: build  ## the figures of docs/benchmarks.md
-	@$(PYTHON_IN_VENV) bench/run.py
+bench: build micro  ## the figures of docs/benchmarks.md; PEERS="pyg=PYTHON dgl=PYTHON" (or none), SMALL=1
+	@$(PYTHON_IN_VENV) bench/run.py $(PEERS:%=--peers %) $(if $(SMALL),--small)
+
+micro: setup  ## the micro benchmarks of C++, compiled
+	@tools/bootstrap.sh bench
+	@cmake --workflow --preset bench || echo "micro: not built, see above; the other benchmarks run without it"
+
+bench-peers: setup  ## environments with PyG and DGL to compare with, under build/peers (20 minutes, GB)
+	@bench/peers/install.sh
+
+bench-compare: setup  ## what changed between two runs: OLD=a.json NEW=b.json; status 1: something became worse
+	@$(PYTHON_IN_VENV) bench/compare.py $(OLD) $(NEW)
 
 clean:  ## remove what was built (not the virtual environment)
 	rm -rf build $(BUILT)

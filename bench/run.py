@@ -1,10 +1,11 @@
 """`make bench`: the figures of docs/benchmarks.md.
 
-    python bench/run.py [--only NAME ...] [--small] [--peers PYTHON]
+    python bench/run.py [--only NAME ...] [--small] [--peers NAME=PYTHON ...]
 
 Every benchmark is a program of its own beside this file and runs in a process of its own, one after the
-other. Results go to build/bench: results.json, and results.md with the tables that are printed. Ratios inside
-one run are what to compare; where the machine was too noisy for figures with two threads, the results say so.
+other. Results go to build/bench: results.json, the same under its date, results.md with the tables that are
+printed, and plots. Ratios inside one run are what to compare, with bench/compare.py; where the machine was too
+noisy for figures with two threads, the results say so.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 
-from harness import HERE, options, small_flag
+import plots
+from harness import HERE, PEERS, options, passed_on
 from machine import QUIET, facts, spin_scaling
 
-BENCHMARKS = ("sharing", "sampling", "gather", "trainers", "training_batch", "pipeline", "equality")
+BENCHMARKS = ("micro", "sampling", "gather", "end_to_end", "training_batch", "pipeline", "trainers", "sharing", "equality")
 
 
 def add_only(parser) -> None:
@@ -37,37 +40,60 @@ def run_one(name: str, chosen) -> dict:
     out.unlink(missing_ok=True)
     scaling, noise = check_noise()
     print(f"\n# {name}: {noise}", flush=True)
-    command = [sys.executable, HERE / f"{name}.py", "--data", chosen.data, "--out", out, *small_flag(chosen)]
-    if chosen.peers:
-        command += ["--peers", chosen.peers]
+    command = [sys.executable, HERE / f"{name}.py", "--out", out, *passed_on(chosen)]
     begin = time.perf_counter()
     status = subprocess.run(list(map(str, command)), check=False).returncode
     if status or not out.exists():
         print(f"{name} failed with status {status}", file=sys.stderr)
-        return {"title": name, "markdown": f"## {name}\n\nfailed\n", "raw": {}, "failed": True}
+        return {"title": name, "markdown": f"## {name}\n\nfailed\n", "figures": {}, "raw": {}, "failed": True}
     result = json.loads(out.read_text())
     result |= {"spin scaling": scaling, "seconds": time.perf_counter() - begin}
     result["markdown"] += f"\n{noise}\n"
     return result
 
 
+def markdown(results: dict) -> str:
+    head = "\n".join(f"- {name}: {value}" for name, value in results["machine"].items())
+    parts = [head + "\n", *(result["markdown"] for result in results["benchmarks"].values())]
+    if results["small"]:
+        parts.insert(0, "Tiny sizes: these figures say nothing.\n")
+    return "\n".join(parts)
+
+
+def write(results: dict, folder: Path) -> None:
+    content = json.dumps(results, indent=1) + "\n"
+    (folder / "results.json").write_text(content)
+    (folder / f"{results['date']}.json").write_text(content)
+    (folder / "results.md").write_text(markdown(results))
+    try:
+        plots.draw(results, folder)
+    except ImportError:
+        print("No plots: matplotlib is not installed.")
+    print(f"\nThe results are in {folder}: results.json, which is {results['date']}.json, and results.md.")
+
+
+def warn_of_noise(results: dict) -> None:
+    noisy = [name for name, result in results["benchmarks"].items() if result.get("spin scaling", QUIET) < QUIET]
+    if noisy:
+        print(f"WARNING: something else was running before {', '.join(noisy)}: figures with two threads mean little.")
+
+
 def main() -> int:
     chosen = options(__doc__, add_only)
     chosen.data.mkdir(parents=True, exist_ok=True)
-    machine = facts()
-    head = "\n".join(f"- {name}: {value}" for name, value in machine.items())
-    print(head, flush=True)
-    if not chosen.peers:
-        print("No --peers environment: peers are left out (docs/benchmarks.md says how to make one).")
-    results = {"machine": machine, "small": chosen.small, "benchmarks": {}}
+    results = {
+        "date": time.strftime("%Y-%m-%d-%H%M%S"),
+        "machine": facts(),
+        "small": chosen.small,
+        "peers": list(chosen.peers),
+        "benchmarks": {},
+    }
+    for name in PEERS.keys() - chosen.peers:
+        print(f"left out: {PEERS[name]} (`make bench-peers` makes the environments, docs/benchmarks.md)")
     for name in chosen.only or BENCHMARKS:
         results["benchmarks"][name] = run_one(name, chosen)
-    parts = [head + "\n", *(result["markdown"] for result in results["benchmarks"].values())]
-    if chosen.small:
-        parts.insert(0, "Tiny sizes: these figures say nothing.\n")
-    (chosen.data / "results.json").write_text(json.dumps(results, indent=1) + "\n")
-    (chosen.data / "results.md").write_text("\n".join(parts))
-    print(f"\nresults.json and results.md are in {chosen.data}")
+    write(results, chosen.data)
+    warn_of_noise(results)
     return int(any(result.get("failed") for result in results["benchmarks"].values()))
 
 

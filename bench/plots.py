@@ -1,0 +1,69 @@
+"""Plots of a run: `plots.py build/bench/results.json`, PNG files beside it. Needs matplotlib."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from statistics import median
+
+RATE = re.compile(r"(?P<case>.+\]) \('(?P<sampler>.+)', (?P<threads>\d+)\), M/s")
+STEADY = re.compile(r"(?P<count>\d+) steady trainers")
+
+
+def sampling(raw: dict, axes) -> None:
+    """Bars of M edges/s, a group per sampler, a bar per number of threads; the first graph and fanouts."""
+    found = [(match, values) for name, values in raw.items() if (match := RATE.fullmatch(name))]
+    first = found[0][0]["case"]
+    rates = {(m["sampler"], int(m["threads"])): v for m, v in found if m["case"] == first}
+    samplers = list(dict.fromkeys(sampler for sampler, _ in rates))
+    for threads in sorted({threads for _, threads in rates}):
+        places = [i for i, sampler in enumerate(samplers) if (sampler, threads) in rates]
+        values = [rates[samplers[i], threads] for i in places]
+        middles = [median(v) for v in values]
+        spread = [[m - min(v) for m, v in zip(middles, values)], [max(v) - m for m, v in zip(middles, values)]]
+        at = [i + 0.4 * (threads - 1.5) for i in places]
+        axes.bar(at, middles, 0.38, yerr=spread, capsize=3, label=f"{threads} thread{'s' if threads > 1 else ''}")
+    axes.set_xticks(range(len(samplers)), samplers, rotation=30, ha="right")
+    axes.set(title=f"Sampling, {first}", ylabel="M edges/s")
+    axes.legend()
+
+
+def trainers(raw: dict, axes) -> None:
+    """Memory and throughput against the number of trainers on one store."""
+    found = {int(match["count"]): v for name, v in raw.items() if (match := STEADY.fullmatch(name))}
+    counts, memory = list(found), axes.twinx()
+    (left,) = axes.plot(counts, [median(v["batches/s"]) for v in found.values()], "o-", label="batches/s")
+    (right,) = memory.plot(counts, [median(v["pss"]) / 1e9 for v in found.values()], "s--C1", label="memory")
+    axes.set(title="Trainers on one store", xlabel="trainers", ylabel="batches/s, all", xticks=counts, ylim=0)
+    memory.set(ylabel="sum of PSS, GB", ylim=0)
+    axes.legend(handles=[left, right], loc="lower right")
+
+
+PLOTS = {"sampling": sampling, "trainers": trainers}
+
+
+def draw(results: dict, folder: Path) -> list[Path]:
+    """Draws what the run has measured. Raises ImportError without matplotlib."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    files = []
+    for name, plot in PLOTS.items():
+        benchmark = results["benchmarks"].get(name)
+        if not benchmark or benchmark.get("failed"):
+            continue
+        figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
+        plot(benchmark["raw"], axes)
+        files.append(folder / f"{name}.png")
+        figure.savefig(files[-1], dpi=120)
+        pyplot.close(figure)
+    return files
+
+
+if __name__ == "__main__":
+    source = Path(sys.argv[1])
+    print(*draw(json.loads(source.read_text()), source.parent), sep="\n")

@@ -1,0 +1,183 @@
+"""The benchmarks work, and their arithmetic is right. No figure is judged here."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import compare
+import harness
+import micro
+import plots
+import pytest
+from harness import Figure, Report
+
+BENCH = Path(__file__).resolve().parents[2] / "bench"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["sampling", "--graph", "products"], ["gather"], ["end_to_end"], ["micro", "--family", "random"]],
+    ids=lambda arguments: arguments[0],
+)
+def test_small_mode(arguments, tmp_path):
+    out = tmp_path / "out.json"
+    name, *options = arguments
+    command = [sys.executable, BENCH / f"{name}.py", "--small", "--peers", "none", "--data", tmp_path, "--out", out]
+    subprocess.run([*map(str, command), *options], check=True, stdout=subprocess.DEVNULL)
+    result = json.loads(out.read_text())
+    assert result["markdown"].startswith(f"## {result['title']}")
+    if "Not measured: build" in result["markdown"]:
+        pytest.skip("the micro benchmarks are not built")
+    assert result["figures"]
+    assert all(value > 0 for figure in result["figures"].values() for value in figure["values"])
+
+
+# ---- figures and reports
+
+
+def test_a_ratio_is_taken_repetition_by_repetition():
+    assert Figure([10.0, 40.0]).over(Figure([5.0, 10.0])).values == [2.0, 4.0]
+
+
+def test_every_variant_has_its_turn():
+    calls = []
+    variants = {name: lambda name=name: calls.append(name) or float(len(calls)) for name in ("a", "b")}
+    figures = harness.interleave(variants, 2)
+    assert calls == ["a", "b"] * 3
+    assert figures["a"].values == [3.0, 5.0]  # the first round does not count
+
+
+# ---- peers
+
+
+def test_peers_by_name(tmp_path):
+    python = tmp_path / "python"
+    python.touch()
+    assert harness.find_peers([f"dgl={python}"]) == {"dgl": str(python)}
+    assert harness.find_peers(["none"]) == {}
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [("python3", "expected NAME=PYTHON"), ("cugraph=python3", "a NAME of pyg, dgl"), ("dgl=/no", "/no is not there")],
+)
+def test_bad_peers_are_named(pair, message):
+    with pytest.raises(ValueError, match=message):
+        harness.find_peers([pair])
+
+
+def test_without_arguments_the_made_peers_are_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(harness, "MADE_PEERS", tmp_path)
+    assert harness.find_peers([]) == {}
+    python = tmp_path / "dgl" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.touch()
+    assert harness.find_peers([]) == {"dgl": str(python)}
+
+
+def test_a_report_says_which_peers_are_missing(tmp_path):
+    report = Report("x")
+    report.missing_peers(type("Chosen", (), {"peers": {"pyg": "python"}}), "pyg", "dgl")
+    assert report.parts == ["Not measured, for want of an environment: DGL and GraphBolt."]
+
+
+# ---- micro
+
+
+def entry(name, rate, repetition, family, unit="items_per_second"):
+    return {
+        "run_type": "iteration",
+        "run_name": name,
+        "family_index": family,
+        "repetition_index": repetition,
+        unit: rate,
+    }
+
+
+def test_cases_of_google_benchmark():
+    name = "sampler/products [15, 10, 5]|ramet{}/min_time:0.300/real_time/threads:{}"
+    content = {
+        "benchmarks": [
+            entry(name.format(", 2 threads", 2), 5.0, 0, 1),
+            entry(name.format("", 1), 4.0, 1, 0),
+            entry(name.format("", 1), 3.0, 0, 0),
+            {"run_type": "aggregate", "run_name": name.format("", 1)},
+        ]
+    }
+    found = micro.cases(content)
+    assert list(found) == ["products [15, 10, 5]"]
+    rates = found["products [15, 10, 5]"]
+    assert rates == {"ramet": Figure([3.0, 4.0]), "ramet, 2 threads": Figure([5.0])}
+
+
+def test_micro_tables_divide_rates():
+    name = "gather/512 B rows, 64 KiB|{}/real_time"
+    runs = [entry(name.format(v), r, 0, 0, "bytes_per_second") for v, r in (("ramet", 6e9), ("memcpy", 3e9))]
+    report = Report("x")
+    micro.tabulate("gather", micro.cases({"benchmarks": runs}), report)
+    assert "| 512 B rows, 64 KiB | 6.0 | - | 2.00 | - | - |" in report.parts[1]
+    assert list(report.figures) == ["gather, 512 B rows, 64 KiB: ramet over memcpy"]
+
+
+# ---- comparing runs
+
+
+def run(values, better="higher", ratio=True, small=False):
+    figure = {"values": values, "better": better, "ratio": ratio}
+    return {"small": small, "benchmarks": {"b": {"figures": {"f": figure}}}}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "better", "verdict"),
+    [
+        ([1.0, 1.1, 1.2], [2.0, 2.1, 2.2], "higher", compare.FASTER),
+        ([1.0, 1.1, 1.2], [2.0, 2.1, 2.2], "lower", compare.SLOWER),
+        ([2.0, 2.1, 2.2], [1.0, 1.1, 1.2], "higher", compare.SLOWER),
+        ([1.0, 2.0, 3.0], [1.9, 2.9, 3.9], "higher", compare.NOISE),
+        ([1.0], [1.0], "higher", compare.NOISE),
+    ],
+)
+def test_verdicts(old, new, better, verdict):
+    (change,) = compare.compare(run(old, better), run(new, better))
+    assert change.verdict == verdict
+    if verdict != compare.NOISE:
+        assert (change.gain > 1) == (verdict == compare.FASTER)
+
+
+def status(tmp_path, old, new, *options):
+    for name, content in (("old.json", old), ("new.json", new)):
+        (tmp_path / name).write_text(json.dumps(content))
+    return compare.main([str(tmp_path / "old.json"), str(tmp_path / "new.json"), *options])
+
+
+def test_exit_status(tmp_path, capsys):
+    fast, slow = run([1.0, 1.01, 1.02]), run([0.8, 0.81, 0.82])
+    assert status(tmp_path, fast, fast) == 0
+    assert status(tmp_path, slow, fast) == 0
+    assert status(tmp_path, fast, slow) == 1
+    assert "| b: f | 1.01 | 0.81 | 0.80 | WORSE |" in capsys.readouterr().out
+    assert status(tmp_path, fast, slow, "--threshold", "0.3") == 0
+
+
+def test_absolute_figures_are_judged_only_on_request(tmp_path):
+    old, new = run([1.0], "lower", ratio=False), run([2.0], "lower", ratio=False)
+    assert status(tmp_path, old, new) == 2  # nothing in common to judge
+    assert status(tmp_path, old, new, "--absolute") == 1
+
+
+def test_small_runs_are_not_compared(tmp_path):
+    assert status(tmp_path, run([1.0]), run([1.0], small=True)) == 2
+
+
+# ---- plots
+
+
+def test_plots(tmp_path):
+    pytest.importorskip("matplotlib")
+    samplers = {f"products [15, 10, 5] ('{s}', {t}), M/s": [1.0, 2.0] for s, t in (("a", 1), ("a", 2), ("b", 1))}
+    steady = {f"{n} steady trainers": {"batches/s": [3.0 * n], "pss": [1e9 * n]} for n in (1, 2)}
+    results = {"benchmarks": {"sampling": {"raw": samplers}, "trainers": {"raw": steady}, "gather": {"failed": True}}}
+    files = plots.draw(results, tmp_path)
+    assert [file.name for file in files] == ["sampling.png", "trainers.png"]
+    assert all(file.stat().st_size > 1000 for file in files)
