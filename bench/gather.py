@@ -51,9 +51,9 @@ def main() -> None:
                 rates = {name: type(f)([size / s for s in f.values]) for name, f in times.items()}
                 lines.append([row_bytes, threads, *(rates[name].text() for name in rates)])
                 lines[-1] += [rates["ramet"].over(rates[name]).text() for name in PEERS]
-                case = f"{output >> 20} MiB, {row_bytes} B rows, {threads} threads"
-                for name in PEERS:
-                    report.ratio(f"{case}: Table.gather over {PEERS[name]}", rates["ramet"].over(rates[name]))
+                case = f"{output >> 20} MiB, {row_bytes} B, {threads} threads"
+                for name, called in PEERS.items():
+                    report.ratio(f"{case}: Table.gather over {called}", rates["ramet"].over(rates[name]))
                 for name, rate in rates.items():
                     report.keep(f"{case}, {name}, GB/s", rate)
         report.note(f"Output {output >> 20} MiB, random rows of a table of {table_bytes >> 20} MiB, GB/s:")

@@ -7,57 +7,33 @@ from pathlib import Path
 
 import numpy as np
 from accuracy import default_data
-from harness import products
+from harness import products, rmat
 
-from ramet.convert import edge_list_contents
+import ramet
 
 CNR2000 = Path("cnr2000") / "cnr-2000.graph-txt.gz"
 
 
-def rmat(chosen) -> Path:
-    """R-MAT, scale 22, 16 edges per node before reverses are added and repeats dropped, with the parameters of
-    Graph500 (0.57, 0.19, 0.19, 0.05): few large hubs, most degrees small."""
-    scale = 14 if chosen.small else 22
-    return made(Path(chosen.data) / f"rmat-{scale}", lambda: rmat_edges(scale, 16 << scale), undirected=True)
-
-
 def cnr2000(chosen) -> Path | None:
     """A real web graph of 0.3 M pages and 3.2 M links; None where its file is not there."""
-    source = default_data() / CNR2000
-    return made(Path(chosen.data) / "cnr2000", lambda: successor_lists(source)) if source.exists() else None
-
-
-def all_graphs(chosen) -> dict[str, Path]:
-    stores = {"products": products(chosen), "rmat-22": rmat(chosen), "cnr-2000": cnr2000(chosen)}
-    return {name: store for name, store in stores.items() if store}
-
-
-def made(store: Path, edges, undirected: bool = False) -> Path:
-    """The store of these edges, with a tenth of the nodes that have neighbors to train on."""
-    if store.exists():
-        return store
-    print(f"making {store}", flush=True)
-    store.parent.mkdir(parents=True, exist_ok=True)
-    edge_index = edges()
-    connected = np.unique(edge_index[1])
-    train = np.random.default_rng(0).permutation(connected)[: len(connected) // 10]
-    splits = {"train": np.sort(train)}
-    nodes = 1 + max(int(ends.max()) for ends in edge_index)
-    edge_list_contents(edge_index, nodes, undirected, splits=splits, edge_ids=False).save(store, checksums=False)
+    source, store = default_data() / CNR2000, Path(chosen.data) / "cnr-2000"
+    if not source.exists():
+        return None
+    if not store.exists():
+        print(f"making {store}", flush=True)
+        links = successor_lists(source)
+        train = np.unique(links[1])[::10]  # a tenth of the pages that something links to
+        ramet.save(ramet.from_edge_index(links, splits={"train": train}), store)
     return store
 
 
-def rmat_edges(scale: int, count: int, chunk: int = 1 << 22) -> np.ndarray:
-    """[2, count]: one random byte says to which quarter of the matrix an edge goes at a level; ids are shuffled."""
-    rng = np.random.default_rng(1)
-    edges = np.zeros((2, count), np.int32)
-    for begin in range(0, count, chunk):
-        src, dst = edges[:, begin : begin + chunk]
-        for _ in range(scale):
-            byte = rng.integers(0, 256, len(src), np.uint8)
-            src += src + (byte >= 195)
-            dst += dst + (((byte >= 146) & (byte < 195)) | (byte >= 243))
-    return rng.permutation(1 << scale).astype(np.int32)[edges]
+GRAPHS = {"products": products, "rmat-22": rmat, "cnr-2000": cnr2000}
+
+
+def stores(chosen, names=None) -> dict[str, Path]:
+    """{name: store} of those graphs, or of all, that can be had here."""
+    made = {name: make(chosen) for name, make in GRAPHS.items() if not names or name in names}
+    return {name: store for name, store in made.items() if store}
 
 
 def successor_lists(source: Path) -> np.ndarray:

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from graphs import all_graphs
+from graphs import stores
 from harness import HERE, Figure, Report, finish, options
 
 BINARY = HERE.parent / "build" / "micro" / "bench" / "micro" / "ramet_micro"
@@ -94,10 +94,12 @@ def main() -> None:
         finish(report, chosen)
         return
     families = chosen.family or list(FAMILIES)
-    graphs = all_graphs(chosen) if ON_GRAPHS & set(families) else {}
+    graphs = stores(chosen) if ON_GRAPHS & set(families) else {}
     for family in families:
         print(f"micro: {family}", flush=True)
-        tabulate(family, cases(run(family, graphs, chosen.small, 2 if chosen.small else 5)), report)
+        content = run(family, graphs, chosen.small, 2 if chosen.small else 5)
+        tabulate(family, cases(content), report)
+    report.note(f"Vector instructions of ours: {content['context']['isa']}.")
     finish(report, chosen)
 
 

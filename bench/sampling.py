@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from graphs import all_graphs
+from graphs import GRAPHS, stores
 from harness import Anchor, Figure, Peer, Report, finish, interleave, options, small_flag
 from machine import huge_share
 
@@ -166,15 +166,14 @@ def measure_graph(name: str, store: Path, chosen, report: Report) -> None:
 
 
 def add_graph(parser) -> None:
-    parser.add_argument("--graph", action="append", help="products, rmat-22 or cnr-2000; default: all that are there")
+    parser.add_argument("--graph", choices=GRAPHS, action="append", help="default: all")
 
 
 def main() -> None:
     chosen = options(__doc__, add_graph)
     report = Report("Sampling")
-    for name, store in all_graphs(chosen).items():
-        if not chosen.graph or name in chosen.graph:
-            measure_graph(name, store, chosen, report)
+    for name, store in stores(chosen, chosen.graph).items():
+        measure_graph(name, store, chosen, report)
     report.missing_peers(chosen, *PEERS)
     finish(report, chosen)
 

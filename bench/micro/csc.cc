@@ -1,4 +1,4 @@
-// build_csc beside a plain stable counting sort of the same edges, one thread. R-MAT edges
+// build_csc beside a plain stable counting sort of the same edges. R-MAT edges
 // (Chakrabarti, Zhan, Faloutsos 2004) with the parameters of Graph500, edges per second.
 #include <memory>
 
@@ -46,10 +46,10 @@ void count_and_scatter(const Edges& edges) {
   benchmark::ClobberMemory();
 }
 
-void build(const Edges& edges) {
+void build(const Edges& edges, int threads) {
   const auto src = borrow(std::span<const int32_t>(edges.src));
   const auto dst = borrow(std::span<const int32_t>(edges.dst));
-  const CscOptions options{.edge_ids = false};
+  const CscOptions options{.edge_ids = false, .threads = threads};
   benchmark::DoNotOptimize(build_csc(src, dst, edges.num_nodes, edges.num_nodes, options));
 }
 
@@ -67,7 +67,8 @@ void add_csc(const Options& options) {
       state.SetItemsProcessed(state.iterations() * count);
     });
   };
-  variant("ramet", build);
+  variant("ramet", [](const Edges& edges) { build(edges, 1); });
+  variant("ramet, 2 threads", [](const Edges& edges) { build(edges, 2); });
   variant("counting sort", count_and_scatter);
 }
 

@@ -6,6 +6,7 @@
 
 #include "cases.h"
 #include "ramet/error.h"
+#include "ramet/isa.h"
 
 namespace {
 
@@ -46,6 +47,7 @@ int main(int argc, char** argv) try {
   ramet::bench::add_relabel(options);
   ramet::bench::add_sampler(options);
   ramet::bench::add_store(options);
+  benchmark::AddCustomContext("isa", ramet::name(ramet::isa()));
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 } catch (const ramet::Error& error) {
