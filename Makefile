@@ -58,8 +58,8 @@ format: setup  ## rewrite the sources in the project's format
 accuracy: build  ## test accuracy on real graphs, five seeds each
 	@$(PYTHON_IN_VENV) bench/accuracy.py
 
-bench: build micro  ## the figures of docs/benchmarks.md; PEERS="pyg=PYTHON dgl=PYTHON" (or none), SMALL=1
-	@$(PYTHON_IN_VENV) bench/run.py $(PEERS:%=--peers %) $(if $(SMALL),--small)
+bench: build micro  ## the figures of docs/benchmarks.md; PEERS="pyg=PYTHON dgl=PYTHON" (or none), SMALL=1, ALL=1
+	@$(PYTHON_IN_VENV) bench/run.py $(PEERS:%=--peers %) $(if $(SMALL),--small) $(if $(ALL),--all)
 
 micro: setup  ## the micro benchmarks of C++, compiled
 	@tools/bootstrap.sh bench

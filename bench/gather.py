@@ -31,7 +31,7 @@ def variants(table, ids, threads: int) -> dict:
 
 def main() -> None:
     chosen = options(__doc__)
-    table_bytes, outputs, widths, repetitions = 1 << 30, (64 << 20, 256 << 20), ROW_BYTES, 7
+    table_bytes, outputs, widths, repetitions = 1 << 30, (64 << 20, 256 << 20), ROW_BYTES, 5
     if chosen.small:
         table_bytes, outputs, widths, repetitions = 1 << 24, (1 << 20,), (400, 512), 2
     report = Report("Gathering rows")

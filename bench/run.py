@@ -1,6 +1,6 @@
 """`make bench`: the figures of docs/benchmarks.md.
 
-    python bench/run.py [--only NAME ...] [--small] [--peers NAME=PYTHON ...]
+    python bench/run.py [--only NAME ...] [--all] [--small] [--peers NAME=PYTHON ...]
 
 Every benchmark is a program of its own beside this file and runs in a process of its own, one after the
 other. Results go to build/bench: results.json, the same under its date, results.md with the tables that are
@@ -20,11 +20,13 @@ import plots
 from harness import HERE, PEERS, options, passed_on
 from machine import QUIET, facts, spin_scaling
 
-BENCHMARKS = ("micro", "sampling", "gather", "end_to_end", "training_batch", "pipeline", "trainers", "sharing", "equality")
+QUICK = ("micro", "sampling", "gather", "end_to_end", "training_batch", "pipeline", "trainers", "sharing")
+BENCHMARKS = (*QUICK, "equality")  # the last one is about bits, not time, and takes minutes
 
 
 def add_only(parser) -> None:
-    parser.add_argument("--only", choices=BENCHMARKS, action="append", help="default: all")
+    parser.add_argument("--only", choices=BENCHMARKS, action="append", help=f"default: {', '.join(QUICK)}")
+    parser.add_argument("--all", action="store_true", help="equality, too")
 
 
 def check_noise() -> tuple[float, str]:
@@ -90,7 +92,7 @@ def main() -> int:
     }
     for name in PEERS.keys() - chosen.peers:
         print(f"left out: {PEERS[name]} (`make bench-peers` makes the environments, docs/benchmarks.md)")
-    for name in chosen.only or BENCHMARKS:
+    for name in chosen.only or (BENCHMARKS if chosen.all else QUICK):
         results["benchmarks"][name] = run_one(name, chosen)
     write(results, chosen.data)
     warn_of_noise(results)
