@@ -60,7 +60,7 @@ def main() -> None:
     store = products(chosen)
     graph = ramet.open(store)
     torch.set_num_threads(1)  # torch only wraps
-    measure = Measure(graph, 2 if chosen.small else 16)
+    measure = Measure(graph, 2 if chosen.small else 8)
     with contextlib.ExitStack() as stack:
         variants = {}
         for threads in THREADS:
