@@ -16,7 +16,7 @@ int64_t gather_streamed_avx2(const GatherArgs& args) {
       args.row_bytes % kLine == 0 && reinterpret_cast<uint64_t>(args.out) % kLine == 0;
   if (!whole_lines) return gather_cached(args);
   auto* out = static_cast<__m256i*>(args.out);
-  const int64_t bad = for_each_row(args, [&out, end = args.row_bytes](const char* row) {
+  const int64_t bad = for_each_row(args, kAnyLength, [&out, end = args.row_bytes](const char* row) {
     for (const char* const row_end = row + end; row < row_end; row += kLine, out += 2) {
       const auto* halves = reinterpret_cast<const __m256i*>(row);
       const __m256i low = _mm256_loadu_si256(halves);

@@ -82,7 +82,8 @@ int64_t gather_streamed_avx512(const GatherArgs& args) {
   if (args.row_bytes < kLine) return gather_cached(args);
   LineStream out(args.out);
   const int64_t bad = for_each_row(
-      args, [&out, row_bytes = args.row_bytes](const char* row) { out.append(row, row_bytes); });
+      args, kAnyLength,
+      [&out, row_bytes = args.row_bytes](const char* row) { out.append(row, row_bytes); });
   out.flush();
   return bad;
 }
