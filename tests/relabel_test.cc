@@ -57,7 +57,7 @@ void run_batch(Table& table, NodeList<Id>& nodes, uint64_t key, int64_t bound, i
     table.reserve(nodes.size() + ids.size(), nodes);
     std::vector<int32_t> local(ids.size()), expected;
     for (const Id id : ids)
-      table.prefetch(id);
+      table.request_slot(id);
     table.relabel(std::span<const Id>(ids), nodes, local.data());
     for (const Id id : ids)
       expected.push_back(twin.relabel(id));

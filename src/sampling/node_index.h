@@ -47,10 +47,10 @@ class NodeIndex {
   }
 
   // Requests the memory that relabel() will need for these ids.
-  void prefetch(std::span<const Id> ids) const {
+  void request(std::span<const Id> ids) const {
     visit([&](const auto& table) {
       for (const Id id : ids)
-        table.prefetch(id);
+        table.request_slot(id);
     });
   }
 

@@ -17,6 +17,7 @@
 
 #include "ramet/buffer_pool.h"
 #include "ramet/random.h"
+#include "request.h"
 
 namespace ramet {
 
@@ -105,8 +106,8 @@ class DirectTable {
   template <typename Id>
   void reserve(size_t /*num_nodes*/, const NodeList<Id>& /*nodes*/) {}
   template <typename Id>
-  void prefetch(Id node) const {
-    __builtin_prefetch(&slots_.data()[node], 1);
+  void request_slot(Id node) const {
+    request(&slots_.data()[node]);
   }
 
   // local[i] = position of ids[i] in `nodes`, which has room for all of them and one more; new ones
@@ -118,7 +119,7 @@ class DirectTable {
     const uint32_t start = start_.value();
     auto size = static_cast<uint32_t>(nodes.size());
     for (size_t i = 0; i < ids.size(); ++i) {
-      if (i + kNear < ids.size()) prefetch(ids[i + kNear]);
+      if (i + kNear < ids.size()) __builtin_prefetch(&slots[ids[i + kNear]], 1);
       const Id node = ids[i];
       const uint32_t found = slots[node] - start;
       const bool is_new = found >= size;
@@ -157,14 +158,15 @@ class HashTable {
     for (size_t i = 0; i < nodes.size(); ++i)
       find_or_insert(nodes.ids()[i], static_cast<uint32_t>(i));
   }
-  void prefetch(Id node) const { __builtin_prefetch(&slots_.data()[home(node)], 1); }
+  void request_slot(Id node) const { request(&slots_.data()[home(node)]); }
 
   // As DirectTable's; reserve() has made room.
   void relabel(std::span<const Id> ids, NodeList<Id>& nodes, int32_t* local) {
+    const Slot* slots = slots_.data();
     Id* list = nodes.data();
     auto size = static_cast<uint32_t>(nodes.size());
     for (size_t i = 0; i < ids.size(); ++i) {
-      if (i + kNear < ids.size()) prefetch(ids[i + kNear]);
+      if (i + kNear < ids.size()) __builtin_prefetch(&slots[home(ids[i + kNear])], 1);
       const uint32_t position = find_or_insert(ids[i], size);
       list[size] = ids[i];
       size += position == size ? 1 : 0;

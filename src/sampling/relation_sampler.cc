@@ -17,14 +17,15 @@
 
 #include "ramet/error.h"
 #include "ramet/parallel.h"
+#include "request.h"
 
 namespace ramet {
 namespace {
 
-constexpr int64_t kPrefetch = 16;     // rows
-constexpr int64_t kChunkRows = 64;    // rows of a chunk, at most
-constexpr int64_t kChunkPicks = 256;  // picks of a chunk, where its rows have that few
-constexpr int64_t kGrain = 4096;      // rows that one thread takes at a time
+constexpr int64_t kPrefetch = 128;     // rows ahead whose bounds are requested
+constexpr int64_t kChunkRows = 128;    // rows of a chunk, at most
+constexpr int64_t kChunkPicks = 1024;  // picks of a chunk, where its rows have that few
+constexpr int64_t kGrain = 4096;       // rows that one thread takes at a time
 constexpr int64_t kMaxPicks = int64_t{1} << 40;
 constexpr auto kMaxNodes = static_cast<size_t>(std::numeric_limits<int32_t>::max());
 
@@ -99,7 +100,7 @@ class RelationSampler {
     const Id* node = task_.destinations.ids().data();
     parallel_for(num_dst, kGrain, threads, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        if (i + kPrefetch < end) __builtin_prefetch(&stored[node[i + kPrefetch]]);
+        if (i + kPrefetch < end) request(&stored[node[i + kPrefetch]]);
         const Row row = read_row(task_.edges, stored, node[i]);
         rows_[static_cast<size_t>(i)] = row;
         indptr_[i + 1] = num_picks(task_.rule, row.degree);
@@ -175,7 +176,7 @@ class RelationSampler {
       auto* out = position + indptr_[chunk.begin];
       for (int64_t i = chunk.begin; i < chunk.end; ++i) {
         picker.pick(static_cast<size_t>(i - first_row), [&](int64_t p) {
-          __builtin_prefetch(stored + p * width);
+          request(stored + p * width);
           *out++ = static_cast<std::decay_t<decltype(*out)>>(p);
         });
       }
@@ -194,7 +195,7 @@ class RelationSampler {
         }
       });
     });
-    task_.sources.prefetch(picked_ids(chunk));
+    task_.sources.request(picked_ids(chunk));
   }
 
   [[noreturn]] void refuse_source(int64_t position, int64_t id) const {
