@@ -6,7 +6,7 @@
 namespace ramet::bench {
 namespace {
 
-constexpr size_t kAhead = 32;  // loads
+constexpr size_t kAhead = 128;  // loads
 
 // The sum of values[places[i]] over all i.
 template <typename Value, typename Place>
@@ -14,7 +14,7 @@ uint64_t sum_at(const Value* values, std::span<const Place> places) {
   uint64_t sum = 0;
   const size_t steady = places.size() - std::min(places.size(), kAhead);
   for (size_t i = 0; i < steady; ++i) {
-    __builtin_prefetch(&values[places[i + kAhead]]);
+    __builtin_prefetch(&values[places[i + kAhead]], 0, 2);
     sum += static_cast<uint64_t>(values[places[i]]);
   }
   for (size_t i = steady; i < places.size(); ++i)
