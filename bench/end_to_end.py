@@ -25,19 +25,15 @@ class Measure:
     def __init__(self, graph, batches: int):
         self.graph, self.batches = graph, batches
         self._seeds = itertools.count()
+        self._loaders = {
+            threads: ramet.NeighborLoader(graph, FANOUTS[0], "train", BATCH, shuffle=True, threads=threads)
+            for threads in THREADS
+        }
 
     def loader(self, threads: int) -> float:
-        loader = ramet.NeighborLoader(
-            self.graph,
-            FANOUTS[0],
-            "train",
-            BATCH,
-            shuffle=True,
-            seed=next(self._seeds),
-            threads=threads,
-        )
+        """From the start of an epoch's iterator to its n-th batch; buffers are those of the epoch before."""
         begin = time.perf_counter()
-        batches = iter(loader)
+        batches = iter(self._loaders[threads])
         for batch in itertools.islice(batches, self.batches):
             assert len(batch.x) == len(batch.n_id)
         elapsed = time.perf_counter() - begin
@@ -46,10 +42,11 @@ class Measure:
 
     def operators(self, threads: int) -> float:
         """ramet.sample and Table.gather, one after the other."""
-        seeds = np.random.default_rng(next(self._seeds)).choice(self.graph.split("train"), BATCH)
+        random = np.random.default_rng(next(self._seeds))
+        seeds = [random.choice(self.graph.split("train"), BATCH, replace=False) for _ in range(self.batches)]
         begin = time.perf_counter()
         for step in range(self.batches):
-            batch = ramet.sample(self.graph, seeds, FANOUTS[0], step=step, threads=threads)
+            batch = ramet.sample(self.graph, seeds[step], FANOUTS[0], step=step, threads=threads)
             self.graph.table("feat").gather(np.asarray(batch.n_id), threads)
         return (time.perf_counter() - begin) / self.batches
 

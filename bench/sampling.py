@@ -58,6 +58,10 @@ class Measure:
         self.peers = peers
         self.sizes: dict[str, list[tuple[int, int]]] = {}
         self._epoch = itertools.count()
+        self._loaders = {
+            threads: ramet.NeighborLoader(graph, fanouts, "train", BATCH, shuffle=True, threads=threads, tables=())
+            for threads in THREADS
+        }
 
     def variants(self) -> dict:
         """{(sampler, threads): measurement}."""
@@ -72,18 +76,8 @@ class Measure:
 
     def loader(self, threads: int) -> float:
         """M edges/s from the start of an epoch's iterator to its n-th batch."""
-        loader = ramet.NeighborLoader(
-            self.graph,
-            self.fanouts,
-            "train",
-            BATCH,
-            shuffle=True,
-            seed=next(self._epoch),
-            threads=threads,
-            tables=(),
-        )
         begin, edges = time.perf_counter(), 0
-        batches = iter(loader)
+        batches = iter(self._loaders[threads])
         for batch in itertools.islice(batches, self.batches):
             edges += count_edges(batch)
             self.remember("NeighborLoader", batch.blocks[0].num_src, count_edges(batch))
@@ -92,10 +86,11 @@ class Measure:
         return edges / elapsed / 1e6
 
     def sample(self, threads: int) -> float:
-        seeds = np.random.default_rng(next(self._epoch)).choice(self.graph.split("train"), BATCH)
+        random = np.random.default_rng(next(self._epoch))
+        seeds = [random.choice(self.graph.split("train"), BATCH, replace=False) for _ in range(self.batches)]
         begin, edges = time.perf_counter(), 0
         for step in range(self.batches):
-            batch = ramet.sample(self.graph, seeds, self.fanouts, step=step, threads=threads)
+            batch = ramet.sample(self.graph, seeds[step], self.fanouts, step=step, threads=threads)
             edges += count_edges(batch)
         elapsed = time.perf_counter() - begin
         self.remember("ramet.sample", batch.blocks[0].num_src, count_edges(batch))

@@ -59,7 +59,7 @@ def packaged_model(num_features: int, num_classes: int):
 class Training:
     """A training run that is continued for a few batches at a time."""
 
-    def __init__(self, graph, build, threads: int):
+    def __init__(self, graph, build, threads: int | None):
         torch.manual_seed(0)
         self._model = build(graph.table("feat").shape[1], int(graph.table("label").numpy().max()) + 1)
         self._optimizer = torch.optim.Adam(self._model.parameters(), lr=0.003)
@@ -96,9 +96,9 @@ def main() -> None:
     store = products(chosen)
     graph = ramet.open(store)
     ours = {
-        "ramet, the example's model": Training(graph, example_model, THREADS),
-        "ramet, the example's model, 1 loader thread": Training(graph, example_model, 1),
-        "ramet, `ramet train`'s model": Training(graph, packaged_model, THREADS),
+        "ramet, the example's model": Training(graph, example_model, None),
+        "ramet, the example's model, 2 loader threads": Training(graph, example_model, THREADS),
+        "ramet, `ramet train`'s model": Training(graph, packaged_model, None),
     }
     times: dict[str, list] = {}
     losses, memory = {}, {}

@@ -123,7 +123,10 @@ TEST_CASE("a bad id stops the gather where it stands, and the rows before it are
   constexpr int64_t kHighest = std::numeric_limits<int64_t>::max();
   for (const int64_t width : {1, 8, 64, 100, 200, 257, 512}) {
     const std::vector<char> table = random_bytes(kRows * width);
-    for (const int64_t bad : {int64_t{-1}, kRows, kLowest, kHighest}) {
+    // The row that would end where addresses do.
+    const auto below = static_cast<int64_t>(reinterpret_cast<uint64_t>(table.data()) /
+                                            static_cast<uint64_t>(width));
+    for (const int64_t bad : {int64_t{-1}, kRows, kLowest, kHighest, -below, -below - 1}) {
       for (const size_t position : {0, 1, 20, 39, 40}) {
         for (const int64_t output_bytes : {kSmall, kHuge}) {
           std::vector<int64_t> ids = random_ids(41);

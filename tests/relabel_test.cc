@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
+#include <new>
 #include <vector>
 
 #include "graph_fixture.h"
@@ -97,6 +99,24 @@ TEST_CASE("tables outlive 2^32 nodes") {
     run_batch(direct, nodes, batch, 1000, 1);
     run_batch(hash, nodes, batch, 1000, 1);
   }
+}
+
+TEST_CASE("a start that would pass 2^31, and one that would wrap around, begin anew") {
+  BatchStart start;
+  CHECK(start.advance((size_t{1} << 31) - 2));
+  CHECK(start.value() == (uint32_t{1} << 31) - 1);
+  CHECK_FALSE(start.advance((size_t{1} << 31) + 500));  // 2^32 + 499
+  CHECK(start.value() == 1);
+}
+
+TEST_CASE("a list of nodes that could not grow is as it was") {
+  NodeList<int32_t> nodes;
+  nodes.reserve(3);
+  nodes.set_size(3);
+  CHECK_THROWS_AS(nodes.reserve(size_t{1} << 62), std::bad_alloc);
+  nodes.reserve(100);
+  std::fill_n(nodes.data(), 100, 7);  // the address sanitizer sees if they are not there
+  CHECK(nodes.size() == 3);
 }
 
 TEST_CASE("a direct table is for graphs beside which it is small") {

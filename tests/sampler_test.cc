@@ -266,7 +266,7 @@ TEST_CASE("the table for relabeling cannot be seen in the result") {
     contents.arrays.emplace_back("node/node/feat", table);
     return Graph::from_store(make_segment(contents));
   };
-  const auto narrow = make(1), wide = make(16 * hardware_threads());
+  const auto narrow = make(1), wide = make(16 * machine_threads());
   REQUIRE_FALSE(affords_direct_table(*narrow, num_nodes));
   REQUIRE(affords_direct_table(*wide, num_nodes));
   const std::vector<int64_t> seeds{3, 1, 4, 1, 5, 9, 2, 6};

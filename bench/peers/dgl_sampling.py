@@ -21,7 +21,7 @@ def of_dgl(indptr, indices):
     made = {}
 
     def sample(seeds, fanouts):
-        if seeds.dtype == torch.int32:
+        if seeds.dtype == torch.int32 and torch.get_num_threads() > 1:
             made.clear()
         if tuple(fanouts) not in made:
             made[tuple(fanouts)] = NeighborSampler(fanouts[::-1])

@@ -32,7 +32,9 @@ struct Csc {
 };
 
 // src and dst: int32 or int64, one entry per edge. Throws kOutOfRange naming the first edge with
-// an id outside [0, num_src) or [0, num_dst), kInvalidArgument for wrong dtypes or lengths.
+// an id outside [0, num_src) or [0, num_dst); kInvalidArgument for wrong dtypes or lengths,
+// negative numbers of nodes or threads, more than 2^44 destinations, or undirected with num_src !=
+// num_dst.
 [[nodiscard]] Csc build_csc(const Array& src,
                             const Array& dst,
                             int64_t num_src,

@@ -1,8 +1,8 @@
 // Isa: which vector instructions the kernels use. Chosen once per process, at first use: the widest
-// set that the processor has and that this build has code for, or what the environment variable
-// RAMET_ISA names (portable, avx2, avx512), so that every path can be tested and measured on one
-// machine. Every kernel gives the same bits on every set.
-// Failure: a name that is unknown, or a set that the processor lacks, is kInvalidArgument.
+// set that the processor has and that this build has code for (RAMET_VECTOR in CMake), or what the
+// environment variable RAMET_ISA names (portable, avx2, avx512), so that every path can be tested
+// and measured on one machine. Every kernel gives the same bits on every set.
+// Failure: a name that is unknown, or a set that processor or build lacks, is kInvalidArgument.
 #pragma once
 
 namespace ramet {

@@ -77,6 +77,7 @@ struct LoaderSummary {
   double sample_seconds = 0, gather_seconds = 0;  // of all threads
   double wait_seconds = 0;                        // the caller waited in next()
   double first_wait_seconds = 0;                  // of these, for the first batch of each stream
+  int64_t streams = 0;                            // that have handed out a batch
   double use_seconds = 0;  // the caller's own time, from a batch to the following next()
   int threads = 0;         // needed at the last batch
 };

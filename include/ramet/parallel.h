@@ -14,6 +14,9 @@ namespace ramet {
 // Number of processors this process may use; RAMET_NUM_THREADS, read once, lowers it.
 [[nodiscard]] int hardware_threads();
 
+// Number of processors of the machine, whoever may use them.
+[[nodiscard]] int machine_threads();
+
 // Runs body(begin, end) over chunks of at most `grain` items that cover [0, n), on at most
 // `threads` threads (0: hardware_threads()). Chunk borders do not depend on `threads`.
 void parallel_for(int64_t n,

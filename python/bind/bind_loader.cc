@@ -66,6 +66,7 @@ nb::dict as_dict(const LoaderSummary& sum) {
   fields["gather_seconds"] = sum.gather_seconds;
   fields["wait_seconds"] = sum.wait_seconds;
   fields["first_wait_seconds"] = sum.first_wait_seconds;
+  fields["streams"] = sum.streams;
   fields["use_seconds"] = sum.use_seconds;
   fields["threads"] = sum.threads;
   return fields;

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ramet.info import size
+
 HIDDEN = 0.05  # a loop that waits for a smaller part of its time is bound by its own work
 
 
@@ -25,6 +27,7 @@ class Summary:
     gather_seconds: float
     wait_seconds: float
     first_wait_seconds: float  # of these, for the first batch of each iterator: nothing was made ahead
+    streams: int  # iterators that handed out a batch
     use_seconds: float
     threads: int  # that made batches at the end
     max_threads: int
@@ -37,8 +40,10 @@ class Summary:
 
     @property
     def wait_share(self) -> float:
-        """The part of its time that the loop waited for batches, first ones apart; in [0, 1]."""
-        waited = self.wait_seconds - self.first_wait_seconds
+        """The part of its time that the loop waited for batches, in [0, 1]. The first batch of an iterator does not
+        count, unless no iterator had a second."""
+        only_first = self.batches == self.streams
+        waited = self.wait_seconds - (0 if only_first else self.first_wait_seconds)
         return waited / max(waited + self.use_seconds, 1e-9)
 
     @property
@@ -58,7 +63,8 @@ class Summary:
         sampling = self.sample_seconds / max(making, 1e-9)
         parts = f"sampling {sampling:.0%}, gathering {1 - sampling:.0%} of making them"
         first = self.first_wait_seconds / max(self.loop_seconds, 1e-9)
-        ahead = f", and {first:.0%} for the first of each epoch" if first >= HIDDEN else ""
+        apart = first >= HIDDEN and self.batches > self.streams
+        ahead = f", and {first:.0%} for the first of each epoch" if apart else ""
         if self.bound == "training":
             return f"training-bound: the loop waited {self.wait_share:.0%} of its time for batches{ahead}"
         return f"preparation-bound: the loop waited {self.wait_share:.0%} of its time for batches{ahead} ({parts})"
@@ -73,20 +79,12 @@ class Summary:
             for seconds in (self.sample_seconds, self.gather_seconds, self.wait_seconds, self.use_seconds)
         )
         return (
-            f"{n:,} batches of {self.nodes / n:,.0f} nodes, {self.edges / n:,.0f} edges, {_size(self.bytes / n)}: "
+            f"{n:,} batches of {self.nodes / n:,.0f} nodes, {self.edges / n:,.0f} edges, {size(self.bytes / n)}: "
             f"{sample} sampling, {gather} gathering in a thread; {wait} waiting, {use} in the loop"
         )
 
     def _memory(self) -> str:
         return (
-            f"at most {self.max_prefetch} batches ahead, the largest {_size(self.largest_batch_bytes)}; "
-            f"the pool holds {_size(self.pool_bytes)}"
+            f"at most {self.max_prefetch} batches ahead, the largest {size(self.largest_batch_bytes)}; "
+            f"the pool holds {size(self.pool_bytes)}"
         )
-
-
-def _size(size: float) -> str:
-    for unit in ("B", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"

@@ -118,7 +118,11 @@ class Shelf {
     const std::lock_guard lock(mutex_);
     in_use_ -= buffer.size;
     if (idle_bytes_ + buffer.size > std::min(room(), max_idle)) return false;
-    idle_.emplace(buffer.size, buffer.data);
+    try {
+      idle_.emplace(buffer.size, buffer.data);
+    } catch (const std::bad_alloc&) {  // we are called by a destructor
+      return false;
+    }
     idle_bytes_ += buffer.size;
     return true;
   }

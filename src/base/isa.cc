@@ -12,7 +12,7 @@ namespace {
 constexpr Isa kAll[] = {Isa::kPortable, Isa::kAvx2, Isa::kAvx512};
 
 Isa widest() {
-#if defined(__x86_64__)
+#ifdef RAMET_VECTOR  // there is code for more
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx2")) return Isa::kPortable;
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -30,7 +30,8 @@ Isa choose() {
     if (std::string_view(asked) != name(isa)) continue;
     if (isa <= widest()) return isa;
     throw Error(ErrorCode::kInvalidArgument, "RAMET_ISA is '" + std::string(asked) +
-                                                 "', but this machine has " + name(widest()));
+                                                 "', but here there is code for " + name(widest()) +
+                                                 " at most");
   }
   throw Error(ErrorCode::kInvalidArgument,
               "RAMET_ISA is '" + std::string(asked) + "', expected 'portable', 'avx2' or 'avx512'");

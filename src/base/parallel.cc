@@ -6,6 +6,7 @@
 #include "ramet/parallel.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -130,6 +131,11 @@ int read_thread_limit() {
 
 int hardware_threads() {
   static const int threads = read_thread_limit();
+  return threads;
+}
+
+int machine_threads() {
+  static const int threads = static_cast<int>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
   return threads;
 }
 

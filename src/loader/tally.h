@@ -26,7 +26,10 @@ class Tally {
       sum.sample_seconds += batch.timings.sample_seconds;
       sum.gather_seconds += batch.timings.gather_seconds;
       sum.wait_seconds += wait;
-      if (first) sum.first_wait_seconds += wait;
+      if (first) {
+        sum.first_wait_seconds += wait;
+        ++sum.streams;
+      }
       sum.threads = threads;
     };
     change(add);

@@ -8,7 +8,7 @@ namespace ramet {
 
 uint32_t floyd_portable(uint64_t hop_key, int fanout, const FloydRows& rows, FloydPicks& picks) {
   Picker picker({fanout, false});
-  int64_t picked[kFloydMaxFanout];
+  int64_t picked[kFloydMaxFanout] = {};  // stays so in lanes without a row
   for (int r = 0; r < kFloydRows; ++r) {
     const auto node = static_cast<int64_t>(rows.node[r % 2][r / 2]);
     picker.pick(node_key(hop_key, node), rows.degree[r], picked);

@@ -31,7 +31,7 @@ int64_t graph_bytes(const Graph& graph) {
 
 bool affords_direct_table(const Graph& graph, int64_t num_nodes) {
   // Divided, not multiplied: a type without tables has as many nodes as somebody wrote down.
-  const int64_t share_bytes = graph_bytes(graph) / kShareOfGraph / hardware_threads();
+  const int64_t share_bytes = graph_bytes(graph) / kShareOfGraph / machine_threads();
   return num_nodes <= std::max(kSmallTableBytes, share_bytes) / kBytesPerNode;
 }
 

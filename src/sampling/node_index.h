@@ -11,9 +11,10 @@
 
 namespace ramet {
 
-// True where a DirectTable for this node type is worth its memory: if every processor ran a sampler
-// of its own, their tables together would still take at most an eighth of what the graph takes. (64
-// KiB and less are always worth it.) Beyond, a HashTable grows with the batch instead.
+// True where a DirectTable for this node type is worth its memory: if every processor of the
+// machine ran a sampler of its own, whatever their processes, the tables together would still take
+// at most an eighth of what the graph takes. (64 KiB and less are always worth it.) Beyond, a
+// HashTable grows with the batch instead.
 [[nodiscard]] bool affords_direct_table(const Graph& graph, int64_t num_nodes);
 
 template <typename Id>

@@ -21,9 +21,9 @@
 
 namespace ramet {
 
-// relabel() finds its slots in the second-level cache, where prefetch() called them a chunk ago,
-// and calls them on into the first this many ids ahead: stores to it would wait one after the
-// other.
+// relabel() finds its slots in the second-level cache, which request_slot() has them fetched into a
+// chunk ago. So many ids ahead it has them fetched on into the first: a store that misses it holds
+// up those behind it.
 inline constexpr size_t kNear = 32;
 
 // The nodes of one type in a batch, in the order in which they were found. `Id` holds any of them.
@@ -37,10 +37,12 @@ class NodeList {
   // Makes room for `capacity` ids; those that are there stay.
   void reserve(size_t capacity) {
     if (capacity <= capacity_) return;
-    capacity_ = std::max(capacity, 2 * capacity_);
-    auto grown = std::make_unique_for_overwrite<Id[]>(capacity_);
+    const size_t wanted = std::max(capacity, 2 * capacity_);
+    auto grown =
+        std::make_unique_for_overwrite<Id[]>(wanted);  // may throw: nothing has changed yet
     std::copy_n(data_.get(), size_, grown.get());
     data_ = std::move(grown);
+    capacity_ = wanted;
   }
   void set_size(size_t size) { size_ = size; }
 
@@ -54,10 +56,10 @@ class BatchStart {
  public:
   // Moves past a batch of `num_nodes`; false if the table must be cleared.
   [[nodiscard]] bool advance(size_t num_nodes) {
-    value_ += static_cast<uint32_t>(num_nodes);
-    if (value_ < uint32_t{1} << 31) return true;  // what is left is enough for the largest batch
-    value_ = 1;
-    return false;
+    const uint64_t next = value_ + uint64_t{num_nodes};
+    const bool room_for_largest = next < uint64_t{1} << 31;
+    value_ = room_for_largest ? static_cast<uint32_t>(next) : 1;
+    return room_for_largest;
   }
   [[nodiscard]] uint32_t value() const { return value_; }
 

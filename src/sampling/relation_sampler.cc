@@ -22,10 +22,11 @@
 namespace ramet {
 namespace {
 
-constexpr int64_t kPrefetch = 128;     // rows ahead whose bounds are requested
-constexpr int64_t kChunkRows = 128;    // rows of a chunk, at most
-constexpr int64_t kChunkPicks = 1024;  // picks of a chunk, where its rows have that few
-constexpr int64_t kGrain = 4096;       // rows that one thread takes at a time
+constexpr int64_t kPrefetch = 128;          // rows ahead whose bounds are requested
+constexpr int64_t kChunkRows = 128;         // rows of a chunk, at most
+constexpr int64_t kChunkPicks = 1024;       // picks of a chunk, where its rows have that few
+constexpr int64_t kGrain = 4096;            // rows that one thread takes at a time
+constexpr size_t kPiece = size_t{1} << 20;  // ids relabeled before nodes are counted again
 constexpr int64_t kMaxPicks = int64_t{1} << 40;
 constexpr auto kMaxNodes = static_cast<size_t>(std::numeric_limits<int32_t>::max());
 
@@ -203,10 +204,18 @@ class RelationSampler {
                   "is outside [0, " + std::to_string(task_.num_src_nodes) + ")");
   }
 
+  // In pieces, since one row alone may bring more nodes than a batch can have.
   void relabel(const Chunk& chunk) {
     auto* local = static_cast<int32_t*>(relation_.indices.data) + indptr_[chunk.begin];
-    task_.sources.relabel(picked_ids(chunk), local);
-    if (task_.sources.ids().size() <= kMaxNodes) return;
+    const std::span<const Id> ids = picked_ids(chunk);
+    for (size_t begin = 0; begin < ids.size(); begin += kPiece) {
+      const size_t count = std::min(kPiece, ids.size() - begin);
+      task_.sources.relabel(ids.subspan(begin, count), local + begin);
+      if (task_.sources.ids().size() > kMaxNodes) refuse_nodes();
+    }
+  }
+
+  [[noreturn]] static void refuse_nodes() {
     throw Error(ErrorCode::kInvalidArgument,
                 "a batch has more than " + std::to_string(kMaxNodes) +
                     " nodes of one type; use a smaller batch_size or smaller fanouts");

@@ -58,10 +58,14 @@ struct Scratch {
     from.idle.pop_back();
     return scratch;
   }
-  static void give_back(std::unique_ptr<Scratch> scratch) {
-    Shelf& to = shelf();
-    const std::lock_guard lock(to.mutex);
-    to.idle.push_back(std::move(scratch));
+  static void give_back(std::unique_ptr<Scratch> scratch) noexcept {
+    try {
+      Shelf& to = shelf();
+      const std::lock_guard lock(to.mutex);
+      to.idle.push_back(std::move(scratch));
+    } catch (const std::bad_alloc&) {
+      // Then it is freed instead.
+    }
   }
 };
 

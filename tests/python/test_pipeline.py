@@ -150,10 +150,22 @@ def test_a_batch_counts_what_it_holds(graph):
 
 
 def told(**changes) -> ramet.Summary:
-    seconds = {"sample_seconds": 6.0, "gather_seconds": 4.0, "wait_seconds": 0.0, "first_wait_seconds": 0.0}
+    seconds = {
+        "sample_seconds": 6.0,
+        "gather_seconds": 4.0,
+        "wait_seconds": 0.0,
+        "first_wait_seconds": 0.0,
+        "streams": 1,
+    }
     counts = {"batches": 10, "nodes": 1000, "edges": 5000, "bytes": 10_000_000, "table_bytes": 9_000_000}
     other = {"largest_batch_bytes": 1_500_000, "threads": 1, "max_threads": 2, "max_prefetch": 3, "pool_bytes": 2**22}
     return ramet.Summary(**{**seconds, **counts, **other, "use_seconds": 10.0} | changes)
+
+
+def test_a_loop_of_one_batch_per_epoch_may_be_bound_by_waiting():
+    waiting = told(wait_seconds=90.0, first_wait_seconds=90.0, streams=10)
+    assert waiting.bound == "preparation" and waiting.wait_share == 0.9
+    assert "first of each" not in str(waiting)
 
 
 def test_the_summary_says_what_bounds_the_loop():
@@ -164,7 +176,7 @@ def test_the_summary_says_what_bounds_the_loop():
     assert preparation.bound == "preparation" and preparation.wait_share == 0.5
     assert "waited 50%" in str(preparation) and "sampling 60%, gathering 40%" in str(preparation)
     assert "2 of 2 threads" in str(preparation)
-    assert "at most 3 batches ahead, the largest 2 MB; the pool holds 4 MB" in str(training)
+    assert "at most 3 batches ahead, the largest 1.5 MB; the pool holds 4.2 MB" in str(training)
     assert json.loads(json.dumps(vars(training)))["batches"] == 10
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import processes
 import pytest
-import trainers
+import trainer_processes
 
 import ramet
 
-TRAINERS = Path(trainers.__file__)
+TRAINERS = Path(trainer_processes.__file__)
 HAVE_TORCH = ramet.graph.torch_or_none() is not None
 needs_torch = pytest.mark.skipif(not HAVE_TORCH, reason="needs torch")
 
@@ -26,7 +26,7 @@ needs_torch = pytest.mark.skipif(not HAVE_TORCH, reason="needs torch")
 def store(tmp_path_factory) -> Path:
     """A store alone in its folder, of the same content as a trainer's graph in memory."""
     path = tmp_path_factory.mktemp("alone") / "store"
-    ramet.save(trainers.make_graph(), path)
+    ramet.save(trainer_processes.make_graph(), path)
     return path
 
 
@@ -51,8 +51,8 @@ def training(method: str, *sources, count: int):
 
 @pytest.fixture(scope="module")
 def expected() -> tuple[int, str]:
-    graph = trainers.make_graph()
-    return trainers.read(graph), trainers.first_fingerprint(graph)
+    graph = trainer_processes.make_graph()
+    return trainer_processes.read(graph), trainer_processes.first_fingerprint(graph)
 
 
 # ---- one copy
@@ -88,7 +88,7 @@ def test_processes_that_are_handed_graphs_use_one_copy(method, count, store, exp
             if method == "torch":
                 child.ask("read tensors")
         used = processes.pss([parent.pid, *(child.pid for child in children)])
-    one_copy = 2 * trainers.num_bytes(ramet.open(store))
+    one_copy = 2 * trainer_processes.num_bytes(ramet.open(store))
     assert 0.99 * one_copy <= used - used_without <= 1.05 * one_copy
 
 
@@ -115,7 +115,7 @@ def test_processes_that_open_a_path_use_one_copy(store, expected, nothing_left):
                 processes.finish(program)
             return result
 
-    one_copy = trainers.num_bytes(ramet.open(store))
+    one_copy = trainer_processes.num_bytes(ramet.open(store))
     assert 0.99 * one_copy <= used(store) - used() <= 1.05 * one_copy
 
 
@@ -124,12 +124,12 @@ def test_a_pickle_is_a_handle(store, tmp_path):
     deep.mkdir(parents=True)
     (deep / "link").symlink_to(store)
     graphs = [ramet.open(store), ramet.open(deep / "link"), ramet.open(store, mode="copy-on-write")]
-    for graph in [*graphs, trainers.make_graph()]:
+    for graph in [*graphs, trainer_processes.make_graph()]:
         data = pickle.dumps(graph)
         assert len(data) < 1024
         copy = pickle.loads(data)
         assert repr(copy).split()[2:] == repr(graph).split()[2:]
-        assert trainers.read(copy) == trainers.read(graph)
+        assert trainer_processes.read(copy) == trainer_processes.read(graph)
 
 
 def test_a_table_is_pickled_as_its_graph(store):
@@ -145,7 +145,7 @@ def test_a_relative_path_is_a_handle_for_other_folders(store, monkeypatch, tmp_p
     assert graph.path == "store"
     data = pickle.dumps(graph)
     monkeypatch.chdir(tmp_path)
-    assert pickle.loads(data).num_nodes() == trainers.NUM_NODES
+    assert pickle.loads(data).num_nodes() == trainer_processes.NUM_NODES
 
 
 # ---- who lives longer
@@ -185,7 +185,7 @@ def test_a_graph_is_sent_by_pipe_and_queue(method, expected, nothing_left):
         handles = receiver.ask("pickle")  # the receiver can hand them on
         os.kill(by_role["parent"].pid, signal.SIGKILL)
         assert receiver.ask("fingerprint") == [expected[1]] * 2
-        assert trainers.read(pickle.loads(handles[0])) == expected[0]
+        assert trainer_processes.read(pickle.loads(handles[0])) == expected[0]
         os.kill(receiver.pid, signal.SIGKILL)
         with pytest.raises(EOFError):
             receiver.hear()
@@ -195,7 +195,7 @@ def test_a_graph_is_sent_by_pipe_and_queue(method, expected, nothing_left):
 
 
 def test_a_handle_whose_descriptor_is_something_else_now_is_an_error(tmp_path):
-    graph = trainers.make_graph()
+    graph = trainer_processes.make_graph()
     function, (core, arguments, *rest) = graph.__reduce__()
     pid, _, identity = arguments
     other = os.open(tmp_path, os.O_RDONLY)
@@ -204,7 +204,7 @@ def test_a_handle_whose_descriptor_is_something_else_now_is_an_error(tmp_path):
     os.close(other)
     with pytest.raises(FileNotFoundError, match=f"process {pid}"):
         function(core, (pid, other, identity), *rest)
-    assert function(core, arguments, *rest).num_nodes() == trainers.NUM_NODES
+    assert function(core, arguments, *rest).num_nodes() == trainer_processes.NUM_NODES
 
 
 def test_a_handle_of_a_replaced_store_is_an_error(tmp_path):
@@ -231,10 +231,10 @@ def test_a_store_deleted_while_open_keeps_working(store, tmp_path, expected):
     iterator = iter(loader)
     next(iterator)
     shutil.rmtree(path)
-    assert trainers.read(graph) == expected[0]
-    assert trainers.first_fingerprint(graph) == expected[1]
+    assert trainer_processes.read(graph) == expected[0]
+    assert trainer_processes.first_fingerprint(graph) == expected[1]
     assert len(list(iterator)) == len(loader) - 1
-    assert processes.in_fork(trainers.read, graph) == expected[0]
+    assert processes.in_fork(trainer_processes.read, graph) == expected[0]
     with pytest.raises(FileNotFoundError, match=str(path)):
         ramet.open(path)
 
@@ -273,7 +273,7 @@ def test_trainers_end_by_themselves(method, store, nothing_left):
 
 def test_a_graph_in_memory_has_no_name_and_is_sealed(expected):
     before = processes.shared_memory_names()
-    graph = trainers.make_graph()
+    graph = trainer_processes.make_graph()
     assert processes.new_shared_memory_names(before) == set()
     fd = graph._core.segment_fd
     assert os.readlink(f"/proc/self/fd/{fd}").startswith("/memfd:")
@@ -284,7 +284,7 @@ def test_a_graph_in_memory_has_no_name_and_is_sealed(expected):
         writable = os.open(f"/proc/self/fd/{fd}", os.O_RDWR)
         os.pwrite(writable, b"x", 0)
     assert not os.get_inheritable(fd)
-    assert trainers.read(graph) == expected[0]
+    assert trainer_processes.read(graph) == expected[0]
 
 
 def test_graphs_that_are_dropped_give_back_memory_and_descriptors(store):
@@ -307,8 +307,8 @@ def test_graphs_that_are_dropped_give_back_memory_and_descriptors(store):
 
 @pytest.mark.parametrize("where", ["folder", "memory"])
 def test_writing_to_a_read_only_array_is_an_error(where, store):
-    graph = ramet.open(store) if where == "folder" else trainers.make_graph()
-    for array in trainers.arrays_of(graph):
+    graph = ramet.open(store) if where == "folder" else trainer_processes.make_graph()
+    for array in trainer_processes.arrays_of(graph):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
         with pytest.raises(ValueError, match="read-only"):
@@ -326,7 +326,7 @@ def test_copy_on_write_is_private(store, expected):
     with processes.meeting_of(TRAINERS, "path", processes.MEETING, 1, store) as (meeting, _):
         (other,) = meeting.expect(1)
         graph = ramet.open(store, mode="copy-on-write")
-        assert trainers.read(graph) == expected[0]
+        assert trainer_processes.read(graph) == expected[0]
         reader = ramet.open(store)
         old = int(reader.table("label").numpy()[0])
         graph.table("label").numpy()[0] = old + 100
@@ -337,15 +337,15 @@ def test_copy_on_write_is_private(store, expected):
         assert processes.in_fork(lambda: int(graph.table("label").numpy()[0])) == old + 100
         assert other.ask("label of node 0") == [old]
         assert other.ask("read") == [expected[0]]
-        assert trainers.read(reader) == expected[0]
-    assert trainers.read(ramet.open(store)) == expected[0]
+        assert trainer_processes.read(reader) == expected[0]
+    assert trainer_processes.read(ramet.open(store)) == expected[0]
 
 
 def test_copy_on_write_graphs_are_pickled_as_such(store, expected):
     graph = ramet.open(store, mode="copy-on-write")
     graph.table("label").numpy()[0] = 77
     copy = pickle.loads(pickle.dumps(graph))
-    assert trainers.read(copy) == expected[0]  # writes are no part of a handle
+    assert trainer_processes.read(copy) == expected[0]  # writes are no part of a handle
     copy.table("label").numpy()[0] = 78
     assert graph.table("label").numpy()[0] == 77
 
@@ -355,15 +355,15 @@ def test_copy_on_write_graphs_are_pickled_as_such(store, expected):
 def test_writing_to_a_table_as_a_tensor_stays_in_the_tensor(where, store, expected):
     import torch
 
-    graph = ramet.open(store) if where == "folder" else trainers.make_graph()
+    graph = ramet.open(store) if where == "folder" else trainer_processes.make_graph()
     tensor = graph.table("feat").torch()
     assert torch.equal(tensor, torch.from_numpy(graph.table("feat").numpy().copy()))
     handed_on = pickle.loads(pickle.dumps(graph))
     tensor.add_(1)
-    assert trainers.read(graph) == expected[0]
-    assert trainers.read(handed_on) == expected[0]
+    assert trainer_processes.read(graph) == expected[0]
+    assert trainer_processes.read(handed_on) == expected[0]
     assert float(tensor[0, 0]) == pytest.approx(float(graph.table("feat").numpy()[0, 0]) + 1)
-    assert processes.in_fork(trainers.read, graph) == expected[0]
+    assert processes.in_fork(trainer_processes.read, graph) == expected[0]
 
 
 @needs_torch

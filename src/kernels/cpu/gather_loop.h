@@ -29,12 +29,14 @@ struct Prefetch {
     bytes = static_cast<uint64_t>(row_bytes / 2 < kHead ? (row_bytes + 1) / 2 : kHead);
   }
 
-  // Nobody has checked the id yet, but a prefetch cannot fault: any address will do.
+  // Nobody has checked the id yet, but a prefetch cannot fault: any address will do, also one that
+  // wraps around.
   void request(const GatherArgs& args, int64_t id) const {
     const auto table = reinterpret_cast<uint64_t>(args.table);
     const uint64_t row = table + uint64_t(id) * static_cast<uint64_t>(args.row_bytes);
-    for (uint64_t line = row / kLine * kLine; line < row + bytes; line += kLine)
-      __builtin_prefetch(reinterpret_cast<const void*>(line), 0, 2);
+    const uint64_t first = row / kLine * kLine, length = row - first + bytes;
+    for (uint64_t at = 0; at < length; at += kLine)
+      __builtin_prefetch(reinterpret_cast<const void*>(first + at), 0, 2);
   }
 };
 
