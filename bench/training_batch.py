@@ -108,6 +108,10 @@ def main() -> None:
             program, variants = PEERS[name]
             peer = stack.enter_context(Peer(python, program, store, *small_flag(chosen)))
             peers |= {variant: (name, peer) for variant in variants}
+        for training in ours.values():
+            training.turn(count)  # not counted: the process touches its memory for the first time
+        for name, (_, peer) in peers.items():
+            peer.ask("turn", name, of_peer)
         for _ in range(rounds):
             for name, training in ours.items():
                 times.setdefault(name, []).extend(training.turn(count))
