@@ -2,8 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <cstring>
-
+#include "graph_fixture.h"
 #include "ramet/error.h"
 #include "ramet/graph.h"
 
@@ -21,15 +20,7 @@ const PlantedOptions kSmall{.num_nodes = 5000,
 }  // namespace
 
 TEST_CASE("the generated graph is the same for any number of threads") {
-  const StoreContents one = generate_planted(kSmall, 1), many = generate_planted(kSmall, 4);
-  REQUIRE(one.arrays.size() == many.arrays.size());
-  for (size_t i = 0; i < one.arrays.size(); ++i) {
-    const Array& a = one.arrays[i].second;
-    const Array& b = many.arrays[i].second;
-    REQUIRE(one.arrays[i].first == many.arrays[i].first);
-    REQUIRE(a.shape == b.shape);
-    REQUIRE(std::memcmp(a.data, b.data, static_cast<size_t>(a.bytes())) == 0);
-  }
+  test::require_equal(generate_planted(kSmall, 1), generate_planted(kSmall, 4));
 }
 
 TEST_CASE("the generated graph is valid, homophilous and has hubs") {

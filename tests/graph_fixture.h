@@ -1,7 +1,10 @@
 // Small graphs for tests.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +15,16 @@
 #include "ramet/store_writer.h"
 
 namespace ramet::test {
+
+inline void require_equal(const StoreContents& one, const StoreContents& other) {
+  REQUIRE(one.arrays.size() == other.arrays.size());
+  for (size_t i = 0; i < one.arrays.size(); ++i) {
+    const Array &a = one.arrays[i].second, &b = other.arrays[i].second;
+    REQUIRE(one.arrays[i].first == other.arrays[i].first);
+    REQUIRE(a.shape == b.shape);
+    REQUIRE(std::memcmp(a.data, b.data, static_cast<size_t>(a.bytes())) == 0);
+  }
+}
 
 struct EdgeList {
   std::vector<int64_t> src, dst;
