@@ -38,8 +38,7 @@ class NodeList {
   void reserve(size_t capacity) {
     if (capacity <= capacity_) return;
     const size_t wanted = std::max(capacity, 2 * capacity_);
-    auto grown =
-        std::make_unique_for_overwrite<Id[]>(wanted);  // may throw: nothing has changed yet
+    auto grown = std::make_unique_for_overwrite<Id[]>(wanted);  // may throw: changes nothing
     std::copy_n(data_.get(), size_, grown.get());
     data_ = std::move(grown);
     capacity_ = wanted;

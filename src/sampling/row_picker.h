@@ -27,7 +27,10 @@ class RowPicker {
             uint64_t hop_key,
             std::span<const Id> nodes,
             std::span<const Row> rows)
-      : rule_(rule), hop_key_(hop_key), nodes_(nodes), rows_(rows), picker_(rule) {}
+      : rule_(rule), hop_key_(hop_key), nodes_(nodes), rows_(rows), picker_(rule) {
+    const bool for_kernel = rule.fanout >= 1 && rule.fanout <= kFloydMaxFanout && !rule.replace;
+    if (for_kernel) max_lane_degree_ = std::numeric_limits<uint32_t>::max();
+  }
 
   // Calls emit(position) for each pick of row i. Every row is asked for once, in order.
   template <typename Emit>
@@ -48,8 +51,7 @@ class RowPicker {
 
  private:
   [[nodiscard]] bool fits_kernel(const Row& row) const {
-    return row.degree > rule_.fanout && row.degree <= std::numeric_limits<uint32_t>::max() &&
-           rule_.fanout >= 1 && rule_.fanout <= kFloydMaxFanout && !rule_.replace;
+    return row.degree > rule_.fanout && row.degree <= max_lane_degree_;
   }
 
   const uint32_t* next_in_lanes() {
@@ -95,8 +97,9 @@ class RowPicker {
   FloydKernel kernel_ = floyd_kernel();
   FloydRows lanes_ = {};
   FloydPicks picks_;
-  size_t cursor_ = 0;      // rows before it are in lanes or do not fit the kernel
-  int lane_ = kFloydRows;  // of the next row that fits
+  int64_t max_lane_degree_ = -1;  // none where the rule is not for the kernel
+  size_t cursor_ = 0;             // rows before it are in lanes or do not fit the kernel
+  int lane_ = kFloydRows;         // of the next row that fits
 };
 
 }  // namespace ramet
