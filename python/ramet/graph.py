@@ -111,7 +111,8 @@ class Graph:
     def pages(self) -> dict[str, int]:
         """Through which pages this process sees the graph, in bytes: `mapped` all of it, `resident` what of that is in
         memory, `huge` what of that is on pages of 2 MiB, which make random reads faster; and `page_tables` of the
-        whole process. Maps first what is in memory (at most 8 GiB of it), and reads nothing from disk."""
+        whole process. Maps first what is in memory, at most 8 GiB of it. Nothing is read from disk, unless the files
+        are not this user's to write: of these the kernel says that all is in memory."""
         return self._core.pages()
 
     def __repr__(self) -> str:
