@@ -16,7 +16,7 @@ from harness import Report, finish, interleave, options, products
 from machine import huge_share
 
 import ramet
-from sampling import BATCH, FANOUTS, PEERS, THREADS, label, start_peers
+from sampling import BATCH, FANOUTS, PEERS, THREADS, label, seed_batches, start_peers
 
 
 class Measure:
@@ -42,8 +42,7 @@ class Measure:
 
     def operators(self, threads: int) -> float:
         """ramet.sample and Table.gather, one after the other."""
-        random = np.random.default_rng(next(self._seeds))
-        seeds = [random.choice(self.graph.split("train"), BATCH, replace=False) for _ in range(self.batches)]
+        seeds = seed_batches(self.graph, self.batches, next(self._seeds))
         begin = time.perf_counter()
         for step in range(self.batches):
             batch = ramet.sample(self.graph, seeds[step], FANOUTS[0], step=step, threads=threads)

@@ -50,6 +50,12 @@ def label(sampler: str, threads: int) -> str:
     return f"{sampler}, {threads} thread{'s' if threads > 1 else ''}"
 
 
+def seed_batches(graph, count: int, seed: int) -> list[np.ndarray]:
+    """`count` batches of distinct training nodes: BATCH, or all where there are fewer."""
+    random = np.random.default_rng(seed)
+    return [random.permutation(graph.split("train"))[:BATCH] for _ in range(count)]
+
+
 class Measure:
     """Rates of one fanout on one graph; also remembers the sizes of batches."""
 
@@ -86,8 +92,7 @@ class Measure:
         return edges / elapsed / 1e6
 
     def sample(self, threads: int) -> float:
-        random = np.random.default_rng(next(self._epoch))
-        seeds = [random.choice(self.graph.split("train"), BATCH, replace=False) for _ in range(self.batches)]
+        seeds = seed_batches(self.graph, self.batches, next(self._epoch))
         begin, edges = time.perf_counter(), 0
         for step in range(self.batches):
             batch = ramet.sample(self.graph, seeds[step], self.fanouts, step=step, threads=threads)

@@ -17,8 +17,14 @@ BENCH = Path(__file__).resolve().parents[2] / "bench"
 
 @pytest.mark.parametrize(
     "arguments",
-    [["sampling", "--graph", "products"], ["gather"], ["end_to_end"], ["micro", "--family", "random"]],
-    ids=lambda arguments: arguments[0],
+    [
+        ["sampling", "--graph", "products"],
+        ["sampling", "--graph", "rmat-22"],
+        ["gather"],
+        ["end_to_end"],
+        ["micro", "--family", "random"],
+    ],
+    ids=" ".join,
 )
 def test_small_mode(arguments, tmp_path):
     out = tmp_path / "out.json"
