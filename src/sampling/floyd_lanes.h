@@ -9,33 +9,12 @@
 // lanes, so even and odd rows are drawn apart and blended: the high 32 bits of
 // (r * n) >> 32 = r_high * n + ((r_low * n) >> 32) are x. Lemire's rejection needs the low 64 bits
 // of r * n to be below n < 2^32, so rows where bits 32 to 63 are zero are reported, not decided.
-//
-// `L` wraps the instructions: L::kCount lanes of 32 bits (U32) or half as many of 64 (U64), the
-// same register. It is a type of one source file, so nothing here is shared between files that
-// are compiled for different processors, and nothing here may call what is.
 #pragma once
 
 #include "floyd.h"
+#include "lanes.h"
 
 namespace ramet {
-
-inline constexpr uint64_t kFloydGolden = 0x9e3779b97f4a7c15ULL;  // kGolden of ramet/random.h
-
-// mix64 of ramet/random.h.
-template <typename L>
-typename L::U64 mix64_lanes(typename L::U64 x) {
-  x = L::mul64(L::bit_xor(x, L::template shift_right<30>(x)), 0xbf58476d1ce4e5b9ULL);
-  x = L::mul64(L::bit_xor(x, L::template shift_right<27>(x)), 0x94d049bb133111ebULL);
-  return L::bit_xor(x, L::template shift_right<31>(x));
-}
-
-// Bits 32 to 95 of r * n, where n is the low half of each lane.
-template <typename L>
-typename L::U64 scale(typename L::U64 r, typename L::U64 n) {
-  const auto low = L::mul32(r, n);
-  const auto high = L::mul32(L::template shift_right<32>(r), n);
-  return L::add64(high, L::template shift_right<32>(low));
-}
 
 template <typename L>
 struct FloydLanes {
@@ -45,7 +24,7 @@ struct FloydLanes {
 
   // Draw t of every row, below n; `suspects` collects the rows whose draw may have to be repeated.
   U32 draw(int t, U32 n, Truth& suspects) const {
-    const U64 step = L::fill64(kFloydGolden * static_cast<uint64_t>(t + 1));
+    const U64 step = L::fill64(kLaneGolden * static_cast<uint64_t>(t + 1));
     const U64 even = scale<L>(mix64_lanes<L>(L::add64(key[0], step)), n);
     const U64 odd =
         scale<L>(mix64_lanes<L>(L::add64(key[1], step)), L::template shift_right<32>(n));
@@ -85,7 +64,7 @@ uint32_t floyd_lanes(uint64_t hop_key, int fanout, const FloydRows& rows, FloydP
     FloydLanes<L> lanes;
     for (int half = 0; half < 2; ++half) {
       const auto node = L::load(&rows.node[half][first / 2]);
-      const auto stream = L::mul64(L::add64(node, L::fill64(1)), kFloydGolden);
+      const auto stream = L::mul64(L::add64(node, L::fill64(1)), kLaneGolden);
       lanes.key[half] = mix64_lanes<L>(L::add64(hop, stream));
     }
     typename L::U32 picked[kFloydMaxFanout];

@@ -1,0 +1,30 @@
+// What kernels over vector lanes share: the random function of ramet/random.h for every lane.
+//
+// `L` wraps the instructions: L::kCount lanes of 32 bits (U32) or half as many of 64 (U64), the
+// same register. It is a type of one source file, so nothing here is shared between files that
+// are compiled for different processors, and nothing here may call what is.
+#pragma once
+
+#include <cstdint>
+
+namespace ramet {
+
+inline constexpr uint64_t kLaneGolden = 0x9e3779b97f4a7c15ULL;  // kGolden of ramet/random.h
+
+// mix64 of ramet/random.h.
+template <typename L>
+typename L::U64 mix64_lanes(typename L::U64 x) {
+  x = L::mul64(L::bit_xor(x, L::template shift_right<30>(x)), 0xbf58476d1ce4e5b9ULL);
+  x = L::mul64(L::bit_xor(x, L::template shift_right<27>(x)), 0x94d049bb133111ebULL);
+  return L::bit_xor(x, L::template shift_right<31>(x));
+}
+
+// Bits 32 to 95 of r * n, where n is the low half of each lane.
+template <typename L>
+typename L::U64 scale(typename L::U64 r, typename L::U64 n) {
+  const auto low = L::mul32(r, n);
+  const auto high = L::mul32(L::template shift_right<32>(r), n);
+  return L::add64(high, L::template shift_right<32>(low));
+}
+
+}  // namespace ramet

@@ -1,0 +1,57 @@
+// Lanes of AVX2, for kernels that are written over a lanes type (see lanes.h).
+//
+// Unnamed namespace: every file that includes this is compiled for these instructions, and shares
+// nothing with files that are not.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace ramet {
+namespace {
+
+struct Avx2 {
+  using U32 = __m256i;
+  using U64 = __m256i;
+  using Truth = __m256i;  // all ones or all zeros in each lane
+  static constexpr int kCount = 8;
+
+  static U32 load(const void* p) { return _mm256_load_si256(static_cast<const __m256i*>(p)); }
+  static void store(void* p, U32 v) { _mm256_store_si256(static_cast<__m256i*>(p), v); }
+  static U32 fill32(uint32_t v) { return _mm256_set1_epi32(static_cast<int>(v)); }
+  static U64 fill64(uint64_t v) { return _mm256_set1_epi64x(static_cast<long long>(v)); }
+
+  static U32 add32(U32 a, U32 b) { return _mm256_add_epi32(a, b); }
+  static U32 min32(U32 a, U32 b) { return _mm256_min_epu32(a, b); }
+  static U32 max32(U32 a, U32 b) { return _mm256_max_epu32(a, b); }
+  static U64 add64(U64 a, U64 b) { return _mm256_add_epi64(a, b); }
+  static U64 mul32(U64 a, U64 b) { return _mm256_mul_epu32(a, b); }  // of the low halves
+  static U64 mul64(U64 a, uint64_t b) {  // from 32-bit products; the high one falls out
+    const U64 low = mul32(a, fill64(b));
+    const U64 cross = add64(mul32(shift_right<32>(a), fill64(b)), mul32(a, fill64(b >> 32)));
+    return add64(low, shift_left<32>(cross));
+  }
+
+  template <int kBits>
+  static U64 shift_left(U64 a) {
+    return _mm256_slli_epi64(a, kBits);
+  }
+  template <int kBits>
+  static U64 shift_right(U64 a) {
+    return _mm256_srli_epi64(a, kBits);
+  }
+  static U32 bit_xor(U32 a, U32 b) { return _mm256_xor_si256(a, b); }
+  static U32 even_odd(U32 even, U32 odd) { return _mm256_blend_epi32(even, odd, 0xaa); }
+
+  static Truth nowhere() { return _mm256_setzero_si256(); }
+  static Truth is_equal(U32 a, U32 b) { return _mm256_cmpeq_epi32(a, b); }
+  static Truth either(Truth a, Truth b) { return _mm256_or_si256(a, b); }
+  static U32 select(Truth where, U32 a, U32 b) { return _mm256_blendv_epi8(b, a, where); }
+  static uint32_t bits(Truth truth) {
+    return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(truth)));
+  }
+};
+
+}  // namespace
+}  // namespace ramet
