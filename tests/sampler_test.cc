@@ -79,11 +79,13 @@ Minibatch twin(const Graph& graph,
       }
       ptr.push_back(static_cast<int64_t>(local.size()));
     }
-    batch.blocks.insert(
-        batch.blocks.begin(),
-        {{static_cast<int64_t>(n_id.size())},
-         {static_cast<int64_t>(num_dst)},
-         {{0, own(ptr, DType::kInt64), own(local, DType::kInt32), own(position, DType::kInt64)}}});
+    batch.blocks.insert(batch.blocks.begin(), {{static_cast<int64_t>(n_id.size())},
+                                               {static_cast<int64_t>(num_dst)},
+                                               {{0,
+                                                 own(ptr, DType::kInt64),
+                                                 own(local, DType::kInt32),
+                                                 own(position, DType::kInt64),
+                                                 {}}}});
   }
   batch.n_id.push_back(own(n_id, DType::kInt64));
   return batch;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ramet/array.h"
@@ -23,12 +24,28 @@ namespace ramet {
 
 inline constexpr int64_t kAllNeighbors = -1;
 
+enum class Sampler {
+  kUniform,  // k of d neighbors, every k-subset equally likely
+  // Layer-neighbor sampling (Balin, Catalyurek: "Layer-Neighbor Sampling: Defusing Neighborhood
+  // Explosion in GNNs", NeurIPS 2023): k of d in expectation; destinations share the random words
+  // of their sources, so that a hop has fewer distinct ones, at the same variance.
+  kLabor,
+};
+
+// "uniform" or "labor"; any other name is kInvalidArgument.
+[[nodiscard]] Sampler parse_sampler(const std::string& name);
+
 struct SampleOptions {
   // fanouts[edge type][hop], edge types in the order of Graph::edge_types(), hop 0 the seeds' hop.
   // kAllNeighbors takes every neighbor, 0 none.
   std::vector<std::vector<int64_t>> fanouts;
-  bool replace = false;
+  bool replace = false;  // kUniform alone
   uint64_t seed = 0;
+  Sampler sampler = Sampler::kUniform;
+  // kLabor alone: LABOR-i, which has fewer nodes for more work, and looks at all destinations of a
+  // hop: a slice of the seeds does not give a slice of the blocks.
+  int64_t importance_iterations = 0;
+  bool layer_dependent = false;  // kLabor alone: every hop uses the words of the first
 };
 
 // Throws kInvalidArgument unless `options` fit `graph`.
@@ -41,6 +58,7 @@ struct Relation {
   Array indices;      // int32[num_edges], positions in the source type's n_id
   Array position;     // [num_edges], positions in the edge type's CSC: int32 where they fit, else
                       // int64
+  Array edge_weight;  // float32[num_edges], or without data where edges of a row weigh the same
 };
 
 // One hop, bipartite: messages go from the first num_src[t] nodes of type t to the first
@@ -88,6 +106,10 @@ class NeighborSampler {
 [[nodiscard]] Array positions(const Relation& relation);
 // The ids that the user gave to the edges of a relation: int64[num_edges].
 [[nodiscard]] Array edge_ids(const Graph& graph, const Relation& relation);
+// Horvitz-Thompson weights, float32[num_edges]: the sum over a destination's edges of weight times
+// source is an unbiased estimate of the mean over all its in-neighbors. 1 / (degree x probability
+// of the edge); docs/semantics.md, section 8.
+[[nodiscard]] Array edge_weights(const Relation& relation);
 // int64[2, num_edges]: sources above destinations, local ids, as PyG has it.
 [[nodiscard]] Array edge_index(const Relation& relation);
 

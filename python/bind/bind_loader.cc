@@ -72,9 +72,7 @@ nb::dict as_dict(const LoaderSummary& sum) {
   return fields;
 }
 
-LoaderOptions make_options(std::vector<std::vector<int64_t>> fanouts,
-                           bool replace,
-                           uint64_t seed,
+LoaderOptions make_options(SampleOptions sample,
                            int seed_type,
                            const std::optional<Ids>& input_nodes,
                            int64_t batch_size,
@@ -86,7 +84,7 @@ LoaderOptions make_options(std::vector<std::vector<int64_t>> fanouts,
                            int prefetch,
                            const std::vector<Request>& tables) {
   LoaderOptions options;
-  options.sample = {.fanouts = std::move(fanouts), .replace = replace, .seed = seed};
+  options.sample = std::move(sample);
   options.seed_type = seed_type;
   if (input_nodes) options.input_nodes = copy(ramet::borrow(borrow(*input_nodes)));
   options.batch_size = batch_size;
@@ -109,20 +107,19 @@ void bind_loader(nb::module_& m) {
   nb::class_<NeighborLoader>(m, "NeighborLoader")
       .def(
           "__init__",
-          [](NeighborLoader* self, std::shared_ptr<Graph> graph,
-             std::vector<std::vector<int64_t>> fanouts, bool replace, uint64_t seed, int seed_type,
-             const std::optional<Ids>& input_nodes, int64_t batch_size, bool shuffle,
+          [](NeighborLoader* self, std::shared_ptr<Graph> graph, SampleOptions sample,
+             int seed_type, const std::optional<Ids>& input_nodes, int64_t batch_size, bool shuffle,
              bool drop_last, int rank, int world, int threads, int prefetch,
              const std::vector<Request>& tables) {
             new (self) NeighborLoader(
                 std::move(graph),
-                make_options(std::move(fanouts), replace, seed, seed_type, input_nodes, batch_size,
-                             shuffle, drop_last, rank, world, threads, prefetch, tables));
+                make_options(std::move(sample), seed_type, input_nodes, batch_size, shuffle,
+                             drop_last, rank, world, threads, prefetch, tables));
           },
-          nb::arg("graph"), nb::kw_only(), nb::arg("fanouts"), nb::arg("replace"), nb::arg("seed"),
-          nb::arg("seed_type"), nb::arg("input_nodes").none(), nb::arg("batch_size"),
-          nb::arg("shuffle"), nb::arg("drop_last"), nb::arg("rank"), nb::arg("world"),
-          nb::arg("threads"), nb::arg("prefetch"), nb::arg("tables"))
+          nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("seed_type"),
+          nb::arg("input_nodes").none(), nb::arg("batch_size"), nb::arg("shuffle"),
+          nb::arg("drop_last"), nb::arg("rank"), nb::arg("world"), nb::arg("threads"),
+          nb::arg("prefetch"), nb::arg("tables"))
       .def_prop_ro("num_steps", &NeighborLoader::num_steps)
       .def("fingerprint", &NeighborLoader::fingerprint)
       .def("start",

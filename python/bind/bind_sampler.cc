@@ -50,6 +50,10 @@ void bind_batch(nb::module_& m) {
                          size_t type) { return to_numpy(relation_of(b, block, type).indices); })
       .def("position", [](const PyBatch& b, size_t block,
                           size_t type) { return to_numpy(positions(relation_of(b, block, type))); })
+      .def("edge_weights",
+           [](const PyBatch& b, size_t block, size_t type) {
+             return to_numpy(edge_weights(relation_of(b, block, type)));
+           })
       .def("edge_ids",
            [](const PyBatch& b, size_t block, size_t type) {
              return to_numpy(edge_ids(*b.graph, relation_of(b, block, type)));
@@ -59,20 +63,36 @@ void bind_batch(nb::module_& m) {
       });
 }
 
+void bind_options(nb::module_& m) {
+  nb::class_<SampleOptions>(m, "SampleOptions")
+      .def(
+          "__init__",
+          [](SampleOptions* self, std::vector<std::vector<int64_t>> fanouts, bool replace,
+             uint64_t seed, const std::string& sampler, int64_t importance_iterations,
+             bool layer_dependent) {
+            new (self) SampleOptions{.fanouts = std::move(fanouts),
+                                     .replace = replace,
+                                     .seed = seed,
+                                     .sampler = parse_sampler(sampler),
+                                     .importance_iterations = importance_iterations,
+                                     .layer_dependent = layer_dependent};
+          },
+          nb::kw_only(), nb::arg("fanouts"), nb::arg("replace"), nb::arg("seed"),
+          nb::arg("sampler"), nb::arg("importance_iterations"), nb::arg("layer_dependent"));
+}
+
 }  // namespace
 
 void bind_sampler(nb::module_& m) {
   bind_batch(m);
+  bind_options(m);
 
   m.def(
       "sample",
-      [](std::shared_ptr<Graph> graph, int seed_type, const Ids& seeds,
-         std::vector<std::vector<int64_t>> fanouts, bool replace, uint64_t seed, uint64_t epoch,
-         uint64_t step, int threads) {
+      [](std::shared_ptr<Graph> graph, SampleOptions options, int seed_type, const Ids& seeds,
+         uint64_t epoch, uint64_t step, int threads) {
         const GilRelease release;
-        NeighborSampler sampler(graph,
-                                {.fanouts = std::move(fanouts), .replace = replace, .seed = seed},
-                                nullptr, threads);
+        NeighborSampler sampler(graph, std::move(options), nullptr, threads);
         PyBatch result;
         result.batch.minibatch = sampler.sample(seed_type, borrow(seeds), epoch, step);
         result.batch.epoch = static_cast<int64_t>(epoch);
@@ -81,9 +101,8 @@ void bind_sampler(nb::module_& m) {
         result.graph = std::move(graph);
         return result;
       },
-      nb::arg("graph"), nb::arg("seed_type"), nb::arg("seeds").noconvert(), nb::kw_only(),
-      nb::arg("fanouts"), nb::arg("replace"), nb::arg("seed"), nb::arg("epoch"), nb::arg("step"),
-      nb::arg("threads"));
+      nb::arg("graph"), nb::arg("sample"), nb::arg("seed_type"), nb::arg("seeds").noconvert(),
+      nb::kw_only(), nb::arg("epoch"), nb::arg("step"), nb::arg("threads"));
 
   m.def("fingerprint", [](const std::vector<const PyBatch*>& batches) {
     std::vector<SampledFrom> minibatches;

@@ -6,7 +6,7 @@ from ramet import _core
 from ramet.batch import SEED_TABLES, Batch
 from ramet.distributed import rank_and_world, say_global_batch_size
 from ramet.graph import Graph
-from ramet.options import MAX_PREFETCH, MAX_THREADS, UINT64_MAX, as_fanouts, as_input_nodes, as_int
+from ramet.options import MAX_PREFETCH, MAX_THREADS, as_input_nodes, as_int, sample_options
 from ramet.summary import Summary
 
 DEFAULT_TABLES = ("feat", "label")
@@ -21,7 +21,14 @@ class NeighborLoader:
     input_nodes: the seeds of an epoch: None (all nodes), the name of a split, ids, or a bool mask; on a heterogeneous
         graph a pair (node type, any of these).
     batch_size: seeds in the GLOBAL batch, over all ranks; each rank gets its contiguous slice.
-    shuffle, drop_last, replace: as their names say. seed: of everything random, see docs/semantics.md.
+    shuffle, drop_last: as their names say. seed: of everything random, see docs/semantics.md.
+    replace: of sampler="uniform" alone: draws may repeat.
+    sampler: "uniform" (each destination picks on its own) or "labor" (layer-neighbor sampling, arXiv 2210.13339:
+        destinations share their sources' randomness, so that a batch has about half of the nodes at the same variance;
+        a fanout is then what a destination takes in expectation). Average with `block.edge_weight`.
+    importance_iterations: of "labor" alone, LABOR-i: fewer nodes still, more work; 0 is LABOR-0. With 1 and more, what a
+        rank samples depends on the whole slice it has, so that several ranks do not give the batch of one.
+    layer_dependent: of "labor" alone: all hops use the same randomness; fewer nodes, at correlated layers.
     threads: C++ threads that make batches, exactly so many. None: as many as keep up with the loop, decided while it
         runs: 1 where training takes longer than making a batch, since cores that training uses are not idle; up to
         this rank's share of the cores (at most 8) where it does not.
@@ -49,6 +56,9 @@ class NeighborLoader:
         shuffle: bool = False,
         drop_last: bool = False,
         replace: bool = False,
+        sampler: str = "uniform",
+        importance_iterations: int = 0,
+        layer_dependent: bool = False,
         seed: int = 0,
         threads: int | None = None,
         prefetch: int | None = None,
@@ -60,17 +70,25 @@ class NeighborLoader:
         seed_type, ids = as_input_nodes(input_nodes, graph, "input_nodes")
         requests = _table_requests(graph, graph.node_types[seed_type], tables)
         self._requests = tuple((graph.node_types[t], name) for t, name, _ in requests)
-        self._options = {
-            "fanouts": as_fanouts(num_neighbors, graph),
+        sample = sample_options(
+            graph,
+            num_neighbors,
+            replace=replace,
+            seed=seed,
+            sampler=sampler,
+            importance_iterations=importance_iterations,
+            layer_dependent=layer_dependent,
+        )
+        batches = {
             "batch_size": as_int(batch_size, "batch_size", 1),
             "shuffle": bool(shuffle),
             "drop_last": bool(drop_last),
-            "replace": bool(replace),
-            "seed": as_int(seed, "seed", 0, UINT64_MAX),
         }
+        self._options = sample | batches
         self._core = _core.NeighborLoader(
             graph._core,
-            **self._options,
+            _core.SampleOptions(**sample),
+            **batches,
             seed_type=seed_type,
             input_nodes=ids,
             rank=self.rank,
@@ -179,6 +197,9 @@ def sample(
     num_neighbors,
     *,
     replace: bool = False,
+    sampler: str = "uniform",
+    importance_iterations: int = 0,
+    layer_dependent: bool = False,
     seed: int = 0,
     epoch: int = 0,
     step: int = 0,
@@ -193,13 +214,20 @@ def sample(
     seed_type, ids = as_input_nodes(seeds, _as_graph(graph), "seeds")
     if ids is None:
         raise ValueError("seeds is None, expected ids")
+    options = sample_options(
+        graph,
+        num_neighbors,
+        replace=replace,
+        seed=seed,
+        sampler=sampler,
+        importance_iterations=importance_iterations,
+        layer_dependent=layer_dependent,
+    )
     core = _core.sample(
         graph._core,
+        _core.SampleOptions(**options),
         seed_type,
         ids,
-        fanouts=as_fanouts(num_neighbors, graph),
-        replace=bool(replace),
-        seed=as_int(seed, "seed", 0, UINT64_MAX),
         epoch=as_int(epoch, "epoch", 0),
         step=as_int(step, "step", 0),
         threads=as_int(threads, "threads", 1, MAX_THREADS),

@@ -29,6 +29,22 @@ def as_fanouts(num_neighbors, graph: Graph) -> list[list[int]]:
     return [_fanout_list(num_neighbors[t], f"num_neighbors[{t}]") for t in graph.edge_types]
 
 
+def sample_options(
+    graph: Graph, num_neighbors, *, replace, seed, sampler, importance_iterations, layer_dependent
+) -> dict:
+    """What decides which neighbors are picked, as _core.SampleOptions takes it."""
+    if not isinstance(sampler, str):
+        raise TypeError(f"sampler is {sampler!r}, expected 'uniform' or 'labor'")
+    return {
+        "fanouts": as_fanouts(num_neighbors, graph),
+        "replace": bool(replace),
+        "seed": as_int(seed, "seed", 0, UINT64_MAX),
+        "sampler": sampler,
+        "importance_iterations": as_int(importance_iterations, "importance_iterations", 0),
+        "layer_dependent": bool(layer_dependent),
+    }
+
+
 def as_input_nodes(input_nodes, graph: Graph, what: str) -> tuple[int, np.ndarray | None]:
     """(position of the node type, int64 ids or None for all) from None, the name of a split, ids, a bool mask, or
     on a heterogeneous graph a pair of node type and any of these."""

@@ -54,6 +54,7 @@ BatchSize size_of(const Batch& batch) {
     for (const Relation& relation : block.relations) {
       size.edges += relation.indices.rows();
       size.bytes += relation.indptr.bytes() + relation.indices.bytes() + relation.position.bytes();
+      if (relation.edge_weight.data != nullptr) size.bytes += relation.edge_weight.bytes();
     }
   }
   for (const Array& rows : batch.tables)

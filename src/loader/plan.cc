@@ -141,6 +141,11 @@ uint64_t NeighborLoader::fingerprint() const {
   h = absorb(h, static_cast<uint64_t>(options_.batch_size));
   h = absorb(h, (options_.sample.replace ? 4U : 0U) + (options_.shuffle ? 2U : 0U) +
                     (options_.drop_last ? 1U : 0U));
+  const SampleOptions& sample = options_.sample;
+  if (sample.sampler == Sampler::kLabor) {
+    h = absorb(h, static_cast<uint64_t>(sample.importance_iterations));
+    h = absorb(h, sample.layer_dependent ? 1U : 0U);
+  }
   return h;
 }
 

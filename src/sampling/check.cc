@@ -10,9 +10,32 @@ namespace {
   throw Error(ErrorCode::kInvalidArgument, what);
 }
 
+void check_sampler(const SampleOptions& options) {
+  const bool labor = options.sampler == Sampler::kLabor;
+  if (labor && options.replace)
+    invalid("replace=True with sampler='labor', which accepts each neighbor at most once");
+  if (options.importance_iterations < 0) {
+    invalid("importance_iterations is " + std::to_string(options.importance_iterations) +
+            ", expected at least 0");
+  }
+  if (!labor && options.importance_iterations > 0) {
+    invalid("importance_iterations is " + std::to_string(options.importance_iterations) +
+            " with sampler='uniform', which has none; sampler='labor' has");
+  }
+  if (!labor && options.layer_dependent)
+    invalid("layer_dependent=True with sampler='uniform'; only sampler='labor' has such a variant");
+}
+
 }  // namespace
 
+Sampler parse_sampler(const std::string& name) {
+  if (name == "uniform") return Sampler::kUniform;
+  if (name == "labor") return Sampler::kLabor;
+  invalid("sampler is '" + name + "', expected 'uniform' or 'labor'");
+}
+
 void check(const SampleOptions& options, const Graph& graph) {
+  check_sampler(options);
   const auto& types = graph.edge_types();
   if (types.empty()) invalid("the graph has no edge types to sample from");
   if (options.fanouts.size() != types.size()) {

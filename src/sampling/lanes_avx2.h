@@ -11,6 +11,20 @@
 namespace ramet {
 namespace {
 
+// lane[mask]: the places of the set bits of `mask`, ascending.
+struct PackedLanes {
+  alignas(32) uint32_t lane[256][8] = {};
+  constexpr PackedLanes() {
+    for (uint32_t mask = 0; mask < 256; ++mask) {
+      int size = 0;
+      for (uint32_t bit = 0; bit < 8; ++bit) {
+        if ((mask >> bit & 1) != 0) lane[mask][size++] = bit;
+      }
+    }
+  }
+};
+constexpr PackedLanes kPacked;
+
 struct Avx2 {
   using U32 = __m256i;
   using U64 = __m256i;
@@ -50,6 +64,39 @@ struct Avx2 {
   static U32 select(Truth where, U32 a, U32 b) { return _mm256_blendv_epi8(b, a, where); }
   static uint32_t bits(Truth truth) {
     return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(truth)));
+  }
+
+  // Ids as 64-bit lanes, half as many as kCount; those of 32 bits without a sign. The second form
+  // reads the first `count` of them alone.
+  static U64 load_ids(const int32_t* ids) {
+    return _mm256_cvtepu32_epi64(_mm_loadu_si128(reinterpret_cast<const __m128i*>(ids)));
+  }
+  static U64 load_ids(const int64_t* ids) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ids));
+  }
+  static U64 load_ids(const int32_t* ids, int count) {
+    const __m128i inside = _mm_cmpgt_epi32(_mm_set1_epi32(count), _mm_setr_epi32(0, 1, 2, 3));
+    return _mm256_cvtepu32_epi64(_mm_maskload_epi32(ids, inside));
+  }
+  static U64 load_ids(const int64_t* ids, int count) {
+    const U64 inside =
+        _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+    return _mm256_maskload_epi64(reinterpret_cast<const long long*>(ids), inside);
+  }
+
+  // A bit for each 64-bit lane.
+  static uint32_t at_most(U64 a, U64 b) {
+    const U64 sign = fill64(uint64_t{1} << 63);  // there is a comparison of signed numbers alone
+    const U64 above = _mm256_cmpgt_epi64(bit_xor(a, sign), bit_xor(b, sign));
+    return 0xfU & ~static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(above)));
+  }
+  static U32 iota32() { return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7); }
+  // Writes the lanes of `v` that `mask` has side by side, and anything after them, kCount lanes in
+  // all; returns how many these are.
+  static int pack(uint32_t* out, uint32_t mask, U32 v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
+                        _mm256_permutevar8x32_epi32(v, load(kPacked.lane[mask & 0xff])));
+    return __builtin_popcount(mask);
   }
 };
 

@@ -45,6 +45,35 @@ struct Avx512 {
   static Truth either(Truth a, Truth b) { return static_cast<Truth>(a | b); }
   static U32 select(Truth where, U32 a, U32 b) { return _mm512_mask_blend_epi32(where, b, a); }
   static uint32_t bits(Truth truth) { return truth; }
+
+  // Ids as 64-bit lanes, half as many as kCount; those of 32 bits without a sign. The second form
+  // reads the first `count` of them alone.
+  static U64 load_ids(const int32_t* ids) {
+    return _mm512_cvtepu32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(ids)));
+  }
+  static U64 load_ids(const int64_t* ids) { return _mm512_loadu_si512(ids); }
+  static U64 load_ids(const int32_t* ids, int count) {
+    return _mm512_cvtepu32_epi64(_mm256_maskz_loadu_epi32(first(count), ids));
+  }
+  static U64 load_ids(const int64_t* ids, int count) {
+    return _mm512_maskz_loadu_epi64(first(count), ids);
+  }
+  static __mmask8 first(int count) {
+    return static_cast<__mmask8>(count < 8 ? (1 << count) - 1 : 0xff);
+  }
+
+  // A bit for each 64-bit lane.
+  static uint32_t at_most(U64 a, U64 b) { return _mm512_cmple_epu64_mask(a, b); }
+  static U32 iota32() {
+    return _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  }
+  // Writes the lanes of `v` that `mask` has side by side, and anything after them, kCount lanes in
+  // all; returns how many these are.
+  static int pack(uint32_t* out, uint32_t mask, U32 v) {
+    const auto lanes = static_cast<__mmask16>(mask);
+    _mm512_storeu_si512(out, _mm512_maskz_compress_epi32(lanes, v));
+    return __builtin_popcount(mask);
+  }
 };
 
 }  // namespace

@@ -26,6 +26,18 @@ Array edge_ids(const Graph& graph, const Relation& relation) {
   return result;
 }
 
+Array edge_weights(const Relation& relation) {
+  if (relation.edge_weight.data != nullptr) return relation.edge_weight;
+  const auto indptr = relation.indptr.as<int64_t>();
+  Array result = BufferPool::shared()->allocate_array(DType::kFloat32, {relation.indices.rows()});
+  auto* weight = static_cast<float*>(result.data);
+  for (size_t i = 0; i + 1 < indptr.size(); ++i) {
+    const auto picks = static_cast<double>(indptr[i + 1] - indptr[i]);
+    std::fill(weight + indptr[i], weight + indptr[i + 1], static_cast<float>(1 / picks));
+  }
+  return result;
+}
+
 Array edge_index(const Relation& relation) {
   const auto indptr = relation.indptr.as<int64_t>();
   const auto indices = relation.indices.as<int32_t>();

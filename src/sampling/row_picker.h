@@ -11,13 +11,9 @@
 #include "pick.h"
 #include "ramet/random.h"
 #include "ramet/sampler.h"
+#include "rows.h"
 
 namespace ramet {
-
-// A destination's in-edges: positions begin to begin + degree of the CSC.
-struct Row {
-  int64_t begin, degree;
-};
 
 // Over `rows`, the row of each of `nodes`. One per thread.
 template <typename Id>

@@ -1,5 +1,5 @@
 // Multi-hop neighbor sampling; docs/semantics.md, sections 4 and 5. The work on one edge type of
-// one hop is in relation_sampler.cc.
+// one hop is in uniform_sampler.cc and labor_sampler.cc.
 #include "ramet/sampler.h"
 
 #include <algorithm>
@@ -7,10 +7,13 @@
 #include <mutex>
 #include <string>
 
+#include "importance.h"
+#include "labor_sampler.h"
 #include "ramet/error.h"
 #include "ramet/per_process.h"
 #include "ramet/random.h"
-#include "relation_sampler.h"
+#include "ramet/store.h"
+#include "uniform_sampler.h"
 
 namespace ramet {
 namespace {
@@ -39,7 +42,9 @@ template <typename Id>
 struct Scratch {
   std::vector<NodeIndex<Id>> nodes;  // by node type
   std::vector<int64_t> seeds;
-  RelationScratch<Id> relation;
+  UniformScratch<Id> uniform;
+  LaborScratch<Id> labor;
+  HopImportance<Id> importance;
 
   // The scratch memory that nobody uses now; never more than was in use at once.
   struct Shelf {
@@ -117,6 +122,8 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
     scratch_->nodes.resize(types.size());
     for (size_t t = 0; t < types.size(); ++t)
       scratch_->nodes[t].prepare(*options_.graph, types[t].num_nodes);
+    for (const NodeType& type : types)
+      source_type_hash_.push_back(hash_name(encode_name(type.name)));
   }
   ~EngineFor() override { Scratch<Id>::give_back(std::move(scratch_)); }
   EngineFor(const EngineFor&) = delete;
@@ -153,27 +160,58 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
   Block sample_hop(uint64_t step_key, int hop) {
     Block block;
     block.num_dst = sizes(scratch_->nodes);
-    const auto& types = options_.graph->edge_types();
-    for (size_t t = 0; t < types.size(); ++t) {
-      const auto src = static_cast<size_t>(types[t].src), dst = static_cast<size_t>(types[t].dst);
-      const RelationTask<Id> task{
-          .edges = types[t],
-          .num_src_nodes = options_.graph->node_types()[src].num_nodes,
-          .hop_key = hop_key(step_key, static_cast<uint64_t>(hop), types[t].name_hash),
-          .rule = {options_.sample.fanouts[t][static_cast<size_t>(hop)], options_.sample.replace},
-          .num_dst = block.num_dst[dst],
-          .destinations = scratch_->nodes[dst],
-          .sources = scratch_->nodes[src]};
-      block.relations.push_back(
-          sample_relation(task, scratch_->relation, *options_.pool, options_.threads));
+    if (options_.sample.importance_iterations > 0) weigh_candidates(block, hop);
+    for (size_t t = 0; t < options_.graph->edge_types().size(); ++t) {
+      const RelationTask<Id> task = make_task(block, t, hop);
+      block.relations.push_back(options_.sample.sampler == Sampler::kLabor
+                                    ? sample_with_labor(task, t, step_key, hop)
+                                    : sample_uniformly(task, step_key, hop));
       block.relations.back().edge_type = static_cast<int>(t);
     }
     block.num_src = sizes(scratch_->nodes);
     return block;
   }
 
+  RelationTask<Id> make_task(const Block& block, size_t edge_type, int hop) {
+    const EdgeType& edges = options_.graph->edge_types()[edge_type];
+    const auto src = static_cast<size_t>(edges.src), dst = static_cast<size_t>(edges.dst);
+    return {.edges = edges,
+            .num_src_nodes = options_.graph->node_types()[src].num_nodes,
+            .fanout = options_.sample.fanouts[edge_type][static_cast<size_t>(hop)],
+            .num_dst = block.num_dst[dst],
+            .destinations = scratch_->nodes[dst],
+            .sources = scratch_->nodes[src]};
+  }
+
+  Relation sample_uniformly(const RelationTask<Id>& task, uint64_t step_key, int hop) {
+    const UniformDraws draws{hop_key(step_key, static_cast<uint64_t>(hop), task.edges.name_hash),
+                             options_.sample.replace};
+    return sample_uniform(task, draws, scratch_->uniform, *options_.pool, options_.threads);
+  }
+
+  Relation sample_with_labor(const RelationTask<Id>& task,
+                             size_t edge_type,
+                             uint64_t step_key,
+                             int hop) {
+    const int key_hop = options_.sample.layer_dependent ? 0 : hop;
+    const uint64_t type_hash = source_type_hash_[static_cast<size_t>(task.edges.src)];
+    const LaborDraws draws{hop_key(step_key, static_cast<uint64_t>(key_hop), type_hash)};
+    const bool weighted = options_.sample.importance_iterations > 0;
+    return sample_labor(task, draws, weighted ? &scratch_->importance.relation(edge_type) : nullptr,
+                        scratch_->labor, *options_.pool, options_.threads);
+  }
+
+  // LABOR-i: importances of all sources of the hop, before anything is accepted.
+  void weigh_candidates(const Block& block, int hop) {
+    scratch_->importance.start(*options_.graph);
+    for (size_t t = 0; t < options_.graph->edge_types().size(); ++t)
+      scratch_->importance.add(make_task(block, t, hop));
+    scratch_->importance.iterate(options_.sample.importance_iterations);
+  }
+
   EngineOptions options_;
   std::unique_ptr<Scratch<Id>> scratch_;
+  std::vector<uint64_t> source_type_hash_;  // by node type
 };
 
 NeighborSampler::NeighborSampler(const std::shared_ptr<const Graph>& graph,

@@ -1,0 +1,81 @@
+#include "relation_builder.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "ramet/error.h"
+#include "rows.h"
+
+namespace ramet {
+namespace {
+
+constexpr size_t kPiece = size_t{1} << 20;  // ids relabeled before nodes are counted again
+constexpr int64_t kMaxPicks = int64_t{1} << 40;
+constexpr auto kMaxNodes = static_cast<size_t>(std::numeric_limits<int32_t>::max());
+
+[[noreturn]] void refuse_picks(const EdgeType& edges, int64_t fanout, int64_t num_dst) {
+  throw Error(ErrorCode::kInvalidArgument,
+              "a fanout of " + std::to_string(fanout) + " for " + std::to_string(num_dst) +
+                  " destinations of edge type '" + edges.encoded + "' gives more than " +
+                  std::to_string(kMaxPicks) + " edges");
+}
+
+[[noreturn]] void refuse_nodes() {
+  throw Error(ErrorCode::kInvalidArgument,
+              "a batch has more than " + std::to_string(kMaxNodes) +
+                  " nodes of one type; use a smaller batch_size or smaller fanouts");
+}
+
+}  // namespace
+
+void refuse_source(const EdgeType& edges, int64_t position, int64_t id, int64_t num_src_nodes) {
+  refuse_entry(edges.indices_place, position, id,
+               "is outside [0, " + std::to_string(num_src_nodes) + ")");
+}
+
+template <typename Id>
+RelationBuilder<Id>::RelationBuilder(const RelationTask<Id>& task, BufferPool& pool)
+    : task_(task), pool_(pool) {
+  relation_.indptr = pool.allocate_array(DType::kInt64, {task.num_dst + 1});
+  indptr()[0] = 0;
+}
+
+template <typename Id>
+int64_t RelationBuilder<Id>::allocate() {
+  int64_t* offsets = indptr();
+  for (int64_t i = 0; i < task_.num_dst; ++i) {
+    if (__builtin_add_overflow(offsets[i + 1], offsets[i], &offsets[i + 1]) ||
+        offsets[i + 1] > kMaxPicks) {
+      refuse_picks(task_.edges, task_.fanout, task_.num_dst);
+    }
+  }
+  const int64_t num_edges = offsets[task_.num_dst];
+  const bool narrow = task_.edges.num_edges() <= std::numeric_limits<int32_t>::max();
+  relation_.position = pool_.allocate_array(narrow ? DType::kInt32 : DType::kInt64, {num_edges});
+  relation_.indices = pool_.allocate_array(DType::kInt32, {num_edges});
+  task_.sources.reserve_more(static_cast<size_t>(std::min(num_edges, task_.num_src_nodes)));
+  return num_edges;
+}
+
+template <typename Id>
+float* RelationBuilder<Id>::allocate_weights() {
+  relation_.edge_weight = pool_.allocate_array(DType::kFloat32, relation_.indices.shape);
+  return static_cast<float*>(relation_.edge_weight.data);
+}
+
+// In pieces, since one row alone may bring more nodes than a batch can have.
+template <typename Id>
+void RelationBuilder<Id>::relabel(int64_t begin, std::span<const Id> ids) {
+  auto* local = static_cast<int32_t*>(relation_.indices.data) + begin;
+  for (size_t first = 0; first < ids.size(); first += kPiece) {
+    const size_t count = std::min(kPiece, ids.size() - first);
+    task_.sources.relabel(ids.subspan(first, count), local + first);
+    if (task_.sources.ids().size() > kMaxNodes) refuse_nodes();
+  }
+}
+
+template class RelationBuilder<int32_t>;
+template class RelationBuilder<int64_t>;
+
+}  // namespace ramet

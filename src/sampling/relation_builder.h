@@ -1,0 +1,75 @@
+// RelationBuilder: one Relation in the making: its arrays, and the relabeling of its sources. What
+// every sampler does in the same way.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "node_index.h"
+#include "ramet/buffer_pool.h"
+#include "ramet/graph.h"
+#include "ramet/sampler.h"
+
+namespace ramet {
+
+// One edge type of one hop. The destinations are the first num_dst nodes of their index; new
+// sources are appended to theirs, which may be the same.
+template <typename Id>
+struct RelationTask {
+  const EdgeType& edges;
+  int64_t num_src_nodes;  // of the source type, in the graph
+  int64_t fanout;
+  int64_t num_dst;
+  NodeIndex<Id>& destinations;
+  NodeIndex<Id>& sources;
+
+  [[nodiscard]] std::span<const Id> dst_nodes() const {
+    return destinations.ids().first(static_cast<size_t>(num_dst));
+  }
+};
+
+// An id that stands at `position` of the edge type and is no node of the source type.
+[[noreturn]] void refuse_source(const EdgeType& edges,
+                                int64_t position,
+                                int64_t id,
+                                int64_t num_src_nodes);
+
+template <typename Id>
+class RelationBuilder {
+ public:
+  RelationBuilder(const RelationTask<Id>& task, BufferPool& pool);
+
+  // int64[num_dst + 1], for the caller to fill with the number of picks of row i at i + 1, before
+  // it calls allocate().
+  [[nodiscard]] int64_t* indptr() { return static_cast<int64_t*>(relation_.indptr.data); }
+  // Sums the numbers up to offsets, and makes room for so many edges. Returns their number; with
+  // none the relation is complete.
+  int64_t allocate();
+
+  // int32 where the positions of the edge type fit, else int64; to be filled.
+  [[nodiscard]] const Array& position() const { return relation_.position; }
+  // float32, to be filled, by samplers whose edges do not weigh the same.
+  float* allocate_weights();
+
+  // Gives the edges from `begin` on, whose sources are `ids`, their local ids. In order, from the
+  // first edge on; requested() somewhat earlier is faster.
+  void relabel(int64_t begin, std::span<const Id> ids);
+  void request(std::span<const Id> ids) const { task_.sources.request(ids); }
+
+  [[nodiscard]] Relation take() { return std::move(relation_); }
+
+ private:
+  const RelationTask<Id>& task_;
+  BufferPool& pool_;
+  Relation relation_;
+};
+
+// Calls body with the typed elements of relation positions, which are being written.
+template <typename Body>
+void with_mutable_ids(const Array& ids, Body&& body) {
+  if (ids.dtype == DType::kInt32) return body(static_cast<int32_t*>(ids.data));
+  return body(static_cast<int64_t*>(ids.data));
+}
+
+}  // namespace ramet

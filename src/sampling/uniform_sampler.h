@@ -1,0 +1,32 @@
+// Uniform sampling of one edge type of one hop; docs/semantics.md, sections 3 and 4.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "relation_builder.h"
+#include "rows.h"
+
+namespace ramet {
+
+struct UniformDraws {
+  uint64_t hop_key;
+  bool replace;
+};
+
+// Kept from batch to batch, so that a steady run touches no fresh memory; grows, never shrinks.
+template <typename Id>
+struct UniformScratch {
+  std::vector<Row> rows;    // by destination
+  std::vector<Id> sources;  // by pick
+};
+
+// At most `threads` work on it. Id: int32_t or int64_t, wide enough for every node.
+template <typename Id>
+[[nodiscard]] Relation sample_uniform(const RelationTask<Id>& task,
+                                      const UniformDraws& draws,
+                                      UniformScratch<Id>& scratch,
+                                      BufferPool& pool,
+                                      int threads);
+
+}  // namespace ramet
