@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel
-from torch_geometric.nn import SAGEConv
+from torch_geometric.nn import GraphConv
 from tqdm import tqdm
 
 import ramet
@@ -24,13 +24,17 @@ from ramet.inference import layerwise
 
 
 class SAGE(torch.nn.Module):
+    """GraphSAGE with the mean. GraphConv is SAGEConv with weights: the sum with the block's weights estimates the mean
+    over all in-neighbors without bias, whatever the sampler."""
+
     def __init__(self, widths, dropout):
         super().__init__()
-        self.convs = torch.nn.ModuleList(SAGEConv(a, b, aggr="mean") for a, b in pairwise(widths))
+        self.convs = torch.nn.ModuleList(GraphConv(a, b, aggr="add") for a, b in pairwise(widths))
         self.dropout = dropout
 
     def layer(self, i, x, block):  # rows of the block's sources -> rows of its destinations
-        x = self.convs[i]((x, x[: block.num_dst]), block.edge_index.to(x.device))
+        edges = block.edge_index.to(x.device), block.edge_weight.to(x.device, x.dtype)
+        x = self.convs[i]((x, x[: block.num_dst]), *edges)
         if i + 1 == len(self.convs):
             return x
         return F.dropout(x.relu(), self.dropout, self.training)
@@ -71,6 +75,7 @@ def train(graph, args):
         input_nodes="train",
         batch_size=args.batch_size,  # of the global batch: every rank takes its slice
         shuffle=True,
+        sampler=args.sampler,
         seed=args.seed,
     )
 
@@ -117,6 +122,7 @@ if __name__ == "__main__":
     parser.add_argument("--processes", type=int, default=1, help="without torchrun")
     parser.add_argument("--hidden", type=int, default=128)
     parser.add_argument("--num-neighbors", type=int, nargs="+", default=[15, 10])
+    parser.add_argument("--sampler", choices=("uniform", "labor"), default="uniform")
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--batch-size", type=int, default=1024)
     parser.add_argument("--lr", type=float, default=0.003)

@@ -26,7 +26,7 @@ class NeighborLoader:
     sampler: "uniform" (each destination picks on its own) or "labor" (layer-neighbor sampling, arXiv 2210.13339:
         destinations share their sources' randomness, so that a batch has about half of the nodes at the same variance;
         a fanout is then what a destination takes in expectation). Average with `block.edge_weight`.
-    importance_iterations: of "labor" alone, LABOR-i: fewer nodes still, more work; 0 is LABOR-0. With 1 and more, what a
+    importance_iterations: of "labor" alone, LABOR-i: fewer nodes still, more work; 0 is LABOR-0. From 1 on, what a
         rank samples depends on the whole slice it has, so that several ranks do not give the batch of one.
     layer_dependent: of "labor" alone: all hops use the same randomness; fewer nodes, at correlated layers.
     threads: C++ threads that make batches, exactly so many. None: as many as keep up with the loop, decided while it

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ramet.summary import Summary
-from ramet.train.config import DTYPES, MEASURES, MODELS, Config
+from ramet.train.config import DTYPES, MEASURES, MODELS, SAMPLERS, Config
 
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130  # as in ramet.cli
 
@@ -32,6 +32,20 @@ def add_parser(subparsers):
         metavar="15,10",
         help="neighbors per layer, the seeds' hop first, -1 for all; as many layers (default: 15,10)",
     )
+    add(
+        "--sampler",
+        choices=SAMPLERS,
+        default=default.sampler,
+        help="labor: about half of the nodes at the same variance (default: %(default)s)",
+    )
+    add(
+        "--importance-iterations",
+        type=int,
+        default=default.importance_iterations,
+        metavar="I",
+        help="of labor: fewer nodes still, more work (default: %(default)s)",
+    )
+    add("--layer-dependent", action="store_true", help="of labor: all layers use the same randomness")
     add("--epochs", type=int, default=default.epochs, help="(default: %(default)s)")
     add(
         "--batch-size",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 MODELS = ("sage", "gat", "gin")
 DTYPES = ("float32", "float64")
+SAMPLERS = ("uniform", "labor")
 MEASURES = ("accuracy", "loss")
 
 
@@ -19,6 +20,9 @@ class Config:
     model: str = "sage"
     hidden: int = 128
     num_neighbors: tuple[int, ...] = (15, 10)  # one per layer, the seeds' hop first
+    sampler: str = "uniform"
+    importance_iterations: int = 0  # of sampler "labor"
+    layer_dependent: bool = False  # of sampler "labor"
     epochs: int = 10
     batch_size: int = 1024
     processes: int = 1
@@ -36,6 +40,7 @@ class Config:
 
     def __post_init__(self):
         _one_of("model", self.model, MODELS)
+        _one_of("sampler", self.sampler, SAMPLERS)
         _one_of("dtype", self.dtype, DTYPES)
         _one_of("best_by", self.best_by, MEASURES)
         for name in ("hidden", "epochs", "batch_size", "processes", "eval_every"):
@@ -43,7 +48,7 @@ class Config:
         for name in ("threads", "patience"):
             if getattr(self, name) is not None:
                 _at_least(name, getattr(self, name), 1)
-        for name in ("lr", "weight_decay", "seed"):
+        for name in ("lr", "weight_decay", "seed", "importance_iterations"):
             _at_least(name, getattr(self, name), 0)
         for name in ("dropout", "input_dropout"):
             if not 0 <= getattr(self, name) < 1:
@@ -52,6 +57,12 @@ class Config:
             raise ValueError("num_neighbors is empty; it needs one number per layer")
         for fanout in self.num_neighbors:
             _at_least("num_neighbors", fanout, -1)
+
+    @property
+    def sampling(self) -> dict:
+        """The options of the NeighborLoader that say how neighbors are picked."""
+        names = ("sampler", "importance_iterations", "layer_dependent", "seed")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def cores(self) -> int:

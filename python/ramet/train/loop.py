@@ -47,8 +47,8 @@ class _Fit:
             input_nodes=self.task.splits["train"],
             batch_size=config.batch_size,
             shuffle=True,
-            seed=config.seed,
             threads=config.threads,
+            **config.sampling,
         )
         self.folder = RunFolder(folder) if folder and self.rank == 0 else None
         self.best = None  # what _keep kept

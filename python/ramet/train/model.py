@@ -28,7 +28,8 @@ class Model(torch.nn.Module):
         """Rows of the block's destinations, from rows of its sources."""
         x = F.dropout(x, self.dropout if i else self.input_dropout, self.training)
         conv = self.convs[i]
-        out = conv((x, x[: block.num_dst]), _edges(conv, block, x))
+        edges = _mean_matrix(block, x) if isinstance(conv, MeanConv) else block.edge_index.to(x.device)
+        out = conv((x, x[: block.num_dst]), edges)
         return out if i + 1 == len(self.convs) else out.relu()
 
     def layers(self):
@@ -41,22 +42,26 @@ class Model(torch.nn.Module):
         return x
 
 
-def _edges(conv, block, x):
-    """The block's edges in the form in which `conv` is fastest on the device of `x`.
+class MeanConv(SAGEConv):
+    """PyG's SAGEConv over a CSR matrix of the edges' weights: its product with the rows is the estimate of the mean
+    over all in-neighbors, without a row in memory for every edge."""
 
-    On a CPU PyG's SAGEConv multiplies by a CSR matrix without a row in memory for every edge:
-    the same bits, several times as fast.
-    """
-    if not isinstance(conv, SAGEConv) or x.device.type != "cpu":
-        return block.edge_index.to(x.device)
+    def message_and_aggregate(self, adj_t, x):
+        # On a CPU torch's product with a named reduction is several times as fast.
+        return torch.sparse.mm(adj_t, x[0], *(["sum"] if adj_t.device.type == "cpu" else []))
+
+
+def _mean_matrix(block, x):
+    """[num_dst, num_src]: the block's Horvitz-Thompson weights."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
         return torch.sparse_csr_tensor(
             block.indptr.to(block.indices.dtype),
             block.indices,
-            torch.ones(len(block.indices), dtype=x.dtype),
+            block.edge_weight.to(x.dtype),
             size=(block.num_dst, block.num_src),
             check_invariants=False,  # the sampler made it
+            device=x.device,
         )
 
 
@@ -72,7 +77,7 @@ def build_model(config, num_features, num_classes) -> Model:
 
 def _conv(name, num_in, num_out, last):
     if name == "sage":
-        return SAGEConv(num_in, num_out, aggr="mean")
+        return MeanConv(num_in, num_out, aggr="mean")
     if name == "gin":
         return GINConv(MLP([num_in, num_out, num_out], norm=None), train_eps=True)
     # A residual connection stands in for the self loops, which a block has no room for.
