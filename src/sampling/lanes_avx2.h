@@ -28,6 +28,7 @@ constexpr PackedLanes kPacked;
 struct Avx2 {
   using U32 = __m256i;
   using U64 = __m256i;
+  using F64 = __m256d;    // as many as of U64
   using Truth = __m256i;  // all ones or all zeros in each lane
   static constexpr int kCount = 8;
 
@@ -55,8 +56,17 @@ struct Avx2 {
   static U64 shift_right(U64 a) {
     return _mm256_srli_epi64(a, kBits);
   }
+  static U64 bit_and(U64 a, U64 b) { return _mm256_and_si256(a, b); }
   static U32 bit_xor(U32 a, U32 b) { return _mm256_xor_si256(a, b); }
+  static U64 fill_with_sign(U64 a) { return _mm256_cmpgt_epi64(fill64(0), a); }
   static U32 even_odd(U32 even, U32 odd) { return _mm256_blend_epi32(even, odd, 0xaa); }
+
+  static F64 fill_f64(double v) { return _mm256_set1_pd(v); }
+  static F64 add_f64(F64 a, F64 b) { return _mm256_add_pd(a, b); }
+  static F64 mul_f64(F64 a, F64 b) { return _mm256_mul_pd(a, b); }
+  static F64 as_f64(U64 a) { return _mm256_castsi256_pd(a); }
+  static U64 as_u64(F64 a) { return _mm256_castpd_si256(a); }
+  static F64 gather_f64(const double* table, U64 row) { return _mm256_i64gather_pd(table, row, 8); }
 
   static Truth nowhere() { return _mm256_setzero_si256(); }
   static Truth is_equal(U32 a, U32 b) { return _mm256_cmpeq_epi32(a, b); }

@@ -14,6 +14,7 @@ namespace {
 struct Avx512 {
   using U32 = __m512i;
   using U64 = __m512i;
+  using F64 = __m512d;  // as many as of U64
   using Truth = __mmask16;
   static constexpr int kCount = 16;
 
@@ -37,8 +38,17 @@ struct Avx512 {
   static U64 shift_right(U64 a) {
     return _mm512_srli_epi64(a, kBits);
   }
+  static U64 bit_and(U64 a, U64 b) { return _mm512_and_si512(a, b); }
   static U32 bit_xor(U32 a, U32 b) { return _mm512_xor_si512(a, b); }
+  static U64 fill_with_sign(U64 a) { return _mm512_srai_epi64(a, 63); }
   static U32 even_odd(U32 even, U32 odd) { return _mm512_mask_blend_epi32(0xaaaa, even, odd); }
+
+  static F64 fill_f64(double v) { return _mm512_set1_pd(v); }
+  static F64 add_f64(F64 a, F64 b) { return _mm512_add_pd(a, b); }
+  static F64 mul_f64(F64 a, F64 b) { return _mm512_mul_pd(a, b); }
+  static F64 as_f64(U64 a) { return _mm512_castsi512_pd(a); }
+  static U64 as_u64(F64 a) { return _mm512_castpd_si512(a); }
+  static F64 gather_f64(const double* table, U64 row) { return _mm512_i64gather_pd(row, table, 8); }
 
   static Truth nowhere() { return 0; }
   static Truth is_equal(U32 a, U32 b) { return _mm512_cmpeq_epi32_mask(a, b); }

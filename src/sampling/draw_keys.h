@@ -1,0 +1,50 @@
+// DrawKeys: what every random word of a step is drawn from; docs/semantics.md, sections 2 and 9.
+//
+// A word of a dependent minibatch is a mixture of the words that two consecutive blocks of steps
+// have in its place, so a key is a pair of keys, and what is absorbed goes into both.
+#pragma once
+
+#include <cstdint>
+
+#include "ramet/random.h"
+
+namespace ramet {
+
+// Weights of the two words as normals: cos^2 + sin^2 = 1. Plain: the first word, as it is.
+struct Mixture {
+  bool plain = true;
+  double cos = 1, sin = 0;
+};
+
+struct DrawKeys {
+  uint64_t now = 0, next = 0;  // of the step's block, and of the block after it
+  Mixture mixture = {};
+};
+
+// The weights of step j of a block of `kappa` steps, 0 <= j < kappa.
+[[nodiscard]] Mixture mixture_of(uint64_t j, uint64_t kappa);
+
+// The keys of one step, kappa >= 1; with kappa = 1 `now` is step_key(seed, epoch, step), plain.
+[[nodiscard]] DrawKeys step_keys(uint64_t seed, uint64_t epoch, uint64_t step, uint64_t kappa);
+
+inline DrawKeys absorb(const DrawKeys& keys, uint64_t value) {
+  return {absorb(keys.now, value), absorb(keys.next, value), keys.mixture};
+}
+inline DrawKeys hop_keys(const DrawKeys& step_keys, uint64_t hop, uint64_t edge_type_hash) {
+  return absorb(absorb(step_keys, hop), edge_type_hash);
+}
+inline DrawKeys node_keys(const DrawKeys& hop_keys, int64_t node) {
+  return absorb(hop_keys, static_cast<uint64_t>(node));
+}
+
+// One word made of two whose ranks are mixed as normals. Not for a plain mixture.
+[[nodiscard]] uint64_t dependent_word(uint64_t now, uint64_t next, const Mixture& mixture);
+
+// The t-th random word.
+inline uint64_t draw_word(const DrawKeys& keys, uint64_t t) {
+  const uint64_t now = absorb(keys.now, t);
+  if (keys.mixture.plain) return now;
+  return dependent_word(now, absorb(keys.next, t), keys.mixture);
+}
+
+}  // namespace ramet
