@@ -27,11 +27,19 @@ std::vector<FloydKernel> kernels() {
   return all;
 }
 
-std::vector<int64_t> picks_alone(uint64_t hop_key, int64_t node, int64_t degree, int64_t fanout) {
+std::vector<int64_t> picks_alone(const DrawKeys& hop_keys,
+                                 int64_t node,
+                                 int64_t degree,
+                                 int64_t fanout) {
   const PickRule rule{fanout, false};
   std::vector<int64_t> picks(static_cast<size_t>(num_picks(rule, degree)));
-  Picker(rule).pick(node_key(hop_key, node), degree, picks.data());
+  Picker(rule).pick(node_keys(hop_keys, node), degree, picks.data());
   return picks;
+}
+
+// Plain ones, and those of a step in the middle of a block.
+std::vector<DrawKeys> keys_of(uint64_t key) {
+  return {{key}, {key, mix64(key), mixture_of(3, 8)}};
 }
 
 void check_row(const FloydPicks& picks, int r, const std::vector<int64_t>& expected) {
@@ -76,11 +84,13 @@ TEST_CASE("every kernel picks what the scalar picker picks, for every fanout") {
           rows.degree[r] = static_cast<uint32_t>(
               std::max(most - mix64(round) % (most / 2 + 1), static_cast<uint64_t>(fanout) + 1));
         }
-        FloydPicks picks;
-        REQUIRE(kernel(hop_key, fanout, rows, picks) == 0);
-        for (int r = 0; r < kFloydRows; ++r) {
-          const auto node = static_cast<int64_t>(node_of(rows, r));
-          check_row(picks, r, picks_alone(hop_key, node, rows.degree[r], fanout));
+        for (const DrawKeys& keys : keys_of(hop_key)) {
+          FloydPicks picks;
+          REQUIRE(kernel(keys, fanout, rows, picks) == 0);
+          for (int r = 0; r < kFloydRows; ++r) {
+            const auto node = static_cast<int64_t>(node_of(rows, r));
+            check_row(picks, r, picks_alone(keys, node, rows.degree[r], fanout));
+          }
         }
       }
     }
@@ -115,14 +125,14 @@ TEST_CASE(
     }
     FloydPicks picks;
     for (const FloydKernel kernel : kernels()) {
-      const uint32_t suspects = kernel(hop_key, kFanout, rows, picks);
+      const uint32_t suspects = kernel({hop_key}, kFanout, rows, picks);
       CHECK(suspects == (kernel == floyd_portable ? 0 : 1U << kRow));
     }
-    RowPicker<int64_t> picker({kFanout, false}, hop_key, nodes, csc_rows);
+    RowPicker<int64_t> picker({kFanout, false}, {hop_key}, nodes, csc_rows);
     for (size_t i = 0; i < nodes.size(); ++i) {
       std::vector<int64_t> got;
       picker.pick(i, [&](int64_t p) { got.push_back(p - csc_rows[i].begin); });
-      CHECK(got == picks_alone(hop_key, nodes[i], kDegree, kFanout));
+      CHECK(got == picks_alone({hop_key}, nodes[i], kDegree, kFanout));
     }
   }
 }
@@ -139,12 +149,14 @@ TEST_CASE("rows of all kinds come in order: empty, whole, in lanes, and too long
   }
   for (const PickRule rule : {PickRule{10, false}, PickRule{1, false}, PickRule{33, false},
                               PickRule{4, true}, PickRule{0, false}}) {
-    RowPicker<int32_t> picker(rule, 99, nodes, rows);
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      std::vector<int64_t> got, expected(static_cast<size_t>(num_picks(rule, rows[i].degree)));
-      picker.pick(i, [&](int64_t p) { got.push_back(p - rows[i].begin); });
-      Picker(rule).pick(node_key(99, nodes[i]), rows[i].degree, expected.data());
-      REQUIRE(got == expected);
+    for (const DrawKeys& keys : keys_of(99)) {
+      RowPicker<int32_t> picker(rule, keys, nodes, rows);
+      for (size_t i = 0; i < nodes.size(); ++i) {
+        std::vector<int64_t> got, expected(static_cast<size_t>(num_picks(rule, rows[i].degree)));
+        picker.pick(i, [&](int64_t p) { got.push_back(p - rows[i].begin); });
+        Picker(rule).pick(node_keys(keys, nodes[i]), rows[i].degree, expected.data());
+        REQUIRE(got == expected);
+      }
     }
   }
 }

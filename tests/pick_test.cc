@@ -17,7 +17,7 @@ namespace {
 
 std::vector<int64_t> pick(const PickRule& rule, uint64_t key, int64_t degree) {
   std::vector<int64_t> out(static_cast<size_t>(num_picks(rule, degree)));
-  Picker(rule).pick(key, degree, out.data());
+  Picker(rule).pick({key}, degree, out.data());
   return out;
 }
 

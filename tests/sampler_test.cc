@@ -69,7 +69,7 @@ Minibatch twin(const Graph& graph,
       const int64_t begin = indptr[static_cast<size_t>(n_id[i])];
       const int64_t degree = indptr[static_cast<size_t>(n_id[i]) + 1] - begin;
       std::vector<int64_t> picks(static_cast<size_t>(num_picks(rule, degree)));
-      Picker(rule).pick(node_key(key, n_id[i]), degree, picks.data());
+      Picker(rule).pick({node_key(key, n_id[i])}, degree, picks.data());
       for (const int64_t p : picks) {
         const int64_t source = indices[static_cast<size_t>(begin + p)];
         auto it = std::find(n_id.begin(), n_id.end(), source);

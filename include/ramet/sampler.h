@@ -46,6 +46,8 @@ struct SampleOptions {
   // hop: a slice of the seeds does not give a slice of the blocks.
   int64_t importance_iterations = 0;
   bool layer_dependent = false;  // kLabor alone: every hop uses the words of the first
+  // kappa: steps of a block of dependent minibatches; 1 makes every step independent.
+  int64_t dependent = 1;
 };
 
 // Throws kInvalidArgument unless `options` fit `graph`.
@@ -98,7 +100,7 @@ class NeighborSampler {
   template <typename Id>
   class EngineFor;
 
-  uint64_t seed_;
+  uint64_t seed_, dependent_;
   std::unique_ptr<Engine> engine_;
 };
 

@@ -138,6 +138,7 @@ uint64_t NeighborLoader::fingerprint() const {
       h = absorb(h, static_cast<uint64_t>(fanout));
   }
   h = absorb(h, options_.sample.seed);
+  h = absorb(h, static_cast<uint64_t>(options_.sample.dependent));
   h = absorb(h, static_cast<uint64_t>(options_.batch_size));
   h = absorb(h, (options_.sample.replace ? 4U : 0U) + (options_.shuffle ? 2U : 0U) +
                     (options_.drop_last ? 1U : 0U));

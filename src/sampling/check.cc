@@ -36,6 +36,9 @@ Sampler parse_sampler(const std::string& name) {
 
 void check(const SampleOptions& options, const Graph& graph) {
   check_sampler(options);
+  if (options.dependent < 1) {
+    invalid("dependent is " + std::to_string(options.dependent) + ", expected at least 1");
+  }
   const auto& types = graph.edge_types();
   if (types.empty()) invalid("the graph has no edge types to sample from");
   if (options.fanouts.size() != types.size()) {

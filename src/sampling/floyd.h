@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "draw_keys.h"
+
 namespace ramet {
 
 inline constexpr int kFloydRows = 16;
@@ -25,7 +27,7 @@ struct FloydPicks {
 // Picks `fanout` (1 to kFloydMaxFanout) positions below its degree for every row. Bit r of the
 // result is set where row r was not picked, since a draw may have to be repeated (at most one
 // draw in 2^32): Picker does such a row.
-using FloydKernel = uint32_t (*)(uint64_t hop_key,
+using FloydKernel = uint32_t (*)(const DrawKeys& hop_keys,
                                  int fanout,
                                  const FloydRows& rows,
                                  FloydPicks& picks);
@@ -33,7 +35,10 @@ using FloydKernel = uint32_t (*)(uint64_t hop_key,
 [[nodiscard]] FloydKernel floyd_kernel();
 
 // The kernels themselves, for tests. The last two are nullptr where the build has none.
-uint32_t floyd_portable(uint64_t hop_key, int fanout, const FloydRows& rows, FloydPicks& picks);
+uint32_t floyd_portable(const DrawKeys& hop_keys,
+                        int fanout,
+                        const FloydRows& rows,
+                        FloydPicks& picks);
 [[nodiscard]] FloydKernel floyd_avx2();
 [[nodiscard]] FloydKernel floyd_avx512();
 

@@ -11,12 +11,13 @@
 // of r * n to be below n < 2^32, so rows where bits 32 to 63 are zero are reported, not decided.
 #pragma once
 
+#include "draw_keys_lanes.h"
 #include "floyd.h"
 #include "lanes.h"
 
 namespace ramet {
 
-template <typename L>
+template <typename L, typename Keys>
 struct FloydLanes {
   using U32 = typename L::U32;
   using U64 = typename L::U64;
@@ -24,10 +25,9 @@ struct FloydLanes {
 
   // Draw t of every row, below n; `suspects` collects the rows whose draw may have to be repeated.
   U32 draw(int t, U32 n, Truth& suspects) const {
-    const U64 step = L::fill64(kLaneGolden * static_cast<uint64_t>(t + 1));
-    const U64 even = scale<L>(mix64_lanes<L>(L::add64(key[0], step)), n);
-    const U64 odd =
-        scale<L>(mix64_lanes<L>(L::add64(key[1], step)), L::template shift_right<32>(n));
+    const U64 stream = L::fill64(kLaneGolden * static_cast<uint64_t>(t + 1));
+    const U64 even = scale<L>(keys[0].draw(stream), n);
+    const U64 odd = scale<L>(keys[1].draw(stream), L::template shift_right<32>(n));
     const U32 below_x = L::even_odd(even, L::template shift_left<32>(odd));
     suspects = L::either(suspects, L::is_equal(below_x, L::fill32(0)));
     return L::even_odd(L::template shift_right<32>(even), odd);
@@ -53,19 +53,21 @@ struct FloydLanes {
     return suspects;
   }
 
-  U64 key[2];  // node keys of the even and of the odd rows
+  Keys keys[2];  // of the nodes of the even and of the odd rows
 };
 
-template <typename L>
-uint32_t floyd_lanes(uint64_t hop_key, int fanout, const FloydRows& rows, FloydPicks& picks) {
+template <typename L, typename Keys>
+uint32_t floyd_rows(const DrawKeys& hop_keys,
+                    int fanout,
+                    const FloydRows& rows,
+                    FloydPicks& picks) {
   uint32_t suspects = 0;
-  const auto hop = L::fill64(hop_key);
   for (int first = 0; first < kFloydRows; first += L::kCount) {
-    FloydLanes<L> lanes;
+    FloydLanes<L, Keys> lanes;
     for (int half = 0; half < 2; ++half) {
       const auto node = L::load(&rows.node[half][first / 2]);
       const auto stream = L::mul64(L::add64(node, L::fill64(1)), kLaneGolden);
-      lanes.key[half] = mix64_lanes<L>(L::add64(hop, stream));
+      lanes.keys[half] = Keys::fill(hop_keys).absorb(stream);
     }
     typename L::U32 picked[kFloydMaxFanout];
     const auto repeat = lanes.pick(fanout, L::load(&rows.degree[first]), picked);
@@ -74,6 +76,15 @@ uint32_t floyd_lanes(uint64_t hop_key, int fanout, const FloydRows& rows, FloydP
       L::store(&picks.of[t][first], picked[t]);
   }
   return suspects;
+}
+
+template <typename L>
+uint32_t floyd_lanes(const DrawKeys& hop_keys,
+                     int fanout,
+                     const FloydRows& rows,
+                     FloydPicks& picks) {
+  if (hop_keys.mixture.plain) return floyd_rows<L, PlainKeys<L>>(hop_keys, fanout, rows, picks);
+  return floyd_rows<L, DependentKeys<L>>(hop_keys, fanout, rows, picks);
 }
 
 }  // namespace ramet

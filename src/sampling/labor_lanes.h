@@ -7,12 +7,13 @@
 
 #include <cstdint>
 
+#include "draw_keys_lanes.h"
 #include "labor_scan.h"
 #include "lanes.h"
 
 namespace ramet {
 
-template <typename L>
+template <typename L, typename Keys>
 struct LaborLanes {
   using U64 = typename L::U64;
   static constexpr int kHalf = L::kCount / 2;  // sources in a vector
@@ -20,20 +21,21 @@ struct LaborLanes {
   // One bit for each of the sources, set where it is accepted.
   [[nodiscard]] uint32_t accepted(U64 source) const {
     const U64 stream = L::mul64(L::add64(source, L::fill64(1)), kLaneGolden);
-    return L::at_most(mix64_lanes<L>(L::add64(key, stream)), threshold);
+    return L::at_most(keys.draw(stream), threshold);
   }
 
-  U64 key, threshold;
+  Keys keys;
+  U64 threshold;
 };
 
-template <typename L, typename Index>
-int64_t labor_scan(uint64_t source_key,
-                   uint64_t threshold,
-                   const Index* sources,
-                   int64_t count,
-                   uint32_t* accepted) {
-  using Lanes = LaborLanes<L>;
-  const Lanes lanes{L::fill64(source_key), L::fill64(threshold)};
+template <typename L, typename Keys, typename Index>
+int64_t labor_row(const DrawKeys& source_keys,
+                  uint64_t threshold,
+                  const Index* sources,
+                  int64_t count,
+                  uint32_t* accepted) {
+  using Lanes = LaborLanes<L, Keys>;
+  const Lanes lanes{Keys::fill(source_keys), L::fill64(threshold)};
   auto offset = L::iota32();
   uint32_t* out = accepted;
   int64_t i = 0;
@@ -55,6 +57,17 @@ int64_t labor_scan(uint64_t source_key,
     out += L::pack(out, (low | high << Lanes::kHalf) & inside, offset);
   }
   return out - accepted;
+}
+
+template <typename L, typename Index>
+int64_t labor_scan(const DrawKeys& source_keys,
+                   uint64_t threshold,
+                   const Index* sources,
+                   int64_t count,
+                   uint32_t* accepted) {
+  if (source_keys.mixture.plain)
+    return labor_row<L, PlainKeys<L>>(source_keys, threshold, sources, count, accepted);
+  return labor_row<L, DependentKeys<L>>(source_keys, threshold, sources, count, accepted);
 }
 
 }  // namespace ramet

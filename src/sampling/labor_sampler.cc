@@ -10,7 +10,6 @@
 
 #include "labor_scan.h"
 #include "ramet/parallel.h"
-#include "ramet/random.h"
 #include "ramet/sampler.h"
 
 namespace ramet {
@@ -31,12 +30,12 @@ template <typename Id, typename Position>
 class LaborSampler {
  public:
   LaborSampler(const RelationTask<Id>& task,
-               const LaborDraws& draws,
+               const DrawKeys& source_keys,
                const RelationImportance* importance,
                LaborScratch<Id>& scratch,
                BufferPool& pool)
       : task_(task),
-        draws_(draws),
+        source_keys_(source_keys),
         importance_(importance),
         pieces_(std::get<Pieces>(scratch.pieces)),
         relation_(task, pool),
@@ -117,7 +116,7 @@ class LaborSampler {
     const float weight = weight_of(static_cast<double>(task_.fanout));
     for (int64_t first = row.begin, end = row.begin + row.degree; first < end; first += kSpan) {
       const uint32_t* accepted = scan.accepted.data();
-      const int64_t size = scan.kernel(draws_.source_key, threshold, stored.data() + first,
+      const int64_t size = scan.kernel(source_keys_, threshold, stored.data() + first,
                                        std::min(kSpan, end - first), scan.accepted.data());
       take(stored, size, [&](int64_t i) { return first + accepted[i]; }, weight, picks);
     }
@@ -136,7 +135,7 @@ class LaborSampler {
       const int64_t position = row.begin + e;
       const auto source = static_cast<uint64_t>(stored[static_cast<size_t>(position)]);
       const bool accepted =
-          q == 1 || absorb(draws_.source_key, source) <= static_cast<uint64_t>(q * 0x1p64);
+          q == 1 || draw_word(source_keys_, source) <= static_cast<uint64_t>(q * 0x1p64);
       if (!accepted) continue;
       const float weight = weight_of(static_cast<double>(row.degree) * q);
       take(stored, 1, [&](int64_t) { return position; }, weight, picks);
@@ -188,7 +187,7 @@ class LaborSampler {
   }
 
   const RelationTask<Id>& task_;
-  const LaborDraws draws_;
+  const DrawKeys source_keys_;
   const RelationImportance* importance_;
   Pieces& pieces_;
   RelationBuilder<Id> relation_;
@@ -199,24 +198,24 @@ class LaborSampler {
 
 template <typename Id>
 Relation sample_labor(const RelationTask<Id>& task,
-                      const LaborDraws& draws,
+                      const DrawKeys& source_keys,
                       const RelationImportance* importance,
                       LaborScratch<Id>& scratch,
                       BufferPool& pool,
                       int threads) {
   if (task.edges.num_edges() <= std::numeric_limits<int32_t>::max())
-    return LaborSampler<Id, int32_t>(task, draws, importance, scratch, pool).sample(threads);
-  return LaborSampler<Id, int64_t>(task, draws, importance, scratch, pool).sample(threads);
+    return LaborSampler<Id, int32_t>(task, source_keys, importance, scratch, pool).sample(threads);
+  return LaborSampler<Id, int64_t>(task, source_keys, importance, scratch, pool).sample(threads);
 }
 
 template Relation sample_labor(const RelationTask<int32_t>&,
-                               const LaborDraws&,
+                               const DrawKeys&,
                                const RelationImportance*,
                                LaborScratch<int32_t>&,
                                BufferPool&,
                                int);
 template Relation sample_labor(const RelationTask<int64_t>&,
-                               const LaborDraws&,
+                               const DrawKeys&,
                                const RelationImportance*,
                                LaborScratch<int64_t>&,
                                BufferPool&,

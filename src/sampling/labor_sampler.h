@@ -6,15 +6,12 @@
 #include <tuple>
 #include <vector>
 
+#include "draw_keys.h"
 #include "importance.h"
 #include "relation_builder.h"
 #include "rows.h"
 
 namespace ramet {
-
-struct LaborDraws {
-  uint64_t source_key;
-};
 
 // A growing array that does not clear what it grows by.
 template <typename T>
@@ -81,7 +78,7 @@ struct LaborScratch {
 // At most `threads` work on it. `importance`: of this relation, or nullptr for LABOR-0.
 template <typename Id>
 [[nodiscard]] Relation sample_labor(const RelationTask<Id>& task,
-                                    const LaborDraws& draws,
+                                    const DrawKeys& source_keys,
                                     const RelationImportance* importance,
                                     LaborScratch<Id>& scratch,
                                     BufferPool& pool,

@@ -3,7 +3,6 @@
 #include <type_traits>
 
 #include "ramet/isa.h"
-#include "ramet/random.h"
 #include "request.h"
 
 namespace ramet {
@@ -12,7 +11,7 @@ namespace {
 // Whether a source is accepted is as good as random in rows that are not much longer than the
 // fanout, so it is not branched on.
 template <typename Index>
-int64_t scan(uint64_t source_key,
+int64_t scan(const DrawKeys& source_keys,
              uint64_t threshold,
              const Index* sources,
              int64_t count,
@@ -22,7 +21,7 @@ int64_t scan(uint64_t source_key,
     if (i + kLaborAhead < count) request(sources + i + kLaborAhead);
     const auto source = static_cast<std::make_unsigned_t<Index>>(sources[i]);
     accepted[size] = static_cast<uint32_t>(i);
-    size += absorb(source_key, source) <= threshold ? 1 : 0;
+    size += draw_word(source_keys, source) <= threshold ? 1 : 0;
   }
   return size;
 }

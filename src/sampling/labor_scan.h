@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "draw_keys.h"
+
 namespace ramet {
 
 // Kernels write up to so many entries more than they accept.
@@ -20,7 +22,7 @@ inline constexpr int64_t kLaborAhead = 512;
 // Writes the offsets of the accepted of `count` sources (fewer than 2^32) to `accepted`, ascending,
 // and returns their number. `accepted` has room for count + kLaborPadding. Index: int32_t, int64_t.
 template <typename Index>
-using LaborScan = int64_t (*)(uint64_t source_key,
+using LaborScan = int64_t (*)(const DrawKeys& source_keys,
                               uint64_t threshold,
                               const Index* sources,
                               int64_t count,
@@ -30,11 +32,13 @@ struct LaborKernel {
   LaborScan<int32_t> scan32 = nullptr;
   LaborScan<int64_t> scan64 = nullptr;
 
-  int64_t operator()(uint64_t key, uint64_t bound, const int32_t* s, int64_t n, uint32_t* a) const {
-    return scan32(key, bound, s, n, a);
+  int64_t operator()(
+      const DrawKeys& keys, uint64_t bound, const int32_t* s, int64_t n, uint32_t* a) const {
+    return scan32(keys, bound, s, n, a);
   }
-  int64_t operator()(uint64_t key, uint64_t bound, const int64_t* s, int64_t n, uint32_t* a) const {
-    return scan64(key, bound, s, n, a);
+  int64_t operator()(
+      const DrawKeys& keys, uint64_t bound, const int64_t* s, int64_t n, uint32_t* a) const {
+    return scan64(keys, bound, s, n, a);
   }
 };
 

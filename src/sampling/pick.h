@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "draw_keys.h"
+
 namespace ramet {
 
 struct PickRule {
@@ -19,12 +21,13 @@ class Picker {
  public:
   explicit Picker(const PickRule& rule) : rule_(rule) {}
 
-  // Writes num_picks(rule, degree) ascending positions in [0, degree) to `out`, drawn from `key`.
-  void pick(uint64_t key, int64_t degree, int64_t* out);
+  // Writes num_picks(rule, degree) ascending positions in [0, degree) to `out`, drawn from `keys`,
+  // a node's.
+  void pick(const DrawKeys& keys, int64_t degree, int64_t* out);
 
  private:
-  void pick_few(uint64_t key, int64_t degree, int64_t* out) const;
-  void pick_many(uint64_t key, int64_t degree, int64_t* out);
+  void pick_few(const DrawKeys& keys, int64_t degree, int64_t* out) const;
+  void pick_many(const DrawKeys& keys, int64_t degree, int64_t* out);
 
   PickRule rule_;
   std::vector<int64_t> picked_;  // open addressing set of pick_many, -1 where empty

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "draw_keys.h"
 #include "floyd.h"
 #include "pick.h"
-#include "ramet/random.h"
 #include "ramet/sampler.h"
 #include "rows.h"
 
@@ -20,10 +20,10 @@ template <typename Id>
 class RowPicker {
  public:
   RowPicker(const PickRule& rule,
-            uint64_t hop_key,
+            const DrawKeys& hop_keys,
             std::span<const Id> nodes,
             std::span<const Row> rows)
-      : rule_(rule), hop_key_(hop_key), nodes_(nodes), rows_(rows), picker_(rule) {
+      : rule_(rule), hop_keys_(hop_keys), nodes_(nodes), rows_(rows), picker_(rule) {
     const bool for_kernel = rule.fanout >= 1 && rule.fanout <= kFloydMaxFanout && !rule.replace;
     if (for_kernel) max_lane_degree_ = std::numeric_limits<uint32_t>::max();
   }
@@ -64,7 +64,7 @@ class RowPicker {
       lanes_.degree[count] = static_cast<uint32_t>(rows_[cursor_].degree);
       count += fits_kernel(rows_[cursor_]) ? 1 : 0;
     }
-    uint32_t suspects = kernel_(hop_key_, static_cast<int>(rule_.fanout), lanes_, picks_);
+    uint32_t suspects = kernel_(hop_keys_, static_cast<int>(rule_.fanout), lanes_, picks_);
     for (int r = 0; r < count; ++r) {
       if ((suspects >> r & 1) != 0) repeat(row_of[r], r);
     }
@@ -80,12 +80,12 @@ class RowPicker {
   std::span<const int64_t> pick_alone(size_t i) {
     const int64_t degree = rows_[i].degree;
     picked_.resize(static_cast<size_t>(num_picks(rule_, degree)));
-    picker_.pick(node_key(hop_key_, nodes_[i]), degree, picked_.data());
+    picker_.pick(node_keys(hop_keys_, nodes_[i]), degree, picked_.data());
     return picked_;
   }
 
   PickRule rule_;
-  uint64_t hop_key_;
+  DrawKeys hop_keys_;
   std::span<const Id> nodes_;
   std::span<const Row> rows_;
   Picker picker_;

@@ -7,11 +7,11 @@
 #include <mutex>
 #include <string>
 
+#include "draw_keys.h"
 #include "importance.h"
 #include "labor_sampler.h"
 #include "ramet/error.h"
 #include "ramet/per_process.h"
-#include "ramet/random.h"
 #include "ramet/store.h"
 #include "uniform_sampler.h"
 
@@ -96,7 +96,7 @@ class NeighborSampler::Engine {
   virtual ~Engine() = default;
   virtual Minibatch sample(int seed_type,
                            std::span<const int64_t> seeds,
-                           uint64_t step_key,
+                           const DrawKeys& step_keys,
                            const std::atomic<bool>* stop) = 0;
 };
 
@@ -131,7 +131,7 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
 
   Minibatch sample(int seed_type,
                    std::span<const int64_t> seeds,
-                   uint64_t step_key,
+                   const DrawKeys& step_keys,
                    const std::atomic<bool>* stop) override {
     start_batch(static_cast<size_t>(seed_type), seeds);
     Minibatch batch;
@@ -140,7 +140,7 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
     const int num_hops = static_cast<int>(options_.sample.fanouts.front().size());
     for (int hop = 0; hop < num_hops; ++hop) {
       if (stop != nullptr && stop->load()) return batch;
-      batch.blocks.push_back(sample_hop(step_key, hop));
+      batch.blocks.push_back(sample_hop(step_keys, hop));
     }
     std::reverse(batch.blocks.begin(), batch.blocks.end());
     for (const auto& nodes : scratch_->nodes)
@@ -157,15 +157,15 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
       scratch_->nodes[t].start_batch(t == seed_type ? scratch_->seeds : std::span<const int64_t>());
   }
 
-  Block sample_hop(uint64_t step_key, int hop) {
+  Block sample_hop(const DrawKeys& step_keys, int hop) {
     Block block;
     block.num_dst = sizes(scratch_->nodes);
     if (options_.sample.importance_iterations > 0) weigh_candidates(block, hop);
     for (size_t t = 0; t < options_.graph->edge_types().size(); ++t) {
       const RelationTask<Id> task = make_task(block, t, hop);
       block.relations.push_back(options_.sample.sampler == Sampler::kLabor
-                                    ? sample_with_labor(task, t, step_key, hop)
-                                    : sample_uniformly(task, step_key, hop));
+                                    ? sample_with_labor(task, t, step_keys, hop)
+                                    : sample_uniformly(task, step_keys, hop));
       block.relations.back().edge_type = static_cast<int>(t);
     }
     block.num_src = sizes(scratch_->nodes);
@@ -183,21 +183,22 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
             .sources = scratch_->nodes[src]};
   }
 
-  Relation sample_uniformly(const RelationTask<Id>& task, uint64_t step_key, int hop) {
-    const UniformDraws draws{hop_key(step_key, static_cast<uint64_t>(hop), task.edges.name_hash),
+  Relation sample_uniformly(const RelationTask<Id>& task, const DrawKeys& step_keys, int hop) {
+    const UniformDraws draws{hop_keys(step_keys, static_cast<uint64_t>(hop), task.edges.name_hash),
                              options_.sample.replace};
     return sample_uniform(task, draws, scratch_->uniform, *options_.pool, options_.threads);
   }
 
   Relation sample_with_labor(const RelationTask<Id>& task,
                              size_t edge_type,
-                             uint64_t step_key,
+                             const DrawKeys& step_keys,
                              int hop) {
     const int key_hop = options_.sample.layer_dependent ? 0 : hop;
     const uint64_t type_hash = source_type_hash_[static_cast<size_t>(task.edges.src)];
-    const LaborDraws draws{hop_key(step_key, static_cast<uint64_t>(key_hop), type_hash)};
+    const DrawKeys source_keys = hop_keys(step_keys, static_cast<uint64_t>(key_hop), type_hash);
     const bool weighted = options_.sample.importance_iterations > 0;
-    return sample_labor(task, draws, weighted ? &scratch_->importance.relation(edge_type) : nullptr,
+    return sample_labor(task, source_keys,
+                        weighted ? &scratch_->importance.relation(edge_type) : nullptr,
                         scratch_->labor, *options_.pool, options_.threads);
   }
 
@@ -218,7 +219,7 @@ NeighborSampler::NeighborSampler(const std::shared_ptr<const Graph>& graph,
                                  SampleOptions options,
                                  std::shared_ptr<BufferPool> pool,
                                  int threads)
-    : seed_(options.seed) {
+    : seed_(options.seed), dependent_(static_cast<uint64_t>(options.dependent)) {
   check(options, *graph);
   int64_t num_nodes = 0;
   for (const NodeType& type : graph->node_types())
@@ -239,7 +240,8 @@ Minibatch NeighborSampler::sample(int seed_type,
                                   uint64_t epoch,
                                   uint64_t step,
                                   const std::atomic<bool>* stop) {
-  return engine_->sample(seed_type, seeds, step_key(seed_, epoch, step), stop);
+  const DrawKeys keys = step_keys(seed_, epoch, step, dependent_);
+  return engine_->sample(seed_type, seeds, keys, stop);
 }
 
 }  // namespace ramet

@@ -95,7 +95,7 @@ class UniformSampler {
   void run_pipeline(const Chunk& rows, Finish&& finish) {
     const auto first = static_cast<size_t>(rows.begin);
     const auto count = static_cast<size_t>(rows.end - rows.begin);
-    RowPicker<Id> picker(rule_, draws_.hop_key, task_.dst_nodes().subspan(first, count),
+    RowPicker<Id> picker(rule_, draws_.hop_keys, task_.dst_nodes().subspan(first, count),
                          std::span<const Row>(rows_).subspan(first, count));
     Chunk picked{rows.begin, rows.begin}, loaded = picked;
     const auto advance = [&] {

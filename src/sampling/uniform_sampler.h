@@ -4,13 +4,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "draw_keys.h"
 #include "relation_builder.h"
 #include "rows.h"
 
 namespace ramet {
 
 struct UniformDraws {
-  uint64_t hop_key;
+  DrawKeys hop_keys;
   bool replace;
 };
 
