@@ -108,6 +108,8 @@ class NeighborSampler {
 [[nodiscard]] Array positions(const Relation& relation);
 // The ids that the user gave to the edges of a relation: int64[num_edges].
 [[nodiscard]] Array edge_ids(const Graph& graph, const Relation& relation);
+// Whether the sampler gave edges weights of their own; else each is 1 / edges of its destination.
+[[nodiscard]] bool has_weights(const Block& block);
 // Horvitz-Thompson weights, float32[num_edges]: the sum over a destination's edges of weight times
 // source is an unbiased estimate of the mean over all its in-neighbors. 1 / (degree x probability
 // of the edge); docs/semantics.md, section 8.

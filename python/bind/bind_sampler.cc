@@ -50,6 +50,8 @@ void bind_batch(nb::module_& m) {
                          size_t type) { return to_numpy(relation_of(b, block, type).indices); })
       .def("position", [](const PyBatch& b, size_t block,
                           size_t type) { return to_numpy(positions(relation_of(b, block, type))); })
+      .def("has_weights",
+           [](const PyBatch& b, size_t block) { return has_weights(block_of(b, block)); })
       .def("edge_weights",
            [](const PyBatch& b, size_t block, size_t type) {
              return to_numpy(edge_weights(relation_of(b, block, type)));

@@ -158,6 +158,12 @@ class Block:
         "uniform" they are 1 / edges of the destination, computed on access (docs/semantics.md, section 8)."""
         return self._per_edge_type(self._batch._core.edge_weights)
 
+    @property
+    def has_weights(self) -> bool:
+        """Whether the sampler gave edges weights of their own. Without them `edge_weight` is 1 / edges of the
+        destination, and the plain mean over the edges is the same."""
+        return self._batch._core.has_weights(self._index)
+
     def __repr__(self) -> str:
         return f"Block({self.num_src} -> {self.num_dst})"
 

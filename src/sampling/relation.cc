@@ -26,6 +26,11 @@ Array edge_ids(const Graph& graph, const Relation& relation) {
   return result;
 }
 
+bool has_weights(const Block& block) {
+  return std::any_of(block.relations.begin(), block.relations.end(),
+                     [](const Relation& r) { return r.edge_weight.data != nullptr; });
+}
+
 Array edge_weights(const Relation& relation) {
   if (relation.edge_weight.data != nullptr) return relation.edge_weight;
   const auto indptr = relation.indptr.as<int64_t>();

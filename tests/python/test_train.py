@@ -237,6 +237,7 @@ class WholeGraph:
         self.indices = torch.from_numpy(graph.indices().copy())
         destinations = torch.repeat_interleave(torch.arange(self.num_dst), self.indptr.diff())
         self.edge_index = torch.stack([self.indices.long(), destinations])
+        self.has_weights = False
 
 
 @pytest.mark.parametrize("name", ["sage", "gat", "gin"])

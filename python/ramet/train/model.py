@@ -28,7 +28,7 @@ class Model(torch.nn.Module):
         """Rows of the block's destinations, from rows of its sources."""
         x = F.dropout(x, self.dropout if i else self.input_dropout, self.training)
         conv = self.convs[i]
-        edges = _mean_matrix(block, x) if isinstance(conv, MeanConv) else block.edge_index.to(x.device)
+        edges = _matrix(block, x) if isinstance(conv, MeanConv) else block.edge_index.to(x.device)
         out = conv((x, x[: block.num_dst]), edges)
         return out if i + 1 == len(self.convs) else out.relu()
 
@@ -43,22 +43,25 @@ class Model(torch.nn.Module):
 
 
 class MeanConv(SAGEConv):
-    """PyG's SAGEConv over a CSR matrix of the edges' weights: its product with the rows is the estimate of the mean
-    over all in-neighbors, without a row in memory for every edge."""
+    """PyG's SAGEConv over a CSR matrix of edges: without a row in memory for every edge, several times as fast. Each
+    row of the matrix has the sum 1, in expectation where the sampler weighs edges, so the product is the mean."""
 
     def message_and_aggregate(self, adj_t, x):
-        # On a CPU torch's product with a named reduction is several times as fast.
-        return torch.sparse.mm(adj_t, x[0], *(["sum"] if adj_t.device.type == "cpu" else []))
+        if adj_t.device.type == "cpu":
+            return torch.sparse.mm(adj_t, x[0], "sum")  # much faster than the product without a named reduction
+        return torch.sparse.mm(adj_t, x[0])
 
 
-def _mean_matrix(block, x):
-    """[num_dst, num_src]: the block's Horvitz-Thompson weights."""
+def _matrix(block, x):
+    """[num_dst, num_src]: what each edge counts in the mean of its destination, in the dtype of `x`."""
+    degree = block.indptr.diff()
+    weight = block.edge_weight.to(x.dtype) if block.has_weights else (1 / degree.to(x.dtype)).repeat_interleave(degree)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
         return torch.sparse_csr_tensor(
             block.indptr.to(block.indices.dtype),
             block.indices,
-            block.edge_weight.to(x.dtype),
+            weight,
             size=(block.num_dst, block.num_src),
             check_invariants=False,  # the sampler made it
             device=x.device,
