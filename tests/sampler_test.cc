@@ -165,6 +165,8 @@ TEST_CASE("bad options and seeds are named, and the sampler stays usable") {
       Error);
   CHECK_THROWS_AS(make({{{-1}}, true}), Error);
   CHECK_THROWS_AS(make({{{}}}), Error);
+  CHECK_THROWS_WITH_AS(make({.fanouts = {{1}}, .dependent = 0}),
+                       doctest::Contains("dependent is 0, expected at least 1"), Error);
   CHECK_THROWS_AS(make({{{1}, {1}}}), Error);
   NeighborSampler sampler(graph, {{{2}}});
   CHECK_THROWS_WITH_AS((void)sampler.sample(0, std::vector<int64_t>{0, 10}, 0, 0),

@@ -29,6 +29,9 @@ class NeighborLoader:
     importance_iterations: of "labor" alone, LABOR-i: fewer nodes still, more work; 0 is LABOR-0. From 1 on, what a
         rank samples depends on the whole slice it has, so that several ranks do not give the batch of one.
     layer_dependent: of "labor" alone: all hops use the same randomness; fewer nodes, at correlated layers.
+    dependent: kappa, steps of a block of dependent minibatches (Balin et al., arXiv:2310.12403): random choices turn
+        slowly within a block, so that a node's sampled neighbors are mostly those of the batch before, which a cache
+        of features still has; each batch alone is distributed as ever. 1: every batch is independent.
     threads: C++ threads that make batches, exactly so many. None: as many as keep up with the loop, decided while it
         runs: 1 where training takes longer than making a batch, since cores that training uses are not idle; up to
         this rank's share of the cores (at most 8) where it does not.
@@ -60,6 +63,7 @@ class NeighborLoader:
         importance_iterations: int = 0,
         layer_dependent: bool = False,
         seed: int = 0,
+        dependent: int = 1,
         threads: int | None = None,
         prefetch: int | None = None,
         tables: tuple[str, ...] | None = None,
@@ -78,6 +82,7 @@ class NeighborLoader:
             sampler=sampler,
             importance_iterations=importance_iterations,
             layer_dependent=layer_dependent,
+            dependent=dependent,
         )
         batches = {
             "batch_size": as_int(batch_size, "batch_size", 1),
@@ -201,6 +206,7 @@ def sample(
     importance_iterations: int = 0,
     layer_dependent: bool = False,
     seed: int = 0,
+    dependent: int = 1,
     epoch: int = 0,
     step: int = 0,
     threads: int = 1,
@@ -222,6 +228,7 @@ def sample(
         sampler=sampler,
         importance_iterations=importance_iterations,
         layer_dependent=layer_dependent,
+        dependent=dependent,
     )
     core = _core.sample(
         graph._core,

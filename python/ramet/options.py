@@ -30,7 +30,7 @@ def as_fanouts(num_neighbors, graph: Graph) -> list[list[int]]:
 
 
 def sample_options(
-    graph: Graph, num_neighbors, *, replace, seed, sampler, importance_iterations, layer_dependent
+    graph: Graph, num_neighbors, *, replace, seed, sampler, importance_iterations, layer_dependent, dependent
 ) -> dict:
     """What decides which neighbors are picked, as _core.SampleOptions takes it."""
     if not isinstance(sampler, str):
@@ -42,6 +42,7 @@ def sample_options(
         "sampler": sampler,
         "importance_iterations": as_int(importance_iterations, "importance_iterations", 0),
         "layer_dependent": bool(layer_dependent),
+        "dependent": as_int(dependent, "dependent", 1),
     }
 
 

@@ -110,7 +110,9 @@ def test_shuffling_loses_nothing_and_differs_by_epoch_and_seed(graph):
     assert len(set(itertools.chain(*seeds_of(make(graph, shuffle=True, drop_last=True))))) == 200
 
 
-@pytest.mark.parametrize("options", [{}, {"shuffle": True}, {"replace": True}, {"num_neighbors": [-1, 0, 2]}])
+@pytest.mark.parametrize(
+    "options", [{}, {"shuffle": True}, {"replace": True}, {"dependent": 3}, {"num_neighbors": [-1, 0, 2]}]
+)
 def test_threads_and_prefetching_change_nothing(graph, options):
     expected = summaries(make(graph, threads=1, prefetch=1, **options))
     for threads, prefetch in [(1, 5), (2, None), (8, 1), (3, 64)]:
@@ -670,6 +672,7 @@ def test_a_state_is_of_the_same_options(graph):
         "drop_last": True,
         "replace": True,
         "seed": 1,
+        "dependent": 2,
     }
     for name, value in other.items():
         shown = "fanouts" if name == "num_neighbors" else name

@@ -486,6 +486,53 @@ def test_other_edge_types_do_not_matter(hetero):
     assert two[to].tolist() != two[other].tolist()
 
 
+# ---- dependent minibatches
+
+
+@pytest.mark.parametrize("kappa", [2, 3, 8])
+def test_dependent(small, kappa):
+    """Section 9: the steps of two blocks and some of a third."""
+    for step, fanouts in itertools.product(range(2 * kappa + 2), ([5, 3], [40])):
+        check(small, [3, 8, 299, 3], fanouts, dependent=kappa, step=step, seed=3, epoch=1)
+    for step in (kappa - 1, 100 * kappa + 1):
+        check(small, [3, 299], [4, 40], dependent=kappa, step=step, replace=True, threads=2)
+
+
+def test_dependent_hetero(hetero):
+    """Sections 5, 9: the same with several types."""
+    for step in range(5):
+        check(hetero, [3, 1, 20], [3, 2], "a", dependent=4, step=step)
+
+
+def test_dependent_blocks(small):
+    """Section 9: a block begins with a plain step; 1 is plain sampling; large kappa changes a step little."""
+    graph, _ = small
+    seeds = np.arange(300)
+
+    def batch(**options):
+        return ramet.sample(graph, seeds, [3], **options)
+
+    assert batch(dependent=1, step=7).fingerprint() == batch(step=7).fingerprint()
+    assert batch(dependent=5, step=35).fingerprint() == batch(step=7).fingerprint()
+    first, second = (set(batch(dependent=1000, step=s).blocks[0].e_id.tolist()) for s in (500, 501))
+    other = set(batch(step=501).blocks[0].e_id.tolist())
+    assert len(first & second) > 0.95 * len(first) > 1.3 * len(first & other)
+
+
+@pytest.mark.parametrize("world", [1, 3])
+def test_dependent_loader(monkeypatch, small, world):
+    """Sections 6, 9: a loader's step is the step; ranks and threads change nothing."""
+    graph, twin_graph = small
+    inputs = np.random.default_rng(5).permutation(300)[:60]
+    options = {"seed": 2, "dependent": 4}
+    ranks = [
+        list(loader_of(monkeypatch, r, world, graph, [4, 3], inputs, 7, threads=2, **options)) for r in range(world)
+    ]
+    for step, seeds in enumerate(twin.global_batches(inputs, 7, shuffle=False, drop_last=False, seed=2, epoch=0)):
+        expected = twin.sample(twin_graph, "node", seeds, {EDGE: [4, 3]}, step=step, **options)
+        assert ramet.fingerprint([batches[step] for batches in ranks]) == twin.fingerprint([expected])
+
+
 # ---- what is refused
 
 

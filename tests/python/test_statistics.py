@@ -180,6 +180,25 @@ def test_multisets_with_replacement():
     accept(chi_square(counts, np.array(orders) / 4**3))
 
 
+@pytest.mark.parametrize("step", range(5))
+def test_dependent_steps(step):
+    """Section 9: in every step of a block every subset is equally likely, and repeated picks are uniform."""
+    graph, options = rows_of(50_000, 8), {"dependent": 4, "step": step}
+    accept(subsets(hops_of(graph, [4], **options)[0], 8))
+    accept(even(hops_of(graph, [3], replace=True, **options)[0], 8))
+    graph = rows_of(2000, 200)
+    accept(inclusion(hops_of(graph, [40], **options)[0], 200))
+    accept(inclusion(hops_of(graph, [10], **options)[0], 200))
+
+
+def test_dependent_blocks_are_independent():
+    """Section 9: steps whose blocks are two apart; and those of one block are not."""
+    graph = rows_of(30_000, 16)
+    picks = [hops_of(graph, [1], dependent=4, step=step)[0].ravel() for step in (3, 8, 1)]
+    accept(independent(16, picks[0], picks[1]))
+    refuse(independent(16, picks[0], picks[2]))
+
+
 def test_p_values_are_uniform():
     """Section 3: over many seeds the p-values of the inclusion test are themselves uniform."""
     graph = rows_of(2000, 50)

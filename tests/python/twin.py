@@ -7,6 +7,8 @@ Integers are Python's, cut to 64 bits by hand; `mix64` and `absorb` also take nu
 
 from __future__ import annotations
 
+import functools
+import math
 from dataclasses import dataclass, field
 
 MASK = 2**64 - 1
@@ -58,8 +60,12 @@ def hash_of(edge_type: EdgeType) -> int:
     return fnv1a(encode_edge_type(edge_type))
 
 
-def draw(seed, epoch, step, hop, edge_hash, node, t):
+def draw(seed, epoch, step, hop, edge_hash, node, t, dependent=1):
     """r_t."""
+    if dependent > 1:  # section 9
+        block, j = divmod(step, dependent)
+        now, then = (draw(seed, epoch, block + i, hop, edge_hash, node, t) for i in range(2))
+        return now if j == 0 else dependent_word(now, then, j, dependent)
     step_key = absorb(absorb(absorb(1, seed), epoch), step)
     hop_key = absorb(absorb(step_key, hop), edge_hash)
     return absorb(absorb(hop_key, node), t)
@@ -150,6 +156,7 @@ def sample(
     *,
     replace: bool = False,
     seed: int = 0,
+    dependent: int = 1,
     epoch: int = 0,
     step: int = 0,
 ) -> TwinBatch:
@@ -172,7 +179,7 @@ def sample(
                 first, last = csc.indptr[node], csc.indptr[node + 1]
 
                 def r(t, edge_hash=edge_hash, hop=hop, node=node):
-                    return draw(seed, epoch, step, hop, edge_hash, node, t)
+                    return draw(seed, epoch, step, hop, edge_hash, node, t, dependent)
 
                 for x in pick(last - first, fanouts[edge_type][hop], replace, r):
                     source = csc.indices[first + x]
@@ -249,3 +256,79 @@ def fingerprint(batches: list[TwinBatch]) -> str:
     first = sum(mix64(f) for f in values) & MASK
     last = (sum(mix64(f ^ G) for f in values) + len(values)) & MASK
     return f"{first:016x}{last:016x}"
+
+
+# ---- section 9: dependent minibatches. Python's floats are IEEE doubles, and + - * / are theirs.
+
+
+def rounded(value: float) -> float:
+    """To 32 significant bits."""
+    digits, exponent = math.frexp(value)
+    return math.ldexp(round(math.ldexp(digits, 32)), exponent - 32)
+
+
+def density(z: float) -> float:
+    return math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+
+
+def upper_tail(z: float) -> float:
+    return math.erfc(z / math.sqrt(2)) / 2
+
+
+@functools.cache
+def quantile(p: float) -> float:
+    """By bisection, and Newton's method for the last digits."""
+    if p == 0.5:
+        return 0.0
+    low, high = 0.0, 12.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if upper_tail(middle) > p else (low, middle)
+    return low + (upper_tail(low) - p) / density(low)
+
+
+def cubic(value0: float, value1: float, slope0: float, slope1: float, x: float) -> float:
+    value0, value1, slope0, slope1 = map(rounded, (value0, value1, slope0, slope1))
+    rise = value1 - value0
+    c2, c3 = 3 * rise - 2 * slope0 - slope1, slope0 + slope1 - 2 * rise
+    return ((c3 * x + c2) * x + slope0) * x + value0
+
+
+def normal_of_word(w: int) -> float:
+    if w >= 2**63:
+        return -normal_of_word(w ^ MASK)
+    p = (w >> 11) + 0.5  # exact, in units of 2^-53
+    octave = math.frexp(p)[1] - 1
+    width = 2.0 ** (octave - 5)
+    i, x = divmod(p / width, 1.0)
+    z0, z1 = (quantile((i + k) * width * 2.0**-53) for k in range(2))
+    d0, d1 = (-width * 2.0**-53 / density(z) for z in (z0, z1))
+    return cubic(z0, z1, d0, d1, x)
+
+
+def word_of_normal(z: float) -> int:
+    if math.copysign(1, z) < 0:
+        return word_of_normal(-z) ^ MASK
+    i, x = divmod((z + 16 - 16) * 128, 1.0)
+    z0, z1 = i / 128, (i + 1) / 128
+    q0, q1 = (2.0**52 * upper_tail(z) for z in (z0, z1))
+    d0, d1 = (-(2.0**45) * density(z) for z in (z0, z1))
+    return round(cubic(q0, q1, d0, d1, x)) << 12
+
+
+def weights(j: int, kappa: int) -> tuple[float, float]:
+    """Cosine and sine of pi j / 2 kappa."""
+    if 2 * j > kappa:
+        return weights(kappa - j, kappa)[::-1]
+    x = math.pi / 2 * j / kappa
+    cos = sin = 1.0
+    for n in range(18, 1, -2):
+        cos = 1 - x * x / ((n - 1) * n) * cos
+    for n in range(19, 2, -2):
+        sin = 1 - x * x / ((n - 1) * n) * sin
+    return cos, x * sin
+
+
+def dependent_word(now: int, then: int, j: int, kappa: int) -> int:
+    cos, sin = weights(j, kappa)
+    return word_of_normal(normal_of_word(now) * cos + normal_of_word(then) * sin)
