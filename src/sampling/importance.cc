@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ramet/sampler.h"
+#include "request.h"
 
 namespace ramet {
 namespace {
@@ -53,13 +54,26 @@ double solve_c(std::span<const double> p, int64_t fanout) {
   }
 }
 
+// Entries of the next rows are requested while those of this one are read: they are all over
+// memory.
+void RelationImportance::load(size_t i, std::vector<double>& p) const {
+  constexpr size_t kAhead = 64;
+  const size_t first = first_edge_[i], end = first_edge_[i + 1];
+  const Candidate* candidates = candidates_->data();
+  p.resize(end - first);
+  for (size_t e = first; e < end; ++e) {
+    if (e + kAhead < candidate_.size()) request(&candidates[candidate_[e + kAhead]]);
+    p[e - first] = candidates[candidate_[e]].p;
+  }
+}
+
 template <typename Id>
 void HopImportance<Id>::start(const Graph& graph) {
   const auto& types = graph.node_types();
   types_.resize(types.size());
   for (size_t t = 0; t < types.size(); ++t) {
-    types_[t].candidates.prepare(graph, types[t].num_nodes);
-    types_[t].candidates.start_batch({});
+    types_[t].index.prepare(graph, types[t].num_nodes);
+    types_[t].index.start_batch({});
   }
   relations_.resize(std::max(relations_.size(), graph.edge_types().size()));
   num_relations_ = 0;
@@ -67,68 +81,50 @@ void HopImportance<Id>::start(const Graph& graph) {
 
 template <typename Id>
 void HopImportance<Id>::add(const RelationTask<Id>& task) {
-  OfRelation& relation = relations_[num_relations_++];
-  relation.src = task.edges.src;
-  relation.fanout = task.fanout;
-  OfType& type = types_[static_cast<size_t>(relation.src)];
-  RelationImportance& own = relation.importance;
-  own.rows.clear();
-  own.candidate.clear();
-  own.first_edge.assign(1, 0);
-  own.p = &type.p;
+  RelationImportance& relation = relations_[num_relations_++];
+  relation.src_ = task.edges.src;
+  relation.fanout_ = task.fanout;
+  OfType& type = types_[static_cast<size_t>(relation.src_)];
+  relation.candidates_ = &type.candidates;
+  relation.candidate_.clear();
+  relation.first_edge_.clear();
   if (task.fanout == 0) return;
+  relation.first_edge_.push_back(0);
   std::vector<Id> sources;
   for_each_row(task.edges, task.dst_nodes(), 0, task.num_dst, [&](int64_t, const Row& row) {
-    own.rows.push_back(row);
     load_sources(task, row, sources);
-    const size_t first = own.candidate.size();
-    own.candidate.resize(first + sources.size());
-    own.first_edge.push_back(own.candidate.size());
-    type.candidates.reserve_more(sources.size());
-    type.candidates.request(sources);
-    type.candidates.relabel(sources, own.candidate.data() + first);
+    const size_t first = relation.candidate_.size();
+    relation.candidate_.resize(first + sources.size());
+    relation.first_edge_.push_back(relation.candidate_.size());
+    type.index.reserve_more(sources.size());
+    type.index.request(sources);
+    type.index.relabel(sources, relation.candidate_.data() + first);
   });
 }
 
 template <typename Id>
 void HopImportance<Id>::iterate(int64_t iterations) {
   for (OfType& type : types_)
-    type.p.assign(type.candidates.ids().size(), 1.0);
-  for (int64_t i = 0; i <= iterations; ++i) {
-    for (OfType& type : types_)
-      type.largest_c.assign(type.p.size(), 0.0);
-    for (size_t r = 0; r < num_relations_; ++r) {
-      solve(relations_[r]);
+    type.candidates.assign(type.index.ids().size(), {});
+  for (int64_t i = 0; i < iterations; ++i) {
+    for (size_t r = 0; r < num_relations_; ++r)
       raise(relations_[r]);
-    }
-    if (i == iterations) return;
     for (OfType& type : types_) {
-      for (size_t t = 0; t < type.p.size(); ++t)
-        type.p[t] *= type.largest_c[t];
+      for (Candidate& candidate : type.candidates)
+        candidate = {.p = candidate.p * candidate.largest_c};
     }
   }
 }
 
 template <typename Id>
-void HopImportance<Id>::solve(OfRelation& relation) {
-  RelationImportance& own = relation.importance;
-  own.c.resize(own.rows.size());
-  for (size_t i = 0; i < own.rows.size(); ++i) {
-    row_p_.clear();
-    for (const int32_t t : own.candidates(i))
-      row_p_.push_back((*own.p)[static_cast<size_t>(t)]);
-    own.c[i] = solve_c(row_p_, relation.fanout);
-  }
-}
-
-template <typename Id>
-void HopImportance<Id>::raise(const OfRelation& relation) {
-  const RelationImportance& own = relation.importance;
-  std::vector<double>& largest = types_[static_cast<size_t>(relation.src)].largest_c;
-  for (size_t i = 0; i < own.rows.size(); ++i) {
-    for (const int32_t t : own.candidates(i)) {
-      double& c = largest[static_cast<size_t>(t)];
-      c = std::max(c, own.c[i]);
+void HopImportance<Id>::raise(const RelationImportance& relation) {
+  std::vector<Candidate>& candidates = types_[static_cast<size_t>(relation.src_)].candidates;
+  for (size_t i = 0; i + 1 < relation.first_edge_.size(); ++i) {
+    relation.load(i, p_);
+    const double c = solve_c(p_, relation.fanout_);
+    for (size_t e = relation.first_edge_[i]; e < relation.first_edge_[i + 1]; ++e) {
+      double& largest = candidates[static_cast<size_t>(relation.candidate_[e])].largest_c;
+      largest = std::max(largest, c);
     }
   }
 }

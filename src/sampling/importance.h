@@ -21,21 +21,30 @@ namespace ramet {
 // importances are `p`; 1 where the fanout takes all of them.
 [[nodiscard]] double solve_c(std::span<const double> p, int64_t fanout);
 
-// One edge type's part of a hop. Entries of edges stand row by row.
-struct RelationImportance {
-  std::vector<Row> rows;                   // by destination; none where the fanout is 0
-  std::vector<size_t> first_edge;          // by destination, one more
-  std::vector<double> c;                   // by destination
-  std::vector<int32_t> candidate;          // by edge: the source among those of the hop
-  const std::vector<double>* p = nullptr;  // by candidate
-
-  // c p of the edges of row i, in order.
-  [[nodiscard]] std::span<const int32_t> candidates(size_t i) const {
-    return std::span(candidate).subspan(first_edge[i], first_edge[i + 1] - first_edge[i]);
-  }
+// A source of the hop, reached from any edge type.
+struct Candidate {
+  double p = 1;
+  double largest_c = 0;  // in the current iteration
 };
 
-// All edge types of a hop. Memory: 4 bytes for each in-edge of the destinations, 8 for each
+// One edge type's part of a hop.
+class RelationImportance {
+ public:
+  // Writes the importances of the sources of row i, in the order of its edges, to `p`.
+  void load(size_t i, std::vector<double>& p) const;
+
+ private:
+  template <typename Id>
+  friend class HopImportance;
+
+  int64_t fanout_ = 0;
+  int src_ = 0;
+  std::vector<size_t> first_edge_;  // by destination, one more; empty where the fanout is 0
+  std::vector<int32_t> candidate_;  // by edge
+  const std::vector<Candidate>* candidates_ = nullptr;
+};
+
+// All edge types of a hop. Memory: 4 bytes for each in-edge of the destinations, 16 for each
 // distinct source; kept from hop to hop.
 template <typename Id>
 class HopImportance {
@@ -46,27 +55,21 @@ class HopImportance {
   void add(const RelationTask<Id>& task);
   void iterate(int64_t iterations);
   [[nodiscard]] const RelationImportance& relation(size_t edge_type) const {
-    return relations_[edge_type].importance;
+    return relations_[edge_type];
   }
 
  private:
-  struct OfRelation {
-    int src = 0;
-    int64_t fanout = 0;
-    RelationImportance importance;
-  };
   struct OfType {
-    NodeIndex<Id> candidates;
-    std::vector<double> p, largest_c;
+    NodeIndex<Id> index;
+    std::vector<Candidate> candidates;
   };
 
-  void solve(OfRelation& relation);
-  void raise(const OfRelation& relation);
+  void raise(const RelationImportance& relation);
 
-  std::vector<OfRelation> relations_;
+  std::vector<RelationImportance> relations_;
   size_t num_relations_ = 0;
   std::vector<OfType> types_;  // by source type
-  std::vector<double> row_p_;
+  std::vector<double> p_;      // of one row
 };
 
 }  // namespace ramet

@@ -63,6 +63,7 @@ class LaborSampler {
   struct Scan {
     LaborKernel kernel = labor_kernel();
     std::vector<Row> rows;
+    std::vector<double> p;  // LABOR-i: of one row's sources
     std::vector<uint32_t> accepted = std::vector<uint32_t>(kSpan + kLaborPadding);
   };
 
@@ -88,7 +89,7 @@ class LaborSampler {
         if (at + kRowsAhead < scan.rows.size()) request_row(stored, scan.rows[at + kRowsAhead]);
         const int64_t before = picks.size();
         if (importance_ != nullptr) {
-          accept_weighted(stored, scan.rows[at], static_cast<size_t>(i), picks);
+          accept_weighted(stored, scan.rows[at], static_cast<size_t>(i), scan, picks);
         } else {
           accept(stored, scan.rows[at], scan, picks);
         }
@@ -124,14 +125,12 @@ class LaborSampler {
 
   // LABOR-i: a probability for every edge.
   template <typename Index>
-  void accept_weighted(std::span<const Index> stored,
-                       const Row& row,
-                       size_t i,
-                       Picks& picks) const {
-    const std::span<const int32_t> candidates = importance_->candidates(i);
+  void accept_weighted(
+      std::span<const Index> stored, const Row& row, size_t i, Scan& scan, Picks& picks) const {
+    importance_->load(i, scan.p);
+    const double c = solve_c(scan.p, task_.fanout);
     for (int64_t e = 0; e < row.degree; ++e) {
-      const auto t = static_cast<size_t>(candidates[static_cast<size_t>(e)]);
-      const double q = std::min(1.0, importance_->c[i] * (*importance_->p)[t]);
+      const double q = std::min(1.0, c * scan.p[static_cast<size_t>(e)]);
       const int64_t position = row.begin + e;
       const auto source = static_cast<uint64_t>(stored[static_cast<size_t>(position)]);
       const bool accepted =

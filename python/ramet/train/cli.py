@@ -46,6 +46,13 @@ def add_parser(subparsers):
         help="of labor: fewer nodes still, more work (default: %(default)s)",
     )
     add("--layer-dependent", action="store_true", help="of labor: all layers use the same randomness")
+    add(
+        "--dependent",
+        type=int,
+        default=default.dependent,
+        metavar="KAPPA",
+        help="dependent minibatches: batches share rows, for KAPPA steps; 1: independent (default: %(default)s)",
+    )
     add("--epochs", type=int, default=default.epochs, help="(default: %(default)s)")
     add(
         "--batch-size",

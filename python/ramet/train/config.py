@@ -23,6 +23,7 @@ class Config:
     sampler: str = "uniform"
     importance_iterations: int = 0  # of sampler "labor"
     layer_dependent: bool = False  # of sampler "labor"
+    dependent: int = 1  # kappa of dependent minibatches; 1: independent ones
     epochs: int = 10
     batch_size: int = 1024
     processes: int = 1
@@ -43,7 +44,7 @@ class Config:
         _one_of("sampler", self.sampler, SAMPLERS)
         _one_of("dtype", self.dtype, DTYPES)
         _one_of("best_by", self.best_by, MEASURES)
-        for name in ("hidden", "epochs", "batch_size", "processes", "eval_every"):
+        for name in ("hidden", "epochs", "batch_size", "processes", "eval_every", "dependent"):
             _at_least(name, getattr(self, name), 1)
         for name in ("threads", "patience"):
             if getattr(self, name) is not None:
@@ -61,7 +62,7 @@ class Config:
     @property
     def sampling(self) -> dict:
         """The options of the NeighborLoader that say how neighbors are picked."""
-        names = ("sampler", "importance_iterations", "layer_dependent", "seed")
+        names = ("sampler", "importance_iterations", "layer_dependent", "dependent", "seed")
         return {name: getattr(self, name) for name in names}
 
     @property
