@@ -16,9 +16,10 @@ namespace {
 
 constexpr int64_t kFewPicks = 32;
 
-int64_t draw(const DrawKeys& keys, int64_t t, int64_t n) {
+template <typename Words>
+int64_t draw(const Words& words, int64_t t, int64_t n) {
   return static_cast<int64_t>(
-      uniform_below(draw_word(keys, static_cast<uint64_t>(t)), static_cast<uint64_t>(n)));
+      uniform_below(words(static_cast<uint64_t>(t)), static_cast<uint64_t>(n)));
 }
 
 // Inserts x into the ascending out[0 .. size).
@@ -30,9 +31,10 @@ void insert_sorted(int64_t* out, int64_t size, int64_t x) {
   out[size] = x;
 }
 
-void pick_with_replacement(const DrawKeys& keys, int64_t degree, int64_t k, int64_t* out) {
+template <typename Words>
+void pick_with_replacement(const Words& words, int64_t degree, int64_t k, int64_t* out) {
   for (int64_t t = 0; t < k; ++t)
-    out[t] = draw(keys, t, degree);
+    out[t] = draw(words, t, degree);
   std::sort(out, out + k);
 }
 
@@ -57,23 +59,34 @@ int64_t num_picks(const PickRule& rule, int64_t degree) {
 }
 
 void Picker::pick(const DrawKeys& keys, int64_t degree, int64_t* out) {
-  const int64_t k = num_picks(rule_, degree);
-  if (rule_.replace) {
-    pick_with_replacement(keys, degree, k, out);
-  } else if (k == degree) {
-    std::iota(out, out + k, 0);
-  } else if (k <= kFewPicks) {
-    pick_few(keys, degree, out);
+  if (keys.mixture.plain) {
+    const uint64_t key = keys.now;
+    pick_from([key](uint64_t t) { return absorb(key, t); }, degree, out);
   } else {
-    pick_many(keys, degree, out);
+    pick_from([&keys](uint64_t t) { return draw_word(keys, t); }, degree, out);
   }
 }
 
-void Picker::pick_few(const DrawKeys& keys, int64_t degree, int64_t* out) const {
+template <typename Words>
+void Picker::pick_from(const Words& words, int64_t degree, int64_t* out) {
+  const int64_t k = num_picks(rule_, degree);
+  if (rule_.replace) {
+    pick_with_replacement(words, degree, k, out);
+  } else if (k == degree) {
+    std::iota(out, out + k, 0);
+  } else if (k <= kFewPicks) {
+    pick_few(words, degree, out);
+  } else {
+    pick_many(words, degree, out);
+  }
+}
+
+template <typename Words>
+void Picker::pick_few(const Words& words, int64_t degree, int64_t* out) const {
   const int64_t k = rule_.fanout;
   for (int64_t t = 0; t < k; ++t) {
     const int64_t j = degree - k + t;
-    const int64_t x = draw(keys, t, j + 1);
+    const int64_t x = draw(words, t, j + 1);
     // j exceeds every pick so far, so it goes to the end.
     if (std::find(out, out + t, x) != out + t) {
       out[t] = j;
@@ -83,12 +96,13 @@ void Picker::pick_few(const DrawKeys& keys, int64_t degree, int64_t* out) const 
   }
 }
 
-void Picker::pick_many(const DrawKeys& keys, int64_t degree, int64_t* out) {
+template <typename Words>
+void Picker::pick_many(const Words& words, int64_t degree, int64_t* out) {
   const int64_t k = rule_.fanout;
   picked_.assign(std::bit_ceil(static_cast<size_t>(k) * 2), -1);
   for (int64_t t = 0; t < k; ++t) {
     const int64_t j = degree - k + t;
-    const int64_t x = draw(keys, t, j + 1);
+    const int64_t x = draw(words, t, j + 1);
     out[t] = add(picked_, x) ? x : j;
     if (out[t] == j) add(picked_, j);
   }

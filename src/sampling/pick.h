@@ -26,8 +26,13 @@ class Picker {
   void pick(const DrawKeys& keys, int64_t degree, int64_t* out);
 
  private:
-  void pick_few(const DrawKeys& keys, int64_t degree, int64_t* out) const;
-  void pick_many(const DrawKeys& keys, int64_t degree, int64_t* out);
+  // `words(t)` is the t-th random word.
+  template <typename Words>
+  void pick_from(const Words& words, int64_t degree, int64_t* out);
+  template <typename Words>
+  void pick_few(const Words& words, int64_t degree, int64_t* out) const;
+  template <typename Words>
+  void pick_many(const Words& words, int64_t degree, int64_t* out);
 
   PickRule rule_;
   std::vector<int64_t> picked_;  // open addressing set of pick_many, -1 where empty
