@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "ramet/isa.h"
@@ -135,6 +136,33 @@ TEST_CASE(
       CHECK(got == picks_alone({hop_key}, nodes[i], kDegree, kFanout));
     }
   }
+}
+
+// Half of the dependent words are multiples of 2^12, so with this n a product in 2^23 ends in 64
+// zeros: search finds one, and it has to be repeated.
+TEST_CASE("a dependent word that must be repeated is") {
+  constexpr int64_t kDegree = int64_t{3} << 30;
+  const FloydKernel kernel = floyd_kernel();
+  if (kernel == floyd_portable) return;
+  FloydRows rows = {};
+  for (int r = 0; r < kFloydRows; ++r) {
+    node_of(rows, r) = static_cast<uint64_t>(r);
+    rows.degree[r] = static_cast<uint32_t>(kDegree);
+  }
+  DrawKeys keys{0, 1, mixture_of(3, 8)};
+  FloydPicks picks;
+  uint32_t suspects = 0;
+  while (suspects == 0) {
+    REQUIRE(++keys.now < 1 << 22);
+    suspects = kernel(keys, 1, rows, picks);
+  }
+  const int64_t node = std::countr_zero(suspects);
+  const uint64_t r = draw_word(node_keys(keys, node), 0), n = kDegree;
+  CHECK(r * n == 0);
+  CHECK(uniform_below(r, n) == uniform_below(mix64(r + kGolden), n));
+  const Row row{0, kDegree};
+  RowPicker<int64_t> picker({1, false}, keys, {&node, 1}, {&row, 1});
+  picker.pick(0, [&](int64_t p) { CHECK(p == picks_alone(keys, node, kDegree, 1)[0]); });
 }
 
 TEST_CASE("rows of all kinds come in order: empty, whole, in lanes, and too long for 32 bits") {
