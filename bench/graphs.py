@@ -27,12 +27,45 @@ def cnr2000(chosen) -> Path | None:
     return store
 
 
+def lognormal(chosen) -> Path:
+    """Like ogbn-products, too, but by Chung and Lu's model: 2.45 M nodes of log-normal expected degrees (sigma 1.15),
+    116 M directed edges, half of them inside communities of 1000."""
+    nodes, edges, community = (24_500, 615_000, 1000) if chosen.small else (2_450_000, 61_500_000, 1000)
+    store = Path(chosen.data) / ("lognormal-small" if chosen.small else "lognormal")
+    if not store.exists():
+        print(f"making {store}", flush=True)
+        random = np.random.default_rng(0)
+        weight_up_to = np.cumsum(np.exp(1.15 * random.standard_normal(nodes)))
+        parts = np.array_split(np.empty(edges, np.int32), -(-edges // 4_000_000))
+        pairs = [chung_lu(random, weight_up_to, len(part), community) for part in parts]
+        name = random.permutation(nodes).astype(np.int32)  # no order in the ids
+        links = tuple(name[np.concatenate(ends)] for ends in zip(*pairs))
+        splits = {"train": random.permutation(nodes)[: nodes * 8 // 100]}
+        ramet.save(ramet.from_edge_index(links, nodes, undirected=True, splits=splits), store)
+    return store
+
+
+def chung_lu(random, weight_up_to, count: int, community: int) -> tuple[np.ndarray, np.ndarray]:
+    """`count` edges, ends drawn by weight; a half has the second end in the community of the first."""
+    total = weight_up_to[-1]
+    src = np.searchsorted(weight_up_to, random.random(count) * total)
+    begin = np.zeros(count)
+    width = np.full(count, total)
+    inside = random.random(count) < 0.5
+    first = src[inside] // community * community
+    begin[inside] = np.where(first > 0, weight_up_to[first - 1], 0)
+    width[inside] = weight_up_to[np.minimum(first + community, len(weight_up_to)) - 1] - begin[inside]
+    dst = np.searchsorted(weight_up_to, begin + random.random(count) * width)
+    return src.astype(np.int32), np.minimum(dst, len(weight_up_to) - 1).astype(np.int32)
+
+
 GRAPHS = {"products": products, "rmat-22": rmat, "cnr-2000": cnr2000}
+FOR_LABOR = {"lognormal": lognormal}  # what LABOR saves depends on the graph
 
 
-def stores(chosen, names=None) -> dict[str, Path]:
+def stores(chosen, names=None, graphs: dict = GRAPHS) -> dict[str, Path]:
     """{name: store} of those graphs, or of all, that can be had here."""
-    made = {name: make(chosen) for name, make in GRAPHS.items() if not names or name in names}
+    made = {name: make(chosen) for name, make in graphs.items() if not names or name in names}
     return {name: store for name, store in made.items() if store}
 
 

@@ -23,12 +23,13 @@ OURS, TWO = "ramet", "ramet, 2 threads"
 FAMILIES = {
     "gather": ("GB/s", [(OURS, "additive bound"), (OURS, "memcpy"), (OURS, "linear copy"), (TWO, OURS)]),
     "sampler": ("M edges/s", [(OURS, "replay"), (TWO, "replay, 2 threads"), (TWO, OURS)]),
+    "labor": ("M in-edges/s", [(OURS, "scalar scan"), (OURS, "read"), ("ramet, kappa 8", OURS)]),
     "relabel": ("M ids/s", [(OURS, "replay"), (OURS, "unordered_map")]),
     "csc": ("M edges/s", [(OURS, "counting sort"), (TWO, OURS)]),
     "random": ("M/s", [(OURS, "mt19937_64"), (OURS, "minstd"), (OURS, "std::shuffle")]),
     "store": ("k/s", [(OURS, "system calls")]),
 }
-ON_GRAPHS = {"sampler", "store"}
+ON_GRAPHS = {"labor", "sampler", "store"}
 SCALE = {"G": 1e-9, "M": 1e-6, "k": 1e-3}
 NAME = re.compile(r"(?P<family>\w+)/(?P<case>[^|]+)\|(?P<variant>.+?)(/min_time:[\d.]+)?(/real_time)?(/threads:\d+)?$")
 

@@ -20,7 +20,19 @@ import plots
 from harness import HERE, PEERS, options, passed_on
 from machine import QUIET, facts, spin_scaling
 
-QUICK = ("micro", "sampling", "gather", "end_to_end", "training_batch", "pipeline", "trainers", "sharing")
+QUICK = (
+    "micro",
+    "sampling",
+    "gather",
+    "end_to_end",
+    "training_batch",
+    "pipeline",
+    "trainers",
+    "sharing",
+    "labor",
+    "dependent",
+    "labor_training",
+)
 BENCHMARKS = (*QUICK, "equality")  # the last one is about bits, not time, and takes minutes
 
 

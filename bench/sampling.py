@@ -32,11 +32,13 @@ PEERS = {
 }
 
 
-def start_peers(stack: contextlib.ExitStack, chosen, store: Path) -> dict[str, tuple]:
-    """{sampler: (Peer, numbers of threads)} of the environments that are there."""
+def start_peers(stack: contextlib.ExitStack, chosen, store: Path, known: dict = PEERS) -> dict[str, tuple]:
+    """{sampler: (Peer, numbers of threads)} of those in `known` whose environments are there."""
     samplers = {}
     for name, python in chosen.peers.items():
-        program, offered = PEERS[name]
+        if name not in known:
+            continue
+        program, offered = known[name]
         peer = stack.enter_context(Peer(python, program, store, *small_flag(chosen)))
         samplers |= {sampler: (peer, threads) for sampler, threads in offered.items()}
     return samplers

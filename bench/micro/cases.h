@@ -33,6 +33,7 @@ benchmark::internal::Benchmark* add(const std::string& name,
 // One per file.
 void add_csc(const Options& options);
 void add_gather(const Options& options);
+void add_labor(const Options& options);
 void add_random(const Options& options);
 void add_relabel(const Options& options);
 void add_sampler(const Options& options);

@@ -1,7 +1,10 @@
-"""DGL's NeighborSampler and GraphBolt's sample_neighbors on a store: `dgl_sampling.py STORE [--small]`.
+"""DGL's and GraphBolt's samplers on a store: `dgl_sampling.py STORE [--small]`.
 
-Both as their own loaders call them, with int64 and int32 ids.
+DGL's NeighborSampler, GraphBolt's sample_neighbors and sample_layer_neighbors (LABOR), as their own loaders call
+them, with int64 and int32 ids.
 """
+
+from functools import partial
 
 import dgl
 import dgl.graphbolt as graphbolt
@@ -32,14 +35,15 @@ def of_dgl(indptr, indices):
     return sample
 
 
-def of_graphbolt(indptr, indices):
-    """Without edge ids, GraphBolt's default."""
+def of_graphbolt(indptr, indices, labor=False):
+    """Without edge ids, GraphBolt's default. `labor`: LABOR-0."""
     graph = graphbolt.fused_csc_sampling_graph(indptr, indices)
+    pick = graph.sample_layer_neighbors if labor else graph.sample_neighbors
 
     def sample(seeds, fanouts):
         nodes, edges = seeds, 0
         for fanout in fanouts:
-            hop = graph.sample_neighbors(nodes, torch.tensor([fanout]))
+            hop = pick(nodes, torch.tensor([fanout]))
             nodes, compacted = graphbolt.unique_and_compact_csc_formats(hop.sampled_csc, nodes)
             edges += len(compacted.indices)
         return nodes, edges
@@ -57,7 +61,8 @@ def main() -> None:
     made, train = {}, {}
     for dtype in ("int64", "int32"):
         indptr, indices = tensors["indptr", dtype], tensors["indices", dtype]
-        for name, make in (("DGL", of_dgl), ("GraphBolt", of_graphbolt)):
+        labor = partial(of_graphbolt, labor=True)
+        for name, make in (("DGL", of_dgl), ("GraphBolt", of_graphbolt), ("GraphBolt LABOR", labor)):
             made[f"{name} {dtype}"] = make(indptr, indices)
             train[f"{name} {dtype}"] = tensors["train", dtype]
     samplers.serve(made, train, tensors.get("feat"), set_threads)

@@ -1,0 +1,88 @@
+"""Training with LABOR beside training with uniform sampling: seconds of a step, and validation accuracy by steps.
+
+`ramet train`'s GraphSAGE, 3 layers, hidden 256, Adam, batch 1024, fanouts [15, 10, 5], 2 torch threads. Both start from
+the same parameters, see the same seeds, take turns of a few steps, and are judged on the same uniformly sampled blocks
+of validation nodes.
+"""
+
+from __future__ import annotations
+
+import time
+
+import torch
+import torch.nn.functional as F
+from harness import Figure, Report, finish, options, products
+from training_batch import BATCH, FANOUTS, THREADS, packaged_model
+
+import ramet
+
+SAMPLERS = ("uniform", "labor")
+
+
+class Run:
+    """A training run that is continued for some steps at a time."""
+
+    def __init__(self, graph, sampler: str):
+        self._model = packaged_model(graph.table("feat").shape[1], int(graph.table("label").numpy().max()) + 1)
+        self._optimizer = torch.optim.Adam(self._model.parameters(), lr=0.003)
+        loader = ramet.NeighborLoader(graph, FANOUTS, "train", BATCH, shuffle=True, sampler=sampler)
+        self._batches = (batch for _ in iter(int, 1) for batch in loader)
+        self.seconds: list[float] = []
+        self.nodes: list[int] = []
+
+    def turn(self, steps: int) -> None:
+        next(self._batches)  # made while the other had its turn
+        for _ in range(steps):
+            begin = time.perf_counter()
+            batch = next(self._batches)
+            loss = batch.mean(F.cross_entropy(self._model(batch.x, batch.blocks), batch.y, reduction="none"))
+            self._optimizer.zero_grad()
+            loss.backward()
+            self._optimizer.step()
+            self.seconds.append(time.perf_counter() - begin)
+            self.nodes.append(batch.num_nodes)
+
+    def accuracy(self, batches) -> float:
+        self._model.eval()
+        with torch.no_grad():
+            right = [(self._model(b.x, b.blocks).argmax(1) == b.y).float().mean().item() for b in batches]
+        self._model.train()
+        return sum(right) / len(right)
+
+
+def main() -> None:
+    chosen = options(__doc__)
+    turns, steps, judged = (2, 2, 1) if chosen.small else (5, 20, 6)
+    torch.set_num_threads(THREADS)
+    ramet.keep_memory()
+    graph = ramet.open(products(chosen))
+    judges = ramet.NeighborLoader(graph, FANOUTS, graph.split("val")[: judged * BATCH], BATCH, seed=1)
+    report = Report("Training with LABOR")
+    runs = {sampler: Run(graph, sampler) for sampler in SAMPLERS}
+    accuracies: dict[str, list[float]] = {sampler: [] for sampler in SAMPLERS}
+    for _ in range(turns):
+        for sampler, run in runs.items():
+            run.turn(steps)
+            judges.set_epoch(0)
+            accuracies[sampler].append(run.accuracy(judges))
+    lines = []
+    for sampler, run in runs.items():
+        reached = " ".join(f"{accuracy:.3f}" for accuracy in accuracies[sampler])
+        step = Figure(run.seconds)
+        lines.append([sampler, f"{sum(run.nodes) / len(run.nodes):,.0f}", step.text(), reached])
+        report.keep(f"{sampler}, s", step)
+        report.keep(f"{sampler}, accuracy", accuracies[sampler])
+    report.ratio(
+        "a step with LABOR over one with uniform",
+        Figure(runs["labor"].seconds).over(Figure(runs["uniform"].seconds)),
+        "lower",
+    )
+    report.note(
+        f"{turns * steps} steps each; accuracy on {len(judges) * BATCH:,} validation nodes after every {steps}."
+    )
+    report.table(["sampler", "nodes/batch", "step with its batch, s", "validation accuracy"], lines)
+    finish(report, chosen)
+
+
+if __name__ == "__main__":
+    main()
