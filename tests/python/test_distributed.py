@@ -95,6 +95,8 @@ def test_rank_and_world_are_found(group):
         {"input_nodes": []},
         {"input_nodes": [5, 5, 5, 999], "replace": True},  # repeated, and isolated
         {"num_neighbors": [-1, 0]},
+        {"sampler": "labor"},
+        {"sampler": "labor", "layer_dependent": True},
     ],
     ids=str,
 )

@@ -5,35 +5,22 @@ import itertools
 import numpy as np
 import pytest
 import twin
+from comparison import (
+    BLOCK_ARRAYS,
+    EDGE,
+    ODD_EDGES,
+    ODD_NODES,
+    assert_equal,
+    both,
+    by_type,
+    check,
+    edge_list,
+    odd,
+    write_store,
+)
 
 import ramet
 from ramet import _core
-
-EDGE = twin.DEFAULT_EDGE
-BLOCK_ARRAYS = {"indptr": np.int64, "indices": np.int32, "position": np.int64, "e_id": np.int64}
-
-# ---- graphs, for the engine and for the twin from the same edge lists
-
-
-def edge_list(num_src, num_dst, num_edges, seed, *, isolated=0.1, hub=0):
-    """A multigraph: parallel edges, (between equal types) self loops, a share of isolated destinations, and a
-    hub, which is the last destination."""
-    rng = np.random.default_rng(seed)
-    reached = rng.permutation(num_dst)[: max(1, round(num_dst * (1 - isolated)))]
-    src, dst = rng.integers(0, num_src, num_edges), rng.choice(reached, num_edges)
-    again = rng.integers(0, num_edges, num_edges // 10)
-    loops = rng.integers(0, min(num_src, num_dst), num_edges // 20)
-    hub_src = rng.integers(0, num_src, hub)
-    src = np.concatenate([src, src[again], loops, hub_src])
-    dst = np.concatenate([dst, dst[again], loops, np.full(hub, num_dst - 1)])
-    order = rng.permutation(len(src))
-    return np.stack([src[order], dst[order]])
-
-
-def both(num_nodes, edge_index):
-    """(engine's graph, twin's graph)."""
-    csc = twin.Csc.from_edges(*edge_index, num_nodes)
-    return ramet.from_edge_index(edge_index, num_nodes), twin.TwinGraph({"node": num_nodes}, {EDGE: csc})
 
 
 @pytest.fixture(scope="module")
@@ -41,83 +28,9 @@ def small():
     return both(300, edge_list(300, 300, 2000, seed=1, hub=150))
 
 
-# "a" < "a-b", but "a-b__..." < "a__..."; "To" < "é", but "%C3%A9" < "To": the order is that of
-# the whole encoded name.
-ODD_NODES = {"a": 120, "a-b": 80, ".Ärzte/__%_": 50}
-ODD_EDGES = [
-    ("a", "é", "a"),
-    ("a", "to", "a-b"),
-    ("a", "To", "a-b"),
-    ("a", "to_", "a-b"),
-    ("a-b", "_", "a"),
-    ("a-b", "β γ", ".Ärzte/__%_"),
-    (".Ärzte/__%_", "rev/β", "a"),
-    (".Ärzte/__%_", "is", ".Ärzte/__%_"),
-]
-
-
 @pytest.fixture(scope="module")
 def hetero():
-    lists = {
-        edge_type: edge_list(ODD_NODES[edge_type[0]], ODD_NODES[edge_type[2]], 300 + 70 * i, seed=i, hub=60)
-        for i, edge_type in enumerate(ODD_EDGES)
-    }
-    graph = ramet.from_edge_index(lists, dict(ODD_NODES))
-    cscs = {t: twin.Csc.from_edges(*edges, ODD_NODES[t[2]]) for t, edges in lists.items()}
-    return graph, twin.TwinGraph(dict(ODD_NODES), cscs)
-
-
-def write_store(path, num_nodes, edges):
-    """A store written with numpy alone (docs/format.md), indices as they are."""
-    path.mkdir()
-    lines = [f"node {twin.encode_name(name)} {count}" for name, count in num_nodes.items()]
-    (path / "ramet.txt").write_text("\n".join(["ramet-store 1", *lines]) + "\n")
-    for edge_type, (indptr, indices) in edges.items():
-        folder = path / "edge" / twin.encode_edge_type(edge_type)
-        folder.mkdir(parents=True)
-        np.save(folder / "indptr.npy", indptr.astype(np.int64))
-        np.save(folder / "indices.npy", indices)
-    cscs = {t: twin.Csc(indptr.tolist(), indices.tolist()) for t, (indptr, indices) in edges.items()}
-    return ramet.open(path), twin.TwinGraph(num_nodes, cscs)
-
-
-# ---- comparison
-
-
-def by_type(value, names) -> dict:
-    return value if isinstance(value, dict) else {names[0]: value}
-
-
-def assert_equal(graph, batch, expected):
-    """Everything that a batch tells of its blocks, and its fingerprint."""
-    n_id = by_type(batch.n_id, graph.node_types)
-    assert {t: np.asarray(ids).tolist() for t, ids in n_id.items()} == expected.n_id
-    assert len(batch.blocks) == len(expected.blocks)
-    for block, twin_block in zip(batch.blocks, expected.blocks):
-        assert by_type(block.num_src, graph.node_types) == twin_block.num_src
-        assert by_type(block.num_dst, graph.node_types) == twin_block.num_dst
-        for name, dtype in BLOCK_ARRAYS.items():
-            for edge_type, array in by_type(getattr(block, name), graph.edge_types).items():
-                array = np.asarray(array)
-                assert array.dtype == dtype, name
-                assert array.tolist() == getattr(twin_block, name)[edge_type], (
-                    twin_block.hop,
-                    name,
-                    edge_type,
-                )
-    assert batch.fingerprint() == twin.fingerprint([expected])
-
-
-def check(pair, seeds, fanouts, seed_type=None, threads=1, **options):
-    """Samples with both, compares, and gives the engine's batch."""
-    graph, twin_graph = pair
-    chosen = seeds if seed_type is None else (seed_type, seeds)
-    batch = ramet.sample(graph, chosen, fanouts, threads=threads, **options)
-    by_edge = fanouts if isinstance(fanouts, dict) else dict.fromkeys(graph.edge_types, fanouts)
-    expected = twin.sample(twin_graph, seed_type or graph.node_types[0], seeds, by_edge, **options)
-    assert np.asarray(batch.seeds).tolist() == list(seeds)
-    assert_equal(graph, batch, expected)
-    return batch
+    return odd()
 
 
 # ---- the twin itself

@@ -8,8 +8,9 @@ Integers are Python's, cut to 64 bits by hand; `mix64` and `absorb` also take nu
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import dataclass, field
+
+from twin_dependent import dependent_word
 
 MASK = 2**64 - 1
 G = 0x9E3779B97F4A7C15
@@ -60,12 +61,8 @@ def hash_of(edge_type: EdgeType) -> int:
     return fnv1a(encode_edge_type(edge_type))
 
 
-def draw(seed, epoch, step, hop, edge_hash, node, t, dependent=1):
+def draw(seed, epoch, step, hop, edge_hash, node, t):
     """r_t."""
-    if dependent > 1:  # section 9
-        block, j = divmod(step, dependent)
-        now, then = (draw(seed, epoch, block + i, hop, edge_hash, node, t) for i in range(2))
-        return now if j == 0 else dependent_word(now, then, j, dependent)
     step_key = absorb(absorb(absorb(1, seed), epoch), step)
     hop_key = absorb(absorb(step_key, hop), edge_hash)
     return absorb(absorb(hop_key, node), t)
@@ -132,6 +129,57 @@ class TwinGraph:
 
 
 @dataclass
+class Draw:
+    """The random words of a step."""
+
+    seed: int
+    epoch: int
+    step: int
+    dependent: int = 1
+
+    def word(self, *path: int) -> int:
+        """What the values of `path` lead to from the step's key."""
+        block, j = divmod(self.step, self.dependent)  # section 9; (step, 0) where minibatches are independent
+        words = []
+        for step in (block, block + 1)[: 2 if j else 1]:
+            step_key = absorb(absorb(absorb(1, self.seed), self.epoch), step)
+            words.append(functools.reduce(absorb, path, step_key))
+        return dependent_word(*words, j, self.dependent) if j else words[0]
+
+
+@dataclass
+class Hop:
+    """What the picks of a hop are made from."""
+
+    graph: TwinGraph
+    draw: Draw
+    hop: int
+    destinations: dict[str, list[int]]
+    fanouts: dict[EdgeType, int]
+
+    def rows(self, edge_type: EdgeType) -> list[list[int]]:
+        """For each destination, the sources of its in-edges."""
+        csc = self.graph.edges[edge_type]
+        return [csc.indices[csc.indptr[v] : csc.indptr[v + 1]] for v in self.destinations[edge_type[2]]]
+
+
+Picks = list[list[tuple[int, float]]]  # of each destination: position in its row, and weight as a double
+
+
+def uniform_picks(hop: Hop, edge_type: EdgeType, replace: bool) -> Picks:
+    """Section 3, and the weights of section 8."""
+    path, result = (hop.hop, hash_of(edge_type)), []
+    for node, row in zip(hop.destinations[edge_type[2]], hop.rows(edge_type)):
+
+        def r(t, node=node):
+            return hop.draw.word(*path, node, t)
+
+        positions = pick(len(row), hop.fanouts[edge_type], replace, r)
+        result.append([(x, 1 / len(positions)) for x in positions])
+    return result
+
+
+@dataclass
 class TwinBlock:
     hop: int
     num_src: dict[str, int] = field(default_factory=dict)
@@ -140,6 +188,7 @@ class TwinBlock:
     indices: dict[EdgeType, list[int]] = field(default_factory=dict)
     position: dict[EdgeType, list[int]] = field(default_factory=dict)
     e_id: dict[EdgeType, list[int]] = field(default_factory=dict)
+    edge_weight: dict[EdgeType, list[float]] = field(default_factory=dict)  # doubles, not yet rounded
 
 
 @dataclass
@@ -155,6 +204,9 @@ def sample(
     fanouts: dict[EdgeType, list[int]],
     *,
     replace: bool = False,
+    sampler: str = "uniform",
+    importance_iterations: int = 0,
+    layer_dependent: bool = False,
     seed: int = 0,
     dependent: int = 1,
     epoch: int = 0,
@@ -168,34 +220,43 @@ def sample(
             raise IndexError(f"seed {node}")
         where[seed_type].setdefault(node, place)
 
+    draw = Draw(seed, epoch, step, dependent)
     blocks = []
-    for hop in range(len(next(iter(fanouts.values())))):
-        block = TwinBlock(hop, num_dst={node_type: len(nodes) for node_type, nodes in n_id.items()})
-        for edge_type in sorted(graph.edges, key=lambda name: encode_edge_type(name).encode()):
-            src_type, _, dst_type = edge_type
-            csc, edge_hash = graph.edges[edge_type], hash_of(edge_type)
-            indptr, indices, positions = [0], [], []
-            for node in n_id[dst_type][: block.num_dst[dst_type]]:
-                first, last = csc.indptr[node], csc.indptr[node + 1]
-
-                def r(t, edge_hash=edge_hash, hop=hop, node=node):
-                    return draw(seed, epoch, step, hop, edge_hash, node, t, dependent)
-
-                for x in pick(last - first, fanouts[edge_type][hop], replace, r):
-                    source = csc.indices[first + x]
-                    if source not in where[src_type]:
-                        where[src_type][source] = len(n_id[src_type])
-                        n_id[src_type].append(source)
-                    indices.append(where[src_type][source])
-                    positions.append(first + x)
-                indptr.append(len(indices))
-            ids = csc.edge_ids
-            block.indptr[edge_type], block.indices[edge_type] = indptr, indices
-            block.position[edge_type] = positions
-            block.e_id[edge_type] = positions if ids is None else [ids[p] for p in positions]
-        block.num_src = {node_type: len(nodes) for node_type, nodes in n_id.items()}
-        blocks.insert(0, block)
+    for number in range(len(next(iter(fanouts.values())))):
+        destinations = {node_type: list(nodes) for node_type, nodes in n_id.items()}
+        hop = Hop(graph, draw, number, destinations, {t: hops[number] for t, hops in fanouts.items()})
+        if sampler == "labor":
+            picks = labor_picks(hop, importance_iterations, layer_dependent)
+        else:
+            picks = {edge_type: uniform_picks(hop, edge_type, replace) for edge_type in graph.edges}
+        blocks.insert(0, relabel(hop, picks, n_id, where))
     return TwinBatch(n_id, blocks)
+
+
+def relabel(hop: Hop, picks: dict[EdgeType, Picks], n_id, where) -> TwinBlock:
+    """The block of a hop; lists grow by the sources that are new."""
+    block = TwinBlock(hop.hop, num_dst={node_type: len(nodes) for node_type, nodes in n_id.items()})
+    for edge_type in sorted(hop.graph.edges, key=lambda name: encode_edge_type(name).encode()):
+        src_type, _, dst_type = edge_type
+        csc = hop.graph.edges[edge_type]
+        indptr, indices, positions, weights = [0], [], [], []
+        for node, of_node in zip(hop.destinations[dst_type], picks[edge_type]):
+            for x, weight in of_node:
+                position = csc.indptr[node] + x
+                source = csc.indices[position]
+                if source not in where[src_type]:
+                    where[src_type][source] = len(n_id[src_type])
+                    n_id[src_type].append(source)
+                indices.append(where[src_type][source])
+                positions.append(position)
+                weights.append(weight)
+            indptr.append(len(indices))
+        ids = csc.edge_ids
+        block.indptr[edge_type], block.indices[edge_type] = indptr, indices
+        block.position[edge_type], block.edge_weight[edge_type] = positions, weights
+        block.e_id[edge_type] = positions if ids is None else [ids[p] for p in positions]
+    block.num_src = {node_type: len(nodes) for node_type, nodes in n_id.items()}
+    return block
 
 
 # ---- section 6: batches and ranks
@@ -258,77 +319,77 @@ def fingerprint(batches: list[TwinBatch]) -> str:
     return f"{first:016x}{last:016x}"
 
 
-# ---- section 9: dependent minibatches. Python's floats are IEEE doubles, and + - * / are theirs.
+# ---- section 8: LABOR
 
 
-def rounded(value: float) -> float:
-    """To 32 significant bits."""
-    digits, exponent = math.frexp(value)
-    return math.ldexp(round(math.ldexp(digits, 32)), exponent - 32)
+def labor_picks(hop: Hop, iterations: int, layer_dependent: bool) -> dict[EdgeType, Picks]:
+    """Of all edge types, since LABOR-i looks at all of them."""
+    weighed = probabilities(hop, iterations) if iterations else {}
+    result = {}
+    for edge_type in hop.graph.edges:
+        path = (0 if layer_dependent else hop.hop, fnv1a(encode_name(edge_type[0])))
+        words = [[hop.draw.word(*path, t) for t in row] for row in hop.rows(edge_type)]
+        if edge_type in weighed:
+            result[edge_type] = [accept(*of_row) for of_row in zip(words, weighed[edge_type])]
+        else:
+            result[edge_type] = [accept_evenly(of_row, hop.fanouts[edge_type]) for of_row in words]
+    return result
 
 
-def density(z: float) -> float:
-    return math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+def accept_evenly(words: list[int], k: int) -> list[tuple[int, float]]:
+    """LABOR-0. `words` are the r_t of a row's sources."""
+    d = len(words)
+    if k == 0 or d == 0:
+        return []
+    if k == -1 or k >= d:
+        return [(x, 1 / d) for x in range(d)]
+    return [(x, 1 / k) for x, r in enumerate(words) if r <= 2**64 * k // d]
 
 
-def upper_tail(z: float) -> float:
-    return math.erfc(z / math.sqrt(2)) / 2
+def accept(words: list[int], q: list[float]) -> list[tuple[int, float]]:
+    """LABOR-i. `q` are the probabilities of the edges."""
+    d = len(words)
+    return [(x, 1 / (d * q[x])) for x, r in enumerate(words) if q[x] == 1 or r <= int(q[x] * 2.0**64)]
 
 
-@functools.cache
-def quantile(p: float) -> float:
-    """By bisection, and Newton's method for the last digits."""
-    if p == 0.5:
-        return 0.0
-    low, high = 0.0, 12.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if upper_tail(middle) > p else (low, middle)
-    return low + (upper_tail(low) - p) / density(low)
+def solve_c(p: list[float], k: int) -> float:
+    """Sums are added up in order, which Python's `sum` is not bound to."""
+    d = len(p)
+    if k == -1 or k >= d:
+        return 1.0
+    c, m = 0.0, -1
+    while True:
+        n, total = 0, 0.0
+        for p_t in p:
+            if c * p_t >= 1:
+                n += 1
+            else:
+                total += 1 / p_t
+        if n <= m or n == d:
+            return c
+        m, c = n, total / (float(d) * d / k - n)
 
 
-def cubic(value0: float, value1: float, slope0: float, slope1: float, x: float) -> float:
-    value0, value1, slope0, slope1 = map(rounded, (value0, value1, slope0, slope1))
-    rise = value1 - value0
-    c2, c3 = 3 * rise - 2 * slope0 - slope1, slope0 + slope1 - 2 * rise
-    return ((c3 * x + c2) * x + slope0) * x + value0
+def importances(rows: list[tuple[list, int]], iterations: int) -> tuple[dict, list[float]]:
+    """p by source and c by row, where a row is (sources of its in-edges, fanout)."""
+    p = {t: 1.0 for sources, _ in rows for t in sources}
+
+    def solve_all():
+        return [solve_c([p[t] for t in sources], k) for sources, k in rows]
+
+    for _ in range(iterations):
+        largest = dict.fromkeys(p, 0.0)
+        for (sources, _), c in zip(rows, solve_all()):
+            for t in sources:
+                largest[t] = max(largest[t], c)
+        p = {t: p_t * largest[t] for t, p_t in p.items()}
+    return p, solve_all()
 
 
-def normal_of_word(w: int) -> float:
-    if w >= 2**63:
-        return -normal_of_word(w ^ MASK)
-    p = (w >> 11) + 0.5  # exact, in units of 2^-53
-    octave = math.frexp(p)[1] - 1
-    width = 2.0 ** (octave - 5)
-    i, x = divmod(p / width, 1.0)
-    z0, z1 = (quantile((i + k) * width * 2.0**-53) for k in range(2))
-    d0, d1 = (-width * 2.0**-53 / density(z) for z in (z0, z1))
-    return cubic(z0, z1, d0, d1, x)
-
-
-def word_of_normal(z: float) -> int:
-    if math.copysign(1, z) < 0:
-        return word_of_normal(-z) ^ MASK
-    i, x = divmod((z + 16 - 16) * 128, 1.0)
-    z0, z1 = i / 128, (i + 1) / 128
-    q0, q1 = (2.0**52 * upper_tail(z) for z in (z0, z1))
-    d0, d1 = (-(2.0**45) * density(z) for z in (z0, z1))
-    return round(cubic(q0, q1, d0, d1, x)) << 12
-
-
-def weights(j: int, kappa: int) -> tuple[float, float]:
-    """Cosine and sine of pi j / 2 kappa."""
-    if 2 * j > kappa:
-        return weights(kappa - j, kappa)[::-1]
-    x = math.pi / 2 * j / kappa
-    cos = sin = 1.0
-    for n in range(18, 1, -2):
-        cos = 1 - x * x / ((n - 1) * n) * cos
-    for n in range(19, 2, -2):
-        sin = 1 - x * x / ((n - 1) * n) * sin
-    return cos, x * sin
-
-
-def dependent_word(now: int, then: int, j: int, kappa: int) -> int:
-    cos, sin = weights(j, kappa)
-    return word_of_normal(normal_of_word(now) * cos + normal_of_word(then) * sin)
+def probabilities(hop: Hop, iterations: int) -> dict[EdgeType, list[list[float]]]:
+    """LABOR-i: for each edge type whose fanout is not 0 and each destination, q of its in-edges."""
+    types = [edge_type for edge_type in hop.graph.edges if hop.fanouts[edge_type] != 0]
+    rows = [([(t[0], node) for node in row], hop.fanouts[t]) for t in types for row in hop.rows(t)]
+    p, c = importances(rows, iterations)
+    q = iter([[min(1.0, c_s * p[t]) for t in sources] for (sources, _), c_s in zip(rows, c)])
+    return {t: [next(q) for _ in hop.destinations[t[2]]] for t in types}
