@@ -1,5 +1,7 @@
 """Small graphs for tests, and what a batch of them holds."""
 
+import functools
+
 import numpy as np
 
 import ramet
@@ -49,6 +51,19 @@ def heterogeneous(seed: int = 0) -> ramet.Graph:
             "val": {"paper": [1]},
         },
     )
+
+
+@functools.cache
+def simple():
+    """(graph, indptr, indices) of 3,000 nodes. Nodes 0 .. 599 have in-edges, in very different numbers (the last 750),
+    none of them parallel."""
+    random = np.random.default_rng(2)
+    dst = (600 * random.random(15_000) ** 2).astype(int)
+    src = random.integers(0, 3000, 15_000)
+    hub = np.stack([random.permutation(3000)[:750], np.full(750, 599)])
+    edges = np.unique(np.concatenate([np.stack([src, dst]), hub], axis=1), axis=1)
+    graph = ramet.from_edge_index(edges, 3000)
+    return graph, graph.indptr(), graph.indices()
 
 
 def numpy_of(value) -> np.ndarray:

@@ -12,39 +12,12 @@ import math
 import numpy as np
 import pytest
 import twin
+from goodness import LIMIT, accept, chi_square, even, independent, refuse
 from scipy import stats
 
 import ramet
 
-LIMIT = 1e-4
-
-# ---- statistics: each takes observations and gives a p-value
-
-
-def accept(p_value):
-    assert LIMIT < p_value < 1 - LIMIT
-
-
-def chi_square(counts, probabilities):
-    """Counts of independent draws, one cell each, of the given probabilities."""
-    counts, probabilities = np.asarray(counts).ravel(), np.asarray(probabilities).ravel()
-    assert probabilities.sum() == pytest.approx(1)
-    expected = counts.sum() * probabilities
-    assert expected.min() > 5
-    return stats.chi2.sf(((counts - expected) ** 2 / expected).sum(), len(counts) - 1)
-
-
-def even(values, num_cells):
-    """Values are uniform in [0, num_cells)."""
-    return chi_square(np.bincount(np.asarray(values).ravel(), minlength=num_cells), np.full(num_cells, 1 / num_cells))
-
-
-def independent(num_cells, *columns):
-    """The rows of some columns are uniform in [0, num_cells)^n: independent of each other."""
-    cell = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        cell = cell * num_cells + column
-    return even(cell, num_cells ** len(columns))
+# ---- statistics of picks, as p-values
 
 
 def inclusion(picks, degree):
@@ -395,10 +368,6 @@ def test_counters_give_uniform_bits(part, stride):
 
 
 # ---- the statistics refuse what is wrong
-
-
-def refuse(p_value):
-    assert p_value < LIMIT
 
 
 def floyd(num_rows, degree, k, wrong):

@@ -1,0 +1,118 @@
+"""What bad options of sampler="labor", and damaged stores, get: an exception that names the value and the place."""
+
+import numpy as np
+import pytest
+from comparison import labor
+from small_graphs import NUM_NODES, homogeneous
+
+import ramet
+
+HUGE = 2**63
+
+BAD_OPTIONS = {
+    "unknown": ({"sampler": "neighbour"}, ValueError, "sampler is 'neighbour', expected 'uniform' or 'labor'"),
+    "case": ({"sampler": "LABOR"}, ValueError, "sampler is 'LABOR', expected"),
+    "empty": ({"sampler": ""}, ValueError, "sampler is '', expected"),
+    "a number": ({"sampler": 3}, TypeError, "sampler is 3, expected 'uniform' or 'labor'"),
+    "None": ({"sampler": None}, TypeError, "sampler is None, expected"),
+    "replace": (labor(replace=True), ValueError, "replace=True with sampler='labor', which accepts each .* once"),
+    "-1": (labor(-1), ValueError, "importance_iterations is -1, expected at least 0"),
+    "1.5": (labor(1.5), TypeError, "importance_iterations is 1.5, expected an integer"),
+    "'2'": (labor("2"), TypeError, "importance_iterations is '2', expected an integer"),
+    "no iterations": (labor(None), TypeError, "importance_iterations is None, expected an integer"),
+    "huge": (labor(HUGE), ValueError, f"importance_iterations is {HUGE}, expected at most"),
+    "iterations of uniform": (
+        {"importance_iterations": 2},
+        ValueError,
+        "importance_iterations is 2 with sampler='uniform', which has none",
+    ),
+    "layer dependent uniform": (
+        {"layer_dependent": True, "sampler": "uniform"},
+        ValueError,
+        "layer_dependent=True with sampler='uniform'; only sampler='labor' has",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return homogeneous()
+
+
+@pytest.mark.parametrize("case", BAD_OPTIONS)
+def test_options(graph, case):
+    options, error, message = BAD_OPTIONS[case]
+    with pytest.raises(error, match=message):
+        ramet.sample(graph, [1], [2], **options)
+    with pytest.raises(error, match=message):
+        ramet.NeighborLoader(graph, [2], "train", **options)
+
+
+@pytest.mark.parametrize("options", [labor(), labor(2)], ids=["LABOR-0", "LABOR-2"])
+def test_seeds_and_fanouts(graph, options):
+    """As with uniform sampling."""
+    for seed in (NUM_NODES, -1, 2**40):
+        with pytest.raises(IndexError, match=rf"seeds\[1\] is {seed}"):
+            ramet.sample(graph, [0, seed], [3], **options)
+    for fanouts in ([2, -2], []):
+        with pytest.raises(ValueError, match="num_neighbors"):
+            ramet.sample(graph, [1], fanouts, **options)
+    largest = ramet.sample(graph, [1, 2], [HUGE - 1, 2**31], **options)
+    assert largest.fingerprint() == ramet.sample(graph, [1, 2], [-1, -1]).fingerprint()
+
+
+# ---- damaged stores: what opening does not look at
+
+FANOUTS = [[3, 2], [-1], [1, -1]]
+
+
+@pytest.fixture
+def store(graph, tmp_path):
+    ramet.save(graph, tmp_path / "store", checksums=False)
+    return tmp_path / "store"
+
+
+def spoil(store, name, positions, value):
+    path = store / "edge/node__to__node" / f"{name}.npy"
+    array = np.load(path)
+    array[positions] = value
+    np.save(path, array)
+
+
+@pytest.mark.parametrize("options", [labor(), labor(1), labor(2)], ids=["LABOR-0", "LABOR-1", "LABOR-2"])
+@pytest.mark.parametrize("value", [NUM_NODES, -1, 2**31 - 1, -(2**31)])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ids_out_of_range(graph, store, options, value, threads):
+    """A row whose ids are all bad: whatever is accepted is refused; rows beside it are sampled as before."""
+    bad = int(np.argmax(np.diff(graph.indptr())))
+    row = slice(*graph.indptr()[bad : bad + 2])
+    spoil(store, "indices", row, value)
+    spoiled = ramet.open(store)
+    others = [v for v in range(200) if v != bad and bad not in graph.indices()[slice(*graph.indptr()[v : v + 2])]]
+    expected = ramet.sample(graph, others, [3], **options).fingerprint()
+    loader = ramet.NeighborLoader(spoiled, [-1], [*others[:20], bad], 7, threads=threads, tables=(), **options)
+    for fanouts in FANOUTS:
+        with pytest.raises(ramet.CorruptStoreError, match=rf"indices\.npy, entry \d+: {value} is outside \[0, 1000\)"):
+            for step in range(50):  # LABOR-0 sees only what it accepts
+                ramet.sample(spoiled, [3, bad], fanouts, step=step, threads=threads, **options)
+        assert ramet.sample(spoiled, others, [3], threads=threads, **options).fingerprint() == expected
+    with pytest.raises(ramet.CorruptStoreError, match=str(value)):
+        list(loader)
+
+
+@pytest.mark.parametrize("options", [labor(), labor(1)], ids=["LABOR-0", "LABOR-1"])
+@pytest.mark.parametrize("value", [-1, -(2**63), 8001, 2**62])
+def test_rows_out_of_range(graph, store, options, value):
+    """Bounds are refused whatever the fanout; with a fanout of 0 nothing is read."""
+    node = int(np.flatnonzero(np.diff(graph.indptr()) >= 2)[500])
+    spoil(store, "indptr", node, value)
+    spoiled = ramet.open(store)
+    loader = ramet.NeighborLoader(spoiled, [2], [node], tables=(), **options)
+    for call in (lambda: list(loader), *(lambda f=f: ramet.sample(spoiled, [node], f, **options) for f in FANOUTS)):
+        with pytest.raises(ramet.CorruptStoreError, match=r"indptr\.npy") as error:
+            call()
+        assert str(value) in str(error.value) or str(node) in str(error.value)
+    assert len(ramet.sample(spoiled, [node], [0], **options).blocks[0].indices) == 0
+    left = np.arange(node - 1)
+    one_hop = [ramet.sample(g, left, [2], **options).fingerprint() for g in (spoiled, graph)]
+    assert one_hop[0] == one_hop[1]
