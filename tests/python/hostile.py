@@ -204,6 +204,8 @@ def uses(graph: ramet.Graph):
         for hops in ([-1], [3, 2]):
             yield lambda t=node_type, hops=hops: look_at(ramet.sample(graph, (t, some(graph, t)), hops))
         yield lambda t=node_type: look_at(ramet.sample(graph, (t, some(graph, t)), [4, 4], replace=True, threads=2))
+        for options in ({"sampler": "labor", "threads": 2}, {"sampler": "labor", "importance_iterations": 2}):
+            yield lambda t=node_type, o=options: look_at(ramet.sample(graph, (t, some(graph, t)), [4, -1], **o))
         yield lambda t=node_type: load(graph, (t, None))
         for name in graph.tables(node_type):
             yield lambda t=node_type, n=name: graph.table(n, t).gather(some(graph, t))
@@ -231,7 +233,7 @@ def read(*arrays) -> None:
 def look_at(batch: ramet.Batch) -> None:
     batch.fingerprint()
     for block in batch.blocks:
-        for part in (block.indptr, block.indices, block.edge_index, block.e_id, block.position):
+        for part in (block.indptr, block.indices, block.edge_index, block.e_id, block.position, block.edge_weight):
             read(*(part.values() if isinstance(part, dict) else [part]))
     for rows in batch.tables.values():
         read(*(rows.values() if isinstance(rows, dict) else [rows]))
