@@ -26,6 +26,7 @@ enum class DType : uint8_t {
   kInt64,
   kUInt64,
   kFloat16,
+  kBFloat16,  // the upper half of a float32
   kFloat32,
   kFloat64,
 };

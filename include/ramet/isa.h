@@ -7,8 +7,8 @@
 
 namespace ramet {
 
-// In ascending order: a processor that has one has those before it. kAvx512 stands for the subsets
-// F, BW, DQ and VL together.
+// In ascending order: a processor that has one has those before it. kAvx2 stands for AVX2
+// and F16C together, kAvx512 for the subsets F, BW, DQ and VL.
 enum class Isa { kPortable, kAvx2, kAvx512 };
 
 [[nodiscard]] Isa isa();

@@ -20,11 +20,22 @@ struct GatherArgs {
   int64_t output_bytes = 0;
 };
 
+// What the elements of stored rows are, where they become float32: docs/format.md, section 2.
+enum class Encoding : uint8_t { kFloat16, kBFloat16, kInt8ScaledByRow, kInt8ScaledByColumn };
+
+struct DecodeArgs {
+  GatherArgs rows;  // `out` and `output_bytes` are of float32 rows, `out` aligned as these
+  Encoding encoding;
+  const float* scale = nullptr;  // of int8: num_rows values, or one for each element of a row
+};
+
 struct Kernels {
   const char* name;
   // Copies rows table[ids[i]] to out[i]. Returns -1, or the position of the first id outside
   // [0, num_rows): rows before it are then written, nothing else was read. Does not throw.
   int64_t (*gather_rows)(const GatherArgs& args);
+  // The same, decoding the rows to float32: the same bits on every device.
+  int64_t (*gather_decoded)(const DecodeArgs& args);
 };
 
 // Always there. Throws what isa() throws, when that is called first.

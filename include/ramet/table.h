@@ -1,7 +1,8 @@
 // Table: rows by row id (features, labels, embeddings).
 //
-// A value over an Array, which it keeps alive. gather() may run in any thread, and in several at
-// once. Failure: an id outside the table is kOutOfRange and names value, bound and position.
+// A value over an Array, and the scale of one that holds quantised int8, which it keeps alive.
+// gather() and gather_float32() may run in any thread, and in several at once. Failure: an id
+// outside the table is kOutOfRange and names value, bound and position.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,16 @@ class Table {
   // `name` is how errors call the table.
   explicit Table(Array rows, std::string name = "table")
       : rows_(std::move(rows)), name_(std::move(name)) {}
+  // Quantised rows: int8, and a scale as scale.h has them; an Array of no shape is none.
+  // kInvalidArgument where it does not fit the rows.
+  Table(Array rows, Array scale, std::string name);
 
   [[nodiscard]] const Array& rows() const { return rows_; }
+  [[nodiscard]] const Array& scale() const { return scale_; }
+  [[nodiscard]] bool has_scale() const { return !scale_.shape.empty(); }
   [[nodiscard]] const std::string& name() const { return name_; }
+  // The rows are stored as less than the float32 they stand for: float16, bfloat16, scaled int8.
+  [[nodiscard]] bool is_encoded() const;
 
   // Writes row ids[i] to row i of `out` (ids.size() rows of this table's dtype and row shape, not
   // overlapping the table), on at most `threads` threads.
@@ -27,8 +35,15 @@ class Table {
   // The same into a recycled buffer.
   [[nodiscard]] Array gather(std::span<const int64_t> ids, int threads = 1) const;
 
+  // The same as float32, to the bit as docs/format.md, section 2 says. kInvalidArgument unless the
+  // rows are float32 or encoded.
+  void gather_float32(std::span<const int64_t> ids, float* out, int threads = 1) const;
+  [[nodiscard]] Array gather_float32(std::span<const int64_t> ids, int threads = 1) const;
+
  private:
-  Array rows_;
+  [[nodiscard]] std::vector<int64_t> gathered_shape(size_t num_ids) const;
+
+  Array rows_, scale_;
   std::string name_;
 };
 

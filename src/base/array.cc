@@ -13,6 +13,7 @@ int64_t item_size(DType dtype) {
     case DType::kInt16:
     case DType::kUInt16:
     case DType::kFloat16:
+    case DType::kBFloat16:
       return 2;
     case DType::kInt32:
     case DType::kUInt32:
@@ -49,6 +50,8 @@ const char* name(DType dtype) {
       return "uint64";
     case DType::kFloat16:
       return "float16";
+    case DType::kBFloat16:
+      return "bfloat16";
     case DType::kFloat32:
       return "float32";
     case DType::kFloat64:

@@ -14,7 +14,7 @@ constexpr Isa kAll[] = {Isa::kPortable, Isa::kAvx2, Isa::kAvx512};
 Isa widest() {
 #ifdef RAMET_VECTOR  // there is code for more
   __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx2")) return Isa::kPortable;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c")) return Isa::kPortable;
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   return avx512 ? Isa::kAvx512 : Isa::kAvx2;

@@ -20,7 +20,9 @@ struct DescrEntry {
   DType dtype;
   const char* text;
 };
-constexpr std::array<DescrEntry, 12> kDescrs{{{DType::kBool, "|b1"},
+// In the order of DType. .npy has no bfloat16: such files say that they hold uint16, which is what
+// parse_descr() finds first, and ramet.txt knows better.
+constexpr std::array<DescrEntry, 13> kDescrs{{{DType::kBool, "|b1"},
                                               {DType::kInt8, "|i1"},
                                               {DType::kUInt8, "|u1"},
                                               {DType::kInt16, "<i2"},
@@ -30,6 +32,7 @@ constexpr std::array<DescrEntry, 12> kDescrs{{{DType::kBool, "|b1"},
                                               {DType::kInt64, "<i8"},
                                               {DType::kUInt64, "<u8"},
                                               {DType::kFloat16, "<f2"},
+                                              {DType::kBFloat16, "<u2"},
                                               {DType::kFloat32, "<f4"},
                                               {DType::kFloat64, "<f8"}}};
 
@@ -60,7 +63,7 @@ DType dtype_of(const std::string& text, const std::string& place) {
     fail(place, "element type " + quoted(text) + " is big-endian; a store is little-endian");
   std::string known;
   for (const DescrEntry& entry : kDescrs)
-    known += std::string(" ") + entry.text;
+    if (entry.dtype != DType::kBFloat16) known += std::string(" ") + entry.text;
   fail(place, "element type " + quoted(text) + "; a store has" + known);
 }
 

@@ -23,7 +23,12 @@ int64_t gather_rows(const GatherArgs& args) {
   return (streamed != nullptr && bytes >= kStreamedBytes ? streamed : gather_cached)(args);
 }
 
-constexpr Kernels kCpuKernels{"cpu", gather_rows};
+int64_t gather_decoded(const DecodeArgs& args) {
+  static const DecodingGathers best = decoding_gathers();
+  return (args.rows.output_bytes >= kStreamedBytes ? best.streamed : best.cached)(args);
+}
+
+constexpr Kernels kCpuKernels{"cpu", gather_rows, gather_decoded};
 
 }  // namespace
 

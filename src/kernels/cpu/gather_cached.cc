@@ -8,9 +8,6 @@
 namespace ramet {
 namespace {
 
-// Of longer rows the hardware's prefetcher sees enough; requests beside it cost up to a tenth.
-constexpr int64_t kLongestRequested = 2048;
-
 // For rows of kHalf to 2 kHalf bytes.
 template <size_t kHalf>
 struct CopyHalves {
@@ -29,11 +26,12 @@ struct CopyAny {
 template <typename Copy>
 int64_t gather_by(const GatherArgs& args) {
   const auto row_bytes = static_cast<size_t>(args.row_bytes);
-  return for_each_row(args, kLongestRequested,
-                      [row_bytes, out = static_cast<char*>(args.out)](const char* row) mutable {
-                        Copy::copy(out, row, row_bytes);
-                        out += row_bytes;
-                      });
+  return for_each_row(
+      args, kLongestRequested,
+      [row_bytes, out = static_cast<char*>(args.out)](const char* row, int64_t) mutable {
+        Copy::copy(out, row, row_bytes);
+        out += row_bytes;
+      });
 }
 
 }  // namespace

@@ -17,6 +17,10 @@ namespace {
 
 constexpr int64_t kLine = 64;  // bytes of a cache line
 constexpr int64_t kAnyLength = INT64_MAX;
+// Of longer rows the hardware's prefetcher sees enough; beside ordinary stores requests for them
+// cost up to a tenth.
+constexpr int64_t kLongestRequested = 2048;
+
 // How far ahead, and how much of a row.
 struct Prefetch {
   int64_t rows;
@@ -40,21 +44,33 @@ struct Prefetch {
   }
 };
 
-// Calls append(row) for each row in order, with prefetch of rows up to `longest_requested` bytes:
-// longer ones are left to the hardware. Returns as Kernels::gather_rows: an id is compared with
-// the table's bound (unsigned, so negative ids fail too) before its row is touched.
-template <typename Append>
-int64_t for_each_row(const GatherArgs& arguments, int64_t longest_requested, Append append) {
+// Calls append(row, id) for each row in order, with prefetch of rows up to `longest_requested`
+// bytes: longer ones are left to the hardware; with_request(id) is called where a row is requested.
+// Returns as Kernels::gather_rows: an id is compared with the table's bound (unsigned, so negative
+// ids fail too) before its row is touched.
+template <typename Append, typename WithRequest>
+int64_t for_each_row(const GatherArgs& arguments,
+                     int64_t longest_requested,
+                     Append append,
+                     WithRequest with_request) {
   const GatherArgs args = arguments;  // no store of a row can be to this copy
   const Prefetch ahead(args.row_bytes);
   const int64_t num_requests = args.row_bytes <= longest_requested ? args.num_ids - ahead.rows : 0;
   for (int64_t i = 0; i < args.num_ids; ++i) {
-    if (i < num_requests) ahead.request(args, args.ids[i + ahead.rows]);
+    if (i < num_requests) {
+      ahead.request(args, args.ids[i + ahead.rows]);
+      with_request(args.ids[i + ahead.rows]);
+    }
     const int64_t id = args.ids[i];
     if (static_cast<uint64_t>(id) >= static_cast<uint64_t>(args.num_rows)) return i;
-    append(static_cast<const char*>(args.table) + id * args.row_bytes);
+    append(static_cast<const char*>(args.table) + id * args.row_bytes, id);
   }
   return -1;
+}
+
+template <typename Append>
+int64_t for_each_row(const GatherArgs& args, int64_t longest_requested, Append append) {
+  return for_each_row(args, longest_requested, append, [](int64_t) {});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which streaming gather an x86-64 processor gets.
+// Which vector gathers an x86-64 processor gets.
 #include "gather.h"
 #include "ramet/isa.h"
 
@@ -14,6 +14,18 @@ GatherRows streaming_gather() {
       return nullptr;
   }
   return nullptr;
+}
+
+DecodingGathers decoding_gathers() {
+  switch (isa()) {
+    case Isa::kAvx512:
+      return {decode_cached_avx512, decode_streamed_avx512};
+    case Isa::kAvx2:
+      return {decode_cached_avx2, decode_streamed_avx2};
+    case Isa::kPortable:
+      break;
+  }
+  return {gather_decoded_portable, gather_decoded_portable};
 }
 
 }  // namespace ramet
