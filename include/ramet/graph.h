@@ -34,6 +34,7 @@ struct NodeType {
   std::string name;  // as the user gave it
   int64_t num_nodes = 0;
   std::map<std::string, Array> tables;  // num_nodes rows each
+  std::map<std::string, Array> scales;  // of quantised tables (scale.h), by name of the table
 };
 
 struct EdgeType {
@@ -46,6 +47,7 @@ struct EdgeType {
   Array edge_ids;          // int32 or int64[num_edges]; no rows where the id is the position
   std::string indptr_place, indices_place;  // how errors name these files
   std::map<std::string, Array> tables;      // num_edges rows each, in CSC order
+  std::map<std::string, Array> scales;      // of quantised tables, by name of the table
   [[nodiscard]] int64_t num_edges() const { return indices.rows(); }
   [[nodiscard]] bool has_edge_ids() const { return edge_ids.data != nullptr; }
 };
@@ -79,7 +81,8 @@ class Graph {
 };
 
 // Reads every entry: indptr monotonic from 0 to the number of edges, ids within their types, split
-// ids in range, edge ids distinct and in range. Throws kCorrupt naming file, position and value.
+// ids in range, edge ids distinct and in range, scales finite and not negative. Throws kCorrupt
+// naming file, position and value.
 void validate(const Graph& graph, int threads = 0);
 
 }  // namespace ramet

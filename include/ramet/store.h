@@ -42,6 +42,10 @@ class Store {
   // Nodes of each node type, by encoded type name. Sorted.
   [[nodiscard]] const std::map<std::string, int64_t>& node_counts() const { return node_counts_; }
 
+  // Tables of which ramet.txt says more than .npy can, by array name: kBFloat16, or kInt8 for
+  // quantised rows, whose scale is the array "<name>.scale" (scale.h).
+  [[nodiscard]] const std::map<std::string, DType>& table_dtypes() const { return table_dtypes_; }
+
   // The folder, or "" for a segment.
   [[nodiscard]] const std::string& path() const { return path_; }
   // The segment's descriptor, -1 for a folder. Owned by the Store.
@@ -54,6 +58,7 @@ class Store {
  protected:
   std::map<std::string, Array> arrays_;
   std::map<std::string, int64_t> node_counts_;
+  std::map<std::string, DType> table_dtypes_;
   std::string path_;
   int segment_fd_ = -1;
   std::pair<uint64_t, uint64_t> identity_{0, 0};

@@ -2,11 +2,13 @@
 // each other here; entries are not read, except the first and last of every indptr.
 #include "ramet/graph.h"
 
+#include <string_view>
 #include <utility>
 
 #include "ramet/digest.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
+#include "ramet/scale.h"
 
 namespace ramet {
 namespace {
@@ -49,6 +51,29 @@ void check_indptr(const EdgeType& edges, int64_t num_dst, const std::string& pla
   }
 }
 
+bool is_scale(const Store& store, const std::string& array_name) {
+  if (!array_name.ends_with(kScaleSuffix)) return false;
+  const size_t length = array_name.size() - std::string_view(kScaleSuffix).size();
+  const auto table = store.table_dtypes().find(array_name.substr(0, length));
+  return table != store.table_dtypes().end() && table->second == DType::kInt8;
+}
+
+// An array is a table of one row per node or edge, and comes with its scale, or is a scale.
+void add_table(const Store& store,
+               const std::string& array_name,
+               int64_t rows,
+               std::map<std::string, Array>& tables,
+               std::map<std::string, Array>& scales) {
+  const Array& array = store.arrays().at(array_name);
+  if (is_scale(store, array_name)) return;
+  require_rows(array, rows, store.place(array_name));
+  const std::string table = decode_name(split_name(array_name).second);
+  tables.emplace(table, array);
+  const auto dtype = store.table_dtypes().find(array_name);
+  if (dtype != store.table_dtypes().end() && dtype->second == DType::kInt8)
+    scales.emplace(table, store.arrays().at(array_name + kScaleSuffix));
+}
+
 int position_of_type(const std::vector<NodeType>& types,
                      const std::string& name,
                      const std::string& place) {
@@ -61,15 +86,14 @@ int position_of_type(const std::vector<NodeType>& types,
 std::vector<NodeType> read_node_types(const Store& store) {
   std::vector<NodeType> types;
   for (const auto& [encoded, count] : store.node_counts()) {
-    types.push_back({decode_name(encoded), count, {}});
+    types.push_back({decode_name(encoded), count, {}, {}});
   }
   for (const auto& [name, array] : store.arrays()) {
     if (name.rfind("node/", 0) != 0) continue;
-    const auto [type, table] = split_name(name);
-    const int t = position_of_type(types, decode_name(type), store.place(name));
-    NodeType& node_type = types[static_cast<size_t>(t)];
-    require_rows(array, node_type.num_nodes, store.place(name));
-    node_type.tables.emplace(decode_name(table), array);
+    const std::string type = decode_name(split_name(name).first);
+    NodeType& node_type =
+        types[static_cast<size_t>(position_of_type(types, type, store.place(name)))];
+    add_table(store, name, node_type.num_nodes, node_type.tables, node_type.scales);
   }
   return types;
 }
@@ -118,10 +142,8 @@ EdgeType read_edge_type(const Store& store,
     require_ids(edges.edge_ids, place("edge_ids"));
     require_rows(edges.edge_ids, edges.num_edges(), place("edge_ids"));
   }
-  for (const auto& [file, array] : files) {
-    require_rows(array, edges.num_edges(), place(file));
-    edges.tables.emplace(decode_name(file), array);
-  }
+  for (const auto& [file, array] : files)
+    add_table(store, folder + "/" + file, edges.num_edges(), edges.tables, edges.scales);
   return edges;
 }
 

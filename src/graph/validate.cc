@@ -1,11 +1,13 @@
 // Reads every entry of a graph's topology and splits: what opening a store leaves to the reader.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
 #include "ramet/error.h"
 #include "ramet/graph.h"
 #include "ramet/parallel.h"
+#include "ramet/scale.h"
 
 namespace ramet {
 namespace {
@@ -58,6 +60,20 @@ void check_edge_ids(const Array& edge_ids, const std::string& place, int threads
   });
 }
 
+void check_scale(const Array& scale, const std::string& place, int threads) {
+  const auto values = scale.as<float>();
+  const auto count = static_cast<int64_t>(values.size());
+  parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const float value = values[static_cast<size_t>(i)];
+      if (!std::isfinite(value) || value < 0)
+        throw Error(ErrorCode::kCorrupt, place + ", entry " + std::to_string(i) + ": " +
+                                             std::to_string(value) +
+                                             " is no scale, which is finite and not negative");
+    }
+  });
+}
+
 }  // namespace
 
 void validate(const Graph& graph, int threads) {
@@ -70,6 +86,11 @@ void validate(const Graph& graph, int threads) {
     if (edges.has_edge_ids()) {
       check_edge_ids(edges.edge_ids, store.place(folder + "edge_ids"), threads);
     };
+  }
+  for (const auto& [table, dtype] : store.table_dtypes()) {
+    if (dtype != DType::kInt8) continue;
+    const std::string scale = table + kScaleSuffix;
+    check_scale(store.arrays().at(scale), store.place(scale), threads);
   }
   for (const auto& [split, by_type] : graph.splits()) {
     for (const auto& [type, ids] : by_type) {

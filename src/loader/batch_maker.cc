@@ -34,13 +34,20 @@ Batch BatchMaker::make(int64_t step, const std::atomic<bool>& stop) {
 Array BatchMaker::gather(const TableRequest& request, const Minibatch& minibatch) const {
   const auto type = static_cast<size_t>(request.node_type);
   const NodeType& node_type = loader_.graph()->node_types()[type];
-  const Table table(node_type.tables.at(request.name), request.name);
+  const auto scale = node_type.scales.find(request.name);
+  const Table table(node_type.tables.at(request.name),
+                    scale == node_type.scales.end() ? Array{} : scale->second, request.name);
+  const bool decode = loader_.options().decode && table.is_encoded();
   std::span<const int64_t> ids = minibatch.n_id[type].as<int64_t>();
   if (request.at_seeds) ids = ids.first(static_cast<size_t>(minibatch.num_seeds));
   std::vector<int64_t> shape = table.rows().shape;
   shape[0] = static_cast<int64_t>(ids.size());
-  Array out = loader_.pool()->allocate_array(table.rows().dtype, std::move(shape));
-  table.gather(ids, out.data);
+  const DType dtype = decode ? DType::kFloat32 : table.rows().dtype;
+  Array out = loader_.pool()->allocate_array(dtype, std::move(shape));
+  if (decode)
+    table.gather_float32(ids, static_cast<float*>(out.data));
+  else
+    table.gather(ids, out.data);
   return out;
 }
 

@@ -13,6 +13,7 @@
 #include "posix.h"
 #include "ramet/error.h"
 #include "ramet/store.h"
+#include "table_dtypes.h"
 #include "text.h"
 
 namespace ramet {
@@ -59,7 +60,9 @@ class FolderStore final : public Store {
   }
 
   void load(OpenMode mode) {
-    node_counts_ = read_manifest(*folder_).node_counts;
+    Manifest manifest = read_manifest(*folder_);
+    node_counts_ = std::move(manifest.node_counts);
+    table_dtypes_ = std::move(manifest.table_dtypes);
     for (const std::string& entry : folder_->entries()) {
       if (entry == "ramet.txt" || entry == "checksums.txt") continue;
       if (!is_array_folder(entry)) fail_unknown(folder_->place() + "/", entry);
@@ -67,6 +70,7 @@ class FolderStore final : public Store {
       for (const std::string& group : kind.entries())
         load_group(kind, entry, group, mode);
     }
+    set_table_dtypes();
   }
 
   // The folder is held open, so this finds the same files wherever it has been moved. Its list of
@@ -74,14 +78,20 @@ class FolderStore final : public Store {
   [[nodiscard]] std::shared_ptr<const Store> copy_on_write() const override {
     auto copy = std::make_shared<FolderStore>(path_, folder_);
     copy->node_counts_ = node_counts_;
+    copy->table_dtypes_ = table_dtypes_;
     for (const auto& [name, array] : arrays_) {
       const InputFile file(folder_->fd(), name + ".npy", place(name));
       copy->arrays_.emplace(name, map_array(file, OpenMode::kCopyOnWrite));
     }
+    copy->set_table_dtypes();
     return copy;
   }
 
  private:
+  void set_table_dtypes() {
+    apply_table_dtypes(table_dtypes_, arrays_, [this](const auto& name) { return place(name); });
+  }
+
   // The arrays of one type or split: "node/paper".
   void load_group(const Folder& kind,
                   const std::string& kind_name,

@@ -18,6 +18,7 @@
 #include "shape.h"
 #include "space.h"
 #include "store_contents.h"
+#include "table_dtypes.h"
 #include "target.h"
 #include "temp_folder.h"
 
@@ -44,7 +45,8 @@ class FolderWriter {
 
   void write(const Progress& progress) {
     ProgressCount count(progress, contents_.bytes());
-    const std::string manifest = print_manifest({contents_.node_counts, {}});
+    const std::string manifest =
+        print_manifest({contents_.node_counts, table_dtypes(contents_), {}});
     write_file("ramet.txt", manifest, nullptr, 0, count);
     for (const auto& [name, array] : contents_.arrays) {
       make_folder(name.substr(0, name.find('/')));

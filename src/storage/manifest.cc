@@ -58,6 +58,8 @@ class Parser {
     const auto words = split(line, ' ');
     if (words[0] == "node" && words.size() == 3)
       parse_node(std::string(words[1]), words[2]);
+    else if (words[0] == "table" && words.size() == 3)
+      parse_table(std::string(words[1]), words[2]);
     else if (words[0] == "array" && words.size() == 5 && form_ == ManifestForm::kSegment)
       parse_array(words);
     else
@@ -81,11 +83,27 @@ class Parser {
     }
   }
 
+  void parse_table(const std::string& name, std::string_view dtype_text) {
+    check_array_name(name);
+    if (name.starts_with("split/")) fail("array " + quoted(name) + " is a split, not a table");
+    DType dtype = DType::kInt8;
+    if (dtype_text == "bfloat16")
+      dtype = DType::kBFloat16;
+    else if (dtype_text != "int8")
+      fail("dtype " + quoted(dtype_text) + " of a table; 'bfloat16' and 'int8' are possible");
+    if (!manifest_.table_dtypes.emplace(name, dtype).second)
+      fail("table " + quoted(name) + " stands there twice");
+  }
+
+  void check_array_name(const std::string& name) const {
+    const std::string problem = array_name_problem(name);
+    if (!problem.empty()) fail("array name " + quoted(name) + ": " + problem);
+  }
+
   void parse_array(const std::vector<std::string_view>& words) {
     ArrayEntry entry;
     entry.name = words[1];
-    const std::string name_problem = array_name_problem(entry.name);
-    if (!name_problem.empty()) fail("array name " + quoted(entry.name) + ": " + name_problem);
+    check_array_name(entry.name);
     if (!names_.insert(entry.name).second)
       fail("array " + quoted(entry.name) + " stands there twice");
     const auto dtype = parse_descr(words[2]);
@@ -123,6 +141,8 @@ std::string print_manifest(const Manifest& manifest) {
   std::string text = kManifestMagic + std::to_string(kStoreFormat) + "\n";
   for (const auto& [type, count] : manifest.node_counts)
     text += "node " + type + " " + std::to_string(count) + "\n";
+  for (const auto& [table, dtype] : manifest.table_dtypes)
+    text += "table " + table + " " + name(dtype) + "\n";
   for (const ArrayEntry& entry : manifest.arrays)
     text += "array " + entry.name + " " + descr(entry.dtype) + " " + shape_text(entry.shape, ",") +
             " " + std::to_string(entry.offset) + "\n";

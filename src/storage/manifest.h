@@ -23,6 +23,7 @@ struct ArrayEntry {
 
 struct Manifest {
   std::map<std::string, int64_t> node_counts;  // by encoded type name
+  std::map<std::string, DType> table_dtypes;   // kBFloat16 or kInt8 by array name: table_dtypes.h
   std::vector<ArrayEntry> arrays;              // of a segment
 };
 

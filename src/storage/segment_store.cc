@@ -11,6 +11,7 @@
 #include "ramet/store.h"
 #include "segment.h"
 #include "shape.h"
+#include "table_dtypes.h"
 #include "text.h"
 
 namespace ramet {
@@ -97,6 +98,8 @@ class SegmentStore final : public Store {
       arrays_[entry.name] = {bytes.get() + entry.offset, entry.dtype, std::move(entry.shape), bytes,
                              mode == OpenMode::kCopyOnWrite};
     node_counts_ = std::move(manifest.node_counts);
+    table_dtypes_ = std::move(manifest.table_dtypes);
+    apply_table_dtypes(table_dtypes_, arrays_, [this](const auto& name) { return place(name); });
     fd_ = std::move(file).release();
     segment_fd_ = fd_.get();
   }

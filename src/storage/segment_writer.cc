@@ -16,6 +16,7 @@
 #include "shape.h"
 #include "space.h"
 #include "store_contents.h"
+#include "table_dtypes.h"
 
 namespace ramet {
 
@@ -46,7 +47,7 @@ std::string print_head(const Manifest& manifest) {
 }
 
 Layout lay_out(const StoreContents& contents) {
-  Manifest manifest{contents.node_counts, {}};
+  Manifest manifest{contents.node_counts, table_dtypes(contents), {}};
   for (const auto& [name, array] : contents.arrays)
     manifest.arrays.push_back({name, array.dtype, array.shape, 0});
   int64_t end = round_up(kSegmentTocOffset + longest_toc(manifest), kSegmentAlignment);

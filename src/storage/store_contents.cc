@@ -5,6 +5,7 @@
 #include "array_name.h"
 #include "ramet/error.h"
 #include "shape.h"
+#include "table_dtypes.h"
 #include "text.h"
 
 namespace ramet {
@@ -45,6 +46,7 @@ void check_contents(const StoreContents& contents) {
     if (!array.data && array_bytes(array.dtype, array.shape) > 0)
       fail("the array " + quoted(name) + " has no data");
   }
+  check_scales(contents);
   static_cast<void>(contents.bytes());
 }
 
