@@ -2,10 +2,10 @@
 //
 // The ids are known in advance, so rows some way ahead are requested while one is copied: into the
 // second-level cache, which has room for several times as many requests as the first (that alone
-// was worth a fifth for rows of 128 to 256 bytes). Of each row the first half, since the hardware's
-// prefetcher then fetches the rest, and a request of ours for what it has under way is in its way;
-// of long rows 512 bytes. In an unnamed namespace, so that each file has its own copy, compiled for
-// the instructions of that file.
+// was worth a fifth for rows of 128 to 256 bytes). Of each row the first 512 bytes: by then the
+// hardware's prefetcher has seen where the row leads, and more requests would be in its way. In an
+// unnamed namespace, so that each file has its own copy, compiled for the instructions of that
+// file.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Prefetch {
     constexpr int64_t kFew = 8, kMany = 32, kBytesAhead = 16 << 10, kHead = 512;
     const int64_t fit = row_bytes > 0 ? kBytesAhead / row_bytes : kMany;
     rows = fit < kFew ? kFew : fit > kMany ? kMany : fit;
-    bytes = static_cast<uint64_t>(row_bytes / 2 < kHead ? (row_bytes + 1) / 2 : kHead);
+    bytes = static_cast<uint64_t>(row_bytes < kHead ? row_bytes : kHead);
   }
 
   // Nobody has checked the id yet, but a prefetch cannot fault: any address will do, also one that
