@@ -14,7 +14,8 @@ constexpr std::pair<DType, nb::dlpack::dtype> kDTypes[] = {
     {DType::kUInt16, nb::dtype<uint16_t>()}, {DType::kInt32, nb::dtype<int32_t>()},
     {DType::kUInt32, nb::dtype<uint32_t>()}, {DType::kInt64, nb::dtype<int64_t>()},
     {DType::kUInt64, nb::dtype<uint64_t>()}, {DType::kFloat16, {2, 16, 1}},
-    {DType::kFloat32, nb::dtype<float>()},   {DType::kFloat64, nb::dtype<double>()},
+    {DType::kBFloat16, {4, 16, 1}},          {DType::kFloat32, nb::dtype<float>()},
+    {DType::kFloat64, nb::dtype<double>()},
 };
 
 DType from_dlpack(nb::dlpack::dtype wanted) {
@@ -59,7 +60,13 @@ Array borrow(const AnyArray& array) {
   return result;
 }
 
+// numpy has no bfloat16: ramet.bfloat16 stands for it, a dtype over the bits.
 nb::object to_numpy(const Array& array) {
+  if (array.dtype == DType::kBFloat16) {
+    Array words = array;
+    words.dtype = DType::kUInt16;
+    return to_numpy(words).attr("view")(nb::module_::import_("ramet.dtypes").attr("bfloat16"));
+  }
   return array.writable ? wrap<nb::ndarray<nb::numpy>>(array)
                         : wrap<nb::ndarray<nb::numpy, nb::ro>>(array);
 }

@@ -82,7 +82,8 @@ LoaderOptions make_options(SampleOptions sample,
                            int world,
                            int threads,
                            int prefetch,
-                           const std::vector<Request>& tables) {
+                           const std::vector<Request>& tables,
+                           bool decode) {
   LoaderOptions options;
   options.sample = std::move(sample);
   options.seed_type = seed_type;
@@ -96,6 +97,7 @@ LoaderOptions make_options(SampleOptions sample,
   options.prefetch = prefetch;
   for (const auto& [type, name, at_seeds] : tables)
     options.tables.push_back({type, name, at_seeds});
+  options.decode = decode;
   return options;
 }
 
@@ -110,16 +112,16 @@ void bind_loader(nb::module_& m) {
           [](NeighborLoader* self, std::shared_ptr<Graph> graph, SampleOptions sample,
              int seed_type, const std::optional<Ids>& input_nodes, int64_t batch_size, bool shuffle,
              bool drop_last, int rank, int world, int threads, int prefetch,
-             const std::vector<Request>& tables) {
+             const std::vector<Request>& tables, bool decode) {
             new (self) NeighborLoader(
                 std::move(graph),
                 make_options(std::move(sample), seed_type, input_nodes, batch_size, shuffle,
-                             drop_last, rank, world, threads, prefetch, tables));
+                             drop_last, rank, world, threads, prefetch, tables, decode));
           },
           nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("seed_type"),
           nb::arg("input_nodes").none(), nb::arg("batch_size"), nb::arg("shuffle"),
           nb::arg("drop_last"), nb::arg("rank"), nb::arg("world"), nb::arg("threads"),
-          nb::arg("prefetch"), nb::arg("tables"))
+          nb::arg("prefetch"), nb::arg("tables"), nb::arg("decode"))
       .def_prop_ro("num_steps", &NeighborLoader::num_steps)
       .def("fingerprint", &NeighborLoader::fingerprint)
       .def("start",

@@ -1,6 +1,7 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/set.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -16,13 +17,19 @@ namespace ramet::bind {
 
 namespace {
 
+using Names = std::set<std::string>;
 using NodeCounts = std::map<std::string, int64_t>;
 using NamedArrays = std::vector<std::pair<std::string, AnyArray>>;
 
-StoreContents borrow_contents(const NodeCounts& node_counts, const NamedArrays& arrays) {
+// `bfloat16`: names of arrays that hold the bits of bfloat16 as uint16.
+StoreContents borrow_contents(const NodeCounts& node_counts,
+                              const NamedArrays& arrays,
+                              const Names& bfloat16) {
   StoreContents contents{node_counts, {}};
-  for (const auto& [name, array] : arrays)
+  for (const auto& [name, array] : arrays) {
     contents.arrays.emplace_back(name, borrow(array));
+    if (bfloat16.count(name) > 0) contents.arrays.back().second.dtype = DType::kBFloat16;
+  }
   return contents;
 }
 
@@ -68,8 +75,8 @@ void bind_store(nb::module_& m) {
   m.def(
       "write_store",
       [](const std::string& path, const NodeCounts& node_counts, const NamedArrays& arrays,
-         const nb::object& progress, const nb::object& before_commit) {
-        const StoreContents contents = borrow_contents(node_counts, arrays);
+         const Names& bfloat16, const nb::object& progress, const nb::object& before_commit) {
+        const StoreContents contents = borrow_contents(node_counts, arrays, bfloat16);
         WriteOptions options{.progress = interruptible(progress), .before_commit = {}};
         if (!before_commit.is_none()) {
           options.before_commit = [hook = before_commit.ptr()](const std::string& folder) {
@@ -81,17 +88,19 @@ void bind_store(nb::module_& m) {
         const GilRelease release;
         write_store(path, contents, options);
       },
-      nb::arg("path"), nb::arg("node_counts"), nb::arg("arrays"), nb::arg("progress") = nb::none(),
-      nb::arg("before_commit") = nb::none());
+      nb::arg("path"), nb::arg("node_counts"), nb::arg("arrays"), nb::arg("bfloat16") = Names{},
+      nb::arg("progress") = nb::none(), nb::arg("before_commit") = nb::none());
 
   m.def(
       "make_segment",
-      [](const NodeCounts& node_counts, const NamedArrays& arrays, const nb::object& progress) {
-        const StoreContents contents = borrow_contents(node_counts, arrays);
+      [](const NodeCounts& node_counts, const NamedArrays& arrays, const Names& bfloat16,
+         const nb::object& progress) {
+        const StoreContents contents = borrow_contents(node_counts, arrays, bfloat16);
         const GilRelease release;
         return Graph::from_store(make_segment(contents, interruptible(progress)));
       },
-      nb::arg("node_counts"), nb::arg("arrays"), nb::arg("progress") = nb::none());
+      nb::arg("node_counts"), nb::arg("arrays"), nb::arg("bfloat16") = Names{},
+      nb::arg("progress") = nb::none());
 
   m.def(
       "generate_planted",

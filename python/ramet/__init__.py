@@ -6,7 +6,8 @@ Importing this package loads neither torch nor PyG and changes no global state.
 from ramet._core import CorruptStoreError, __version__
 from ramet.batch import Batch, Block, fingerprint
 from ramet.build import build
-from ramet.convert import from_arrays, from_edge_index, from_pyg, from_scipy, save
+from ramet.convert import from_arrays, from_edge_index, from_pyg, from_scipy, quantize, save
+from ramet.dtypes import Quantized, bfloat16
 from ramet.graph import Graph, Table, open
 from ramet.loader import NeighborLoader, sample
 from ramet.memory import keep_memory
@@ -18,9 +19,11 @@ __all__ = [
     "CorruptStoreError",
     "Graph",
     "NeighborLoader",
+    "Quantized",
     "Summary",
     "Table",
     "__version__",
+    "bfloat16",
     "build",
     "fingerprint",
     "from_arrays",
@@ -29,6 +32,7 @@ __all__ = [
     "from_scipy",
     "keep_memory",
     "open",
+    "quantize",
     "sample",
     "save",
 ]

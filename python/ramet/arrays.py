@@ -8,8 +8,11 @@ ValueError for a shape or a length, IndexError for an id that is out of range.
 from __future__ import annotations
 
 import operator
+import sys
 
 import numpy as np
+
+from ramet.dtypes import Quantized, bfloat16, dtype_name
 
 STORABLE = frozenset(
     np.dtype(code).str for code in ("b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
@@ -25,17 +28,25 @@ def as_array(value, what: str) -> np.ndarray:
         raise TypeError(f"{what} has dtype object (rows of different lengths, or mixed values?)")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
-    if array.dtype.str not in STORABLE:
-        known = "bool, int8 to uint64, float16, float32, float64"
+    if array.dtype.str not in STORABLE and array.dtype != bfloat16:
+        known = "bool, int8 to uint64, float16, bfloat16, float32, float64"
         raise TypeError(f"{what} has dtype {array.dtype}; a store holds {known}")
     if not 1 <= array.ndim <= MAX_DIMENSIONS:
         raise ValueError(f"{what} has {array.ndim} dimensions, not 1 to {MAX_DIMENSIONS}")
     return np.require(array, requirements=["C", "A"])
 
 
-def as_table(value, what: str, rows: int, owner: str) -> np.ndarray:
+def as_rows(value, what: str) -> np.ndarray | Quantized:
+    """`value` as rows of a table: what as_array() makes of it, or Quantized as it is."""
+    if not isinstance(value, Quantized):
+        return as_array(value, what)
+    values, scale = (as_array(part, what) for part in (value.values, value.scale))
+    return Quantized(values, scale)
+
+
+def as_table(value, what: str, rows: int, owner: str) -> np.ndarray | Quantized:
     """`value` as a table with one row for each of the `rows` things that `owner` has."""
-    array = as_array(value, what)
+    array = as_rows(value, what)
     if array.shape[0] != rows:
         raise ValueError(f"{what} has {array.shape[0]} rows, but {owner}")
     return array
@@ -54,7 +65,7 @@ def to_integers(array: np.ndarray, what: str, empty_list: bool = False) -> np.nd
     if array.size == 0 and empty_list:  # numpy calls [] float64
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"{what} has dtype {array.dtype}; ids are integers")
+        raise TypeError(f"{what} has dtype {dtype_name(array.dtype)}; ids are integers")
     if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
         raise IndexError(f"{what} holds {array.max()}, which is beyond int64")
     return array if array.dtype in (np.int32, np.int64) else array.astype(np.int64)
@@ -102,9 +113,18 @@ def _to_numpy(value, what: str) -> np.ndarray:
     if hasattr(value, "detach"):  # a torch tensor that requires grad refuses to become an array
         value = value.detach()
     try:
+        if str(getattr(value, "dtype", "")) in ("torch.bfloat16", "bfloat16"):  # torch's, or ml_dtypes'
+            return _bfloat16_to_numpy(value)
         return np.asarray(value)
     except Exception as error:  # whatever a foreign __array__ raises
         raise TypeError(f"{what} cannot be read as an array: {error}") from error
+
+
+def _bfloat16_to_numpy(value) -> np.ndarray:
+    if isinstance(value, np.ndarray):
+        return np.ascontiguousarray(value).view(bfloat16)
+    words = sys.modules["torch"].int16  # as wide, and known to numpy
+    return value.contiguous().view(words).numpy().view(bfloat16)
 
 
 def _is_sparse_tensor(value) -> bool:

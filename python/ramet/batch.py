@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import numpy as np
+
 from ramet import _core
-from ramet.graph import Graph
+from ramet.dtypes import scaled_by
+from ramet.graph import Graph, Table
 from ramet.tensors import to_tensor
 
 SEED_TABLES = frozenset({"label"})  # gathered at the seeds, every other table at all nodes
@@ -50,8 +53,14 @@ class Batch:
     def tables(self) -> dict:
         """The gathered tables by name: rows at `n_id`, those of "label" at `seeds`."""
         if self._tables is None:
-            self._tables = self._wrap_tables()
+            self._tables = self._by_table(lambda i, *_: to_tensor(self._core.table(i)))
         return self._tables
+
+    @property
+    def scales(self) -> dict:
+        """The scales of the quantized tables that were gathered, by name: rows * scales are the values of rows that
+        were handed on as int8 (decode=False). Per row [num_rows, 1, ...], gathered on access; or [1, columns, ...]."""
+        return self._by_table(self._scale)
 
     @property
     def x(self):
@@ -89,15 +98,27 @@ class Batch:
     def __repr__(self) -> str:
         return f"<ramet.Batch epoch={self.epoch} step={self.step} seeds={self.num_seeds} blocks={self.blocks}>"
 
-    def _wrap_tables(self) -> dict:
+    def _by_table(self, get: Callable) -> dict:
+        """get(position, node type, name) of every gathered table, None left out, as `tables` has it."""
         tables: dict = {}
         for i, (node_type, name) in enumerate(self._requests):
-            rows = to_tensor(self._core.table(i))
+            rows = get(i, node_type, name)
+            if rows is None:
+                continue
             if self._graph.is_hetero and name not in SEED_TABLES:
                 tables.setdefault(name, {})[node_type] = rows
             else:
                 tables[name] = rows
         return tables
+
+    def _scale(self, i: int, node_type: str, name: str):
+        table = self._graph.table(name, node_type)
+        if table.scale is None:
+            return None
+        if scaled_by(table.scale, len(table)) == "column":
+            return to_tensor(np.array(table.scale))
+        ids = self._core.n_id(self._graph.node_types.index(node_type))
+        return to_tensor(Table(table.scale).gather(ids[: self.num_seeds] if name in SEED_TABLES else ids))
 
     def _named_table(self, attribute: str, name: str):
         if name in self.tables:

@@ -8,12 +8,11 @@ from ramet import _core, readers
 from ramet.arrays import as_count
 from ramet.contents import write
 from ramet.convert import edge_list_contents
+from ramet.dtypes import check_dtype
 from ramet.graph import Graph
 from ramet.graph import open as open_store
 from ramet.models import resolve
 from ramet.readers.source import Source, dense_features
-
-DTYPES = ("float32", "float16")
 
 
 def build(
@@ -22,6 +21,7 @@ def build(
     *,
     undirected: bool | None = None,
     dtype: str = "float32",
+    scale: str = "row",
     train_per_class: int | None = None,
     val_per_class: int | None = None,
     seed: int = 0,
@@ -34,7 +34,8 @@ def build(
       source: a folder of Planetoid pickles, or an .npz file of scipy CSR parts (see ramet.readers).
       undirected: adds the reverse of every edge and drops repeats. None: as the form of the files means it
         (Planetoid: True; .npz: False, as stored).
-      dtype: of the table "feat": "float32" or "float16".
+      dtype: of the table "feat": "float32", "float16", "bfloat16" or "int8".
+      scale: of int8: "row", a scale for each row, or "column", a scale for each column.
       train_per_class, val_per_class: makes splits instead of those of the files: so many nodes of
         each class to "train" and "val", drawn with `seed`, and the rest to "test". Nodes without a
         label are in none.
@@ -43,8 +44,7 @@ def build(
     Raises FileNotFoundError for a missing file; ValueError for files of no known form, for content that
     contradicts itself and for arguments that do not fit it; OSError where the disk refuses.
     """
-    if dtype not in DTYPES:
-        raise ValueError(f"dtype is {dtype!r}; features are {' or '.join(DTYPES)}")
+    check_dtype(dtype, scale)
     found = readers.read(source)
     splits = found.splits
     if train_per_class is not None or val_per_class is not None:
@@ -58,7 +58,8 @@ def build(
         splits=splits,
         edge_ids=False,  # the files have no edge list whose numbers a user would know
     )
-    contents.save(path, progress=progress)
+    recoded = dtype if found.features is not None and dtype in ("bfloat16", "int8") else None
+    contents.save(path, dtype=recoded, scale=scale, progress=progress)
     return open_store(path)
 
 
@@ -109,7 +110,9 @@ def split_per_class(found: Source, train: int, val: int, seed: int) -> dict[str,
 def _tables(found: Source, dtype: str, normalize: bool) -> dict[str, np.ndarray]:
     tables = {}
     if found.features is not None:
-        tables["feat"] = dense_features(found.features, dtype, normalize, found.path)
+        tables["feat"] = dense_features(
+            found.features, "float16" if dtype == "float16" else "float32", normalize, found.path
+        )
     elif normalize:
         raise ValueError(f"normalize=True, but {found.path} has no features")
     if found.labels is not None:

@@ -116,6 +116,8 @@ def _add_generate(commands) -> None:
 
 
 def _add_build(commands) -> None:
+    from ramet.dtypes import FEATURE_DTYPES, SCALES
+
     parser = commands.add_parser("build", help="make a store from the files of another project")
     parser.add_argument("out", metavar="OUT", help="folder of the store")
     parser.add_argument("source", metavar="SOURCE", help="folder of Planetoid pickles, or .npz file of CSR parts")
@@ -124,7 +126,10 @@ def _add_build(commands) -> None:
         action=argparse.BooleanOptionalAction,
         help="add the reverse of every edge and drop repeats (default: as the form of the files means it)",
     )
-    parser.add_argument("--dtype", choices=("float32", "float16"), default="float32", help="of the features")
+    parser.add_argument("--dtype", choices=FEATURE_DTYPES, default="float32", help="of the features")
+    parser.add_argument(
+        "--scale", choices=SCALES, default="row", help="of int8 features: one per row (default), or column"
+    )
     parser.add_argument("--train-per-class", type=_count, metavar="N", help="make splits: nodes of each class to train")
     parser.add_argument("--val-per-class", type=_count, metavar="N", help="and to validate; the rest is to test")
     parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of those splits (default: 0)")
@@ -169,6 +174,7 @@ def _build(args) -> None:
         args.source,
         undirected=args.undirected,
         dtype=args.dtype,
+        scale=args.scale,
         train_per_class=args.train_per_class,
         val_per_class=args.val_per_class,
         seed=args.seed,

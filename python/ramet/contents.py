@@ -10,7 +10,9 @@ import numpy as np
 from ramet import _core
 from ramet.arrays import as_split, as_table
 from ramet.checksums import write_checksums
+from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, bits
 from ramet.progress import byte_progress
+from ramet.recode import recode
 
 NODE = "node"  # the node type and the edge type of a graph whose types were not named
 EDGE = (NODE, "to", NODE)
@@ -52,10 +54,11 @@ class Contents:
         self.num_nodes[node_type] = num_nodes
 
     def add_node_table(self, node_type: str, name: str, value, what: str) -> None:
-        """`value`: one row per node, [num_nodes, ...]."""
+        """`value`: one row per node, [num_nodes, ...], an array or Quantized."""
+        check_table_name(name, what)
         folder = f"node/{encode(node_type, 'a node type')}"
         rows = as_table(value, what, self.num_nodes[node_type], self._nodes_of(node_type))
-        self._arrays[f"{folder}/{encode(name, f'a table of node type {node_type!r}')}"] = rows
+        self._add_rows(f"{folder}/{encode(name, f'a table of node type {node_type!r}')}", rows)
 
     def add_edge_type(self, edge_type: EdgeTypeName, csc: Csc) -> None:
         """`csc` has been checked against the node types: it comes out of _core."""
@@ -67,13 +70,14 @@ class Contents:
             self._arrays[f"{folder}/edge_ids"] = csc.edge_ids
 
     def add_edge_table(self, edge_type: EdgeTypeName, name: str, value, what: str) -> None:
-        """`value`: one row per edge, [num_edges, ...], in CSC order."""
+        """`value`: one row per edge, [num_edges, ...], in CSC order, an array or Quantized."""
+        check_table_name(name, what)
         if name in RESERVED:
             raise ValueError(f"{what}: {name!r} is a file of every edge type; choose another name")
         num_edges = self.num_edges[edge_type]
         rows = as_table(value, what, num_edges, f"edge type {edge_type} has {num_edges} edges")
         encoded = encode(name, f"a table of edge type {edge_type}")
-        self._arrays[f"{edge_folder(edge_type)}/{encoded}"] = rows
+        self._add_rows(f"{edge_folder(edge_type)}/{encoded}", rows)
 
     def add_split(self, name: str, node_type: str, value, what: str) -> None:
         """`value`: ids in [0, num_nodes), or a bool mask of num_nodes entries."""
@@ -83,28 +87,49 @@ class Contents:
         place = f"split/{encode(name, 'a split')}/{encode(node_type, 'a node type')}"
         self._arrays[place] = ids
 
-    def save(self, path, *, progress: bool = False, checksums: bool = True) -> None:
+    def save(self, path, *, dtype=None, scale: str = "row", progress: bool = False, checksums: bool = True) -> None:
         """Writes a store to the folder `path`, in one step: a store that is there already is
-        replaced, whatever else is there is refused. OSError where the disk refuses or is too
-        small."""
-        write(path, *self.as_written(), progress=progress, checksums=checksums)
+        replaced, whatever else is there is refused. `dtype`, `scale`: as in ramet.save(). OSError
+        where the disk refuses or is too small."""
+        write(path, *self.as_written(), dtype=dtype, scale=scale, progress=progress, checksums=checksums)
 
     def segment(self, *, progress: bool = False) -> _core.Graph:
         """Copies everything into anonymous shared memory."""
         with byte_progress(progress, "copying") as report:
-            return _core.make_segment(*self.as_written(), progress=report)
+            counts, arrays = self.as_written()
+            return _core.make_segment(counts, *_for_core(arrays), progress=report)
 
     def as_written(self) -> tuple[dict[str, int], list[tuple[str, np.ndarray]]]:
         """Node counts by encoded type name, and the arrays by their place in the folder."""
         counts = {_core.encode_name(name): count for name, count in self.num_nodes.items()}
         return counts, list(self._arrays.items())
 
+    def _add_rows(self, place: str, rows: np.ndarray | Quantized) -> None:
+        if isinstance(rows, Quantized):
+            self._arrays[place + SCALE_SUFFIX] = rows.scale
+            rows = rows.values
+        self._arrays[place] = rows
+
     def _nodes_of(self, node_type: str) -> str:
         return f"node type {node_type!r} has {self.num_nodes[node_type]} nodes"
 
 
-def write(path, node_counts, arrays, *, progress: bool = False, checksums: bool = True) -> None:
-    """Writes a store from what _core takes: counts by encoded type name, arrays by place in the folder."""
+def write(
+    path,
+    node_counts,
+    arrays,
+    *,
+    dtype=None,
+    scale: str = "row",
+    progress: bool = False,
+    checksums: bool = True,
+) -> None:
+    """Writes a store from counts by encoded type name and arrays by place in the folder; `dtype` and `scale` as in
+    ramet.save()."""
+    path = os.fspath(path)
+    if dtype is not None:
+        beside = os.path.dirname(os.path.abspath(path))
+        arrays = recode(arrays, dtype, scale, beside, progress=progress)
 
     def sum_files(folder: str) -> None:
         with byte_progress(progress, "checksums") as report:
@@ -112,12 +137,23 @@ def write(path, node_counts, arrays, *, progress: bool = False, checksums: bool 
 
     with byte_progress(progress, "writing") as report:
         _core.write_store(
-            os.fspath(path),
+            path,
             node_counts,
-            arrays,
+            *_for_core(arrays),
             progress=report,
             before_commit=sum_files if checksums else None,
         )
+
+
+def check_table_name(name: str, what: str) -> None:
+    """ValueError for a name that only a scale may have."""
+    if isinstance(name, str) and name.endswith(SCALE_SUFFIX):
+        raise ValueError(f"{what}: a table's name cannot end in {SCALE_SUFFIX!r}, which ends the names of scales")
+
+
+def _for_core(arrays) -> tuple[list[tuple[str, np.ndarray]], list[str]]:
+    """Arrays by place in the folder, and the places of those that are bfloat16."""
+    return [(place, bits(array)) for place, array in arrays], [p for p, array in arrays if array.dtype == bfloat16]
 
 
 def encode(name: str, what: str) -> str:

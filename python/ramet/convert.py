@@ -14,8 +14,9 @@ import numpy as np
 
 from ramet import _core
 from ramet.arrays import as_array, as_ids, to_integers
-from ramet.contents import Contents, Csc, edge_folder, write
-from ramet.graph import Graph
+from ramet.contents import Contents, Csc, check_table_name, edge_folder, write
+from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, check_dtype, encode
+from ramet.graph import Graph, Table
 from ramet.pyg_input import edge_list_arguments
 from ramet.typed import Arguments
 
@@ -28,7 +29,8 @@ def from_arrays(indptr, indices, *, nodes=None, edges=None, splits=None, num_nod
     Args:
       indptr: integers [num_nodes + 1], from 0 to the number of edges, never decreasing.
       indices: integers [num_edges], the source node of each edge.
-      nodes: {"feat": x, ...}, one row per node.
+      nodes: {"feat": x, ...}, one row per node. bfloat16 is that of torch, or `ramet.bfloat16`; int8 with a
+        scale is what `ramet.quantize` returns.
       edges: {"weight": w, ...}, one row per edge, in the order of `indices`.
       splits: {"train": ids, ...}, node ids or a bool mask [num_nodes].
       num_nodes: needed only where neither indptr nor a table says it.
@@ -156,19 +158,41 @@ def from_pyg(data) -> Graph:
     return from_edge_index(**edge_list_arguments(data))
 
 
-def save(graph: Graph, path, *, progress: bool = False, checksums: bool = True) -> None:
+def save(graph: Graph, path, *, dtype=None, scale: str = "row", progress: bool = False, checksums: bool = True) -> None:
     """Writes `graph` (or Contents) as a store to the folder `path`.
+
+    Args:
+      dtype: "float32", "float16", "bfloat16" or "int8" for the table "feat" of every node type that has it, or a
+        dict {table: dtype} of node tables. None: tables stay what they are.
+      scale: of int8: "row", a scale for each row, or "column", a scale for each column.
+
+    ValueError, before anything is written, for values that a dtype cannot hold: anything not finite in int8, finite
+    values that would become infinite in float16 or bfloat16. KeyError for a table that is not there.
 
     The store is complete or not there: it is written beside `path` and renamed. A store that is
     there already is replaced; anything else is refused. OSError where the disk refuses or is too
     small.
     """
     if isinstance(graph, Contents):
-        graph.save(path, progress=progress, checksums=checksums)
+        graph.save(path, dtype=dtype, scale=scale, progress=progress, checksums=checksums)
         return
     if not isinstance(graph, Graph):
         raise TypeError(f"graph is a {type(graph).__name__}, not a ramet.Graph")
-    write(path, *_as_written(graph), progress=progress, checksums=checksums)
+    write(path, *_as_written(graph), dtype=dtype, scale=scale, progress=progress, checksums=checksums)
+
+
+def quantize(x, scale: str = "row") -> Quantized:
+    """Rows of floating point as int8: an object with `values`, int8 of the shape of `x`, and `scale`, float32, so that
+    values * scale is within half a scale of `x`. It may stand for a table: nodes={"feat": ramet.quantize(x)}.
+
+    scale: "row", a scale for each row ([num_rows, 1, ...]), or "column", one for each column ([1, columns, ...]).
+    Raises ValueError for another word and for values that are not finite, TypeError for a dtype that is no float.
+    """
+    check_dtype("int8", scale)
+    rows = as_array(x, "x")
+    if rows.dtype.kind != "f" and rows.dtype != bfloat16:
+        raise TypeError(f"x has dtype {rows.dtype}; only floating point is quantized")
+    return encode(rows, "int8", "x", scale=scale)
 
 
 @contextmanager
@@ -208,13 +232,12 @@ def _distinct_ids(value, num_edges: int, what: str) -> np.ndarray:
 
 def _as_written(graph: Graph) -> tuple[dict[str, int], list[tuple[str, np.ndarray]]]:
     """A graph's own arrays, uncopied, by their place in the folder."""
-    encode = _core.encode_name
-    counts = {encode(name): graph.num_nodes(name) for name in graph.node_types}
+    encode_name = _core.encode_name
+    counts = {encode_name(name): graph.num_nodes(name) for name in graph.node_types}
     arrays: list[tuple[str, np.ndarray]] = []
     for node_type in graph.node_types:
         for name in graph.tables(node_type):
-            place = f"node/{encode(node_type)}/{encode(name)}"
-            arrays.append((place, graph.table(name, node_type).numpy()))
+            arrays += _written_table(f"node/{encode_name(node_type)}", graph.table(name, node_type), name)
     for edge_type in graph.edge_types:
         folder = edge_folder(edge_type)
         arrays.append((f"{folder}/indptr", graph.indptr(edge_type)))
@@ -222,9 +245,16 @@ def _as_written(graph: Graph) -> tuple[dict[str, int], list[tuple[str, np.ndarra
         if graph.edge_ids(edge_type) is not None:
             arrays.append((f"{folder}/edge_ids", graph.edge_ids(edge_type)))
         for name in graph.tables(edge_type):
-            arrays.append((f"{folder}/{encode(name)}", graph.table(name, edge_type).numpy()))
+            arrays += _written_table(folder, graph.table(name, edge_type), name)
     for name, node_types in graph.splits.items():
         for node_type in node_types:
-            place = f"split/{encode(name)}/{encode(node_type)}"
+            place = f"split/{encode_name(name)}/{encode_name(node_type)}"
             arrays.append((place, graph.split(name, node_type)))
     return counts, arrays
+
+
+def _written_table(folder: str, table: Table, name: str) -> list[tuple[str, np.ndarray]]:
+    check_table_name(name, f"{folder}/{name}")
+    place = f"{folder}/{_core.encode_name(name)}"
+    scale = [] if table.scale is None else [(place + SCALE_SUFFIX, table.scale)]
+    return [(place, table.numpy()), *scale]

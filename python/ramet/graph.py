@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ramet import _core, handle
-from ramet.arrays import as_array, as_count, as_ids
-from ramet.tensors import to_tensor, torch_or_none
+from ramet.arrays import as_array, as_count, as_ids, as_rows
+from ramet.dtypes import Quantized, bfloat16, bits, dtype_name
+from ramet.tensors import in_place, to_tensor, torch_dtype, torch_or_none
 
 EdgeTypeName = tuple[str, str, str]
 
@@ -92,7 +93,7 @@ class Graph:
         """The table `name` of a node type (rows by node id) or of an edge type (rows by position in the CSC).
         Raises KeyError with the names there are."""
         of = self._node_or_edge_type(of)
-        return Table(self._rows(self._core, name, of), source=(self, name, of))
+        return Table(self._rows(self._core, name, of), scale=self._scale(name, of), source=(self, name, of))
 
     @property
     def splits(self) -> dict[str, list[str]]:
@@ -147,6 +148,10 @@ class Graph:
     def _rows(core: _core.Graph, name: str, of: str | EdgeTypeName) -> np.ndarray:
         return core.node_table(name, of) if isinstance(of, str) else core.edge_table(name, of)
 
+    def _scale(self, name: str, of: str | EdgeTypeName) -> np.ndarray | None:
+        core = self._core
+        return core.node_scale(name, of) if isinstance(of, str) else core.edge_scale(name, of)
+
     def _private_rows(self, name: str, of: str | EdgeTypeName) -> np.ndarray:
         if self._private is None:
             self._private = self._core if self._copy_on_write else self._core.copy_on_write()
@@ -175,10 +180,15 @@ def only(names: Sequence, problem: str):
 
 
 class Table:
-    """Rows by row id: one of a graph's tables, or any array on the CPU (numpy, torch), which it keeps alive."""
+    """Rows by row id: one of a graph's tables, or any array on the CPU (numpy, torch, what `ramet.quantize` returns),
+    which it keeps alive."""
 
-    def __init__(self, rows, *, source: tuple[Graph, str, str | EdgeTypeName] | None = None):
-        self._array = as_array(rows, "rows") if source is None else rows
+    def __init__(self, rows, *, scale: np.ndarray | None = None, source: tuple | None = None):
+        if source is None:  # else (graph, name, type) that rows and scale are of
+            rows = as_rows(rows, "rows") if scale is None else Quantized(as_array(rows, "rows"), scale)
+            rows, scale = (rows.values, rows.scale) if isinstance(rows, Quantized) else (rows, None)
+        self._array = rows
+        self._scale = scale
         self._source = source
 
     @property
@@ -187,37 +197,96 @@ class Table:
 
     @property
     def dtype(self) -> np.dtype:
+        """What is stored; `ramet.bfloat16` for bfloat16, which numpy does not know."""
         return self._array.dtype
+
+    @property
+    def scale(self) -> np.ndarray | None:
+        """Of quantized int8 rows, which stand for rows * scale: float32, [num_rows, 1, ...] or [1, columns, ...]; of
+        others None. A view."""
+        return self._scale
+
+    @property
+    def is_encoded(self) -> bool:
+        """The rows are stored as less than the float32 that they stand for: float16, bfloat16, int8 with a scale."""
+        return self.dtype == np.float16 or self.dtype == bfloat16 or self._scale is not None
 
     def __len__(self) -> int:
         return len(self._array)
 
     def numpy(self) -> np.ndarray:
-        """The rows themselves, no copy; read-only for a graph that was not opened copy-on-write."""
+        """The rows themselves as they are stored, no copy; read-only for a graph that was not opened
+        copy-on-write."""
         return self._array
 
     def torch(self):
-        """A tensor over the rows, no copy. Torch cannot mark a tensor read-only, so for a graph's table it is a
-        private copy-on-write mapping: reads share the pages, writes stay in this tensor."""
+        """A tensor over the rows as they are stored, no copy. Torch cannot mark a tensor read-only, so for a graph's
+        table it is a private copy-on-write mapping: reads share the pages, writes stay in this tensor."""
         if torch_or_none() is None:
             raise ImportError("Table.torch() needs torch, which is not installed")
         return to_tensor(self._array if self._source is None else self._private_rows())
 
-    def gather(self, ids, threads: int = 1):
-        """Rows `ids` (integers, numpy or torch), as a new array of shape [len(ids), ...] in recycled memory: a
-        tensor for a tensor of ids, else a numpy array. Raises IndexError naming the first id that is out of range,
-        TypeError for ids that are no integers."""
+    def gather(self, ids, threads: int = 1, *, dtype=None, out=None):
+        """Rows `ids` (integers, numpy or torch), as an array of shape [len(ids), ...]: a tensor for a tensor of ids,
+        else a numpy array.
+
+        dtype: None, rows as they are stored, or float32 (its name, numpy's or torch's), to which float16, bfloat16
+            and int8 with a scale are decoded on the way (docs/format.md, section 2).
+        out: where to write them, and what is returned then: a C-contiguous numpy array or CPU tensor of that shape
+            and dtype. None: recycled memory.
+
+        Raises IndexError naming the first id that is out of range, TypeError for ids that are no integers, ValueError
+        for another dtype, for rows that have no float32 form, and for an `out` that does not fit.
+        """
         is_tensor = type(ids).__module__ == "torch"
-        rows = _core.gather(self._array, _as_int64(ids, is_tensor), as_count(threads, "threads"), self._name())
+        decode = self._decodes(dtype)
+        ids = _as_int64(ids, is_tensor)
+        rows = _core.gather(
+            bits(self._array),
+            ids,
+            threads=as_count(threads, "threads"),
+            name=self._name(),
+            bfloat16=self.dtype == bfloat16,
+            scale=self._scale,
+            decode=decode,
+            out=None if out is None else self._buffer(out, len(ids), np.dtype(np.float32) if decode else self.dtype),
+        )
+        if out is not None:
+            return out
         return to_tensor(rows) if is_tensor else rows
 
     def __repr__(self) -> str:
-        return f"<ramet.Table {self._name()} {self.dtype}{list(self.shape)}>"
+        scaled = "" if self._scale is None else f", scale {list(self._scale.shape)}"
+        return f"<ramet.Table {self._name()} {dtype_name(self.dtype)}{list(self.shape)}{scaled}>"
 
     def __reduce__(self):
-        if self._source is None:
-            return Table, (self._array,)
-        return Graph.table, self._source
+        if self._source is not None:
+            return Graph.table, self._source
+        return Table, (self._array if self._scale is None else Quantized(self._array, self._scale),)
+
+    def _decodes(self, dtype) -> bool:
+        if dtype is None:
+            return False
+        name = str(dtype).removeprefix("torch.") if isinstance(dtype, str) or torch_dtype(dtype) else np.dtype(dtype)
+        if str(name) == "float32":
+            return True
+        stored = dtype_name(self.dtype)
+        raise ValueError(f"dtype is {dtype!r}; rows of {self._name()} come as {stored} (None) or as 'float32'")
+
+    def _buffer(self, out, num_rows: int, dtype: np.dtype) -> np.ndarray:
+        """`out` as _core takes it, checked."""
+        array = out if type(out) is np.ndarray else in_place(out)
+        shape = (num_rows, *self.shape[1:])
+        if array.dtype != dtype or array.shape != shape:
+            raise ValueError(
+                f"out is {dtype_name(array.dtype)}{list(array.shape)}, but the rows are "
+                f"{dtype_name(dtype)}{list(shape)}"
+            )
+        if not (array.flags.c_contiguous and array.flags.aligned and array.flags.writeable):
+            raise ValueError("out must be C-contiguous, aligned and writable")
+        if np.may_share_memory(array, self._array):
+            raise ValueError(f"out lies in the memory of {self._name()}")
+        return bits(array)
 
     def _private_rows(self) -> np.ndarray:
         graph, name, of = self._source

@@ -71,7 +71,7 @@ def layerwise(
             last = i + 1 == len(layers)
             outputs = {t: pass_.run(layer, rows, t, ids, last, bar) for t, ids in nodes_of.items()}
             outputs = {t: out for t, out in outputs.items() if out is not None}
-            rows = {t: Table(out.numpy()) for t, out in outputs.items()}
+            rows = {t: Table(out) for t, out in outputs.items()}
     if graph.is_hetero and nodes is None:
         return outputs
     return next(iter(outputs.values()))
@@ -138,7 +138,7 @@ class _Pass:
 
     def _compute(self, layer, rows, node_type, batch):
         x = {
-            t: torch.as_tensor(rows[t].gather(n_id, self.threads)).to(self.device, self.dtype)
+            t: _gathered(rows[t], n_id, self.threads).to(self.device, self.dtype)
             for t, n_id in self._per_type(batch.n_id, node_type).items()
             if t in rows
         }
@@ -148,6 +148,10 @@ class _Pass:
 
     def _per_type(self, value, node_type):
         return value if self.graph.is_hetero else {node_type: value}
+
+
+def _gathered(table, ids, threads):
+    return torch.as_tensor(table.gather(ids, threads, dtype="float32" if table.is_encoded else None))
 
 
 def _dtype(model):

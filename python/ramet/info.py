@@ -10,6 +10,7 @@ import numpy as np
 from ramet import _core
 from ramet.checksums import FILE as CHECKSUMS
 from ramet.checksums import store_files
+from ramet.dtypes import dtype_name, scaled_by
 
 
 def describe(path) -> dict:
@@ -87,7 +88,7 @@ def degrees(indptr: np.ndarray) -> dict:
 
 
 def _node_type(graph: _core.Graph, name: str) -> dict:
-    tables = {table: _table(graph.node_table(table, name)) for table in graph.node_tables(name)}
+    tables = {t: _table(graph.node_table(t, name), graph.node_scale(t, name)) for t in graph.node_tables(name)}
     return {"name": name, "num_nodes": graph.num_nodes(name), "tables": tables}
 
 
@@ -101,19 +102,27 @@ def _edge_type(graph: _core.Graph, name: tuple[str, str, str]) -> dict:
         "ids": str(graph.indices(name).dtype),
         "edge_ids": graph.edge_ids(name) is not None,
         "in_degrees": degrees(graph.indptr(name)),
-        "tables": {table: _table(graph.edge_table(table, name)) for table in graph.edge_tables(name)},
+        "tables": {t: _table(graph.edge_table(t, name), graph.edge_scale(t, name)) for t in graph.edge_tables(name)},
     }
 
 
-def _table(rows: np.ndarray) -> dict:
-    return {"dtype": str(rows.dtype), "shape": list(rows.shape), "bytes": rows.nbytes}
+def _table(rows: np.ndarray, scale: np.ndarray | None) -> dict:
+    table = {"dtype": dtype_name(rows.dtype), "shape": list(rows.shape), "bytes": rows.nbytes}
+    if scale is None:
+        return table
+    return table | {"scale": scaled_by(scale, len(rows)), "scale_bytes": scale.nbytes}
 
 
 def _table_lines(tables: dict) -> list[str]:
     width = max((len(name) for name in tables), default=0)
     return [
-        f"  {name:<{width}}  {table['dtype']}{table['shape']}, {size(table['bytes'])}" for name, table in tables.items()
+        f"  {name:<{width}}  {table['dtype']}{table['shape']}, {size(table['bytes'])}{_scale_text(table)}"
+        for name, table in tables.items()
     ]
+
+
+def _scale_text(table: dict) -> str:
+    return f", a scale per {table['scale']}, {size(table['scale_bytes'])}" if "scale" in table else ""
 
 
 def _pages_text(pages: dict) -> str:

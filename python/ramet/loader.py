@@ -39,6 +39,8 @@ class NeighborLoader:
         is bounded by these batches beside those the caller holds; `summary()` has the figures.
     tables: node tables to gather: "label" at the seeds, any other at all nodes. None: "feat" and "label", as far as
         the graph has them.
+    decode: float16, bfloat16 and quantized int8 tables arrive as float32, decoded as they are gathered. False: as they
+        are stored (bfloat16 as uint16 where torch is absent), and `batch.scales` has the scales of int8.
     distributed: None finds rank and world size of torch.distributed; False: this process alone; or a process group.
 
     Each iteration is the next epoch, beginning with 0. Several iterators may run at once, each with an epoch of its
@@ -67,6 +69,7 @@ class NeighborLoader:
         threads: int | None = None,
         prefetch: int | None = None,
         tables: tuple[str, ...] | None = None,
+        decode: bool = True,
         distributed=None,
     ):
         self.graph = _as_graph(graph)
@@ -101,6 +104,7 @@ class NeighborLoader:
             threads=0 if threads is None else as_int(threads, "threads", 1, MAX_THREADS),
             prefetch=0 if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
             tables=requests,
+            decode=bool(decode),
         )
         self._next = (0, 0)  # epoch and step at which the next iterator begins
         self._position = (0, 0)  # the next batch of the latest iterator

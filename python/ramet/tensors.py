@@ -6,6 +6,8 @@ import functools
 
 import numpy as np
 
+from ramet.dtypes import bfloat16
+
 
 @functools.cache
 def torch_or_none():
@@ -18,10 +20,29 @@ def torch_or_none():
 
 
 def to_tensor(array: np.ndarray):
-    """A tensor that shares the memory of `array`, or `array` where torch is absent."""
+    """A tensor that shares the memory of `array`, or `array` where torch is absent (bfloat16 as uint16)."""
     torch = torch_or_none()
+    if array.dtype == bfloat16:
+        return array["bfloat16"] if torch is None else torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
     if torch is None:
         return array
     if array.dtype.kind == "u":  # by the plain name of the dtype: torch knows one of numpy's two uint64
         array = array.view(array.dtype.str)
     return torch.from_numpy(array)
+
+
+def torch_dtype(dtype) -> bool:
+    """Whether `dtype` is one of torch's."""
+    return type(dtype).__module__ == "torch"
+
+
+def in_place(tensor) -> np.ndarray:
+    """The memory of a CPU tensor, to be written to. TypeError or ValueError where that cannot be."""
+    if type(tensor).__module__ != "torch":
+        raise TypeError(f"out is a {type(tensor).__name__}, not a numpy array or a torch tensor")
+    if not tensor.is_cpu or not tensor.is_contiguous():
+        raise ValueError(f"out lies on {tensor.device} with strides {tensor.stride()}, not C-contiguous on the CPU")
+    tensor, torch = tensor.detach(), torch_or_none()
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.int16).numpy().view(bfloat16)
+    return tensor.numpy()

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ramet.arrays import as_array, as_count, as_table
+from ramet.arrays import as_count, as_rows, as_table
 from ramet.contents import EDGE, NODE, Contents, Csc, EdgeTypeName, edge_folder
+from ramet.dtypes import Quantized
 
 
 class Arguments:
@@ -28,7 +29,7 @@ class Arguments:
         for node_type, tables in self.nodes.items():
             for name, value in tables.items():
                 what = self.spell("nodes", node_type, name)
-                self.claim(node_type, as_array(value, what).shape[0], what)
+                self.claim(node_type, as_rows(value, what).shape[0], what)
 
     def spell(self, argument: str, kind, *keys) -> str:
         """The expression that a user would write: nodes["feat"], or nodes["paper"]["feat"]."""
@@ -86,7 +87,10 @@ class Arguments:
             what = self.spell("edges", edge_type, name)
             owner = f"{self.spell('edge_index', edge_type)} has {num_given} edges"
             rows = as_table(value, what, num_given, owner)
-            tables[name] = rows if csc.edge_ids is None else rows[csc.edge_ids % max(num_given, 1)]
+            if csc.edge_ids is not None:
+                given = csc.edge_ids % max(num_given, 1)
+                rows = rows.take(given) if isinstance(rows, Quantized) else rows[given]
+            tables[name] = rows
 
     def finish(self, contents: Contents) -> None:
         """Adds the tables and splits; num_nodes and edge types are there."""

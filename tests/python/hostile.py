@@ -209,7 +209,8 @@ def uses(graph: ramet.Graph):
         yield lambda t=node_type: load(graph, (t, None))
         for name in graph.tables(node_type):
             yield lambda t=node_type, n=name: graph.table(n, t).gather(some(graph, t))
-            yield lambda t=node_type, n=name: read(graph.table(n, t).numpy())
+            yield lambda t=node_type, n=name: graph.table(n, t).gather(some(graph, t), dtype="float32")
+            yield lambda t=node_type, n=name: read(graph.table(n, t).numpy(), graph.table(n, t).scale)
     for edge_type in graph.edge_types:
         yield lambda t=edge_type: read(graph.indptr(t), graph.indices(t))
         yield lambda t=edge_type: read(graph.edge_ids(t))
@@ -240,10 +241,11 @@ def look_at(batch: ramet.Batch) -> None:
 
 
 def load(graph: ramet.Graph, nodes) -> None:
-    loader = ramet.NeighborLoader(graph, [3, -1], nodes, 64, shuffle=True, threads=2)
-    loader.state_dict()
-    for batch in itertools.islice(loader, 4):
-        look_at(batch)
+    for decode in (True, False):
+        loader = ramet.NeighborLoader(graph, [3, -1], nodes, 64, shuffle=True, threads=2, decode=decode)
+        loader.state_dict()
+        for batch in itertools.islice(loader, 4):
+            look_at(batch)
 
 
 def try_all(store: Path, counts: Counter) -> None:

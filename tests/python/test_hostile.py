@@ -18,7 +18,7 @@ STORES_OF_A_PART = 95  # five of every kind of damage
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory) -> Path:
-    """One store of one type, and one of several with tables of edges."""
+    """One store of one type, one of several with tables of edges, and some of small dtypes."""
     folder = tmp_path_factory.mktemp("stores")
     ramet.save(homogeneous(), folder / "homogeneous", checksums=False)
     graph = heterogeneous()
@@ -28,6 +28,9 @@ def stores(tmp_path_factory) -> Path:
     splits = {"train": {"paper": graph.split("train", "paper")}}
     typed = ramet.from_arrays(indptr, indices, nodes=nodes, edges={CITES: {"weight": weight}}, splits=splits)
     ramet.save(typed, folder / "typed", checksums=False)
+    ramet.save(homogeneous(), folder / "bfloat16", dtype="bfloat16", checksums=False)
+    for scale in ("row", "column"):
+        ramet.save(graph, folder / f"int8 by {scale}", dtype="int8", scale=scale, checksums=False)
     return folder
 
 

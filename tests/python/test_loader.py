@@ -557,10 +557,11 @@ def test_features_and_labels(graph):
         assert set(batch.tables) == {"feat", "label"}
 
 
-def test_half_precision_features():
+@pytest.mark.parametrize("decode", [True, False])
+def test_half_precision_features(decode):
     half = homogeneous(feature_type=np.float16)
-    batch = next(iter(make(half)))
-    assert numpy_of(batch.x).dtype == np.float16
+    batch = next(iter(make(half, decode=decode)))
+    assert numpy_of(batch.x).dtype == (np.float32 if decode else np.float16)
     np.testing.assert_array_equal(batch.x, half.table("feat").numpy()[numpy_of(batch.n_id)])
 
 
@@ -570,7 +571,7 @@ def test_tables_of_every_type_and_shape(dtype):
     one, many = random.integers(0, 2, NUM_NODES).astype(dtype), random.integers(0, 2, (NUM_NODES, 3, 0, 5))
     deep = random.integers(0, 100, (NUM_NODES, 2, 3)).astype(dtype)
     graph = homogeneous(year=one, none=many.astype(dtype), deep=deep)
-    batch = next(iter(make(graph, tables=("deep", "year", "none"))))
+    batch = next(iter(make(graph, tables=("deep", "year", "none"), decode=False)))
     assert list(batch.tables) == ["deep", "year", "none"]
     for name, rows in batch.tables.items():
         assert numpy_of(rows).dtype == np.dtype(dtype)

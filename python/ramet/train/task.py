@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ramet.dtypes import dtype_name
+
 SPLITS = ("train", "val", "test")
 
 
@@ -25,8 +27,9 @@ def find_task(graph, splits=None) -> Task:
         types = ", ".join(graph.node_types)
         raise ValueError(f"the graph has several node or edge types ({types}); one is supported")
     splits = splits if splits is not None else _splits(graph)
-    feat, label = _table(graph, "feat").numpy(), _table(graph, "label").numpy()
-    if feat.ndim != 2 or feat.dtype.kind != "f" or feat.shape[1] == 0:
+    feat, label = _table(graph, "feat"), _table(graph, "label").numpy()
+    is_float = feat.is_encoded or feat.dtype.kind == "f"
+    if len(feat.shape) != 2 or not is_float or feat.shape[1] == 0:
         raise ValueError(f"table 'feat' is {_form(feat)}; it must be [nodes, width] of floats")
     if label.ndim != 1 or label.dtype.kind not in "iu":
         raise ValueError(f"table 'label' is {_form(label)}; it must be [nodes] of integers")
@@ -64,4 +67,4 @@ def _labels(label, name, splits):
 
 
 def _form(array):
-    return f"{list(array.shape)} of {array.dtype}"
+    return f"{list(array.shape)} of {dtype_name(array.dtype)}"

@@ -1,0 +1,74 @@
+"""Node tables of a store to be, in other dtypes."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+
+import numpy as np
+
+from ramet import _core
+from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, check_dtype, dtype_name, encode
+from ramet.progress import byte_progress
+
+NamedArrays = list[tuple[str, np.ndarray]]  # by place in the folder
+LARGE = 64 << 20  # bytes from which a table's new form goes to a file
+
+
+def recode(arrays: NamedArrays, dtype, scale: str, folder, *, progress: bool = False) -> NamedArrays:
+    """`arrays` with the tables that `dtype` names in its dtypes: {table: dtype}, or one dtype for "feat". What is
+    large is in files without a name in `folder` meanwhile, so that memory does not bound a table. ValueError for a
+    dtype that does not exist and for values that do not fit; KeyError for a table that is not there."""
+    wanted = dict(dtype) if isinstance(dtype, Mapping) else {"feat": dtype}
+    for table_dtype in wanted.values():
+        check_dtype(table_dtype, scale)
+    result = dict(arrays)
+    for name, table_dtype in wanted.items():
+        places = [place for place in result if _is_node_table(place, name)]
+        if not places:
+            raise KeyError(f"dtype names {name!r}, but no node type has such a table")
+        for place in places:
+            rows = _rows(result, place)
+            if not _is_already(rows, table_dtype, scale):
+                _replace(result, place, rows, table_dtype, scale, folder, progress)
+    return list(result.items())
+
+
+def _is_node_table(place: str, name: str) -> bool:
+    kind, _, table = place.split("/")
+    return kind == "node" and table == _core.encode_name(name)
+
+
+def _rows(arrays: Mapping[str, np.ndarray], place: str) -> np.ndarray | Quantized:
+    scale = arrays.get(place + SCALE_SUFFIX)
+    return arrays[place] if scale is None else Quantized(arrays[place], scale)
+
+
+def _is_already(rows: np.ndarray | Quantized, dtype: str, scale: str) -> bool:
+    if isinstance(rows, Quantized):
+        return dtype == "int8" and rows.scaled_by == scale
+    return dtype_name(rows.dtype) == dtype and dtype != "int8"
+
+
+def _replace(arrays: dict, place: str, rows, dtype: str, scale: str, folder, progress: bool) -> None:
+    if not isinstance(rows, Quantized) and rows.dtype.kind != "f" and rows.dtype != bfloat16:
+        raise ValueError(f"{place} holds {rows.dtype}; only floating point becomes {dtype}")
+    with byte_progress(progress, f"{place} to {dtype}", unit="row") as report:
+        new = encode(rows, dtype, place, scale=scale, empty=_scratch(folder), report=report)
+    arrays.pop(place + SCALE_SUFFIX, None)
+    arrays[place] = new.values if isinstance(new, Quantized) else new
+    if isinstance(new, Quantized):
+        arrays[place + SCALE_SUFFIX] = new.scale
+
+
+def _scratch(folder):
+    """numpy.empty, for large arrays in a file of `folder` that has no name and goes with the array."""
+
+    def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        if int(np.prod(shape)) * dtype.itemsize < LARGE:
+            return np.empty(shape, dtype)
+        with tempfile.TemporaryFile(dir=os.fspath(folder)) as file:
+            return np.asarray(np.memmap(file, dtype, "w+", shape=shape))
+
+    return empty
