@@ -3,6 +3,9 @@
 torch is measured as index_select into a warm buffer that the caller keeps (out=), as index_select into a new tensor,
 which is what data loaders do, and as x[ids], which is what people write. Table.gather returns a new array in recycled
 memory.
+
+The second part decodes: rows stored as float16, bfloat16 or int8 with a scale, as float32 into a warm buffer, beside
+index_select of as many float32 rows of as many columns into one, which reads two or four times the bytes.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from harness import Report, finish, interleave, options, seconds
 
 import ramet
 
+COLUMNS = (64, 100, 128, 256, 1024)
 ROW_BYTES = (16, 32, 64, 128, 200, 256, 400, 512, 1024, 2408, 4096, 8192)
 PEERS = {"warm": "index_select, warm buffer", "new": "index_select, new tensor", "x[ids]": "x[ids], new tensor"}
 
@@ -34,6 +38,52 @@ def aligned(size: int) -> np.ndarray:
     memory = np.empty(size + 4096, np.uint8)
     begin = -memory.ctypes.data % 4096
     return memory[begin : begin + size].view(np.float32)
+
+
+def encoded_tables(memory: np.ndarray, columns: int) -> dict[str, ramet.Table]:
+    """The rows of `memory` in every dtype that is decoded."""
+    rows = len(memory) // columns
+    values = memory[: rows * columns].reshape(rows, columns)
+    upper_halves = values.view("<u2")[:, 1::2].copy().view(ramet.bfloat16)
+    small = (values * 127).astype(np.int8)
+    by_row, by_column = np.full((rows, 1), 1 / 127, np.float32), np.full((1, columns), 1 / 127, np.float32)
+    return {
+        "float32": ramet.Table(values),
+        "float16": ramet.Table(values.astype(np.float16)),
+        "bfloat16": ramet.Table(upper_halves),
+        "int8, scale per row": ramet.Table(ramet.Quantized(small, by_row)),
+        "int8, scale per column": ramet.Table(ramet.Quantized(small, by_column)),
+    }
+
+
+def decoding_variants(tables: dict[str, ramet.Table], ids: np.ndarray, threads: int) -> dict:
+    rows, places = torch.from_numpy(tables["float32"].numpy()), torch.from_numpy(ids)
+    warm = torch.empty(len(ids), rows.shape[1])
+
+    def ours(table: ramet.Table):
+        return lambda: seconds(lambda: table.gather(ids, threads, dtype="float32", out=warm))
+
+    theirs = {"warm": lambda: seconds(lambda: torch.index_select(rows, 0, places, out=warm))}
+    return theirs | {name: ours(table) for name, table in tables.items()}
+
+
+def decoding(report: Report, memory: np.ndarray, output: int, columns: tuple[int, ...], repetitions: int) -> None:
+    lines = []
+    for width in columns:
+        tables = encoded_tables(memory, width)
+        ids = np.random.default_rng(width).integers(0, len(tables["float32"]), output // (4 * width))
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            times = interleave(decoding_variants(tables, ids, threads), repetitions)
+            for name, table in tables.items():
+                ratio = times["warm"].over(times[name])
+                size = table.numpy().nbytes + (0 if table.scale is None else table.scale.nbytes)
+                lines.append([width, threads, name, f"{size / 2**20:,.0f}", ratio.text()])
+                case = f"{width} columns, {threads} threads, {name}"
+                report.ratio(f"{case} to float32: Table.gather over index_select of float32", ratio)
+                report.keep(f"decoding, {case}, s", times[name])
+    report.note(f"Decoding to float32, output {output >> 20} MiB, warm buffers, against index_select of float32:")
+    report.table(["columns", "threads", "stored as", "table, MiB", "ratio to index_select, warm buffer"], lines)
 
 
 def main() -> None:
@@ -67,6 +117,8 @@ def main() -> None:
         report.note(f"Output {output >> 20} MiB, random rows of a table of {table_bytes >> 20} MiB, GB/s:")
         ratios = [f"ratio to {name}" for name in PEERS]
         report.table(["row, bytes", "threads", "Table.gather", *PEERS.values(), *ratios], lines)
+    columns = COLUMNS[:2] if chosen.small else COLUMNS
+    decoding(report, memory, outputs[-1], columns, repetitions)
     finish(report, chosen)
 
 

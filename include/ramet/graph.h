@@ -34,7 +34,7 @@ struct NodeType {
   std::string name;  // as the user gave it
   int64_t num_nodes = 0;
   std::map<std::string, Array> tables;  // num_nodes rows each
-  std::map<std::string, Array> scales;  // of quantised tables (scale.h), by name of the table
+  std::map<std::string, Array> scales;  // of quantized tables (scale.h), by name of the table
 };
 
 struct EdgeType {
@@ -47,7 +47,7 @@ struct EdgeType {
   Array edge_ids;          // int32 or int64[num_edges]; no rows where the id is the position
   std::string indptr_place, indices_place;  // how errors name these files
   std::map<std::string, Array> tables;      // num_edges rows each, in CSC order
-  std::map<std::string, Array> scales;      // of quantised tables, by name of the table
+  std::map<std::string, Array> scales;      // of quantized tables, by name of the table
   [[nodiscard]] int64_t num_edges() const { return indices.rows(); }
   [[nodiscard]] bool has_edge_ids() const { return edge_ids.data != nullptr; }
 };

@@ -45,7 +45,7 @@ struct LoaderOptions {
   int threads = 0;
   int prefetch = 0;  // batches ahead; 0: as many as threads, and one more where these are automatic
   std::vector<TableRequest> tables;
-  bool decode = true;  // float16, bfloat16 and quantised int8 rows arrive as float32
+  bool decode = true;  // float16, bfloat16 and quantized int8 rows arrive as float32
 };
 
 inline constexpr int kMaxAutomaticThreads = 8;  // bounds the memory of what is made ahead

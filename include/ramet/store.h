@@ -43,7 +43,7 @@ class Store {
   [[nodiscard]] const std::map<std::string, int64_t>& node_counts() const { return node_counts_; }
 
   // Tables of which ramet.txt says more than .npy can, by array name: kBFloat16, or kInt8 for
-  // quantised rows, whose scale is the array "<name>.scale" (scale.h).
+  // quantized rows, whose scale is the array "<name>.scale" (scale.h).
   [[nodiscard]] const std::map<std::string, DType>& table_dtypes() const { return table_dtypes_; }
 
   // The folder, or "" for a segment.

@@ -24,7 +24,7 @@
 namespace ramet {
 
 // What a store holds. The arrays are borrowed until the writer returns. An int8 table "feat" with
-// an array "feat.scale" beside it is quantised (scale.h); no other table's name may end in
+// an array "feat.scale" beside it is quantized (scale.h); no other table's name may end in
 // ".scale".
 struct StoreContents {
   std::map<std::string, int64_t> node_counts;         // encoded type name -> nodes

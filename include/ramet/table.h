@@ -1,6 +1,6 @@
 // Table: rows by row id (features, labels, embeddings).
 //
-// A value over an Array, and the scale of one that holds quantised int8, which it keeps alive.
+// A value over an Array, and the scale of one that holds quantized int8, which it keeps alive.
 // gather() and gather_float32() may run in any thread, and in several at once. Failure: an id
 // outside the table is kOutOfRange and names value, bound and position.
 #pragma once
@@ -18,7 +18,7 @@ class Table {
   // `name` is how errors call the table.
   explicit Table(Array rows, std::string name = "table")
       : rows_(std::move(rows)), name_(std::move(name)) {}
-  // Quantised rows: int8, and a scale as scale.h has them; an Array of no shape is none.
+  // Quantized rows: int8, and a scale as scale.h has them; an Array of no shape is none.
   // kInvalidArgument where it does not fit the rows.
   Table(Array rows, Array scale, std::string name);
 

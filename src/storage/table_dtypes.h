@@ -1,4 +1,4 @@
-// Tables whose element type .npy cannot say: bfloat16, whose file holds uint16, and quantised int8,
+// Tables whose element type .npy cannot say: bfloat16, whose file holds uint16, and quantized int8,
 // whose scale is an array of its own. ramet.txt has a line for each. docs/format.md, section 2.
 #pragma once
 
