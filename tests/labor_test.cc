@@ -20,6 +20,7 @@
 #include "ramet/parallel.h"
 #include "ramet/random.h"
 #include "ramet/sampler.h"
+#include "sampling/draw_keys.h"
 #include "sampling/importance.h"
 #include "sampling/node_index.h"
 
@@ -39,12 +40,12 @@ std::vector<LaborKernel> kernels() {
 }
 
 template <typename Index>
-std::vector<uint32_t> accepted_obviously(uint64_t key,
+std::vector<uint32_t> accepted_obviously(const DrawKeys& keys,
                                          uint64_t threshold,
                                          std::span<const Index> row) {
   std::vector<uint32_t> accepted;
   for (size_t i = 0; i < row.size(); ++i) {
-    if (absorb(key, static_cast<uint64_t>(row[i])) <= threshold)
+    if (draw_word(keys, static_cast<uint64_t>(row[i])) <= threshold)
       accepted.push_back(static_cast<uint32_t>(i));
   }
   return accepted;
@@ -53,12 +54,12 @@ std::vector<uint32_t> accepted_obviously(uint64_t key,
 // What `kernel` accepts; it may write the padding beyond `row`, and nothing after that.
 template <typename Index>
 std::vector<uint32_t> accepted_by(const LaborKernel& kernel,
-                                  uint64_t key,
+                                  const DrawKeys& keys,
                                   uint64_t threshold,
                                   std::span<const Index> row) {
   std::vector<uint32_t> out(row.size() + static_cast<size_t>(kLaborPadding) + 64, kUntouched);
   const int64_t size =
-      kernel(key, threshold, row.data(), static_cast<int64_t>(row.size()), out.data());
+      kernel(keys, threshold, row.data(), static_cast<int64_t>(row.size()), out.data());
   REQUIRE(size <= static_cast<int64_t>(row.size()));
   REQUIRE(std::count(out.end() - 64, out.end(), kUntouched) == 64);
   out.resize(static_cast<size_t>(size));
@@ -105,7 +106,7 @@ class GuardedPage {
 };
 
 template <typename Index>
-void check_kernels(uint64_t most) {
+void check_kernels(uint64_t most, const Mixture& mixture) {
   GuardedPage page;
   const std::vector<uint64_t> thresholds{0,        kMaxWord, kMaxWord / 2, kMaxWord / 2 + 1,
                                          mix64(1), mix64(2), mix64(3) >> 5};
@@ -113,12 +114,12 @@ void check_kernels(uint64_t most) {
     for (size_t count = 0; count <= 100; ++count) {
       const std::vector<Index> ids = random_ids<Index>(count + 3, most, count);
       for (const uint64_t threshold : thresholds) {
-        const uint64_t key = absorb(threshold, count);
+        const DrawKeys keys{absorb(threshold, count), absorb(threshold, ~count), mixture};
         for (size_t skipped = 0; skipped <= 3; ++skipped) {  // starts of all alignments
           const auto row = std::span<const Index>(ids).subspan(skipped, count);
-          const auto expected = accepted_obviously(key, threshold, row);
-          REQUIRE(accepted_by(kernel, key, threshold, row) == expected);
-          REQUIRE(accepted_by(kernel, key, threshold, page.place(row)) == expected);
+          const auto expected = accepted_obviously(keys, threshold, row);
+          REQUIRE(accepted_by(kernel, keys, threshold, row) == expected);
+          REQUIRE(accepted_by(kernel, keys, threshold, page.place(row)) == expected);
         }
       }
     }
@@ -129,20 +130,24 @@ void check_kernels(uint64_t most) {
 
 // docs/semantics.md, section 8.
 TEST_CASE("every kernel accepts what an obvious loop accepts, and stays inside the row") {
-  check_kernels<int32_t>(std::numeric_limits<int32_t>::max());
-  check_kernels<int32_t>(40);
-  check_kernels<int64_t>(std::numeric_limits<int64_t>::max());
-  check_kernels<int64_t>(uint64_t{1} << 33);
-  check_kernels<int64_t>(40);
+  for (const uint64_t j : {0, 1, 3}) {  // plain words, and those of dependent minibatches
+    const Mixture mixture = mixture_of(j, 4);
+    check_kernels<int32_t>(std::numeric_limits<int32_t>::max(), mixture);
+    check_kernels<int32_t>(40, mixture);
+    check_kernels<int64_t>(std::numeric_limits<int64_t>::max(), mixture);
+    check_kernels<int64_t>(uint64_t{1} << 33, mixture);
+    check_kernels<int64_t>(40, mixture);
+  }
 }
 
 TEST_CASE("the word of the threshold is accepted, the next one is not") {
+  const DrawKeys keys{9};
   const std::vector<int64_t> ids = random_ids<int64_t>(77, uint64_t{1} << 40, 5);
   for (const LaborKernel& kernel : kernels()) {
     for (size_t i = 0; i < ids.size(); ++i) {
-      const uint64_t word = absorb(9, static_cast<uint64_t>(ids[i]));
+      const uint64_t word = draw_word(keys, static_cast<uint64_t>(ids[i]));
       const auto accepts = [&](uint64_t threshold) {
-        const auto accepted = accepted_by<int64_t>(kernel, 9, threshold, ids);
+        const auto accepted = accepted_by<int64_t>(kernel, keys, threshold, ids);
         return std::binary_search(accepted.begin(), accepted.end(), static_cast<uint32_t>(i));
       };
       REQUIRE(accepts(word));
@@ -153,10 +158,12 @@ TEST_CASE("the word of the threshold is accepted, the next one is not") {
 
 TEST_CASE("rows far longer than a kernel requests ahead are accepted alike") {
   const std::vector<int32_t> ids = random_ids<int32_t>(5001, 1 << 30, 6);
+  const DrawKeys keys{3};
   for (const LaborKernel& kernel : kernels()) {
     for (const size_t count : {511U, 512U, 513U, 528U, 1024U, 5001U}) {
       const auto row = std::span<const int32_t>(ids).first(count);
-      CHECK(accepted_by(kernel, 3, kMaxWord / 3, row) == accepted_obviously(3, kMaxWord / 3, row));
+      CHECK(accepted_by(kernel, keys, kMaxWord / 3, row) ==
+            accepted_obviously(keys, kMaxWord / 3, row));
     }
   }
 }
