@@ -135,6 +135,16 @@ def test_iterations_change_what_is_picked(small):
     assert len({ramet.sample(small[0], seeds, [4], **labor(i)).fingerprint() for i in ITERATIONS}) == 4
 
 
+@pytest.mark.parametrize("iterations", [0, 2])
+@pytest.mark.parametrize("layer_dependent", [False, True])
+def test_dependent(small, hetero, iterations, layer_dependent):
+    """Sections 8, 9: words of sources turn from step to step; importances do not know of it."""
+    options = labor(iterations, dependent=4, layer_dependent=layer_dependent)
+    for step in range(6):
+        check(small, [3, 8, 299, 3], [5, 3], step=step, **options)
+        check(hetero, [3, 1, 20], [3, 2], "a", step=step, **options)
+
+
 def key_of_word(r, t):
     """The key from which absorb(key, t) leads to r: section 2 backwards."""
 

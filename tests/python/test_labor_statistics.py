@@ -262,6 +262,19 @@ def test_layer_dependent_hops_share_their_words():
     refuse(independent(2, first, taken_once(hop=1, layer_dependent=True)))
 
 
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_dependent_steps(step):
+    """Section 9: every step by itself is plain LABOR; steps of a block are not independent, those of blocks that are
+    two apart are."""
+    taken = taken_once(step=step, dependent=4)
+    accept(chi_square(np.bincount(taken, minlength=2), [0.5, 0.5]))
+    accept(independent(2, taken[:-1], taken[1:]))
+    accept(independent(2, taken, taken_once(step=step + 8, dependent=4)))
+    other = taken_once(step=step - 1, dependent=4)
+    refuse(independent(2, taken, other))
+    assert (taken == other).mean() > 0.7
+
+
 def test_types_of_sources_are_independent():
     """Sections 5, 8: sources of two types with the same ids; of one type they are the same for all edge types."""
     row = np.stack([np.arange(30_000), np.zeros(30_000, int)])
