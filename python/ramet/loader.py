@@ -28,7 +28,8 @@ class NeighborLoader:
         a fanout is then what a destination takes in expectation). Average with `block.edge_weight`.
     importance_iterations: of "labor" alone, LABOR-i: fewer nodes still, more work; 0 is LABOR-0. From 1 on, what a
         rank samples depends on the whole slice it has, so that several ranks do not give the batch of one.
-    layer_dependent: of "labor" alone: all hops use the same randomness; fewer nodes, at correlated layers.
+    layer_dependent: of "labor" alone: all hops use the same randomness; fewer nodes, at correlated layers, of which the
+        first hop alone is unbiased.
     dependent: kappa, steps of a block of dependent minibatches (Balin et al., arXiv:2310.12403): random choices turn
         slowly within a block, so that a node's sampled neighbors are mostly those of the batch before, which a cache
         of features still has; each batch alone is distributed as ever. 1: every batch is independent.

@@ -146,3 +146,35 @@ def test_variance_of_labor_i(iterations):
     close((errors[:, sampled] / expected).mean(axis=1), 1, within=0.02)
     of_labor_0 = ((1 / k - 1 / np.maximum(degree, 1)) * means_of(indptr, indices, x**2)[:600])[sampled]
     assert expected.sum() < 1.03 * of_labor_0.sum()
+
+
+def test_variance_of_uniform_sampling():
+    """Section 8: (1/k - 1/d) times the variance of the neighbors' values, which is less than their mean square."""
+    _, indptr, indices = simple()
+    degree, k, x = np.diff(indptr)[:600], 5, np.random.default_rng(2).normal(1, 1, 3000)
+    sampled = degree > k
+    means, squares = (means_of(indptr, indices, values)[:600] for values in (x, x**2))
+    expected = (1 / k - 1 / degree) * (squares - means**2) * degree / (degree - 1)
+    errors = squared_errors(x, k, 1000, {})
+    close((errors[:, sampled] / expected[sampled]).mean(axis=1), 1, within=0.02)
+
+
+def test_hops_of_their_own_words_compose():
+    """Section 8: the estimate of the mean over neighbors of the mean over theirs is unbiased as well, since every hop
+    draws anew; with the words of the first hop in the second it is not."""
+    edges = np.unique(edge_list(400, 400, 4000, seed=7, isolated=0), axis=1)
+    graph = ramet.from_edge_index(edges, 400)
+    indptr, indices = graph.indptr(), graph.indices()
+    x, seeds = np.random.default_rng(8).normal(3, 1, 400), np.arange(0, 400, 4)
+    exact = means_of(indptr, indices, means_of(indptr, indices, x))[seeds]
+
+    def errors(**options):
+        for step in range(800):
+            batch = ramet.sample(graph, seeds, [3, 3], step=step, **labor(**options))
+            far, near = map(arrays, batch.blocks)
+            one_hop = estimates(far, np.asarray(batch.n_id), x)
+            yield (estimates(near, np.arange(len(one_hop)), one_hop) - exact).mean()
+
+    for iterations in (0, 1):
+        assert t_test(list(errors(iterations=iterations))) > LIMIT
+    refuse(t_test(list(errors(layer_dependent=True))))
