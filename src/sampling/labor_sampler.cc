@@ -123,11 +123,15 @@ class LaborSampler {
     }
   }
 
-  // LABOR-i: a probability for every edge.
+  // LABOR-i: a probability for every edge. The file may have changed since importances were made.
   template <typename Index>
   void accept_weighted(
       std::span<const Index> stored, const Row& row, size_t i, Scan& scan, Picks& picks) const {
     importance_->load(i, scan.p);
+    if (scan.p.size() != static_cast<size_t>(row.degree)) {
+      refuse_entry(task_.edges.indptr_place, static_cast<int64_t>(task_.dst_nodes()[i]), row.begin,
+                   "begins a row whose length changed while it was sampled");
+    }
     const double c = solve_c(scan.p, task_.fanout);
     for (int64_t e = 0; e < row.degree; ++e) {
       const double q = std::min(1.0, c * scan.p[static_cast<size_t>(e)]);

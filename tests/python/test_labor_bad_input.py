@@ -1,6 +1,7 @@
 """What bad options of sampler="labor", and damaged stores, get: an exception that names the value and the place."""
 
 import numpy as np
+import processes
 import pytest
 from comparison import labor
 from small_graphs import NUM_NODES, homogeneous
@@ -116,3 +117,37 @@ def test_rows_out_of_range(graph, store, options, value):
     left = np.arange(node - 1)
     one_hop = [ramet.sample(g, left, [2], **options).fingerprint() for g in (spoiled, graph)]
     assert one_hop[0] == one_hop[1]
+
+
+CHANGING_ROW = """
+import sys, threading, time
+import numpy as np, ramet
+
+graph = ramet.open(sys.argv[1])
+indptr = np.load(sys.argv[1] + "/edge/node__to__node/indptr.npy", mmap_mode="r+")
+length = int(indptr[1])
+
+def write():
+    while True:
+        indptr[0] = length - indptr[0]
+        time.sleep(0.001)
+
+threading.Thread(target=write, daemon=True).start()
+for step in range(60):
+    try:
+        ramet.sample(graph, [0, 1], [10], step=step, sampler="labor", importance_iterations=1)
+    except ramet.CorruptStoreError as error:
+        assert "entry 0: " in str(error) and "changed while it was sampled" in str(error), error
+print("alive")
+"""
+
+
+def test_a_row_that_changes_while_it_is_sampled(tmp_path):
+    """Another process writes into the file: row 0 has all of its edges or none, and LABOR-i reads it twice, with the
+    long row 1 between."""
+    num_nodes, length = 1000, 300_000
+    indptr = np.full(num_nodes + 1, 2 * length)
+    indptr[:2] = 0, length
+    indices = np.random.default_rng(0).integers(0, num_nodes, 2 * length).astype(np.int32)
+    ramet.save(ramet.from_arrays(indptr, indices), tmp_path / "store", checksums=False)
+    assert processes.run("-c", CHANGING_ROW, tmp_path / "store").split() == ["alive"]
