@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "decode_rows.h"
 #include "ramet/isa.h"
 
 namespace ramet {
@@ -25,7 +26,9 @@ int64_t gather_rows(const GatherArgs& args) {
 
 int64_t gather_decoded(const DecodeArgs& args) {
   static const DecodingGathers best = decoding_gathers();
-  return (args.rows.output_bytes >= kStreamedBytes ? best.streamed : best.cached)(args);
+  const int64_t row_bytes = row_elements(args) * int64_t{sizeof(float)};
+  const int64_t bytes = std::max(args.rows.output_bytes, args.rows.num_ids * row_bytes);
+  return (bytes >= kStreamedBytes ? best.streamed : best.cached)(args);
 }
 
 constexpr Kernels kCpuKernels{"cpu", gather_rows, gather_decoded};
