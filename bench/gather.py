@@ -58,7 +58,7 @@ def encoded_tables(memory: np.ndarray, columns: int) -> dict[str, ramet.Table]:
 
 def decoding_variants(tables: dict[str, ramet.Table], ids: np.ndarray, threads: int) -> dict:
     rows, places = torch.from_numpy(tables["float32"].numpy()), torch.from_numpy(ids)
-    warm = torch.empty(len(ids), rows.shape[1])
+    warm = torch.from_numpy(np.empty((len(ids), rows.shape[1]), np.float32))  # numpy asks for pages of 2 MiB
 
     def ours(table: ramet.Table):
         return lambda: seconds(lambda: table.gather(ids, threads, dtype="float32", out=warm))

@@ -10,6 +10,7 @@ from small_graphs import NUM_NODES, heterogeneous, homogeneous, numpy_of
 import ramet
 from ramet.cli import main
 from ramet.dtypes import LARGEST, as_float32, encode
+from ramet.tensors import to_tensor
 
 torch = ramet.graph.torch_or_none()
 needs_torch = pytest.mark.skipif(torch is None, reason="needs torch")
@@ -222,6 +223,13 @@ def test_torch_bfloat16_in_and_out():
         np.testing.assert_array_equal(table.gather(ids.numpy())["bfloat16"], x[ids].view(torch.uint16).numpy())
 
 
+def test_bfloat16_without_torch(monkeypatch):
+    rows = encode(features(), "bfloat16", "x")
+    monkeypatch.setattr("ramet.tensors.torch_or_none", lambda: None)
+    handed_on = to_tensor(rows)
+    assert handed_on.dtype == np.uint16 and np.shares_memory(handed_on, rows)
+
+
 # ---- buffers of the caller
 
 
@@ -322,6 +330,25 @@ def test_heterogeneous_batches(tmp_path):
                 rows = numpy_of(hand_on.x[node_type] * hand_on.scales["feat"][node_type])
                 np.testing.assert_array_equal(decode.x[node_type], rows)
             np.testing.assert_array_equal(decode.y, hand_on.y)
+
+
+@needs_torch
+@forms
+def test_inference_and_training_decode(form, tmp_path):
+    from ramet.inference import layerwise
+    from ramet.train.task import find_task
+
+    graph = homogeneous()
+    store = stored(graph, tmp_path, form)
+    decoded = as_float32(encoded(graph.table("feat").numpy(), form))
+
+    def own_rows(x, block):
+        return x[: block.num_dst]
+
+    np.testing.assert_array_equal(layerwise(store, [own_rows, own_rows]), decoded)
+    brain = layerwise(store, [own_rows, own_rows], dtype=torch.bfloat16)  # hidden rows are bfloat16, too
+    assert torch.equal(brain, torch.from_numpy(decoded).bfloat16())
+    assert find_task(store, dict.fromkeys(("train", "val", "test"), np.arange(9))).num_features == 8
 
 
 # ---- bad input
