@@ -73,7 +73,12 @@ struct Avx512 {
   }
 
   // A bit for each 64-bit lane.
-  static uint32_t at_most(U64 a, U64 b) { return _mm512_cmple_epu64_mask(a, b); }
+  static uint32_t at_most(U64 a, U64 b) {
+    uint32_t mask = _mm512_cmple_epu64_mask(a, b);
+    // Widened here: GCC 12 may store the 8 bits of a mask register and load 32 of them later.
+    asm("" : "+r"(mask));
+    return mask;
+  }
   static U32 iota32() {
     return _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   }
