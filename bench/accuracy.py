@@ -1,6 +1,6 @@
 """Test accuracy of `ramet train`'s model on public datasets, beside the reference of their users.
 
-    python bench/accuracy.py [--seeds 5] [--dataset cora] [--dtype bfloat16] [--dtype int8-column]
+    python bench/accuracy.py [--seeds 5] [--dataset cora] [--dtype int8-row] [--sampler labor]
 
 Seed s is the model's seed and, for the datasets without a public split, the split's: 20 nodes of
 each class to train on, 30 to validate, the rest to test. The test accuracy is that of the model
@@ -8,12 +8,13 @@ that was best in validation. Datasets lie in RAMET_TEST_DATA, else in shared/dat
 repository; stores made of them in build/accuracy. Exits with 1 if a mean misses its bar: two
 points below the reference, the accuracy of SGC (Wu et al. 2019) on the same splits. With --dtype the features
 are stored as that, for each that is named, so that they can be compared on the same seeds; the default is the
-dataset's own.
+dataset's own. With --sampler training samples with that, for each that is named.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import sys
 import time
@@ -28,6 +29,7 @@ import ramet
 from ramet.build import split_per_class
 from ramet.dtypes import dtype_name
 from ramet.train import Config, fit
+from ramet.train.config import SAMPLERS
 
 ROOT = Path(__file__).resolve().parents[1]
 MARGIN = 2.0  # points below the reference that are allowed
@@ -119,6 +121,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--dataset", choices=DATASETS, action="append", help="default: all")
     parser.add_argument("--dtype", choices=FORMS, action="append", help="of the features; default: the dataset's own")
+    parser.add_argument("--sampler", choices=SAMPLERS, action="append", help="of training; default: uniform")
     parser.add_argument("--data", type=Path, default=default_data())
     parser.add_argument("--cache", type=Path, default=ROOT / "build" / "accuracy")
     arguments = parser.parse_args()
@@ -128,16 +131,18 @@ def main() -> int:
 
     torch.set_num_threads(1)  # the matrices are small: more threads mostly wait for each other
     missed = False
-    print(f"{'dataset':18} {'features':12} {'test accuracy, %':>18} {'bar':>6} {'reference':>10} {'s/seed':>7}")
+    print(
+        f"{'dataset':18} {'features':12} {'sampler':8} {'test accuracy, %':>18} {'bar':>6} {'reference':>10} {'s/seed':>7}"
+    )
     for name in arguments.dataset or DATASETS:
-        for form in arguments.dtype or [None]:
+        for form, sampler in itertools.product(arguments.dtype or [None], arguments.sampler or ["uniform"]):
             graph = open_dataset(name, arguments.data, arguments.cache, form)
             begin = time.perf_counter()
-            results = [accuracy(name, graph, seed) for seed in range(arguments.seeds)]
+            results = [accuracy(name, graph, seed, sampler=sampler) for seed in range(arguments.seeds)]
             seconds = (time.perf_counter() - begin) / arguments.seeds
             missed |= mean(results) < DATASETS[name].bar
             print(
-                f"{name:18} {form or dtype_name(graph.table('feat').dtype):12} {mean(results):9.2f} "
+                f"{name:18} {form or dtype_name(graph.table('feat').dtype):12} {sampler:8} {mean(results):9.2f} "
                 f"+- {pstdev(results):5.2f} {DATASETS[name].bar:6.1f} {DATASETS[name].reference:10.1f} {seconds:7.1f}",
                 flush=True,
             )

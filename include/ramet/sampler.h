@@ -23,12 +23,13 @@
 namespace ramet {
 
 inline constexpr int64_t kAllNeighbors = -1;
+inline constexpr int64_t kMaxIterations = 1000;  // importances settle in about ten
 
 enum class Sampler {
   kUniform,  // k of d neighbors, every k-subset equally likely
   // Layer-neighbor sampling (Balin, Catalyurek: "Layer-Neighbor Sampling: Defusing Neighborhood
   // Explosion in GNNs", NeurIPS 2023): k of d in expectation; destinations share the random words
-  // of their sources, so that a hop has fewer distinct ones, at the same variance.
+  // of their sources, so that a hop has fewer distinct ones.
   kLabor,
 };
 
@@ -43,7 +44,7 @@ struct SampleOptions {
   uint64_t seed = 0;
   Sampler sampler = Sampler::kUniform;
   // kLabor alone: LABOR-i, which has fewer nodes for more work, and looks at all destinations of a
-  // hop: a slice of the seeds does not give a slice of the blocks.
+  // hop: a slice of the seeds does not give a slice of the blocks. At most kMaxIterations.
   int64_t importance_iterations = 0;
   bool layer_dependent = false;  // kLabor alone: every hop uses the words of the first
   // kappa: steps of a block of dependent minibatches; 1 makes every step independent.

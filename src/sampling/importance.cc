@@ -98,7 +98,7 @@ void HopImportance<Id>::add(const RelationTask<Id>& task) {
     relation.first_edge_.push_back(relation.candidate_.size());
     type.index.reserve_more(sources.size());
     type.index.request(sources);
-    type.index.relabel(sources, relation.candidate_.data() + first);
+    relabel<Id>(type.index, sources, relation.candidate_.data() + first);
   });
 }
 

@@ -1,4 +1,5 @@
-// LABOR-i: which probabilities lower the number of distinct sources of a hop, at the same variance.
+// LABOR-i: which probabilities lower the number of distinct sources of a hop, within the
+// same bound of variance.
 //
 // Every source t has an importance p, 1 at first, and every destination s a factor c such that
 // accepting t with probability min(1, c p) gives its estimate the variance of uniform sampling. An

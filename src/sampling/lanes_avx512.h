@@ -54,7 +54,7 @@ struct Avx512 {
   static Truth is_equal(U32 a, U32 b) { return _mm512_cmpeq_epi32_mask(a, b); }
   static Truth either(Truth a, Truth b) { return static_cast<Truth>(a | b); }
   static U32 select(Truth where, U32 a, U32 b) { return _mm512_mask_blend_epi32(where, b, a); }
-  static uint32_t bits(Truth truth) { return truth; }
+  static uint32_t bits(Truth truth) { return widened(truth); }
 
   // Ids as 64-bit lanes, half as many as kCount; those of 32 bits without a sign. The second form
   // reads the first `count` of them alone.
@@ -68,17 +68,18 @@ struct Avx512 {
   static U64 load_ids(const int64_t* ids, int count) {
     return _mm512_maskz_loadu_epi64(first(count), ids);
   }
+  // A mask as a number, in a general register from here on: GCC 12 may store the 8 bits of a mask
+  // register, and later load 32.
+  static uint32_t widened(uint32_t mask) {
+    asm("" : "+r"(mask));
+    return mask;
+  }
   static __mmask8 first(int count) {
     return static_cast<__mmask8>(count < 8 ? (1 << count) - 1 : 0xff);
   }
 
   // A bit for each 64-bit lane.
-  static uint32_t at_most(U64 a, U64 b) {
-    uint32_t mask = _mm512_cmple_epu64_mask(a, b);
-    // Widened here: GCC 12 may store the 8 bits of a mask register and load 32 of them later.
-    asm("" : "+r"(mask));
-    return mask;
-  }
+  static uint32_t at_most(U64 a, U64 b) { return widened(_mm512_cmple_epu64_mask(a, b)); }
   static U32 iota32() {
     return _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   }

@@ -34,6 +34,16 @@ void refuse_source(const EdgeType& edges, int64_t position, int64_t id, int64_t 
                "is outside [0, " + std::to_string(num_src_nodes) + ")");
 }
 
+// In pieces, since one row alone may bring more nodes than a batch can have.
+template <typename Id>
+void relabel(NodeIndex<Id>& index, std::span<const Id> ids, int32_t* local) {
+  for (size_t first = 0; first < ids.size(); first += kPiece) {
+    const size_t count = std::min(kPiece, ids.size() - first);
+    index.relabel(ids.subspan(first, count), local + first);
+    if (index.ids().size() > kMaxNodes) refuse_nodes();
+  }
+}
+
 template <typename Id>
 RelationBuilder<Id>::RelationBuilder(const RelationTask<Id>& task, BufferPool& pool)
     : task_(task), pool_(pool) {
@@ -64,17 +74,13 @@ float* RelationBuilder<Id>::allocate_weights() {
   return static_cast<float*>(relation_.edge_weight.data);
 }
 
-// In pieces, since one row alone may bring more nodes than a batch can have.
 template <typename Id>
 void RelationBuilder<Id>::relabel(int64_t begin, std::span<const Id> ids) {
-  auto* local = static_cast<int32_t*>(relation_.indices.data) + begin;
-  for (size_t first = 0; first < ids.size(); first += kPiece) {
-    const size_t count = std::min(kPiece, ids.size() - first);
-    task_.sources.relabel(ids.subspan(first, count), local + first);
-    if (task_.sources.ids().size() > kMaxNodes) refuse_nodes();
-  }
+  ramet::relabel(task_.sources, ids, static_cast<int32_t*>(relation_.indices.data) + begin);
 }
 
+template void relabel(NodeIndex<int32_t>&, std::span<const int32_t>, int32_t*);
+template void relabel(NodeIndex<int64_t>&, std::span<const int64_t>, int32_t*);
 template class RelationBuilder<int32_t>;
 template class RelationBuilder<int64_t>;
 

@@ -35,6 +35,11 @@ struct RelationTask {
                                 int64_t id,
                                 int64_t num_src_nodes);
 
+// Gives `ids` their positions in `index`, which has room for all of them. kInvalidArgument where
+// these do not fit 32 bits.
+template <typename Id>
+void relabel(NodeIndex<Id>& index, std::span<const Id> ids, int32_t* local);
+
 template <typename Id>
 class RelationBuilder {
  public:
