@@ -1,6 +1,6 @@
 // Neighbor sampling: NeighborSampler turns seeds into a Minibatch, the blocks of one step. What is
-// sampled is a pure function of (seed, epoch, step, hop, edge type, node); docs/semantics.md says
-// which function.
+// sampled is a pure function of (seed, epoch, step, hop, edge type, node), but for LABOR-i;
+// docs/semantics.md says which function.
 //
 // A NeighborSampler keeps scratch memory from call to call, so one thread at a time may use it;
 // make one per thread. It is cheap to make: scratch memory is recycled from sampler to sampler. The
@@ -61,7 +61,8 @@ struct Relation {
   Array indices;      // int32[num_edges], positions in the source type's n_id
   Array position;     // [num_edges], positions in the edge type's CSC: int32 where they fit, else
                       // int64
-  Array edge_weight;  // float32[num_edges], or without data where edges of a row weigh the same
+  Array edge_weight;  // float32[num_edges] of LABOR; without data where each is 1 / edges of its
+                      // destination
 };
 
 // One hop, bipartite: messages go from the first num_src[t] nodes of type t to the first
@@ -89,7 +90,8 @@ class NeighborSampler {
   ~NeighborSampler();
 
   // Samples the minibatch of `seeds` (ids of node type `seed_type`, in any order, repeats allowed).
-  // `stop`, where given, is looked at between hops; when it is set the result is meaningless.
+  // `stop`, where given, is looked at between hops, and iterations; when it is set the result is
+  // meaningless.
   [[nodiscard]] Minibatch sample(int seed_type,
                                  std::span<const int64_t> seeds,
                                  uint64_t epoch,

@@ -175,8 +175,8 @@ class Block:
     def edge_weight(self):
         """float32 [num_edges]: Horvitz-Thompson weights. The sum of weight times source over the edges of a
         destination is an unbiased estimate of the mean over all its in-neighbors, whatever the sampler: each is
-        1 / (in-degree x probability of the edge). With sampler="labor" they differ and are made with the block; with
-        "uniform" they are 1 / edges of the destination, computed on access (docs/semantics.md, section 8)."""
+        1 / (in-degree x probability of the edge). With sampler="labor" they are made with the block; with "uniform"
+        they are 1 / edges of the destination, computed on access (docs/semantics.md, section 8)."""
         return self._per_edge_type(self._batch._core.edge_weights)
 
     @property

@@ -24,9 +24,9 @@ class NeighborLoader:
     shuffle, drop_last: as their names say. seed: of everything random, see docs/semantics.md.
     replace: of sampler="uniform" alone: draws may repeat.
     sampler: "uniform" (each destination picks on its own) or "labor" (layer-neighbor sampling, arXiv 2210.13339:
-        destinations share their sources' randomness, so that a batch has about half of the nodes; a fanout is then what
-        a destination takes in expectation). Average with `block.edge_weight`; docs/semantics.md, section 8, says what
-        that estimates, and how well.
+        destinations share their sources' randomness, so that a batch has fewer nodes, about half where in-degrees are
+        several times the fanouts, which are then what a destination takes in expectation). Average with
+        `block.edge_weight`; docs/semantics.md, section 8, says what that estimates, and how well.
     importance_iterations: of "labor" alone, LABOR-i: fewer nodes still, more work; 0 is LABOR-0. From 1 on, what a
         rank samples depends on the whole slice it has, so that several ranks do not give the batch of one.
     layer_dependent: of "labor" alone: all hops use the same randomness; fewer nodes, at correlated layers, of which the

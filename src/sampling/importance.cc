@@ -103,10 +103,10 @@ void HopImportance<Id>::add(const RelationTask<Id>& task) {
 }
 
 template <typename Id>
-void HopImportance<Id>::iterate(int64_t iterations) {
+void HopImportance<Id>::iterate(int64_t iterations, const std::atomic<bool>* stop) {
   for (OfType& type : types_)
     type.candidates.assign(type.index.ids().size(), {});
-  for (int64_t i = 0; i < iterations; ++i) {
+  for (int64_t i = 0; i < iterations && (stop == nullptr || !stop->load()); ++i) {
     for (size_t r = 0; r < num_relations_; ++r)
       raise(relations_[r]);
     for (OfType& type : types_) {

@@ -9,6 +9,7 @@
 // docs/semantics.md, section 8, has the arithmetic to the bit.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -54,7 +55,8 @@ class HopImportance {
   void start(const Graph& graph);
   // The next edge type of the hop, all of whose sources become candidates.
   void add(const RelationTask<Id>& task);
-  void iterate(int64_t iterations);
+  // `stop`, where given, is looked at between iterations; when it is set the result is meaningless.
+  void iterate(int64_t iterations, const std::atomic<bool>* stop);
   [[nodiscard]] const RelationImportance& relation(size_t edge_type) const {
     return relations_[edge_type];
   }

@@ -2,35 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <tuple>
 #include <vector>
 
 #include "draw_keys.h"
+#include "growing.h"
 #include "importance.h"
 #include "relation_builder.h"
 #include "rows.h"
 
 namespace ramet {
-
-// A growing array that does not clear what it grows by.
-template <typename T>
-class Growing {
- public:
-  void reserve(size_t size, size_t kept) {
-    if (size <= capacity_) return;
-    const size_t wanted = std::max(size, 2 * capacity_);
-    auto grown = std::make_unique_for_overwrite<T[]>(wanted);
-    std::copy_n(data_.get(), kept, grown.get());
-    data_ = std::move(grown);
-    capacity_ = wanted;
-  }
-  [[nodiscard]] T* data() const { return data_.get(); }
-
- private:
-  std::unique_ptr<T[]> data_;
-  size_t capacity_ = 0;
-};
 
 // What some rows gave: the number of edges is known only when they have been looked at.
 template <typename Id, typename Position>
@@ -67,7 +48,7 @@ class LaborPicks {
   int64_t size_ = 0;
 };
 
-// Kept from batch to batch, so that a steady run touches no fresh memory; grows, never shrinks.
+// What grows with the batch, kept from one to the next, so that it is not fresh memory each time.
 template <typename Id>
 struct LaborScratch {
   template <typename Position>

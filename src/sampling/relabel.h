@@ -15,6 +15,7 @@
 #include <memory>
 #include <span>
 
+#include "growing.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/random.h"
 #include "request.h"
@@ -31,23 +32,16 @@ template <typename Id>
 class NodeList {
  public:
   [[nodiscard]] size_t size() const { return size_; }
-  [[nodiscard]] Id* data() { return data_.get(); }
-  [[nodiscard]] std::span<const Id> ids() const { return {data_.get(), size_}; }
+  [[nodiscard]] Id* data() { return nodes_.data(); }
+  [[nodiscard]] std::span<const Id> ids() const { return {nodes_.data(), size_}; }
 
   // Makes room for `capacity` ids; those that are there stay.
-  void reserve(size_t capacity) {
-    if (capacity <= capacity_) return;
-    const size_t wanted = std::max(capacity, 2 * capacity_);
-    auto grown = std::make_unique_for_overwrite<Id[]>(wanted);  // may throw: changes nothing
-    std::copy_n(data_.get(), size_, grown.get());
-    data_ = std::move(grown);
-    capacity_ = wanted;
-  }
+  void reserve(size_t capacity) { nodes_.reserve(capacity, size_); }
   void set_size(size_t size) { size_ = size; }
 
  private:
-  std::unique_ptr<Id[]> data_;
-  size_t size_ = 0, capacity_ = 0;
+  Growing<Id> nodes_;
+  size_t size_ = 0;
 };
 
 // The start of the current batch, and when the table has to be cleared after all.

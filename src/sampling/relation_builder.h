@@ -54,7 +54,7 @@ class RelationBuilder {
 
   // int32 where the positions of the edge type fit, else int64; to be filled.
   [[nodiscard]] const Array& position() const { return relation_.position; }
-  // float32, to be filled, by samplers whose edges do not weigh the same.
+  // float32, to be filled, by samplers that weigh edges themselves.
   float* allocate_weights();
 
   // Gives the edges from `begin` on, whose sources are `ids`, their local ids. In order, from the

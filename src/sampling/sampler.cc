@@ -140,7 +140,7 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
     const int num_hops = static_cast<int>(options_.sample.fanouts.front().size());
     for (int hop = 0; hop < num_hops; ++hop) {
       if (stop != nullptr && stop->load()) return batch;
-      batch.blocks.push_back(sample_hop(step_keys, hop));
+      batch.blocks.push_back(sample_hop(step_keys, hop, stop));
     }
     std::reverse(batch.blocks.begin(), batch.blocks.end());
     for (const auto& nodes : scratch_->nodes)
@@ -157,10 +157,10 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
       scratch_->nodes[t].start_batch(t == seed_type ? scratch_->seeds : std::span<const int64_t>());
   }
 
-  Block sample_hop(const DrawKeys& step_keys, int hop) {
+  Block sample_hop(const DrawKeys& step_keys, int hop, const std::atomic<bool>* stop) {
     Block block;
     block.num_dst = sizes(scratch_->nodes);
-    if (options_.sample.importance_iterations > 0) weigh_candidates(block, hop);
+    if (options_.sample.importance_iterations > 0) weigh_candidates(block, hop, stop);
     for (size_t t = 0; t < options_.graph->edge_types().size(); ++t) {
       const RelationTask<Id> task = make_task(block, t, hop);
       block.relations.push_back(options_.sample.sampler == Sampler::kLabor
@@ -203,11 +203,11 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
   }
 
   // LABOR-i: importances of all sources of the hop, before anything is accepted.
-  void weigh_candidates(const Block& block, int hop) {
+  void weigh_candidates(const Block& block, int hop, const std::atomic<bool>* stop) {
     scratch_->importance.start(*options_.graph);
     for (size_t t = 0; t < options_.graph->edge_types().size(); ++t)
       scratch_->importance.add(make_task(block, t, hop));
-    scratch_->importance.iterate(options_.sample.importance_iterations);
+    scratch_->importance.iterate(options_.sample.importance_iterations, stop);
   }
 
   EngineOptions options_;

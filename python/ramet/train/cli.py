@@ -36,7 +36,7 @@ def add_parser(subparsers):
         "--sampler",
         choices=SAMPLERS,
         default=default.sampler,
-        help="labor: about half of the nodes (default: %(default)s)",
+        help="labor: fewer nodes a batch; sage then takes weighted means (default: %(default)s)",
     )
     add(
         "--importance-iterations",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 MODELS = ("sage", "gat", "gin")
 DTYPES = ("float32", "float64")
 SAMPLERS = ("uniform", "labor")
+MAX_ITERATIONS = 1000  # of LABOR-i, as in ramet/sampler.h
 MEASURES = ("accuracy", "loss")
 
 
@@ -46,6 +47,11 @@ class Config:
         _one_of("best_by", self.best_by, MEASURES)
         for name in ("hidden", "epochs", "batch_size", "processes", "eval_every", "dependent"):
             _at_least(name, getattr(self, name), 1)
+        for name in ("importance_iterations", "layer_dependent"):
+            if getattr(self, name) and self.sampler != "labor":
+                raise ValueError(f"{name} is {getattr(self, name)} with sampler {self.sampler!r}; only 'labor' has it")
+        if self.importance_iterations > MAX_ITERATIONS:
+            raise ValueError(f"importance_iterations is {self.importance_iterations}, more than {MAX_ITERATIONS}")
         for name in ("threads", "patience"):
             if getattr(self, name) is not None:
                 _at_least(name, getattr(self, name), 1)
