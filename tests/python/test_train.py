@@ -89,6 +89,34 @@ def test_other_models_learn(store, model):
     assert metrics["test_accuracy"] > 0.5
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sampler": "labor"},
+        {"sampler": "labor", "importance_iterations": 1, "layer_dependent": True, "dependent": 4},
+        {"dependent": 8, "dtype": "float64"},
+    ],
+    ids=str,
+)
+def test_other_samplers_learn(store, options):
+    config = Config(str(store), hidden=16, epochs=3, batch_size=BATCH, lr=0.01, num_neighbors=(5, 5), **options)
+    assert fit(ramet.open(store), config)["test_accuracy"] > 0.5
+
+
+def test_the_mean_of_blocks_is_weighted(store):
+    """docs/semantics.md, section 8: what sage aggregates of a LABOR block is the weighted sum of its sources."""
+    graph = ramet.open(store)
+    conv = build_model(Config(str(store), hidden=16, num_neighbors=(3,)), 16, 4).convs[0]
+    batch = ramet.sample(graph, range(200), [3], sampler="labor")
+    (block,), x = batch.blocks, torch.from_numpy(graph.table("feat").gather(batch.n_id.numpy()))
+    assert block.has_weights and not ramet.sample(graph, range(200), [3]).blocks[0].has_weights
+    source, destination = block.edge_index
+    mean = torch.zeros(block.num_dst, 16).index_add(0, destination, x[source] * block.edge_weight[:, None])
+    expected = conv.lin_l(mean) + conv.lin_r(x[: block.num_dst])
+    model = build_model(Config(str(store), hidden=16, num_neighbors=(3,)), 16, 4).eval()
+    torch.testing.assert_close(model(x, [block]), expected, rtol=1e-5, atol=1e-5)
+
+
 def without(store, path, **changes):
     """A copy of the store with other tables or splits; None leaves one out."""
     graph = ramet.open(store)
@@ -131,6 +159,10 @@ def test_a_store_without_a_task_is_one_line(store, tmp_path, capfd, changes, wor
         (("--num-neighbors", "5,-2"), "num_neighbors is -2; it must be at least -1"),
         (("--dropout", "1"), "dropout is 1.0; it must lie in [0, 1)"),
         (("--processes", "0"), "processes is 0; it must be at least 1"),
+        (("--dependent", "0"), "dependent is 0; it must be at least 1"),
+        (("--importance-iterations", "1"), "importance_iterations is 1 with sampler 'uniform'; only 'labor' has it"),
+        (("--sampler", "labor", "--importance-iterations", "1001"), "importance_iterations is 1001, more than 1000"),
+        (("--layer-dependent",), "layer_dependent is True with sampler 'uniform'; only 'labor' has it"),
     ],
 )
 def test_bad_options_name_value_and_bound(store, capfd, option, words):
