@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -137,6 +138,23 @@ TEST_CASE("every kernel accepts what an obvious loop accepts, and stays inside t
     check_kernels<int64_t>(std::numeric_limits<int64_t>::max(), mixture);
     check_kernels<int64_t>(uint64_t{1} << 33, mixture);
     check_kernels<int64_t>(40, mixture);
+  }
+}
+
+// docs/semantics.md, sections 8 and 9: of a hub most sources are left out by a look at their two
+// words.
+TEST_CASE("kernels accept the few sources of a hub that a dependent minibatch does") {
+  std::vector<int32_t> row(100'000);
+  std::iota(row.begin(), row.end(), 12'345);
+  for (uint64_t j = 1; j < 8; ++j) {
+    const DrawKeys keys{absorb(7, j), absorb(8, j), mixture_of(j, 8)};
+    for (const int bits : {0, 13, 46, 50, 54, 57, 58, 59, 60}) {
+      const uint64_t threshold = (uint64_t{1} << bits) + absorb(9, j) % (uint64_t{1} << bits);
+      const auto expected = accepted_obviously<int32_t>(keys, threshold, row);
+      for (const LaborKernel& kernel : kernels())
+        REQUIRE(accepted_by<int32_t>(kernel, keys, threshold, row) == expected);
+      if (bits >= 54) CHECK_FALSE(expected.empty());
+    }
   }
 }
 

@@ -1,8 +1,8 @@
 // LABOR's scan of a row with a source per 64-bit lane; see labor_scan.h, and lanes.h for `L`.
 //
 // The words of two vectors of sources are computed side by side, compared, and the lanes that are
-// accepted become bits of a mask, by which the offsets of the sources are packed: no branch depends
-// on data. A row's end is a vector whose lanes beyond it are left out of the mask.
+// accepted become bits of a mask, by which the offsets of the sources are packed. A row's end is a
+// vector whose lanes beyond it are left out of the mask.
 #pragma once
 
 #include <cstdint>
@@ -13,48 +13,85 @@
 
 namespace ramet {
 
-template <typename L, typename Keys>
-struct LaborLanes {
+// What absorb(key, source) of ramet/random.h adds to the key.
+template <typename L>
+typename L::U64 stream_of(typename L::U64 source) {
+  return L::mul64(L::add64(source, L::fill64(1)), kLaneGolden);
+}
+
+template <typename L>
+struct PlainLabor {
   using U64 = typename L::U64;
-  static constexpr int kHalf = L::kCount / 2;  // sources in a vector
+
+  PlainLabor(const DrawKeys& source_keys, uint64_t threshold)
+      : keys(PlainKeys<L>::fill(source_keys)), bound(L::fill64(threshold)) {}
 
   // One bit for each of the sources, set where it is accepted.
   [[nodiscard]] uint32_t accepted(U64 source) const {
-    const U64 stream = L::mul64(L::add64(source, L::fill64(1)), kLaneGolden);
-    return L::at_most(keys.draw(stream), threshold);
+    return L::at_most(keys.draw(stream_of<L>(source)), bound);
   }
 
-  Keys keys;
-  U64 threshold;
+  PlainKeys<L> keys;
+  U64 bound;
 };
 
-template <typename L, typename Keys, typename Index>
+// Of a hub few sources are accepted, and the normals of their words take most of the time. But
+// cos n0 + sin n1 reaches z > 0 only where one of n0 and n1 reaches z / (cos + sin). Words are
+// upper tails, so where both of a source's words are above the word of that, the rest can be
+// spared.
+template <typename L>
+struct DependentLabor {
+  using U64 = typename L::U64;
+
+  DependentLabor(const DrawKeys& source_keys, uint64_t threshold)
+      : keys(DependentKeys<L>::fill(source_keys)),
+        bound(L::fill64(threshold)),
+        reach(L::fill64(~uint64_t{0})) {
+    if (threshold > kWorthReach) return;
+    const Mixture& mixture = source_keys.mixture;
+    const auto z = normal_of_word<L>(L::fill64(threshold + kSlack));
+    const auto each = L::mul_f64(z, L::fill_f64(1 / (mixture.cos + mixture.sin)));
+    reach = L::add64(word_of_normal<L>(L::add_f64(each, L::fill_f64(-1e-6))), L::fill64(kSlack));
+  }
+
+  [[nodiscard]] uint32_t accepted(U64 source) const {
+    const U64 stream = stream_of<L>(source);
+    const U64 now = keys.now.draw(stream), next = keys.next.draw(stream);
+    if ((L::at_most(now, reach) | L::at_most(next, reach)) == 0) return 0;
+    return L::at_most(dependent_lanes<L>(now, next, *keys.mixture), bound);
+  }
+
+  static constexpr uint64_t kWorthReach = uint64_t{1} << 59;  // above, most vectors have one
+  static constexpr uint64_t kSlack = uint64_t{1} << 14;  // more than words and normals are off by
+  DependentKeys<L> keys;
+  U64 bound, reach;
+};
+
+template <typename L, typename Labor, typename Index>
 int64_t labor_row(const DrawKeys& source_keys,
                   uint64_t threshold,
                   const Index* sources,
                   int64_t count,
                   uint32_t* accepted) {
-  using Lanes = LaborLanes<L, Keys>;
-  const Lanes lanes{Keys::fill(source_keys), L::fill64(threshold)};
+  constexpr int kHalf = L::kCount / 2;  // sources in a vector
+  const Labor lanes(source_keys, threshold);
   auto offset = L::iota32();
   uint32_t* out = accepted;
   int64_t i = 0;
   for (; i + L::kCount <= count; i += L::kCount) {
     if (i + kLaborAhead < count) __builtin_prefetch(sources + i + kLaborAhead, 0, 2);
     const uint32_t low = lanes.accepted(L::load_ids(sources + i));
-    const uint32_t high = lanes.accepted(L::load_ids(sources + i + Lanes::kHalf));
-    out += L::pack(out, low | high << Lanes::kHalf, offset);
+    const uint32_t high = lanes.accepted(L::load_ids(sources + i + kHalf));
+    out += L::pack(out, low | high << kHalf, offset);
     offset = L::add32(offset, L::fill32(L::kCount));
   }
   if (i < count) {
     const int left = static_cast<int>(count - i);
     const uint32_t low = lanes.accepted(L::load_ids(sources + i, left));
     const uint32_t high =
-        left > Lanes::kHalf
-            ? lanes.accepted(L::load_ids(sources + i + Lanes::kHalf, left - Lanes::kHalf))
-            : 0;
+        left > kHalf ? lanes.accepted(L::load_ids(sources + i + kHalf, left - kHalf)) : 0;
     const uint32_t inside = (1U << left) - 1;
-    out += L::pack(out, (low | high << Lanes::kHalf) & inside, offset);
+    out += L::pack(out, (low | high << kHalf) & inside, offset);
   }
   return out - accepted;
 }
@@ -66,8 +103,8 @@ int64_t labor_scan(const DrawKeys& source_keys,
                    int64_t count,
                    uint32_t* accepted) {
   if (source_keys.mixture.plain)
-    return labor_row<L, PlainKeys<L>>(source_keys, threshold, sources, count, accepted);
-  return labor_row<L, DependentKeys<L>>(source_keys, threshold, sources, count, accepted);
+    return labor_row<L, PlainLabor<L>>(source_keys, threshold, sources, count, accepted);
+  return labor_row<L, DependentLabor<L>>(source_keys, threshold, sources, count, accepted);
 }
 
 }  // namespace ramet
