@@ -55,20 +55,27 @@ def _replace(arrays: dict, place: str, rows, dtype: str, scale: str, folder, pro
     if not isinstance(rows, Quantized) and rows.dtype.kind != "f" and rows.dtype != bfloat16:
         raise ValueError(f"{place} holds {rows.dtype}; only floating point becomes {dtype}")
     with byte_progress(progress, f"{place} to {dtype}", unit="row") as report:
-        new = encode(rows, dtype, place, scale=scale, empty=_scratch(folder), report=report)
+        new = encode(rows, dtype, place, scale=scale, empty=_scratch(folder, place), report=report)
     arrays.pop(place + SCALE_SUFFIX, None)
     arrays[place] = new.values if isinstance(new, Quantized) else new
     if isinstance(new, Quantized):
         arrays[place + SCALE_SUFFIX] = new.scale
 
 
-def _scratch(folder):
+def _scratch(folder, place: str):
     """numpy.empty, for large arrays in a file of `folder` that has no name and goes with the array."""
+    folder = os.fspath(folder)
 
     def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        if int(np.prod(shape)) * dtype.itemsize < LARGE:
+        size = int(np.prod(shape)) * dtype.itemsize
+        if size < LARGE:
             return np.empty(shape, dtype)
-        with tempfile.TemporaryFile(dir=os.fspath(folder)) as file:
-            return np.asarray(np.memmap(file, dtype, "w+", shape=shape))
+        with tempfile.TemporaryFile(dir=folder) as file:
+            try:  # a store into a hole of a file on a full disk would end the process
+                os.posix_fallocate(file.fileno(), 0, size)
+            except OSError as error:
+                why = f"{place} as {dtype_name(dtype)} takes {size} bytes beside the store: {error.strerror}"
+                raise OSError(error.errno, why, folder) from None
+            return np.asarray(np.memmap(file, dtype, "r+", shape=shape))
 
     return empty

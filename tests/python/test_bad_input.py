@@ -702,6 +702,18 @@ def test_a_full_disk(tmp_path, options):
         assert writer.value_of(ramet.open(path)) == 2
 
 
+def test_a_full_disk_while_a_table_is_encoded(tmp_path, monkeypatch):
+    """The file for its new form is all there before it is written: no signal in the middle."""
+    monkeypatch.setattr("ramet.recode.LARGE", 2**20)
+    large = writer.constant(1, 8)
+    size = large.table("feat").numpy().size
+    with small_disk(tmp_path / "disk", "size=1m") as disk:
+        with pytest.raises(OSError, match=rf"node/node/feat as int8 takes {size} bytes") as error:
+            ramet.save(large, disk / "store", dtype="int8")
+        assert error.value.errno == errno.ENOSPC and error.value.filename == str(disk)
+        assert os.listdir(disk) == []
+
+
 def test_a_disk_that_refuses_in_the_middle_of_a_file(tmp_path):
     """As a quota does: no file may be larger than 1 MB."""
     path = tmp_path / "store"
