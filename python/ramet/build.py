@@ -8,7 +8,7 @@ from ramet import _core, readers
 from ramet.arrays import as_count
 from ramet.contents import write
 from ramet.convert import edge_list_contents
-from ramet.dtypes import check_dtype
+from ramet.dtypes import check_scale, feature_dtype
 from ramet.graph import Graph
 from ramet.graph import open as open_store
 from ramet.models import resolve
@@ -20,7 +20,7 @@ def build(
     source,
     *,
     undirected: bool | None = None,
-    dtype: str = "float32",
+    dtype="float32",
     scale: str = "row",
     train_per_class: int | None = None,
     val_per_class: int | None = None,
@@ -34,7 +34,7 @@ def build(
       source: a folder of Planetoid pickles, or an .npz file of scipy CSR parts (see ramet.readers).
       undirected: adds the reverse of every edge and drops repeats. None: as the form of the files means it
         (Planetoid: True; .npz: False, as stored).
-      dtype: of the table "feat": "float32", "float16", "bfloat16" or "int8".
+      dtype: of the table "feat": "float32", "float16", "bfloat16" or "int8", or what numpy or torch calls so.
       scale: of int8: "row", a scale for each row, or "column", a scale for each column.
       train_per_class, val_per_class: makes splits instead of those of the files: so many nodes of
         each class to "train" and "val", drawn with `seed`, and the rest to "test". Nodes without a
@@ -44,7 +44,8 @@ def build(
     Raises FileNotFoundError for a missing file; ValueError for files of no known form, for content that
     contradicts itself and for arguments that do not fit it; OSError where the disk refuses.
     """
-    check_dtype(dtype, scale)
+    dtype = feature_dtype(dtype)
+    check_scale(scale)
     found = readers.read(source)
     splits = found.splits
     if train_per_class is not None or val_per_class is not None:

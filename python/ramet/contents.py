@@ -10,7 +10,7 @@ import numpy as np
 from ramet import _core
 from ramet.arrays import as_split, as_table
 from ramet.checksums import write_checksums
-from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, bits
+from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, bits, check_scale
 from ramet.progress import byte_progress
 from ramet.recode import recode
 
@@ -127,6 +127,7 @@ def write(
     """Writes a store from counts by encoded type name and arrays by place in the folder; `dtype` and `scale` as in
     ramet.save()."""
     path = os.fspath(path)
+    check_scale(scale)
     if dtype is not None:
         beside = os.path.dirname(os.path.abspath(path))
         arrays = recode(arrays, dtype, scale, beside, progress=progress)

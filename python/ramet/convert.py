@@ -15,7 +15,7 @@ import numpy as np
 from ramet import _core
 from ramet.arrays import as_array, as_ids, to_integers
 from ramet.contents import Contents, Csc, check_table_name, edge_folder, write
-from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, check_dtype, encode
+from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, check_scale, encode
 from ramet.graph import Graph, Table
 from ramet.pyg_input import edge_list_arguments
 from ramet.typed import Arguments
@@ -163,7 +163,7 @@ def save(graph: Graph, path, *, dtype=None, scale: str = "row", progress: bool =
 
     Args:
       dtype: "float32", "float16", "bfloat16" or "int8" for the table "feat" of every node type that has it, or a
-        dict {table: dtype} of node tables. None: tables stay what they are.
+        dict {table: dtype} of node tables; numpy's and torch's dtypes will do, too. None: tables stay what they are.
       scale: of int8: "row", a scale for each row, or "column", a scale for each column.
 
     ValueError, before anything is written, for values that a dtype cannot hold: anything not finite in int8, finite
@@ -188,7 +188,7 @@ def quantize(x, scale: str = "row") -> Quantized:
     scale: "row", a scale for each row ([num_rows, 1, ...]), or "column", one for each column ([1, columns, ...]).
     Raises ValueError for another word and for values that are not finite, TypeError for a dtype that is no float.
     """
-    check_dtype("int8", scale)
+    check_scale(scale)
     rows = as_array(x, "x")
     if rows.dtype.kind != "f" and rows.dtype != bfloat16:
         raise TypeError(f"x has dtype {rows.dtype}; only floating point is quantized")

@@ -24,11 +24,21 @@ Empty = Callable[[tuple[int, ...], np.dtype], np.ndarray]  # makes the result's 
 Report = Callable[[int, int], None]  # rows done, and in all
 
 
-def dtype_name(dtype: np.dtype) -> str:
+def dtype_name(dtype) -> str:
+    """The name of a dtype that is given so, as numpy's (or its scalar type), as `bfloat16` or as torch's. Of what is
+    no dtype its repr, which is no dtype's name."""
+    if isinstance(dtype, str):
+        return dtype
+    if type(dtype).__module__ == "torch":
+        return str(dtype).removeprefix("torch.")
+    try:
+        dtype = np.dtype(dtype)
+    except (TypeError, ValueError):
+        return repr(dtype)
     return "bfloat16" if dtype == bfloat16 else str(dtype)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Quantized:
     """Rows of int8 that stand for values * scale: a table as `from_arrays` and its like take it.
 
@@ -115,10 +125,16 @@ def encode(
     return out
 
 
-def check_dtype(dtype, scale) -> None:
-    """ValueError unless `dtype` is one of FEATURE_DTYPES and `scale` one of SCALES."""
-    if dtype not in FEATURE_DTYPES:
+def feature_dtype(dtype) -> str:
+    """The one of FEATURE_DTYPES that `dtype` means, in any form that dtype_name() takes. ValueError where none is."""
+    name = dtype_name(dtype)
+    if name not in FEATURE_DTYPES:
         raise ValueError(f"dtype is {dtype!r}; features are {', '.join(FEATURE_DTYPES[:-1])} or {FEATURE_DTYPES[-1]}")
+    return name
+
+
+def check_scale(scale) -> None:
+    """ValueError unless `scale` is one of SCALES."""
     if scale not in SCALES:
         raise ValueError(f"scale is {scale!r}; int8 is scaled by {' or by '.join(SCALES)}")
 

@@ -10,7 +10,7 @@ import numpy as np
 from ramet import _core, handle
 from ramet.arrays import as_array, as_count, as_ids, as_rows
 from ramet.dtypes import Quantized, bfloat16, bits, dtype_name
-from ramet.tensors import in_place, to_tensor, torch_dtype, torch_or_none
+from ramet.tensors import in_place, to_tensor, torch_or_none
 
 EdgeTypeName = tuple[str, str, str]
 
@@ -267,8 +267,7 @@ class Table:
     def _decodes(self, dtype) -> bool:
         if dtype is None:
             return False
-        name = str(dtype).removeprefix("torch.") if isinstance(dtype, str) or torch_dtype(dtype) else np.dtype(dtype)
-        if str(name) == "float32":
+        if dtype_name(dtype) == "float32":
             return True
         stored = dtype_name(self.dtype)
         raise ValueError(f"dtype is {dtype!r}; rows of {self._name()} come as {stored} (None) or as 'float32'")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ramet import _core
-from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, check_dtype, dtype_name, encode
+from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, dtype_name, encode, feature_dtype
 from ramet.progress import byte_progress
 
 NamedArrays = list[tuple[str, np.ndarray]]  # by place in the folder
@@ -19,12 +19,10 @@ LARGE = 64 << 20  # bytes from which a table's new form goes to a file
 def recode(arrays: NamedArrays, dtype, scale: str, folder, *, progress: bool = False) -> NamedArrays:
     """`arrays` with the tables that `dtype` names in its dtypes: {table: dtype}, or one dtype for "feat". What is
     large is in files without a name in `folder` meanwhile, so that memory does not bound a table. ValueError for a
-    dtype that does not exist and for values that do not fit; KeyError for a table that is not there."""
-    wanted = dict(dtype) if isinstance(dtype, Mapping) else {"feat": dtype}
-    for table_dtype in wanted.values():
-        check_dtype(table_dtype, scale)
+    dtype that does not exist and for values that do not fit; KeyError for a table that is not there, TypeError for
+    one whose name is no string."""
     result = dict(arrays)
-    for name, table_dtype in wanted.items():
+    for name, table_dtype in _by_table(dtype).items():
         places = [place for place in result if _is_node_table(place, name)]
         if not places:
             raise KeyError(f"dtype names {name!r}, but no node type has such a table")
@@ -33,6 +31,14 @@ def recode(arrays: NamedArrays, dtype, scale: str, folder, *, progress: bool = F
             if not _is_already(rows, table_dtype, scale):
                 _replace(result, place, rows, table_dtype, scale, folder, progress)
     return list(result.items())
+
+
+def _by_table(dtype) -> dict[str, str]:
+    wanted = dict(dtype) if isinstance(dtype, Mapping) else {"feat": dtype}
+    for name in wanted:
+        if not isinstance(name, str):
+            raise TypeError(f"dtype names a table {name!r}; the names of tables are strings")
+    return {name: feature_dtype(table_dtype) for name, table_dtype in wanted.items()}
 
 
 def _is_node_table(place: str, name: str) -> bool:

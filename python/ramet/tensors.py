@@ -31,11 +31,6 @@ def to_tensor(array: np.ndarray):
     return torch.from_numpy(array)
 
 
-def torch_dtype(dtype) -> bool:
-    """Whether `dtype` is one of torch's."""
-    return type(dtype).__module__ == "torch"
-
-
 def in_place(tensor) -> np.ndarray:
     """The memory of a CPU tensor, to be written to. TypeError or ValueError where that cannot be."""
     if type(tensor).__module__ != "torch":

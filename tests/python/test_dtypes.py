@@ -9,7 +9,7 @@ from small_graphs import NUM_NODES, heterogeneous, homogeneous, numpy_of
 
 import ramet
 from ramet.cli import main
-from ramet.dtypes import LARGEST, as_float32, encode
+from ramet.dtypes import LARGEST, as_float32, dtype_name, encode
 from ramet.tensors import to_tensor
 
 torch = ramet.graph.torch_or_none()
@@ -167,6 +167,27 @@ def test_a_saved_table_may_be_saved_again(form, tmp_path):
         assert ramet.open(tmp_path / "other").table("feat").shape == back.shape
 
 
+@pytest.mark.parametrize("form", [str, np.dtype, "numpy's scalar type", "torch"])
+def test_dtypes_in_any_form(form, tmp_path):
+    for name in ("float32", "float16", "bfloat16", "int8"):
+        if form is str:
+            dtype = name
+        elif form == "torch":
+            dtype = getattr(torch or pytest.skip("needs torch"), name)
+        elif name == "bfloat16":
+            dtype = ramet.bfloat16
+        else:
+            dtype = np.dtype(name) if form is np.dtype else np.dtype(name).type
+        ramet.save(homogeneous(), tmp_path / "store", dtype={"feat": dtype})
+        table = ramet.open(tmp_path / "store").table("feat")
+        assert dtype_name(table.dtype) == name
+        if name != "float32":
+            with pytest.raises(ValueError, match="or as 'float32'"):
+                table.gather([0], dtype=dtype)
+        else:
+            np.testing.assert_array_equal(table.gather([0], dtype=dtype), table.numpy()[:1])
+
+
 def test_dtypes_by_table_of_every_node_type(tmp_path):
     graph = heterogeneous()
     ramet.save(graph, tmp_path / "store", dtype={"feat": "int8"})
@@ -286,6 +307,7 @@ def test_outs_that_must_not_be_written():
         (np.zeros(3, np.float64), np.float32, "holds float64; float32"),
         (np.zeros(3, np.float16), "float64", r"come as float16 \(None\) or as 'float32'"),
         (np.zeros(3, np.float16), "bfloat16", r"dtype is 'bfloat16'"),
+        (np.zeros(3, np.float16), [5], r"dtype is \[5\]; rows of table come as float16"),
     ],
 )
 def test_dtypes_that_a_table_has_not(rows, dtype, message):
@@ -358,7 +380,11 @@ def test_inference_and_training_decode(form, tmp_path):
     ("arguments", "error", "message"),
     [
         ({"dtype": "float64"}, ValueError, "dtype is 'float64'; features are float32, float16, bfloat16 or int8"),
+        ({"dtype": np.dtype("f8")}, ValueError, r"dtype is dtype\('float64'\); features are float32"),
+        ({"dtype": 5}, ValueError, "dtype is 5; features are float32"),
         ({"dtype": "int8", "scale": "both"}, ValueError, "scale is 'both'; int8 is scaled by row or by column"),
+        ({"scale": "both"}, ValueError, "scale is 'both'; int8 is scaled by row or by column"),
+        ({"dtype": {5: "int8"}}, TypeError, "dtype names a table 5; the names of tables are strings"),
         ({"dtype": {"none": "int8"}}, KeyError, "no node type has such a table"),
         ({"dtype": {"label": "int8"}}, ValueError, "node/node/label holds int64"),
         ({"dtype": {"spoilt": "int8"}}, ValueError, r"node/node/spoilt\[3\] is nan"),
@@ -371,6 +397,11 @@ def test_saving_refuses_before_it_writes(tmp_path, arguments, error, message):
     with pytest.raises(error, match=message):
         ramet.save(homogeneous(spoilt=spoilt, large=large), tmp_path / "store", **arguments)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_quantized_rows_are_compared_by_identity():
+    rows = ramet.quantize(features())
+    assert rows == rows and rows != ramet.quantize(features()) and len({rows}) == 1
 
 
 @pytest.mark.parametrize(
