@@ -117,12 +117,18 @@ def encode(
         return _quantize(rows, scale, what, empty, report)
     out = empty(rows.shape, bfloat16 if dtype == "bfloat16" else np.dtype(dtype))
     for begin, end in _chunks(rows.shape, report):
-        chunk = _source(rows, begin, end)
-        with np.errstate(invalid="ignore", over="ignore"):  # a float16 is compared with float16's infinity
-            too_large = (np.abs(chunk) > LARGEST[dtype]) & np.isfinite(chunk)
-        _refuse(too_large, chunk, begin, what, f"beyond the {LARGEST[dtype]:g} of {dtype}")
-        out[begin:end] = _to_bfloat16(chunk) if dtype == "bfloat16" else chunk
+        out[begin:end] = convert(_source(rows, begin, end), dtype, what, begin)
     return out
+
+
+def convert(chunk: np.ndarray, dtype: str, what: str, begin: int) -> np.ndarray:
+    """The rows from `begin` on as float32, float16 or bfloat16, of which every form starts from float32. ValueError
+    as in encode()."""
+    with np.errstate(invalid="ignore", over="ignore"):  # a float16 is compared with float16's infinity
+        too_large = (np.abs(chunk) > LARGEST[dtype]) & np.isfinite(chunk)
+    _refuse(too_large, chunk, begin, what, f"beyond the {LARGEST[dtype]:g} of {dtype}")
+    single = chunk.astype(np.float32, copy=False)
+    return _to_bfloat16(single) if dtype == "bfloat16" else single.astype(dtype, copy=False)
 
 
 def feature_dtype(dtype) -> str:
@@ -163,7 +169,7 @@ def _quantize(rows, scale: str, what: str, empty: Empty, report: Report | None) 
 
 def _to_bfloat16(chunk: np.ndarray) -> np.ndarray:
     """Rounds to nearest, ties to even, by adding just under half of what is cut off; a NaN stays one."""
-    chunk = np.ascontiguousarray(chunk, np.float32)
+    chunk = np.ascontiguousarray(chunk)
     word = chunk.view("<u4")
     rounded = (word + (np.uint32(0x7FFF) + (word >> 16 & 1))) >> 16
     quiet = word >> 16 | 0x40

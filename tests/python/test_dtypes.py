@@ -73,6 +73,12 @@ def test_chunks_do_not_matter(form, monkeypatch):
     np.testing.assert_array_equal(as_float32(encoded(x.astype(np.float64), form)), as_float32(whole))
 
 
+def test_encoding_starts_from_float32():
+    x = np.array([[1 + 2.0**-11 + 2.0**-40, 1 + 2.0**-8 + 2.0**-40]])  # ties in float32, to even
+    assert as_float32(encode(x, "float16", "x"))[0, 0] == 1
+    assert as_float32(encode(x, "bfloat16", "x"))[0, 1] == 1
+
+
 @needs_torch
 def test_bfloat16_rounds_as_torch_does():
     words = np.random.default_rng(0).integers(0, 2**32, 200_000, np.uint32)
