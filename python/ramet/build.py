@@ -54,13 +54,12 @@ def build(
         (found.src, found.dst),
         found.num_nodes,
         found.undirected if undirected is None else undirected,
-        nodes=_tables(found, dtype, normalize),
+        nodes=_tables(found, normalize),
         edges=None if found.weight is None else {"weight": found.weight},
         splits=splits,
         edge_ids=False,  # the files have no edge list whose numbers a user would know
     )
-    recoded = dtype if found.features is not None and dtype in ("bfloat16", "int8") else None
-    contents.save(path, dtype=recoded, scale=scale, progress=progress)
+    contents.save(path, dtype=None if found.features is None else dtype, scale=scale, progress=progress)
     return open_store(path)
 
 
@@ -108,12 +107,10 @@ def split_per_class(found: Source, train: int, val: int, seed: int) -> dict[str,
     }
 
 
-def _tables(found: Source, dtype: str, normalize: bool) -> dict[str, np.ndarray]:
+def _tables(found: Source, normalize: bool) -> dict[str, np.ndarray]:
     tables = {}
     if found.features is not None:
-        tables["feat"] = dense_features(
-            found.features, "float16" if dtype == "float16" else "float32", normalize, found.path
-        )
+        tables["feat"] = dense_features(found.features, normalize, found.path)
     elif normalize:
         raise ValueError(f"normalize=True, but {found.path} has no features")
     if found.labels is not None:

@@ -196,11 +196,22 @@ def test_sparse_features_become_dense_in_pieces(monkeypatch):
     monkeypatch.setattr("ramet.readers.source.CHUNK_VALUES", 10)
     matrix = sparse.random_array((23, 4), density=0.4, rng=np.random.default_rng(1), format="csr")
     csr = Csr.from_parts(matrix.data, matrix.indices, matrix.indptr, matrix.shape, "matrix")
-    np.testing.assert_array_equal(dense_features(csr, "float32", False, ""), matrix.toarray().astype("f4"))
+    np.testing.assert_array_equal(dense_features(csr, False, ""), matrix.toarray().astype("f4"))
     twice = Csr.from_parts([1.0, 2.0], [1, 1], [0, 2], (1, 3), "matrix")
-    assert dense_features(twice, "float32", False, "").tolist() == [[0, 3, 0]]
-    with pytest.raises(ValueError, match="magnitude 70000 does not fit float16"):
-        dense_features(np.array([[7e4]]), "float16", False, "features")
+    assert dense_features(twice, False, "").tolist() == [[0, 3, 0]]
+
+
+def test_features_that_do_not_fit(tmp_path, monkeypatch):
+    """Each by itself: an infinity stays one, and hides no finite value that would become one."""
+    monkeypatch.setattr("ramet.readers.source.CHUNK_VALUES", 3)
+    features = np.array([[0.0, 1.0], [np.nan, 2.0], [np.inf, 7e4]])
+    np.testing.assert_array_equal(dense_features(features, False, ""), features)
+    with pytest.raises(ValueError, match=r"x: feature\[2, 1\] is 1e\+39, beyond the 3.40282e\+38 of float32"):
+        dense_features(np.where(features == 7e4, 1e39, features), False, "x")
+    file = write_npz(tmp_path / "tiny.npz", attr_data=features[2, [0, 1, 1]])
+    with pytest.raises(ValueError, match=r"feat\[0, 1\] is 70000.0, beyond the 65504 of float16"):
+        ramet.build(tmp_path / "store", file, dtype="float16")
+    assert not (tmp_path / "store").exists()
 
 
 # ---- wrong and hostile ones
@@ -287,7 +298,7 @@ def test_damaged_pickles_are_errors(tmp_path):
         except ValueError:
             continue
         if csr.shape[1] < 1000:
-            assert dense_features(csr, "float32", False, "").shape == csr.shape
+            assert dense_features(csr, False, "").shape == csr.shape
 
 
 def test_features_larger_than_memory_are_an_error(tmp_path):

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ramet.dtypes import convert
+
 CHUNK_VALUES = 1 << 21  # values of a dense chunk: 16 MB of float64
 
 
@@ -84,16 +86,15 @@ class Source:
     splits: dict[str, np.ndarray] = field(default_factory=dict)
 
 
-def dense_features(features: Csr | np.ndarray, dtype: str, normalize: bool, what: str) -> np.ndarray:
-    """Features as an array of `dtype`, each row divided by its sum with `normalize` (a row whose
+def dense_features(features: Csr | np.ndarray, normalize: bool, what: str) -> np.ndarray:
+    """Features as float32, each row divided by its sum with `normalize` (a row whose
     sum is 0 stays as it is). Works in chunks: beside the result it takes some tens of megabytes.
-    MemoryError where the machine has no room for that, ValueError for a value that `dtype` cannot
-    hold."""
+    MemoryError where the machine has no room for that, ValueError for a finite value that float32
+    cannot hold."""
     rows, width = features.shape
-    _check_memory(rows * width * np.dtype(dtype).itemsize + 2 * 8 * max(width, CHUNK_VALUES), what)
-    result = np.empty((rows, width), dtype=dtype)
+    _check_memory(rows * width * 4 + 2 * 8 * max(width, CHUNK_VALUES), what)
+    result = np.empty((rows, width), dtype=np.float32)
     step = max(1, CHUNK_VALUES // max(1, width))
-    limit = float(np.finfo(dtype).max)
     for begin in range(0, rows, step):
         end = min(rows, begin + step)
         is_sparse = isinstance(features, Csr)
@@ -101,10 +102,7 @@ def dense_features(features: Csr | np.ndarray, dtype: str, normalize: bool, what
         if normalize:
             sums = chunk.sum(axis=1, keepdims=True, dtype=np.float64)
             chunk = chunk / np.where(sums == 0, 1, sums)
-        largest = np.nanmax(np.abs(chunk), initial=0)
-        if largest > limit and np.isfinite(largest):
-            raise ValueError(f"{what}: a feature of magnitude {largest:g} does not fit {dtype} (at most {limit:g})")
-        result[begin:end] = chunk
+        result[begin:end] = convert(chunk, "float32", f"{what}: feature", begin)
     return result
 
 
