@@ -168,6 +168,12 @@ def _as_int64(ids, is_tensor: bool) -> np.ndarray:
     return as_ids(ids, "ids").astype(np.int64, copy=False)
 
 
+def _quantized(rows, scale) -> Quantized:
+    if isinstance(rows, Quantized):
+        raise TypeError("rows is Quantized and has its scale; there is none to be given")
+    return Quantized(as_array(rows, "rows"), as_array(scale, "scale"))
+
+
 def _from_handle(function, arguments, absolute_path: str, copy_on_write: bool) -> Graph:
     return Graph(function(*arguments), absolute_path, copy_on_write)
 
@@ -181,11 +187,11 @@ def only(names: Sequence, problem: str):
 
 class Table:
     """Rows by row id: one of a graph's tables, or any array on the CPU (numpy, torch, what `ramet.quantize` returns),
-    which it keeps alive."""
+    which it keeps alive; `scale` is that of rows of int8, as Quantized has it."""
 
     def __init__(self, rows, *, scale: np.ndarray | None = None, source: tuple | None = None):
         if source is None:  # else (graph, name, type) that rows and scale are of
-            rows = as_rows(rows, "rows") if scale is None else Quantized(as_array(rows, "rows"), scale)
+            rows = as_rows(rows, "rows") if scale is None else _quantized(rows, scale)
             rows, scale = (rows.values, rows.scale) if isinstance(rows, Quantized) else (rows, None)
         self._array = rows
         self._scale = scale
@@ -233,7 +239,7 @@ class Table:
         dtype: None, rows as they are stored, or float32 (its name, numpy's or torch's), to which float16, bfloat16
             and int8 with a scale are decoded on the way (docs/format.md, section 2).
         out: where to write them, and what is returned then: a C-contiguous numpy array or CPU tensor of that shape
-            and dtype. None: recycled memory.
+            and dtype, apart from the memory of the table, its scale and `ids`. None: recycled memory.
 
         Raises IndexError naming the first id that is out of range, TypeError for ids that are no integers, ValueError
         for another dtype, for rows that have no float32 form, and for an `out` that does not fit.
@@ -249,7 +255,7 @@ class Table:
             bfloat16=self.dtype == bfloat16,
             scale=self._scale,
             decode=decode,
-            out=None if out is None else self._buffer(out, len(ids), np.dtype(np.float32) if decode else self.dtype),
+            out=None if out is None else self._buffer(out, ids, np.dtype(np.float32) if decode else self.dtype),
         )
         if out is not None:
             return out
@@ -272,10 +278,10 @@ class Table:
         stored = dtype_name(self.dtype)
         raise ValueError(f"dtype is {dtype!r}; rows of {self._name()} come as {stored} (None) or as 'float32'")
 
-    def _buffer(self, out, num_rows: int, dtype: np.dtype) -> np.ndarray:
+    def _buffer(self, out, ids: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """`out` as _core takes it, checked."""
-        array = out if type(out) is np.ndarray else in_place(out)
-        shape = (num_rows, *self.shape[1:])
+        array = np.asarray(out) if isinstance(out, np.ndarray) else in_place(out)
+        shape = (len(ids), *self.shape[1:])
         if array.dtype != dtype or array.shape != shape:
             raise ValueError(
                 f"out is {dtype_name(array.dtype)}{list(array.shape)}, but the rows are "
@@ -283,8 +289,10 @@ class Table:
             )
         if not (array.flags.c_contiguous and array.flags.aligned and array.flags.writeable):
             raise ValueError("out must be C-contiguous, aligned and writable")
-        if np.may_share_memory(array, self._array):
-            raise ValueError(f"out lies in the memory of {self._name()}")
+        name = self._name()
+        for what, read in ((name, self._array), (f"the scale of {name}", self._scale), ("ids", ids)):
+            if read is not None and np.may_share_memory(array, read):
+                raise ValueError(f"out lies in the memory of {what}")
         return bits(array)
 
     def _private_rows(self) -> np.ndarray:

@@ -273,6 +273,13 @@ def test_out_is_filled_and_returned():
         np.testing.assert_array_equal(raw, table.numpy()[ids])
 
 
+def test_out_may_be_a_mapped_file(tmp_path):
+    x = features()
+    out = np.memmap(tmp_path / "out", np.float32, "w+", shape=(2, 7))
+    assert ramet.Table(x).gather([4, 0], out=out) is out
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "out", np.float32).reshape(2, 7), x[[4, 0]])
+
+
 @pytest.mark.parametrize(
     ("out", "error", "message"),
     [
@@ -296,6 +303,12 @@ def test_outs_that_must_not_be_written():
     table = ramet.Table(x)
     with pytest.raises(ValueError, match="memory of table"):
         table.gather([1, 2], out=x[:2])
+    rows = ramet.quantize(x)
+    with pytest.raises(ValueError, match="memory of the scale of table"):
+        ramet.Table(rows).gather(np.arange(10), dtype="float32", out=rows.scale[:70].reshape(10, 7))
+    ids = np.arange(14)
+    with pytest.raises(ValueError, match="memory of ids"):
+        table.gather(ids[12:], out=ids[7:].view(np.float32).reshape(2, 7))
     frozen = np.empty((2, 7), np.float32)
     frozen.flags.writeable = False
     with pytest.raises(ValueError, match="writable"):
@@ -424,6 +437,20 @@ def test_quantized_rows_are_compared_by_identity():
 def test_quantized_rows_that_contradict_themselves(values, scale, error, message):
     with pytest.raises(error, match=message):
         ramet.Quantized(values, scale)
+
+
+def test_tables_of_rows_and_their_scale():
+    rows = ramet.quantize(features())
+    expected = as_float32(rows)[[3, 1]]
+    unaligned = np.zeros(4 * len(rows.scale) + 1, np.uint8)[1:].view(np.float32).reshape(rows.scale.shape)
+    unaligned[:] = rows.scale
+    sparse = np.repeat(rows.scale, 2, axis=0)[::2]
+    for scale in (rows.scale, unaligned, sparse, *([torch.from_numpy(rows.scale)] if torch else [])):
+        table = ramet.Table(rows.values, scale=scale)
+        assert table.scale.flags.c_contiguous and table.scale.flags.aligned
+        np.testing.assert_array_equal(table.gather([3, 1], dtype="float32"), expected)
+    with pytest.raises(TypeError, match="rows is Quantized and has its scale"):
+        ramet.Table(rows, scale=rows.scale)
 
 
 def test_what_cannot_be_quantized():
