@@ -1,12 +1,14 @@
-// What the decoding gathers share: the choice of a row's decoder, and the prefetch of its scale.
+// What the decoding gathers share: a decoder for each encoding, the prefetch of a row's scale, and
+// the gather with ordinary stores.
 //
-// A decoder is a struct with select(row, id), which chooses a row of the table, and at(i), which
-// gives its elements from i on as float32, as many as a vector of its file holds. In an unnamed
-// namespace, so that each file has its own copy, compiled for the instructions of that file.
+// A decoder has select(row, id), which chooses a row of the table, and at(i), which gives its
+// elements from i on as float32, as many as an L::Vector holds: `L` wraps the instructions of a
+// file. In an unnamed namespace, so that each file has its own copy, compiled for them.
 #pragma once
 
 #include <cstdint>
 
+#include "gather.h"
 #include "gather_loop.h"
 #include "ramet/kernels.h"
 
@@ -18,18 +20,55 @@ int64_t row_elements(const DecodeArgs& args) {
   return halves ? args.rows.row_bytes / 2 : args.rows.row_bytes;
 }
 
-// Calls gather(decoder) with the decoder of args.encoding, out of a file's four.
-template <typename Decoders, typename Gather>
+template <typename L>
+struct Decoders {
+  using Vector = typename L::Vector;
+
+  struct Float16 {
+    void select(const char* new_row, int64_t) { row = new_row; }
+    Vector at(int64_t i) const { return L::from_float16(row + 2 * i); }
+    const char* row = nullptr;
+  };
+
+  struct BFloat16 {
+    void select(const char* new_row, int64_t) { row = new_row; }
+    Vector at(int64_t i) const { return L::from_bfloat16(row + 2 * i); }
+    const char* row = nullptr;
+  };
+
+  struct Int8ScaledByRow {
+    explicit Int8ScaledByRow(const float* its_scales) : scales(its_scales) {}
+    void select(const char* new_row, int64_t id) {
+      row = new_row;
+      scale = L::fill(scales[id]);
+    }
+    Vector at(int64_t i) const { return L::mul(L::from_int8(row + i), scale); }
+    const float* scales;
+    const char* row = nullptr;
+    Vector scale = L::fill(0);
+  };
+
+  struct Int8ScaledByColumn {
+    explicit Int8ScaledByColumn(const float* its_scales) : scales(its_scales) {}
+    void select(const char* new_row, int64_t) { row = new_row; }
+    Vector at(int64_t i) const { return L::mul(L::from_int8(row + i), L::load(scales + i)); }
+    const float* scales;
+    const char* row = nullptr;
+  };
+};
+
+// Calls gather(decoder) with the decoder of args.encoding.
+template <typename L, typename Gather>
 int64_t with_decoder(const DecodeArgs& args, Gather gather) {
   switch (args.encoding) {
     case Encoding::kFloat16:
-      return gather(typename Decoders::Float16{});
+      return gather(typename Decoders<L>::Float16{});
     case Encoding::kBFloat16:
-      return gather(typename Decoders::BFloat16{});
+      return gather(typename Decoders<L>::BFloat16{});
     case Encoding::kInt8ScaledByRow:
-      return gather(typename Decoders::Int8ScaledByRow{args.scale});
+      return gather(typename Decoders<L>::Int8ScaledByRow{args.scale});
     case Encoding::kInt8ScaledByColumn:
-      return gather(typename Decoders::Int8ScaledByColumn{args.scale});
+      return gather(typename Decoders<L>::Int8ScaledByColumn{args.scale});
   }
   return 0;
 }
@@ -50,6 +89,23 @@ int64_t for_each_decoded(const DecodeArgs& args,
   const auto scale = reinterpret_cast<uint64_t>(args.scale);
   return for_each_row(args.rows, longest_requested, append_row, [scale](int64_t id) {
     __builtin_prefetch(reinterpret_cast<const void*>(scale + uint64_t(id) * sizeof(float)), 0, 2);
+  });
+}
+
+// The last vector of a row ends with it, and so may write what the one before has written.
+template <typename L>
+int64_t decode_cached(const DecodeArgs& args) {
+  const int64_t width = row_elements(args);
+  if (width < L::kCount) return gather_decoded_portable(args);
+  return with_decoder<L>(args, [&](auto decoder) {
+    return for_each_decoded(
+        args, kLongestRequested, decoder,
+        [width, out = static_cast<float*>(args.rows.out)](const auto& row) mutable {
+          for (int64_t i = 0; i + L::kCount < width; i += L::kCount)
+            L::store(out + i, row.at(i));
+          L::store(out + width - L::kCount, row.at(width - L::kCount));
+          out += width;
+        });
   });
 }
 

@@ -24,53 +24,31 @@ float from_half(uint16_t half) {
 }
 
 template <typename T>
-T element(const char* row, int64_t i) {
+T element(const char* at) {
   T value;
-  std::memcpy(&value, row + i * int64_t(sizeof(T)), sizeof(T));
+  std::memcpy(&value, at, sizeof(T));
   return value;
 }
 
-struct Scalars {
-  struct Float16 {
-    void select(const char* new_row, int64_t) { row = new_row; }
-    float at(int64_t i) const { return from_half(element<uint16_t>(row, i)); }
-    const char* row = nullptr;
-  };
+struct Scalar {
+  using Vector = float;
 
-  struct BFloat16 {
-    void select(const char* new_row, int64_t) { row = new_row; }
-    float at(int64_t i) const {
-      return std::bit_cast<float>(uint32_t{element<uint16_t>(row, i)} << 16);
-    }
-    const char* row = nullptr;
-  };
+  static float from_float16(const char* at) { return from_half(element<uint16_t>(at)); }
+  static float from_bfloat16(const char* at) {
+    return std::bit_cast<float>(uint32_t{element<uint16_t>(at)} << 16);
+  }
+  static float from_int8(const char* at) { return static_cast<float>(element<int8_t>(at)); }
 
-  struct Int8ScaledByRow {
-    explicit Int8ScaledByRow(const float* its_scales) : scales(its_scales) {}
-    void select(const char* new_row, int64_t id) {
-      row = new_row;
-      scale = scales[id];
-    }
-    float at(int64_t i) const { return static_cast<float>(element<int8_t>(row, i)) * scale; }
-    const float* scales;
-    const char* row = nullptr;
-    float scale = 0;
-  };
-
-  struct Int8ScaledByColumn {
-    explicit Int8ScaledByColumn(const float* its_scales) : scales(its_scales) {}
-    void select(const char* new_row, int64_t) { row = new_row; }
-    float at(int64_t i) const { return static_cast<float>(element<int8_t>(row, i)) * scales[i]; }
-    const float* scales;
-    const char* row = nullptr;
-  };
+  static float load(const float* at) { return *at; }
+  static float fill(float v) { return v; }
+  static float mul(float a, float b) { return a * b; }
 };
 
 }  // namespace
 
 int64_t gather_decoded_portable(const DecodeArgs& args) {
   const int64_t width = row_elements(args);
-  return with_decoder<Scalars>(args, [&](auto decoder) {
+  return with_decoder<Scalar>(args, [&](auto decoder) {
     return for_each_decoded(
         args, kLongestRequested, decoder,
         [width, out = static_cast<float*>(args.rows.out)](const auto& row) mutable {
