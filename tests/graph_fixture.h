@@ -11,8 +11,10 @@
 
 #include "ramet/csc.h"
 #include "ramet/graph.h"
+#include "ramet/parallel.h"
 #include "ramet/random.h"
 #include "ramet/store_writer.h"
+#include "sampling/node_index.h"
 
 namespace ramet::test {
 
@@ -71,6 +73,33 @@ inline std::shared_ptr<const Graph> make_graph(const EdgeList& edges, int64_t nu
 
 inline std::shared_ptr<const Graph> make_graph(int64_t num_nodes, int64_t num_edges, uint64_t key) {
   return make_graph(random_edges(num_nodes, num_nodes, num_edges, key), num_nodes);
+}
+
+struct GraphsByTable {
+  std::shared_ptr<const Graph> hashed, direct;
+};
+
+// The same topology of 40,000 nodes twice; the features of one make a direct table for relabeling
+// small beside the graph.
+inline GraphsByTable graphs_by_table(int64_t num_edges) {
+  constexpr int64_t kNodes = 40'000;
+  const EdgeList edges = random_edges(kNodes, kNodes, num_edges, 8);
+  const Csc csc = build_csc(borrow(std::span<const int64_t>(edges.src)),
+                            borrow(std::span<const int64_t>(edges.dst)), kNodes, kNodes);
+  const auto make = [&](int64_t width) {
+    StoreContents contents;
+    contents.node_counts["node"] = kNodes;
+    add_edges(contents, "node__to__node", csc);
+    const std::vector<float> features(static_cast<size_t>(kNodes * width));
+    Array table = borrow(std::span<const float>(features));
+    table.shape = {kNodes, width};
+    contents.arrays.emplace_back("node/node/feat", table);
+    return Graph::from_store(make_segment(contents));
+  };
+  const GraphsByTable graphs{make(1), make(24 * machine_threads())};
+  REQUIRE_FALSE(affords_direct_table(*graphs.hashed, kNodes));
+  REQUIRE(affords_direct_table(*graphs.direct, kNodes));
+  return graphs;
 }
 
 }  // namespace ramet::test

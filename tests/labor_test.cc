@@ -18,12 +18,10 @@
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
 #include "ramet/isa.h"
-#include "ramet/parallel.h"
 #include "ramet/random.h"
 #include "ramet/sampler.h"
 #include "sampling/draw_keys.h"
 #include "sampling/importance.h"
-#include "sampling/node_index.h"
 
 using namespace ramet;
 
@@ -285,28 +283,11 @@ TEST_CASE("the fingerprint of the union of LABOR-0's slices is that of the whole
 }
 
 TEST_CASE("the table of candidates cannot be seen in LABOR-i's result") {
-  // The same topology; the features of one make a direct table small beside the graph.
-  const int64_t num_nodes = 40'000;
-  const test::EdgeList edges = test::random_edges(num_nodes, num_nodes, 150'000, 8);
-  const Csc csc = build_csc(borrow(std::span<const int64_t>(edges.src)),
-                            borrow(std::span<const int64_t>(edges.dst)), num_nodes, num_nodes);
-  const auto make = [&](int64_t width) {
-    StoreContents contents;
-    contents.node_counts["node"] = num_nodes;
-    test::add_edges(contents, "node__to__node", csc);
-    const std::vector<float> features(static_cast<size_t>(num_nodes * width));
-    Array table = borrow(std::span<const float>(features));
-    table.shape = {num_nodes, width};
-    contents.arrays.emplace_back("node/node/feat", table);
-    return Graph::from_store(make_segment(contents));
-  };
-  const auto narrow = make(1), wide = make(24 * machine_threads());
-  REQUIRE_FALSE(affords_direct_table(*narrow, num_nodes));
-  REQUIRE(affords_direct_table(*wide, num_nodes));
-  const auto seeds = some_nodes(50, num_nodes);
+  const auto [hashed, direct] = test::graphs_by_table(150'000);
+  const auto seeds = some_nodes(50, 40'000);
   for (const int64_t iterations : {0, 1, 3}) {
     const SampleOptions options = labor({3, 3, 3}, iterations);
-    NeighborSampler one(narrow, options), other(wide, options);
+    NeighborSampler one(hashed, options), other(direct, options);
     for (uint64_t step = 0; step < 3; ++step)
       check_equal(one.sample(0, seeds, 0, step), other.sample(0, seeds, 0, step));
   }

@@ -9,9 +9,7 @@
 #include "graph_fixture.h"
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
-#include "ramet/parallel.h"
 #include "ramet/random.h"
-#include "sampling/node_index.h"
 #include "sampling/pick.h"
 
 using namespace ramet;
@@ -255,28 +253,11 @@ TEST_CASE("ids above 100 million, and above 2^31, are sampled without a table of
 }
 
 TEST_CASE("the table for relabeling cannot be seen in the result") {
-  // The same topology; the features of one make a direct table small beside the graph.
-  const int64_t num_nodes = 40'000;
-  const test::EdgeList edges = test::random_edges(num_nodes, num_nodes, 50'000, 8);
-  const Csc csc = build_csc(borrow(std::span<const int64_t>(edges.src)),
-                            borrow(std::span<const int64_t>(edges.dst)), num_nodes, num_nodes);
-  const auto make = [&](int64_t width) {
-    StoreContents contents;
-    contents.node_counts["node"] = num_nodes;
-    test::add_edges(contents, "node__to__node", csc);
-    const std::vector<float> features(static_cast<size_t>(num_nodes * width));
-    Array table = borrow(std::span<const float>(features));
-    table.shape = {num_nodes, width};
-    contents.arrays.emplace_back("node/node/feat", table);
-    return Graph::from_store(make_segment(contents));
-  };
-  const auto narrow = make(1), wide = make(16 * machine_threads());
-  REQUIRE_FALSE(affords_direct_table(*narrow, num_nodes));
-  REQUIRE(affords_direct_table(*wide, num_nodes));
+  const auto [hashed, direct] = test::graphs_by_table(50'000);
   const std::vector<int64_t> seeds{3, 1, 4, 1, 5, 9, 2, 6};
   const SampleOptions options{{{20, 20, 20, 20}}, false, 5};
   for (uint64_t step = 0; step < 3; ++step) {
-    check_equal(NeighborSampler(narrow, options).sample(0, seeds, 0, step),
-                NeighborSampler(wide, options).sample(0, seeds, 0, step));
+    check_equal(NeighborSampler(hashed, options).sample(0, seeds, 0, step),
+                NeighborSampler(direct, options).sample(0, seeds, 0, step));
   }
 }
