@@ -1,4 +1,4 @@
-"""Seconds of a training batch: our loader and PyG's SAGEConv on our blocks, beside PyG and DGL with their own.
+"""Seconds of a training batch: our loader and PyG's layers on our blocks, beside PyG and DGL with their own.
 
 GraphSAGE, 3 layers, hidden 256, Adam, batch 1024, fanouts [15, 10, 5], 2 torch threads. "data" is the wait
 for the loader, "train" forward, backward and step. Processes and variants take turns; a turn's first batches,

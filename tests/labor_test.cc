@@ -22,6 +22,7 @@
 #include "ramet/sampler.h"
 #include "sampling/draw_keys.h"
 #include "sampling/importance.h"
+#include "slices.h"
 
 using namespace ramet;
 
@@ -270,15 +271,7 @@ TEST_CASE("the fingerprint of the union of LABOR-0's slices is that of the whole
   const auto graph = test::make_graph(2000, 30'000, 6);
   const auto seeds = some_nodes(64, 2000);
   for (const bool layer_dependent : {false, true}) {
-    NeighborSampler sampler(graph, labor({5, 4, 3}, 0, layer_dependent));
-    const Minibatch whole = sampler.sample(0, seeds, 1, 2);
-    const SampledFrom one[] = {{graph.get(), &whole}};
-    for (const size_t cut : {0U, 1U, 20U, 64U}) {
-      const Minibatch left = sampler.sample(0, std::span(seeds).first(cut), 1, 2);
-      const Minibatch right = sampler.sample(0, std::span(seeds).subspan(cut), 1, 2);
-      const SampledFrom both[] = {{graph.get(), &left}, {graph.get(), &right}};
-      CHECK(fingerprint(both) == fingerprint(one));
-    }
+    test::check_slices_add_up(graph, labor({5, 4, 3}, 0, layer_dependent), seeds);
   }
 }
 

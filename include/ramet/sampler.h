@@ -23,7 +23,7 @@
 namespace ramet {
 
 inline constexpr int64_t kAllNeighbors = -1;
-inline constexpr int64_t kMaxIterations = 1000;  // importances settle in about ten
+inline constexpr int64_t kMaxImportanceIterations = 1000;  // importances settle in about ten
 
 enum class Sampler {
   kUniform,  // k of d neighbors, every k-subset equally likely
@@ -44,7 +44,8 @@ struct SampleOptions {
   uint64_t seed = 0;
   Sampler sampler = Sampler::kUniform;
   // kLabor alone: LABOR-i, which has fewer nodes for more work, and looks at all destinations of a
-  // hop: a slice of the seeds does not give a slice of the blocks. At most kMaxIterations.
+  // hop: a slice of the seeds does not give a slice of the blocks. At most
+  // kMaxImportanceIterations.
   int64_t importance_iterations = 0;
   bool layer_dependent = false;  // kLabor alone: every hop uses the words of the first
   // kappa: steps of a block of dependent minibatches; 1 makes every step independent.

@@ -90,6 +90,7 @@ void bind_options(nb::module_& m) {
 void bind_sampler(nb::module_& m) {
   bind_batch(m);
   bind_options(m);
+  m.attr("MAX_IMPORTANCE_ITERATIONS") = kMaxImportanceIterations;
 
   m.def(
       "sample",

@@ -33,7 +33,8 @@ class NeighborLoader:
         first hop alone is unbiased.
     dependent: kappa, steps of a block of dependent minibatches (Balin et al., arXiv:2310.12403): random choices turn
         slowly within a block, so that a node's sampled neighbors are mostly those of the batch before, which a cache
-        of features still has; each batch alone is distributed as ever. 1: every batch is independent.
+        of features still has; each batch alone is distributed as ever. With "labor" that holds for nodes that the
+        batch before did not have, too. 1: every batch is independent.
     threads: C++ threads that make batches, exactly so many. None: as many as keep up with the loop, decided while it
         runs: 1 where training takes longer than making a batch, since cores that training uses are not idle; up to
         this rank's share of the cores (at most 8) where it does not.

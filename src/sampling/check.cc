@@ -14,9 +14,10 @@ void check_sampler(const SampleOptions& options) {
   const bool labor = options.sampler == Sampler::kLabor;
   if (labor && options.replace)
     invalid("replace=True with sampler='labor', which accepts each neighbor at most once");
-  if (options.importance_iterations < 0 || options.importance_iterations > kMaxIterations) {
+  if (options.importance_iterations < 0 ||
+      options.importance_iterations > kMaxImportanceIterations) {
     invalid("importance_iterations is " + std::to_string(options.importance_iterations) +
-            ", expected 0 to " + std::to_string(kMaxIterations));
+            ", expected 0 to " + std::to_string(kMaxImportanceIterations));
   }
   if (!labor && options.importance_iterations > 0) {
     invalid("importance_iterations is " + std::to_string(options.importance_iterations) +

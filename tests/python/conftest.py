@@ -5,6 +5,19 @@ import signal
 from pathlib import Path
 
 import pytest
+from comparison import both, edge_list, odd
+
+
+@pytest.fixture(scope="session")
+def small():
+    """A graph of one type with a hub, node 299, and the twin's form of it."""
+    return both(300, edge_list(300, 300, 2000, seed=1, hub=150))
+
+
+@pytest.fixture(scope="session")
+def hetero():
+    """A graph of several types with names that need encoding, and the twin's form of it."""
+    return odd()
 
 
 @pytest.fixture(scope="session")

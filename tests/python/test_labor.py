@@ -8,21 +8,11 @@ import itertools
 import numpy as np
 import pytest
 import twin
-from comparison import EDGE, ODD_EDGES, ODD_NODES, both, check, edge_list, labor, odd, write_store
+from comparison import EDGE, ODD_EDGES, ODD_NODES, both, check, edge_list, labor, write_store
 
 import ramet
 
 ITERATIONS = [0, 1, 2, 3]
-
-
-@pytest.fixture(scope="module")
-def small():
-    return both(300, edge_list(300, 300, 2000, seed=1, hub=150))
-
-
-@pytest.fixture(scope="module")
-def hetero():
-    return odd()
 
 
 # ---- one type

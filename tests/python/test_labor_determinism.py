@@ -10,22 +10,12 @@ import numpy as np
 import processes
 import pytest
 import twin
-from comparison import BLOCK_ARRAYS, EDGE, ODD_NODES, assert_equal, both, check, edge_list, labor, odd
+from comparison import BLOCK_ARRAYS, EDGE, ODD_NODES, assert_equal, check, edge_list, labor
 from small_graphs import heterogeneous, homogeneous, numpy_of
 
 import ramet
 
 ITERATIONS = [0, 1, 2, 3]
-
-
-@pytest.fixture(scope="module")
-def small():
-    return both(300, edge_list(300, 300, 2000, seed=1, hub=150))
-
-
-@pytest.fixture(scope="module")
-def hetero():
-    return odd()
 
 
 # ---- what results do not depend on

@@ -15,23 +15,11 @@ from comparison import (
     by_type,
     check,
     edge_list,
-    odd,
     write_store,
 )
 
 import ramet
 from ramet import _core
-
-
-@pytest.fixture(scope="module")
-def small():
-    return both(300, edge_list(300, 300, 2000, seed=1, hub=150))
-
-
-@pytest.fixture(scope="module")
-def hetero():
-    return odd()
-
 
 # ---- the twin itself
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from ramet._core import MAX_IMPORTANCE_ITERATIONS
+
 MODELS = ("sage", "gat", "gin")
 DTYPES = ("float32", "float64")
 SAMPLERS = ("uniform", "labor")
-MAX_ITERATIONS = 1000  # of LABOR-i, as in ramet/sampler.h
 MEASURES = ("accuracy", "loss")
 
 
@@ -50,8 +51,9 @@ class Config:
         for name in ("importance_iterations", "layer_dependent"):
             if getattr(self, name) and self.sampler != "labor":
                 raise ValueError(f"{name} is {getattr(self, name)} with sampler {self.sampler!r}; only 'labor' has it")
-        if self.importance_iterations > MAX_ITERATIONS:
-            raise ValueError(f"importance_iterations is {self.importance_iterations}, more than {MAX_ITERATIONS}")
+        if self.importance_iterations > MAX_IMPORTANCE_ITERATIONS:
+            most = MAX_IMPORTANCE_ITERATIONS
+            raise ValueError(f"importance_iterations is {self.importance_iterations}, more than {most}")
         for name in ("threads", "patience"):
             if getattr(self, name) is not None:
                 _at_least(name, getattr(self, name), 1)
