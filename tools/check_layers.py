@@ -26,7 +26,7 @@ BELOW = {
 PUBLIC_HEADERS = {
     "base": "error isa array scale random permutation parallel per_process buffer_pool digest version",
     "storage": "pages store store_writer",
-    "graph": "graph csc generate",
+    "graph": "graph csc generate ownership",
     "kernels": "kernels",
     "sampling": "sampler fingerprint",
     "tables": "table",

@@ -51,7 +51,13 @@ inline uint64_t uniform_below(uint64_t r, uint64_t n) {
 
 // What a key is for: the first word absorbed, so that no two uses share a stream. (5 is taken by
 // the per-class splits of the Python package.)
-enum class Domain : uint64_t { kSample = 1, kShuffle = 2, kGenerate = 3, kFingerprint = 4 };
+enum class Domain : uint64_t {
+  kSample = 1,
+  kShuffle = 2,
+  kGenerate = 3,
+  kFingerprint = 4,
+  kOwnership = 6,
+};
 
 // The key of one step: (domain, seed, epoch, step).
 constexpr uint64_t step_key(uint64_t seed, uint64_t epoch, uint64_t step) {

@@ -17,6 +17,7 @@ void bind_graph(nb::module_& m);
 void bind_store(nb::module_& m);
 void bind_sampler(nb::module_& m);
 void bind_loader(nb::module_& m);
+void bind_ownership(nb::module_& m);
 
 namespace {
 
@@ -72,6 +73,7 @@ NB_MODULE(_core, m) {
   bind_store(m);
   bind_sampler(m);
   bind_loader(m);
+  bind_ownership(m);
 }
 
 }  // namespace ramet::bind

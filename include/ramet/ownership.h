@@ -1,0 +1,66 @@
+// Ownership: which of several ranks (or parts of a store) owns each node of one type: by ranges of
+// ids, by a hash of the id, or by a vector that a partitioner made.
+//
+// Memory: a value that shares the vector's memory and keeps it alive; ranges and hashes take none.
+// Threads and forks: immutable; use it from any.
+// Failure: what does not cover the nodes is kInvalidArgument. The entries of a vector, which may
+// lie in a file, are compared with the number of parts when they are read: kCorrupt.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ramet/array.h"
+#include "ramet/graph.h"
+
+namespace ramet {
+
+inline constexpr int64_t kMaxParts = 65535;  // an owner fits 16 bits
+
+class Ownership {
+ public:
+  // Part k owns the nodes bounds[k] <= v < bounds[k + 1]. `bounds`: int64[parts + 1], from 0, never
+  // decreasing; copied.
+  [[nodiscard]] static Ownership ranges(const Array& bounds);
+  // Every node owned by a part that a hash of its type's name and its id says.
+  [[nodiscard]] static Ownership hashed(const NodeType& type, int64_t parts);
+  // `owners`: uint8 or uint16 [number of nodes]. `place` is how errors name it.
+  [[nodiscard]] static Ownership by_vector(Array owners,
+                                           int64_t parts,
+                                           std::string place = "the vector of owners");
+
+  [[nodiscard]] int64_t parts() const { return parts_; }
+  [[nodiscard]] int64_t num_nodes() const { return num_nodes_; }
+
+  [[nodiscard]] int64_t owner(int64_t node) const;
+  // The owners of `nodes`; kOutOfRange where one is no node of the type.
+  [[nodiscard]] std::vector<uint16_t> owners(std::span<const int64_t> nodes) const;
+  // owner[i] = the owner of nodes[i], which the caller has compared with num_nodes().
+  void owners(std::span<const int32_t> nodes, uint16_t* owner) const;
+  void owners(std::span<const int64_t> nodes, uint16_t* owner) const;
+
+  // Of everything that says who owns what: equal on all ranks, or they do not fit together. Reads a
+  // whole vector.
+  [[nodiscard]] uint64_t digest() const;
+
+ private:
+  enum class Kind : uint8_t { kRanges, kHash, kVector };
+
+  template <typename Id>
+  void look_up(std::span<const Id> nodes, uint16_t* owner) const;
+
+  Kind kind_ = Kind::kRanges;
+  int64_t parts_ = 1, num_nodes_ = 0;
+  std::vector<int64_t> begins_;  // of ranges: where parts 1, 2, ... begin, filled up to 2^n - 1
+  uint64_t key_ = 0;             // of hashes
+  Array owners_;                 // a vector
+  std::string place_;
+};
+
+// Ranges of ids with about equally many in-edges and nodes (each counts for half), for a node type
+// of `graph`: int64[parts + 1]. Reads a few entries of indptr for each part.
+[[nodiscard]] std::vector<int64_t> balanced_ranges(const Graph& graph, int type, int64_t parts);
+
+}  // namespace ramet
