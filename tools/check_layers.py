@@ -28,9 +28,9 @@ PUBLIC_HEADERS = {
     "storage": "pages store store_writer",
     "graph": "graph csc generate ownership",
     "kernels": "kernels",
-    "sampling": "sampler fingerprint",
-    "tables": "table",
-    "loader": "loader",
+    "sampling": "sampler cooperative fingerprint",
+    "tables": "table add_rows",
+    "loader": "loader cooperative_loader",
 }
 LAYER_OF_PUBLIC = {f"{stem}.h": layer for layer, stems in PUBLIC_HEADERS.items() for stem in stems.split()}
 

@@ -66,11 +66,24 @@ struct Relation {
                       // destination
 };
 
+// Where the source rows of a block come from when ranks cooperate (cooperative.h), for one node
+// type. A layer's input is a row for each of the first num_owned nodes of this rank's n_id. Its
+// sources are the destinations, in order, and then rows pulled from rank 0, rank 1, ... (this rank
+// among them).
+struct ExchangePlan {
+  int64_t num_owned = 0;
+  Array send_rows;  // int64: rows of the layer's input to send, those for rank 0 first
+  std::vector<int64_t> send_counts;     // by rank
+  std::vector<int64_t> receive_counts;  // by rank
+  Array source_ids;                     // int64: ids of the nodes whose rows are pulled
+};
+
 // One hop, bipartite: messages go from the first num_src[t] nodes of type t to the first
 // num_dst[t]; destinations are a prefix of the sources.
 struct Block {
   std::vector<int64_t> num_src, num_dst;  // by node type
   std::vector<Relation> relations;        // one per edge type, in the order of their names
+  std::vector<ExchangePlan> exchange;     // by node type, where ranks cooperate; else empty
 };
 
 struct Minibatch {

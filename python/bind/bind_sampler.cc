@@ -44,6 +44,10 @@ void bind_batch(nb::module_& m) {
                          size_t type) { return block_of(b, block).num_src.at(type); })
       .def("num_dst", [](const PyBatch& b, size_t block,
                          size_t type) { return block_of(b, block).num_dst.at(type); })
+      .def("plan", [](const PyBatch& b, size_t block,
+                      size_t type) { return block_of(b, block).exchange.at(type); })
+      .def("has_plan",
+           [](const PyBatch& b, size_t block) { return !block_of(b, block).exchange.empty(); })
       .def("indptr", [](const PyBatch& b, size_t block,
                         size_t type) { return to_numpy(relation_of(b, block, type).indptr); })
       .def("indices", [](const PyBatch& b, size_t block,

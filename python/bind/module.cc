@@ -18,6 +18,7 @@ void bind_store(nb::module_& m);
 void bind_sampler(nb::module_& m);
 void bind_loader(nb::module_& m);
 void bind_ownership(nb::module_& m);
+void bind_cooperative(nb::module_& m);
 
 namespace {
 
@@ -74,6 +75,7 @@ NB_MODULE(_core, m) {
   bind_sampler(m);
   bind_loader(m);
   bind_ownership(m);
+  bind_cooperative(m);
 }
 
 }  // namespace ramet::bind

@@ -13,6 +13,15 @@ from ramet.loader import NeighborLoader, sample
 from ramet.memory import keep_memory
 from ramet.summary import Summary
 
+
+def __getattr__(name: str):
+    if name == "distributed":  # imports torch
+        import importlib
+
+        return importlib.import_module("ramet.distributed")
+    raise AttributeError(f"module 'ramet' has no attribute {name!r}")
+
+
 __all__ = [
     "Batch",
     "Block",
@@ -25,6 +34,7 @@ __all__ = [
     "__version__",
     "bfloat16",
     "build",
+    "distributed",
     "fingerprint",
     "from_arrays",
     "from_edge_index",

@@ -22,16 +22,20 @@ class Batch:
     type is a dict by type; `seeds` and `y` belong to the one type of the seeds.
     """
 
-    def __init__(self, core: _core.Batch, graph: Graph, world: int = 1, requests: tuple = ()):
+    def __init__(
+        self, core: _core.Batch, graph: Graph, world: int = 1, requests: tuple = (), *, seed: int = 0, group=None
+    ):
         self._core = core
         self._graph = graph
         self._world = world
         self._requests = requests  # (node type, table) of each gathered table
+        self._seed = seed
+        self._group = group  # that moves rows between ranks which made the batch together
         self._tables: dict | None = None
 
     epoch = property(lambda self: self._core.epoch, doc="The epoch of this batch.")
     step = property(lambda self: self._core.step, doc="The number of this batch in its epoch.")
-    num_seeds = property(lambda self: self._core.num_seeds, doc="Seeds of this rank.")
+    num_seeds = property(lambda self: self._core.num_seeds, doc="Seeds of this rank: where ranks cooperate, its own.")
     global_num_seeds = property(lambda self: self._core.global_num_seeds, doc="Seeds over all ranks.")
 
     @property
@@ -41,7 +45,8 @@ class Batch:
 
     @property
     def n_id(self):
-        """int64 [num_nodes]: the id of every node of the batch, the seeds first (docs/semantics.md, section 4)."""
+        """int64 [num_nodes]: the id of every node of the batch, the seeds first (docs/semantics.md, section 4); where
+        ranks cooperate, of those that this rank owns."""
         return per_type(self._graph, self._graph.node_types, lambda t: to_tensor(self._core.n_id(t)))
 
     @property
@@ -130,12 +135,15 @@ class Batch:
 
 
 class Block:
-    """One hop of a batch: a bipartite CSC from source nodes to destination nodes, in local ids. Sources are
-    n_id[:num_src], destinations n_id[:num_dst], so destinations are the first sources."""
+    """One hop of a batch: a bipartite CSC from source nodes to destination nodes, in local ids. Destinations are
+    n_id[:num_dst] and the first sources. Sources are n_id[:num_src]; where ranks cooperate, `n_id` of the block, whose
+    rows `ramet.distributed.exchange` pulls."""
 
     def __init__(self, batch: Batch, index: int):
         self._batch = batch  # keeps the memory alive
         self._index = index
+        self._plans: list | None = None
+        self._edge_index = None
 
     @property
     def num_src(self):
@@ -144,6 +152,27 @@ class Block:
     @property
     def num_dst(self):
         return self._per_node_type(self._batch._core.num_dst)
+
+    @property
+    def n_id(self):
+        """int64 [num_src]: the ids of the sources, the destinations first. Computed on access."""
+        core, plans = self._batch._core, self.plans
+
+        def ids(t: int):
+            if plans is None:
+                return to_tensor(core.n_id(t)[: core.num_src(self._index, t)])
+            destinations = core.n_id(t)[: core.num_dst(self._index, t)]
+            return to_tensor(np.concatenate([destinations, plans[t].source_ids]))
+
+        return per_type(self._batch._graph, self._batch._graph.node_types, ids)
+
+    @property
+    def plans(self) -> list | None:
+        """Of each node type, where the rows of the sources come from; None where this process has them all."""
+        core = self._batch._core
+        if self._plans is None and core.has_plan(self._index):
+            self._plans = [core.plan(self._index, t) for t in range(len(self._batch._graph.node_types))]
+        return self._plans
 
     @property
     def indptr(self):
@@ -157,8 +186,14 @@ class Block:
 
     @property
     def edge_index(self):
-        """int64 [2, num_edges]: (source; destination), local ids, as in PyG. Computed on access."""
-        return self._per_edge_type(self._batch._core.edge_index)
+        """int64 [2, num_edges]: (source; destination), local ids, as in PyG. Computed on access; where ranks cooperate
+        on the first only, since it is how `ramet.distributed.Cooperative` knows the block."""
+        if self._edge_index is not None:
+            return self._edge_index
+        edge_index = self._per_edge_type(self._batch._core.edge_index)
+        if self.plans is not None:
+            self._edge_index = edge_index
+        return edge_index
 
     @property
     def e_id(self):

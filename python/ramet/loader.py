@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from ramet import _core
 from ramet.batch import SEED_TABLES, Batch
-from ramet.distributed import rank_and_world, say_global_batch_size
+from ramet.cooperative import CooperativeStream, Maker
 from ramet.graph import Graph
 from ramet.options import MAX_PREFETCH, MAX_THREADS, as_input_nodes, as_int, sample_options
+from ramet.ownership import as_owners
+from ramet.ranks import rank_and_world, say_global_batch_size
 from ramet.summary import Summary
 
 DEFAULT_TABLES = ("feat", "label")
@@ -45,6 +47,15 @@ class NeighborLoader:
     decode: float16, bfloat16 and quantized int8 tables arrive as float32, decoded as they are gathered. False: as they
         are stored (bfloat16 as uint16 where torch is absent), and `batch.scales` has the scales of int8.
     distributed: None finds rank and world size of torch.distributed; False: this process alone; or a process group.
+    cooperative: True: all ranks make each batch together: every node is sampled, and its rows read, by the rank that
+        owns it alone, and layers pull the rows of sources from each other (`ramet.distributed.Cooperative`, which
+        docs/cooperative.md explains). A process group: ranks cooperate inside the group and work data-parallel between
+        groups. Every rank of `distributed` makes its loader, with the same arguments. `threads` then work on one batch.
+    ownership: of cooperative loaders, who owns a node: "range" (the default: ranges of ids with about equally many
+        in-edges and nodes), "hash", a vector of ranks [num_nodes] or the path of an .npy file of it; or a dict of
+        these by node type.
+    cache_rows: of cooperative loaders: rows of each table gathered at all nodes, at most so many, that this rank keeps
+        from batch to batch, for tables on slow storage; `cache_use` says what comes of it.
 
     Each iteration is the next epoch, beginning with 0. Several iterators may run at once, each with an epoch of its
     own; `state_dict` speaks of the one that handed out a batch last. An iterator that crosses a fork raises; a new
@@ -74,8 +85,12 @@ class NeighborLoader:
         tables: tuple[str, ...] | None = None,
         decode: bool = True,
         distributed=None,
+        cooperative=None,
+        ownership=None,
+        cache_rows: int = 0,
     ):
         self.graph = _as_graph(graph)
+        self._group = _make_group(cooperative, distributed, ownership=ownership, cache_rows=cache_rows)
         self.rank, self.world = rank_and_world(distributed)
         seed_type, ids = as_input_nodes(input_nodes, graph, "input_nodes")
         requests = _table_requests(graph, graph.node_types[seed_type], tables)
@@ -102,16 +117,41 @@ class NeighborLoader:
             **batches,
             seed_type=seed_type,
             input_nodes=ids,
-            rank=self.rank,
-            world=self.world,
+            rank=self.rank if self._group is None else self._group.index,
+            world=self.world if self._group is None else self._group.count,
             threads=0 if threads is None else as_int(threads, "threads", 1, MAX_THREADS),
             prefetch=0 if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
             tables=requests,
             decode=bool(decode),
         )
+        self._cooperative: _core.CooperativeLoader | None = None
+        if self._group is not None:
+            self._cooperate(ownership, threads=threads, prefetch=prefetch, cache_rows=cache_rows)
         self._next = (0, 0)  # epoch and step at which the next iterator begins
         self._position = (0, 0)  # the next batch of the latest iterator
         say_global_batch_size(batch_size, self.rank, self.world)
+
+    def _cooperate(self, ownership, *, threads, prefetch, cache_rows) -> None:
+        group = self._group
+        owners = as_owners(ownership, self.graph, group.size)
+        self._cooperative = _core.CooperativeLoader(
+            self._core,
+            owners=owners,
+            rank=group.rank,
+            threads=threads or 1,
+            cache_rows=as_int(cache_rows, "cache_rows", 0),
+        )
+        self._prefetch = prefetch or 1
+        group.compare(
+            self._options
+            | {
+                "prefetch": self._prefetch,
+                "tables": self._requests,
+                "ownership": [f"{of_type.digest():016x}" for of_type in owners],
+                "graph, input_nodes and options": f"{self._core.fingerprint():016x}",
+            }
+        )
+        self._maker = Maker(self._cooperative, group)
 
     def __len__(self) -> int:
         """Batches per epoch, the same number on every rank."""
@@ -167,6 +207,13 @@ class NeighborLoader:
         )
 
     @property
+    def cache_use(self) -> dict[str, int]:
+        """Of a cooperative loader with `cache_rows`: rows that the cache had, "hits", and that were read, "misses",
+        so far in this process."""
+        hits, misses = (0, 0) if self._cooperative is None else self._cooperative.cache_use()
+        return {"hits": hits, "misses": misses}
+
+    @property
     def buffer_bytes(self) -> dict[str, int]:
         """Bytes of batches alive or being made, and of recycled buffers that wait for the next batch."""
         return {"in_use": self._core.buffer_bytes_in_use, "idle": self._core.buffer_bytes_idle}
@@ -178,7 +225,13 @@ class EpochIterator:
     def __init__(self, loader: NeighborLoader, epoch: int, step: int):
         self._loader = loader
         self._epoch = epoch
-        self._stream = loader._core.start(epoch, step)
+        self._stream = self._start(step)
+
+    def _start(self, step: int) -> _core.EpochStream | CooperativeStream:
+        loader = self._loader
+        if loader._cooperative is None:
+            return loader._core.start(self._epoch, step)
+        return CooperativeStream(loader._maker, self._epoch, step, len(loader), loader._prefetch)
 
     def __iter__(self) -> EpochIterator:
         return self
@@ -196,11 +249,24 @@ class EpochIterator:
             self.close()
             raise StopIteration
         loader._position = (self._epoch, core.step + 1)
-        return Batch(core, loader.graph, loader.world, loader._requests)
+        return Batch(
+            core,
+            loader.graph,
+            loader.world,
+            loader._requests,
+            seed=loader._options["seed"],
+            group=None if loader._group is None else loader._group.rows,
+        )
 
     def close(self) -> None:
-        """Stops the threads now."""
-        self._stream = None
+        """Stops the threads now; where ranks cooperate, when what they are making together is made."""
+        stream, self._stream = self._stream, None
+        if isinstance(stream, CooperativeStream):
+            stream.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_stream", None) is not None:
+            self.close()
 
 
 def sample(
@@ -246,7 +312,19 @@ def sample(
         step=as_int(step, "step", 0),
         threads=as_int(threads, "threads", 1, MAX_THREADS),
     )
-    return Batch(core, graph)
+    return Batch(core, graph, seed=options["seed"])
+
+
+def _make_group(cooperative, distributed, **only_there):
+    """The group of a cooperative loader, or None."""
+    if cooperative is None or cooperative is False:
+        for name, value in only_there.items():
+            if not (value is None or (isinstance(value, int) and value == 0)):
+                raise ValueError(f"{name} is {value!r}, which only a cooperative loader takes (cooperative=True)")
+        return None
+    from ramet.distributed.group import Group  # imports torch
+
+    return Group(cooperative, distributed)
 
 
 def _as_graph(graph) -> Graph:

@@ -17,8 +17,6 @@ class BatchMaker {
   Batch make(int64_t step, const std::atomic<bool>& stop);
 
  private:
-  [[nodiscard]] Array gather(const TableRequest& request, const Minibatch& minibatch) const;
-
   const NeighborLoader& loader_;
   int64_t epoch_;
   NeighborSampler sampler_;

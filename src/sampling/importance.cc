@@ -73,7 +73,7 @@ void HopImportance<Id>::start(const Graph& graph) {
   types_.resize(types.size());
   for (size_t t = 0; t < types.size(); ++t) {
     types_[t].index.prepare(graph, types[t].num_nodes);
-    types_[t].index.start_batch({});
+    types_[t].index.start_batch(std::span<const Id>());
   }
   relations_.resize(std::max(relations_.size(), graph.edge_types().size()));
   num_relations_ = 0;
@@ -104,15 +104,30 @@ void HopImportance<Id>::add(const RelationTask<Id>& task) {
 
 template <typename Id>
 void HopImportance<Id>::iterate(int64_t iterations, const std::atomic<bool>* stop) {
+  begin();
+  for (int64_t i = 0; i < iterations && (stop == nullptr || !stop->load()); ++i) {
+    raise();
+    settle();
+  }
+}
+
+template <typename Id>
+void HopImportance<Id>::begin() {
   for (OfType& type : types_)
     type.candidates.assign(type.index.ids().size(), {});
-  for (int64_t i = 0; i < iterations && (stop == nullptr || !stop->load()); ++i) {
-    for (size_t r = 0; r < num_relations_; ++r)
-      raise(relations_[r]);
-    for (OfType& type : types_) {
-      for (Candidate& candidate : type.candidates)
-        candidate = {.p = candidate.p * candidate.largest_c};
-    }
+}
+
+template <typename Id>
+void HopImportance<Id>::raise() {
+  for (size_t r = 0; r < num_relations_; ++r)
+    raise(relations_[r]);
+}
+
+template <typename Id>
+void HopImportance<Id>::settle() {
+  for (OfType& type : types_) {
+    for (Candidate& candidate : type.candidates)
+      candidate = {.p = candidate.p * candidate.largest_c};
   }
 }
 

@@ -55,8 +55,18 @@ class HopImportance {
   void start(const Graph& graph);
   // The next edge type of the hop, all of whose sources become candidates.
   void add(const RelationTask<Id>& task);
-  // `stop`, where given, is looked at between iterations; when it is set the result is meaningless.
+  // All iterations of a process alone. `stop`, where given, is looked at between them; when it is
+  // set the result is meaningless.
   void iterate(int64_t iterations, const std::atomic<bool>* stop);
+
+  // The same in steps, for ranks that cooperate: all importances are 1; an iteration raises the
+  // largest c of every candidate, which others may raise further, and is then settled.
+  void begin();
+  void raise();
+  void settle();
+  [[nodiscard]] std::span<const Id> ids(size_t type) const { return types_[type].index.ids(); }
+  [[nodiscard]] std::span<Candidate> candidates(size_t type) { return types_[type].candidates; }
+
   [[nodiscard]] const RelationImportance& relation(size_t edge_type) const {
     return relations_[edge_type];
   }

@@ -19,7 +19,6 @@ constexpr int64_t kPieceRows = 4096;
 constexpr int64_t kSpan = int64_t{1} << 14;  // sources that a kernel looks at before they are taken
 constexpr int64_t kRowsAhead = 8;            // rows whose first sources are requested
 constexpr int64_t kRequestedBytes = 2048;    // of each; the hardware's prefetcher sees the rest
-constexpr size_t kChunk = 1024;              // ids that are relabeled while the next are requested
 
 // The largest word that a fraction k / d < 1 of all words does not exceed.
 uint64_t threshold_of(int64_t k, int64_t d) {
@@ -178,15 +177,7 @@ class LaborSampler {
   void relabel(int64_t piece) {
     const Picks& picks = pieces_[static_cast<size_t>(piece)];
     std::span<const Id> ids(picks.source(), static_cast<size_t>(picks.size()));
-    const auto chunk = [&](size_t begin) {
-      const size_t from = std::min(begin, ids.size());
-      return ids.subspan(from, std::min(kChunk, ids.size() - from));
-    };
-    relation_.request(chunk(0));
-    for (size_t begin = 0; begin < ids.size(); begin += kChunk) {
-      relation_.request(chunk(begin + kChunk));
-      relation_.relabel(indptr_[piece * kPieceRows] + static_cast<int64_t>(begin), chunk(begin));
-    }
+    relation_.request_and_relabel(indptr_[piece * kPieceRows], ids);
   }
 
   const RelationTask<Id>& task_;

@@ -31,12 +31,13 @@ class NodeIndex {
   }
 
   // Forgets the batch before; the new one begins with `seeds`.
-  void start_batch(std::span<const int64_t> seeds) {
+  template <typename Seed>
+  void start_batch(std::span<const Seed> seeds) {
     visit([&](auto& table) { table.start_batch(nodes_.size()); });
     nodes_.set_size(0);
     reserve_more(seeds.size());
     std::transform(seeds.begin(), seeds.end(), nodes_.data(),
-                   [](int64_t seed) { return static_cast<Id>(seed); });
+                   [](Seed seed) { return static_cast<Id>(seed); });
     nodes_.set_size(seeds.size());
     visit([&](auto& table) { table.enter(nodes_); });
   }
@@ -61,6 +62,7 @@ class NodeIndex {
   }
 
   [[nodiscard]] std::span<const Id> ids() const { return nodes_.ids(); }
+  [[nodiscard]] int64_t size() const { return static_cast<int64_t>(nodes_.size()); }
 
  private:
   template <typename Visit>

@@ -11,6 +11,7 @@ namespace ramet {
 namespace {
 
 constexpr size_t kPiece = size_t{1} << 20;  // ids relabeled before nodes are counted again
+constexpr size_t kChunk = 1024;             // ids relabeled while the next are requested
 constexpr int64_t kMaxPicks = int64_t{1} << 40;
 constexpr auto kMaxNodes = static_cast<size_t>(std::numeric_limits<int32_t>::max());
 
@@ -41,6 +42,19 @@ void relabel(NodeIndex<Id>& index, std::span<const Id> ids, int32_t* local) {
     const size_t count = std::min(kPiece, ids.size() - first);
     index.relabel(ids.subspan(first, count), local + first);
     if (index.ids().size() > kMaxNodes) refuse_nodes();
+  }
+}
+
+template <typename Id>
+void request_and_relabel(NodeIndex<Id>& index, std::span<const Id> ids, int32_t* local) {
+  const auto chunk = [&](size_t begin) {
+    const size_t from = std::min(begin, ids.size());
+    return ids.subspan(from, std::min(kChunk, ids.size() - from));
+  };
+  index.request(chunk(0));
+  for (size_t begin = 0; begin < ids.size(); begin += kChunk) {
+    index.request(chunk(begin + kChunk));
+    relabel(index, chunk(begin), local + begin);
   }
 }
 
@@ -79,6 +93,14 @@ void RelationBuilder<Id>::relabel(int64_t begin, std::span<const Id> ids) {
   ramet::relabel(task_.sources, ids, static_cast<int32_t*>(relation_.indices.data) + begin);
 }
 
+template <typename Id>
+void RelationBuilder<Id>::request_and_relabel(int64_t begin, std::span<const Id> ids) {
+  ramet::request_and_relabel(task_.sources, ids,
+                             static_cast<int32_t*>(relation_.indices.data) + begin);
+}
+
+template void request_and_relabel(NodeIndex<int32_t>&, std::span<const int32_t>, int32_t*);
+template void request_and_relabel(NodeIndex<int64_t>&, std::span<const int64_t>, int32_t*);
 template void relabel(NodeIndex<int32_t>&, std::span<const int32_t>, int32_t*);
 template void relabel(NodeIndex<int64_t>&, std::span<const int64_t>, int32_t*);
 template class RelationBuilder<int32_t>;

@@ -39,6 +39,9 @@ struct RelationTask {
 // these do not fit 32 bits.
 template <typename Id>
 void relabel(NodeIndex<Id>& index, std::span<const Id> ids, int32_t* local);
+// The same for many ids whose memory nobody has requested yet.
+template <typename Id>
+void request_and_relabel(NodeIndex<Id>& index, std::span<const Id> ids, int32_t* local);
 
 template <typename Id>
 class RelationBuilder {
@@ -61,6 +64,7 @@ class RelationBuilder {
   // first edge on; requested() somewhat earlier is faster.
   void relabel(int64_t begin, std::span<const Id> ids);
   void request(std::span<const Id> ids) const { task_.sources.request(ids); }
+  void request_and_relabel(int64_t begin, std::span<const Id> ids);
 
   [[nodiscard]] Relation take() { return std::move(relation_); }
 

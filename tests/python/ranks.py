@@ -96,7 +96,7 @@ class Rank:
         handler = logging.Handler()
         handler.emit = lambda record: records.append(record.getMessage())
         logging.getLogger("ramet").addHandler(handler)
-        ramet.distributed._said = False
+        ramet.ranks._said = False
         self.loader(options), self.loader(options)
         logging.getLogger("ramet").removeHandler(handler)
         return records

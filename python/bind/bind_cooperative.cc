@@ -1,0 +1,96 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "arrays.h"
+#include "batch.h"
+#include "gil.h"
+#include "ramet/add_rows.h"
+#include "ramet/cooperative_loader.h"
+
+namespace ramet::bind {
+
+namespace {
+
+using WritableArray = nb::ndarray<nb::c_contig, nb::device::cpu>;
+
+// (bytes for each rank, uint8 array of them all), or None when the batch is complete.
+nb::object as_object(const std::optional<Message>& message) {
+  if (!message) return nb::none();
+  return nb::make_tuple(message->bytes, to_numpy(message->data));
+}
+
+}  // namespace
+
+void bind_cooperative(nb::module_& m) {
+  nb::class_<CooperativeLoader>(m, "CooperativeLoader")
+      .def(
+          "__init__",
+          [](CooperativeLoader* self, const NeighborLoader& loader, std::vector<Ownership> owners,
+             int64_t rank, int threads, int64_t cache_rows) {
+            new (self) CooperativeLoader(loader, {std::move(owners), rank}, threads, cache_rows);
+          },
+          nb::arg("loader"), nb::kw_only(), nb::arg("owners"), nb::arg("rank"), nb::arg("threads"),
+          nb::arg("cache_rows"))
+      .def("start",
+           [](CooperativeLoader& loader, int64_t epoch, int64_t step) {
+             std::optional<Message> message;
+             {
+               const GilRelease release;
+               message = loader.start(epoch, step);
+             }
+             return as_object(message);
+           })
+      .def(
+          "receive",
+          [](CooperativeLoader& loader, std::vector<int64_t> bytes, const AnyArray& data) {
+            const Message from{std::move(bytes), borrow(data)};
+            std::optional<Message> message;
+            {
+              const GilRelease release;
+              message = loader.receive(from);
+            }
+            return as_object(message);
+          },
+          nb::arg("bytes"), nb::arg("data").noconvert())
+      .def("finish",
+           [](CooperativeLoader& loader) {
+             const GilRelease release;
+             return PyBatch{loader.finish(), loader.loader().graph()};
+           })
+      .def("count", [](const CooperativeLoader& loader, PyBatch& batch, double wait_seconds,
+                       bool first) { loader.count(batch.batch, wait_seconds, first); })
+      .def("cache_use", [](const CooperativeLoader& loader) {
+        const CacheUse use = loader.cache_use();
+        return std::make_tuple(use.hits, use.misses);
+      });
+
+  m.def(
+      "add_rows",
+      [](const WritableArray& out, const Ids& ids, const AnyArray& values, int threads) {
+        const Array to = borrow(AnyArray(out)), from = borrow(values);
+        const GilRelease release;
+        add_rows(to, borrow(ids), from, threads);
+      },
+      nb::arg("out").noconvert(), nb::arg("ids").noconvert(), nb::arg("values").noconvert(),
+      nb::kw_only(), nb::arg("threads"));
+
+  // Of block `block` and node type `type` of a batch that ranks made together; positions as in the
+  // other methods of a Batch.
+  nb::class_<ExchangePlan>(m, "ExchangePlan")
+      .def_ro("num_owned", &ExchangePlan::num_owned)
+      .def_ro("send_counts", &ExchangePlan::send_counts)
+      .def_ro("receive_counts", &ExchangePlan::receive_counts)
+      .def_prop_ro("send_rows", [](const ExchangePlan& plan) { return to_numpy(plan.send_rows); })
+      .def_prop_ro("source_ids",
+                   [](const ExchangePlan& plan) { return to_numpy(plan.source_ids); });
+}
+
+}  // namespace ramet::bind

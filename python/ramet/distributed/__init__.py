@@ -1,0 +1,5 @@
+"""Cooperative minibatching with torch.distributed: what moves rows between the ranks of a group."""
+
+from ramet.distributed.exchange import Exchange, exchange
+
+__all__ = ["Exchange", "exchange"]

@@ -1,0 +1,183 @@
+"""Exchange: pulls the source rows that a layer needs from the ranks that own them; backward sends the gradients back.
+
+A rank's layer input has a row for each of the first nodes of its `n_id`. The layer's sources are its destinations, in
+order, and then rows from rank 0, rank 1, ...: what arrives is stored where the layer reads it. Rows travel as bytes,
+whatever their dtype. Gradients are summed in the order of the ranks: the same bits in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import accumulate
+
+import torch
+import torch.distributed as dist
+
+from ramet import _core
+
+SUMMED = (torch.float32, torch.float64)  # what _core.add_rows takes
+
+
+def exchange(rows, block):
+    """The rows of the sources of `block`, [num_src, ...], from this rank's rows of the layer's input, [num_owned, ...];
+    on a heterogeneous graph dicts by node type, which travel together. Differentiable.
+
+    Every rank of the group has to call it, also with no rows. A block that is not of a cooperative batch has all its
+    rows: they are returned as they are. Raises ValueError where `rows` are not those of the layer's input.
+    """
+    plans = block.plans
+    if plans is None:
+        return rows
+    if not isinstance(rows, Mapping):
+        if len(plans) != 1:
+            raise TypeError(f"rows is a {type(rows).__name__}, expected a dict by node type")
+        return Exchange.apply(block, rows)[0]
+    types = block._batch._graph.node_types
+    unknown = [t for t in rows if t not in types]
+    if unknown:
+        raise ValueError(f"rows name the node types {unknown}; there is {types}")
+    given = [t for t in types if t in rows]
+    sources = Exchange.apply(block, *(rows.get(t) for t in types))
+    return {t: sources[types.index(t)] for t in given}
+
+
+class Exchange(torch.autograd.Function):
+    """`Exchange.apply(block, *rows)`: rows of each node type, in the order of the graph's, None where a type is left
+    out, on every rank alike; returns a tuple of the same form. See `exchange`."""
+
+    @staticmethod
+    def forward(ctx, block, *rows):
+        plans, group = block.plans, block._batch._group
+        _check(rows, plans, block)
+        ctx.block = block
+        sources, outgoing, incoming = [], [], []
+        for t, (own, plan) in enumerate(zip(rows, plans)):
+            if own is None:
+                sources.append(None)
+                continue
+            own = own.contiguous()
+            num_dst = block._batch._core.num_dst(block._index, t)
+            pulled = own.new_empty(num_dst + sum(plan.receive_counts), *own.shape[1:])
+            pulled[:num_dst] = own[:num_dst]
+            outgoing.append((_take(own, plan), plan.send_counts))
+            incoming.append((pulled[num_dst:], plan.receive_counts))
+            sources.append(pulled)
+        _all_to_all(outgoing, incoming, group, block)
+        return tuple(sources)
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        block = ctx.block
+        plans, group = block.plans, block._batch._group
+        result, outgoing, incoming = [], [], []
+        for t, (gradient, plan) in enumerate(zip(gradients, plans)):
+            if gradient is None:
+                result.append(None)
+                continue
+            gradient = gradient.contiguous()
+            num_dst = block._batch._core.num_dst(block._index, t)
+            own = gradient.new_zeros(plan.num_owned, *gradient.shape[1:])
+            own[:num_dst] = gradient[:num_dst]
+            arrived = gradient.new_empty(sum(plan.send_counts), *gradient.shape[1:])
+            outgoing.append((gradient[num_dst:], plan.receive_counts))
+            incoming.append((arrived, plan.send_counts))
+            result.append((own, arrived, plan))
+        _all_to_all(outgoing, incoming, group, block)
+        return None, *(None if part is None else _add(*part) for part in result)
+
+
+def _check(rows, plans, block) -> None:
+    if len(rows) != len(plans):
+        raise ValueError(f"rows of {len(rows)} node types, but the graph has {len(plans)}")
+    for own, plan in zip(rows, plans):
+        if own is not None and (own.dim() == 0 or len(own) != plan.num_owned):
+            raise ValueError(
+                f"rows have the shape {list(own.shape)}, but the input of {block} is one row for each of "
+                f"{plan.num_owned} nodes of this rank (were they exchanged, or cut, before?)"
+            )
+
+
+def _take(own: torch.Tensor, plan) -> torch.Tensor:
+    """The rows that other ranks asked for."""
+    if not own.is_cpu or own.numel() == 0:
+        return own.index_select(0, torch.from_numpy(plan.send_rows).to(own.device))
+    out = own.new_empty(len(plan.send_rows), *own.shape[1:])
+    _core.gather(
+        _bytes(own).numpy(),
+        plan.send_rows,
+        threads=torch.get_num_threads(),
+        name="the layer's input",
+        bfloat16=False,
+        scale=None,
+        decode=False,
+        out=_bytes(out).numpy(),
+    )
+    return out
+
+
+def _add(own: torch.Tensor, arrived: torch.Tensor, plan) -> torch.Tensor:
+    """own, with `arrived` added to the rows that were sent, in order."""
+    if not own.is_cpu or own.dtype not in SUMMED or own.numel() == 0:
+        # Of one rank all rows differ, so that no order is left to chance.
+        rows = torch.from_numpy(plan.send_rows).to(own.device)
+        for part, values in zip(rows.split(plan.send_counts), arrived.split(plan.send_counts)):
+            own[part] += values
+        return own
+    _core.add_rows(own.numpy(), plan.send_rows, arrived.numpy(), threads=torch.get_num_threads())
+    return own
+
+
+def _bytes(rows: torch.Tensor) -> torch.Tensor:
+    """uint8 [num_rows, bytes of a row]: the same memory."""
+    row_bytes = rows[0].numel() * rows.element_size() if len(rows) else 0
+    return rows.detach().reshape(-1).view(torch.uint8).view(len(rows), row_bytes)
+
+
+def _all_to_all(outgoing, incoming, group, block) -> None:
+    """Moves the rows of all node types in one collective: outgoing and incoming are (rows, rows by rank) of each."""
+    if group is None:  # a group of one rank
+        for (rows, _), (into, _) in zip(outgoing, incoming):
+            into.copy_(rows)
+        return
+    try:
+        if len(outgoing) == 1:
+            (rows, send_counts), (into, receive_counts) = outgoing[0], incoming[0]
+            width = rows.shape[1:].numel() * rows.element_size()
+            _move(rows, [n * width for n in send_counts], into, [n * width for n in receive_counts], group)
+        else:
+            _move_together(outgoing, incoming, group)
+    except RuntimeError as error:
+        batch = block._batch
+        raise RuntimeError(
+            f"rank {dist.get_rank()}, epoch {batch.epoch}, step {batch.step}: the rows of {block} could not be "
+            f"exchanged: {error}"
+        ) from error
+
+
+def _move(rows, send_bytes, into, receive_bytes, group) -> None:
+    dist.all_to_all_single(_flat(into), _flat(rows), receive_bytes, send_bytes, group=group)
+
+
+def _move_together(outgoing, incoming, group) -> None:
+    """Each rank's bytes are those of the first type, then those of the second, ..."""
+    sends = [_by_rank(rows, counts) for rows, counts in outgoing]
+    receives = [_by_rank(into, counts) for into, counts in incoming]
+    ranks = range(dist.get_world_size(group))
+    send = torch.cat([parts[rank] for rank in ranks for parts in sends])
+    send_bytes = [sum(len(parts[rank]) for parts in sends) for rank in ranks]
+    receive_bytes = [sum(len(parts[rank]) for parts in receives) for rank in ranks]
+    received = send.new_empty(sum(receive_bytes))
+    dist.all_to_all_single(received, send, receive_bytes, send_bytes, group=group)
+    pieces = [parts[rank] for rank in ranks for parts in receives]
+    ends = accumulate(len(piece) for piece in pieces)
+    for piece, end in zip(pieces, ends):
+        piece.copy_(received[end - len(piece) : end])
+
+
+def _flat(rows: torch.Tensor) -> torch.Tensor:
+    return rows.detach().reshape(-1).view(torch.uint8)
+
+
+def _by_rank(rows: torch.Tensor, counts: list[int]) -> list[torch.Tensor]:
+    width = rows.shape[1:].numel() * rows.element_size()
+    return list(_flat(rows).split([count * width for count in counts]))

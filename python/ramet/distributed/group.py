@@ -1,0 +1,117 @@
+"""Group: the ranks that make batches together, and their collectives, which are torch.distributed's."""
+
+from __future__ import annotations
+
+import torch
+import torch.distributed as dist
+
+FAILED = -1  # instead of a number of bytes: this rank has failed
+
+
+class Group:
+    """One rank's view of the ranks that cooperate.
+
+    cooperative: True (all ranks of `distributed`) or a process group. distributed: as of a NeighborLoader: the ranks
+    that work on one global batch, in groups. Every rank has to make its Group, in the same order as others.
+    `rank` and `size` are those inside the group, `index` and `count` those of the group among groups. Two process
+    groups of its own keep its collectives apart from all others: `ids` for a loader's thread, `rows` for layers.
+    """
+
+    def __init__(self, cooperative, distributed):
+        everyone = None if distributed is None or distributed is True else distributed
+        if not (dist.is_available() and dist.is_initialized()):
+            if cooperative is not True:
+                raise ValueError(f"cooperative is {cooperative!r}, but torch.distributed is not initialized")
+            self._alone()
+            return
+        if distributed is False:
+            raise ValueError("distributed=False is a process alone, which cannot be cooperative")
+        inner = everyone if cooperative is True else cooperative
+        if not isinstance(inner, (type(None), dist.ProcessGroup)):
+            raise TypeError(f"cooperative is {cooperative!r}, expected True or a process group")
+        if dist.get_rank(inner) < 0:
+            raise ValueError(f"cooperative is a process group that rank {dist.get_rank()} is not in")
+        members = sorted(dist.get_process_group_ranks(inner))
+        if len(members) == 1 and dist.get_world_size(everyone) == 1:
+            self._alone()
+            return
+        self.members = members  # ranks of the world
+        self.rank, self.size = members.index(dist.get_rank()), len(members)
+        options = {"timeout": _timeout(inner), "use_local_synchronization": True}
+        self.ids = dist.new_group(members, backend="gloo", **options)
+        self.rows = dist.new_group(members, backend=_backend(inner), **options)
+        self.index, self.count = _place(members, everyone)
+        self._failure = None
+
+    def _alone(self) -> None:
+        self.members, self.rank, self.size = [0], 0, 1
+        self.ids = self.rows = None
+        self.index, self.count = 0, 1
+        self._failure = None
+
+    def compare(self, mine: dict) -> None:
+        """ValueError, on every rank, where what a rank says differs from what rank 0 of the group says."""
+        if self.size == 1:
+            return
+        said = [None] * self.size
+        dist.all_gather_object(said, mine, group=self.ids)
+        for rank, other in enumerate(said):
+            for name, value in said[0].items():
+                if other[name] != value:
+                    raise ValueError(
+                        f"rank {self.members[rank]} has {name}={other[name]!r}, but rank {self.members[0]} of its "
+                        f"group has {value!r}: ranks that cooperate need the same"
+                    )
+
+    def exchange(self, message: tuple) -> tuple:
+        """Sends (bytes for each rank, uint8 array) and returns what came from each, in the same form."""
+        if self.size == 1:
+            return message
+        bytes_out, data = message
+        counts = torch.tensor(bytes_out)
+        incoming = torch.empty_like(counts)
+        dist.all_to_all_single(incoming, counts, group=self.ids)
+        bytes_in = incoming.tolist()
+        if FAILED in bytes_in:
+            raise RuntimeError(f"rank {self.members[bytes_in.index(FAILED)]} failed")
+        received = torch.empty(sum(bytes_in), dtype=torch.uint8)
+        dist.all_to_all_single(received, torch.from_numpy(data), bytes_in, bytes_out, group=self.ids)
+        return bytes_in, received.numpy()
+
+    def tell_failure(self) -> None:
+        """Lets the other ranks' next exchange fail. Does not wait for them: they may never come."""
+        if self.size == 1 or self._failure is not None:
+            return
+        counts = torch.full((self.size,), FAILED)
+        incoming = torch.empty_like(counts)
+        try:
+            work = dist.all_to_all_single(incoming, counts, group=self.ids, async_op=True)
+        except RuntimeError:
+            return  # the connection is what failed
+        self._failure = (work, counts, incoming)  # alive for as long as somebody may read it
+
+
+def _place(members: list[int], everyone) -> tuple[int, int]:
+    """(position, number) of the groups that the ranks of `everyone` form. ValueError where these are not disjoint."""
+    if len(members) == dist.get_world_size(everyone):
+        return 0, 1
+    said = [None] * dist.get_world_size(everyone)
+    dist.all_gather_object(said, members, group=everyone)
+    groups = sorted({tuple(group) for group in said})
+    if sorted(rank for group in groups for rank in group) != sorted(dist.get_process_group_ranks(everyone)):
+        raise ValueError(f"the cooperating groups {groups} are not a partition of the ranks of `distributed`")
+    return groups.index(tuple(members)), len(groups)
+
+
+def _backend(group) -> str:
+    """gloo for rows on the CPU, and for rows on a GPU what the user's group has there."""
+    return "cpu:gloo,cuda:nccl" if "nccl" in dist.get_backend(group) else "gloo"
+
+
+def _timeout(group):
+    """That of the user's group; None (torch's default) where it does not say."""
+    group = dist.group.WORLD if group is None else group
+    try:
+        return group._get_backend(torch.device("cpu")).options._timeout
+    except (RuntimeError, AttributeError):
+        return None

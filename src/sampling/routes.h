@@ -1,0 +1,33 @@
+// Routes: ids in the order of the ranks that own them. A counting sort, stable, so that ids of one
+// rank keep their order.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ramet/ownership.h"
+
+namespace ramet {
+
+template <typename Id>
+class Routes {
+ public:
+  // `ids` are nodes of the type that `ownership` is of.
+  void build(std::span<const Id> ids, const Ownership& ownership);
+
+  // How many ids each rank owns.
+  [[nodiscard]] std::span<const int64_t> counts() const { return counts_; }
+  // The ids, those of rank 0 first.
+  [[nodiscard]] std::span<const Id> ids() const { return sorted_; }
+  // place()[i] is where ids[i] stands among them.
+  [[nodiscard]] std::span<const int32_t> place() const { return place_; }
+
+ private:
+  std::vector<uint16_t> owner_;
+  std::vector<int64_t> counts_;
+  std::vector<Id> sorted_;
+  std::vector<int32_t> place_;
+};
+
+}  // namespace ramet
