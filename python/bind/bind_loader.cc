@@ -124,6 +124,11 @@ void bind_loader(nb::module_& m) {
           nb::arg("prefetch"), nb::arg("tables"), nb::arg("decode"))
       .def_prop_ro("num_steps", &NeighborLoader::num_steps)
       .def("fingerprint", &NeighborLoader::fingerprint)
+      .def("seeds",
+           [](const NeighborLoader& loader, int64_t epoch, int64_t step) {
+             const std::vector<int64_t> seeds = loader.seeds(epoch, step);
+             return to_numpy(copy(ramet::borrow(std::span<const int64_t>(seeds))));
+           })
       .def("start",
            [](const NeighborLoader& loader, int64_t epoch, int64_t first_step) {
              return PyStream{loader.start(epoch, first_step), loader.graph()};

@@ -1,4 +1,4 @@
-"""The command `ramet`: generate, build, info, verify, train."""
+"""The command `ramet`: generate, build, info, verify, work, train."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+
+from ramet.work.cli import add_parser as add_work
 
 EXIT_DAMAGED, EXIT_ERROR, EXIT_INTERRUPTED = 1, 2, 130
 
@@ -51,6 +53,7 @@ def _parser(with_train: bool) -> argparse.ArgumentParser:
     _add_build(commands)
     _add_info(commands)
     _add_verify(commands)
+    add_work(commands)
     if with_train:
         from ramet.train.cli import add_parser
 

@@ -111,9 +111,11 @@ class NeighborLoader:
             "drop_last": bool(drop_last),
         }
         self._options = sample | batches
+        self._sample = _core.SampleOptions(**sample)
+        self._seed_type = seed_type
         self._core = _core.NeighborLoader(
             graph._core,
-            _core.SampleOptions(**sample),
+            self._sample,
             **batches,
             seed_type=seed_type,
             input_nodes=ids,
