@@ -26,8 +26,6 @@ def add_parser(subparsers):
     add("--ranks", type=int, required=True, metavar="P", help="ranks of the group")
     add("--batch-size-per-rank", type=int, default=1024, metavar="B", help="seeds per rank (default: %(default)s)")
     add("--num-neighbors", type=_fanouts, default=[10, 10, 10], metavar="10,10,10", help="seeds' hop first; -1: all")
-        "--num-neighbors", type=_fanouts, default=[10, 10, 10], metavar="10,10,10", help="the seeds' hop first; -1: all"
-    )
     add("--sampler", choices=SAMPLERS, default=SAMPLERS[0], help="(default: %(default)s)")
     add("--importance-iterations", type=int, default=0, metavar="I", help="of labor (default: %(default)s)")
     add("--layer-dependent", action="store_true", help="of labor")
