@@ -34,11 +34,15 @@ std::vector<int64_t> all_nodes(int64_t count) {
 }  // namespace
 
 TEST_CASE("ranges own what lies between their bounds, empty ranges and one included") {
+  std::vector<int64_t> many{0};  // more than are compared one after the other
+  for (int64_t part = 0; part < 40; ++part)
+    many.push_back(many.back() + part % 5 * 60);
   for (const std::vector<int64_t>& bounds : {std::vector<int64_t>{0, 10},
                                              {0, 0, 4, 4, 4, 9, 10},
                                              {0, 3, 10, 10},
                                              {0, 0, 0},
-                                             {0, 5, 10}}) {
+                                             {0, 5, 10},
+                                             many}) {
     CAPTURE(bounds);
     const Ownership ownership = Ownership::ranges(view(bounds));
     CHECK(ownership.parts() == static_cast<int64_t>(bounds.size()) - 1);
@@ -51,6 +55,10 @@ TEST_CASE("ranges own what lies between their bounds, empty ranges and one inclu
       CHECK(node < bounds[owners[v] + 1U]);
       CHECK(ownership.owner(node) == owners[v]);
     }
+    for (int64_t part = 0; part < ownership.parts(); ++part) {
+      CHECK(ownership.span_of(part).begin == bounds[static_cast<size_t>(part)]);
+      CHECK(ownership.span_of(part).end == bounds[static_cast<size_t>(part) + 1]);
+    }
   }
 }
 
@@ -62,6 +70,8 @@ TEST_CASE("a vector says who owns, whatever its width, and hashes spread evenly"
   CHECK(one.owners(all_nodes(4)) == wide);
   CHECK(other.owners(all_nodes(4)) == wide);
   CHECK(one.digest() == other.digest());
+  CHECK(one.span_of(1).begin == 0);
+  CHECK(one.span_of(1).end == 4);
   CHECK(one.digest() != Ownership::by_vector(view(narrow, DType::kUInt8), 4).digest());
 
   NodeType type;

@@ -71,7 +71,7 @@ void run_batch(Table& table, NodeList<Id>& nodes, uint64_t key, int64_t bound, i
 }  // namespace
 
 TEST_CASE("a direct table equals a map, over many batches") {
-  DirectTable table(30'000);
+  DirectTable table({0, 30'000});
   NodeList<int32_t> nodes;
   for (uint64_t batch = 0; batch < 20; ++batch)
     run_batch(table, nodes, batch, batch % 3 == 0 ? 30'000 : 500, 1);
@@ -89,7 +89,7 @@ TEST_CASE("a hash table equals a map, over many batches and growth, with ids abo
 }
 
 TEST_CASE("tables outlive 2^32 nodes") {
-  DirectTable direct(1000);
+  DirectTable direct({0, 1000});
   HashTable<int32_t> hash;
   NodeList<int32_t> nodes;
   for (uint64_t batch = 0; batch < 12; ++batch) {

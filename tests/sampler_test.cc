@@ -84,7 +84,8 @@ Minibatch twin(const Graph& graph,
                                                  own(ptr, DType::kInt64),
                                                  own(local, DType::kInt32),
                                                  own(position, DType::kInt64),
-                                                 {}}}});
+                                                 {}}},
+                                               {}});
   }
   batch.n_id.push_back(own(n_id, DType::kInt64));
   return batch;

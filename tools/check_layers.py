@@ -29,7 +29,7 @@ PUBLIC_HEADERS = {
     "graph": "graph csc generate ownership",
     "kernels": "kernels",
     "sampling": "sampler cooperative fingerprint",
-    "tables": "table add_rows",
+    "tables": "table exchange_rows",
     "loader": "loader cooperative_loader",
 }
 LAYER_OF_PUBLIC = {f"{stem}.h": layer for layer, stems in PUBLIC_HEADERS.items() for stem in stems.split()}

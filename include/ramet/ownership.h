@@ -19,6 +19,11 @@ namespace ramet {
 
 inline constexpr int64_t kMaxParts = 65535;  // an owner fits 16 bits
 
+struct NodeRange {
+  int64_t begin = 0, end = 0;
+  [[nodiscard]] int64_t size() const { return end - begin; }
+};
+
 class Ownership {
  public:
   // Part k owns the nodes bounds[k] <= v < bounds[k + 1]. `bounds`: int64[parts + 1], from 0, never
@@ -40,6 +45,9 @@ class Ownership {
   // owner[i] = the owner of nodes[i], which the caller has compared with num_nodes().
   void owners(std::span<const int32_t> nodes, uint16_t* owner) const;
   void owners(std::span<const int64_t> nodes, uint16_t* owner) const;
+
+  // Ids between which everything lies that `part` owns: its range, or all nodes.
+  [[nodiscard]] NodeRange span_of(int64_t part) const;
 
   // Of everything that says who owns what: equal on all ranks, or they do not fit together. Reads a
   // whole vector.

@@ -72,10 +72,10 @@ struct Relation {
 // among them).
 struct ExchangePlan {
   int64_t num_owned = 0;
-  Array send_rows;  // int64: rows of the layer's input to send, those for rank 0 first
+  Array send_rows;  // int32: rows of the layer's input to send, those for rank 0 first
   std::vector<int64_t> send_counts;     // by rank
   std::vector<int64_t> receive_counts;  // by rank
-  Array source_ids;                     // int64: ids of the nodes whose rows are pulled
+  Array source_ids;                     // int32 or int64: ids of the nodes whose rows are pulled
 };
 
 // One hop, bipartite: messages go from the first num_src[t] nodes of type t to the first

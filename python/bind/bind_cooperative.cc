@@ -12,13 +12,14 @@
 #include "arrays.h"
 #include "batch.h"
 #include "gil.h"
-#include "ramet/add_rows.h"
 #include "ramet/cooperative_loader.h"
+#include "ramet/exchange_rows.h"
 
 namespace ramet::bind {
 
 namespace {
 
+using Rows = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using WritableArray = nb::ndarray<nb::c_contig, nb::device::cpu>;
 
 // (bytes for each rank, uint8 array of them all), or None when the batch is complete.
@@ -73,11 +74,20 @@ void bind_cooperative(nb::module_& m) {
       });
 
   m.def(
+      "take_rows",
+      [](const AnyArray& rows, const Rows& ids, const WritableArray& out, int threads) {
+        const Array from = borrow(rows), to = borrow(AnyArray(out));
+        const GilRelease release;
+        take_rows(from, {ids.data(), ids.size()}, to, threads);
+      },
+      nb::arg("rows").noconvert(), nb::arg("ids").noconvert(), nb::arg("out").noconvert(),
+      nb::kw_only(), nb::arg("threads"));
+  m.def(
       "add_rows",
-      [](const WritableArray& out, const Ids& ids, const AnyArray& values, int threads) {
+      [](const WritableArray& out, const Rows& ids, const AnyArray& values, int threads) {
         const Array to = borrow(AnyArray(out)), from = borrow(values);
         const GilRelease release;
-        add_rows(to, borrow(ids), from, threads);
+        add_rows(to, {ids.data(), ids.size()}, from, threads);
       },
       nb::arg("out").noconvert(), nb::arg("ids").noconvert(), nb::arg("values").noconvert(),
       nb::kw_only(), nb::arg("threads"));

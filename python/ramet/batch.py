@@ -162,7 +162,7 @@ class Block:
             if plans is None:
                 return to_tensor(core.n_id(t)[: core.num_src(self._index, t)])
             destinations = core.n_id(t)[: core.num_dst(self._index, t)]
-            return to_tensor(np.concatenate([destinations, plans[t].source_ids]))
+            return to_tensor(np.concatenate([destinations, plans[t].source_ids], dtype=np.int64))
 
         return per_type(self._batch._graph, self._batch._graph.node_types, ids)
 

@@ -1,6 +1,7 @@
 #include "ramet/ownership.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -21,8 +22,30 @@ void check_parts(int64_t parts) {
   invalid(std::to_string(parts) + " parts, expected 1 to " + std::to_string(kMaxParts));
 }
 
-// How many of `begins`, which ascend and are 2^n - 1 of them, are at most `node`. No branch depends
-// on the node.
+constexpr size_t kFew = 15;  // bounds that are compared one after the other
+
+// How many of `begins` are at most each node: passes over a piece of the nodes, one for each bound,
+// which compilers turn into vector comparisons.
+template <typename Id>
+void count_few(std::span<const int64_t> begins, std::span<const Id> nodes, uint16_t* owner) {
+  constexpr size_t kPiece = 1024;
+  for (size_t first = 0; first < nodes.size(); first += kPiece) {
+    const size_t count = std::min(kPiece, nodes.size() - first);
+    const Id* node = nodes.data() + first;
+    std::array<Id, kPiece> sum{};
+    for (const int64_t begin : begins) {
+      if (begin > std::numeric_limits<Id>::max()) break;
+      const auto bound = static_cast<Id>(begin);
+      for (size_t i = 0; i < count; ++i)
+        sum[i] += bound <= node[i] ? 1 : 0;
+    }
+    for (size_t i = 0; i < count; ++i)
+      owner[first + i] = static_cast<uint16_t>(sum[i]);
+  }
+}
+
+// The same for one node and any number of bounds, 2^n - 1 of them that ascend: no branch depends on
+// the node.
 uint16_t count_begins(std::span<const int64_t> begins, int64_t node) {
   size_t count = 0;
   for (size_t step = (begins.size() + 1) / 2; step > 0; step /= 2)
@@ -129,6 +152,7 @@ void Ownership::look_up(std::span<const Id> nodes, uint16_t* owner) const {
   constexpr size_t kAhead = 32;
   switch (kind_) {
     case Kind::kRanges:
+      if (begins_.size() <= kFew) return count_few<Id>(begins_, nodes, owner);
       for (size_t i = 0; i < nodes.size(); ++i)
         owner[i] = count_begins(begins_, nodes[i]);
       return;
@@ -148,6 +172,15 @@ void Ownership::look_up(std::span<const Id> nodes, uint16_t* owner) const {
         }
       });
   }
+}
+
+NodeRange Ownership::span_of(int64_t part) const {
+  if (kind_ != Kind::kRanges) return {0, num_nodes_};
+  const auto begin_of = [&](int64_t k) {
+    if (k == 0) return int64_t{0};
+    return k == parts_ ? num_nodes_ : begins_[static_cast<size_t>(k - 1)];
+  };
+  return {begin_of(part), begin_of(part + 1)};
 }
 
 uint64_t Ownership::digest() const {

@@ -121,6 +121,16 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
   [[nodiscard]] const Graph& graph() const { return *hop_sampler_.options().graph; }
   [[nodiscard]] BufferPool& pool() const { return *hop_sampler_.options().pool; }
 
+  [[nodiscard]] NodeRange own_span(size_t type) const {
+    return membership_.owners[type].span_of(membership_.rank);
+  }
+
+  void prepare_own(NodeIndexes<Id>& nodes) const {
+    nodes.resize(graph().node_types().size());
+    for (size_t t = 0; t < nodes.size(); ++t)
+      nodes[t].prepare(graph(), own_span(t));
+  }
+
   void check_owned(size_t seed_type) const {
     const auto owners = membership_.owners[seed_type].owners(seeds_);
     for (size_t i = 0; i < owners.size(); ++i) {
@@ -154,7 +164,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     block_.relations = hop_sampler_.sample(layer_, block_.num_dst, step_keys_, hop_);
     for (size_t t = 0; t < own_.size(); ++t)
       routes_[t].build(layer_[t].ids().subspan(static_cast<size_t>(block_.num_dst[t])),
-                       membership_.owners[t]);
+                       membership_.owners[t], pool());
     if (ranks_ > 1) {
       for (Relation& relation : block_.relations)
         renumber(relation);
@@ -186,7 +196,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
   std::optional<Message> finish_hop(const Message& from_ranks) {
     const MessageReader<Id> from(from_ranks, ranks_, own_.size());
     for (size_t t = 0; t < own_.size(); ++t) {
-      requests_[t].enter(from, t, ranks_, graph().node_types()[t], own_[t]);
+      requests_[t].enter(from, t, ranks_, own_span(t), own_[t], pool());
       block_.exchange.push_back(plan(t));
     }
     block_.num_src = sizes(layer_);
@@ -195,14 +205,13 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     return next_hop();
   }
 
-  ExchangePlan plan(size_t type) const {
+  ExchangePlan plan(size_t type) {
     const auto counts = routes_[type].counts();
-    const auto rows = requests_[type].positions();
     return {.num_owned = own_[type].size(),
-            .send_rows = to_int64(rows, pool()),
+            .send_rows = requests_[type].take_positions(),
             .send_counts = requests_[type].counts(),
             .receive_counts = {counts.begin(), counts.end()},
-            .source_ids = to_int64(routes_[type].ids(), pool())};
+            .source_ids = routes_[type].take_ids()};
   }
 
   std::nullopt_t finish() {
@@ -219,7 +228,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     importance_->begin();
     iteration_ = 0;
     for (size_t t = 0; t < own_.size(); ++t)
-      routes_[t].build(importance_->ids(t), membership_.owners[t]);
+      routes_[t].build(importance_->ids(t), membership_.owners[t], pool());
     return send<Id>(Stage::kCandidates,
                     [&](size_t t) { return Values<Id>{routes_[t].counts(), routes_[t].ids()}; });
   }
@@ -228,7 +237,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     const MessageReader<Id> from(from_ranks, ranks_, own_.size());
     for (size_t t = 0; t < own_.size(); ++t) {
       own_candidates_[t].start_batch(std::span<const Id>());
-      requests_[t].enter(from, t, ranks_, graph().node_types()[t], own_candidates_[t]);
+      requests_[t].enter(from, t, ranks_, own_span(t), own_candidates_[t], pool());
     }
     return raise();
   }

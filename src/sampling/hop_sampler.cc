@@ -33,7 +33,7 @@ void prepare(NodeIndexes<Id>& nodes, const Graph& graph) {
   const auto& types = graph.node_types();
   nodes.resize(types.size());
   for (size_t t = 0; t < types.size(); ++t)
-    nodes[t].prepare(graph, types[t].num_nodes);
+    nodes[t].prepare(graph, {0, types[t].num_nodes});
 }
 
 template <typename Id>

@@ -72,7 +72,7 @@ void HopImportance<Id>::start(const Graph& graph) {
   const auto& types = graph.node_types();
   types_.resize(types.size());
   for (size_t t = 0; t < types.size(); ++t) {
-    types_[t].index.prepare(graph, types[t].num_nodes);
+    types_[t].index.prepare(graph, {0, types[t].num_nodes});
     types_[t].index.start_batch(std::span<const Id>());
   }
   relations_.resize(std::max(relations_.size(), graph.edge_types().size()));

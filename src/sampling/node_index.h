@@ -20,14 +20,14 @@ namespace ramet {
 template <typename Id>
 class NodeIndex {
  public:
-  // Chooses the table for a node type with `num_nodes` ids.
-  void prepare(const Graph& graph, int64_t num_nodes) {
-    if (!affords_direct_table(graph, num_nodes)) {
+  // Chooses the table for ids within `range`.
+  void prepare(const Graph& graph, NodeRange range) {
+    if (!affords_direct_table(graph, range.size())) {
       if (!std::holds_alternative<HashTable<Id>>(table_)) table_ = HashTable<Id>();
       return;
     }
     const auto* direct = std::get_if<DirectTable>(&table_);
-    if (direct == nullptr || !direct->fits(num_nodes)) table_ = DirectTable(num_nodes);
+    if (direct == nullptr || !direct->fits(range)) table_ = DirectTable(range);
   }
 
   // Forgets the batch before; the new one begins with `seeds`.

@@ -17,6 +17,7 @@
 
 #include "growing.h"
 #include "ramet/buffer_pool.h"
+#include "ramet/ownership.h"
 #include "ramet/random.h"
 #include "request.h"
 
@@ -78,14 +79,15 @@ class ZeroedArray {
   std::shared_ptr<void> memory_;
 };
 
-// 4 bytes for every node of the graph, found without a search. Whether a node is new is not
+// 4 bytes for every node of a range of ids, found without a search. Whether a node is new is not
 // branched on: it is as good as random, and a mispredicted branch costs more than the store.
 class DirectTable {
  public:
-  explicit DirectTable(int64_t num_nodes) : slots_(static_cast<size_t>(num_nodes)) {}
+  explicit DirectTable(NodeRange range)
+      : first_(range.begin), slots_(static_cast<size_t>(range.size())) {}
 
-  [[nodiscard]] bool fits(int64_t num_nodes) const {
-    return static_cast<size_t>(num_nodes) <= slots_.size();
+  [[nodiscard]] bool fits(NodeRange range) const {
+    return range.begin == first_ && static_cast<size_t>(range.size()) <= slots_.size();
   }
   void start_batch(size_t nodes_before) {
     if (!start_.advance(nodes_before)) slots_.clear();
@@ -94,7 +96,7 @@ class DirectTable {
   template <typename Id>
   void enter(const NodeList<Id>& nodes) {
     for (size_t i = 0; i < nodes.size(); ++i) {
-      uint32_t& slot = slots_.data()[nodes.ids()[i]];
+      uint32_t& slot = slots_.data()[nodes.ids()[i] - first_];
       if (slot - start_.value() >= i) slot = start_.value() + static_cast<uint32_t>(i);
     }
   }
@@ -102,7 +104,7 @@ class DirectTable {
   void reserve(size_t /*num_nodes*/, const NodeList<Id>& /*nodes*/) {}
   template <typename Id>
   void request_slot(Id node) const {
-    request(&slots_.data()[node]);
+    request(&slots_.data()[node - first_]);
   }
 
   // local[i] = position of ids[i] in `nodes`, which has room for all of them and one more; new ones
@@ -110,16 +112,17 @@ class DirectTable {
   template <typename Id>
   void relabel(std::span<const Id> ids, NodeList<Id>& nodes, int32_t* local) {
     uint32_t* slots = slots_.data();
+    const auto first = static_cast<Id>(first_);
     Id* list = nodes.data();
     const uint32_t start = start_.value();
     auto size = static_cast<uint32_t>(nodes.size());
     for (size_t i = 0; i < ids.size(); ++i) {
-      if (i + kNear < ids.size()) __builtin_prefetch(&slots[ids[i + kNear]], 1);
+      if (i + kNear < ids.size()) __builtin_prefetch(&slots[ids[i + kNear] - first], 1);
       const Id node = ids[i];
-      const uint32_t found = slots[node] - start;
+      const uint32_t found = slots[node - first] - start;
       const bool is_new = found >= size;
       const uint32_t position = is_new ? size : found;
-      slots[node] = start + position;
+      slots[node - first] = start + position;
       list[size] = node;
       size += is_new ? 1 : 0;
       local[i] = static_cast<int32_t>(position);
@@ -128,6 +131,7 @@ class DirectTable {
   }
 
  private:
+  int64_t first_;
   ZeroedArray<uint32_t> slots_;
   BatchStart start_;
 };

@@ -4,62 +4,71 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "message.h"
 #include "node_index.h"
+#include "ramet/array.h"
+#include "ramet/buffer_pool.h"
 #include "ramet/error.h"
-#include "ramet/graph.h"
+#include "ramet/ownership.h"
 #include "relation_builder.h"
 
 namespace ramet {
 
-// kCorrupt unless ids that came from `rank` are nodes of `type`.
-template <typename Id>
-void check_ids(std::span<const Id> ids, const NodeType& type, size_t rank) {
-  for (const Id id : ids) {
-    if (static_cast<uint64_t>(id) < static_cast<uint64_t>(type.num_nodes)) continue;
-    throw Error(ErrorCode::kCorrupt, "rank " + std::to_string(rank) + " sent node " +
-                                         std::to_string(id) + ", which is outside [0, " +
-                                         std::to_string(type.num_nodes) + ") of node type '" +
-                                         type.name + "'");
-  }
-}
-
 template <typename Id>
 class Requests {
  public:
-  // Positions in `index`, to which new ids are appended, rank by rank.
+  // Positions in `index`, to which new ids are appended, rank by rank. Ids outside `span`, where
+  // everything lies that this rank owns, are kCorrupt.
   void enter(const MessageReader<Id>& from,
              size_t type,
              size_t ranks,
-             const NodeType& node_type,
-             NodeIndex<Id>& index) {
+             NodeRange span,
+             NodeIndex<Id>& index,
+             BufferPool& pool) {
     counts_.clear();
-    size_t total = 0;
-    for (size_t rank = 0; rank < ranks; ++rank) {
+    for (size_t rank = 0; rank < ranks; ++rank)
       counts_.push_back(static_cast<int64_t>(from.values(type, rank).size()));
-      total += from.values(type, rank).size();
-    }
-    index.reserve_more(std::min(total, static_cast<size_t>(node_type.num_nodes)));
-    positions_.resize(total);
-    size_t first = 0;
+    const int64_t total = std::accumulate(counts_.begin(), counts_.end(), int64_t{0});
+    positions_ = pool.allocate_array(DType::kInt32, {total});
+    index.reserve_more(static_cast<size_t>(std::min(total, span.size())));
+    auto* position = static_cast<int32_t*>(positions_.data);
     for (size_t rank = 0; rank < ranks; ++rank) {
       const std::span<const Id> ids = from.values(type, rank);
-      check_ids(ids, node_type, rank);
-      request_and_relabel(index, ids, positions_.data() + first);
-      first += ids.size();
+      check_ids(ids, span, rank);
+      request_and_relabel(index, ids, position);
+      position += ids.size();
     }
   }
 
   [[nodiscard]] const std::vector<int64_t>& counts() const { return counts_; }  // by rank
-  [[nodiscard]] std::span<const int32_t> positions() const { return positions_; }
+  [[nodiscard]] std::span<const int32_t> positions() const { return positions_.as<int32_t>(); }
+  [[nodiscard]] Array take_positions() { return std::exchange(positions_, {}); }
 
  private:
+  static void check_ids(std::span<const Id> ids, NodeRange span, size_t rank) {
+    using Unsigned = std::make_unsigned_t<Id>;
+    const auto begin = static_cast<Unsigned>(span.begin), size = static_cast<Unsigned>(span.size());
+    const auto is_outside = [&](Id id) { return static_cast<Unsigned>(id) - begin >= size; };
+    Unsigned outside = 0;  // found without a branch, then looked for
+    for (const Id id : ids)
+      outside |= is_outside(id) ? 1U : 0U;
+    if (outside == 0) return;
+    const auto id = std::find_if(ids.begin(), ids.end(), is_outside);
+    throw Error(ErrorCode::kCorrupt, "rank " + std::to_string(rank) + " asked for node " +
+                                         std::to_string(*id) + ", but this rank's lie in [" +
+                                         std::to_string(span.begin) + ", " +
+                                         std::to_string(span.end) + ")");
+  }
+
   std::vector<int64_t> counts_;
-  std::vector<int32_t> positions_;
+  Array positions_;
 };
 
 }  // namespace ramet

@@ -3,21 +3,24 @@
 namespace ramet {
 
 template <typename Id>
-void Routes<Id>::build(std::span<const Id> ids, const Ownership& ownership) {
-  owner_.resize(ids.size());
+void Routes<Id>::build(std::span<const Id> ids, const Ownership& ownership, BufferPool& pool) {
+  size_ = ids.size();
+  owner_.reserve(size_, 0);
+  sorted_ = pool.allocate_array(kDTypeOf<Id>, {static_cast<int64_t>(size_)});
+  place_.reserve(size_, 0);
+  const uint16_t* owner = owner_.data();
+  auto* sorted = static_cast<Id*>(sorted_.data);
   ownership.owners(ids, owner_.data());
   counts_.assign(static_cast<size_t>(ownership.parts()), 0);
-  for (const uint16_t owner : owner_)
-    ++counts_[owner];
+  for (size_t i = 0; i < size_; ++i)
+    ++counts_[owner[i]];
   std::vector<int32_t> next(counts_.size());
   for (size_t rank = 1; rank < next.size(); ++rank)
     next[rank] = next[rank - 1] + static_cast<int32_t>(counts_[rank - 1]);
-  sorted_.resize(ids.size());
-  place_.resize(ids.size());
-  for (size_t i = 0; i < ids.size(); ++i) {
-    const int32_t place = next[owner_[i]]++;
-    place_[i] = place;
-    sorted_[static_cast<size_t>(place)] = ids[i];
+  for (size_t i = 0; i < size_; ++i) {
+    const int32_t place = next[owner[i]]++;
+    place_.data()[i] = place;
+    sorted[place] = ids[i];
   }
 }
 

@@ -4,8 +4,12 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "growing.h"
+#include "ramet/array.h"
+#include "ramet/buffer_pool.h"
 #include "ramet/ownership.h"
 
 namespace ramet {
@@ -14,20 +18,22 @@ template <typename Id>
 class Routes {
  public:
   // `ids` are nodes of the type that `ownership` is of.
-  void build(std::span<const Id> ids, const Ownership& ownership);
+  void build(std::span<const Id> ids, const Ownership& ownership, BufferPool& pool);
 
   // How many ids each rank owns.
   [[nodiscard]] std::span<const int64_t> counts() const { return counts_; }
   // The ids, those of rank 0 first.
-  [[nodiscard]] std::span<const Id> ids() const { return sorted_; }
+  [[nodiscard]] std::span<const Id> ids() const { return sorted_.as<Id>(); }
+  [[nodiscard]] Array take_ids() { return std::exchange(sorted_, {}); }
   // place()[i] is where ids[i] stands among them.
-  [[nodiscard]] std::span<const int32_t> place() const { return place_; }
+  [[nodiscard]] std::span<const int32_t> place() const { return {place_.data(), size_}; }
 
  private:
-  std::vector<uint16_t> owner_;
+  size_t size_ = 0;
+  Growing<uint16_t> owner_;
   std::vector<int64_t> counts_;
-  std::vector<Id> sorted_;
-  std::vector<int32_t> place_;
+  Array sorted_;
+  Growing<int32_t> place_;
 };
 
 }  // namespace ramet

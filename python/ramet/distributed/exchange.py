@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import accumulate
 
+import numpy as np
 import torch
 import torch.distributed as dist
 
@@ -102,16 +103,7 @@ def _take(own: torch.Tensor, plan) -> torch.Tensor:
     if not own.is_cpu or own.numel() == 0:
         return own.index_select(0, torch.from_numpy(plan.send_rows).to(own.device))
     out = own.new_empty(len(plan.send_rows), *own.shape[1:])
-    _core.gather(
-        _bytes(own).numpy(),
-        plan.send_rows,
-        threads=torch.get_num_threads(),
-        name="the layer's input",
-        bfloat16=False,
-        scale=None,
-        decode=False,
-        out=_bytes(out).numpy(),
-    )
+    _core.take_rows(_bytes(own), plan.send_rows, _bytes(out), threads=torch.get_num_threads())
     return out
 
 
@@ -119,7 +111,7 @@ def _add(own: torch.Tensor, arrived: torch.Tensor, plan) -> torch.Tensor:
     """own, with `arrived` added to the rows that were sent, in order."""
     if not own.is_cpu or own.dtype not in SUMMED or own.numel() == 0:
         # Of one rank all rows differ, so that no order is left to chance.
-        rows = torch.from_numpy(plan.send_rows).to(own.device)
+        rows = torch.from_numpy(plan.send_rows).to(own.device, torch.int64)
         for part, values in zip(rows.split(plan.send_counts), arrived.split(plan.send_counts)):
             own[part] += values
         return own
@@ -127,10 +119,10 @@ def _add(own: torch.Tensor, arrived: torch.Tensor, plan) -> torch.Tensor:
     return own
 
 
-def _bytes(rows: torch.Tensor) -> torch.Tensor:
+def _bytes(rows: torch.Tensor) -> np.ndarray:
     """uint8 [num_rows, bytes of a row]: the same memory."""
-    row_bytes = rows[0].numel() * rows.element_size() if len(rows) else 0
-    return rows.detach().reshape(-1).view(torch.uint8).view(len(rows), row_bytes)
+    row_bytes = rows.shape[1:].numel() * rows.element_size()
+    return rows.detach().reshape(-1).view(torch.uint8).view(len(rows), row_bytes).numpy()
 
 
 def _all_to_all(outgoing, incoming, group, block) -> None:
