@@ -24,7 +24,7 @@ BELOW = {
     "loader": ("sampling", "tables"),
 }
 PUBLIC_HEADERS = {
-    "base": "error isa array scale random permutation parallel per_process buffer_pool digest version",
+    "base": "error isa array scale random permutation parallel per_process buffer_pool digest dropout version",
     "storage": "pages store store_writer",
     "graph": "graph csc generate ownership",
     "kernels": "kernels",

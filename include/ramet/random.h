@@ -57,6 +57,7 @@ enum class Domain : uint64_t {
   kGenerate = 3,
   kFingerprint = 4,
   kOwnership = 6,
+  kDropout = 7,
 };
 
 // The key of one step: (domain, seed, epoch, step).

@@ -17,6 +17,7 @@ void bind_graph(nb::module_& m);
 void bind_store(nb::module_& m);
 void bind_sampler(nb::module_& m);
 void bind_loader(nb::module_& m);
+void bind_dropout(nb::module_& m);
 void bind_ownership(nb::module_& m);
 void bind_cooperative(nb::module_& m);
 
@@ -74,6 +75,7 @@ NB_MODULE(_core, m) {
   bind_store(m);
   bind_sampler(m);
   bind_loader(m);
+  bind_dropout(m);
   bind_ownership(m);
   bind_cooperative(m);
 }

@@ -1,0 +1,33 @@
+#include <nanobind/stl/string.h>
+
+#include "arrays.h"
+#include "gil.h"
+#include "ramet/dropout.h"
+#include "ramet/random.h"
+#include "ramet/store.h"
+
+namespace ramet::bind {
+
+using Mask = nb::ndarray<bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void bind_dropout(nb::module_& m) {
+  m.def(
+      "dropout_mask",
+      [](const Ids& nodes, double p, const Mask& dropped, uint64_t seed, uint64_t epoch,
+         uint64_t step, uint64_t hop, uint64_t salt, const std::string& node_type) {
+        const GilRelease release;
+        const DropoutKey key{.seed = seed,
+                             .epoch = epoch,
+                             .step = step,
+                             .hop = hop,
+                             .salt = salt,
+                             .type_hash = hash_name(encode_name(node_type))};
+        dropout_mask(key, borrow(nodes), static_cast<int64_t>(dropped.shape(1)), p,
+                     {dropped.data(), dropped.size()});
+      },
+      nb::arg("nodes").noconvert(), nb::arg("p"), nb::arg("dropped").noconvert(), nb::kw_only(),
+      nb::arg("seed"), nb::arg("epoch"), nb::arg("step"), nb::arg("hop"), nb::arg("salt"),
+      nb::arg("node_type"));
+}
+
+}  // namespace ramet::bind
