@@ -1,6 +1,7 @@
-"""Cooperative minibatching with torch.distributed: what moves rows between the ranks of a group."""
+"""Cooperative minibatching with torch.distributed: models on batches that several ranks make together."""
 
+from ramet.distributed.batch_norm import BatchNorm
 from ramet.distributed.dropout import Dropout, dropout
 from ramet.distributed.exchange import Exchange, exchange
 
-__all__ = ["Dropout", "Exchange", "dropout", "exchange"]
+__all__ = ["BatchNorm", "Dropout", "Exchange", "dropout", "exchange"]

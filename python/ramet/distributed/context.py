@@ -1,0 +1,93 @@
+"""What the forward of a Cooperative knows of its batch, for the layers below it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+
+from ramet.distributed.exchange import exchange
+
+_local = threading.local()
+
+
+class Cooperation:
+    """One forward over blocks of one batch. `group` is its process group, None where one rank has all rows; of an
+    ordinary batch nothing else is known."""
+
+    def __init__(self, blocks: list):
+        self.group = blocks[0]._batch._group
+        blocks = [block for block in blocks if block.plans is not None]
+        self.is_cooperative = bool(blocks)
+        self._levels = _levels(blocks)  # of own rows that layers have, by name; the same names on every rank
+        # By the id of edge_index, which blocks keep alive.
+        self._edges = {id(edges): (block, kind) for block in blocks for kind, edges in _edges_of(block)}
+        self._latest = None  # the block that was pulled for last
+        self._pulled: dict = {}  # for it: (id of rows, version, node type) -> (rows, what exchange made of them)
+
+    def find(self, edge_index):
+        """(block, edge type or None) that have this very tensor, or None."""
+        return self._edges.get(id(edge_index))
+
+    def pull(self, block, rows: list) -> list:
+        """exchange() for a list of (node type or None, tensor), in as few collectives as there are different tensors of
+        a type. What has been pulled for this block, and not for another since, is not pulled again. That is decided by
+        the identity of tensors, so by the program, and never differs between ranks."""
+        if block is not self._latest:
+            self._latest, self._pulled = block, {}
+        keys = [(id(x), None if x.is_inference() else x._version, kind) for kind, x in rows]
+        missing = {key: pair for key, pair in zip(keys, rows) if key not in self._pulled}
+        while missing:
+            now = {pair[0]: (key, pair[1]) for key, pair in reversed(missing.items())}  # the first of each type
+            pulled = _exchange({kind: x for kind, (_, x) in now.items()}, block)
+            for kind, (key, x) in now.items():
+                self._pulled[key] = (x, pulled[kind])  # x stays alive, and so its id is its own
+                del missing[key]
+        return [self._pulled[key][1] for key in keys]
+
+    def levels_of(self, rows: int) -> list[bool]:
+        """For every level of own rows, whether it has so many."""
+        return [rows == count for count in self._levels.values()]
+
+    def describe_levels(self) -> str:
+        return ", ".join(f"{count} ({name})" for name, count in self._levels.items())
+
+
+def current() -> Cooperation | None:
+    """The innermost forward that this thread is in."""
+    return getattr(_local, "cooperation", None)
+
+
+@contextlib.contextmanager
+def inside(cooperation: Cooperation):
+    """The forward of a Cooperative; what there was before is back afterwards, whatever happened."""
+    before, _local.cooperation = current(), cooperation
+    try:
+        yield
+    finally:
+        _local.cooperation = before
+
+
+def own_rows(block, node_type: str | None = None) -> int:
+    """Rows of this rank's nodes at the input of a block of a cooperative batch."""
+    t = 0 if node_type is None else block._batch._graph.node_types.index(node_type)
+    return block.plans[t].num_owned
+
+
+def _levels(blocks: list) -> dict[str, int]:
+    graph = blocks[0]._batch._graph if blocks else None
+    levels = {}
+    for block in blocks:
+        for kind in graph.node_types if graph.is_hetero else [None]:
+            of = f"of blocks[{block._index}]" + ("" if kind is None else f", {kind!r}")
+            levels[f"input {of}"] = own_rows(block, kind)
+            levels[f"output {of}"] = block.num_dst if kind is None else block.num_dst[kind]
+    return levels
+
+
+def _edges_of(block) -> list:
+    edges = block.edge_index
+    return list(edges.items()) if isinstance(edges, dict) else [(None, edges)]
+
+
+def _exchange(rows: dict, block) -> dict:
+    return {None: exchange(rows[None], block)} if None in rows else exchange(rows, block)
