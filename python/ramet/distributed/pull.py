@@ -1,0 +1,121 @@
+"""The hooks of Cooperative: before a layer runs, its rows are exchanged for those of its sources."""
+
+from __future__ import annotations
+
+import inspect
+
+import torch
+
+from ramet.distributed.context import current, own_rows
+
+# Arguments whose rows are edges, which every rank has, beside the rows that are pulled and flags.
+_KNOWN = frozenset({"x", "edge_index", "edge_attr", "edge_type", "edge_weight", "size"})
+
+
+class PullRows:
+    """Forward pre-hook of a layer that has `x` and `edge_index`. `name` is how errors name the layer."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __call__(self, layer, args, kwargs):
+        cooperation = current()
+        if cooperation is None or not cooperation.is_cooperative:
+            return None
+        call = inspect.signature(layer.forward).bind(*args, **kwargs)
+        for name, value in call.arguments.items():
+            self._check_known(name, value)
+        block, edge_type = self._find(cooperation, call.arguments.get("edge_index"))
+        node_type = edge_type and edge_type[0]
+        x, *rest = _as_pair(call.arguments.get("x"))
+        self._check_rows(x, block, node_type)
+        (pulled,) = cooperation.pull(block, [(node_type, x)])
+        call.arguments["x"] = (pulled, *rest) if rest else pulled
+        return call.args, call.kwargs
+
+    def _check_known(self, name: str, value) -> None:
+        if name not in _KNOWN and _has_tensor(value):
+            raise ValueError(
+                f"{self.name} gets a tensor as {name!r}, and it is unknown whose rows these are: in a layer of your "
+                "own, call ramet.distributed.exchange for what belongs to sources (docs/cooperative.md)"
+            )
+
+    def _find(self, cooperation, edge_index):
+        found = cooperation.find(edge_index)
+        if found is None:
+            raise ValueError(
+                f"{self.name} gets an edge_index that is of no block of this batch: pass block.edge_index as it is, "
+                "since it says which rows belong to other ranks"
+            )
+        return found
+
+    def _check_rows(self, x, block, node_type) -> None:
+        if not isinstance(x, torch.Tensor):
+            raise ValueError(f"{self.name} gets x as a {type(x).__name__}, expected a tensor of rows")
+        own = own_rows(block, node_type)
+        if len(x) != own:
+            of = "" if node_type is None else f" of {node_type!r}"
+            raise ValueError(
+                f"{self.name} gets x with {len(x)} rows, but the input of blocks[{block._index}] has {own} rows{of} of "
+                "this rank's nodes: x must have these, neither exchanged nor trimmed"
+            )
+
+
+class PullRowsByType(PullRows):
+    """The same for a layer over all types at once, HeteroConv or one that has `x_dict` and `edge_index_dict`: one
+    exchange moves the rows of all types."""
+
+    def __call__(self, layer, args, kwargs):
+        cooperation = current()
+        if cooperation is None or not cooperation.is_cooperative:
+            return None
+        names = [f"{name}_dict" for name in ("x", "edge_index", *_more_arguments(layer))]
+        call = dict(zip(names, args, strict=False)) | kwargs
+        for name, value in call.items():
+            self._check_known(name.removesuffix("_dict"), value)
+        block = self._find_all(cooperation, call.get("edge_index_dict", {}))
+        call["x_dict"] = self._pull_all(cooperation, block, call.get("x_dict", {}))
+        args = (*(call[name] for name in names[: len(args)]), *args[len(names) :])
+        return args, {name: call[name] for name in kwargs}
+
+    def _find_all(self, cooperation, edge_index_dict):
+        block = None
+        for key, edge_index in edge_index_dict.items():
+            found, edge_type = self._find(cooperation, edge_index)
+            if edge_type != key or (block is not None and found._index != block._index):
+                raise ValueError(f"{self.name} gets for {key} the edge_index of {edge_type} of {found}")
+            block = found
+        if block is None:
+            raise ValueError(f"{self.name} gets no edge_index at all")
+        return block
+
+    def _pull_all(self, cooperation, block, x_dict):
+        """Keys are node types, or edge types whose values may be pairs (rows of sources, rows of destinations)."""
+        pairs = {key: _as_pair(x) for key, x in x_dict.items()}
+        rows = []
+        for key, (x, *_) in pairs.items():
+            node_type = key[0] if isinstance(key, tuple) else key
+            self._check_rows(x, block, node_type)
+            rows.append((node_type, x))
+        pulled = cooperation.pull(block, rows)
+        return {key: (new, *rest) if rest else new for (key, (_, *rest)), new in zip(pairs.items(), pulled)}
+
+
+def _more_arguments(layer) -> list[str]:
+    """How HeteroConv's positional arguments from the third on are named: as its convolutions name them."""
+    convs = getattr(layer, "convs", None)
+    if not convs:
+        return []
+    return list(inspect.signature(next(iter(convs.values())).forward).parameters)[2:]
+
+
+def _as_pair(x) -> tuple:
+    return tuple(x) if isinstance(x, (tuple, list)) else (x,)
+
+
+def _has_tensor(value) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_tensor, value.values()))
+    if isinstance(value, (tuple, list)):
+        return any(map(_has_tensor, value))
+    return isinstance(value, torch.Tensor)

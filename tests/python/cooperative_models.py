@@ -1,0 +1,204 @@
+"""Models for the tests of Cooperative, written for ordinary blocks, and a loop that ranks and one process share."""
+
+import torch
+import torch.nn.functional as F
+from small_graphs import WIDTH, heterogeneous, homogeneous
+from torch.nn.parallel import DistributedDataParallel
+from torch_geometric import nn as pyg
+
+import ramet
+from ramet.distributed import Cooperative, dropout, exchange
+
+CLASSES, HIDDEN = 5, 8
+AUTHOR, PAPER = 3, 6  # widths
+
+
+class Stack(torch.nn.Module):
+    """Convolutions, one per block, called as `call` says, with something between them."""
+
+    def __init__(self, make, between=None, whole=False, weights=False, p=0.0):
+        super().__init__()
+        self.convs = torch.nn.ModuleList([make(WIDTH, HIDDEN), make(HIDDEN, CLASSES)])
+        self.between = torch.nn.Identity() if between is None else between
+        self.whole, self.weights, self.p = whole, weights, p
+
+    def forward(self, x, blocks):
+        for i, (conv, block) in enumerate(zip(self.convs, blocks, strict=True)):
+            edges = [block.edge_index, block.edge_weight.to(x.dtype)] if self.weights else [block.edge_index]
+            if self.whole:
+                x = conv(x, *edges)[: block.num_dst]
+            else:
+                x = conv((x, x[: block.num_dst]), *edges)
+            if i == 0:
+                x = dropout(self.between(x).relu(), block, self.p, self.training)
+        return x
+
+
+class Twice(torch.nn.Module):
+    """One convolution for both layers, beside another that reads the same rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.shared = pyg.SAGEConv(WIDTH, WIDTH)
+        self.other = pyg.GATConv((WIDTH, WIDTH), WIDTH)
+        self.out = torch.nn.Linear(WIDTH, CLASSES)
+
+    def forward(self, x, blocks):
+        for block in blocks:
+            pair = x, x[: block.num_dst]
+            x = (self.shared(pair, block.edge_index) + self.other(pair, edge_index=block.edge_index)).relu()
+        return self.out(x)
+
+
+class Plain(torch.nn.Module):
+    """Sums of neighbors without PyG, with exchange() called by hand, also where the batch is an ordinary one."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([torch.nn.Linear(2 * WIDTH, WIDTH), torch.nn.Linear(2 * WIDTH, CLASSES)])
+        self.norm = torch.nn.BatchNorm1d(WIDTH)
+
+    def forward(self, x, blocks):
+        for i, (layer, block) in enumerate(zip(self.layers, blocks, strict=True)):
+            own, x = x[: block.num_dst], exchange(x, block)
+            source, destination = block.edge_index
+            sums = x.new_zeros(block.num_dst, WIDTH).index_add(0, destination, x[source])
+            x = layer(torch.cat([own, sums], dim=1))
+            if i == 0:
+                x = self.norm(x).relu()
+        return x
+
+
+class Typed(torch.nn.Module):
+    """HeteroConv, `by` node type or edge type; or a convolution per edge type, called one after the other."""
+
+    def __init__(self, edge_types, by):
+        super().__init__()
+        self.by = by
+        into_papers = [t for t in edge_types if t[2] == "paper"]
+        self.layers = torch.nn.ModuleList([self.layer(edge_types, HIDDEN), self.layer(into_papers, CLASSES)])
+        self.inputs = torch.nn.ModuleDict({"paper": torch.nn.Linear(PAPER, 4), "author": torch.nn.Linear(AUTHOR, 4)})
+
+    def layer(self, edge_types, width):
+        convs = {t: pyg.SAGEConv((-1, -1), width) for t in edge_types}
+        return pyg.HeteroConv(convs) if self.by != "conv" else torch.nn.ModuleDict(map(self.named, convs.items()))
+
+    @staticmethod
+    def named(pair):
+        return "-".join(pair[0]), pair[1]
+
+    def forward(self, x, blocks):
+        x = {t: self.inputs[t](rows) for t, rows in x.items()}
+        for layer, block in zip(self.layers, blocks, strict=True):
+            x = {t: rows[: block.num_dst[t]] for t, rows in self.run(layer, x, block).items()}
+        return x["paper"]
+
+    def run(self, layer, x, block):
+        edges = block.edge_index
+        if self.by == "node type":
+            return layer(x, edges)
+        pairs = {t: (x[t[0]], x[t[2]][: block.num_dst[t[2]]]) for t in edges}
+        if self.by == "edge type":
+            return layer(x_dict=pairs, edge_index_dict=edges)
+        out = {}
+        for t in [t for t in edges if "-".join(t) in layer]:
+            part = layer["-".join(t)](pairs[t], edges[t])
+            out[t[2]] = out[t[2]] + part if t[2] in out else part
+        return out
+
+
+class Transformer(torch.nn.Module):
+    """HGTConv, which has dicts and no HeteroConv around it."""
+
+    def __init__(self, graph):
+        super().__init__()
+        metadata = (graph.node_types, graph.edge_types)
+        self.convs = torch.nn.ModuleList(
+            [pyg.HGTConv({"paper": PAPER, "author": AUTHOR}, HIDDEN, metadata), pyg.HGTConv(HIDDEN, CLASSES, metadata)]
+        )
+
+    def forward(self, x, blocks):
+        for conv, block in zip(self.convs, blocks, strict=True):
+            x = {t: rows[: block.num_dst[t]] for t, rows in conv(x, block.edge_index).items()}
+        return x["paper"]
+
+
+def gin(width, out):
+    mlp = torch.nn.Sequential(
+        torch.nn.Linear(width, HIDDEN), torch.nn.BatchNorm1d(HIDDEN), torch.nn.ReLU(), torch.nn.Linear(HIDDEN, out)
+    )
+    return pyg.GINConv(mlp, train_eps=True)
+
+
+MODELS = {
+    "sage": lambda graph: Stack(pyg.SAGEConv),
+    "sage on all rows": lambda graph: Stack(pyg.SAGEConv, whole=True, between=torch.nn.LayerNorm(HIDDEN)),
+    "gat": lambda graph: Stack(lambda a, b: pyg.GATConv((a, a), b, heads=2, concat=False)),
+    "gat on all rows": lambda graph: Stack(lambda a, b: pyg.GATv2Conv(a, b), whole=True),
+    "gin": lambda graph: Stack(gin),
+    "graph conv with weights": lambda graph: Stack(pyg.GraphConv, weights=True),
+    "gcn with weights": lambda graph: Stack(lambda a, b: pyg.GCNConv(a, b, normalize=False), weights=True, whole=True),
+    "norm and dropout": lambda graph: Stack(pyg.SAGEConv, between=pyg.BatchNorm(HIDDEN), p=0.5),
+    "shared": lambda graph: Twice(),
+    "plain": lambda graph: Plain(),
+    "by node type": lambda graph: Typed(graph.edge_types, "node type"),
+    "by edge type": lambda graph: Typed(graph.edge_types, "edge type"),
+    "conv per edge type": lambda graph: Typed(graph.edge_types, "conv"),
+    "hgt": lambda graph: Transformer(graph),
+}
+HETERO = ("by node type", "by edge type", "conv per edge type", "hgt")
+
+
+def graph_for(name):
+    return heterogeneous() if name in HETERO else homogeneous()
+
+
+def loader_for(name, graph, **options):
+    inputs = ("paper", "train") if name in HETERO else "train"
+    return ramet.NeighborLoader(graph, [4, 3], inputs, batch_size=40, shuffle=True, seed=3, **options)
+
+
+def model_for(name, graph, dtype):
+    torch.manual_seed(0)
+    model = MODELS[name](graph)
+    batch = next(iter(loader_for(name, graph, distributed=False)))
+    with torch.no_grad():
+        model.eval()(batch.x, batch.blocks)  # lazy layers learn their widths
+    return model.train().to(dtype)
+
+
+def cast(x, dtype):
+    return {t: rows.to(dtype) for t, rows in x.items()} if isinstance(x, dict) else x.to(dtype)
+
+
+def train(name, dtype, cooperative):
+    """An epoch: what every step computes, and how the model ends."""
+    dtype, graph = getattr(torch, dtype), graph_for(name)
+    model = module = model_for(name, graph, dtype)
+    if cooperative:
+        model = DistributedDataParallel(Cooperative(model), find_unused_parameters=name == "hgt")
+        loader = loader_for(name, graph, cooperative=True, ownership=ownership_for(graph))
+    else:
+        loader = loader_for(name, graph, distributed=False)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    steps = []
+    for batch in loader:
+        out = model(cast(batch.x, dtype), batch.blocks)
+        loss = batch.mean(F.cross_entropy(out, batch.y, reduction="none"))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        gradients = torch.cat([p.grad.flatten() for p in module.parameters() if p.grad is not None])
+        steps.append({"seeds": batch.seeds, "out": out, "loss": loss, "gradients": gradients})
+    return {"steps": steps, "state": module.state_dict(), "evaluated": evaluate(name, graph, model, dtype)}
+
+
+def ownership_for(graph):
+    return dict.fromkeys(graph.node_types, "hash") if graph.is_hetero else "hash"
+
+
+def evaluate(name, graph, model, dtype):
+    """The outputs of a model in eval mode for an ordinary batch of this process alone."""
+    batch = next(iter(loader_for(name, graph, distributed=False)))
+    with torch.no_grad():
+        return getattr(model, "module", model).eval()(cast(batch.x, dtype), batch.blocks)
