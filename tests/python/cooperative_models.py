@@ -50,6 +50,25 @@ class Twice(torch.nn.Module):
         return self.out(x)
 
 
+class Gcn(torch.nn.Module):
+    """Normalized by a table of degrees, as docs/cooperative.md has it."""
+
+    def __init__(self, graph):
+        super().__init__()
+        self.convs = torch.nn.ModuleList(
+            [pyg.GCNConv(WIDTH, HIDDEN, normalize=False), pyg.GCNConv(HIDDEN, CLASSES, normalize=False)]
+        )
+        self.scale = (torch.from_numpy(graph.indptr()).diff() + 1.0).rsqrt()
+
+    def forward(self, x, blocks):
+        for conv, block in zip(self.convs, blocks, strict=True):
+            of_source, of_destination = self.scale.to(x.dtype)[block.n_id[block.edge_index]]
+            neighbors = conv(x, block.edge_index, of_source * of_destination)[: block.num_dst]
+            own = self.scale.to(x.dtype)[block.n_id[: block.num_dst], None]
+            x = (neighbors + conv.lin(x[: block.num_dst]) * own**2).relu()
+        return x
+
+
 class Plain(torch.nn.Module):
     """Sums of neighbors without PyG, with exchange() called by hand, also where the batch is an ordinary one."""
 
@@ -138,6 +157,7 @@ MODELS = {
     "gin": lambda graph: Stack(gin),
     "graph conv with weights": lambda graph: Stack(pyg.GraphConv, weights=True),
     "gcn with weights": lambda graph: Stack(lambda a, b: pyg.GCNConv(a, b, normalize=False), weights=True, whole=True),
+    "gcn by degrees": Gcn,
     "norm and dropout": lambda graph: Stack(pyg.SAGEConv, between=pyg.BatchNorm(HIDDEN), p=0.5),
     "shared": lambda graph: Twice(),
     "plain": lambda graph: Plain(),

@@ -1,6 +1,9 @@
 """Models on cooperative batches, on gloo ranks, against the same models and the plain loader in one process."""
 
 import copy
+import re
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,13 +12,16 @@ torch = pytest.importorskip("torch")
 pyg = pytest.importorskip("torch_geometric.nn")
 
 import cooperative_models as models  # noqa: E402  (needs torch)
+import processes  # noqa: E402
 from cooperative_models import CLASSES  # noqa: E402
 from small_graphs import WIDTH  # noqa: E402
 from world import world_of  # noqa: E402
 
+import ramet  # noqa: E402
 from ramet.distributed import BatchNorm, Cooperative, context, exchange  # noqa: E402
 
 RANKS = 3
+EXAMPLE = Path(__file__).parents[2] / "examples" / "cooperative.py"
 pytestmark = pytest.mark.filterwarnings("ignore:There exist node types")  # of the last HeteroConv
 
 
@@ -257,3 +263,14 @@ def test_blocks_have_to_be_there():
 def test_a_model_without_layers_of_pyg():
     wrapped, batch = Cooperative(models.Plain().eval()), batch_of()
     assert wrapped(batch.x, batch.blocks).shape == (batch.num_seeds, CLASSES)
+
+
+def test_the_example(tmp_path):
+    ramet.save(models.graph_for("sage"), tmp_path / "store")
+    torchrun = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+    options = ("--float64", "--model", "gin", "--batch-size", "50", "--steps", "3", "--hidden", "8")
+    printed = processes.run(EXAMPLE, tmp_path / "store", *options, launcher=(sys.executable, *torchrun))
+    assert len(re.findall(r"step \d: loss .* on 2 ranks, .* alone", printed)) == 3
+    assert float(re.search(r"largest difference: (\S+)", printed)[1]) < 1e-10
+    together, apart = re.search(r"all ranks: ([\d,]+); independent ranks would read ([\d,]+)", printed).groups()
+    assert int(together.replace(",", "")) < int(apart.replace(",", ""))

@@ -1,4 +1,4 @@
-"""The Python in README.md runs as it stands there."""
+"""The Python in README.md and in pages of docs/ runs as it stands there."""
 
 import re
 import subprocess
@@ -7,17 +7,21 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+TWO_RANKS = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
 
 
-def test_python_blocks_run(tmp_path):
-    blocks = BLOCK.findall(README.read_text(encoding="utf-8"))
-    assert blocks, "README.md shows no Python"
-    if any("import torch" in block for block in blocks):
-        pytest.importorskip("torch")
+@pytest.mark.parametrize(("page", "launcher"), [("README.md", ()), ("docs/cooperative.md", TWO_RANKS)])
+def test_python_blocks_run(page, launcher, tmp_path):
+    blocks = BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
+    assert blocks, f"{page} shows no Python"
+    for package in ("torch", "torch_geometric"):
+        if any(re.search(rf"(import|from|,) {package}\b", block) for block in blocks):
+            pytest.importorskip(package)
     # One script, since a reader may type the blocks one after the other.
     script = tmp_path / "readme.py"
     script.write_text("\n".join(blocks), encoding="utf-8")
-    result = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True)
+    command = [sys.executable, *launcher, script]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr

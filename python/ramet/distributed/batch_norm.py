@@ -61,7 +61,7 @@ def _statistics(x, cooperation):
     """(values per column, their mean, the sum of their squares about it) over all ranks, float64 [num_features]."""
     x = x if x.dtype == torch.float64 else x.float()
     dims = [d for d in range(x.dim()) if d != 1]
-    count = x.numel() // x.shape[1]
+    count = len(x) * x.shape[2:].numel()
     mean = x.new_zeros(x.shape[1], dtype=torch.float64)
     squares = mean.clone()
     if count > 0:
@@ -69,9 +69,9 @@ def _statistics(x, cooperation):
         squares = variance * count
     level = cooperation.levels_of(len(x))
     own = torch.cat([mean.new_tensor([count, *level]), mean, squares])
-    everyone = own.new_empty(dist.get_world_size(cooperation.group) * len(own))
-    dist.all_gather_into_tensor(everyone, own, group=cooperation.group)
-    everyone = everyone.view(-1, len(own))
+    everyone = list(own.new_empty(dist.get_world_size(cooperation.group), len(own)))
+    dist.all_gather(everyone, own, group=cooperation.group)
+    everyone = torch.stack(everyone)
     _check_levels(everyone[:, 1 : 1 + len(level)], len(x), cooperation)
     return _combine(everyone[:, 0], *everyone[:, 1 + len(level) :].chunk(2, dim=1))
 

@@ -7,6 +7,7 @@ import math
 import torch
 
 from ramet import _core
+from ramet.distributed.context import own_rows
 from ramet.options import UINT64_MAX, as_int
 
 
@@ -18,14 +19,14 @@ def dropout(x, block, p: float = 0.5, training: bool = True, salt: int = 0, node
     x: floating [k, ...], rows of the nodes n_id[:k] of the block's batch, in order: before the layer or after it.
     block: the Block of the layer. salt: another number for another mask in the same layer. node_type: which nodes the
     rows are of, on a heterogeneous graph. Without training, or with p = 0, `x` itself is returned.
-    Raises ValueError for a p outside [0, 1], a dtype that is not floating, and more rows than the batch has nodes.
+    Raises ValueError for a p outside [0, 1], a dtype that is not floating, and rows of other nodes: more than the batch
+    has, or, where ranks cooperate, neither as many as this rank has at the block's input nor at its output.
     """
     if not 0 <= p <= 1:
         raise ValueError(f"dropout: p is {p}; it must lie in [0, 1]")
     batch = block._batch
     nodes = _nodes_of(batch, node_type)
-    if len(x) > len(nodes):
-        raise ValueError(f"dropout: x has {len(x)} rows, but the batch has {len(nodes)} nodes here; give own rows")
+    _check_rows(x, block, node_type, len(nodes))
     if not x.is_floating_point():
         raise ValueError(f"dropout: x is {x.dtype}, which is not floating")
     if not training or p == 0:
@@ -61,6 +62,19 @@ class Dropout(torch.nn.Module):
 
     def extra_repr(self) -> str:
         return f"p={self.p}, salt={self.salt}"
+
+
+def _check_rows(x, block, node_type, nodes: int) -> None:
+    if block.plans is None:
+        if len(x) > nodes:
+            raise ValueError(f"dropout: x has {len(x)} rows, but the batch has {nodes} nodes")
+        return
+    own, num_dst = own_rows(block, node_type), block.num_dst if node_type is None else block.num_dst[node_type]
+    if len(x) not in (own, num_dst):
+        raise ValueError(
+            f"dropout: x has {len(x)} rows, but this rank has {own} at the input of the block and {num_dst} at its "
+            "output; rows that were pulled are dropped by their owner, before the exchange"
+        )
 
 
 def _nodes_of(batch, node_type: str | None):
