@@ -30,7 +30,8 @@ class NeighborLoader:
         several times the fanouts, which are then what a destination takes in expectation). Average with
         `block.edge_weight`; docs/semantics.md, section 8, says what that estimates, and how well.
     importance_iterations: of "labor" alone, LABOR-i: fewer nodes still, more work; 0 is LABOR-0. From 1 on, what a
-        rank samples depends on the whole slice it has, so that several ranks do not give the batch of one.
+        rank samples depends on the whole slice it has, so that several ranks do not give the batch of one, unless they
+        cooperate.
     layer_dependent: of "labor" alone: all hops use the same randomness; fewer nodes, at correlated layers, of which the
         first hop alone is unbiased.
     dependent: kappa, steps of a block of dependent minibatches (Balin et al., arXiv:2310.12403): random choices turn
