@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 
 RATE = re.compile(r"(?P<case>.+\]) \('(?P<sampler>.+)', (?P<threads>\d+)\), M/s")
+HITS = re.compile(r"(?P<sampler>\w+), kappa (?P<kappa>\d+), cache (?P<share>[\d.]+): hit rate")
 STEADY = re.compile(r"(?P<count>\d+) steady trainers")
 
 
@@ -41,7 +42,21 @@ def trainers(raw: dict, axes) -> None:
     axes.legend(handles=[left, right], loc="lower right")
 
 
-PLOTS = {"sampling": sampling, "trainers": trainers}
+def cooperative(raw: dict, axes) -> None:
+    """Hit rate of a rank's cache of rows against kappa."""
+    lines: dict = {}
+    for name, rate in raw.items():
+        if match := HITS.fullmatch(name):
+            label = f"{match['sampler']}, cache of {match['share']} batches"
+            lines.setdefault(label, []).append((int(match["kappa"]), rate))
+    for label, points in lines.items():
+        axes.plot(*zip(*points), "o-", label=label)
+    axes.set(title="Rows that a cache had, dependent minibatches", xlabel="kappa", ylabel="hit rate", ylim=0)
+    axes.set_xscale("log", base=2)
+    axes.legend()
+
+
+PLOTS = {"sampling": sampling, "trainers": trainers, "cooperative": cooperative}
 
 
 def draw(results: dict, folder: Path) -> list[Path]:

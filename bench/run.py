@@ -32,6 +32,8 @@ QUICK = (
     "labor",
     "dependent",
     "labor_training",
+    "cooperative",
+    "cooperative_training",
 )
 BENCHMARKS = (*QUICK, "equality")  # the last one is about bits, not time, and takes minutes
 

@@ -1,0 +1,130 @@
+"""Ranks that make batches together: rows read beside independent ranks, the cost of plans, and a cache's hits by kappa.
+
+All ranks run in this process, one after the other. "Plans" is everything that cooperation adds to sampling: the ranks'
+time for a batch, in sum, over that of sampling the same batch by one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import numpy as np
+from graphs import FOR_LABOR, GRAPHS, stores
+from harness import Figure, Report, finish, options
+
+import ramet
+from ramet import _core
+from ramet.ownership import as_owners
+from ramet.work import count_work, make_together
+
+FANOUTS = [10, 10, 10]
+BATCH = 1024  # seeds per rank
+RANKS = (2, 4, 8)
+SAMPLERS = ("uniform", "labor")
+KAPPAS = (1, 2, 4, 8, 16, 64, 256)
+CACHED_RANKS = 2
+CACHE_SHARES = (0.25, 1.0)  # rows of the cache, as a part of those that a rank reads for a batch
+
+
+def input_nodes(graph):
+    return "train" if "train" in graph.splits else np.flatnonzero(np.diff(graph.indptr()))
+
+
+def loader(graph, batch: int, **more) -> ramet.NeighborLoader:
+    options = {"shuffle": True, "threads": 1, "distributed": False, "tables": ()} | more
+    return ramet.NeighborLoader(graph, FANOUTS, input_nodes(graph), batch, **options)
+
+
+def members(of: ramet.NeighborLoader, ranks: int, cache_rows: int = 0) -> list:
+    owners = as_owners(None, of.graph, ranks)
+    made = range(ranks)
+    return [
+        _core.CooperativeLoader(of._core, owners=owners, rank=rank, threads=1, cache_rows=cache_rows) for rank in made
+    ]
+
+
+def work_table(report: Report, graphs: dict, batches: int, batch: int) -> None:
+    lines = []
+    for (name, graph), sampler, ranks in itertools.product(graphs.items(), SAMPLERS, RANKS):
+        work = count_work(graph, ranks, batch, FANOUTS, sampler=sampler, batches=batches)
+        uniform = count_work(graph, ranks, batch, FANOUTS, batches=batches)
+        hop = work.hops[-1]
+        numbers = (
+            f"{work.rows_read:,.0f}",
+            f"{work.rows_independent:,.0f}",
+            f"{work.ratio:.3f}",
+            f"{uniform.rows_independent / work.rows_read:.1f}x",
+            f"{hop.edges / hop.edges_independent:.2f}",
+            f"{work.rows_sent:,.0f}",
+            f"{work.bytes['sent_ids'] / 1e6:.1f}",
+            f"{work.imbalance['rows']:.2f}",
+        )
+        lines.append([name, sampler, ranks, *numbers])
+        key = f"{name}, {sampler}, {ranks} ranks"
+        report.ratio(f"{key}: rows read over independent", Figure([work.ratio]), better="lower")
+        report.keep(key, work.rows_read)
+    head = ["graph", "sampler", "ranks P", "rows read, W(PB)", "independent, P W(B)", "ratio"]
+    head += ["fewer than independent uniform", "edges of the last hop, ratio", "rows sent, input layer", "ids sent, MB"]
+    report.table([*head, "largest rank's rows over mean"], lines)
+
+
+def cost(of: ramet.NeighborLoader, together: list, step: int) -> float:
+    """The ranks' time for a batch, in sum, over one process's."""
+    seeds = of._core.seeds(0, step)
+    begin = time.perf_counter()
+    _core.sample(of.graph._core, of._sample, 0, seeds, epoch=0, step=step, threads=1)
+    alone = time.perf_counter() - begin
+    return sum(part.sample_seconds for part in make_together(together, 0, step)) / alone
+
+
+def plans(report: Report, graphs: dict, repetitions: int, batch: int) -> None:
+    lines = []
+    for (name, graph), sampler, ranks in itertools.product(graphs.items(), SAMPLERS, RANKS):
+        of = loader(graph, ranks * batch, sampler=sampler)
+        together = members(of, ranks)
+        steps = min(len(of), 3 * repetitions)
+        ratios = [cost(of, together, step) for step in range(steps)]
+        figure = Figure(ratios[steps // 3 :])  # the first ones touch fresh memory
+        lines.append([name, sampler, ranks, figure.text()])
+        report.ratio(f"{name}, {sampler}, {ranks} ranks: sampling together over alone", figure, better="lower")
+    report.table(["graph", "sampler", "ranks", "sum of the ranks' sampling, over one process's"], lines)
+
+
+def cache_hits(report: Report, graph, run: int, batch: int) -> None:
+    lines = []
+    for sampler, kappa in itertools.product(SAMPLERS, KAPPAS):
+        of = loader(graph, CACHED_RANKS * batch, sampler=sampler, dependent=kappa, tables=("feat",))
+        rows = len(make_together(members(of, CACHED_RANKS), 0, 0)[0].n_id(0))
+        rates = []
+        for share in CACHE_SHARES:
+            together = members(of, CACHED_RANKS, cache_rows=int(share * rows))
+            for step in range(min(run, len(of))):
+                make_together(together, 0, step)
+            hits, misses = np.sum([rank.cache_use() for rank in together], axis=0)
+            rates.append(hits / (hits + misses))
+            report.keep(f"{sampler}, kappa {kappa}, cache {share}: hit rate", float(rates[-1]))
+        lines.append([sampler, kappa, f"{rows:,}", *(f"{rate:.3f}" for rate in rates)])
+    head = [f"hit rate, cache of {share:g} batch{'es' * (share != 1)}" for share in CACHE_SHARES]
+    report.table(["sampler", "kappa", "rows of a rank's batch", *head], lines)
+
+
+def main() -> None:
+    chosen = options(__doc__)
+    batch, batches, repetitions, run = (32, 1, 1, 3) if chosen.small else (BATCH, 2, 4, 16)
+    graphs = {
+        name: ramet.open(store)
+        for name, store in stores(chosen, ["products", "rmat-22", "lognormal"], GRAPHS | FOR_LABOR).items()
+    }
+    report = Report("Cooperative minibatches")
+    report.note(f"Fanouts {FANOUTS}, {batch} seeds per rank, means of {batches} global batches.")
+    work_table(report, graphs, batches, batch)
+    report.note("The cost of plans.")
+    plans(report, graphs, repetitions, batch)
+    report.note(f"A cache of rows per rank, {CACHED_RANKS} ranks, products, {run} batches from an empty cache.")
+    cache_hits(report, graphs["products"], run, batch)
+    finish(report, chosen)
+
+
+if __name__ == "__main__":
+    main()

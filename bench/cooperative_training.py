@@ -1,0 +1,154 @@
+"""A training step of two ranks that cooperate, beside two independent ranks with the same global batch, over gloo.
+
+GraphSAGE of PyG, 3 layers, hidden 256, Adam, 1024 seeds per rank, fanouts [10, 10, 10], one torch thread per rank. Both
+ways take turns in the same processes. "loading" is a turn without training. The features are in memory, which is
+where cooperation has least to win.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+import time
+from itertools import islice, pairwise
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from graphs import GRAPHS, stores
+from harness import Figure, Report, finish, options
+from torch.nn.parallel import DistributedDataParallel
+from torch_geometric.nn import SAGEConv
+
+import ramet
+from ramet.distributed import Cooperative
+
+RANKS = 2
+FANOUTS = [10, 10, 10]
+BATCH = 1024  # seeds per rank
+HIDDEN, CLASSES, WIDTH = 256, 47, 128
+WAYS = {"independent": {}, "cooperative": {"cooperative": True}}
+
+
+class SAGE(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.convs = torch.nn.ModuleList(SAGEConv(a, b) for a, b in pairwise([WIDTH, HIDDEN, HIDDEN, CLASSES]))
+
+    def forward(self, x, blocks):
+        for i, (conv, block) in enumerate(zip(self.convs, blocks)):
+            x = conv((x, x[: block.num_dst]), block.edge_index)
+            x = x.relu() if i + 1 < len(self.convs) else x
+        return x
+
+
+class Way:
+    """One of the two ways to train."""
+
+    def __init__(self, graph, sampler: str, batch: int, options: dict):
+        self._model = DistributedDataParallel(Cooperative(SAGE()))
+        self._optimizer = torch.optim.Adam(self._model.parameters(), lr=0.003)
+        self._loader = ramet.NeighborLoader(
+            graph, FANOUTS, "train", RANKS * batch, shuffle=True, sampler=sampler, threads=1, **options
+        )
+
+    def turn(self, steps: int, train: bool) -> tuple[float, int, int, int]:
+        """(seconds of a step, rows read, edges, bytes sent) of this rank, means; the first step is not timed."""
+        rows = edges = sent = 0
+        begin = 0.0
+        for batch in islice(self._loader, steps + 1):
+            if train:
+                self._step(batch)
+            if not begin:
+                dist.barrier()
+                begin = time.perf_counter()
+                continue
+            rows += len(batch.n_id)
+            edges += batch.num_edges
+            sent += bytes_sent(batch)
+        dist.barrier()
+        return (time.perf_counter() - begin) / steps, rows / steps, edges / steps, sent / steps
+
+    def _step(self, batch) -> None:
+        out = self._model(batch.x, batch.blocks)
+        loss = batch.mean(F.cross_entropy(out, batch.y.long(), reduction="none"))
+        self._optimizer.zero_grad()
+        loss.backward()
+        self._optimizer.step()
+
+
+def bytes_sent(batch) -> int:
+    """Rows that this rank sends to others in a step: of the input layer forward, of others both ways."""
+    total = 0
+    for i, block in enumerate(batch.blocks):
+        for plan in block.plans or ():
+            rows = sum(plan.send_counts) - plan.send_counts[dist.get_rank()]
+            total += 4 * rows * (WIDTH if i == 0 else 2 * HIDDEN)
+    return total
+
+
+def rank_main(rank: int, port: int, store: str, sampler: str, sizes: tuple, out: str) -> None:
+    steps, repetitions, batch = sizes
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE=str(RANKS))
+    dist.init_process_group("gloo")
+    torch.set_num_threads(1)
+    ramet.keep_memory()
+    graph = ramet.open(store)
+    ways = {name: Way(graph, sampler, batch, options) for name, options in WAYS.items()}
+    figures: dict = {}
+    for repetition in range(repetitions + 1):
+        for (name, way), train in ((item, train) for item in ways.items() for train in (True, False)):
+            turn = way.turn(steps, train)
+            if repetition:
+                figures.setdefault((name, train), []).append(turn)
+    everyone = [None] * RANKS
+    dist.all_gather_object(everyone, figures)
+    if rank == 0:
+        torch.save(everyone, out)
+    dist.destroy_process_group()
+
+
+def measure(store, sampler: str, sizes: tuple) -> dict:
+    """{(way, train): [(seconds, rows, edges, bytes sent) of all ranks, ...]}"""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with tempfile.TemporaryDirectory() as folder:
+        out = f"{folder}/figures.pt"
+        torch.multiprocessing.spawn(rank_main, (port, str(store), sampler, sizes, out), nprocs=RANKS)
+        everyone = torch.load(out)
+    return {
+        key: [
+            (max(turn[0] for turn in turns), *(sum(turn[i] for turn in turns) for i in (1, 2, 3)))
+            for turns in zip(*(figures[key] for figures in everyone))
+        ]
+        for key in everyone[0]
+    }
+
+
+def main() -> None:
+    chosen = options(__doc__)
+    sizes = (2, 1, 64) if chosen.small else (6, 3, BATCH)
+    report = Report("Cooperative training")
+    (store,) = stores(chosen, ["products"], GRAPHS).values()
+    lines = []
+    for sampler in ("uniform", "labor"):
+        turns = measure(store, sampler, sizes)
+        seconds = {key: Figure([turn[0] for turn in found]) for key, found in turns.items()}
+        for name in WAYS:
+            _, rows, edges, sent = turns[name, True][-1]
+            step, load = seconds[name, True], seconds[name, False]
+            ratio = step.over(seconds["independent", True])
+            counts = f"{rows:,.0f}", f"{rows * WIDTH * 4 / 1e6:,.0f}", f"{edges:,.0f}", f"{sent / 1e6:,.0f}"
+            lines.append([sampler, name, *counts, load.text(), step.text(), ratio.text()])
+            report.ratio(f"{sampler}, {name}: step over independent", ratio, better="lower")
+            report.absolute(f"{sampler}, {name}: seconds of a step", step)
+    head = ["sampler", "ranks", "rows read", "MB read", "edges", "MB of rows sent", "loading, s", "step, s"]
+    report.note(f"{RANKS} ranks on one machine, products, all figures of a global batch, sums over the ranks.")
+    report.table([*head, "step over independent"], lines)
+    finish(report, chosen)
+
+
+if __name__ == "__main__":
+    main()
