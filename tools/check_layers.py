@@ -26,7 +26,7 @@ BELOW = {
 PUBLIC_HEADERS = {
     "base": "error isa array scale random permutation parallel per_process buffer_pool digest dropout version",
     "storage": "pages store store_writer",
-    "graph": "graph csc generate ownership",
+    "graph": "graph csc generate node_rows ownership part",
     "kernels": "kernels",
     "sampling": "sampler cooperative fingerprint",
     "tables": "table exchange_rows",

@@ -1,6 +1,8 @@
 // Graph: the read-only view of a store as node types, edge types, tables and splits. Per edge type
 // a CSC: the in-neighbors of node v, its message sources, are indices[indptr[v] .. indptr[v+1]).
-// A homogeneous graph is the case of one node type and one edge type.
+// A homogeneous graph is the case of one node type and one edge type. A part of a graph
+// (docs/format.md, section 7) has rows, in-edges included, of the nodes alone that it owns; ids are
+// those of the whole graph.
 //
 // Memory: an immutable value over the Store's arrays, which it keeps alive; cheap to copy.
 // Threads and forks: use it from any.
@@ -11,10 +13,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ramet/array.h"
+#include "ramet/node_rows.h"
 #include "ramet/store.h"
 
 namespace ramet {
@@ -31,10 +35,13 @@ struct EdgeTypeName {
 };
 
 struct NodeType {
-  std::string name;  // as the user gave it
-  int64_t num_nodes = 0;
-  std::map<std::string, Array> tables;  // num_nodes rows each
-  std::map<std::string, Array> scales;  // of quantized tables (scale.h), by name of the table
+  std::string name;                          // as the user gave it
+  int64_t num_nodes = 0;                     // of the whole graph: ids are below it
+  int64_t num_rows = 0;                      // nodes that have rows here: all, or those of the part
+  NodeRows rows = {};                        // which row is a node's
+  Array owner = {};                          // of a part: who owns each node; else without data
+  std::map<std::string, Array> tables = {};  // num_rows rows each
+  std::map<std::string, Array> scales = {};  // of quantized tables (scale.h), by name of the table
 };
 
 struct EdgeType {
@@ -42,9 +49,10 @@ struct EdgeType {
   std::string encoded;
   uint64_t name_hash = 0;  // hash_name(encoded)
   int src = 0, dst = 0;    // positions in Graph::node_types()
-  Array indptr;            // int64[num_dst + 1]
+  Array indptr;            // int64[rows of the destination type + 1]
   Array indices;           // int32 or int64[num_edges], ids of source nodes
-  Array edge_ids;          // int32 or int64[num_edges]; no rows where the id is the position
+  Array edge_ids;          // int32 or int64[num_edges]; no rows where the id is the position, which
+                           // is so in whole stores alone
   std::string indptr_place, indices_place;  // how errors name these files
   std::map<std::string, Array> tables;      // num_edges rows each, in CSC order
   std::map<std::string, Array> scales;      // of quantized tables, by name of the table
@@ -64,13 +72,16 @@ class Graph {
     return splits_;
   }
   [[nodiscard]] const std::shared_ptr<const Store>& store() const { return store_; }
+  // Which part of a graph this is; nothing for a whole one.
+  [[nodiscard]] const std::optional<Part>& part() const { return store_->part(); }
 
   // Position of a type by name; kNotFound names what there is.
   [[nodiscard]] int node_type(const std::string& name) const;
   [[nodiscard]] int edge_type(const EdgeTypeName& name) const;
 
   // A digest of types, shapes, splits and evenly spaced entries of the topology: equal for the
-  // same graph in a folder and in memory. Not cryptographic. Reads a few thousand entries.
+  // same graph in a folder and in memory, different for each part of one. Not cryptographic. Reads
+  // a few thousand entries.
   [[nodiscard]] uint64_t fingerprint() const;
 
  private:

@@ -17,8 +17,6 @@
 
 namespace ramet {
 
-inline constexpr int64_t kMaxParts = 65535;  // an owner fits 16 bits
-
 struct NodeRange {
   int64_t begin = 0, end = 0;
   [[nodiscard]] int64_t size() const { return end - begin; }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,15 @@ enum class OpenMode {
   kRead,         // shared and read-only
   kCopyOnWrite,  // private and writable: pages are shared until they are written
 };
+
+// Which part of a partitioned graph a store holds: index of count, and Graph::fingerprint() of the
+// whole store. docs/format.md, section 7.
+struct Part {
+  int64_t index = 0, count = 1;
+  uint64_t whole_fingerprint = 0;
+};
+
+inline constexpr int64_t kMaxParts = 65535;  // which part owns a node fits 16 bits
 
 class Store {
  public:
@@ -46,6 +56,9 @@ class Store {
   // quantized rows, whose scale is the array "<name>.scale" (scale.h).
   [[nodiscard]] const std::map<std::string, DType>& table_dtypes() const { return table_dtypes_; }
 
+  // Nothing for a whole store.
+  [[nodiscard]] const std::optional<Part>& part() const { return part_; }
+
   // The folder, or "" for a segment.
   [[nodiscard]] const std::string& path() const { return path_; }
   // The segment's descriptor, -1 for a folder. Owned by the Store.
@@ -59,6 +72,7 @@ class Store {
   std::map<std::string, Array> arrays_;
   std::map<std::string, int64_t> node_counts_;
   std::map<std::string, DType> table_dtypes_;
+  std::optional<Part> part_;
   std::string path_;
   int segment_fd_ = -1;
   std::pair<uint64_t, uint64_t> identity_{0, 0};

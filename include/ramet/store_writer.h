@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@ namespace ramet {
 struct StoreContents {
   std::map<std::string, int64_t> node_counts;         // encoded type name -> nodes
   std::vector<std::pair<std::string, Array>> arrays;  // "node/paper/feat" -> rows
+  std::optional<Part> part = std::nullopt;            // of a part of a graph
   [[nodiscard]] int64_t bytes() const;
 };
 

@@ -9,6 +9,7 @@
 #include "ramet/error.h"
 #include "ramet/random.h"
 #include "ramet/scale.h"
+#include "read_part.h"
 
 namespace ramet {
 namespace {
@@ -35,12 +36,12 @@ std::pair<std::string, std::string> split_name(const std::string& array_name) {
   return {array_name.substr(first + 1, second - first - 1), array_name.substr(second + 1)};
 }
 
-void check_indptr(const EdgeType& edges, int64_t num_dst, const std::string& place) {
+void check_indptr(const EdgeType& edges, int64_t num_rows, const std::string& place) {
   const Array& indptr = edges.indptr;
   if (indptr.shape.size() != 1 || indptr.dtype != DType::kInt64) {
     corrupt(place, "holds " + indptr.describe() + ", expected one dimension of int64");
   }
-  require_rows(indptr, num_dst + 1, place);
+  require_rows(indptr, num_rows + 1, place);
   const auto offsets = indptr.as<int64_t>();
   if (offsets.front() != 0) {
     corrupt(place, "begins with " + std::to_string(offsets.front()) + ", expected 0");
@@ -86,14 +87,15 @@ int position_of_type(const std::vector<NodeType>& types,
 std::vector<NodeType> read_node_types(const Store& store) {
   std::vector<NodeType> types;
   for (const auto& [encoded, count] : store.node_counts()) {
-    types.push_back({decode_name(encoded), count, {}, {}});
+    types.push_back({.name = decode_name(encoded), .num_nodes = count});
   }
+  read_part(store, types);
   for (const auto& [name, array] : store.arrays()) {
     if (name.rfind("node/", 0) != 0) continue;
     const std::string type = decode_name(split_name(name).first);
     NodeType& node_type =
         types[static_cast<size_t>(position_of_type(types, type, store.place(name)))];
-    add_table(store, name, node_type.num_nodes, node_type.tables, node_type.scales);
+    add_table(store, name, node_type.num_rows, node_type.tables, node_type.scales);
   }
   return types;
 }
@@ -136,8 +138,9 @@ EdgeType read_edge_type(const Store& store,
   edges.indices = take(files, "indices", edges.indices_place);
   require_ids(edges.indices, place("indices"));
   edges.indptr = take(files, "indptr", edges.indptr_place);
-  check_indptr(edges, node_types[static_cast<size_t>(edges.dst)].num_nodes, place("indptr"));
-  if (files.count("edge_ids") > 0) {
+  check_indptr(edges, node_types[static_cast<size_t>(edges.dst)].num_rows, place("indptr"));
+  // A position in a part is not that in the whole graph, so that ids are needed.
+  if (files.count("edge_ids") > 0 || store.part()) {
     edges.edge_ids = take(files, "edge_ids", place("edge_ids"));
     require_ids(edges.edge_ids, place("edge_ids"));
     require_rows(edges.edge_ids, edges.num_edges(), place("edge_ids"));
@@ -209,6 +212,10 @@ uint64_t Graph::fingerprint() const {
     for (const auto& [type, ids] : by_type) {
       h = digest_ids(absorb(absorb(h, hash_name(name)), hash_name(type)), ids);
     }
+  }
+  if (const auto& part = store_->part()) {
+    h = absorb(absorb(h, static_cast<uint64_t>(part->index)), static_cast<uint64_t>(part->count));
+    h = absorb(h, part->whole_fingerprint);
   }
   return h;
 }

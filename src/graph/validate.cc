@@ -8,6 +8,7 @@
 #include "ramet/graph.h"
 #include "ramet/parallel.h"
 #include "ramet/scale.h"
+#include "read_part.h"
 
 namespace ramet {
 namespace {
@@ -78,6 +79,7 @@ void check_scale(const Array& scale, const std::string& place, int threads) {
 
 void validate(const Graph& graph, int threads) {
   const Store& store = *graph.store();
+  validate_part(graph, threads);
   for (const EdgeType& edges : graph.edge_types()) {
     const std::string folder = "edge/" + edges.encoded + "/";
     const int64_t num_src = graph.node_types()[static_cast<size_t>(edges.src)].num_nodes;

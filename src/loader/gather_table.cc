@@ -23,6 +23,15 @@ TableForm form_of(const Table& table, bool decode) {
   return {DType::kFloat32, elements * item_size(DType::kFloat32)};
 }
 
+// Which rows of its type's tables are those of `nodes`.
+Array rows_of(const NeighborLoader& loader, const NodeType& type, std::span<const int64_t> nodes) {
+  if (type.rows.is_whole()) return borrow(nodes);
+  const auto count = static_cast<int64_t>(nodes.size());
+  Array rows = loader.pool()->allocate_array(DType::kInt64, {count});
+  type.rows.require(nodes, static_cast<int64_t*>(rows.data));
+  return rows;
+}
+
 }  // namespace
 
 TableForm form_of(const NeighborLoader& loader, const TableRequest& request) {
@@ -35,17 +44,19 @@ Array gather_table(const NeighborLoader& loader,
                    RowCache* cache) {
   const Table table = table_of(loader, request);
   const TableForm form = form_of(table, loader.options().decode);
-  std::span<const int64_t> ids =
+  std::span<const int64_t> nodes =
       minibatch.n_id[static_cast<size_t>(request.node_type)].as<int64_t>();
-  if (request.at_seeds) ids = ids.first(static_cast<size_t>(minibatch.num_seeds));
+  if (request.at_seeds) nodes = nodes.first(static_cast<size_t>(minibatch.num_seeds));
+  const Array rows = rows_of(loader, type_of(loader, request), nodes);
+  const auto ids = rows.as<int64_t>();
   std::vector<int64_t> shape = table.rows().shape;
   shape[0] = static_cast<int64_t>(ids.size());
   Array out = loader.pool()->allocate_array(form.dtype, std::move(shape));
-  const auto read = [&](std::span<const int64_t> rows, void* to) {
+  const auto read = [&](std::span<const int64_t> some, void* to) {
     if (form.dtype == table.rows().dtype)
-      table.gather(rows, to);
+      table.gather(some, to);
     else
-      table.gather_float32(rows, static_cast<float*>(to));
+      table.gather_float32(some, static_cast<float*>(to));
   };
   if (cache == nullptr) {
     read(ids, out.data);

@@ -103,6 +103,7 @@ RelationTask<Id> HopSampler<Id>::make_task(NodeIndexes<Id>& nodes,
   const EdgeType& edges = options_.graph->edge_types()[edge_type];
   const auto src = static_cast<size_t>(edges.src), dst = static_cast<size_t>(edges.dst);
   return {.edges = edges,
+          .dst_rows = options_.graph->node_types()[dst].rows,
           .num_src_nodes = options_.graph->node_types()[src].num_nodes,
           .fanout = options_.sample.fanouts[edge_type][static_cast<size_t>(hop)],
           .num_dst = num_dst[dst],

@@ -91,15 +91,16 @@ void HopImportance<Id>::add(const RelationTask<Id>& task) {
   if (task.fanout == 0) return;
   relation.first_edge_.push_back(0);
   std::vector<Id> sources;
-  for_each_row(task.edges, task.dst_nodes(), 0, task.num_dst, [&](int64_t, const Row& row) {
-    load_sources(task, row, sources);
-    const size_t first = relation.candidate_.size();
-    relation.candidate_.resize(first + sources.size());
-    relation.first_edge_.push_back(relation.candidate_.size());
-    type.index.reserve_more(sources.size());
-    type.index.request(sources);
-    relabel<Id>(type.index, sources, relation.candidate_.data() + first);
-  });
+  for_each_row(task.edges, task.dst_rows, task.dst_nodes(), 0, task.num_dst,
+               [&](int64_t, const Row& row) {
+                 load_sources(task, row, sources);
+                 const size_t first = relation.candidate_.size();
+                 relation.candidate_.resize(first + sources.size());
+                 relation.first_edge_.push_back(relation.candidate_.size());
+                 type.index.reserve_more(sources.size());
+                 type.index.request(sources);
+                 relabel<Id>(type.index, sources, relation.candidate_.data() + first);
+               });
 }
 
 template <typename Id>

@@ -80,7 +80,7 @@ class LaborSampler {
     Picks& picks = pieces_[static_cast<size_t>(piece)];
     picks.clear();
     Scan scan;
-    for_each_row(task_.edges, task_.dst_nodes(), begin, end,
+    for_each_row(task_.edges, task_.dst_rows, task_.dst_nodes(), begin, end,
                  [&](int64_t, const Row& row) { scan.rows.push_back(row); });
     with_ids(task_.edges.indices, [&](auto stored) {
       for (int64_t i = begin; i < end; ++i) {
@@ -128,7 +128,7 @@ class LaborSampler {
       std::span<const Index> stored, const Row& row, size_t i, Scan& scan, Picks& picks) const {
     importance_->load(i, scan.p);
     if (scan.p.size() != static_cast<size_t>(row.degree)) {
-      refuse_entry(task_.edges.indptr_place, static_cast<int64_t>(task_.dst_nodes()[i]), row.begin,
+      refuse_entry(task_.edges.indptr_place, task_.dst_rows.row(task_.dst_nodes()[i]), row.begin,
                    "begins a row whose length changed while it was sampled");
     }
     const double c = solve_c(scan.p, task_.fanout);

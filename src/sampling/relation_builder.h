@@ -18,7 +18,8 @@ namespace ramet {
 template <typename Id>
 struct RelationTask {
   const EdgeType& edges;
-  int64_t num_src_nodes;  // of the source type, in the graph
+  const NodeRows& dst_rows;  // of the destination type
+  int64_t num_src_nodes;     // of the source type, in the graph
   int64_t fanout;
   int64_t num_dst;
   NodeIndex<Id>& destinations;

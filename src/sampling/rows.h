@@ -1,11 +1,13 @@
 // The rows of destinations: where their in-edges stand in the CSC.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
 
 #include "ramet/graph.h"
+#include "ramet/node_rows.h"
 #include "request.h"
 
 namespace ramet {
@@ -22,28 +24,52 @@ struct Row {
                                const std::string& bound);
 
 // Throws what bounds that do not fit throw.
-[[noreturn]] void refuse_row(const EdgeType& edges, int64_t node, Row bounds);
+[[noreturn]] void refuse_row(const EdgeType& edges, int64_t row, Row bounds);
 
 // Reads one row's bounds; whatever the file holds, the result lies inside the edges.
-inline Row read_row(const EdgeType& edges, const int64_t* indptr, int64_t node) {
-  const int64_t begin = indptr[node], end = indptr[node + 1];
+inline Row read_row(const EdgeType& edges, const int64_t* indptr, int64_t row) {
+  const int64_t begin = indptr[row], end = indptr[row + 1];
   const bool fits = static_cast<uint64_t>(end) <= static_cast<uint64_t>(edges.num_edges()) &&
                     static_cast<uint64_t>(begin) <= static_cast<uint64_t>(end);
-  if (!fits) refuse_row(edges, node, {begin, end - begin});
+  if (!fits) refuse_row(edges, row, {begin, end - begin});
   return {begin, end - begin};
 }
 
-// Calls body(i, row) with the row of nodes[i] for begin <= i < end, whose bounds are requested some
-// iterations ahead.
+// Calls body(first + i, row) with each of the `rows`, whose bounds are requested some iterations
+// ahead.
 template <typename Id, typename Body>
-void for_each_row(
-    const EdgeType& edges, std::span<const Id> nodes, int64_t begin, int64_t end, Body&& body) {
+void read_rows(const EdgeType& edges, std::span<const Id> rows, int64_t first, Body&& body) {
   constexpr int64_t kAhead = 128;
   const int64_t* indptr = edges.indptr.as<int64_t>().data();
-  const Id* node = nodes.data();
-  for (int64_t i = begin; i < end; ++i) {
-    if (i + kAhead < end) request(&indptr[node[i + kAhead]]);
-    body(i, read_row(edges, indptr, node[i]));
+  const auto count = static_cast<int64_t>(rows.size());
+  const Id* row = rows.data();
+  for (int64_t i = 0; i < count; ++i) {
+    if (i + kAhead < count) request(&indptr[row[i + kAhead]]);
+    body(first + i, read_row(edges, indptr, row[i]));
+  }
+}
+
+// Calls body(i, row) with the row of nodes[i], destinations of `edges`, for begin <= i < end. Where
+// nodes are not rows, some are looked up ahead. kOutOfRange for a node whose in-edges are in
+// another part.
+template <typename Id, typename Body>
+void for_each_row(const EdgeType& edges,
+                  const NodeRows& node_rows,
+                  std::span<const Id> nodes,
+                  int64_t begin,
+                  int64_t end,
+                  Body&& body) {
+  const auto some = [&](int64_t from, int64_t to) {
+    return nodes.subspan(static_cast<size_t>(from), static_cast<size_t>(to - from));
+  };
+  if (node_rows.is_whole()) return read_rows(edges, some(begin, end), begin, body);
+  constexpr int64_t kLookedUp = 1024;
+  int64_t rows[kLookedUp];
+  for (int64_t first = begin; first < end; first += kLookedUp) {
+    const int64_t last = std::min(first + kLookedUp, end);
+    node_rows.require(some(first, last), rows);
+    read_rows(edges, std::span<const int64_t>(rows, static_cast<size_t>(last - first)), first,
+              body);
   }
 }
 

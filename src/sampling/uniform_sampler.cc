@@ -69,10 +69,11 @@ class UniformSampler {
     }
     rows_.resize(std::max(rows_.size(), static_cast<size_t>(task_.num_dst)));
     parallel_for(task_.num_dst, kGrain, threads, [&](int64_t begin, int64_t end) {
-      for_each_row(task_.edges, task_.dst_nodes(), begin, end, [&](int64_t i, const Row& row) {
-        rows_[static_cast<size_t>(i)] = row;
-        indptr_[i + 1] = num_picks(rule_, row.degree);
-      });
+      for_each_row(task_.edges, task_.dst_rows, task_.dst_nodes(), begin, end,
+                   [&](int64_t i, const Row& row) {
+                     rows_[static_cast<size_t>(i)] = row;
+                     indptr_[i + 1] = num_picks(rule_, row.degree);
+                   });
     });
   }
 

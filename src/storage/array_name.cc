@@ -28,15 +28,25 @@ std::string part_problem(std::string_view part) {
 }  // namespace
 
 bool is_array_folder(std::string_view name) {
-  return name == "node" || name == "edge" || name == "split";
+  return name == "node" || name == "edge" || name == "split" || is_flat_folder(name);
+}
+
+bool is_flat_folder(std::string_view name) {
+  return name == "owner" || name == "owned";
 }
 
 std::string array_name_problem(std::string_view name) {
   const size_t first = name.find('/');
+  const std::string_view folder = name.substr(0, first);
+  if (!is_array_folder(folder)) return "it begins with neither node, edge, split, owner nor owned";
+  if (is_flat_folder(folder)) {
+    const bool has_two = first != name.npos && name.find('/', first + 1) == name.npos;
+    return has_two ? part_problem(name.substr(first + 1))
+                   : "it has not the two parts of owner/<type>";
+  }
   const size_t second = first == name.npos ? name.npos : name.find('/', first + 1);
   if (second == name.npos || name.find('/', second + 1) != name.npos)
     return "it has not the three parts of node/<type>/<table>";
-  if (!is_array_folder(name.substr(0, first))) return "it begins with neither node, edge nor split";
   const std::string middle = part_problem(name.substr(first + 1, second - first - 1));
   return middle.empty() ? part_problem(name.substr(second + 1)) : middle;
 }

@@ -1,4 +1,5 @@
-// Names of arrays: "node/<type>/<table>", "edge/<type>/<table>", "split/<name>/<type>".
+// Names of arrays: "node/<type>/<table>", "edge/<type>/<table>", "split/<name>/<type>"; and of
+// parts "owner/<type>" and "owned/<type>".
 #pragma once
 
 #include <string>
@@ -8,9 +9,11 @@ namespace ramet {
 
 // The folders of a store that hold arrays.
 [[nodiscard]] bool is_array_folder(std::string_view name);
+// Those of them whose arrays lie in no further folder.
+[[nodiscard]] bool is_flat_folder(std::string_view name);
 
-// Why `name` cannot be the name of an array, or "". Looks at its form alone: three parts that are
-// safe as file names and as words of a text file.
+// Why `name` cannot be the name of an array, or "". Looks at its form alone: three parts, or
+// two, that are safe as file names and as words of a text file.
 [[nodiscard]] std::string array_name_problem(std::string_view name);
 
 }  // namespace ramet

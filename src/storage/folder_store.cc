@@ -63,12 +63,17 @@ class FolderStore final : public Store {
     Manifest manifest = read_manifest(*folder_);
     node_counts_ = std::move(manifest.node_counts);
     table_dtypes_ = std::move(manifest.table_dtypes);
+    part_ = manifest.part;
     for (const std::string& entry : folder_->entries()) {
       if (entry == "ramet.txt" || entry == "checksums.txt") continue;
       if (!is_array_folder(entry)) fail_unknown(folder_->place() + "/", entry);
+      if (is_flat_folder(entry)) {
+        load_arrays(*folder_, entry, entry, mode);
+        continue;
+      }
       const Folder kind(folder_->fd(), entry, folder_->place() + "/" + entry);
       for (const std::string& group : kind.entries())
-        load_group(kind, entry, group, mode);
+        load_arrays(kind, group, entry + "/" + group, mode);
     }
     set_table_dtypes();
   }
@@ -79,6 +84,7 @@ class FolderStore final : public Store {
     auto copy = std::make_shared<FolderStore>(path_, folder_);
     copy->node_counts_ = node_counts_;
     copy->table_dtypes_ = table_dtypes_;
+    copy->part_ = part_;
     for (const auto& [name, array] : arrays_) {
       const InputFile file(folder_->fd(), name + ".npy", place(name));
       copy->arrays_.emplace(name, map_array(file, OpenMode::kCopyOnWrite));
@@ -92,13 +98,13 @@ class FolderStore final : public Store {
     apply_table_dtypes(table_dtypes_, arrays_, [this](const auto& name) { return place(name); });
   }
 
-  // The arrays of one type or split: "node/paper".
-  void load_group(const Folder& kind,
-                  const std::string& kind_name,
-                  const std::string& group,
-                  OpenMode mode) {
+  // The arrays of the folder `inner` of `outer`, whose names begin with `prefix`: "node/paper".
+  void load_arrays(const Folder& outer,
+                   const std::string& inner,
+                   const std::string& prefix,
+                   OpenMode mode) {
     constexpr std::string_view kSuffix = ".npy";
-    const Folder folder(kind.fd(), group, kind.place() + "/" + printable(group));
+    const Folder folder(outer.fd(), inner, outer.place() + "/" + printable(inner));
     const std::vector<std::string> entries = folder.entries();
     // The folder names a type or split; without files it would vanish in silence.
     if (entries.empty()) {
@@ -108,7 +114,7 @@ class FolderStore final : public Store {
       if (entry.size() <= kSuffix.size() || !std::string_view(entry).ends_with(kSuffix))
         fail_unknown(folder.place() + "/", entry);
       const std::string table = entry.substr(0, entry.size() - kSuffix.size());
-      const std::string name = kind_name + "/" + group + "/" + table;
+      const std::string name = prefix + "/" + table;
       const std::string problem = array_name_problem(name);
       if (!problem.empty())
         throw Error(ErrorCode::kCorrupt, path_ + ": array name " + quoted(name) + ": " + problem);

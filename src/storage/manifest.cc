@@ -6,7 +6,6 @@
 #include "array_name.h"
 #include "npy.h"
 #include "ramet/error.h"
-#include "ramet/store.h"
 #include "ramet/version.h"
 #include "shape.h"
 #include "text.h"
@@ -60,6 +59,8 @@ class Parser {
       parse_node(std::string(words[1]), words[2]);
     else if (words[0] == "table" && words.size() == 3)
       parse_table(std::string(words[1]), words[2]);
+    else if (words[0] == "part" && words.size() == 5 && words[2] == "of")
+      parse_part(words);
     else if (words[0] == "array" && words.size() == 5 && form_ == ManifestForm::kSegment)
       parse_array(words);
     else
@@ -93,6 +94,21 @@ class Parser {
       fail("dtype " + quoted(dtype_text) + " of a table; 'bfloat16' and 'int8' are possible");
     if (!manifest_.table_dtypes.emplace(name, dtype).second)
       fail("table " + quoted(name) + " stands there twice");
+  }
+
+  // part <index> of <count> <fingerprint of the whole store>
+  void parse_part(const std::vector<std::string_view>& words) {
+    const auto index = parse_count(words[1]), count = parse_count(words[3]);
+    const auto fingerprint = parse_hex(words[4]);
+    if (!count || *count < 1 || *count > kMaxParts)
+      fail("number of parts " + quoted(words[3]) + "; 1 to " + std::to_string(kMaxParts) +
+           " are possible");
+    if (!index || *index >= *count)
+      fail("part " + quoted(words[1]) + " is outside [0, " + std::to_string(*count) + ")");
+    if (!fingerprint)
+      fail("fingerprint " + quoted(words[4]) + "; it needs to have 16 hexadecimal digits");
+    if (manifest_.part) fail("a second line says which part this is");
+    manifest_.part = {*index, *count, *fingerprint};
   }
 
   void check_array_name(const std::string& name) const {
@@ -143,6 +159,10 @@ std::string print_manifest(const Manifest& manifest) {
     text += "node " + type + " " + std::to_string(count) + "\n";
   for (const auto& [table, dtype] : manifest.table_dtypes)
     text += "table " + table + " " + name(dtype) + "\n";
+  if (manifest.part)
+    text += "part " + std::to_string(manifest.part->index) + " of " +
+            std::to_string(manifest.part->count) + " " + hex(manifest.part->whole_fingerprint) +
+            "\n";
   for (const ArrayEntry& entry : manifest.arrays)
     text += "array " + entry.name + " " + descr(entry.dtype) + " " + shape_text(entry.shape, ",") +
             " " + std::to_string(entry.offset) + "\n";

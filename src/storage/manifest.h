@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ramet/array.h"
+#include "ramet/store.h"
 
 namespace ramet {
 
@@ -24,7 +26,8 @@ struct ArrayEntry {
 struct Manifest {
   std::map<std::string, int64_t> node_counts;  // by encoded type name
   std::map<std::string, DType> table_dtypes;   // kBFloat16 or kInt8 by array name: table_dtypes.h
-  std::vector<ArrayEntry> arrays;              // of a segment
+  std::optional<Part> part;
+  std::vector<ArrayEntry> arrays;  // of a segment
 };
 
 enum class ManifestForm { kFolder, kSegment };

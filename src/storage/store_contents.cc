@@ -32,6 +32,15 @@ void check_node_count(const std::string& type, int64_t count) {
     fail("node type " + type + " has " + std::to_string(count) + " nodes; 0 to 2^62 are possible");
 }
 
+void check_part(const std::optional<Part>& part) {
+  if (!part) return;
+  if (part->count < 1 || part->count > kMaxParts)
+    fail(std::to_string(part->count) + " parts, expected 1 to " + std::to_string(kMaxParts));
+  if (part->index < 0 || part->index >= part->count)
+    fail("part " + std::to_string(part->index) + " is outside [0, " + std::to_string(part->count) +
+         ")");
+}
+
 }  // namespace
 
 void check_contents(const StoreContents& contents) {
@@ -46,6 +55,7 @@ void check_contents(const StoreContents& contents) {
     if (!array.data && array_bytes(array.dtype, array.shape) > 0)
       fail("the array " + quoted(name) + " has no data");
   }
+  check_part(contents.part);
   check_scales(contents);
   static_cast<void>(contents.bytes());
 }

@@ -15,6 +15,22 @@ std::optional<int64_t> parse_count(std::string_view text) {
   return value;
 }
 
+std::string hex(uint64_t value) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (int shift = 60; shift >= 0; shift -= 4)
+    text += kDigits[value >> shift & 15];
+  return text;
+}
+
+std::optional<uint64_t> parse_hex(std::string_view text) {
+  uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [parsed_to, error] = std::from_chars(text.data(), end, value, 16);
+  if (error != std::errc{} || parsed_to != end || text != hex(value)) return std::nullopt;
+  return value;
+}
+
 std::string quoted(std::string_view text) {
   constexpr char kDigits[] = "0123456789abcdef";
   constexpr size_t kMaxLength = 80;

@@ -1,0 +1,71 @@
+// NodeRows: which row of a store's arrays is that of a node. In a whole store row v is node v. In a
+// part (docs/format.md, section 7) only the nodes that it owns have rows, in the order of their
+// ids: a range of ids, or what a bitmap says.
+//
+// Memory: a value that shares the part's arrays and keeps them alive.
+// Threads and forks: immutable; use it from any.
+// Failure: a node of another part is kOutOfRange and names its owner. Bitmaps lie in files and are
+// not trusted: a row beyond the part's is kCorrupt, naming file, line and value.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "ramet/array.h"
+#include "ramet/store.h"
+
+namespace ramet {
+
+class NodeRows {
+ public:
+  // One node type of a part: what errors name, and who owns the nodes.
+  struct Place {
+    Part part;
+    std::string type;
+    Array owner;  // int64[parts + 1] or uint8 or uint16[nodes]: Ownership reads it
+    std::string owner_place, owned_place;
+  };
+
+  NodeRows() = default;  // of no nodes
+  // Of a whole store.
+  [[nodiscard]] static NodeRows all(int64_t num_nodes);
+  // Of a part that owns the nodes from `begin` to `end`.
+  [[nodiscard]] static NodeRows range(int64_t begin, int64_t end, Place place);
+  // Of a part that owns the nodes of the bitmap `owned`, num_rows of num_nodes.
+  [[nodiscard]] static NodeRows bitmap(Array owned,
+                                       int64_t num_nodes,
+                                       int64_t num_rows,
+                                       Place place);
+
+  // Row v is node v, for all nodes.
+  [[nodiscard]] bool is_whole() const { return form_ == Form::kAll; }
+  [[nodiscard]] int64_t num_rows() const { return num_rows_; }
+
+  // The row of a node, -1 for one of another part. The caller has compared it with the number of
+  // nodes, here and below.
+  [[nodiscard]] int64_t row(int64_t node) const;
+  // rows[i] = the row of nodes[i], which all have one: else kOutOfRange.
+  void require(std::span<const int32_t> nodes, int64_t* rows) const;
+  void require(std::span<const int64_t> nodes, int64_t* rows) const;
+  // int64[num_rows]: the node of each row, ascending.
+  [[nodiscard]] Array nodes() const;
+
+ private:
+  enum class Form : uint8_t { kAll, kRange, kBitmap };
+
+  template <typename Id>
+  void look_up(std::span<const Id> nodes, int64_t* rows) const;
+  [[nodiscard]] int64_t row_in_bitmap(int64_t node) const;
+  [[noreturn]] void refuse_node(int64_t node) const;
+  [[noreturn]] void refuse_row(int64_t node, int64_t row) const;
+
+  Form form_ = Form::kAll;
+  int64_t num_nodes_ = 0, num_rows_ = 0;
+  int64_t begin_ = 0;  // of a range
+  Array owned_;        // a bitmap: owned_bitmap.h
+  std::shared_ptr<const Place> place_;
+};
+
+}  // namespace ramet

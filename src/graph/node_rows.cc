@@ -1,0 +1,116 @@
+#include "ramet/node_rows.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "owned_bitmap.h"
+#include "ramet/buffer_pool.h"
+#include "ramet/error.h"
+#include "ramet/ownership.h"
+
+namespace ramet {
+namespace {
+
+int64_t owner_of(const NodeRows::Place& place, int64_t node) {
+  if (place.owner.dtype == DType::kInt64) return Ownership::ranges(place.owner).owner(node);
+  return Ownership::by_vector(place.owner, place.part.count, place.owner_place).owner(node);
+}
+
+}  // namespace
+
+NodeRows NodeRows::all(int64_t num_nodes) {
+  NodeRows rows;
+  rows.num_nodes_ = rows.num_rows_ = num_nodes;
+  return rows;
+}
+
+NodeRows NodeRows::range(int64_t begin, int64_t end, Place place) {
+  NodeRows rows;
+  rows.form_ = Form::kRange;
+  rows.begin_ = begin;
+  rows.num_rows_ = end - begin;
+  rows.place_ = std::make_shared<const Place>(std::move(place));
+  return rows;
+}
+
+NodeRows NodeRows::bitmap(Array owned, int64_t num_nodes, int64_t num_rows, Place place) {
+  NodeRows rows;
+  rows.form_ = Form::kBitmap;
+  rows.num_nodes_ = num_nodes;
+  rows.num_rows_ = num_rows;
+  rows.owned_ = std::move(owned);
+  rows.place_ = std::make_shared<const Place>(std::move(place));
+  return rows;
+}
+
+int64_t NodeRows::row(int64_t node) const {
+  if (form_ == Form::kAll) return node;
+  if (form_ == Form::kBitmap) return row_in_bitmap(node);
+  return node >= begin_ && node - begin_ < num_rows_ ? node - begin_ : -1;
+}
+
+int64_t NodeRows::row_in_bitmap(int64_t node) const {
+  const auto* lines = static_cast<const uint64_t*>(owned_.data);
+  const uint64_t* line = lines + node / kLineBits * kLineWords;
+  const int64_t row = row_in_line(line, node % kLineBits);
+  if (row != -1 && static_cast<uint64_t>(row) >= static_cast<uint64_t>(num_rows_))
+    refuse_row(node, row);
+  return row;
+}
+
+void NodeRows::require(std::span<const int32_t> nodes, int64_t* rows) const {
+  look_up(nodes, rows);
+}
+
+void NodeRows::require(std::span<const int64_t> nodes, int64_t* rows) const {
+  look_up(nodes, rows);
+}
+
+template <typename Id>
+void NodeRows::look_up(std::span<const Id> nodes, int64_t* rows) const {
+  constexpr size_t kAhead = 32;
+  const auto* lines = static_cast<const uint64_t*>(owned_.data);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (form_ == Form::kBitmap && i + kAhead < nodes.size())
+      __builtin_prefetch(lines + nodes[i + kAhead] / kLineBits * kLineWords);
+    rows[i] = row(nodes[i]);
+    if (rows[i] < 0) refuse_node(nodes[i]);
+  }
+}
+
+Array NodeRows::nodes() const {
+  Array result = BufferPool::shared()->allocate_array(DType::kInt64, {num_rows_});
+  auto* out = static_cast<int64_t*>(result.data);
+  if (form_ != Form::kBitmap) {
+    std::iota(out, out + num_rows_, begin_);
+    return result;
+  }
+  int64_t row = 0;
+  for (int64_t node = 0; node < num_nodes_; ++node) {
+    if (row_in_bitmap(node) < 0) continue;
+    if (row == num_rows_) refuse_row(node, row);
+    out[row++] = node;
+  }
+  if (row < num_rows_)
+    throw Error(ErrorCode::kCorrupt, place_->owned_place + ": " + std::to_string(row) +
+                                         " nodes are owned, but its last line makes that " +
+                                         std::to_string(num_rows_));
+  return result;
+}
+
+void NodeRows::refuse_node(int64_t node) const {
+  throw Error(ErrorCode::kOutOfRange,
+              "node " + std::to_string(node) + " of type '" + place_->type + "' belongs to part " +
+                  std::to_string(owner_of(*place_, node)) + "; this store is part " +
+                  std::to_string(place_->part.index) + " of " + std::to_string(place_->part.count));
+}
+
+void NodeRows::refuse_row(int64_t node, int64_t row) const {
+  throw Error(ErrorCode::kCorrupt, place_->owned_place + ", line " +
+                                       std::to_string(node / kLineBits) + ": it makes node " +
+                                       std::to_string(node) + " row " + std::to_string(row) +
+                                       ", but the part has " + std::to_string(num_rows_) + " rows");
+}
+
+}  // namespace ramet

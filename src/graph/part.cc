@@ -1,0 +1,155 @@
+#include "ramet/part.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "owned_bitmap.h"
+#include "ramet/buffer_pool.h"
+#include "ramet/error.h"
+#include "ramet/parallel.h"
+
+namespace ramet {
+namespace {
+
+constexpr int64_t kLinesGrain = 256;
+constexpr int64_t kRowsGrain = 4096;
+
+Array allocate(DType dtype, std::vector<int64_t> shape) {
+  return BufferPool::shared()->allocate_array(dtype, std::move(shape));
+}
+
+// Bits of the lines from `begin` to `end`; the first word of each counts those of its own.
+void mark_lines(
+    const Ownership& ownership, int64_t part, int64_t begin, int64_t end, uint64_t* lines) {
+  int64_t nodes[kLineBits];
+  uint16_t owners[kLineBits];
+  for (int64_t l = begin; l < end; ++l) {
+    const int64_t first = l * kLineBits;
+    const int64_t count = std::min(kLineBits, ownership.num_nodes() - first);
+    std::iota(nodes, nodes + count, first);
+    ownership.owners(std::span<const int64_t>(nodes, static_cast<size_t>(count)), owners);
+    uint64_t* line = lines + l * kLineWords;
+    fill_line(line, 0, count, [&](int64_t bit) { return owners[bit] == part; });
+    line[0] = static_cast<uint64_t>(count_bits(line));
+  }
+}
+
+// From the counts of each line to those of all lines before it; returns the sum.
+int64_t sum_lines(uint64_t* lines, int64_t count) {
+  uint64_t sum = 0;
+  for (int64_t l = 0; l < count; ++l) {
+    const uint64_t own = lines[l * kLineWords];
+    lines[l * kLineWords] = sum;
+    sum += own;
+  }
+  return static_cast<int64_t>(sum);
+}
+
+void list_line(const uint64_t* line, int64_t first, int64_t* nodes) {
+  int64_t* out = nodes + line[0];
+  for (int64_t w = 1; w < kLineWords; ++w) {
+    for (uint64_t bits = line[w]; bits != 0; bits &= bits - 1)
+      *out++ = first + (w - 1) * 64 + std::countr_zero(bits);
+  }
+}
+
+// Offsets of the rows of `nodes` when they stand behind each other.
+Array gather_indptr(const EdgeType& edges, std::span<const int64_t> nodes) {
+  const auto indptr = edges.indptr.as<int64_t>();
+  Array result = allocate(DType::kInt64, {static_cast<int64_t>(nodes.size()) + 1});
+  auto* offsets = static_cast<int64_t*>(result.data);
+  offsets[0] = 0;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const auto node = static_cast<uint64_t>(nodes[i]);
+    if (node >= indptr.size() - 1)
+      throw Error(ErrorCode::kOutOfRange,
+                  "nodes[" + std::to_string(i) + "] = " + std::to_string(nodes[i]) +
+                      " is outside [0, " + std::to_string(indptr.size() - 1) + ")");
+    const int64_t begin = indptr[node], end = indptr[node + 1];
+    if (static_cast<uint64_t>(end) > static_cast<uint64_t>(edges.num_edges()) ||
+        static_cast<uint64_t>(begin) > static_cast<uint64_t>(end))
+      throw Error(ErrorCode::kCorrupt, edges.indptr_place + ", entry " + std::to_string(nodes[i]) +
+                                           ": the row from " + std::to_string(begin) + " to " +
+                                           std::to_string(end) + " is outside the " +
+                                           std::to_string(edges.num_edges()) + " edges");
+    offsets[i + 1] = offsets[i] + (end - begin);
+  }
+  return result;
+}
+
+// Calls body(to, from, count) for the rows of `nodes`: `count` edges at `from` in the graph are
+// those at `to` in the part.
+template <typename Body>
+void for_each_row(const EdgeType& edges,
+                  std::span<const int64_t> nodes,
+                  const Array& indptr,
+                  int threads,
+                  Body&& body) {
+  const auto in_graph = edges.indptr.as<int64_t>(), in_part = indptr.as<int64_t>();
+  const auto count = static_cast<int64_t>(nodes.size());
+  parallel_for(count, kRowsGrain, threads, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      // The file may have changed since its rows were compared with the number of edges.
+      const int64_t length = in_part[i + 1] - in_part[i];
+      const int64_t from = std::clamp<int64_t>(in_graph[static_cast<size_t>(nodes[i])], 0,
+                                               edges.num_edges() - length);
+      body(in_part[i], from, length);
+    }
+  });
+}
+
+}  // namespace
+
+OwnedNodes owned_nodes(const Ownership& ownership, int64_t part, int threads) {
+  const int64_t count = num_lines(ownership.num_nodes());
+  OwnedNodes owned;
+  owned.bitmap = allocate(DType::kUInt64, {count, kLineWords});
+  auto* lines = static_cast<uint64_t*>(owned.bitmap.data);
+  parallel_for(count, kLinesGrain, threads,
+               [&](int64_t begin, int64_t end) { mark_lines(ownership, part, begin, end, lines); });
+  owned.nodes = allocate(DType::kInt64, {sum_lines(lines, count)});
+  auto* nodes = static_cast<int64_t*>(owned.nodes.data);
+  parallel_for(count, kLinesGrain, threads, [&](int64_t begin, int64_t end) {
+    for (int64_t l = begin; l < end; ++l)
+      list_line(lines + l * kLineWords, l * kLineBits, nodes);
+  });
+  return owned;
+}
+
+PartEdges in_edges(const EdgeType& edges, std::span<const int64_t> nodes, int threads) {
+  PartEdges part;
+  part.indptr = gather_indptr(edges, nodes);
+  const int64_t count = part.indptr.as<int64_t>().back();
+  const bool narrow = edges.has_edge_ids()
+                          ? edges.edge_ids.dtype == DType::kInt32
+                          : edges.num_edges() <= std::numeric_limits<int32_t>::max();
+  part.indices = allocate(edges.indices.dtype, {count});
+  part.edge_ids = allocate(narrow ? DType::kInt32 : DType::kInt64, {count});
+  if (!edges.tables.empty()) part.position = allocate(DType::kInt64, {count});
+
+  const auto copy_rows = [&](const auto stored, const Array& out) {
+    using Id = std::remove_cvref_t<decltype(stored[0])>;
+    for_each_row(edges, nodes, part.indptr, threads, [&](int64_t to, int64_t from, int64_t length) {
+      std::copy_n(stored.data() + from, length, static_cast<Id*>(out.data) + to);
+    });
+  };
+  const auto count_positions = [&](auto* out) {
+    using Id = std::remove_pointer_t<decltype(out)>;
+    for_each_row(edges, nodes, part.indptr, threads, [&](int64_t to, int64_t from, int64_t length) {
+      std::iota(out + to, out + to + length, static_cast<Id>(from));
+    });
+  };
+  with_ids(edges.indices, [&](auto stored) { copy_rows(stored, part.indices); });
+  if (edges.has_edge_ids()) {
+    with_ids(edges.edge_ids, [&](auto stored) { copy_rows(stored, part.edge_ids); });
+  } else if (narrow) {
+    count_positions(static_cast<int32_t*>(part.edge_ids.data));
+  } else {
+    count_positions(static_cast<int64_t*>(part.edge_ids.data));
+  }
+  if (!edges.tables.empty()) count_positions(static_cast<int64_t*>(part.position.data));
+  return part;
+}
+
+}  // namespace ramet
