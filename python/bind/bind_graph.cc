@@ -110,6 +110,29 @@ void bind_graph(nb::module_& m) {
                    })
       .def("num_nodes",
            [](const Graph& g, const std::string& t) { return nodes_of(g, t).num_nodes; })
+      .def("num_rows", [](const Graph& g, const std::string& t) { return nodes_of(g, t).num_rows; })
+      .def("owned", [](const Graph& g,
+                       const std::string& t) { return to_numpy(nodes_of(g, t).rows.nodes()); })
+      .def("owner",
+           [](const Graph& g, const std::string& t) -> nb::object {
+             const Array& owner = nodes_of(g, t).owner;
+             return owner.data == nullptr ? nb::none() : to_numpy(owner);
+           })
+      .def("part_arrays",
+           [](const Graph& g) {
+             nb::list arrays;
+             for (const auto& [name, array] : g.store()->arrays()) {
+               if (name.starts_with("owner/") || name.starts_with("owned/"))
+                 arrays.append(nb::make_tuple(name, to_numpy(array)));
+             }
+             return arrays;
+           })
+      .def_prop_ro("part",
+                   [](const Graph& g) -> nb::object {
+                     if (!g.part()) return nb::none();
+                     return nb::make_tuple(g.part()->index, g.part()->count,
+                                           g.part()->whole_fingerprint);
+                   })
       .def("num_edges", [](const Graph& g, const Triple& t) { return edges_of(g, t).num_edges(); })
       .def("indptr",
            [](const Graph& g, const Triple& t) { return to_numpy(edges_of(g, t).indptr); })

@@ -1,9 +1,11 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/set.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.h"
@@ -19,6 +21,7 @@ namespace {
 
 using Names = std::set<std::string>;
 using NodeCounts = std::map<std::string, int64_t>;
+using PartOf = std::tuple<int64_t, int64_t, uint64_t>;  // as Graph.part is
 using NamedArrays = std::vector<std::pair<std::string, AnyArray>>;
 
 // `bfloat16`: names of arrays that hold the bits of bfloat16 as uint16.
@@ -75,8 +78,13 @@ void bind_store(nb::module_& m) {
   m.def(
       "write_store",
       [](const std::string& path, const NodeCounts& node_counts, const NamedArrays& arrays,
-         const Names& bfloat16, const nb::object& progress, const nb::object& before_commit) {
-        const StoreContents contents = borrow_contents(node_counts, arrays, bfloat16);
+         const Names& bfloat16, const std::optional<PartOf>& part, const nb::object& progress,
+         const nb::object& before_commit) {
+        StoreContents contents = borrow_contents(node_counts, arrays, bfloat16);
+        if (part) {
+          const auto& [index, count, whole_fingerprint] = *part;
+          contents.part = Part{index, count, whole_fingerprint};
+        }
         WriteOptions options{.progress = interruptible(progress), .before_commit = {}};
         if (!before_commit.is_none()) {
           options.before_commit = [hook = before_commit.ptr()](const std::string& folder) {
@@ -89,7 +97,8 @@ void bind_store(nb::module_& m) {
         write_store(path, contents, options);
       },
       nb::arg("path"), nb::arg("node_counts"), nb::arg("arrays"), nb::arg("bfloat16") = Names{},
-      nb::arg("progress") = nb::none(), nb::arg("before_commit") = nb::none());
+      nb::arg("part") = nb::none(), nb::arg("progress") = nb::none(),
+      nb::arg("before_commit") = nb::none());
 
   m.def(
       "make_segment",

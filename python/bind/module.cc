@@ -14,6 +14,7 @@ namespace nb = nanobind;
 namespace ramet::bind {
 
 void bind_graph(nb::module_& m);
+void bind_part(nb::module_& m);
 void bind_store(nb::module_& m);
 void bind_sampler(nb::module_& m);
 void bind_loader(nb::module_& m);
@@ -72,6 +73,7 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&GilRelease::begin_exit));
   bind_graph(m);
+  bind_part(m);
   bind_store(m);
   bind_sampler(m);
   bind_loader(m);

@@ -123,9 +123,10 @@ def write(
     scale: str = "row",
     progress: bool = False,
     checksums: bool = True,
+    part: tuple[int, int, int] | None = None,
 ) -> None:
     """Writes a store from counts by encoded type name and arrays by place in the folder; `dtype` and `scale` as in
-    ramet.save()."""
+    ramet.save(); `part`: index, count and the whole graph's fingerprint, of a part."""
     path = os.fspath(path)
     check_scale(scale)
     if dtype is not None:
@@ -141,6 +142,7 @@ def write(
             path,
             node_counts,
             *_for_core(arrays),
+            part=part,
             progress=report,
             before_commit=sum_files if checksums else None,
         )

@@ -178,7 +178,8 @@ def save(graph: Graph, path, *, dtype=None, scale: str = "row", progress: bool =
         return
     if not isinstance(graph, Graph):
         raise TypeError(f"graph is a {type(graph).__name__}, not a ramet.Graph")
-    write(path, *_as_written(graph), dtype=dtype, scale=scale, progress=progress, checksums=checksums)
+    contents, part = _as_written(graph), graph._core.part
+    write(path, *contents, dtype=dtype, scale=scale, progress=progress, checksums=checksums, part=part)
 
 
 def quantize(x, scale: str = "row") -> Quantized:
@@ -234,7 +235,7 @@ def _as_written(graph: Graph) -> tuple[dict[str, int], list[tuple[str, np.ndarra
     """A graph's own arrays, uncopied, by their place in the folder."""
     encode_name = _core.encode_name
     counts = {encode_name(name): graph.num_nodes(name) for name in graph.node_types}
-    arrays: list[tuple[str, np.ndarray]] = []
+    arrays: list[tuple[str, np.ndarray]] = graph._core.part_arrays()
     for node_type in graph.node_types:
         for name in graph.tables(node_type):
             arrays += _written_table(f"node/{encode_name(node_type)}", graph.table(name, node_type), name)

@@ -66,14 +66,30 @@ class Graph:
         """More than one node type or edge type: what is per type is then a dict by type."""
         return len(self._node_types) > 1 or len(self._edge_types) > 1
 
+    @property
+    def part(self) -> tuple[int, int] | None:
+        """(index, count) of a part of a graph, as `ramet partition` makes them, or None for a whole graph. A part has
+        in-edges and rows of tables of the nodes alone that it owns; ids are those of the whole graph."""
+        return None if self._core.part is None else self._core.part[:2]
+
     def num_nodes(self, node_type: str | None = None) -> int:
+        """Nodes of the whole graph, also where this is a part of it: ids are below it."""
         return self._core.num_nodes(self._node_type(node_type))
+
+    def num_rows(self, node_type: str | None = None) -> int:
+        """Nodes that have rows in `indptr` and in tables: all, or those that the part owns."""
+        return self._core.num_rows(self._node_type(node_type))
+
+    def owned(self, node_type: str | None = None) -> np.ndarray:
+        """int64 [num_rows]: the id of the node of each row, ascending. All nodes, or those that the part owns."""
+        return self._core.owned(self._node_type(node_type))
 
     def num_edges(self, edge_type: EdgeTypeName | None = None) -> int:
         return self._core.num_edges(self._edge_type(edge_type))
 
     def indptr(self, edge_type: EdgeTypeName | None = None) -> np.ndarray:
-        """int64 [num_dst + 1]: the in-edges of node v are at positions indptr[v] to indptr[v + 1]. A view."""
+        """int64 [num_dst + 1]: the in-edges of node v are at positions indptr[v] to indptr[v + 1]. A view. Of a part:
+        int64 [num_rows + 1], the in-edges of each of `owned()`."""
         return self._core.indptr(self._edge_type(edge_type))
 
     def indices(self, edge_type: EdgeTypeName | None = None) -> np.ndarray:
@@ -90,8 +106,8 @@ class Graph:
         return self._core.node_tables(of) if isinstance(of, str) else self._core.edge_tables(of)
 
     def table(self, name: str, of: str | EdgeTypeName | None = None) -> Table:
-        """The table `name` of a node type (rows by node id) or of an edge type (rows by position in the CSC).
-        Raises KeyError with the names there are."""
+        """The table `name` of a node type (rows by node id; of a part: a row for each of `owned()`) or of an edge type
+        (rows by position in the CSC). Raises KeyError with the names there are."""
         of = self._node_or_edge_type(of)
         return Table(self._rows(self._core, name, of), scale=self._scale(name, of), source=(self, name, of))
 
@@ -119,7 +135,8 @@ class Graph:
     def __repr__(self) -> str:
         nodes = ", ".join(f"{t}: {self.num_nodes(t):,}" for t in self._node_types)
         edges = ", ".join(f"{'-'.join(t)}: {self.num_edges(t):,}" for t in self._edge_types)
-        return f"<ramet.Graph {self.path or 'in memory'!r} nodes({nodes}) edges({edges})>"
+        part = "" if self.part is None else f", part {self.part[0]} of {self.part[1]},"
+        return f"<ramet.Graph {self.path or 'in memory'!r}{part} nodes({nodes}) edges({edges})>"
 
     def __reduce__(self):
         function, arguments = handle.pack(self._core, self._absolute_path, self._copy_on_write)

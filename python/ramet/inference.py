@@ -21,6 +21,7 @@ import torch
 from tqdm import tqdm
 
 from ramet import NeighborLoader, Table, sample
+from ramet.loader import refuse_part
 from ramet.options import as_input_nodes
 
 __all__ = ["layerwise"]
@@ -57,6 +58,7 @@ def layerwise(
     layer may leave out types that nobody reads; `nodes` is a pair of node type and nodes, and the
     result then that type's tensor.
     """
+    refuse_part(graph)
     layers = list(model.layers() if hasattr(model, "layers") else model)
     if not layers:
         raise ValueError("layerwise: the model has no layers")

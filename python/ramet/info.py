@@ -25,6 +25,7 @@ def describe(path) -> dict:
     return {
         "path": os.fspath(path),
         "format": (root / "ramet.txt").read_text(encoding="utf-8").splitlines()[0],
+        "part": _part(graph),
         "node_types": [_node_type(graph, name) for name in graph.node_types],
         "edge_types": [_edge_type(graph, name) for name in graph.edge_types],
         "splits": {
@@ -43,8 +44,12 @@ def describe(path) -> dict:
 def as_text(info: dict) -> str:
     """describe()'s result for a terminal."""
     lines = [f"{info['path']}: {info['format']}, {size(info['bytes'])} in {len(info['files'])} files"]
+    part = info["part"]
+    if part is not None:
+        lines.append(f"part {part['index']} of {part['count']} of the graph {part['whole_fingerprint']}")
     for node_type in info["node_types"]:
-        lines.append(f"node type {node_type['name']}: {node_type['num_nodes']:,} nodes")
+        owned = "" if part is None else f", {node_type['owned_nodes']:,} of them in this part"
+        lines.append(f"node type {node_type['name']}: {node_type['num_nodes']:,} nodes{owned}")
         lines += _table_lines(node_type["tables"])
     for edge_type in info["edge_types"]:
         name = f"{edge_type['src']} -[{edge_type['relation']}]-> {edge_type['dst']}"
@@ -87,9 +92,17 @@ def degrees(indptr: np.ndarray) -> dict:
     }
 
 
+def _part(graph: _core.Graph) -> dict | None:
+    if graph.part is None:
+        return None
+    index, count, whole_fingerprint = graph.part
+    return {"index": index, "count": count, "whole_fingerprint": f"{whole_fingerprint:016x}"}
+
+
 def _node_type(graph: _core.Graph, name: str) -> dict:
     tables = {t: _table(graph.node_table(t, name), graph.node_scale(t, name)) for t in graph.node_tables(name)}
-    return {"name": name, "num_nodes": graph.num_nodes(name), "tables": tables}
+    counts = {"num_nodes": graph.num_nodes(name), "owned_nodes": graph.num_rows(name)}
+    return {"name": name, **counts, "tables": tables}
 
 
 def _edge_type(graph: _core.Graph, name: tuple[str, str, str]) -> dict:

@@ -92,6 +92,8 @@ class NeighborLoader:
     ):
         self.graph = _as_graph(graph)
         self._group = _make_group(cooperative, distributed, ownership=ownership, cache_rows=cache_rows)
+        if self._group is None:
+            refuse_part(graph)
         self.rank, self.world = rank_and_world(distributed)
         seed_type, ids = as_input_nodes(input_nodes, graph, "input_nodes")
         requests = _table_requests(graph, graph.node_types[seed_type], tables)
@@ -291,9 +293,10 @@ def sample(
 
     seeds: ids of shape [n], in any order, repeats allowed (or a split's name, a bool mask; on a heterogeneous graph a
     pair of node type and any of these). threads: how many work on this one batch; the result does not depend on it.
-    Raises IndexError for a seed out of range, ValueError for bad fanouts.
+    Raises IndexError for a seed out of range, ValueError for bad fanouts and for a part of a graph.
     """
-    seed_type, ids = as_input_nodes(seeds, _as_graph(graph), "seeds")
+    refuse_part(_as_graph(graph))
+    seed_type, ids = as_input_nodes(seeds, graph, "seeds")
     if ids is None:
         raise ValueError("seeds is None, expected ids")
     options = sample_options(
@@ -334,6 +337,16 @@ def _as_graph(graph) -> Graph:
     if not isinstance(graph, Graph):
         raise TypeError(f"graph is a {type(graph).__name__}, expected a ramet.Graph (see ramet.from_pyg)")
     return graph
+
+
+def refuse_part(graph: Graph) -> None:
+    """ValueError for a part of a graph, where neighbors of neighbors are elsewhere."""
+    if graph.part is not None:
+        index, count = graph.part
+        raise ValueError(
+            f"the graph is part {index} of {count} and has no in-edges of nodes of other parts; "
+            f"parts are for cooperative loaders, whose ranks have one each"
+        )
 
 
 def _table_requests(graph: Graph, seed_type: str, tables) -> list[tuple[int, str, bool]]:
