@@ -2,7 +2,7 @@
 // section 7.
 //
 // Memory: results own theirs. Threads: results are the same for any number of them; 0: all cores.
-// Failure: kCorrupt where the graph's offsets cannot be; nothing else is read of it, so that a part
+// Failure: kCorrupt where the graph's offsets cannot be. Ids are copied as they are, so that a part
 // of a damaged graph is damaged alike.
 #pragma once
 
@@ -34,5 +34,12 @@ struct PartEdges {
 [[nodiscard]] PartEdges in_edges(const EdgeType& edges,
                                  std::span<const int64_t> nodes,
                                  int threads = 0);
+
+// Edges of a whole graph whose source has another owner than their destination. kCorrupt for an id
+// that is no node.
+[[nodiscard]] int64_t count_cut(const EdgeType& edges,
+                                const Ownership& sources,
+                                const Ownership& destinations,
+                                int threads = 0);
 
 }  // namespace ramet

@@ -10,6 +10,17 @@
 
 namespace ramet::bind {
 
+namespace {
+
+using Triple = std::tuple<std::string, std::string, std::string>;
+
+const EdgeType& edges_of(const Graph& graph, const Triple& type) {
+  const auto& [src, relation, dst] = type;
+  return graph.edge_types()[static_cast<size_t>(graph.edge_type({src, relation, dst}))];
+}
+
+}  // namespace
+
 void bind_part(nb::module_& m) {
   // (ids, bitmap): what part `part` owns.
   m.def(
@@ -28,20 +39,26 @@ void bind_part(nb::module_& m) {
   // type; positions are None where no table of edges needs them.
   m.def(
       "in_edges",
-      [](const Graph& graph, const std::tuple<std::string, std::string, std::string>& type,
-         const Ids& nodes) {
-        const auto& [src, relation, dst] = type;
-        const auto t = static_cast<size_t>(graph.edge_type({src, relation, dst}));
+      [](const Graph& graph, const Triple& type, const Ids& nodes) {
         PartEdges edges;
         {
           const GilRelease release;
-          edges = in_edges(graph.edge_types()[t], borrow(nodes));
+          edges = in_edges(edges_of(graph, type), borrow(nodes));
         }
         return nb::make_tuple(to_numpy(edges.indptr), to_numpy(edges.indices),
                               to_numpy(edges.edge_ids),
                               edges.position.shape.empty() ? nb::none() : to_numpy(edges.position));
       },
       nb::arg("graph"), nb::arg("edge_type"), nb::arg("nodes").noconvert());
+
+  m.def(
+      "count_cut",
+      [](const Graph& graph, const Triple& type, const Ownership& sources,
+         const Ownership& destinations) {
+        return count_cut(edges_of(graph, type), sources, destinations);
+      },
+      nb::arg("graph"), nb::arg("edge_type"), nb::arg("sources"), nb::arg("destinations"),
+      nb::call_guard<GilRelease>());
 }
 
 }  // namespace ramet::bind

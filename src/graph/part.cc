@@ -1,8 +1,11 @@
 #include "ramet/part.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include "owned_bitmap.h"
 #include "ramet/buffer_pool.h"
@@ -54,6 +57,16 @@ void list_line(const uint64_t* line, int64_t first, int64_t* nodes) {
   }
 }
 
+void require_row(const EdgeType& edges, int64_t node, int64_t begin, int64_t end) {
+  const bool fits = static_cast<uint64_t>(end) <= static_cast<uint64_t>(edges.num_edges()) &&
+                    static_cast<uint64_t>(begin) <= static_cast<uint64_t>(end);
+  if (fits) return;
+  throw Error(ErrorCode::kCorrupt, edges.indptr_place + ", entry " + std::to_string(node) +
+                                       ": the row from " + std::to_string(begin) + " to " +
+                                       std::to_string(end) + " is outside the " +
+                                       std::to_string(edges.num_edges()) + " edges");
+}
+
 // Offsets of the rows of `nodes` when they stand behind each other.
 Array gather_indptr(const EdgeType& edges, std::span<const int64_t> nodes) {
   const auto indptr = edges.indptr.as<int64_t>();
@@ -67,12 +80,7 @@ Array gather_indptr(const EdgeType& edges, std::span<const int64_t> nodes) {
                   "nodes[" + std::to_string(i) + "] = " + std::to_string(nodes[i]) +
                       " is outside [0, " + std::to_string(indptr.size() - 1) + ")");
     const int64_t begin = indptr[node], end = indptr[node + 1];
-    if (static_cast<uint64_t>(end) > static_cast<uint64_t>(edges.num_edges()) ||
-        static_cast<uint64_t>(begin) > static_cast<uint64_t>(end))
-      throw Error(ErrorCode::kCorrupt, edges.indptr_place + ", entry " + std::to_string(nodes[i]) +
-                                           ": the row from " + std::to_string(begin) + " to " +
-                                           std::to_string(end) + " is outside the " +
-                                           std::to_string(edges.num_edges()) + " edges");
+    require_row(edges, nodes[i], begin, end);
     offsets[i + 1] = offsets[i] + (end - begin);
   }
   return result;
@@ -97,6 +105,45 @@ void for_each_row(const EdgeType& edges,
       body(in_part[i], from, length);
     }
   });
+}
+
+template <typename Id>
+void require_ids(const EdgeType& edges, std::span<const Id> ids, int64_t position, int64_t bound) {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (static_cast<uint64_t>(ids[i]) < static_cast<uint64_t>(bound)) continue;
+    throw Error(ErrorCode::kCorrupt, edges.indices_place + ", entry " +
+                                         std::to_string(position + static_cast<int64_t>(i)) + ": " +
+                                         std::to_string(ids[i]) + " is outside [0, " +
+                                         std::to_string(bound) + ")");
+  }
+}
+
+// The cut edges of rows `begin` to `end`, whose edges stand behind each other.
+template <typename Id>
+int64_t count_cut_rows(const EdgeType& edges,
+                       std::span<const Id> indices,
+                       const Ownership& sources,
+                       const Ownership& destinations,
+                       int64_t begin,
+                       int64_t end) {
+  const auto* indptr = edges.indptr.as<int64_t>().data();
+  std::vector<int64_t> nodes(static_cast<size_t>(end - begin));
+  std::iota(nodes.begin(), nodes.end(), begin);
+  std::vector<uint16_t> of_node(nodes.size()), of_source;
+  destinations.owners(nodes, of_node.data());
+  int64_t cut = 0;
+  for (int64_t v = begin; v < end; ++v) {
+    const int64_t first = indptr[v], last = indptr[v + 1];
+    require_row(edges, v, first, last);
+    const auto row = indices.subspan(static_cast<size_t>(first), static_cast<size_t>(last - first));
+    require_ids(edges, row, first, sources.num_nodes());
+    of_source.resize(row.size());
+    sources.owners(row, of_source.data());
+    cut += std::count_if(of_source.begin(), of_source.end(), [&](uint16_t owner) {
+      return owner != of_node[static_cast<size_t>(v - begin)];
+    });
+  }
+  return cut;
 }
 
 }  // namespace
@@ -150,6 +197,24 @@ PartEdges in_edges(const EdgeType& edges, std::span<const int64_t> nodes, int th
   }
   if (!edges.tables.empty()) count_positions(static_cast<int64_t*>(part.position.data));
   return part;
+}
+
+int64_t count_cut(const EdgeType& edges,
+                  const Ownership& sources,
+                  const Ownership& destinations,
+                  int threads) {
+  const int64_t num_rows = edges.indptr.rows() - 1;
+  if (destinations.num_nodes() != num_rows)
+    throw Error(ErrorCode::kInvalidArgument,
+                "owners of " + std::to_string(destinations.num_nodes()) + " destinations, but " +
+                    edges.indptr_place + " has " + std::to_string(num_rows) + " rows");
+  std::atomic<int64_t> cut = 0;
+  with_ids(edges.indices, [&](auto indices) {
+    parallel_for(num_rows, kRowsGrain, threads, [&](int64_t begin, int64_t end) {
+      cut += count_cut_rows(edges, indices, sources, destinations, begin, end);
+    });
+  });
+  return cut;
 }
 
 }  // namespace ramet
