@@ -11,6 +11,7 @@ from ramet.dtypes import Quantized, bfloat16
 from ramet.graph import Graph, Table, open
 from ramet.loader import NeighborLoader, sample
 from ramet.memory import keep_memory
+from ramet.partition import partition
 from ramet.summary import Summary
 
 
@@ -42,6 +43,7 @@ __all__ = [
     "from_scipy",
     "keep_memory",
     "open",
+    "partition",
     "quantize",
     "sample",
     "save",

@@ -1,4 +1,4 @@
-"""The command `ramet`: generate, build, info, verify, work, train."""
+"""The command `ramet`: generate, build, info, verify, partition, work, train."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ def _parser(with_train: bool) -> argparse.ArgumentParser:
     _add_build(commands)
     _add_info(commands)
     _add_verify(commands)
+    _add_partition(commands)
     add_work(commands)
     if with_train:
         from ramet.train.cli import add_parser
@@ -155,6 +156,23 @@ def _add_verify(commands) -> None:
     parser.set_defaults(run=_verify)
 
 
+def _add_partition(commands) -> None:
+    from ramet.metis import BALANCES
+    from ramet.partition import METHODS
+
+    parser = commands.add_parser("partition", help="split a store into parts, one for each owner of nodes")
+    parser.add_argument("store", metavar="STORE", help="folder of the store")
+    parser.add_argument("--parts", type=_count, required=True, metavar="P", help="how many parts")
+    parser.add_argument("--out", metavar="FOLDER", help="where the parts go (default: STORE-parts-P)")
+    parser.add_argument("--method", choices=METHODS, default="metis", help="who owns a node (default: metis)")
+    parser.add_argument("--balance", choices=BALANCES, default="nodes", help="of metis: what is even (default: nodes)")
+    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="of metis (default: 0)")
+    parser.add_argument("--only-owner", action="store_true", help="write who owns each node, and no stores")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    _add_quiet(parser)
+    parser.set_defaults(run=_partition)
+
+
 def _add_quiet(parser) -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress bars and no summary")
 
@@ -208,6 +226,26 @@ def _verify(args) -> int:
     if not args.quiet:
         print(f"{args.store}: ok" + (" (no checksums.txt: contents checked, bytes not)" if sums is None else ""))
     return 0
+
+
+def _partition(args) -> None:
+    from ramet.partition import as_text, partition
+
+    out = args.out or f"{os.path.abspath(args.store)}-parts-{args.parts}"
+    report = partition(
+        args.store,
+        args.parts,
+        out,
+        method=args.method,
+        balance=args.balance,
+        seed=args.seed,
+        only_owner=args.only_owner,
+        progress=_shows_progress(args),
+    )
+    if args.json:
+        print(json.dumps(report, indent=2))
+    elif not args.quiet:
+        print(f"{out}: {as_text(report)}")
 
 
 def _content_damage(path: str, has_sums: bool) -> list[str]:

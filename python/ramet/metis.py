@@ -23,11 +23,9 @@ def owners(graph: Graph, parts: int, balance: str, seed: int) -> dict[str, np.nd
         part_of = np.arange(num_nodes) % parts
     else:
         weights = _weights(graph, first, balance)
-        indptr, indices = _adjacency(graph, first)
+        adjacency = pymetis.CSRAdjacency(*_adjacency(graph, first))
         options = pymetis.Options(seed=seed % LARGEST)
-        _, part_of = pymetis.part_graph(
-            parts, xadj=indptr, adjncy=indices, vweights=weights, options=options, recursive=False
-        )
+        part_of = pymetis.part_graph(parts, adjacency, vweights=weights, options=options, recursive=False).vertex_part
         part_of = np.asarray(part_of)
     return {t: part_of[first[t] : first[t] + graph.num_nodes(t)] for t in graph.node_types}
 

@@ -14,6 +14,7 @@ from ramet.contents import edge_folder, write
 from ramet.dtypes import SCALE_SUFFIX, scaled_by
 from ramet.graph import Graph, Table
 from ramet.graph import open as open_store
+from ramet.options import UINT64_MAX, as_int
 
 METHODS = ("metis", "range", "hash")
 REPORT = "partition.json"
@@ -53,6 +54,7 @@ def partition(
     """
     graph = graph if isinstance(graph, Graph) else open_store(graph)
     _check(graph, parts, method, balance)
+    seed = as_int(seed, "seed", 0, UINT64_MAX)
     out = Path(os.fsdecode(out))
     _check_out(out, parts)
     owner = _owners(graph, parts, method, balance, seed)
@@ -68,6 +70,16 @@ def partition(
             _write_part(graph, owner, ownership, part, parts, out / f"part-{part}", progress)
     _replace(out / REPORT, lambda file: file.write(json.dumps(report, indent=2).encode() + b"\n"))
     return report
+
+
+def as_text(report: dict) -> str:
+    """partition()'s report for a terminal."""
+    cut, edges, share = report["cut"], report["edges"], report["cut_share"]
+    lines = [f"{report['parts']} parts by {report['method']}, {cut:,} of {edges:,} edges are cut ({share:.1%})"]
+    for part, size in enumerate(report["sizes"]):
+        lines.append(f"part {part}: {size['nodes']:,} nodes, {size['in_edges']:,} in-edges, {size['seeds']:,} seeds")
+    ratios = ", ".join(f"{what.replace('_', '-')} {ratio:.3f}" for what, ratio in report["max_over_mean"].items())
+    return "\n".join([*lines, f"largest part over mean: {ratios}"])
 
 
 def _check(graph: Graph, parts: int, method: str, balance: str) -> None:
