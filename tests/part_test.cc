@@ -206,3 +206,36 @@ TEST_CASE("the line of ramet.txt that says which part") {
                          Error);
   }
 }
+
+TEST_CASE("cut edges are those between owners") {
+  const auto graph = make_graph(3000, 40'000, 7);
+  const EdgeType& edges = graph->edge_types()[0];
+  const auto indptr = edges.indptr.as<int64_t>();
+  const auto sources = values(edges.indices);
+  const auto owners = owners_of(3000);
+  int64_t slow = 0;
+  for (size_t v = 0; v < 3000; ++v) {
+    for (auto e = static_cast<size_t>(indptr[v]); e < static_cast<size_t>(indptr[v + 1]); ++e)
+      slow += owners[static_cast<size_t>(sources[e])] != owners[v];
+  }
+  const auto ownership = Ownership::by_vector(owner_vector(owners), kParts);
+  for (const int threads : {1, 2, 8})
+    CHECK(count_cut(edges, ownership, ownership, threads) == slow);
+  const auto few = Ownership::by_vector(owner_vector(owners_of(2999)), kParts);
+  CHECK_THROWS_AS(static_cast<void>(count_cut(edges, few, ownership)), Error);
+  CHECK_THROWS_AS(static_cast<void>(count_cut(edges, ownership, few)), Error);
+}
+
+TEST_CASE("in-edges of what is no node, and of rows that cannot be") {
+  const auto graph = make_graph(1000, 3000, 5);
+  EdgeType edges = graph->edge_types()[0];
+  for (const int64_t node : {int64_t{-1}, int64_t{1000}})
+    CHECK_THROWS_AS(static_cast<void>(in_edges(edges, std::vector<int64_t>{3, node})), Error);
+  std::vector<int64_t> offsets(edges.indptr.as<int64_t>().begin(),
+                               edges.indptr.as<int64_t>().end());
+  offsets[500] = 1 << 30;
+  edges.indptr = borrow(std::span<const int64_t>(offsets));
+  for (const int64_t node : {499, 500})
+    CHECK_THROWS_AS(static_cast<void>(in_edges(edges, std::vector<int64_t>{node})), Error);
+  CHECK(in_edges(edges, std::vector<int64_t>{}).indices.rows() == 0);
+}

@@ -57,7 +57,9 @@ class NodeRows {
 
   template <typename Id>
   void look_up(std::span<const Id> nodes, int64_t* rows) const;
-  [[nodiscard]] int64_t row_in_bitmap(int64_t node) const;
+  void look_up_bitmap(std::span<const int32_t> nodes, int64_t* rows) const;
+  void look_up_bitmap(std::span<const int64_t> nodes, int64_t* rows) const;
+  [[nodiscard]] Array nodes_of_bitmap() const;
   [[noreturn]] void refuse_node(int64_t node) const;
   [[noreturn]] void refuse_row(int64_t node, int64_t row) const;
 

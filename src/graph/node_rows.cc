@@ -8,6 +8,7 @@
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
 #include "ramet/ownership.h"
+#include "ranks.h"
 
 namespace ramet {
 namespace {
@@ -46,14 +47,10 @@ NodeRows NodeRows::bitmap(Array owned, int64_t num_nodes, int64_t num_rows, Plac
 
 int64_t NodeRows::row(int64_t node) const {
   if (form_ == Form::kAll) return node;
-  if (form_ == Form::kBitmap) return row_in_bitmap(node);
-  return node >= begin_ && node - begin_ < num_rows_ ? node - begin_ : -1;
-}
-
-int64_t NodeRows::row_in_bitmap(int64_t node) const {
-  const auto* lines = static_cast<const uint64_t*>(owned_.data);
-  const uint64_t* line = lines + node / kLineBits * kLineWords;
-  const int64_t row = row_in_line(line, node % kLineBits);
+  if (form_ == Form::kRange)
+    return node >= begin_ && node - begin_ < num_rows_ ? node - begin_ : -1;
+  int64_t row = 0;
+  look_up_bitmap(std::span<const int64_t>(&node, 1), &row);
   if (row != -1 && static_cast<uint64_t>(row) >= static_cast<uint64_t>(num_rows_))
     refuse_row(node, row);
   return row;
@@ -69,34 +66,52 @@ void NodeRows::require(std::span<const int64_t> nodes, int64_t* rows) const {
 
 template <typename Id>
 void NodeRows::look_up(std::span<const Id> nodes, int64_t* rows) const {
-  constexpr size_t kAhead = 32;
-  const auto* lines = static_cast<const uint64_t*>(owned_.data);
+  if (form_ == Form::kBitmap) {
+    look_up_bitmap(nodes, rows);
+  } else {
+    std::transform(nodes.begin(), nodes.end(), rows, [&](int64_t node) { return node - begin_; });
+  }
   for (size_t i = 0; i < nodes.size(); ++i) {
-    if (form_ == Form::kBitmap && i + kAhead < nodes.size())
-      __builtin_prefetch(lines + nodes[i + kAhead] / kLineBits * kLineWords);
-    rows[i] = row(nodes[i]);
-    if (rows[i] < 0) refuse_node(nodes[i]);
+    if (static_cast<uint64_t>(rows[i]) < static_cast<uint64_t>(num_rows_)) continue;
+    if (form_ == Form::kBitmap && rows[i] != -1) refuse_row(nodes[i], rows[i]);
+    refuse_node(nodes[i]);
   }
 }
 
+void NodeRows::look_up_bitmap(std::span<const int32_t> nodes, int64_t* rows) const {
+  rank_kernels().of_int32(owned_.as<uint64_t>().data(), nodes.data(),
+                          static_cast<int64_t>(nodes.size()), rows);
+}
+
+void NodeRows::look_up_bitmap(std::span<const int64_t> nodes, int64_t* rows) const {
+  rank_kernels().of_int64(owned_.as<uint64_t>().data(), nodes.data(),
+                          static_cast<int64_t>(nodes.size()), rows);
+}
+
 Array NodeRows::nodes() const {
+  if (form_ == Form::kBitmap) return nodes_of_bitmap();
   Array result = BufferPool::shared()->allocate_array(DType::kInt64, {num_rows_});
   auto* out = static_cast<int64_t*>(result.data);
-  if (form_ != Form::kBitmap) {
-    std::iota(out, out + num_rows_, begin_);
-    return result;
-  }
-  int64_t row = 0;
-  for (int64_t node = 0; node < num_nodes_; ++node) {
-    if (row_in_bitmap(node) < 0) continue;
-    if (row == num_rows_) refuse_row(node, row);
-    out[row++] = node;
-  }
-  if (row < num_rows_)
-    throw Error(ErrorCode::kCorrupt, place_->owned_place + ": " + std::to_string(row) +
-                                         " nodes are owned, but its last line makes that " +
-                                         std::to_string(num_rows_));
+  std::iota(out, out + num_rows_, begin_);
   return result;
+}
+
+Array NodeRows::nodes_of_bitmap() const {
+  Array result = BufferPool::shared()->allocate_array(DType::kInt64, {num_rows_});
+  auto* out = static_cast<int64_t*>(result.data);
+  const uint64_t* lines = owned_.as<uint64_t>().data();
+  int64_t row = 0;
+  for (int64_t l = 0; l < num_lines(num_nodes_); ++l) {
+    for_each_bit(lines + l * kLineWords, [&](int64_t bit) {
+      const int64_t node = l * kLineBits + bit;
+      if (row == num_rows_ || node >= num_nodes_) refuse_row(node, row);
+      out[row++] = node;
+    });
+  }
+  if (row == num_rows_) return result;
+  throw Error(ErrorCode::kCorrupt, place_->owned_place + ": " + std::to_string(row) +
+                                       " nodes are owned, but its last line makes that " +
+                                       std::to_string(num_rows_));
 }
 
 void NodeRows::refuse_node(int64_t node) const {

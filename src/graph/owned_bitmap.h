@@ -27,16 +27,13 @@ inline constexpr int64_t kLineBits = 64 * (kLineWords - 1);
   return count;
 }
 
-// The row of the line's node `bit`, -1 where that is not set.
-[[nodiscard]] inline int64_t row_in_line(const uint64_t* line, int64_t bit) {
-  const uint64_t* bits = line + 1;
-  const int64_t word = bit / 64;
-  const uint64_t mask = uint64_t{1} << bit % 64;
-  if ((bits[word] & mask) == 0) return -1;
-  int64_t below = std::popcount(bits[word] & (mask - 1));
-  for (int64_t w = 0; w < word; ++w)
-    below += std::popcount(bits[w]);
-  return static_cast<int64_t>(line[0] + static_cast<uint64_t>(below));
+// Calls body(bit) with the bits of the line that are set, ascending.
+template <typename Body>
+void for_each_bit(const uint64_t* line, Body&& body) {
+  for (int64_t w = 0; w < kLineWords - 1; ++w) {
+    for (uint64_t bits = line[1 + w]; bits != 0; bits &= bits - 1)
+      body(64 * w + std::countr_zero(bits));
+  }
 }
 
 // Fills a line from is_owned(bit), for its first num_bits nodes.

@@ -51,10 +51,7 @@ int64_t sum_lines(uint64_t* lines, int64_t count) {
 
 void list_line(const uint64_t* line, int64_t first, int64_t* nodes) {
   int64_t* out = nodes + line[0];
-  for (int64_t w = 1; w < kLineWords; ++w) {
-    for (uint64_t bits = line[w]; bits != 0; bits &= bits - 1)
-      *out++ = first + (w - 1) * 64 + std::countr_zero(bits);
-  }
+  for_each_bit(line, [&](int64_t bit) { *out++ = first + bit; });
 }
 
 void require_row(const EdgeType& edges, int64_t node, int64_t begin, int64_t end) {
