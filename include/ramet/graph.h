@@ -83,6 +83,8 @@ class Graph {
   // same graph in a folder and in memory, different for each part of one. Not cryptographic. Reads
   // a few thousand entries.
   [[nodiscard]] uint64_t fingerprint() const;
+  // That of the whole graph, also for a part of it.
+  [[nodiscard]] uint64_t whole_fingerprint() const;
 
  private:
   std::shared_ptr<const Store> store_;

@@ -179,6 +179,7 @@ void bind_graph(nb::module_& m) {
                          "no split '" + name + "' of node type '" + type + "'");
            })
       .def("fingerprint", &Graph::fingerprint)
+      .def("whole_fingerprint", &Graph::whole_fingerprint)
       .def("pages",
            [](const Graph& g) {
              PageUse use;

@@ -252,4 +252,4 @@ def fingerprint(batches: Iterable[Batch]) -> str:
 
 def _same(one: Graph, other: Graph) -> bool:
     one, other = one._core, other._core
-    return one is other or one.identity == other.identity or one.fingerprint() == other.fingerprint()
+    return one is other or one.identity == other.identity or one.whole_fingerprint() == other.whole_fingerprint()

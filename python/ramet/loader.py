@@ -54,7 +54,7 @@ class NeighborLoader:
         groups. Every rank of `distributed` makes its loader, with the same arguments. `threads` then work on one batch.
     ownership: of cooperative loaders, who owns a node: "range" (the default: ranges of ids with about equally many
         in-edges and nodes), "hash", a vector of ranks [num_nodes] or the path of an .npy file of it; or a dict of
-        these by node type.
+        these by node type. Where the graph is a part (`ramet.partition`), None: rank k of the group opens part k.
     cache_rows: of cooperative loaders: rows of each table gathered at all nodes, at most so many, that this rank keeps
         from batch to batch, for tables on slow storage; `cache_use` says what comes of it.
 
@@ -139,6 +139,8 @@ class NeighborLoader:
     def _cooperate(self, ownership, *, threads, prefetch, cache_rows) -> None:
         group = self._group
         owners = as_owners(ownership, self.graph, group.size)
+        if self.graph.part is not None and self.graph.part[0] != group.rank:
+            raise ValueError(f"rank {group.rank} of the group has opened {self.graph!r}; it needs part {group.rank}")
         self._cooperative = _core.CooperativeLoader(
             self._core,
             owners=owners,

@@ -18,10 +18,13 @@ def as_owners(ownership, graph: Graph, parts: int) -> list[_core.Ownership]:
     ownership: None or "range" (ranges of ids, with about equally many in-edges and nodes), "hash" (of the id), a vector
     of owners (integers [num_nodes], or the path of an .npy file of them, which is mapped), or a dict of any of these by
     node type. An int64 file or vector of parts + 1 entries from 0 to num_nodes is bounds of ranges.
-    Raises ValueError or TypeError where that does not cover the graph.
+    A part of a graph says itself who owns what: None.
+    Raises ValueError or TypeError where that does not cover the graph, or is not of so many ranks.
     """
     if not 1 <= parts <= _core.MAX_PARTS:
         raise ValueError(f"{parts} ranks, expected 1 to {_core.MAX_PARTS}")
+    if graph.part is not None:
+        return _of_part(graph, ownership, parts)
     if not isinstance(ownership, Mapping):
         if ownership is not None and not isinstance(ownership, str) and len(graph.node_types) > 1:
             raise ValueError(f"ownership must be a dict by node type; node types are {graph.node_types}")
@@ -31,6 +34,22 @@ def as_owners(ownership, graph: Graph, parts: int) -> list[_core.Ownership]:
     if unknown or missing:
         raise ValueError(f"ownership must name every node type; missing: {missing}, unknown: {unknown}")
     return [_of_type(ownership[t], graph, t, parts, f"ownership[{t!r}]") for t in graph.node_types]
+
+
+def _of_part(graph: Graph, ownership, parts: int) -> list[_core.Ownership]:
+    index, count = graph.part
+    if ownership is not None:
+        raise ValueError("ownership is given, but the graph is a part, which says itself who owns what")
+    if parts != count:
+        raise ValueError(f"the graph is part {index} of {count}, but {parts} ranks cooperate: each needs one part")
+    result = []
+    for node_type in graph.node_types:
+        owner = graph._core.owner(node_type)
+        is_bounds = owner.dtype == np.int64
+        place = f"the owners of node type {node_type!r}"
+        made = _core.Ownership.ranges(owner) if is_bounds else _core.Ownership.by_vector(owner, parts, place)
+        result.append(made)
+    return result
 
 
 def _of_type(ownership, graph: Graph, node_type: str, parts: int, what: str) -> _core.Ownership:

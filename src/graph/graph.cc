@@ -200,6 +200,10 @@ int Graph::edge_type(const EdgeTypeName& name) const {
               edge_types_, +[](const EdgeType& t) -> const std::string& { return t.encoded; }));
 }
 
+uint64_t Graph::whole_fingerprint() const {
+  return part() ? part()->whole_fingerprint : fingerprint();
+}
+
 uint64_t Graph::fingerprint() const {
   uint64_t h = static_cast<uint64_t>(Domain::kFingerprint);
   for (const NodeType& type : node_types_) {

@@ -131,7 +131,7 @@ std::vector<int64_t> NeighborLoader::seeds(int64_t epoch, int64_t step) const {
 }
 
 uint64_t NeighborLoader::fingerprint() const {
-  uint64_t h = absorb(graph_->fingerprint(), static_cast<uint64_t>(options_.seed_type));
+  uint64_t h = absorb(graph_->whole_fingerprint(), static_cast<uint64_t>(options_.seed_type));
   if (options_.input_nodes.data != nullptr) h = digest_ids(h, options_.input_nodes);
   for (const auto& fanouts : options_.sample.fanouts) {
     for (const int64_t fanout : fanouts)
