@@ -49,7 +49,7 @@ class Maker:
         except BaseException as error:
             self._failure = error
             self._group.tell_failure()
-            if isinstance(error, RuntimeError) and type(error) is RuntimeError:
+            if isinstance(error, RuntimeError):  # of the collective: the engine raises others
                 rank = self._group.members[self._group.rank]
                 message = f"rank {rank}, epoch {epoch}, step {step}: ids could not be exchanged: {error}"
                 raise RuntimeError(message) from error
