@@ -14,7 +14,7 @@ void bind_dropout(nb::module_& m) {
   m.def(
       "dropout_mask",
       [](const Ids& nodes, double p, const Mask& dropped, uint64_t seed, uint64_t epoch,
-         uint64_t step, uint64_t hop, uint64_t salt, const std::string& node_type) {
+         uint64_t step, uint64_t hop, uint64_t salt, const std::string& node_type, int threads) {
         const GilRelease release;
         const DropoutKey key{.seed = seed,
                              .epoch = epoch,
@@ -23,11 +23,11 @@ void bind_dropout(nb::module_& m) {
                              .salt = salt,
                              .type_hash = hash_name(encode_name(node_type))};
         dropout_mask(key, borrow(nodes), static_cast<int64_t>(dropped.shape(1)), p,
-                     {dropped.data(), dropped.size()});
+                     {dropped.data(), dropped.size()}, threads);
       },
       nb::arg("nodes").noconvert(), nb::arg("p"), nb::arg("dropped").noconvert(), nb::kw_only(),
       nb::arg("seed"), nb::arg("epoch"), nb::arg("step"), nb::arg("hop"), nb::arg("salt"),
-      nb::arg("node_type"));
+      nb::arg("node_type"), nb::arg("threads"));
 }
 
 }  // namespace ramet::bind

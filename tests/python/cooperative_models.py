@@ -1,6 +1,10 @@
 """Models for the tests of Cooperative, written for ordinary blocks, and a loop that ranks and one process share."""
 
+import itertools
+
+import numpy as np
 import torch
+import torch.distributed as dist
 import torch.nn.functional as F
 from small_graphs import WIDTH, heterogeneous, homogeneous
 from torch.nn.parallel import DistributedDataParallel
@@ -58,7 +62,7 @@ class Gcn(torch.nn.Module):
         self.convs = torch.nn.ModuleList(
             [pyg.GCNConv(WIDTH, HIDDEN, normalize=False), pyg.GCNConv(HIDDEN, CLASSES, normalize=False)]
         )
-        self.scale = (torch.from_numpy(graph.indptr()).diff() + 1.0).rsqrt()
+        self.scale = (torch.as_tensor(np.diff(graph.indptr())) + 1.0).rsqrt()
 
     def forward(self, x, blocks):
         for conv, block in zip(self.convs, blocks, strict=True):
@@ -173,9 +177,9 @@ def graph_for(name):
     return heterogeneous() if name in HETERO else homogeneous()
 
 
-def loader_for(name, graph, **options):
+def loader_for(name, graph, batch_size=40, **options):
     inputs = ("paper", "train") if name in HETERO else "train"
-    return ramet.NeighborLoader(graph, [4, 3], inputs, batch_size=40, shuffle=True, seed=3, **options)
+    return ramet.NeighborLoader(graph, [4, 3], inputs, batch_size, shuffle=True, seed=3, **options)
 
 
 def model_for(name, graph, dtype):
@@ -191,18 +195,19 @@ def cast(x, dtype):
     return {t: rows.to(dtype) for t, rows in x.items()} if isinstance(x, dict) else x.to(dtype)
 
 
-def train(name, dtype, cooperative):
-    """An epoch: what every step computes, and how the model ends."""
+def train(name, dtype, groups=None, batch_size=40):
+    """Some steps, of ranks that cooperate in `groups` or of one process: what each computes, and how the model ends."""
     dtype, graph = getattr(torch, dtype), graph_for(name)
     model = module = model_for(name, graph, dtype)
-    if cooperative:
+    if groups:
         model = DistributedDataParallel(Cooperative(model), find_unused_parameters=name == "hgt")
-        loader = loader_for(name, graph, cooperative=True, ownership=ownership_for(graph))
+        (mine,) = (group for group in map(dist.new_group, groups) if dist.get_rank(group) >= 0)
+        loader = loader_for(name, graph, batch_size, cooperative=mine, ownership=ownership_for(graph))
     else:
-        loader = loader_for(name, graph, distributed=False)
+        loader = loader_for(name, graph, batch_size, distributed=False)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     steps = []
-    for batch in loader:
+    for batch in itertools.islice(loader, 6):
         out = model(cast(batch.x, dtype), batch.blocks)
         loss = batch.mean(F.cross_entropy(out, batch.y, reduction="none"))
         optimizer.zero_grad()

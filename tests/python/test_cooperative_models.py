@@ -20,7 +20,7 @@ from world import world_of  # noqa: E402
 import ramet  # noqa: E402
 from ramet.distributed import BatchNorm, Cooperative, context, exchange  # noqa: E402
 
-RANKS = 3
+RANKS, TOGETHER = 3, [[0, 1, 2]]
 EXAMPLE = Path(__file__).parents[2] / "examples" / "cooperative.py"
 pytestmark = pytest.mark.filterwarnings("ignore:There exist node types")  # of the last HeteroConv
 
@@ -58,12 +58,24 @@ def compare(parts, whole, tolerance):
 @pytest.mark.parametrize("name", models.MODELS)
 def test_ranks_train_what_one_process_trains(world, name):
     """Losses, outputs, gradients and running statistics of every step; and an evaluation of an ordinary batch."""
-    compare(world.call(models.train, name, "float64", True), models.train(name, "float64", False), 1e-10)
+    compare(world.call(models.train, name, "float64", TOGETHER), models.train(name, "float64"), 1e-10)
 
 
 @pytest.mark.parametrize("name", ["sage", "gat", "gin", "by node type"])
 def test_float32(world, name):
-    compare(world.call(models.train, name, "float32", True), models.train(name, "float32", False), 1e-5)
+    compare(world.call(models.train, name, "float32", TOGETHER), models.train(name, "float32"), 1e-5)
+
+
+@pytest.mark.parametrize("name", ["sage", "gat", "gin", "plain", "by node type", "hgt"])
+def test_ranks_that_own_nothing(world, name):
+    """Two seeds of three ranks: somebody has no rows, and takes part."""
+    compare(world.call(models.train, name, "float64", TOGETHER, 2), models.train(name, "float64", None, 2), 1e-10)
+
+
+@pytest.mark.parametrize("name", ["sage", "by edge type"])
+def test_groups_work_data_parallel(world, name):
+    """Two ranks that cooperate beside one that works alone."""
+    compare(world.call(models.train, name, "float64", [[0, 1], [2]]), models.train(name, "float64"), 1e-10)
 
 
 # ---- what moves

@@ -42,6 +42,7 @@ def dropout(x, block, p: float = 0.5, training: bool = True, salt: int = 0, node
         hop=len(batch.blocks) - 1 - block._index,
         salt=as_int(salt, "salt", 0, UINT64_MAX),
         node_type=node_type if batch._graph.is_hetero else batch._graph.node_types[0],
+        threads=torch.get_num_threads(),
     )
     scale = 0.0 if p == 1 else 1 / (1 - p)
     return (x * scale).masked_fill_(dropped.view(x.shape).to(x.device), 0)
