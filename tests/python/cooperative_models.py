@@ -93,7 +93,8 @@ class Plain(torch.nn.Module):
 
 
 class Typed(torch.nn.Module):
-    """HeteroConv, `by` node type or edge type; or a convolution per edge type, called one after the other."""
+    """HeteroConv, `by` node type (with weights or without) or edge type; or a convolution per edge type, called one by
+    one."""
 
     def __init__(self, edge_types, by):
         super().__init__()
@@ -103,7 +104,8 @@ class Typed(torch.nn.Module):
         self.inputs = torch.nn.ModuleDict({"paper": torch.nn.Linear(PAPER, 4), "author": torch.nn.Linear(AUTHOR, 4)})
 
     def layer(self, edge_types, width):
-        convs = {t: pyg.SAGEConv((-1, -1), width) for t in edge_types}
+        kind = pyg.GraphConv if self.by == "weights" else pyg.SAGEConv
+        convs = {t: kind((4 if width == HIDDEN else HIDDEN,) * 2, width) for t in edge_types}
         return pyg.HeteroConv(convs) if self.by != "conv" else torch.nn.ModuleDict(map(self.named, convs.items()))
 
     @staticmethod
@@ -120,6 +122,8 @@ class Typed(torch.nn.Module):
         edges = block.edge_index
         if self.by == "node type":
             return layer(x, edges)
+        if self.by == "weights":
+            return layer(x, edges, {t: weight.to(x["paper"].dtype) for t, weight in block.edge_weight.items()})
         pairs = {t: (x[t[0]], x[t[2]][: block.num_dst[t[2]]]) for t in edges}
         if self.by == "edge type":
             return layer(x_dict=pairs, edge_index_dict=edges)
@@ -167,10 +171,11 @@ MODELS = {
     "plain": lambda graph: Plain(),
     "by node type": lambda graph: Typed(graph.edge_types, "node type"),
     "by edge type": lambda graph: Typed(graph.edge_types, "edge type"),
+    "weights": lambda graph: Typed(graph.edge_types, "weights"),
     "conv per edge type": lambda graph: Typed(graph.edge_types, "conv"),
     "hgt": lambda graph: Transformer(graph),
 }
-HETERO = ("by node type", "by edge type", "conv per edge type", "hgt")
+HETERO = ("by node type", "by edge type", "weights", "conv per edge type", "hgt")
 
 
 def graph_for(name):
@@ -184,11 +189,7 @@ def loader_for(name, graph, batch_size=40, **options):
 
 def model_for(name, graph, dtype):
     torch.manual_seed(0)
-    model = MODELS[name](graph)
-    batch = next(iter(loader_for(name, graph, distributed=False)))
-    with torch.no_grad():
-        model.eval()(batch.x, batch.blocks)  # lazy layers learn their widths
-    return model.train().to(dtype)
+    return MODELS[name](graph).to(dtype)
 
 
 def cast(x, dtype):

@@ -1,6 +1,7 @@
 """Models on cooperative batches, on gloo ranks, against the same models and the plain loader in one process."""
 
 import copy
+import pickle
 import re
 import sys
 from pathlib import Path
@@ -253,8 +254,10 @@ def test_it_can_be_copied_saved_and_taken_apart():
     assert isinstance(model.between.module, BatchNorm)
     batch = batch_of(cooperative=True)
     expected = wrapped(batch.x, batch.blocks)
+    for twin in (copy.deepcopy(wrapped), pickle.loads(pickle.dumps(wrapped))):
+        assert torch.equal(twin(batch.x, batch.blocks), expected)
+        assert twin.remove()(batch_of().x, batch_of().blocks).shape == expected.shape
     twin = copy.deepcopy(wrapped)
-    assert torch.equal(twin(batch.x, batch.blocks), expected)
     assert wrapped.remove() is model
     assert not any(module._forward_pre_hooks for module in model.modules())
     assert torch.equal(twin(batch.x, batch.blocks), expected)
@@ -275,6 +278,8 @@ def test_blocks_have_to_be_there():
 def test_a_model_without_layers_of_pyg():
     wrapped, batch = Cooperative(models.Plain().eval()), batch_of()
     assert wrapped(batch.x, batch.blocks).shape == (batch.num_seeds, CLASSES)
+    program = "import ramet.distributed as d, torch, sys; d.Cooperative(torch.nn.Linear(1, 1)); print(*sys.modules)"
+    assert "torch_geometric" not in processes.run("-c", program).split()
 
 
 def test_the_example(tmp_path):

@@ -19,14 +19,11 @@ _HOPS = "runs along one edge_index several times, but a block is one hop"
 _REVERSED = "passes messages from destinations to sources, of which a block has not all edges"
 _ACROSS = "looks across all rows of a batch, of which each rank has a part"
 _NO_EDGES = "has no arguments x and edge_index, so it is unknown which rows it needs of other ranks"
-_NORMALIZED = ("DNAConv", "FAConv", "GCN2Conv", "GCNConv", "LGConv", "PDNConv")  # where `normalize` is set
-_SEVERAL_HOPS = (
-    *("APPNP", "ARMAConv", "ChebConv", "GatedGraphConv", "LabelPropagation", "MixHopConv", "PANConv", "SGConv"),
-    *("SSGConv", "TAGConv"),
-)
+# Classes of torch_geometric.nn.
+_NORMALIZED = "DNAConv FAConv GCN2Conv GCNConv LGConv PDNConv"  # where `normalize` is set
+_SEVERAL_HOPS = "APPNP ARMAConv ChebConv GatedGraphConv LabelPropagation MixHopConv PANConv SGConv SSGConv TAGConv"
 _ACROSS_ROWS = (
-    *("DiffGroupNorm", "GPSConv", "GraphNorm", "GraphSizeNorm", "HANConv", "HeteroBatchNorm", "InstanceNorm"),
-    *("MeanSubtractionNorm", "PairNorm"),
+    "DiffGroupNorm GPSConv GraphNorm GraphSizeNorm HANConv HeteroBatchNorm InstanceNorm MeanSubtractionNorm PairNorm"
 )
 
 
@@ -34,7 +31,7 @@ def layers_of(model: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
     """(dotted name, layer) of every layer of PyG that passes messages, not those inside another; none without PyG."""
     inner: set = set()
     for name, module in model.named_modules():
-        if module not in inner and _is(module, "MessagePassing", "HeteroConv"):
+        if module not in inner and _is(module, "MessagePassing HeteroConv"):
             inner.update(module.modules())
             yield name, module
 
@@ -63,13 +60,13 @@ def _problem(module) -> str | None:
         return "is in a Cooperative already"
     if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
         return _batch_norm_problem(module)
-    if (_is(module, *_NORMALIZED) and module.normalize) or (_is(module, "EGConv") and "symnorm" in module.aggregators):
+    if (_is(module, _NORMALIZED) and module.normalize) or (_is(module, "EGConv") and "symnorm" in module.aggregators):
         return _DEGREES
-    if _is(module, *_SEVERAL_HOPS):
+    if _is(module, _SEVERAL_HOPS):
         return _HOPS
     if _is(module, "MessagePassing") and module.flow != "source_to_target":
         return _REVERSED
-    if _is(module, *_ACROSS_ROWS) or (_is(module, "LayerNorm") and module.mode == "graph"):
+    if _is(module, _ACROSS_ROWS) or (_is(module, "LayerNorm") and module.mode == "graph"):
         return _ACROSS
     if _is(module, "BatchNorm") and module.allow_single_element:
         return "decides by the number of its rows (allow_single_element): ranks that decide differently would wait"
@@ -82,7 +79,7 @@ def _batch_norm_problem(module) -> str | None:
     return f"{_ACROSS}: only BatchNorm1d (initialized, if it was lazy) becomes a ramet.distributed.BatchNorm"
 
 
-def _is(module, *names: str) -> bool:
-    """Whether it is one of these classes of torch_geometric.nn, which who has such a module has imported."""
+def _is(module, names: str) -> bool:
+    """Whether it is of one of these classes of torch_geometric.nn, which who has such a module has imported."""
     pyg = sys.modules.get("torch_geometric.nn")
-    return pyg is not None and any(isinstance(module, getattr(pyg, name, ())) for name in names)
+    return pyg is not None and any(isinstance(module, getattr(pyg, name, ())) for name in names.split())
