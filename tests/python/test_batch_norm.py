@@ -122,18 +122,22 @@ def test_float32_is_as_good_as_torch(world):
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_half_rows(world, dtype):
-    x = rows_of_step(0, 6, (), getattr(torch, dtype))[0]
-    for out in world.call(half_rows, dtype):
-        assert out.dtype == np.float32  # numpy has no bfloat16
-        np.testing.assert_allclose(out, torch.nn.BatchNorm1d(WIDTH)(x.float()).detach(), atol=0.02)
+    x, factor = (rows.float().requires_grad_() for rows in rows_of_step(0, 6, (), getattr(torch, dtype)))
+    wanted = torch.nn.BatchNorm1d(WIDTH)(x)
+    (wanted * factor).sum().backward()
+    for out, gradient in world.call(half_rows, dtype):
+        np.testing.assert_allclose(out, wanted.detach(), atol=0.02)
+        np.testing.assert_allclose(gradient, x.grad, rtol=0.02, atol=0.02)
 
 
 def half_rows(dtype):
-    x = rows_of_step(0, 6, (), getattr(torch, dtype))[0]
+    x, factor = rows_of_step(0, 6, (), getattr(torch, dtype))
+    x.requires_grad_()
     with context.inside(Layers(dist.group.WORLD, {"n_id": 6})):  # three times the same rows
         out = BatchNorm(WIDTH)(x)
-    assert out.dtype == x.dtype
-    return out.float()
+    (out * factor).sum().backward()
+    assert out.dtype == x.grad.dtype == x.dtype
+    return out.float(), x.grad.float()  # numpy has no bfloat16
 
 
 def failure(sizes, levels):

@@ -3,13 +3,14 @@
 Every rank reduces its rows to (count, mean, sum of squares about the mean) and gathers those of the others; they are
 combined as Chan, Golub and LeVeque do ("Updating formulae and a pairwise algorithm for computing sample variances",
 1979), which loses no digits where a mean is far from 0, and in the order of the ranks, so that all of them get the
-same bits. Backward adds up two sums per column over the ranks.
+same bits. Backward adds up two sums per column over the ranks. All passes over the rows are torch's kernels.
 """
 
 from __future__ import annotations
 
 import torch
 import torch.distributed as dist
+import torch.nn.functional as F
 
 from ramet.distributed.context import current
 
@@ -35,8 +36,8 @@ class BatchNorm(torch.nn.BatchNorm1d):
             raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
         if self.training and self.track_running_stats:
             self._track(count, mean, squares)
-        invstd = (squares / max(count, 1) + self.eps).rsqrt()
-        return _Normalize.apply(x, self.weight, self.bias, mean, invstd, count, cooperation.group)
+        variance = squares / max(count, 1)
+        return _Normalize.apply(x, self.weight, self.bias, mean, variance, self.eps, count, cooperation.group)
 
     def _track(self, count, mean, squares):
         """As torch does, which leaves the buffers alone where there are no rows."""
@@ -59,14 +60,8 @@ def convert(model: torch.nn.Module) -> None:
 
 def _statistics(x, cooperation):
     """(values per column, their mean, the sum of their squares about it) over all ranks, float64 [num_features]."""
-    x = x if x.dtype == torch.float64 else x.float()
-    dims = [d for d in range(x.dim()) if d != 1]
     count = len(x) * x.shape[2:].numel()
-    mean = x.new_zeros(x.shape[1], dtype=torch.float64)
-    squares = mean.clone()
-    if count > 0:
-        variance, mean = (part.double() for part in torch.var_mean(x, dims, correction=0))
-        squares = variance * count
+    mean, squares = _moments(x, count)
     level = cooperation.levels_of(len(x))
     own = torch.cat([mean.new_tensor([count, *level]), mean, squares])
     everyone = list(own.new_empty(dist.get_world_size(cooperation.group), len(own)))
@@ -74,6 +69,18 @@ def _statistics(x, cooperation):
     everyone = torch.stack(everyone)
     _check_levels(everyone[:, 1 : 1 + len(level)], len(x), cooperation)
     return _combine(everyone[:, 0], *everyone[:, 1 + len(level) :].chunk(2, dim=1))
+
+
+def _moments(x, count):
+    """Mean and sum of squares about it, by two passes of which the second corrects the first: a sum of float32 alone is
+    too far off where a mean is large."""
+    x = x if x.dtype == torch.float64 else x.float()
+    dims = [d for d in range(x.dim()) if d != 1]
+    near = x.sum(dims) / max(count, 1)
+    rest = x - _column(near, x)
+    off = rest.sum(dims).double() / max(count, 1)
+    squares = rest.square_().sum(dims).double() - count * off**2
+    return near.double() + off, squares.clamp(min=0)
 
 
 def _combine(counts, means, squares):
@@ -96,36 +103,42 @@ def _check_levels(levels, rows, cooperation):
 
 class _Normalize(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x, weight, bias, mean, invstd, count, group):
+    def forward(ctx, x, weight, bias, mean, variance, eps, count, group):
         dtype = torch.promote_types(x.dtype, torch.float32)
-        mean, invstd = (_column(part.to(dtype), x) for part in (mean, invstd))
-        ctx.save_for_backward(x, weight, mean, invstd)
-        ctx.count, ctx.group = count, group
-        out = (x - mean) * invstd
-        if weight is not None:
-            out = out * _column(weight, x)
-        if bias is not None:
-            out = out + _column(bias, x)
-        return out.to(x.dtype)
+        mean, variance = mean.to(dtype), variance.to(dtype)
+        ctx.save_for_backward(x, weight, mean, variance)
+        ctx.eps, ctx.count, ctx.group = eps, count, group
+        weight, bias = (None if part is None else part.to(dtype) for part in (weight, bias))
+        return F.batch_norm(x, mean, variance, weight, bias, eps=eps)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, grad):
-        x, weight, mean, invstd = ctx.saved_tensors
-        dims = [d for d in range(x.dim()) if d != 1]
-        normalized = (x - mean) * invstd
-        grad = grad.to(normalized.dtype)
-        sum_grad, sum_product = grad.sum(dims), (grad * normalized).sum(dims)
-        grad_x = None
+        """With y the normalized x: grad_x = weight / std * (grad - mean(grad) - y * mean(grad * y)), the means over all
+        ranks. The gradient for fixed statistics is the first term, and has the sums of the others."""
+        x, weight, mean, variance = ctx.saved_tensors
+        weight = torch.ones_like(mean) if weight is None else weight.to(mean.dtype)
+        grad_x, sum_product, sum_grad = _backward_of_fixed(grad, x, weight, mean, variance, ctx.eps)
         if ctx.needs_input_grad[0]:  # the same on every rank, as the program is
-            sums = torch.cat([sum_grad, sum_product])
-            dist.all_reduce(sums, group=ctx.group)
-            mean_grad, mean_product = (_column(part, x) for part in (sums / max(ctx.count, 1)).chunk(2))
-            grad_x = (grad - mean_grad - normalized * mean_product) * invstd
-            grad_x = (grad_x if weight is None else grad_x * _column(weight, x)).to(x.dtype)
-        needs_weight, needs_bias = ctx.needs_input_grad[1:3]
-        grad_weight = sum_product.to(weight.dtype) if needs_weight else None
-        return grad_x, grad_weight, sum_grad.to(x.dtype) if needs_bias else None, None, None, None, None
+            means = torch.cat([sum_product, sum_grad])
+            dist.all_reduce(means, group=ctx.group)
+            product, constant = (means / max(ctx.count, 1)).chunk(2)
+            scale = weight * (variance + ctx.eps).rsqrt()
+            grad_x -= F.batch_norm(x, mean, variance, scale * product, scale * constant, eps=ctx.eps)
+        wanted = [
+            gradient if needed else None
+            for gradient, needed in zip((grad_x, sum_product, sum_grad), ctx.needs_input_grad)
+        ]
+        return *wanted, None, None, None, None, None
+
+
+def _backward_of_fixed(grad, x, weight, mean, variance, eps):
+    """Gradients of x, weight and bias where mean and variance are constants. torch's kernel needs a row."""
+    if x.numel() == 0:
+        return torch.zeros_like(x), torch.zeros_like(mean), torch.zeros_like(mean)
+    return torch.ops.aten.native_batch_norm_backward(
+        grad.contiguous(), x, weight, mean, variance, None, None, False, eps, [True, True, True]
+    )
 
 
 def _column(values, x):
