@@ -116,6 +116,8 @@ class Typed(torch.nn.Module):
         x = {t: self.inputs[t](rows) for t, rows in x.items()}
         for layer, block in zip(self.layers, blocks, strict=True):
             x = {t: rows[: block.num_dst[t]] for t, rows in self.run(layer, x, block).items()}
+            if layer is self.layers[0]:
+                x = {t: dropout(rows.relu(), block, 0.3, self.training, node_type=t) for t, rows in x.items()}
         return x["paper"]
 
     def run(self, layer, x, block):
