@@ -139,8 +139,6 @@ class NeighborLoader:
     def _cooperate(self, ownership, *, threads, prefetch, cache_rows) -> None:
         group = self._group
         owners = as_owners(ownership, self.graph, group.size)
-        if self.graph.part is not None and self.graph.part[0] != group.rank:
-            raise ValueError(f"rank {group.rank} of the group has opened {self.graph!r}; it needs part {group.rank}")
         self._cooperative = _core.CooperativeLoader(
             self._core,
             owners=owners,
@@ -153,6 +151,7 @@ class NeighborLoader:
             self._options
             | {
                 "prefetch": self._prefetch,
+                "part": "its own" if self.graph.part in (None, (group.rank, group.size)) else self.graph.part[0],
                 "tables": self._requests,
                 "ownership": [f"{of_type.digest():016x}" for of_type in owners],
                 "graph, input_nodes and options": f"{self._core.fingerprint():016x}",

@@ -42,14 +42,14 @@ def _of_part(graph: Graph, ownership, parts: int) -> list[_core.Ownership]:
         raise ValueError("ownership is given, but the graph is a part, which says itself who owns what")
     if parts != count:
         raise ValueError(f"the graph is part {index} of {count}, but {parts} ranks cooperate: each needs one part")
-    result = []
-    for node_type in graph.node_types:
-        owner = graph._core.owner(node_type)
-        is_bounds = owner.dtype == np.int64
-        place = f"the owners of node type {node_type!r}"
-        made = _core.Ownership.ranges(owner) if is_bounds else _core.Ownership.by_vector(owner, parts, place)
-        result.append(made)
-    return result
+    return [stored(graph._core.owner(t), parts, f"the owners of node type {t!r}") for t in graph.node_types]
+
+
+def stored(owner: np.ndarray, parts: int, place: str) -> _core.Ownership:
+    """From the form that owners have in a store: bounds of ranges are int64, a vector is uint8 or uint16."""
+    if owner.dtype == np.int64:
+        return _core.Ownership.ranges(owner)
+    return _core.Ownership.by_vector(owner, parts, place)
 
 
 def _of_type(ownership, graph: Graph, node_type: str, parts: int, what: str) -> _core.Ownership:

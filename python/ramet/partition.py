@@ -15,6 +15,7 @@ from ramet.dtypes import SCALE_SUFFIX, scaled_by
 from ramet.graph import Graph, Table
 from ramet.graph import open as open_store
 from ramet.options import UINT64_MAX, as_int
+from ramet.ownership import stored
 
 METHODS = ("metis", "range", "hash")
 REPORT = "partition.json"
@@ -58,14 +59,18 @@ def partition(
     out = Path(os.fsdecode(out))
     _check_out(out, parts)
     owner = _owners(graph, parts, method, balance, seed)
-    report = _report(graph, owner, parts, method, balance, seed)
+    ownership = {t: stored(of_type, parts, "owners") for t, of_type in owner.items()}
+    report = _report(graph, owner, ownership, parts) | {
+        "method": method,
+        "balance": balance if method == "metis" else None,
+        "seed": seed if method == "metis" else None,
+    }
     out.mkdir(parents=True, exist_ok=True)
     (out / REPORT).unlink(missing_ok=True)
     (out / "owner").mkdir(exist_ok=True)
     for node_type, of_type in owner.items():
         _save(out / "owner" / f"{_core.encode_name(node_type)}.npy", of_type)
     if not only_owner:
-        ownership = {t: _ownership(of_type, parts) for t, of_type in owner.items()}
         for part in range(parts):
             _write_part(graph, owner, ownership, part, parts, out / f"part-{part}", progress)
     _replace(out / REPORT, lambda file: file.write(json.dumps(report, indent=2).encode() + b"\n"))
@@ -129,13 +134,7 @@ def _hashed(graph: Graph, node_type: str, parts: int) -> np.ndarray:
     return owner
 
 
-def _ownership(owner: np.ndarray, parts: int) -> _core.Ownership:
-    if owner.dtype == np.int64:
-        return _core.Ownership.ranges(owner)
-    return _core.Ownership.by_vector(owner, parts, "owners")
-
-
-def _report(graph: Graph, owner: dict, parts: int, method: str, balance: str, seed: int) -> dict:
+def _report(graph: Graph, owner: dict, ownership: dict, parts: int) -> dict:
     sizes = {what: np.zeros(parts, np.int64) for what in ("nodes", "in_edges", "seeds")}
     vectors = {t: _as_vector(of_type) for t, of_type in owner.items()}
     for of_type in vectors.values():
@@ -146,15 +145,12 @@ def _report(graph: Graph, owner: dict, parts: int, method: str, balance: str, se
         of_edges = np.bincount(vectors[dst], metis.in_degrees(graph, edge_type), minlength=parts)
         sizes["in_edges"] += of_edges.astype(np.int64)
         num_edges += graph.num_edges(edge_type)
-        cut += _core.count_cut(graph._core, edge_type, _ownership(owner[src], parts), _ownership(owner[dst], parts))
+        cut += _core.count_cut(graph._core, edge_type, ownership[src], ownership[dst])
     for node_type in graph.splits.get("train", []):
         ids = graph.split("train", node_type)
         sizes["seeds"] += np.bincount(vectors[node_type][ids], minlength=parts)
     return {
         "fingerprint": f"{graph._core.fingerprint():016x}",
-        "method": method,
-        "balance": balance if method == "metis" else None,
-        "seed": seed if method == "metis" else None,
         "parts": parts,
         "edges": num_edges,
         "cut": cut,
