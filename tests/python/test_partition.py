@@ -167,7 +167,7 @@ def test_a_part_samples_its_own_nodes_as_the_whole_graph_does(tmp_path, monkeypa
             ramet.sample(part, foreign, [4])
 
 
-def test_parts_are_refused_where_the_whole_graph_is_needed(tmp_path):
+def test_parts_are_refused_where_the_whole_graph_is_needed(tmp_path, capfd):
     pytest.importorskip("torch")
     from ramet.inference import layerwise
 
@@ -179,6 +179,8 @@ def test_parts_are_refused_where_the_whole_graph_is_needed(tmp_path):
     ):
         with pytest.raises(ValueError, match="part 1 of 3 and has no in-edges of nodes of other parts"):
             use()
+    assert cli.main(["train", str(tmp_path / "parts" / "part-1"), "--out", str(tmp_path / "run")]) == 2
+    assert "part 1 of 3 and has no in-edges" in capfd.readouterr().err
     with pytest.raises(ValueError, match="part 1 of 3 already"):
         ramet.partition(part, 2, tmp_path / "again")
 

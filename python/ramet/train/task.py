@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ramet.dtypes import dtype_name
+from ramet.loader import refuse_part
 
 SPLITS = ("train", "val", "test")
 
@@ -23,6 +24,7 @@ def find_task(graph, splits=None) -> Task:
 
     Raises ValueError naming what is missing or unfit.
     """
+    refuse_part(graph)
     if graph.is_hetero:
         types = ", ".join(graph.node_types)
         raise ValueError(f"the graph has several node or edge types ({types}); one is supported")
