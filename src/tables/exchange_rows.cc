@@ -19,7 +19,8 @@ constexpr int64_t kAhead = 16;
 }
 
 // `many` has a row for each of `ids`, which are rows of `few`.
-void check_fit(const Array& few, std::span<const int32_t> ids, const Array& many) {
+void check_fit(const Array& few, std::span<const int32_t> ids, const Array& many, int threads) {
+  if (threads < 1) invalid("threads is " + std::to_string(threads) + ", expected at least 1");
   if (few.dtype != many.dtype || many.rows() != static_cast<int64_t>(ids.size()) ||
       !std::equal(few.shape.begin() + 1, few.shape.end(), many.shape.begin() + 1, many.shape.end()))
     invalid(std::to_string(ids.size()) + " rows of " + few.describe() + " do not fit " +
@@ -68,7 +69,7 @@ void add(const Array& out, std::span<const int32_t> ids, const Array& values, in
 
 // The gather kernel takes 64-bit ids: widened a piece at a time, which stays in the cache.
 void take_rows(const Array& rows, std::span<const int32_t> ids, const Array& out, int threads) {
-  check_fit(rows, ids, out);
+  check_fit(rows, ids, out, threads);
   constexpr int64_t kPiece = 1024;
   const int64_t row_bytes = rows.row_bytes();
   parallel_for(static_cast<int64_t>(ids.size()), kPiece, threads, [&](int64_t begin, int64_t end) {
@@ -90,7 +91,7 @@ void take_rows(const Array& rows, std::span<const int32_t> ids, const Array& out
 void add_rows(const Array& out, std::span<const int32_t> ids, const Array& values, int threads) {
   if (out.dtype != DType::kFloat32 && out.dtype != DType::kFloat64)
     invalid("rows of " + out.describe() + " cannot be added; float32 and float64 can");
-  check_fit(out, ids, values);
+  check_fit(out, ids, values, threads);
   if (out.dtype == DType::kFloat32) return add<float>(out, ids, values, threads);
   return add<double>(out, ids, values, threads);
 }
