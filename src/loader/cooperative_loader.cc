@@ -37,6 +37,10 @@ CooperativeLoader::~CooperativeLoader() = default;
 std::optional<Message> CooperativeLoader::start(int64_t epoch, int64_t step) {
   const auto begin = Clock::now();
   const LoaderOptions& options = loader_.options();
+  if (epoch < 0 || step < 0 || step >= loader_.num_steps())
+    throw Error(ErrorCode::kOutOfRange, "epoch " + std::to_string(epoch) + ", step " +
+                                            std::to_string(step) + " is none of the " +
+                                            std::to_string(loader_.num_steps()) + " of an epoch");
   batch_ = {};
   batch_.epoch = epoch;
   batch_.step = step;

@@ -99,6 +99,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     // What is thrown on the way leaves nothing to go on with.
     switch (std::exchange(stage_, Stage::kIdle)) {
       case Stage::kIdle:
+      case Stage::kComplete:
         invalid("no minibatch is being sampled: call start() first");
       case Stage::kCandidates:
         return enter_candidates(from_ranks);
@@ -112,11 +113,15 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     return std::nullopt;
   }
 
-  Minibatch take() override { return std::exchange(batch_, {}); }
+  Minibatch take() override {
+    if (std::exchange(stage_, Stage::kIdle) != Stage::kComplete)
+      invalid("no minibatch is complete: call start(), and receive() until it returns nothing");
+    return std::exchange(batch_, {});
+  }
 
  private:
-  // Which exchange comes in next.
-  enum class Stage : uint8_t { kIdle, kCandidates, kRaise, kSettle, kSources };
+  // Which exchange comes in next, if any.
+  enum class Stage : uint8_t { kIdle, kCandidates, kRaise, kSettle, kSources, kComplete };
 
   [[nodiscard]] const Graph& graph() const { return *hop_sampler_.options().graph; }
   [[nodiscard]] BufferPool& pool() const { return *hop_sampler_.options().pool; }
@@ -218,6 +223,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     std::reverse(batch_.blocks.begin(), batch_.blocks.end());
     for (const auto& nodes : own_)
       batch_.n_id.push_back(to_int64(nodes.ids(), pool()));
+    stage_ = Stage::kComplete;
     return std::nullopt;
   }
 
@@ -267,8 +273,9 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
         const auto values = from.values(t, rank);
         require_count(values.size(), requests_[t].counts()[rank], rank);
         for (const double c : values) {
-          double& largest = largest_c_[t][static_cast<size_t>(positions[at++])];
-          largest = std::max(largest, c);
+          const auto candidate = static_cast<size_t>(positions[at++]);
+          require_c(c, 0, own_candidates_[t].ids()[candidate], rank);
+          largest_c_[t][candidate] = std::max(largest_c_[t][candidate], c);
         }
       }
       replies_[t].resize(positions.size());
@@ -293,10 +300,8 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
       const auto place = routes_[t].place();
       for (size_t i = 0; i < candidates.size(); ++i) {
         const double c = replies_[t][static_cast<size_t>(place[i])];
-        if (!(c >= candidates[i].largest_c) || !std::isfinite(c))
-          throw Error(ErrorCode::kCorrupt, "the largest c of node " +
-                                               std::to_string(importance_->ids(t)[i]) +
-                                               " came back as " + std::to_string(c));
+        const int64_t node = importance_->ids(t)[i];
+        require_c(c, candidates[i].largest_c, node, membership_.owners[t].owner(node));
         candidates[i].largest_c = c;
       }
     }
@@ -310,6 +315,13 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
     throw Error(ErrorCode::kCorrupt, "rank " + std::to_string(rank) + " sent " +
                                          std::to_string(count) + " values, expected " +
                                          std::to_string(expected));
+  }
+
+  static void require_c(double c, double least, int64_t node, size_t rank) {
+    if (c >= least && std::isfinite(c)) return;
+    throw Error(ErrorCode::kCorrupt,
+                "rank " + std::to_string(rank) + " sent c = " + std::to_string(c) + " of node " +
+                    std::to_string(node) + ", expected at least " + std::to_string(least));
   }
 
   const Membership membership_;

@@ -76,6 +76,9 @@ class MessageReader {
       at += bytes;
       left -= bytes;
     }
+    if (left > 0)
+      throw Error(ErrorCode::kInvalidArgument,
+                  "a message has " + std::to_string(left) + " bytes more than the ranks sent");
   }
 
   // Of node type `type`, from `rank`.
