@@ -63,8 +63,18 @@ def _of_type(ownership, graph: Graph, node_type: str, parts: int, what: str) -> 
         place = os.fspath(ownership)
         if not os.path.exists(place):
             raise FileNotFoundError(f"{what} is {place!r}: neither 'range', 'hash' nor a file")
-        ownership = np.load(place, mmap_mode="r")
+        ownership = _load(place)
     return _of_array(as_array(ownership, what), graph.num_nodes(node_type), parts, place)
+
+
+def _load(path: str) -> np.ndarray:
+    try:
+        owners = np.load(path, mmap_mode="r")
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{path} is no .npy file of owners: {error}") from error
+    if not isinstance(owners, np.ndarray):
+        raise ValueError(f"{path} is an archive of arrays, expected an .npy file of owners")
+    return owners
 
 
 def _of_array(owners: np.ndarray, num_nodes: int, parts: int, place: str) -> _core.Ownership:

@@ -1,0 +1,244 @@
+"""Cooperative minibatching with all ranks in one process: together they sample and read what one process does."""
+
+import itertools
+
+import numpy as np
+import pytest
+from comparison import both, edge_list, labor, odd
+from small_graphs import CITES, REVERSE, WRITES, heterogeneous, homogeneous
+from together import Together, assert_same, edges, nodes, random_ownership, rows_at
+
+import ramet
+
+WORLDS = (1, 2, 3, 4, 7)
+SAMPLERS = (
+    {},
+    {"replace": True},
+    {"dependent": 3},
+    labor(),
+    labor(layer_dependent=True),
+    labor(dependent=4),
+    labor(1),
+    labor(3),
+)
+
+
+def random_fanouts(random, replace: bool) -> list[int]:
+    choices = [0, 1, 2, 5, 500] if replace else [0, 1, 2, 5, 500, -1]
+    return [int(fanout) for fanout in random.choice(choices, random.integers(1, 4))]
+
+
+def random_seeds(random, num_nodes: int):
+    kind = random.integers(4)
+    if kind == 0:
+        return None  # all nodes
+    if kind == 1:
+        return random.integers(0, num_nodes, 40)  # with repeats
+    if kind == 2:
+        return random.integers(0, num_nodes, 2)  # fewer than ranks
+    return np.repeat(random.integers(0, num_nodes, 5), 4)
+
+
+@pytest.mark.parametrize("case", range(48))
+def test_ranks_together_are_one_process(case):
+    random = np.random.default_rng(case)
+    num_nodes = int(random.integers(1, 250))
+    graph, _ = both(num_nodes, edge_list(num_nodes, num_nodes, num_nodes * 6, seed=case, hub=num_nodes // 2))
+    num_ranks = WORLDS[case % len(WORLDS)]
+    sampler = SAMPLERS[case % len(SAMPLERS)]
+    group = Together(
+        graph,
+        num_ranks,
+        ownership=random_ownership(random, num_nodes, num_ranks),
+        threads=1 + case % 2,
+        num_neighbors=random_fanouts(random, "replace" in sampler),
+        input_nodes=random_seeds(random, num_nodes),
+        batch_size=int(random.choice([1, 5, 37, 1000])),
+        shuffle=bool(case % 3),
+        seed=case,
+        **sampler,
+    )
+    for together, alone in group.pairs(steps=3, epoch=case % 3):
+        assert_same(together, alone)
+
+
+@pytest.mark.parametrize("case", range(16))
+def test_ranks_together_are_one_process_with_several_types(case):
+    random = np.random.default_rng(100 + case)
+    graph, _ = odd()
+    num_ranks = WORLDS[case % len(WORLDS)]
+    sampler = SAMPLERS[case // 2 % len(SAMPLERS)]
+    hops = int(random.integers(1, 4))
+    choices = [0, 1, 3] if "replace" in sampler else [0, 1, 3, -1]
+    fanouts = {t: [int(f) for f in random.choice(choices, hops)] for t in graph.edge_types}
+    seed_type = graph.node_types[case % len(graph.node_types)]
+    group = Together(
+        graph,
+        num_ranks,
+        ownership={t: random_ownership(random, graph.num_nodes(t), num_ranks) for t in graph.node_types},
+        num_neighbors=fanouts,
+        input_nodes=(seed_type, random.integers(0, graph.num_nodes(seed_type), 30)),
+        batch_size=13,
+        shuffle=True,
+        **sampler,
+    )
+    for together, alone in group.pairs():
+        assert_same(together, alone)
+
+
+@pytest.mark.parametrize("num_ranks", WORLDS)
+def test_a_rank_has_its_own_nodes_and_their_rows(num_ranks):
+    """Seeds, nodes and rows are those of the rank; sources are what other ranks have."""
+    graph = homogeneous()
+    feat, label = graph.table("feat").numpy(), graph.table("label").numpy()
+    group = Together(graph, num_ranks, ownership="hash", num_neighbors=[4, 3], input_nodes="train", batch_size=50)
+    for together, _ in group.pairs():
+        for rank, batch in enumerate(together):
+            owners = group.owners[0].owners(np.asarray(batch.n_id))
+            assert (owners == rank).all()
+            assert np.array_equal(batch.seeds, batch.n_id[: batch.num_seeds])
+            assert np.array_equal(batch.x, rows_at(feat, batch.n_id))
+            assert np.array_equal(batch.y, rows_at(label, batch.seeds))
+            for block in batch.blocks:
+                assert len(block.n_id) == block.num_src
+                assert np.array_equal(block.n_id[: block.num_dst], batch.n_id[: block.num_dst])
+
+
+def test_rows_of_several_types_and_dtypes():
+    graph = heterogeneous()
+    group = Together(
+        graph,
+        3,
+        ownership="hash",
+        num_neighbors={CITES: [3, 2], WRITES: [2, 2], REVERSE: [1, 2]},
+        input_nodes=("paper", "train"),
+        batch_size=20,
+        tables=("feat", "label", "age"),
+    )
+    for together, alone in group.pairs():
+        assert_same(together, alone)
+        for batch in together:
+            for node_type in graph.node_types:
+                feat = graph.table("feat", node_type).numpy()
+                assert np.array_equal(batch.x[node_type], rows_at(feat, batch.n_id[node_type]))
+            age = graph.table("age", "author").numpy()
+            assert np.array_equal(batch.tables["age"]["author"], rows_at(age, batch.n_id["author"]))
+            assert np.array_equal(batch.y, rows_at(graph.table("label", "paper").numpy(), batch.seeds))
+
+
+def overlaps(steps: list[list[int]]) -> list[int]:
+    return [len(set(one) & set(other)) for one, other in itertools.pairwise(steps)]
+
+
+@pytest.mark.parametrize("sampler", [{}, labor()], ids=str)
+def test_dependent_batches_turn_as_those_of_one_process(sampler):
+    """The same nodes in every step, and so as many as one process shares from step to step."""
+    graph = homogeneous()
+    options = {"num_neighbors": [3, 3], "input_nodes": np.tile(np.arange(40), 16), "batch_size": 40, **sampler}
+    shared = {}
+    for kappa in (1, 8):
+        group = Together(graph, 4, dependent=kappa, **options)
+        pairs = list(group.pairs())
+        together = [nodes(batches)["node"] for batches, _ in pairs]
+        alone = [nodes([batch])["node"] for _, batch in pairs]
+        assert together == alone
+        shared[kappa] = overlaps(together)
+    assert sum(shared[8]) > 1.15 * sum(shared[1])
+
+
+@pytest.mark.parametrize("cache_rows", [1, 60, 10**9])
+def test_cached_rows_are_the_rows_of_the_table(cache_rows):
+    graph = heterogeneous()
+    options = {
+        "num_neighbors": [3, 3],
+        "input_nodes": ("paper", "train"),
+        "batch_size": 15,
+        "tables": ("feat", "label", "age"),
+    }
+    cached = Together(graph, 2, cache_rows=cache_rows, **options)
+    plain = Together(graph, 2, **options)
+    for (with_cache, _), (without, _) in zip(cached.pairs(), plain.pairs(), strict=True):
+        for one, other in zip(with_cache, without):
+            for name in ("feat", "age"):
+                for t in one.tables[name]:
+                    assert np.array_equal(one.tables[name][t], other.tables[name][t])
+            assert np.array_equal(one.y, other.y)
+    assert [rank.cache_use() for rank in plain.ranks] == [(0, 0)] * 2
+    for rank in cached.ranks:
+        hits, misses = rank.cache_use()
+        assert (hits > 0) or cache_rows == 1
+        assert misses > 0
+
+
+def test_encoded_rows_are_decoded_in_front_of_the_cache():
+    random = np.random.default_rng(0)
+    graph = homogeneous(half=random.standard_normal((1000, 5)).astype(np.float16))
+    options = {"num_neighbors": [3], "input_nodes": "train", "batch_size": 50, "tables": ("half",)}
+    for decode in (True, False):
+        group = Together(graph, 2, cache_rows=100, decode=decode, **options)
+        expected = graph.table("half").numpy().astype(np.float32 if decode else np.float16)
+        for together, _ in group.pairs():
+            for batch in together:
+                rows = np.asarray(batch.tables["half"])
+                assert rows.dtype == expected.dtype
+                assert np.array_equal(rows, rows_at(expected, batch.n_id))
+
+
+def test_a_cache_hits_more_often_where_batches_are_dependent():
+    graph = homogeneous()
+    rates = []
+    for kappa in (1, 4, 16):
+        group = Together(
+            graph,
+            2,
+            cache_rows=60,
+            num_neighbors=[3, 3],
+            input_nodes=np.tile(np.arange(20), 32),
+            batch_size=20,
+            dependent=kappa,
+            **labor(),
+        )
+        for step in range(len(group.alone)):
+            group.batches(0, step)
+        hits, misses = np.sum([rank.cache_use() for rank in group.ranks], axis=0)
+        rates.append(hits / (hits + misses))
+    assert rates[0] < rates[1] < rates[2]
+
+
+def test_threads_of_a_rank_change_nothing():
+    graph = homogeneous()
+    options = {"num_neighbors": [5, 5, 5], "batch_size": 1000, **labor(1)}
+    one, three = (Together(graph, 2, threads=threads, **options).batches() for threads in (1, 3))
+    for batch, other in zip(one, three):
+        assert np.array_equal(batch.n_id, other.n_id)
+        assert edges([batch]) == edges([other])
+
+
+def test_a_batch_out_of_turn_is_an_error():
+    group = Together(homogeneous(), 2, num_neighbors=[2], batch_size=300)
+    loader = group.ranks[0]
+    with pytest.raises(ValueError, match="no minibatch is complete"):
+        loader.finish()
+    for epoch, step in ((0, -1), (0, 4), (-1, 0), (0, 2**62)):
+        with pytest.raises(IndexError, match=f"epoch {epoch}, step {step} is none of the 4 of an epoch"):
+            loader.start(epoch, step)
+    with pytest.raises(ValueError, match=r"call start\(\) first"):
+        loader.receive([8, 8], np.zeros(16, np.uint8))
+    loader.start(0, 0)
+    with pytest.raises(ValueError, match="no minibatch is complete"):
+        loader.finish()
+    loader.start(0, 0)
+    with pytest.raises(ValueError, match="rank 1 sent 7 bytes that are no message"):
+        loader.receive([8, 7], np.zeros(15, np.uint8))
+    assert len(group.batches()) == 2
+
+
+def test_a_rank_whose_store_is_broken_says_so(tmp_path):
+    ramet.save(homogeneous(), tmp_path / "store")
+    path = tmp_path / "store/edge/node__to__node/indices.npy"
+    indices = np.load(path)
+    indices[:] = 5000
+    np.save(path, indices)
+    group = Together(ramet.open(tmp_path / "store"), 2, num_neighbors=[2], batch_size=300)
+    with pytest.raises(ValueError, match=r"indices.npy, entry \d+: 5000 is outside \[0, 1000\)"):
+        group.batches()
