@@ -2,9 +2,11 @@
 
 #include <doctest/doctest.h>
 
-#include <map>
+#include <algorithm>
+#include <string>
 #include <vector>
 
+#include "damage.h"
 #include "graph_fixture.h"
 #include "part_fixture.h"
 #include "ramet/error.h"
@@ -238,4 +240,38 @@ TEST_CASE("in-edges of what is no node, and of rows that cannot be") {
   for (const int64_t node : {499, 500})
     CHECK_THROWS_AS(static_cast<void>(in_edges(edges, std::vector<int64_t>{node})), Error);
   CHECK(in_edges(edges, std::vector<int64_t>{}).indices.rows() == 0);
+}
+
+// Whatever stands in the files, rows stay within the part's, or there is an error.
+TEST_CASE("random damage to the files of a part") {
+  const TempDir dir;
+  const auto graph = make_graph(1000, 3000, 5);
+  write_store(dir / "part", part_contents(*graph, owner_vector(owners_of(1000)), 1, kParts));
+  const auto read_rows = [&] {
+    const auto part = Graph::from_store(Store::open(dir / "part"));
+    const NodeRows& rows = part->node_types()[0].rows;
+    const int64_t num_nodes = std::min<int64_t>(part->node_types()[0].num_nodes, 1000);
+    for (int64_t v = 0; v < num_nodes; ++v)
+      REQUIRE(rows.row(v) < rows.num_rows());
+    REQUIRE(rows.nodes().rows() == rows.num_rows());
+    validate(*part);
+  };
+  read_rows();
+  Random random(7);
+  int found = 0;
+  for (const std::string file : {"ramet.txt", "owner/node.npy", "owned/node.npy"}) {
+    const std::string whole = read_file(dir / ("part/" + file));
+    for (int i = 0; i < 200; ++i) {
+      write_file(dir / ("part/" + file), damage(whole, random));
+      try {
+        read_rows();
+      } catch (const Error& error) {
+        CHECK(std::string(error.what()).size() < 1000);
+        ++found;
+      }
+    }
+    write_file(dir / ("part/" + file), whole);
+  }
+  CHECK(found > 400);
+  read_rows();
 }
