@@ -10,19 +10,20 @@ from ramet.graph import Graph
 
 BALANCES = ("nodes", "edges", "seeds")
 LARGEST = (1 << 31) - 1  # METIS counts in 32 bits
+FEWEST = 8  # nodes a part: with one or two it says on stdout what it cannot do
 
 
 def owners(graph: Graph, parts: int, balance: str, seed: int) -> dict[str, np.ndarray]:
     """The part of each node, by node type. `balance`: what a node weighs, 1 ("nodes"), 1 + its in-degree ("edges"), or
-    so that seeds and nodes weigh half each in sum ("seeds"). ImportError without pymetis, ValueError for a graph that
-    is too large for METIS."""
+    so that seeds and nodes weigh half each in sum ("seeds"). Fewer than 8 nodes a part are dealt out in order.
+    ImportError without pymetis, ValueError for a graph that is too large for METIS."""
     pymetis = _pymetis()
     first = _first_ids(graph)
     num_nodes = first[None]
-    if parts == 1 or num_nodes <= parts:  # nothing to choose
-        part_of = np.arange(num_nodes) % parts
+    weights = _weights(graph, first, balance)
+    if parts == 1 or num_nodes < FEWEST * parts:
+        part_of = np.arange(num_nodes) * parts // max(num_nodes, 1)
     else:
-        weights = _weights(graph, first, balance)
         adjacency = pymetis.CSRAdjacency(*_adjacency(graph, first))
         options = pymetis.Options(seed=seed % LARGEST)
         part_of = pymetis.part_graph(parts, adjacency, vweights=weights, options=options, recursive=False).vertex_part

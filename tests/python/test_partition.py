@@ -119,7 +119,7 @@ def test_parts_are_the_whole_graph(kind, method, tmp_path):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(("num_nodes", "parts"), [(5, 1), (5, 5), (5, 4), (5, 9), (1, 3), (0, 2), (40, 20)])
+@pytest.mark.parametrize(("num_nodes", "parts"), [(5, 1), (5, 5), (5, 4), (5, 9), (1, 3), (0, 2), (40, 20), (40, 5)])
 def test_few_nodes_and_many_parts(num_nodes, parts, method, tmp_path):
     edges = np.zeros((2, 0), int) if num_nodes == 0 else np.arange(2 * num_nodes).reshape(2, -1) % num_nodes
     graph = ramet.from_edge_index(edges, num_nodes, nodes={"feat": np.ones((num_nodes, 2))})
