@@ -114,11 +114,10 @@ class NeighborLoader:
             "drop_last": bool(drop_last),
         }
         self._options = sample | batches
-        self._sample = _core.SampleOptions(**sample)
-        self._seed_type = seed_type
+        sample_core = _core.SampleOptions(**sample)
         self._core = _core.NeighborLoader(
             graph._core,
-            self._sample,
+            sample_core,
             **batches,
             seed_type=seed_type,
             input_nodes=ids,
@@ -129,6 +128,7 @@ class NeighborLoader:
             tables=requests,
             decode=bool(decode),
         )
+        self._sample, self._seed_type = sample_core, seed_type
         self._cooperative: _core.CooperativeLoader | None = None
         if self._group is not None:
             self._cooperate(ownership, threads=threads, prefetch=prefetch, cache_rows=cache_rows)
