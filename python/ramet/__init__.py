@@ -35,7 +35,6 @@ __all__ = [
     "__version__",
     "bfloat16",
     "build",
-    "distributed",
     "fingerprint",
     "from_arrays",
     "from_edge_index",
