@@ -37,9 +37,7 @@ class Group:
             return
         self.members = members  # ranks of the world
         self.rank, self.size = members.index(dist.get_rank()), len(members)
-        options = {"timeout": _timeout(inner), "use_local_synchronization": True}
-        self.ids = dist.new_group(members, backend="gloo", **options)
-        self.rows = dist.new_group(members, backend=_backend(inner), **options)
+        self.ids, self.rows = _new_groups(members, inner)
         self.index, self.count = _place(members, everyone)
         self._failure = None
 
@@ -89,6 +87,24 @@ class Group:
         except RuntimeError:
             return  # the connection is what failed
         self._failure = (work, counts, incoming)  # alive for as long as somebody may read it
+
+
+def _new_groups(members: list[int], inner) -> tuple:
+    """Two groups of `members`. torch names such a group after how many groups a process is in, and ranks that are in
+    different numbers of them would wait for each other under different names: until the two are made, groups of one
+    rank make up for the difference."""
+    made = len(dist.distributed_c10d._world.pg_names)
+    counts = [0] * len(members)
+    dist.all_gather_object(counts, made, group=inner)
+    alone = [
+        dist.new_group([dist.get_rank()], backend="gloo", use_local_synchronization=True)
+        for _ in range(max(counts) - made)
+    ]
+    options = {"timeout": _timeout(inner), "use_local_synchronization": True}
+    groups = tuple(dist.new_group(members, backend=backend, **options) for backend in ("gloo", _backend(inner)))
+    for group in alone:
+        dist.destroy_process_group(group)
+    return groups
 
 
 def _place(members: list[int], everyone) -> tuple[int, int]:
