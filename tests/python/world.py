@@ -55,7 +55,9 @@ def main() -> None:
 
     address, size = sys.argv[1], int(sys.argv[2])
     with tempfile.TemporaryDirectory() as folder:
-        torch.multiprocessing.spawn(rank, (size, f"{folder}/meet", address), nprocs=size)
+        # Forked, so that torch is imported once for all.
+        arguments = (size, f"{folder}/meet", address)
+        torch.multiprocessing.start_processes(rank, arguments, nprocs=size, start_method="fork")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,147 @@
+"""What every rank of a world does for the tests of cooperative ranks. The first `size` ranks are a process group; the
+others return None. options: as of a NeighborLoader."""
+
+import contextlib
+import functools
+import itertools
+import random
+import time
+
+import torch
+import torch.distributed as dist
+from sage import Sage
+from sage import train as train_alone
+from together import edges
+from torch.nn.parallel import DistributedDataParallel
+
+import ramet
+from ramet.distributed import exchange
+
+group_of = functools.cache(dist.new_group)  # every rank of the world asks for it
+open_store = functools.cache(ramet.open)
+
+
+def make_loader(size: int, store: str, options: dict, groups: tuple = ()) -> ramet.NeighborLoader | None:
+    """groups: those inside the group that cooperate, tuples of ranks; by default all of it."""
+    torch.set_num_threads(1)
+    everyone = group_of(tuple(range(size)))
+    inner = [(members, group_of(members)) for members in groups]
+    if dist.get_rank() >= size:
+        return None
+    mine = [group for members, group in inner if dist.get_rank() in members]
+    options = {"cooperative": mine[0] if mine else True, **options}
+    return ramet.NeighborLoader(open_store(store), distributed=everyone, **options)
+
+
+def train(size, store, options, steps, model_options, groups=(), sleep_seed=None):
+    """What sage.train says, with the model in DistributedDataParallel, whose small buckets are under way early."""
+    loader = make_loader(size, store, options, groups)
+    if loader is None:
+        return None
+    model = Sage(loader.graph, **model_options)
+    wrapped = DistributedDataParallel(model, process_group=group_of(tuple(range(size))), bucket_cap_mb=0.0005)
+    with sleeping(sleep_seed):
+        return train_alone(loader, model, wrapped, steps)
+
+
+def sample(size, store, options, epochs=1, groups=()):
+    """The edges of every step of some epochs."""
+    loader = make_loader(size, store, options, groups)
+    return None if loader is None else [[edges([batch]) for batch in loader] for _ in range(epochs)]
+
+
+def leave_early(size, store, options, step):
+    """The edges of some steps, of all steps of the next epoch, and of all steps of that and the one after it at the
+    same time."""
+    loader = make_loader(size, store, options)
+    if loader is None:
+        return None
+    result = []
+    for batch in loader:
+        result.append(edges([batch]))
+        if batch.step == step:
+            break
+    result += [edges([batch]) for batch in loader]
+    loader.set_epoch(1)
+    for one, other in zip(loader, loader):
+        result += [edges([one]), edges([other])]
+    return result
+
+
+def state(size, store, options, step):
+    loader = make_loader(size, store, options)
+    if loader is None:
+        return None
+    for _ in itertools.islice(loader, step):
+        pass
+    return loader.state_dict()
+
+
+def resume(size, store, options, state):
+    loader = make_loader(size, store, options)
+    if loader is None:
+        return None
+    loader.load_state_dict(state)
+    return [edges([batch]) for batch in loader]
+
+
+def exchange_rows(size, store, options, dtype: str, shape):
+    """(n_id, their gradients, ids of the sources) of the input layer of one batch, through which rows of a dtype and
+    shape are exchanged. A node's rows are what its id says."""
+    loader = make_loader(size, store, options)
+    if loader is None:
+        return None
+    batch = next(iter(loader))
+    block = batch.blocks[0]
+    own = rows_of(batch.n_id, dtype, shape)
+    own.requires_grad_(own.is_floating_point())
+    sources = exchange(own, block)
+    assert sources.dtype == own.dtype
+    assert torch.equal(sources, rows_of(block.n_id, dtype, shape))
+    gradient = None
+    if own.requires_grad:
+        sources.backward(rows_of(block.n_id, dtype, shape))
+        assert own.grad.dtype == own.dtype
+        gradient = own.grad.double()
+    return batch.n_id, gradient, block.n_id
+
+
+def rows_of(ids: torch.Tensor, dtype: str, shape) -> torch.Tensor:
+    """Small integers, so that sums are exact whatever the dtype."""
+    elements = torch.arange(torch.Size(shape).numel()).view(1, -1)
+    return ((ids.view(-1, 1) * 7 + elements) % 5).to(getattr(torch, dtype)).view(len(ids), *shape)
+
+
+def wrong_rows(size, store, options):
+    """How rows are refused that are not a layer's input; nothing is exchanged then."""
+    loader = make_loader(size, store, options)
+    if loader is None:
+        return None
+    batch = next(iter(loader))
+    words = []
+    for rows in (batch.x[:-1], torch.cat([batch.x, batch.x]), torch.tensor(0.0)):
+        try:
+            exchange(rows, batch.blocks[0])
+        except ValueError as error:
+            words.append(str(error))
+    return words
+
+
+@contextlib.contextmanager
+def sleeping(seed: int | None):
+    """Before every collective up to 20 ms, in every thread and rank others."""
+    if seed is None:
+        yield
+        return
+    collective = dist.all_to_all_single
+    lengths = random.Random(seed * 1000 + dist.get_rank())
+
+    def late(*arguments, **options):
+        time.sleep(lengths.uniform(0, 0.02))
+        return collective(*arguments, **options)
+
+    dist.all_to_all_single = late
+    try:
+        yield
+    finally:
+        dist.all_to_all_single = collective

@@ -1,0 +1,224 @@
+"""Cooperative ranks (gloo) against one process with the whole batch: what they sample, and how they train."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from comparison import labor
+from small_graphs import CITES, NUM_NODES, REVERSE, WRITES, heterogeneous, homogeneous
+
+import ramet
+
+torch = pytest.importorskip("torch")
+
+import cooperative_ranks as ranks  # noqa: E402  (these need torch)
+from sage import Sage, train  # noqa: E402
+from together import edges  # noqa: E402
+from world import world_of  # noqa: E402
+
+WORLDS = (1, 2, 3, 4, 7)
+OPTIONS = {"num_neighbors": [3, 3, 2], "input_nodes": "train", "batch_size": 20, "shuffle": True}
+TYPED = {
+    "num_neighbors": {CITES: [3, 2, 2], WRITES: [2, 2, 1], REVERSE: [2, 1, 2]},
+    "input_nodes": ("paper", "train"),
+    "batch_size": 16,
+    "shuffle": True,
+}
+NODES = {"seed_type": "node"}
+TOLERANCE = {"float64": 1e-10, "float32": 1e-5}
+
+
+@pytest.fixture(scope="module")
+def one_type(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cooperative") / "one"
+    ramet.save(homogeneous(), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def several_types(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cooperative") / "several"
+    ramet.save(heterogeneous(), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def world():
+    with world_of(7) as world:
+        yield world
+
+
+def call(world, function, size: int, *arguments) -> list:
+    """What the first `size` ranks say."""
+    answers = world.call(function, size, *arguments)
+    assert answers[size:] == [None] * (7 - size)
+    return answers[:size]
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """What a process alone does in training, remembered: every number of ranks is compared with it."""
+    remembered = {}
+
+    def run(store, options: dict, steps: int, model_options: dict) -> list[tuple]:
+        key = repr((store, options, steps, model_options))
+        if key not in remembered:
+            loader = ramet.NeighborLoader(ramet.open(store), distributed=False, **options)
+            remembered[key] = train(loader, Sage(loader.graph, **model_options), None, steps)
+        return remembered[key]
+
+    return run
+
+
+def assert_close(actual: np.ndarray, expected: np.ndarray) -> None:
+    assert actual.dtype == expected.dtype
+    assert actual.shape == expected.shape
+    distance = np.linalg.norm((actual - expected).astype(np.float64))
+    assert distance <= TOLERANCE[actual.dtype.name] * np.linalg.norm(expected.astype(np.float64))
+
+
+def assert_same_training(per_rank: list[list[tuple]], expected: list[tuple]) -> None:
+    """Losses, outputs by seed, and gradients, step by step."""
+    for of_ranks, (loss, seeds, out, gradients) in zip(zip(*per_rank, strict=True), expected, strict=True):
+        losses, their_seeds, their_out, their_gradients = zip(*of_ranks)
+        assert_close(np.mean(losses).astype(out.dtype), np.array(loss, out.dtype))
+        their_seeds = np.concatenate(their_seeds)
+        assert np.array_equal(np.sort(their_seeds), np.sort(seeds))
+        assert_close(np.concatenate(their_out)[np.argsort(their_seeds)], out[np.argsort(seeds)])
+        for one in their_gradients:
+            assert_close(one, gradients)
+
+
+@pytest.mark.parametrize("size", WORLDS)
+def test_training_is_that_of_one_process(world, alone, one_type, size):
+    per_rank = call(world, ranks.train, size, one_type, OPTIONS, 100, NODES)
+    assert_same_training(per_rank, alone(one_type, OPTIONS, 100, NODES))
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_training_in_float32(world, alone, one_type, size):
+    model = NODES | {"dtype": torch.float32, "optimizer": "SGD"}
+    per_rank = call(world, ranks.train, size, one_type, OPTIONS, 50, model)
+    assert_same_training(per_rank, alone(one_type, OPTIONS, 50, model))
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_training_with_several_types(world, alone, several_types, size):
+    model = {"seed_type": "paper"}
+    per_rank = call(world, ranks.train, size, several_types, TYPED | {"ownership": "hash"}, 25, model)
+    assert_same_training(per_rank, alone(several_types, TYPED, 25, model))
+
+
+@pytest.mark.parametrize("sampler", [labor(1, dependent=4), labor(), {"replace": True}], ids=str)
+def test_training_with_other_samplers(world, alone, one_type, sampler):
+    options = OPTIONS | sampler
+    per_rank = call(world, ranks.train, 3, one_type, options, 20, NODES)
+    assert_same_training(per_rank, alone(one_type, options, 20, NODES))
+
+
+NOTHING_TO_DO = {
+    "all on one rank": (4, {}, np.full(NUM_NODES, 2)),
+    "fewer seeds than ranks": (4, {"batch_size": 1}, "hash"),
+    "repeated seeds, and an isolated one": (3, {"input_nodes": [5, 5, 5, 999, 5], "batch_size": 4}, "hash"),
+}
+
+
+@pytest.mark.parametrize("what", NOTHING_TO_DO)
+def test_ranks_that_have_nothing_to_do(world, alone, one_type, what):
+    size, change, ownership = NOTHING_TO_DO[what]
+    options = OPTIONS | change
+    per_rank = call(world, ranks.train, size, one_type, options | {"ownership": ownership}, 20, NODES)
+    assert_same_training(per_rank, alone(one_type, options, 20, NODES))
+
+
+@pytest.mark.parametrize("groups", [((0, 1), (2, 3)), ((0, 3), (1, 2)), ((0,), (1,), (2,), (3,))], ids=str)
+def test_groups_that_work_data_parallel(world, alone, one_type, groups):
+    """Ranks cooperate inside a group and average their gradients with all."""
+    per_rank = call(world, ranks.train, 4, one_type, OPTIONS, 20, NODES, groups)
+    assert_same_training(per_rank, alone(one_type, OPTIONS, 20, NODES))
+
+
+def test_delays_change_nothing(world, alone, one_type):
+    """Every rank sleeps before every collective, in the loop and in the loader's thread, with gradients under way."""
+    per_rank = call(world, ranks.train, 4, one_type, OPTIONS | {"prefetch": 3}, 20, NODES, (), 1)
+    assert_same_training(per_rank, alone(one_type, OPTIONS, 20, NODES))
+
+
+# ---- what is sampled
+
+
+def epoch(store, options, number=0, step=0) -> list:
+    """The edges of every step of one process."""
+    loader = ramet.NeighborLoader(ramet.open(store), distributed=False, **options)
+    loader.set_epoch(number)
+    return [edges([batch]) for batch in loader][step:]
+
+
+def union(per_rank: list) -> list:
+    """Step by step."""
+    return [sorted(edge for of_rank in step for edge in of_rank) for step in zip(*per_rank, strict=True)]
+
+
+def assert_same_sets(steps: list, expected: list) -> None:
+    """Ranks and groups that work data-parallel may sample the same node."""
+    assert [set(step) for step in steps] == [set(step) for step in expected]
+
+
+@pytest.mark.parametrize("size", [2, 7])
+def test_epochs_are_those_of_one_process(world, one_type, size):
+    options = OPTIONS | {"tables": ()}
+    per_rank = call(world, ranks.sample, size, one_type, options, 2)
+    for number in range(2):
+        assert union([epochs[number] for epochs in per_rank]) == epoch(one_type, options, number)
+
+
+def test_the_union_of_groups_is_one_process(world, several_types):
+    per_rank = call(world, ranks.sample, 4, several_types, TYPED, 1, ((0, 1), (2, 3)))
+    assert_same_sets(union([epochs[0] for epochs in per_rank]), epoch(several_types, TYPED))
+
+
+def test_loops_left_early_and_iterators_at_once(world, one_type):
+    per_rank = call(world, ranks.leave_early, 3, one_type, OPTIONS | {"prefetch": 2}, 4)
+    zero, one, two = (epoch(one_type, OPTIONS, number) for number in range(3))
+    both = [steps for pair in zip(one, two) for steps in pair]
+    assert union(per_rank) == zero[:5] + one + both
+
+
+def test_states_move_between_modes(world, one_type):
+    """Cooperative ranks, independent ranks and one process continue each other's epochs."""
+    expected = epoch(one_type, OPTIONS, step=4)
+    plain = ramet.NeighborLoader(ramet.open(one_type), distributed=False, **OPTIONS)
+    modes = (3, {"cooperative": True}), (2, {"cooperative": None})
+    for size, mode in modes:
+        states = call(world, ranks.state, size, one_type, OPTIONS | mode, 4)
+        assert all(state == states[0] for state in states)
+        plain.load_state_dict(states[0])
+        assert plain.state_dict() == states[0]
+        assert [edges([batch]) for batch in plain] == expected
+        for other_size, other in modes:
+            per_rank = call(world, ranks.resume, other_size, one_type, OPTIONS | other, states[0])
+            assert_same_sets(union(per_rank), expected)
+
+
+# ---- rows
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0,)], ids=str)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "uint8", "bool"])
+def test_rows_of_any_dtype_and_shape_travel(world, one_type, dtype, shape):
+    """And their gradients come back: each node's is the sum over all who had it as a source."""
+    options = OPTIONS | {"tables": ()}
+    per_rank = call(world, ranks.exchange_rows, 3, one_type, options, dtype, shape)
+    if per_rank[0][1] is None:
+        return
+    uses = Counter(node for _, _, sources in per_rank for node in sources.tolist())
+    for n_id, gradient, _ in per_rank:
+        elements = np.arange(np.prod(shape, dtype=int))
+        expected = (n_id[:, None] * 7 + elements) % 5 * np.array([[uses[node]] for node in n_id.tolist()])
+        assert np.array_equal(gradient.reshape(expected.shape), expected)
+
+
+def test_rows_that_are_no_input_of_the_layer_are_refused(world, one_type):
+    for words in call(world, ranks.wrong_rows, 2, one_type, OPTIONS):
+        assert len(words) == 3
+        assert all("rows have the shape" in said and "nodes of this rank" in said for said in words)
