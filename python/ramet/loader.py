@@ -131,12 +131,14 @@ class NeighborLoader:
         self._sample, self._seed_type = sample_core, seed_type
         self._cooperative: _core.CooperativeLoader | None = None
         if self._group is not None:
-            self._cooperate(ownership, threads=threads, prefetch=prefetch, cache_rows=cache_rows)
+            own = {"threads": threads, "prefetch": prefetch, "cache_rows": cache_rows}
+            self._group.compare(lambda: self._cooperate(ownership, **own))
         self._next = (0, 0)  # epoch and step at which the next iterator begins
         self._position = (0, 0)  # the next batch of the latest iterator
         say_global_batch_size(batch_size, self.rank, self.world)
 
-    def _cooperate(self, ownership, *, threads, prefetch, cache_rows) -> None:
+    def _cooperate(self, ownership, *, threads, prefetch, cache_rows) -> dict:
+        """What the ranks of the group must have alike."""
         group = self._group
         owners = as_owners(ownership, self.graph, group.size)
         self._cooperative = _core.CooperativeLoader(
@@ -147,17 +149,14 @@ class NeighborLoader:
             cache_rows=as_int(cache_rows, "cache_rows", 0),
         )
         self._prefetch = prefetch or 1
-        group.compare(
-            self._options
-            | {
-                "prefetch": self._prefetch,
-                "part": "its own" if self.graph.part in (None, (group.rank, group.size)) else self.graph.part[0],
-                "tables": self._requests,
-                "ownership": [f"{of_type.digest():016x}" for of_type in owners],
-                "graph, input_nodes and options": f"{self._core.fingerprint():016x}",
-            }
-        )
         self._maker = Maker(self._cooperative, group)
+        return self._options | {
+            "prefetch": self._prefetch,
+            "part": "its own" if self.graph.part in (None, (group.rank, group.size)) else self.graph.part[0],
+            "tables": self._requests,
+            "ownership": [f"{of_type.digest():016x}" for of_type in owners],
+            "graph, input_nodes and options": f"{self._core.fingerprint():016x}",
+        }
 
     def __len__(self) -> int:
         """Batches per epoch, the same number on every rank."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 import torch.distributed as dist
 
@@ -47,12 +49,22 @@ class Group:
         self.index, self.count = 0, 1
         self._failure = None
 
-    def compare(self, mine: dict) -> None:
-        """ValueError, on every rank, where what a rank says differs from what rank 0 of the group says."""
-        if self.size == 1:
-            return
-        said = [None] * self.size
-        dist.all_gather_object(said, mine, group=self.ids)
+    def compare(self, prepare: Callable[[], dict]) -> None:
+        """ValueError, on every rank, where what a rank prepared differs from what rank 0 of the group did, and where a
+        rank could not: others would wait for it. There its own exception is raised."""
+        failure = None
+        try:
+            mine = prepare()
+        except Exception as error:
+            mine, failure = f"{type(error).__name__}: {error}", error
+        said = [mine] * self.size
+        if self.size > 1:
+            dist.all_gather_object(said, mine, group=self.ids)
+        if failure is not None:
+            raise failure
+        for rank, other in enumerate(said):
+            if isinstance(other, str):
+                raise ValueError(f"rank {self.members[rank]} cannot cooperate: {other}")
         for rank, other in enumerate(said):
             for name, value in said[0].items():
                 if other[name] != value:
