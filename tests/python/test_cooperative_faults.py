@@ -1,0 +1,179 @@
+"""Cooperative ranks of which one is killed, raises, stops, has a broken store or other arguments: the others end with
+an error that says where, and nothing is left."""
+
+import contextlib
+import os
+import signal
+
+import cooperative_faults as program
+import numpy as np
+import processes
+import pytest
+from small_graphs import NUM_NODES, homogeneous
+
+import ramet
+
+pytest.importorskip("torch")
+
+SECONDS = 3  # after which collectives time out, where nothing else ends them
+WORLD = 3
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    path = tmp_path_factory.mktemp("faults") / "store"
+    ramet.save(homogeneous(), path)
+    return path
+
+
+@contextlib.contextmanager
+def ranks_of(store, folder, size: int = WORLD, seconds: float = SECONDS):
+    """Lines to so many ranks. In the end their processes are gone, and nothing is in /dev/shm."""
+    names = processes.shared_memory_names()
+    with contextlib.ExitStack() as stack:
+        meeting = stack.enter_context(processes.Meeting())
+        programs = [
+            processes.start(program.__file__, meeting.address, store, rank, size, folder / "meet", seconds)
+            for rank in range(size)
+        ]
+        try:
+            lines = sorted(meeting.expect(size), key=lambda line: int(line.role))
+            yield lines
+            meeting.close()
+            for of_rank in programs:
+                processes.finish(of_rank, patience=20)
+        finally:
+            for of_rank in programs:
+                of_rank.kill()
+                of_rank.stdout.close()
+                of_rank.wait()
+    assert not processes.new_shared_memory_names(names)
+
+
+def ask_all(lines, *request) -> list:
+    for line in lines:
+        line.tell(request)
+    return [line.hear() for line in lines]
+
+
+def begin(lines, options=None) -> None:
+    """Two steps of an epoch."""
+    assert ask_all(lines, "make", options or {}) == [("done", None)] * len(lines)
+    assert ask_all(lines, "walk", 2) == [("done", [0, 1])] * len(lines)
+
+
+def assert_names_place(answer, rank: int) -> None:
+    outcome, words = answer
+    assert outcome == "failed"
+    assert f"RuntimeError: rank {rank}, epoch 0, step " in words
+    assert "could not be exchanged" in words
+
+
+def test_a_rank_that_is_killed(store, tmp_path):
+    with ranks_of(store, tmp_path, seconds=60) as lines:
+        begin(lines)
+        os.kill(lines[1].pid, signal.SIGKILL)
+        for rank, answer in zip((0, 2), ask_all([lines[0], lines[2]], "finish")):
+            assert_names_place(answer, rank)
+
+
+def test_a_rank_whose_loop_raises(store, tmp_path):
+    """It ends, and with it the connections to the others."""
+    with ranks_of(store, tmp_path, seconds=60) as lines:
+        begin(lines)
+        lines[0].tell(("fail",))
+        for line in lines[1:]:
+            line.tell(("finish",))
+        assert "a bug in the loop" in lines[0].hear()[1]
+        lines[0].close()
+        for rank, line in enumerate(lines[1:], 1):
+            assert_names_place(line.hear(), rank)
+
+
+def test_a_rank_that_stops(store, tmp_path):
+    """The group's own timeout ends the others."""
+    with ranks_of(store, tmp_path) as lines:
+        begin(lines)
+        os.kill(lines[2].pid, signal.SIGSTOP)
+        try:
+            for rank, answer in enumerate(ask_all(lines[:2], "finish")):
+                assert_names_place(answer, rank)
+        finally:
+            os.kill(lines[2].pid, signal.SIGKILL)
+
+
+def test_a_rank_whose_store_breaks(store, tmp_path):
+    """Its own error names file and value, those of the others the rank."""
+    broken = tmp_path / "broken"
+    ramet.save(ramet.open(store), broken)
+    path = broken / "edge/node__to__node/indices.npy"
+    with ranks_of(store, tmp_path, seconds=60) as lines:
+        assert lines[1].ask("open", broken) is None
+        begin(lines)
+        indices = np.load(path, mmap_mode="r+")
+        indices[:] = NUM_NODES + 7
+        indices.flush()
+        answers = ask_all(lines, "finish")
+        assert answers[1][0] == "failed"
+        assert "indices.npy, entry " in answers[1][1]
+        assert f"{NUM_NODES + 7} is outside [0, {NUM_NODES})" in answers[1][1]
+        for rank in (0, 2):
+            assert_names_place(answers[rank], rank)
+            assert "rank 1 failed" in answers[rank][1]
+
+
+OTHERS = {
+    "seed": {"seed": 5},
+    "batch_size": {"batch_size": 21},
+    "fanouts": {"num_neighbors": [3, 4]},
+    "sampler": {"sampler": "labor"},
+    "dependent": {"dependent": 2},
+    "shuffle": {"shuffle": True},
+    "prefetch": {"prefetch": 2},
+    "tables": {"tables": ()},
+    "ownership": {"ownership": "hash"},
+    "graph, input_nodes and options": {"input_nodes": "val"},
+}
+
+
+def test_ranks_with_other_arguments_or_stores(store, tmp_path):
+    """A ValueError on every rank, that names what differs."""
+    with ranks_of(store, tmp_path, seconds=60) as lines:
+        for name, change in OTHERS.items():
+            for line in lines:
+                line.tell(("make", change if line is lines[2] else {}))
+            for outcome, words in [line.hear() for line in lines]:
+                assert outcome == "failed", name
+                assert f"ValueError: rank 2 has {name}=" in words
+        ramet.save(homogeneous(seed=1), tmp_path / "other")
+        assert lines[1].ask("open", tmp_path / "other") is None
+        for _, words in ask_all(lines, "make", {"ownership": "hash"}):
+            assert "ValueError: rank 1 has graph, input_nodes and options=" in words
+
+
+def test_ranks_of_which_one_is_refused(store, tmp_path):
+    """What only one rank has done wrong is said there, and ends the others, too."""
+    with ranks_of(store, tmp_path, seconds=60) as lines:
+        for line in lines:
+            line.tell(("make", {"ownership": np.full(NUM_NODES, 9)} if line is lines[1] else {}))
+        answers = [line.hear(patience=15) for line in lines]
+        assert "ValueError: ownership[0] = 9 is outside [0, 3), the ranks" in answers[1][1]
+        for rank in (0, 2):
+            assert "ValueError: rank 1 cannot cooperate: ValueError: ownership[0] = 9" in answers[rank][1]
+
+
+def test_everything_is_destroyed_right_after_a_loop_is_left(store, tmp_path):
+    with ranks_of(store, tmp_path) as lines:
+        assert ask_all(lines, "make", {"prefetch": 4}) == [("done", None)] * WORLD
+        assert ask_all(lines, "leave") == [("done", None)] * WORLD
+
+
+def test_ranks_cannot_be_forked(store, tmp_path):
+    """Neither an iterator nor a loader that has made batches; the parent goes on."""
+    with ranks_of(store, tmp_path, size=2) as lines:
+        begin(lines)
+        for words in ask_all(lines, "in_fork"):
+            assert words[0] == "done"
+            assert len(words[1]) == 2
+            assert all("ValueError" in said and "ranks cannot be forked" in said for said in words[1])
+        assert ask_all(lines, "finish") == [("done", list(range(2, 11)))] * 2
