@@ -95,24 +95,40 @@ class NeighborLoader:
         if self._group is None:
             refuse_part(graph)
         self.rank, self.world = rank_and_world(distributed)
+        sampling = {
+            "replace": replace,
+            "seed": seed,
+            "sampler": sampler,
+            "importance_iterations": importance_iterations,
+            "layer_dependent": layer_dependent,
+            "dependent": dependent,
+        }
+        batches = {"batch_size": batch_size, "shuffle": bool(shuffle), "drop_last": bool(drop_last)}
+        ahead = {"threads": threads, "prefetch": prefetch}
+        self._cooperative: _core.CooperativeLoader | None = None
+
+        def make() -> dict:
+            self._make_core(num_neighbors, input_nodes, sampling, batches, ahead, tables=tables, decode=bool(decode))
+            return {} if self._group is None else self._cooperate(ownership, cache_rows=cache_rows, **ahead)
+
+        if self._group is None:
+            make()
+        else:
+            self._group.compare(make)
+        self._next = (0, 0)  # epoch and step at which the next iterator begins
+        self._position = (0, 0)  # the next batch of the latest iterator
+        say_global_batch_size(batch_size, self.rank, self.world)
+
+    def _make_core(
+        self, num_neighbors, input_nodes, sampling: dict, batches: dict, ahead: dict, *, tables, decode: bool
+    ) -> None:
+        graph, group = self.graph, self._group
         seed_type, ids = as_input_nodes(input_nodes, graph, "input_nodes")
         requests = _table_requests(graph, graph.node_types[seed_type], tables)
         self._requests = tuple((graph.node_types[t], name) for t, name, _ in requests)
-        sample = sample_options(
-            graph,
-            num_neighbors,
-            replace=replace,
-            seed=seed,
-            sampler=sampler,
-            importance_iterations=importance_iterations,
-            layer_dependent=layer_dependent,
-            dependent=dependent,
-        )
-        batches = {
-            "batch_size": as_int(batch_size, "batch_size", 1),
-            "shuffle": bool(shuffle),
-            "drop_last": bool(drop_last),
-        }
+        sample = sample_options(graph, num_neighbors, **sampling)
+        batches = batches | {"batch_size": as_int(batches["batch_size"], "batch_size", 1)}
+        threads, prefetch = ahead["threads"], ahead["prefetch"]
         self._options = sample | batches
         sample_core = _core.SampleOptions(**sample)
         self._core = _core.NeighborLoader(
@@ -121,21 +137,14 @@ class NeighborLoader:
             **batches,
             seed_type=seed_type,
             input_nodes=ids,
-            rank=self.rank if self._group is None else self._group.index,
-            world=self.world if self._group is None else self._group.count,
+            rank=self.rank if group is None else group.index,
+            world=self.world if group is None else group.count,
             threads=0 if threads is None else as_int(threads, "threads", 1, MAX_THREADS),
             prefetch=0 if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
             tables=requests,
-            decode=bool(decode),
+            decode=decode,
         )
         self._sample, self._seed_type = sample_core, seed_type
-        self._cooperative: _core.CooperativeLoader | None = None
-        if self._group is not None:
-            own = {"threads": threads, "prefetch": prefetch, "cache_rows": cache_rows}
-            self._group.compare(lambda: self._cooperate(ownership, **own))
-        self._next = (0, 0)  # epoch and step at which the next iterator begins
-        self._position = (0, 0)  # the next batch of the latest iterator
-        say_global_batch_size(batch_size, self.rank, self.world)
 
     def _cooperate(self, ownership, *, threads, prefetch, cache_rows) -> dict:
         """What the ranks of the group must have alike."""
