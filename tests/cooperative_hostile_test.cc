@@ -156,6 +156,20 @@ TEST_CASE("ids that are no nodes are refused") {
   }
 }
 
+TEST_CASE("nodes outside the range that a rank owns are refused") {
+  Ranks ranks(graph(), uniform(), by_ranges(*graph(), kRanks));
+  const auto owner = by_ranges(*graph(), kRanks).front();
+  for (const int32_t id : {int32_t{kNodes} - 1, -1, std::numeric_limits<int32_t>::min()}) {
+    REQUIRE((id < 0 || owner.owner(id) != 0));
+    auto parts = split(deliver(ranks.start(0, seeds()))[0]);
+    parts[kGuilty] = set(parts[kGuilty], 8, id);
+    CHECK_THROWS_WITH_AS((void)ranks[0].receive(join(parts)),
+                         doctest::Contains(("rank 1 asked for node " + std::to_string(id)).c_str()),
+                         Error);
+  }
+  CHECK(ranks.sample(0, seeds()).size() == kRanks);
+}
+
 TEST_CASE("a c that is no number, or smaller than this rank's own, is refused") {
   for (const double c : {std::numeric_limits<double>::quiet_NaN(), -1.0,
                          std::numeric_limits<double>::infinity(), 1e-300}) {

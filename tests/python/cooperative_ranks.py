@@ -112,6 +112,23 @@ def rows_of(ids: torch.Tensor, dtype: str, shape) -> torch.Tensor:
     return ((ids.view(-1, 1) * 7 + elements) % 5).to(getattr(torch, dtype)).view(len(ids), *shape)
 
 
+def exchange_types(size, store, options):
+    """How many sources of each type there are, for every choice of types that are exchanged together."""
+    loader = make_loader(size, store, options)
+    if loader is None:
+        return None
+    batch = next(iter(loader))
+    block = batch.blocks[0]
+    counts = []
+    for chosen in ((), ("paper",), ("author",), ("author", "paper")):
+        sources = exchange({t: rows_of(batch.n_id[t], "float32", (2,)) for t in chosen}, block)
+        assert set(sources) == set(chosen)
+        for t, rows in sources.items():
+            assert torch.equal(rows, rows_of(block.n_id[t], "float32", (2,)))
+        counts.append({t: len(rows) for t, rows in sources.items()})
+    return counts
+
+
 def wrong_rows(size, store, options):
     """How rows are refused that are not a layer's input; nothing is exchanged then."""
     loader = make_loader(size, store, options)

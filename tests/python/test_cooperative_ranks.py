@@ -218,6 +218,12 @@ def test_rows_of_any_dtype_and_shape_travel(world, one_type, dtype, shape):
         assert np.array_equal(gradient.reshape(expected.shape), expected)
 
 
+def test_any_types_travel_together(world, several_types):
+    for none, paper, author, both in call(world, ranks.exchange_types, 3, several_types, TYPED):
+        assert none == {}
+        assert paper | author == both
+
+
 def test_rows_that_are_no_input_of_the_layer_are_refused(world, one_type):
     for words in call(world, ranks.wrong_rows, 2, one_type, OPTIONS):
         assert len(words) == 3

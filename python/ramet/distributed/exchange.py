@@ -38,6 +38,8 @@ def exchange(rows, block):
     if unknown:
         raise ValueError(f"rows name the node types {unknown}; there is {types}")
     given = [t for t in types if t in rows]
+    if not given:
+        return {}
     sources = Exchange.apply(block, *(rows.get(t) for t in types))
     return {t: sources[types.index(t)] for t in given}
 
