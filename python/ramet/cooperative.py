@@ -30,15 +30,14 @@ class Maker:
         self.core = core
         self._group = group
         self._pool: ThreadPoolExecutor | None = None
-        self._pid = 0
+        self._pid = os.getpid()
         self._failure: BaseException | None = None
 
     def submit(self, epoch: int, step: int) -> Future:
+        if self._pid != os.getpid():
+            raise ValueError(f"this loader works with its group in process {self._pid}; ranks cannot be forked")
         if self._pool is None:
             self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ramet-cooperative")
-            self._pid = os.getpid()
-        if self._pid != os.getpid():
-            raise ValueError("this loader has made batches with its group before the fork; ranks cannot be forked")
         return self._pool.submit(self._make, epoch, step)
 
     def _make(self, epoch: int, step: int) -> _core.Batch:

@@ -54,15 +54,12 @@ class Rank:
             break
         dist.destroy_process_group()
 
-    def in_fork(self):
-        """What a fork says of the open iterator, and of a new one."""
-        words = []
-        for use in (lambda: next(self._steps), lambda: next(iter(self._loader))):
-            try:
-                processes.in_fork(use)
-            except AssertionError as error:
-                words.append(str(error))
-        return words
+    def in_fork(self, new: bool):
+        """How a fork is refused a new iterator, or the open one."""
+        try:
+            return processes.in_fork(lambda: next(iter(self._loader) if new else self._steps).step)
+        except AssertionError as error:
+            return str(error)
 
 
 def main() -> None:

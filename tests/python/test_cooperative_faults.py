@@ -169,11 +169,17 @@ def test_everything_is_destroyed_right_after_a_loop_is_left(store, tmp_path):
 
 
 def test_ranks_cannot_be_forked(store, tmp_path):
-    """Neither an iterator nor a loader that has made batches; the parent goes on."""
+    """Neither a loader that has made batches, nor a new one, nor an iterator; the parents go on."""
+
+    def assert_refused(new: bool) -> None:
+        for _, words in ask_all(lines, "in_fork", new):
+            assert "ValueError" in words
+            assert "ranks cannot be forked" in words
+
     with ranks_of(store, tmp_path, size=2) as lines:
+        assert ask_all(lines, "make", {}) == [("done", None)] * 2
+        assert_refused(new=True)
         begin(lines)
-        for words in ask_all(lines, "in_fork"):
-            assert words[0] == "done"
-            assert len(words[1]) == 2
-            assert all("ValueError" in said and "ranks cannot be forked" in said for said in words[1])
+        assert_refused(new=True)
+        assert_refused(new=False)
         assert ask_all(lines, "finish") == [("done", list(range(2, 11)))] * 2
