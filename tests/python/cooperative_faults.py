@@ -1,8 +1,11 @@
-"""A program of the tests: `cooperative_faults.py ADDRESS STORE RANK WORLD FILE SECONDS`, one rank (gloo, collectives
-time out after so many seconds) that trains a little for the meeting at ADDRESS and says how that ended."""
+"""A program of the tests: `cooperative_faults.py ADDRESS STORE WORLD SECONDS`, ranks (gloo, collectives time out after
+so many seconds) that train a little for the meeting at ADDRESS and say how that ended. What one does, or suffers, is
+nothing to the others but by their group."""
 
 import datetime
+import multiprocessing
 import sys
+import tempfile
 
 import processes
 import torch
@@ -62,16 +65,25 @@ class Rank:
             return str(error)
 
 
-def main() -> None:
-    address, store, rank, world, file, seconds = sys.argv[1:]
+def serve(rank: int, world: int, file: str, seconds: float, address: str, store: str) -> None:
     torch.set_num_threads(1)
-    timeout = datetime.timedelta(seconds=float(seconds))
-    dist.init_process_group(
-        "gloo", init_method=f"file://{file}", rank=int(rank), world_size=int(world), timeout=timeout
-    )
-    line = processes.visit(address, rank)
+    timeout = datetime.timedelta(seconds=seconds)
+    dist.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=world, timeout=timeout)
+    line = processes.visit(address, str(rank))
     of_rank = Rank(line, store)
     processes.answer(line, {name: getattr(of_rank, name) for name in dir(of_rank) if not name.startswith("_")})
+
+
+def main() -> None:
+    address, store, world, seconds = sys.argv[1:]
+    fork = multiprocessing.get_context("fork").Process  # torch is imported once for all
+    with tempfile.TemporaryDirectory() as folder:
+        common = (int(world), f"{folder}/meet", float(seconds), address, store)
+        ranks = [fork(target=serve, args=(rank, *common)) for rank in range(int(world))]
+        for rank in ranks:
+            rank.start()
+        for rank in ranks:
+            rank.join()
 
 
 if __name__ == "__main__":

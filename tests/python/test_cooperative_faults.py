@@ -27,26 +27,12 @@ def store(tmp_path_factory):
 
 
 @contextlib.contextmanager
-def ranks_of(store, folder, size: int = WORLD, seconds: float = SECONDS):
+def ranks_of(store, size: int = WORLD, seconds: float = SECONDS):
     """Lines to so many ranks. In the end their processes are gone, and nothing is in /dev/shm."""
     names = processes.shared_memory_names()
-    with contextlib.ExitStack() as stack:
-        meeting = stack.enter_context(processes.Meeting())
-        programs = [
-            processes.start(program.__file__, meeting.address, store, rank, size, folder / "meet", seconds)
-            for rank in range(size)
-        ]
-        try:
-            lines = sorted(meeting.expect(size), key=lambda line: int(line.role))
-            yield lines
-            meeting.close()
-            for of_rank in programs:
-                processes.finish(of_rank, patience=20)
-        finally:
-            for of_rank in programs:
-                of_rank.kill()
-                of_rank.stdout.close()
-                of_rank.wait()
+    arguments = (program.__file__, processes.MEETING, store, size, seconds)
+    with processes.meeting_of(*arguments) as (meeting, _):
+        yield sorted(meeting.expect(size), key=lambda line: int(line.role))
     assert not processes.new_shared_memory_names(names)
 
 
@@ -69,17 +55,17 @@ def assert_names_place(answer, rank: int) -> None:
     assert "could not be exchanged" in words
 
 
-def test_a_rank_that_is_killed(store, tmp_path):
-    with ranks_of(store, tmp_path, seconds=60) as lines:
+def test_a_rank_that_is_killed(store):
+    with ranks_of(store, seconds=60) as lines:
         begin(lines)
         os.kill(lines[1].pid, signal.SIGKILL)
         for rank, answer in zip((0, 2), ask_all([lines[0], lines[2]], "finish")):
             assert_names_place(answer, rank)
 
 
-def test_a_rank_whose_loop_raises(store, tmp_path):
+def test_a_rank_whose_loop_raises(store):
     """It ends, and with it the connections to the others."""
-    with ranks_of(store, tmp_path, seconds=60) as lines:
+    with ranks_of(store, seconds=60) as lines:
         begin(lines)
         lines[0].tell(("fail",))
         for line in lines[1:]:
@@ -90,9 +76,9 @@ def test_a_rank_whose_loop_raises(store, tmp_path):
             assert_names_place(line.hear(), rank)
 
 
-def test_a_rank_that_stops(store, tmp_path):
+def test_a_rank_that_stops(store):
     """The group's own timeout ends the others."""
-    with ranks_of(store, tmp_path) as lines:
+    with ranks_of(store) as lines:
         begin(lines)
         os.kill(lines[2].pid, signal.SIGSTOP)
         try:
@@ -107,7 +93,7 @@ def test_a_rank_whose_store_breaks(store, tmp_path):
     broken = tmp_path / "broken"
     ramet.save(ramet.open(store), broken)
     path = broken / "edge/node__to__node/indices.npy"
-    with ranks_of(store, tmp_path, seconds=60) as lines:
+    with ranks_of(store, seconds=60) as lines:
         assert lines[1].ask("open", broken) is None
         begin(lines)
         indices = np.load(path, mmap_mode="r+")
@@ -138,7 +124,7 @@ OTHERS = {
 
 def test_ranks_with_other_arguments_or_stores(store, tmp_path):
     """A ValueError on every rank, that names what differs."""
-    with ranks_of(store, tmp_path, seconds=60) as lines:
+    with ranks_of(store, seconds=60) as lines:
         for name, change in OTHERS.items():
             for line in lines:
                 line.tell(("make", change if line is lines[2] else {}))
@@ -151,9 +137,9 @@ def test_ranks_with_other_arguments_or_stores(store, tmp_path):
             assert "ValueError: rank 1 has graph, input_nodes and options=" in words
 
 
-def test_ranks_of_which_one_is_refused(store, tmp_path):
+def test_ranks_of_which_one_is_refused(store):
     """What only one rank has done wrong is said there, and ends the others, too."""
-    with ranks_of(store, tmp_path, seconds=60) as lines:
+    with ranks_of(store, seconds=60) as lines:
         for line in lines:
             line.tell(("make", {"ownership": np.full(NUM_NODES, 9)} if line is lines[1] else {}))
         answers = [line.hear(patience=15) for line in lines]
@@ -162,13 +148,13 @@ def test_ranks_of_which_one_is_refused(store, tmp_path):
             assert "ValueError: rank 1 cannot cooperate: ValueError: ownership[0] = 9" in answers[rank][1]
 
 
-def test_everything_is_destroyed_right_after_a_loop_is_left(store, tmp_path):
-    with ranks_of(store, tmp_path) as lines:
+def test_everything_is_destroyed_right_after_a_loop_is_left(store):
+    with ranks_of(store) as lines:
         assert ask_all(lines, "make", {"prefetch": 4}) == [("done", None)] * WORLD
         assert ask_all(lines, "leave") == [("done", None)] * WORLD
 
 
-def test_ranks_cannot_be_forked(store, tmp_path):
+def test_ranks_cannot_be_forked(store):
     """Neither a loader that has made batches, nor a new one, nor an iterator; the parents go on."""
 
     def assert_refused(new: bool) -> None:
@@ -176,7 +162,7 @@ def test_ranks_cannot_be_forked(store, tmp_path):
             assert "ValueError" in words
             assert "ranks cannot be forked" in words
 
-    with ranks_of(store, tmp_path, size=2) as lines:
+    with ranks_of(store, size=2) as lines:
         assert ask_all(lines, "make", {}) == [("done", None)] * 2
         assert_refused(new=True)
         begin(lines)
