@@ -64,7 +64,8 @@ class CooperativeSampler {
                                              uint64_t step);
   [[nodiscard]] std::optional<Message> receive(const Message& from_ranks);
 
-  // The minibatch, once it is complete: n_id are nodes of this rank; Block::exchange says which rows come from where.
+  // The minibatch, once it is complete: n_id are nodes of this rank; Block::exchange says which
+  // rows come from where.
   [[nodiscard]] Minibatch take();
 
  private:
