@@ -8,6 +8,7 @@ where a loop is left early or two iterators run at once.
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -21,6 +22,13 @@ def assemble(loader: _core.CooperativeLoader, epoch: int, step: int, exchange) -
     while message is not None:
         message = loader.receive(*exchange(message))
     return loader.finish()
+
+
+_this_thread = threading.local()
+
+
+def _begin_thread() -> None:
+    _this_thread.makes_batches = True
 
 
 class Maker:
@@ -37,7 +45,7 @@ class Maker:
         if self._pid != os.getpid():
             raise ValueError(f"this loader works with its group in process {self._pid}; ranks cannot be forked")
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ramet-cooperative")
+            self._pool = ThreadPoolExecutor(1, "ramet-cooperative", _begin_thread)
         return self._pool.submit(self._make, epoch, step)
 
     def _make(self, epoch: int, step: int) -> _core.Batch:
@@ -83,8 +91,9 @@ class CooperativeStream:
         return core
 
     def close(self) -> None:
-        """Waits for what is being made: other ranks are making it, too."""
-        if self._pid == os.getpid():
+        """Waits for what is being made: other ranks are making it, too. Not in a thread that makes batches, where the
+        garbage collector may happen to find a stream that was dropped: it would wait for itself."""
+        if self._pid == os.getpid() and not getattr(_this_thread, "makes_batches", False):
             wait(self._ahead)
         self._ahead.clear()
         self._steps = self._next

@@ -1,6 +1,8 @@
 """Cooperative minibatching with all ranks in one process: together they sample and read what one process does."""
 
+import gc
 import itertools
+import threading
 
 import numpy as np
 import pytest
@@ -212,6 +214,33 @@ def test_threads_of_a_rank_change_nothing():
     for batch, other in zip(one, three):
         assert np.array_equal(batch.n_id, other.n_id)
         assert edges([batch]) == edges([other])
+
+
+@pytest.fixture
+def no_gc():
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def test_an_iterator_that_is_collected_in_the_thread_of_its_batches(no_gc):
+    """Dropped in a reference cycle, it is found wherever the garbage collector happens to run."""
+    pytest.importorskip("torch")
+    graph, _ = both(200, edge_list(200, 200, 1000, seed=0))
+    loader = ramet.NeighborLoader(graph, [3], batch_size=10, cooperative=True, prefetch=4)
+    dropped = threading.Event()
+
+    def exchange(message):
+        dropped.wait()
+        gc.collect()
+        return message
+
+    loader._group.exchange = exchange
+    cycle = [iter(loader)]
+    cycle.append(cycle)
+    del cycle
+    dropped.set()
+    assert [batch.step for batch in loader] == list(range(20))
 
 
 def test_a_batch_out_of_turn_is_an_error():
