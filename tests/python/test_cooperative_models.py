@@ -113,6 +113,30 @@ def test_nothing_is_pulled_twice(world, name, each):
         assert calls == ([0] * each + [1] * each) * 2
 
 
+class Target(torch.nn.Module):
+    """A layer that runs on the same rows twice: for a target without gradients, and to be trained."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(2)
+        self.lin, self.conv = torch.nn.Linear(WIDTH, 4), pyg.SAGEConv(4, 4)
+
+    def forward(self, x, blocks):
+        x, block = self.lin(x), blocks[0]
+        with torch.no_grad():
+            target = self.conv((x, x[: block.num_dst]), block.edge_index)
+        return self.conv((x, x[: block.num_dst]), block.edge_index) - 2 * target
+
+
+def test_rows_pulled_without_gradients_are_pulled_again_with_them():
+    gradients = []
+    for cooperative in (None, True):
+        model, batch = Cooperative(Target()), batch_of(cooperative=cooperative)
+        model(batch.x, batch.blocks).sum().backward()
+        gradients.append(model.module.lin.weight.grad)
+    torch.testing.assert_close(*gradients)
+
+
 # ---- errors, on all ranks alike
 
 

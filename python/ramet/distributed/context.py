@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import threading
 
+import torch
+
 from ramet.distributed.exchange import exchange
 
 _local = threading.local()
@@ -22,7 +24,7 @@ class Cooperation:
         # By the id of edge_index, which blocks keep alive.
         self._edges = {id(edges): (block, kind) for block in blocks for kind, edges in _edges_of(block)}
         self._latest = None  # the block that was pulled for last
-        self._pulled: dict = {}  # for it: (id of rows, version, node type) -> (rows, what exchange made of them)
+        self._pulled: dict = {}  # for it: what makes rows the same -> (rows, what exchange made of them)
 
     def find(self, edge_index):
         """(block, edge type or None) that have this very tensor, or None."""
@@ -31,10 +33,12 @@ class Cooperation:
     def pull(self, block, rows: list) -> list:
         """exchange() for a list of (node type or None, tensor), in as few collectives as there are different tensors of
         a type. What has been pulled for this block, and not for another since, is not pulled again. That is decided by
-        the identity of tensors, so by the program, and never differs between ranks."""
+        the identity of tensors, so by the program, and never differs between ranks. What was pulled without gradients
+        is not what a layer with gradients needs."""
         if block is not self._latest:
             self._latest, self._pulled = block, {}
-        keys = [(id(x), None if x.is_inference() else x._version, kind) for kind, x in rows]
+        with_grad = torch.is_grad_enabled()
+        keys = [(id(x), None if x.is_inference() else x._version, kind, with_grad) for kind, x in rows]
         missing = {key: pair for key, pair in zip(keys, rows) if key not in self._pulled}
         while missing:
             now = {pair[0]: (key, pair[1]) for key, pair in reversed(missing.items())}  # the first of each type
