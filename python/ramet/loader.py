@@ -5,7 +5,8 @@ from __future__ import annotations
 from ramet import _core
 from ramet.batch import SEED_TABLES, Batch
 from ramet.cooperative import CooperativeStream, Maker
-from ramet.graph import Graph
+from ramet.dtypes import dtype_name
+from ramet.graph import Graph, Table
 from ramet.options import MAX_PREFETCH, MAX_THREADS, as_input_nodes, as_int, sample_options
 from ramet.ownership import as_owners
 from ramet.ranks import rank_and_world, say_global_batch_size
@@ -109,7 +110,9 @@ class NeighborLoader:
 
         def make() -> dict:
             self._make_core(num_neighbors, input_nodes, sampling, batches, ahead, tables=tables, decode=bool(decode))
-            return {} if self._group is None else self._cooperate(ownership, cache_rows=cache_rows, **ahead)
+            if self._group is None:
+                return {}
+            return self._cooperate(ownership, cache_rows=cache_rows, **ahead) | {"decode": bool(decode)}
 
         if self._group is None:
             make()
@@ -162,7 +165,7 @@ class NeighborLoader:
         return self._options | {
             "prefetch": self._prefetch,
             "part": "its own" if self.graph.part in (None, (group.rank, group.size)) else self.graph.part[0],
-            "tables": self._requests,
+            "tables": [_described(self.graph.table(name, t), t, name) for t, name in self._requests],
             "ownership": [f"{of_type.digest():016x}" for of_type in owners],
             "graph, input_nodes and options": f"{self._core.fingerprint():016x}",
         }
@@ -340,6 +343,10 @@ def _make_group(cooperative, distributed, **only_there):
     from ramet.distributed.group import Group  # imports torch
 
     return Group(cooperative, distributed)
+
+
+def _described(table: Table, node_type: str, name: str) -> str:
+    return f"{name} of {node_type}: {dtype_name(table.dtype)}{list(table.shape[1:])}"
 
 
 def _as_graph(graph) -> Graph:

@@ -117,6 +117,7 @@ OTHERS = {
     "shuffle": {"shuffle": True},
     "prefetch": {"prefetch": 2},
     "tables": {"tables": ()},
+    "decode": {"decode": False},
     "ownership": {"ownership": "hash"},
     "graph, input_nodes and options": {"input_nodes": "val"},
 }
@@ -135,6 +136,10 @@ def test_ranks_with_other_arguments_or_stores(store, tmp_path):
         assert lines[1].ask("open", tmp_path / "other") is None
         for _, words in ask_all(lines, "make", {"ownership": "hash"}):
             assert "ValueError: rank 1 has graph, input_nodes and options=" in words
+        ramet.save(homogeneous(), tmp_path / "half", dtype="float16")  # rows of other sizes would abort gloo
+        assert lines[1].ask("open", tmp_path / "half") is None
+        for _, words in ask_all(lines, "make", {}):
+            assert "ValueError: rank 1 has tables=['feat of node: float16[8]'" in words
 
 
 def test_ranks_of_which_one_is_refused(store):
