@@ -1,17 +1,16 @@
 """The batches of an epoch that the ranks of a group make together, one after the other, ahead of the loop.
 
-A thread runs the engine's steps and moves its messages with the group's collectives. It makes batches in the order in
-which the loop asked for them, so every rank enters the same collectives in the same order, whatever its speed, also
-where a loop is left early or two iterators run at once.
+The thread of the group's channel runs the engine's steps and moves its messages with the group's collectives. It makes
+batches in the order in which loops asked for them, so every rank enters the same collectives in the same order,
+whatever its speed, also where a loop is left early or several iterators run at once.
 """
 
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 
 from ramet import _core
 
@@ -24,37 +23,27 @@ def assemble(loader: _core.CooperativeLoader, epoch: int, step: int, exchange) -
     return loader.finish()
 
 
-_this_thread = threading.local()
-
-
-def _begin_thread() -> None:
-    _this_thread.makes_batches = True
-
-
 class Maker:
-    """Makes batches in a thread of its own, in the order of `submit`. After a failure nothing is made any more."""
+    """Makes batches in the thread of the group's channel, in the order of `submit`."""
 
     def __init__(self, core: _core.CooperativeLoader, group):
         self.core = core
         self._group = group
-        self._pool: ThreadPoolExecutor | None = None
-        self._pid = os.getpid()
-        self._failure: BaseException | None = None
 
     def submit(self, epoch: int, step: int) -> Future:
-        if self._pid != os.getpid():
-            raise ValueError(f"this loader works with its group in process {self._pid}; ranks cannot be forked")
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(1, "ramet-cooperative", _begin_thread)
-        return self._pool.submit(self._make, epoch, step)
+        return self._group.channel.submit(self._make, epoch, step)
+
+    def is_its_thread(self) -> bool:
+        return self._group.in_channel()
 
     def _make(self, epoch: int, step: int) -> _core.Batch:
-        if self._failure is not None:
-            raise RuntimeError("an earlier batch failed, and ranks have lost step") from self._failure
+        channel = self._group.channel
+        if channel.failure is not None:
+            raise RuntimeError("an earlier batch failed, and ranks have lost step") from channel.failure
         try:
             return assemble(self.core, epoch, step, self._group.exchange)
         except BaseException as error:
-            self._failure = error
+            channel.failure = error
             self._group.tell_failure()
             if isinstance(error, RuntimeError):  # of the collective: the engine raises others
                 rank = self._group.members[self._group.rank]
@@ -93,7 +82,7 @@ class CooperativeStream:
     def close(self) -> None:
         """Waits for what is being made: other ranks are making it, too. Not in a thread that makes batches, where the
         garbage collector may happen to find a stream that was dropped: it would wait for itself."""
-        if self._pid == os.getpid() and not getattr(_this_thread, "makes_batches", False):
+        if self._pid == os.getpid() and not self._maker.is_its_thread():
             wait(self._ahead)
         self._ahead.clear()
         self._steps = self._next

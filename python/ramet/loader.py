@@ -272,7 +272,7 @@ class EpochIterator:
             loader.world,
             loader._requests,
             seed=loader._options["seed"],
-            group=None if loader._group is None else loader._group.rows,
+            group=None if loader._group is None else loader._group.channel.rows,
         )
 
     def close(self) -> None:
@@ -338,7 +338,7 @@ def _make_group(cooperative, distributed, **only_there):
     if cooperative is None or cooperative is False:
         for name, value in only_there.items():
             if not (value is None or (isinstance(value, int) and value == 0)):
-                raise ValueError(f"{name} is {value!r}, which only a cooperative loader takes (cooperative=True)")
+                raise ValueError(f"{name} is given, which only a cooperative loader takes (cooperative=True)")
         return None
     from ramet.distributed.group import Group  # imports torch
 

@@ -93,6 +93,8 @@ def _check(rows, plans, block) -> None:
     if len(rows) != len(plans):
         raise ValueError(f"rows of {len(rows)} node types, but the graph has {len(plans)}")
     for own, plan in zip(rows, plans):
+        if not isinstance(own, (torch.Tensor, type(None))):
+            raise TypeError(f"rows are a {type(own).__name__}, expected a tensor")
         if own is not None and (own.dim() == 0 or len(own) != plan.num_owned):
             raise ValueError(
                 f"rows have the shape {list(own.shape)}, but the input of {block} is one row for each of "

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import torch
 import torch.distributed as dist
 
+from ramet.distributed.channel import Channel, channel_of, in_channel
+
 FAILED = -1  # instead of a number of bytes: this rank has failed
 
 
@@ -15,8 +17,8 @@ class Group:
 
     cooperative: True (all ranks of `distributed`) or a process group. distributed: as of a NeighborLoader: the ranks
     that work on one global batch, in groups. Every rank has to make its Group, in the same order as others.
-    `rank` and `size` are those inside the group, `index` and `count` those of the group among groups. Two process
-    groups of its own keep its collectives apart from all others: `ids` for a loader's thread, `rows` for layers.
+    `rank` and `size` are those inside the group, `index` and `count` those of the group among groups; `channel` has
+    its process groups.
     """
 
     def __init__(self, cooperative, distributed):
@@ -39,13 +41,13 @@ class Group:
             return
         self.members = members  # ranks of the world
         self.rank, self.size = members.index(dist.get_rank()), len(members)
-        self.ids, self.rows = _new_groups(members, inner)
+        self.channel = channel_of(members, inner)
         self.index, self.count = _place(members, everyone)
         self._failure = None
 
     def _alone(self) -> None:
         self.members, self.rank, self.size = [0], 0, 1
-        self.ids = self.rows = None
+        self.channel = Channel()
         self.index, self.count = 0, 1
         self._failure = None
 
@@ -59,7 +61,7 @@ class Group:
             mine, failure = f"{type(error).__name__}: {error}", error
         said = [mine] * self.size
         if self.size > 1:
-            dist.all_gather_object(said, mine, group=self.ids)
+            dist.all_gather_object(said, mine, group=self.channel.rows)
         if failure is not None:
             raise failure
         for rank, other in enumerate(said):
@@ -80,13 +82,18 @@ class Group:
         bytes_out, data = message
         counts = torch.tensor(bytes_out)
         incoming = torch.empty_like(counts)
-        dist.all_to_all_single(incoming, counts, group=self.ids)
+        dist.all_to_all_single(incoming, counts, group=self.channel.ids)
         bytes_in = incoming.tolist()
         if FAILED in bytes_in:
             raise RuntimeError(f"rank {self.members[bytes_in.index(FAILED)]} failed")
         received = torch.empty(sum(bytes_in), dtype=torch.uint8)
-        dist.all_to_all_single(received, torch.from_numpy(data), bytes_in, bytes_out, group=self.ids)
+        dist.all_to_all_single(received, torch.from_numpy(data), bytes_in, bytes_out, group=self.channel.ids)
         return bytes_in, received.numpy()
+
+    @staticmethod
+    def in_channel() -> bool:
+        """Whether the caller is the thread of a channel, which cannot wait for itself."""
+        return in_channel()
 
     def tell_failure(self) -> None:
         """Lets the other ranks' next exchange fail. Does not wait for them: they may never come."""
@@ -95,28 +102,10 @@ class Group:
         counts = torch.full((self.size,), FAILED)
         incoming = torch.empty_like(counts)
         try:
-            work = dist.all_to_all_single(incoming, counts, group=self.ids, async_op=True)
+            work = dist.all_to_all_single(incoming, counts, group=self.channel.ids, async_op=True)
         except RuntimeError:
             return  # the connection is what failed
         self._failure = (work, counts, incoming)  # alive for as long as somebody may read it
-
-
-def _new_groups(members: list[int], inner) -> tuple:
-    """Two groups of `members`. torch names such a group after how many groups a process is in, and ranks that are in
-    different numbers of them would wait for each other under different names: until the two are made, groups of one
-    rank make up for the difference."""
-    made = len(dist.distributed_c10d._world.pg_names)
-    counts = [0] * len(members)
-    dist.all_gather_object(counts, made, group=inner)
-    alone = [
-        dist.new_group([dist.get_rank()], backend="gloo", use_local_synchronization=True)
-        for _ in range(max(counts) - made)
-    ]
-    options = {"timeout": _timeout(inner), "use_local_synchronization": True}
-    groups = tuple(dist.new_group(members, backend=backend, **options) for backend in ("gloo", _backend(inner)))
-    for group in alone:
-        dist.destroy_process_group(group)
-    return groups
 
 
 def _place(members: list[int], everyone) -> tuple[int, int]:
@@ -129,17 +118,3 @@ def _place(members: list[int], everyone) -> tuple[int, int]:
     if sorted(rank for group in groups for rank in group) != sorted(dist.get_process_group_ranks(everyone)):
         raise ValueError(f"the cooperating groups {groups} are not a partition of the ranks of `distributed`")
     return groups.index(tuple(members)), len(groups)
-
-
-def _backend(group) -> str:
-    """gloo for rows on the CPU, and for rows on a GPU what the user's group has there."""
-    return "cpu:gloo,cuda:nccl" if "nccl" in dist.get_backend(group) else "gloo"
-
-
-def _timeout(group):
-    """That of the user's group; None (torch's default) where it does not say."""
-    group = dist.group.WORLD if group is None else group
-    try:
-        return group._get_backend(torch.device("cpu")).options._timeout
-    except (RuntimeError, AttributeError):
-        return None

@@ -1,0 +1,100 @@
+"""Channel: what the cooperative loaders of one set of ranks share: two process groups and a thread.
+
+`ids` belongs to the thread, which makes batches in the order in which the program asked for them, and `rows` to the
+program's own thread: so each is entered in the same order on every rank, however many loaders there are, and neither
+waits for DistributedDataParallel's. Process groups cost threads and descriptors and cannot be closed safely one by one,
+hence one channel for all loaders; it ends with `torch.distributed.destroy_process_group`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import torch
+import torch.distributed as dist
+
+_channels: dict[tuple, Channel] = {}
+_this_thread = threading.local()
+
+
+def _begin_thread() -> None:
+    _this_thread.is_a_channel = True
+
+
+def in_channel() -> bool:
+    """Whether the caller runs in the thread of a channel, where waiting for it would never end."""
+    return getattr(_this_thread, "is_a_channel", False)
+
+
+class Channel:
+    """`ids`, `rows`: process groups, None for a rank alone. After a `failure` ranks have lost step: nothing is made any
+    more, and loaders that come later get another channel."""
+
+    def __init__(self, ids=None, rows=None):
+        self.ids, self.rows = ids, rows
+        self.failure: BaseException | None = None
+        self._pid = os.getpid()
+        self._world = dist.group.WORLD if ids is not None else None
+        self._thread: ThreadPoolExecutor | None = None
+
+    def submit(self, function: Callable, *arguments) -> Future:
+        """Calls the function in the thread, after those that were submitted before."""
+        self.check_process()
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, "ramet-cooperative", _begin_thread)
+        return self._thread.submit(function, *arguments)
+
+    def check_process(self) -> None:
+        """ValueError in a forked process, whose connections are its parent's."""
+        if self._pid != os.getpid():
+            raise ValueError(f"this loader works with its group in process {self._pid}; ranks cannot be forked")
+
+    def is_open(self) -> bool:
+        return self.failure is None and self._world is dist.group.WORLD
+
+
+def channel_of(members: list[int], group) -> Channel:
+    """The channel of `members`, ranks of the world, which all call this together. `group`: the user's, of the same
+    ranks; its timeout and backend are the channel's."""
+    timeout, backend = _timeout(group), _backend(group)
+    key = (tuple(members), timeout, backend)
+    channel = _channels.get(key)
+    if channel is None or not channel.is_open():
+        channel = _channels[key] = Channel(*_new_groups(members, group, timeout, backend))
+    channel.check_process()
+    return channel
+
+
+def _new_groups(members: list[int], group, timeout, backend: str) -> tuple:
+    """Two groups of `members`. torch names such a group after how many groups a process is in, and ranks that are in
+    different numbers of them would wait for each other under different names: until the two are made, groups of one
+    rank make up for the difference."""
+    made = len(dist.distributed_c10d._world.pg_names)
+    counts = [0] * len(members)
+    dist.all_gather_object(counts, made, group=group)
+    alone = [
+        dist.new_group([dist.get_rank()], backend="gloo", use_local_synchronization=True)
+        for _ in range(max(counts) - made)
+    ]
+    options = {"timeout": timeout, "use_local_synchronization": True}
+    groups = tuple(dist.new_group(members, backend=name, **options) for name in ("gloo", backend))
+    for one in alone:
+        dist.destroy_process_group(one)
+    return groups
+
+
+def _backend(group) -> str:
+    """gloo for rows on the CPU, and for rows on a GPU what the user's group has there."""
+    return "cpu:gloo,cuda:nccl" if "nccl" in dist.get_backend(group) else "gloo"
+
+
+def _timeout(group):
+    """That of the user's group; None (torch's default) where it does not say."""
+    group = dist.group.WORLD if group is None else group
+    try:
+        return group._get_backend(torch.device("cpu")).options._timeout
+    except (RuntimeError, AttributeError):
+        return None
