@@ -31,9 +31,9 @@ def add_parser(subparsers):
     add("--layer-dependent", action="store_true", help="of labor")
     add("--replace", action="store_true", help="of uniform: draws may repeat")
     add("--dependent", type=int, default=1, metavar="KAPPA", help="steps of dependent minibatches (default: 1)")
-    add("--ownership", default="range", metavar="range|hash|FILE", help="who owns a node (default: %(default)s)")
+    add("--ownership", default="range", metavar="range|hash|PATH", help="who owns a node (default: %(default)s)")
     add("--batches", type=int, default=1, metavar="N", help="global batches to count (default: %(default)s)")
-    add("--row-bytes", type=int, metavar="N", help="of a row that is read (default: as 'feat' has them, else 512)")
+    add("--row-bytes", type=int, metavar="N", help="of a row of 'feat' (default: as it has them, else 512)")
     add("--hidden", type=int, default=256, metavar="N", help="width of hidden layers, float32 (default: %(default)s)")
     add("--seed", type=int, default=0, metavar="N", help="of everything (default: %(default)s)")
     add("--at-nodes", type=int, metavar="N", help="say the memory of a machine for a graph with so many nodes,")
@@ -51,7 +51,7 @@ def _run(args) -> None:
     import sys
 
     import ramet
-    from ramet.work import count_work, memory_per_machine
+    from ramet.work import count_work
 
     if (args.at_nodes is None) != (args.at_edges is None):
         raise ValueError("--at-nodes and --at-edges are given together or not at all")
@@ -73,20 +73,38 @@ def _run(args) -> None:
         seed=args.seed,
         progress=not args.quiet and sys.stderr.isatty(),
     )
-    result = {"store": args.store} | asdict(work)
-    nodes = args.at_nodes if args.at_nodes is not None else sum(graph.num_nodes(t) for t in graph.node_types)
-    edges = args.at_edges if args.at_edges is not None else sum(graph.num_edges(t) for t in graph.edge_types)
-    row_bytes = round(work.bytes["read"] / max(work.rows_read, 1))
-    sizes = {"nodes": as_int(nodes, "--at-nodes", 0), "edges": as_int(edges, "--at-edges", 0), "row_bytes": row_bytes}
-    result["memory_per_machine"] = sizes | memory_per_machine(args.ranks, nodes, edges, row_bytes)
+    result = {"store": args.store} | asdict(work) | {"memory_per_machine": _memory(graph, args)}
     print(json.dumps(result, indent=2) if args.json else as_text(result), flush=True)
 
 
+def _memory(graph, args) -> dict:
+    """Of a part of the graph, or of one of another size that is like it."""
+    from ramet.work import memory
+
+    nodes_here = sum(graph.num_nodes(t) for t in graph.node_types)
+    edges_here = sum(graph.num_edges(t) for t in graph.edge_types)
+    nodes = nodes_here if args.at_nodes is None else as_int(args.at_nodes, "--at-nodes", 0)
+    edges = edges_here if args.at_edges is None else as_int(args.at_edges, "--at-edges", 0)
+    row_bytes = memory.bytes_per_node(graph, args.row_bytes)
+    by_use = memory.memory_per_machine(
+        args.ranks,
+        nodes,
+        edges,
+        row_bytes,
+        edge_types_per_node=memory.edge_types_per_node(graph),
+        ranges=args.ownership == "range",
+        split_bytes=memory.split_bytes(graph) * nodes // max(nodes_here, 1),
+    )
+    return {"nodes": nodes, "edges": edges, "row_bytes": round(row_bytes)} | by_use
+
+
 def _ownership(text: str, graph):
-    """A folder has an .npy file for each node type."""
+    """A folder, that of `ramet partition` or "owner" in it, has an .npy file for each node type."""
     if os.path.isdir(text):
         from ramet.contents import encode
 
+        owner = os.path.join(text, "owner")
+        text = owner if os.path.isdir(owner) else text
         files = {t: os.path.join(text, encode(t, "a node type") + ".npy") for t in graph.node_types}
         return files if len(files) > 1 else files[graph.node_types[0]]
     return text

@@ -7,6 +7,7 @@ W(PB) in sum, ranks that work on their own P W(B), and W grows more slowly than 
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -17,10 +18,10 @@ from ramet.loader import NeighborLoader
 from ramet.options import as_int
 from ramet.ownership import as_owners
 from ramet.progress import byte_progress
+from ramet.work.memory import ROW_BYTES
 from ramet.work.together import make_and_weigh
 
 FLOAT_BYTES = 4
-ROW_BYTES = 512  # where no table says: 128 floats
 
 
 @dataclass
@@ -38,8 +39,8 @@ class Hop:
 @dataclass
 class Work:
     """Means of a batch, in sum over all ranks. `rows_sent` is of the input layer. `imbalance`: the largest rank's part
-    over the mean one. `bytes`: "read" and "read_independent" from tables; "sent_ids", "sent_rows" (of the input layer)
-    and "sent_hidden" (of the layers after it, there and their gradients back) to other ranks."""
+    over the mean one. `bytes`: "read" and "read_independent" from tables; "sent_ids", "sent_rows" (of the input layer,
+    decoded) and "sent_hidden" (of the layers after it, there and their gradients back) to other ranks."""
 
     ranks: int
     batch_size_per_rank: int
@@ -75,7 +76,8 @@ def count_work(
     """Samples `batches` global batches of ranks * batch_size_per_rank seeds, shuffled, both ways in this process.
 
     input_nodes: as a NeighborLoader's; None: the split "train" where there is one, else all nodes with in-edges.
-    ownership: as a NeighborLoader's. row_bytes: of a row that is read; None: as table "feat" has them, else 512.
+    ownership: as a NeighborLoader's. row_bytes: of a row that is read, and sent; None: as table "feat" has them, which
+    are sent as float32 where they are decoded to that, and 512 without one.
     hidden: width of the layers between the first and the last, float32. sampling: `sampler`, `replace`,
     `importance_iterations`, `layer_dependent`, `dependent` of a NeighborLoader.
     Raises ValueError for no seeds, and what a NeighborLoader raises.
@@ -83,6 +85,8 @@ def count_work(
     ranks = as_int(ranks, "ranks", 1, _core.MAX_PARTS)
     per_rank = as_int(batch_size_per_rank, "batch_size_per_rank", 1)
     batches = as_int(batches, "batches", 1)
+    hidden = as_int(hidden, "hidden", 0)
+    row_bytes = row_bytes if row_bytes is None else as_int(row_bytes, "row_bytes", 0)
     options = {
         "num_neighbors": num_neighbors,
         "input_nodes": _seeds(graph) if input_nodes is None else input_nodes,
@@ -140,7 +144,8 @@ class _Counter:
     def __init__(self, graph: Graph, row_bytes: int | None, hidden: int, num_hops: int):
         self._types = range(len(graph.node_types))
         self._edge_types = range(len(graph.edge_types))
-        self._row_bytes = [_row_bytes(graph, t) if row_bytes is None else row_bytes for t in graph.node_types]
+        row_bytes = [_row_bytes(graph, t) if row_bytes is None else (row_bytes, row_bytes) for t in graph.node_types]
+        self._read_bytes, self._sent_bytes = zip(*row_bytes)
         self._hidden_bytes = hidden * FLOAT_BYTES
         self._hops = [Hop() for _ in range(num_hops)]
         self._sums = dict.fromkeys(("seeds", "rows_read", "rows_independent", "rows_sent"), 0)
@@ -155,7 +160,7 @@ class _Counter:
             rows.append(sum(nodes))
             edges.append(batch.num_edges)
             self._sums["seeds"] += batch.num_seeds
-            self._bytes["read"] += self._bytes_of(nodes)
+            self._bytes["read"] += _dot(nodes, self._read_bytes)
             for block in range(batch.num_blocks):
                 self._add_block(batch, rank, block)
         self._sums["rows_read"] += sum(rows)
@@ -167,7 +172,7 @@ class _Counter:
         """The batch of a rank that works on its own."""
         nodes = [len(batch.n_id(t)) for t in self._types]
         self._sums["rows_independent"] += sum(nodes)
-        self._bytes["read_independent"] += self._bytes_of(nodes)
+        self._bytes["read_independent"] += _dot(nodes, self._read_bytes)
         for block in range(batch.num_blocks):
             hop = self._hops[-1 - block]
             hop.nodes_independent += sum(batch.num_src(block, t) for t in self._types)
@@ -198,19 +203,23 @@ class _Counter:
         hop.rows_sent += sum(sent)
         if block == 0:
             self._sums["rows_sent"] += sum(sent)
-            self._bytes["sent_rows"] += self._bytes_of(sent)
+            self._bytes["sent_rows"] += _dot(sent, self._sent_bytes)
         else:  # there, and the gradients back
             self._bytes["sent_hidden"] += 2 * sum(sent) * self._hidden_bytes
 
     def _num_edges(self, batch: _core.Batch, block: int) -> int:
         return sum(len(batch.indices(block, t)) for t in self._edge_types)
 
-    def _bytes_of(self, rows: list[int]) -> int:
-        return sum(count * size for count, size in zip(rows, self._row_bytes))
+
+def _dot(counts, sizes) -> int:
+    return sum(count * size for count, size in zip(counts, sizes))
 
 
-def _row_bytes(graph: Graph, node_type: str) -> int:
+def _row_bytes(graph: Graph, node_type: str) -> tuple[int, int]:
+    """Of a row of "feat": as it is stored, and as it is sent."""
     if "feat" not in graph.tables(node_type):
-        return ROW_BYTES
+        return ROW_BYTES, ROW_BYTES
     table = graph.table("feat", node_type)
-    return table.numpy()[:1].nbytes if len(table) else ROW_BYTES
+    columns = math.prod(table.shape[1:])
+    stored = columns * table.dtype.itemsize
+    return stored, columns * FLOAT_BYTES if table.is_encoded else stored
