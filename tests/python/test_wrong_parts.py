@@ -1,0 +1,111 @@
+"""Ranks that have opened what does not belong together: an error that names it, on every rank, and nobody waits."""
+
+import re
+
+import pytest
+from small_graphs import homogeneous
+
+import ramet
+
+pytest.importorskip("torch")
+
+from world import world_of
+
+RANKS = 2
+SAME = "ranks that cooperate need the same"
+CASES = {  # what ranks 0 and 1 open: what each says
+    "the other's part": (
+        ("hash/part-1", "hash/part-0"),
+        (
+            r"rank 0 of the group has opened .*part 1 of 2.*; it needs part 0",
+            r"rank 1 .*part 0 of 2.*; it needs part 1",
+        ),
+    ),
+    "the same part": (
+        ("hash/part-0", "hash/part-0"),
+        ("rank 1 has no loader: rank 1 of the group has opened .*part 0 of 2", r"^rank 1 .*part 0 of 2.*needs part 1"),
+    ),
+    "parts of another graph": (
+        ("hash/part-0", "other/part-1"),
+        (f"rank 1 has the fingerprint of the whole graph='.*', but rank 0 of its group has '.*': {SAME}",) * 2,
+    ),
+    "parts of a graph without the seeds": (
+        ("bare/part-0", "hash/part-1"),
+        ("^.the graph has no split 'train'", "rank 0 has no loader: .the graph has no split 'train'"),
+    ),
+    "parts by other owners": (
+        ("hash/part-0", "range/part-1"),
+        (f"rank 1 has ownership=.*, but rank 0 of its group has .*: {SAME}",) * 2,
+    ),
+    "the whole graph beside a part": (
+        ("whole", "hash/part-1"),
+        (f"rank 1 has graph='a part of a graph', but rank 0 of its group has 'the whole graph': {SAME}",) * 2,
+    ),
+    "more parts than ranks": (
+        ("three/part-0", "three/part-1"),
+        (
+            "the graph is part 0 of 3, but 2 ranks cooperate: each needs one part",
+            "the graph is part 1 of 3, but 2 ranks cooperate: each needs one part",
+        ),
+    ),
+    "fewer parts than ranks": (
+        ("one/part-0", "one/part-0"),
+        ("the graph is part 0 of 1, but 2 ranks cooperate: each needs one part",) * 2,
+    ),
+    "one of more parts": (
+        ("hash/part-0", "three/part-1"),
+        ("rank 1 has no loader: the graph is part 1 of 3, but 2 ranks cooperate", "^the graph is part 1 of 3"),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parts")
+    graph = homogeneous()
+    bare = ramet.from_arrays(graph.indptr(), graph.indices(), nodes={"feat": graph.table("feat").numpy()})
+    ramet.save(graph, folder / "whole")
+    for name, whole, parts, method in (
+        ("hash", graph, 2, "hash"),
+        ("range", graph, 2, "range"),
+        ("one", graph, 1, "hash"),
+        ("three", graph, 3, "hash"),
+        ("other", homogeneous(seed=1), 2, "hash"),
+        ("bare", bare, 2, "hash"),
+    ):
+        ramet.partition(whole, parts, folder / name, method=method)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def world():
+    with world_of(RANKS) as ranks:
+        yield ranks
+
+
+def loader_of(store, *stores, **options):
+    import torch.distributed as dist
+
+    graph = ramet.open(f"{store}/{stores[dist.get_rank()]}")
+    return ramet.NeighborLoader(graph, [4, 3], "train", 50, cooperative=True, **options)
+
+
+def refused(*stores) -> str | None:
+    try:
+        loader_of(*stores)
+    except (KeyError, ValueError) as error:
+        return str(error)
+    return None
+
+
+def number_of_seeds(*stores) -> list[int]:
+    return [len(batch.seeds) for batch in loader_of(*stores)]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_rank_says_what_is_wrong_and_goes_on(world, stores, case):
+    paths, messages = CASES[case]
+    for said, message in zip(world.call(refused, str(stores), *paths), messages, strict=True):
+        assert re.search(message, said)
+    of_ranks = world.call(number_of_seeds, str(stores), "hash/part-0", "hash/part-1")
+    assert [sum(seeds) for seeds in zip(*of_ranks, strict=True)] == [50, 50, 50, 50, 5]
