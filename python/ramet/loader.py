@@ -61,7 +61,7 @@ class NeighborLoader:
 
     Each iteration is the next epoch, beginning with 0. Several iterators may run at once, each with an epoch of its
     own; `state_dict` speaks of the one that handed out a batch last. An iterator that crosses a fork raises; a new
-    one works in the child.
+    one works in the child, unless the loader is cooperative: its connections are its parent's.
 
     Raises ValueError, TypeError, IndexError or KeyError naming the argument, the value and the bound. What goes wrong
     in a thread is raised in the loop, in the place of its batch.
