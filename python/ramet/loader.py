@@ -216,10 +216,11 @@ class NeighborLoader:
     def summary(self) -> Summary:
         """What bounds the loop, and what its batches cost, over all iterators so far in this process; `print` it."""
         core, held = self._core, self.buffer_bytes
+        together = self._cooperative is not None  # one batch after the other
         return Summary(
             **core.summary(),
-            max_threads=core.max_threads,
-            max_prefetch=core.max_prefetch,
+            max_threads=1 if together else core.max_threads,
+            max_prefetch=self._prefetch if together else core.max_prefetch,
             pool_bytes=held["in_use"] + held["idle"],
         )
 
