@@ -75,7 +75,7 @@ def train_epoch(model, optimizer, loader, steps):
 
 @torch.no_grad()
 def accuracy(model, loader, steps):
-    """Of sampled batches: a part has no in-edges of other nodes, so neighborhoods are sampled together here, too."""
+    """Of sampled batches, which ranks make together as in training."""
     model.eval()
     right = count = 0
     for batch in islice(loader, steps):
