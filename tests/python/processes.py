@@ -19,7 +19,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 MEETING = object()  # stands for the address of a meeting
-PATIENCE = 60  # seconds that a test waits for a process before it fails
+PATIENCE = 120  # seconds that a test waits for a process before it fails
 
 
 class Meeting:
