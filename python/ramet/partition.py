@@ -45,7 +45,7 @@ def partition(
     balance: of "metis" alone: what parts have equally much of: "nodes", "edges" (each node counts one and its in-edges)
         or "seeds" (split "train" and nodes, half each).
     seed: of "metis" alone.
-    only_owner: owners and report, no stores.
+    only_owner: owners and report, no stores; refused where there are stores of an earlier call.
 
     Returns the report: `cut`, edges whose source is owned elsewhere; `sizes`, nodes, in-edges and seeds of each part;
     `max_over_mean` of these.
@@ -57,7 +57,7 @@ def partition(
     _check(graph, parts, method, balance)
     seed = as_int(seed, "seed", 0, UINT64_MAX)
     out = Path(os.fsdecode(out))
-    _check_out(out, parts)
+    _check_out(out, parts, only_owner)
     owner = _owners(graph, parts, method, balance, seed)
     ownership = {t: stored(of_type, parts, "owners") for t, of_type in owner.items()}
     report = _report(graph, owner, ownership, parts) | {
@@ -103,13 +103,15 @@ def _check(graph: Graph, parts: int, method: str, balance: str) -> None:
         raise ValueError(f"the graph is part {index} of {count} already; split the whole graph")
 
 
-def _check_out(out: Path, parts: int) -> None:
-    """FileExistsError for anything there that a call for `parts` parts would not replace."""
+def _check_out(out: Path, parts: int, only_owner: bool) -> None:
+    """FileExistsError for anything there that the call would not replace."""
+    replaced = 0 if only_owner else parts
     for entry in os.listdir(out) if out.exists() else ():
         match = re.fullmatch(r"part-(0|[1-9]\d*)", entry)
-        is_ours = int(match[1]) < parts if match else entry in ("owner", REPORT) or entry.startswith(".")
+        is_ours = int(match[1]) < replaced if match else entry in ("owner", REPORT) or entry.startswith(".")
         if not is_ours:
-            raise FileExistsError(f"{out} holds {entry!r}, which is not of {parts} parts; choose another folder")
+            what = f"the owners of {parts} parts" if only_owner else f"{parts} parts"
+            raise FileExistsError(f"{out} holds {entry!r}, which is not of {what}; choose another folder")
 
 
 def _owners(graph: Graph, parts: int, method: str, balance: str, seed: int) -> dict[str, np.ndarray]:

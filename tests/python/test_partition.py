@@ -344,6 +344,13 @@ def test_bad_places(tmp_path):
         ramet.partition(homogeneous(), 2, tmp_path / "file", method="hash")
 
 
+def test_new_owners_are_refused_beside_stores_of_others(tmp_path):
+    split(homogeneous(), tmp_path)
+    with pytest.raises(FileExistsError, match=r"holds 'part-[012]', which is not of the owners of 3 parts"):
+        ramet.partition(homogeneous(), 3, tmp_path / "parts", method="range", only_owner=True)
+    check_parts(parts_of(tmp_path / "parts", 3), homogeneous())
+
+
 def test_a_damaged_graph_is_refused(tmp_path):
     ramet.save(homogeneous(), tmp_path / "whole", checksums=False)
     edges = tmp_path / "whole" / "edge" / "node__to__node"
