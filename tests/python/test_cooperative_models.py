@@ -137,6 +137,17 @@ def test_rows_pulled_without_gradients_are_pulled_again_with_them():
     torch.testing.assert_close(*gradients)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_rows_have_no_second_gradient(dtype):
+    """Gradients travel outside of autograd: an error, not a part of the second gradient."""
+    batch = batch_of(cooperative=True)
+    x = batch.x.to(dtype).requires_grad_()
+    squares = exchange(x, batch.blocks[0]).square().sum()
+    (gradient,) = torch.autograd.grad(squares, x, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
+
+
 # ---- errors, on all ranks alike
 
 

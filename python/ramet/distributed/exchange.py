@@ -21,7 +21,7 @@ SUMMED = (torch.float32, torch.float64)  # what _core.add_rows takes
 
 def exchange(rows, block):
     """The rows of the sources of `block`, [num_src, ...], from this rank's rows of the layer's input, [num_owned, ...];
-    on a heterogeneous graph dicts by node type, which travel together. Differentiable.
+    on a heterogeneous graph dicts by node type, which travel together. Differentiable, once.
 
     Every rank of the group has to call it, also with no rows. A block that is not of a cooperative batch has all its
     rows: they are returned as they are. Raises ValueError where `rows` are not those of the layer's input.
@@ -69,6 +69,7 @@ class Exchange(torch.autograd.Function):
         return tuple(sources)
 
     @staticmethod
+    @torch.autograd.function.once_differentiable
     def backward(ctx, *gradients):
         block = ctx.block
         plans, group = block.plans, block._batch._group
