@@ -62,7 +62,10 @@ def channel_of(members: list[int], group) -> Channel:
     timeout, backend = _timeout(group), _backend(group)
     key = (tuple(members), timeout, backend)
     channel = _channels.get(key)
-    if channel is None or not channel.is_open():
+    # A rank may not know yet what has failed on another.
+    is_open = [False] * len(members)
+    dist.all_gather_object(is_open, channel is not None and channel.is_open(), group=group)
+    if not all(is_open):
         channel = _channels[key] = Channel(*_new_groups(members, group, timeout, backend))
     channel.check_process()
     return channel
