@@ -45,8 +45,8 @@ void RowCache::gather(std::span<const int64_t> ids, void* out, const Read& read)
     unlink(slot);
     link_first(slot);
   }
-  use_.hits += count - static_cast<int64_t>(missing_.size());
-  use_.misses += static_cast<int64_t>(missing_.size());
+  hits_ += count - static_cast<int64_t>(missing_.size());
+  misses_ += static_cast<int64_t>(missing_.size());
   read_.resize(missing_.size() * bytes);
   read(missing_, read_.data());
   for (size_t m = 0; m < missing_.size(); ++m) {

@@ -7,6 +7,7 @@
 // thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -28,7 +29,8 @@ class RowCache {
   // Writes rows `ids`, which the table has and none of which `read` refuses, to `out`.
   void gather(std::span<const int64_t> ids, void* out, const Read& read);
 
-  [[nodiscard]] CacheUse use() const { return use_; }
+  // Any thread may ask.
+  [[nodiscard]] CacheUse use() const { return {hits_.load(), misses_.load()}; }
 
  private:
   [[nodiscard]] char* row(int32_t slot) { return rows_.data() + slot * row_bytes_; }
@@ -46,7 +48,7 @@ class RowCache {
   int64_t batch_ = 0;
   std::vector<int64_t> missing_, missing_at_;  // of one batch: rows, and their places in it
   std::vector<char> read_;
-  CacheUse use_;
+  std::atomic<int64_t> hits_{0}, misses_{0};
 };
 
 }  // namespace ramet

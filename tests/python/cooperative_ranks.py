@@ -144,6 +144,18 @@ def wrong_rows(size, store, options):
     return words
 
 
+def unlike_rows(size, store, options):
+    """What ranks say whose rows differ in dtype, and that they can go on."""
+    loader = make_loader(size, store, options)
+    if loader is None:
+        return None
+    batch = next(iter(loader))
+    try:
+        exchange(batch.x.double() if dist.get_rank() == 1 else batch.x, batch.blocks[0])
+    except ValueError as error:
+        return str(error), len(exchange(batch.x, batch.blocks[0])) == batch.blocks[0].num_src
+
+
 @contextlib.contextmanager
 def sleeping(seed: int | None):
     """Before every collective up to 20 ms, in every thread and rank others."""

@@ -228,3 +228,9 @@ def test_rows_that_are_no_input_of_the_layer_are_refused(world, one_type):
     for words in call(world, ranks.wrong_rows, 2, one_type, OPTIONS):
         assert len(words) == 3
         assert all("rows have the shape" in said and "nodes of this rank" in said for said in words)
+
+
+def test_rows_that_differ_between_ranks_are_refused(world, one_type):
+    for words, goes_on in call(world, ranks.unlike_rows, 3, one_type, OPTIONS):
+        assert "differ between ranks: rank 1 of the group has [('torch.float64', (" in words
+        assert goes_on

@@ -7,6 +7,7 @@ whatever their dtype. Gradients are summed in the order of the ranks: the same b
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from itertools import accumulate
 
@@ -16,6 +17,7 @@ import torch.distributed as dist
 
 from ramet import _core
 
+_agreed: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # what rows looked like, by process group
 SUMMED = (torch.float32, torch.float64)  # what _core.add_rows takes
 
 
@@ -118,7 +120,7 @@ def _add(own: torch.Tensor, arrived: torch.Tensor, plan) -> torch.Tensor:
         # Of one rank all rows differ, so that no order is left to chance.
         rows = torch.from_numpy(plan.send_rows).to(own.device, torch.int64)
         for part, values in zip(rows.split(plan.send_counts), arrived.split(plan.send_counts)):
-            own[part] += values
+            own.index_add_(0, part, values)
         return own
     _core.add_rows(own.numpy(), plan.send_rows, arrived.numpy(), threads=torch.get_num_threads())
     return own
@@ -137,6 +139,7 @@ def _all_to_all(outgoing, incoming, group, block) -> None:
             into.copy_(rows)
         return
     try:
+        _agree([(str(rows.dtype), tuple(rows.shape[1:])) for rows, _ in outgoing], group, block)
         if len(outgoing) == 1:
             (rows, send_counts), (into, receive_counts) = outgoing[0], incoming[0]
             width = rows.shape[1:].numel() * rows.element_size()
@@ -149,6 +152,22 @@ def _all_to_all(outgoing, incoming, group, block) -> None:
             f"rank {dist.get_rank()}, epoch {batch.epoch}, step {batch.step}: the rows of {block} could not be "
             f"exchanged: {error}"
         ) from error
+
+
+def _agree(form: list[tuple], group, block) -> None:
+    """ValueError on every rank where rows that are about to be exchanged differ in dtype or width between ranks, which
+    gloo answers by ending the process. Asked once for each form: it costs a collective."""
+    known = _agreed.setdefault(group, set())
+    if (block._index, *form) in known:
+        return
+    said = [None] * dist.get_world_size(group)
+    dist.all_gather_object(said, form, group=group)
+    for rank, other in enumerate(said):
+        if other != said[0]:
+            raise ValueError(
+                f"the rows of {block} differ between ranks: rank {rank} of the group has {other}, rank 0 {said[0]}"
+            )
+    known.add((block._index, *form))
 
 
 def _move(rows, send_bytes, into, receive_bytes, group) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 from dataclasses import asdict
@@ -18,8 +19,8 @@ def add_parser(subparsers):
         "work",
         help="what ranks would sample, read and send for a batch, together and each on its own",
         description="Samples batches as ranks that cooperate make them, W(PB), and as ranks that work on their own do, "
-        "P x W(B), in one process, and counts. Seeds: the split 'train' where there is one, else all nodes with "
-        "in-edges, shuffled. Nothing is read from tables.",
+        "P x W(B), in one process, and counts. Seeds: the split 'train' where there is one (of its "
+        "first node type), else all nodes with in-edges, shuffled. Nothing is read from tables.",
     )
     add = parser.add_argument
     add("store", metavar="STORE", help="folder of the store")
@@ -44,7 +45,10 @@ def add_parser(subparsers):
 
 
 def _fanouts(text: str) -> list[int]:
-    return [int(part) for part in text.split(",")]
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers like 10,10,10") from None
 
 
 def _run(args) -> None:
