@@ -98,8 +98,8 @@ def test_training_is_that_of_one_process(world, alone, one_type, size):
 @pytest.mark.parametrize("size", [2, 4])
 def test_training_in_float32(world, alone, one_type, size):
     model = NODES | {"dtype": torch.float32, "optimizer": "SGD"}
-    per_rank = call(world, ranks.train, size, one_type, OPTIONS, 50, model)
-    assert_same_training(per_rank, alone(one_type, OPTIONS, 50, model))
+    per_rank = call(world, ranks.train, size, one_type, OPTIONS, 100, model)
+    assert_same_training(per_rank, alone(one_type, OPTIONS, 100, model))
 
 
 @pytest.mark.parametrize("size", [1, 3, 7])
