@@ -23,7 +23,15 @@ class Batch:
     """
 
     def __init__(
-        self, core: _core.Batch, graph: Graph, world: int = 1, requests: tuple = (), *, seed: int = 0, group=None
+        self,
+        core: _core.Batch,
+        graph: Graph,
+        world: int = 1,
+        requests: tuple = (),
+        *,
+        seed: int = 0,
+        group=None,
+        agreed: set[int] | None = None,
     ):
         self._core = core
         self._graph = graph
@@ -31,6 +39,7 @@ class Batch:
         self._requests = requests  # (node type, table) of each gathered table
         self._seed = seed
         self._group = group  # that moves rows between ranks which made the batch together
+        self._agreed = agreed  # positions of the loader's blocks whose rows ranks have compared
         self._tables: dict | None = None
 
     epoch = property(lambda self: self._core.epoch, doc="The epoch of this batch.")

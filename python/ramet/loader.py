@@ -107,6 +107,7 @@ class NeighborLoader:
         batches = {"batch_size": batch_size, "shuffle": bool(shuffle), "drop_last": bool(drop_last)}
         ahead = {"threads": threads, "prefetch": prefetch}
         self._cooperative: _core.CooperativeLoader | None = None
+        self._agreed: set[int] = set()  # see Batch
 
         def make() -> dict:
             self._make_core(num_neighbors, input_nodes, sampling, batches, ahead, tables=tables, decode=bool(decode))
@@ -274,6 +275,7 @@ class EpochIterator:
             loader._requests,
             seed=loader._options["seed"],
             group=None if loader._group is None else loader._group.channel.rows,
+            agreed=loader._agreed,
         )
 
     def close(self) -> None:

@@ -7,7 +7,6 @@ whatever their dtype. Gradients are summed in the order of the ranks: the same b
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Mapping
 from itertools import accumulate
 
@@ -17,7 +16,6 @@ import torch.distributed as dist
 
 from ramet import _core
 
-_agreed: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # what rows looked like, by process group
 SUMMED = (torch.float32, torch.float64)  # what _core.add_rows takes
 
 
@@ -156,9 +154,10 @@ def _all_to_all(outgoing, incoming, group, block) -> None:
 
 def _agree(form: list[tuple], group, block) -> None:
     """ValueError on every rank where rows that are about to be exchanged differ in dtype or width between ranks, which
-    gloo answers by ending the process. Asked once for each form: it costs a collective."""
-    known = _agreed.setdefault(group, set())
-    if (block._index, *form) in known:
+    gloo answers by ending the process. It costs a collective, so each block of a loader is asked once, by its first
+    exchange: on every rank, whatever the rows are."""
+    agreed = block._batch._agreed
+    if block._index in agreed:
         return
     said = [None] * dist.get_world_size(group)
     dist.all_gather_object(said, form, group=group)
@@ -167,7 +166,7 @@ def _agree(form: list[tuple], group, block) -> None:
             raise ValueError(
                 f"the rows of {block} differ between ranks: rank {rank} of the group has {other}, rank 0 {said[0]}"
             )
-    known.add((block._index, *form))
+    agreed.add(block._index)
 
 
 def _move(rows, send_bytes, into, receive_bytes, group) -> None:
