@@ -68,9 +68,9 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
         ranks_(static_cast<size_t>(membership_.ranks())),
         hop_sampler_(std::move(options), scratch_) {
     const size_t types = graph().node_types().size();
-    prepare(own_, graph());
     prepare(layer_, graph());
-    if (hop_sampler_.has_importance()) prepare(own_candidates_, graph());
+    prepare_own(own_);
+    if (hop_sampler_.has_importance()) prepare_own(own_candidates_);
     routes_.resize(types);
     requests_.resize(types);
     largest_c_.resize(types);
