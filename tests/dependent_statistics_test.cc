@@ -6,10 +6,10 @@
 #include <cmath>
 #include <vector>
 
+#include "ramet/dependent_lanes.h"
+#include "ramet/draw_keys.h"
+#include "ramet/lanes_scalar.h"
 #include "ramet/random.h"
-#include "sampling/dependent_lanes.h"
-#include "sampling/draw_keys.h"
-#include "sampling/lanes_scalar.h"
 #include "statistics.h"
 
 using namespace ramet;

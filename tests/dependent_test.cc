@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "dependent_words.h"
+#include "ramet/draw_keys.h"
 #include "ramet/isa.h"
+#include "ramet/lanes_scalar.h"
 #include "ramet/random.h"
-#include "sampling/draw_keys.h"
-#include "sampling/lanes_scalar.h"
 
 using namespace ramet;
 

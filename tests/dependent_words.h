@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sampling/dependent_lanes.h"
+#include "ramet/dependent_lanes.h"
 
 // `size` is a multiple of 8; the arrays are aligned to 64 bytes.
 using DependentWords = void (*)(const uint64_t* now,

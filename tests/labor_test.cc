@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "graph_fixture.h"
+#include "ramet/draw_keys.h"
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
 #include "ramet/isa.h"
 #include "ramet/random.h"
 #include "ramet/sampler.h"
-#include "sampling/draw_keys.h"
 #include "sampling/importance.h"
 #include "slices.h"
 

@@ -24,7 +24,7 @@ BELOW = {
     "loader": ("sampling", "tables"),
 }
 PUBLIC_HEADERS = {
-    "base": "error isa array scale random permutation parallel per_process buffer_pool digest dropout version",
+    "base": "error isa array scale random draw_keys dependent_lanes normal lanes_scalar permutation parallel per_process buffer_pool digest dropout version",
     "storage": "pages store store_writer",
     "graph": "graph csc generate node_rows ownership part",
     "kernels": "kernels",

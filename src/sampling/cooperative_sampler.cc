@@ -13,9 +13,9 @@
 #include <string>
 #include <utility>
 
-#include "draw_keys.h"
 #include "hop_sampler.h"
 #include "message.h"
+#include "ramet/draw_keys.h"
 #include "ramet/error.h"
 #include "ramet/parallel.h"
 #include "requests.h"

@@ -2,9 +2,9 @@
 // mixed. `stream` is what absorb(key, value) adds to the key before it mixes, golden * (value + 1).
 #pragma once
 
-#include "dependent_lanes.h"
-#include "draw_keys.h"
 #include "lanes.h"
+#include "ramet/dependent_lanes.h"
+#include "ramet/draw_keys.h"
 
 namespace ramet {
 

@@ -5,9 +5,9 @@
 #include <tuple>
 #include <vector>
 
-#include "draw_keys.h"
 #include "growing.h"
 #include "importance.h"
+#include "ramet/draw_keys.h"
 #include "relation_builder.h"
 #include "rows.h"
 

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "draw_keys.h"
+#include "ramet/draw_keys.h"
 
 namespace ramet {
 

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "draw_keys.h"
 #include "floyd.h"
 #include "pick.h"
+#include "ramet/draw_keys.h"
 #include "ramet/sampler.h"
 #include "rows.h"
 

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <utility>
 
-#include "draw_keys.h"
 #include "hop_sampler.h"
+#include "ramet/draw_keys.h"
 #include "ramet/per_process.h"
 
 namespace ramet {

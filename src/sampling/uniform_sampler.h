@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "draw_keys.h"
+#include "ramet/draw_keys.h"
 #include "relation_builder.h"
 #include "rows.h"
 

@@ -14,8 +14,8 @@
 // `L` is a lanes type (see lanes.h) with doubles, F64, as wide as its U64.
 #pragma once
 
-#include "draw_keys.h"
-#include "normal.h"
+#include "ramet/draw_keys.h"
+#include "ramet/normal.h"
 
 namespace ramet {
 

@@ -1,7 +1,7 @@
-#include "draw_keys.h"
+#include "ramet/draw_keys.h"
 
-#include "dependent_lanes.h"
-#include "lanes_scalar.h"
+#include "ramet/dependent_lanes.h"
+#include "ramet/lanes_scalar.h"
 
 namespace ramet {
 namespace {
