@@ -27,9 +27,9 @@ PUBLIC_HEADERS = {
     "base": "error isa array scale random draw_keys dependent_lanes normal lanes_scalar permutation parallel per_process buffer_pool digest dropout version",
     "storage": "pages store store_writer",
     "graph": "graph csc generate node_rows ownership part",
-    "kernels": "kernels",
-    "sampling": "sampler cooperative fingerprint",
-    "tables": "table exchange_rows",
+    "kernels": "kernels cuda cuda_rows cuda_sampling cuda_memory",
+    "sampling": "sampler cuda_sampler cooperative fingerprint",
+    "tables": "table cuda_table exchange_rows",
     "loader": "loader cooperative_loader",
 }
 LAYER_OF_PUBLIC = {f"{stem}.h": layer for layer, stems in PUBLIC_HEADERS.items() for stem in stems.split()}

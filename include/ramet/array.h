@@ -50,12 +50,16 @@ inline constexpr DType kDTypeOf = [] {
     static_assert(sizeof(T) == 0, "no DType for this type");
 }();
 
+// Where bytes are: in memory of the host, or of the CUDA device with this number.
+inline constexpr int kHost = -1;
+
 struct Array {
   void* data = nullptr;
   DType dtype = DType::kInt64;
   std::vector<int64_t> shape;         // never empty: scalars have shape {1}
   std::shared_ptr<const void> owner;  // keeps `data` alive; empty when the caller does
   bool writable = false;
+  int device = kHost;  // elsewhere `data` is for kernels alone, see cuda.h
 
   [[nodiscard]] int64_t rows() const { return shape.empty() ? 0 : shape[0]; }
   [[nodiscard]] int64_t row_bytes() const;  // bytes of one row: item size x trailing shape

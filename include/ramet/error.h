@@ -14,7 +14,8 @@ enum class ErrorCode {
   kNotFound,         // no such file, table, split or type
   kCorrupt,          // a store whose bytes contradict each other
   kIo,               // the operating system refused
-  kNoSpace,          // disk or memory would not hold it
+  kNoSpace,          // disk or memory, also of a device, would not hold it
+  kDevice,           // a GPU, or its driver, is not there or refused
 };
 
 class Error : public std::runtime_error {

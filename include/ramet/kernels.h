@@ -1,7 +1,5 @@
-// Kernels: the seam between the engine and the device that moves rows: one struct of function
-// pointers per backend. A backend that is not built in is a source file that returns nullptr
-// (src/kernels/cuda_absent.cc), so no caller needs an #ifdef. C++17-clean, so that a CUDA file
-// can read it.
+// Kernels: the seam between the engine and the processor that moves rows: one struct of function
+// pointers. That of a GPU is in cuda.h.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +38,5 @@ struct Kernels {
 
 // Always there. Throws what isa() throws, when that is called first.
 [[nodiscard]] const Kernels* cpu_kernels();
-// nullptr where the library was built without CUDA.
-[[nodiscard]] const Kernels* cuda_kernels();
 
 }  // namespace ramet

@@ -42,6 +42,8 @@ void set_python_error(const Error& e, PyObject* corrupt_store_error) {
       return e.system_errno() != 0 ? set_os_error(e) : PyErr_SetString(PyExc_MemoryError, e.what());
     case ErrorCode::kIo:
       return set_os_error(e);
+    case ErrorCode::kDevice:
+      return PyErr_SetString(PyExc_RuntimeError, e.what());
   }
 }
 

@@ -1,9 +1,9 @@
-// Stands in for the CUDA backend where the library is built without it.
-#include "ramet/kernels.h"
+// Stands in for src/kernels/cuda/ where the library is built without it.
+#include "ramet/cuda.h"
 
 namespace ramet {
 
-const Kernels* cuda_kernels() {
+const CudaBackend* cuda_backend() {
   return nullptr;
 }
 
