@@ -28,6 +28,8 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   // undefined. Throws kNoSpace.
   [[nodiscard]] virtual std::shared_ptr<void> allocate(int64_t bytes) = 0;
 
+  // Where the buffers are.
+  [[nodiscard]] virtual int device() const { return kHost; }
   // Bytes handed out now, and bytes idle in the pool.
   [[nodiscard]] virtual int64_t bytes_in_use() const = 0;
   [[nodiscard]] virtual int64_t bytes_idle() const = 0;

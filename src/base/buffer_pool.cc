@@ -4,13 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <map>
-#include <mutex>
 
 #include "ramet/error.h"
 #include "ramet/per_process.h"
+#include "ramet/shelf.h"
 
 namespace ramet {
 namespace {
@@ -18,14 +16,6 @@ namespace {
 constexpr int64_t kHugePage = int64_t{2} << 20;
 constexpr int64_t kMaxBytes = int64_t{1} << 56;
 constexpr int64_t kSharedIdleBytes = int64_t{1} << 30;
-
-// Rounds up to one of four sizes per power of two, so that batches of similar size share buffers
-// and at most a fifth of a fresh buffer is wasted.
-int64_t size_class(int64_t bytes) {
-  bytes = std::max<int64_t>(bytes, 4096);
-  const int64_t quarter = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes))) / 4;
-  return (bytes + quarter - 1) / quarter * quarter;
-}
 
 // Shapes may come from a hostile file or a careless caller.
 void require_countable_bytes(const Array& array) {
@@ -66,85 +56,16 @@ void* map_bytes(int64_t bytes) {
   return bytes < kHugePage ? map_pages(bytes) : map_huge_pages(bytes);
 }
 
-struct Buffer {
-  void* data = nullptr;
-  int64_t size = 0;
-};
-
-// The idle buffers of one process. What is in use and idle together stays within 5/4 of the peak of
-// use: without the quarter, sizes that vary would push each other's buffers out.
-class Shelf {
- public:
-  ~Shelf() { shrink_to(0); }
-
-  Buffer take(int64_t size) {
-    Buffer buffer = take_idle(size);
-    if (buffer.data == nullptr) buffer = {map_bytes(size), size};
-    const std::lock_guard lock(mutex_);
-    in_use_ += buffer.size;
-    peak_ = std::max(peak_, in_use_);
-    shrink_to(room());
-    return buffer;
-  }
-
-  void give_back(Buffer buffer, int64_t max_idle) {
-    if (getpid() == owner_ && keep(buffer, max_idle)) return;
+// Memory of the process, for a Shelf.
+struct Pages {
+  struct Buffer {
+    void* data = nullptr;
+    int64_t size = 0;
+  };
+  static Buffer map(int64_t size) { return {map_bytes(size), size}; }
+  static void unmap(Buffer buffer) noexcept {
     munmap(buffer.data, static_cast<size_t>(buffer.size));
   }
-
-  int64_t in_use() const {
-    const std::lock_guard lock(mutex_);
-    return in_use_;
-  }
-  int64_t idle() const {
-    const std::lock_guard lock(mutex_);
-    return idle_bytes_;
-  }
-
- private:
-  // The smallest that fits and wastes less than half of itself: sizes that vary from batch to batch
-  // come to share the buffers of the largest, and nothing fresh is touched any more.
-  Buffer take_idle(int64_t size) {
-    const std::lock_guard lock(mutex_);
-    const auto it = idle_.lower_bound(size);
-    if (it == idle_.end() || it->first >= 2 * size) return {};
-    const Buffer buffer{it->second, it->first};
-    idle_.erase(it);
-    idle_bytes_ -= buffer.size;
-    return buffer;
-  }
-
-  bool keep(Buffer buffer, int64_t max_idle) {
-    const std::lock_guard lock(mutex_);
-    in_use_ -= buffer.size;
-    if (idle_bytes_ + buffer.size > std::min(room(), max_idle)) return false;
-    try {
-      idle_.emplace(buffer.size, buffer.data);
-    } catch (const std::bad_alloc&) {  // we are called by a destructor
-      return false;
-    }
-    idle_bytes_ += buffer.size;
-    return true;
-  }
-
-  [[nodiscard]] int64_t room() const { return peak_ + peak_ / 4 - in_use_; }
-
-  // Unmaps idle buffers until at most `bytes` are idle: the smallest that is enough, else the
-  // largest, so that a small array does not cost a large buffer.
-  void shrink_to(int64_t bytes) {
-    while (idle_bytes_ > bytes) {
-      auto victim = idle_.lower_bound(idle_bytes_ - bytes);
-      if (victim == idle_.end()) --victim;
-      munmap(victim->second, static_cast<size_t>(victim->first));
-      idle_bytes_ -= victim->first;
-      idle_.erase(victim);
-    }
-  }
-
-  const pid_t owner_ = getpid();
-  mutable std::mutex mutex_;
-  std::multimap<int64_t, void*> idle_;  // by size
-  int64_t in_use_ = 0, idle_bytes_ = 0, peak_ = 0;
 };
 
 class RecyclingPool final : public BufferPool {
@@ -152,11 +73,13 @@ class RecyclingPool final : public BufferPool {
   explicit RecyclingPool(int64_t max_idle) : max_idle_(max_idle) {}
 
   std::shared_ptr<void> allocate(int64_t bytes) override {
-    Shelf* shelf = &shelf_.get();
-    const Buffer buffer = shelf->take(size_class(bytes));
+    Shelf<Pages>* shelf = &shelf_.get();
+    const Pages::Buffer buffer = shelf->take(bytes);
     // The deleter holds the pool, so the shelf outlives its buffers.
-    return {buffer.data, [pool = shared_from_this(), shelf, buffer, max_idle = max_idle_](void*) {
-              shelf->give_back(buffer, max_idle);
+    return {buffer.data, [pool = shared_from_this(), shelf, buffer, max_idle = max_idle_,
+                          owner = getpid()](void*) {
+              if (getpid() == owner) return shelf->give_back(buffer, max_idle);
+              Pages::unmap(buffer);  // the parent's shelf
             }};
   }
 
@@ -165,7 +88,7 @@ class RecyclingPool final : public BufferPool {
 
  private:
   const int64_t max_idle_;
-  mutable PerProcess<Shelf> shelf_;
+  mutable PerProcess<Shelf<Pages>> shelf_;
 };
 
 }  // namespace
@@ -182,7 +105,7 @@ const std::shared_ptr<BufferPool>& BufferPool::shared() {
 }
 
 Array BufferPool::allocate_array(DType dtype, std::vector<int64_t> shape) {
-  Array array{nullptr, dtype, std::move(shape), nullptr, true};
+  Array array{nullptr, dtype, std::move(shape), nullptr, true, device()};
   require_countable_bytes(array);
   auto buffer = allocate(array.bytes());
   array.data = buffer.get();
