@@ -1,0 +1,94 @@
+// Neighbor sampling on a GPU: CudaSampler gives the minibatches of NeighborSampler (sampler.h),
+// bit for bit, in arrays of the device. The topology lies in device memory, or is read in place
+// where the host has it.
+//
+// Everything is done by streams: an array is complete once the stream that made it has got there.
+// What a pool hands out must be free for that stream at once, as DevicePool::on(stream)'s is
+// (cuda_pool.h).
+//
+// Threads: a CudaGraph any; a CudaSampler one at a time. Forks: see cuda.h.
+// Failure: as NeighborSampler's, with the same words, and those of cuda.h; the sampler stays
+// usable. A batch has at most 2^31 - 2 edges of one type in one hop.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "ramet/buffer_pool.h"
+#include "ramet/cuda.h"
+#include "ramet/graph.h"
+#include "ramet/sampler.h"
+
+namespace ramet {
+
+enum class CudaTopology {
+  kDevice,   // a copy in device memory: 8 bytes for each row and 4 or 8 for each edge
+  kInPlace,  // no copy: kernels read the host's memory, over the bus
+};
+
+// The topology of a graph as one device reads it. Immutable; keeps the graph alive.
+class CudaGraph {
+ public:
+  // Everybody in the process who asks for the same graph, device and placement shares one. Returns
+  // when a copy is complete. kNoSpace where the device has no memory for it, kInvalidArgument for a
+  // part of a graph.
+  [[nodiscard]] static std::shared_ptr<const CudaGraph> create(
+      const std::shared_ptr<const Graph>& graph, int device, CudaTopology topology);
+  // Bytes of device memory that create() needs for a copy.
+  [[nodiscard]] static int64_t bytes_on_device(const Graph& graph);
+
+  virtual ~CudaGraph() = default;
+  [[nodiscard]] virtual const std::shared_ptr<const Graph>& graph() const = 0;
+  [[nodiscard]] virtual int device() const = 0;
+  [[nodiscard]] virtual CudaTopology topology() const = 0;
+
+  // Of an edge type, where kernels read them: int64, and int32 or int64 as in the graph.
+  [[nodiscard]] virtual const int64_t* indptr(size_t edge_type) const = 0;
+  [[nodiscard]] virtual const void* indices(size_t edge_type) const = 0;
+  // The ids that the user gave to the edges, always in place; nullptr where an id is the position.
+  [[nodiscard]] virtual const void* edge_ids(size_t edge_type) const = 0;
+};
+
+class CudaSampler {
+ public:
+  // `pool`: where the arrays of minibatches, and scratch memory, come from. Scratch memory grows
+  // with the largest batch and is kept: 4 bytes for every node of the graph (8 with LABOR-i), and
+  // some 20 for every edge of a hop. `stream` must outlive the sampler.
+  CudaSampler(std::shared_ptr<const CudaGraph> graph,
+              SampleOptions options,
+              std::shared_ptr<BufferPool> pool,
+              CudaStreamHandle stream);
+  ~CudaSampler();
+
+  // As NeighborSampler::sample(). All work is given to the stream; returns when the sizes of the
+  // batch are known, and that no id was out of range.
+  [[nodiscard]] Minibatch sample(int seed_type,
+                                 std::span<const int64_t> seeds,
+                                 uint64_t epoch,
+                                 uint64_t step,
+                                 const std::atomic<bool>* stop = nullptr);
+
+ private:
+  class Engine;
+  std::unique_ptr<Engine> engine_;
+};
+
+// What sampler.h derives from relations, for those of a device: made by `stream`, from arrays that
+// are complete for it, in memory of `pool`.
+[[nodiscard]] Array positions(const Relation& relation, BufferPool& pool, CudaStreamHandle stream);
+[[nodiscard]] Array edge_ids(const CudaGraph& graph,
+                             const Relation& relation,
+                             BufferPool& pool,
+                             CudaStreamHandle stream);
+[[nodiscard]] Array edge_weights(const Relation& relation,
+                                 BufferPool& pool,
+                                 CudaStreamHandle stream);
+[[nodiscard]] Array edge_index(const Relation& relation, BufferPool& pool, CudaStreamHandle stream);
+
+// A copy with all arrays in memory of the host. Waits for all that the device was given so far, so
+// the batch may be of any stream. One that is there already is returned as it is.
+[[nodiscard]] Minibatch to_host(const Minibatch& batch);
+
+}  // namespace ramet
