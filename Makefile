@@ -8,8 +8,8 @@ BUILT  := $(VENV)/.built
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 # What the installed package is made from. Folders too: a deleted file changes its folder.
-PACKAGE := CMakeLists.txt pyproject.toml $(shell find include src python ! -name '*.pyc' ! -name __pycache__)
-CPP     := $(shell find include src python/bind tests examples bench/micro -name '*.h' -o -name '*.cc')
+PACKAGE := CMakeLists.txt pyproject.toml $(shell find cmake include src python ! -name '*.pyc' ! -name __pycache__)
+CPP     := $(shell find include src python/bind tests examples bench/micro -name '*.h' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh')
 
 # Where addresses are randomized widely the thread sanitizer cannot place its shadow memory.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)

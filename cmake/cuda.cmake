@@ -1,0 +1,57 @@
+# The CUDA side of the library: compiled by nvcc, or as C++ for the emulator of tests/emulator/, or
+# absent. One list of files, whichever it is.
+set(cuda_files
+  src/kernels/cuda/backend.cu
+  src/kernels/cuda/check.cu
+  src/kernels/cuda/devices.cu
+)
+
+if(RAMET_CUDA STREQUAL "OFF")
+  target_sources(ramet PRIVATE src/kernels/cuda_absent.cc)
+
+elseif(RAMET_CUDA STREQUAL "ON")
+  if(RAMET_SANITIZE)
+    message(FATAL_ERROR "RAMET_SANITIZE needs RAMET_CUDA=EMULATED or OFF; for a GPU there is compute-sanitizer")
+  endif()
+  # Machine code for the chips from Ampere on, and PTX that newer ones compile when they load it.
+  # For this machine's chip alone: -DCMAKE_CUDA_ARCHITECTURES=native.
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 86-real 89-real 90-real 100-real 120)
+  endif()
+  set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
+  enable_language(CUDA)
+  find_package(CUDAToolkit REQUIRED)
+  target_sources(ramet PRIVATE ${cuda_files})
+  # Static, so that the library loads where there is no driver.
+  target_link_libraries(ramet PUBLIC $<LINK_ONLY:CUDA::cudart_static>)
+  # -std by hand: older versions of CMake know no C++20 of newer nvcc. Without fused multiplications
+  # floating-point results are the CPU's.
+  target_compile_options(ramet PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:\
+-std=c++20;-fmad=false;--expt-relaxed-constexpr;-lineinfo;-Xcompiler=-ffp-contract=off,-Wall,-Wextra>")
+  set(cuda_backend_name cuda)
+
+elseif(RAMET_CUDA STREQUAL "EMULATED")
+  # This proves the algorithms and the order of streams, not the hardware.
+  set(emulator_folder ${CMAKE_CURRENT_SOURCE_DIR}/tests/emulator)
+  set(emulator_files
+    tests/emulator/emulator/block.cc
+    tests/emulator/emulator/device.cc
+    tests/emulator/emulator/event.cc
+    tests/emulator/emulator/fiber.cc
+    tests/emulator/emulator/memory.cc
+    tests/emulator/emulator/settings.cc
+    tests/emulator/emulator/stream.cc)
+  set_source_files_properties(${cuda_files} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-x;c++")
+  set_source_files_properties(${cuda_files} ${emulator_files} PROPERTIES
+    INCLUDE_DIRECTORIES ${emulator_folder})
+  target_sources(ramet PRIVATE ${cuda_files} ${emulator_files})
+  set(cuda_backend_name emulated)
+
+else()
+  message(FATAL_ERROR "RAMET_CUDA is '${RAMET_CUDA}', expected OFF, ON or EMULATED")
+endif()
+
+if(cuda_backend_name)
+  set_source_files_properties(src/kernels/cuda/backend.cu PROPERTIES
+    COMPILE_DEFINITIONS "RAMET_BACKEND_NAME=\"${cuda_backend_name}\"")
+endif()

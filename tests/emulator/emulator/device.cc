@@ -1,0 +1,219 @@
+// Errors, devices and their properties.
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <map>
+
+#include "emulator/block.h"
+#include "emulator/errors.h"
+#include "emulator/runtime_api.h"
+#include "emulator/settings.h"
+
+namespace emulator {
+namespace {
+
+constexpr int kVersion = CUDART_VERSION;
+constexpr int kMultiprocessors = 4;
+constexpr int kThreadsOfMultiprocessor = 2048;
+constexpr int kThreadsOfBlock = 1024;
+
+thread_local cudaError_t last_error = cudaSuccess;
+thread_local int device_of_thread = 0;
+std::atomic<pid_t> first_user{0};
+
+struct ErrorText {
+  const char* name;
+  const char* text;
+};
+
+const ErrorText& text_of(cudaError_t error) {
+  static const std::map<cudaError_t, ErrorText> texts{
+      {cudaSuccess, {"cudaSuccess", "no error"}},
+      {cudaErrorInvalidValue, {"cudaErrorInvalidValue", "invalid argument"}},
+      {cudaErrorMemoryAllocation, {"cudaErrorMemoryAllocation", "out of memory"}},
+      {cudaErrorInitializationError, {"cudaErrorInitializationError", "initialization error"}},
+      {cudaErrorCudartUnloading, {"cudaErrorCudartUnloading", "driver shutting down"}},
+      {cudaErrorInvalidConfiguration,
+       {"cudaErrorInvalidConfiguration", "invalid configuration argument"}},
+      {cudaErrorNoDevice, {"cudaErrorNoDevice", "no CUDA-capable device is detected"}},
+      {cudaErrorInvalidDevice, {"cudaErrorInvalidDevice", "invalid device ordinal"}},
+      {cudaErrorInvalidResourceHandle,
+       {"cudaErrorInvalidResourceHandle", "invalid resource handle"}},
+      {cudaErrorNotReady, {"cudaErrorNotReady", "device not ready"}},
+      {cudaErrorHostMemoryAlreadyRegistered,
+       {"cudaErrorHostMemoryAlreadyRegistered",
+        "part or all of the requested memory range is already mapped"}},
+      {cudaErrorHostMemoryNotRegistered,
+       {"cudaErrorHostMemoryNotRegistered",
+        "pointer does not correspond to a registered memory region"}},
+      {cudaErrorNotSupported, {"cudaErrorNotSupported", "operation not supported"}},
+  };
+  static const ErrorText unknown{"cudaErrorUnknown", "unknown error"};
+  const auto found = texts.find(error);
+  return found != texts.end() ? found->second : unknown;
+}
+
+bool is_device(int device) {
+  return device >= 0 && device < num_devices();
+}
+
+}  // namespace
+
+cudaError_t note(cudaError_t error) {
+  if (error != cudaSuccess && error != cudaErrorNotReady) last_error = error;
+  return error;
+}
+
+bool in_forked_child() {
+  const pid_t user = first_user.load();
+  return user != 0 && user != getpid();
+}
+
+cudaError_t check_usable() {
+  pid_t unused = 0;
+  first_user.compare_exchange_strong(unused, getpid());
+  if (in_forked_child()) return note(cudaErrorInitializationError);
+  return num_devices() > 0 ? cudaSuccess : note(cudaErrorNoDevice);
+}
+
+int current_device() {
+  return device_of_thread;
+}
+
+}  // namespace emulator
+
+using emulator::note;
+
+const char* cudaGetErrorName(cudaError_t error) {
+  return emulator::text_of(error).name;
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  return emulator::text_of(error).text;
+}
+
+cudaError_t cudaGetLastError() {
+  const cudaError_t error = emulator::last_error;
+  emulator::last_error = cudaSuccess;
+  return error;
+}
+
+cudaError_t cudaPeekAtLastError() {
+  return emulator::last_error;
+}
+
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = emulator::kVersion;
+  return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = emulator::kVersion;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 0;
+  if (const auto error = emulator::check_usable()) return error;
+  *count = emulator::num_devices();
+  return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) {
+  if (const auto error = emulator::check_usable()) return error;
+  if (!emulator::is_device(device)) return note(cudaErrorInvalidDevice);
+  emulator::device_of_thread = device;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  if (const auto error = emulator::check_usable()) return error;
+  *device = emulator::device_of_thread;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (const auto error = emulator::check_usable()) return error;
+  if (!emulator::is_device(device)) return note(cudaErrorInvalidDevice);
+  *properties = {.name = "Emulated on the CPU",
+                 .totalGlobalMem = emulator::device_memory(),
+                 .sharedMemPerBlock = 48 << 10,
+                 .regsPerBlock = 65536,
+                 .warpSize = emulator::kWarpSize,
+                 .maxThreadsPerBlock = emulator::kThreadsOfBlock,
+                 .maxThreadsDim = {1024, 1024, 64},
+                 .maxGridSize = {0x7fffffff, 65535, 65535},
+                 .major = 9,
+                 .minor = 0,
+                 .multiProcessorCount = emulator::kMultiprocessors,
+                 .integrated = 0,
+                 .canMapHostMemory = 1,
+                 .pciBusID = device + 1,
+                 .pciDeviceID = 0,
+                 .pciDomainID = 0,
+                 .unifiedAddressing = 1,
+                 .l2CacheSize = 1 << 20,
+                 .maxThreadsPerMultiProcessor = emulator::kThreadsOfMultiprocessor,
+                 .pageableMemoryAccess = 0,
+                 .canUseHostPointerForRegisteredMem = 1,
+                 .hostRegisterSupported = !emulator::refuses_registration(),
+                 .hostRegisterReadOnlySupported = !emulator::refuses_registration()};
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  cudaDeviceProp properties;
+  if (const auto error = cudaGetDeviceProperties(&properties, device)) return error;
+  switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock:
+      *value = properties.maxThreadsPerBlock;
+      break;
+    case cudaDevAttrWarpSize:
+      *value = properties.warpSize;
+      break;
+    case cudaDevAttrMultiProcessorCount:
+      *value = properties.multiProcessorCount;
+      break;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      *value = properties.maxThreadsPerMultiProcessor;
+      break;
+    case cudaDevAttrComputeCapabilityMajor:
+      *value = properties.major;
+      break;
+    case cudaDevAttrComputeCapabilityMinor:
+      *value = properties.minor;
+      break;
+    case cudaDevAttrCanMapHostMemory:
+    case cudaDevAttrUnifiedAddressing:
+    case cudaDevAttrCanUseHostPointerForRegisteredMem:
+      *value = 1;
+      break;
+    case cudaDevAttrHostRegisterSupported:
+    case cudaDevAttrHostRegisterReadOnlySupported:
+      *value = properties.hostRegisterSupported;
+      break;
+    case cudaDevAttrIntegrated:
+    case cudaDevAttrPageableMemoryAccess:
+    case cudaDevAttrPageableMemoryAccessUsesHostPageTables:
+      *value = 0;
+      break;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t emulated_attributes(cudaFuncAttributes* attributes) {
+  *attributes = {.sharedSizeBytes = 0,
+                 .localSizeBytes = 0,
+                 .maxThreadsPerBlock = emulator::kThreadsOfBlock,
+                 .numRegs = 32,
+                 .binaryVersion = 90,
+                 .ptxVersion = 90};
+  return cudaSuccess;
+}
+
+cudaError_t emulated_occupancy(int* blocks, int threads) {
+  *blocks = threads > 0 ? emulator::kThreadsOfMultiprocessor / threads : 0;
+  return cudaSuccess;
+}

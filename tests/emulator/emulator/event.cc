@@ -1,0 +1,117 @@
+// Events. A wait is for the work before the record that was the last one when it was enqueued, as
+// in CUDA; an event that was never recorded is complete.
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "emulator/errors.h"
+#include "emulator/launch.h"
+#include "emulator/runtime_api.h"
+#include "emulator/stream.h"
+
+namespace emulator {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What streams still hold when the event is destroyed.
+struct EventState {
+  std::mutex mutex;
+  std::condition_variable changed;
+  uint64_t recorded = 0;   // records asked for
+  uint64_t completed = 0;  // the newest that a stream came to
+  Clock::time_point time;
+
+  uint64_t next_record() {
+    const std::lock_guard lock(mutex);
+    return ++recorded;
+  }
+  uint64_t last_record() {
+    const std::lock_guard lock(mutex);
+    return recorded;
+  }
+  void complete(uint64_t record) {
+    const std::lock_guard lock(mutex);
+    if (record > completed) {
+      completed = record;
+      time = Clock::now();
+    }
+    changed.notify_all();
+  }
+  void wait(uint64_t record) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [this, record] { return completed >= record; });
+  }
+  bool is_complete() {
+    const std::lock_guard lock(mutex);
+    return completed == recorded;
+  }
+};
+
+}  // namespace
+}  // namespace emulator
+
+struct CUevent_st {
+  int device;
+  bool timed;
+  std::shared_ptr<emulator::EventState> state = std::make_shared<emulator::EventState>();
+};
+
+using emulator::note;
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  if (const auto error = emulator::check_usable()) return error;
+  *event = new CUevent_st{emulator::current_device(), (flags & cudaEventDisableTiming) == 0};
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
+  if (const auto error = emulator::check_usable()) return error;
+  CUstream_st* stream = emulator::find_stream(handle);
+  if (event == nullptr || stream == nullptr || stream->device != event->device)
+    return note(cudaErrorInvalidResourceHandle);
+  stream->enqueue(
+      [state = event->state, record = event->state->next_record()] { state->complete(record); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned /*flags*/) {
+  if (const auto error = emulator::check_usable()) return error;
+  if (event == nullptr) return note(cudaErrorInvalidResourceHandle);
+  return emulator::enqueue(stream, [state = event->state, record = event->state->last_record()] {
+    state->wait(record);
+  });
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (const auto error = emulator::check_usable()) return error;
+  if (event == nullptr) return note(cudaErrorInvalidResourceHandle);
+  return event->state->is_complete() ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (const auto error = emulator::check_usable()) return error;
+  if (event == nullptr) return note(cudaErrorInvalidResourceHandle);
+  event->state->wait(event->state->last_record());
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  if (const auto error = emulator::check_usable()) return error;
+  if (from == nullptr || to == nullptr || !from->timed || !to->timed ||
+      from->state->last_record() == 0 || to->state->last_record() == 0)
+    return note(cudaErrorInvalidResourceHandle);
+  if (!from->state->is_complete() || !to->state->is_complete()) return cudaErrorNotReady;
+  const std::chrono::duration<float, std::milli> elapsed = to->state->time - from->state->time;
+  *milliseconds = elapsed.count();
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  if (const auto error = emulator::check_usable()) return error;
+  if (event == nullptr) return note(cudaErrorInvalidResourceHandle);
+  delete event;
+  return cudaSuccess;
+}

@@ -1,0 +1,201 @@
+// Memory: of the devices, pinned, and registered. Device memory is not zero when it is new, and an
+// access past its end is an error of malloc's, which the address sanitizer sees. Freeing waits for
+// nothing: that CUDA often does is not to be relied on.
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "emulator/errors.h"
+#include "emulator/launch.h"
+#include "emulator/runtime_api.h"
+#include "emulator/settings.h"
+
+namespace emulator {
+namespace {
+
+constexpr int kPoison = 0xab;
+constexpr size_t kAlignment = 256;
+
+struct Range {
+  size_t bytes;
+  int device;
+};
+
+// Disjoint ranges of addresses.
+class Ranges {
+ public:
+  void insert(uintptr_t begin, Range range) { ranges_[begin] = range; }
+  bool erase(uintptr_t begin) { return ranges_.erase(begin) != 0; }
+  [[nodiscard]] bool overlaps(uintptr_t begin, size_t bytes) const {
+    const auto next = ranges_.lower_bound(begin + bytes);
+    if (next == ranges_.begin()) return false;
+    const auto& [first, range] = *std::prev(next);
+    return first + range.bytes > begin;
+  }
+  [[nodiscard]] const Range* find(uintptr_t address) const {
+    const auto next = ranges_.upper_bound(address);
+    if (next == ranges_.begin()) return nullptr;
+    const auto& [first, range] = *std::prev(next);
+    return address - first < range.bytes ? &range : nullptr;
+  }
+  [[nodiscard]] uint64_t bytes_of(int device) const {
+    uint64_t sum = 0;
+    for (const auto& [first, range] : ranges_)
+      if (range.device == device) sum += range.bytes;
+    return sum;
+  }
+
+ private:
+  std::map<uintptr_t, Range> ranges_;
+};
+
+struct Memory {
+  std::mutex mutex;
+  Ranges device;
+  Ranges pinned;
+  Ranges registered;
+};
+
+Memory& memory() {
+  static Memory instance;
+  return instance;
+}
+
+uintptr_t address_of(const void* pointer) {
+  return reinterpret_cast<uintptr_t>(pointer);
+}
+
+void* allocate(size_t bytes) {
+  void* result = nullptr;
+  if (posix_memalign(&result, kAlignment, bytes) != 0) return nullptr;
+  std::memset(result, kPoison, bytes);
+  return result;
+}
+
+cudaError_t free_from(Ranges& ranges, void* pointer) {
+  if (const auto error = check_usable()) return error;
+  if (pointer == nullptr) return cudaSuccess;
+  const std::lock_guard lock(memory().mutex);
+  if (!ranges.erase(address_of(pointer))) return note(cudaErrorInvalidValue);
+  std::free(pointer);
+  return cudaSuccess;
+}
+
+}  // namespace
+}  // namespace emulator
+
+using emulator::address_of;
+using emulator::memory;
+using emulator::note;
+
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  if (const auto error = emulator::check_usable()) return error;
+  const std::lock_guard lock(memory().mutex);
+  const uint64_t used = memory().device.bytes_of(emulator::current_device());
+  *total = emulator::device_memory();
+  *free = used < *total ? *total - used : 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+  size_t free = 0;
+  size_t total = 0;
+  *pointer = nullptr;
+  if (const auto error = cudaMemGetInfo(&free, &total)) return error;
+  if (bytes > free) return note(cudaErrorMemoryAllocation);
+  if (bytes == 0) return cudaSuccess;
+  *pointer = emulator::allocate(bytes);
+  if (*pointer == nullptr) return note(cudaErrorMemoryAllocation);
+  const std::lock_guard lock(memory().mutex);
+  memory().device.insert(address_of(*pointer), {bytes, emulator::current_device()});
+  return cudaSuccess;
+}
+
+cudaError_t cudaFree(void* pointer) {
+  return emulator::free_from(memory().device, pointer);
+}
+
+cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned /*flags*/) {
+  if (const auto error = emulator::check_usable()) return error;
+  *pointer = bytes == 0 ? nullptr : emulator::allocate(bytes);
+  if (bytes == 0) return cudaSuccess;
+  if (*pointer == nullptr) return note(cudaErrorMemoryAllocation);
+  const std::lock_guard lock(memory().mutex);
+  memory().pinned.insert(address_of(*pointer), {bytes, emulator::current_device()});
+  return cudaSuccess;
+}
+
+cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
+  return cudaHostAlloc(pointer, bytes, cudaHostAllocDefault);
+}
+
+cudaError_t cudaFreeHost(void* pointer) {
+  return emulator::free_from(memory().pinned, pointer);
+}
+
+cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned /*flags*/) {
+  if (const auto error = emulator::check_usable()) return error;
+  if (emulator::refuses_registration()) return note(cudaErrorNotSupported);
+  if (pointer == nullptr || bytes == 0) return note(cudaErrorInvalidValue);
+  const std::lock_guard lock(memory().mutex);
+  const uintptr_t begin = address_of(pointer);
+  if (memory().registered.overlaps(begin, bytes) || memory().pinned.overlaps(begin, bytes))
+    return note(cudaErrorHostMemoryAlreadyRegistered);
+  memory().registered.insert(begin, {bytes, emulator::current_device()});
+  return cudaSuccess;
+}
+
+cudaError_t cudaHostUnregister(void* pointer) {
+  if (const auto error = emulator::check_usable()) return error;
+  const std::lock_guard lock(memory().mutex);
+  return memory().registered.erase(address_of(pointer)) ? cudaSuccess
+                                                        : note(cudaErrorHostMemoryNotRegistered);
+}
+
+cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned /*flags*/) {
+  if (const auto error = emulator::check_usable()) return error;
+  const std::lock_guard lock(memory().mutex);
+  const uintptr_t address = address_of(host);
+  if (!memory().registered.find(address) && !memory().pinned.find(address))
+    return note(cudaErrorInvalidValue);
+  *device = host;
+  return cudaSuccess;
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  if (const auto error = emulator::check_usable()) return error;
+  const std::lock_guard lock(memory().mutex);
+  const uintptr_t address = address_of(pointer);
+  void* same = const_cast<void*>(pointer);
+  *attributes = {cudaMemoryTypeUnregistered, -2, nullptr, same};
+  if (const auto* range = memory().device.find(address))
+    *attributes = {cudaMemoryTypeDevice, range->device, same, nullptr};
+  for (const auto* host : {&memory().pinned, &memory().registered})
+    if (const auto* range = host->find(address))
+      *attributes = {cudaMemoryTypeHost, range->device, same, same};
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(
+    void* to, const void* from, size_t bytes, cudaMemcpyKind /*kind*/, cudaStream_t stream) {
+  return emulator::enqueue(stream, [=] {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  });
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  if (const auto error = cudaMemcpyAsync(to, from, bytes, kind, nullptr)) return error;
+  return cudaStreamSynchronize(nullptr);
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  return emulator::enqueue(stream, [=] {
+    if (bytes > 0) std::memset(to, value, bytes);
+  });
+}
+
+cudaError_t cudaMemset(void* to, int value, size_t bytes) {
+  return cudaMemsetAsync(to, value, bytes, nullptr);
+}

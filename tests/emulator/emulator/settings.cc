@@ -1,0 +1,44 @@
+#include "emulator/settings.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace emulator {
+namespace {
+
+uint64_t number(const char* name, uint64_t absent) {
+  const char* text = std::getenv(name);
+  return text != nullptr && *text != '\0' ? std::strtoull(text, nullptr, 10) : absent;
+}
+
+}  // namespace
+
+Schedule schedule() {
+  const char* text = std::getenv("RAMET_EMULATOR_ORDER");
+  const std::string order = text != nullptr ? text : "forward";
+  if (order == "forward" || order.empty()) return {Order::kForward, 0};
+  if (order == "reverse") return {Order::kReverse, 0};
+  if (order == "random") return {Order::kRandom, 1};
+  if (order.starts_with("random:"))
+    return {Order::kRandom, std::strtoull(order.c_str() + 7, nullptr, 10)};
+  std::fprintf(
+      stderr,
+      "emulator: RAMET_EMULATOR_ORDER is '%s', expected forward, reverse or random[:SEED]\n",
+      order.c_str());
+  std::abort();
+}
+
+int num_devices() {
+  return int(number("RAMET_EMULATOR_DEVICES", 1));
+}
+
+uint64_t device_memory() {
+  return number("RAMET_EMULATOR_MEMORY", uint64_t{4} << 30);
+}
+
+bool refuses_registration() {
+  return number("RAMET_EMULATOR_REFUSE_REGISTER", 0) != 0;
+}
+
+}  // namespace emulator

@@ -1,0 +1,21 @@
+// What the environment asks of the emulator (cuda_runtime.h lists it), read at each use, so that a
+// test can change it.
+#pragma once
+
+#include <cstdint>
+
+namespace emulator {
+
+enum class Order { kForward, kReverse, kRandom };
+
+struct Schedule {
+  Order order = Order::kForward;
+  uint64_t seed = 0;
+};
+
+Schedule schedule();
+int num_devices();
+uint64_t device_memory();
+bool refuses_registration();
+
+}  // namespace emulator
