@@ -28,7 +28,7 @@ inline constexpr uint64_t kBitsOf2To52 = 0x4330000000000000ULL;
 
 // The value of the table at `position`: the number of a cubic, then kBits bits of its variable.
 template <typename L, int kBits>
-typename L::F64 cubic_lanes(const double* table, typename L::U64 position) {
+constexpr typename L::F64 cubic_lanes(const double* table, typename L::U64 position) {
   const auto row = L::template shift_left<2>(L::template shift_right<kBits>(position));
   const auto fraction =
       L::bit_and(L::template shift_left<52 - kBits>(position), L::fill64(kFractionBits));
@@ -42,36 +42,41 @@ typename L::F64 cubic_lanes(const double* table, typename L::U64 position) {
 
 // The normal whose upper tail is the word, of which the top 53 bits count.
 template <typename L>
-typename L::F64 normal_of_word(typename L::U64 word) {
+constexpr typename L::F64 normal_of_word(typename L::U64 word,
+                                         const NormalTables& tables = kNormalTables) {
   const auto lower = L::bit_xor(word, L::fill_with_sign(word));  // one of w and ~w is below 2^63
   const auto v = L::template shift_right<11>(lower);
   // p = v + 1/2, exact; its exponent and the bits below it are a position in the table.
   const auto p =
       L::add_f64(L::as_f64(L::add64(v, L::fill64(kBitsOf2To52))), L::fill_f64(0.5 - 0x1p52));
   const auto position = L::add64(L::as_u64(p), L::fill64(0 - kBitsOfHalf));
-  const auto z = cubic_lanes<L, 47>(&kNormalQuantile.of[0][0], position);
+  const auto z = cubic_lanes<L, 47>(tables.quantile, position);
   return L::as_f64(L::bit_xor(L::as_u64(z), L::bit_and(word, L::fill64(kSignBit))));
 }
 
 // The word that is the normal's upper tail: a multiple of 2^12, or the complement of one.
 template <typename L>
-typename L::U64 word_of_normal(typename L::F64 z) {
+constexpr typename L::U64 word_of_normal(typename L::F64 z,
+                                         const NormalTables& tables = kNormalTables) {
   const auto bits = L::as_u64(z);
   const auto size = L::as_f64(L::bit_and(bits, L::fill64(~kSignBit)));  // less than 12
   // From 16 to 32 doubles are a fixed distance apart: 48 bits behind the point.
   const auto position =
       L::add64(L::as_u64(L::add_f64(size, L::fill_f64(16.0))), L::fill64(0 - kBitsOf16));
-  const auto tail = cubic_lanes<L, 41>(&kNormalTail.of[0][0], position);
+  const auto tail = cubic_lanes<L, 41>(tables.tail, position);
   // Adding 2^52 rounds to an integer, in the low bits; the shift drops the exponent.
   const auto integer = L::as_u64(L::add_f64(tail, L::fill_f64(0x1p52)));
   return L::bit_xor(L::template shift_left<12>(integer), L::fill_with_sign(bits));
 }
 
 template <typename L>
-typename L::U64 dependent_lanes(typename L::U64 now, typename L::U64 next, const Mixture& mixture) {
-  const auto from = L::mul_f64(normal_of_word<L>(now), L::fill_f64(mixture.cos));
-  const auto to = L::mul_f64(normal_of_word<L>(next), L::fill_f64(mixture.sin));
-  return word_of_normal<L>(L::add_f64(from, to));
+constexpr typename L::U64 dependent_lanes(typename L::U64 now,
+                                          typename L::U64 next,
+                                          const Mixture& mixture,
+                                          const NormalTables& tables = kNormalTables) {
+  const auto from = L::mul_f64(normal_of_word<L>(now, tables), L::fill_f64(mixture.cos));
+  const auto to = L::mul_f64(normal_of_word<L>(next, tables), L::fill_f64(mixture.sin));
+  return word_of_normal<L>(L::add_f64(from, to), tables);
 }
 
 }  // namespace ramet

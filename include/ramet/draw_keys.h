@@ -27,13 +27,13 @@ struct DrawKeys {
 // The keys of one step, kappa >= 1; with kappa = 1 `now` is step_key(seed, epoch, step), plain.
 [[nodiscard]] DrawKeys step_keys(uint64_t seed, uint64_t epoch, uint64_t step, uint64_t kappa);
 
-inline DrawKeys absorb(const DrawKeys& keys, uint64_t value) {
+constexpr DrawKeys absorb(const DrawKeys& keys, uint64_t value) {
   return {absorb(keys.now, value), absorb(keys.next, value), keys.mixture};
 }
-inline DrawKeys hop_keys(const DrawKeys& step_keys, uint64_t hop, uint64_t edge_type_hash) {
+constexpr DrawKeys hop_keys(const DrawKeys& step_keys, uint64_t hop, uint64_t edge_type_hash) {
   return absorb(absorb(step_keys, hop), edge_type_hash);
 }
-inline DrawKeys node_keys(const DrawKeys& hop_keys, int64_t node) {
+constexpr DrawKeys node_keys(const DrawKeys& hop_keys, int64_t node) {
   return absorb(hop_keys, static_cast<uint64_t>(node));
 }
 

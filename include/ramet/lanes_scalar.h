@@ -12,26 +12,26 @@ struct Scalar {
   using U64 = uint64_t;
   using F64 = double;
 
-  static U64 fill64(uint64_t v) { return v; }
-  static U64 add64(U64 a, U64 b) { return a + b; }
+  static constexpr U64 fill64(uint64_t v) { return v; }
+  static constexpr U64 add64(U64 a, U64 b) { return a + b; }
   template <int kBits>
-  static U64 shift_left(U64 a) {
+  static constexpr U64 shift_left(U64 a) {
     return a << kBits;
   }
   template <int kBits>
-  static U64 shift_right(U64 a) {
+  static constexpr U64 shift_right(U64 a) {
     return a >> kBits;
   }
-  static U64 bit_and(U64 a, U64 b) { return a & b; }
-  static U64 bit_xor(U64 a, U64 b) { return a ^ b; }
-  static U64 fill_with_sign(U64 a) { return 0 - (a >> 63); }
+  static constexpr U64 bit_and(U64 a, U64 b) { return a & b; }
+  static constexpr U64 bit_xor(U64 a, U64 b) { return a ^ b; }
+  static constexpr U64 fill_with_sign(U64 a) { return 0 - (a >> 63); }
 
-  static F64 fill_f64(double v) { return v; }
-  static F64 add_f64(F64 a, F64 b) { return a + b; }
-  static F64 mul_f64(F64 a, F64 b) { return a * b; }
-  static F64 as_f64(U64 a) { return std::bit_cast<double>(a); }
-  static U64 as_u64(F64 a) { return std::bit_cast<uint64_t>(a); }
-  static F64 gather_f64(const double* table, U64 row) { return table[row]; }
+  static constexpr F64 fill_f64(double v) { return v; }
+  static constexpr F64 add_f64(F64 a, F64 b) { return a + b; }
+  static constexpr F64 mul_f64(F64 a, F64 b) { return a * b; }
+  static constexpr F64 as_f64(U64 a) { return std::bit_cast<double>(a); }
+  static constexpr U64 as_u64(F64 a) { return std::bit_cast<uint64_t>(a); }
+  static constexpr F64 gather_f64(const double* table, U64 row) { return table[row]; }
 };
 
 }  // namespace

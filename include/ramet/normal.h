@@ -22,4 +22,11 @@ extern const CubicTable<kQuantileOctaves * kQuantileParts> kNormalQuantile;
 inline constexpr int kTailUnits = 12, kTailParts = 128;
 extern const CubicTable<kTailUnits * kTailParts> kNormalTail;
 
+// Where both are: here, or in a copy that a device reads.
+struct NormalTables {
+  const double* quantile = &kNormalQuantile.of[0][0];
+  const double* tail = &kNormalTail.of[0][0];
+};
+inline constexpr NormalTables kNormalTables;
+
 }  // namespace ramet

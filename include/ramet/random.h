@@ -37,7 +37,7 @@ constexpr uint64_t hash_name(std::string_view name) {
 // Uniform on [0, n), n >= 1, from the random word r; exactly uniform, also for hubs: Lemire's
 // multiply-shift with rejection ("Fast random integer generation in an interval", 2019). A
 // rejected r (probability below n / 2^64) is replaced by mix64(r + golden).
-inline uint64_t uniform_below(uint64_t r, uint64_t n) {
+constexpr uint64_t uniform_below(uint64_t r, uint64_t n) {
   auto product = static_cast<uint128_t>(r) * n;
   if (static_cast<uint64_t>(product) < n) {
     const uint64_t threshold = (0 - n) % n;
