@@ -57,13 +57,16 @@ struct CudaRuntime {
   void (*register_host)(const void* data, int64_t bytes, bool writable);
   void (*unregister_host)(const void* data);  // never throws
   void* (*device_address)(int device, const void* registered);
+  // `data` is page-locked: registered, or allocated so, by us or by another library.
+  bool (*is_page_locked)(const void* data);
 
   // Streams of our own do not wait for the default stream, nor it for them.
   CudaStreamHandle (*create_stream)(int device);
   void (*destroy_stream)(int device, CudaStreamHandle stream);  // never throws
   // Waits for what the stream was given so far; errors of its kernels appear here.
   void (*synchronize)(int device, CudaStreamHandle stream);
-  CudaEventHandle (*create_event)(int device);               // with timing
+  void (*synchronize_all)(int device);          // the same for every stream of the device
+  CudaEventHandle (*create_event)(int device);  // with timing
   void (*destroy_event)(int device, CudaEventHandle event);  // never throws
   void (*record)(int device, CudaEventHandle event, CudaStreamHandle stream);
   // What `stream` is given from now on waits for the event.

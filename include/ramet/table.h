@@ -10,6 +10,7 @@
 #include <string>
 
 #include "ramet/array.h"
+#include "ramet/kernels.h"
 
 namespace ramet {
 
@@ -28,6 +29,8 @@ class Table {
   [[nodiscard]] const std::string& name() const { return name_; }
   // The rows are stored as less than the float32 they stand for: float16, bfloat16, scaled int8.
   [[nodiscard]] bool is_encoded() const;
+  // How. kInvalidArgument where they are not.
+  [[nodiscard]] Encoding encoding() const;
 
   // Writes row ids[i] to row i of `out` (ids.size() rows of this table's dtype and row shape, not
   // overlapping the table), on at most `threads` threads.

@@ -4,7 +4,6 @@
 
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
-#include "ramet/kernels.h"
 #include "ramet/parallel.h"
 #include "ramet/scale.h"
 
@@ -41,20 +40,6 @@ void gather_chunks(const Table& table,
   });
 }
 
-Encoding encoding_of(const Table& table) {
-  const Array& rows = table.rows();
-  if (rows.dtype == DType::kFloat16) return Encoding::kFloat16;
-  if (rows.dtype == DType::kBFloat16) return Encoding::kBFloat16;
-  if (table.has_scale()) {
-    return scaled_by(rows, table.scale()) == ScaledBy::kRow ? Encoding::kInt8ScaledByRow
-                                                            : Encoding::kInt8ScaledByColumn;
-  }
-  throw Error(ErrorCode::kInvalidArgument,
-              table.name() + " holds " + name(rows.dtype) +
-                  (rows.dtype == DType::kInt8 ? " and has no scale" : "") +
-                  "; float32, float16, bfloat16 and int8 with a scale are gathered as float32");
-}
-
 }  // namespace
 
 Table::Table(Array rows, Array scale, std::string name)
@@ -69,6 +54,19 @@ bool Table::is_encoded() const {
   return rows_.dtype == DType::kFloat16 || rows_.dtype == DType::kBFloat16 || has_scale();
 }
 
+Encoding Table::encoding() const {
+  if (rows_.dtype == DType::kFloat16) return Encoding::kFloat16;
+  if (rows_.dtype == DType::kBFloat16) return Encoding::kBFloat16;
+  if (has_scale()) {
+    return scaled_by(rows_, scale_) == ScaledBy::kRow ? Encoding::kInt8ScaledByRow
+                                                      : Encoding::kInt8ScaledByColumn;
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              name_ + " holds " + ramet::name(rows_.dtype) +
+                  (rows_.dtype == DType::kInt8 ? " and has no scale" : "") +
+                  "; float32, float16, bfloat16 and int8 with a scale are gathered as float32");
+}
+
 void Table::gather(std::span<const int64_t> ids, void* out, int threads) const {
   gather_chunks(*this, ids, out, rows_.row_bytes(), threads, cpu_kernels()->gather_rows);
 }
@@ -81,16 +79,16 @@ Array Table::gather(std::span<const int64_t> ids, int threads) const {
 
 void Table::gather_float32(std::span<const int64_t> ids, float* out, int threads) const {
   if (rows_.dtype == DType::kFloat32) return gather(ids, out, threads);
-  const Encoding encoding = encoding_of(*this);
+  const Encoding encoded_as = encoding();
   const int64_t row_bytes = rows_.row_bytes() / item_size(rows_.dtype) * item_size(DType::kFloat32);
   gather_chunks(*this, ids, out, row_bytes, threads, [&](const GatherArgs& rows) {
     return cpu_kernels()->gather_decoded(
-        {.rows = rows, .encoding = encoding, .scale = static_cast<const float*>(scale_.data)});
+        {.rows = rows, .encoding = encoded_as, .scale = static_cast<const float*>(scale_.data)});
   });
 }
 
 Array Table::gather_float32(std::span<const int64_t> ids, int threads) const {
-  if (rows_.dtype != DType::kFloat32) static_cast<void>(encoding_of(*this));  // may throw
+  if (rows_.dtype != DType::kFloat32) static_cast<void>(encoding());  // may throw
   Array out = BufferPool::shared()->allocate_array(DType::kFloat32, gathered_shape(ids.size()));
   gather_float32(ids, static_cast<float*>(out.data), threads);
   return out;
