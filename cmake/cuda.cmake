@@ -3,7 +3,10 @@
 set(cuda_files
   src/kernels/cuda/backend.cu
   src/kernels/cuda/check.cu
+  src/kernels/cuda/device_scope.cu
   src/kernels/cuda/devices.cu
+  src/kernels/cuda/memory.cu
+  src/kernels/cuda/streams.cu
 )
 
 if(RAMET_CUDA STREQUAL "OFF")
@@ -26,8 +29,9 @@ elseif(RAMET_CUDA STREQUAL "ON")
   target_link_libraries(ramet PUBLIC $<LINK_ONLY:CUDA::cudart_static>)
   # -std by hand: older versions of CMake know no C++20 of newer nvcc. Without fused multiplications
   # floating-point results are the CPU's.
-  target_compile_options(ramet PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:\
--std=c++20;-fmad=false;--expt-relaxed-constexpr;-lineinfo;-Xcompiler=-ffp-contract=off,-Wall,-Wextra>")
+  set(cuda_options -std=c++20 -fmad=false --expt-relaxed-constexpr -lineinfo
+    -Xcompiler=-ffp-contract=off,-Wall,-Wextra)
+  target_compile_options(ramet PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_options}>")
   set(cuda_backend_name cuda)
 
 elseif(RAMET_CUDA STREQUAL "EMULATED")

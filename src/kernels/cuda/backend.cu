@@ -1,14 +1,38 @@
 // The table of what src/kernels/cuda/ offers.
+#include "kernels/cuda/runtime.h"
 #include "ramet/cuda.h"
-
-#include "kernels/cuda/devices.h"
 
 namespace ramet {
 namespace {
 
-const CudaBackend kBackend{
+constexpr CudaRuntime kRuntime{
+    .versions = cuda_versions,
+    .num_devices = num_cuda_devices,
+    .describe = describe_cuda_device,
+    .allocate = allocate_on_device,
+    .free = free_on_device,
+    .allocate_pinned = allocate_pinned,
+    .free_pinned = free_pinned,
+    .register_host = register_host,
+    .unregister_host = unregister_host,
+    .device_address = device_address,
+    .create_stream = create_stream,
+    .destroy_stream = destroy_stream,
+    .synchronize = synchronize,
+    .create_event = create_event,
+    .destroy_event = destroy_event,
+    .record = record,
+    .wait = wait,
+    .is_done = is_done,
+    .wait_on_host = wait_on_host,
+    .seconds_between = seconds_between,
+    .copy = copy,
+    .fill = fill,
+};
+
+constexpr CudaBackend kBackend{
     .name = RAMET_BACKEND_NAME,
-    .runtime = {.versions = cuda_versions, .num_devices = num_cuda_devices},
+    .runtime = kRuntime,
     .rows = {},
     .sampling = {},
 };

@@ -2,20 +2,95 @@
 
 #include <unistd.h>
 
+#include <string>
+
 #include "kernels/cuda/last_launch.h"
 #include "ramet/error.h"
 
 namespace ramet {
+namespace {
 
-void check_cuda(cudaError_t error, const char* call, const std::string& details) {
-  if (error == cudaSuccess) return;
-  cudaGetLastError();  // it has been seen
-  const auto code = error == cudaErrorMemoryAllocation ? ErrorCode::kNoSpace : ErrorCode::kDevice;
-  std::string message = std::string("CUDA refused ") + call;
-  if (!details.empty()) message += " (" + details + ")";
-  message +=
-      std::string(": ") + cudaGetErrorString(error) + "; last kernel launched: " + last_launch();
-  throw Error(code, message);
+std::string version(int number) {  // 13010 is 13.1
+  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
+
+std::string about_driver() {
+  int build = 0;
+  int driver = 0;
+  cudaRuntimeGetVersion(&build);
+  cudaDriverGetVersion(&driver);
+  const std::string built = "this library was built with CUDA " + version(build);
+  if (driver == 0) return "there is no NVIDIA driver on this machine (" + built + ")";
+  return "the NVIDIA driver knows CUDA up to " + version(driver) + ", and " + built +
+         ": install a newer driver, or build with an older CUDA";
+}
+
+std::string about_memory() {
+  size_t free = 0;
+  size_t total = 0;
+  if (cudaMemGetInfo(&free, &total) != cudaSuccess) return "";
+  return "; " + std::to_string(free) + " of the device's " + std::to_string(total) +
+         " bytes are free";
+}
+
+std::string about_devices() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) return "";
+  return "; there are " + std::to_string(count) + " devices, counted from 0";
+}
+
+// What CUDA's own sentence leaves out.
+std::string advice(cudaError_t error) {
+  switch (error) {
+    case cudaErrorInsufficientDriver:
+      return "; " + about_driver();
+    case cudaErrorMemoryAllocation:
+      return about_memory();
+    case cudaErrorInvalidDevice:
+      return about_devices();
+    case cudaErrorInitializationError:
+      return "; CUDA does not survive a fork: if process " + std::to_string(getppid()) +
+             " had used it before it forked process " + std::to_string(getpid()) +
+             ", start such processes by spawn";
+    case cudaErrorNoKernelImageForDevice:
+      return "; the library holds no code for this chip: build it with "
+             "-DCMAKE_CUDA_ARCHITECTURES=native";
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchFailure:
+      return std::string("; a kernel failed, most likely the one launched last, ") +
+             last_launch().load() + "; this process cannot use CUDA any more";
+    default:
+      return "";
+  }
+}
+
+std::string on_device() {
+  int device = 0;
+  return cudaGetDevice(&device) == cudaSuccess ? " on device " + std::to_string(device) : "";
+}
+
+[[noreturn]] void fail(cudaError_t error, const std::string& what) {
+  const std::string place = on_device();
+  const std::string help = advice(error);
+  forget_cuda_error();
+  throw Error(error == cudaErrorMemoryAllocation ? ErrorCode::kNoSpace : ErrorCode::kDevice,
+              what + place + ": " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) +
+                  ")" + help);
+}
+
+std::string shape(dim3 d) {
+  return std::to_string(d.x) + " x " + std::to_string(d.y) + " x " + std::to_string(d.z);
+}
+
+}  // namespace
+
+void fail_cuda(cudaError_t error, const char* call, int64_t bytes) {
+  fail(error, call + (bytes >= 0 ? " of " + std::to_string(bytes) + " bytes" : std::string()));
+}
+
+void fail_launch(cudaError_t error, const char* kernel, dim3 grid, dim3 block) {
+  fail(error, std::string("launching kernel ") + kernel + " with " + shape(grid) + " blocks of " +
+                  shape(block) + " threads");
 }
 
 }  // namespace ramet

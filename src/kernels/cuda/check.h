@@ -1,14 +1,26 @@
-// Turns CUDA's errors into ramet::Error.
+// Turns CUDA's errors into ramet::Error: kNoSpace where memory is short, else kDevice.
 #pragma once
 
 #include <cuda_runtime.h>
 
-#include <string>
+#include <cstdint>
 
 namespace ramet {
 
-// Throws where `error` is one: kNoSpace where memory is short, else kDevice. The message names
-// `call`, the current device, `details` ("1024 bytes") and what CUDA says.
-void check_cuda(cudaError_t error, const char* call, const std::string& details = {});
+// Throws. The message names the call, the device, the size where there is one (>= 0), what CUDA
+// says, and what to do where that is known.
+[[noreturn]] void fail_cuda(cudaError_t error, const char* call, int64_t bytes = -1);
+[[noreturn]] void fail_launch(cudaError_t error, const char* kernel, dim3 grid, dim3 block);
+
+inline void check_cuda(cudaError_t error, const char* call, int64_t bytes = -1) {
+  if (error != cudaSuccess) [[unlikely]]
+    fail_cuda(error, call, bytes);
+}
+
+// Forgets the error that the thread's last call left behind: it has been seen, and the next user of
+// CUDA in this thread must not take it for its own.
+inline void forget_cuda_error() {
+  static_cast<void>(cudaGetLastError());
+}
 
 }  // namespace ramet

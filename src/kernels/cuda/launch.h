@@ -23,9 +23,11 @@ void launch(const char* name,
   config.gridDim = grid;
   config.blockDim = block;
   config.stream = stream;
-  last_launch() = name;
-  check_cuda(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...),
-             "the launch of a kernel");
+  note_launch(name);
+  const cudaError_t error =
+      cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
+  if (error != cudaSuccess) [[unlikely]]
+    fail_launch(error, name, grid, block);
 }
 
 }  // namespace ramet

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kPoison = 0xab;
 constexpr size_t kAlignment = 256;
+constexpr uintptr_t kPageBytes = 4096;
 
 struct Range {
   size_t bytes;
@@ -72,6 +73,13 @@ void* allocate(size_t bytes) {
   if (posix_memalign(&result, kAlignment, bytes) != 0) return nullptr;
   std::memset(result, kPoison, bytes);
   return result;
+}
+
+// Pages are what is locked: ranges that share one overlap.
+bool shares_pages(const Ranges& ranges, uintptr_t begin, size_t bytes) {
+  const uintptr_t first = begin / kPageBytes * kPageBytes;
+  const uintptr_t end = (begin + bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  return ranges.overlaps(first, end - first);
 }
 
 cudaError_t free_from(Ranges& ranges, void* pointer) {
@@ -141,7 +149,8 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned /*flags*/) {
   if (pointer == nullptr || bytes == 0) return note(cudaErrorInvalidValue);
   const std::lock_guard lock(memory().mutex);
   const uintptr_t begin = address_of(pointer);
-  if (memory().registered.overlaps(begin, bytes) || memory().pinned.overlaps(begin, bytes))
+  if (emulator::shares_pages(memory().registered, begin, bytes) ||
+      memory().pinned.overlaps(begin, bytes))
     return note(cudaErrorHostMemoryAlreadyRegistered);
   memory().registered.insert(begin, {bytes, emulator::current_device()});
   return cudaSuccess;

@@ -153,7 +153,8 @@ cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> threa
   CUstream_st* stream = find_stream(config.stream);
   if (stream == nullptr || stream->device != current_device())
     return note(cudaErrorInvalidResourceHandle);
-  const Grid grid{config.gridDim, config.blockDim, std::move(thread), ramet::last_launch()};
+  const Grid grid{config.gridDim, config.blockDim, std::move(thread),
+                  ramet::last_launch_of_thread()};
   stream->enqueue([grid] { run_grid(grid); });
   return cudaSuccess;
 }

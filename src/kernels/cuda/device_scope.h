@@ -1,0 +1,30 @@
+// Makes a device the calling thread's current one for a scope.
+#pragma once
+
+namespace ramet {
+
+// Afterwards the device before is current again, unless nobody has used that one in this process:
+// going back would make CUDA take some hundred MB of its memory, in every process of a machine.
+class DeviceScope {
+ public:
+  // Throws kDevice where there is no such device, and in a forked child whose parent used CUDA.
+  explicit DeviceScope(int device);
+  ~DeviceScope();
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+ private:
+  int previous_ = 0;
+  int device_;
+};
+
+// True in a child of the process that used CUDA first: what is freed there is the parent's.
+bool is_forked_child();
+
+// Throws kDevice there.
+void check_not_forked();
+
+// For what belongs to no device: the one that the process used last, or the thread's current one.
+int any_device();
+
+}  // namespace ramet

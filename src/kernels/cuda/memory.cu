@@ -1,0 +1,105 @@
+// Memory of devices and of the host. What frees runs in destructors, also when the process ends and
+// CUDA is gone already: it ignores errors, and in a forked child does nothing.
+#include <sys/resource.h>
+
+#include <string>
+
+#include "kernels/cuda/check.h"
+#include "kernels/cuda/device_scope.h"
+#include "kernels/cuda/runtime.h"
+#include "ramet/error.h"
+
+namespace ramet {
+namespace {
+
+void ignore(cudaError_t error) {
+  if (error != cudaSuccess) forget_cuda_error();
+}
+
+bool can_register_read_only(int device) {
+  int value = 0;
+  check_cuda(cudaDeviceGetAttribute(&value, cudaDevAttrHostRegisterReadOnlySupported, device),
+             "asking what can be registered");
+  return value != 0;
+}
+
+std::string lock_limit() {
+  rlimit limit{};
+  getrlimit(RLIMIT_MEMLOCK, &limit);
+  return limit.rlim_cur == RLIM_INFINITY ? "none" : std::to_string(limit.rlim_cur) + " bytes";
+}
+
+// Ordinary memory, of which CUDA does not say whether an asynchronous copy is done with it.
+bool is_pageable(const void* data) {
+  cudaPointerAttributes attributes{};
+  check_cuda(cudaPointerGetAttributes(&attributes, data), "asking where memory is");
+  return attributes.type == cudaMemoryTypeUnregistered;
+}
+
+}  // namespace
+
+void* allocate_on_device(int device, int64_t bytes) {
+  const DeviceScope scope(device);
+  void* data = nullptr;
+  check_cuda(cudaMalloc(&data, size_t(bytes)), "allocating device memory", bytes);
+  return data;
+}
+
+void free_on_device(int /*device*/, void* data) {
+  if (!is_forked_child()) ignore(cudaFree(data));
+}
+
+void* allocate_pinned(int64_t bytes) {
+  const DeviceScope scope(any_device());
+  void* data = nullptr;
+  check_cuda(cudaHostAlloc(&data, size_t(bytes), cudaHostAllocPortable | cudaHostAllocMapped),
+             "allocating page-locked memory", bytes);
+  return data;
+}
+
+void free_pinned(void* data) {
+  if (!is_forked_child()) ignore(cudaFreeHost(data));
+}
+
+void register_host(const void* data, int64_t bytes, bool writable) {
+  check_not_forked();
+  const int device = any_device();
+  const DeviceScope scope(device);
+  unsigned flags = cudaHostRegisterPortable | cudaHostRegisterMapped;
+  // Where devices cannot, the plain way may still do: it depends on the mapping.
+  if (!writable && can_register_read_only(device)) flags |= cudaHostRegisterReadOnly;
+  const cudaError_t error = cudaHostRegister(const_cast<void*>(data), size_t(bytes), flags);
+  if (error == cudaSuccess) return;
+  const std::string call = std::string("registering ") + (writable ? "writable" : "read-only") +
+                           " host memory (limit of locked memory: " + lock_limit() + ")";
+  fail_cuda(error, call.c_str(), bytes);
+}
+
+void unregister_host(const void* data) {
+  if (!is_forked_child()) ignore(cudaHostUnregister(const_cast<void*>(data)));
+}
+
+void* device_address(int device, const void* registered) {
+  const DeviceScope scope(device);
+  void* address = nullptr;
+  check_cuda(cudaHostGetDevicePointer(&address, const_cast<void*>(registered), 0),
+             "asking for the device's address of registered memory");
+  return address;
+}
+
+void copy(int device, void* to, const void* from, int64_t bytes, CudaStreamHandle stream) {
+  if (bytes == 0) return;
+  const DeviceScope scope(device);
+  const auto on = static_cast<cudaStream_t>(stream);
+  check_cuda(cudaMemcpyAsync(to, from, size_t(bytes), cudaMemcpyDefault, on), "a copy", bytes);
+  if (is_pageable(to) || is_pageable(from)) synchronize(device, stream);
+}
+
+void fill(int device, void* data, uint8_t byte, int64_t bytes, CudaStreamHandle stream) {
+  if (bytes == 0) return;
+  const DeviceScope scope(device);
+  const auto on = static_cast<cudaStream_t>(stream);
+  check_cuda(cudaMemsetAsync(data, byte, size_t(bytes), on), "filling device memory", bytes);
+}
+
+}  // namespace ramet

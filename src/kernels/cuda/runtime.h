@@ -1,0 +1,36 @@
+// The runtime part of the seam; include/ramet/cuda.h says what each does.
+#pragma once
+
+#include "ramet/cuda.h"
+
+namespace ramet {
+
+// devices.cu
+CudaVersions cuda_versions();
+int num_cuda_devices();
+CudaDevice describe_cuda_device(int device);
+
+// memory.cu
+void* allocate_on_device(int device, int64_t bytes);
+void free_on_device(int device, void* data);
+void* allocate_pinned(int64_t bytes);
+void free_pinned(void* data);
+void register_host(const void* data, int64_t bytes, bool writable);
+void unregister_host(const void* data);
+void* device_address(int device, const void* registered);
+void copy(int device, void* to, const void* from, int64_t bytes, CudaStreamHandle stream);
+void fill(int device, void* data, uint8_t byte, int64_t bytes, CudaStreamHandle stream);
+
+// streams.cu
+CudaStreamHandle create_stream(int device);
+void destroy_stream(int device, CudaStreamHandle stream);
+void synchronize(int device, CudaStreamHandle stream);
+CudaEventHandle create_event(int device);
+void destroy_event(int device, CudaEventHandle event);
+void record(int device, CudaEventHandle event, CudaStreamHandle stream);
+void wait(int device, CudaStreamHandle stream, CudaEventHandle event);
+bool is_done(int device, CudaEventHandle event);
+void wait_on_host(int device, CudaEventHandle event);
+double seconds_between(CudaEventHandle begin, CudaEventHandle end);
+
+}  // namespace ramet

@@ -1,0 +1,75 @@
+#include "kernels/cuda/check.h"
+#include "kernels/cuda/device_scope.h"
+#include "kernels/cuda/runtime.h"
+
+namespace ramet {
+
+CudaStreamHandle create_stream(int device) {
+  const DeviceScope scope(device);
+  cudaStream_t stream = nullptr;
+  check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "creating a stream");
+  return stream;
+}
+
+void destroy_stream(int /*device*/, CudaStreamHandle stream) {
+  if (is_forked_child()) return;
+  if (cudaStreamDestroy(static_cast<cudaStream_t>(stream)) != cudaSuccess) forget_cuda_error();
+}
+
+void synchronize(int device, CudaStreamHandle stream) {
+  const DeviceScope scope(device);
+  check_cuda(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "waiting for a stream");
+}
+
+CudaEventHandle create_event(int device) {
+  const DeviceScope scope(device);
+  cudaEvent_t event = nullptr;
+  // Who waits for it sleeps: the cores are the training's.
+  check_cuda(cudaEventCreateWithFlags(&event, cudaEventBlockingSync), "creating an event");
+  return event;
+}
+
+void destroy_event(int /*device*/, CudaEventHandle event) {
+  if (is_forked_child()) return;
+  if (cudaEventDestroy(static_cast<cudaEvent_t>(event)) != cudaSuccess) forget_cuda_error();
+}
+
+void record(int device, CudaEventHandle event, CudaStreamHandle stream) {
+  const DeviceScope scope(device);
+  check_cuda(cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(stream)),
+             "recording an event");
+}
+
+void wait(int device, CudaStreamHandle stream, CudaEventHandle event) {
+  const DeviceScope scope(device);
+  check_cuda(
+      cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), static_cast<cudaEvent_t>(event), 0),
+      "making a stream wait for an event");
+}
+
+bool is_done(int device, CudaEventHandle event) {
+  const DeviceScope scope(device);
+  const cudaError_t state = cudaEventQuery(static_cast<cudaEvent_t>(event));
+  if (state == cudaErrorNotReady) {
+    forget_cuda_error();
+    return false;
+  }
+  check_cuda(state, "asking for an event");
+  return true;
+}
+
+void wait_on_host(int device, CudaEventHandle event) {
+  const DeviceScope scope(device);
+  check_cuda(cudaEventSynchronize(static_cast<cudaEvent_t>(event)), "waiting for an event");
+}
+
+double seconds_between(CudaEventHandle begin, CudaEventHandle end) {
+  check_not_forked();
+  float milliseconds = 0;
+  check_cuda(cudaEventElapsedTime(&milliseconds, static_cast<cudaEvent_t>(begin),
+                                  static_cast<cudaEvent_t>(end)),
+             "asking for the time between events");
+  return double(milliseconds) / 1e3;
+}
+
+}  // namespace ramet

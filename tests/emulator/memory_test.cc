@@ -1,0 +1,101 @@
+// The emulator's memory, and the conditions of a machine that it can pretend.
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "cuda_runtime.h"
+
+namespace {
+
+// An environment variable for a scope.
+class Setting {
+ public:
+  Setting(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Setting() { unsetenv(name_); }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+
+ private:
+  const char* name_;
+};
+
+}  // namespace
+
+TEST_CASE("device memory has a limit, and is not zero when it is new") {
+  const Setting limit("RAMET_EMULATOR_MEMORY", "1000000");
+  unsigned char* first = nullptr;
+  unsigned char* second = nullptr;
+  REQUIRE(cudaMalloc(&first, 600000) == cudaSuccess);
+  CHECK(first[0] != 0);
+  CHECK(first[599999] != 0);
+  CHECK(cudaMalloc(&second, 600000) == cudaErrorMemoryAllocation);
+  CHECK(cudaGetLastError() == cudaErrorMemoryAllocation);
+  size_t free = 0;
+  size_t total = 0;
+  REQUIRE(cudaMemGetInfo(&free, &total) == cudaSuccess);
+  CHECK(free == 400000);
+  CHECK(total == 1000000);
+  CHECK(cudaFree(first + 1) == cudaErrorInvalidValue);
+  REQUIRE(cudaFree(first) == cudaSuccess);
+  REQUIRE(cudaMalloc(&second, 600000) == cudaSuccess);
+  REQUIRE(cudaFree(second) == cudaSuccess);
+  REQUIRE(cudaFree(nullptr) == cudaSuccess);
+  cudaGetLastError();
+}
+
+TEST_CASE("pointers say where they are") {
+  void* device = nullptr;
+  void* pinned = nullptr;
+  int plain = 0;
+  cudaPointerAttributes attributes{};
+  REQUIRE(cudaMalloc(&device, 100) == cudaSuccess);
+  REQUIRE(cudaMallocHost(&pinned, 100) == cudaSuccess);
+  REQUIRE(cudaPointerGetAttributes(&attributes, static_cast<char*>(device) + 99) == cudaSuccess);
+  CHECK(attributes.type == cudaMemoryTypeDevice);
+  REQUIRE(cudaPointerGetAttributes(&attributes, pinned) == cudaSuccess);
+  CHECK(attributes.type == cudaMemoryTypeHost);
+  REQUIRE(cudaPointerGetAttributes(&attributes, &plain) == cudaSuccess);
+  CHECK(attributes.type == cudaMemoryTypeUnregistered);
+  REQUIRE(cudaFree(device) == cudaSuccess);
+  REQUIRE(cudaFreeHost(pinned) == cudaSuccess);
+}
+
+TEST_CASE("registration: whole pages, no overlap, and it can be refused") {
+  auto* pages = static_cast<char*>(std::aligned_alloc(4096, 3 * 4096));
+  void* address = nullptr;
+  CHECK(cudaHostGetDevicePointer(&address, pages, 0) == cudaErrorInvalidValue);
+  REQUIRE(cudaHostRegister(pages, 5000, cudaHostRegisterDefault) == cudaSuccess);
+  CHECK(cudaHostRegister(pages + 8000, 100, 0) == cudaErrorHostMemoryAlreadyRegistered);
+  REQUIRE(cudaHostRegister(pages + 8192, 100, cudaHostRegisterReadOnly) == cudaSuccess);
+  REQUIRE(cudaHostGetDevicePointer(&address, pages + 4999, 0) == cudaSuccess);
+  CHECK(address == pages + 4999);
+  CHECK(cudaHostUnregister(pages + 1) == cudaErrorHostMemoryNotRegistered);
+  REQUIRE(cudaHostUnregister(pages) == cudaSuccess);
+  REQUIRE(cudaHostUnregister(pages + 8192) == cudaSuccess);
+  {
+    const Setting refuse("RAMET_EMULATOR_REFUSE_REGISTER", "1");
+    CHECK(cudaHostRegister(pages, 4096, 0) == cudaErrorNotSupported);
+  }
+  std::free(pages);
+  cudaGetLastError();
+}
+
+TEST_CASE("a machine without a device, and a process forked too late") {
+  int count = -1;
+  {
+    const Setting none("RAMET_EMULATOR_DEVICES", "0");
+    CHECK(cudaGetDeviceCount(&count) == cudaErrorNoDevice);
+    CHECK(count == 0);
+  }
+  REQUIRE(cudaGetDeviceCount(&count) == cudaSuccess);
+  CHECK(count == 1);
+  const pid_t child = fork();
+  if (child == 0) _exit(cudaGetDeviceCount(&count) == cudaErrorInitializationError ? 0 : 1);
+  int status = -1;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
+  cudaGetLastError();
+}

@@ -1,0 +1,196 @@
+// The emulator itself: barriers, warp functions, atomics, orders, and kernels that hang.
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cuda_bf16.h"
+#include "cuda_fp16.h"
+#include "cuda_runtime.h"
+
+namespace {
+
+constexpr std::array kOrders{"forward", "reverse", "random:1", "random:2", "random:3"};
+
+// Runs a kernel in the given order and waits for it.
+template <typename... Parameters, typename... Arguments>
+void run(const char* order,
+         void (*kernel)(Parameters...),
+         dim3 grid,
+         dim3 block,
+         Arguments... arguments) {
+  setenv("RAMET_EMULATOR_ORDER", order, 1);
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  REQUIRE(cudaLaunchKernelEx(&config, kernel, arguments...) == cudaSuccess);
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  unsetenv("RAMET_EMULATOR_ORDER");
+}
+
+__global__ void reverse_block(int* values) {
+  __shared__ int copy[96];
+  copy[threadIdx.x] = values[blockIdx.x * 96 + threadIdx.x];
+  __syncthreads();
+  values[blockIdx.x * 96 + threadIdx.x] = copy[95 - threadIdx.x];
+}
+
+__global__ void warp_functions(unsigned* out) {
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned full = 0xffffffffu;
+  unsigned* mine = out + threadIdx.x * 8;
+  mine[0] = __shfl_sync(full, lane * 10, 5);
+  mine[1] = __shfl_up_sync(full, lane, 3);
+  mine[2] = __shfl_down_sync(full, lane, 4, 16);
+  mine[3] = __shfl_xor_sync(full, lane, 1);
+  mine[4] = __ballot_sync(full, lane % 3 == 0);
+  mine[5] = __match_any_sync(full, lane / 4);
+  mine[6] = unsigned(__any_sync(full, lane == 31)) + 2 * unsigned(__all_sync(full, lane < 31));
+  // Two halves that meet on their own.
+  const unsigned half = lane < 16 ? 0xffffu : 0xffff0000u;
+  mine[7] = lane < 16 ? __shfl_sync(half, lane + 100, 2) : __shfl_sync(half, lane + 200, 20);
+}
+
+__global__ void count(unsigned* total, unsigned long long* largest, unsigned* arrivals) {
+  atomicAdd(total, threadIdx.x);
+  atomicMax(largest, blockIdx.x * 1000ull + threadIdx.x);
+  const unsigned place = atomicAdd(&arrivals[0], 1u);
+  arrivals[1 + place] = blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+// Wrong: reads what another thread may not have written yet.
+__global__ void racy(int* values) {
+  values[threadIdx.x] = int(threadIdx.x);
+  values[64 + threadIdx.x] = values[63 - threadIdx.x];
+}
+
+__global__ void hang_at_barrier() {
+  if (threadIdx.x != 3) __syncthreads();
+}
+
+__global__ void hang_in_warp() {
+  if (threadIdx.x < 31) __syncwarp();
+}
+
+__global__ void wrong_mask() {
+  __ballot_sync(2u, threadIdx.x == 1);
+}
+
+// What a child that runs the kernel writes as it aborts.
+std::string last_words(void (*kernel)()) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    emulator::run_grid({dim3(2), dim3(64), kernel, "the_kernel"});
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string text(4096, '\0');
+  std::string all;
+  for (ssize_t n; (n = read(ends[0], text.data(), text.size())) > 0;)
+    all.append(text, 0, size_t(n));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(!WIFEXITED(status));
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a barrier separates writes from reads in every order") {
+  for (const auto* order : kOrders) {
+    std::vector<int> values(96 * 5);
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = int(i);
+    run(order, reverse_block, dim3(5), dim3(96), values.data());
+    for (size_t i = 0; i < values.size(); ++i)
+      REQUIRE(values[i] == int(i / 96 * 96 + 95 - i % 96));
+  }
+}
+
+TEST_CASE("warp functions give what CUDA's do") {
+  for (const auto* order : kOrders) {
+    std::vector<unsigned> out(64 * 8);
+    run(order, warp_functions, dim3(1), dim3(64), out.data());
+    for (unsigned thread = 0; thread < 64; ++thread) {
+      const unsigned lane = thread % 32;
+      const unsigned* mine = &out[thread * 8];
+      REQUIRE(mine[0] == 50);
+      REQUIRE(mine[1] == (lane < 3 ? lane : lane - 3));
+      REQUIRE(mine[2] == (lane % 16 < 12 ? lane + 4 : lane));
+      REQUIRE(mine[3] == (lane ^ 1));
+      REQUIRE(mine[4] == 0x49249249u);
+      REQUIRE(mine[5] == 0xfu << lane / 4 * 4);
+      REQUIRE(mine[6] == 1);
+      REQUIRE(mine[7] == (lane < 16 ? 102 : 220));
+    }
+  }
+}
+
+TEST_CASE("atomics lose nothing, and the order of arrival follows the setting") {
+  std::set<std::vector<unsigned>> seen;
+  for (const auto* order : kOrders) {
+    unsigned total = 0;
+    unsigned long long largest = 0;
+    std::vector<unsigned> arrivals(1 + 300);
+    run(order, count, dim3(3), dim3(100), &total, &largest, arrivals.data());
+    CHECK(total == 3 * 4950);
+    CHECK(largest == 2099);
+    CHECK(arrivals[0] == 300);
+    seen.insert(arrivals);
+    std::sort(arrivals.begin() + 1, arrivals.end());
+    for (unsigned i = 0; i < 300; ++i)
+      REQUIRE(arrivals[1 + i] == i);
+  }
+  CHECK(seen.size() == kOrders.size());
+}
+
+TEST_CASE("a race between threads shows in some order") {
+  int right = 0;
+  for (const auto* order : kOrders) {
+    std::vector<int> values(128, -1);
+    run(order, racy, dim3(1), dim3(64), values.data());
+    bool all = true;
+    for (int i = 0; i < 64; ++i)
+      all = all && values[size_t(64 + i)] == 63 - i;
+    right += int(all);
+  }
+  CHECK(right == 0);
+}
+
+TEST_CASE("a kernel that would hang ends the process with its name") {
+  for (const auto kernel : {hang_at_barrier, hang_in_warp}) {
+    const std::string words = last_words(kernel);
+    CHECK(words.find("deadlock in kernel 'the_kernel'") != std::string::npos);
+    CHECK(words.find("thread 0 waits at __sync") != std::string::npos);
+  }
+  CHECK(last_words(wrong_mask).find("mask does not contain itself") != std::string::npos);
+}
+
+TEST_CASE("half-precision conversions") {
+  for (unsigned bits = 0; bits < 0x10000; ++bits) {
+    const auto word = static_cast<unsigned short>(bits);
+    const bool half_nan = (bits & 0x7fff) > 0x7c00;
+    if (!half_nan)
+      REQUIRE(__half_as_ushort(__float2half(__half2float(__ushort_as_half(word)))) == bits);
+    const bool bfloat_nan = (bits & 0x7fff) > 0x7f80;
+    if (!bfloat_nan)
+      REQUIRE(__bfloat16_as_ushort(
+                  __float2bfloat16(__bfloat162float(__ushort_as_bfloat16(word)))) == bits);
+  }
+  CHECK(__half2float(__ushort_as_half(0x3555)) == 0x1.554p-2f);
+  CHECK(__half2float(__ushort_as_half(0x0001)) == 0x1p-24f);
+  CHECK(__half_as_ushort(__float2half(1.0f + 0x1p-11f)) == 0x3c00);  // a tie, to even
+  CHECK(__half_as_ushort(__float2half(65520.0f)) == 0x7c00);
+  CHECK(__half_as_ushort(__float2half(0x1.8p-25f)) == 0x0001);
+}

@@ -1,0 +1,138 @@
+// The emulator's streams and events.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "cub/device/device_scan.cuh"
+#include "cuda_runtime.h"
+
+namespace {
+
+cudaStream_t new_stream() {
+  cudaStream_t stream = nullptr;
+  REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+  return stream;
+}
+
+cudaEvent_t new_event(unsigned flags = cudaEventDefault) {
+  cudaEvent_t event = nullptr;
+  REQUIRE(cudaEventCreateWithFlags(&event, flags) == cudaSuccess);
+  return event;
+}
+
+__global__ void sleep_and_set(int* value, int to) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  *value = to;
+}
+
+__global__ void copy_value(const int* from, int* to) {
+  *to = *from;
+}
+
+template <typename... Parameters, typename... Arguments>
+cudaError_t launch(cudaStream_t stream,
+                   dim3 block,
+                   void (*kernel)(Parameters...),
+                   Arguments... arguments) {
+  cudaLaunchConfig_t config{};
+  config.blockDim = block;
+  config.stream = stream;
+  return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+}  // namespace
+
+TEST_CASE("streams run beside each other, and in order where one waits") {
+  const auto slow = new_stream();
+  const auto fast = new_stream();
+  const auto done = new_event();
+  int value = 0;
+  int early = -1;
+  int late = -1;
+  CHECK(cudaEventQuery(done) == cudaSuccess);  // never recorded
+  CHECK(cudaStreamWaitEvent(fast, done) == cudaSuccess);
+  REQUIRE(launch(slow, dim3(1), sleep_and_set, &value, 5) == cudaSuccess);
+  REQUIRE(cudaEventRecord(done, slow) == cudaSuccess);
+  CHECK(cudaEventQuery(done) == cudaErrorNotReady);
+  CHECK(cudaStreamQuery(slow) == cudaErrorNotReady);
+  REQUIRE(launch(fast, dim3(1), copy_value, &early, &early) ==
+          cudaSuccess);  // has nothing to wait for
+  REQUIRE(cudaStreamSynchronize(fast) == cudaSuccess);
+  REQUIRE(cudaStreamWaitEvent(fast, done) == cudaSuccess);
+  REQUIRE(launch(fast, dim3(1), copy_value, &value, &late) == cudaSuccess);
+  REQUIRE(cudaEventDestroy(done) == cudaSuccess);  // the streams keep what they need
+  REQUIRE(cudaStreamDestroy(slow) == cudaSuccess);
+  REQUIRE(cudaStreamSynchronize(fast) == cudaSuccess);
+  CHECK(late == 5);
+  REQUIRE(cudaStreamDestroy(fast) == cudaSuccess);
+  CHECK(cudaStreamSynchronize(fast) == cudaErrorInvalidResourceHandle);
+  CHECK(cudaGetLastError() == cudaErrorInvalidResourceHandle);
+  CHECK(cudaGetLastError() == cudaSuccess);
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+}
+
+TEST_CASE("events have times, unless they were made without") {
+  const auto stream = new_stream();
+  const auto begin = new_event();
+  const auto end = new_event();
+  const auto untimed = new_event(cudaEventDisableTiming);
+  int value = 0;
+  float milliseconds = 0;
+  CHECK(cudaEventElapsedTime(&milliseconds, begin, end) == cudaErrorInvalidResourceHandle);
+  REQUIRE(cudaEventRecord(begin, stream) == cudaSuccess);
+  REQUIRE(launch(stream, dim3(1), sleep_and_set, &value, 5) == cudaSuccess);
+  REQUIRE(cudaEventRecord(end, stream) == cudaSuccess);
+  REQUIRE(cudaEventRecord(untimed, stream) == cudaSuccess);
+  CHECK(cudaEventElapsedTime(&milliseconds, begin, end) == cudaErrorNotReady);
+  REQUIRE(cudaEventSynchronize(untimed) == cudaSuccess);
+  CHECK(cudaEventElapsedTime(&milliseconds, begin, end) == cudaSuccess);
+  CHECK(milliseconds >= 20);
+  CHECK(cudaEventElapsedTime(&milliseconds, begin, untimed) == cudaErrorInvalidResourceHandle);
+  for (const auto event : {begin, end, untimed})
+    REQUIRE(cudaEventDestroy(event) == cudaSuccess);
+  REQUIRE(cudaStreamDestroy(stream) == cudaSuccess);
+}
+
+TEST_CASE("launches that CUDA refuses are refused") {
+  int value = 0;
+  CHECK(launch(nullptr, dim3(1025), copy_value, &value, &value) == cudaErrorInvalidConfiguration);
+  CHECK(launch(nullptr, dim3(0), copy_value, &value, &value) == cudaErrorInvalidConfiguration);
+  CHECK(launch(nullptr, dim3(32, 33), copy_value, &value, &value) == cudaErrorInvalidConfiguration);
+  CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
+}
+
+TEST_CASE("a stream belongs to the device that was current") {
+  setenv("RAMET_EMULATOR_DEVICES", "2", 1);
+  const auto stream = new_stream();
+  int value = 1;
+  REQUIRE(cudaSetDevice(1) == cudaSuccess);
+  CHECK(launch(stream, dim3(1), copy_value, &value, &value) == cudaErrorInvalidResourceHandle);
+  CHECK(cudaSetDevice(2) == cudaErrorInvalidDevice);
+  REQUIRE(cudaSetDevice(0) == cudaSuccess);
+  CHECK(launch(stream, dim3(1), copy_value, &value, &value) == cudaSuccess);
+  REQUIRE(cudaStreamDestroy(stream) == cudaSuccess);
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  unsetenv("RAMET_EMULATOR_DEVICES");
+  cudaGetLastError();
+}
+
+TEST_CASE("prefix sums") {
+  const auto stream = new_stream();
+  std::vector<long> values{3, 1, 4, 1, 5};
+  std::vector<long> exclusive(5);
+  std::vector<long> inclusive(5);
+  size_t bytes = 0;
+  REQUIRE(cub::DeviceScan::ExclusiveSum(nullptr, bytes, values.data(), exclusive.data(), 5,
+                                        stream) == cudaSuccess);
+  std::vector<char> temporary(bytes);
+  REQUIRE(cub::DeviceScan::ExclusiveSum(temporary.data(), bytes, values.data(), exclusive.data(), 5,
+                                        stream) == cudaSuccess);
+  REQUIRE(cub::DeviceScan::InclusiveSum(temporary.data(), bytes, values.data(), inclusive.data(), 5,
+                                        stream) == cudaSuccess);
+  REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);
+  CHECK(exclusive == std::vector<long>{0, 3, 4, 8, 9});
+  CHECK(inclusive == std::vector<long>{3, 4, 8, 9, 14});
+  REQUIRE(cudaStreamDestroy(stream) == cudaSuccess);
+}
