@@ -149,10 +149,12 @@ TEST_CASE("registered memory has an address on the device; twice is refused") {
   const Pages pages(kBytes);
   cuda().register_host(pages.data, kBytes, true);
   CHECK(cuda().device_address(0, pages.data + 100) != nullptr);
+  CHECK(cuda().is_page_locked(pages.data + kBytes - 1));
   const auto message = message_of([&] { cuda().register_host(pages.data, 4096, true); });
   CHECK(contains(message, "registering writable host memory"));
   CHECK(contains(message, "4096 bytes"));
   cuda().unregister_host(pages.data);
+  CHECK(!cuda().is_page_locked(pages.data));
   cuda().unregister_host(pages.data);  // an error, without a word
   CHECK(!message_of([&] { static_cast<void>(cuda().device_address(0, pages.data)); }).empty());
   cuda().register_host(pages.data, kBytes, true);  // and it is not in the way

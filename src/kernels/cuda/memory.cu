@@ -29,11 +29,15 @@ std::string lock_limit() {
   return limit.rlim_cur == RLIM_INFINITY ? "none" : std::to_string(limit.rlim_cur) + " bytes";
 }
 
-// Ordinary memory, of which CUDA does not say whether an asynchronous copy is done with it.
-bool is_pageable(const void* data) {
+cudaMemoryType type_of(const void* data) {
   cudaPointerAttributes attributes{};
   check_cuda(cudaPointerGetAttributes(&attributes, data), "asking where memory is");
-  return attributes.type == cudaMemoryTypeUnregistered;
+  return attributes.type;
+}
+
+// Ordinary memory: CUDA leaves open whether an asynchronous copy returns before it is done with it.
+bool is_pageable(const void* data) {
+  return type_of(data) == cudaMemoryTypeUnregistered;
 }
 
 }  // namespace
@@ -85,6 +89,11 @@ void* device_address(int device, const void* registered) {
   check_cuda(cudaHostGetDevicePointer(&address, const_cast<void*>(registered), 0),
              "asking for the device's address of registered memory");
   return address;
+}
+
+bool is_page_locked(const void* data) {
+  check_not_forked();
+  return type_of(data) == cudaMemoryTypeHost;
 }
 
 void copy(int device, void* to, const void* from, int64_t bytes, CudaStreamHandle stream) {

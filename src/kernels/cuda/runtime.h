@@ -18,6 +18,7 @@ void free_pinned(void* data);
 void register_host(const void* data, int64_t bytes, bool writable);
 void unregister_host(const void* data);
 void* device_address(int device, const void* registered);
+bool is_page_locked(const void* data);
 void copy(int device, void* to, const void* from, int64_t bytes, CudaStreamHandle stream);
 void fill(int device, void* data, uint8_t byte, int64_t bytes, CudaStreamHandle stream);
 
@@ -25,6 +26,7 @@ void fill(int device, void* data, uint8_t byte, int64_t bytes, CudaStreamHandle 
 CudaStreamHandle create_stream(int device);
 void destroy_stream(int device, CudaStreamHandle stream);
 void synchronize(int device, CudaStreamHandle stream);
+void synchronize_all(int device);
 CudaEventHandle create_event(int device);
 void destroy_event(int device, CudaEventHandle event);
 void record(int device, CudaEventHandle event, CudaStreamHandle stream);

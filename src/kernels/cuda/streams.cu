@@ -21,6 +21,11 @@ void synchronize(int device, CudaStreamHandle stream) {
   check_cuda(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "waiting for a stream");
 }
 
+void synchronize_all(int device) {
+  const DeviceScope scope(device);
+  check_cuda(cudaDeviceSynchronize(), "waiting for a device");
+}
+
 CudaEventHandle create_event(int device) {
   const DeviceScope scope(device);
   cudaEvent_t event = nullptr;

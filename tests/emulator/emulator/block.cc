@@ -3,7 +3,6 @@
 #include "emulator/block.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -293,11 +292,3 @@ void fail(const char* what) {
 }
 
 }  // namespace emulator
-
-void __threadfence() {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-}
-
-void __threadfence_system() {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-}

@@ -143,11 +143,6 @@ void __stcg(T* address, T value) {
   *address = value;
 }
 
-// A stream's fibers share one thread; other streams are other threads.
-inline void __threadfence_block() {}
-void __threadfence();
-void __threadfence_system();
-
 [[noreturn]] inline void __trap() {
   emulator::fail("__trap");
 }

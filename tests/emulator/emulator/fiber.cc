@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
@@ -25,6 +24,8 @@ void* map_stack() {
   return memory;
 }
 
+thread_local Fiber* entering = nullptr;
+
 }  // namespace
 
 Fiber::Fiber() : race_context_(current_race_context()) {
@@ -41,12 +42,7 @@ Fiber::Fiber(void (*body)(void*), void* argument)
       bytes_(kStackBytes),
       owned_(true),
       race_context_(create_race_context()) {
-  getcontext(&context_);
-  context_.uc_stack.ss_sp = bottom_;
-  context_.uc_stack.ss_size = bytes_;
-  const auto self = reinterpret_cast<uintptr_t>(this);  // makecontext passes int only
-  makecontext(&context_, reinterpret_cast<void (*)()>(&Fiber::enter), 2, unsigned(self >> 32),
-              unsigned(self));
+  context_.prepare(bottom_, bytes_, &Fiber::enter);
 }
 
 Fiber::~Fiber() {
@@ -55,17 +51,18 @@ Fiber::~Fiber() {
   munmap(bottom_, bytes_);
 }
 
-void Fiber::enter(unsigned high, unsigned low) {
+void Fiber::enter() {
+  Fiber* self = entering;
   arrived_on_stack(nullptr);
-  auto* self = reinterpret_cast<Fiber*>(uintptr_t{high} << 32 | low);
   self->body_(self->argument_);
   std::abort();  // a body does not return
 }
 
 void Fiber::switch_to(Fiber& next) {
+  entering = &next;
   leaving_stack(&fake_stack_, next.bottom_, next.bytes_);
   switch_race_context(next.race_context_);
-  swapcontext(&context_, &next.context_);
+  context_.switch_to(next.context_);
   arrived_on_stack(fake_stack_);
 }
 

@@ -1,9 +1,9 @@
 // A fiber: a stack that a thread can leave and come back to. The sanitizers are told.
 #pragma once
 
-#include <ucontext.h>
-
 #include <cstddef>
+
+#include "emulator/context.h"
 
 namespace emulator {
 
@@ -21,9 +21,9 @@ class Fiber {
   void switch_to(Fiber& next);
 
  private:
-  static void enter(unsigned high, unsigned low);
+  static void enter();
 
-  ucontext_t context_{};
+  Context context_;
   void (*body_)(void*) = nullptr;
   void* argument_ = nullptr;
   void* bottom_ = nullptr;
