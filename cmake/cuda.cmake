@@ -5,7 +5,10 @@ set(cuda_files
   src/kernels/cuda/check.cu
   src/kernels/cuda/device_scope.cu
   src/kernels/cuda/devices.cu
+  src/kernels/cuda/gather.cu
+  src/kernels/cuda/gather_decoded.cu
   src/kernels/cuda/memory.cu
+  src/kernels/cuda/scatter.cu
   src/kernels/cuda/streams.cu
 )
 

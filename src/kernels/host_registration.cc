@@ -2,7 +2,6 @@
 // each locked by one call of CUDA's. An array holds the pieces that it lies in; where some of its
 // pages are in none, these become new pieces. A piece keeps alive the owner of the array that it
 // was made for, since its pages must stay mapped for whoever else shares them.
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,20 +33,11 @@ const void* at(uintptr_t address) {
   return reinterpret_cast<const void*>(address);
 }
 
-std::string lock_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "unlimited";
-  return std::to_string(limit.rlim_cur) + " bytes";
-}
-
-// CUDA's reason for not locking `range` for `array`, and what may be behind it.
+// CUDA's reason for not locking `range`, and for what it was asked.
 Error refusal(const Array& array, Range range, const Error& reason) {
   const std::string length = std::to_string(range.end - range.begin);
-  return {reason.code(),
-          "cannot page-lock " + length + " bytes of " + array.describe() + " for " +
-              (array.writable ? "reading and writing" : "reading") +
-              " by kernels: " + reason.what() + " (this process may lock " + lock_limit() +
-              ": RLIMIT_MEMLOCK, ulimit -l; some file systems let no file be locked)"};
+  return {reason.code(), "cannot page-lock " + length + " bytes of " + array.describe() +
+                             " for kernels: " + reason.what()};
 }
 
 class Pieces {

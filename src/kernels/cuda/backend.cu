@@ -1,4 +1,5 @@
 // The table of what src/kernels/cuda/ offers.
+#include "kernels/cuda/rows.h"
 #include "kernels/cuda/runtime.h"
 #include "ramet/cuda.h"
 
@@ -35,7 +36,7 @@ constexpr CudaRuntime kRuntime{
 constexpr CudaBackend kBackend{
     .name = RAMET_BACKEND_NAME,
     .runtime = kRuntime,
-    .rows = {},
+    .rows = {gather_rows_cuda, gather_decoded_cuda, scatter_rows_cuda},
     .sampling = {},
 };
 

@@ -1,0 +1,12 @@
+// The row kernels, as ramet/cuda_rows.h describes them.
+#pragma once
+
+#include "ramet/cuda_rows.h"
+
+namespace ramet {
+
+void gather_rows_cuda(int device, const CudaGatherArgs& args, void* stream);
+void gather_decoded_cuda(int device, const CudaDecodeArgs& args, void* stream);
+void scatter_rows_cuda(int device, const CudaScatterArgs& args, void* stream);
+
+}  // namespace ramet

@@ -1,0 +1,261 @@
+// The gather kernels against the CPU's, bit for bit.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "cuda/rows_fixture.h"
+#include "ramet/kernels.h"
+
+namespace ramet {
+namespace {
+
+constexpr int64_t kRows = 37;
+
+struct Layout {
+  int64_t row_bytes;
+  size_t table_offset = 0, out_offset = 0;
+  bool shift = true, wide = true;
+  int max_sms = 0;
+};
+
+std::vector<uint8_t> gathered_on_cpu(const std::vector<uint8_t>& table,
+                                     const std::vector<int64_t>& ids,
+                                     int64_t row_bytes) {
+  std::vector<uint8_t> out(ids.size() * size_t(row_bytes));
+  CHECK(cpu_kernels()->gather_rows({.table = table.data(),
+                                    .num_rows = kRows,
+                                    .row_bytes = row_bytes,
+                                    .ids = ids.data(),
+                                    .num_ids = int64_t(ids.size()),
+                                    .out = out.data()}) == -1);
+  return out;
+}
+
+void check_gather(const Layout& layout) {
+  CAPTURE(layout.row_bytes);
+  CAPTURE(layout.table_offset);
+  CAPTURE(layout.out_offset);
+  const std::vector<uint8_t> table = noise(size_t(kRows * layout.row_bytes));
+  const std::vector<int64_t> ids = some_ids(51, kRows);
+  const std::vector<uint8_t> expected = gathered_on_cpu(table, ids, layout.row_bytes);
+  const DeviceBytes on_device(table, layout.table_offset), wide_ids(ids),
+      narrow_ids(std::vector<int32_t>(ids.begin(), ids.end()));
+  const DeviceBytes out(expected.size(), layout.out_offset);
+  require_cuda().rows.gather(0,
+                             {.table = on_device.get(),
+                              .num_rows = kRows,
+                              .row_bytes = layout.row_bytes,
+                              .ids = layout.wide ? wide_ids.get() : narrow_ids.get(),
+                              .wide_ids = layout.wide,
+                              .num_ids = int64_t(ids.size()),
+                              .out = out.get(),
+                              .max_sms = layout.max_sms,
+                              .shift = layout.shift},
+                             nullptr);
+  CHECK(out.read<uint8_t>() == expected);
+}
+
+TEST_CASE("rows of every width are gathered as on the CPU") {
+  for (int64_t row_bytes = 1; row_bytes <= 80; ++row_bytes)
+    check_gather({row_bytes});
+  for (const int64_t row_bytes : {100, 128, 130, 132, 144, 400, 408, 602, 1200, 2408, 4096})
+    for (const bool shift : {true, false})
+      check_gather({.row_bytes = row_bytes, .shift = shift, .wide = !shift});
+}
+
+TEST_CASE("tables and outputs may lie at any address") {
+  for (const int64_t row_bytes : {16, 100, 144, 408})
+    for (size_t offset = 0; offset < 16; ++offset) {
+      check_gather({.row_bytes = row_bytes, .table_offset = offset});
+      check_gather({.row_bytes = row_bytes, .out_offset = offset});
+      check_gather({.row_bytes = row_bytes, .table_offset = offset * 4, .out_offset = offset});
+    }
+}
+
+TEST_CASE("few multiprocessors gather all rows, too") {
+  check_gather({.row_bytes = 400, .max_sms = 1});
+  check_gather({.row_bytes = 4, .max_sms = 1000});
+}
+
+TEST_CASE("bad ids leave their rows alone, and the first of them is told") {
+  const int64_t row_bytes = 100;
+  const std::vector<uint8_t> table = noise(size_t(kRows * row_bytes));
+  std::vector<int64_t> ids = some_ids(600, kRows);
+  const std::vector<uint8_t> expected = gathered_on_cpu(table, ids, row_bytes);
+  const std::vector<int64_t> bad = {-1, kRows, INT64_MAX, INT64_MIN, kRows + 5};
+  for (size_t i = 0; i < bad.size(); ++i)
+    ids[77 + 100 * i] = bad[i];
+  const DeviceBytes on_device(table), id_bytes(ids), first_bad(std::vector<uint64_t>{kNoBadId});
+  DeviceBytes out(expected.size());
+  out.fill(0x5A);
+  for (uint64_t* report : {static_cast<uint64_t*>(nullptr), first_bad.as<uint64_t>()})
+    require_cuda().rows.gather(0,
+                               {.table = on_device.get(),
+                                .num_rows = kRows,
+                                .row_bytes = row_bytes,
+                                .ids = id_bytes.get(),
+                                .wide_ids = true,
+                                .num_ids = int64_t(ids.size()),
+                                .out = out.get(),
+                                .bad = report},
+                               nullptr);
+  CHECK(first_bad.read<uint64_t>()[0] == 77);
+  const std::vector<uint8_t> result = out.read<uint8_t>();
+  for (size_t i = 0; i < result.size(); ++i) {
+    const size_t row = i / row_bytes;
+    const bool is_bad = row >= 77 && (row - 77) % 100 == 0 && (row - 77) / 100 < bad.size();
+    if (result[i] != (is_bad ? 0x5A : expected[i])) FAIL("byte " << i << " of row " << row);
+  }
+}
+
+TEST_CASE("rows that the cache has come from it, and are counted") {
+  const int64_t row_bytes = 132;
+  const std::vector<uint8_t> table = noise(size_t(kRows * row_bytes)),
+                             cached = noise(size_t(2 * row_bytes), 9);
+  std::vector<int32_t> slots(kRows, -1);
+  slots[5] = 1;
+  slots[30] = 0;
+  const std::vector<int64_t> ids = some_ids(1000, kRows);
+  std::vector<uint8_t> expected = gathered_on_cpu(table, ids, row_bytes);
+  uint64_t expected_hits = 0;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const int32_t slot = slots[size_t(ids[i])];
+    if (slot < 0) continue;
+    ++expected_hits;
+    std::copy_n(cached.begin() + slot * row_bytes, row_bytes,
+                expected.begin() + long(i) * row_bytes);
+  }
+  const DeviceBytes on_device(table), id_bytes(ids), slot_bytes(slots), cached_bytes(cached),
+      hits(std::vector<uint64_t>{10}), out(expected.size());
+  require_cuda().rows.gather(0,
+                             {.table = on_device.get(),
+                              .num_rows = kRows,
+                              .row_bytes = row_bytes,
+                              .ids = id_bytes.get(),
+                              .wide_ids = true,
+                              .num_ids = int64_t(ids.size()),
+                              .out = out.get(),
+                              .cache = {.slot = slot_bytes.as<int32_t>(),
+                                        .rows = cached_bytes.get(),
+                                        .hits = hits.as<uint64_t>()}},
+                             nullptr);
+  CHECK(out.read<uint8_t>() == expected);
+  CHECK(hits.read<uint64_t>()[0] == 10 + expected_hits);
+}
+
+TEST_CASE("no ids and rows of no bytes are fine") {
+  const DeviceBytes ids(std::vector<int64_t>{0, 99}), bad(std::vector<uint64_t>{kNoBadId});
+  const CudaGatherArgs args{.table = nullptr,
+                            .num_rows = 1,
+                            .row_bytes = 0,
+                            .ids = ids.get(),
+                            .wide_ids = true,
+                            .num_ids = 2,
+                            .out = nullptr,
+                            .bad = bad.as<uint64_t>()};
+  require_cuda().rows.gather(0, args, nullptr);
+  CHECK(bad.read<uint64_t>()[0] == 1);
+  CudaGatherArgs none = args;
+  none.num_ids = 0;
+  require_cuda().rows.gather(0, none, nullptr);
+}
+
+struct Encoded {
+  Encoding encoding;
+  int64_t row_bytes;
+  size_t table_offset = 0, out_offset = 0;  // the latter in floats
+};
+
+// Every 16-bit pattern occurs where `table` has 128 KiB: NaNs, infinities, subnormal numbers.
+void check_decode(const Encoded& layout) {
+  CAPTURE(int(layout.encoding));
+  CAPTURE(layout.row_bytes);
+  CAPTURE(layout.table_offset);
+  const bool halves =
+      layout.encoding == Encoding::kFloat16 || layout.encoding == Encoding::kBFloat16;
+  const int64_t width = layout.row_bytes / (halves ? 2 : 1);
+  const int64_t num_rows = (int64_t{128} << 10) / layout.row_bytes + 1;
+  std::vector<uint8_t> table(size_t(num_rows * layout.row_bytes));
+  for (size_t i = 0; i < table.size(); ++i)
+    table[i] = uint8_t(i % 2 == 0 ? i / 2 : i / 2 >> 8);
+  std::vector<float> scales(size_t(std::max(num_rows, width)));
+  for (size_t i = 0; i < scales.size(); ++i)
+    scales[i] = std::ldexp(1.0f + float(i % 31) / 37, int(i % 250) - 149);
+  std::vector<int64_t> ids(static_cast<size_t>(num_rows));
+  for (size_t i = 0; i < ids.size(); ++i)
+    ids[i] = num_rows - 1 - int64_t(i);
+
+  std::vector<float> expected(size_t(num_rows * width));
+  CHECK(cpu_kernels()->gather_decoded({.rows = {.table = table.data(),
+                                                .num_rows = num_rows,
+                                                .row_bytes = layout.row_bytes,
+                                                .ids = ids.data(),
+                                                .num_ids = num_rows,
+                                                .out = expected.data()},
+                                       .encoding = layout.encoding,
+                                       .scale = scales.data()}) == -1);
+  const DeviceBytes on_device(table, layout.table_offset), id_bytes(ids), scale_bytes(scales);
+  const DeviceBytes out(expected.size() * 4, 4 * layout.out_offset);
+  require_cuda().rows.gather_decoded(0,
+                                     {.rows = {.table = on_device.get(),
+                                               .num_rows = num_rows,
+                                               .row_bytes = layout.row_bytes,
+                                               .ids = id_bytes.get(),
+                                               .wide_ids = true,
+                                               .num_ids = num_rows,
+                                               .out = out.get()},
+                                      .encoding = layout.encoding,
+                                      .scale = scale_bytes.as<float>()},
+                                     nullptr);
+  const auto result = out.read<uint32_t>();
+  for (size_t i = 0; i < result.size(); ++i)
+    if (result[i] != std::bit_cast<uint32_t>(expected[i]))
+      FAIL("element " << i << ": " << result[i] << ", not "
+                      << std::bit_cast<uint32_t>(expected[i]));
+}
+
+TEST_CASE("encoded rows are decoded to the CPU's bits") {
+  for (const Encoding encoding : {Encoding::kFloat16, Encoding::kBFloat16})
+    for (const int64_t width : {1, 2, 3, 4, 25, 100, 602}) {
+      check_decode({encoding, 2 * width});
+      check_decode({encoding, 2 * width, 2, 0});
+      check_decode({encoding, 2 * width, 0, 1});
+    }
+  for (const Encoding encoding : {Encoding::kInt8ScaledByRow, Encoding::kInt8ScaledByColumn})
+    for (const int64_t width : {1, 2, 3, 4, 25, 100, 602}) {
+      check_decode({encoding, width});
+      check_decode({encoding, width, 1, 0});
+      check_decode({encoding, width, 0, 1});
+      check_decode({encoding, width, 0, 2});
+    }
+}
+
+TEST_CASE("rows that are scaled each on its own have their scales in the cache, too") {
+  const std::vector<uint8_t> table = {1, 2, 3, 4, 5, 6}, cached = {7, 8};
+  const std::vector<float> scales = {10, 20, 30}, cached_scales = {0.5f};
+  const std::vector<int32_t> slots = {-1, 0, -1};
+  const DeviceBytes table_bytes(table), cached_bytes(cached), scale_bytes(scales),
+      cached_scale_bytes(cached_scales), slot_bytes(slots), ids(std::vector<int32_t>{2, 1, 0}),
+      out(6 * sizeof(float));
+  require_cuda().rows.gather_decoded(0,
+                                     {.rows = {.table = table_bytes.get(),
+                                               .num_rows = 3,
+                                               .row_bytes = 2,
+                                               .ids = ids.get(),
+                                               .wide_ids = false,
+                                               .num_ids = 3,
+                                               .out = out.get(),
+                                               .cache = {.slot = slot_bytes.as<int32_t>(),
+                                                         .rows = cached_bytes.get(),
+                                                         .scale = cached_scale_bytes.as<float>()}},
+                                      .encoding = Encoding::kInt8ScaledByRow,
+                                      .scale = scale_bytes.as<float>()},
+                                     nullptr);
+  CHECK(out.read<float>() == std::vector<float>{150, 180, 3.5f, 4, 10, 20});
+}
+
+}  // namespace
+}  // namespace ramet
