@@ -11,10 +11,16 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 PACKAGE := CMakeLists.txt pyproject.toml $(shell find cmake include src python ! -name '*.pyc' ! -name __pycache__)
 CPP     := $(shell find include src python/bind tests examples bench/micro -name '*.h' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh')
 
+# nvcc, where there is one; CMake reads the same variable.
+CUDACXX ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
+ifneq ($(CUDACXX),)
+export CUDACXX
+endif
+
 # Where addresses are randomized widely the thread sanitizer cannot place its shadow memory.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: help setup build demo test test-cpp test-asan test-tsan test-python lint format accuracy \
+.PHONY: help setup build demo test test-cpp test-asan test-tsan test-cuda test-python cuda lint format accuracy \
   bench micro bench-peers bench-compare clean FORCE
 .NOTPARALLEL:
 
@@ -28,7 +34,7 @@ build: $(BUILT)  ## the Python package, compiled and installed into the environm
 demo: build  ## generate a graph, train on it with two processes, print a table
 	@$(PYTHON_IN_VENV) examples/demo.py
 
-test: lint test-cpp test-asan test-tsan test-python  ## everything that CI checks
+test: lint test-cpp test-asan test-tsan test-cuda test-python  ## everything that CI checks
 
 test-cpp: setup  ## C++ tests, optimized build
 	@cmake --workflow --preset release
@@ -38,6 +44,14 @@ test-asan: setup  ## C++ tests under the address and undefined-behavior sanitize
 
 test-tsan: setup  ## C++ tests under the thread sanitizer
 	@$(FIXED_ADDRESSES) cmake --workflow --preset tsan
+
+test-cuda: setup  ## CUDA tests, emulated on the CPU; where nvcc is, `make cuda`, too
+	@cmake --workflow --preset emulated
+	@$(if $(CUDACXX),$(MAKE) --no-print-directory cuda,echo "cuda: there is no nvcc here: the kernels were tested, but not compiled for a GPU")
+
+cuda: setup  ## CUDA compiled by nvcc for all chips; its tests, where there is a GPU
+	@$(if $(CUDACXX),:,echo "cuda: there is no nvcc in PATH, /usr/local/cuda/bin or CUDACXX" >&2; exit 1)
+	@cmake --workflow --preset cuda
 
 test-python: build  ## Python tests
 	@$(PYTHON_IN_VENV) -m pytest

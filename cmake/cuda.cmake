@@ -1,5 +1,8 @@
 # The CUDA side of the library: compiled by nvcc, or as C++ for the emulator of tests/emulator/, or
-# absent. One list of files, whichever it is.
+# absent. Included before there is a target; sets cuda_sources, cuda_libraries, and cuda_options,
+# which is what a .cu file is compiled with.
+
+# One list, whoever compiles it.
 set(cuda_files
   src/kernels/cuda/backend.cu
   src/kernels/cuda/check.cu
@@ -13,7 +16,7 @@ set(cuda_files
 )
 
 if(RAMET_CUDA STREQUAL "OFF")
-  target_sources(ramet PRIVATE src/kernels/cuda_absent.cc)
+  set(cuda_sources src/kernels/cuda_absent.cc)
 
 elseif(RAMET_CUDA STREQUAL "ON")
   if(RAMET_SANITIZE)
@@ -27,14 +30,14 @@ elseif(RAMET_CUDA STREQUAL "ON")
   set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
-  target_sources(ramet PRIVATE ${cuda_files})
+  set(cuda_sources ${cuda_files})
   # Static, so that the library loads where there is no driver.
-  target_link_libraries(ramet PUBLIC $<LINK_ONLY:CUDA::cudart_static>)
+  set(cuda_libraries $<LINK_ONLY:CUDA::cudart_static>)
   # -std by hand: older versions of CMake know no C++20 of newer nvcc. Without fused multiplications
   # floating-point results are the CPU's.
   set(cuda_options -std=c++20 -fmad=false --expt-relaxed-constexpr -lineinfo
     -Xcompiler=-ffp-contract=off,-Wall,-Wextra)
-  target_compile_options(ramet PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_options}>")
+  set_source_files_properties(${cuda_files} PROPERTIES COMPILE_OPTIONS "${cuda_options}")
   set(cuda_backend_name cuda)
 
 elseif(RAMET_CUDA STREQUAL "EMULATED")
@@ -49,23 +52,21 @@ elseif(RAMET_CUDA STREQUAL "EMULATED")
     tests/emulator/emulator/memory.cc
     tests/emulator/emulator/settings.cc
     tests/emulator/emulator/stream.cc)
-  set_source_files_properties(${cuda_files} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-x;c++")
-  set_source_files_properties(${cuda_files} ${emulator_files} PROPERTIES
-    INCLUDE_DIRECTORIES ${emulator_folder})
+  set(cuda_sources ${cuda_files} ${emulator_files})
+  set(cuda_options -x c++)
+  set_source_files_properties(${cuda_files} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "${cuda_options}")
+  set_source_files_properties(${cuda_sources} PROPERTIES INCLUDE_DIRECTORIES ${emulator_folder})
   # The scheduler is not what is tested: sanitized, it makes kernels wait for each other ten times
   # longer.
   if(RAMET_SANITIZE)
     set_source_files_properties(tests/emulator/emulator/block.cc PROPERTIES
       COMPILE_OPTIONS "-O2;-fno-sanitize=all")
   endif()
-  target_sources(ramet PRIVATE ${cuda_files} ${emulator_files})
   set(cuda_backend_name emulated)
 
 else()
   message(FATAL_ERROR "RAMET_CUDA is '${RAMET_CUDA}', expected OFF, ON or EMULATED")
 endif()
 
-if(cuda_backend_name)
-  set_source_files_properties(src/kernels/cuda/backend.cu PROPERTIES
-    COMPILE_DEFINITIONS "RAMET_BACKEND_NAME=\"${cuda_backend_name}\"")
-endif()
+set_source_files_properties(src/kernels/cuda/backend.cu PROPERTIES
+  COMPILE_DEFINITIONS "RAMET_BACKEND_NAME=\"${cuda_backend_name}\"")
