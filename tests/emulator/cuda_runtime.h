@@ -8,7 +8,7 @@
 //
 // Environment:
 //   RAMET_EMULATOR_ORDER=forward|reverse|random[:SEED]  of blocks and threads; random also switches
-//                                                       threads at atomics
+//                                                       threads at atomics, and delays streams
 //   RAMET_EMULATOR_DEVICES=N      1; with 0 there is no device
 //   RAMET_EMULATOR_MEMORY=BYTES   of each device, 4 GiB
 //   RAMET_EMULATOR_REFUSE_REGISTER=1  cudaHostRegister is not supported

@@ -1,5 +1,6 @@
 #include "emulator/stream.h"
 
+#include <chrono>
 #include <list>
 #include <map>
 #include <memory>
@@ -8,7 +9,21 @@
 #include "emulator/block.h"
 #include "emulator/errors.h"
 #include "emulator/launch.h"
+#include "emulator/random.h"
+#include "emulator/settings.h"
 #include "kernels/cuda/last_launch.h"
+
+namespace {
+
+// In random order a stream is late now and then, so that what does not wait for it shows.
+void be_late(emulator::Random& random) {
+  constexpr uint64_t kOneIn = 4;
+  constexpr uint64_t kMostMicroseconds = 400;
+  if (emulator::schedule().order != emulator::Order::kRandom || random.below(kOneIn) != 0) return;
+  std::this_thread::sleep_for(std::chrono::microseconds(random.below(kMostMicroseconds)));
+}
+
+}  // namespace
 
 CUstream_st::CUstream_st(int device_of_stream)
     : device(device_of_stream), thread_(&CUstream_st::run, this) {}
@@ -23,6 +38,7 @@ CUstream_st::~CUstream_st() {
 }
 
 void CUstream_st::run() {
+  emulator::Random random(emulator::schedule().seed);
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
@@ -30,6 +46,7 @@ void CUstream_st::run() {
     auto work = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
+    be_late(random);
     work();
     work = nullptr;
     lock.lock();
