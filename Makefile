@@ -20,7 +20,7 @@ endif
 # Where addresses are randomized widely the thread sanitizer cannot place its shadow memory.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: help setup build demo test test-cpp test-asan test-tsan test-cuda test-python cuda lint format accuracy \
+.PHONY: help setup build demo test test-cpp test-asan test-tsan test-cuda test-python cuda gpu-check gpu-pack lint format accuracy \
   bench micro bench-peers bench-compare clean FORCE
 .NOTPARALLEL:
 
@@ -52,6 +52,13 @@ test-cuda: setup  ## CUDA tests, emulated on the CPU; where nvcc is, `make cuda`
 cuda: setup  ## CUDA compiled by nvcc for all chips; its tests, where there is a GPU
 	@$(if $(CUDACXX),:,echo "cuda: there is no nvcc in PATH, /usr/local/cuda/bin or CUDACXX" >&2; exit 1)
 	@cmake --workflow --preset cuda
+
+# Neither needs the virtual environment: GPUs are often on machines without a network.
+gpu-check:  ## build for this machine's GPU, all GPU tests and benchmarks, build/gpu-check/report.md
+	@python3 tools/gpu_check.py
+
+gpu-pack:  ## what gpu-check needs without a network, into .gpu/; PYTHON_VERSION=3.12 of that machine
+	@tools/gpu_pack.sh $(PYTHON_VERSION)
 
 test-python: build  ## Python tests
 	@$(PYTHON_IN_VENV) -m pytest
