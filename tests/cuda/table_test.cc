@@ -1,0 +1,246 @@
+// Tables as a device reads them: each placement and encoding against Table itself.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "cuda/rows_fixture.h"
+#include "ramet/cuda_memory.h"
+#include "ramet/cuda_table.h"
+#include "ramet/error.h"
+
+namespace ramet {
+namespace {
+
+constexpr int64_t kRows = 100;
+
+Array make(DType dtype, std::vector<int64_t> shape, uint64_t seed = 3, bool writable = false) {
+  Array array{nullptr, dtype, std::move(shape), nullptr, writable};
+  auto bytes = std::make_shared<std::vector<uint8_t>>(noise(size_t(array.bytes()), seed));
+  array.data = bytes->data();
+  array.owner = bytes;
+  return array;
+}
+
+Array scale(std::vector<int64_t> shape) {
+  Array array = make(DType::kFloat32, std::move(shape));
+  for (int64_t i = 0; i < array.bytes() / 4; ++i)
+    static_cast<float*>(array.data)[i] = 0.25f + float(i) / 3;
+  return array;
+}
+
+// Tables of every kind that is gathered.
+std::vector<Table> tables() {
+  return {Table(make(DType::kFloat32, {kRows, 25})),
+          Table(make(DType::kFloat16, {kRows, 3, 5})),
+          Table(make(DType::kBFloat16, {kRows, 64})),
+          Table(make(DType::kInt8, {kRows, 33}), scale({kRows, 1}), "by row"),
+          Table(make(DType::kInt8, {kRows, 33}), scale({1, 33}), "by column"),
+          Table(make(DType::kInt64, {kRows})),
+          Table(make(DType::kBool, {kRows, 2}))};
+}
+
+Array on_device(const DeviceBytes& bytes, DType dtype, std::vector<int64_t> shape) {
+  Array array{bytes.get(), dtype, std::move(shape), nullptr, true};
+  array.device = 0;
+  return array;
+}
+
+template <typename Body>
+std::string message_of(ErrorCode code, Body body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    CHECK(error.code() == code);
+    return error.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+void check_gather(const CudaTable& cuda, bool decode) {
+  const Table& table = cuda.table();
+  CAPTURE(table.rows().describe());
+  const std::vector<int64_t> ids = some_ids(70, kRows);
+  const Array expected = decode ? table.gather_float32(ids) : table.gather(ids);
+  const DeviceBytes id_bytes(ids), out(size_t(expected.bytes()));
+  cuda.gather(on_device(id_bytes, DType::kInt64, {70}),
+              on_device(out, expected.dtype, expected.shape), nullptr, {.decode = decode});
+  CHECK(std::memcmp(out.read<uint8_t>().data(), expected.data, size_t(expected.bytes())) == 0);
+}
+
+TEST_CASE("every kind of table gives a device the rows that it gives the CPU") {
+  const std::vector<int32_t> cached = {3, 99, 0, 50, 51};
+  for (const Table& table : tables())
+    for (const CudaTableOptions& options :
+         {CudaTableOptions{.placement = CudaPlacement::kDevice},
+          CudaTableOptions{.placement = CudaPlacement::kInPlace},
+          CudaTableOptions{.cached = borrow(std::span(cached))}}) {
+      const CudaTable cuda(table, options);
+      check_gather(cuda, false);
+      if (table.is_encoded() || table.rows().dtype == DType::kFloat32) check_gather(cuda, true);
+      CHECK(cuda.num_cached() == options.cached.rows());
+    }
+}
+
+TEST_CASE("ids may be narrow, and lie on the host") {
+  const CudaTable cuda(tables()[0], {});
+  const std::vector<int32_t> ids = {5, 0, 99};
+  const std::vector<int64_t> wide(ids.begin(), ids.end());
+  const Array expected = cuda.table().gather(wide);
+  const DeviceBytes out(size_t(expected.bytes()));
+  cuda.gather(borrow(std::span(ids)), on_device(out, expected.dtype, expected.shape), nullptr);
+  CHECK(std::memcmp(out.read<uint8_t>().data(), expected.data, size_t(expected.bytes())) == 0);
+}
+
+TEST_CASE("checked gathers name the first bad id") {
+  const CudaTable cuda(tables()[0], {});
+  std::vector<int64_t> ids = some_ids(70, kRows);
+  ids[40] = kRows;
+  ids[50] = -3;
+  const DeviceBytes id_bytes(ids), out(70 * 100);
+  const Array there = on_device(id_bytes, DType::kInt64, {70}),
+              rows = on_device(out, DType::kFloat32, {70, 25});
+  cuda.gather(there, rows, nullptr);
+  for (const Array& of_ids : {there, borrow(std::span<const int64_t>(ids))})
+    CHECK(message_of(ErrorCode::kOutOfRange, [&] {
+            cuda.gather(of_ids, rows, nullptr, {.check = true});
+          }) == "ids[40] = 100 is outside the 100 rows of table");
+  ids[40] = ids[50] = 0;
+  cuda.gather(borrow(std::span<const int64_t>(ids)), rows, nullptr, {.check = true});
+}
+
+TEST_CASE("hits are counted, by the table or where the caller says") {
+  const std::vector<int64_t> cached = {7, 8}, ids = {7, 1, 8, 7};
+  const CudaTable cuda(tables()[0], {.cached = borrow(std::span(cached))});
+  const DeviceBytes id_bytes(ids), out(400), hits(std::vector<uint64_t>{0});
+  const Array there = on_device(id_bytes, DType::kInt64, {4}),
+              rows = on_device(out, DType::kFloat32, {4, 25});
+  cuda.gather(there, rows, nullptr);
+  cuda.gather(there, rows, nullptr);
+  cuda.gather(there, rows, nullptr, {.hits = hits.as<uint64_t>()});
+  runtime().synchronize(0, nullptr);
+  CHECK(cuda.num_hits() == 6);
+  CHECK(hits.read<uint64_t>()[0] == 3);
+  CHECK(cuda.device_bytes() == 2 * 100 + 4 * kRows);
+}
+
+TEST_CASE("a copy of immutable rows is shared, one of others is not") {
+  for (const bool writable : {false, true}) {
+    const Table table(make(DType::kFloat32, {kRows, 4}, 3, writable));
+    const CudaTable a(table, {.placement = CudaPlacement::kDevice}),
+        b(table, {.placement = CudaPlacement::kDevice});
+    CHECK((a.rows().data == b.rows().data) == !writable);
+  }
+}
+
+TEST_CASE("a source lives, and stays locked, as long as the table") {
+  Array source = make(DType::kFloat32, {kRows, 4});
+  const std::weak_ptr<const void> owner = source.owner;
+  const int64_t before = HostRegistration::registered_bytes();
+  {
+    const CudaTable cuda{Table(source), {}};
+    source = {};
+    CHECK(!owner.expired());
+    CHECK(HostRegistration::registered_bytes() > before);
+  }
+  CHECK(owner.expired());
+  CHECK(HostRegistration::registered_bytes() == before);
+}
+
+TEST_CASE("a table may die while its last gather has not begun") {
+  const std::vector<int64_t> ids = some_ids(5000, kRows);
+  const Table table = tables()[0];
+  const Array expected = table.gather(ids);
+  const DeviceBytes id_bytes(ids), out(size_t(expected.bytes()));
+  for (const CudaPlacement placement : {CudaPlacement::kInPlace, CudaPlacement::kDevice}) {
+    const CudaStreamHandle stream = runtime().create_stream(0);
+    CudaTable(table, {.placement = placement})
+        .gather(on_device(id_bytes, DType::kInt64, {5000}),
+                on_device(out, expected.dtype, expected.shape), stream);
+    CHECK(std::memcmp(out.read<uint8_t>().data(), expected.data, size_t(expected.bytes())) == 0);
+    runtime().destroy_stream(0, stream);
+  }
+}
+
+TEST_CASE("scatter writes the table in place, or its copy") {
+  for (const CudaPlacement placement : {CudaPlacement::kInPlace, CudaPlacement::kDevice}) {
+    const Array source = make(DType::kInt16, {kRows, 3}, 3, true),
+                rows = make(DType::kInt16, {4, 3});
+    const CudaTable cuda(Table(source), {.placement = placement});
+    const std::vector<int64_t> ids = {9, 4, 9, 0};
+    const DeviceBytes id_bytes(ids),
+        row_bytes(std::vector<uint8_t>(static_cast<uint8_t*>(rows.data),
+                                       static_cast<uint8_t*>(rows.data) + rows.bytes()));
+    const DeviceBytes scratch(size_t(scatter_scratch_bytes(4)));
+    const Array there = on_device(id_bytes, DType::kInt64, {4}),
+                from = on_device(row_bytes, DType::kInt16, {4, 3});
+    const std::vector<uint8_t> before(static_cast<uint8_t*>(source.data),
+                                      static_cast<uint8_t*>(source.data) + source.bytes());
+    cuda.scatter(there, from, nullptr);
+    cuda.scatter(there, from, nullptr,
+                 {.scratch = on_device(scratch, DType::kUInt8, {scatter_scratch_bytes(4)})});
+    runtime().synchronize(0, nullptr);
+    const bool in_place = placement == CudaPlacement::kInPlace;
+    CHECK((std::memcmp(before.data(), source.data, before.size()) != 0) == in_place);
+    const DeviceBytes out(size_t(rows.bytes()));
+    cuda.gather(there, on_device(out, DType::kInt16, {4, 3}), nullptr);
+    auto expected = std::vector<uint8_t>(static_cast<uint8_t*>(rows.data),
+                                         static_cast<uint8_t*>(rows.data) + rows.bytes());
+    std::copy_n(expected.begin() + 12, 6, expected.begin());  // the last of row 9
+    CHECK(out.read<uint8_t>() == expected);
+  }
+}
+
+TEST_CASE("what does not fit is refused") {
+  const CudaTable cuda(Table(make(DType::kFloat32, {kRows, 4}, 3, true)), {});
+  const DeviceBytes bytes(1000);
+  const Array ids = on_device(bytes, DType::kInt64, {2}),
+              rows = on_device(bytes, DType::kFloat32, {2, 4});
+  const auto refuses = [&](const Array& of_ids, const Array& of_rows, const char* why) {
+    CAPTURE(why);
+    CHECK(contains(
+        message_of(ErrorCode::kInvalidArgument, [&] { cuda.gather(of_ids, of_rows, nullptr); }),
+        why));
+    CHECK(contains(
+        message_of(ErrorCode::kInvalidArgument, [&] { cuda.scatter(of_ids, of_rows, nullptr); }),
+        why));
+  };
+  refuses(on_device(bytes, DType::kInt16, {2}), rows, "int16[2], expected int32 or int64");
+  refuses(on_device(bytes, DType::kInt64, {2, 1}), rows, "one dimension");
+  refuses(ids, on_device(bytes, DType::kFloat32, {3, 4}), "float32[2, 4]");
+  refuses(ids, on_device(bytes, DType::kFloat64, {2, 4}), "float64[2, 4]");
+  Array elsewhere = rows;
+  elsewhere.device = 1;
+  refuses(ids, elsewhere, "device 1");
+  elsewhere.device = kHost;
+  refuses(ids, make(DType::kFloat32, {2, 4}), "host");
+
+  const Table table = tables()[0];
+  const std::vector<int64_t> cached = {1}, bad = {5, kRows};
+  const CudaTable with_cache(Table(make(DType::kFloat32, {kRows, 4}, 3, true)),
+                             {.cached = borrow(std::span(cached))});
+  CHECK(contains(
+      message_of(ErrorCode::kInvalidArgument, [&] { with_cache.scatter(ids, rows, nullptr); }),
+      "cache"));
+  CHECK(contains(message_of(ErrorCode::kInvalidArgument,
+                            [&] { CudaTable(table, {}).scatter(ids, rows, nullptr); }),
+                 "read-only"));
+  CHECK(contains(message_of(ErrorCode::kInvalidArgument,
+                            [&] {
+                              CudaTable(table, {.placement = CudaPlacement::kDevice,
+                                                .cached = borrow(std::span(cached))});
+                            }),
+                 "no use"));
+  CHECK(contains(message_of(ErrorCode::kOutOfRange,
+                            [&] { CudaTable(table, {.cached = borrow(std::span(bad))}); }),
+                 "ids[1] = 100"));
+  CHECK(contains(message_of(ErrorCode::kDevice, [&] { CudaTable(table, {.device = 77}); }), "77"));
+}
+
+}  // namespace
+}  // namespace ramet
