@@ -2,17 +2,19 @@
 # absent. Included before there is a target; sets cuda_sources, cuda_libraries, and cuda_options,
 # which is what a .cu file is compiled with.
 
-# One list, whoever compiles it.
-set(cuda_files
-  src/kernels/cuda/backend.cu
-  src/kernels/cuda/check.cu
-  src/kernels/cuda/device_scope.cu
-  src/kernels/cuda/devices.cu
+# One list, whoever compiles it: kernels with their launchers, and what the host alone runs.
+set(kernel_files
   src/kernels/cuda/gather.cu
   src/kernels/cuda/gather_decoded.cu
-  src/kernels/cuda/memory.cu
   src/kernels/cuda/scatter.cu
-  src/kernels/cuda/streams.cu
+)
+set(runtime_files
+  src/kernels/cuda/backend.cc
+  src/kernels/cuda/check.cc
+  src/kernels/cuda/device_scope.cc
+  src/kernels/cuda/devices.cc
+  src/kernels/cuda/memory.cc
+  src/kernels/cuda/streams.cc
 )
 
 if(RAMET_CUDA STREQUAL "OFF")
@@ -30,14 +32,16 @@ elseif(RAMET_CUDA STREQUAL "ON")
   set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
-  set(cuda_sources ${cuda_files})
+  set(cuda_sources ${kernel_files} ${runtime_files})
   # Static, so that the library loads where there is no driver.
   set(cuda_libraries $<LINK_ONLY:CUDA::cudart_static>)
   # -std by hand: older versions of CMake know no C++20 of newer nvcc. Without fused multiplications
   # floating-point results are the CPU's.
   set(cuda_options -std=c++20 -fmad=false --expt-relaxed-constexpr -lineinfo
     -Xcompiler=-ffp-contract=off,-Wall,-Wextra)
-  set_source_files_properties(${cuda_files} PROPERTIES COMPILE_OPTIONS "${cuda_options}")
+  set_source_files_properties(${kernel_files} PROPERTIES COMPILE_OPTIONS "${cuda_options}")
+  list(TRANSFORM CUDAToolkit_INCLUDE_DIRS PREPEND -isystem OUTPUT_VARIABLE toolkit_headers)
+  set_source_files_properties(${runtime_files} PROPERTIES COMPILE_OPTIONS "${toolkit_headers}")
   set(cuda_backend_name cuda)
 
 elseif(RAMET_CUDA STREQUAL "EMULATED")
@@ -52,9 +56,9 @@ elseif(RAMET_CUDA STREQUAL "EMULATED")
     tests/emulator/emulator/memory.cc
     tests/emulator/emulator/settings.cc
     tests/emulator/emulator/stream.cc)
-  set(cuda_sources ${cuda_files} ${emulator_files})
+  set(cuda_sources ${kernel_files} ${runtime_files} ${emulator_files})
   set(cuda_options -x c++)
-  set_source_files_properties(${cuda_files} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "${cuda_options}")
+  set_source_files_properties(${kernel_files} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "${cuda_options}")
   set_source_files_properties(${cuda_sources} PROPERTIES INCLUDE_DIRECTORIES ${emulator_folder})
   # The scheduler is not what is tested: sanitized, it makes kernels wait for each other ten times
   # longer.
@@ -68,5 +72,5 @@ else()
   message(FATAL_ERROR "RAMET_CUDA is '${RAMET_CUDA}', expected OFF, ON or EMULATED")
 endif()
 
-set_source_files_properties(src/kernels/cuda/backend.cu PROPERTIES
+set_source_files_properties(src/kernels/cuda/backend.cc PROPERTIES
   COMPILE_DEFINITIONS "RAMET_BACKEND_NAME=\"${cuda_backend_name}\"")

@@ -5,12 +5,12 @@
 
 namespace ramet {
 
-// devices.cu
+// devices.cc
 CudaVersions cuda_versions();
 int num_cuda_devices();
 CudaDevice describe_cuda_device(int device);
 
-// memory.cu
+// memory.cc
 void* allocate_on_device(int device, int64_t bytes);
 void free_on_device(int device, void* data);
 void* allocate_pinned(int64_t bytes);
@@ -22,7 +22,7 @@ bool is_page_locked(const void* data);
 void copy(int device, void* to, const void* from, int64_t bytes, CudaStreamHandle stream);
 void fill(int device, void* data, uint8_t byte, int64_t bytes, CudaStreamHandle stream);
 
-// streams.cu
+// streams.cc
 CudaStreamHandle create_stream(int device);
 void destroy_stream(int device, CudaStreamHandle stream);
 void synchronize(int device, CudaStreamHandle stream);
