@@ -4,9 +4,17 @@
 
 # One list, whoever compiles it: kernels with their launchers, and what the host alone runs.
 set(kernel_files
+  src/kernels/cuda/floyd_marks.cu
   src/kernels/cuda/gather.cu
   src/kernels/cuda/gather_decoded.cu
+  src/kernels/cuda/importance.cu
+  src/kernels/cuda/labor.cu
+  src/kernels/cuda/marks.cu
+  src/kernels/cuda/relabel.cu
+  src/kernels/cuda/relation.cu
+  src/kernels/cuda/row_bounds.cu
   src/kernels/cuda/scatter.cu
+  src/kernels/cuda/uniform.cu
 )
 set(runtime_files
   src/kernels/cuda/backend.cc

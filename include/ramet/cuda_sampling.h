@@ -205,12 +205,10 @@ struct CudaSamplingKernels {
   void (*enter)(int device, const CudaNodeList& list, int64_t count, void* stream);
   void (*forget)(int device, const CudaNodeList& list, int64_t count, void* stream);
 
-  // LABOR-i. The candidates are the *size first entries, at most `most`.
-  void (*begin_importance)(
-      int device, double* p, double* largest, const int64_t* size, int64_t most, void* stream);
+  // LABOR-i, for `count` candidates: all importances are 1; an iteration's end.
+  void (*begin_importance)(int device, double* p, double* largest, int64_t count, void* stream);
   void (*solve)(int device, const CudaSolveArgs& args, void* stream);
-  void (*settle)(
-      int device, double* p, double* largest, const int64_t* size, int64_t most, void* stream);
+  void (*settle)(int device, double* p, double* largest, int64_t count, void* stream);
 
   void (*edge_ids)(int device, const CudaEdgeIdsArgs& args, void* stream);
   void (*mean_weights)(int device, const CudaRelationArgs& args, float* out, void* stream);

@@ -1,6 +1,7 @@
 // The table of what src/kernels/cuda/ offers.
 #include "kernels/cuda/rows.h"
 #include "kernels/cuda/runtime.h"
+#include "kernels/cuda/sampling.h"
 #include "ramet/cuda.h"
 
 namespace ramet {
@@ -37,7 +38,7 @@ constexpr CudaBackend kBackend{
     .name = RAMET_BACKEND_NAME,
     .runtime = kRuntime,
     .rows = {gather_rows_cuda, gather_decoded_cuda, scatter_rows_cuda},
-    .sampling = {},
+    .sampling = kCudaSamplingKernels,
 };
 
 }  // namespace

@@ -1,0 +1,112 @@
+// LABOR-i: the importances of a hop's sources; docs/semantics.md, section 8, and
+// src/sampling/importance.h, which has the algorithm.
+//
+// The sum of a row must have the bits of one that is added in the order of its edges. So a warp
+// takes a row: its lanes load and divide a few edges each, which takes the time, and all of them
+// then add these one after the other, out of shared memory. An edge that does not count adds +0,
+// which changes no bit of a sum that is not negative.
+#include "kernels/cuda/sampling.h"
+#include "kernels/cuda/sampling_device.cuh"
+
+namespace ramet {
+namespace {
+
+constexpr unsigned kWarps = kThreads / kWarp;  // of a block
+constexpr int64_t kPerLane = 4;                // loads that are in flight at once
+constexpr int64_t kTile = kPerLane * kWarp;
+
+// What one pass over a row finds for a given c.
+struct Pass {
+  double sum;     // of 1 / p over the edges with c p < 1
+  int64_t count;  // of the others
+};
+
+__device__ Pass add_up(const CudaSolveArgs& args, int64_t begin, int64_t end, double c) {
+  __shared__ double tiles[kWarps][kTile];
+  double* tile = tiles[threadIdx.x / kWarp];
+  const unsigned lane = threadIdx.x % kWarp;
+  Pass pass{0, 0};
+  for (int64_t first = begin; first < end; first += kTile) {
+    for (int64_t at = lane; at < kTile; at += kWarp) {
+      const int64_t e = first + at;
+      const double p = e < end ? args.p[args.candidate[e]] : 1;
+      const bool is_certain = e < end && c * p >= 1;
+      tile[at] = e < end && !is_certain ? 1 / p : 0;
+      pass.count += __popc(__ballot_sync(kAllLanes, is_certain));
+    }
+    __syncwarp();
+    const int64_t size = end - first < kTile ? end - first : kTile;
+    for (int64_t at = 0; at < size; ++at)
+      pass.sum += tile[at];
+    __syncwarp();
+  }
+  return pass;
+}
+
+// solve_c() of the CPU.
+__global__ void solve_rows(CudaSolveArgs args) {
+  const int64_t i = thread_number() / kWarp;
+  if (i >= args.rows.num_dst) return;  // the whole warp
+  const int64_t begin = args.rows.offset[i], end = args.rows.offset[i + 1];
+  const auto degree = static_cast<double>(end - begin);
+  double c = 1;
+  if (args.fanout >= 0 && args.fanout < end - begin) {
+    const double target = degree * degree / static_cast<double>(args.fanout);
+    c = 0;
+    for (int64_t certain = -1;;) {
+      const Pass pass = add_up(args, begin, end, c);
+      if (pass.count <= certain || pass.count == end - begin) break;
+      certain = pass.count;
+      c = pass.sum / (target - static_cast<double>(pass.count));
+    }
+  }
+  if (threadIdx.x % kWarp == 0) args.c[i] = c;
+}
+
+// Doubles that are not negative are in the order of their bits.
+__global__ void raise_largest(CudaSolveArgs args) {
+  const int64_t row = row_of_thread(args.rows.offset, args.rows.num_dst);
+  const int64_t e = thread_number();
+  if (e >= args.num_edges) return;
+  const double c = args.c[row];
+  double* largest = &args.largest[args.candidate[e]];
+  if (!(__ldcg(largest) < c)) return;
+  atomicMax(reinterpret_cast<unsigned long long*>(largest),
+            static_cast<unsigned long long>(__double_as_longlong(c)));
+}
+
+__global__ void begin_candidates(double* p, double* largest, int64_t count) {
+  const int64_t i = thread_number();
+  if (i >= count) return;
+  p[i] = 1;
+  largest[i] = 0;
+}
+
+__global__ void settle_candidates(double* p, double* largest, int64_t count) {
+  const int64_t i = thread_number();
+  if (i >= count) return;
+  p[i] = p[i] * largest[i];
+  largest[i] = 0;
+}
+
+}  // namespace
+
+void cuda_sampling::begin_importance(
+    int device, double* p, double* largest, int64_t count, void* stream) {
+  const DeviceScope scope(device);
+  launch_each("begin_candidates", begin_candidates, count, stream, p, largest, count);
+}
+
+void cuda_sampling::solve(int device, const CudaSolveArgs& args, void* stream) {
+  const DeviceScope scope(device);
+  launch_each("solve_rows", solve_rows, args.rows.num_dst * kWarp, stream, args);
+  if (args.largest == nullptr) return;
+  launch_each("raise_largest", raise_largest, args.num_edges, stream, args);
+}
+
+void cuda_sampling::settle(int device, double* p, double* largest, int64_t count, void* stream) {
+  const DeviceScope scope(device);
+  launch_each("settle_candidates", settle_candidates, count, stream, p, largest, count);
+}
+
+}  // namespace ramet

@@ -1,0 +1,76 @@
+// The in-edges that LABOR accepts: those whose source's word is at most the row's threshold;
+// docs/semantics.md, section 8. A thread for each in-edge, whatever row it is in, so that a hub is
+// the work of many blocks; a warp's answers are a word of marks.
+#include "kernels/cuda/sampling.h"
+#include "kernels/cuda/sampling_device.cuh"
+
+namespace ramet {
+namespace {
+
+// The largest word that a fraction k / d < 1 of all words does not exceed.
+__global__ void set_thresholds(CudaMarkArgs args, uint64_t* threshold) {
+  const int64_t i = thread_number();
+  if (i >= args.rows.num_dst) return;
+  const int64_t degree = args.rows.row[i].degree;
+  const bool all = args.fanout < 0 || args.fanout >= degree;
+  threshold[i] = all ? ~uint64_t{0}
+                     : static_cast<uint64_t>((static_cast<uint128_t>(args.fanout) << 64) /
+                                             static_cast<uint128_t>(degree));
+}
+
+struct Edge {
+  int64_t row, number, position;
+};
+
+__device__ uint64_t word_of_source(const CudaMarkArgs& args, const CudaCsc& edges, const Edge& e) {
+  // An id that is no node has a word, too, as wide as it is stored.
+  const auto source =
+      edges.wide_ids
+          ? static_cast<uint64_t>(__ldg(static_cast<const int64_t*>(edges.indices) + e.position))
+          : static_cast<uint32_t>(__ldg(static_cast<const int32_t*>(edges.indices) + e.position));
+  return draw(args.draws.keys, args.draws.tables, source);
+}
+
+// `accepts` decides about an Edge.
+template <typename Accepts>
+__device__ void mark_accepted(const CudaMarkArgs& args, Accepts accepts) {
+  const int64_t row = row_of_thread(args.rows.offset, args.rows.num_dst);
+  const int64_t e = thread_number();
+  bool accepted = false;
+  if (e < args.num_edges)
+    accepted = accepts(Edge{row, e, args.rows.row[row].begin + (e - args.rows.offset[row])});
+  const unsigned word = __ballot_sync(kAllLanes, accepted);
+  if (threadIdx.x % kWarp == 0) args.marks[e / kWarp] = word;
+}
+
+__global__ void mark_below_threshold(CudaMarkArgs args, CudaCsc edges, const uint64_t* threshold) {
+  mark_accepted(args, [&](const Edge& e) {
+    const uint64_t bound = threshold[e.row];
+    return bound == ~uint64_t{0} || word_of_source(args, edges, e) <= bound;
+  });
+}
+
+__global__ void mark_by_importance(CudaMarkArgs args, CudaCsc edges, CudaImportance importance) {
+  mark_accepted(args, [&](const Edge& e) {
+    const double scaled = importance.c[e.row] * importance.p[importance.candidate[e.number]];
+    const double q = scaled < 1.0 ? scaled : 1.0;
+    return q == 1 || word_of_source(args, edges, e) <= static_cast<uint64_t>(q * 0x1p64);
+  });
+}
+
+}  // namespace
+
+void cuda_sampling::mark_labor(int device, const CudaMarkLaborArgs& args, void* stream) {
+  const DeviceScope scope(device);
+  const CudaMarkArgs& mark = args.mark;
+  if (args.importance != nullptr) {
+    launch_each("mark_by_importance", mark_by_importance, mark.num_edges, stream, mark, args.edges,
+                *args.importance);
+  } else {
+    launch_each("set_thresholds", set_thresholds, mark.rows.num_dst, stream, mark, args.threshold);
+    launch_each("mark_below_threshold", mark_below_threshold, mark.num_edges, stream, mark,
+                args.edges, args.threshold);
+  }
+}
+
+}  // namespace ramet

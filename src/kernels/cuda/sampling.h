@@ -1,0 +1,50 @@
+// The functions of CudaSamplingKernels, which ramet/cuda_sampling.h describes.
+#pragma once
+
+#include "ramet/cuda_sampling.h"
+
+namespace ramet {
+
+namespace cuda_sampling {
+
+int64_t scan_bytes(int device, int64_t count);
+void rows(int device, const CudaRowsArgs& args, void* stream);
+void pick(int device, const CudaPickArgs& args, void* stream);
+void mark_floyd(int device, const CudaMarkArgs& args, void* stream);
+void mark_labor(int device, const CudaMarkLaborArgs& args, void* stream);
+void rank(int device, const CudaRankArgs& args, void* stream);
+void take_marked(int device, const CudaTakeMarkedArgs& args, void* stream);
+void load(int device, const CudaLoadArgs& args, void* stream);
+void number(int device, const CudaNumberArgs& args, void* stream);
+void enter(int device, const CudaNodeList& list, int64_t count, void* stream);
+void forget(int device, const CudaNodeList& list, int64_t count, void* stream);
+void begin_importance(int device, double* p, double* largest, int64_t count, void* stream);
+void solve(int device, const CudaSolveArgs& args, void* stream);
+void settle(int device, double* p, double* largest, int64_t count, void* stream);
+void edge_ids(int device, const CudaEdgeIdsArgs& args, void* stream);
+void mean_weights(int device, const CudaRelationArgs& args, float* out, void* stream);
+void edge_index(int device, const CudaRelationArgs& args, int64_t* out, void* stream);
+
+}  // namespace cuda_sampling
+
+inline constexpr CudaSamplingKernels kCudaSamplingKernels{
+    .scan_bytes = cuda_sampling::scan_bytes,
+    .rows = cuda_sampling::rows,
+    .pick = cuda_sampling::pick,
+    .mark_floyd = cuda_sampling::mark_floyd,
+    .mark_labor = cuda_sampling::mark_labor,
+    .rank = cuda_sampling::rank,
+    .take_marked = cuda_sampling::take_marked,
+    .load = cuda_sampling::load,
+    .number = cuda_sampling::number,
+    .enter = cuda_sampling::enter,
+    .forget = cuda_sampling::forget,
+    .begin_importance = cuda_sampling::begin_importance,
+    .solve = cuda_sampling::solve,
+    .settle = cuda_sampling::settle,
+    .edge_ids = cuda_sampling::edge_ids,
+    .mean_weights = cuda_sampling::mean_weights,
+    .edge_index = cuda_sampling::edge_index,
+};
+
+}  // namespace ramet

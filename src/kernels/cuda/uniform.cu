@@ -1,0 +1,119 @@
+// Positions of a row's picks, docs/semantics.md, section 3: Floyd's algorithm (Bentley, Floyd: "A
+// sample of brilliance", CACM 1987) where they are few, by a thread for each row, that keeps them
+// sorted as they come. Where every edge is picked, or picks may repeat, they do not depend on each
+// other: a thread for each; repeated ones are sorted afterwards.
+#include "kernels/cuda/sampling.h"
+#include "kernels/cuda/sampling_device.cuh"
+
+namespace ramet {
+namespace {
+
+__device__ bool contains(const int64_t* picked, int64_t size, int64_t x) {
+  bool found = false;
+  for (int64_t s = 0; s < size; ++s)
+    found |= picked[s] == x;
+  return found;
+}
+
+__device__ void insert_sorted(int64_t* picked, int64_t size, int64_t x) {
+  for (; size > 0 && picked[size - 1] > x; --size)
+    picked[size] = picked[size - 1];
+  picked[size] = x;
+}
+
+// k < degree positions, ascending.
+__device__ void floyd(
+    const DrawKeys& keys, const NormalTables& tables, int64_t k, int64_t degree, int64_t* picked) {
+  for (int64_t t = 0; t < k; ++t) {
+    const int64_t j = degree - k + t;
+    const int64_t x = draw_below(keys, tables, t, j + 1);
+    insert_sorted(picked, t, contains(picked, t, x) ? j : x);
+  }
+}
+
+__global__ void pick_few(CudaPickArgs args) {
+  const int64_t i = thread_number();
+  if (i >= args.rows.num_dst) return;
+  const CudaRow row = args.rows.row[i];
+  const int64_t first = args.rows.offset[i];
+  int64_t picked[kCudaFewPicks];
+  const bool all = row.degree <= args.fanout;
+  if (!all) {
+    const DrawKeys keys = node_keys(args.draws.keys, args.rows.nodes[i]);
+    floyd(keys, args.draws.tables, args.fanout, row.degree, picked);
+  }
+  const int64_t count = all ? row.degree : args.fanout;
+  for (int64_t t = 0; t < count; ++t)
+    store_position(args.positions, first + t, row.begin + (all ? t : picked[t]));
+}
+
+__global__ void pick_all(CudaPickArgs args) {
+  const int64_t i = row_of_thread(args.rows.offset, args.rows.num_dst);
+  const int64_t e = thread_number();
+  if (e >= args.num_picks) return;
+  store_position(args.positions, e, args.rows.row[i].begin + (e - args.rows.offset[i]));
+}
+
+__global__ void pick_repeatedly(CudaPickArgs args) {
+  const int64_t i = row_of_thread(args.rows.offset, args.rows.num_dst);
+  const int64_t e = thread_number();
+  if (e >= args.num_picks) return;
+  const CudaRow row = args.rows.row[i];
+  const DrawKeys keys = node_keys(args.draws.keys, args.rows.nodes[i]);
+  const int64_t t = e - args.rows.offset[i];
+  const int64_t x = draw_below(keys, args.draws.tables, t, row.degree);
+  store_position(args.positions, e, row.begin + x);
+}
+
+// A block for each row, by Batcher's bitonic sort ("Sorting networks and their applications", 1968)
+// in the form whose comparators all point the same way: two sorted runs are merged by a comparison
+// with the mirror image, and then at halved distances. So what lies beyond the end counts as
+// largest, and is left out.
+template <typename Position>
+__global__ void sort_rows(const int64_t* offset, Position* positions) {
+  Position* values = positions + offset[blockIdx.x];
+  const int64_t count = offset[blockIdx.x + 1] - offset[blockIdx.x];
+  for (int64_t run = 1; run < count; run *= 2) {
+    int64_t flip = 2 * run - 1;
+    for (int64_t distance = run; distance > 0; distance /= 2) {
+      for (int64_t i = threadIdx.x; i < count; i += blockDim.x) {
+        const int64_t other = i ^ flip;
+        if (other < i || other >= count || !(values[other] < values[i])) continue;
+        const Position larger = values[i];
+        values[i] = values[other];
+        values[other] = larger;
+      }
+      __syncthreads();
+      flip = distance / 2;
+    }
+  }
+}
+
+template <typename Position>
+void sort_each_row(const CudaPickArgs& args, void* stream) {
+  const unsigned threads = args.fanout <= 2 * kWarp ? kWarp : kThreads;
+  launch("sort_rows", sort_rows<Position>, dim3(static_cast<unsigned>(args.rows.num_dst)),
+         dim3(threads), static_cast<cudaStream_t>(stream), args.rows.offset,
+         static_cast<Position*>(args.positions.data));
+}
+
+}  // namespace
+
+void cuda_sampling::pick(int device, const CudaPickArgs& args, void* stream) {
+  const DeviceScope scope(device);
+  if (args.num_picks == 0) return;
+  if (args.fanout < 0) {
+    launch_each("pick_all", pick_all, args.num_picks, stream, args);
+  } else if (!args.replace) {
+    launch_each("pick_few", pick_few, args.rows.num_dst, stream, args);
+  } else {
+    launch_each("pick_repeatedly", pick_repeatedly, args.num_picks, stream, args);
+    if (args.positions.wide) {
+      sort_each_row<int64_t>(args, stream);
+    } else {
+      sort_each_row<int32_t>(args, stream);
+    }
+  }
+}
+
+}  // namespace ramet
