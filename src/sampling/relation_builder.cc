@@ -15,20 +15,20 @@ constexpr size_t kChunk = 1024;             // ids relabeled while the next are 
 constexpr int64_t kMaxPicks = int64_t{1} << 40;
 constexpr auto kMaxNodes = static_cast<size_t>(std::numeric_limits<int32_t>::max());
 
-[[noreturn]] void refuse_picks(const EdgeType& edges, int64_t fanout, int64_t num_dst) {
+}  // namespace
+
+void refuse_picks(const EdgeType& edges, int64_t fanout, int64_t num_dst, int64_t most) {
   throw Error(ErrorCode::kInvalidArgument,
               "a fanout of " + std::to_string(fanout) + " for " + std::to_string(num_dst) +
                   " destinations of edge type '" + edges.encoded + "' gives more than " +
-                  std::to_string(kMaxPicks) + " edges");
+                  std::to_string(most) + " edges");
 }
 
-[[noreturn]] void refuse_nodes() {
+void refuse_nodes() {
   throw Error(ErrorCode::kInvalidArgument,
               "a batch has more than " + std::to_string(kMaxNodes) +
                   " nodes of one type; use a smaller batch_size or smaller fanouts");
 }
-
-}  // namespace
 
 void refuse_source(const EdgeType& edges, int64_t position, int64_t id, int64_t num_src_nodes) {
   refuse_entry(edges.indices_place, position, id,
@@ -71,7 +71,7 @@ int64_t RelationBuilder<Id>::allocate() {
   for (int64_t i = 0; i < task_.num_dst; ++i) {
     if (__builtin_add_overflow(offsets[i + 1], offsets[i], &offsets[i + 1]) ||
         offsets[i + 1] > kMaxPicks) {
-      refuse_picks(task_.edges, task_.fanout, task_.num_dst);
+      refuse_picks(task_.edges, task_.fanout, task_.num_dst, kMaxPicks);
     }
   }
   const int64_t num_edges = offsets[task_.num_dst];

@@ -36,6 +36,13 @@ struct RelationTask {
                                 int64_t id,
                                 int64_t num_src_nodes);
 
+// More picks, or nodes, than a relation or a batch can have.
+[[noreturn]] void refuse_picks(const EdgeType& edges,
+                               int64_t fanout,
+                               int64_t num_dst,
+                               int64_t most);
+[[noreturn]] void refuse_nodes();
+
 // Gives `ids` their positions in `index`, which has room for all of them. kInvalidArgument where
 // these do not fit 32 bits.
 template <typename Id>

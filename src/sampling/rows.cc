@@ -12,13 +12,13 @@ void refuse_entry(const std::string& place,
                                        std::to_string(value) + " " + bound);
 }
 
-void refuse_row(const EdgeType& edges, int64_t row, Row bounds) {
-  const int64_t end = bounds.begin + bounds.degree, num_edges = edges.num_edges();
+void refuse_row(const EdgeType& edges, int64_t row, int64_t begin, int64_t end) {
+  const int64_t num_edges = edges.num_edges();
   if (static_cast<uint64_t>(end) > static_cast<uint64_t>(num_edges)) {
     refuse_entry(edges.indptr_place, row + 1, end,
                  "is outside [0, " + std::to_string(num_edges) + "]");
   }
-  refuse_entry(edges.indptr_place, row, bounds.begin,
+  refuse_entry(edges.indptr_place, row, begin,
                "is outside [0, " + std::to_string(end) + "], the end of the row");
 }
 

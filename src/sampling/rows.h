@@ -23,15 +23,15 @@ struct Row {
                                int64_t value,
                                const std::string& bound);
 
-// Throws what bounds that do not fit throw.
-[[noreturn]] void refuse_row(const EdgeType& edges, int64_t row, Row bounds);
+// Throws what a row's bounds that do not fit throw.
+[[noreturn]] void refuse_row(const EdgeType& edges, int64_t row, int64_t begin, int64_t end);
 
 // Reads one row's bounds; whatever the file holds, the result lies inside the edges.
 inline Row read_row(const EdgeType& edges, const int64_t* indptr, int64_t row) {
   const int64_t begin = indptr[row], end = indptr[row + 1];
   const bool fits = static_cast<uint64_t>(end) <= static_cast<uint64_t>(edges.num_edges()) &&
                     static_cast<uint64_t>(begin) <= static_cast<uint64_t>(end);
-  if (!fits) refuse_row(edges, row, {begin, end - begin});
+  if (!fits) refuse_row(edges, row, begin, end);
   return {begin, end - begin};
 }
 
