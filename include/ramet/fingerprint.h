@@ -17,7 +17,8 @@ struct SampledFrom {
   const Minibatch* minibatch;
 };
 
-// 32 hexadecimal digits. Throws kInvalidArgument if the minibatches differ in their hops.
+// 32 hexadecimal digits. Minibatches on a device are copied to the host for it. Throws
+// kInvalidArgument if the minibatches differ in their hops.
 [[nodiscard]] std::string fingerprint(std::span<const SampledFrom> minibatches);
 
 }  // namespace ramet

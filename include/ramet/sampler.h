@@ -121,6 +121,8 @@ class NeighborSampler {
   std::unique_ptr<Engine> engine_;
 };
 
+// Of relations in memory of the host, all of these; for a device's see cuda_sampler.h.
+//
 // The rows of per-edge tables that belong to the edges of a relation: int64[num_edges].
 [[nodiscard]] Array positions(const Relation& relation);
 // The ids that the user gave to the edges of a relation: int64[num_edges].

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "ramet/cuda_sampler.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
 
@@ -49,16 +50,17 @@ std::string digest(std::vector<uint64_t> hashes) {
 
 std::string fingerprint(std::span<const SampledFrom> minibatches) {
   std::vector<uint64_t> hashes;
-  for (const auto& [graph, batch] : minibatches) {
-    const size_t num_hops = batch->blocks.size();
+  for (const auto& [graph, minibatch] : minibatches) {
+    const Minibatch batch = to_host(*minibatch);
+    const size_t num_hops = batch.blocks.size();
     if (num_hops != minibatches.front().minibatch->blocks.size()) {
       throw Error(ErrorCode::kInvalidArgument,
                   "fingerprint of minibatches with " + std::to_string(num_hops) + " and " +
                       std::to_string(minibatches.front().minibatch->blocks.size()) + " hops");
     }
     for (size_t b = 0; b < num_hops; ++b) {
-      for (const Relation& relation : batch->blocks[b].relations) {
-        hash_relation(*graph, *batch, relation, num_hops - 1 - b, hashes);
+      for (const Relation& relation : batch.blocks[b].relations) {
+        hash_relation(*graph, batch, relation, num_hops - 1 - b, hashes);
       }
     }
   }

@@ -1,11 +1,23 @@
 // What callers derive from a relation on access.
 #include <algorithm>
 
+#include "ramet/error.h"
 #include "ramet/sampler.h"
 
 namespace ramet {
+namespace {
+
+void require_on_host(const Relation& relation) {
+  if (relation.indptr.device == kHost) return;
+  throw Error(ErrorCode::kInvalidArgument, "a relation on device " +
+                                               std::to_string(relation.indptr.device) +
+                                               "; cuda_sampler.h has the functions for those");
+}
+
+}  // namespace
 
 Array positions(const Relation& relation) {
+  require_on_host(relation);
   if (relation.position.dtype == DType::kInt64) return relation.position;
   Array result = BufferPool::shared()->allocate_array(DType::kInt64, {relation.position.rows()});
   const auto position = relation.position.as<int32_t>();
@@ -16,6 +28,7 @@ Array positions(const Relation& relation) {
 Array edge_ids(const Graph& graph, const Relation& relation) {
   const EdgeType& edges = graph.edge_types()[static_cast<size_t>(relation.edge_type)];
   if (!edges.has_edge_ids()) return positions(relation);
+  require_on_host(relation);
   Array result = BufferPool::shared()->allocate_array(DType::kInt64, {relation.position.rows()});
   with_ids(relation.position, [&](auto position) {
     with_ids(edges.edge_ids, [&](auto ids) {
@@ -32,6 +45,7 @@ bool has_weights(const Block& block) {
 }
 
 Array edge_weights(const Relation& relation) {
+  require_on_host(relation);
   if (relation.edge_weight.data != nullptr) return relation.edge_weight;
   const auto indptr = relation.indptr.as<int64_t>();
   Array result = BufferPool::shared()->allocate_array(DType::kFloat32, {relation.indices.rows()});
@@ -44,6 +58,7 @@ Array edge_weights(const Relation& relation) {
 }
 
 Array edge_index(const Relation& relation) {
+  require_on_host(relation);
   const auto indptr = relation.indptr.as<int64_t>();
   const auto indices = relation.indices.as<int32_t>();
   const int64_t num_edges = relation.indices.rows();

@@ -1,0 +1,121 @@
+// Stores whose rows or ids do not fit, and other bad input: the device says what the host says, and
+// follows nothing.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "cuda/sampling_fixture.h"
+#include "ramet/error.h"
+
+namespace ramet {
+namespace {
+
+using test::DeviceSampler;
+using test::require_same;
+
+template <typename Sampler>
+std::string message_of(Sampler& sampler, const std::vector<int64_t>& seeds) {
+  try {
+    (void)sampler.sample(0, seeds, 0, 0);
+  } catch (const Error& error) {
+    return std::to_string(static_cast<int>(error.code())) + ": " + error.what();
+  }
+  return "nothing";
+}
+
+template <typename Id>
+std::shared_ptr<const Graph> make_graph(const std::vector<int64_t>& indptr,
+                                        const std::vector<Id>& indices) {
+  StoreContents contents;
+  contents.node_counts["node"] = static_cast<int64_t>(indptr.size()) - 1;
+  contents.arrays = {{"edge/node__to__node/indptr", borrow(std::span<const int64_t>(indptr))},
+                     {"edge/node__to__node/indices", borrow(std::span<const Id>(indices))}};
+  return Graph::from_store(make_segment(contents));
+}
+
+const std::vector<SampleOptions> kKinds{
+    {{{-1}}},
+    {{{2}}},
+    {{{40}}},
+    {{{3}}, true},
+    {.fanouts = {{-1}}, .sampler = Sampler::kLabor},
+    {.fanouts = {{-1}}, .sampler = Sampler::kLabor, .importance_iterations = 1},
+};
+
+// Whether or not the host refuses these seeds; both samplers stay usable.
+void check_same_message(const std::shared_ptr<const Graph>& graph,
+                        const std::vector<int64_t>& seeds,
+                        const std::vector<int64_t>& good_seeds) {
+  for (const SampleOptions& options : kKinds) {
+    CAPTURE(options.fanouts[0][0]);
+    for (const CudaTopology topology : {CudaTopology::kDevice, CudaTopology::kInPlace}) {
+      NeighborSampler host(graph, options);
+      DeviceSampler device(graph, options, topology);
+      const std::string expected = message_of(host, seeds);
+      CHECK(expected != "nothing");
+      CHECK(message_of(device, seeds) == expected);
+      require_same(host.sample(0, good_seeds, 0, 0), to_host(device.sample(0, good_seeds, 0, 0)));
+    }
+  }
+}
+
+TEST_CASE("rows that do not fit are refused with the host's words") {
+  const std::vector<int32_t> ids{0, 1, 2};
+  check_same_message(make_graph<int32_t>({0, 9, 2, 3, 3}, ids), {3, 0, 1}, {2, 3});
+  check_same_message(make_graph<int32_t>({0, 2, 1, 3, 3}, ids), {2, 1, 0}, {3});
+  check_same_message(make_graph<int32_t>({0, -1, 2, 3, 3}, ids), {3, 0, 1, 2}, {2});
+  check_same_message(make_graph<int32_t>({0, INT64_MAX, INT64_MIN, 3, 3}, ids), {1, 0}, {3});
+}
+
+TEST_CASE("ids that do not fit are refused with the host's words") {
+  check_same_message(make_graph<int32_t>({0, 1, 2, 3, 4}, {0, 4, 2, -7}), {0, 3, 1}, {0, 2});
+  check_same_message(make_graph<int32_t>({0, 1, 2, 3, 4}, {0, 1, INT32_MAX, 3}), {1, 2}, {0, 3});
+  check_same_message(make_graph<int64_t>({0, 1, 2, 3, 4}, {INT64_MIN, 1, 2, 3}), {1, 0}, {2, 3});
+  check_same_message(make_graph<int64_t>({0, 1, 2, 3, 4}, {int64_t{1} << 32, 1, 2, 3}), {0}, {2});
+}
+
+TEST_CASE("with several faults the first edge type's is named") {
+  const std::vector<int64_t> good{0, 1, 2, 3}, bad_rows{0, 9, 2, 3};
+  const std::vector<int32_t> ids{0, 1, 2}, bad_ids{0, 1, 77};
+  const auto check = [&](const std::vector<int64_t>& first_rows,
+                         const std::vector<int32_t>& first_ids,
+                         const std::vector<int64_t>& second_rows) {
+    StoreContents contents;
+    contents.node_counts["node"] = 3;
+    contents.arrays = {{"edge/node__a__node/indptr", borrow(std::span<const int64_t>(first_rows))},
+                       {"edge/node__a__node/indices", borrow(std::span<const int32_t>(first_ids))},
+                       {"edge/node__b__node/indptr", borrow(std::span<const int64_t>(second_rows))},
+                       {"edge/node__b__node/indices", borrow(std::span<const int32_t>(ids))}};
+    const auto graph = Graph::from_store(make_segment(contents));
+    const SampleOptions options{{{2}, {2}}};
+    NeighborSampler host(graph, options);
+    DeviceSampler device(graph, options);
+    CHECK(message_of(device, {0, 1, 2}) == message_of(host, {0, 1, 2}));
+  };
+  check(good, bad_ids, bad_rows);
+  check(bad_rows, ids, bad_rows);
+  check(good, ids, bad_rows);
+}
+
+TEST_CASE("bad options and seeds are named, and the sampler stays usable") {
+  const auto graph = test::make_graph(10, 30, 1);
+  CHECK_THROWS_WITH_AS(DeviceSampler(graph, {{{3, -2}}}),
+                       doctest::Contains("num_neighbors[1] of edge type 'node__to__node' is -2"),
+                       Error);
+  NeighborSampler host(graph, {{{2}}});
+  DeviceSampler device(graph, {{{2}}});
+  CHECK(message_of(device, {0, 10}) == message_of(host, {0, 10}));
+  CHECK(message_of(device, {-1}) == message_of(host, {-1}));
+  CHECK(message_of(device, {0, 9}) == "nothing");
+  for (const int64_t fanout : {int64_t{1} << 62, int64_t{1} << 31}) {
+    DeviceSampler greedy(graph, {{{fanout}}, true});
+    CHECK(message_of(greedy, {0, 1, 2, 3, 4, 5})
+              .find("for 6 destinations of edge type "
+                    "'node__to__node' gives more than "
+                    "2147483646 edges") != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace ramet

@@ -1,0 +1,215 @@
+// CudaSampler against NeighborSampler, bit for bit.
+#include "ramet/cuda_sampler.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cuda/sampling_fixture.h"
+#include "ramet/error.h"
+
+namespace ramet {
+namespace {
+
+using test::check_against_host;
+using test::DeviceSampler;
+using test::require_same;
+using test::uneven_graph;
+
+const std::vector<int64_t> kSeeds{5, 7, 5, 299, 0, 100, 11, 7, 250, 3};
+
+SampleOptions labor(std::vector<int64_t> fanouts, int64_t iterations = 0) {
+  return {.fanouts = {std::move(fanouts)},
+          .seed = 4,
+          .sampler = Sampler::kLabor,
+          .importance_iterations = iterations};
+}
+
+TEST_CASE("uniform minibatches are the host's") {
+  const auto graph = uneven_graph(300, 4000, 11);
+  const auto wide = uneven_graph<int64_t>(300, 4000, 11);
+  for (const bool replace : {false, true}) {
+    CAPTURE(replace);
+    check_against_host(graph, {{{4, 0, 15, 1}}, replace, 77}, kSeeds);
+    check_against_host(wide, {{{5, 40}}, replace, 78}, kSeeds);
+    check_against_host(graph, {{{32, 33}}, replace, 79}, kSeeds);
+    check_against_host(graph, {{{300, 2}}, replace, 80}, kSeeds);
+  }
+  check_against_host(graph, {{{-1, 3}}, false, 1}, kSeeds);
+  check_against_host(wide, {{{2, -1}}, false, 2}, kSeeds);
+  check_against_host(graph, {{{0}}, false, 2}, kSeeds);
+  check_against_host(graph, {{{3, 3}}, false, 2}, {});
+}
+
+TEST_CASE("hubs of thousands of in-edges, and as many picks of them") {
+  const auto graph = uneven_graph(2000, 60'000, 5);
+  check_against_host(graph, {{{1000, 2}}, false, 3}, {7, 11, 7, 8}, 0, 1);
+  check_against_host(graph, {{{2500}}, true, 3}, {7, 11, 7, 8}, 0, 1);
+  check_against_host(graph, {{{10, 5}}, false, 3}, {7, 11, 1, 8}, 0, 1);
+  check_against_host(graph, labor({10, 5}), {7, 11, 1, 8}, 0, 1);
+  check_against_host(graph, labor({10}, 2), {7, 11, 1, 8}, 0, 1);
+}
+
+TEST_CASE("LABOR's minibatches, and their weights, are the host's") {
+  const auto graph = uneven_graph(300, 4000, 12);
+  const auto wide = uneven_graph<int64_t>(300, 4000, 12);
+  check_against_host(graph, labor({4, 0, 10}), kSeeds);
+  check_against_host(wide, labor({1, 40}), kSeeds);
+  check_against_host(graph, labor({-1, 2}), kSeeds);
+  check_against_host(graph, labor({3, 3, 3}, 1), kSeeds);
+  check_against_host(wide, labor({5, 0, 7}, 4), kSeeds);
+  check_against_host(graph, labor({-1, 4}, 3), kSeeds);
+  check_against_host(graph, labor({4}, 2), {});
+  SampleOptions layer_dependent = labor({5, 5});
+  layer_dependent.layer_dependent = true;
+  check_against_host(graph, layer_dependent, kSeeds);
+}
+
+TEST_CASE("dependent minibatches are the host's") {
+  const auto graph = uneven_graph(300, 4000, 13);
+  for (SampleOptions options :
+       {SampleOptions{{{5, 10}}, false, 3}, SampleOptions{{{40, 3}}, true, 3}, labor({5, 5}),
+        labor({5, 5}, 2), SampleOptions{{{50, 3}}, false, 3}}) {
+    options.dependent = 4;
+    check_against_host(graph, options, kSeeds, 0, 4);
+  }
+}
+
+TEST_CASE("typed minibatches are the host's") {
+  const auto graph = test::typed_graph(21);
+  const std::vector<std::vector<int64_t>> fanouts{
+      {3, 5, 40}, {0, 4, 2}, {-1, 2, 1}, {2, 2, 2}, {35, 1, 0}};
+  for (int seed_type = 0; seed_type < 3; ++seed_type) {
+    const std::vector<int64_t> seeds{8, 1, 8, 3};
+    check_against_host(graph, {fanouts, false, 5}, seeds, seed_type);
+    for (const int64_t iterations : {0, 2}) {
+      const SampleOptions options{
+          .fanouts = fanouts, .sampler = Sampler::kLabor, .importance_iterations = iterations};
+      check_against_host(graph, options, seeds, seed_type);
+    }
+  }
+  check_against_host(graph, {std::vector<std::vector<int64_t>>(5, {4, 3}), true, 5}, {1, 2, 0}, 1);
+}
+
+TEST_CASE("random graphs, seeds and fanouts") {
+  const uint64_t key = 99;
+  for (uint64_t round = 0; round < 8; ++round) {
+    CAPTURE(round);
+    const auto random = [&](uint64_t i, uint64_t n) {
+      return static_cast<int64_t>(uniform_below(absorb(absorb(key, round), i), n));
+    };
+    const int64_t num_nodes = 30 + random(0, 500);
+    const auto graph = uneven_graph(num_nodes, random(1, 6000), round);
+    std::vector<int64_t> seeds;
+    for (int64_t i = 0; i < random(2, 300); ++i)
+      seeds.push_back(random(100 + static_cast<uint64_t>(i), static_cast<uint64_t>(num_nodes)));
+    SampleOptions options{{{random(3, 12), random(4, 50), random(5, 4)}}, false, round};
+    check_against_host(graph, options, seeds, 0, 1);
+    options.sampler = Sampler::kLabor;
+    options.importance_iterations = random(6, 3);
+    check_against_host(graph, options, seeds, 0, 1);
+  }
+}
+
+TEST_CASE("batches of any size follow each other, and scratch leaves no trace") {
+  const auto graph = uneven_graph(3000, 30'000, 14);
+  std::vector<int64_t> seeds;
+  for (int64_t i = 0; i < 600; ++i)
+    seeds.push_back(i * 7 % 3000);
+  const SampleOptions options{{{5, 3}}, false, 1};
+  NeighborSampler host(graph, options);
+  DeviceSampler device(graph, options);
+  for (const size_t count : {10, 600, 1, 300, 0, 600}) {
+    const std::vector<int64_t> some(seeds.begin(), seeds.begin() + static_cast<long>(count));
+    require_same(host.sample(0, some, 0, count), to_host(device.sample(0, some, 0, count)));
+  }
+}
+
+TEST_CASE("the fingerprint of a device's minibatch is the host's") {
+  const auto graph = test::typed_graph(22);
+  const SampleOptions options{std::vector<std::vector<int64_t>>(5, {4, 3}), false, 5};
+  const std::vector<int64_t> seeds{1, 2, 3};
+  const Minibatch host = NeighborSampler(graph, options).sample(1, seeds, 0, 0);
+  DeviceSampler device(graph, options);
+  const Minibatch given = device.sample(1, seeds, 0, 0);
+  const SampledFrom one[] = {{graph.get(), &host}}, other[] = {{graph.get(), &given}};
+  CHECK(fingerprint(other) == fingerprint(one));
+}
+
+TEST_CASE("what is derived from a device's relations is what is derived from the host's") {
+  const auto graph = test::typed_graph(23);
+  const SampleOptions options{std::vector<std::vector<int64_t>>(5, {4, 3}), false, 5};
+  const std::vector<int64_t> seeds{1, 2, 3};
+  const Minibatch host = NeighborSampler(graph, options).sample(1, seeds, 0, 0);
+  DeviceSampler device(graph, options);
+  const Minibatch given = device.sample(1, seeds, 0, 0);
+  const auto check = [&](const Array& expected, const Array& derived) {
+    REQUIRE(derived.device == 0);
+    Minibatch carrier;
+    carrier.n_id = {derived};
+    require_same(expected, to_host(carrier).n_id.front());
+  };
+  for (size_t b = 0; b < host.blocks.size(); ++b) {
+    for (size_t r = 0; r < host.blocks[b].relations.size(); ++r) {
+      const Relation& one = host.blocks[b].relations[r];
+      const Relation& other = given.blocks[b].relations[r];
+      check(positions(one), positions(other, device.pool(), device.stream()));
+      check(edge_ids(*graph, one), edge_ids(device.graph(), other, device.pool(), device.stream()));
+      check(edge_weights(one), edge_weights(other, device.pool(), device.stream()));
+      check(edge_index(one), edge_index(other, device.pool(), device.stream()));
+      CHECK_THROWS_WITH_AS((void)edge_index(other), doctest::Contains("on device 0"), Error);
+      CHECK_THROWS_AS((void)edge_index(one, device.pool(), device.stream()), Error);
+    }
+  }
+}
+
+TEST_CASE("samplers on streams of their own work at once") {
+  const auto graph = uneven_graph(1000, 20'000, 15);
+  const SampleOptions options{{{10, 5}}, false, 6};
+  std::vector<Minibatch> expected;
+  NeighborSampler host(graph, options);
+  for (uint64_t step = 0; step < 4; ++step)
+    expected.push_back(host.sample(0, kSeeds, 0, step));
+  std::vector<std::thread> threads;
+  std::vector<std::vector<Minibatch>> given(3);
+  for (size_t t = 0; t < given.size(); ++t) {
+    threads.emplace_back([&, t] {
+      DeviceSampler device(graph, options);
+      for (uint64_t step = 0; step < 4; ++step)
+        given[t].push_back(to_host(device.sample(0, kSeeds, 0, step)));
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+  for (const auto& batches : given) {
+    for (size_t step = 0; step < 4; ++step)
+      require_same(expected[step], batches[step]);
+  }
+}
+
+TEST_CASE("everybody who asks for the same topology on a device shares it") {
+  const auto graph = uneven_graph(100, 1000, 16);
+  const auto one = CudaGraph::create(graph, 0, CudaTopology::kDevice);
+  CHECK(CudaGraph::create(graph, 0, CudaTopology::kDevice) == one);
+  CHECK(CudaGraph::create(graph, 0, CudaTopology::kInPlace) != one);
+  CHECK(CudaGraph::bytes_on_device(*graph) ==
+        graph->edge_types()[0].indptr.bytes() + graph->edge_types()[0].indices.bytes());
+}
+
+TEST_CASE("a batch that is stopped leaves no trace") {
+  const auto graph = uneven_graph(300, 4000, 17);
+  for (const SampleOptions& options : {SampleOptions{{{5, 5}}, false, 6}, labor({5, 5}, 3)}) {
+    DeviceSampler device(graph, options);
+    const std::atomic<bool> stop = true;
+    CHECK(device.sample(0, kSeeds, 0, 0, &stop).blocks.empty());
+    require_same(NeighborSampler(graph, options).sample(0, kSeeds, 0, 1),
+                 to_host(device.sample(0, kSeeds, 0, 1)));
+  }
+}
+
+}  // namespace
+}  // namespace ramet

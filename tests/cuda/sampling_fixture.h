@@ -1,0 +1,165 @@
+// Graphs for tests of sampling on a device, and the comparison of its minibatches with the host's.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph_fixture.h"
+#include "ramet/cuda_pool.h"
+#include "ramet/cuda_sampler.h"
+#include "ramet/fingerprint.h"
+#include "ramet/random.h"
+#include "ramet/sampler.h"
+
+namespace ramet::test {
+
+// Edges of which every tenth points to one of two hubs, every eleventh comes from one, some are
+// self loops, and some stand twice. The last tenth of the nodes have no in-edges.
+inline EdgeList uneven_edges(int64_t num_src, int64_t num_dst, int64_t num_edges, uint64_t key) {
+  EdgeList edges = random_edges(num_src, num_dst, num_edges, key);
+  for (size_t e = 0; e < edges.src.size(); ++e) {
+    if (edges.dst[e] >= num_dst - num_dst / 10) edges.dst[e] /= 2;
+    if (e % 10 == 0) edges.dst[e] = e % 20 == 0 ? 7 : 11;
+    if (e % 11 == 0) edges.src[e] = 3;
+    if (e % 13 == 0 && edges.src[e] < num_dst) edges.dst[e] = edges.src[e];
+    if (e % 17 == 16)
+      std::tie(edges.src[e], edges.dst[e]) = std::tuple(edges.src[e - 1], edges.dst[e - 1]);
+  }
+  return edges;
+}
+
+// A CSC of int32 or int64 ids, as `Id` says.
+template <typename Id>
+struct TypedCsc {
+  Csc csc;
+  std::vector<Id> ids;
+
+  TypedCsc(const EdgeList& edges, int64_t num_src, int64_t num_dst)
+      : csc(build_csc(borrow(std::span<const int64_t>(edges.src)),
+                      borrow(std::span<const int64_t>(edges.dst)),
+                      num_src,
+                      num_dst)) {
+    with_ids(csc.indices, [&](auto stored) { ids.assign(stored.begin(), stored.end()); });
+    csc.indices = borrow(std::span<const Id>(ids));
+  }
+};
+
+template <typename Id = int32_t>
+std::shared_ptr<const Graph> uneven_graph(int64_t num_nodes, int64_t num_edges, uint64_t key) {
+  const TypedCsc<Id> edges(uneven_edges(num_nodes, num_nodes, num_edges, key), num_nodes,
+                           num_nodes);
+  StoreContents contents;
+  contents.node_counts["node"] = num_nodes;
+  add_edges(contents, "node__to__node", edges.csc);
+  return Graph::from_store(make_segment(contents));
+}
+
+// Three node types, one of them without edges that point to it; ids of both widths, edge types
+// without any edge, and one of a type to itself.
+inline std::shared_ptr<const Graph> typed_graph(uint64_t key) {
+  constexpr int64_t kAuthors = 200, kPapers = 300, kVenues = 9;
+  const TypedCsc<int32_t> cites(uneven_edges(kPapers, kPapers, 3000, key), kPapers, kPapers);
+  const TypedCsc<int64_t> writes(uneven_edges(kAuthors, kPapers, 2500, key + 1), kAuthors, kPapers);
+  const TypedCsc<int32_t> written(uneven_edges(kPapers, kAuthors, 1500, key + 2), kPapers,
+                                  kAuthors);
+  const TypedCsc<int64_t> at(random_edges(kVenues, kPapers, 400, key + 3), kVenues, kPapers);
+  const TypedCsc<int32_t> none({}, kVenues, kAuthors);
+  StoreContents contents;
+  contents.node_counts = {{"author", kAuthors}, {"paper", kPapers}, {"venue", kVenues}};
+  add_edges(contents, "author__writes__paper", writes.csc);
+  add_edges(contents, "paper__cites__paper", cites.csc);
+  add_edges(contents, "paper__rev_writes__author", written.csc);
+  add_edges(contents, "venue__hosts__author", none.csc);
+  add_edges(contents, "venue__publishes__paper", at.csc);
+  return Graph::from_store(make_segment(contents));
+}
+
+inline void require_same(const Array& expected, const Array& given) {
+  REQUIRE(given.device == kHost);
+  REQUIRE(given.dtype == expected.dtype);
+  REQUIRE(given.shape == expected.shape);
+  REQUIRE((given.data == nullptr) == (expected.data == nullptr));
+  if (expected.bytes() == 0) return;
+  REQUIRE(std::memcmp(given.data, expected.data, static_cast<size_t>(expected.bytes())) == 0);
+}
+
+inline void require_same(const Relation& expected, const Relation& given) {
+  REQUIRE(given.edge_type == expected.edge_type);
+  require_same(expected.indptr, given.indptr);
+  require_same(expected.position, given.position);
+  require_same(expected.indices, given.indices);
+  require_same(expected.edge_weight, given.edge_weight);
+}
+
+// All arrays, bit for bit.
+inline void require_same(const Minibatch& expected, const Minibatch& given) {
+  REQUIRE(given.seed_type == expected.seed_type);
+  REQUIRE(given.num_seeds == expected.num_seeds);
+  REQUIRE(given.blocks.size() == expected.blocks.size());
+  for (size_t b = 0; b < expected.blocks.size(); ++b) {
+    CAPTURE(b);
+    const Block &one = expected.blocks[b], &other = given.blocks[b];
+    REQUIRE(other.num_dst == one.num_dst);
+    REQUIRE(other.relations.size() == one.relations.size());
+    for (size_t r = 0; r < one.relations.size(); ++r) {
+      CAPTURE(r);
+      require_same(one.relations[r], other.relations[r]);
+    }
+    REQUIRE(other.num_src == one.num_src);
+  }
+  REQUIRE(given.n_id.size() == expected.n_id.size());
+  for (size_t t = 0; t < expected.n_id.size(); ++t)
+    require_same(expected.n_id[t], given.n_id[t]);
+}
+
+// A sampler with a stream and a pool of its own.
+class DeviceSampler {
+ public:
+  DeviceSampler(const std::shared_ptr<const Graph>& graph,
+                const SampleOptions& options,
+                CudaTopology topology = CudaTopology::kDevice)
+      : pool_(DevicePool::create(0)->on(stream_.handle())),
+        graph_(CudaGraph::create(graph, 0, topology)),
+        sampler_(graph_, options, pool_, stream_.handle()) {}
+
+  template <typename... Arguments>
+  Minibatch sample(Arguments&&... arguments) {
+    return sampler_.sample(std::forward<Arguments>(arguments)...);
+  }
+  [[nodiscard]] const CudaGraph& graph() const { return *graph_; }
+  [[nodiscard]] BufferPool& pool() { return *pool_; }
+  [[nodiscard]] CudaStreamHandle stream() const { return stream_.handle(); }
+
+ private:
+  CudaStream stream_{0};
+  std::shared_ptr<BufferPool> pool_;
+  std::shared_ptr<const CudaGraph> graph_;
+  CudaSampler sampler_;
+};
+
+// Some steps of both samplers, from both placements.
+inline void check_against_host(const std::shared_ptr<const Graph>& graph,
+                               const SampleOptions& options,
+                               const std::vector<int64_t>& seeds,
+                               int seed_type = 0,
+                               uint64_t steps = 2) {
+  NeighborSampler host(graph, options);
+  for (const CudaTopology topology : {CudaTopology::kDevice, CudaTopology::kInPlace}) {
+    DeviceSampler device(graph, options, topology);
+    for (uint64_t step = 0; step < steps; ++step) {
+      CAPTURE(step);
+      const Minibatch expected = host.sample(seed_type, seeds, 1, step);
+      const Minibatch given = device.sample(seed_type, seeds, 1, step);
+      REQUIRE(given.n_id.front().device == 0);
+      require_same(expected, to_host(given));
+    }
+  }
+}
+
+}  // namespace ramet::test
