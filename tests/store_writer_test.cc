@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "marked_store.h"
+#include "ramet/space.h"
 #include "ramet/store_writer.h"
 #include "storage/commit.h"
-#include "storage/space.h"
 #include "store_fixture.h"
 #include "temp_dir.h"
 

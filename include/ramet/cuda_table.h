@@ -23,14 +23,18 @@ enum class CudaPlacement {
   kDevice,
   // Where it is, registered (cuda_memory.h). Of int8 with a scale by row that is in place, too.
   kInPlace,
+  // A copy in page-locked memory of this process, for where registration is refused.
+  kPinnedCopy,
 };
 
 struct CudaTableOptions {
   int device = 0;
   CudaPlacement placement = CudaPlacement::kInPlace;
-  // int32 or int64 [n] on the host: the rows to be in device memory in front of a table in place,
-  // which takes n rows and 4 bytes for each row of the table. kOutOfRange for a row there is not.
-  // An Array of no shape: no cache.
+  // Where registration is refused and the memory that is available holds it: kPinnedCopy.
+  bool copy_where_refused = false;
+  // int32 or int64 [n] on the host: the rows to be in device memory in front of a table that is
+  // not, which takes n rows and 4 bytes for each row of the table. kOutOfRange for a row there is
+  // not. An Array of no shape: no cache.
   Array cached = {};
 };
 
@@ -60,7 +64,9 @@ class CudaTable {
 
   [[nodiscard]] const Table& table() const;
   [[nodiscard]] int device() const;
-  [[nodiscard]] CudaPlacement placement() const;
+  [[nodiscard]] CudaPlacement placement() const;  // as it became
+  // Why registration was refused, where a copy was made instead; else "".
+  [[nodiscard]] const std::string& refusal() const;
   [[nodiscard]] int64_t num_cached() const;
   // Of device memory: the copy (also where it is shared), or the cache with its map.
   [[nodiscard]] int64_t device_bytes() const;
@@ -78,8 +84,8 @@ class CudaTable {
               const CudaGatherOptions& options = {}) const;
 
   // Writes row i of `rows`, of the table's dtype, to row ids[i]; where an id repeats the last wins.
-  // kInvalidArgument for a table that is not writable, and for one with a cache. A copy in device
-  // memory is written in place of the table.
+  // kInvalidArgument for a table that is not writable, and for one with a cache. Of a table that
+  // was copied, the copy is written.
   void scatter(const Array& ids,
                const Array& rows,
                CudaStreamHandle stream,

@@ -21,6 +21,7 @@ void bind_loader(nb::module_& m);
 void bind_dropout(nb::module_& m);
 void bind_ownership(nb::module_& m);
 void bind_cooperative(nb::module_& m);
+void bind_cuda(nb::module_& m);
 
 namespace {
 
@@ -82,6 +83,7 @@ NB_MODULE(_core, m) {
   bind_dropout(m);
   bind_ownership(m);
   bind_cooperative(m);
+  bind_cuda(m);
 }
 
 }  // namespace ramet::bind

@@ -16,10 +16,10 @@ from ramet.summary import Summary
 
 
 def __getattr__(name: str):
-    if name == "distributed":  # imports torch
+    if name in ("cuda", "distributed"):  # these import torch
         import importlib
 
-        return importlib.import_module("ramet.distributed")
+        return importlib.import_module(f"ramet.{name}")
     raise AttributeError(f"module 'ramet' has no attribute {name!r}")
 
 

@@ -11,10 +11,10 @@
 #include "manifest.h"
 #include "posix.h"
 #include "ramet/error.h"
+#include "ramet/space.h"
 #include "ramet/store_writer.h"
 #include "segment.h"
 #include "shape.h"
-#include "space.h"
 #include "store_contents.h"
 #include "table_dtypes.h"
 

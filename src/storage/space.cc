@@ -1,4 +1,4 @@
-#include "space.h"
+#include "ramet/space.h"
 
 #include <linux/magic.h>
 #include <sys/statfs.h>

@@ -44,8 +44,9 @@ class CudaTable::Placed {
       refuse(table.name() + " is to lie in device memory, where a cache in front of it is no use");
     const Counters zero;
     copy_to(device, counters_.get(), &zero, sizeof(zero));
-    placement == CudaPlacement::kDevice ? copy_rows() : lock_rows();
-    place_scale();
+    if (placement == CudaPlacement::kInPlace) lock(options.copy_where_refused);
+    if (placement == CudaPlacement::kPinnedCopy) copy_to_host();
+    if (placement == CudaPlacement::kDevice) copy_to_device();
     if (caches) cache = make_device_cache(table, options.cached, device);
     cache.view.hits = &counters()->hits;
     device_bytes += cache.bytes;
@@ -78,7 +79,8 @@ class CudaTable::Placed {
 
   const Table table;
   const int device;
-  const CudaPlacement placement;
+  CudaPlacement placement;
+  std::string refusal;
   void* rows = nullptr;
   const float* scale = nullptr;
   DeviceCache cache;
@@ -86,29 +88,48 @@ class CudaTable::Placed {
   mutable std::mutex checking;  // one at a time uses counters()->bad
 
  private:
-  void copy_rows() {
+  // A scale by row is read with its row, so it lies where the rows do; one by column is small.
+  [[nodiscard]] bool scales_rows() const {
+    return table.has_scale() && table.encoding() == Encoding::kInt8ScaledByRow;
+  }
+
+  void lock(bool copy_where_refused) {
+    try {
+      locked_rows_ = HostRegistration(table.rows());
+      if (scales_rows()) locked_scale_ = HostRegistration(table.scale());
+    } catch (const Error& reason) {
+      if (!copy_where_refused || reason.code() == ErrorCode::kInvalidArgument) throw;
+      refusal = reason.what();
+      placement = CudaPlacement::kPinnedCopy;
+      return;
+    }
+    rows = locked_rows_.address(device);
+    if (scales_rows())
+      scale = static_cast<const float*>(locked_scale_.address(device));
+    else
+      copy_scale();
+  }
+
+  void copy_to_host() {
+    locked_rows_ = HostRegistration(pinned_copy(table.rows()));
+    rows = locked_rows_.address(device);
+    if (!scales_rows()) return copy_scale();
+    locked_scale_ = HostRegistration(pinned_copy(table.scale()));
+    scale = static_cast<const float*>(locked_scale_.address(device));
+  }
+
+  void copy_to_device() {
     copy_ = device_copy(table.rows(), device);
     rows = const_cast<void*>(copy_.get());
     device_bytes += table.rows().bytes();
+    copy_scale();
   }
 
-  void lock_rows() {
-    locked_rows_ = HostRegistration(table.rows());
-    rows = locked_rows_.address(device);
-  }
-
-  // A scale by row is read with its row, so it lies where the rows do; one by column is small.
-  void place_scale() {
+  void copy_scale() {
     if (!table.has_scale()) return;
-    const bool by_row = table.encoding() == Encoding::kInt8ScaledByRow;
-    if (by_row && placement == CudaPlacement::kInPlace) {
-      locked_scale_ = HostRegistration(table.scale());
-      scale = static_cast<const float*>(locked_scale_.address(device));
-    } else {
-      copied_scale_ = device_copy(table.scale(), device);
-      scale = static_cast<const float*>(copied_scale_.get());
-      device_bytes += table.scale().bytes();
-    }
+    copied_scale_ = device_copy(table.scale(), device);
+    scale = static_cast<const float*>(copied_scale_.get());
+    device_bytes += table.scale().bytes();
   }
 
   const pid_t process_ = getpid();
@@ -177,6 +198,9 @@ int CudaTable::device() const {
 CudaPlacement CudaTable::placement() const {
   return placed_->placement;
 }
+const std::string& CudaTable::refusal() const {
+  return placed_->refusal;
+}
 int64_t CudaTable::num_cached() const {
   return placed_->cache.num_rows;
 }
@@ -214,7 +238,8 @@ void CudaTable::gather(const Array& ids,
 
   const CudaBackend& cuda = require_cuda();
   void* const to = placed.address(out, "the rows");
-  if (to == nullptr) refuse("the rows are to be written to memory of the host that is not locked");
+  if (to == nullptr && out.bytes() > 0)
+    refuse("the rows are to be written to memory of the host that is not locked");
   std::shared_ptr<void> copied_ids;
   const void* id_data = placed.address(ids, "ids");
   if (id_data == nullptr) {
@@ -266,7 +291,7 @@ void CudaTable::scatter(const Array& ids,
   const CudaBackend& cuda = require_cuda();
   const void* const id_data = placed.address(ids, "ids");
   const void* const from = placed.address(rows, "the rows");
-  if (id_data == nullptr || from == nullptr)
+  if (id_data == nullptr || (from == nullptr && rows.bytes() > 0))
     refuse("ids and rows of a scatter lie in device memory or page-locked memory of the host");
   const int64_t needed = scatter_scratch_bytes(ids.rows());
   std::shared_ptr<void> own_scratch;

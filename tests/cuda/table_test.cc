@@ -79,6 +79,7 @@ TEST_CASE("every kind of table gives a device the rows that it gives the CPU") {
     for (const CudaTableOptions& options :
          {CudaTableOptions{.placement = CudaPlacement::kDevice},
           CudaTableOptions{.placement = CudaPlacement::kInPlace},
+          CudaTableOptions{.placement = CudaPlacement::kPinnedCopy},
           CudaTableOptions{.cached = borrow(std::span(cached))}}) {
       const CudaTable cuda(table, options);
       check_gather(cuda, false);
@@ -136,6 +137,20 @@ TEST_CASE("a copy of immutable rows is shared, one of others is not") {
         b(table, {.placement = CudaPlacement::kDevice});
     CHECK((a.rows().data == b.rows().data) == !writable);
   }
+}
+
+TEST_CASE("where registration is refused, a copy may do") {
+  if (std::string(require_cuda().name) != "emulated") return;
+  setenv("RAMET_EMULATOR_REFUSE_REGISTER", "1", 1);
+  for (const Table& table : tables()) {
+    const CudaTable cuda(table, {.copy_where_refused = true});
+    CHECK(cuda.placement() == CudaPlacement::kPinnedCopy);
+    CHECK(contains(cuda.refusal(), table.rows().describe()));
+    check_gather(cuda, false);
+    if (table.is_encoded()) check_gather(cuda, true);
+    CHECK(contains(message_of(ErrorCode::kDevice, [&] { CudaTable(table, {}); }), "registering"));
+  }
+  unsetenv("RAMET_EMULATOR_REFUSE_REGISTER");
 }
 
 TEST_CASE("a source lives, and stays locked, as long as the table") {

@@ -1,4 +1,4 @@
-// How much the disk and the memory have to give, asked before a store is written: a full disk or
+// How much the disk and the memory have to give, asked before much is written: a full disk or
 // memory is then an error up front, not a write that fails half way, a SIGBUS or a killed process.
 #pragma once
 

@@ -1,0 +1,77 @@
+"""All that touches torch.cuda: devices, streams, and tensors on them."""
+
+from __future__ import annotations
+
+from ramet.tensors import torch_or_none
+
+
+def problem() -> str:
+    """Why torch cannot use a GPU, as a sentence; "" where it can."""
+    torch = torch_or_none()
+    if torch is None:
+        return "torch is not installed, whose tensors hold what is on the GPU"
+    if not torch.cuda.is_available():
+        return f"torch {torch.__version__} sees no GPU: it is built for CUDA {torch.version.cuda}"
+    return ""
+
+
+def as_device(device):
+    """A torch.device with an index: "cuda" and None mean torch's current one. TypeError or ValueError for what names
+    no CUDA device, RuntimeError where torch cannot use it."""
+    torch = torch_or_none()
+    if isinstance(device, int) and not isinstance(device, bool):
+        device = f"cuda:{device}"
+    result = torch.device("cuda" if device is None else device)
+    if result.type != "cuda":
+        raise ValueError(f"device is {str(result)!r}, expected a CUDA device ('cuda', 'cuda:1', 1)")
+    if why := problem():
+        raise RuntimeError(why)
+    return torch.device("cuda", torch.cuda.current_device()) if result.index is None else result
+
+
+def holds(device, tensor) -> bool:
+    """`tensor` lies on the device."""
+    return tensor.device == device
+
+
+def empty(shape, dtype, device):
+    """A tensor with undefined contents, from torch's allocator, for the current stream."""
+    return torch_or_none().empty(shape, dtype=dtype, device=device)
+
+
+def arange(start: int, stop: int, step: int, device):
+    return torch_or_none().arange(start, stop, step, device=device)
+
+
+def move(tensor, device):
+    """`tensor` on the device, copied on the current stream where it is not there."""
+    return tensor.to(device, non_blocking=True)
+
+
+def as_stream(stream, device):
+    """torch's stream for `stream`: one of torch's, the handle of another library's (a cudaStream_t as an int), or
+    None, the device's current one. TypeError and ValueError for what is none of this device."""
+    cuda = torch_or_none().cuda
+    if stream is None:
+        return cuda.current_stream(device)
+    if isinstance(stream, int) and not isinstance(stream, bool):
+        return cuda.ExternalStream(stream, device)
+    if not isinstance(stream, cuda.Stream):
+        raise TypeError(f"stream is a {type(stream).__name__}, expected a torch.cuda.Stream or a handle")
+    if stream.device != device:
+        raise ValueError(f"stream is one of {stream.device}, but the tensor is read on {device}")
+    return stream
+
+
+def handle(stream) -> int:
+    return stream.cuda_stream
+
+
+def using(stream):
+    """A context in which `stream` is the current one."""
+    return torch_or_none().cuda.stream(stream)
+
+
+def mark_use(tensor, stream) -> None:
+    """The memory of `tensor` is not given to others before `stream` has done what it was given so far."""
+    tensor.record_stream(stream)

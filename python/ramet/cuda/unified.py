@@ -1,0 +1,317 @@
+"""UnifiedTensor: rows on the host that a GPU reads where they lie."""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+import numpy as np
+import torch
+
+from ramet import _core
+from ramet.arrays import as_count, as_rows
+from ramet.cuda import torch_devices as devices
+from ramet.cuda.index import as_ids, rows_of
+from ramet.dtypes import Quantized, bfloat16, bits, dtype_name
+from ramet.graph import Graph, Table
+from ramet.graph import open as open_store
+
+
+class UnifiedTensor:
+    """A table of the host by rows, and a GPU that gathers rows of it: `unified[ids]` is a CUDA tensor of these rows.
+
+    The GPU reads the rows over PCIe from the memory where they are; nothing is staged, and no core works. Work is given
+    to torch's current stream of the device, and nothing waits for it. Keeps the source alive; safe in threads. It may
+    be pickled: it goes as its source does (a store's table as its store, never its data) and is registered anew in
+    the other process, with the same physical pages. After a fork, RuntimeError.
+
+    `unified[ids] = rows` writes to the source's memory, or to the copy if there is one, unless the source is read-only,
+    has a cache in front of it, or is decoded.
+
+    source: a ramet.Table, a CPU tensor (contiguous), a numpy array, or what `ramet.quantize` returns.
+    device: "cuda:1", 1, a torch.device; None is torch's current one.
+    placement: "in place" reads the source's own memory, which is page-locked for that: this reads all of a file into
+        memory, once for all processes. "device" copies it to the device; who asks for the same table of a store shares
+        that copy. "pinned copy" copies it to page-locked memory of this process.
+    cached: ids of rows to keep in device memory as well, those that are read most. It takes those rows and 4 bytes for
+        each row of the table.
+    decode: float16, bfloat16 and int8 with a scale come as float32.
+    copy_where_refused: where the memory cannot be page-locked, warns, and makes a "pinned copy" if memory for that is
+        available; False raises RuntimeError instead.
+    max_sms: at most as many blocks as this many multiprocessors hold work on a gather; 0 does not limit them.
+
+    Raises RuntimeError where there is no CUDA, no GPU, or registration is refused, MemoryError where memory is short,
+    TypeError and ValueError for sources and options that do not fit, IndexError for cached rows there are not.
+    """
+
+    def __init__(
+        self,
+        source,
+        device=None,
+        *,
+        placement: str = "in place",
+        cached=None,
+        decode: bool = False,
+        copy_where_refused: bool = True,
+        max_sms: int = 0,
+    ):
+        _core.cuda_num_devices()  # raises where there is none
+        self._device = devices.as_device(device)
+        self._source = source
+        self._options = {
+            "placement": placement,
+            "cached": cached,
+            "decode": decode,
+            "copy_where_refused": copy_where_refused,
+            "max_sms": max_sms,
+        }
+        self._table = source if isinstance(source, Table) else Table(_memory_of(source))
+        self._decode = bool(decode)
+        self._max_sms = as_count(max_sms, "max_sms")
+        self._dtype = _result_dtype(self._table, self._decode)
+        rows, scale = self._table.numpy(), self._table.scale
+        self._process = os.getpid()
+        self._core = _core.CudaTable(
+            bits(rows),
+            scale,
+            name=self._table._name(),
+            bfloat16=rows.dtype == bfloat16,
+            writable=rows.flags.writeable,
+            device=self._device.index,
+            placement=placement,
+            copy_where_refused=bool(copy_where_refused),
+            cached=None if cached is None else _host_ids(cached, len(rows)),
+            owner=(rows, scale, source),
+        )
+        if self._core.refusal:
+            warnings.warn(
+                f"{self._table!r} is read from a copy of {self.nbytes:,} bytes in this process's memory: "
+                f"{self._core.refusal}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    @classmethod
+    def from_store(cls, store, name: str, node_type=None, device=None, **options) -> UnifiedTensor:
+        """The table `name` of a store: of the graph, or of the one in the folder `store`. `node_type` as in
+        Graph.table (it may be an edge type), and the options of UnifiedTensor. Raises what `ramet.open` and
+        Graph.table raise, too."""
+        graph = store if isinstance(store, Graph) else open_store(store)
+        return cls(graph.table(name, node_type), device, **options)
+
+    @property
+    def source(self):
+        """What it was made of."""
+        return self._source
+
+    @property
+    def shape(self) -> torch.Size:
+        return torch.Size(self._table.shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self._table.shape)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the rows that come."""
+        return self._dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Where rows come to."""
+        return self._device
+
+    @property
+    def placement(self) -> str:
+        """ "in place", "device" or "pinned copy": where the rows are read."""
+        return self._core.placement
+
+    @property
+    def nbytes(self) -> int:
+        """Of all rows as they are stored."""
+        return self._table.numpy().nbytes
+
+    @property
+    def device_bytes(self) -> int:
+        """Of device memory that it takes: the copy (also where it is shared), or the cache with its map."""
+        return self._core.device_bytes
+
+    @property
+    def num_cached(self) -> int:
+        """Rows in the cache."""
+        return self._core.num_cached
+
+    @property
+    def cache_hits(self) -> int:
+        """Ids found in the cache so far, of gathers that are done: synchronize first to count all."""
+        return self._core.num_hits()
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __getitem__(self, index) -> torch.Tensor:
+        """Rows on the device: of an integer, a slice, integers of any dtype and shape (torch, numpy, lists), or a bool
+        mask of all rows. Ids on the host are checked, and count from the end below 0. Ids on the device below 0 do so
+        as well; nobody looks whether they are in range: rows of those that are not have any contents. A mask on the
+        device makes the host wait for it, since the number of its rows must be known."""
+        self._check_process()
+        on = devices.as_stream(None, self._device)
+        with devices.using(on):
+            ids, dimensions = rows_of(index, len(self), self._device)
+            return self._gather(ids, None, on, self._max_sms, False).reshape((*dimensions, *self.shape[1:]))
+
+    def __setitem__(self, index, values) -> None:
+        """Writes rows, the indices being those of `unified[index]`; `values` is broadcast to them. Where an index
+        repeats, the last row of it stays. The memory of the host holds them when the stream has done it."""
+        self._check_process()
+        on = devices.as_stream(None, self._device)
+        with devices.using(on):
+            ids, dimensions = rows_of(index, len(self), self._device)
+            values = torch.as_tensor(values, dtype=self._dtype)
+            rows = devices.move(values, self._device).expand((*dimensions, *self.shape[1:])).contiguous()
+            self._scatter(ids, rows, on, self._max_sms, False)
+
+    def gather(self, ids, out=None, stream=None, max_sms: int | None = None, check: bool = False) -> torch.Tensor:
+        """Rows `ids`, of shape [*ids.shape, ...]: the shortest way to them.
+
+        ids: integers as in `unified[ids]`, none below 0. Those on the host are checked.
+        out: where to write them, and what is returned then: a contiguous tensor of that shape on the device.
+        stream: a torch.cuda.Stream or a cudaStream_t as an int, instead of the current one. It is the caller's to
+            have it wait for what makes `ids`, and have others wait for it.
+        max_sms: instead of that of the constructor.
+        check: waits for the stream, and raises IndexError that names the first id out of range. Without it such ids
+            leave their rows as they were.
+        """
+        self._check_process()
+        limit = self._max_sms if max_sms is None else as_count(max_sms, "max_sms")
+        on = devices.as_stream(stream, self._device)
+        with devices.using(on):
+            given = ids
+            ids = as_ids(ids, len(self), self._device, wrap=False)
+            if out is not None:
+                _require(out, "out", (*ids.shape, *self.shape[1:]), self._dtype, self._device)
+            rows = self._gather(ids, out, on, limit, check)
+        if stream is not None:
+            current = devices.as_stream(None, self._device)
+            devices.mark_use(rows, current if out is None else on)
+            if ids is given:
+                devices.mark_use(ids, on)
+        return rows
+
+    def scatter(self, ids, rows, stream=None, max_sms: int | None = None, check: bool = False) -> None:
+        """Writes row i of `rows`, a contiguous tensor of the device, to row ids[i]; where an id repeats, the last one
+        stays. The other arguments are those of `gather`; ids out of range write nothing."""
+        self._check_process()
+        limit = self._max_sms if max_sms is None else as_count(max_sms, "max_sms")
+        on = devices.as_stream(stream, self._device)
+        with devices.using(on):
+            given = ids
+            ids = as_ids(ids, len(self), self._device, wrap=False)
+            _require(rows, "rows", (*ids.shape, *self.shape[1:]), self._dtype, self._device)
+            self._scatter(ids, rows, on, limit, check)
+        if stream is not None:
+            devices.mark_use(rows, on)
+            if ids is given:
+                devices.mark_use(ids, on)
+
+    def __repr__(self) -> str:
+        cache = f", {self.num_cached} rows cached" if self.num_cached else ""
+        stored = dtype_name(self._table.dtype)
+        decoded = "" if stored == dtype_name(self._dtype) else f" as {dtype_name(self._dtype)}"
+        return (
+            f"<ramet.cuda.UnifiedTensor {stored}{list(self.shape)}{decoded} {self.placement} for {self._device}{cache}>"
+        )
+
+    def __reduce__(self):
+        return _rebuild, (self._source, self._device, self._options)
+
+    def _gather(self, ids, out, stream, max_sms: int, check: bool) -> torch.Tensor:
+        if out is None:
+            out = devices.empty((*ids.shape, *self.shape[1:]), self._dtype, self._device)
+        self._core.gather(
+            ids.data_ptr(),
+            ids.dtype == torch.int64,
+            ids.numel(),
+            out.data_ptr(),
+            stream=devices.handle(stream),
+            decode=self._decode and self._table.is_encoded,
+            check=check,
+            max_sms=max_sms,
+        )
+        return out
+
+    def _scatter(self, ids, rows, stream, max_sms: int, check: bool) -> None:
+        if self._decode and self._table.is_encoded:
+            raise ValueError(f"{self!r} decodes, and nothing encodes what would be written")
+        scratch = devices.empty((_core.scatter_scratch_bytes(ids.numel()),), torch.uint8, self._device)
+        self._core.scatter(
+            ids.data_ptr(),
+            ids.dtype == torch.int64,
+            ids.numel(),
+            rows.data_ptr(),
+            scratch=scratch.data_ptr(),
+            scratch_bytes=scratch.numel(),
+            stream=devices.handle(stream),
+            check=check,
+            max_sms=max_sms,
+        )
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                f"this UnifiedTensor was made in process {self._process}, of which {os.getpid()} is a fork: CUDA does "
+                f"not survive a fork; start processes by spawn, or make it after the fork"
+            )
+
+
+def _rebuild(source, device, options: dict) -> UnifiedTensor:
+    return UnifiedTensor(source, device, **options)
+
+
+def _memory_of(source):
+    """`source` as what Table takes without a copy."""
+    if isinstance(source, torch.Tensor):
+        if source.device.type != "cpu":
+            raise ValueError(f"source lies on {source.device} already; it is to be memory of the host")
+        if not source.is_contiguous():
+            raise ValueError(f"source has strides {source.stride()}; it must be contiguous, or it would be a copy")
+        source = source.detach()
+    elif isinstance(source, np.ndarray):
+        if not source.flags.c_contiguous:
+            raise ValueError("source is not C-contiguous, and would be a copy; make it so first")
+    elif not isinstance(source, Quantized):
+        raise TypeError(f"source is a {type(source).__name__}, expected a ramet.Table, a tensor or a numpy array")
+    return as_rows(source, "source")
+
+
+def _result_dtype(table: Table, decode: bool) -> torch.dtype:
+    stored = dtype_name(table.dtype)
+    if not decode:
+        return getattr(torch, stored)
+    if stored != "float32" and not table.is_encoded:
+        scale = " without a scale" if stored == "int8" else ""
+        raise ValueError(f"decode is True, but rows of {stored}{scale} have no float32 form")
+    return torch.float32
+
+
+def _host_ids(cached, num_rows: int) -> np.ndarray:
+    """Ids, or a mask, of the rows to cache."""
+    array = np.asarray(cached.cpu() if isinstance(cached, torch.Tensor) else cached)
+    if array.dtype == np.bool_ and array.shape == (num_rows,):
+        return np.flatnonzero(array)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+        raise TypeError(f"cached is {array.dtype}{list(array.shape)}, expected ids of rows or a mask of {num_rows}")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def _require(tensor, what: str, shape: tuple[int, ...], dtype: torch.dtype, device) -> None:
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"{what} is a {type(tensor).__name__}, expected a tensor on {device}")
+    if not devices.holds(device, tensor):
+        raise ValueError(f"{what} lies on {tensor.device}, but the rows are to be on {device}")
+    if tuple(tensor.shape) != shape or tensor.dtype != dtype:
+        rows = f"{dtype_name(dtype)}{list(shape)}"
+        raise ValueError(f"{what} is {dtype_name(tensor.dtype)}{list(tensor.shape)}, but the rows are {rows}")
+    if not tensor.is_contiguous():
+        raise ValueError(f"{what} has strides {tensor.stride()}; it must be contiguous")

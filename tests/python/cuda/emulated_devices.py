@@ -1,0 +1,70 @@
+"""Stands for ramet.cuda.torch_devices where the GPU is emulated: CPU tensors of a class of their own are those on the
+device, and work is done when the context of its stream is left, since torch frees memory without asking the emulator.
+"""
+
+import contextlib
+
+import torch
+
+from ramet import _core
+from ramet.cuda import torch_devices as devices
+
+DEVICE = torch.device("cpu", 0)
+in_use: list[torch.Tensor] = []  # by work that is not done
+
+
+class OnDevice(torch.Tensor):
+    """A tensor on the device."""
+
+
+def replace(monkeypatch) -> None:
+    for function in (problem, as_device, holds, empty, arange, move, as_stream, handle, using, mark_use):
+        monkeypatch.setattr(devices, function.__name__, function)
+
+
+def problem() -> str:
+    return ""
+
+
+def as_device(device):
+    if device not in (None, "cuda", "cuda:0", 0, DEVICE):
+        raise ValueError(f"device is {str(device)!r}, expected a CUDA device")
+    return DEVICE
+
+
+def holds(device, tensor) -> bool:
+    return isinstance(tensor, OnDevice)
+
+
+def empty(shape, dtype, device):
+    in_use.append(torch.empty(shape, dtype=dtype).as_subclass(OnDevice))
+    return in_use[-1]
+
+
+def arange(start, stop, step, device):
+    return torch.arange(start, stop, step).as_subclass(OnDevice)
+
+
+def move(tensor, device):
+    return tensor if holds(device, tensor) else tensor.clone().as_subclass(OnDevice)
+
+
+def as_stream(stream, device):
+    return 0 if stream is None else stream
+
+
+def handle(stream) -> int:
+    return stream
+
+
+@contextlib.contextmanager
+def using(stream):
+    try:
+        yield
+    finally:
+        _core.cuda_synchronize(0)
+        in_use.clear()
+
+
+def mark_use(tensor, stream) -> None:
+    pass
