@@ -51,6 +51,7 @@ elseif(RAMET_CUDA STREQUAL "ON")
   list(TRANSFORM CUDAToolkit_INCLUDE_DIRS PREPEND -isystem OUTPUT_VARIABLE toolkit_headers)
   set_source_files_properties(${runtime_files} PROPERTIES COMPILE_OPTIONS "${toolkit_headers}")
   set(cuda_backend_name cuda)
+  set(dlpack_device_type 2)  # kDLCUDA
 
 elseif(RAMET_CUDA STREQUAL "EMULATED")
   # This proves the algorithms and the order of streams, not the hardware.
@@ -75,10 +76,12 @@ elseif(RAMET_CUDA STREQUAL "EMULATED")
       COMPILE_OPTIONS "-O2;-fno-sanitize=all")
   endif()
   set(cuda_backend_name emulated)
+  set(dlpack_device_type 1)  # kDLCPU
 
 else()
   message(FATAL_ERROR "RAMET_CUDA is '${RAMET_CUDA}', expected OFF, ON or EMULATED")
 endif()
 
 set_source_files_properties(src/kernels/cuda/backend.cc PROPERTIES
-  COMPILE_DEFINITIONS "RAMET_BACKEND_NAME=\"${cuda_backend_name}\"")
+  COMPILE_DEFINITIONS
+  "RAMET_BACKEND_NAME=\"${cuda_backend_name}\";RAMET_DLPACK_DEVICE_TYPE=${dlpack_device_type}")

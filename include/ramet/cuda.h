@@ -82,7 +82,8 @@ struct CudaRuntime {
 };
 
 struct CudaBackend {
-  const char* name;  // "cuda", or "emulated" in tests
+  const char* name;        // "cuda", or "emulated" in tests
+  int dlpack_device_type;  // of its memory, for tensors of other libraries: kDLCUDA
   CudaRuntime runtime;
   CudaRowKernels rows;
   CudaSamplingKernels sampling;

@@ -39,6 +39,8 @@ class CudaStream {
 class DevicePool : public std::enable_shared_from_this<DevicePool> {
  public:
   [[nodiscard]] static std::shared_ptr<DevicePool> create(int device);
+  // The one that everyone in the process may use.
+  [[nodiscard]] static std::shared_ptr<DevicePool> shared(int device);
   virtual ~DevicePool() = default;
 
   // This pool for work on `stream`: what it hands out, `stream` may use at once, and is said to.

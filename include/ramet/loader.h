@@ -18,6 +18,7 @@
 
 #include "ramet/array.h"
 #include "ramet/buffer_pool.h"
+#include "ramet/cuda.h"
 #include "ramet/graph.h"
 #include "ramet/sampler.h"
 #include "ramet/table.h"
@@ -29,6 +30,34 @@ struct TableRequest {
   int node_type = 0;
   std::string name;
   bool at_seeds = false;
+};
+
+// How a device gets at a table, or at the topology: from a copy in its memory; in place, in the
+// memory of the host that all processes share; or from what processors have gathered, or sampled,
+// for it in page-locked memory. kAuto: by what fits, and by measured rates.
+enum class Placement { kAuto, kDevice, kInPlace, kStaged };
+
+// Which rows a cache in device memory holds: those with most out-edges, or those that most batches
+// of a few sampled ones need.
+enum class CacheBy { kDegree, kPresampling };
+
+// Batches that are made on, and for, a CUDA device.
+struct DeviceOptions {
+  int device = kHost;  // kHost: batches of the CPU
+  Placement topology = Placement::kAuto;
+  std::vector<Placement> tables;  // one per LoaderOptions::tables; empty: all kAuto
+  int64_t copy_bytes = -1;        // of device memory for copies, at most; -1: half of what is free
+  int64_t cache_rows = 0;         // of each table that is read in place at all nodes
+  CacheBy cache_by = CacheBy::kDegree;
+  int max_sms = 0;  // multiprocessors that gathering may use; 0: all
+};
+
+// What was decided on one table, or on the "topology", and why.
+struct PlacedTable {
+  std::string name;
+  Placement placement = Placement::kAuto;
+  int64_t bytes = 0;  // of the whole table
+  std::string why;
 };
 
 struct LoaderOptions {
@@ -46,6 +75,7 @@ struct LoaderOptions {
   int prefetch = 0;  // batches ahead; 0: as many as threads, and one more where these are automatic
   std::vector<TableRequest> tables;
   bool decode = true;  // float16, bfloat16 and quantized int8 rows arrive as float32
+  DeviceOptions on = {};
 };
 
 inline constexpr int kMaxAutomaticThreads = 8;  // bounds the memory of what is made ahead
@@ -60,6 +90,8 @@ struct Batch {
   std::vector<Array> tables;  // one per LoaderOptions::tables
   int64_t step = 0, epoch = 0;
   int64_t global_num_seeds = 0;  // seeds of the global batch; num_seeds of it are here
+  int64_t cache_hits = 0;        // rows that were in a device's cache, of
+  int64_t cache_lookups = 0;     // so many that were looked for there
   BatchTimings timings;
 };
 
@@ -70,6 +102,12 @@ struct BatchSize {
 };
 
 [[nodiscard]] BatchSize size_of(const Batch& batch);
+
+// The arrays of a batch of a device are used on `stream` from now on, and on no other: their
+// buffers go on when it has done what it was given before the last owner let go of them.
+void hand_over(const Batch& batch, CudaStreamHandle stream);
+// They are used on `stream`, too.
+void also_used_on(const Batch& batch, CudaStreamHandle stream);
 
 // What the batches that a loader handed out add up to, in this process.
 struct LoaderSummary {
@@ -91,6 +129,9 @@ class EpochStream {
   [[nodiscard]] virtual bool done() const = 0;
 };
 
+class CudaGraph;
+class DevicePool;
+class DeviceSide;
 class Tally;
 
 class NeighborLoader {
@@ -117,14 +158,26 @@ class NeighborLoader {
 
   [[nodiscard]] const LoaderOptions& options() const { return options_; }
   [[nodiscard]] const std::shared_ptr<const Graph>& graph() const { return graph_; }
+  // Of the host: the arrays of batches, or what is on its way to the device.
   [[nodiscard]] const std::shared_ptr<BufferPool>& pool() const { return pool_; }
+  // nullptr where batches are of the CPU.
+  [[nodiscard]] const DeviceSide* device_side() const { return device_side_.get(); }
+  [[nodiscard]] std::shared_ptr<DevicePool> device_pool() const;
+  // nullptr, too, where processors sample.
+  [[nodiscard]] std::shared_ptr<const CudaGraph> cuda_graph() const;
+  // One for the topology, "topology", and one for each of LoaderOptions::tables; none where batches
+  // are of the CPU.
+  [[nodiscard]] const std::vector<PlacedTable>& placement() const;
   [[nodiscard]] Tally& tally() const { return *tally_; }
 
  private:
+  void prepare_device();
+
   std::shared_ptr<const Graph> graph_;
   LoaderOptions options_;
   std::shared_ptr<BufferPool> pool_;
   std::shared_ptr<Tally> tally_;  // the one thing that changes
+  std::shared_ptr<const DeviceSide> device_side_;
   int64_t num_inputs_ = 0;
   int max_threads_ = 1;
 };

@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <utility>
 
 #include "ramet/error.h"
+#include "ramet/per_process.h"
 #include "ramet/shelf.h"
 
 namespace ramet {
@@ -196,6 +198,19 @@ void CudaStream::synchronize() const {
 
 std::shared_ptr<DevicePool> DevicePool::create(int device) {
   return std::make_shared<RecyclingDevicePool>(device);
+}
+
+std::shared_ptr<DevicePool> DevicePool::shared(int device) {
+  struct Pools {
+    std::mutex mutex;
+    std::map<int, std::shared_ptr<DevicePool>> of;
+  };
+  static auto* const all = new PerProcess<Pools>;  // never destroyed: threads may hold buffers
+  Pools& pools = all->get();
+  const std::lock_guard lock(pools.mutex);
+  std::shared_ptr<DevicePool>& pool = pools.of[device];
+  if (pool == nullptr) pool = create(device);
+  return pool;
 }
 
 void DevicePool::set_users(const Array& array, std::vector<CudaStreamHandle> streams) {

@@ -1,53 +1,105 @@
-// Samples a step's seeds and gathers the tables' rows, into buffers of the loader's pool.
 #include "batch_maker.h"
 
 #include "clock.h"
+#include "device_batch_maker.h"
 #include "gather_table.h"
+#include "ramet/cuda_pool.h"
 
 namespace ramet {
 
-BatchMaker::BatchMaker(const NeighborLoader& loader, int64_t epoch)
-    : loader_(loader),
-      epoch_(epoch),
-      sampler_(loader.graph(), loader.options().sample, loader.pool()) {}
+namespace {
 
-Batch BatchMaker::make(int64_t step, const std::atomic<bool>& stop) {
-  Batch batch;
-  batch.epoch = epoch_;
-  batch.step = step;
-  batch.global_num_seeds = loader_.global_num_seeds(step);
-  auto start = Clock::now();
-  batch.minibatch =
-      sampler_.sample(loader_.options().seed_type, loader_.seeds(epoch_, step),
-                      static_cast<uint64_t>(epoch_), static_cast<uint64_t>(step), &stop);
-  batch.timings.sample_seconds = seconds_since(start);
-  start = Clock::now();
-  for (const TableRequest& request : loader_.options().tables) {
-    if (stop.load()) break;
-    batch.tables.push_back(gather_table(loader_, request, batch.minibatch));
+// Samples a step's seeds and gathers the tables' rows, into buffers of the loader's pool.
+class HostBatchMaker final : public BatchMaker {
+ public:
+  HostBatchMaker(const NeighborLoader& loader, int64_t epoch)
+      : loader_(loader),
+        epoch_(epoch),
+        sampler_(loader.graph(), loader.options().sample, loader.pool()) {}
+
+  Batch make(int64_t step, const std::atomic<bool>& stop) override {
+    Batch batch = empty_batch(loader_, epoch_, step);
+    auto start = Clock::now();
+    batch.minibatch =
+        sampler_.sample(loader_.options().seed_type, loader_.seeds(epoch_, step),
+                        static_cast<uint64_t>(epoch_), static_cast<uint64_t>(step), &stop);
+    batch.timings.sample_seconds = seconds_since(start);
+    start = Clock::now();
+    for (const TableRequest& request : loader_.options().tables) {
+      if (stop.load()) break;
+      batch.tables.push_back(gather_table(loader_, request, batch.minibatch));
+    }
+    batch.timings.gather_seconds = seconds_since(start);
+    return batch;
   }
-  batch.timings.gather_seconds = seconds_since(start);
+
+ private:
+  const NeighborLoader& loader_;
+  const int64_t epoch_;
+  NeighborSampler sampler_;
+};
+
+// Calls body with every array of `batch` that has data.
+template <typename Body>
+void for_each_array(const Batch& batch, Body&& body) {
+  const auto visit = [&](const Array& array) {
+    if (array.data != nullptr) body(array);
+  };
+  for (const Array& ids : batch.minibatch.n_id)
+    visit(ids);
+  for (const Block& block : batch.minibatch.blocks) {
+    for (const Relation& relation : block.relations) {
+      for (const Array* array :
+           {&relation.indptr, &relation.indices, &relation.position, &relation.edge_weight})
+        visit(*array);
+    }
+    for (const ExchangePlan& plan : block.exchange) {
+      visit(plan.send_rows);
+      visit(plan.source_ids);
+    }
+  }
+  for (const Array& rows : batch.tables)
+    visit(rows);
+}
+
+}  // namespace
+
+std::unique_ptr<BatchMaker> make_batch_maker(const NeighborLoader& loader, int64_t epoch) {
+  if (loader.device_side() == nullptr) return std::make_unique<HostBatchMaker>(loader, epoch);
+  return make_device_batch_maker(loader, epoch);
+}
+
+Batch empty_batch(const NeighborLoader& loader, int64_t epoch, int64_t step) {
+  Batch batch;
+  batch.epoch = epoch;
+  batch.step = step;
+  batch.global_num_seeds = loader.global_num_seeds(step);
   return batch;
+}
+
+void set_users(const Batch& batch, const std::vector<CudaStreamHandle>& streams) {
+  for_each_array(batch, [&](const Array& array) { DevicePool::set_users(array, streams); });
+}
+
+void hand_over(const Batch& batch, CudaStreamHandle stream) {
+  set_users(batch, {stream});
+}
+
+void also_used_on(const Batch& batch, CudaStreamHandle stream) {
+  for_each_array(batch, [&](const Array& array) { DevicePool::add_user(array, stream); });
 }
 
 BatchSize size_of(const Batch& batch) {
   BatchSize size;
-  for (const Array& ids : batch.minibatch.n_id) {
+  for (const Array& ids : batch.minibatch.n_id)
     size.nodes += ids.rows();
-    size.bytes += ids.bytes();
-  }
   for (const Block& block : batch.minibatch.blocks) {
-    for (const Relation& relation : block.relations) {
+    for (const Relation& relation : block.relations)
       size.edges += relation.indices.rows();
-      size.bytes += relation.indptr.bytes() + relation.indices.bytes() + relation.position.bytes();
-      if (relation.edge_weight.data != nullptr) size.bytes += relation.edge_weight.bytes();
-    }
-    for (const ExchangePlan& plan : block.exchange)
-      size.bytes += plan.send_rows.bytes() + plan.source_ids.bytes();
   }
+  for_each_array(batch, [&](const Array& array) { size.bytes += array.bytes(); });
   for (const Array& rows : batch.tables)
     size.table_bytes += rows.bytes();
-  size.bytes += size.table_bytes;
   return size;
 }
 

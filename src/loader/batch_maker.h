@@ -1,8 +1,8 @@
-// BatchMaker: what one thread needs to make any batch of an epoch. One thread at a time.
+// BatchMaker: makes single batches, for one thread.
 #pragma once
 
 #include <atomic>
-#include <cstdint>
+#include <memory>
 
 #include "ramet/loader.h"
 
@@ -10,16 +10,17 @@ namespace ramet {
 
 class BatchMaker {
  public:
-  // `loader` must outlive it.
-  BatchMaker(const NeighborLoader& loader, int64_t epoch);
+  virtual ~BatchMaker() = default;
 
   // Once `stop` is set it returns early, and the batch is meaningless.
-  Batch make(int64_t step, const std::atomic<bool>& stop);
-
- private:
-  const NeighborLoader& loader_;
-  int64_t epoch_;
-  NeighborSampler sampler_;
+  [[nodiscard]] virtual Batch make(int64_t step, const std::atomic<bool>& stop) = 0;
 };
+
+// On the processor, or on the loader's device. `loader` must outlive it.
+[[nodiscard]] std::unique_ptr<BatchMaker> make_batch_maker(const NeighborLoader& loader,
+                                                           int64_t epoch);
+
+// A batch of which nothing is known but its place in the epoch.
+[[nodiscard]] Batch empty_batch(const NeighborLoader& loader, int64_t epoch, int64_t step);
 
 }  // namespace ramet

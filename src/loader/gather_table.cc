@@ -9,13 +9,6 @@ const NodeType& type_of(const NeighborLoader& loader, const TableRequest& reques
   return loader.graph()->node_types()[static_cast<size_t>(request.node_type)];
 }
 
-Table table_of(const NeighborLoader& loader, const TableRequest& request) {
-  const NodeType& type = type_of(loader, request);
-  const auto scale = type.scales.find(request.name);
-  return {type.tables.at(request.name), scale == type.scales.end() ? Array{} : scale->second,
-          request.name};
-}
-
 TableForm form_of(const Table& table, bool decode) {
   const Array& rows = table.rows();
   if (!decode || !table.is_encoded()) return {rows.dtype, rows.row_bytes()};
@@ -33,6 +26,13 @@ Array rows_of(const NeighborLoader& loader, const NodeType& type, std::span<cons
 }
 
 }  // namespace
+
+Table table_of(const NeighborLoader& loader, const TableRequest& request) {
+  const NodeType& type = type_of(loader, request);
+  const auto scale = type.scales.find(request.name);
+  return {type.tables.at(request.name), scale == type.scales.end() ? Array{} : scale->second,
+          request.name};
+}
 
 TableForm form_of(const NeighborLoader& loader, const TableRequest& request) {
   return form_of(table_of(loader, request), loader.options().decode);

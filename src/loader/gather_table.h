@@ -6,6 +6,8 @@
 
 namespace ramet {
 
+[[nodiscard]] Table table_of(const NeighborLoader& loader, const TableRequest& request);
+
 // How rows of a table are handed out: decoded where the loader decodes and they are encoded.
 struct TableForm {
   DType dtype;

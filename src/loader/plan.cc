@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "device_side.h"
+#include "ramet/cuda_pool.h"
 #include "ramet/digest.h"
 #include "ramet/error.h"
 #include "ramet/loader.h"
@@ -90,6 +92,36 @@ NeighborLoader::NeighborLoader(std::shared_ptr<const Graph> graph, LoaderOptions
   for (const TableRequest& request : options_.tables)
     check_table(request, *graph_, options_.seed_type);
   max_threads_ = options_.threads > 0 ? options_.threads : share_of_cores(options_.world);
+  if (options_.on.device != kHost) prepare_device();
+}
+
+void NeighborLoader::prepare_device() {
+  require_at_least(options_.on.device, 0, "device");
+  require_at_least(options_.on.cache_rows, 0, "cache_rows");
+  require_at_least(options_.on.max_sms, 0, "max_sms");
+  if (!options_.on.tables.empty() && options_.on.tables.size() != options_.tables.size()) {
+    invalid("placements of " + std::to_string(options_.on.tables.size()) + " tables for " +
+            std::to_string(options_.tables.size()));
+  }
+  pool_ = create_pinned_pool();
+  device_side_ = DeviceSide::create(*this);
+  const auto is_staged = [](const PlacedTable& t) { return t.placement == Placement::kStaged; };
+  const auto& placed = device_side_->placement();
+  const bool alone = std::none_of(placed.begin(), placed.end(), is_staged);
+  if (alone && options_.threads == 0) max_threads_ = 1;  // the device does the work
+}
+
+std::shared_ptr<DevicePool> NeighborLoader::device_pool() const {
+  return device_side_ == nullptr ? nullptr : device_side_->pool();
+}
+
+std::shared_ptr<const CudaGraph> NeighborLoader::cuda_graph() const {
+  return device_side_ == nullptr ? nullptr : device_side_->graph();
+}
+
+const std::vector<PlacedTable>& NeighborLoader::placement() const {
+  static const std::vector<PlacedTable> kNone;
+  return device_side_ == nullptr ? kNone : device_side_->placement();
 }
 
 int NeighborLoader::max_prefetch() const {

@@ -49,11 +49,11 @@ struct Shared {
   Slot& slot(int64_t step) { return ring[static_cast<size_t>(step) % ring.size()]; }
 
   void run_worker(int index) {
-    std::optional<BatchMaker> maker;
+    std::unique_ptr<BatchMaker> maker;
     for (int64_t step; take_step(index, step);) {
       Slot made;
       try {
-        if (!maker) maker.emplace(loader, epoch);
+        if (!maker) maker = make_batch_maker(loader, epoch);
         made.batch = maker->make(step, stop);
       } catch (...) {
         made.error = std::current_exception();

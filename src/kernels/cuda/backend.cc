@@ -36,6 +36,7 @@ constexpr CudaRuntime kRuntime{
 
 constexpr CudaBackend kBackend{
     .name = RAMET_BACKEND_NAME,
+    .dlpack_device_type = RAMET_DLPACK_DEVICE_TYPE,
     .runtime = kRuntime,
     .rows = {gather_rows_cuda, gather_decoded_cuda, scatter_rows_cuda},
     .sampling = kCudaSamplingKernels,

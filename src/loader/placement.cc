@@ -1,0 +1,43 @@
+#include "placement.h"
+
+#include <cstdio>
+
+namespace ramet {
+namespace {
+
+std::string in_gb(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g GB", bytes / 1e9);
+  return text;
+}
+
+std::string rates_of(const ReadingRates& rates) {
+  return "measured " + in_gb(rates.in_place) + "/s in place, " + in_gb(rates.staged) + "/s staged";
+}
+
+}  // namespace
+
+PlacedTable PlacementPlan::place(const std::string& name,
+                                 int64_t bytes,
+                                 Placement wanted,
+                                 const std::function<ReadingRates()>& measure) {
+  if (wanted != Placement::kAuto) {
+    if (wanted == Placement::kDevice) budget_ -= bytes;
+    return {name, wanted, bytes, "as asked"};
+  }
+  const std::string sizes = in_gb(static_cast<double>(bytes)) + " of the " +
+                            in_gb(static_cast<double>(budget_)) + " of device memory for copies";
+  if (bytes <= budget_) {
+    budget_ -= bytes;
+    return {name, Placement::kDevice, bytes, "fits: takes " + sizes};
+  }
+  const ReadingRates rates = measure();
+  const std::string too_large = "too large: would take " + sizes + "; ";
+  if (rates.in_place == 0)
+    return {name, Placement::kStaged, bytes, too_large + "not in place: " + rates.refusal};
+  const Placement faster =
+      rates.in_place >= rates.staged ? Placement::kInPlace : Placement::kStaged;
+  return {name, faster, bytes, too_large + rates_of(rates)};
+}
+
+}  // namespace ramet

@@ -1,0 +1,16 @@
+// How fast a device gets at rows of a table that stays in host memory.
+#pragma once
+
+#include "gather_table.h"
+#include "placement.h"
+#include "ramet/cuda_pool.h"
+
+namespace ramet {
+
+// Gathers a few thousand random rows, both ways, three times; the fastest counts. kNoSpace,
+// kDevice.
+[[nodiscard]] ReadingRates measure_reading(const NeighborLoader& loader,
+                                           const TableRequest& request,
+                                           DevicePool& pool);
+
+}  // namespace ramet

@@ -1,0 +1,211 @@
+// Batches of a device against those of the CPU, byte for byte, wherever tables and topology are.
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include "cuda/on_host.h"
+#include "graph_fixture.h"
+#include "ramet/cuda_pool.h"
+#include "ramet/cuda_sampler.h"
+#include "ramet/error.h"
+#include "ramet/fingerprint.h"
+#include "ramet/loader.h"
+
+using namespace ramet;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Node types "a" and "b", three edge types, float16 rows of an odd width, and labels.
+std::shared_ptr<const Graph> make_typed_graph() {
+  StoreContents contents;
+  contents.node_counts = {{"a", 300}, {"b", 200}};
+  const auto add = [&](const std::string& type, int64_t src, int64_t dst, uint64_t key) {
+    const test::EdgeList edges = test::random_edges(src, dst, 2000, key);
+    test::add_edges(contents, type,
+                    build_csc(borrow(std::span<const int64_t>(edges.src)),
+                              borrow(std::span<const int64_t>(edges.dst)), src, dst));
+  };
+  add("a__x__a", 300, 300, 1);
+  add("a__y__b", 300, 200, 2);
+  add("b__z__a", 200, 300, 3);
+  const auto add_table = [&](const std::string& name, int64_t rows, int64_t width, DType dtype) {
+    Array table = BufferPool::create()->allocate_array(dtype, {rows, width});
+    auto* byte = static_cast<uint8_t*>(table.data);
+    for (int64_t i = 0; i < table.bytes(); ++i)
+      byte[i] = static_cast<uint8_t>(mix64(static_cast<uint64_t>(i + rows)) & 0x3b);
+    contents.arrays.emplace_back(name, table);
+  };
+  add_table("node/a/feat", 300, 7, DType::kFloat16);
+  add_table("node/b/feat", 200, 25, DType::kFloat32);
+  add_table("node/a/label", 300, 1, DType::kInt64);
+  return Graph::from_store(make_segment(contents));
+}
+
+LoaderOptions base_options() {
+  LoaderOptions options;
+  options.sample = {{{4, 3}, {2, 2}, {3, 5}}, false, 5};
+  options.batch_size = 33;
+  options.shuffle = true;
+  options.threads = 1;
+  options.tables = {{0, "feat", false}, {1, "feat", false}, {0, "label", true}};
+  return options;
+}
+
+LoaderOptions on_device(Placement topology, Placement tables) {
+  LoaderOptions options = base_options();
+  options.on.device = 0;
+  options.on.topology = topology;
+  options.on.tables.assign(options.tables.size(), tables);
+  return options;
+}
+
+std::vector<Batch> run_epoch(const NeighborLoader& loader, int64_t epoch) {
+  std::vector<Batch> batches;
+  const auto stream = loader.start(epoch);
+  while (!stream->done())
+    if (auto batch = stream->next(10s)) batches.push_back(std::move(*batch));
+  return batches;
+}
+
+void require_equal(const Array& expected, const Array& got) {
+  REQUIRE((got.data == nullptr) == (expected.data == nullptr));
+  if (expected.data == nullptr) return;
+  REQUIRE(got.device == 0);
+  REQUIRE(got.dtype == expected.dtype);
+  REQUIRE(got.shape == expected.shape);
+  const Array there = test::on_host(got);
+  REQUIRE(std::memcmp(there.data, expected.data, static_cast<size_t>(expected.bytes())) == 0);
+}
+
+void require_equal(const Batch& expected, const Batch& got) {
+  REQUIRE(got.step == expected.step);
+  REQUIRE(got.minibatch.num_seeds == expected.minibatch.num_seeds);
+  for (size_t t = 0; t < expected.minibatch.n_id.size(); ++t)
+    require_equal(expected.minibatch.n_id[t], got.minibatch.n_id[t]);
+  for (size_t b = 0; b < expected.minibatch.blocks.size(); ++b) {
+    const Block &one = expected.minibatch.blocks[b], &other = got.minibatch.blocks[b];
+    REQUIRE(one.num_src == other.num_src);
+    REQUIRE(one.num_dst == other.num_dst);
+    for (size_t r = 0; r < one.relations.size(); ++r) {
+      require_equal(one.relations[r].indptr, other.relations[r].indptr);
+      require_equal(one.relations[r].indices, other.relations[r].indices);
+      require_equal(one.relations[r].position, other.relations[r].position);
+      require_equal(one.relations[r].edge_weight, other.relations[r].edge_weight);
+    }
+  }
+  REQUIRE(got.tables.size() == expected.tables.size());
+  for (size_t i = 0; i < expected.tables.size(); ++i)
+    require_equal(expected.tables[i], got.tables[i]);
+}
+
+}  // namespace
+
+TEST_CASE("batches of a device are those of the CPU, wherever topology and tables are") {
+  const auto graph = make_typed_graph();
+  for (const bool decode : {true, false}) {
+    LoaderOptions host = base_options();
+    host.decode = decode;
+    const auto expected = run_epoch(NeighborLoader(graph, host), 2);
+    for (const Placement topology : {Placement::kDevice, Placement::kInPlace, Placement::kStaged}) {
+      for (const Placement tables : {Placement::kDevice, Placement::kInPlace, Placement::kStaged}) {
+        CAPTURE(static_cast<int>(topology));
+        CAPTURE(static_cast<int>(tables));
+        LoaderOptions options = on_device(topology, tables);
+        options.decode = decode;
+        const auto batches = run_epoch(NeighborLoader(graph, options), 2);
+        REQUIRE(batches.size() == expected.size());
+        for (size_t s = 0; s < expected.size(); ++s)
+          require_equal(expected[s], batches[s]);
+      }
+    }
+  }
+}
+
+TEST_CASE("several threads, each with a stream, give the same batches; LABOR, too") {
+  const auto graph = make_typed_graph();
+  LoaderOptions host = base_options();
+  host.sample.sampler = Sampler::kLabor;
+  const auto expected = run_epoch(NeighborLoader(graph, host), 0);
+  LoaderOptions options = on_device(Placement::kDevice, Placement::kInPlace);
+  options.sample.sampler = Sampler::kLabor;
+  options.threads = 3;
+  const auto batches = run_epoch(NeighborLoader(graph, options), 0);
+  REQUIRE(batches.size() == expected.size());
+  for (size_t s = 0; s < expected.size(); ++s)
+    require_equal(expected[s], batches[s]);
+}
+
+TEST_CASE("a cache gives the same rows, and batches count what it had") {
+  const auto graph = make_typed_graph();
+  const auto expected = run_epoch(NeighborLoader(graph, base_options()), 1);
+  for (const CacheBy by : {CacheBy::kDegree, CacheBy::kPresampling}) {
+    LoaderOptions options = on_device(Placement::kDevice, Placement::kInPlace);
+    options.on.cache_rows = 50;
+    options.on.cache_by = by;
+    const auto batches = run_epoch(NeighborLoader(graph, options), 1);
+    REQUIRE(batches.size() == expected.size());
+    for (size_t s = 0; s < expected.size(); ++s) {
+      require_equal(expected[s], batches[s]);
+      const int64_t nodes = size_of(expected[s]).nodes;
+      CHECK(batches[s].cache_lookups == nodes);
+      CHECK(batches[s].cache_hits > 0);
+      CHECK(batches[s].cache_hits < nodes);
+    }
+  }
+}
+
+TEST_CASE("what is decided is told, and follows the memory it may use") {
+  const auto graph = make_typed_graph();
+  LoaderOptions options = on_device(Placement::kAuto, Placement::kAuto);
+  const NeighborLoader roomy(graph, options);
+  REQUIRE(roomy.placement().size() == 4);
+  CHECK(roomy.placement()[0].name == "topology");
+  for (const PlacedTable& placed : roomy.placement())
+    CHECK(placed.placement == Placement::kDevice);
+  options.on.copy_bytes = 0;
+  const NeighborLoader tight(graph, options);
+  for (const PlacedTable& placed : tight.placement()) {
+    CHECK(placed.placement != Placement::kDevice);
+    CHECK(placed.why.find("too large") != std::string::npos);
+  }
+  const auto expected = run_epoch(NeighborLoader(graph, base_options()), 0);
+  const auto batches = run_epoch(tight, 0);
+  for (size_t s = 0; s < expected.size(); ++s)
+    require_equal(expected[s], batches[s]);
+}
+
+TEST_CASE("a loop that is left early, and batches that outlive their loader") {
+  const auto graph = make_typed_graph();
+  std::optional<Batch> kept;
+  {
+    const NeighborLoader loader(graph, on_device(Placement::kDevice, Placement::kInPlace));
+    const auto stream = loader.start(0);
+    kept = stream->next(10s);
+    REQUIRE(kept);
+    hand_over(*kept, nullptr);
+  }
+  const auto expected = run_epoch(NeighborLoader(graph, base_options()), 0);
+  require_equal(expected[0], *kept);
+}
+
+TEST_CASE("the memory of batches is bounded by those that are held") {
+  const auto graph = make_typed_graph();
+  const NeighborLoader loader(graph, on_device(Placement::kDevice, Placement::kDevice));
+  for (int64_t epoch = 0; epoch < 3; ++epoch) {
+    const auto stream = loader.start(epoch);
+    while (!stream->done())
+      if (const auto batch = stream->next(10s)) hand_over(*batch, nullptr);
+  }
+  CHECK(loader.device_pool()->bytes_in_use() == 0);
+}
+
+TEST_CASE("a device that is not there, and placements that do not fit, are errors") {
+  const auto graph = make_typed_graph();
+  LoaderOptions options = on_device(Placement::kAuto, Placement::kAuto);
+  options.on.device = 99;
+  CHECK_THROWS_AS(NeighborLoader(graph, options), Error);
+  options = on_device(Placement::kAuto, Placement::kAuto);
+  options.on.tables.pop_back();
+  CHECK_THROWS_AS(NeighborLoader(graph, options), Error);
+}

@@ -1,0 +1,120 @@
+// Buffers of a device go on when, and only when, the streams that used them have got there.
+#include "ramet/cuda_pool.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "cuda/on_host.h"
+#include "ramet/error.h"
+
+using namespace ramet;
+
+namespace {
+
+constexpr int64_t kBytes = 8 << 20;
+
+const CudaRuntime& cuda() {
+  return require_cuda().runtime;
+}
+
+Array allocate(DevicePool& pool, const CudaStream& stream, int64_t bytes = kBytes) {
+  return pool.on(stream.handle())->allocate_array(DType::kUInt8, {bytes});
+}
+
+// Work that takes a while.
+void keep_busy(const CudaStream& stream, const Array& from, const Array& to) {
+  for (int i = 0; i < 50; ++i)
+    cuda().copy(0, to.data, from.data, from.bytes(), stream.handle());
+}
+
+bool is_all(const Array& array, uint8_t byte) {
+  for (const uint8_t b : test::values_of<uint8_t>(array))
+    if (b != byte) return false;
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("a buffer that a slow stream still reads is not overwritten by the next owner") {
+  const auto pool = DevicePool::create(0);
+  const CudaStream maker(0), consumer(0);
+  const Array busy_from = allocate(*pool, consumer), busy_to = allocate(*pool, consumer);
+  const Array result = allocate(*pool, consumer);
+  Array batch = allocate(*pool, maker);
+  const void* address = batch.data;
+  cuda().fill(0, batch.data, 7, kBytes, maker.handle());
+  maker.synchronize();
+  DevicePool::set_users(batch, {consumer.handle()});
+  keep_busy(consumer, busy_from, busy_to);
+  cuda().copy(0, result.data, batch.data, kBytes, consumer.handle());
+  batch = {};
+  const Array next = allocate(*pool, maker);
+  CHECK(next.data == address);
+  cuda().fill(0, next.data, 9, kBytes, maker.handle());
+  maker.synchronize();
+  consumer.synchronize();
+  CHECK(is_all(result, 7));
+  CHECK(is_all(next, 9));
+}
+
+TEST_CASE("every stream that was named is waited for") {
+  const auto pool = DevicePool::create(0);
+  const CudaStream maker(0), one(0), other(0);
+  const Array busy_from = allocate(*pool, other), busy_to = allocate(*pool, other);
+  const Array result = allocate(*pool, other);
+  Array batch = allocate(*pool, maker);
+  cuda().fill(0, batch.data, 7, kBytes, maker.handle());
+  maker.synchronize();
+  DevicePool::set_users(batch, {one.handle()});
+  DevicePool::add_user(batch, other.handle());
+  keep_busy(other, busy_from, busy_to);
+  cuda().copy(0, result.data, batch.data, kBytes, other.handle());
+  batch = {};
+  const Array next = allocate(*pool, maker);
+  cuda().fill(0, next.data, 9, kBytes, maker.handle());
+  maker.synchronize();
+  other.synchronize();
+  CHECK(is_all(result, 7));
+}
+
+TEST_CASE("buffers are used again, and a stream that is gone is not asked") {
+  const auto pool = DevicePool::create(0);
+  {
+    const CudaStream maker(0);
+    Array batch = allocate(*pool, maker);
+    CHECK(batch.device == 0);
+    CHECK(pool->bytes_in_use() >= kBytes);
+    maker.synchronize();
+    DevicePool::set_users(batch, {});
+  }
+  CHECK(pool->bytes_in_use() == 0);
+  CHECK(pool->bytes_idle() >= kBytes);
+  const CudaStream other(0);
+  const Array again = allocate(*pool, other);
+  CHECK(pool->bytes_idle() == 0);
+}
+
+TEST_CASE("an array that no pool owns has no users to set") {
+  std::vector<uint8_t> bytes(10);
+  const Array array{bytes.data(), DType::kUInt8, {10}, nullptr, true};
+  DevicePool::set_users(array, {nullptr});
+  DevicePool::add_user(array, nullptr);
+}
+
+TEST_CASE("memory that the device does not have is an error, and the pool goes on") {
+  const auto pool = DevicePool::create(0);
+  const CudaStream stream(0);
+  CHECK_THROWS_AS((void)allocate(*pool, stream, int64_t{1} << 50), Error);
+  (void)allocate(*pool, stream);
+}
+
+TEST_CASE("page-locked buffers are used again") {
+  const auto pool = create_pinned_pool();
+  Array array = pool->allocate_array(DType::kInt64, {1000});
+  CHECK(array.device == kHost);
+  const void* address = array.data;
+  array = {};
+  CHECK(pool->allocate_array(DType::kInt64, {1000}).data == address);
+}
