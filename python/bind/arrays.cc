@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "ramet/cuda.h"
 #include "ramet/error.h"
 
 namespace ramet::bind {
@@ -35,14 +36,20 @@ nb::dlpack::dtype to_dlpack(DType wanted) {
 }
 
 template <typename NdArray>
-nb::object wrap(const Array& array) {
-  static char nothing[64];  // numpy wants an address even for no elements
+nb::object wrap(const Array& array, void* data, int device_type, int device) {
   const std::vector<size_t> shape(array.shape.begin(), array.shape.end());
   nb::capsule owner(new std::shared_ptr<const void>(array.owner),
                     [](void* p) noexcept { delete static_cast<std::shared_ptr<const void>*>(p); });
-  NdArray view(array.data != nullptr ? array.data : nothing, shape.size(), shape.data(), owner,
-               nullptr, to_dlpack(array.dtype));
+  NdArray view(data, shape.size(), shape.data(), owner, nullptr, to_dlpack(array.dtype),
+               device_type, device);
   return nb::cast(view);
+}
+
+template <typename NdArray>
+nb::object wrap_host(const Array& array) {
+  static char nothing[64];  // numpy wants an address even for no elements
+  return wrap<NdArray>(array, array.data != nullptr ? array.data : nothing, nb::device::cpu::value,
+                       0);
 }
 
 }  // namespace
@@ -67,8 +74,14 @@ nb::object to_numpy(const Array& array) {
     words.dtype = DType::kUInt16;
     return to_numpy(words).attr("view")(nb::module_::import_("ramet.dtypes").attr("bfloat16"));
   }
-  return array.writable ? wrap<nb::ndarray<nb::numpy>>(array)
-                        : wrap<nb::ndarray<nb::numpy, nb::ro>>(array);
+  return array.writable ? wrap_host<nb::ndarray<nb::numpy>>(array)
+                        : wrap_host<nb::ndarray<nb::numpy, nb::ro>>(array);
+}
+
+nb::object to_python(const Array& array) {
+  if (array.device == kHost) return to_numpy(array);
+  return wrap<nb::ndarray<nb::pytorch>>(array, array.data, require_cuda().dlpack_device_type,
+                                        array.device);
 }
 
 }  // namespace ramet::bind

@@ -20,7 +20,10 @@ using Ids = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cp
   return {ids.data(), ids.size()};
 }
 
-// A numpy array over ours, which it keeps alive; read-only unless the Array is writable.
+// A numpy array over ours, of the host, which it keeps alive; read-only unless the Array is
+// writable.
 [[nodiscard]] nb::object to_numpy(const Array& array);
+// The same, or a torch tensor over an Array of a device.
+[[nodiscard]] nb::object to_python(const Array& array);
 
 }  // namespace ramet::bind

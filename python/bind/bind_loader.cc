@@ -27,9 +27,14 @@ constexpr std::chrono::milliseconds kPoll{50};
 struct PyStream {
   std::unique_ptr<EpochStream> stream;
   std::shared_ptr<const Graph> graph;
+  std::shared_ptr<const CudaGraph> cuda_graph;
+  std::shared_ptr<DevicePool> pool;
 
-  PyStream(std::unique_ptr<EpochStream> its_stream, std::shared_ptr<const Graph> its_graph)
-      : stream(std::move(its_stream)), graph(std::move(its_graph)) {}
+  PyStream(const NeighborLoader& loader, int64_t epoch, int64_t first_step)
+      : stream(loader.start(epoch, first_step)),
+        graph(loader.graph()),
+        cuda_graph(loader.cuda_graph()),
+        pool(loader.device_pool()) {}
   PyStream(PyStream&&) = default;
   ~PyStream() {
     if (!stream) return;
@@ -47,7 +52,7 @@ struct PyStream {
         batch = stream->next(kPoll);
         done = !batch && stream->done();
       }
-      if (batch) return nb::cast(PyBatch{std::move(*batch), graph});
+      if (batch) return nb::cast(PyBatch{std::move(*batch), graph, cuda_graph, pool});
       if (done) return nb::none();
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
     }
@@ -83,7 +88,8 @@ LoaderOptions make_options(SampleOptions sample,
                            int threads,
                            int prefetch,
                            const std::vector<Request>& tables,
-                           bool decode) {
+                           bool decode,
+                           const DeviceOptions& on) {
   LoaderOptions options;
   options.sample = std::move(sample);
   options.seed_type = seed_type;
@@ -98,12 +104,32 @@ LoaderOptions make_options(SampleOptions sample,
   for (const auto& [type, name, at_seeds] : tables)
     options.tables.push_back({type, name, at_seeds});
   options.decode = decode;
+  options.on = on;
   return options;
 }
 
 }  // namespace
 
 void bind_loader(nb::module_& m) {
+  // Places and kinds of caches are positions in the lists of ramet/placement.py.
+  nb::class_<DeviceOptions>(m, "DeviceOptions")
+      .def(nb::init<>())
+      .def(
+          "__init__",
+          [](DeviceOptions* self, int device, int topology, const std::vector<int>& tables,
+             int64_t copy_bytes, int64_t cache_rows, int cache_by, int max_sms) {
+            new (self) DeviceOptions{.device = device,
+                                     .topology = static_cast<Placement>(topology),
+                                     .copy_bytes = copy_bytes,
+                                     .cache_rows = cache_rows,
+                                     .cache_by = static_cast<CacheBy>(cache_by),
+                                     .max_sms = max_sms};
+            for (const int place : tables)
+              self->tables.push_back(static_cast<Placement>(place));
+          },
+          nb::kw_only(), nb::arg("device"), nb::arg("topology"), nb::arg("tables"),
+          nb::arg("copy_bytes"), nb::arg("cache_rows"), nb::arg("cache_by"), nb::arg("max_sms"));
+
   nb::class_<PyStream>(m, "EpochStream").def("next", &PyStream::next);
 
   nb::class_<NeighborLoader>(m, "NeighborLoader")
@@ -112,16 +138,17 @@ void bind_loader(nb::module_& m) {
           [](NeighborLoader* self, std::shared_ptr<Graph> graph, SampleOptions sample,
              int seed_type, const std::optional<Ids>& input_nodes, int64_t batch_size, bool shuffle,
              bool drop_last, int rank, int world, int threads, int prefetch,
-             const std::vector<Request>& tables, bool decode) {
+             const std::vector<Request>& tables, bool decode, const DeviceOptions& on) {
+            const GilRelease release;  // it may read a whole graph
             new (self) NeighborLoader(
                 std::move(graph),
                 make_options(std::move(sample), seed_type, input_nodes, batch_size, shuffle,
-                             drop_last, rank, world, threads, prefetch, tables, decode));
+                             drop_last, rank, world, threads, prefetch, tables, decode, on));
           },
           nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("seed_type"),
           nb::arg("input_nodes").none(), nb::arg("batch_size"), nb::arg("shuffle"),
           nb::arg("drop_last"), nb::arg("rank"), nb::arg("world"), nb::arg("threads"),
-          nb::arg("prefetch"), nb::arg("tables"), nb::arg("decode"))
+          nb::arg("prefetch"), nb::arg("tables"), nb::arg("decode"), nb::arg("on"))
       .def_prop_ro("num_steps", &NeighborLoader::num_steps)
       .def("fingerprint", &NeighborLoader::fingerprint)
       .def("seeds",
@@ -129,10 +156,21 @@ void bind_loader(nb::module_& m) {
              const std::vector<int64_t> seeds = loader.seeds(epoch, step);
              return to_numpy(copy(ramet::borrow(std::span<const int64_t>(seeds))));
            })
-      .def("start",
-           [](const NeighborLoader& loader, int64_t epoch, int64_t first_step) {
-             return PyStream{loader.start(epoch, first_step), loader.graph()};
-           })
+      .def("start", [](const NeighborLoader& loader, int64_t epoch,
+                       int64_t first_step) { return PyStream(loader, epoch, first_step); })
+      .def_prop_ro("placement",
+                   [](const NeighborLoader& loader) {
+                     std::vector<std::tuple<std::string, int, int64_t, std::string>> placed;
+                     for (const PlacedTable& table : loader.placement())
+                       placed.emplace_back(table.name, static_cast<int>(table.placement),
+                                           table.bytes, table.why);
+                     return placed;
+                   })
+      .def_prop_ro(
+          "device_bytes_in_use",
+          [](const NeighborLoader& loader) { return loader.device_pool()->bytes_in_use(); })
+      .def_prop_ro("device_bytes_idle",
+                   [](const NeighborLoader& loader) { return loader.device_pool()->bytes_idle(); })
       .def_prop_ro("max_threads", &NeighborLoader::max_threads)
       .def_prop_ro("max_prefetch", &NeighborLoader::max_prefetch)
       .def("summary", [](const NeighborLoader& loader) { return as_dict(loader.summary()); })

@@ -20,6 +20,30 @@ const Relation& relation_of(const PyBatch& b, size_t block, size_t edge_type) {
   return block_of(b, block).relations.at(edge_type);
 }
 
+// What is derived from a relation: by the CPU, or by the device that has it, on `stream`.
+template <typename OnHost, typename OnDevice>
+nb::object derive(const PyBatch& b,
+                  size_t block,
+                  size_t type,
+                  uintptr_t stream,
+                  const OnHost& on_host,
+                  const OnDevice& on_device) {
+  const Relation& relation = relation_of(b, block, type);
+  if (relation.indptr.device == kHost) return to_python(on_host(relation));
+  auto* const handle = reinterpret_cast<CudaStreamHandle>(stream);
+  return to_python(on_device(relation, *b.pool->on(handle), handle));
+}
+
+// Where processors sampled for a device there is no CudaGraph to look the ids up in.
+Array edge_ids_of(const PyBatch& b,
+                  const Relation& relation,
+                  BufferPool& pool,
+                  CudaStreamHandle stream) {
+  if (b.cuda_graph != nullptr) return edge_ids(*b.cuda_graph, relation, pool, stream);
+  const Minibatch copied = to_host({.blocks = {{.relations = {relation}}}});
+  return edge_ids(*b.graph, copied.blocks[0].relations[0]);
+}
+
 void bind_batch(nb::module_& m) {
   // Types are positions in Graph.node_types and Graph.edge_types.
   nb::class_<PyBatch>(m, "Batch")
@@ -38,8 +62,8 @@ void bind_batch(nb::module_& m) {
       .def_prop_ro("num_edges", [](const PyBatch& b) { return size_of(b.batch).edges; })
       .def_prop_ro("nbytes", [](const PyBatch& b) { return size_of(b.batch).bytes; })
       .def("n_id",
-           [](const PyBatch& b, size_t type) { return to_numpy(b.batch.minibatch.n_id.at(type)); })
-      .def("table", [](const PyBatch& b, size_t i) { return to_numpy(b.batch.tables.at(i)); })
+           [](const PyBatch& b, size_t type) { return to_python(b.batch.minibatch.n_id.at(type)); })
+      .def("table", [](const PyBatch& b, size_t i) { return to_python(b.batch.tables.at(i)); })
       .def("num_src", [](const PyBatch& b, size_t block,
                          size_t type) { return block_of(b, block).num_src.at(type); })
       .def("num_dst", [](const PyBatch& b, size_t block,
@@ -49,23 +73,51 @@ void bind_batch(nb::module_& m) {
       .def("has_plan",
            [](const PyBatch& b, size_t block) { return !block_of(b, block).exchange.empty(); })
       .def("indptr", [](const PyBatch& b, size_t block,
-                        size_t type) { return to_numpy(relation_of(b, block, type).indptr); })
+                        size_t type) { return to_python(relation_of(b, block, type).indptr); })
       .def("indices", [](const PyBatch& b, size_t block,
-                         size_t type) { return to_numpy(relation_of(b, block, type).indices); })
-      .def("position", [](const PyBatch& b, size_t block,
-                          size_t type) { return to_numpy(positions(relation_of(b, block, type))); })
+                         size_t type) { return to_python(relation_of(b, block, type).indices); })
       .def("has_weights",
            [](const PyBatch& b, size_t block) { return has_weights(block_of(b, block)); })
+      .def("position",
+           [](const PyBatch& b, size_t block, size_t type, uintptr_t stream) {
+             return derive(
+                 b, block, type, stream, [](const Relation& r) { return positions(r); },
+                 [](const Relation& r, BufferPool& pool, CudaStreamHandle s) {
+                   return positions(r, pool, s);
+                 });
+           })
       .def("edge_weights",
-           [](const PyBatch& b, size_t block, size_t type) {
-             return to_numpy(edge_weights(relation_of(b, block, type)));
+           [](const PyBatch& b, size_t block, size_t type, uintptr_t stream) {
+             return derive(
+                 b, block, type, stream, [](const Relation& r) { return edge_weights(r); },
+                 [](const Relation& r, BufferPool& pool, CudaStreamHandle s) {
+                   return edge_weights(r, pool, s);
+                 });
            })
       .def("edge_ids",
-           [](const PyBatch& b, size_t block, size_t type) {
-             return to_numpy(edge_ids(*b.graph, relation_of(b, block, type)));
+           [](const PyBatch& b, size_t block, size_t type, uintptr_t stream) {
+             return derive(
+                 b, block, type, stream, [&](const Relation& r) { return edge_ids(*b.graph, r); },
+                 [&](const Relation& r, BufferPool& pool, CudaStreamHandle s) {
+                   return edge_ids_of(b, r, pool, s);
+                 });
            })
-      .def("edge_index", [](const PyBatch& b, size_t block, size_t type) {
-        return to_numpy(edge_index(relation_of(b, block, type)));
+      .def("edge_index",
+           [](const PyBatch& b, size_t block, size_t type, uintptr_t stream) {
+             return derive(
+                 b, block, type, stream, [](const Relation& r) { return edge_index(r); },
+                 [](const Relation& r, BufferPool& pool, CudaStreamHandle s) {
+                   return edge_index(r, pool, s);
+                 });
+           })
+      .def_prop_ro("cache_hits", [](const PyBatch& b) { return b.batch.cache_hits; })
+      .def_prop_ro("cache_lookups", [](const PyBatch& b) { return b.batch.cache_lookups; })
+      .def("hand_over",
+           [](const PyBatch& b, uintptr_t stream) {
+             hand_over(b.batch, reinterpret_cast<CudaStreamHandle>(stream));
+           })
+      .def("also_used_on", [](const PyBatch& b, uintptr_t stream) {
+        also_used_on(b.batch, reinterpret_cast<CudaStreamHandle>(stream));
       });
 }
 
@@ -112,6 +164,27 @@ void bind_sampler(nb::module_& m) {
       },
       nb::arg("graph"), nb::arg("sample"), nb::arg("seed_type"), nb::arg("seeds").noconvert(),
       nb::kw_only(), nb::arg("epoch"), nb::arg("step"), nb::arg("threads"));
+
+  // On a device, for work that `stream` is given afterwards.
+  m.def(
+      "sample_on_device",
+      [](std::shared_ptr<Graph> graph, SampleOptions options, int seed_type, const Ids& seeds,
+         uint64_t epoch, uint64_t step, int device, uintptr_t stream) {
+        const GilRelease release;
+        PyBatch result;
+        result.cuda_graph = CudaGraph::create(graph, device, CudaTopology::kDevice);
+        result.pool = DevicePool::shared(device);
+        auto* const handle = reinterpret_cast<CudaStreamHandle>(stream);
+        CudaSampler sampler(result.cuda_graph, std::move(options), result.pool->on(handle), handle);
+        result.batch.minibatch = sampler.sample(seed_type, borrow(seeds), epoch, step);
+        result.batch.epoch = static_cast<int64_t>(epoch);
+        result.batch.step = static_cast<int64_t>(step);
+        result.batch.global_num_seeds = result.batch.minibatch.num_seeds;
+        result.graph = std::move(graph);
+        return result;
+      },
+      nb::arg("graph"), nb::arg("sample"), nb::arg("seed_type"), nb::arg("seeds").noconvert(),
+      nb::kw_only(), nb::arg("epoch"), nb::arg("step"), nb::arg("device"), nb::arg("stream"));
 
   m.def("fingerprint", [](const std::vector<const PyBatch*>& batches) {
     std::vector<SampledFrom> minibatches;

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from ramet import _core
+from ramet.cuda import torch_devices
 from ramet.dtypes import scaled_by
 from ramet.graph import Graph, Table
 from ramet.tensors import to_tensor
@@ -32,6 +33,7 @@ class Batch:
         seed: int = 0,
         group=None,
         agreed: set[int] | None = None,
+        device=None,
     ):
         self._core = core
         self._graph = graph
@@ -40,6 +42,7 @@ class Batch:
         self._seed = seed
         self._group = group  # that moves rows between ranks which made the batch together
         self._agreed = agreed  # positions of the loader's blocks whose rows ranks have compared
+        self._device = device
         self._tables: dict | None = None
 
     epoch = property(lambda self: self._core.epoch, doc="The epoch of this batch.")
@@ -87,6 +90,25 @@ class Batch:
         return self._named_table("y", "label")
 
     @property
+    def device(self):
+        """The torch.device of the tensors, or None for the CPU. They are complete, and for the stream that was current
+        when the loop took the batch; see `record_stream`."""
+        return self._device
+
+    def record_stream(self, stream) -> None:
+        """Of a batch of a device: `stream` (a torch.cuda.Stream) uses its tensors, too, so that their memory is not
+        used again before `stream` is done with it; as torch.Tensor.record_stream, which does nothing for these."""
+        if self._device is not None:
+            self._core.also_used_on(torch_devices.handle(stream))
+
+    @property
+    def cache_use(self) -> dict[str, int]:
+        """Of a loader with a device and `cache_rows`: rows that the device's cache had, "hits", and that were read
+        from the host, "misses", for this batch."""
+        core = self._core
+        return {"hits": core.cache_hits, "misses": core.cache_lookups - core.cache_hits}
+
+    @property
     def timings(self) -> dict[str, float]:
         """Seconds: "sample" and "gather" that a loader's thread spent on this batch, "wait" that the loop waited
         for it."""
@@ -130,9 +152,13 @@ class Batch:
         if table.scale is None:
             return None
         if scaled_by(table.scale, len(table)) == "column":
-            return to_tensor(np.array(table.scale))
+            return self._on_device(to_tensor(np.array(table.scale)))
         ids = self._core.n_id(self._graph.node_types.index(node_type))
-        return to_tensor(Table(table.scale).gather(ids[: self.num_seeds] if name in SEED_TABLES else ids))
+        ids = ids[: self.num_seeds] if name in SEED_TABLES else ids
+        return self._on_device(to_tensor(Table(table.scale).gather(ids if self._device is None else ids.cpu())))
+
+    def _on_device(self, tensor):
+        return tensor if self._device is None else tensor.to(self._device)
 
     def _named_table(self, attribute: str, name: str):
         if name in self.tables:
@@ -199,7 +225,7 @@ class Block:
         on the first only, since it is how `ramet.distributed.Cooperative` knows the block."""
         if self._edge_index is not None:
             return self._edge_index
-        edge_index = self._per_edge_type(self._batch._core.edge_index)
+        edge_index = self._derived(self._batch._core.edge_index)
         if self.plans is not None:
             self._edge_index = edge_index
         return edge_index
@@ -207,13 +233,13 @@ class Block:
     @property
     def e_id(self):
         """int64 [num_edges]: edge ids as the user gave them."""
-        return self._per_edge_type(self._batch._core.edge_ids)
+        return self._derived(self._batch._core.edge_ids)
 
     @property
     def position(self):
         """int64 [num_edges]: positions in the graph's CSC, which are the rows of per-edge tables.
         Computed on access."""
-        return self._per_edge_type(self._batch._core.position)
+        return self._derived(self._batch._core.position)
 
     @property
     def edge_weight(self):
@@ -221,7 +247,7 @@ class Block:
         destination is an unbiased estimate of the mean over all its in-neighbors, whatever the sampler: each is
         1 / (in-degree x probability of the edge). With sampler="labor" they are made with the block; with "uniform"
         they are 1 / edges of the destination, computed on access (docs/semantics.md, section 8)."""
-        return self._per_edge_type(self._batch._core.edge_weights)
+        return self._derived(self._batch._core.edge_weights)
 
     @property
     def has_weights(self) -> bool:
@@ -235,6 +261,18 @@ class Block:
     def _per_node_type(self, get: Callable):
         graph = self._batch._graph
         return per_type(graph, graph.node_types, lambda t: get(self._index, t))
+
+    def _derived(self, get: Callable):
+        """What is computed on access; on a device by its current stream."""
+        batch = self._batch
+        if batch._device is None:
+            return self._per_edge_type(lambda i, t: get(i, t, 0))
+        stream = torch_devices.as_stream(None, batch._device)
+        with torch_devices.using(stream):
+            tensors = self._per_edge_type(lambda i, t: get(i, t, torch_devices.handle(stream)))
+        if isinstance(tensors, dict):
+            return {t: batch._on_device(tensor) for t, tensor in tensors.items()}
+        return batch._on_device(tensors)
 
     def _per_edge_type(self, get: Callable):
         graph = self._batch._graph

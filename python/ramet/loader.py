@@ -5,10 +5,12 @@ from __future__ import annotations
 from ramet import _core
 from ramet.batch import SEED_TABLES, Batch
 from ramet.cooperative import CooperativeStream, Maker
+from ramet.cuda import torch_devices
 from ramet.dtypes import dtype_name
 from ramet.graph import Graph, Table
 from ramet.options import MAX_PREFETCH, MAX_THREADS, as_input_nodes, as_int, sample_options
 from ramet.ownership import as_owners
+from ramet.placement import PLACES, TOPOLOGY, Placed, device_options
 from ramet.ranks import rank_and_world, say_global_batch_size
 from ramet.summary import Summary
 
@@ -56,8 +58,20 @@ class NeighborLoader:
     ownership: of cooperative loaders, who owns a node: "range" (the default: ranges of ids with about equally many
         in-edges and nodes), "hash", a vector of ranks [num_nodes] or the path of an .npy file of it; or a dict of
         these by node type. Where the graph is a part (`ramet.partition`), None: rank k of the group opens part k.
-    cache_rows: of cooperative loaders: rows of each table gathered at all nodes, at most so many, that this rank keeps
-        from batch to batch, for tables on slow storage; `cache_use` says what comes of it.
+    cache_rows: rows of each table gathered at all nodes, at most so many, that are kept in faster memory; `cache_use`
+        says what comes of it. With a device: rows of tables that are read in place, in the device's memory, chosen
+        when the loader is made. Of cooperative loaders: rows that this rank keeps from batch to batch, for tables on
+        slow storage.
+    device: None or "cpu"; or "cuda", "cuda:1", a torch.device: batches arrive on the GPU, made there by kernels that
+        read the store where it lies; the same batches, to the bit. docs/cuda.md.
+    placement: with a device, where it has the topology and the tables: "device" (a copy in its memory), "in_place"
+        (it reads the host's memory, of which all processes share one copy), "staged" (processors gather, or sample,
+        and copy) or "auto" (a copy where it fits, else the faster of the other two, measured); or a dict of these by
+        table, and "topology". `placement` of the loader says what was decided, and why.
+    device_memory: bytes that copies may take by "auto"; None: half of what is free.
+    cache_by: which rows `cache_rows` are, with a device: "degree", those of nodes with most out-edges, or
+        "presampling", those in most of the first 20 batches.
+    max_sms: multiprocessors that gathering may use, with a device; None: all of them.
 
     Each iteration is the next epoch, beginning with 0. Several iterators may run at once, each with an epoch of its
     own; `state_dict` speaks of the one that handed out a batch last. An iterator that crosses a fork raises; a new
@@ -90,9 +104,17 @@ class NeighborLoader:
         cooperative=None,
         ownership=None,
         cache_rows: int = 0,
+        device=None,
+        placement=None,
+        device_memory: int | None = None,
+        cache_by: str = "degree",
+        max_sms: int | None = None,
     ):
         self.graph = _as_graph(graph)
-        self._group = _make_group(cooperative, distributed, ownership=ownership, cache_rows=cache_rows)
+        self.device = _as_device(device)
+        only_with_device = {"placement": placement, "device_memory": device_memory, "max_sms": max_sms}
+        _refuse_without_device(self.device, cooperative, only_with_device, cache_rows)
+        self._group = _make_group(cooperative, distributed, ownership=ownership)
         if self._group is None:
             refuse_part(graph)
         self.rank, self.world = rank_and_world(distributed)
@@ -106,11 +128,15 @@ class NeighborLoader:
         }
         batches = {"batch_size": batch_size, "shuffle": bool(shuffle), "drop_last": bool(drop_last)}
         ahead = {"threads": threads, "prefetch": prefetch}
+        on = only_with_device | {"cache_rows": cache_rows, "cache_by": cache_by}
         self._cooperative: _core.CooperativeLoader | None = None
         self._agreed: set[int] = set()  # see Batch
+        self._cached = (0, 0)  # hits and misses of a device's cache
 
         def make() -> dict:
-            self._make_core(num_neighbors, input_nodes, sampling, batches, ahead, tables=tables, decode=bool(decode))
+            self._make_core(
+                num_neighbors, input_nodes, sampling, batches, ahead, tables=tables, decode=bool(decode), on=on
+            )
             if self._group is None:
                 return {}
             return self._cooperate(ownership, cache_rows=cache_rows, **ahead) | {"decode": bool(decode)}
@@ -124,7 +150,7 @@ class NeighborLoader:
         say_global_batch_size(batch_size, self.rank, self.world)
 
     def _make_core(
-        self, num_neighbors, input_nodes, sampling: dict, batches: dict, ahead: dict, *, tables, decode: bool
+        self, num_neighbors, input_nodes, sampling: dict, batches: dict, ahead: dict, *, tables, decode: bool, on: dict
     ) -> None:
         graph, group = self.graph, self._group
         seed_type, ids = as_input_nodes(input_nodes, graph, "input_nodes")
@@ -147,8 +173,13 @@ class NeighborLoader:
             prefetch=0 if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
             tables=requests,
             decode=decode,
+            on=_core.DeviceOptions() if self.device is None else self._device_options(**on),
         )
         self._sample, self._seed_type = sample_core, seed_type
+
+    def _device_options(self, placement, **options) -> _core.DeviceOptions:
+        names = [name for _, name in self._requests]
+        return _core.DeviceOptions(**device_options(self.device.index, placement, names, **options))
 
     def _cooperate(self, ownership, *, threads, prefetch, cache_rows) -> dict:
         """What the ranks of the group must have alike."""
@@ -214,6 +245,12 @@ class NeighborLoader:
             raise ValueError(f"the state is at step {step}, but an epoch has {len(self)}")
         self._next = self._position = (epoch, step)
 
+    def _take(self, core: _core.Batch) -> None:
+        """The batch is used on the stream that is current now."""
+        core.hand_over(torch_devices.handle(torch_devices.as_stream(None, self.device)))
+        hits, misses = self._cached
+        self._cached = (hits + core.cache_hits, misses + core.cache_lookups - core.cache_hits)
+
     def summary(self) -> Summary:
         """What bounds the loop, and what its batches cost, over all iterators so far in this process; `print` it."""
         core, held = self._core, self.buffer_bytes
@@ -227,15 +264,28 @@ class NeighborLoader:
 
     @property
     def cache_use(self) -> dict[str, int]:
-        """Of a cooperative loader with `cache_rows`: rows that the cache had, "hits", and that were read, "misses",
-        so far in this process."""
-        hits, misses = (0, 0) if self._cooperative is None else self._cooperative.cache_use()
+        """With `cache_rows`: rows that the cache had, "hits", and that were read, "misses", so far in this process."""
+        hits, misses = self._cached if self._cooperative is None else self._cooperative.cache_use()
         return {"hits": hits, "misses": misses}
 
     @property
+    def placement(self) -> dict[str, Placed]:
+        """Of a loader with a device: where it has the "topology" and each table, and why; on a heterogeneous graph by
+        (node type, table). Else empty."""
+        keys = [name if not self.graph.is_hetero else (node_type, name) for node_type, name in self._requests]
+        return {
+            key: Placed(PLACES[place], nbytes, why)
+            for key, (_, place, nbytes, why) in zip([TOPOLOGY, *keys], self._core.placement)
+        }
+
+    @property
     def buffer_bytes(self) -> dict[str, int]:
-        """Bytes of batches alive or being made, and of recycled buffers that wait for the next batch."""
-        return {"in_use": self._core.buffer_bytes_in_use, "idle": self._core.buffer_bytes_idle}
+        """Bytes of batches alive or being made, and of recycled buffers that wait for the next batch. With a device:
+        of its memory."""
+        core = self._core
+        if self.device is not None:
+            return {"in_use": core.device_bytes_in_use, "idle": core.device_bytes_idle}
+        return {"in_use": core.buffer_bytes_in_use, "idle": core.buffer_bytes_idle}
 
 
 class EpochIterator:
@@ -268,6 +318,8 @@ class EpochIterator:
             self.close()
             raise StopIteration
         loader._position = (self._epoch, core.step + 1)
+        if loader.device is not None:
+            loader._take(core)
         return Batch(
             core,
             loader.graph,
@@ -276,6 +328,7 @@ class EpochIterator:
             seed=loader._options["seed"],
             group=None if loader._group is None else loader._group.channel.rows,
             agreed=loader._agreed,
+            device=loader.device,
         )
 
     def close(self) -> None:
@@ -303,11 +356,14 @@ def sample(
     epoch: int = 0,
     step: int = 0,
     threads: int = 1,
+    device=None,
 ) -> Batch:
     """The blocks of one step, without tables: what a NeighborLoader with the same arguments samples for these seeds.
 
     seeds: ids of shape [n], in any order, repeats allowed (or a split's name, a bool mask; on a heterogeneous graph a
     pair of node type and any of these). threads: how many work on this one batch; the result does not depend on it.
+    device: as of NeighborLoader: the batch is made on the GPU, from a copy of the topology in its memory, which stays
+    there while batches of it live.
     Raises IndexError for a seed out of range, ValueError for bad fanouts and for a part of a graph.
     """
     refuse_part(_as_graph(graph))
@@ -324,16 +380,17 @@ def sample(
         layer_dependent=layer_dependent,
         dependent=dependent,
     )
-    core = _core.sample(
-        graph._core,
-        _core.SampleOptions(**options),
-        seed_type,
-        ids,
-        epoch=as_int(epoch, "epoch", 0),
-        step=as_int(step, "step", 0),
-        threads=as_int(threads, "threads", 1, MAX_THREADS),
-    )
-    return Batch(core, graph, seed=options["seed"])
+    what = (graph._core, _core.SampleOptions(**options), seed_type, ids)
+    when = {"epoch": as_int(epoch, "epoch", 0), "step": as_int(step, "step", 0)}
+    threads = as_int(threads, "threads", 1, MAX_THREADS)
+    device = _as_device(device)
+    if device is None:
+        core = _core.sample(*what, **when, threads=threads)
+    else:
+        stream = torch_devices.as_stream(None, device)
+        with torch_devices.using(stream):
+            core = _core.sample_on_device(*what, **when, device=device.index, stream=torch_devices.handle(stream))
+    return Batch(core, graph, seed=options["seed"], device=device)
 
 
 def _make_group(cooperative, distributed, **only_there):
@@ -346,6 +403,27 @@ def _make_group(cooperative, distributed, **only_there):
     from ramet.distributed.group import Group  # imports torch
 
     return Group(cooperative, distributed)
+
+
+def _as_device(device):
+    """The torch.device, with its number, of a GPU; None for the CPU. RuntimeError that says why there is none."""
+    if device is None or str(device) == "cpu":
+        return None
+    _core.cuda_num_devices()
+    return torch_devices.as_device(device)
+
+
+def _refuse_without_device(device, cooperative, only_with_device: dict, cache_rows) -> None:
+    together = not (cooperative is None or cooperative is False)
+    if device is not None:
+        if together:
+            raise ValueError(f"device is {str(device)!r}, but cooperative loaders make their batches on the CPU")
+        return
+    for name, value in only_with_device.items():
+        if value is not None:
+            raise ValueError(f"{name} is given, which only a loader with a device takes (device='cuda')")
+    if not together and not (isinstance(cache_rows, int) and cache_rows == 0):
+        raise ValueError("cache_rows is given, which only a loader with a device, or a cooperative one, takes")
 
 
 def _described(table: Table, node_type: str, name: str) -> str:

@@ -20,7 +20,10 @@ def torch_or_none():
 
 
 def to_tensor(array: np.ndarray):
-    """A tensor that shares the memory of `array`, or `array` where torch is absent (bfloat16 as uint16)."""
+    """A tensor that shares the memory of `array`, or `array` where torch is absent (bfloat16 as uint16). What is a
+    tensor already, of a device, stays one."""
+    if not isinstance(array, np.ndarray):
+        return array
     torch = torch_or_none()
     if array.dtype == bfloat16:
         return array["bfloat16"] if torch is None else torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)

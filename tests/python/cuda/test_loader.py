@@ -1,0 +1,212 @@
+"""Batches of a device are those of the CPU, to the bit: docs/cuda.md, and docs/semantics.md, section 12."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from small_graphs import NUM_NODES, heterogeneous, homogeneous
+
+import ramet
+
+
+@pytest.fixture(scope="module")
+def graph():
+    half = np.random.default_rng(0).standard_normal((NUM_NODES, 6)).astype(np.float16)
+    return homogeneous(half=half)
+
+
+@pytest.fixture(scope="module")
+def typed_graph():
+    return heterogeneous()
+
+
+def loader_of(graph, device=None, **arguments):
+    options = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 32, "shuffle": True, "seed": 3}
+    return ramet.NeighborLoader(graph, **options | arguments, device=device)
+
+
+def tensors_of(value) -> list:
+    if isinstance(value, dict):
+        return [tensor for key in sorted(value, key=str) for tensor in tensors_of(value[key])]
+    return [value]
+
+
+def contents(batch) -> list:
+    """Every tensor of a batch."""
+    found = [batch.seeds, *tensors_of(batch.n_id), *tensors_of(batch.tables)]
+    for block in batch.blocks:
+        for name in ("indptr", "indices", "edge_index", "e_id", "position", "edge_weight", "n_id"):
+            found += tensors_of(getattr(block, name))
+    return found
+
+
+def assert_same(batch, expected, device) -> None:
+    assert batch.fingerprint() == expected.fingerprint()
+    got, wanted = contents(batch), contents(expected)
+    assert len(got) == len(wanted)
+    for tensor, other in zip(got, wanted):
+        assert tensor.device.type == device.type
+        assert tensor.dtype == other.dtype
+        assert torch.equal(tensor.cpu(), other)
+
+
+SAMPLING = {
+    "uniform": {},
+    "all neighbors": {"num_neighbors": [-1, 2]},
+    "replace": {"replace": True},
+    "dependent": {"dependent": 4},
+    "LABOR": {"sampler": "labor"},
+    "LABOR-1, dependent": {"sampler": "labor", "importance_iterations": 1, "dependent": 3},
+    "layer-dependent": {"sampler": "labor", "layer_dependent": True},
+}
+
+
+@pytest.mark.parametrize("sampling", SAMPLING)
+def test_batches_are_those_of_the_cpu(graph, gpu, sampling):
+    arguments = SAMPLING[sampling] | {"tables": ("feat", "label", "half")}
+    pairs = zip(loader_of(graph, gpu, **arguments), loader_of(graph, **arguments), strict=True)
+    for batch, expected in pairs:
+        assert_same(batch, expected, gpu)
+
+
+@pytest.mark.parametrize("place", ["device", "in_place", "staged", "auto"])
+def test_placements_do_not_change_batches(graph, gpu, place):
+    loader = loader_of(graph, gpu, placement=place, device_memory=10_000)
+    assert list(loader.placement) == ["topology", "feat", "label"]
+    for placed in loader.placement.values():
+        assert placed.place == place or place == "auto"
+        assert placed.nbytes > 0 and placed.why
+    for batch, expected in zip(loader, loader_of(graph), strict=True):
+        assert_same(batch, expected, gpu)
+
+
+def test_placement_by_table(graph, gpu):
+    loader = loader_of(graph, gpu, placement={"topology": "staged", "feat": "in_place"})
+    places = {name: placed.place for name, placed in loader.placement.items()}
+    assert places == {"topology": "staged", "feat": "in_place", "label": "device"}
+
+
+def test_what_does_not_fit_is_not_copied(graph, gpu):
+    for placed in loader_of(graph, gpu, device_memory=0).placement.values():
+        assert placed.place in ("in_place", "staged")
+        assert "too large" in placed.why
+
+
+def test_heterogeneous_graphs(typed_graph, gpu):
+    arguments = {"input_nodes": ("paper", "train"), "num_neighbors": [3, 2]}
+    loader = loader_of(typed_graph, gpu, **arguments)
+    assert set(loader.placement) == {"topology", ("author", "feat"), ("paper", "feat"), ("paper", "label")}
+    for batch, expected in zip(loader, loader_of(typed_graph, **arguments), strict=True):
+        assert_same(batch, expected, gpu)
+
+
+@pytest.mark.parametrize("cache_by", ["degree", "presampling"])
+def test_a_cache_gives_the_same_rows_and_is_counted(graph, gpu, cache_by):
+    loader = loader_of(graph, gpu, placement="in_place", cache_rows=100, cache_by=cache_by)
+    hits = misses = 0
+    for batch, expected in zip(loader, loader_of(graph), strict=True):
+        assert_same(batch, expected, gpu)
+        used = batch.cache_use
+        assert used["hits"] + used["misses"] == len(batch.n_id)  # of "feat": labels are not cached
+        hits, misses = hits + used["hits"], misses + used["misses"]
+    assert loader.cache_use == {"hits": hits, "misses": misses}
+    assert hits / (hits + misses) > 0.1  # a tenth of the nodes, those that are met most
+
+
+def test_encoded_rows(gpu):
+    values = np.random.default_rng(2).standard_normal((NUM_NODES, 13), np.float32)
+    for rows in (values.astype(np.float16), ramet.quantize(values), ramet.quantize(values, "column")):
+        graph = homogeneous(feat=rows)
+        for decode in (True, False):
+            arguments = {"decode": decode}
+            for place in ("device", "in_place"):
+                loader = loader_of(graph, gpu, placement=place, **arguments)
+                pairs = zip(loader, loader_of(graph, **arguments))
+                for batch, expected in itertools.islice(pairs, 3):
+                    assert_same(batch, expected, gpu)
+                    for name, scale in expected.scales.items():
+                        assert torch.equal(batch.scales[name].cpu(), scale)
+
+
+def test_a_run_goes_on_elsewhere(graph, gpu):
+    """A state is of the loader's place in its epoch, not of a device."""
+    first = loader_of(graph, gpu)
+    batches = iter(first)
+    next(batches), next(batches)
+    state = first.state_dict()
+    second = loader_of(graph)
+    second.load_state_dict(state)
+    assert [b.fingerprint() for b in second] == [b.fingerprint() for b in batches]
+
+
+def test_batches_outlive_their_loader(graph, gpu):
+    expected = [contents(batch) for batch in loader_of(graph)]
+    kept = list(loader_of(graph, gpu))
+    for batch, wanted in zip(kept, expected, strict=True):
+        assert all(torch.equal(a.cpu(), b) for a, b in zip(contents(batch), wanted, strict=True))
+
+
+def test_memory_of_batches_is_used_again(graph, gpu):
+    loader = loader_of(graph, gpu)
+    for _ in range(3):
+        for batch in loader:
+            total = batch.x.sum()
+            del batch
+    assert total.isfinite()
+    assert loader.buffer_bytes["in_use"] == 0
+    assert 0 < loader.buffer_bytes["idle"] < 1 << 22
+
+
+def test_a_loop_left_early_and_two_at_once(graph, gpu):
+    loader = loader_of(graph, gpu, threads=2)
+    for _ in range(5):
+        next(iter(loader))
+    loader.set_epoch(7)
+    one = iter(loader)
+    loader.set_epoch(7)
+    other = iter(loader)
+    assert [a.fingerprint() == b.fingerprint() for a, b in zip(one, other, strict=True)]
+
+
+def test_summary_counts_what_the_device_made(graph, gpu):
+    loader = loader_of(graph, gpu)
+    nodes = sum(batch.num_nodes for batch in loader)
+    summary = loader.summary()
+    assert summary.nodes == nodes and summary.pool_bytes > 0
+    assert str(summary)
+
+
+@pytest.mark.parametrize("sampling", SAMPLING)
+def test_sample(graph, gpu, sampling):
+    arguments = {"num_neighbors": [5, 4]} | SAMPLING[sampling]
+    seeds = np.array([3, 9, 3, 400, 7])
+    batch = ramet.sample(graph, seeds, **arguments, seed=4, epoch=1, step=2, device=gpu)
+    expected = ramet.sample(graph, seeds, **arguments, seed=4, epoch=1, step=2)
+    assert_same(batch, expected, gpu)
+
+
+def test_bad_arguments(graph, gpu):
+    with pytest.raises(ValueError, match=r"placement\['feat'\] is 'gpu', expected one of"):
+        loader_of(graph, gpu, placement={"feat": "gpu"})
+    with pytest.raises(ValueError, match="placement names 'feta'; there is"):
+        loader_of(graph, gpu, placement={"feta": "device"})
+    with pytest.raises(TypeError, match="placement is 3"):
+        loader_of(graph, gpu, placement=3)
+    with pytest.raises(ValueError, match="cache_by is 'luck'"):
+        loader_of(graph, gpu, cache_by="luck")
+    with pytest.raises(ValueError, match="max_sms is 0, expected at least 1"):
+        loader_of(graph, gpu, max_sms=0)
+    with pytest.raises(ValueError, match="device_memory is -1"):
+        loader_of(graph, gpu, device_memory=-1)
+    with pytest.raises(ValueError, match="cooperative loaders make their batches on the CPU"):
+        loader_of(graph, gpu, cooperative=True)
+
+
+@pytest.mark.parametrize("name", ["placement", "device_memory", "max_sms"])
+def test_what_only_a_device_has(graph, name):
+    value = "device" if name == "placement" else 1
+    with pytest.raises(ValueError, match=f"{name} is given, which only a loader with a device takes"):
+        loader_of(graph, None, **{name: value})
