@@ -20,6 +20,8 @@ import plots
 from harness import HERE, PEERS, options, passed_on
 from machine import QUIET, facts, spin_scaling
 
+import ramet
+
 QUICK = (
     "micro",
     "sampling",
@@ -35,12 +37,23 @@ QUICK = (
     "cooperative",
     "cooperative_training",
 )
-BENCHMARKS = (*QUICK, "equality")  # the last one is about bits, not time, and takes minutes
+ON_GPU = ("cuda_gather", "cuda_sampling", "cuda_epoch")
+BENCHMARKS = (*QUICK, *ON_GPU, "equality")  # the last one is about bits, not time, and takes minutes
 
 
 def add_only(parser) -> None:
-    parser.add_argument("--only", choices=BENCHMARKS, action="append", help=f"default: {', '.join(QUICK)}")
+    default = f"{', '.join(QUICK)}; with a GPU {', '.join(ON_GPU)}, too"
+    parser.add_argument("--only", choices=BENCHMARKS, action="append", help=f"default: {default}")
     parser.add_argument("--all", action="store_true", help="equality, too")
+
+
+def names(chosen) -> tuple[str, ...]:
+    if chosen.only:
+        return tuple(chosen.only)
+    if not ramet.cuda.is_available():
+        print(f"left out: {', '.join(ON_GPU)} ({ramet.cuda.why_not()})")
+    here = (*QUICK, *ON_GPU) if ramet.cuda.is_available() else QUICK
+    return (*here, "equality") if chosen.all else here
 
 
 def check_noise() -> tuple[float, str]:
@@ -106,7 +119,7 @@ def main() -> int:
     }
     for name in PEERS.keys() - chosen.peers:
         print(f"left out: {PEERS[name]} (`make bench-peers` makes the environments, docs/benchmarks.md)")
-    for name in chosen.only or (BENCHMARKS if chosen.all else QUICK):
+    for name in names(chosen):
         results["benchmarks"][name] = run_one(name, chosen)
     write(results, chosen.data)
     warn_of_noise(results)

@@ -77,6 +77,7 @@ def train(graph, args):
         shuffle=True,
         sampler=args.sampler,
         seed=args.seed,
+        device=device if ramet.cuda.is_available() else None,  # batches are made where the model is
     )
 
     best = 0.0

@@ -1,0 +1,135 @@
+"""An epoch of GraphSAGE on a GPU, by how batches get there, beside PyG's NeighborLoader.
+
+3 layers, hidden 256, Adam, batch 1024, fanouts [15, 10, 5], a graph like ogbn-products. "CPU path": batches of the
+CPU loader, copied by the loop. The others are `device="cuda"`: rows staged by processors, read in place, the same with
+a cache of a tenth of the rows, and all in device memory.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import time
+
+import torch
+import torch.nn.functional as F
+from cuda_device import DEVICE, synchronize
+from harness import Figure, Report, arrays, finish, interleave, options, products
+from training_batch import BATCH, FANOUTS, HIDDEN, example_model
+
+import ramet
+from ramet import devices
+
+CACHED = 10  # one row in so many
+
+PLACEMENTS = {
+    "pinned copy": {"placement": {"topology": "device", "feat": "staged"}},
+    "in place": {"placement": {"topology": "device", "feat": "in_place"}},
+    "in place, with a cache": {"placement": {"topology": "device", "feat": "in_place"}, "cache_rows": CACHED},
+    "all in place": {"placement": "in_place"},
+    "all on the device": {"placement": "device"},
+}
+
+
+class Training:
+    def __init__(self, graph, batches: int, **where):
+        torch.manual_seed(0)
+        classes = int(graph.table("label").numpy().max()) + 1
+        self._model = example_model(graph.table("feat").shape[1], classes).to(DEVICE)
+        self._optimizer = torch.optim.Adam(self._model.parameters(), lr=0.003)
+        if "cache_rows" in where:
+            where |= {"cache_rows": graph.num_nodes() // where["cache_rows"]}
+        self.loader = ramet.NeighborLoader(graph, FANOUTS, "train", BATCH, shuffle=True, **where)
+        self._batches = min(batches, len(self.loader))
+        self.loss = float("nan")
+
+    def epoch(self) -> float:
+        """Seconds of an epoch, extrapolated from its first batches where it is longer."""
+        self.loader.set_epoch(0)
+        synchronize()
+        begin = time.perf_counter()
+        batches = iter(self.loader)
+        for batch in itertools.islice(batches, self._batches):
+            out = self._model(batch.x.to(DEVICE), batch.blocks)
+            loss = batch.mean(F.cross_entropy(out, batch.y.long().to(DEVICE), reduction="none"))
+            self._optimizer.zero_grad()
+            loss.backward()
+            self._optimizer.step()
+        self.loss = loss.item()
+        synchronize()
+        elapsed = time.perf_counter() - begin
+        batches.close()
+        return elapsed * len(self.loader) / self._batches
+
+    def held(self) -> str:
+        """What the loader has on the device, and of its cache."""
+        used, buffers = self.loader.cache_use, self.loader.buffer_bytes
+        looked = sum(used.values())
+        hits = f", {used['hits'] / looked:.0%} of rows from the cache" if looked else ""
+        copies = sum(p.nbytes for p in self.loader.placement.values() if p.place == "device")
+        return f"{(copies + sum(buffers.values())) / 1e9:.2f} GB{hits}" if self.loader.device else "-"
+
+
+class PyG:
+    """PyG's loader and SAGEConv, as documented, on the device."""
+
+    def __init__(self, store, batches: int):
+        from pyg_trainers import make_data
+        from pyg_training_batch import Trimmed, count_hops
+        from torch_geometric.loader import NeighborLoader
+
+        data, train = make_data(arrays(store))
+        torch.manual_seed(0)
+        widths = [data.num_features, HIDDEN, HIDDEN, int(data.y.max()) + 1]
+        self._model, self._count_hops = Trimmed(widths).to(DEVICE), count_hops
+        self._optimizer = torch.optim.Adam(self._model.parameters(), lr=0.003)
+        self._loader = NeighborLoader(data, FANOUTS, input_nodes=train, batch_size=BATCH, shuffle=True, num_workers=8)
+        self._batches = batches
+
+    def epoch(self) -> float:
+        synchronize()
+        begin, batches = time.perf_counter(), iter(self._loader)
+        for batch in itertools.islice(batches, self._batches):
+            if "num_sampled_nodes" not in batch:
+                batch.num_sampled_nodes, batch.num_sampled_edges = self._count_hops(batch)
+            batch = batch.to(DEVICE)
+            loss = F.cross_entropy(self._model(batch), batch.y[: batch.batch_size])
+            self._optimizer.zero_grad()
+            loss.backward()
+            self._optimizer.step()
+        synchronize()
+        return (time.perf_counter() - begin) * len(self._loader) / self._batches
+
+
+def has_pyg_sampler() -> bool:
+    return any(importlib.util.find_spec(name) for name in ("pyg_lib", "torch_sparse"))
+
+
+def main() -> None:
+    chosen = options(__doc__)
+    count, repetitions = (2, 1) if chosen.small else (100, 3)
+    report = Report("An epoch of training on a GPU")
+    store = products(chosen)
+    graph = ramet.open(store)
+    runs = {"CPU path": Training(graph, count)}
+    runs |= {name: Training(graph, count, device=DEVICE, **where) for name, where in PLACEMENTS.items()}
+    variants = {name: run.epoch for name, run in runs.items()}
+    if has_pyg_sampler():
+        variants["PyG, NeighborLoader with 8 workers"] = PyG(store, count).epoch
+    else:
+        report.note("Not measured: PyG's NeighborLoader, which needs pyg-lib or torch-sparse.")
+    figures = interleave(variants, repetitions)
+    path = figures["CPU path"]
+    lines = []
+    for name, figure in figures.items():
+        held, loss = (runs[name].held(), f"{runs[name].loss:.3f}") if name in runs else ("-", "-")
+        lines.append([name, figure.text(), path.over(figure).text(), held, loss])
+        report.keep(f"{name}, s", Figure(figure.values))
+        report.ratio(f"{name}: the CPU path's time over its", path.over(figure))
+    report.table(["batches", "epoch, s", "faster than the CPU path", "loader's device memory", "last loss"], lines)
+    report.note(f"Memory of the device in use at the end: {devices.used_bytes(DEVICE) / 1e9:.2f} GB of all of these.")
+    finish(report, chosen)
+
+
+if __name__ == "__main__":
+    main()

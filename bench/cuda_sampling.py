@@ -1,0 +1,96 @@
+"""Sampled edges per second on a GPU, beside our sampler on the CPU: one thread, and all cores.
+
+The topology lies in device memory, or the GPU reads it in place in the host's. Batches are the same to the bit,
+which is checked by their fingerprints.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+
+from cuda_device import DEVICE, synchronize
+from graphs import stores
+from harness import Figure, Report, finish, interleave, options
+
+import ramet
+
+CASES = {
+    "uniform [15, 10, 5]": {"num_neighbors": [15, 10, 5]},
+    "uniform [10, 10, 10]": {"num_neighbors": [10, 10, 10]},
+    "LABOR-0 [10, 10, 10]": {"num_neighbors": [10, 10, 10], "sampler": "labor"},
+}
+BATCH = 1024
+GRAPHS = ("products", "rmat-22")
+
+
+class Case:
+    def __init__(self, graph, sampling: dict, batches: int):
+        self._batches = batches
+        common = sampling | {"input_nodes": "train", "batch_size": BATCH, "shuffle": True, "tables": ()}
+        cores = len(os.sched_getaffinity(0))
+        self.loaders = {
+            "GPU, topology on the device": {"device": DEVICE, "placement": {"topology": "device"}},
+            "GPU, topology in place": {"device": DEVICE, "placement": {"topology": "in_place"}},
+            "CPU, 1 thread": {"threads": 1},
+            f"CPU, {cores} threads": {"threads": cores},
+        }
+        self.loaders = {name: ramet.NeighborLoader(graph, **common, **its) for name, its in self.loaders.items()}
+        self.edges = 0.0
+
+    def variants(self) -> dict:
+        return {name: lambda loader=loader: self._rate(loader) for name, loader in self.loaders.items()}
+
+    def _rate(self, loader) -> float:
+        """M edges/s from the start of an epoch's iterator to its n-th batch."""
+        loader.set_epoch(0)
+        synchronize()
+        begin, edges = time.perf_counter(), 0
+        batches = iter(loader)
+        for batch in itertools.islice(batches, self._batches):
+            edges += batch.num_edges
+        elapsed = time.perf_counter() - begin
+        batches.close()
+        self.edges = edges / self._batches
+        return edges / elapsed / 1e6
+
+    def check(self) -> None:
+        """The first batches are one batch."""
+        prints = set()
+        for loader in self.loaders.values():
+            loader.set_epoch(0)
+            batches = iter(loader)
+            prints.add(next(batches).fingerprint())
+            batches.close()
+        assert len(prints) == 1, f"batches of devices and threads differ: {prints}"
+
+
+def measure_graph(name: str, store, chosen, report: Report) -> None:
+    graph = ramet.open(store)
+    lines = []
+    for sampling, arguments in CASES.items():
+        case = Case(graph, arguments, 2 if chosen.small else 64)
+        case.check()
+        figures = interleave(case.variants(), 1 if chosen.small else 5)
+        one = figures["CPU, 1 thread"]
+        for variant, figure in figures.items():
+            over = figure.over(one)
+            lines.append([sampling, variant, figure.text(1), over.text(1), f"{case.edges:,.0f}"])
+            if variant.startswith("GPU"):
+                report.ratio(f"{name}, {sampling}, {variant}, over one CPU thread", over)
+            report.keep(f"{name}, {sampling}, {variant}, M edges/s", Figure(figure.values))
+    report.note(f"**{name}**: {graph.num_nodes():,} nodes, {graph.num_edges():,} edges; batches of {BATCH} seeds.")
+    report.table(["sampling", "variant", "M edges/s", "over one thread", "edges/batch"], lines)
+
+
+def main() -> None:
+    chosen = options(__doc__)
+    report = Report("Sampling on a GPU")
+    for name, store in stores(chosen, GRAPHS).items():
+        measure_graph(name, store, chosen, report)
+    finish(report, chosen)
+
+
+if __name__ == "__main__":
+    main()
