@@ -51,6 +51,7 @@ class CudaScratchArray {
   T* reserve(const CudaWork& work, int64_t count, int64_t kept = 0) {
     if (count <= capacity_) return data();
     const int64_t wanted = std::max(count, capacity_ + capacity_ / 2);
+    if (kept == 0) *this = {};  // not both at once
     auto grown = work.pool->allocate(wanted * static_cast<int64_t>(sizeof(T)));
     work.copy(grown.get(), memory_.get(), kept * static_cast<int64_t>(sizeof(T)));
     memory_ = std::move(grown);

@@ -1,0 +1,163 @@
+// What the sampling kernels do where a whole batch cannot show it in a test: positions above 2^31,
+// lists that are full.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "cuda/rows_fixture.h"
+#include "ramet/cuda.h"
+#include "ramet/sampler.h"
+#include "sampling/pick.h"
+
+namespace ramet {
+namespace {
+
+const CudaSamplingKernels& kernels() {
+  return require_cuda().sampling;
+}
+
+// Rows that begin beyond 2^33, and their offsets if `count` says how much a row counts for.
+struct FarRows {
+  template <typename Count>
+  FarRows(const std::vector<int64_t>& degrees, Count count) : offsets{0} {
+    for (const int64_t degree : degrees) {
+      rows.push_back({rows.empty() ? int64_t{1} << 33 : rows.back().begin + 1'000'000, degree});
+      nodes.push_back(static_cast<int64_t>(rows.size()) * 3'000'000'000);
+      offsets.push_back(offsets.back() + count(degree));
+    }
+  }
+  std::vector<CudaRow> rows;
+  std::vector<int64_t> nodes, offsets;
+};
+
+struct DeviceRows {
+  explicit DeviceRows(const FarRows& rows)
+      : nodes(rows.nodes),
+        row(rows.rows),
+        offset(rows.offsets),
+        view{nodes.as<int64_t>(), row.as<CudaRow>(), offset.as<int64_t>(),
+             static_cast<int64_t>(rows.rows.size())} {}
+  DeviceBytes nodes, row, offset;
+  CudaRows view;
+};
+
+// Where the picks stand, by the host's Picker.
+std::vector<int64_t> expected_positions(const FarRows& rows,
+                                        const PickRule& rule,
+                                        const DrawKeys& keys) {
+  std::vector<int64_t> positions;
+  Picker picker(rule);
+  for (size_t i = 0; i < rows.rows.size(); ++i) {
+    const CudaRow& row = rows.rows[i];
+    std::vector<int64_t> picks(static_cast<size_t>(num_picks(rule, row.degree)));
+    picker.pick(node_keys(keys, rows.nodes[i]), row.degree, picks.data());
+    for (const int64_t pick : picks)
+      positions.push_back(row.begin + pick);
+  }
+  return positions;
+}
+
+const std::vector<int64_t> kDegrees{40, 0, 0, 7, 32, 33, 1, 5000, 64, 65, 300, 0};
+
+}  // namespace
+
+TEST_CASE("positions above 2^31 are picked in 64 bits") {
+  const DrawKeys keys{12345};
+  for (const PickRule rule : {PickRule{5}, PickRule{32}, PickRule{kAllNeighbors}, PickRule{7, true},
+                              PickRule{500, true}}) {
+    CAPTURE(rule.fanout);
+    const FarRows far(kDegrees, [&](int64_t degree) { return num_picks(rule, degree); });
+    const DeviceRows rows(far);
+    const auto expected = expected_positions(far, rule, keys);
+    const DeviceBytes positions(expected.size() * sizeof(int64_t));
+    kernels().pick(0,
+                   {.rows = rows.view,
+                    .num_picks = far.offsets.back(),
+                    .fanout = rule.fanout,
+                    .replace = rule.replace,
+                    .draws = {keys, {}},
+                    .positions = {positions.get(), true}},
+                   nullptr);
+    CHECK(positions.read<int64_t>() == expected);
+  }
+}
+
+TEST_CASE("marks become positions above 2^31, whatever the number of picks") {
+  const DrawKeys keys{777};
+  for (const int64_t fanout : {33, 64, 65, 299, 4999, 6000}) {
+    CAPTURE(fanout);
+    const FarRows far(kDegrees, [](int64_t degree) { return degree; });
+    const DeviceRows rows(far);
+    const int64_t num_edges = far.offsets.back(), num_words = cuda_mark_words(num_edges);
+    DeviceBytes marks(static_cast<size_t>(num_words) * sizeof(uint32_t));
+    marks.fill(0);
+    kernels().mark_floyd(0, {rows.view, num_edges, fanout, {keys, {}}, marks.as<uint32_t>()},
+                         nullptr);
+    const DeviceBytes rank(static_cast<size_t>(num_words + 1) * sizeof(uint32_t));
+    const DeviceBytes indptr(far.offsets.size() * sizeof(int64_t));
+    const int64_t scan_bytes = kernels().scan_bytes(0, num_words);
+    const DeviceBytes scan(static_cast<size_t>(scan_bytes));
+    kernels().rank(0,
+                   {.marks = marks.as<uint32_t>(),
+                    .num_edges = num_edges,
+                    .rank = rank.as<uint32_t>(),
+                    .offset = rows.view.offset,
+                    .num_dst = rows.view.num_dst,
+                    .indptr = indptr.as<int64_t>(),
+                    .scan = {scan.get(), scan_bytes}},
+                   nullptr);
+    const auto expected = expected_positions(far, {fanout}, keys);
+    CHECK(indptr.read<int64_t>().back() == static_cast<int64_t>(expected.size()));
+    const DeviceBytes positions(expected.size() * sizeof(int64_t));
+    kernels().take_marked(0,
+                          {.rows = rows.view,
+                           .num_edges = num_edges,
+                           .marks = marks.as<uint32_t>(),
+                           .rank = rank.as<uint32_t>(),
+                           .positions = {positions.get(), true},
+                           .weight = nullptr,
+                           .fanout = fanout,
+                           .importance = nullptr},
+                          nullptr);
+    CHECK(positions.read<int64_t>() == expected);
+  }
+}
+
+TEST_CASE("nodes that a list has no room for are counted, and nothing is written behind it") {
+  constexpr size_t kNodes = 1000;
+  std::vector<int64_t> sources(700);
+  std::iota(sources.rbegin(), sources.rend(), 100);  // 799 to 100
+  sources[5] = 799;
+  sources[6] = -1;  // an id that did not fit
+  const DeviceBytes device_sources(sources), nodes(std::vector<int64_t>(300, -1));
+  const DeviceBytes size(std::vector<int64_t>{0});
+  std::vector<uint32_t> claimed(kNodes, ~0U);
+  for (size_t e = sources.size(); e-- > 0;) {
+    if (sources[e] >= 0)
+      claimed[static_cast<size_t>(sources[e])] = 0x80000000U + static_cast<uint32_t>(e);
+  }
+  const DeviceBytes device_slots(claimed);
+  const DeviceBytes rank(sources.size() * sizeof(uint32_t)), local(sources.size() * 4);
+  const int64_t scan_bytes = kernels().scan_bytes(0, 700);
+  const DeviceBytes scan(static_cast<size_t>(scan_bytes));
+  kernels().number(
+      0,
+      {.sources = device_sources.as<int64_t>(),
+       .num_picks = 700,
+       .list = {device_slots.as<uint32_t>(), nodes.as<int64_t>(), 300, size.as<int64_t>()},
+       .rank = rank.as<uint32_t>(),
+       .local = local.as<int32_t>(),
+       .scan = {scan.get(), scan_bytes}},
+      nullptr);
+  CHECK(size.read<int64_t>()[0] == 698);
+  const auto kept = nodes.read<int64_t>();
+  const auto given = local.read<int32_t>();
+  CHECK(kept[0] == 799);
+  CHECK(kept[5] == 792);  // number 5 is a repeat, 6 bad
+  CHECK(given[5] == 0);
+  CHECK(given[699] == 697);
+}
+
+}  // namespace ramet
