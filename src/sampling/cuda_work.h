@@ -89,7 +89,7 @@ class CudaReport {
       : work_(work),
         bytes_(static_cast<int64_t>(numbers * sizeof(int64_t))),
         host_(create_pinned_pool()->allocate(bytes_)) {
-    device_.reserve(work, static_cast<int64_t>(numbers));
+    work.fill(device_.reserve(work, static_cast<int64_t>(numbers)), 0, bytes_);
   }
 
   // Where kernels write number i.
