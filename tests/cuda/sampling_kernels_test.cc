@@ -2,13 +2,17 @@
 // lists that are full.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <vector>
 
 #include "cuda/rows_fixture.h"
 #include "ramet/cuda.h"
+#include "ramet/random.h"
 #include "ramet/sampler.h"
+#include "sampling/importance.h"
 #include "sampling/pick.h"
 
 namespace ramet {
@@ -122,6 +126,49 @@ TEST_CASE("marks become positions above 2^31, whatever the number of picks") {
                            .importance = nullptr},
                           nullptr);
     CHECK(positions.read<int64_t>() == expected);
+  }
+}
+
+// Their sum depends on the order in which it is added up, which batches would hardly show.
+TEST_CASE("the c of a row has the bits of the host's") {
+  const FarRows far(kDegrees, [](int64_t degree) { return degree; });
+  const DeviceRows rows(far);
+  constexpr uint64_t kCandidates = 500;
+  std::vector<double> p;
+  for (uint64_t i = 0; i < kCandidates; ++i)
+    p.push_back(std::exp(static_cast<double>(mix64(i) % 1000) / 100 - 5));
+  std::vector<int32_t> candidate;
+  for (uint64_t e = 0; e < static_cast<uint64_t>(far.offsets.back()); ++e)
+    candidate.push_back(static_cast<int32_t>(uniform_below(mix64(e + 77), kCandidates)));
+  const DeviceBytes device_p(p), device_candidate(candidate);
+  const DeviceBytes c(kDegrees.size() * sizeof(double));
+  for (const int64_t fanout : {-1, 1, 10, 64, 3000}) {
+    CAPTURE(fanout);
+    const DeviceBytes largest(std::vector<double>(kCandidates, 0));
+    kernels().solve(0,
+                    {.rows = rows.view,
+                     .num_edges = far.offsets.back(),
+                     .fanout = fanout,
+                     .p = device_p.as<double>(),
+                     .candidate = device_candidate.as<int32_t>(),
+                     .c = c.as<double>(),
+                     .largest = largest.as<double>()},
+                    nullptr);
+    std::vector<double> expected, expected_largest(kCandidates, 0);
+    for (size_t i = 0; i < kDegrees.size(); ++i) {
+      std::vector<double> of_row;
+      const auto first = static_cast<size_t>(far.offsets[i]);
+      const auto end = static_cast<size_t>(far.offsets[i + 1]);
+      for (size_t e = first; e < end; ++e)
+        of_row.push_back(p[static_cast<size_t>(candidate[e])]);
+      expected.push_back(solve_c(of_row, fanout));
+      for (size_t e = first; e < end; ++e) {
+        double& most = expected_largest[static_cast<size_t>(candidate[e])];
+        most = std::max(most, expected.back());
+      }
+    }
+    CHECK(c.read<double>() == expected);
+    CHECK(largest.read<double>() == expected_largest);
   }
 }
 
