@@ -14,7 +14,7 @@ usage: gpu_check.py [--out FOLDER] [--architecture CHIPS] [--only WORD ...]
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import importlib.machinery
 import json
 import os
 import platform
@@ -138,13 +138,14 @@ def machine_facts(environment: dict[str, str]) -> dict[str, str]:
     }
 
 
-def missing_wheels(wheels: Path) -> list[str]:
-    """The carried packages that this Python does not have."""
+def missing_wheels(wheels: Path, site: Path) -> list[str]:
+    """The carried packages that neither this Python nor an earlier check's folder has."""
 
-    def module(wheel: Path) -> str:
-        return wheel.name.split("-")[0].lower()
+    def found(wheel: Path) -> bool:
+        module = wheel.name.split("-")[0].lower()
+        return importlib.machinery.PathFinder.find_spec(module, [str(site), *sys.path]) is not None
 
-    return [str(wheel) for wheel in sorted(wheels.glob("*.whl")) if not importlib.util.find_spec(module(wheel))]
+    return [str(wheel) for wheel in sorted(wheels.glob("*.whl")) if not found(wheel)]
 
 
 def doctest_folder() -> Path | None:
@@ -173,7 +174,7 @@ def cpp_tests() -> list[str]:
 
 
 def build_steps(out: Path, architecture: str, environment: dict[str, str]) -> Iterator[Step]:
-    wheels = missing_wheels(PACK / "wheels")
+    wheels = missing_wheels(PACK / "wheels", out / "site")
     if wheels:
         pip = [sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--disable-pip-version-check"]
         yield Step("packages", [*pip, "--upgrade", "--target", str(out / "site"), *wheels], 60)

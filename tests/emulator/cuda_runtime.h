@@ -3,8 +3,9 @@
 //
 // It proves the algorithms and the order of streams, not the hardware. A stream is a thread with a
 // queue, so that a missing wait is a real race; the threads of a block are fibers, in an order that
-// RAMET_EMULATOR_ORDER chooses; device memory comes from malloc, so that the address sanitizer sees
-// an access past its end. Where CUDA leaves something undefined, this picks what hurts.
+// RAMET_EMULATOR_ORDER chooses, and for the thread sanitizer threads, which barriers and warp
+// functions alone order; device memory comes from malloc, so that the address sanitizer sees an
+// access past its end. Where CUDA leaves something undefined, this picks what hurts.
 //
 // Environment:
 //   RAMET_EMULATOR_ORDER=forward|reverse|random[:SEED]  of blocks and threads; random also switches

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -71,6 +72,14 @@ __global__ void racy(int* values) {
   values[64 + threadIdx.x] = values[63 - threadIdx.x];
 }
 
+__global__ void miss_a_barrier() {
+  __shared__ int values[64];
+  values[threadIdx.x] = 0;
+  __syncthreads();
+  values[threadIdx.x] += values[63 - threadIdx.x];
+  __syncthreads();
+}
+
 __global__ void hang_at_barrier() {
   if (threadIdx.x != 3) __syncthreads();
 }
@@ -102,6 +111,16 @@ std::string last_words(void (*kernel)()) {
   int status = 0;
   waitpid(child, &status, 0);
   CHECK(status != 0);
+  return all;
+}
+
+std::string output_of(const std::string& command) {
+  FILE* pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::string all;
+  for (int c; (c = std::fgetc(pipe)) != EOF;)
+    all.push_back(char(c));
+  pclose(pipe);
   return all;
 }
 
@@ -175,6 +194,22 @@ TEST_CASE("a kernel that would hang ends the process with its name") {
     CHECK(words.find("thread 0 waits at __sync") != std::string::npos);
   }
   CHECK(last_words(wrong_mask).find("mask does not contain itself") != std::string::npos);
+}
+
+TEST_CASE("a kernel without its barrier" * doctest::skip()) {
+  run("forward", miss_a_barrier, dim3(1), dim3(64));
+}
+
+TEST_CASE("the thread sanitizer, where it is there, sees a missing barrier") {
+#ifdef __SANITIZE_THREAD__
+  constexpr bool kSees = true;
+#else
+  constexpr bool kSees = false;
+#endif
+  // A new process: the sanitizer sees nothing in the child of one with threads.
+  const std::string command = std::filesystem::read_symlink("/proc/self/exe").string() +
+                              " --no-skip --test-case='a kernel without its barrier' 2>&1";
+  CHECK((output_of(command).find("data race") != std::string::npos) == kSees);
 }
 
 TEST_CASE("half-precision conversions") {

@@ -16,6 +16,7 @@
 #include "emulator/device_code.h"
 #include "emulator/fiber.h"
 #include "emulator/random.h"
+#include "emulator/sanitizers.h"
 #include "emulator/settings.h"
 
 namespace emulator {
@@ -50,7 +51,19 @@ class BlockRunner {
   [[noreturn]] void fail(const char* what) const;
 
  private:
+  // For the thread sanitizer each fiber is a thread, and the scheduler is the stream's.
+  class InScheduler {
+   public:
+    explicit InScheduler(BlockRunner& runner) : runner_(runner) { runner.native_.become_thread(); }
+    ~InScheduler() { runner_.current_->fiber->become_thread(); }
+
+   private:
+    BlockRunner& runner_;
+  };
+
   void start_threads();
+  void pass_barrier();
+  Lanes meet(unsigned mask, uint64_t value, const char* operation);
   static void work(void* self);
   Thread* take();
   void make_ready(Thread* thread) { ready_.push_back(thread); }
@@ -73,6 +86,11 @@ class BlockRunner {
   Thread* handed_over_ = nullptr;  // to the fiber that starts now
   size_t finished_ = 0;
   std::vector<Thread*> at_barrier_;
+  size_t barriers_passed_ = 0;
+  // What orders memory, for the thread sanitizer.
+  char begin_ = 0;
+  char end_ = 0;
+  char barriers_[2] = {};
   std::vector<std::list<Meeting>> meetings_;  // of each warp
 };
 
@@ -107,7 +125,9 @@ void BlockRunner::run(const Grid& grid, uint3 block, Random& random, Order order
   blockDim = grid.threads;
   gridDim = grid.blocks;
   start_threads();
+  release_to(&begin_);
   native_.switch_to(idle_fiber());
+  acquire_from(&end_);
 }
 
 Fiber& BlockRunner::idle_fiber() {
@@ -130,7 +150,11 @@ void BlockRunner::work(void* runner) {
     if (thread != nullptr && thread->fiber == nullptr) {
       thread->fiber = &fiber;
       self.resume(thread);
+      fiber.become_thread();
+      acquire_from(&self.begin_);
       self.grid_->body();
+      release_to(&self.end_);
+      self.native_.become_thread();
       ++self.finished_;
       continue;
     }
@@ -170,11 +194,22 @@ void BlockRunner::suspend(const char* waits_at) {
 }
 
 void BlockRunner::sync() {
+  char* barrier = &barriers_[barriers_passed_ % 2];
+  release_to(barrier);
+  {
+    const InScheduler scope(*this);
+    pass_barrier();
+  }
+  acquire_from(barrier);
+}
+
+void BlockRunner::pass_barrier() {
   if (at_barrier_.size() + 1 < threads_.size()) {
     at_barrier_.push_back(current_);
     suspend("__syncthreads");
     return;
   }
+  ++barriers_passed_;
   if (order_ == Order::kReverse) std::reverse(at_barrier_.begin(), at_barrier_.end());
   for (Thread* thread : at_barrier_)
     make_ready(thread);
@@ -204,6 +239,18 @@ void BlockRunner::wake_lanes(unsigned mask) {
 }
 
 Lanes BlockRunner::exchange(unsigned mask, uint64_t value, const char* operation) {
+  void* warp = &meetings_[current_->index / kWarpSize];
+  Lanes values;
+  release_to(warp);
+  {
+    const InScheduler scope(*this);
+    values = meet(mask, value, operation);
+  }
+  acquire_from(warp);
+  return values;
+}
+
+Lanes BlockRunner::meet(unsigned mask, uint64_t value, const char* operation) {
   const unsigned self = lane();
   if (!(mask >> self & 1)) fail("a lane's mask does not contain itself");
   Meeting& meeting = join(mask, operation);
@@ -224,6 +271,7 @@ Lanes BlockRunner::exchange(unsigned mask, uint64_t value, const char* operation
 
 void BlockRunner::maybe_switch() {
   if (order_ != Order::kRandom || random_->below(kSwitchOneIn) != 0) return;
+  const InScheduler scope(*this);
   make_ready(current_);
   suspend("an atomic");
 }

@@ -61,9 +61,12 @@ void Fiber::enter() {
 void Fiber::switch_to(Fiber& next) {
   entering = &next;
   leaving_stack(&fake_stack_, next.bottom_, next.bytes_);
-  switch_race_context(next.race_context_);
   context_.switch_to(next.context_);
   arrived_on_stack(fake_stack_);
+}
+
+void Fiber::become_thread() {
+  switch_race_context(race_context_);
 }
 
 }  // namespace emulator

@@ -20,6 +20,10 @@ class Fiber {
   // Leaves this fiber, which is the running one, for `next`; returns when one switches back.
   void switch_to(Fiber& next);
 
+  // From now on the thread sanitizer takes what runs for a thread of this fiber's own, whatever the
+  // stack is.
+  void become_thread();
+
  private:
   static void enter();
 

@@ -1,18 +1,19 @@
-// Tells the sanitizers that a thread changes its stack; nothing where none is there.
+// Tells the sanitizers what the scheduler does, which is compiled without them (cmake/cuda.cmake).
+// Nothing where none is there.
 #pragma once
 
 #include <cstddef>
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef EMULATOR_SANITIZER_address
 #include <sanitizer/common_interface_defs.h>
 #endif
-#ifdef __SANITIZE_THREAD__
+#ifdef EMULATOR_SANITIZER_thread
 #include <sanitizer/tsan_interface.h>
 #endif
 
 namespace emulator {
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef EMULATOR_SANITIZER_address
 inline void leaving_stack(void** fake_stack, const void* bottom, size_t bytes) {
   __sanitizer_start_switch_fiber(fake_stack, bottom, bytes);
 }
@@ -24,7 +25,7 @@ inline void leaving_stack(void**, const void*, size_t) {}
 inline void arrived_on_stack(void*) {}
 #endif
 
-#ifdef __SANITIZE_THREAD__
+#ifdef EMULATOR_SANITIZER_thread
 inline void* current_race_context() {
   return __tsan_get_current_fiber();
 }
@@ -34,8 +35,15 @@ inline void* create_race_context() {
 inline void destroy_race_context(void* context) {
   __tsan_destroy_fiber(context);
 }
+// Orders nothing: what two fibers do is a race, unless release_to() and acquire_from() order it.
 inline void switch_race_context(void* context) {
-  __tsan_switch_to_fiber(context, 0);
+  __tsan_switch_to_fiber(context, __tsan_switch_to_fiber_no_sync);
+}
+inline void release_to(void* place) {
+  __tsan_release(place);
+}
+inline void acquire_from(void* place) {
+  __tsan_acquire(place);
 }
 #else
 inline void* current_race_context() {
@@ -46,6 +54,8 @@ inline void* create_race_context() {
 }
 inline void destroy_race_context(void*) {}
 inline void switch_race_context(void*) {}
+inline void release_to(void*) {}
+inline void acquire_from(void*) {}
 #endif
 
 }  // namespace emulator
