@@ -2,6 +2,7 @@
 // intrinsics, with CUDA's names and meaning.
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <concepts>
 #include <cstdint>
@@ -130,9 +131,13 @@ template <typename T>
 T __ldcs(const T* address) {
   return *address;
 }
+// Reads where atomics write, past the cache that does not see them.
 template <typename T>
 T __ldcg(const T* address) {
-  return *address;
+  if constexpr (sizeof(T) <= sizeof(uint64_t))
+    return std::atomic_ref(*const_cast<T*>(address)).load(std::memory_order_relaxed);
+  else
+    return *address;
 }
 template <typename T>
 void __stcs(T* address, T value) {
