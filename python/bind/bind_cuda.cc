@@ -115,15 +115,16 @@ void bind_table(nb::module_& m) {
       .def(
           "gather",
           [](const CudaTable& table, uintptr_t ids, bool wide, int64_t count, uintptr_t out,
-             uintptr_t stream, bool decode, bool check, int max_sms) {
+             uintptr_t stream, bool decode, bool check, int max_sms, bool shift) {
             const DType dtype = decode ? DType::kFloat32 : table.table().rows().dtype;
             table.gather(ids_on_device(table, ids, wide, count),
                          on_device(table, out, dtype, rows_shape(table, count), true),
-                         address(stream), {.decode = decode, .check = check, .max_sms = max_sms});
+                         address(stream),
+                         {.decode = decode, .check = check, .max_sms = max_sms, .shift = shift});
           },
           nb::arg("ids"), nb::arg("wide"), nb::arg("count"), nb::arg("out"), nb::kw_only(),
           nb::arg("stream"), nb::arg("decode"), nb::arg("check"), nb::arg("max_sms"),
-          nb::call_guard<GilRelease>())
+          nb::arg("shift") = true, nb::call_guard<GilRelease>())
       .def(
           "scatter",
           [](const CudaTable& table, uintptr_t ids, bool wide, int64_t count, uintptr_t rows,

@@ -2,7 +2,10 @@
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 
+#include <cstdlib>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "cuda/rows_fixture.h"
 #include "fork.h"
@@ -134,6 +137,24 @@ TEST_CASE("a refusal names the array, its size and the limit, and leaves nothing
   CHECK(contains(message, "uint8[8192]"));
   CHECK(contains(message, "locked memory"));
   CHECK(HostRegistration::registered_bytes() == before);
+}
+
+TEST_CASE("threads register and release pages that they share") {
+  const Pages pages;
+  const int64_t before = HostRegistration::registered_bytes();
+  std::vector<std::thread> threads;
+  for (int64_t t = 0; t < 4; ++t)
+    threads.emplace_back([&pages, t] {
+      for (int64_t i = 0; i < 200; ++i) {
+        const int64_t begin = (i * 7 + t * 3) % 6 * kPage, end = begin + kPage + i % 3;
+        const HostRegistration registration(pages.bytes(begin + t, end));
+        if (registration.address(0) != pages.data.get() + begin + t) std::abort();
+      }
+    });
+  for (std::thread& thread : threads)
+    thread.join();
+  CHECK(HostRegistration::registered_bytes() == before);
+  CHECK(pages.data.use_count() == 1);
 }
 
 TEST_CASE("a forked child has no registrations, and releases none") {

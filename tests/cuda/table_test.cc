@@ -2,8 +2,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "cuda/rows_fixture.h"
 #include "ramet/cuda_memory.h"
@@ -113,6 +116,37 @@ TEST_CASE("checked gathers name the first bad id") {
           }) == "ids[40] = 100 is outside the 100 rows of table");
   ids[40] = ids[50] = 0;
   cuda.gather(borrow(std::span<const int64_t>(ids)), rows, nullptr, {.check = true});
+}
+
+TEST_CASE("threads gather from one table on streams of their own, checked and not") {
+  const CudaTable cuda(tables()[1], {});
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&cuda, &wrong, t] {
+      std::vector<int64_t> ids = some_ids(size_t(50 + t), kRows);
+      const Array expected = cuda.table().gather(ids);
+      const DeviceBytes good_ids(ids), out(size_t(expected.bytes()));
+      ids[size_t(t)] = -1;
+      const DeviceBytes bad_ids(ids);
+      const Array rows = on_device(out, expected.dtype, expected.shape);
+      const CudaStreamHandle stream = runtime().create_stream(0);
+      for (int i = 0; i < 20; ++i) {
+        cuda.gather(on_device(good_ids, DType::kInt64, {50 + t}), rows, stream,
+                    {.check = i % 2 > 0});
+        runtime().synchronize(0, stream);
+        const auto result = out.read<uint8_t>();
+        wrong += std::memcmp(result.data(), expected.data, result.size()) != 0;
+        const std::string message = message_of(ErrorCode::kOutOfRange, [&] {
+          cuda.gather(on_device(bad_ids, DType::kInt64, {50 + t}), rows, stream, {.check = true});
+        });
+        wrong += !contains(message, "ids[" + std::to_string(t) + "] = -1");
+      }
+      runtime().destroy_stream(0, stream);
+    });
+  for (std::thread& thread : threads)
+    thread.join();
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("hits are counted, by the table or where the caller says") {

@@ -10,8 +10,10 @@ def problem() -> str:
     torch = torch_or_none()
     if torch is None:
         return "torch is not installed, whose tensors hold what is on the GPU"
+    if torch.version.cuda is None:
+        return f"torch {torch.__version__} is built without CUDA; install one of its CUDA builds"
     if not torch.cuda.is_available():
-        return f"torch {torch.__version__} sees no GPU: it is built for CUDA {torch.version.cuda}"
+        return f"torch {torch.__version__}, which is built for CUDA {torch.version.cuda}, can use no GPU here"
     return ""
 
 
