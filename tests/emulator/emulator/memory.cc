@@ -68,9 +68,9 @@ uintptr_t address_of(const void* pointer) {
   return reinterpret_cast<uintptr_t>(pointer);
 }
 
-void* allocate(size_t bytes) {
+void* allocate(size_t bytes, size_t alignment = kAlignment) {
   void* result = nullptr;
-  if (posix_memalign(&result, kAlignment, bytes) != 0) return nullptr;
+  if (posix_memalign(&result, alignment, bytes) != 0) return nullptr;
   std::memset(result, kPoison, bytes);
   return result;
 }
@@ -127,7 +127,10 @@ cudaError_t cudaFree(void* pointer) {
 
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned /*flags*/) {
   if (const auto error = emulator::check_usable()) return error;
-  *pointer = bytes == 0 ? nullptr : emulator::allocate(bytes);
+  // Whole pages, which nothing else shares that might be registered.
+  const size_t pages = (bytes + emulator::kPageBytes - 1) / emulator::kPageBytes;
+  *pointer =
+      bytes == 0 ? nullptr : emulator::allocate(pages * emulator::kPageBytes, emulator::kPageBytes);
   if (bytes == 0) return cudaSuccess;
   if (*pointer == nullptr) return note(cudaErrorMemoryAllocation);
   const std::lock_guard lock(memory().mutex);
