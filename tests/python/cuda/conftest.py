@@ -1,4 +1,8 @@
-"""On a GPU, or on the emulator (an extension built with RAMET_CUDA=EMULATED, see docs/cuda.md); else skipped."""
+"""On a GPU, or where it is emulated: with a package of its own,
+
+pip install --no-build-isolation --no-deps --upgrade --target build/emulated -Cbuild-dir=build/emulated-package \
+  -Ccmake.define.RAMET_CUDA=EMULATED . && PYTHONPATH=build/emulated python -m pytest tests/python/cuda
+"""
 
 import emulated_devices
 import pytest
@@ -14,7 +18,7 @@ def gpu(request, monkeypatch):
     marked with `without_gpu` and run without one alone."""
     emulated = _core.cuda_backend() == "emulated"
     if emulated:
-        emulated_devices.replace(monkeypatch)
+        emulated_devices.replace(monkeypatch.setattr)
     missing = ramet.cuda.why_not()
     if bool(missing) != (request.node.get_closest_marker("without_gpu") is not None):
         pytest.skip(missing or "there is a GPU")

@@ -17,9 +17,9 @@ class OnDevice(torch.Tensor):
     """A tensor on the device."""
 
 
-def replace(monkeypatch) -> None:
+def replace(set_attribute=setattr) -> None:
     for function in (problem, as_device, holds, empty, arange, move, as_stream, handle, using, mark_use):
-        monkeypatch.setattr(devices, function.__name__, function)
+        set_attribute(devices, function.__name__, function)
 
 
 def problem() -> str:

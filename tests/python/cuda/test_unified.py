@@ -1,5 +1,6 @@
 """UnifiedTensor against torch's own indexing."""
 
+import multiprocessing
 import os
 import pickle
 import warnings
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 import small_graphs
 import torch
+import unified_child
 
 import ramet
 from ramet import _core
@@ -155,6 +157,15 @@ def test_pickles_as_its_source(tmp_path):
     again = pickle.loads(data)
     assert again.num_cached == 2
     assert equal(again[[5, 1]], host(unified[[5, 1]]))
+
+
+def test_goes_to_another_process(tmp_path):
+    ramet.save(small_graphs.homogeneous(), tmp_path / "store")
+    unified = UnifiedTensor.from_store(tmp_path / "store", "feat")
+    spawn = multiprocessing.get_context("spawn")
+    with spawn.Pool(2) as pool:
+        there = pool.map(unified_child.gather, [(pickle.dumps(unified), ids) for ids in ([3, 1], [999])], 1)
+    assert [torch.tensor(rows).tolist() for rows in there] == [host(unified[ids]).tolist() for ids in ([3, 1], [999])]
 
 
 def test_registration_is_shared_and_ends_with_the_last():
