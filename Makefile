@@ -45,8 +45,12 @@ test-asan: setup  ## C++ tests under the address and undefined-behavior sanitize
 test-tsan: setup  ## C++ tests under the thread sanitizer
 	@$(FIXED_ADDRESSES) cmake --workflow --preset tsan
 
-test-cuda: setup  ## CUDA tests, emulated on the CPU; where nvcc is, `make cuda`, too
+test-cuda: setup  ## CUDA tests, emulated on the CPU, C++ and Python; where nvcc is, `make cuda`, too
 	@cmake --workflow --preset emulated
+	@cmake --preset emulated-python -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON_IN_VENV) >/dev/null
+	@cmake --build --preset emulated-python
+	@cmake --install build/release --prefix build/emulated >/dev/null && cp -r python/ramet build/emulated
+	@PYTHONPATH=build/emulated $(PYTHON_IN_VENV) -m pytest tests/python/cuda
 	@$(if $(CUDACXX),$(MAKE) --no-print-directory cuda,echo "cuda: there is no nvcc here: the kernels were tested, but not compiled for a GPU")
 
 cuda: setup  ## CUDA compiled by nvcc for all chips; its tests, where there is a GPU

@@ -50,21 +50,21 @@ std::vector<int64_t> rows_shape(const CudaTable& table, int64_t count) {
 }
 
 CudaPlacement placement_of(const std::string& name) {
-  if (name == "in place") return CudaPlacement::kInPlace;
+  if (name == "in_place") return CudaPlacement::kInPlace;
   if (name == "device") return CudaPlacement::kDevice;
-  if (name == "pinned copy") return CudaPlacement::kPinnedCopy;
+  if (name == "pinned_copy") return CudaPlacement::kPinnedCopy;
   throw Error(ErrorCode::kInvalidArgument,
-              "placement is '" + name + "', expected 'in place', 'device' or 'pinned copy'");
+              "placement is '" + name + "', expected 'in_place', 'device' or 'pinned_copy'");
 }
 
 const char* name_of(CudaPlacement placement) {
   switch (placement) {
     case CudaPlacement::kInPlace:
-      return "in place";
+      return "in_place";
     case CudaPlacement::kDevice:
       return "device";
     case CudaPlacement::kPinnedCopy:
-      return "pinned copy";
+      return "pinned_copy";
   }
   return "";
 }

@@ -34,16 +34,6 @@ nb::object derive(const PyBatch& b,
   return to_python(on_device(relation, *b.pool->on(handle), handle));
 }
 
-// Where processors sampled for a device there is no CudaGraph to look the ids up in.
-Array edge_ids_of(const PyBatch& b,
-                  const Relation& relation,
-                  BufferPool& pool,
-                  CudaStreamHandle stream) {
-  if (b.cuda_graph != nullptr) return edge_ids(*b.cuda_graph, relation, pool, stream);
-  const Minibatch copied = to_host({.blocks = {{.relations = {relation}}}});
-  return edge_ids(*b.graph, copied.blocks[0].relations[0]);
-}
-
 void bind_batch(nb::module_& m) {
   // Types are positions in Graph.node_types and Graph.edge_types.
   nb::class_<PyBatch>(m, "Batch")
@@ -99,7 +89,10 @@ void bind_batch(nb::module_& m) {
              return derive(
                  b, block, type, stream, [&](const Relation& r) { return edge_ids(*b.graph, r); },
                  [&](const Relation& r, BufferPool& pool, CudaStreamHandle s) {
-                   return edge_ids_of(b, r, pool, s);
+                   if (b.cuda_graph != nullptr) return edge_ids(*b.cuda_graph, r, pool, s);
+                   // Processors sampled: there is no CudaGraph to look the ids up in.
+                   const Minibatch copied = to_host(b.batch.minibatch);
+                   return edge_ids(*b.graph, copied.blocks[block].relations[type]);
                  });
            })
       .def("edge_index",

@@ -30,13 +30,13 @@ class UnifiedTensor:
 
     source: a ramet.Table, a CPU tensor (contiguous), a numpy array, or what `ramet.quantize` returns.
     device: "cuda:1", 1, a torch.device; None is torch's current one.
-    placement: "in place" reads the source's own memory, which is page-locked for that: this reads all of a file into
+    placement: "in_place" reads the source's own memory, which is page-locked for that: this reads all of a file into
         memory, once for all processes. "device" copies it to the device; who asks for the same table of a store shares
-        that copy. "pinned copy" copies it to page-locked memory of this process.
+        that copy. "pinned_copy" copies it to page-locked memory of this process.
     cached: ids of rows to keep in device memory as well, those that are read most. It takes those rows and 4 bytes for
         each row of the table.
     decode: float16, bfloat16 and int8 with a scale come as float32.
-    copy_where_refused: where the memory cannot be page-locked, warns, and makes a "pinned copy" if memory for that is
+    copy_where_refused: where the memory cannot be page-locked, warns, and makes a "pinned_copy" if memory for that is
         available; False raises RuntimeError instead.
     max_sms: at most as many blocks as this many multiprocessors hold work on a gather; 0 does not limit them.
 
@@ -49,7 +49,7 @@ class UnifiedTensor:
         source,
         device=None,
         *,
-        placement: str = "in place",
+        placement: str = "in_place",
         cached=None,
         decode: bool = False,
         copy_where_refused: bool = True,
@@ -124,7 +124,7 @@ class UnifiedTensor:
 
     @property
     def placement(self) -> str:
-        """ "in place", "device" or "pinned copy": where the rows are read."""
+        """ "in_place", "device" or "pinned_copy": where the rows are read."""
         return self._core.placement
 
     @property

@@ -78,7 +78,7 @@ INDICES = [
 ]
 
 
-@pytest.mark.parametrize("placement", ["in place", "device", "pinned copy"])
+@pytest.mark.parametrize("placement", ["in_place", "device", "pinned_copy"])
 @pytest.mark.parametrize("index", INDICES, ids=repr)
 def test_indices_mean_what_they_mean_to_torch(index, placement):
     rows = rows_of()
@@ -120,7 +120,7 @@ ENCODE = {
 def test_encoded_tables_come_as_they_are_or_as_float32(encode):
     table = ramet.Table(encode(torch.randn(ROWS, 13)))
     ids = np.array([4, 4, 17, 0])
-    for placement in ("in place", "device", "pinned copy"):
+    for placement in ("in_place", "device", "pinned_copy"):
         stored = UnifiedTensor(table, placement=placement)[ids]
         assert equal(stored, table.gather(torch.from_numpy(ids)))
         decoded = UnifiedTensor(table, placement=placement, decode=True)
@@ -217,7 +217,7 @@ def test_checks():
         unified.scatter(on_gpu([77, 1]), unified[[0, 1]], check=True)
 
 
-@pytest.mark.parametrize("placement", ["in place", "device", "pinned copy"])
+@pytest.mark.parametrize("placement", ["in_place", "device", "pinned_copy"])
 def test_writes(placement):
     rows = rows_of()
     expected, before = rows.clone(), rows.clone()
@@ -234,7 +234,7 @@ def test_writes(placement):
     unified.scatter(on_gpu([30, 31, 30]), on_gpu(torch.stack([torch.full((7,), float(i)) for i in range(3)])))
     expected[30], expected[31] = 2.0, 1.0
     assert equal(unified[:], expected)
-    assert torch.equal(rows, expected if placement == "in place" else before)
+    assert torch.equal(rows, expected if placement == "in_place" else before)
     with pytest.raises(ValueError, match="decodes"):
         UnifiedTensor(rows.half(), placement=placement, decode=True)[0] = 1
 
@@ -265,7 +265,7 @@ def test_refused_registration_becomes_a_copy(monkeypatch):
     rows = rows_of()
     with pytest.warns(RuntimeWarning, match=r"copy of 1,400 bytes .*cannot page-lock"):
         unified = UnifiedTensor(rows)
-    assert unified.placement == "pinned copy"
+    assert unified.placement == "pinned_copy"
     assert equal(unified[[1, 2]], rows[[1, 2]])
     with pytest.raises(RuntimeError, match="cannot page-lock"):
         UnifiedTensor(rows, copy_where_refused=False)
@@ -317,7 +317,7 @@ def test_uses_that_do_not_fit(use, error, match):
 
 def test_describes_itself():
     unified = UnifiedTensor(rows_of(torch.float16), decode=True)
-    assert repr(unified) == f"<ramet.cuda.UnifiedTensor float16[50, 7] as float32 in place for {unified.device}>"
+    assert repr(unified) == f"<ramet.cuda.UnifiedTensor float16[50, 7] as float32 in_place for {unified.device}>"
     assert ramet.cuda.devices()[0]["multiprocessors"] > 0
     assert ramet.cuda.is_available()
 
