@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 
-from ramet import devices
+import torch
 
-DEVICE = devices.as_device("cuda")
+DEVICE = torch.device("cuda", 0)
 
 
 def synchronize() -> None:
-    devices.synchronize(DEVICE)
+    torch.cuda.synchronize(DEVICE)
 
 
-def side_stream() -> contextlib.AbstractContextManager:
-    """What is done inside goes to a stream of its own."""
-    return devices.on_stream(devices.new_stream(DEVICE))
+def on_side_stream(work) -> None:
+    """Gives `work` to a stream of its own."""
+    with torch.cuda.stream(torch.cuda.Stream(DEVICE)):
+        work()
 
 
-def seconds_on(work, alone: bool = True) -> float:
-    """Seconds until the device has done what `work` gives it; with `alone`, once it has nothing else to do."""
-    if alone:
-        synchronize()
+def pinned(*shape, dtype=torch.float32):
+    return torch.empty(*shape, dtype=dtype, pin_memory=True)
+
+
+def current_stream() -> int:
+    return torch.cuda.current_stream(DEVICE).cuda_stream
+
+
+def used_bytes() -> int:
+    """Of the device's memory, by everybody."""
+    free, total = torch.cuda.mem_get_info(DEVICE)
+    return total - free
+
+
+def seconds_on(work) -> float:
+    """Seconds from an idle device until it has done what `work` gives it."""
+    synchronize()
     begin = time.perf_counter()
     work()
-    if alone:
-        synchronize()
-    else:
-        devices.synchronize_stream(DEVICE)
+    synchronize()
+    return time.perf_counter() - begin
+
+
+def seconds_of_current_stream(work) -> float:
+    """The same of the current stream alone, whatever others are at."""
+    begin = time.perf_counter()
+    work()
+    torch.cuda.current_stream(DEVICE).synchronize()
     return time.perf_counter() - begin

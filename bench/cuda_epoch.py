@@ -13,12 +13,11 @@ import time
 
 import torch
 import torch.nn.functional as F
-from cuda_device import DEVICE, synchronize
+from cuda_device import DEVICE, synchronize, used_bytes
 from harness import Figure, Report, arrays, finish, interleave, options, products
 from training_batch import BATCH, FANOUTS, HIDDEN, example_model
 
 import ramet
-from ramet import devices
 
 CACHED = 10  # one row in so many
 
@@ -127,7 +126,7 @@ def main() -> None:
         report.keep(f"{name}, s", Figure(figure.values))
         report.ratio(f"{name}: the CPU path's time over its", path.over(figure))
     report.table(["batches", "epoch, s", "faster than the CPU path", "loader's device memory", "last loss"], lines)
-    report.note(f"Memory of the device in use at the end: {devices.used_bytes(DEVICE) / 1e9:.2f} GB of all of these.")
+    report.note(f"Memory of the device in use at the end: {used_bytes() / 1e9:.2f} GB of all of these.")
     finish(report, chosen)
 
 

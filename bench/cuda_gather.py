@@ -10,7 +10,15 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from cuda_device import DEVICE, seconds_on, side_stream, synchronize
+from cuda_device import (
+    DEVICE,
+    current_stream,
+    on_side_stream,
+    pinned,
+    seconds_of_current_stream,
+    seconds_on,
+    synchronize,
+)
 from harness import Figure, Report, finish, interleave, options
 
 import ramet
@@ -19,12 +27,13 @@ from ramet.cuda import UnifiedTensor
 COLUMNS = (25, 100, 128, 300, 602, 1024)
 TABLE_BYTES, OUT_BYTES = 4 << 30, 256 << 20
 SMALL = 64  # times less
-SMS = (1, 2, 4, 8, 16, 32, 64, None)
+GATHERS = 40  # that take longer than the step which they run beside
+SMS = (1, 2, 4, 8, 16, 32, 64, 0)  # 0: all
 
 
 def bus_rate(size: int) -> float:
     """Bytes a second of a copy of page-locked memory to the device."""
-    host = torch.empty(size, dtype=torch.uint8, pin_memory=DEVICE.type == "cuda")
+    host = pinned(size, dtype=torch.uint8)
     there = torch.empty(size, dtype=torch.uint8, device=DEVICE)
     return size / seconds_on(lambda: there.copy_(host, non_blocking=True))
 
@@ -39,7 +48,7 @@ class Width:
         self.ids = torch.from_numpy(np.random.default_rng(columns).integers(0, rows, self.count))
         self.there = self.ids.to(DEVICE)
         self.out = torch.empty(self.count, columns, device=DEVICE)
-        self.pinned = torch.empty(self.count, columns, pin_memory=DEVICE.type == "cuda")
+        self.pinned = pinned(self.count, columns)
         self.unified = UnifiedTensor(self.table)
         self.copied = UnifiedTensor(self.table, placement="device")
 
@@ -47,8 +56,14 @@ class Width:
     def nbytes(self) -> int:
         return self.out.nbytes
 
-    def in_place(self, **limits) -> None:
-        self.unified.gather(self.there, out=self.out, **limits)
+    def in_place(self, max_sms: int = 0) -> None:
+        self.unified.gather(self.there, out=self.out, max_sms=max_sms)
+
+    def not_aligned(self) -> None:
+        arguments = self.there.data_ptr(), True, self.count, self.out.data_ptr()
+        self.unified._core.gather(
+            *arguments, stream=current_stream(), decode=False, check=False, max_sms=0, shift=False
+        )
 
     def staged(self) -> None:
         ramet.Table(self.table.numpy()).gather(self.ids, out=self.pinned, threads=torch.get_num_threads())
@@ -58,7 +73,7 @@ class Width:
         return {
             "bus": lambda: bus_rate(self.nbytes) / 1e9,
             "in place": lambda: self._rate(self.in_place),
-            "in place, not aligned": lambda: self._rate(lambda: self.in_place(shift=False)),
+            "in place, not aligned": lambda: self._rate(self.not_aligned),
             "staged": lambda: self._rate(self.staged),
             "device": lambda: self._rate(lambda: self.copied.gather(self.there, out=self.out)),
         }
@@ -99,11 +114,10 @@ class Step:
 
 
 def beside(step: Step, gather) -> float:
-    """Seconds of a step while a gather runs on another stream."""
+    """Seconds of a step while gathers run on another stream, all the time."""
     synchronize()
-    with side_stream():
-        gather()
-    return seconds_on(step, alone=False)
+    on_side_stream(lambda: [gather() for _ in range(GATHERS)])
+    return seconds_of_current_stream(step)
 
 
 def measure_limits(chosen, report: Report) -> None:
