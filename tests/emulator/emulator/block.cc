@@ -3,6 +3,7 @@
 #include "emulator/block.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -32,6 +33,8 @@ struct Thread {
   const char* waits_at = nullptr;
 };
 
+using Lanes = std::array<uint64_t, kWarpSize>;
+
 // Lanes of a warp on their way through one operation.
 struct Meeting {
   unsigned mask = 0;
@@ -45,7 +48,8 @@ class BlockRunner {
  public:
   void run(const Grid& grid, uint3 block, Random& random, Order order);
   void sync();
-  Lanes exchange(unsigned mask, uint64_t value, const char* operation);
+  uint64_t read_lane(unsigned mask, uint64_t value, unsigned source, const char* operation);
+  unsigned lanes_equal(unsigned mask, uint64_t value, uint64_t wanted, const char* operation);
   void maybe_switch();
   [[nodiscard]] unsigned lane() const { return current_->index % kWarpSize; }
   [[noreturn]] void fail(const char* what) const;
@@ -63,7 +67,10 @@ class BlockRunner {
 
   void start_threads();
   void pass_barrier();
-  Lanes meet(unsigned mask, uint64_t value, const char* operation);
+  template <typename Read>
+  auto exchange(unsigned mask, uint64_t value, const char* operation, Read read);
+  Meeting& meet(unsigned mask, uint64_t value, const char* operation);
+  void leave(Meeting& meeting);
   static void work(void* self);
   Thread* take();
   void make_ready(Thread* thread) { ready_.push_back(thread); }
@@ -238,19 +245,23 @@ void BlockRunner::wake_lanes(unsigned mask) {
   }
 }
 
-Lanes BlockRunner::exchange(unsigned mask, uint64_t value, const char* operation) {
+// Returns what read() makes of the values that the lanes brought.
+template <typename Read>
+auto BlockRunner::exchange(unsigned mask, uint64_t value, const char* operation, Read read) {
   void* warp = &meetings_[current_->index / kWarpSize];
-  Lanes values;
+  decltype(read(Lanes{})) result;
   release_to(warp);
   {
     const InScheduler scope(*this);
-    values = meet(mask, value, operation);
+    Meeting& meeting = meet(mask, value, operation);
+    result = read(meeting.values);
+    leave(meeting);
   }
   acquire_from(warp);
-  return values;
+  return result;
 }
 
-Lanes BlockRunner::meet(unsigned mask, uint64_t value, const char* operation) {
+Meeting& BlockRunner::meet(unsigned mask, uint64_t value, const char* operation) {
   const unsigned self = lane();
   if (!(mask >> self & 1)) fail("a lane's mask does not contain itself");
   Meeting& meeting = join(mask, operation);
@@ -261,12 +272,32 @@ Lanes BlockRunner::meet(unsigned mask, uint64_t value, const char* operation) {
     wake_lanes(mask);
   else
     suspend(operation);
-  const Lanes values = meeting.values;
-  if (--meeting.to_leave == 0) {
-    auto& open = meetings_[current_->index / kWarpSize];
-    open.remove_if([&meeting](const Meeting& other) { return &other == &meeting; });
-  }
-  return values;
+  return meeting;
+}
+
+void BlockRunner::leave(Meeting& meeting) {
+  if (--meeting.to_leave > 0) return;
+  auto& open = meetings_[current_->index / kWarpSize];
+  open.remove_if([&meeting](const Meeting& other) { return &other == &meeting; });
+}
+
+uint64_t BlockRunner::read_lane(unsigned mask,
+                                uint64_t value,
+                                unsigned source,
+                                const char* operation) {
+  return exchange(mask, value, operation, [source](const Lanes& lanes) { return lanes[source]; });
+}
+
+unsigned BlockRunner::lanes_equal(unsigned mask,
+                                  uint64_t value,
+                                  uint64_t wanted,
+                                  const char* operation) {
+  return exchange(mask, value, operation, [mask, wanted](const Lanes& lanes) {
+    unsigned equal = 0;
+    for (unsigned i = 0; i < kWarpSize; ++i)
+      equal |= unsigned(lanes[i] == wanted) << i;
+    return equal & mask;
+  });
 }
 
 void BlockRunner::maybe_switch() {
@@ -323,8 +354,12 @@ void sync_block() {
   runner().sync();
 }
 
-Lanes exchange(unsigned mask, uint64_t value, const char* operation) {
-  return runner().exchange(mask, value, operation);
+uint64_t read_lane(unsigned mask, uint64_t value, unsigned source, const char* operation) {
+  return runner().read_lane(mask, value, source, operation);
+}
+
+unsigned lanes_equal(unsigned mask, uint64_t value, uint64_t wanted, const char* operation) {
+  return runner().lanes_equal(mask, value, wanted, operation);
 }
 
 unsigned lane() {

@@ -1,7 +1,6 @@
 // Runs the threads of one block as fibers on the calling thread, and lets them wait for each other.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 
@@ -26,10 +25,11 @@ void run_grid(const Grid& grid);
 // Waits for all threads of the block.
 void sync_block();
 
-// Waits for all lanes of `mask` to come to the same `operation`, and returns what each brought;
-// lanes outside have a value that is never right.
-using Lanes = std::array<uint64_t, kWarpSize>;
-Lanes exchange(unsigned mask, uint64_t value, const char* operation);
+// Both wait for all lanes of `mask` to come to the same `operation`, each with a value. Then the
+// first returns that of the lane `source`, or one that is never right where it is not in the mask;
+// the second the lanes whose value is `wanted`.
+uint64_t read_lane(unsigned mask, uint64_t value, unsigned source, const char* operation);
+unsigned lanes_equal(unsigned mask, uint64_t value, uint64_t wanted, const char* operation);
 
 unsigned lane();
 

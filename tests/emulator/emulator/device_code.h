@@ -46,19 +46,15 @@ T from_bits(uint64_t bits) {
   return value;
 }
 
-// The lanes of `mask` whose value `matches`.
-template <typename Matches>
-unsigned ballot(unsigned mask, const Lanes& values, Matches matches) {
-  unsigned result = 0;
-  for (unsigned i = 0; i < kWarpSize; ++i) {
-    if ((mask >> i & 1) && matches(values[i])) result |= 1u << i;
-  }
-  return result;
-}
-
 // The first lane of this lane's segment of `width` lanes.
 inline unsigned segment(int width) {
   return lane() & ~(unsigned(width) - 1);
+}
+
+// The value of lane `source`, or of this one where that is not `readable`.
+template <Word T>
+T shuffle(unsigned mask, T value, unsigned source, bool readable, const char* operation) {
+  return from_bits<T>(read_lane(mask, to_bits(value), readable ? source : lane(), operation));
 }
 
 }  // namespace emulator
@@ -68,43 +64,37 @@ inline void __syncthreads() {
 }
 
 inline void __syncwarp(unsigned mask = 0xffffffffu) {
-  emulator::exchange(mask, 0, "__syncwarp");
+  emulator::lanes_equal(mask, 0, 0, "__syncwarp");
 }
 
 template <emulator::Word T>
-T __shfl_sync(unsigned mask, T value, int source, int width = warpSize) {
-  const auto lanes = emulator::exchange(mask, emulator::to_bits(value), "__shfl_sync");
-  return emulator::from_bits<T>(
-      lanes[emulator::segment(width) + (unsigned(source) & (unsigned(width) - 1))]);
+T __shfl_sync(unsigned mask, T value, int lane, int width = warpSize) {
+  const unsigned source = emulator::segment(width) + (unsigned(lane) & (unsigned(width) - 1));
+  return emulator::shuffle(mask, value, source, true, "__shfl_sync");
 }
 
 template <emulator::Word T>
 T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize) {
-  const auto lanes = emulator::exchange(mask, emulator::to_bits(value), "__shfl_up_sync");
-  const unsigned self = emulator::lane();
-  return self < emulator::segment(width) + delta ? value
-                                                 : emulator::from_bits<T>(lanes[self - delta]);
+  const bool readable = emulator::lane() >= emulator::segment(width) + delta;
+  return emulator::shuffle(mask, value, emulator::lane() - delta, readable, "__shfl_up_sync");
 }
 
 template <emulator::Word T>
 T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize) {
-  const auto lanes = emulator::exchange(mask, emulator::to_bits(value), "__shfl_down_sync");
   const unsigned source = emulator::lane() + delta;
-  return source < emulator::segment(width) + unsigned(width) ? emulator::from_bits<T>(lanes[source])
-                                                             : value;
+  const bool readable = source < emulator::segment(width) + unsigned(width);
+  return emulator::shuffle(mask, value, source, readable, "__shfl_down_sync");
 }
 
 template <emulator::Word T>
 T __shfl_xor_sync(unsigned mask, T value, int bits, int width = warpSize) {
-  const auto lanes = emulator::exchange(mask, emulator::to_bits(value), "__shfl_xor_sync");
   const unsigned source = emulator::lane() ^ unsigned(bits);
-  return source < emulator::segment(width) + unsigned(width) ? emulator::from_bits<T>(lanes[source])
-                                                             : value;
+  const bool readable = source < emulator::segment(width) + unsigned(width);
+  return emulator::shuffle(mask, value, source, readable, "__shfl_xor_sync");
 }
 
 inline unsigned __ballot_sync(unsigned mask, int predicate) {
-  const auto lanes = emulator::exchange(mask, predicate != 0, "__ballot_sync");
-  return emulator::ballot(mask, lanes, [](uint64_t set) { return set != 0; });
+  return emulator::lanes_equal(mask, predicate != 0, 1, "__ballot_sync");
 }
 
 inline int __any_sync(unsigned mask, int predicate) {
@@ -117,9 +107,8 @@ inline int __all_sync(unsigned mask, int predicate) {
 
 template <emulator::Word T>
 unsigned __match_any_sync(unsigned mask, T value) {
-  const uint64_t own = emulator::to_bits(value);
-  const auto lanes = emulator::exchange(mask, own, "__match_any_sync");
-  return emulator::ballot(mask, lanes, [own](uint64_t other) { return other == own; });
+  const uint64_t bits = emulator::to_bits(value);
+  return emulator::lanes_equal(mask, bits, bits, "__match_any_sync");
 }
 
 // Cache hints change no result.
