@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACK = ROOT / ".gpu"
 ANY_CHIP = "90"  # what is built for where there is no GPU to ask
 SKIPPED = 77  # of the C++ tests, without a GPU
+BENCHMARKS = ("cuda_gather", "cuda_sampling", "cuda_epoch")  # of bench/
 TAIL = 40  # lines of a failed step in the report
 
 PYTHON_FACTS = """
@@ -195,8 +196,9 @@ def check_steps(out: Path, environment: dict[str, str]) -> Iterator[Step]:
     if python_tests.is_dir():
         pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(python_tests)]
         yield Step("Python tests", pytest, 240, environment=environment)
-    if (ROOT / "bench/cuda.py").is_file():
-        yield Step("benchmarks", [sys.executable, "bench/cuda.py"], 300, needs_gpu=True, environment=environment)
+    for name in BENCHMARKS:
+        command = [sys.executable, f"bench/{name}.py", "--peers", "none", "--data", str(out / "bench")]
+        yield Step(f"benchmark {name}", command, 240, needs_gpu=True, environment=environment)
     for executable in tests:
         for tool in ("memcheck", "racecheck", "initcheck"):
             sanitize = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "1", executable]
@@ -261,8 +263,8 @@ def write_report(path: Path, facts: dict[str, str], results: list[Result], finis
     rows = [(r.name, r.status, f"{r.seconds:.1f}", r.last_line()) for r in results]
     parts.append(table(rows, ("step", "result", "seconds", "its last line")))
     for result in results:
-        if result.name == "benchmarks":
-            parts += ["## Benchmarks", result.output.strip()]
+        if result.name.startswith("benchmark") and result.status == "passed":
+            parts.append(result.output[result.output.find("## ") :].strip())
         elif result.bad:
             tail = "\n".join(result.output.splitlines()[-TAIL:])
             parts += [f"## End of the output of: {result.name}", f"```\n{tail}\n```"]
