@@ -2,6 +2,9 @@
 // section 5.
 #include <doctest/doctest.h>
 
+#include <sys/mman.h>
+
+#include <cstring>
 #include <filesystem>
 #include <vector>
 
@@ -147,6 +150,22 @@ TEST_CASE("the least of the memory and the limits of the control groups counts")
   CHECK(available_memory(dir.path()).bytes == 100'000);
   check_throws(ErrorCode::kNoSpace, {"the thing", "100001 bytes", "100000 bytes", "cgroup"},
                [&] { require_memory(100'001, "the thing", dir.path()); });
+}
+
+TEST_CASE("of an array to be held in memory, what is there already is not asked for again") {
+  const TempDir dir;
+  write_file(dir / "proc/meminfo", "MemAvailable: 100 kB\n");
+  constexpr int64_t kBytes = 1 << 20, kWritten = 950 << 10;
+  auto* const data = static_cast<char*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  REQUIRE(data != MAP_FAILED);
+  madvise(data, kBytes, MADV_NOHUGEPAGE);
+  const Array array{data, DType::kUInt8, {kBytes}, nullptr, true};
+  check_throws(ErrorCode::kNoSpace, {"the table needs"},
+               [&] { require_memory_to_hold(array, "the table", dir.path()); });
+  std::memset(data, 1, kWritten);
+  require_memory_to_hold(array, "the table", dir.path());
+  munmap(data, kBytes);
 }
 
 TEST_CASE("progress counts up to all bytes, for folders and segments") {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "ramet/array.h"
+
 namespace ramet {
 
 struct Space {
@@ -15,8 +17,12 @@ struct Space {
 // Memory that can be had without swapping. `root` is put before /proc and /sys.
 [[nodiscard]] Space available_memory(const std::string& root = "");
 
-// Both throw kNoSpace, with "<what> needs <needed> ... <available>".
+// All throw kNoSpace, with "<what> needs <needed> ... <available>".
 void require_memory(int64_t needed, const std::string& what, const std::string& root = "");
+// The same for having all of `array`, part of which may be in memory already, there at once.
+void require_memory_to_hold(const Array& array,
+                            const std::string& what,
+                            const std::string& root = "");
 // `folder` is on the file system that is asked; where that one is memory, memory is asked as well.
 void require_disk(int64_t needed, const std::string& what, const std::string& folder);
 

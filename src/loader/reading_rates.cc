@@ -79,7 +79,7 @@ ReadingRates measure_reading(const NeighborLoader& loader,
           in_place.gather(ids, out, stream.handle(), {.decode = decode, .max_sms = max_sms});
         });
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::kDevice) throw;
+    if (error.code() == ErrorCode::kInvalidArgument) throw;
     rates.refusal = error.what();
   }
   return rates;

@@ -10,6 +10,7 @@
 #include "ramet/cuda_sampler.h"
 #include "ramet/error.h"
 #include "ramet/per_process.h"
+#include "ramet/space.h"
 
 namespace ramet {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 class Placed {
  public:
   static Placed in_place(const Array& array, int device) {
+    require_memory_to_hold(array, "page-locking the topology");
     Placed placed;
     placed.registration_ = HostRegistration(array);
     placed.address_ = placed.registration_.address(device);

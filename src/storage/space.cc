@@ -1,12 +1,16 @@
 #include "ramet/space.h"
 
 #include <linux/magic.h>
+#include <sys/mman.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <limits>
+#include <vector>
 
 #include "cgroup.h"
 #include "posix.h"
@@ -47,6 +51,22 @@ int64_t free_disk(const std::string& folder) {
   return bytes;
 }
 
+// Bytes of the pages from `begin` to `end` that are not in memory.
+int64_t absent_bytes(uintptr_t begin, uintptr_t end, uintptr_t page) {
+  constexpr uintptr_t kPages = 1 << 14;  // asked about at once
+  std::vector<unsigned char> resident(kPages);
+  int64_t absent = 0;
+  for (; begin < end; begin += kPages * page) {
+    const uintptr_t count = std::min(kPages, (end - begin + page - 1) / page);
+    if (::mincore(reinterpret_cast<void*>(begin), count * page, resident.data()) != 0) continue;
+    const auto in_memory =
+        std::count_if(resident.begin(), resident.begin() + static_cast<std::ptrdiff_t>(count),
+                      [](unsigned char flags) { return (flags & 1) != 0; });
+    absent += (static_cast<int64_t>(count) - in_memory) * static_cast<int64_t>(page);
+  }
+  return absent;
+}
+
 }  // namespace
 
 Space available_memory(const std::string& root) {
@@ -63,6 +83,14 @@ Space available_memory(const std::string& root) {
 void require_memory(int64_t needed, const std::string& what, const std::string& root) {
   const Space space = available_memory(root);
   if (needed > space.bytes) fail(ENOMEM, what, needed, space);
+}
+
+void require_memory_to_hold(const Array& array, const std::string& what, const std::string& root) {
+  if (array.bytes() <= available_memory(root).bytes) return;
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto address = reinterpret_cast<uintptr_t>(array.data);
+  const uintptr_t end = address + static_cast<uintptr_t>(array.bytes());
+  require_memory(absent_bytes(address / page * page, end, page), what, root);
 }
 
 void require_disk(int64_t needed, const std::string& what, const std::string& folder) {

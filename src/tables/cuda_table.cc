@@ -11,6 +11,7 @@
 #include "device_memory.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/error.h"
+#include "ramet/space.h"
 
 namespace ramet {
 namespace {
@@ -95,6 +96,7 @@ class CudaTable::Placed {
 
   void lock(bool copy_where_refused) {
     try {
+      require_memory_to_hold(table.rows(), "page-locking " + table.name());
       locked_rows_ = HostRegistration(table.rows());
       if (scales_rows()) locked_scale_ = HostRegistration(table.scale());
     } catch (const Error& reason) {
