@@ -72,6 +72,7 @@ class BlockRunner {
   Meeting& meet(unsigned mask, uint64_t value, const char* operation);
   void leave(Meeting& meeting);
   static void work(void* self);
+  void leave_block(Fiber& fiber);
   Thread* take();
   void make_ready(Thread* thread) { ready_.push_back(thread); }
   void suspend(const char* waits_at);
@@ -152,23 +153,32 @@ void BlockRunner::work(void* runner) {
   auto& self = *static_cast<BlockRunner*>(runner);
   // Fibers are made one at a time, by the thread that switches to them at once.
   Fiber& fiber = *self.fibers_.back();
+  bool in_block = false;
   for (;;) {
     Thread* thread = self.take();
     if (thread != nullptr && thread->fiber == nullptr) {
       thread->fiber = &fiber;
       self.resume(thread);
       fiber.become_thread();
-      acquire_from(&self.begin_);
+      if (!in_block) acquire_from(&self.begin_);
+      in_block = true;
       self.grid_->body();
-      release_to(&self.end_);
       self.native_.become_thread();
       ++self.finished_;
       continue;
     }
     if (thread == nullptr && self.finished_ < self.threads_.size()) self.fail("deadlock");
+    if (in_block) self.leave_block(fiber);
+    in_block = false;
     self.idle_.push_back(&fiber);
     fiber.switch_to(thread == nullptr ? self.native_ : *thread->fiber);
   }
+}
+
+void BlockRunner::leave_block(Fiber& fiber) {
+  fiber.become_thread();
+  release_to(&end_);
+  native_.become_thread();
 }
 
 // The thread that runs next; nullptr: all wait or have finished.
