@@ -3,7 +3,8 @@
 // src/kernels/cuda_absent.cc instead, where cuda_backend() is nullptr.
 //
 // Devices are numbered as CUDA numbers them. Every call names its device and leaves the calling
-// thread's current device as it was. Streams and events are CUDA's own handles (cudaStream_t,
+// thread's current device as it was, unless that one has not been used by the process: going back
+// would take memory there. Streams and events are CUDA's own handles (cudaStream_t,
 // cudaEvent_t), so a caller may pass those of another library; the null stream is CUDA's default
 // one. What takes a stream returns before it is done, and reads its memory until then.
 //

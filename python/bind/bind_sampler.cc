@@ -134,6 +134,19 @@ void bind_options(nb::module_& m) {
           nb::arg("dependent"));
 }
 
+template <typename Sampler>
+void take_sample(Sampler& sampler,
+                 int seed_type,
+                 const Ids& seeds,
+                 uint64_t epoch,
+                 uint64_t step,
+                 Batch& batch) {
+  batch.minibatch = sampler.sample(seed_type, borrow(seeds), epoch, step);
+  batch.epoch = static_cast<int64_t>(epoch);
+  batch.step = static_cast<int64_t>(step);
+  batch.global_num_seeds = batch.minibatch.num_seeds;
+}
+
 }  // namespace
 
 void bind_sampler(nb::module_& m) {
@@ -147,12 +160,8 @@ void bind_sampler(nb::module_& m) {
          uint64_t epoch, uint64_t step, int threads) {
         const GilRelease release;
         NeighborSampler sampler(graph, std::move(options), nullptr, threads);
-        PyBatch result;
-        result.batch.minibatch = sampler.sample(seed_type, borrow(seeds), epoch, step);
-        result.batch.epoch = static_cast<int64_t>(epoch);
-        result.batch.step = static_cast<int64_t>(step);
-        result.batch.global_num_seeds = result.batch.minibatch.num_seeds;
-        result.graph = std::move(graph);
+        PyBatch result{.batch = {}, .graph = std::move(graph)};
+        take_sample(sampler, seed_type, seeds, epoch, step, result.batch);
         return result;
       },
       nb::arg("graph"), nb::arg("sample"), nb::arg("seed_type"), nb::arg("seeds").noconvert(),
@@ -161,19 +170,16 @@ void bind_sampler(nb::module_& m) {
   // On a device, for work that `stream` is given afterwards.
   m.def(
       "sample_on_device",
-      [](std::shared_ptr<Graph> graph, SampleOptions options, int seed_type, const Ids& seeds,
-         uint64_t epoch, uint64_t step, int device, uintptr_t stream) {
+      [](const std::shared_ptr<Graph>& graph, SampleOptions options, int seed_type,
+         const Ids& seeds, uint64_t epoch, uint64_t step, int device, uintptr_t stream) {
         const GilRelease release;
-        PyBatch result;
-        result.cuda_graph = CudaGraph::create(graph, device, CudaTopology::kDevice);
-        result.pool = DevicePool::shared(device);
+        PyBatch result{.batch = {},
+                       .graph = graph,
+                       .cuda_graph = CudaGraph::create(graph, device, CudaTopology::kDevice),
+                       .pool = DevicePool::shared(device)};
         auto* const handle = reinterpret_cast<CudaStreamHandle>(stream);
         CudaSampler sampler(result.cuda_graph, std::move(options), result.pool->on(handle), handle);
-        result.batch.minibatch = sampler.sample(seed_type, borrow(seeds), epoch, step);
-        result.batch.epoch = static_cast<int64_t>(epoch);
-        result.batch.step = static_cast<int64_t>(step);
-        result.batch.global_num_seeds = result.batch.minibatch.num_seeds;
-        result.graph = std::move(graph);
+        take_sample(sampler, seed_type, seeds, epoch, step, result.batch);
         return result;
       },
       nb::arg("graph"), nb::arg("sample"), nb::arg("seed_type"), nb::arg("seeds").noconvert(),

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "cuda/errors.h"
 #include "cuda/rows_fixture.h"
 #include "fork.h"
 #include "ramet/cuda_memory.h"
@@ -14,6 +15,9 @@
 
 namespace ramet {
 namespace {
+
+using test::contains;
+using test::message_of;
 
 constexpr int64_t kPage = 4096;
 
@@ -29,21 +33,6 @@ struct Pages {
   }
   bool is_locked(int64_t at) const { return runtime().is_page_locked(data.get() + at); }
 };
-
-template <typename Body>
-std::string message_of(ErrorCode code, Body body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    CHECK(error.code() == code);
-    return error.what();
-  }
-  return "";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST_CASE("an array is locked in whole pages until its last registration dies") {
   const Pages pages;

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "cuda/errors.h"
 #include "cuda/rows_fixture.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_table.h"
@@ -15,6 +16,9 @@
 
 namespace ramet {
 namespace {
+
+using test::contains;
+using test::message_of;
 
 constexpr int64_t kRows = 100;
 
@@ -48,21 +52,6 @@ Array on_device(const DeviceBytes& bytes, DType dtype, std::vector<int64_t> shap
   Array array{bytes.get(), dtype, std::move(shape), nullptr, true};
   array.device = 0;
   return array;
-}
-
-template <typename Body>
-std::string message_of(ErrorCode code, Body body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    CHECK(error.code() == code);
-    return error.what();
-  }
-  return "";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 void check_gather(const CudaTable& cuda, bool decode) {
