@@ -1,0 +1,89 @@
+"""Loaders where the driver refuses, memory is short, or a fork came in between. docs/cuda.md"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from small_graphs import homogeneous
+
+import ramet
+from ramet import _core
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return homogeneous()
+
+
+@pytest.fixture
+def emulated(monkeypatch):
+    """Faults that no driver has when it is asked to."""
+    if _core.cuda_backend() != "emulated":
+        pytest.skip("only the emulator refuses on request")
+    return monkeypatch
+
+
+def loader_of(graph, device, **arguments):
+    return ramet.NeighborLoader(graph, [4, 3], "train", 32, shuffle=True, device=device, **arguments)
+
+
+def prints(loader) -> list[str]:
+    return [batch.fingerprint() for batch in loader]
+
+
+def test_refused_registration_is_staged_and_told(graph, gpu, emulated):
+    emulated.setenv("RAMET_EMULATOR_REFUSE_REGISTER", "1")
+    loader = loader_of(graph, gpu, device_memory=0)
+    for placed in loader.placement.values():
+        assert placed.place == "staged"
+        assert "not in place" in placed.why and "page-lock" in placed.why
+    assert prints(loader) == prints(loader_of(graph, None))
+
+
+def test_refused_registration_is_an_error_where_it_was_asked_for(graph, gpu, emulated):
+    emulated.setenv("RAMET_EMULATOR_REFUSE_REGISTER", "1")
+    with pytest.raises(RuntimeError, match=r"cannot page-lock .*limit of locked memory"):
+        loader_of(graph, gpu, placement="in_place")
+
+
+def test_a_device_without_memory_for_a_copy(graph, gpu, emulated):
+    emulated.setenv("RAMET_EMULATOR_MEMORY", "10000")
+    with pytest.raises(MemoryError, match="device memory"):
+        loader_of(graph, gpu, placement="device")
+
+
+def test_a_device_without_memory_for_batches(graph, gpu, emulated):
+    """The error comes in the place of the batch, and the loader goes on when there is memory again."""
+    loader = loader_of(graph, gpu, placement={"topology": "device", "feat": "in_place", "label": "in_place"})
+    emulated.setenv("RAMET_EMULATOR_MEMORY", "1")
+    with pytest.raises(MemoryError, match="device memory"):
+        next(iter(loader))
+    emulated.delenv("RAMET_EMULATOR_MEMORY")
+    loader.set_epoch(0)
+    assert prints(loader) == prints(loader_of(graph, None))
+
+
+def test_a_forked_child_is_refused(graph, gpu):
+    """In it CUDA's state is the parent's, and of no use."""
+    loader = loader_of(graph, gpu)
+    next(iter(loader))
+    child = os.fork()
+    if child == 0:
+        try:
+            next(iter(loader))
+        except RuntimeError as error:
+            os._exit(0 if "fork" in str(error) else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert prints(loader_of(graph, gpu)) == prints(loader_of(graph, None))
+
+
+@pytest.mark.without_gpu
+def test_without_a_gpu(graph):
+    with pytest.raises(RuntimeError) as error:
+        loader_of(graph, "cuda")
+    assert str(error.value) == ramet.cuda.why_not()
+    with pytest.raises(RuntimeError):
+        ramet.sample(graph, [1, 2], [3], device="cuda:0")
+    assert prints(loader_of(graph, "cpu")) == prints(loader_of(graph, None))
