@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import sys
 import time
 
 import torch
 import torch.nn.functional as F
 from cuda_device import DEVICE, synchronize, used_bytes
-from harness import Figure, Report, arrays, finish, interleave, options, products
+from harness import HERE, Figure, Report, arrays, finish, interleave, options, products
 from training_batch import BATCH, FANOUTS, HIDDEN, example_model
 
 import ramet
@@ -73,6 +74,7 @@ class PyG:
     """PyG's loader and SAGEConv, as documented, on the device."""
 
     def __init__(self, store, batches: int):
+        sys.path.append(str(HERE / "peers"))
         from pyg_trainers import make_data
         from pyg_training_batch import Trimmed, count_hops
         from torch_geometric.loader import NeighborLoader
@@ -100,10 +102,6 @@ class PyG:
         return (time.perf_counter() - begin) * len(self._loader) / self._batches
 
 
-def has_pyg_sampler() -> bool:
-    return any(importlib.util.find_spec(name) for name in ("pyg_lib", "torch_sparse"))
-
-
 def main() -> None:
     chosen = options(__doc__)
     count, repetitions = (2, 1) if chosen.small else (100, 3)
@@ -113,10 +111,10 @@ def main() -> None:
     runs = {"CPU path": Training(graph, count)}
     runs |= {name: Training(graph, count, device=DEVICE, **where) for name, where in PLACEMENTS.items()}
     variants = {name: run.epoch for name, run in runs.items()}
-    if has_pyg_sampler():
+    if importlib.util.find_spec("torch_sparse"):
         variants["PyG, NeighborLoader with 8 workers"] = PyG(store, count).epoch
     else:
-        report.note("Not measured: PyG's NeighborLoader, which needs pyg-lib or torch-sparse.")
+        report.note("Not measured: PyG's NeighborLoader, which needs torch-sparse.")
     figures = interleave(variants, repetitions)
     path = figures["CPU path"]
     lines = []
