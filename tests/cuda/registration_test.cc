@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -103,6 +104,25 @@ TEST_CASE("arrays of no bytes, and of a device") {
   there.device = 3;
   CHECK(contains(message_of(ErrorCode::kInvalidArgument, [&] { HostRegistration{there}; }),
                  "device 3"));
+}
+
+TEST_CASE("what is page-locked in part, or in pieces, is copied") {
+  constexpr int64_t kBegin = 1000, kBytes = 5 * kPage;
+  const Pages pages;
+  for (int64_t i = 0; i < 8 * kPage; ++i)
+    pages.data.get()[i] = static_cast<char>(i * 7 + i / 256);
+  const HostRegistration first(pages.bytes(kPage, 2 * kPage)),
+      next(pages.bytes(2 * kPage, 3 * kPage)), last(pages.bytes(4 * kPage + 1, 4 * kPage + 2));
+  const DeviceBytes there(kBytes);
+  const auto stream = runtime().create_stream(0);
+  runtime().copy(0, there.get(), pages.data.get() + kBegin, kBytes, stream);
+  const std::vector<char> back = there.read<char>();
+  CHECK(std::equal(back.begin(), back.end(), pages.data.get() + kBegin));
+  std::fill_n(pages.data.get(), 8 * kPage, '\0');
+  runtime().copy(0, pages.data.get() + kBegin, there.get(), kBytes, stream);
+  runtime().synchronize(0, stream);
+  CHECK(std::equal(back.begin(), back.end(), pages.data.get() + kBegin));
+  runtime().destroy_stream(0, stream);
 }
 
 TEST_CASE("pages that are locked for reading are not written") {

@@ -40,6 +40,20 @@ bool is_pageable(const void* data) {
   return type_of(data) == cudaMemoryTypeUnregistered;
 }
 
+// CUDA refuses a copy whose memory of the host is page-locked in part, or in pieces: what shares
+// the last page of a registered array, say. Halves of such a copy come to end where a piece does.
+cudaError_t copy_pieces(char* to, const char* from, size_t bytes, cudaStream_t stream) {
+  cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
+  if (error == cudaErrorInvalidValue && bytes > 1) {
+    forget_cuda_error();
+    const size_t half = bytes / 2;
+    error = copy_pieces(to, from, half, stream);
+    return error == cudaSuccess ? copy_pieces(to + half, from + half, bytes - half, stream) : error;
+  }
+  const bool waits = error == cudaSuccess && (is_pageable(to) || is_pageable(from));
+  return waits ? cudaStreamSynchronize(stream) : error;
+}
+
 }  // namespace
 
 void* allocate_on_device(int device, int64_t bytes) {
@@ -99,9 +113,9 @@ bool is_page_locked(const void* data) {
 void copy(int device, void* to, const void* from, int64_t bytes, CudaStreamHandle stream) {
   if (bytes == 0) return;
   const DeviceScope scope(device);
-  const auto on = static_cast<cudaStream_t>(stream);
-  check_cuda(cudaMemcpyAsync(to, from, size_t(bytes), cudaMemcpyDefault, on), "a copy", bytes);
-  if (is_pageable(to) || is_pageable(from)) synchronize(device, stream);
+  check_cuda(copy_pieces(static_cast<char*>(to), static_cast<const char*>(from), size_t(bytes),
+                         static_cast<cudaStream_t>(stream)),
+             "a copy", bytes);
 }
 
 void fill(int device, void* data, uint8_t byte, int64_t bytes, CudaStreamHandle stream) {

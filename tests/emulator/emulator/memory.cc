@@ -82,6 +82,18 @@ bool shares_pages(const Ranges& ranges, uintptr_t begin, size_t bytes) {
   return ranges.overlaps(first, end - first);
 }
 
+// Ordinary memory alone, or all of it in one piece of another kind: CUDA copies nothing else.
+bool is_one_piece(const void* data, size_t bytes) {
+  const std::lock_guard lock(memory().mutex);
+  const uintptr_t begin = address_of(data);
+  for (const Ranges* ranges : {&memory().device, &memory().pinned, &memory().registered}) {
+    if (!ranges->overlaps(begin, bytes)) continue;
+    const Range* range = ranges->find(begin);
+    return range != nullptr && range == ranges->find(begin + bytes - 1);
+  }
+  return true;
+}
+
 cudaError_t free_from(Ranges& ranges, void* pointer) {
   if (const auto error = check_usable()) return error;
   if (pointer == nullptr) return cudaSuccess;
@@ -192,6 +204,8 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 
 cudaError_t cudaMemcpyAsync(
     void* to, const void* from, size_t bytes, cudaMemcpyKind /*kind*/, cudaStream_t stream) {
+  if (bytes > 0 && !(emulator::is_one_piece(to, bytes) && emulator::is_one_piece(from, bytes)))
+    return note(cudaErrorInvalidValue);
   return emulator::enqueue(stream, [=] {
     if (bytes > 0) std::memcpy(to, from, bytes);
   });
