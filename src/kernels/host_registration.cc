@@ -140,8 +140,8 @@ class Pieces {
 };
 
 Pieces& pieces() {
-  static PerProcess<Pieces> of_process;
-  return of_process.get();
+  static auto* const of_process = new PerProcess<Pieces>;  // never destroyed: what outlives main()
+  return of_process->get();                                // may hold pages
 }
 
 }  // namespace

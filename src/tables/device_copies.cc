@@ -38,9 +38,10 @@ class Copies {
 }  // namespace
 
 std::shared_ptr<const void> device_copy(const Array& array, int device) {
-  static PerProcess<Copies> copies;
+  static auto* const copies =
+      new PerProcess<Copies>;  // never destroyed: threads may ask at the end
   const bool immutable = !array.writable && array.owner != nullptr;
-  return immutable ? copies.get().get(array, device) : copy_on(device, array.data, array.bytes());
+  return immutable ? copies->get().get(array, device) : copy_on(device, array.data, array.bytes());
 }
 
 }  // namespace ramet

@@ -148,6 +148,18 @@ TEST_CASE("a refusal names the array, its size and the limit, and leaves nothing
   CHECK(HostRegistration::registered_bytes() == before);
 }
 
+TEST_CASE("memory that cannot be locked is a refusal, not a device that is full") {
+  if (std::string(require_cuda().name) != "emulated") return;
+  const Pages pages;
+  setenv("RAMET_EMULATOR_REFUSE_REGISTER", "2", 1);
+  const std::string message =
+      message_of(ErrorCode::kDevice, [&] { HostRegistration{pages.bytes(0, kPage)}; });
+  unsetenv("RAMET_EMULATOR_REFUSE_REGISTER");
+  CHECK(contains(message, "cudaErrorMemoryAllocation"));
+  CHECK(contains(message, "locked memory"));
+  CHECK(!contains(message, "of the device"));
+}
+
 TEST_CASE("threads register and release pages that they share") {
   const Pages pages;
   const int64_t before = HostRegistration::registered_bytes();

@@ -55,7 +55,15 @@ std::string advice(cudaError_t error) {
     case cudaErrorNoKernelImageForDevice:
       return "; the library holds no code for this chip: build it with "
              "-DCMAKE_CUDA_ARCHITECTURES=native";
+    // What kernels cause, after which every call fails.
     case cudaErrorIllegalAddress:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorInvalidPc:
+    case cudaErrorHardwareStackError:
+    case cudaErrorAssert:
+    case cudaErrorLaunchTimeout:
     case cudaErrorLaunchFailure:
       return std::string("; a kernel failed, most likely the one launched last, ") +
              last_launch().load() + "; this process cannot use CUDA any more";
@@ -69,13 +77,20 @@ std::string on_device() {
   return cudaGetDevice(&device) == cudaSuccess ? " on device " + std::to_string(device) : "";
 }
 
+std::string in_words(cudaError_t error) {
+  return std::string(": ") + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")";
+}
+
+std::string with_size(const char* call, int64_t bytes) {
+  return call + (bytes >= 0 ? " of " + std::to_string(bytes) + " bytes" : std::string());
+}
+
 [[noreturn]] void fail(cudaError_t error, const std::string& what) {
   const std::string place = on_device();
   const std::string help = advice(error);
   forget_cuda_error();
   throw Error(error == cudaErrorMemoryAllocation ? ErrorCode::kNoSpace : ErrorCode::kDevice,
-              what + place + ": " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) +
-                  ")" + help);
+              what + place + in_words(error) + help);
 }
 
 std::string shape(dim3 d) {
@@ -85,7 +100,13 @@ std::string shape(dim3 d) {
 }  // namespace
 
 void fail_cuda(cudaError_t error, const char* call, int64_t bytes) {
-  fail(error, call + (bytes >= 0 ? " of " + std::to_string(bytes) + " bytes" : std::string()));
+  fail(error, with_size(call, bytes));
+}
+
+void fail_host_memory(cudaError_t error, ErrorCode code, const char* call, int64_t bytes) {
+  const std::string help = error == cudaErrorMemoryAllocation ? "" : advice(error);
+  forget_cuda_error();
+  throw Error(code, with_size(call, bytes) + in_words(error) + help);
 }
 
 void fail_launch(cudaError_t error, const char* kernel, dim3 grid, dim3 block) {

@@ -5,11 +5,19 @@
 
 #include <cstdint>
 
+#include "ramet/error.h"
+
 namespace ramet {
 
 // Throws. The message names the call, the device, the size where there is one (>= 0), what CUDA
 // says, and what to do where that is known.
 [[noreturn]] void fail_cuda(cudaError_t error, const char* call, int64_t bytes = -1);
+// For calls about memory of the host, of which CUDA's "out of memory" says nothing about a
+// device's.
+[[noreturn]] void fail_host_memory(cudaError_t error,
+                                   ErrorCode code,
+                                   const char* call,
+                                   int64_t bytes);
 [[noreturn]] void fail_launch(cudaError_t error, const char* kernel, dim3 grid, dim3 block);
 
 inline void check_cuda(cudaError_t error, const char* call, int64_t bytes = -1) {

@@ -49,8 +49,7 @@ int any_device() {
   const int used = last_device.load(std::memory_order_relaxed);
   if (used >= 0) return used;
   int device = 0;
-  check_cuda(cudaGetDevice(&device), "asking for the current device");
-  return device;
+  return cudaGetDevice(&device) == cudaSuccess ? device : 0;  // DeviceScope says what is wrong
 }
 
 DeviceScope::DeviceScope(int device) : device_(device) {

@@ -1,6 +1,8 @@
 // Makes a device the calling thread's current one for a scope.
 #pragma once
 
+#include "kernels/cuda/check.h"
+
 namespace ramet {
 
 // Afterwards the device before is current again, unless nobody has used that one in this process:
@@ -26,5 +28,18 @@ void check_not_forked();
 
 // For what belongs to no device: the one that the process used last, or the thread's current one.
 int any_device();
+
+// For what frees, which also runs in destructors when the process ends and CUDA is gone already:
+// ignores errors, and in a forked child does nothing. Any device would do, but where the thread has
+// one that is not in use the call would make a context there.
+template <typename Release>
+void release_on(int device, Release release) {
+  if (is_forked_child()) return;
+  try {
+    const DeviceScope scope(device);
+    if (release() != cudaSuccess) forget_cuda_error();
+  } catch (const Error&) {
+  }
+}
 
 }  // namespace ramet

@@ -1,24 +1,20 @@
-// The names of the kernels launched last: an error that CUDA reports later is most likely theirs.
+// The names of kernels: an error that CUDA reports later is most likely that of the last one.
 #pragma once
 
 #include <atomic>
 
 namespace ramet {
 
+// The one that the thread launches, or has launched.
 inline const char*& last_launch_of_thread() {
   thread_local const char* name = "none";
   return name;
 }
 
-// Of all threads of the process.
+// The last that any thread of the process has launched.
 inline std::atomic<const char*>& last_launch() {
   static std::atomic<const char*> name{"none"};
   return name;
-}
-
-inline void note_launch(const char* name) {
-  last_launch_of_thread() = name;
-  last_launch().store(name, std::memory_order_relaxed);
 }
 
 }  // namespace ramet

@@ -23,11 +23,12 @@ void launch(const char* name,
   config.gridDim = grid;
   config.blockDim = block;
   config.stream = stream;
-  note_launch(name);
+  last_launch_of_thread() = name;
   const cudaError_t error =
       cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
   if (error != cudaSuccess) [[unlikely]]
-    fail_launch(error, name, grid, block);
+    fail_launch(error, name, grid, block);  // it may report what an earlier kernel did
+  last_launch().store(name, std::memory_order_relaxed);
 }
 
 }  // namespace ramet

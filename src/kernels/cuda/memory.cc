@@ -1,5 +1,4 @@
-// Memory of devices and of the host. What frees runs in destructors, also when the process ends and
-// CUDA is gone already: it ignores errors, and in a forked child does nothing.
+// Memory of devices and of the host.
 #include <sys/resource.h>
 
 #include <string>
@@ -11,10 +10,6 @@
 
 namespace ramet {
 namespace {
-
-void ignore(cudaError_t error) {
-  if (error != cudaSuccess) forget_cuda_error();
-}
 
 bool can_register_read_only(int device) {
   int value = 0;
@@ -63,20 +58,21 @@ void* allocate_on_device(int device, int64_t bytes) {
   return data;
 }
 
-void free_on_device(int /*device*/, void* data) {
-  if (!is_forked_child()) ignore(cudaFree(data));
+void free_on_device(int device, void* data) {
+  release_on(device, [&] { return cudaFree(data); });
 }
 
 void* allocate_pinned(int64_t bytes) {
   const DeviceScope scope(any_device());
   void* data = nullptr;
-  check_cuda(cudaHostAlloc(&data, size_t(bytes), cudaHostAllocPortable | cudaHostAllocMapped),
-             "allocating page-locked memory", bytes);
-  return data;
+  const cudaError_t error =
+      cudaHostAlloc(&data, size_t(bytes), cudaHostAllocPortable | cudaHostAllocMapped);
+  if (error == cudaSuccess) return data;
+  fail_host_memory(error, ErrorCode::kNoSpace, "allocating page-locked memory", bytes);
 }
 
 void free_pinned(void* data) {
-  if (!is_forked_child()) ignore(cudaFreeHost(data));
+  release_on(any_device(), [&] { return cudaFreeHost(data); });
 }
 
 void register_host(const void* data, int64_t bytes, bool writable) {
@@ -90,11 +86,11 @@ void register_host(const void* data, int64_t bytes, bool writable) {
   if (error == cudaSuccess) return;
   const std::string call = std::string("registering ") + (writable ? "writable" : "read-only") +
                            " host memory (limit of locked memory: " + lock_limit() + ")";
-  fail_cuda(error, call.c_str(), bytes);
+  fail_host_memory(error, ErrorCode::kDevice, call.c_str(), bytes);
 }
 
 void unregister_host(const void* data) {
-  if (!is_forked_child()) ignore(cudaHostUnregister(const_cast<void*>(data)));
+  release_on(any_device(), [&] { return cudaHostUnregister(const_cast<void*>(data)); });
 }
 
 void* device_address(int device, const void* registered) {
@@ -106,7 +102,7 @@ void* device_address(int device, const void* registered) {
 }
 
 bool is_page_locked(const void* data) {
-  check_not_forked();
+  const DeviceScope scope(any_device());  // asking makes a context where the thread is
   return type_of(data) == cudaMemoryTypeHost;
 }
 

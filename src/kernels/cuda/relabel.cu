@@ -52,7 +52,7 @@ __global__ void give_places(CudaNumberArgs args) {
   if (e == args.num_picks - 1) *args.list.size = args.rank[e] < kPick ? args.rank[e] : kPick;
   const int64_t id = args.sources[e];
   if (id < 0) return;
-  const uint32_t value = args.list.slots[id];
+  const uint32_t value = __ldcg(&args.list.slots[id]);  // once, while others write it
   const uint32_t place = value < kPick ? value : args.rank[value - kPick] - 1;
   args.local[e] = static_cast<int32_t>(place);
   if (value != kPick + static_cast<uint32_t>(e) || place >= args.list.capacity) return;

@@ -11,9 +11,8 @@ CudaStreamHandle create_stream(int device) {
   return stream;
 }
 
-void destroy_stream(int /*device*/, CudaStreamHandle stream) {
-  if (is_forked_child()) return;
-  if (cudaStreamDestroy(static_cast<cudaStream_t>(stream)) != cudaSuccess) forget_cuda_error();
+void destroy_stream(int device, CudaStreamHandle stream) {
+  release_on(device, [&] { return cudaStreamDestroy(static_cast<cudaStream_t>(stream)); });
 }
 
 void synchronize(int device, CudaStreamHandle stream) {
@@ -34,9 +33,8 @@ CudaEventHandle create_event(int device) {
   return event;
 }
 
-void destroy_event(int /*device*/, CudaEventHandle event) {
-  if (is_forked_child()) return;
-  if (cudaEventDestroy(static_cast<cudaEvent_t>(event)) != cudaSuccess) forget_cuda_error();
+void destroy_event(int device, CudaEventHandle event) {
+  release_on(device, [&] { return cudaEventDestroy(static_cast<cudaEvent_t>(event)); });
 }
 
 void record(int device, CudaEventHandle event, CudaStreamHandle stream) {

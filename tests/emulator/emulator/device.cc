@@ -158,8 +158,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
                  .maxThreadsPerMultiProcessor = emulator::kThreadsOfMultiprocessor,
                  .pageableMemoryAccess = 0,
                  .canUseHostPointerForRegisteredMem = 1,
-                 .hostRegisterSupported = !emulator::refuses_registration(),
-                 .hostRegisterReadOnlySupported = !emulator::refuses_registration()};
+                 .hostRegisterSupported = emulator::error_of_registration() == cudaSuccess,
+                 .hostRegisterReadOnlySupported = emulator::error_of_registration() == cudaSuccess};
   return cudaSuccess;
 }
 

@@ -160,7 +160,7 @@ cudaError_t cudaFreeHost(void* pointer) {
 
 cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned /*flags*/) {
   if (const auto error = emulator::check_usable()) return error;
-  if (emulator::refuses_registration()) return note(cudaErrorNotSupported);
+  if (const auto error = emulator::error_of_registration()) return note(error);
   if (pointer == nullptr || bytes == 0) return note(cudaErrorInvalidValue);
   const std::lock_guard lock(memory().mutex);
   const uintptr_t begin = address_of(pointer);

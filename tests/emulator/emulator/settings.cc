@@ -37,8 +37,15 @@ uint64_t device_memory() {
   return number("RAMET_EMULATOR_MEMORY", uint64_t{4} << 30);
 }
 
-bool refuses_registration() {
-  return number("RAMET_EMULATOR_REFUSE_REGISTER", 0) != 0;
+cudaError_t error_of_registration() {
+  switch (number("RAMET_EMULATOR_REFUSE_REGISTER", 0)) {
+    case 0:
+      return cudaSuccess;
+    case 1:
+      return cudaErrorNotSupported;
+    default:
+      return cudaErrorMemoryAllocation;
+  }
 }
 
 }  // namespace emulator

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "emulator/runtime_api.h"
+
 namespace emulator {
 
 enum class Order { kForward, kReverse, kRandom };
@@ -16,6 +18,6 @@ struct Schedule {
 Schedule schedule();
 int num_devices();
 uint64_t device_memory();
-bool refuses_registration();
+cudaError_t error_of_registration();
 
 }  // namespace emulator
