@@ -46,7 +46,12 @@ def arange(start: int, stop: int, step: int, device):
 
 
 def move(tensor, device):
-    """`tensor` on the device, copied on the current stream where it is not there."""
+    """`tensor` on the device, copied on the current stream where it is not there. It may be changed at once: what the
+    stream copies is page-locked memory that torch keeps until then. The tensor's own may be page-locked as well, since
+    it shares a page with what is registered, and would then be read later."""
+    if tensor.is_cpu:
+        staged = torch_or_none().empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+        tensor = staged.copy_(tensor)
     return tensor.to(device, non_blocking=True)
 
 

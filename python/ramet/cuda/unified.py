@@ -187,16 +187,14 @@ class UnifiedTensor:
         limit = self._max_sms if max_sms is None else as_count(max_sms, "max_sms")
         on = devices.as_stream(stream, self._device)
         with devices.using(on):
-            given = ids
-            ids = as_ids(ids, len(self), self._device, wrap=False)
+            given, ids = ids, as_ids(ids, len(self), self._device, wrap=False)
             if out is not None:
                 _require(out, "out", (*ids.shape, *self.shape[1:]), self._dtype, self._device)
             rows = self._gather(ids, out, on, limit, check)
         if stream is not None:
             current = devices.as_stream(None, self._device)
             devices.mark_use(rows, current if out is None else on)
-            if ids is given:
-                devices.mark_use(ids, on)
+            self._mark_given(given, on)
         return rows
 
     def scatter(self, ids, rows, stream=None, max_sms: int | None = None, check: bool = False) -> None:
@@ -206,14 +204,12 @@ class UnifiedTensor:
         limit = self._max_sms if max_sms is None else as_count(max_sms, "max_sms")
         on = devices.as_stream(stream, self._device)
         with devices.using(on):
-            given = ids
-            ids = as_ids(ids, len(self), self._device, wrap=False)
+            given, ids = ids, as_ids(ids, len(self), self._device, wrap=False)
             _require(rows, "rows", (*ids.shape, *self.shape[1:]), self._dtype, self._device)
             self._scatter(ids, rows, on, limit, check)
         if stream is not None:
             devices.mark_use(rows, on)
-            if ids is given:
-                devices.mark_use(ids, on)
+            self._mark_given(given, on)
 
     def __repr__(self) -> str:
         cache = f", {self.num_cached} rows cached" if self.num_cached else ""
@@ -256,6 +252,11 @@ class UnifiedTensor:
             check=check,
             max_sms=max_sms,
         )
+
+    def _mark_given(self, ids, stream) -> None:
+        """The caller's ids are used by `stream`, which reads them, or makes of them those that are read."""
+        if isinstance(ids, torch.Tensor) and devices.holds(self._device, ids):
+            devices.mark_use(ids, stream)
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:

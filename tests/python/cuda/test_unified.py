@@ -199,6 +199,20 @@ def test_gather_into_and_on_a_stream():
     assert equal(unified.gather(on_gpu([3, 4]), check=True), rows[[3, 4]])
 
 
+def test_a_stream_uses_the_ids_it_is_given(monkeypatch):
+    """Also those that become int64 first: their memory is read by the stream."""
+    rows = rows_of()
+    unified = UnifiedTensor(rows)
+    stream = devices.as_stream(None, unified.device)
+    marked = []
+    monkeypatch.setattr(devices, "mark_use", lambda tensor, on: marked.append(tensor))
+    for dtype in (torch.int64, torch.int16):
+        ids = on_gpu([3, 4], dtype)
+        assert equal(unified.gather(ids, stream=stream), rows[[3, 4]])
+        unified.scatter(ids, unified[[3, 4]], stream=stream)
+        assert sum(tensor is ids for tensor in marked) == 2
+
+
 def test_checks():
     unified = UnifiedTensor(rows_of())
     with pytest.raises(IndexError, match=r"ids\[1\] = 50 is outside the 50 rows"):
