@@ -24,6 +24,15 @@ std::string place(int device) {
   return device == kHost ? "the host" : "device " + std::to_string(device);
 }
 
+// All of it: what shares a page with registered memory may be so in part.
+bool is_page_locked(const Array& array) {
+  static const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto end = reinterpret_cast<uintptr_t>(array.data) + static_cast<uintptr_t>(array.bytes());
+  for (auto at = reinterpret_cast<uintptr_t>(array.data); at < end; at = at / page * page + page)
+    if (!require_cuda().runtime.is_page_locked(reinterpret_cast<const void*>(at))) return false;
+  return true;
+}
+
 // Two words in device memory that kernels count in.
 struct Counters {
   uint64_t hits = 0;
@@ -73,9 +82,8 @@ class CudaTable::Placed {
     if (array.device != kHost)
       refuse(std::string(what) + " lie on " + place(array.device) + ", but " + table.name() +
              " is read by " + place(device));
-    const CudaRuntime& runtime = require_cuda().runtime;
-    if (array.bytes() == 0 || !runtime.is_page_locked(array.data)) return nullptr;
-    return runtime.device_address(device, array.data);
+    if (array.bytes() == 0 || !is_page_locked(array)) return nullptr;
+    return require_cuda().runtime.device_address(device, array.data);
   }
 
   const Table table;

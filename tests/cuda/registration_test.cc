@@ -111,8 +111,9 @@ TEST_CASE("what is page-locked in part, or in pieces, is copied") {
   const Pages pages;
   for (int64_t i = 0; i < 8 * kPage; ++i)
     pages.data.get()[i] = static_cast<char>(i * 7 + i / 256);
-  const HostRegistration first(pages.bytes(kPage, 2 * kPage)),
-      next(pages.bytes(2 * kPage, 3 * kPage)), last(pages.bytes(4 * kPage + 1, 4 * kPage + 2));
+  const HostRegistration first(pages.bytes(kPage, 2 * kPage, true)),
+      next(pages.bytes(2 * kPage, 3 * kPage, true)),
+      last(pages.bytes(4 * kPage + 1, 4 * kPage + 2, true));
   const DeviceBytes there(kBytes);
   const auto stream = runtime().create_stream(0);
   runtime().copy(0, there.get(), pages.data.get() + kBegin, kBytes, stream);

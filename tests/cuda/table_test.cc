@@ -10,6 +10,7 @@
 
 #include "cuda/errors.h"
 #include "cuda/rows_fixture.h"
+#include "ramet/buffer_pool.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_table.h"
 #include "ramet/error.h"
@@ -22,11 +23,12 @@ using test::message_of;
 
 constexpr int64_t kRows = 100;
 
+// In pages of its own, which are locked in some tests.
 Array make(DType dtype, std::vector<int64_t> shape, uint64_t seed = 3, bool writable = false) {
-  Array array{nullptr, dtype, std::move(shape), nullptr, writable};
-  auto bytes = std::make_shared<std::vector<uint8_t>>(noise(size_t(array.bytes()), seed));
-  array.data = bytes->data();
-  array.owner = bytes;
+  Array array = BufferPool::create()->allocate_array(dtype, std::move(shape));
+  const std::vector<uint8_t> bytes = noise(size_t(array.bytes()), seed);
+  std::copy(bytes.begin(), bytes.end(), static_cast<uint8_t*>(array.data));
+  array.writable = writable;
   return array;
 }
 
@@ -174,6 +176,33 @@ TEST_CASE("where registration is refused, a copy may do") {
     CHECK(contains(message_of(ErrorCode::kDevice, [&] { CudaTable(table, {}); }), "registering"));
   }
   unsetenv("RAMET_EMULATOR_REFUSE_REGISTER");
+}
+
+TEST_CASE("memory of which a part is locked by chance is ordinary memory") {
+  constexpr int64_t kPage = 4096, kInts = kPage / 8;
+  const Table table = tables().front();
+  const CudaTable cuda(table, {});
+  const Array pages = make(DType::kInt64, {2 * kInts});
+  auto* const id = static_cast<int64_t*>(pages.data);
+  for (int64_t i = 0; i < pages.rows(); ++i)
+    id[i] = i % kRows;
+  Array first = pages;
+  first.shape = {kInts};
+  const HostRegistration locked(first);
+  const Array expected = table.gather(std::span<const int64_t>(id, size_t(pages.rows())));
+  const DeviceBytes out(size_t(expected.bytes()));
+  cuda.gather(pages, on_device(out, expected.dtype, expected.shape), nullptr);
+  CHECK(std::memcmp(out.read<uint8_t>().data(), expected.data, size_t(expected.bytes())) == 0);
+
+  Array rows = make(DType::kFloat32, {kRows, 25});
+  Array begin = rows;
+  begin.shape = {1, 25};
+  const HostRegistration locked_too(begin);
+  const DeviceBytes ids(some_ids(kRows, kRows));
+  CHECK(contains(
+      message_of(ErrorCode::kInvalidArgument,
+                 [&] { cuda.gather(on_device(ids, DType::kInt64, {kRows}), rows, nullptr); }),
+      "not locked"));
 }
 
 TEST_CASE("a source lives, and stays locked, as long as the table") {
