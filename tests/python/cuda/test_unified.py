@@ -1,5 +1,6 @@
 """UnifiedTensor against torch's own indexing."""
 
+import mmap
 import multiprocessing
 import os
 import pickle
@@ -35,9 +36,14 @@ DTYPES = [
 
 
 def rows_of(dtype=torch.float32, shape=(ROWS, 7)) -> torch.Tensor:
-    """Rows that are all different."""
+    """Rows in pages of their own: small tensors share pages with others, which a driver then does not copy."""
     words = torch.randint(0, 2, shape) if dtype == torch.bool else torch.randint(0, 100, shape)
-    return words.to(dtype)
+    return on_own_pages(words.to(dtype))
+
+
+def on_own_pages(tensor) -> torch.Tensor:
+    memory = torch.frombuffer(mmap.mmap(-1, max(tensor.nbytes, 1)), dtype=torch.uint8)
+    return memory[: tensor.nbytes].view(tensor.dtype).reshape(tensor.shape).copy_(tensor)
 
 
 def on_gpu(values, dtype=None) -> torch.Tensor:
@@ -109,8 +115,8 @@ def test_every_dtype(dtype, shape):
 
 
 ENCODE = {
-    "float16": lambda rows: rows.half(),
-    "bfloat16": lambda rows: rows.bfloat16(),
+    "float16": lambda rows: on_own_pages(rows.half()),
+    "bfloat16": lambda rows: on_own_pages(rows.bfloat16()),
     "int8 by row": lambda rows: ramet.quantize(rows.numpy(), scale="row"),
     "int8 by column": lambda rows: ramet.quantize(rows.numpy(), scale="column"),
 }
@@ -250,7 +256,7 @@ def test_writes(placement):
     assert equal(unified[:], expected)
     assert torch.equal(rows, expected if placement == "in_place" else before)
     with pytest.raises(ValueError, match="decodes"):
-        UnifiedTensor(rows.half(), placement=placement, decode=True)[0] = 1
+        UnifiedTensor(on_own_pages(rows.half()), placement=placement, decode=True)[0] = 1
 
 
 def test_cache():
