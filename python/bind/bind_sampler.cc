@@ -31,6 +31,8 @@ nb::object derive(const PyBatch& b,
   const Relation& relation = relation_of(b, block, type);
   if (relation.indptr.device == kHost) return to_python(on_host(relation));
   auto* const handle = reinterpret_cast<CudaStreamHandle>(stream);
+  for (const Array* read : {&relation.indptr, &relation.indices, &relation.position})
+    DevicePool::add_user(*read, handle);
   return to_python(on_device(relation, *b.pool->on(handle), handle));
 }
 

@@ -56,11 +56,11 @@ class InUse {
   // Whatever used it before is done before `stream` uses it.
   void start(CudaStreamHandle stream) {
     const CudaRuntime& runtime = require_cuda().runtime;
-    for (const Use& use : buffer_.uses) {
+    for (; !buffer_.uses.empty(); buffer_.uses.pop_back()) {
+      const Use& use = buffer_.uses.back();
       if (use.stream != stream) runtime.wait(device_, stream, use.event);
       runtime.destroy_event(device_, use.event);
     }
-    buffer_.uses.clear();
     users_ = {stream};
   }
   void set_users(std::vector<CudaStreamHandle> streams) {

@@ -27,11 +27,10 @@ Placement wanted_for_table(const DeviceOptions& options, size_t i) {
 // Reading in place always beats sampling on the CPU, where it can be.
 ReadingRates topology_rates(const std::shared_ptr<const Graph>& graph, int device) {
   try {
-    (void)CudaGraph::create(graph, device, CudaTopology::kInPlace);
-    return {1, 0, ""};
+    return {1, 0, "", CudaGraph::create(graph, device, CudaTopology::kInPlace)};
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kInvalidArgument) throw;
-    return {0, 1, error.what()};
+    return {0, 1, error.what(), nullptr};
   }
 }
 
@@ -72,9 +71,14 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const NeighborLoader& loade
   const DeviceOptions& options = loader.options().on;
   std::shared_ptr<DeviceSide> side(new DeviceSide(options.device));
   PlacementPlan plan(bytes_for_copies(options));
+  std::shared_ptr<const void> kept;  // page-locking a large table twice would take long
   const auto decide = [&](const std::string& name, int64_t bytes, Placement wanted,
                           const std::function<ReadingRates()>& measure) {
-    side->placement_.push_back(plan.place(name, bytes, wanted, measure));
+    side->placement_.push_back(plan.place(name, bytes, wanted, [&] {
+      const ReadingRates rates = measure();
+      kept = rates.kept;
+      return rates;
+    }));
     return side->placement_.back().placement;
   };
 

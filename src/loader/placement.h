@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "ramet/loader.h"
@@ -14,7 +15,8 @@ namespace ramet {
 struct ReadingRates {
   double in_place = 0;  // 0 where it cannot be
   double staged = 0;
-  std::string refusal;  // why it cannot be read in place
+  std::string refusal;                         // why it cannot be read in place
+  std::shared_ptr<const void> kept = nullptr;  // what is page-locked, for whoever places it there
 };
 
 class PlacementPlan {

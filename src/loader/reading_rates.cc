@@ -71,13 +71,15 @@ ReadingRates measure_reading(const NeighborLoader& loader,
         cuda.copy(pool.device(), out.data, pinned.data, pinned.bytes(), stream.handle());
       });
   try {
-    const CudaTable in_place(
-        table, {.device = pool.device(), .placement = CudaPlacement::kInPlace, .cached = {}});
+    const CudaTableOptions options{
+        .device = pool.device(), .placement = CudaPlacement::kInPlace, .cached = {}};
+    const auto in_place = std::make_shared<const CudaTable>(table, options);
     const int max_sms = loader.options().on.max_sms;
     rates.in_place =
         bytes / fastest_seconds(stream, [&] {
-          in_place.gather(ids, out, stream.handle(), {.decode = decode, .max_sms = max_sms});
+          in_place->gather(ids, out, stream.handle(), {.decode = decode, .max_sms = max_sms});
         });
+    rates.kept = in_place;
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kInvalidArgument) throw;
     rates.refusal = error.what();
