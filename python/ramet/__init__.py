@@ -9,9 +9,10 @@ from ramet.build import build
 from ramet.convert import from_arrays, from_edge_index, from_pyg, from_scipy, quantize, save
 from ramet.dtypes import Quantized, bfloat16
 from ramet.graph import Graph, Table, open
-from ramet.loader import NeighborLoader, sample
+from ramet.loader import NeighborLoader
 from ramet.memory import keep_memory
 from ramet.partition import partition
+from ramet.sampling import sample
 from ramet.summary import Summary
 
 

@@ -21,8 +21,7 @@ import torch
 from tqdm import tqdm
 
 from ramet import NeighborLoader, Table, sample
-from ramet.loader import refuse_part
-from ramet.options import as_input_nodes
+from ramet.options import as_input_nodes, refuse_part
 
 __all__ = ["layerwise"]
 

@@ -1,4 +1,4 @@
-"""NeighborLoader: the batches of an epoch; and sample, one batch's topology."""
+"""NeighborLoader: the batches of an epoch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from ramet.cooperative import CooperativeStream, Maker
 from ramet.cuda import torch_devices
 from ramet.dtypes import dtype_name
 from ramet.graph import Graph, Table
-from ramet.options import MAX_PREFETCH, MAX_THREADS, as_input_nodes, as_int, sample_options
+from ramet.options import (
+    MAX_PREFETCH,
+    MAX_THREADS,
+    as_device,
+    as_graph,
+    as_input_nodes,
+    as_int,
+    refuse_part,
+    sample_options,
+)
 from ramet.ownership import as_owners
 from ramet.placement import PLACES, TOPOLOGY, Placed, device_options
 from ramet.ranks import rank_and_world, say_global_batch_size
@@ -110,8 +119,8 @@ class NeighborLoader:
         cache_by: str = "degree",
         max_sms: int | None = None,
     ):
-        self.graph = _as_graph(graph)
-        self.device = _as_device(device)
+        self.graph = as_graph(graph)
+        self.device = as_device(device)
         only_with_device = {"placement": placement, "device_memory": device_memory, "max_sms": max_sms}
         _refuse_without_device(self.device, cooperative, only_with_device, cache_rows)
         self._group = _make_group(cooperative, distributed, ownership=ownership)
@@ -342,57 +351,6 @@ class EpochIterator:
             self.close()
 
 
-def sample(
-    graph: Graph,
-    seeds,
-    num_neighbors,
-    *,
-    replace: bool = False,
-    sampler: str = "uniform",
-    importance_iterations: int = 0,
-    layer_dependent: bool = False,
-    seed: int = 0,
-    dependent: int = 1,
-    epoch: int = 0,
-    step: int = 0,
-    threads: int = 1,
-    device=None,
-) -> Batch:
-    """The blocks of one step, without tables: what a NeighborLoader with the same arguments samples for these seeds.
-
-    seeds: ids of shape [n], in any order, repeats allowed (or a split's name, a bool mask; on a heterogeneous graph a
-    pair of node type and any of these). threads: how many work on this one batch; the result does not depend on it.
-    device: as of NeighborLoader: the batch is made on the GPU, from a copy of the topology in its memory, which stays
-    there while batches of it live.
-    Raises IndexError for a seed out of range, ValueError for bad fanouts and for a part of a graph.
-    """
-    refuse_part(_as_graph(graph))
-    seed_type, ids = as_input_nodes(seeds, graph, "seeds")
-    if ids is None:
-        raise ValueError("seeds is None, expected ids")
-    options = sample_options(
-        graph,
-        num_neighbors,
-        replace=replace,
-        seed=seed,
-        sampler=sampler,
-        importance_iterations=importance_iterations,
-        layer_dependent=layer_dependent,
-        dependent=dependent,
-    )
-    what = (graph._core, _core.SampleOptions(**options), seed_type, ids)
-    when = {"epoch": as_int(epoch, "epoch", 0), "step": as_int(step, "step", 0)}
-    threads = as_int(threads, "threads", 1, MAX_THREADS)
-    device = _as_device(device)
-    if device is None:
-        core = _core.sample(*what, **when, threads=threads)
-    else:
-        stream = torch_devices.as_stream(None, device)
-        with torch_devices.using(stream):
-            core = _core.sample_on_device(*what, **when, device=device.index, stream=torch_devices.handle(stream))
-    return Batch(core, graph, seed=options["seed"], device=device)
-
-
 def _make_group(cooperative, distributed, **only_there):
     """The group of a cooperative loader, or None."""
     if cooperative is None or cooperative is False:
@@ -403,14 +361,6 @@ def _make_group(cooperative, distributed, **only_there):
     from ramet.distributed.group import Group  # imports torch
 
     return Group(cooperative, distributed)
-
-
-def _as_device(device):
-    """The torch.device, with its number, of a GPU; None for the CPU. RuntimeError that says why there is none."""
-    if device is None or str(device) == "cpu":
-        return None
-    _core.cuda_num_devices()
-    return torch_devices.as_device(device)
 
 
 def _refuse_without_device(device, cooperative, only_with_device: dict, cache_rows) -> None:
@@ -428,22 +378,6 @@ def _refuse_without_device(device, cooperative, only_with_device: dict, cache_ro
 
 def _described(table: Table, node_type: str, name: str) -> str:
     return f"{name} of {node_type}: {dtype_name(table.dtype)}{list(table.shape[1:])}"
-
-
-def _as_graph(graph) -> Graph:
-    if not isinstance(graph, Graph):
-        raise TypeError(f"graph is a {type(graph).__name__}, expected a ramet.Graph (see ramet.from_pyg)")
-    return graph
-
-
-def refuse_part(graph: Graph) -> None:
-    """ValueError for a part of a graph, where neighbors of neighbors are elsewhere."""
-    if graph.part is not None:
-        index, count = graph.part
-        raise ValueError(
-            f"the graph is part {index} of {count} and has no in-edges of nodes of other parts; "
-            f"parts are for cooperative loaders, whose ranks have one each"
-        )
 
 
 def _table_requests(graph: Graph, seed_type: str, tables) -> list[tuple[int, str, bool]]:

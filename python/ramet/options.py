@@ -1,4 +1,4 @@
-"""What a user may write for seeds and fanouts, turned into what the engine takes."""
+"""What a user may write for a graph, seeds, fanouts and a device, turned into what the engine takes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,39 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ramet import _core
 from ramet.arrays import as_split
+from ramet.cuda import torch_devices
 from ramet.graph import Graph
 
 INT64_MAX = 2**63 - 1
 UINT64_MAX = 2**64 - 1  # of seeds
 MAX_THREADS = 4096
 MAX_PREFETCH = 65536  # batches
+
+
+def as_graph(graph) -> Graph:
+    if not isinstance(graph, Graph):
+        raise TypeError(f"graph is a {type(graph).__name__}, expected a ramet.Graph (see ramet.from_pyg)")
+    return graph
+
+
+def refuse_part(graph: Graph) -> None:
+    """ValueError for a part of a graph, where neighbors of neighbors are elsewhere."""
+    if graph.part is not None:
+        index, count = graph.part
+        raise ValueError(
+            f"the graph is part {index} of {count} and has no in-edges of nodes of other parts; "
+            f"parts are for cooperative loaders, whose ranks have one each"
+        )
+
+
+def as_device(device):
+    """The torch.device, with its number, of a GPU; None for the CPU. RuntimeError that says why there is none."""
+    if device is None or str(device) == "cpu":
+        return None
+    _core.cuda_num_devices()
+    return torch_devices.as_device(device)
 
 
 def as_fanouts(num_neighbors, graph: Graph) -> list[list[int]]:
