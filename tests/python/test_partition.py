@@ -13,7 +13,7 @@ import pytest
 from small_graphs import CITES, NUM_NODES, heterogeneous, homogeneous
 
 import ramet
-from ramet import _core, cli, loader
+from ramet import _core, cli, sampling
 from ramet.dtypes import scaled_by
 
 METHODS = ("metis", "range", "hash")
@@ -155,7 +155,7 @@ def test_ids_of_64_bits_and_bfloat16(tmp_path):
 def test_a_part_samples_its_own_nodes_as_the_whole_graph_does(tmp_path, monkeypatch):
     graph = homogeneous()
     parts = split(graph, tmp_path)
-    monkeypatch.setattr(loader, "refuse_part", lambda graph: None)  # as one hop needs no other part
+    monkeypatch.setattr(sampling, "refuse_part", lambda graph: None)  # as one hop needs no other part
     for part in parts:
         seeds = part.owned()
         for sampler in ("uniform", "labor"):
