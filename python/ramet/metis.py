@@ -36,7 +36,7 @@ def _pymetis():
         import pymetis
     except ImportError:
         raise ImportError(
-            "method='metis' needs pymetis, which is not installed: pip install ramet[partition], "
+            "method='metis' needs pymetis, which is not installed: pip install pymetis, "
             "or choose method='range' or 'hash'"
         ) from None
     return pymetis

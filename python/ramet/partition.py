@@ -40,7 +40,7 @@ def partition(
     out: a folder, which gets the stores part-0, part-1, ..., the owners of all nodes as owner/<type>.npy, and, last, a
         report, partition.json. What is there already must be of an earlier call for at most so many parts, and is
         replaced; where this call is stopped, parts that it has written are whole, and there is no report.
-    method: "metis" (few edges between parts; needs pymetis: pip install ramet[partition]), "range" (ranges of ids with
+    method: "metis" (few edges between parts; needs pymetis: pip install pymetis), "range" (ranges of ids with
         about equally many in-edges and nodes; for graphs whose ids are near each other where nodes are) or "hash".
     balance: of "metis" alone: what parts have equally much of: "nodes", "edges" (each node counts one and its in-edges)
         or "seeds" (split "train" and nodes, half each).

@@ -381,7 +381,7 @@ def test_metis_has_limits(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="needs a split 'train'"):
         ramet.partition(without_edge_ids(), 3, tmp_path / "out", balance="seeds")
     monkeypatch.setitem(sys.modules, "pymetis", None)
-    with pytest.raises(ImportError, match=r"pip install ramet\[partition\]"):
+    with pytest.raises(ImportError, match="pip install pymetis, or"):
         ramet.partition(homogeneous(), 3, tmp_path / "out")
 
 
