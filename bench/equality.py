@@ -6,6 +6,8 @@ with the options of bench/accuracy.py on its datasets, as far as they are there.
 
 from __future__ import annotations
 
+from tempfile import TemporaryDirectory
+
 from accuracy import COMMON, DATASETS, default_data
 from harness import Report, finish, options, planted
 
@@ -42,17 +44,18 @@ def losses(store, given: dict, chosen, dtype: str, processes: int) -> list[float
     """Of the first steps. Evaluation comes at the end alone."""
     seeds = len(ramet.open(store).split("train"))
     epochs = -(-STEPS // -(-seeds // given["batch_size"]))
-    config = Config(
-        store=str(store),
-        out=str(chosen.data / "equality-run"),
-        processes=processes,
-        dtype=dtype,
-        dropout=0.0,
-        epochs=epochs,
-        eval_every=epochs,
-        **given,
-    )
-    return run(config, progress=False)["losses"][:STEPS]
+    with TemporaryDirectory() as folder:
+        config = Config(
+            store=str(store),
+            out=folder,
+            processes=processes,
+            dtype=dtype,
+            dropout=0.0,
+            epochs=epochs,
+            eval_every=epochs,
+            **given,
+        )
+        return run(config, progress=False)["losses"][:STEPS]
 
 
 def compare(name: str, store, given: dict, chosen, report: Report) -> list[list]:

@@ -48,7 +48,7 @@ def main():
     print(f"training GraphSAGE with {arguments.processes} processes", flush=True)
     config = Config(
         store=str(store),
-        out=str(arguments.folder / "run"),
+        out=str(arguments.folder / time.strftime("run-%Y%m%d-%H%M%S")),
         epochs=arguments.epochs,
         processes=arguments.processes,
     )

@@ -1,13 +1,16 @@
-"""The command `ramet`: generate, build, info, verify, partition, work, train."""
+"""The command `ramet`: generate, build, info, verify, partition, work, train, predict, help."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 
+from ramet._core import __version__
+from ramet.train.cli import add_parsers as add_training
 from ramet.work.cli import add_parser as add_work
 
 EXIT_DAMAGED, EXIT_ERROR, EXIT_INTERRUPTED = 1, 2, 130
@@ -22,9 +25,10 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command line (default: sys.argv) and returns its exit status."""
-    argv = list(sys.argv[1:] if argv is None else argv)
+    parser, commands = _parsers()
+    args = argparse.Namespace()
     try:
-        args = _parser(with_train=argv[:1] == ["train"]).parse_args(argv)
+        parser.parse_args(argv, args)
         return args.run(args) or 0
     except KeyboardInterrupt:
         print("ramet: interrupted", file=sys.stderr)
@@ -33,8 +37,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, TypeError, LookupError, OSError, MemoryError, ImportError) as error:
-        print(f"ramet: error: {_message(error)}", file=sys.stderr)
+        print(f"ramet: error: {_with_options(_message(error), commands.choices[args.command])}", file=sys.stderr)
         return EXIT_ERROR
+
+
+def _with_options(message: str, command: argparse.ArgumentParser) -> str:
+    """The message with the names of arguments as the command line has them: --batch-size where Python says batch_size.
+    A word that is also English is such a name where the sentence begins with it, or where a value follows."""
+    for action in command._actions:
+        if action.option_strings:
+            name, option = re.escape(action.dest), action.option_strings[-1]
+            anywhere = rf"(?<![\w./'-]){name}(?![\w./'-])" if "_" in name else rf"(?:^{name}(?= is )|\b{name}(?==))"
+            message = re.sub(anywhere, option, message)
+    return message
 
 
 def _message(error: Exception) -> str:
@@ -46,22 +61,22 @@ def _message(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _parser(with_train: bool) -> argparse.ArgumentParser:
+def _parsers():
+    """The parser of everything, and those of the commands."""
     parser = _Parser(prog="ramet", description="One graph in memory, every trainer on it.")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    parser.add_argument("--version", action="version", version=f"ramet {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     _add_generate(commands)
     _add_build(commands)
     _add_info(commands)
     _add_verify(commands)
     _add_partition(commands)
     add_work(commands)
-    if with_train:
-        from ramet.train.cli import add_parser
-
-        add_parser(commands)
-    else:  # listed in the help, and loaded only when it is asked for
-        commands.add_parser("train", help="train GraphSAGE on a store")
-    return parser
+    add_training(commands)
+    about = commands.add_parser("help", help="what a command does, and its options")
+    about.add_argument("topic", metavar="COMMAND", nargs="?", choices=tuple(commands.choices), help="(default: all)")
+    about.set_defaults(run=lambda args: (commands.choices[args.topic] if args.topic else parser).print_help())
+    return parser, commands
 
 
 def _whole(bound: int):

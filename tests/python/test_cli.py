@@ -197,7 +197,7 @@ def test_wrong_usage_is_one_line(store, tmp_path, capsys):
     npz = _smallest_npz(tmp_path)
     assert "class 0 has 1" in error_of(capsys, "build", tmp_path / "out", npz, "--train-per-class", 2)
     assert "--val-per-class: -1" in error_of(capsys, "build", "a", "b", "--val-per-class", -1)
-    assert "num_nodes is 0" in error_of(capsys, "generate", tmp_path / "out", "--nodes", 0)
+    assert "--nodes is 0" in error_of(capsys, "generate", tmp_path / "out", "--nodes", 0)
     assert "--nodes: -5 is not in [0, " in error_of(capsys, "generate", tmp_path / "out", "--nodes", "-5")
     assert f"--seed: {2**64} is not in" in error_of(capsys, "generate", "out", "--seed", 2**64)
     assert "--skew" in error_of(capsys, "generate", "out", "--skew", "5")
@@ -241,8 +241,44 @@ def test_help_is_fast_and_loads_no_torch():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    for command in ("generate", "build", "info", "verify", "train"):
+    for command in ("generate", "build", "info", "verify", "train", "predict", "help"):
         assert command in done.stdout
+
+
+def test_version_and_help(capsys):
+    version = f"ramet {ramet.__version__}\n"
+    for argv, expected in ((["--version"], version), (["train", "--help"], "usage: ramet train ")):
+        with pytest.raises(SystemExit) as stop:
+            cli.main(argv)
+        out, err = capsys.readouterr()
+        assert (stop.value.code, err) == (0, "") and out.startswith(expected)
+    shown = {}
+    for topic in ((), ("train",), ("help",)):
+        assert cli.main(["help", *topic]) == 0
+        shown[topic] = capsys.readouterr().out
+    assert shown[()].startswith("usage: ramet [-h]") and shown["train",].startswith("usage: ramet train ")
+    assert "invalid choice: 'trian'" in error_of(capsys, "help", "trian")
+
+
+def test_errors_have_the_words_of_the_command_line(store, tmp_path, capsys):
+    npz = _smallest_npz(tmp_path)
+    classes = error_of(capsys, "build", tmp_path / "out", npz, "--train-per-class", 2)
+    assert "--train-per-class=2 and --val-per-class=0 need 2 nodes" in classes
+    assert "--batch-size-per-rank is 0, expected" in error_of(
+        capsys, "work", store, "--ranks", 2, "--batch-size-per-rank", 0
+    )
+    named = tmp_path / "num_nodes is 0" / "batch_size"  # a path keeps its name
+    assert str(named) in error_of(capsys, "train", named)
+    assert str(named) in error_of(capsys, "work", named, "--ranks", 2)
+
+
+def test_a_package_that_is_not_there_is_one_line():
+    """In an environment without torch: what to install."""
+    code = "import sys; sys.modules['torch'] = None; from ramet import cli; sys.exit(cli.main(sys.argv[1:]))"
+    for words in (["train", "store"], ["predict", "store", "run"]):
+        done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1
+        assert "need torch" in done.stderr and "pip install torch torch_geometric matplotlib" in done.stderr
 
 
 def test_output_into_a_closed_pipe(store):

@@ -60,7 +60,7 @@ def test_command_fills_a_run_folder(store, tmp_path):
     options = ("--processes", 2, "--epochs", 4, "--hidden", 32, "--seed", 3, "--num-neighbors", "5,5")
     done = subprocess.run(ramet_train(store, out, *options), capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert "test accuracy" in done.stdout and str(out) in done.stdout
+    assert f"run folder {out}" in done.stdout
     assert sorted(path.name for path in out.iterdir()) == ["best.pt", "curves.png", "metrics.json"]
 
     metrics = json.loads((out / "metrics.json").read_text())
@@ -68,6 +68,7 @@ def test_command_fills_a_run_folder(store, tmp_path):
     assert len(metrics["losses"]) == 4 * 7 == 4 * metrics["steps_per_epoch"]
     assert metrics["losses"][-1] < metrics["losses"][0]
     assert metrics["test_accuracy"] > 0.5  # chance is 0.25
+    assert f"test accuracy {metrics['test_accuracy']:.4f} (all neighbors, layer by layer)\n" in done.stdout
     assert len(metrics["attach_seconds"]) == 2
     assert not metrics["interrupted"]
     assert metrics["pipeline"]["batches"] == 28 and "-bound: " in done.stdout
@@ -134,7 +135,7 @@ def without(store, path, **changes):
 @pytest.mark.parametrize(
     "changes, words",
     [
-        ({"val": None}, ["split 'val'", "test, train"]),
+        ({"val": None}, ["split 'val'", "test, train", "ramet build", "--train-per-class"]),
         ({"train": np.empty(0, np.int64)}, ["split 'train' is empty"]),
         ({"feat": None}, ["table 'feat'", "label"]),
         ({"label": None}, ["table 'label'", "feat"]),
@@ -155,19 +156,53 @@ def test_a_store_without_a_task_is_one_line(store, tmp_path, capfd, changes, wor
 @pytest.mark.parametrize(
     "option, words",
     [
-        (("--batch-size", "0"), "batch_size is 0; it must be at least 1"),
-        (("--num-neighbors", "5,-2"), "num_neighbors is -2; it must be at least -1"),
-        (("--dropout", "1"), "dropout is 1.0; it must lie in [0, 1)"),
-        (("--processes", "0"), "processes is 0; it must be at least 1"),
-        (("--dependent", "0"), "dependent is 0; it must be at least 1"),
-        (("--importance-iterations", "1"), "importance_iterations is 1 with sampler 'uniform'; only 'labor' has it"),
-        (("--sampler", "labor", "--importance-iterations", "1001"), "importance_iterations is 1001, more than 1000"),
-        (("--layer-dependent",), "layer_dependent is True with sampler 'uniform'; only 'labor' has it"),
+        (("--batch-size", "0"), "--batch-size is 0; it must be at least 1"),
+        (("--num-neighbors", "5,-2"), "--num-neighbors is -2; it must be at least -1"),
+        (("--num-neighbors", "5,x"), "argument --num-neighbors: '5,x' is not a list of numbers like 15,10"),
+        (("--dropout", "1"), "--dropout is 1.0; it must lie in [0, 1)"),
+        (("--processes", "0"), "--processes is 0; it must be at least 1"),
+        (("--dependent", "0"), "--dependent is 0; it must be at least 1"),
+        (("--importance-iterations", "1"), "--importance-iterations is 1 with sampler 'uniform'; only 'labor' has it"),
+        (("--sampler", "labor", "--importance-iterations", "1001"), "--importance-iterations is 1001, more than 1000"),
+        (("--layer-dependent",), "--layer-dependent is True with sampler 'uniform'; only 'labor' has it"),
     ],
 )
 def test_bad_options_name_value_and_bound(store, capfd, option, words):
-    assert cli.main(["train", str(store), *option]) == 2
-    assert words in capfd.readouterr().err
+    try:
+        status = cli.main(["train", str(store), *option])
+    except SystemExit as stop:  # argparse's way
+        status = stop.code
+    error = capfd.readouterr().err
+    assert status == 2 and error.startswith(f"ramet: error: {words}") and error.count("\n") == 1
+
+
+def test_a_run_folder_must_be_new(store, tmp_path, capfd):
+    """No store is destroyed, and no result of another run lost."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "best.pt").write_text("precious")
+    (tmp_path / "run" / "notes").write_text("")
+    for out, words in {
+        store: f"{store} is in the store {store}",
+        store / "runs" / "new": f"is in the store {store}",
+        tmp_path / "run": "run is not empty (it has best.pt, notes)",
+    }.items():
+        assert cli.main(["train", str(store), "--out", str(out)]) == 2
+        error = capfd.readouterr().err
+        assert error.count("\n") == 1 and words in error
+    assert (tmp_path / "run" / "best.pt").read_text() == "precious"
+    assert cli.main(["verify", str(store), "--quiet"]) == 0
+
+
+def test_tables_and_splits_as_ogb_has_them(store, tmp_path):
+    """Labels [nodes, 1], and a split "valid"."""
+    graph = ramet.open(store)
+    label, val = graph.table("label").numpy()[:, None], graph.split("val")
+    nodes = {"feat": graph.table("feat").numpy(), "label": label}
+    splits = {"train": graph.split("train"), "valid": val, "test": graph.split("test")}
+    path = tmp_path / "graph"
+    ramet.save(ramet.from_arrays(graph.indptr(), graph.indices(), nodes=nodes, splits=splits), path)
+    config = Config(str(path), hidden=16, epochs=2, batch_size=BATCH)
+    torch.testing.assert_close(fit(ramet.open(path), config)["losses"], fit(graph, config)["losses"])
 
 
 def test_a_missing_store_is_one_line(tmp_path, capfd):
@@ -365,12 +400,12 @@ def test_heterogeneous_inference():
 # ---- one run, whatever the number of processes
 
 
-@pytest.mark.parametrize("dtype, bound", [("float64", 1e-10), ("float32", 1e-5)])
-def test_losses_do_not_depend_on_the_number_of_processes(store, tmp_path, dtype, bound):
-    """105 steps; slices are uneven (33 seeds) and empty (an epoch's last batch has one seed)."""
+@pytest.mark.parametrize("model, dtype, bound", [("gin", "float64", 1e-10), ("sage", "float32", 1e-5)])
+def test_losses_do_not_depend_on_the_number_of_processes(store, tmp_path, model, dtype, bound):
+    """105 steps; slices are uneven (33 seeds) and empty (an epoch's last batch has one seed). And the evaluation."""
     config = Config(
         str(store),
-        out=str(tmp_path),
+        model=model,
         num_neighbors=(5, 5),
         hidden=32,
         epochs=15,
@@ -379,12 +414,13 @@ def test_losses_do_not_depend_on_the_number_of_processes(store, tmp_path, dtype,
         dtype=dtype,
         eval_every=1000,
     )
-    expected = np.array(fit(ramet.open(store), config)["losses"])
-    assert len(expected) == 105
+    alone = fit(ramet.open(store), config)
+    expected = np.array([*alone["losses"], alone["test_loss"]])
+    assert len(expected) == 106
     for processes in (2, 4):
-        metrics = run(replace(config, processes=processes), progress=False)
-        found = np.array(metrics["losses"])
-        assert metrics["processes"] == processes and len(found) == 105
+        metrics = run(replace(config, out=str(tmp_path / str(processes)), processes=processes), progress=False)
+        found = np.array([*metrics["losses"], metrics["test_loss"]])
+        assert metrics["processes"] == processes and len(found) == 106
         worst = np.max(np.abs(found - expected) / expected)
         print(f"{dtype}, {processes} processes: largest relative difference {worst:.1e}")
         assert worst <= bound

@@ -1,8 +1,10 @@
-"""The command `ramet train`."""
+"""The commands `ramet train` and `ramet predict`."""
 
 from __future__ import annotations
 
+import argparse
 import sys
+from contextlib import contextmanager
 
 from ramet.summary import Summary
 from ramet.train.config import DTYPES, MEASURES, MODELS, SAMPLERS, Config
@@ -10,21 +12,32 @@ from ramet.train.config import DTYPES, MEASURES, MODELS, SAMPLERS, Config
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130  # as in ramet.cli
 
 
-def add_parser(subparsers):
-    """Adds the command to the parsers of `ramet`; it is run as `arguments.run(arguments)`."""
+def add_parsers(subparsers):
+    """Adds the commands to the parsers of `ramet`; they are run as `arguments.run(arguments)`."""
+    _add_train(subparsers)
+    _add_predict(subparsers)
+
+
+def _add_train(subparsers):
     parser = subparsers.add_parser(
         "train",
         help="train a node classifier on a store, with any number of processes",
         description="Trains a node classifier on a store. All processes share the one copy of "
-        "the store that is in memory. The run folder gets the best model (best.pt), "
-        "metrics.json and a plot (curves.png).",
+        "the store that is in memory. The run folder gets the best model in validation (best.pt), "
+        "metrics.json and a plot (curves.png); `ramet predict STORE RUN` uses it.",
     )
     add = parser.add_argument
     default = Config(store="")
-    add("store", help="the store's folder: node tables feat and label, splits train, val, test")
-    add("--out", metavar="FOLDER", help="run folder (default: runs/NAME-MODEL-TIME)")
-    add("--model", choices=MODELS, default=default.model)
-    add("--hidden", type=int, default=default.hidden, help="hidden width (default: %(default)s)")
+    add("store", metavar="STORE", help="folder of the store: node tables feat and label, splits train, val, test")
+    add("--out", metavar="FOLDER", help="run folder, new or empty (default: runs/NAME-MODEL-TIME)")
+    add(
+        "--model",
+        choices=MODELS,
+        default=default.model,
+        help="(default: %(default)s); gin, which adds neighbors up, is evaluated on samples as in training, the others "
+        "on all neighbors",
+    )
+    add("--hidden", type=int, metavar="N", default=default.hidden, help="hidden width (default: %(default)s)")
     add(
         "--num-neighbors",
         type=_fanouts,
@@ -53,28 +66,35 @@ def add_parser(subparsers):
         metavar="KAPPA",
         help="dependent minibatches: batches share rows, for KAPPA steps; 1: independent (default: %(default)s)",
     )
-    add("--epochs", type=int, default=default.epochs, help="(default: %(default)s)")
+    add("--epochs", type=int, metavar="N", default=default.epochs, help="(default: %(default)s)")
     add(
         "--batch-size",
         type=int,
+        metavar="N",
         default=default.batch_size,
         help="of the global batch, over all processes (default: %(default)s)",
     )
-    add("--processes", type=int, default=default.processes, help="trainers (default: %(default)s)")
-    add("--threads", type=int, help="sampling threads per process (default: as many as keep up with training)")
+    add("--processes", type=int, metavar="N", default=default.processes, help="trainers (default: %(default)s)")
+    add(
+        "--threads",
+        type=int,
+        metavar="N",
+        help="sampling threads per process (default: as many as keep up with training)",
+    )
     add(
         "--release-memory",
         dest="keep_memory",
         action="store_false",
         help="give freed memory back to the system at once: smaller, slower on a CPU (see ramet.keep_memory)",
     )
-    add("--seed", type=int, default=default.seed, help="(default: %(default)s)")
-    add("--lr", type=float, default=default.lr, help="(default: %(default)s)")
-    add("--weight-decay", type=float, default=default.weight_decay, help="(default: %(default)s)")
-    add("--dropout", type=float, default=default.dropout, help="(default: %(default)s)")
+    add("--seed", type=int, metavar="N", default=default.seed, help="(default: %(default)s)")
+    add("--lr", type=float, metavar="X", default=default.lr, help="(default: %(default)s)")
+    add("--weight-decay", type=float, metavar="X", default=default.weight_decay, help="(default: %(default)s)")
+    add("--dropout", type=float, metavar="X", default=default.dropout, help="(default: %(default)s)")
     add(
         "--input-dropout",
         type=float,
+        metavar="X",
         default=default.input_dropout,
         help="dropout of the features (default: %(default)s)",
     )
@@ -102,14 +122,29 @@ def add_parser(subparsers):
     parser.set_defaults(run=train)
 
 
+def _add_predict(subparsers):
+    parser = subparsers.add_parser(
+        "predict",
+        help="the classes of a store's nodes, by a model that `ramet train` made",
+        description="Runs the best model of a run folder on all nodes of a store, or on a split, as the model was "
+        "evaluated in training, and prints its accuracy where the store has labels.",
+    )
+    add = parser.add_argument
+    add("store", metavar="STORE", help="folder of the store: node table feat, as wide as that of training")
+    add("run_folder", metavar="RUN", help="folder of the run")
+    add("--nodes", metavar="SPLIT", help="name of a split (default: all nodes)")
+    add("--out", metavar="FILE", help="new .npy file: the class of each node, int64, in the order of ids or the split")
+    add("--probabilities", metavar="FILE", help="new .npy file: the probability of each class, a row for each node")
+    add("--threads", type=int, metavar="N", help="sampling threads (default: as many as there are cores)")
+    add("--quiet", action="store_true", help="print nothing")
+    parser.set_defaults(run=predict)
+
+
 def train(arguments) -> int:
     options = {k: v for k, v in vars(arguments).items() if k in Config.__dataclass_fields__}
     config = Config(**options)
-    try:
+    with _packages():
         from ramet.train.launch import TrainingError, run
-    except ImportError as error:
-        hint = "training needs torch, torch_geometric, tqdm and matplotlib"
-        raise ImportError(f"{error}; {hint}") from None
     try:
         metrics = run(config, progress=not arguments.quiet)
     except TrainingError as error:
@@ -119,13 +154,61 @@ def train(arguments) -> int:
     return EXIT_INTERRUPTED if metrics["interrupted"] else 0
 
 
+def predict(arguments) -> None:
+    with _packages():
+        from ramet.train.predict import predict as run
+        from ramet.train.predict import refuse_taken, write_array
+    outputs = {"classes": arguments.out, "probabilities": arguments.probabilities}
+    outputs = {name: path for name, path in outputs.items() if path is not None}
+    for path in outputs.values():
+        refuse_taken(path)
+    found = run(
+        arguments.store,
+        arguments.run_folder,
+        arguments.nodes,
+        threads=arguments.threads,
+        progress=not arguments.quiet and sys.stderr.isatty(),
+    )
+    for name, path in outputs.items():
+        write_array(path, getattr(found, name))
+    if arguments.quiet:
+        return
+    from ramet.train.evaluate import in_words
+
+    print(
+        f"{arguments.store}: {len(found.nodes):,} nodes by {found.model} of {arguments.run_folder}, "
+        f"epoch {found.epoch} ({in_words(found.inference)})"
+    )
+    for split, (share, count) in found.accuracy.items():
+        print(f"{f'{split} ' if split else ''}accuracy {share:.4f} of {count:,} nodes")
+    if not found.accuracy:
+        print("no labels to compare with")
+    for name, path in outputs.items():
+        array = getattr(found, name)
+        print(f"{path}: {name}, {array.dtype}{list(array.shape)}")
+
+
+@contextmanager
+def _packages():
+    """What is imported here is not needed by the rest of ramet."""
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(
+            f"{error}; train and predict need torch, torch_geometric and matplotlib: "
+            f"pip install torch torch_geometric matplotlib"
+        ) from None
+
+
 def _report(metrics):
     if metrics["interrupted"]:
         print(f"interrupted after {len(metrics['epochs'])} epochs")
     if metrics.get("best_epoch"):
         print(f"validation accuracy {metrics['val_accuracy']:.4f} (epoch {metrics['best_epoch']})")
     if "test_accuracy" in metrics:
-        print(f"test accuracy {metrics['test_accuracy']:.4f}")
+        from ramet.train.evaluate import in_words
+
+        print(f"test accuracy {metrics['test_accuracy']:.4f} ({in_words(metrics['inference'])})")
         print(f"{metrics['batches_per_second']:.1f} batches per second")
     if "pipeline" in metrics:
         print(Summary(**metrics["pipeline"]))
@@ -133,4 +216,7 @@ def _report(metrics):
 
 
 def _fanouts(text):
-    return tuple(int(part) for part in text.split(","))
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers like 15,10") from None

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 from pathlib import Path
 
 MODEL, METRICS, PLOT = "best.pt", "metrics.json", "curves.png"
+CONTENT = {"model", "options", "num_features", "num_classes", "epoch"}  # of best.pt, what is needed to run it
+
+
+def refuse_inside_a_store(path):
+    """ValueError for a path that is a store or inside one: a file more, and the store cannot be opened."""
+    path = Path(path).resolve()
+    for folder in (path, *path.parents):
+        if (folder / "ramet.txt").exists():
+            raise ValueError(f"{path} is in the store {folder}, in which nothing else may be written")
 
 
 class RunFolder:
@@ -14,10 +24,15 @@ class RunFolder:
         self.path = Path(path)
 
     def create(self):
-        """Makes the folder, without the results that an earlier run left in it."""
+        """Makes the folder, and those above it. ValueError for one that has files, or that is inside a store."""
+        refuse_inside_a_store(self.path)
         self.path.mkdir(parents=True, exist_ok=True)
-        for name in (MODEL, METRICS, PLOT):
-            (self.path / name).unlink(missing_ok=True)
+        there = sorted(path.name for path in self.path.iterdir())
+        if there:
+            more = f" and {len(there) - 3} more" if len(there) > 3 else ""
+            raise ValueError(
+                f"{self.path} is not empty (it has {', '.join(there[:3])}{more}); a run folder must be new or empty"
+            )
 
     def clean(self):
         """Removes what a trainer that was stopped in the middle of writing left."""
@@ -40,6 +55,21 @@ class RunFolder:
 
         torch.save(model, self._unfinished(MODEL))
         os.replace(self._unfinished(MODEL), self.path / MODEL)
+
+    def read_model(self) -> dict:
+        """What write_model was given. ValueError for a file that is no such thing."""
+        import torch
+
+        path = self.path / MODEL
+        if not path.exists():
+            raise FileNotFoundError(f"{self.path} has no {MODEL}: no run of `ramet train` has made a model there")
+        try:
+            found = torch.load(path, map_location="cpu", weights_only=True)
+        except (RuntimeError, EOFError, pickle.UnpicklingError, KeyError, ValueError) as error:
+            raise ValueError(f"{path} cannot be read: {str(error).splitlines()[0]}") from None
+        if not isinstance(found, dict) or not found.keys() >= CONTENT:
+            raise ValueError(f"{path} is no model of `ramet train`, which has {', '.join(sorted(CONTENT))}")
+        return found
 
     def _unfinished(self, name):
         return self.path / f".{name}.unfinished"

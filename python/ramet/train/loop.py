@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import time
-from contextlib import contextmanager
 
 import torch
 import torch.distributed as dist
@@ -13,7 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
 from ramet import NeighborLoader
-from ramet.inference import layerwise
+from ramet.train.evaluate import class_scores, inference, torch_threads
 from ramet.train.folder import RunFolder
 from ramet.train.model import build_model
 from ramet.train.task import find_task
@@ -85,7 +83,7 @@ class _Fit:
         losses = []
         for batch in self.loader:
             out = self.ddp(batch.x.to(self.dtype), batch.blocks)
-            loss = batch.mean(F.cross_entropy(out, batch.y.long(), reduction="none"))
+            loss = batch.mean(F.cross_entropy(out, batch.y.long().flatten(), reduction="none"))
             self.optimizer.zero_grad()
             loss.backward()
             self.optimizer.step()
@@ -130,6 +128,7 @@ class _Fit:
             "options": vars(self.config),
             "num_features": self.task.num_features,
             "num_classes": self.task.num_classes,
+            "inference": inference(self.config),
             "epoch": record["epoch"],
             "val_loss": record["val_loss"],
             "val_accuracy": record["val_accuracy"],
@@ -138,18 +137,13 @@ class _Fit:
             self.folder.write_model(self.best)
 
     def _evaluate(self, split):
-        """Loss and accuracy of the model on a split, by exact inference."""
+        """Loss and accuracy of the model on a split, by the inference of the run's models."""
         ids = torch.as_tensor(self.task.splits[split].astype("int64"))
         # The other ranks wait meanwhile, so their cores are free.
-        with _torch_threads(torch.get_num_threads() * self.world):
-            out = layerwise(
-                self.graph,
-                self.model,
-                nodes=ids,
-                threads=self.config.inference_threads * self.world,
-                progress=not self.bar.disable,
-            )
-            labels = self.graph.table("label").gather(ids).long()
+        with torch_threads(torch.get_num_threads() * self.world):
+            threads = self.config.inference_threads * self.world
+            out = class_scores(self.graph, self.model, self.config, ids, threads=threads, progress=not self.bar.disable)
+            labels = self.graph.table("label").gather(ids).long().flatten()
             loss = F.cross_entropy(out, labels).item()
             return loss, (out.argmax(dim=1) == labels).double().mean().item()
 
@@ -169,6 +163,7 @@ class _Fit:
         best = self.best or {"epoch": None, "val_accuracy": None}
         return {
             "options": vars(self.config),
+            "inference": inference(self.config),
             "processes": self.world,
             "steps_per_epoch": len(self.loader),
             "losses": self.losses,
@@ -193,13 +188,3 @@ def _line(record):
         f"validation loss {record['val_loss']:.4f}   accuracy {record['val_accuracy']:.4f}   "
         f"{record['seconds']:.1f} s + {record['eval_seconds']:.1f} s"
     )
-
-
-@contextmanager
-def _torch_threads(count):
-    before = torch.get_num_threads()
-    torch.set_num_threads(max(1, min(count, os.cpu_count() or 1)))
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -73,16 +73,18 @@ def build_model(config, num_features, num_classes) -> Model:
     depth = len(config.num_neighbors)
     widths = [num_features, *[config.hidden] * (depth - 1), num_classes]
     torch.manual_seed(config.seed)
-    convs = [_conv(config.model, widths[i], widths[i + 1], last=i + 1 == depth) for i in range(depth)]
+    convs = [_conv(config, widths[i], widths[i + 1], last=i + 1 == depth) for i in range(depth)]
     model = Model(convs, config.dropout, config.input_dropout)
     return model.to(getattr(torch, config.dtype))
 
 
-def _conv(name, num_in, num_out, last):
-    if name == "sage":
+def _conv(config, num_in, num_out, last):
+    if config.model == "sage":
         return MeanConv(num_in, num_out, aggr="mean")
-    if name == "gin":
-        return GINConv(MLP([num_in, num_out, num_out], norm=None), train_eps=True)
+    if config.model == "gin":
+        # Sums grow with degrees: without a norm units die, above all among the few of a last layer of classes' width.
+        mlp = MLP([num_in, config.hidden, num_out], norm="LayerNorm", norm_kwargs={"mode": "node"})
+        return GINConv(mlp, train_eps=True)
     # A residual connection stands in for the self loops, which a block has no room for.
     heads = 1 if last else HEADS
     if num_out % heads:

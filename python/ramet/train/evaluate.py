@@ -1,0 +1,78 @@
+"""How `ramet train` evaluates a model, and `ramet predict` runs it: by the estimator that was trained.
+
+Layers that take means, sage's and gat's, are computed from all in-neighbors: what a mean over samples estimates. A sum
+over at most k sampled neighbors estimates no sum over all of them, so gin's layers, which are trained on such sums, are
+computed from samples as training takes them.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+
+import torch
+from tqdm import tqdm
+
+import ramet
+from ramet.inference import layerwise
+
+SUMS = ("gin",)  # models whose layers add messages up
+EPOCH = (1 << 63) - 1  # of the samples for evaluation: no run trains on them
+
+
+def inference(config) -> dict:
+    """What the models of `config` are evaluated by, as metrics.json and best.pt say it: "method" is "layerwise", all
+    neighbors, or "sampled", with the fanouts in "num_neighbors"."""
+    sampled = config.model in SUMS and any(fanout != -1 for fanout in config.num_neighbors)
+    if not sampled:
+        return {"method": "layerwise", "num_neighbors": [-1] * len(config.num_neighbors)}
+    return {"method": "sampled", "num_neighbors": list(config.num_neighbors)}
+
+
+def in_words(how: dict) -> str:
+    if how["method"] == "layerwise":
+        return "all neighbors, layer by layer"
+    return f"sampled neighbors {','.join(map(str, how['num_neighbors']))}, as in training"
+
+
+def class_scores(graph, model, config, nodes, *, threads=1, progress=False) -> torch.Tensor:
+    """The class scores [len(nodes), classes] of a model of `config`: row i is that of nodes[i], int64 ids."""
+    if inference(config)["method"] == "layerwise":
+        return layerwise(graph, model, nodes=nodes, threads=threads, progress=progress)
+    return _sampled(graph, model, config, nodes, threads, progress)
+
+
+def _sampled(graph, model, config, nodes, threads, progress):
+    """Scores from sampled neighbors, in batches of the size of training's. All of them are samples of one step, so what
+    a node picks, and with that its scores, does not depend on the batch it is in (with LABOR-i it does)."""
+    table = graph.table("feat")
+    dtype = next(model.parameters()).dtype
+    sampling = config.sampling | {"dependent": 1, "epoch": EPOCH, "threads": threads}
+    scores = []
+    with _evaluating(model), torch.no_grad():
+        for seeds in tqdm(nodes.split(config.batch_size), desc="inference", leave=False, disable=not progress):
+            batch = ramet.sample(graph, seeds, list(config.num_neighbors), **sampling)
+            x = table.gather(batch.n_id, threads, dtype="float32" if table.is_encoded else None)
+            scores.append(model(torch.as_tensor(x).to(dtype), batch.blocks))
+    return torch.cat(scores)
+
+
+@contextmanager
+def _evaluating(model):
+    before = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(before)
+
+
+@contextmanager
+def torch_threads(count):
+    """`count` threads for torch meanwhile, as far as the machine has them."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(max(1, min(count, os.cpu_count() or 1)))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
