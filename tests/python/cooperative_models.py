@@ -55,21 +55,29 @@ class Twice(torch.nn.Module):
 
 
 class Gcn(torch.nn.Module):
-    """Normalized by a table of degrees, as docs/cooperative.md has it."""
+    """Normalized by a table of degrees, as docs/layers.md has it."""
 
     def __init__(self, graph):
         super().__init__()
         self.convs = torch.nn.ModuleList(
             [pyg.GCNConv(WIDTH, HIDDEN, normalize=False), pyg.GCNConv(HIDDEN, CLASSES, normalize=False)]
         )
-        self.scale = (torch.as_tensor(np.diff(graph.indptr())) + 1.0).rsqrt()
+        degree = np.diff(graph.indptr())
+        destination = np.repeat(np.arange(len(degree)), degree)
+        loops = np.bincount(destination[graph.indices() == destination], minlength=len(degree))
+        self.degree, self.scale = torch.as_tensor(degree), torch.as_tensor(degree - loops + 1.0).rsqrt()
+
+    def layer(self, conv, x, block):
+        source, destination = block.n_id[block.edge_index]
+        scale = self.scale.to(x.dtype)
+        weight = block.edge_weight * self.degree[destination] * scale[source] * scale[destination]
+        weight = weight.to(x.dtype).masked_fill(source == destination, 0)
+        own = conv.lin(x[: block.num_dst]) * scale[block.n_id[: block.num_dst], None] ** 2
+        return conv(x, block.edge_index, weight)[: block.num_dst] + own
 
     def forward(self, x, blocks):
         for conv, block in zip(self.convs, blocks, strict=True):
-            of_source, of_destination = self.scale.to(x.dtype)[block.n_id[block.edge_index]]
-            neighbors = conv(x, block.edge_index, of_source * of_destination)[: block.num_dst]
-            own = self.scale.to(x.dtype)[block.n_id[: block.num_dst], None]
-            x = (neighbors + conv.lin(x[: block.num_dst]) * own**2).relu()
+            x = self.layer(conv, x, block).relu()
         return x
 
 

@@ -79,6 +79,20 @@ def test_groups_work_data_parallel(world, name):
     compare(world.call(models.train, name, "float64", [[0, 1], [2]]), models.train(name, "float64"), 1e-10)
 
 
+def test_gcn_is_the_layer_of_pyg():
+    """With all neighbors, on a graph with self loops, of which PyG counts one per node."""
+    graph = models.graph_for("gcn by degrees")
+    destination = np.repeat(np.arange(graph.num_nodes()), np.diff(graph.indptr()))
+    whole = torch.from_numpy(np.stack([graph.indices(), destination]).astype(np.int64))
+    assert (whole[0] == whole[1]).any()
+    x, own = torch.from_numpy(graph.table("feat").numpy().copy()), models.Gcn(graph)
+    for rows, conv in ((x, own.convs[0]), (own.convs[0](x, whole), own.convs[1])):
+        theirs = pyg.GCNConv(conv.in_channels, conv.out_channels)
+        theirs.load_state_dict(conv.state_dict())
+        (block,) = ramet.sample(graph, np.arange(graph.num_nodes()), [-1]).blocks
+        torch.testing.assert_close(own.layer(conv, rows, block), theirs(rows, whole), rtol=1e-5, atol=1e-5)
+
+
 # ---- what moves
 
 
