@@ -1,9 +1,11 @@
 """Training: the command, the example, exact inference, and the same run on 1, 2 and 4 processes."""
 
+import contextlib
 import importlib.util
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -273,6 +275,47 @@ def test_a_killed_trainer_is_an_error_that_names_it(store, tmp_path):
 
 
 # ---- the example
+def listening(pids) -> set[str]:
+    """The hexadecimal addresses at which these processes wait for connections by TCP."""
+    inodes = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):  # a process, or a file of it, that is gone
+            for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+                with contextlib.suppress(OSError):
+                    inodes.add(os.readlink(descriptor))
+    rows = [row.split() for name in ("tcp", "tcp6") for row in Path(f"/proc/net/{name}").read_text().splitlines()]
+    return {row[1].split(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in inodes}
+
+
+LOOPBACK = b"\x7f\x00\x00\x01"
+
+
+def test_the_test_sees_who_listens():
+    with socket.create_server(("", 0)):
+        assert listening([os.getpid()]) == {"00000000"}
+    with socket.create_server(("127.0.0.1", 0)):
+        assert {bytes.fromhex(a)[::-1] for a in listening([os.getpid()])} == {LOOPBACK}
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_no_trainer_listens_to_the_network(store, tmp_path, monkeypatch, processes):
+    """One opens no port at all; several are heard on this machine alone, whatever gloo uses otherwise."""
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "eth0")
+    before, seen, looks = listening([os.getpid()]), set(), 0
+
+    def look(pids):
+        nonlocal looks
+        looks += all(Path(f"/proc/{pid}/fd").exists() for pid in pids)
+        seen.update(listening([*pids, os.getpid()]) - before)
+
+    out = tmp_path / "run"
+    config = Config(str(store), out=str(out), epochs=4, processes=processes, batch_size=BATCH, hidden=8)
+    metrics = run(config, progress=False, poll=look)
+    assert looks > 3 and metrics["processes"] == processes and len(metrics["attach_seconds"]) == processes
+    assert {bytes.fromhex(a)[::-1] for a in seen} == ({LOOPBACK} if processes > 1 else set())
+    assert sorted(path.name for path in out.iterdir()) == ["best.pt", "curves.png", "metrics.json"]
+
+
 
 
 @pytest.mark.parametrize("launcher", ["torchrun", "spawn"])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import time
 from pathlib import Path
 
-import torch.distributed as dist
 import torch.multiprocessing as mp
 
 import ramet
@@ -45,15 +46,26 @@ def run(config, *, progress=True, poll=None) -> dict:
 
 def _train(config, folder, progress, poll):
     """Runs the trainers to their end; whether they were interrupted."""
-    store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    with _meeting_place() as place:
+        return _run_trainers(config, (config, str(folder.path), place, progress), poll)
+
+
+@contextlib.contextmanager
+def _meeting_place():
+    """The path of a file, for this user alone, at which trainers find each other. It has no name in any file
+    system, so that nothing is left however this process ends; and no port is open, as with a TCPStore."""
+    descriptor = os.memfd_create("ramet-train")
+    try:
+        os.fchmod(descriptor, 0o600)
+        yield f"/proc/{os.getpid()}/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
+
+
+def _run_trainers(config, arguments, poll):
     context = None
     try:
-        context = mp.start_processes(
-            work,
-            args=(config, str(folder.path), store.port, progress),
-            nprocs=config.processes,
-            join=False,
-        )
+        context = mp.start_processes(work, args=arguments, nprocs=config.processes, join=False)
         while not context.join(timeout=0.1):
             if poll:
                 poll(context.pids())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -19,8 +20,8 @@ from ramet.train.loop import fit
 PATIENCE = timedelta(days=7)
 
 
-def work(rank, config, folder, port, progress):
-    """Trains as rank `rank`, meeting the others at the store that listens on `port`."""
+def work(rank, config, folder, place, progress):
+    """Trains as rank `rank`, meeting the others, if there are any, at the file `place`."""
     # Ctrl-C and the death of the parent end a trainer at once, in native code too.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     torch.set_num_threads(config.cores)
@@ -29,19 +30,29 @@ def work(rank, config, folder, port, progress):
     begin = time.perf_counter()
     graph = ramet.open(config.store)
     attach_seconds = time.perf_counter() - begin
-    _join(rank, config.processes, port)
-    try:
+    with _joined(rank, config.processes, place):
         metrics = fit(graph, config, folder=folder, progress=progress)
-        everyone = [None] * config.processes
-        dist.all_gather_object(everyone, attach_seconds)
+        everyone = [attach_seconds] * config.processes
+        if config.processes > 1:
+            dist.all_gather_object(everyone, attach_seconds)
         if rank == 0:
             RunFolder(folder).write_metrics(metrics | {"attach_seconds": everyone})
+
+
+@contextlib.contextmanager
+def _joined(rank, world, place):
+    """The process group of all trainers; none for one trainer."""
+    if world == 1:
+        yield
+        return
+    if not os.path.exists(place):  # the store would wait for it
+        raise RuntimeError("the process that started this trainer is gone")
+    # The ranks are on one machine: gloo must not listen to the network.
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    store = dist.FileStore(place, world)
+    store.set_timeout(timedelta(minutes=5))
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=world, timeout=PATIENCE)
+    try:
+        yield
     finally:
         dist.destroy_process_group()
-
-
-def _join(rank, world, port):
-    # The ranks are on one machine, whose name may not resolve.
-    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    store = dist.TCPStore("127.0.0.1", port, is_master=False, timeout=timedelta(minutes=5))
-    dist.init_process_group("gloo", store=store, rank=rank, world_size=world, timeout=PATIENCE)
