@@ -13,7 +13,8 @@ Needs torch; `import ramet` does not load this module.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -43,9 +44,11 @@ def layerwise(
     """The output of the last layer for every node, as a CPU tensor of shape [num_nodes, width].
 
     `model` is a module with a method `layers()`, or the sequence that it returns: one function
-    `f(x, block)` per layer, first layer first, from the rows of the block's sources to the rows of
-    its destinations (which are the first `block.num_dst` sources). Modules are in evaluation mode
-    meanwhile, and afterwards as they were.
+    `f(x, block)` per layer, first layer first. `x` is a tensor of rows of the block's sources,
+    [block.num_src, ...]. The result is a row for each of its destinations, which are the first
+    sources: [block.num_dst, ...], a tensor or numpy array of any dtype. A convolution of PyG,
+    which takes `edge_index`, is a layer as `lambda x, block: conv((x, x[:block.num_dst]),
+    block.edge_index)`. Modules are in evaluation mode meanwhile, and afterwards as they were.
 
     `table` is the input of the first layer. `nodes` restricts the last layer: ids, a bool mask or
     the name of a split; row i of the result is then the i-th of them, and earlier layers are
@@ -56,11 +59,12 @@ def layerwise(
     Heterogeneous graphs: `x`, the layers' outputs and the result are dicts by node type, and a
     layer may leave out types that nobody reads; `nodes` is a pair of node type and nodes, and the
     result then that type's tensor.
+
+    TypeError for layers that are not called so, and for results that are no rows; ValueError for
+    results of another number of rows, or of another width than in the batch before.
     """
     refuse_part(graph)
-    layers = list(model.layers() if hasattr(model, "layers") else model)
-    if not layers:
-        raise ValueError("layerwise: the model has no layers")
+    layers = _layers_of(model)
     rows = {t: graph.table(table, t) for t in graph.node_types if table in graph.tables(t)}
     if not rows:
         raise KeyError(f"layerwise: the graph has no node table {table!r}")
@@ -70,8 +74,11 @@ def layerwise(
         for i, (layer, nodes_of) in enumerate(zip(layers, targets, strict=True)):
             bar = f"inference, layer {i + 1} of {len(layers)}" if progress else None
             last = i + 1 == len(layers)
+            layer = _Layer(i, len(layers), layer)
             outputs = {t: pass_.run(layer, rows, t, ids, last, bar) for t, ids in nodes_of.items()}
             outputs = {t: out for t, out in outputs.items() if out is not None}
+            if not outputs:
+                raise ValueError(f"{layer} returned no rows for {list(nodes_of)}")
             rows = {t: Table(out) for t, out in outputs.items()}
     if graph.is_hetero and nodes is None:
         return outputs
@@ -113,8 +120,9 @@ class _Pass:
         batches = self._batches(node_type, ids)
         for batch in tqdm(batches, desc=bar, leave=False, disable=bar is None):
             result = self._compute(layer, rows, node_type, batch)
-            if result is None:
+            if result is None and out is None:
                 return None
+            layer.check(result, _of(batch.blocks[0].num_dst, node_type), out)
             if out is None:
                 out = torch.empty((count, *result.shape[1:]), dtype=result.dtype)
             out[batch.seeds if everything else slice(done, done + len(result))] = result.cpu()
@@ -144,11 +152,99 @@ class _Pass:
             if t in rows
         }
         if self.graph.is_hetero:
-            return layer(x, batch.blocks[0]).get(node_type)
-        return layer(x[node_type], batch.blocks[0])
+            return layer.rows_of(node_type, x, batch.blocks[0])
+        return layer.rows(x[node_type], batch.blocks[0])
 
     def _per_type(self, value, node_type):
         return value if self.graph.is_hetero else {node_type: value}
+
+
+class _Layer:
+    """A layer of the model, number `i` of `count`, from 0, and what is wrong with its results."""
+
+    def __init__(self, i: int, count: int, function: Layer):
+        self._name = f"layerwise: layer {i + 1} of {count}"
+        self._function = function
+        _check_call(function, self._name)
+
+    def __str__(self) -> str:
+        return self._name
+
+    def rows(self, x, block) -> torch.Tensor:
+        return self._as_rows(self._function(x, block), "")
+
+    def rows_of(self, node_type: str, x: dict, block) -> torch.Tensor | None:
+        result = self._function(x, block)
+        if not isinstance(result, Mapping):
+            raise TypeError(f"{self} returned {_kind(result)}, expected a dict by node type")
+        rows = result.get(node_type)
+        return None if rows is None else self._as_rows(rows, f" for {node_type!r}")
+
+    def _as_rows(self, result, of: str) -> torch.Tensor:
+        if isinstance(result, np.ndarray):
+            return torch.as_tensor(np.asarray(result, order="C"))
+        if not isinstance(result, torch.Tensor):
+            expected = "a tensor with a row for each of the block's destinations"
+            raise TypeError(f"{self} returned {_kind(result)}{of}, expected {expected}")
+        return result
+
+    def check(self, result, num_dst: int, before) -> None:
+        """`before`: the rows of the batches before this one, None where it is the first."""
+        if result is None:
+            raise ValueError(f"{self} returned no rows for a batch, but did for the batches before")
+        shape = list(result.shape)
+        if not shape or shape[0] != num_dst:
+            raise ValueError(
+                f"{self} returned the shape {shape}, expected [{num_dst}, ...]: a row for each of the "
+                f"block's num_dst={num_dst} destinations, which are the first sources"
+            )
+        if before is not None and shape[1:] != list(before.shape[1:]):
+            raise ValueError(
+                f"{self} returned the shape {shape}, expected {[num_dst, *before.shape[1:]]}, as in the batches before"
+            )
+        if before is not None and result.dtype != before.dtype:
+            raise ValueError(f"{self} returned {result.dtype}, but {before.dtype} in the batches before")
+
+
+def _layers_of(model) -> list[Layer]:
+    if hasattr(model, "layers"):
+        model = model.layers()
+    if not isinstance(model, Iterable):
+        raise TypeError(
+            f"layerwise: model is {_kind(model)}, expected a module with a method layers(), or the sequence that it "
+            "returns: one function f(x, block) per layer"
+        )
+    layers = list(model)
+    if not layers:
+        raise ValueError("layerwise: the model has no layers")
+    return layers
+
+
+def _check_call(function: Layer, name: str) -> None:
+    """TypeError unless the layer takes (x, block). PyG's layers take edge_index there, and would take it."""
+    if not callable(function):
+        raise TypeError(f"{name} is {_kind(function)}, expected a function f(x, block)")
+    is_module = isinstance(function, torch.nn.Module)
+    try:
+        signature = inspect.signature(function.forward if is_module else function)
+    except (TypeError, ValueError):  # it does not say
+        return
+    takes = f"{name} is {_kind(function)} that takes {signature}, expected f(x, block)"
+    try:
+        arguments = signature.bind(None, None).arguments
+    except TypeError:
+        raise TypeError(takes) from None
+    if is_module and "edge_index" in arguments:
+        raise TypeError(f"{takes}: lambda x, block: conv((x, x[: block.num_dst]), block.edge_index)")
+
+
+def _kind(value) -> str:
+    """What it is, in two words."""
+    return "None" if value is None else f"a {type(value).__name__}"
+
+
+def _of(value, node_type):
+    return value[node_type] if isinstance(value, Mapping) else value
 
 
 def _gathered(table, ids, threads):

@@ -18,6 +18,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
+from torch_geometric.nn import SAGEConv  # noqa: E402
 
 import ramet  # noqa: E402
 from ramet import cli  # noqa: E402
@@ -274,7 +275,6 @@ def test_a_killed_trainer_is_an_error_that_names_it(store, tmp_path):
     assert torch.load(out / "best.pt", weights_only=True)["val_accuracy"] > 0
 
 
-# ---- the example
 def listening(pids) -> set[str]:
     """The hexadecimal addresses at which these processes wait for connections by TCP."""
     inodes = set()
@@ -316,6 +316,7 @@ def test_no_trainer_listens_to_the_network(store, tmp_path, monkeypatch, process
     assert sorted(path.name for path in out.iterdir()) == ["best.pt", "curves.png", "metrics.json"]
 
 
+# ---- the example
 
 
 @pytest.mark.parametrize("launcher", ["torchrun", "spawn"])
@@ -407,6 +408,99 @@ def test_inference_names_what_is_missing(store):
         layerwise(ramet.open(store), [lambda x, block: x], table="year")
     with pytest.raises(ValueError, match="no layers"):
         layerwise(ramet.open(store), [])
+
+
+def take_destinations(x, block):
+    return x[: block.num_dst]
+
+
+class Plain(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+
+@pytest.mark.parametrize(
+    ("layer", "error", "words"),
+    [
+        (lambda x, block: x[: block.num_dst - 1], ValueError, ["[6, 16]", "[7, ...]", "num_dst=7"]),
+        (lambda x, block: x[:1], ValueError, ["[1, 16]", "[7, ...]"]),
+        (lambda x, block: x.mean(), ValueError, ["[]", "[7, ...]"]),
+        (lambda x, block: torch.cat([x, x]), ValueError, [", 16]", "[7, ...]"]),
+        (lambda x, block: None, TypeError, ["returned None, expected a tensor with a row for each"]),
+        (lambda x, block: (x[: block.num_dst], None), TypeError, ["returned a tuple, expected a tensor"]),
+        (lambda x, block: [[1.0]] * block.num_dst, TypeError, ["returned a list, expected a tensor"]),
+        (lambda x: x, TypeError, ["takes (x), expected f(x, block)"]),
+        (Plain(), TypeError, ["is a Plain that takes (x), expected f(x, block)"]),
+        (torch.nn.Linear(16, 4), TypeError, ["is a Linear that takes (input: torch.Tensor)"]),
+        (
+            SAGEConv(16, 4),
+            TypeError,
+            ["is a SAGEConv that takes (x:", "conv((x, x[: block.num_dst]), block.edge_index)"],
+        ),
+        (7, TypeError, ["is a int, expected a function f(x, block)"]),
+    ],
+    ids=str,
+)
+def test_a_layer_that_returns_no_row_for_each_destination(store, layer, error, words):
+    """Its number, what it gave and what was expected."""
+    with pytest.raises(error) as raised:
+        layerwise(ramet.open(store), [take_destinations, layer], nodes=range(7))
+    for part in ["layerwise: layer 2 of 2", *words]:
+        assert part in str(raised.value)
+
+
+def test_layers_that_change_their_minds(store):
+    """Rows of one width and dtype in every batch."""
+    graph = ramet.open(store)
+
+    def second(result):
+        calls = []
+
+        def layer(x, block):
+            calls.append(block)
+            return x[: block.num_dst] if len(calls) == 1 else result(x[: block.num_dst])
+
+        return layer
+
+    for result, words in [
+        (lambda x: x[:, :1], r"the shape \[500, 1\], expected \[500, 16\], as in the batches before"),
+        (lambda x: x.double(), "torch.float64, but torch.float32 in the batches before"),
+    ]:
+        with pytest.raises(ValueError, match=f"layer 1 of 1 returned {words}"):
+            layerwise(graph, [second(result)], batch_size=500)
+
+
+def test_layers_may_return_arrays_other_types_and_nan(store):
+    graph = ramet.open(store)
+    feat = graph.table("feat").numpy()
+
+    def as_array(x, block):
+        return np.asfortranarray(x[: block.num_dst].double().numpy())
+
+    found = layerwise(graph, [as_array])
+    assert found.dtype == torch.float64 and np.array_equal(found, feat.astype(np.float64))
+    found = layerwise(graph, [lambda x, block: x[: block.num_dst, 0] > 0])
+    assert found.dtype == torch.bool and np.array_equal(found, feat[:, 0] > 0)
+    assert layerwise(graph, [lambda x, block: x[: block.num_dst] * torch.nan]).isnan().all()
+
+
+def test_a_module_without_layers_is_told_what_is_expected(store):
+    with pytest.raises(TypeError, match=r"model is a Plain, expected a module with a method layers\(\)"):
+        layerwise(ramet.open(store), Plain())
+
+
+def test_wrong_layers_of_several_types():
+    edges = {("author", "writes", "paper"): np.array([[0, 1], [2, 0]])}
+    nodes = {"author": {"feat": np.ones((2, 3), np.float32)}, "paper": {"feat": np.ones((4, 3), np.float32)}}
+    graph = ramet.from_edge_index(edges, num_nodes={"author": 2, "paper": 4}, nodes=nodes)
+    for layer, error, words in [
+        (lambda x, block: x["paper"], TypeError, "layer 1 of 1 returned a Tensor, expected a dict by node type"),
+        (lambda x, block: {"paper": x["paper"][:1]}, ValueError, r"the shape \[1, 3\], expected \[4, \.\.\.\]"),
+        (lambda x, block: {"author": x["author"]}, ValueError, r"returned no rows for \['paper'\]"),
+        (lambda x, block: {"paper": 1}, TypeError, "returned a int for 'paper', expected a tensor"),
+    ]:
+        with pytest.raises(error, match=words):
+            layerwise(graph, [layer], nodes=("paper", None))
 
 
 def test_heterogeneous_inference():
