@@ -40,13 +40,14 @@ class Maker:
         channel = self._group.channel
         if channel.failure is not None:
             raise RuntimeError("an earlier batch failed, and ranks have lost step") from channel.failure
+        group = self._group
         try:
-            return assemble(self.core, epoch, step, self._group.exchange)
+            return assemble(self.core, epoch, step, lambda message: group.exchange(message, group.place(epoch, step)))
         except BaseException as error:
             channel.failure = error
-            self._group.tell_failure()
+            group.tell_failure()
             if isinstance(error, RuntimeError):  # of the collective: the engine raises others
-                rank = self._group.members[self._group.rank]
+                rank = group.members[group.rank]
                 message = f"rank {rank}, epoch {epoch}, step {step}: ids could not be exchanged: {error}"
                 raise RuntimeError(message) from error
             raise

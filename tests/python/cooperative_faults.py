@@ -35,6 +35,26 @@ class Rank:
         """How a loader is refused, or nothing."""
         self._loader = ramet.NeighborLoader(self._graph, **OPTIONS | options)
 
+    def make_two(self, swapped: bool):
+        """How two loaders, made in this order, are refused; or nothing."""
+        options = [{"input_nodes": "train"}, {"input_nodes": "val", "batch_size": 7}]
+        loaders = [ramet.NeighborLoader(self._graph, **OPTIONS | change) for change in options[:: -1 if swapped else 1]]
+        self._loader, self._other = loaders
+
+    def walk_two(self, swapped: bool):
+        """The first batches of two loaders, in this order."""
+        loaders = [self._loader, self._other]
+        return [next(steps(loader)).num_seeds for loader in loaders[:: -1 if swapped else 1]]
+
+    def state(self, epoch: int, step: int):
+        return self._loader.state_dict() | {"epoch": epoch, "step": step}
+
+    def load(self, state: dict):
+        self._loader.load_state_dict(state)
+
+    def set_epoch(self, epoch: int):
+        self._loader.set_epoch(epoch)
+
     def open(self, store: str):
         self._graph = ramet.open(store)
 

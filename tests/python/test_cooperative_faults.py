@@ -142,6 +142,77 @@ def test_ranks_with_other_arguments_or_stores(store, tmp_path):
             assert "ValueError: rank 1 has tables=['feat of node: float16[8]'" in words
 
 
+def assert_at_different_places(lines, places: list[str], request=("walk", 1)) -> None:
+    """The same error on every rank, which names the first rank that differs from rank 0, and where both are."""
+    for line, arguments in zip(lines, request if isinstance(request, list) else [request] * len(lines)):
+        line.tell(arguments)
+    odd = next(rank for rank, place in enumerate(places) if place != places[0])
+    for outcome, words in [line.hear(patience=30) for line in lines]:
+        assert outcome == "failed"
+        assert f"ValueError: rank {odd} is at {places[odd]}, but rank 0 of its group at {places[0]}: ranks" in words
+
+
+@pytest.mark.parametrize(
+    ("at", "where"),
+    [
+        ((0, 0), "epoch 0, step 0"),  # an older checkpoint
+        ((3, 1), "epoch 3, step 1"),
+        ((3, 0), "epoch 3, step 0"),
+        ((2, 4), "epoch 2, step 4"),
+        ((3, 11), "epoch 4, step 0"),  # nothing is left of that epoch
+    ],
+)
+def test_ranks_that_loaded_different_states(store, at, where):
+    with ranks_of(store, seconds=60) as lines:
+        assert ask_all(lines, "make", {}) == [("done", None)] * WORLD
+        for rank, line in enumerate(lines):
+            line.ask("load", line.ask("state", *(at if rank == 2 else (3, 4))))
+        mine = "epoch 3, step 4 of loader 1"
+        if at == (3, 11):
+            for line in lines:
+                line.tell(("walk", 1))
+            assert "StopIteration" in lines[2].hear()[1]
+            lines[2].tell(("walk", 1))
+            for line in lines:
+                assert (
+                    f"ValueError: rank 2 is at {where} of loader 1, but rank 0 of its group at {mine}" in line.hear()[1]
+                )
+        else:
+            assert_at_different_places(lines, [mine, mine, f"{where} of loader 1"])
+
+
+def test_ranks_that_name_different_epochs(store):
+    """Also with LABOR-i, whose first message is another one."""
+    with ranks_of(store, seconds=60) as lines:
+        assert ask_all(lines, "make", {"sampler": "labor", "importance_iterations": 1}) == [("done", None)] * WORLD
+        assert lines[1].ask("set_epoch", 5) is None
+        usual = "epoch 0, step 0 of loader 1"
+        assert_at_different_places(lines, [usual, "epoch 5, step 0 of loader 1", usual])
+
+
+def test_ranks_that_make_loaders_in_different_orders(store):
+    with ranks_of(store, seconds=60) as lines:
+        for line in lines:
+            line.tell(("make_two", line is lines[1]))
+        for outcome, words in [line.hear() for line in lines]:
+            assert (
+                outcome == "failed" and "ValueError: rank 1 has batch_size=7, but rank 0 of its group has 20" in words
+            )
+
+
+def test_ranks_that_loop_over_loaders_in_different_orders(store):
+    with ranks_of(store, seconds=60) as lines:
+        assert ask_all(lines, "make_two", False) == [("done", None)] * WORLD
+        usual = "epoch 0, step 0 of loader 1"
+        requests = [("walk_two", line is lines[2]) for line in lines]
+        assert_at_different_places(lines, [usual, usual, "epoch 0, step 0 of loader 2"], requests)
+    with ranks_of(store, seconds=60) as lines:  # and where no rank differs all goes on
+        assert ask_all(lines, "make_two", False) == [("done", None)] * WORLD
+        answers = ask_all(lines, "walk_two", True)
+        assert [outcome for outcome, _ in answers] == ["done"] * WORLD
+        assert [sum(of_loader) for of_loader in zip(*(seeds for _, seeds in answers))] == [7, 20]
+
+
 def test_ranks_of_which_one_is_refused(store):
     """What only one rank has done wrong is said there, and ends the others, too."""
     with ranks_of(store, seconds=60) as lines:

@@ -36,6 +36,7 @@ class Channel:
     def __init__(self, ids=None, rows=None):
         self.ids, self.rows = ids, rows
         self.failure: BaseException | None = None
+        self.loaders = 0  # that were made, all of them on every rank
         self._pid = os.getpid()
         self._world = dist.group.WORLD if ids is not None else None
         self._thread: ThreadPoolExecutor | None = None

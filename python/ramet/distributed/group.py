@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -12,13 +13,24 @@ from ramet.distributed.channel import Channel, channel_of, in_channel
 FAILED = -1  # instead of a number of bytes: this rank has failed
 
 
+class Place(NamedTuple):
+    """What a rank is making. Loaders are counted from 1, in the order in which the group's ranks made them."""
+
+    loader: int
+    epoch: int
+    step: int
+
+    def __str__(self) -> str:
+        return f"epoch {self.epoch}, step {self.step} of loader {self.loader}"
+
+
 class Group:
     """One rank's view of the ranks that cooperate.
 
     cooperative: True (all ranks of `distributed`) or a process group. distributed: as of a NeighborLoader: the ranks
     that work on one global batch, in groups. Every rank has to make its Group, in the same order as others.
     `rank` and `size` are those inside the group, `index` and `count` those of the group among groups; `channel` has
-    its process groups.
+    its process groups; `loader` is the number of the one that was compared.
     """
 
     def __init__(self, cooperative, distributed):
@@ -74,21 +86,37 @@ class Group:
                         f"rank {self.members[rank]} has {name}={other[name]!r}, but rank {self.members[0]} of its "
                         f"group has {value!r}: ranks that cooperate need the same"
                     )
+        self.channel.loaders += 1
+        self.loader = self.channel.loaders
 
-    def exchange(self, message: tuple) -> tuple:
-        """Sends (bytes for each rank, uint8 array) and returns what came from each, in the same form."""
+    def place(self, epoch: int, step: int) -> Place:
+        return Place(self.loader, epoch, step)
+
+    def exchange(self, message: tuple, place: Place) -> tuple:
+        """Sends (bytes for each rank, uint8 array) and returns what came from each, in the same form. ValueError, on
+        every rank, where another one is at another place: their messages would fit together by chance at most."""
         if self.size == 1:
             return message
         bytes_out, data = message
-        counts = torch.tensor(bytes_out)
-        incoming = torch.empty_like(counts)
-        dist.all_to_all_single(incoming, counts, group=self.channel.ids)
-        bytes_in = incoming.tolist()
+        heads = torch.tensor([[count, *place] for count in bytes_out])
+        incoming = torch.empty_like(heads)
+        dist.all_to_all_single(incoming, heads, group=self.channel.ids)
+        bytes_in = incoming[:, 0].tolist()
         if FAILED in bytes_in:
             raise RuntimeError(f"rank {self.members[bytes_in.index(FAILED)]} failed")
+        self._compare_places([Place(*numbers) for numbers in incoming[:, 1:].tolist()])
         received = torch.empty(sum(bytes_in), dtype=torch.uint8)
         dist.all_to_all_single(received, torch.from_numpy(data), bytes_in, bytes_out, group=self.channel.ids)
         return bytes_in, received.numpy()
+
+    def _compare_places(self, places: list[Place]) -> None:
+        """Every rank has the same list, and so the same error."""
+        for rank, place in enumerate(places):
+            if place != places[0]:
+                raise ValueError(
+                    f"rank {self.members[rank]} is at {place}, but rank {self.members[0]} of its group at {places[0]}: "
+                    "ranks that cooperate load the same state, name the same epoch, and loop over loaders in one order"
+                )
 
     @staticmethod
     def in_channel() -> bool:
@@ -99,13 +127,13 @@ class Group:
         """Lets the other ranks' next exchange fail. Does not wait for them: they may never come."""
         if self.size == 1 or self._failure is not None:
             return
-        counts = torch.full((self.size,), FAILED)
-        incoming = torch.empty_like(counts)
+        heads = torch.full((self.size, 1 + len(Place._fields)), FAILED)
+        incoming = torch.empty_like(heads)
         try:
-            work = dist.all_to_all_single(incoming, counts, group=self.channel.ids, async_op=True)
+            work = dist.all_to_all_single(incoming, heads, group=self.channel.ids, async_op=True)
         except RuntimeError:
             return  # the connection is what failed
-        self._failure = (work, counts, incoming)  # alive for as long as somebody may read it
+        self._failure = (work, heads, incoming)  # alive for as long as somebody may read it
 
 
 def _place(members: list[int], everyone) -> tuple[int, int]:
