@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ramet import _core
-from ramet.batch import SEED_TABLES, Batch
-from ramet.cooperative import CooperativeStream, Maker
+from ramet.batch import SEED_TABLES
+from ramet.cooperative import Maker
 from ramet.cuda import torch_devices
 from ramet.dtypes import dtype_name
+from ramet.epochs import EpochIterator, EpochSampler
 from ramet.graph import Graph, Table
 from ramet.options import (
     MAX_PREFETCH,
@@ -82,9 +83,11 @@ class NeighborLoader:
         "presampling", those in most of the first 20 batches.
     max_sms: multiprocessors that gathering may use, with a device; None: all of them.
 
-    Each iteration is the next epoch, beginning with 0. Several iterators may run at once, each with an epoch of its
-    own; `state_dict` speaks of the one that handed out a batch last. An iterator that crosses a fork raises; a new
-    one works in the child, unless the loader is cooperative: its connections are its parent's.
+    Each iteration is the next epoch, beginning with 0. An iterator takes its epoch when its first batch is asked for:
+    one that hands out no batch uses up none. Several may run at once, each with an epoch of its own; `state_dict`
+    speaks of the one that handed out a batch last. An iterator that crosses a fork after its first batch raises; a new
+    one works in the child, unless the loader is cooperative: its connections are its parent's. docs/epochs.md has
+    Lightning and Accelerate.
 
     Raises ValueError, TypeError, IndexError or KeyError naming the argument, the value and the bound. What goes wrong
     in a thread is raised in the loop, in the place of its batch.
@@ -154,8 +157,8 @@ class NeighborLoader:
             make()
         else:
             self._group.compare(make)
-        self._next = (0, 0)  # epoch and step at which the next iterator begins
-        self._position = (0, 0)  # the next batch of the latest iterator
+        self._next = (0, 0)  # epoch and step of the next iterator's first batch
+        self._position = (0, 0)  # the batch after the one that was handed out last
         say_global_batch_size(batch_size, self.rank, self.world)
 
     def _make_core(
@@ -216,16 +219,24 @@ class NeighborLoader:
         return self._core.num_steps
 
     def __iter__(self) -> EpochIterator:
-        epoch, step = self._next
-        self._next = (epoch + 1, 0)
-        self._position = (epoch, step)
-        return EpochIterator(self, epoch, step)
+        return EpochIterator(self)
 
     def set_epoch(self, epoch: int) -> None:
-        """The epoch of the next iterator. Right after `load_state_dict` the epoch that was loaded keeps its step."""
+        """The epoch of the iterator that asks for its first batch next. Right after `load_state_dict` the epoch that
+        was loaded keeps its step."""
         epoch = as_int(epoch, "epoch", 0)
         if epoch != self._next[0]:
-            self._next = (epoch, 0)
+            self._next = self._position = (epoch, 0)
+
+    @property
+    def batch_sampler(self) -> EpochSampler:
+        """Its `sampler.set_epoch` is the loader's: Lightning looks for it there. Nothing else is in it."""
+        return EpochSampler(self)
+
+    @property
+    def sampler(self) -> EpochSampler:
+        """As `batch_sampler`. What picks neighbors is an option, not this."""
+        return EpochSampler(self)
 
     def state_dict(self) -> dict:
         """Where the loader is: epoch and number of batches handed out of it (not those made ahead), and what it
@@ -295,60 +306,6 @@ class NeighborLoader:
         if self.device is not None:
             return {"in_use": core.device_bytes_in_use, "idle": core.device_bytes_idle}
         return {"in_use": core.buffer_bytes_in_use, "idle": core.buffer_bytes_idle}
-
-
-class EpochIterator:
-    """The batches of one epoch. Its threads stop when it is exhausted, closed or dropped."""
-
-    def __init__(self, loader: NeighborLoader, epoch: int, step: int):
-        self._loader = loader
-        self._epoch = epoch
-        self._stream = self._start(step)
-
-    def _start(self, step: int) -> _core.EpochStream | CooperativeStream:
-        loader = self._loader
-        if loader._cooperative is None:
-            return loader._core.start(self._epoch, step)
-        return CooperativeStream(loader._maker, self._epoch, step, len(loader), loader._prefetch)
-
-    def __iter__(self) -> EpochIterator:
-        return self
-
-    def __next__(self) -> Batch:
-        try:
-            core = None if self._stream is None else self._stream.next()
-        except Exception:
-            self.close()  # the epoch ends here, but the loader's position stays that of this batch
-            raise
-        loader = self._loader
-        if core is None:
-            if self._stream is not None:
-                loader._position = (self._epoch + 1, 0)
-            self.close()
-            raise StopIteration
-        loader._position = (self._epoch, core.step + 1)
-        if loader.device is not None:
-            loader._take(core)
-        return Batch(
-            core,
-            loader.graph,
-            loader.world,
-            loader._requests,
-            seed=loader._options["seed"],
-            group=None if loader._group is None else loader._group.channel.rows,
-            agreed=loader._agreed,
-            device=loader.device,
-        )
-
-    def close(self) -> None:
-        """Stops the threads now; where ranks cooperate, when what they are making together is made."""
-        stream, self._stream = self._stream, None
-        if isinstance(stream, CooperativeStream):
-            stream.close()
-
-    def __del__(self) -> None:
-        if getattr(self, "_stream", None) is not None:
-            self.close()
 
 
 def _make_group(cooperative, distributed, **only_there):

@@ -12,11 +12,13 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 TWO_RANKS = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
 
 
-@pytest.mark.parametrize(("page", "launcher"), [("README.md", ()), ("docs/cooperative.md", TWO_RANKS)])
+@pytest.mark.parametrize(
+    ("page", "launcher"), [("README.md", ()), ("docs/cooperative.md", TWO_RANKS), ("docs/epochs.md", ())]
+)
 def test_python_blocks_run(page, launcher, tmp_path):
     blocks = BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
     assert blocks, f"{page} shows no Python"
-    for package in ("torch", "torch_geometric"):
+    for package in ("torch", "torch_geometric", "pytorch_lightning", "accelerate"):
         if any(re.search(rf"(import|from|,) {package}\b", block) for block in blocks):
             pytest.importorskip(package)
     # One script, since a reader may type the blocks one after the other.
