@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ramet import _core
+from ramet import _core, ranks
 from ramet.batch import Batch
 from ramet.cooperative import CooperativeStream
 
@@ -39,6 +39,8 @@ class EpochIterator:
             self.close()
             raise StopIteration
         loader._position = (self._epoch, core.step + 1)
+        if loader._watched is not None and core.step + 1 == len(loader):
+            loader._watched.finish(self._epoch)
         if loader.device is not None:
             loader._take(core)
         return Batch(
@@ -54,9 +56,12 @@ class EpochIterator:
 
     def _begin(self) -> None:
         loader = self._loader
+        ranks.say_made_too_early(loader._distributed, loader.world)
         epoch, step = loader._next
         loader._next, loader._position = (epoch + 1, 0), (epoch, step)
         self._epoch = epoch
+        if loader._watched is not None:
+            loader._watched.begin(epoch)
         if loader._cooperative is None:
             self._stream = loader._core.start(epoch, step)
         else:

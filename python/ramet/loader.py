@@ -23,6 +23,7 @@ from ramet.ownership import as_owners
 from ramet.placement import PLACES, TOPOLOGY, Placed, device_options
 from ramet.ranks import rank_and_world, say_global_batch_size
 from ramet.summary import Summary
+from ramet.watch import Watched
 
 DEFAULT_TABLES = ("feat", "label")
 
@@ -130,6 +131,7 @@ class NeighborLoader:
         if self._group is None:
             refuse_part(graph)
         self.rank, self.world = rank_and_world(distributed)
+        self._distributed = distributed
         sampling = {
             "replace": replace,
             "seed": seed,
@@ -172,6 +174,7 @@ class NeighborLoader:
         batches = batches | {"batch_size": as_int(batches["batch_size"], "batch_size", 1)}
         threads, prefetch = ahead["threads"], ahead["prefetch"]
         self._options = sample | batches
+        self._watched = self._watch(input_nodes, seed_type, ids) if self.world > 1 else None
         sample_core = _core.SampleOptions(**sample)
         self._core = _core.NeighborLoader(
             graph._core,
@@ -188,6 +191,12 @@ class NeighborLoader:
             on=_core.DeviceOptions() if self.device is None else self._device_options(**on),
         )
         self._sample, self._seed_type = sample_core, seed_type
+
+    def _watch(self, input_nodes, seed_type: int, ids) -> Watched:
+        """Known on every rank by what is sampled. Ids are compared at their ends, which costs nothing."""
+        what = [self._options, seed_type, ids if ids is None else (len(ids), *ids[:8].tolist(), *ids[-8:].tolist())]
+        name = f"{input_nodes!r}" if isinstance(input_nodes, str) else "its input nodes"
+        return Watched(self._distributed, what, f"a loader over {name} (batch_size={self._options['batch_size']})")
 
     def _device_options(self, placement, **options) -> _core.DeviceOptions:
         names = [name for _, name in self._requests]

@@ -8,6 +8,7 @@ import sys
 
 _log = logging.getLogger("ramet")
 _said = False
+_said_early = False
 
 
 def rank_and_world(distributed) -> tuple[int, int]:
@@ -32,4 +33,23 @@ def say_global_batch_size(batch_size: int, rank: int, world: int) -> None:
     global _said
     if rank == 0 and world > 1 and not _said:
         _said = True
-        _log.warning("batch_size=%d is the global batch, shared by %d ranks", batch_size, world)
+        _log.warning(
+            "batch_size=%d is the global batch, shared by %d ranks; distributed=False is for a loader of one rank",
+            batch_size,
+            world,
+        )
+
+
+def say_made_too_early(distributed, world: int) -> None:
+    """Once per process, where a loop begins: its loader was to find the ranks, which were not there yet."""
+    global _said_early
+    if distributed is not None or world > 1 or _said_early:
+        return
+    ranks = rank_and_world(None)[1]
+    if ranks > 1:
+        _said_early = True
+        _log.warning(
+            "a loader was made before torch.distributed was initialized, so each of %d ranks has whole batches: "
+            "make it afterwards, or pass distributed=False if that is meant",
+            ranks,
+        )

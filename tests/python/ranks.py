@@ -4,6 +4,7 @@
 torch.multiprocessing.
 """
 
+import contextlib
 import itertools
 import logging
 import sys
@@ -50,11 +51,26 @@ def steps(batches) -> list[tuple]:
     return [(b.epoch, b.step, b.global_num_seeds, b.seeds.tolist(), sampled(b)) for b in batches]
 
 
-class Rank:
-    """Each method is a request."""
+@contextlib.contextmanager
+def warnings():
+    """What is logged inside this context, as if it was the first time in this process."""
+    records = []
+    handler = logging.Handler()
+    handler.emit = lambda record: records.append(record.getMessage())
+    logging.getLogger("ramet").addHandler(handler)
+    ramet.ranks._said = ramet.ranks._said_early = ramet.watch._said = False
+    try:
+        yield records
+    finally:
+        logging.getLogger("ramet").removeHandler(handler)
 
-    def __init__(self, graph: ramet.Graph):
-        self.graph = graph
+
+class Rank:
+    """Each method is a request. `early` was made before the ranks knew each other."""
+
+    def __init__(self, early: ramet.NeighborLoader):
+        self.graph = early.graph
+        self._early = early
 
     def loader(self, options: dict) -> ramet.NeighborLoader:
         return ramet.NeighborLoader(self.graph, **options)
@@ -91,34 +107,59 @@ class Rank:
         return loader.rank, loader.world, [seeds for _, _, _, seeds, _ in steps(loader)]
 
     def log(self, options):
-        """How many warnings two loaders log."""
-        records = []
-        handler = logging.Handler()
-        handler.emit = lambda record: records.append(record.getMessage())
-        logging.getLogger("ramet").addHandler(handler)
-        ramet.ranks._said = False
-        self.loader(options), self.loader(options)
-        logging.getLogger("ramet").removeHandler(handler)
+        """What two loaders log."""
+        with warnings() as records:
+            self.loader(options), self.loader(options)
+        return records
+
+    def early(self):
+        """What the loops over a loader log that was made too early."""
+        with warnings() as records:
+            for _ in range(2):
+                next(iter(self._early))
+        return self._early.world, records
+
+    def loops(self, options, scripts):
+        """What this rank's script logs: loops over loaders, in order, `train` in lockstep."""
+        loaders = {
+            "train": self.loader(options),
+            "validate": self.loader(options | {"input_nodes": "val"}),
+            "alone": self.loader(options | {"input_nodes": "val", "distributed": False}),
+        }
+        with warnings() as records:
+            for word in scripts[min(dist.get_rank(), len(scripts) - 1)].split():
+                name, _, what = word.partition(":")
+                if what == "again":
+                    loaders[name].set_epoch(0)
+                for _ in itertools.islice(loaders[name], 1 if what == "peek" else None):
+                    if name == "train" and what != "peek":
+                        dist.barrier()
         return records
 
 
-def serve(address: str, store: str) -> None:
-    rank = Rank(ramet.open(store))
+def make_early(store: str) -> ramet.NeighborLoader:
+    return ramet.NeighborLoader(ramet.open(store), [2], "val", 7)
+
+
+def serve(address: str, early: ramet.NeighborLoader) -> None:
+    rank = Rank(early)
     requests = {name: getattr(rank, name) for name in dir(rank) if not name.startswith("_") and name != "graph"}
     processes.answer(processes.visit(address, str(dist.get_rank())), requests)
     dist.destroy_process_group()
 
 
 def spawned(rank: int, world: int, file: str, address: str, store: str) -> None:
+    early = make_early(store)
     dist.init_process_group("gloo", init_method=f"file://{file}", rank=rank, world_size=world)
-    serve(address, store)
+    serve(address, early)
 
 
 def main() -> None:
     address, store, *world = sys.argv[1:]
     if not world:
+        early = make_early(store)
         dist.init_process_group("gloo")
-        serve(address, store)
+        serve(address, early)
         return
     with tempfile.TemporaryDirectory() as folder:
         arguments = (int(world[0]), f"{folder}/meet", address, store)

@@ -2,6 +2,7 @@
 
 import math
 import sys
+import zlib
 from itertools import chain
 
 import processes
@@ -183,9 +184,55 @@ def test_resuming_on_another_number_of_ranks(group, graph, step):
 
 def test_the_global_batch_size_is_said_once_by_rank_0(group):
     first, *others = group.ask("log", OPTIONS)
-    expected = [f"batch_size=10 is the global batch, shared by {group.world} ranks"] if group.world > 1 else []
+    words = (
+        f"batch_size=10 is the global batch, shared by {group.world} ranks; distributed=False is for a loader of one"
+    )
+    expected = [f"{words} rank"] if group.world > 1 else []
     assert first == expected
     assert others == [[]] * (group.world - 1)
+
+
+@pytest.mark.parametrize(
+    "scripts",
+    [
+        ["train validate train", "train train"],
+        ["validate train train", "train train"],
+    ],
+)
+def test_an_epoch_that_one_rank_loops_over_is_said_once(group, scripts):
+    """By that rank, as soon as all ranks have begun a later epoch; nobody waits for anybody."""
+    options = OPTIONS | {"seed": zlib.crc32(str(scripts).encode())}  # loaders that no other test has
+    first, *others = group.ask("loops", options, scripts)
+    said = f"1 of {group.world} ranks looped over epoch 0 of a loader over 'val' (batch_size=10): "
+    assert [words[: len(said)] for words in first] == ([said] if group.world > 1 else [])
+    assert all("distributed=False" in words for words in first)
+    assert others == [[]] * (group.world - 1)
+
+
+@pytest.mark.parametrize(
+    "scripts",
+    [
+        ["train validate train validate train"],  # all of them, of which the fast do not wait for the slow
+        ["train alone train alone train", "train train train"],
+        ["validate:peek train train", "train train"],  # a look at a batch
+        ["train:peek train:again train", "train train"],
+        ["train validate:again validate:again train train"],
+        ["validate validate validate validate", "validate"],  # ranks that need not go on together
+        ["validate", "train:peek"],
+    ],
+    ids=str,
+)
+def test_no_false_alarm(group, scripts):
+    options = OPTIONS | {"seed": zlib.crc32(str(scripts).encode())}
+    assert group.ask("loops", options, scripts) == [[]] * group.world
+
+
+def test_a_loader_that_was_made_before_the_ranks_were_there(group):
+    for world, said in group.ask("early"):
+        assert world == 1
+        assert len(said) == (group.world > 1)
+        for words in said:
+            assert f"made before torch.distributed was initialized, so each of {group.world} ranks has whole" in words
 
 
 def test_a_group_without_torch_distributed_is_an_error(graph):

@@ -1,0 +1,120 @@
+"""Notices epochs that some ranks of several looped over alone: they saw their slices, and nobody the rest.
+
+All ranks run one program, so that a thread of it begins epochs in the same order on every rank. A rank counts itself in
+the store of torch.distributed when it begins an epoch. When it has looped over epoch F, then begun epoch G, and every
+rank has begun G, those that have not begun F never will. A rank that is late has not begun G either: no false alarm,
+and nobody waits. So it takes a later epoch that all ranks begin; the last loop of a program is not noticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import sys
+import threading
+import weakref
+from dataclasses import dataclass
+
+_log = logging.getLogger("ramet")
+_watches: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # by process group of all ranks
+_said = False
+
+
+@dataclass(frozen=True)
+class Epoch:
+    key: str
+    name: str  # for people
+    order: int  # in which this rank began its epochs
+    thread: int
+
+
+class Watch:
+    """The epochs of this rank, beside those of the ranks `members`."""
+
+    def __init__(self, store, members: list[int]):
+        self._store = store
+        self._prefix = f"ramet/epochs/{_digest(members)}"
+        self._world = len(members)
+        self._begun: dict[str, Epoch] = {}
+        self._looped: list[Epoch] = []  # that not all ranks are known to have begun
+
+    def begin(self, loader: str, name: str, number: int) -> None:
+        key = f"{self._prefix}/{loader}/{number}"
+        if key in self._begun:
+            return
+        self._begun[key] = Epoch(key, f"epoch {number} of {name}", len(self._begun), threading.get_ident())
+        self._store.add(key, 1)
+        self._compare(self._begun[key])
+
+    def finish(self, loader: str, number: int) -> None:
+        epoch = self._begun[f"{self._prefix}/{loader}/{number}"]
+        self._compare(epoch)
+        if self._num_ranks(epoch) < self._world:
+            self._looped.append(epoch)
+
+    def _compare(self, latest: Epoch) -> None:
+        """Says which epochs, looped over before `latest`, other ranks left out."""
+        late = [(epoch, self._num_ranks(epoch)) for epoch in self._looped]
+        late = [(epoch, count) for epoch, count in late if count < self._world]
+        self._looped = [epoch for epoch, _ in late]
+        left_out = [(e, n) for e, n in late if e.thread == latest.thread and e.order < latest.order]
+        if left_out and self._num_ranks(latest) == self._world:
+            _say(*left_out[0], self._world)
+            self._looped.clear()
+
+    def _num_ranks(self, epoch: Epoch) -> int:
+        """Ranks that have begun it so far."""
+        return self._store.add(epoch.key, 0)
+
+
+class Watched:
+    """One loader's epochs. `what`: options and input nodes, from which ranks know a loader."""
+
+    def __init__(self, distributed, what, name: str):
+        self._group = None if distributed is True else distributed
+        self._loader, self._name = _digest(what), name
+
+    def begin(self, number: int) -> None:
+        self._call(lambda watch: watch.begin(self._loader, self._name, number))
+
+    def finish(self, number: int) -> None:
+        self._call(lambda watch: watch.finish(self._loader, number))
+
+    def _call(self, function) -> None:
+        """A warning is no reason to fail: where the store is gone nothing is said."""
+        dist = sys.modules["torch.distributed"]
+        if _said or not dist.is_initialized():
+            return
+        try:
+            function(_watch_of(dist, self._group))
+        except (RuntimeError, ValueError, KeyError):
+            _log.debug("epochs are not compared with those of other ranks", exc_info=True)
+
+
+def _watch_of(dist, group) -> Watch:
+    everyone = dist.group.WORLD
+    of_group = _watches.setdefault(everyone, {})
+    members = dist.get_process_group_ranks(everyone if group is None else group)
+    watch = of_group.get(tuple(members))
+    if watch is None:
+        store = dist.distributed_c10d._get_default_store()
+        watch = of_group[tuple(members)] = Watch(store, members)
+    return watch
+
+
+def _say(epoch: Epoch, count: int, world: int) -> None:
+    """Once per process."""
+    global _said
+    if not _said:
+        _said = True
+        _log.warning(
+            "%d of %d ranks looped over %s: each saw its slice of the seeds, and nobody the others'. "
+            "Pass distributed=False to the loader of one rank alone",
+            count,
+            world,
+            epoch.name,
+        )
+
+
+def _digest(value) -> str:
+    return hashlib.blake2b(repr(value).encode(), digest_size=8).hexdigest()
