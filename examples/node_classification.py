@@ -25,7 +25,7 @@ from ramet.inference import layerwise
 
 class SAGE(torch.nn.Module):
     """GraphSAGE with the mean. GraphConv is SAGEConv with weights: the sum with the block's weights estimates the mean
-    over all in-neighbors without bias, whatever the sampler."""
+    over all in-neighbors, whatever the sampler (docs/semantics.md, section 8)."""
 
     def __init__(self, widths, dropout):
         super().__init__()

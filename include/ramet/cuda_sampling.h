@@ -134,6 +134,7 @@ struct CudaTakeMarkedArgs {
   float* weight;                     // by pick; nullptr: none
   int64_t fanout;                    // weights of LABOR-0
   const CudaImportance* importance;  // or of LABOR-i
+  double* sum;  // scratch: num_dst, for normalized weights of LABOR-i; nullptr: Horvitz-Thompson
 };
 
 // The nodes of one type in a batch. A slot, one for every node of the graph, holds all ones, the

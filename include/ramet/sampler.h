@@ -36,6 +36,15 @@ enum class Sampler {
 // "uniform" or "labor"; any other name is kInvalidArgument.
 [[nodiscard]] Sampler parse_sampler(const std::string& name);
 
+// What edge_weights() are. q is the probability of an edge, d the in-degree of its destination.
+enum class Weights {
+  kNormalized,       // 1 / q, divided by their sum over the picks of the destination (Hajek)
+  kHorvitzThompson,  // 1 / (d q)
+};
+
+// "normalized" or "horvitz-thompson"; any other name is kInvalidArgument.
+[[nodiscard]] Weights parse_weights(const std::string& name);
+
 struct SampleOptions {
   // fanouts[edge type][hop], edge types in the order of Graph::edge_types(), hop 0 the seeds' hop.
   // kAllNeighbors takes every neighbor, 0 none.
@@ -47,7 +56,8 @@ struct SampleOptions {
   // hop: a slice of the seeds does not give a slice of the blocks. At most
   // kMaxImportanceIterations.
   int64_t importance_iterations = 0;
-  bool layer_dependent = false;  // kLabor alone: every hop uses the words of the first
+  bool layer_dependent = false;            // kLabor alone: every hop uses the words of the first
+  Weights weights = Weights::kNormalized;  // of kUniform these alone, which are the same
   // kappa: steps of a block of dependent minibatches; 1 makes every step independent.
   int64_t dependent = 1;
 };
@@ -62,8 +72,7 @@ struct Relation {
   Array indices;      // int32[num_edges], positions in the source type's n_id
   Array position;     // [num_edges], positions in the edge type's CSC: int32 where they fit, else
                       // int64
-  Array edge_weight;  // float32[num_edges] of LABOR; without data where each is 1 / edges of its
-                      // destination
+  Array edge_weight;  // float32[num_edges]; without data where each is 1 / edges of its destination
 };
 
 // Where the source rows of a block come from when ranks cooperate (cooperative.h), for one node
@@ -129,9 +138,8 @@ class NeighborSampler {
 [[nodiscard]] Array edge_ids(const Graph& graph, const Relation& relation);
 // Whether the sampler gave edges weights of their own; else each is 1 / edges of its destination.
 [[nodiscard]] bool has_weights(const Block& block);
-// Horvitz-Thompson weights, float32[num_edges]: the sum over a destination's edges of weight times
-// source is an unbiased estimate of the mean over all its in-neighbors. 1 / (degree x probability
-// of the edge); docs/semantics.md, section 8.
+// float32[num_edges], as SampleOptions::weights says: the sum over a destination's edges of weight
+// times source estimates the mean over all its in-neighbors; docs/semantics.md, section 8.
 [[nodiscard]] Array edge_weights(const Relation& relation);
 // int64[2, num_edges]: sources above destinations, local ids, as PyG has it.
 [[nodiscard]] Array edge_index(const Relation& relation);

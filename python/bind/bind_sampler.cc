@@ -122,18 +122,19 @@ void bind_options(nb::module_& m) {
           "__init__",
           [](SampleOptions* self, std::vector<std::vector<int64_t>> fanouts, bool replace,
              uint64_t seed, const std::string& sampler, int64_t importance_iterations,
-             bool layer_dependent, int64_t dependent) {
+             bool layer_dependent, const std::string& weights, int64_t dependent) {
             new (self) SampleOptions{.fanouts = std::move(fanouts),
                                      .replace = replace,
                                      .seed = seed,
                                      .sampler = parse_sampler(sampler),
                                      .importance_iterations = importance_iterations,
                                      .layer_dependent = layer_dependent,
+                                     .weights = parse_weights(weights),
                                      .dependent = dependent};
           },
           nb::kw_only(), nb::arg("fanouts"), nb::arg("replace"), nb::arg("seed"),
           nb::arg("sampler"), nb::arg("importance_iterations"), nb::arg("layer_dependent"),
-          nb::arg("dependent"));
+          nb::arg("weights"), nb::arg("dependent"));
 }
 
 template <typename Sampler>

@@ -243,16 +243,17 @@ class Block:
 
     @property
     def edge_weight(self):
-        """float32 [num_edges]: Horvitz-Thompson weights. The sum of weight times source over the edges of a
-        destination is an unbiased estimate of the mean over all its in-neighbors, whatever the sampler: each is
-        1 / (in-degree x probability of the edge). With sampler="labor" they are made with the block; with "uniform"
-        they are 1 / edges of the destination, computed on access (docs/semantics.md, section 8)."""
+        """float32 [num_edges]: the sum of weight times source over the edges of a destination estimates the mean over
+        all its in-neighbors (docs/semantics.md, section 8). By default weights are normalized: 1 / q, divided by the
+        sum of these over the destination's edges, q being the probability of an edge. That is 1 / edges of the
+        destination for "uniform" and LABOR-0, computed on access. With weights="horvitz-thompson" each is
+        1 / (in-degree x q)."""
         return self._derived(self._batch._core.edge_weights)
 
     @property
     def has_weights(self) -> bool:
-        """Whether the sampler gave edges weights of their own. Without them `edge_weight` is 1 / edges of the
-        destination, and the plain mean over the edges is the same."""
+        """Whether the sampler gave edges weights of their own (LABOR-i, and "horvitz-thompson"). Without them
+        `edge_weight` is 1 / edges of the destination, and the plain mean over the edges is the same."""
         return self._batch._core.has_weights(self._index)
 
     def __repr__(self) -> str:

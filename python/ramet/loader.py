@@ -41,13 +41,15 @@ class NeighborLoader:
     replace: of sampler="uniform" alone: draws may repeat.
     sampler: "uniform" (each destination picks on its own) or "labor" (layer-neighbor sampling, arXiv 2210.13339:
         destinations share their sources' randomness, so that a batch has fewer nodes, about half where in-degrees are
-        several times the fanouts, which are then what a destination takes in expectation). Average with
-        `block.edge_weight`; docs/semantics.md, section 8, says what that estimates, and how well.
+        several times the fanouts, which are then what a destination takes in expectation).
     importance_iterations: of "labor" alone, LABOR-i: fewer nodes still, more work; 0 is LABOR-0. From 1 on, what a
         rank samples depends on the whole slice it has, so that several ranks do not give the batch of one, unless they
         cooperate.
     layer_dependent: of "labor" alone: all hops use the same randomness; fewer nodes, at correlated layers, of which the
         first hop alone is unbiased.
+    weights: of "labor": what `block.edge_weight` is. "normalized": they add up to 1 at each destination; the plain mean
+        for LABOR-0. "horvitz-thompson": unbiased also where nothing may be picked, at a larger error.
+        docs/semantics.md, section 8, says what both estimate, and how well.
     dependent: kappa, steps of a block of dependent minibatches (Balin et al., arXiv:2310.12403): random choices turn
         slowly within a block, so that a node's sampled neighbors are mostly those of the batch before, which a cache
         of features still has; each batch alone is distributed as ever. With "labor" that holds for nodes that the
@@ -107,6 +109,7 @@ class NeighborLoader:
         sampler: str = "uniform",
         importance_iterations: int = 0,
         layer_dependent: bool = False,
+        weights: str = "normalized",
         seed: int = 0,
         dependent: int = 1,
         threads: int | None = None,
@@ -138,6 +141,7 @@ class NeighborLoader:
             "sampler": sampler,
             "importance_iterations": importance_iterations,
             "layer_dependent": layer_dependent,
+            "weights": weights,
             "dependent": dependent,
         }
         batches = {"batch_size": batch_size, "shuffle": bool(shuffle), "drop_last": bool(drop_last)}

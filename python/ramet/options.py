@@ -56,11 +56,13 @@ def as_fanouts(num_neighbors, graph: Graph) -> list[list[int]]:
 
 
 def sample_options(
-    graph: Graph, num_neighbors, *, replace, seed, sampler, importance_iterations, layer_dependent, dependent
+    graph: Graph, num_neighbors, *, replace, seed, sampler, importance_iterations, layer_dependent, weights, dependent
 ) -> dict:
-    """What decides which neighbors are picked, as _core.SampleOptions takes it."""
+    """What decides which neighbors are picked, and what they weigh, as _core.SampleOptions takes it."""
     if not isinstance(sampler, str):
         raise TypeError(f"sampler is {sampler!r}, expected 'uniform' or 'labor'")
+    if not isinstance(weights, str):
+        raise TypeError(f"weights is {weights!r}, expected 'normalized' or 'horvitz-thompson'")
     return {
         "fanouts": as_fanouts(num_neighbors, graph),
         "replace": bool(replace),
@@ -68,6 +70,7 @@ def sample_options(
         "sampler": sampler,
         "importance_iterations": as_int(importance_iterations, "importance_iterations", 0),
         "layer_dependent": bool(layer_dependent),
+        "weights": weights,
         "dependent": as_int(dependent, "dependent", 1),
     }
 

@@ -18,6 +18,7 @@ def sample(
     sampler: str = "uniform",
     importance_iterations: int = 0,
     layer_dependent: bool = False,
+    weights: str = "normalized",
     seed: int = 0,
     dependent: int = 1,
     epoch: int = 0,
@@ -45,6 +46,7 @@ def sample(
         sampler=sampler,
         importance_iterations=importance_iterations,
         layer_dependent=layer_dependent,
+        weights=weights,
         dependent=dependent,
     )
     what = (graph._core, _core.SampleOptions(**options), seed_type, ids)

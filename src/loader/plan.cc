@@ -178,6 +178,7 @@ uint64_t NeighborLoader::fingerprint() const {
   if (sample.sampler == Sampler::kLabor) {
     h = absorb(h, static_cast<uint64_t>(sample.importance_iterations));
     h = absorb(h, sample.layer_dependent ? 1U : 0U);
+    h = absorb(h, static_cast<uint64_t>(sample.weights));
   }
   return h;
 }

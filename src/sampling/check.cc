@@ -25,6 +25,11 @@ void check_sampler(const SampleOptions& options) {
   }
   if (!labor && options.layer_dependent)
     invalid("layer_dependent=True with sampler='uniform'; only sampler='labor' has such a variant");
+  if (!labor && options.weights == Weights::kHorvitzThompson) {
+    invalid(
+        "weights='horvitz-thompson' with sampler='uniform', whose normalized weights are the "
+        "same; only sampler='labor' has others");
+  }
 }
 
 }  // namespace
@@ -33,6 +38,12 @@ Sampler parse_sampler(const std::string& name) {
   if (name == "uniform") return Sampler::kUniform;
   if (name == "labor") return Sampler::kLabor;
   invalid("sampler is '" + name + "', expected 'uniform' or 'labor'");
+}
+
+Weights parse_weights(const std::string& name) {
+  if (name == "normalized") return Weights::kNormalized;
+  if (name == "horvitz-thompson") return Weights::kHorvitzThompson;
+  invalid("weights is '" + name + "', expected 'normalized' or 'horvitz-thompson'");
 }
 
 void check(const SampleOptions& options, const Graph& graph) {

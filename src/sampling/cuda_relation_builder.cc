@@ -128,21 +128,24 @@ void CudaRelationBuilder::mark(const SampleOptions& options,
 
 void CudaRelationBuilder::take_marked(const SampleOptions& options, const double* p) {
   float* weight = nullptr;
-  if (options.sampler == Sampler::kLabor) {
+  const bool normalized = options.weights == Weights::kNormalized;
+  if (options.sampler == Sampler::kLabor && (p != nullptr || !normalized)) {
     relation_.edge_weight = work_.allocate(DType::kFloat32, num_edges_);
     weight = static_cast<float*>(relation_.edge_weight.data);
   }
   const CudaImportance importance{p, candidate_.data(), c_.data()};
-  work_.kernels.take_marked(work_.device,
-                            {.rows = rows(),
-                             .num_edges = num_counted_,
-                             .marks = marks_.data(),
-                             .rank = rank_.data(),
-                             .positions = positions_,
-                             .weight = weight,
-                             .fanout = fanout_,
-                             .importance = p != nullptr ? &importance : nullptr},
-                            work_.stream);
+  work_.kernels.take_marked(
+      work_.device,
+      {.rows = rows(),
+       .num_edges = num_counted_,
+       .marks = marks_.data(),
+       .rank = rank_.data(),
+       .positions = positions_,
+       .weight = weight,
+       .fanout = fanout_,
+       .importance = p != nullptr ? &importance : nullptr,
+       .sum = p != nullptr && normalized ? sum_.reserve(work_, num_dst_) : nullptr},
+      work_.stream);
 }
 
 void CudaRelationBuilder::take(const SampleOptions& options,

@@ -104,7 +104,7 @@ class CudaRelationBuilder {
   CudaScratchArray<uint32_t> marks_, rank_;
   CudaScratchArray<uint64_t> threshold_;
   CudaScratchArray<int32_t> candidate_;
-  CudaScratchArray<double> c_;
+  CudaScratchArray<double> c_, sum_;
   Relation relation_;
 };
 

@@ -127,10 +127,10 @@ Relation HopSampler<Id>::sample_with_labor(const RelationTask<Id>& task,
                                            int hop) {
   const int key_hop = options_.sample.layer_dependent ? 0 : hop;
   const uint64_t type_hash = source_type_hash_[static_cast<size_t>(task.edges.src)];
-  const DrawKeys source_keys = hop_keys(step_keys, static_cast<uint64_t>(key_hop), type_hash);
-  return sample_labor(task, source_keys,
-                      has_importance() ? &scratch_.importance.relation(edge_type) : nullptr,
-                      scratch_.labor, *options_.pool, options_.threads);
+  const LaborDraws draws{hop_keys(step_keys, static_cast<uint64_t>(key_hop), type_hash),
+                         has_importance() ? &scratch_.importance.relation(edge_type) : nullptr,
+                         options_.sample.weights};
+  return sample_labor(task, draws, scratch_.labor, *options_.pool, options_.threads);
 }
 
 template void prepare(NodeIndexes<int32_t>&, const Graph&);

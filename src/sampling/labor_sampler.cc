@@ -29,13 +29,11 @@ template <typename Id, typename Position>
 class LaborSampler {
  public:
   LaborSampler(const RelationTask<Id>& task,
-               const DrawKeys& source_keys,
-               const RelationImportance* importance,
+               const LaborDraws& draws,
                LaborScratch<Id>& scratch,
                BufferPool& pool)
       : task_(task),
-        source_keys_(source_keys),
-        importance_(importance),
+        draws_(draws),
         pieces_(std::get<Pieces>(scratch.pieces)),
         relation_(task, pool),
         indptr_(relation_.indptr()) {}
@@ -47,7 +45,7 @@ class LaborSampler {
     if (num_pieces == 0) std::fill_n(indptr_, task_.num_dst + 1, 0);
     for_each_piece(num_pieces, threads, [&](int64_t piece) { accept_rows(piece); });
     if (relation_.allocate() == 0) return relation_.take();
-    float* weight = relation_.allocate_weights();
+    float* weight = draws_.stores_weights() ? relation_.allocate_weights() : nullptr;
     for_each_piece(num_pieces, threads, [&](int64_t piece) { move_out(piece, weight); });
     for (int64_t piece = 0; piece < num_pieces; ++piece)
       relabel(piece);
@@ -63,6 +61,7 @@ class LaborSampler {
     LaborKernel kernel = labor_kernel();
     std::vector<Row> rows;
     std::vector<double> p;  // LABOR-i: of one row's sources
+    std::vector<double> q;  // LABOR-i: of one row's picks
     std::vector<uint32_t> accepted = std::vector<uint32_t>(kSpan + kLaborPadding);
   };
 
@@ -87,7 +86,7 @@ class LaborSampler {
         const auto at = static_cast<size_t>(i - begin);
         if (at + kRowsAhead < scan.rows.size()) request_row(stored, scan.rows[at + kRowsAhead]);
         const int64_t before = picks.size();
-        if (importance_ != nullptr) {
+        if (draws_.importance != nullptr) {
           accept_weighted(stored, scan.rows[at], static_cast<size_t>(i), scan, picks);
         } else {
           accept(stored, scan.rows[at], scan, picks);
@@ -108,61 +107,77 @@ class LaborSampler {
   template <typename Index>
   void accept(std::span<const Index> stored, const Row& row, Scan& scan, Picks& picks) const {
     if (task_.fanout == kAllNeighbors || task_.fanout >= row.degree) {
-      const float weight = weight_of(static_cast<double>(row.degree));
-      take(stored, row.degree, [&](int64_t i) { return row.begin + i; }, weight, picks);
-      return;
+      take(stored, row.degree, [&](int64_t i) { return row.begin + i; }, picks);
+      return weigh_alike(row.degree, row.degree, picks);
     }
     const uint64_t threshold = threshold_of(task_.fanout, row.degree);
-    const float weight = weight_of(static_cast<double>(task_.fanout));
+    const int64_t before = picks.size();
     for (int64_t first = row.begin, end = row.begin + row.degree; first < end; first += kSpan) {
       const uint32_t* accepted = scan.accepted.data();
-      const int64_t size = scan.kernel(source_keys_, threshold, stored.data() + first,
+      const int64_t size = scan.kernel(draws_.source_keys, threshold, stored.data() + first,
                                        std::min(kSpan, end - first), scan.accepted.data());
-      take(stored, size, [&](int64_t i) { return first + accepted[i]; }, weight, picks);
+      take(stored, size, [&](int64_t i) { return first + accepted[i]; }, picks);
     }
+    weigh_alike(picks.size() - before, task_.fanout, picks);
   }
 
   // LABOR-i: a probability for every edge. The file may have changed since importances were made.
   template <typename Index>
   void accept_weighted(
       std::span<const Index> stored, const Row& row, size_t i, Scan& scan, Picks& picks) const {
-    importance_->load(i, scan.p);
+    draws_.importance->load(i, scan.p);
     if (scan.p.size() != static_cast<size_t>(row.degree)) {
       refuse_entry(task_.edges.indptr_place, task_.dst_rows.row(task_.dst_nodes()[i]), row.begin,
                    "begins a row whose length changed while it was sampled");
     }
     const double c = solve_c(scan.p, task_.fanout);
+    scan.q.clear();
     for (int64_t e = 0; e < row.degree; ++e) {
       const double q = std::min(1.0, c * scan.p[static_cast<size_t>(e)]);
       const int64_t position = row.begin + e;
       const auto source = static_cast<uint64_t>(stored[static_cast<size_t>(position)]);
       const bool accepted =
-          q == 1 || draw_word(source_keys_, source) <= static_cast<uint64_t>(q * 0x1p64);
+          q == 1 || draw_word(draws_.source_keys, source) <= static_cast<uint64_t>(q * 0x1p64);
       if (!accepted) continue;
-      const float weight = weight_of(static_cast<double>(row.degree) * q);
-      take(stored, 1, [&](int64_t) { return position; }, weight, picks);
+      take(stored, 1, [&](int64_t) { return position; }, picks);
+      scan.q.push_back(q);
     }
+    weigh_by_probability(scan.q, static_cast<double>(row.degree), picks);
   }
 
-  static float weight_of(double expected_picks) { return static_cast<float>(1 / expected_picks); }
+  // LABOR-0: the last `count` picks are a row's, of `expected`.
+  void weigh_alike(int64_t count, int64_t expected, Picks& picks) const {
+    if (!draws_.stores_weights()) return;
+    const auto weight = static_cast<float>(1 / static_cast<double>(expected));
+    picks.weigh(count, [weight](size_t) { return weight; });
+  }
 
-  // `count` accepted edges of the same weight; position_of(i) is where the i-th stands.
+  // LABOR-i: the last picks are a row's, with the probabilities `q`.
+  void weigh_by_probability(const std::vector<double>& q, double degree, Picks& picks) const {
+    double sum = 0;
+    for (const double of_pick : q)
+      sum += 1 / of_pick;
+    const bool normalized = draws_.weights == Weights::kNormalized;
+    picks.weigh(static_cast<int64_t>(q.size()), [&](size_t i) {
+      return static_cast<float>(normalized ? 1 / q[i] / sum : 1 / (degree * q[i]));
+    });
+  }
+
+  // `count` accepted edges; position_of(i) is where the i-th stands.
   template <typename Index, typename PositionOf>
   void take(std::span<const Index> stored,
             int64_t count,
             PositionOf&& position_of,
-            float weight,
             Picks& picks) const {
     const auto bound = static_cast<uint64_t>(task_.num_src_nodes);
     picks.reserve_more(count);
-    picks.append(count, [&](int64_t i, Position& position, Id& source, float& its_weight) {
+    picks.append(count, [&](int64_t i, Position& position, Id& source) {
       const int64_t p = position_of(i);
       const Index id = stored[static_cast<size_t>(p)];
       if (static_cast<uint64_t>(id) >= bound)
         refuse_source(task_.edges, p, id, task_.num_src_nodes);
       position = static_cast<Position>(p);
       source = static_cast<Id>(id);
-      its_weight = weight;
     });
   }
 
@@ -171,7 +186,7 @@ class LaborSampler {
     const int64_t first = indptr_[piece * kPieceRows];
     auto* position = static_cast<Position*>(relation_.position().data);
     std::copy_n(picks.position(), picks.size(), position + first);
-    std::copy_n(picks.weight(), picks.size(), weight + first);
+    if (weight != nullptr) std::copy_n(picks.weight(), picks.size(), weight + first);
   }
 
   void relabel(int64_t piece) {
@@ -181,8 +196,7 @@ class LaborSampler {
   }
 
   const RelationTask<Id>& task_;
-  const DrawKeys source_keys_;
-  const RelationImportance* importance_;
+  const LaborDraws& draws_;
   Pieces& pieces_;
   RelationBuilder<Id> relation_;
   int64_t* indptr_;  // of relation_
@@ -192,27 +206,18 @@ class LaborSampler {
 
 template <typename Id>
 Relation sample_labor(const RelationTask<Id>& task,
-                      const DrawKeys& source_keys,
-                      const RelationImportance* importance,
+                      const LaborDraws& draws,
                       LaborScratch<Id>& scratch,
                       BufferPool& pool,
                       int threads) {
   if (task.edges.num_edges() <= std::numeric_limits<int32_t>::max())
-    return LaborSampler<Id, int32_t>(task, source_keys, importance, scratch, pool).sample(threads);
-  return LaborSampler<Id, int64_t>(task, source_keys, importance, scratch, pool).sample(threads);
+    return LaborSampler<Id, int32_t>(task, draws, scratch, pool).sample(threads);
+  return LaborSampler<Id, int64_t>(task, draws, scratch, pool).sample(threads);
 }
 
-template Relation sample_labor(const RelationTask<int32_t>&,
-                               const DrawKeys&,
-                               const RelationImportance*,
-                               LaborScratch<int32_t>&,
-                               BufferPool&,
-                               int);
-template Relation sample_labor(const RelationTask<int64_t>&,
-                               const DrawKeys&,
-                               const RelationImportance*,
-                               LaborScratch<int64_t>&,
-                               BufferPool&,
-                               int);
+template Relation sample_labor(
+    const RelationTask<int32_t>&, const LaborDraws&, LaborScratch<int32_t>&, BufferPool&, int);
+template Relation sample_labor(
+    const RelationTask<int64_t>&, const LaborDraws&, LaborScratch<int64_t>&, BufferPool&, int);
 
 }  // namespace ramet

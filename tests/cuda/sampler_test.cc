@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -67,6 +68,24 @@ TEST_CASE("LABOR's minibatches, and their weights, are the host's") {
   SampleOptions layer_dependent = labor({5, 5});
   layer_dependent.layer_dependent = true;
   check_against_host(graph, layer_dependent, kSeeds);
+}
+
+TEST_CASE("Horvitz-Thompson weights are the host's, and others than the normalized ones") {
+  const auto graph = uneven_graph(300, 4000, 12);
+  for (const int64_t iterations : {0, 3}) {
+    SampleOptions options = labor({3, -1, 10}, iterations);
+    options.weights = Weights::kHorvitzThompson;
+    check_against_host(graph, options, kSeeds);
+    const Minibatch one = NeighborSampler(graph, options).sample(0, kSeeds, 0, 0);
+    options.weights = Weights::kNormalized;
+    const Minibatch other = NeighborSampler(graph, options).sample(0, kSeeds, 0, 0);
+    CHECK(has_weights(one.blocks[0]));
+    CHECK(has_weights(other.blocks[0]) == (iterations > 0));
+    const Array a = edge_weights(one.blocks[2].relations[0]);
+    const Array b = edge_weights(other.blocks[2].relations[0]);
+    REQUIRE(a.bytes() == b.bytes());
+    CHECK(std::memcmp(a.data, b.data, static_cast<size_t>(a.bytes())) != 0);
+  }
 }
 
 TEST_CASE("dependent minibatches are the host's") {

@@ -123,7 +123,8 @@ TEST_CASE("marks become positions above 2^31, whatever the number of picks") {
                            .positions = {positions.get(), true},
                            .weight = nullptr,
                            .fanout = fanout,
-                           .importance = nullptr},
+                           .importance = nullptr,
+                           .sum = nullptr},
                           nullptr);
     CHECK(positions.read<int64_t>() == expected);
   }

@@ -113,6 +113,17 @@ def check(pair, seeds, fanouts, seed_type=None, threads=1, **options):
     return batch
 
 
+def check_labor(*args, **options):
+    """With either kind of weights; gives the batch of the default."""
+    check(*args, **options, weights="horvitz-thompson")
+    return check(*args, **options)
+
+
 def labor(iterations=0, **options):
     """The options of LABOR-i."""
     return {"sampler": "labor", "importance_iterations": iterations, **options}
+
+
+def thompson(iterations=0, **options):
+    """LABOR-i with Horvitz-Thompson weights."""
+    return labor(iterations, weights="horvitz-thompson", **options)

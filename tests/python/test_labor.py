@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 import pytest
 import twin
-from comparison import EDGE, ODD_EDGES, ODD_NODES, both, check, edge_list, labor, write_store
+from comparison import EDGE, ODD_EDGES, ODD_NODES, both, check, check_labor, edge_list, labor, write_store
 
 import ramet
 
@@ -30,8 +30,8 @@ def test_fanouts(small, fanouts, iterations):
 @pytest.mark.parametrize("iterations", ITERATIONS)
 @pytest.mark.parametrize("fanouts", [[-1], [-1, -1], [-1, 3], [3, -1], [0, -1], [-1, 0, 2]])
 def test_all_neighbors(small, fanouts, iterations):
-    """Section 8: -1 takes every position, at the weight 1 / d; beside it other fanouts in other hops."""
-    check(small, [5, 299, 17, 80], fanouts, **labor(iterations))
+    """Section 8: -1 takes every position, at the weight 1 / d of either kind; beside it other fanouts in other hops."""
+    check_labor(small, [5, 299, 17, 80], fanouts, **labor(iterations))
 
 
 @pytest.mark.parametrize("iterations", [0, 2])
@@ -43,7 +43,7 @@ def test_fanout_at_the_degree(iterations):
     pair = both(400, np.stack([src, dst]))
     for degree in degrees[1:]:
         for fanout in {max(degree - 1, 0), degree, degree + 1}:
-            check(pair, list(range(len(degrees))), [fanout], seed=degree, **labor(iterations))
+            check_labor(pair, list(range(len(degrees))), [fanout], seed=degree, **labor(iterations))
 
 
 def test_every_degree():
@@ -69,7 +69,7 @@ def test_hub(iterations):
 def test_duplicate_seeds(small, iterations):
     """Sections 4, 8: a seed given twice is two rows with the same picks and weights, and changes nothing else."""
     seeds = [9, 4, 9, 9, 299, 4, 299]
-    batch = check(small, seeds, [5, 3], **labor(iterations))
+    batch = check_labor(small, seeds, [5, 3], **labor(iterations))
     block = batch.blocks[-1]
     rows = [slice(a, b) for a, b in itertools.pairwise(block.indptr.tolist())]
     for array in (block.indices, block.edge_weight):
@@ -84,7 +84,7 @@ def test_isolated_nodes_self_loops_parallel_edges(iterations):
     edges = np.array([[1, 1, 1, 1, 2, 2, 0], [1, 1, 1, 1, 1, 0, 0]])
     pair = both(6, edges)
     for seed, fanout in itertools.product(range(5), (1, 2, 4, 7)):
-        check(pair, [5, 1, 4, 0, 3], [fanout, fanout], seed=seed, **labor(iterations))
+        check_labor(pair, [5, 1, 4, 0, 3], [fanout, fanout], seed=seed, **labor(iterations))
     parallel = both(2, np.array([[1] * 6, [0] * 6]))
     sizes = {len(check(parallel, [0], [2], seed=s, **labor(iterations)).blocks[0].indices) for s in range(30)}
     assert sizes == {0, 6}
@@ -94,8 +94,8 @@ def test_isolated_nodes_self_loops_parallel_edges(iterations):
 @pytest.mark.parametrize("iterations", [0, 1])
 def test_nothing_to_sample(small, iterations):
     """Sections 4, 8: no seeds, no edges."""
-    assert check(small, [], [3, 2], **labor(iterations)).fingerprint() == "0" * 32
-    check(both(4, np.zeros((2, 0), np.int64)), [3, 1, 3], [2, -1], **labor(iterations))
+    assert check_labor(small, [], [3, 2], **labor(iterations)).fingerprint() == "0" * 32
+    check_labor(both(4, np.zeros((2, 0), np.int64)), [3, 1, 3], [2, -1], **labor(iterations))
 
 
 @pytest.mark.parametrize(
@@ -192,9 +192,9 @@ def test_ids_beyond_32_bits(tmp_path, iterations):
         edges[edge_type] = (np.array(csc.indptr), np.array(csc.indices, np.int64))
     pair = write_store(tmp_path / "store", num_nodes, edges)
     for threads in (1, 2):
-        batch = check(pair, [7, 0, 39, 7], [10, 5, 40], "small", threads=threads, **labor(iterations))
+        batch = check_labor(pair, [7, 0, 39, 7], [10, 5, 40], "small", threads=threads, **labor(iterations))
         assert batch.n_id["big"].max() > 2**32
-    check(pair, list(range(40)), [-1, -1], "small", **labor(iterations))
+    check_labor(pair, list(range(40)), [-1, -1], "small", **labor(iterations))
 
 
 # ---- several types
@@ -206,7 +206,7 @@ def test_ids_beyond_32_bits(tmp_path, iterations):
 def test_hetero(hetero, seed_type, fanouts, iterations):
     """Sections 4, 5, 8: the key is of the source's node type, whose name needs encoding."""
     seeds = [3, 1, ODD_NODES[seed_type] - 1, 3, 20]
-    check(hetero, seeds, fanouts, seed_type, seed=11, epoch=2, step=5, **labor(iterations))
+    check_labor(hetero, seeds, fanouts, seed_type, seed=11, epoch=2, step=5, **labor(iterations))
 
 
 @pytest.mark.parametrize("iterations", ITERATIONS)
@@ -215,7 +215,9 @@ def test_hetero_fanout_per_edge_type(hetero, iterations, layer_dependent):
     """Sections 5, 8: a fanout per edge type and hop; an edge type of fanout 0 has no part in importances."""
     fanouts = {edge_type: [i % 4, (5 * i) % 7 - 1, i] for i, edge_type in enumerate(ODD_EDGES)}
     assert {-1, 0} <= set(itertools.chain(*fanouts.values()))
-    check(hetero, [3, 1, 40], fanouts, ".Ärzte/__%_", seed=1, **labor(iterations, layer_dependent=layer_dependent))
+    check_labor(
+        hetero, [3, 1, 40], fanouts, ".Ärzte/__%_", seed=1, **labor(iterations, layer_dependent=layer_dependent)
+    )
 
 
 @pytest.mark.parametrize("iterations", [0, 2])
@@ -231,7 +233,19 @@ def test_edge_types_share_the_words_of_their_sources(iterations):
     assert likes != sells
 
 
-# ---- weights of the other samplers
+# ---- weights
+
+WEIGHTS = [(0, "normalized", False), (0, "horvitz-thompson", True), (1, "normalized", True)]
+
+
+@pytest.mark.parametrize(("iterations", "weights", "stored"), WEIGHTS)
+def test_which_blocks_have_weights(small, iterations, weights, stored):
+    """Section 8: weights that are 1 / picks of the destination are not stored; what is picked does not depend on
+    them."""
+    batch = check(small, [7, 299, 0], [4, 40], weights=weights, **labor(iterations))
+    assert [block.has_weights for block in batch.blocks] == [stored] * 2
+    other = ramet.sample(small[0], [7, 299, 0], [4, 40], **labor(iterations))
+    assert batch.fingerprint() == other.fingerprint()
 
 
 @pytest.mark.parametrize("replace", [False, True])

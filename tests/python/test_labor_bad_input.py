@@ -27,6 +27,17 @@ BAD_OPTIONS = {
         ValueError,
         "importance_iterations is 2 with sampler='uniform', which has none",
     ),
+    "unknown weights": (
+        labor(weights="hajek"),
+        ValueError,
+        "weights is 'hajek', expected 'normalized' or 'horvitz-thompson'",
+    ),
+    "weights None": (labor(weights=None), TypeError, "weights is None, expected 'normalized' or"),
+    "weights of uniform": (
+        {"weights": "horvitz-thompson"},
+        ValueError,
+        "weights='horvitz-thompson' with sampler='uniform', whose normalized weights are the same",
+    ),
     "layer dependent uniform": (
         {"layer_dependent": True, "sampler": "uniform"},
         ValueError,

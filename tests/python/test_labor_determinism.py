@@ -10,7 +10,7 @@ import numpy as np
 import processes
 import pytest
 import twin
-from comparison import BLOCK_ARRAYS, EDGE, ODD_NODES, assert_equal, check, edge_list, labor
+from comparison import BLOCK_ARRAYS, EDGE, ODD_NODES, assert_equal, check, edge_list, labor, thompson
 from small_graphs import heterogeneous, homogeneous, numpy_of
 
 import ramet
@@ -182,6 +182,9 @@ def test_a_state_is_of_the_same_sampler():
         (uniform_state, labor(), "with sampler=uniform, not labor"),
         (labor_state, labor(1), "with importance_iterations=0, not 1"),
         (labor_state, labor(layer_dependent=True), "with layer_dependent=False, not True"),
+        (labor_state, thompson(), "with weights=normalized, not horvitz-thompson"),
     ]:
         with pytest.raises(ValueError, match=f"the state is of a loader {message}"):
             make(**options).load_state_dict(state)
+    states = [make(**options).state_dict() for options in ({}, labor(), thompson(), labor(1), thompson(1))]
+    assert len({state["fingerprint"] for state in states}) == len(states)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import slow_labor
 import twin
-from comparison import labor
+from comparison import labor, thompson
 from goodness import LIMIT, STANDARD_ERRORS, accept, chi_square, close, independent, refuse, t_test
 from scipy import stats
 from small_graphs import simple
@@ -198,7 +198,7 @@ def test_inclusion_with_importances(iterations):
     times, sizes = np.zeros(len(q)), []
     hub = 599
     for step in range(num_steps):
-        block = ramet.sample(graph, destinations, [k], seed=2, step=step, **labor(iterations)).blocks[0]
+        block = ramet.sample(graph, destinations, [k], seed=2, step=step, **thompson(iterations)).blocks[0]
         position = np.asarray(block.position)  # the destinations are all rows there are, in order
         np.testing.assert_allclose(block.edge_weight, 1 / (rows.degree[rows.row] * q)[position], rtol=1e-6)
         times[position] += 1

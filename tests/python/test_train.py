@@ -108,10 +108,10 @@ def test_other_samplers_learn(store, options):
 
 
 def test_the_mean_of_blocks_is_weighted(store):
-    """docs/semantics.md, section 8: what sage aggregates of a LABOR block is the weighted sum of its sources."""
+    """docs/semantics.md, section 8: what sage aggregates of a LABOR-i block is the weighted sum of its sources."""
     graph = ramet.open(store)
     conv = build_model(Config(str(store), hidden=16, num_neighbors=(3,)), 16, 4).convs[0]
-    batch = ramet.sample(graph, range(200), [3], sampler="labor")
+    batch = ramet.sample(graph, range(200), [3], sampler="labor", importance_iterations=1)
     (block,), x = batch.blocks, torch.from_numpy(graph.table("feat").gather(batch.n_id.numpy()))
     assert block.has_weights and not ramet.sample(graph, range(200), [3]).blocks[0].has_weights
     source, destination = block.edge_index
@@ -167,6 +167,7 @@ def test_a_store_without_a_task_is_one_line(store, tmp_path, capfd, changes, wor
         (("--dependent", "0"), "--dependent is 0; it must be at least 1"),
         (("--importance-iterations", "1"), "--importance-iterations is 1 with sampler 'uniform'; only 'labor' has it"),
         (("--sampler", "labor", "--importance-iterations", "1001"), "--importance-iterations is 1001, more than 1000"),
+        (("--weights", "horvitz-thompson"), "--weights is 'horvitz-thompson' with sampler 'uniform'; only"),
         (("--layer-dependent",), "--layer-dependent is True with sampler 'uniform'; only 'labor' has it"),
     ],
 )

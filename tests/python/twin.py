@@ -207,6 +207,7 @@ def sample(
     sampler: str = "uniform",
     importance_iterations: int = 0,
     layer_dependent: bool = False,
+    weights: str = "normalized",
     seed: int = 0,
     dependent: int = 1,
     epoch: int = 0,
@@ -226,7 +227,7 @@ def sample(
         destinations = {node_type: list(nodes) for node_type, nodes in n_id.items()}
         hop = Hop(graph, draw, number, destinations, {t: hops[number] for t, hops in fanouts.items()})
         if sampler == "labor":
-            picks = labor_picks(hop, importance_iterations, layer_dependent)
+            picks = labor_picks(hop, importance_iterations, layer_dependent, weights)
         else:
             picks = {edge_type: uniform_picks(hop, edge_type, replace) for edge_type in graph.edges}
         blocks.insert(0, relabel(hop, picks, n_id, where))
@@ -322,7 +323,7 @@ def fingerprint(batches: list[TwinBatch]) -> str:
 # ---- section 8: LABOR
 
 
-def labor_picks(hop: Hop, iterations: int, layer_dependent: bool) -> dict[EdgeType, Picks]:
+def labor_picks(hop: Hop, iterations: int, layer_dependent: bool, weights: str) -> dict[EdgeType, Picks]:
     """Of all edge types, since LABOR-i looks at all of them."""
     weighed = probabilities(hop, iterations) if iterations else {}
     result = {}
@@ -330,26 +331,34 @@ def labor_picks(hop: Hop, iterations: int, layer_dependent: bool) -> dict[EdgeTy
         path = (0 if layer_dependent else hop.hop, fnv1a(encode_name(edge_type[0])))
         words = [[hop.draw.word(*path, t) for t in row] for row in hop.rows(edge_type)]
         if edge_type in weighed:
-            result[edge_type] = [accept(*of_row) for of_row in zip(words, weighed[edge_type])]
+            result[edge_type] = [accept(*of_row, weights) for of_row in zip(words, weighed[edge_type])]
         else:
-            result[edge_type] = [accept_evenly(of_row, hop.fanouts[edge_type]) for of_row in words]
+            result[edge_type] = [accept_evenly(of_row, hop.fanouts[edge_type], weights) for of_row in words]
     return result
 
 
-def accept_evenly(words: list[int], k: int) -> list[tuple[int, float]]:
+def accept_evenly(words: list[int], k: int, weights: str) -> list[tuple[int, float]]:
     """LABOR-0. `words` are the r_t of a row's sources."""
     d = len(words)
     if k == 0 or d == 0:
         return []
-    if k == -1 or k >= d:
-        return [(x, 1 / d) for x in range(d)]
-    return [(x, 1 / k) for x, r in enumerate(words) if r <= 2**64 * k // d]
+    all_of_them = k == -1 or k >= d
+    picked = [x for x, r in enumerate(words) if all_of_them or r <= 2**64 * k // d]
+    if weights == "normalized":
+        return [(x, 1 / len(picked)) for x in picked]
+    return [(x, 1 / (d if all_of_them else k)) for x in picked]
 
 
-def accept(words: list[int], q: list[float]) -> list[tuple[int, float]]:
+def accept(words: list[int], q: list[float], weights: str) -> list[tuple[int, float]]:
     """LABOR-i. `q` are the probabilities of the edges."""
     d = len(words)
-    return [(x, 1 / (d * q[x])) for x, r in enumerate(words) if q[x] == 1 or r <= int(q[x] * 2.0**64)]
+    picked = [x for x, r in enumerate(words) if q[x] == 1 or r <= int(q[x] * 2.0**64)]
+    if weights == "horvitz-thompson":
+        return [(x, 1 / (d * q[x])) for x in picked]
+    total = 0.0
+    for x in picked:
+        total += 1 / q[x]
+    return [(x, 1 / q[x] / total) for x in picked]
 
 
 def solve_c(p: list[float], k: int) -> float:

@@ -7,7 +7,7 @@ import sys
 from contextlib import contextmanager
 
 from ramet.summary import Summary
-from ramet.train.config import DTYPES, MEASURES, MODELS, SAMPLERS, Config
+from ramet.train.config import DTYPES, MEASURES, MODELS, SAMPLERS, WEIGHTS, Config
 
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130  # as in ramet.cli
 
@@ -49,7 +49,7 @@ def _add_train(subparsers):
         "--sampler",
         choices=SAMPLERS,
         default=default.sampler,
-        help="labor: fewer nodes a batch; sage then takes weighted means (default: %(default)s)",
+        help="labor: fewer nodes a batch (default: %(default)s)",
     )
     add(
         "--importance-iterations",
@@ -59,6 +59,12 @@ def _add_train(subparsers):
         help="of labor: fewer nodes still, more work (default: %(default)s)",
     )
     add("--layer-dependent", action="store_true", help="of labor: all layers use the same randomness")
+    add(
+        "--weights",
+        choices=WEIGHTS,
+        default=default.weights,
+        help="of labor: what neighbors weigh in the means of sage (default: %(default)s)",
+    )
     add(
         "--dependent",
         type=int,

@@ -10,6 +10,7 @@ from ramet._core import MAX_IMPORTANCE_ITERATIONS
 MODELS = ("sage", "gat", "gin")
 DTYPES = ("float32", "float64")
 SAMPLERS = ("uniform", "labor")
+WEIGHTS = ("normalized", "horvitz-thompson")
 MEASURES = ("accuracy", "loss")
 
 
@@ -25,6 +26,7 @@ class Config:
     sampler: str = "uniform"
     importance_iterations: int = 0  # of sampler "labor"
     layer_dependent: bool = False  # of sampler "labor"
+    weights: str = "normalized"  # of sampler "labor", in the means of model "sage"
     dependent: int = 1  # kappa of dependent minibatches; 1: independent ones
     epochs: int = 10
     batch_size: int = 1024
@@ -44,6 +46,7 @@ class Config:
     def __post_init__(self):
         _one_of("model", self.model, MODELS)
         _one_of("sampler", self.sampler, SAMPLERS)
+        _one_of("weights", self.weights, WEIGHTS)
         _one_of("dtype", self.dtype, DTYPES)
         _one_of("best_by", self.best_by, MEASURES)
         for name in ("hidden", "epochs", "batch_size", "processes", "eval_every", "dependent"):
@@ -51,6 +54,8 @@ class Config:
         for name in ("importance_iterations", "layer_dependent"):
             if getattr(self, name) and self.sampler != "labor":
                 raise ValueError(f"{name} is {getattr(self, name)} with sampler {self.sampler!r}; only 'labor' has it")
+        if self.weights != "normalized" and self.sampler != "labor":
+            raise ValueError(f"weights is {self.weights!r} with sampler {self.sampler!r}; only 'labor' has others")
         if self.importance_iterations > MAX_IMPORTANCE_ITERATIONS:
             most = MAX_IMPORTANCE_ITERATIONS
             raise ValueError(f"importance_iterations is {self.importance_iterations}, more than {most}")
@@ -70,7 +75,7 @@ class Config:
     @property
     def sampling(self) -> dict:
         """The options of the NeighborLoader that say how neighbors are picked."""
-        names = ("sampler", "importance_iterations", "layer_dependent", "dependent", "seed")
+        names = ("sampler", "importance_iterations", "layer_dependent", "weights", "dependent", "seed")
         return {name: getattr(self, name) for name in names}
 
     @property

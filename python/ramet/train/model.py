@@ -44,7 +44,7 @@ class Model(torch.nn.Module):
 
 class MeanConv(SAGEConv):
     """PyG's SAGEConv over a CSR matrix of edges: without a row in memory for every edge, several times as fast. Each
-    row of the matrix has the sum 1, in expectation where the sampler weighs edges, so the product is the mean."""
+    row of the matrix has the sum 1, in expectation with Horvitz-Thompson weights, so the product is the mean."""
 
     def message_and_aggregate(self, adj_t, x):
         if adj_t.device.type == "cpu":

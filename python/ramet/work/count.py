@@ -79,7 +79,7 @@ def count_work(
     ownership: as a NeighborLoader's. row_bytes: of a row that is read, and sent; None: as table "feat" has them, which
     are sent as float32 where they are decoded to that, and 512 without one.
     hidden: width of the layers between the first and the last, float32. sampling: `sampler`, `replace`,
-    `importance_iterations`, `layer_dependent`, `dependent` of a NeighborLoader.
+    `importance_iterations`, `layer_dependent`, `weights`, `dependent` of a NeighborLoader.
     Raises ValueError for no seeds, and what a NeighborLoader raises.
     """
     ranks = as_int(ranks, "ranks", 1, _core.MAX_PARTS)

@@ -1,19 +1,12 @@
 // LABOR-i: the importances of a hop's sources; docs/semantics.md, section 8, and
 // src/sampling/importance.h, which has the algorithm.
 //
-// The sum of a row must have the bits of one that is added in the order of its edges. So a warp
-// takes a row: its lanes load and divide a few edges each, which takes the time, and all of them
-// then add these one after the other, out of shared memory. An edge that does not count adds +0,
-// which changes no bit of a sum that is not negative.
+// A warp takes a row, whose sum must have the bits of one that is added in the order of its edges.
 #include "kernels/cuda/sampling.h"
 #include "kernels/cuda/sampling_device.cuh"
 
 namespace ramet {
 namespace {
-
-constexpr unsigned kWarps = kThreads / kWarp;  // of a block
-constexpr int64_t kPerLane = 4;                // loads that are in flight at once
-constexpr int64_t kTile = kPerLane * kWarp;
 
 // What one pass over a row finds for a given c.
 struct Pass {
@@ -22,25 +15,14 @@ struct Pass {
 };
 
 __device__ Pass add_up(const CudaSolveArgs& args, int64_t begin, int64_t end, double c) {
-  __shared__ double tiles[kWarps][kTile];
-  double* tile = tiles[threadIdx.x / kWarp];
-  const unsigned lane = threadIdx.x % kWarp;
-  Pass pass{0, 0};
-  for (int64_t first = begin; first < end; first += kTile) {
-    for (int64_t at = lane; at < kTile; at += kWarp) {
-      const int64_t e = first + at;
-      const double p = e < end ? args.p[args.candidate[e]] : 1;
-      const bool is_certain = e < end && c * p >= 1;
-      tile[at] = e < end && !is_certain ? 1 / p : 0;
-      pass.count += __popc(__ballot_sync(kAllLanes, is_certain));
-    }
-    __syncwarp();
-    const int64_t size = end - first < kTile ? end - first : kTile;
-    for (int64_t at = 0; at < size; ++at)
-      pass.sum += tile[at];
-    __syncwarp();
-  }
-  return pass;
+  int64_t count = 0;
+  const double sum = sum_in_order(begin, end, [&](int64_t e) {
+    const double p = e < end ? args.p[args.candidate[e]] : 1;
+    const bool is_certain = e < end && c * p >= 1;
+    count += __popc(__ballot_sync(kAllLanes, is_certain));
+    return e < end && !is_certain ? 1 / p : 0;
+  });
+  return {sum, count};
 }
 
 // solve_c() of the CPU.

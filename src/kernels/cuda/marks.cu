@@ -27,8 +27,25 @@ __global__ void count_rows(CudaRankArgs args) {
   if (i <= args.num_dst) args.indptr[i] = marks_before(args.marks, args.rank, args.offset[i]);
 }
 
-__device__ float weight_of(double expected_picks) {
-  return static_cast<float>(1 / expected_picks);
+__device__ bool is_marked(const CudaTakeMarkedArgs& args, int64_t e) {
+  return e < args.num_edges && (args.marks[e / kWarp] >> (e % kWarp) & 1) != 0;
+}
+
+// q of LABOR-i.
+__device__ double probability(const CudaImportance& importance, int64_t row, int64_t e) {
+  const double scaled = importance.c[row] * importance.p[importance.candidate[e]];
+  return scaled < 1.0 ? scaled : 1.0;
+}
+
+// A warp for each row: the sum of 1 / q over its marked edges.
+__global__ void sum_rows(CudaTakeMarkedArgs args, CudaImportance importance) {
+  const int64_t row = thread_number() / kWarp;
+  if (row >= args.rows.num_dst) return;  // the whole warp
+  const int64_t end = args.rows.offset[row + 1];
+  const double sum = sum_in_order(args.rows.offset[row], end, [&](int64_t e) {
+    return e < end && is_marked(args, e) ? 1 / probability(importance, row, e) : 0;
+  });
+  if (threadIdx.x % kWarp == 0) args.sum[row] = sum;
 }
 
 __device__ float weight(const CudaTakeMarkedArgs& args,
@@ -38,16 +55,17 @@ __device__ float weight(const CudaTakeMarkedArgs& args,
   const int64_t degree = args.rows.row[row].degree;
   if (importance.c == nullptr) {
     const bool all = args.fanout < 0 || args.fanout >= degree;
-    return weight_of(static_cast<double>(all ? degree : args.fanout));
+    return static_cast<float>(1 / static_cast<double>(all ? degree : args.fanout));
   }
-  const double scaled = importance.c[row] * importance.p[importance.candidate[e]];
-  return weight_of(static_cast<double>(degree) * (scaled < 1.0 ? scaled : 1.0));
+  const double q = probability(importance, row, e);
+  if (args.sum != nullptr) return static_cast<float>(1 / q / args.sum[row]);
+  return static_cast<float>(1 / (static_cast<double>(degree) * q));
 }
 
 __global__ void take_marks(CudaTakeMarkedArgs args, CudaImportance importance) {
   const int64_t row = row_of_thread(args.rows.offset, args.rows.num_dst);
   const int64_t e = thread_number();
-  if (e >= args.num_edges || (args.marks[e / kWarp] >> (e % kWarp) & 1) == 0) return;
+  if (!is_marked(args, e)) return;
   const int64_t pick = marks_before(args.marks, args.rank, e);
   store_position(args.positions, pick, args.rows.row[row].begin + (e - args.rows.offset[row]));
   if (args.weight != nullptr) args.weight[pick] = weight(args, importance, row, e);
@@ -66,8 +84,10 @@ void cuda_sampling::rank(int device, const CudaRankArgs& args, void* stream) {
 void cuda_sampling::take_marked(int device, const CudaTakeMarkedArgs& args, void* stream) {
   const DeviceScope scope(device);
   const CudaImportance none{nullptr, nullptr, nullptr};
-  launch_each("take_marks", take_marks, args.num_edges, stream, args,
-              args.importance != nullptr ? *args.importance : none);
+  const CudaImportance importance = args.importance != nullptr ? *args.importance : none;
+  if (args.sum != nullptr)
+    launch_each("sum_rows", sum_rows, args.rows.num_dst * kWarp, stream, args, importance);
+  launch_each("take_marks", take_marks, args.num_edges, stream, args, importance);
 }
 
 }  // namespace ramet

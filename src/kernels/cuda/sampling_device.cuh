@@ -90,4 +90,26 @@ __device__ inline int64_t row_of_thread(const int64_t* offset, int64_t num_rows)
   return row_between(offset, first_and_last[0], first_and_last[1], e);
 }
 
+// The sum of value(e) over [begin, end), with the bits of one that is added in this order: the
+// lanes of the warp load and divide a few each, which takes the time, and all of them then add
+// these one after the other, out of shared memory. All lanes together call it, and value(), for
+// entries from `end` on, too. +0 changes no bit of a sum that is not negative.
+template <typename Value>
+__device__ double sum_in_order(int64_t begin, int64_t end, const Value& value) {
+  constexpr int64_t kTile = 4 * kWarp;  // four loads of a lane are in flight at once
+  __shared__ double tiles[kThreads / kWarp][kTile];
+  double* tile = tiles[threadIdx.x / kWarp];
+  double sum = 0;
+  for (int64_t first = begin; first < end; first += kTile) {
+    for (int64_t at = threadIdx.x % kWarp; at < kTile; at += kWarp)
+      tile[at] = value(first + at);
+    __syncwarp();
+    const int64_t size = end - first < kTile ? end - first : kTile;
+    for (int64_t at = 0; at < size; ++at)
+      sum += tile[at];
+    __syncwarp();
+  }
+  return sum;
+}
+
 }  // namespace ramet
