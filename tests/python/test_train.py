@@ -168,6 +168,7 @@ def test_a_store_without_a_task_is_one_line(store, tmp_path, capfd, changes, wor
         (("--importance-iterations", "1"), "--importance-iterations is 1 with sampler 'uniform'; only 'labor' has it"),
         (("--sampler", "labor", "--importance-iterations", "1001"), "--importance-iterations is 1001, more than 1000"),
         (("--weights", "horvitz-thompson"), "--weights is 'horvitz-thompson' with sampler 'uniform'; only"),
+        (("--model", "gat", "--hidden", "10"), "--hidden is 10; gat needs a multiple of its 4 heads"),
         (("--layer-dependent",), "--layer-dependent is True with sampler 'uniform'; only 'labor' has it"),
     ],
 )

@@ -12,6 +12,7 @@ DTYPES = ("float32", "float64")
 SAMPLERS = ("uniform", "labor")
 WEIGHTS = ("normalized", "horvitz-thompson")
 MEASURES = ("accuracy", "loss")
+HEADS = 4  # of gat's hidden layers; its last layer has one
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ class Config:
             raise ValueError("num_neighbors is empty; it needs one number per layer")
         for fanout in self.num_neighbors:
             _at_least("num_neighbors", fanout, -1)
+        if self.model == "gat" and len(self.num_neighbors) > 1 and self.hidden % HEADS:
+            raise ValueError(f"hidden is {self.hidden}; gat needs a multiple of its {HEADS} heads")
 
     @property
     def sampling(self) -> dict:
