@@ -230,13 +230,15 @@ def test_an_iterator_that_is_collected_in_the_thread_of_its_batches(no_gc):
     loader = ramet.NeighborLoader(graph, [3], batch_size=10, cooperative=True, prefetch=4)
     dropped = threading.Event()
 
-    def exchange(message):
-        dropped.wait()
+    def exchange(message, place):
+        if place.step > 0:
+            dropped.wait()
         gc.collect()
         return message
 
     loader._group.exchange = exchange
     cycle = [iter(loader)]
+    assert next(cycle[0]).step == 0
     cycle.append(cycle)
     del cycle
     dropped.set()
