@@ -63,7 +63,8 @@ class NeighborLoader:
         the graph has them.
     decode: float16, bfloat16 and quantized int8 tables arrive as float32, decoded as they are gathered. False: as they
         are stored (bfloat16 as uint16 where torch is absent), and `batch.scales` has the scales of int8.
-    distributed: None finds rank and world size of torch.distributed; False: this process alone; or a process group.
+    distributed: None finds rank and world size of torch.distributed; False: this process alone, as for validation on
+        rank 0; or a process group.
     cooperative: True: all ranks make each batch together: every node is sampled, and its rows read, by the rank that
         owns it alone, and layers pull the rows of sources from each other (`ramet.distributed.Cooperative`, which
         docs/cooperative.md explains). A process group: ranks cooperate inside the group and work data-parallel between

@@ -81,13 +81,13 @@ class Watched:
         self._call(lambda watch: watch.finish(self._loader, number))
 
     def _call(self, function) -> None:
-        """A warning is no reason to fail: where the store is gone nothing is said."""
+        """A warning is no reason to fail: where the store is gone, say, nothing is said."""
         dist = sys.modules["torch.distributed"]
         if _said or not dist.is_initialized():
             return
         try:
             function(_watch_of(dist, self._group))
-        except (RuntimeError, ValueError, KeyError):
+        except Exception:
             _log.debug("epochs are not compared with those of other ranks", exc_info=True)
 
 
