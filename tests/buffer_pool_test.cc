@@ -112,3 +112,11 @@ TEST_CASE("sizes that vary come to share buffers: a steady loop touches nothing 
   // Fresh buffers would cost 450 faults a round.
   CHECK((faults() - before) / kRounds < 30);
 }
+
+TEST_CASE("numbers of bytes that no memory has are an Error") {
+  for (const int64_t bytes : {int64_t{-1}, INT64_MIN, INT64_MAX}) {
+    CHECK_THROWS_WITH_AS((void)BufferPool::shared()->allocate(bytes),
+                         ("no memory for a buffer of " + std::to_string(bytes) + " bytes").c_str(),
+                         Error);
+  }
+}

@@ -271,3 +271,12 @@ TEST_CASE("steps out of turn, and seeds and members that do not fit, are refused
   CHECK_THROWS_WITH_AS(make(by_hash(*other, 3), 0),
                        "ownership of 10 nodes, but node type 'node' has 200", Error);
 }
+
+TEST_CASE("a node type that is none is an Error") {
+  CooperativeSampler sampler(graph(), uniform(), {by_hash(*graph(), kRanks), 0});
+  for (const int type : {-1, 1}) {
+    CHECK_THROWS_WITH_AS((void)sampler.start(type, {}, 0, 0),
+                         ("node type is " + std::to_string(type) + ", outside [0, 1)").c_str(),
+                         Error);
+  }
+}

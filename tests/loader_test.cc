@@ -13,6 +13,7 @@
 #include "loader/pace.h"
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
+#include "store_fixture.h"
 
 using namespace ramet;
 using namespace std::chrono_literals;
@@ -280,4 +281,34 @@ TEST_CASE("waiting and using are told apart") {
   const LoaderSummary summary = loader.summary();
   CHECK(summary.use_seconds >= 0.02);  // of the first; the second is still in use
   CHECK(summary.wait_seconds >= summary.first_wait_seconds);
+}
+
+TEST_CASE("a type, step, count or epoch that is none is an Error, not another exception") {
+  const auto graph = test::make_graph(100, 300, 3);
+  const auto loader_with = [&](auto&& change) {
+    LoaderOptions options = options_for(1);
+    change(options);
+    const NeighborLoader loader(graph, options);
+  };
+  for (const int type : {-1, 1, 1 << 30}) {
+    test::check_throws(ErrorCode::kOutOfRange, {std::to_string(type), "[0, 1)"},
+                       [&] { loader_with([&](LoaderOptions& o) { o.seed_type = type; }); });
+    test::check_throws(ErrorCode::kOutOfRange, {std::to_string(type), "[0, 1)"}, [&] {
+      loader_with([&](LoaderOptions& o) { o.tables[0].node_type = type; });
+    });
+  }
+  test::check_throws(ErrorCode::kInvalidArgument, {"threads is 2147483647", "4096"},
+                     [&] { loader_with([](LoaderOptions& o) { o.threads = INT32_MAX; }); });
+  test::check_throws(ErrorCode::kInvalidArgument, {"prefetch is 2147483647", "65536"},
+                     [&] { loader_with([](LoaderOptions& o) { o.prefetch = INT32_MAX; }); });
+  const NeighborLoader loader(graph, options_for(1));
+  for (const int64_t step : {int64_t{-1}, loader.num_steps(), INT64_MAX}) {
+    const std::string value = "step is " + std::to_string(step);
+    test::check_throws(ErrorCode::kOutOfRange, {value, "[0, 4)"},
+                       [&] { (void)loader.seeds(0, step); });
+    test::check_throws(ErrorCode::kOutOfRange, {value, "[0, 4)"},
+                       [&] { (void)loader.global_num_seeds(step); });
+  }
+  test::check_throws(ErrorCode::kInvalidArgument, {"epoch is -1"},
+                     [&] { (void)loader.seeds(-1, 0); });
 }

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "graph_fixture.h"
+#include "part_fixture.h"
 #include "ramet/error.h"
+#include "store_fixture.h"
 
 using namespace ramet;
 using namespace ramet::test;
@@ -123,4 +125,29 @@ TEST_CASE("balanced ranges have about equally many in-edges and nodes") {
     }
   }
   CHECK(balanced_ranges(*make_graph({}, 2), 0, 5).size() == 6);
+}
+
+TEST_CASE("a node, part or type that is none is an Error") {
+  const auto graph = make_graph(100, 300, 3);
+  const std::vector<int64_t> bounds{0, 40, 100};
+  for (const Ownership& owners :
+       {Ownership::ranges(view(bounds)), Ownership::hashed(graph->node_types()[0], 2)}) {
+    for (const int64_t node : {-1, 100}) {
+      check_throws(ErrorCode::kOutOfRange, {"node is " + std::to_string(node), "[0, 100)"},
+                   [&] { (void)owners.owner(node); });
+    }
+    for (const int64_t part : {-1, 2}) {
+      check_throws(ErrorCode::kOutOfRange, {"part is " + std::to_string(part), "[0, 2)"},
+                   [&] { (void)owners.span_of(part); });
+      check_throws(ErrorCode::kOutOfRange, {"part is " + std::to_string(part), "[0, 2)"},
+                   [&] { (void)owned_nodes(owners, part); });
+    }
+  }
+  for (const int type : {-1, 1}) {
+    check_throws(ErrorCode::kOutOfRange, {std::to_string(type), "[0, 1)"},
+                 [&] { (void)balanced_ranges(*graph, type, 2); });
+  }
+  const auto part = part_of(*graph, owner_vector(std::vector<uint8_t>(100, 1)), 1, 2);
+  check_throws(ErrorCode::kInvalidArgument, {"whole graph"},
+               [&] { (void)balanced_ranges(*part, 0, 2); });
 }

@@ -75,3 +75,14 @@ TEST_CASE("a forked child has threads of its own" * doctest::skip(test::kNoThrea
   }
   CHECK(sum_to(1000, 4) == 499'500);
 }
+
+TEST_CASE("any number of threads may be asked for") {
+  for (const int threads : {INT32_MIN, -1, INT32_MAX})
+    CHECK(sum_to(1000, threads) == 499'500);
+  std::atomic<int64_t> chunks{0};
+  const auto stop = [&](int64_t, int64_t) {
+    if (++chunks == 100) throw Error(ErrorCode::kIo, "enough");
+  };
+  // Stopped, it still counts the chunks.
+  CHECK_THROWS_WITH_AS(parallel_for(int64_t{1} << 22, 1, INT32_MAX, stop), "enough", Error);
+}

@@ -12,6 +12,7 @@
 #include "ramet/random.h"
 #include "sampling/pick.h"
 #include "slices.h"
+#include "store_fixture.h"
 
 using namespace ramet;
 
@@ -258,4 +259,14 @@ TEST_CASE("the table for relabeling cannot be seen in the result") {
     check_equal(NeighborSampler(hashed, options).sample(0, seeds, 0, step),
                 NeighborSampler(direct, options).sample(0, seeds, 0, step));
   }
+}
+
+TEST_CASE("a node type that is none is an Error") {
+  const auto graph = test::make_graph(100, 300, 3);
+  NeighborSampler sampler(graph, {{{3}}, false, 5});
+  for (const int type : {-1, 1, INT32_MIN}) {
+    test::check_throws(ErrorCode::kOutOfRange, {std::to_string(type), "[0, 1)"},
+                       [&] { (void)sampler.sample(type, {}, 0, 0); });
+  }
+  CHECK(sampler.sample(0, {}, 0, 0).blocks.size() == 1);
 }

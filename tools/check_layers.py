@@ -24,8 +24,8 @@ BELOW = {
     "loader": ("sampling", "tables"),
 }
 PUBLIC_HEADERS = {
-    "base": "error isa array scale random draw_keys dependent_lanes normal lanes_scalar permutation parallel "
-    "per_process shelf buffer_pool digest dropout version",
+    "base": "error index isa array scale random draw_keys dependent_lanes normal lanes_scalar permutation parallel "
+    "thread_note per_process shelf buffer_pool digest dropout version",
     "storage": "pages space store store_writer",
     "graph": "graph csc generate node_rows ownership part",
     "kernels": "kernels cuda cuda_rows cuda_sampling cuda_memory cuda_pool",

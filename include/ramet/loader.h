@@ -79,6 +79,8 @@ struct LoaderOptions {
 };
 
 inline constexpr int kMaxAutomaticThreads = 8;  // bounds the memory of what is made ahead
+inline constexpr int kMaxThreads = 4096;
+inline constexpr int kMaxPrefetch = 65536;
 
 // Seconds: of the thread that made the batch, and of the caller who waited for it in next().
 struct BatchTimings {
@@ -143,7 +145,7 @@ class NeighborLoader {
   [[nodiscard]] int64_t num_inputs() const { return num_inputs_; }
   // Starts the epoch at `first_step`.
   [[nodiscard]] std::unique_ptr<EpochStream> start(int64_t epoch, int64_t first_step = 0) const;
-  // This rank's seeds of one step.
+  // This rank's seeds of one step; kOutOfRange for a step beyond the epoch, here and below.
   [[nodiscard]] std::vector<int64_t> seeds(int64_t epoch, int64_t step) const;
   // Seeds of one step over all ranks.
   [[nodiscard]] int64_t global_num_seeds(int64_t step) const;

@@ -37,6 +37,7 @@ class Ownership {
   [[nodiscard]] int64_t parts() const { return parts_; }
   [[nodiscard]] int64_t num_nodes() const { return num_nodes_; }
 
+  // kOutOfRange for what is no node of the type.
   [[nodiscard]] int64_t owner(int64_t node) const;
   // The owners of `nodes`; kOutOfRange where one is no node of the type.
   [[nodiscard]] std::vector<uint16_t> owners(std::span<const int64_t> nodes) const;
@@ -44,7 +45,8 @@ class Ownership {
   void owners(std::span<const int32_t> nodes, uint16_t* owner) const;
   void owners(std::span<const int64_t> nodes, uint16_t* owner) const;
 
-  // Ids between which everything lies that `part` owns: its range, or all nodes.
+  // Ids between which everything lies that `part` owns: its range, or all nodes. kOutOfRange for
+  // what is no part.
   [[nodiscard]] NodeRange span_of(int64_t part) const;
 
   // Of everything that says who owns what: equal on all ranks, or they do not fit together. Reads a
@@ -66,7 +68,7 @@ class Ownership {
 };
 
 // Ranges of ids with about equally many in-edges and nodes (each counts for half), for a node type
-// of `graph`: int64[parts + 1]. Reads a few entries of indptr for each part.
+// of a whole `graph`: int64[parts + 1]. Reads a few entries of indptr for each part.
 [[nodiscard]] std::vector<int64_t> balanced_ranges(const Graph& graph, int type, int64_t parts);
 
 }  // namespace ramet

@@ -73,6 +73,9 @@ class RecyclingPool final : public BufferPool {
   explicit RecyclingPool(int64_t max_idle) : max_idle_(max_idle) {}
 
   std::shared_ptr<void> allocate(int64_t bytes) override {
+    if (bytes < 0 || bytes > kMaxBytes)
+      throw Error(ErrorCode::kNoSpace,
+                  "no memory for a buffer of " + std::to_string(bytes) + " bytes");
     Shelf<Pages>* shelf = &shelf_.get();
     const Pages::Buffer buffer = shelf->take(bytes);
     // The deleter holds the pool, so the shelf outlives its buffers.

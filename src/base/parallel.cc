@@ -15,19 +15,24 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "ramet/per_process.h"
+#include "ramet/thread_note.h"
 
 namespace ramet {
 namespace {
 
 constexpr int kMaxWorkers = 255;
 
-thread_local bool inside_parallel_for = false;
+// Noted by threads that are at work on a parallel_for. Where the note cannot be made, a nested call
+// offers its chunks to the pool as well.
+ThreadNote& inside_parallel_for() {
+  static ThreadNote note;
+  return note;
+}
 
 // One parallel_for call. Workers may still hold it after the call returned, but then every chunk
 // is taken and they touch nothing of the caller's.
@@ -42,7 +47,7 @@ struct Job {
   std::exception_ptr error;
 
   void work() {
-    inside_parallel_for = true;
+    inside_parallel_for().set(this);
     for (int64_t c; (c = next_chunk.fetch_add(1)) < num_chunks;) {
       if (!failed.load()) run_chunk(c);
       if (chunks_done.fetch_add(1) + 1 == num_chunks) {
@@ -50,7 +55,7 @@ struct Job {
         finished.notify_all();
       }
     }
-    inside_parallel_for = false;
+    inside_parallel_for().set(nullptr);
   }
 
   void run_chunk(int64_t c) {
@@ -83,8 +88,8 @@ class Pool {
     while (num_workers_ < std::min(helpers, kMaxWorkers)) {
       try {
         std::thread(&Pool::run_worker, this).detach();
-      } catch (const std::system_error&) {
-        return;  // no thread to be had: the caller does the work
+      } catch (const std::exception&) {
+        return;  // no thread, or no memory for one: the caller does the work
       }
       ++num_workers_;
     }
@@ -148,7 +153,7 @@ void parallel_for(int64_t n,
   const int64_t num_chunks = (n + grain - 1) / grain;
   if (threads <= 0) threads = hardware_threads();
   threads = static_cast<int>(std::min<int64_t>(threads, num_chunks));
-  if (threads == 1 || inside_parallel_for) {
+  if (threads == 1 || inside_parallel_for().get() != nullptr) {
     for (int64_t c = 0; c < num_chunks; ++c)
       body(c * grain, std::min(n, (c + 1) * grain));
     return;
@@ -158,7 +163,7 @@ void parallel_for(int64_t n,
   job->grain = grain;
   job->num_chunks = num_chunks;
   job->body = &body;
-  pool().submit(job, threads - 1);
+  pool().submit(job, std::min(threads - 1, kMaxWorkers));
   job->work();
   job->wait();
   // Moved out: a worker that still holds the job must not be the one to free the exception.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ramet/error.h"
+#include "ramet/index.h"
 #include "ramet/random.h"
 
 namespace ramet {
@@ -122,6 +123,7 @@ Ownership Ownership::by_vector(Array owners, int64_t parts, std::string place) {
 }
 
 int64_t Ownership::owner(int64_t node) const {
+  require_index(node, num_nodes_, "node");
   uint16_t result = 0;
   owners(std::span(&node, 1), &result);
   return result;
@@ -175,6 +177,7 @@ void Ownership::look_up(std::span<const Id> nodes, uint16_t* owner) const {
 }
 
 NodeRange Ownership::span_of(int64_t part) const {
+  require_index(part, parts_, "part");
   if (kind_ != Kind::kRanges) return {0, num_nodes_};
   const auto begin_of = [&](int64_t k) {
     if (k == 0) return int64_t{0};
@@ -205,7 +208,10 @@ uint64_t Ownership::digest() const {
 
 std::vector<int64_t> balanced_ranges(const Graph& graph, int type, int64_t parts) {
   check_parts(parts);
-  const int64_t num_nodes = graph.node_types().at(static_cast<size_t>(type)).num_nodes;
+  if (graph.part()) invalid("ranges are those of a whole graph, and this is a part of one");
+  const auto& types = graph.node_types();
+  require_index(type, static_cast<int64_t>(types.size()), "node type");
+  const int64_t num_nodes = types[static_cast<size_t>(type)].num_nodes;
   std::vector<std::span<const int64_t>> offsets;  // of edge types into `type`
   for (const EdgeType& edges : graph.edge_types()) {
     if (edges.dst == type) offsets.push_back(edges.indptr.as<int64_t>());

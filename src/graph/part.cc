@@ -10,6 +10,7 @@
 #include "owned_bitmap.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
+#include "ramet/index.h"
 #include "ramet/parallel.h"
 
 namespace ramet {
@@ -146,6 +147,7 @@ int64_t count_cut_rows(const EdgeType& edges,
 }  // namespace
 
 OwnedNodes owned_nodes(const Ownership& ownership, int64_t part, int threads) {
+  require_index(part, ownership.parts(), "part");
   const int64_t count = num_lines(ownership.num_nodes());
   OwnedNodes owned;
   owned.bitmap = allocate(DType::kUInt64, {count, kLineWords});

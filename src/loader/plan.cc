@@ -7,6 +7,7 @@
 #include "ramet/cuda_pool.h"
 #include "ramet/digest.h"
 #include "ramet/error.h"
+#include "ramet/index.h"
 #include "ramet/loader.h"
 #include "ramet/parallel.h"
 #include "ramet/permutation.h"
@@ -24,6 +25,18 @@ void require_at_least(int64_t value, int64_t least, const char* name) {
   if (value >= least) return;
   invalid(std::string(name) + " is " + std::to_string(value) + ", expected at least " +
           std::to_string(least));
+}
+
+void require_at_most(int64_t value, int64_t most, const char* name) {
+  if (value <= most) return;
+  invalid(std::string(name) + " is " + std::to_string(value) + ", expected at most " +
+          std::to_string(most));
+}
+
+const NodeType& type_at(const Graph& graph, int position) {
+  const auto& types = graph.node_types();
+  require_index(position, static_cast<int64_t>(types.size()), "node type");
+  return types[static_cast<size_t>(position)];
 }
 
 void check_inputs(const Array& ids, const NodeType& type) {
@@ -45,7 +58,7 @@ void check_table(const TableRequest& request, const Graph& graph, int seed_type)
   if (request.at_seeds && request.node_type != seed_type) {
     invalid("table '" + request.name + "' is asked for at the seeds, but of another node type");
   }
-  const NodeType& type = graph.node_types().at(static_cast<size_t>(request.node_type));
+  const NodeType& type = type_at(graph, request.node_type);
   if (type.tables.count(request.name) > 0) return;
   std::string names;
   for (const auto& [name, table] : type.tables)
@@ -76,10 +89,12 @@ NeighborLoader::NeighborLoader(std::shared_ptr<const Graph> graph, LoaderOptions
       pool_(BufferPool::create()),
       tally_(std::make_shared<Tally>()) {
   check(options_.sample, *graph_);
-  const NodeType& type = graph_->node_types().at(static_cast<size_t>(options_.seed_type));
+  const NodeType& type = type_at(*graph_, options_.seed_type);
   require_at_least(options_.batch_size, 1, "batch_size");
   require_at_least(options_.threads, 0, "threads");
+  require_at_most(options_.threads, kMaxThreads, "threads");
   require_at_least(options_.prefetch, 0, "prefetch");
+  require_at_most(options_.prefetch, kMaxPrefetch, "prefetch");
   require_at_least(options_.world, 1, "world");
   require_at_least(options_.rank, 0, "rank");
   if (options_.rank >= options_.world) {
@@ -140,10 +155,13 @@ int64_t NeighborLoader::num_steps() const {
 }
 
 int64_t NeighborLoader::global_num_seeds(int64_t step) const {
+  require_index(step, num_steps(), "step");
   return std::min(options_.batch_size, num_inputs_ - step * options_.batch_size);
 }
 
 std::vector<int64_t> NeighborLoader::seeds(int64_t epoch, int64_t step) const {
+  require_at_least(epoch, 0, "epoch");
+  require_index(step, num_steps(), "step");
   const Span batch{step * options_.batch_size, global_num_seeds(step)};
   const Span mine = slice(batch, options_.rank, options_.world);
   const auto domain = static_cast<uint64_t>(Domain::kShuffle);

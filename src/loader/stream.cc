@@ -121,10 +121,12 @@ class ThreadedStream final : public EpochStream {
     try {
       for (int i = 0; i < threads; ++i)
         shared_->workers.emplace_back(&Shared::run_worker, shared_.get(), i);
-    } catch (const std::system_error& e) {
+    } catch (const std::exception& e) {       // no thread, or no memory for one
       if (!shared_->workers.empty()) return;  // fewer threads give the same batches
+      const auto* refused = dynamic_cast<const std::system_error*>(&e);
+      if (refused == nullptr) throw;
       throw Error(ErrorCode::kIo, std::string("cannot start a thread: ") + e.what(),
-                  e.code().value());
+                  refused->code().value());
     }
   }
 

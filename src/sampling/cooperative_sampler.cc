@@ -82,7 +82,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
                                const DrawKeys& step_keys) override {
     stage_ = Stage::kIdle;
     seeds_.assign(seeds.begin(), seeds.end());
-    check_seeds(seeds_, graph().node_types().at(seed_type));
+    check_seeds(seeds_, graph(), seed_type);
     check_owned(seed_type);
     for (size_t t = 0; t < own_.size(); ++t)
       own_[t].start_batch(

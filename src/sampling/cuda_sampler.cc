@@ -61,7 +61,7 @@ class CudaSampler::Engine {
   void start_batch(size_t seed_type, std::span<const int64_t> seeds) {
     // Our copy is what is checked and used: the caller's memory may change meanwhile.
     seeds_.assign(seeds.begin(), seeds.end());
-    check_seeds(seeds_, graph_->graph()->node_types().at(seed_type));
+    check_seeds(seeds_, *graph_->graph(), seed_type);
     for (size_t t = 0; t < hop_.nodes().size(); ++t)
       hop_.nodes()[t].start_batch(
           std::span<const int64_t>(seeds_).first(t == seed_type ? seeds_.size() : 0));

@@ -8,11 +8,15 @@
 #include <utility>
 
 #include "ramet/error.h"
+#include "ramet/index.h"
 #include "ramet/store.h"
 
 namespace ramet {
 
-void check_seeds(std::span<const int64_t> seeds, const NodeType& type) {
+void check_seeds(std::span<const int64_t> seeds, const Graph& graph, size_t seed_type) {
+  const std::vector<NodeType>& types = graph.node_types();
+  require_index(static_cast<int64_t>(seed_type), static_cast<int64_t>(types.size()), "node type");
+  const NodeType& type = types[seed_type];
   constexpr size_t kMost = std::numeric_limits<int32_t>::max();
   if (seeds.size() > kMost) {
     throw Error(ErrorCode::kInvalidArgument,

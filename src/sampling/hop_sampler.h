@@ -19,8 +19,8 @@
 
 namespace ramet {
 
-// kOutOfRange, kInvalidArgument: seeds that are no nodes of `type`, or too many.
-void check_seeds(std::span<const int64_t> seeds, const NodeType& type);
+// kOutOfRange, kInvalidArgument: seeds that are no nodes of the type, or too many; no such type.
+void check_seeds(std::span<const int64_t> seeds, const Graph& graph, size_t seed_type);
 
 // The nodes of a batch, or of a layer of it, by node type.
 template <typename Id>

@@ -94,7 +94,7 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
   void start_batch(size_t seed_type, std::span<const int64_t> seeds) {
     // Our copy is what is checked and used: the caller's memory may change meanwhile.
     scratch_->seeds.assign(seeds.begin(), seeds.end());
-    check_seeds(scratch_->seeds, hop_sampler_.options().graph->node_types().at(seed_type));
+    check_seeds(scratch_->seeds, *hop_sampler_.options().graph, seed_type);
     for (size_t t = 0; t < scratch_->nodes.size(); ++t)
       scratch_->nodes[t].start_batch(
           std::span<const int64_t>(scratch_->seeds).first(t == seed_type ? seeds.size() : 0));

@@ -3,12 +3,18 @@
 
 #include <atomic>
 
+#include "ramet/thread_note.h"
+
 namespace ramet {
 
 // The one that the thread launches, or has launched.
-inline const char*& last_launch_of_thread() {
-  thread_local const char* name = "none";
+inline ThreadNote& launch_of_thread() {
+  static ThreadNote name;
   return name;
+}
+inline const char* last_launch_of_thread() {
+  const auto* name = static_cast<const char*>(launch_of_thread().get());
+  return name != nullptr ? name : "none";
 }
 
 // The last that any thread of the process has launched.

@@ -23,7 +23,7 @@ void launch(const char* name,
   config.gridDim = grid;
   config.blockDim = block;
   config.stream = stream;
-  last_launch_of_thread() = name;
+  launch_of_thread().set(name);
   const cudaError_t error =
       cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...);
   if (error != cudaSuccess) [[unlikely]]

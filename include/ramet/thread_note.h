@@ -1,0 +1,31 @@
+// ThreadNote: a pointer that each thread notes for itself, nullptr until it does. In place of
+// thread_local: in a module that is loaded at run time, as Python loads extensions, glibc makes
+// such variables when a thread first uses them, and ends the process where it has no memory for
+// them. Here set() then notes nothing. The pointer is never followed or freed. Thread-safe; after a
+// fork the child's one thread keeps its note. For variables that live as long as the process:
+// nothing is released.
+#pragma once
+
+#include <pthread.h>
+
+namespace ramet {
+
+class ThreadNote {
+ public:
+  ThreadNote() : made_(pthread_key_create(&key_, nullptr) == 0) {}
+  ThreadNote(const ThreadNote&) = delete;
+  ThreadNote& operator=(const ThreadNote&) = delete;
+
+  void set(const void* note) noexcept {
+    if (made_) pthread_setspecific(key_, note);
+  }
+  [[nodiscard]] const void* get() const noexcept {
+    return made_ ? pthread_getspecific(key_) : nullptr;
+  }
+
+ private:
+  pthread_key_t key_{};
+  bool made_;
+};
+
+}  // namespace ramet

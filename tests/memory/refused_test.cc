@@ -1,0 +1,198 @@
+// Every request for memory, a mapping or a thread refused once, and all from it on: each call ends
+// with an Error or std::bad_alloc, or has the result it has otherwise, and leaves nothing behind.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <iterator>
+#include <new>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "../graph_fixture.h"
+#include "../temp_dir.h"
+#include "failing.h"
+#include "ramet/csc.h"
+#include "ramet/error.h"
+#include "ramet/fingerprint.h"
+#include "ramet/generate.h"
+#include "ramet/loader.h"
+#include "ramet/parallel.h"
+#include "ramet/sampler.h"
+#include "ramet/store.h"
+#include "ramet/store_writer.h"
+#include "ramet/table.h"
+
+using namespace ramet;
+using namespace std::chrono_literals;
+using test::Refusals;
+using test::Refuse;
+
+namespace {
+
+constexpr int64_t kNodes = 60;
+constexpr int64_t kMostRequests = 20'000;
+
+int64_t count_in(const char* folder) {
+  const std::filesystem::directory_iterator entries(folder);
+  return std::distance(begin(entries), end(entries));
+}
+
+struct Held {
+  int64_t descriptors = count_in("/proc/self/fd");
+  int64_t threads = count_in("/proc/self/task");
+  bool operator==(const Held&) const = default;
+};
+
+// A joined thread may stand in /proc for a moment.
+bool holds_no_more_than(const Held& before) {
+  for (int i = 0; i < 1000 && !(Held() == before); ++i)
+    std::this_thread::sleep_for(1ms);
+  return Held() == before;
+}
+
+// Whether `call` came to its end, which must be `expected`; not where it threw what it may throw.
+template <typename Result, typename Call>
+bool ends_well(const Result& expected, const Call& call, const Refusals& refusals) {
+  try {
+    const Result result = call();
+    const bool happened = refusals.happened();
+    CHECK(result == expected);
+    return !happened;
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()) != "");
+  } catch (const std::bad_alloc&) {
+  }
+  return false;
+}
+
+template <typename Call>
+void refuse_each(Refuse which, const Call& call) {
+  const auto expected = call();  // also makes what the process keeps: threads, pools, tables
+  const Held before;
+  for (int64_t first = 0;; ++first) {
+    REQUIRE(first < kMostRequests);
+    CAPTURE(first);
+    bool done = false;
+    {
+      const Refusals refusals(first, which);
+      done = ends_well(expected, call, refusals);
+    }
+    REQUIRE(holds_no_more_than(before));
+    if (done) break;
+  }
+  CHECK(call() == expected);
+}
+
+template <typename Call>
+void refuse_each(const Call& call) {
+  refuse_each(Refuse::kOne, call);
+  refuse_each(Refuse::kAllFrom, call);
+}
+
+std::string fingerprint_of(const Graph& graph, const Minibatch& minibatch) {
+  const SampledFrom one[] = {{&graph, &minibatch}};
+  return fingerprint(one);
+}
+
+std::shared_ptr<const Graph> small_graph() {
+  return test::make_graph(kNodes, 6 * kNodes, 3);
+}
+
+SampleOptions options_of(Sampler sampler) {
+  SampleOptions options{.fanouts = {{3, 2}}, .seed = 1, .sampler = sampler};
+  if (sampler == Sampler::kLabor) options.importance_iterations = 1;
+  return options;
+}
+
+LoaderOptions loader_options(int threads) {
+  LoaderOptions options;
+  options.sample = options_of(Sampler::kUniform);
+  options.batch_size = 16;
+  options.shuffle = true;
+  options.threads = threads;
+  options.tables = {{0, "feat", false}};
+  return options;
+}
+
+std::vector<std::string> run_epoch(const std::shared_ptr<const Graph>& graph, int threads) {
+  const NeighborLoader loader(graph, loader_options(threads));
+  std::vector<std::string> fingerprints;
+  const auto stream = loader.start(0);
+  while (!stream->done()) {
+    if (const auto batch = stream->next(10s))
+      fingerprints.push_back(fingerprint_of(*graph, batch->minibatch));
+  }
+  return fingerprints;
+}
+
+}  // namespace
+
+// First, while the pool has no thread yet: those that are refused are not missed.
+TEST_CASE("parallel_for") {
+  refuse_each([] {
+    std::vector<int64_t> squares(64);
+    parallel_for(64, 1, 4, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        squares[static_cast<size_t>(i)] = i * i;
+    });
+    return squares;
+  });
+}
+
+TEST_CASE("building a CSC") {
+  const test::EdgeList edges = test::random_edges(kNodes, kNodes, 400, 1);
+  refuse_each([&] {
+    const Csc csc = build_csc(borrow(std::span<const int64_t>(edges.src)),
+                              borrow(std::span<const int64_t>(edges.dst)), kNodes, kNodes,
+                              {.undirected = true, .threads = 2});
+    const auto indices = csc.indices.as<int32_t>();
+    return std::vector<int32_t>(indices.begin(), indices.end());
+  });
+}
+
+TEST_CASE("making a segment, and validating it") {
+  const StoreContents contents = generate_planted({.num_nodes = 40, .num_edges = 200}, 1);
+  refuse_each([&] {
+    const auto graph = Graph::from_store(make_segment(contents));
+    validate(*graph, 2);
+    return graph->fingerprint();
+  });
+}
+
+TEST_CASE("opening a folder") {
+  const test::TempDir folder;
+  const std::string path = folder / "store";
+  write_store(path, generate_planted({.num_nodes = 40, .num_edges = 200}, 1));
+  refuse_each([&] { return Graph::from_store(Store::open(path))->fingerprint(); });
+}
+
+TEST_CASE("sampling") {
+  const auto graph = small_graph();
+  const std::vector<int64_t> seeds{1, 2, 3, 1, 59};
+  for (const Sampler sampler : {Sampler::kUniform, Sampler::kLabor}) {
+    refuse_each([&] {
+      NeighborSampler one(graph, options_of(sampler), nullptr, 2);
+      return fingerprint_of(*graph, one.sample(0, seeds, 0, 0));
+    });
+  }
+}
+
+TEST_CASE("gathering rows") {
+  const auto graph = small_graph();
+  const std::vector<int64_t> ids{5, 4, 59};
+  refuse_each([&] {
+    const Table table(graph->node_types()[0].tables.at("feat"), {}, "feat");
+    const Array rows = table.gather(ids, 2);
+    const auto values = rows.as<float>();
+    return std::vector<float>(values.begin(), values.end());
+  });
+}
+
+TEST_CASE("an epoch of a loader") {
+  const auto graph = small_graph();
+  for (const int threads : {1, 3, 0})
+    refuse_each([&] { return run_epoch(graph, threads); });
+}
