@@ -13,11 +13,14 @@ import sys
 import numpy as np
 
 from ramet.dtypes import Quantized, bfloat16, dtype_name
+from ramet.words import shortened
 
 STORABLE = frozenset(
     np.dtype(code).str for code in ("b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
 )
 MAX_DIMENSIONS = 8
+INT32_MAX = 2**31 - 1
+INT64_MAX = 2**63 - 1
 
 
 def as_array(value, what: str) -> np.ndarray:
@@ -91,20 +94,25 @@ def as_split(value, what: str, num_nodes: int, owner: str) -> np.ndarray:
     return np.flatnonzero(array)
 
 
-def as_count(value, what: str) -> int:
-    """`value` as an int >= 0."""
+def as_count(value, what: str, most: int = INT64_MAX) -> int:
+    """`value` as an int from 0 to `most`."""
     try:
         count = operator.index(value)
     except TypeError:
-        raise TypeError(f"{what} is {value!r}; it must be an integer") from None
+        raise TypeError(f"{what} is {shortened(value)}; it must be an integer") from None
     if isinstance(value, bool) or count < 0:
         raise ValueError(f"{what} is {value!r}; it must be an integer of at least 0")
+    if count > most:
+        raise ValueError(f"{what} is {value!r}; it must be at most {most}")
     return count
 
 
 def _to_numpy(value, what: str) -> np.ndarray:
     if value is None:
         raise TypeError(f"{what} is None; it must be an array")
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        count = np.ma.count_masked(value)
+        raise ValueError(f"{what} is a masked array, {count} of its values masked; fill or drop them first")
     if hasattr(value, "toarray") or (hasattr(value, "to_dense") and _is_sparse_tensor(value)):
         raise TypeError(f"{what} is sparse ({type(value).__name__}); make it dense first")
     device = getattr(value, "device", None)

@@ -291,6 +291,9 @@ def fingerprint(batches: Iterable[Batch]) -> str:
     """The fingerprint of the union of batches, those of all ranks, say: 32 hexadecimal digits
     (docs/semantics.md, section 7). Raises ValueError for none, or if their graphs or numbers of hops differ."""
     batches = list(batches)
+    for i, batch in enumerate(batches):
+        if not isinstance(batch, Batch):
+            raise TypeError(f"batches[{i}] is a {type(batch).__name__}, not a ramet.Batch")
     if not batches:
         raise ValueError("fingerprint of no batches")
     if not all(_same(batch._graph, batches[0]._graph) for batch in batches):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ramet import _core, readers
-from ramet.arrays import as_count
+from ramet.arrays import INT32_MAX, as_count
 from ramet.contents import write
 from ramet.convert import edge_list_contents
 from ramet.dtypes import check_scale, feature_dtype
@@ -13,6 +13,7 @@ from ramet.graph import Graph
 from ramet.graph import open as open_store
 from ramet.models import resolve
 from ramet.readers.source import Source, dense_features
+from ramet.words import as_flag, as_path
 
 
 def build(
@@ -46,6 +47,7 @@ def build(
     """
     dtype = feature_dtype(dtype)
     check_scale(scale)
+    path, normalize = as_path(path), as_flag(normalize, "normalize")
     found = readers.read(source)
     splits = found.splits
     if train_per_class is not None or val_per_class is not None:
@@ -78,6 +80,7 @@ def generate(
     Raises ValueError naming an option that does not exist or makes no sense; OSError where the disk refuses.
     """
     model, options = resolve(model, preset, options)
+    path, threads = as_path(path), as_count(threads, "threads", INT32_MAX)
     make = {"planted": _core.generate_planted, "rmat": _core.generate_rmat}[model]
     node_counts, arrays = make(**options, threads=threads)
     write(path, node_counts, arrays, progress=progress)

@@ -13,6 +13,7 @@ from ramet.checksums import write_checksums
 from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, bits, check_scale
 from ramet.progress import byte_progress
 from ramet.recode import recode
+from ramet.words import as_flag, as_path
 
 NODE = "node"  # the node type and the edge type of a graph whose types were not named
 EDGE = (NODE, "to", NODE)
@@ -127,7 +128,8 @@ def write(
 ) -> None:
     """Writes a store from counts by encoded type name and arrays by place in the folder; `dtype` and `scale` as in
     ramet.save(); `part`: index, count and the whole graph's fingerprint, of a part."""
-    path = os.fspath(path)
+    path = as_path(path)
+    checksums, progress = as_flag(checksums, "checksums"), as_flag(progress, "progress")
     check_scale(scale)
     if dtype is not None:
         beside = os.path.dirname(os.path.abspath(path))

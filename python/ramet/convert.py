@@ -19,6 +19,7 @@ from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, check_scale, encode
 from ramet.graph import Graph, Table
 from ramet.pyg_input import edge_list_arguments
 from ramet.typed import Arguments
+from ramet.words import as_flag
 
 
 def from_arrays(indptr, indices, *, nodes=None, edges=None, splits=None, num_nodes=None, edge_ids=None) -> Graph:
@@ -97,6 +98,7 @@ def edge_list_contents(
 ) -> Contents:
     """What from_edge_index() puts into memory and build() onto the disk; edge_ids=False leaves the
     ids out."""
+    undirected = as_flag(undirected, "undirected")
     hetero = isinstance(edge_index, Mapping)
     args = Arguments(hetero, nodes=nodes, edges=edges, splits=splits, num_nodes=num_nodes)
     lists = {
@@ -119,7 +121,7 @@ def edge_list_contents(
             )
         keep_ids = edge_ids or bool(args.edges.get(edge_type))
         with naming(what):
-            csc = Csc(*_core.build_csc(src, dst, *args.ends(edge_type), bool(undirected), keep_ids))
+            csc = Csc(*_core.build_csc(src, dst, *args.ends(edge_type), undirected, keep_ids))
         args.reorder_edge_tables(edge_type, csc, len(src))
         if not edge_ids:
             csc.edge_ids = None

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ramet import _core, handle
-from ramet.arrays import as_array, as_count, as_ids, as_rows
+from ramet.arrays import INT32_MAX, as_array, as_count, as_ids, as_rows
 from ramet.dtypes import Quantized, bfloat16, bits, dtype_name
 from ramet.tensors import in_place, to_tensor, torch_or_none
+from ramet.words import as_name, as_path
 
 EdgeTypeName = tuple[str, str, str]
 
@@ -26,7 +27,7 @@ def open(path: str | os.PathLike, mode: str = "read") -> Graph:
     """
     if mode not in ("read", "copy-on-write"):
         raise ValueError(f"mode is {mode!r}, expected 'read' or 'copy-on-write'")
-    path = os.fsdecode(path)
+    path = as_path(path)
     copy_on_write = mode == "copy-on-write"
     return Graph(_core.open(path, copy_on_write), os.path.abspath(path), copy_on_write)
 
@@ -108,6 +109,7 @@ class Graph:
     def table(self, name: str, of: str | EdgeTypeName | None = None) -> Table:
         """The table `name` of a node type (rows by node id; of a part: a row for each of `owned()`) or of an edge type
         (rows by position in the CSC). Raises KeyError with the names there are."""
+        name = as_name(name, "the table's name")
         of = self._node_or_edge_type(of)
         return Table(self._rows(self._core, name, of), scale=self._scale(name, of), source=(self, name, of))
 
@@ -118,12 +120,12 @@ class Graph:
 
     def split(self, name: str, node_type: str | None = None) -> np.ndarray:
         """int32 or int64 node ids of a split. A view. Raises KeyError with the names there are."""
-        splits = self.splits
+        splits, name = self.splits, as_name(name, "the split's name")
         if name not in splits:
             raise KeyError(f"the graph has no split {name!r}; there is {', '.join(map(repr, splits)) or 'none'}")
         if node_type is None:
             node_type = only(splits[name], f"split {name!r} has several node types")
-        return self._core.split(name, node_type)
+        return self._core.split(name, as_name(node_type, "node type"))
 
     def pages(self) -> dict[str, int]:
         """Through which pages this process sees the graph, in bytes: `mapped` all of it, `resident` what of that is in
@@ -149,14 +151,16 @@ class Graph:
         return self
 
     def _node_type(self, node_type: str | None) -> str:
-        return only(self._node_types, "the graph has several node types") if node_type is None else node_type
+        if node_type is None:
+            return only(self._node_types, "the graph has several node types")
+        return as_name(node_type, "node type")
 
     def _edge_type(self, edge_type: EdgeTypeName | None) -> EdgeTypeName:
         if edge_type is None:
             return only(self._edge_types, "the graph has several edge types")
         if not isinstance(edge_type, (tuple, list)) or len(edge_type) != 3:
             raise TypeError(f"edge type is {edge_type!r}, expected (source type, relation, destination type)")
-        return tuple(edge_type)
+        return tuple(as_name(part, f"edge type {edge_type!r}: a name in it") for part in edge_type)
 
     def _node_or_edge_type(self, of: str | EdgeTypeName | None) -> str | EdgeTypeName:
         return self._node_type(of) if of is None or isinstance(of, str) else self._edge_type(of)
@@ -267,7 +271,7 @@ class Table:
         rows = _core.gather(
             bits(self._array),
             ids,
-            threads=as_count(threads, "threads"),
+            threads=as_count(threads, "threads", INT32_MAX),
             name=self._name(),
             bfloat16=self.dtype == bfloat16,
             scale=self._scale,

@@ -46,7 +46,8 @@ def _open_inherited(descriptor, identity: tuple[int, int]) -> _core.Graph:
 def _open_of_owner(pid: int, owner_fd: int, identity: tuple[int, int]) -> _core.Graph:
     place = f"/proc/{pid}/fd/{owner_fd}"
     try:
-        fd = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+        # Should the owner be gone, this may be anything of another process: a pipe would block.
+        fd = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     except OSError as error:
         raise FileNotFoundError(
             error.errno,

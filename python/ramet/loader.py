@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ramet import _core
 from ramet.batch import SEED_TABLES
 from ramet.cooperative import Maker
@@ -24,6 +26,7 @@ from ramet.placement import PLACES, TOPOLOGY, Placed, device_options
 from ramet.ranks import rank_and_world, say_global_batch_size
 from ramet.summary import Summary
 from ramet.watch import Watched
+from ramet.words import as_flag, shortened
 
 DEFAULT_TABLES = ("feat", "label")
 
@@ -145,20 +148,23 @@ class NeighborLoader:
             "weights": weights,
             "dependent": dependent,
         }
-        batches = {"batch_size": batch_size, "shuffle": bool(shuffle), "drop_last": bool(drop_last)}
+        batches = {
+            "batch_size": batch_size,
+            "shuffle": as_flag(shuffle, "shuffle"),
+            "drop_last": as_flag(drop_last, "drop_last"),
+        }
         ahead = {"threads": threads, "prefetch": prefetch}
+        decode = as_flag(decode, "decode")
         on = only_with_device | {"cache_rows": cache_rows, "cache_by": cache_by}
         self._cooperative: _core.CooperativeLoader | None = None
         self._agreed: set[int] = set()  # see Batch
         self._cached = (0, 0)  # hits and misses of a device's cache
 
         def make() -> dict:
-            self._make_core(
-                num_neighbors, input_nodes, sampling, batches, ahead, tables=tables, decode=bool(decode), on=on
-            )
+            self._make_core(num_neighbors, input_nodes, sampling, batches, ahead, tables=tables, decode=decode, on=on)
             if self._group is None:
                 return {}
-            return self._cooperate(ownership, cache_rows=cache_rows, **ahead) | {"decode": bool(decode)}
+            return self._cooperate(ownership, cache_rows=cache_rows, **ahead) | {"decode": decode}
 
         if self._group is None:
             make()
@@ -266,6 +272,8 @@ class NeighborLoader:
     def load_state_dict(self, state: dict) -> None:
         """The next iterator continues exactly where `state` was taken, on any number of ranks. Raises ValueError,
         naming the difference, if `state` is of another store, other input nodes or other options."""
+        if not isinstance(state, Mapping) or not isinstance(state.get("options", {}), Mapping):
+            raise TypeError(f"the state is {shortened(state)}: it is not from NeighborLoader.state_dict")
         missing = {"epoch", "step", "options", "fingerprint"} - set(state)
         if missing:
             raise ValueError(f"the state lacks {sorted(missing)}: it is not from NeighborLoader.state_dict")

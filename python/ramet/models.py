@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import operator
+from numbers import Real
+
+from ramet.words import shortened
+
 MODELS: dict[str, dict] = {
     "planted": {
         "num_nodes": 100_000,
@@ -27,6 +32,9 @@ MODELS: dict[str, dict] = {
         "seed": 0,
     },
 }
+
+# Of what the engine takes at all, where that is not int64; it says itself what makes sense.
+RANGES = {"seed": (0, 2**64 - 1), "skew": (0, 2**31 - 1), "scale": (0, 2**31 - 1)}
 
 # The graphs of docs/benchmarks.md: a model, and what differs from its defaults.
 PRESETS: dict[str, tuple[str, dict]] = {
@@ -66,4 +74,21 @@ def resolve(model: str | None, preset: str | None, options: dict) -> tuple[str, 
     for name in options:
         if name not in defaults:
             raise ValueError(f"model {model!r} has no option {name!r}; it has {', '.join(defaults)}")
-    return model, {**defaults, **given, **options}
+    chosen = {name: _number(value, name, defaults[name]) for name, value in options.items()}
+    return model, {**defaults, **given, **chosen}
+
+
+def _number(value, name: str, default) -> int | float:
+    """TypeError for what is no number, or no integer where the default is one; ValueError for one out of all range."""
+    if isinstance(default, float):
+        if not isinstance(value, Real):
+            raise TypeError(f"{name} is {shortened(value)}, expected a number")
+        return float(value)
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {shortened(value)}, expected an integer") from None
+    least, most = RANGES.get(name, (-(2**63), 2**63 - 1))
+    if not least <= number <= most:
+        raise ValueError(f"{name} is {number}, expected {least} to {most}")
+    return number

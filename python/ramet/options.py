@@ -8,11 +8,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from ramet import _core
-from ramet.arrays import as_split
+from ramet.arrays import INT64_MAX, as_split
 from ramet.cuda import torch_devices
 from ramet.graph import Graph
+from ramet.words import as_flag, as_name, shortened
 
-INT64_MAX = 2**63 - 1
+INT64_MIN = -(2**63)
 UINT64_MAX = 2**64 - 1  # of seeds
 MAX_THREADS = 4096
 MAX_PREFETCH = 65536  # batches
@@ -65,12 +66,12 @@ def sample_options(
         raise TypeError(f"weights is {weights!r}, expected 'normalized' or 'horvitz-thompson'")
     return {
         "fanouts": as_fanouts(num_neighbors, graph),
-        "replace": bool(replace),
+        "replace": as_flag(replace, "replace"),
         "seed": as_int(seed, "seed", 0, UINT64_MAX),
-        "sampler": sampler,
+        "sampler": as_name(sampler, "sampler"),
         "importance_iterations": as_int(importance_iterations, "importance_iterations", 0),
-        "layer_dependent": bool(layer_dependent),
-        "weights": weights,
+        "layer_dependent": as_flag(layer_dependent, "layer_dependent"),
+        "weights": as_name(weights, "weights"),
         "dependent": as_int(dependent, "dependent", 1),
     }
 
@@ -91,12 +92,12 @@ def as_input_nodes(input_nodes, graph: Graph, what: str) -> tuple[int, np.ndarra
     return position, ids.astype(np.int64, copy=False)
 
 
-def as_int(value, what: str, least: int | None = None, most: int = INT64_MAX) -> int:
+def as_int(value, what: str, least: int = INT64_MIN, most: int = INT64_MAX) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{what} is {value!r}, expected an integer") from None
-    if least is not None and number < least:
+        raise TypeError(f"{what} is {shortened(value)}, expected an integer") from None
+    if number < least:
         raise ValueError(f"{what} is {number}, expected at least {least}")
     if number > most:
         raise ValueError(f"{what} is {number}, expected at most {most}")

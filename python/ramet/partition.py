@@ -16,6 +16,7 @@ from ramet.graph import Graph, Table
 from ramet.graph import open as open_store
 from ramet.options import UINT64_MAX, as_int
 from ramet.ownership import stored
+from ramet.words import as_flag, as_path
 
 METHODS = ("metis", "range", "hash")
 REPORT = "partition.json"
@@ -56,7 +57,7 @@ def partition(
     graph = graph if isinstance(graph, Graph) else open_store(graph)
     _check(graph, parts, method, balance)
     seed = as_int(seed, "seed", 0, UINT64_MAX)
-    out = Path(os.fsdecode(out))
+    out, only_owner = Path(as_path(out, "out")), as_flag(only_owner, "only_owner")
     _check_out(out, parts, only_owner)
     owner = _owners(graph, parts, method, balance, seed)
     ownership = {t: stored(of_type, parts, "owners") for t, of_type in owner.items()}

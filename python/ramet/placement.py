@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ramet.arrays import INT32_MAX
 from ramet.options import as_int
 
 PLACES = ("auto", "device", "in_place", "staged")
@@ -39,7 +40,7 @@ def device_options(
         "copy_bytes": -1 if device_memory is None else as_int(device_memory, "device_memory", 0),
         "cache_rows": as_int(cache_rows, "cache_rows", 0, 2**31 - 1),
         "cache_by": CACHED_BY.index(cache_by),
-        "max_sms": 0 if max_sms is None else as_int(max_sms, "max_sms", 1),
+        "max_sms": 0 if max_sms is None else as_int(max_sms, "max_sms", 1, INT32_MAX),
     }
 
 

@@ -367,8 +367,8 @@ def test_paths_that_are_no_store(tmp_path):
         (tmp_path / "file" / "x", NotADirectoryError, "cannot open .*file/x"),
         ("", ValueError, "the path of the store is empty"),
         ("a\0b", ValueError, "NUL byte"),
-        (5, TypeError, "not int"),
-        (None, TypeError, "not NoneType"),
+        (5, TypeError, "path is 5, expected a string or an os.PathLike"),
+        (None, TypeError, "path is None, expected a string"),
     ]:
         with pytest.raises(error, match=message):
             ramet.open(path)

@@ -16,6 +16,7 @@ import pytest
 import trainer_processes
 
 import ramet
+from ramet import handle
 
 TRAINERS = Path(trainer_processes.__file__)
 HAVE_TORCH = ramet.graph.torch_or_none() is not None
@@ -376,3 +377,11 @@ def test_torch_of_a_copy_on_write_graph_is_its_own_array(store):
 def test_a_wrong_mode_is_an_error(store):
     with pytest.raises(ValueError, match="mode is 'write', expected 'read' or 'copy-on-write'"):
         ramet.open(store, mode="write")
+
+
+def test_a_handle_whose_owner_is_gone_does_not_wait_for_what_took_its_place():
+    read_end, write_end = os.pipe()
+    os.close(write_end)
+    with pytest.raises(FileNotFoundError, match="not the in-memory graph of this handle any more"):
+        handle._open_of_owner(os.getpid(), read_end, (1, 2))
+    os.close(read_end)
