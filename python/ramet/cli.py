@@ -46,7 +46,7 @@ def _with_options(message: str, command: argparse.ArgumentParser) -> str:
     A word that is also English is such a name where the sentence begins with it, or where a value follows."""
     for action in command._actions:
         if action.option_strings:
-            name, option = re.escape(action.dest), action.option_strings[-1]
+            name, option = re.escape(action.dest), action.option_strings[0]
             anywhere = rf"(?<![\w./'-]){name}(?![\w./'-])" if "_" in name else rf"(?:^{name}(?= is )|\b{name}(?==))"
             message = re.sub(anywhere, option, message)
     return message

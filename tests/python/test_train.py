@@ -59,7 +59,7 @@ def ramet_train(store, out, *options):
 
 
 def test_command_fills_a_run_folder(store, tmp_path):
-    out = tmp_path / "run"
+    out = tmp_path / "runs" / "first"
     options = ("--processes", 2, "--epochs", 4, "--hidden", 32, "--seed", 3, "--num-neighbors", "5,5")
     done = subprocess.run(ramet_train(store, out, *options), capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -27,7 +27,7 @@ def run(config, *, progress=True, poll=None) -> dict:
     The run folder gets best.pt, metrics.json and curves.png. KeyboardInterrupt stops the trainers
     and keeps what there is: the metrics then have "interrupted" and no test accuracy. `poll` is
     called with the list of process ids a few times a second. Raises ValueError if the store does
-    not fit, TrainingError if a trainer fails.
+    not fit or the run folder has files, TrainingError if a trainer fails.
     """
     find_task(ramet.open(config.store))
     folder = RunFolder(config.out or _default_folder(config))
