@@ -75,6 +75,26 @@ inline std::shared_ptr<const Graph> make_graph(int64_t num_nodes, int64_t num_ed
   return make_graph(random_edges(num_nodes, num_nodes, num_edges, key), num_nodes);
 }
 
+// Random edges, a table "feat" of zeros and one of edges, "weight", whose row p is 7p.
+inline std::shared_ptr<const Graph> make_graph_with_edge_table(int64_t num_nodes,
+                                                               int64_t num_edges,
+                                                               uint64_t key) {
+  const EdgeList edges = random_edges(num_nodes, num_nodes, num_edges, key);
+  StoreContents contents;
+  contents.node_counts["node"] = num_nodes;
+  add_edges(contents, "node__to__node",
+            build_csc(borrow(std::span<const int64_t>(edges.src)),
+                      borrow(std::span<const int64_t>(edges.dst)), num_nodes, num_nodes));
+  std::vector<int64_t> weights;
+  for (int64_t p = 0; p < num_edges; ++p)
+    weights.push_back(7 * p);
+  const std::vector<float> features(static_cast<size_t>(num_nodes));
+  contents.arrays.emplace_back("node/node/feat", borrow(std::span<const float>(features)));
+  contents.arrays.emplace_back("edge/node__to__node/weight",
+                               borrow(std::span<const int64_t>(weights)));
+  return Graph::from_store(make_segment(contents));
+}
+
 struct GraphsByTable {
   std::shared_ptr<const Graph> hashed, direct;
 };

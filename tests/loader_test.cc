@@ -74,6 +74,26 @@ TEST_CASE("tables hold the rows of the batch's nodes") {
   }
 }
 
+TEST_CASE("tables of edges hold the rows at the blocks' positions") {
+  const auto graph = test::make_graph_with_edge_table(500, 3000, 2);
+  LoaderOptions options = options_for(2);
+  options.tables = {{.name = "weight", .edge_type = 0}, {0, "feat", false}};
+  for (const Batch& batch : run_epoch(NeighborLoader(graph, options), 0)) {
+    int64_t edges = 0;
+    for (size_t b = 0; b < batch.minibatch.blocks.size(); ++b) {
+      const Array positions = ramet::positions(batch.minibatch.blocks[b].relations[0]);
+      const Array rows = rows_of_block(batch, 0, 0, b);
+      REQUIRE(rows.rows() == positions.rows());
+      for (size_t e = 0; e < positions.as<int64_t>().size(); ++e)
+        REQUIRE(rows.as<int64_t>()[e] == 7 * positions.as<int64_t>()[e]);
+      edges += rows.rows();
+    }
+    REQUIRE(batch.tables[0].rows() == edges);
+    REQUIRE(batch.tables[1].rows() == batch.minibatch.n_id[0].rows());
+    REQUIRE(size_of(batch).table_bytes == batch.tables[0].bytes() + batch.tables[1].bytes());
+  }
+}
+
 // docs/semantics.md, section 6.
 TEST_CASE("an epoch visits every input once, and the ranks' slices make up the batch") {
   const auto graph = test::make_graph(1000, 2000, 3);
@@ -200,6 +220,10 @@ TEST_CASE("bad options are named") {
   refuse([](LoaderOptions& o) { o.threads = -1; });
   refuse([](LoaderOptions& o) { o.rank = 1; });
   refuse([](LoaderOptions& o) { o.tables = {{0, "nothing", false}}; });
+  refuse([](LoaderOptions& o) { o.tables = {{1, "feat", false}}; });
+  refuse([](LoaderOptions& o) { o.tables = {{.name = "feat", .edge_type = 0}}; });
+  refuse([](LoaderOptions& o) { o.tables = {{.name = "feat", .edge_type = 1}}; });
+  refuse([](LoaderOptions& o) { o.tables = {{.name = "feat", .at_seeds = true, .edge_type = 0}}; });
   const std::vector<int64_t> beyond{3, 100};
   refuse([&](LoaderOptions& o) { o.input_nodes = borrow(std::span<const int64_t>(beyond)); });
 }

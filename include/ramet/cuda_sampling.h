@@ -179,6 +179,7 @@ struct CudaEdgeIdsArgs {
   int64_t num_edges;
   const void* ids;  // nullptr: a position is its own id
   bool wide_ids;
+  int64_t num_ids;  // a position that is none of them, which somebody has written, becomes -1
   int64_t* out;
 };
 

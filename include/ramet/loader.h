@@ -25,11 +25,16 @@
 
 namespace ramet {
 
-// A table to gather with every batch: at the seeds, or at all nodes of its type.
+inline constexpr int kNoEdgeType = -1;
+
+// A table to gather with every batch: of a node type, at the seeds or at all its nodes; or, where
+// an edge type is named, of that, at the edges of all blocks, those of the farthest hop first.
 struct TableRequest {
   int node_type = 0;
   std::string name;
   bool at_seeds = false;
+  int edge_type = kNoEdgeType;
+  [[nodiscard]] bool is_of_edges() const { return edge_type != kNoEdgeType; }
 };
 
 // How a device gets at a table, or at the topology: from a copy in its memory; in place, in the
@@ -89,7 +94,7 @@ struct BatchTimings {
 
 struct Batch {
   Minibatch minibatch;
-  std::vector<Array> tables;  // one per LoaderOptions::tables
+  std::vector<Array> tables;  // one per LoaderOptions::tables; see also rows_of_block()
   int64_t step = 0, epoch = 0;
   int64_t global_num_seeds = 0;  // seeds of the global batch; num_seeds of it are here
   int64_t cache_hits = 0;        // rows that were in a device's cache, of
@@ -104,6 +109,9 @@ struct BatchSize {
 };
 
 [[nodiscard]] BatchSize size_of(const Batch& batch);
+
+// Of tables[table], which is of the edges of `edge_type`: the rows of one block's.
+[[nodiscard]] Array rows_of_block(const Batch& batch, size_t table, int edge_type, size_t block);
 
 // The arrays of a batch of a device are used on `stream` from now on, and on no other: their
 // buffers go on when it has done what it was given before the last owner let go of them.

@@ -130,7 +130,9 @@ class NeighborSampler {
   std::unique_ptr<Engine> engine_;
 };
 
-// Of relations in memory of the host, all of these; for a device's see cuda_sampler.h.
+// Of relations in memory of the host, all of these; for a device's see cuda_sampler.h. Whoever has
+// a minibatch may have written to its arrays: offsets that do not fit are kInvalidArgument,
+// positions kOutOfRange.
 //
 // The rows of per-edge tables that belong to the edges of a relation: int64[num_edges].
 [[nodiscard]] Array positions(const Relation& relation);

@@ -19,7 +19,8 @@ namespace ramet::bind {
 
 namespace {
 
-using Request = std::tuple<int, std::string, bool>;
+// Position of the type, name, at the seeds, of an edge type.
+using Request = std::tuple<int, std::string, bool, bool>;
 
 // How often a wait looks for Ctrl-C.
 constexpr std::chrono::milliseconds kPoll{50};
@@ -101,8 +102,12 @@ LoaderOptions make_options(SampleOptions sample,
   options.world = world;
   options.threads = threads;
   options.prefetch = prefetch;
-  for (const auto& [type, name, at_seeds] : tables)
-    options.tables.push_back({type, name, at_seeds});
+  for (const auto& [type, name, at_seeds, of_edges] : tables) {
+    if (of_edges)
+      options.tables.push_back({.name = name, .edge_type = type});
+    else
+      options.tables.push_back({type, name, at_seeds});
+  }
   options.decode = decode;
   options.on = on;
   return options;

@@ -56,6 +56,12 @@ void bind_batch(nb::module_& m) {
       .def("n_id",
            [](const PyBatch& b, size_t type) { return to_python(b.batch.minibatch.n_id.at(type)); })
       .def("table", [](const PyBatch& b, size_t i) { return to_python(b.batch.tables.at(i)); })
+      .def("rows_of_block",
+           [](const PyBatch& b, size_t i, int edge_type, size_t block) {
+             return to_python(rows_of_block(b.batch, i, edge_type, block));
+           })
+      .def("num_edges_of", [](const PyBatch& b, size_t block,
+                              size_t type) { return relation_of(b, block, type).indices.rows(); })
       .def("num_src", [](const PyBatch& b, size_t block,
                          size_t type) { return block_of(b, block).num_src.at(type); })
       .def("num_dst", [](const PyBatch& b, size_t block,

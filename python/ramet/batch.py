@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from ramet import _core
+from ramet import _core, foreign_words, html
 from ramet.cuda import torch_devices
-from ramet.dtypes import scaled_by
+from ramet.dtypes import dtype_name, scaled_by
 from ramet.graph import Graph, Table
-from ramet.tensors import to_tensor
+from ramet.tensors import device_of_tensors, to_tensor
 
 SEED_TABLES = frozenset({"label"})  # gathered at the seeds, every other table at all nodes
 
@@ -34,15 +35,19 @@ class Batch:
         group=None,
         agreed: set[int] | None = None,
         device=None,
+        decode: bool = True,
     ):
         self._core = core
         self._graph = graph
         self._world = world
-        self._requests = requests  # (node type, table) of each gathered table
+        self._requests = requests  # (node type or edge type, table) of each gathered table
         self._seed = seed
         self._group = group  # that moves rows between ranks which made the batch together
         self._agreed = agreed  # positions of the loader's blocks whose rows ranks have compared
-        self._device = device
+        self._device = device  # that the engine made it on, None for the CPU
+        self._at = device  # that its tensors are handed out on
+        self._non_blocking = False
+        self._decode = decode  # tables come as the float32 that they stand for
         self._tables: dict | None = None
 
     epoch = property(lambda self: self._core.epoch, doc="The epoch of this batch.")
@@ -53,13 +58,13 @@ class Batch:
     @property
     def seeds(self):
         """int64 [num_seeds]: the ids of the seeds, in order, repeats included."""
-        return to_tensor(self._core.n_id(self._core.seed_type)[: self.num_seeds])
+        return self._tensor(self._core.n_id(self._core.seed_type)[: self.num_seeds])
 
     @property
     def n_id(self):
         """int64 [num_nodes]: the id of every node of the batch, the seeds first (docs/semantics.md, section 4); where
         ranks cooperate, of those that this rank owns."""
-        return per_type(self._graph, self._graph.node_types, lambda t: to_tensor(self._core.n_id(t)))
+        return per_type(self._graph, self._graph.node_types, lambda t: self._tensor(self._core.n_id(t)))
 
     @property
     def blocks(self) -> list[Block]:
@@ -68,15 +73,16 @@ class Batch:
 
     @property
     def tables(self) -> dict:
-        """The gathered tables by name: rows at `n_id`, those of "label" at `seeds`."""
+        """The gathered node tables by name: rows at `n_id`, those of "label" at `seeds`. Rows of edges: Block.table."""
         if self._tables is None:
-            self._tables = self._by_table(lambda i, *_: to_tensor(self._core.table(i)))
+            self._tables = self._by_table(lambda i, *_: self._tensor(self._core.table(i)))
         return self._tables
 
     @property
     def scales(self) -> dict:
-        """The scales of the quantized tables that were gathered, by name: rows * scales are the values of rows that
-        were handed on as int8 (decode=False). Per row [num_rows, 1, ...], gathered on access; or [1, columns, ...]."""
+        """The scales of the quantized node tables that were gathered, by name: rows * scales are the values of rows
+        that were handed on as int8 (decode=False). Per row [num_rows, 1, ...], gathered on access; or
+        [1, columns, ...]."""
         return self._by_table(self._scale)
 
     @property
@@ -93,7 +99,19 @@ class Batch:
     def device(self):
         """The torch.device of the tensors, or None for the CPU. They are complete, and for the stream that was current
         when the loop took the batch; see `record_stream`."""
-        return self._device
+        return self._at
+
+    def to(self, device, *, non_blocking: bool = False) -> Batch:
+        """The batch on `device`, what torch calls one: itself where it is there, else one whose tables are moved now
+        and whose ids and blocks are on access. Dtypes stay. TypeError for what is no device."""
+        at = device_of_tensors(device)
+        if at == self._at:
+            return self
+        moved = copy.copy(self)
+        moved._at, moved._non_blocking = at, non_blocking
+        moved._tables = None
+        _ = moved.tables
+        return moved
 
     def record_stream(self, stream) -> None:
         """Of a batch of a device: `stream` (a torch.cuda.Stream) uses its tensors, too, so that their memory is not
@@ -134,10 +152,27 @@ class Batch:
     def __repr__(self) -> str:
         return f"<ramet.Batch epoch={self.epoch} step={self.step} seeds={self.num_seeds} blocks={self.blocks}>"
 
+    def _repr_html_(self) -> str:
+        tables = {name: rows if isinstance(rows, dict) else {"": rows} for name, rows in self.tables.items()}
+        rows = [(f"block {i}", str(block), f"{block.num_edges} edges") for i, block in enumerate(self.blocks)]
+        for name, by_type in tables.items():
+            rows += [(f"{name} {kind}".strip(), list(x.shape), dtype_name(x.dtype)) for kind, x in by_type.items()]
+        title = f"ramet.Batch: epoch {self.epoch}, step {self.step}, {self.num_seeds} seeds, {self.num_nodes} nodes"
+        return html.table(title, ("", "size", ""), rows)
+
+    def __getattr__(self, word: str):
+        if not word.startswith("_"):
+            for kind in (kind for kind, name in self._requests if name == word):
+                of_edges = "block.table({!r})" if isinstance(kind, tuple) else "batch.tables[{!r}]"
+                raise AttributeError(f"ramet.Batch has no {word!r}: the table is {of_edges.format(word)}")
+        raise foreign_words.no_attribute(self, foreign_words.BATCH, word)
+
     def _by_table(self, get: Callable) -> dict:
-        """get(position, node type, name) of every gathered table, None left out, as `tables` has it."""
+        """get(position, node type, name) of every gathered node table, None left out, as `tables` has it."""
         tables: dict = {}
         for i, (node_type, name) in enumerate(self._requests):
+            if not isinstance(node_type, str):
+                continue
             rows = get(i, node_type, name)
             if rows is None:
                 continue
@@ -152,13 +187,21 @@ class Batch:
         if table.scale is None:
             return None
         if scaled_by(table.scale, len(table)) == "column":
-            return self._on_device(to_tensor(np.array(table.scale)))
+            return self._placed(to_tensor(np.array(table.scale)))
         ids = self._core.n_id(self._graph.node_types.index(node_type))
         ids = ids[: self.num_seeds] if name in SEED_TABLES else ids
-        return self._on_device(to_tensor(Table(table.scale).gather(ids if self._device is None else ids.cpu())))
+        return self._placed(to_tensor(Table(table.scale).gather(ids if self._device is None else ids.cpu())))
 
-    def _on_device(self, tensor):
-        return tensor if self._device is None else tensor.to(self._device)
+    def _tensor(self, array):
+        """One of the engine's arrays, where the batch's tensors are handed out."""
+        tensor = to_tensor(array)
+        return tensor if self._at == self._device else self._placed(tensor)
+
+    def _placed(self, tensor):
+        """A tensor, of whatever device, where the batch's tensors are handed out."""
+        if self._at is None and self._device is None:
+            return tensor
+        return tensor.to("cpu" if self._at is None else self._at, non_blocking=self._non_blocking)
 
     def _named_table(self, attribute: str, name: str):
         if name in self.tables:
@@ -189,15 +232,19 @@ class Block:
         return self._per_node_type(self._batch._core.num_dst)
 
     @property
+    def num_edges(self):
+        return per_type(self._batch._graph, self._batch._graph.edge_types, self._num_edges)
+
+    @property
     def n_id(self):
         """int64 [num_src]: the ids of the sources, the destinations first. Computed on access."""
         core, plans = self._batch._core, self.plans
 
         def ids(t: int):
             if plans is None:
-                return to_tensor(core.n_id(t)[: core.num_src(self._index, t)])
+                return self._batch._tensor(core.n_id(t)[: core.num_src(self._index, t)])
             destinations = core.n_id(t)[: core.num_dst(self._index, t)]
-            return to_tensor(np.concatenate([destinations, plans[t].source_ids], dtype=np.int64))
+            return self._batch._tensor(np.concatenate([destinations, plans[t].source_ids], dtype=np.int64))
 
         return per_type(self._batch._graph, self._batch._graph.node_types, ids)
 
@@ -232,14 +279,27 @@ class Block:
 
     @property
     def e_id(self):
-        """int64 [num_edges]: edge ids as the user gave them."""
+        """int64 [num_edges]: edge ids as the user gave them. They are no rows of the graph's edge tables, which are
+        sorted as the edges are: `table` has the rows, and `position` their numbers."""
         return self._derived(self._batch._core.edge_ids)
 
     @property
     def position(self):
-        """int64 [num_edges]: positions in the graph's CSC, which are the rows of per-edge tables.
-        Computed on access."""
+        """int64 [num_edges]: positions in the graph's CSC, which are the rows of edge tables:
+        graph.table(name).gather(block.position) is what `table` gives. Computed on access."""
         return self._derived(self._batch._core.position)
+
+    def table(self, name: str):
+        """[num_edges, ...]: rows of the edge table `name`, in the order of `edge_index`, decoded where the loader
+        decodes. On a heterogeneous graph a dict by edge type, of those that have the table. Gathered ahead of the loop
+        where the loader's `tables` name it, else on access. Raises KeyError with the names there are."""
+        graph = self._batch._graph
+        types = [t for t in graph.edge_types if name in graph.tables(t)]
+        if not types:
+            there = {t: graph.tables(t) for t in graph.edge_types}
+            raise KeyError(f"no edge type has a table {name!r}; there is {there} (rows of nodes are in batch.tables)")
+        rows = {t: self._rows(name, t) for t in types}
+        return rows if graph.is_hetero else rows[types[0]]
 
     @property
     def edge_weight(self):
@@ -259,6 +319,22 @@ class Block:
     def __repr__(self) -> str:
         return f"Block({self.num_src} -> {self.num_dst})"
 
+    def __getattr__(self, word: str):
+        raise foreign_words.no_attribute(self, foreign_words.BLOCK, word)
+
+    def _num_edges(self, edge_type: int) -> int:
+        return self._batch._core.num_edges_of(self._index, edge_type)
+
+    def _rows(self, name: str, edge_type: tuple):
+        batch, t = self._batch, self._batch._graph.edge_types.index(edge_type)
+        if (edge_type, name) in batch._requests:
+            i = batch._requests.index((edge_type, name))
+            return batch._tensor(batch._core.rows_of_block(i, t, self._index))
+        table = batch._graph.table(name, edge_type)
+        position = self.position[edge_type] if batch._graph.is_hetero else self.position
+        dtype = "float32" if batch._decode and table.is_encoded else None
+        return batch._placed(to_tensor(table.gather(position if batch._at is None else position.cpu(), dtype=dtype)))
+
     def _per_node_type(self, get: Callable):
         graph = self._batch._graph
         return per_type(graph, graph.node_types, lambda t: get(self._index, t))
@@ -272,12 +348,12 @@ class Block:
         with torch_devices.using(stream):
             tensors = self._per_edge_type(lambda i, t: get(i, t, torch_devices.handle(stream)))
         if isinstance(tensors, dict):
-            return {t: batch._on_device(tensor) for t, tensor in tensors.items()}
-        return batch._on_device(tensors)
+            return {t: batch._placed(tensor) for t, tensor in tensors.items()}
+        return batch._placed(tensors)
 
     def _per_edge_type(self, get: Callable):
         graph = self._batch._graph
-        return per_type(graph, graph.edge_types, lambda t: to_tensor(get(self._index, t)))
+        return per_type(graph, graph.edge_types, lambda t: self._batch._tensor(get(self._index, t)))
 
 
 def per_type(graph: Graph, types: list, get: Callable):

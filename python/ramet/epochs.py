@@ -52,6 +52,7 @@ class EpochIterator:
             group=None if loader._group is None else loader._group.channel.rows,
             agreed=loader._agreed,
             device=loader.device,
+            decode=loader._decode,
         )
 
     def _begin(self) -> None:

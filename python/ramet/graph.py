@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Sequence
 
 import numpy as np
 
-from ramet import _core, handle
+from ramet import _core, foreign_words, handle, html
 from ramet.arrays import INT32_MAX, as_array, as_count, as_ids, as_rows
 from ramet.dtypes import Quantized, bfloat16, bits, dtype_name
+from ramet.foreign_words import counts
 from ramet.tensors import in_place, to_tensor, torch_or_none
 from ramet.words import as_name, as_path
 
@@ -73,6 +75,7 @@ class Graph:
         in-edges and rows of tables of the nodes alone that it owns; ids are those of the whole graph."""
         return None if self._core.part is None else self._core.part[:2]
 
+    @counts
     def num_nodes(self, node_type: str | None = None) -> int:
         """Nodes of the whole graph, also where this is a part of it: ids are below it."""
         return self._core.num_nodes(self._node_type(node_type))
@@ -85,6 +88,7 @@ class Graph:
         """int64 [num_rows]: the id of the node of each row, ascending. All nodes, or those that the part owns."""
         return self._core.owned(self._node_type(node_type))
 
+    @counts
     def num_edges(self, edge_type: EdgeTypeName | None = None) -> int:
         return self._core.num_edges(self._edge_type(edge_type))
 
@@ -102,15 +106,17 @@ class Graph:
         return self._core.edge_ids(self._edge_type(edge_type))
 
     def tables(self, of: str | EdgeTypeName | None = None) -> list[str]:
-        """Names of the tables of a node type or an edge type."""
+        """Names of the tables of a node type or an edge type; None: of the one node type."""
         of = self._node_or_edge_type(of)
         return self._core.node_tables(of) if isinstance(of, str) else self._core.edge_tables(of)
 
     def table(self, name: str, of: str | EdgeTypeName | None = None) -> Table:
         """The table `name` of a node type (rows by node id; of a part: a row for each of `owned()`) or of an edge type
-        (rows by position in the CSC). Raises KeyError with the names there are."""
+        (rows by position in the CSC, the order of `indices`; of sampled edges `Block.table` has the rows). None: of the
+        one node type or, where that has no such table, of the one edge type. Raises KeyError with the names there
+        are."""
         name = as_name(name, "the table's name")
-        of = self._node_or_edge_type(of)
+        of = self._type_with(name) if of is None else self._node_or_edge_type(of)
         return Table(self._rows(self._core, name, of), scale=self._scale(name, of), source=(self, name, of))
 
     @property
@@ -140,6 +146,19 @@ class Graph:
         part = "" if self.part is None else f", part {self.part[0]} of {self.part[1]},"
         return f"<ramet.Graph {self.path or 'in memory'!r}{part} nodes({nodes}) edges({edges})>"
 
+    def _repr_html_(self) -> str:
+        rows = [(t, f"{self.num_nodes(t):,} nodes", self._tables_of(t)) for t in self._node_types]
+        rows += [("-".join(t), f"{self.num_edges(t):,} edges", self._tables_of(t)) for t in self._edge_types]
+        rows += [(f"split {name}", ", ".join(types), "") for name, types in self.splits.items()]
+        return html.table(f"ramet.Graph {self.path or 'in memory'}", ("", "", "tables"), rows)
+
+    def _tables_of(self, of: str | EdgeTypeName) -> str:
+        tables = {name: self.table(name, of) for name in self.tables(of)}
+        return ", ".join(f"{name} {dtype_name(t.dtype)}{list(t.shape[1:])}" for name, t in tables.items())
+
+    def __getattr__(self, word: str):
+        raise foreign_words.no_attribute(self, foreign_words.GRAPH, word)
+
     def __reduce__(self):
         function, arguments = handle.pack(self._core, self._absolute_path, self._copy_on_write)
         return _from_handle, (function, arguments, self._absolute_path, self._copy_on_write)
@@ -161,6 +180,18 @@ class Graph:
         if not isinstance(edge_type, (tuple, list)) or len(edge_type) != 3:
             raise TypeError(f"edge type is {edge_type!r}, expected (source type, relation, destination type)")
         return tuple(as_name(part, f"edge type {edge_type!r}: a name in it") for part in edge_type)
+
+    def _type_with(self, name: str) -> str | EdgeTypeName:
+        """The type whose table `name` is meant where none is named."""
+        one_node_type, one_edge_type = len(self._node_types) == 1, len(self._edge_types) == 1
+        if one_node_type and name in self.tables(self._node_types[0]):
+            return self._node_types[0]
+        if one_edge_type and name in self.tables(self._edge_types[0]):
+            return self._edge_types[0]
+        if one_node_type and one_edge_type and (edges := self.tables(self._edge_types[0])):
+            nodes = self.tables(self._node_types[0])
+            raise KeyError(f"the graph has no table {name!r}; there is {nodes} of nodes and {edges} of edges")
+        return self._node_type(None)
 
     def _node_or_edge_type(self, of: str | EdgeTypeName | None) -> str | EdgeTypeName:
         return self._node_type(of) if of is None or isinstance(of, str) else self._edge_type(of)
@@ -240,6 +271,17 @@ class Table:
 
     def __len__(self) -> int:
         return len(self._array)
+
+    def __getitem__(self, index):
+        """table[ids] is gather(ids), table[3] that row and table[10:20] a view of rows, as they are stored: numpy
+        arrays, or a tensor for a tensor of ids. Columns are those of what comes."""
+        if isinstance(index, tuple):
+            raise TypeError(f"a table takes one index, of rows, not {len(index)}: table[ids][:, columns]")
+        if isinstance(index, slice):
+            return self._array[index]
+        if hasattr(index, "__index__") and not getattr(index, "shape", ()):
+            return self.gather([operator.index(index)])[0]
+        return self.gather(index)
 
     def numpy(self) -> np.ndarray:
         """The rows themselves as they are stored, no copy; read-only for a graph that was not opened

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ramet import _core
-from ramet.batch import SEED_TABLES
+from ramet import _core, foreign_words, html
 from ramet.cooperative import Maker
 from ramet.cuda import torch_devices
-from ramet.dtypes import dtype_name
 from ramet.epochs import EpochIterator, EpochSampler
-from ramet.graph import Graph, Table
+from ramet.graph import Graph
 from ramet.options import (
     MAX_PREFETCH,
     MAX_THREADS,
@@ -25,18 +23,17 @@ from ramet.ownership import as_owners
 from ramet.placement import PLACES, TOPOLOGY, Placed, device_options
 from ramet.ranks import rank_and_world, say_global_batch_size
 from ramet.summary import Summary
+from ramet.table_requests import as_requests, described, for_engine
 from ramet.watch import Watched
 from ramet.words import as_flag, shortened
-
-DEFAULT_TABLES = ("feat", "label")
 
 
 class NeighborLoader:
     """Mini-batches of sampled neighbors with gathered features, made ahead by threads, in a fixed order.
 
     graph: a Graph.
-    num_neighbors: fanouts, the seeds' hop first; -1 takes all neighbors, 0 none. On a heterogeneous graph one list
-        for every edge type, or a dict of lists by edge type.
+    num_neighbors: fanouts, the seeds' hop first, as in PyG; DGL's lists have it last. -1 takes all neighbors, 0 none.
+        On a heterogeneous graph one list for every edge type, or a dict of lists by edge type.
     input_nodes: the seeds of an epoch: None (all nodes), the name of a split, ids, or a bool mask; on a heterogeneous
         graph a pair (node type, any of these).
     batch_size: seeds in the GLOBAL batch, over all ranks; each rank gets its contiguous slice.
@@ -62,8 +59,9 @@ class NeighborLoader:
         this rank's share of the cores (at most 8) where it does not.
     prefetch: batches made ahead. None: as many as threads, and one more where these are decided by the loader. Memory
         is bounded by these batches beside those the caller holds; `summary()` has the figures.
-    tables: node tables to gather: "label" at the seeds, any other at all nodes. None: "feat" and "label", as far as
-        the graph has them.
+    tables: names of tables to gather ahead. A node table, "label" at the seeds, any other at all nodes, is in
+        `batch.tables`; an edge table, where no node type has one of the name, is `block.table(name)` of each block.
+        None: the node tables "feat" and "label", as far as the graph has them.
     decode: float16, bfloat16 and quantized int8 tables arrive as float32, decoded as they are gathered. False: as they
         are stored (bfloat16 as uint16 where torch is absent), and `batch.scales` has the scales of int8.
     distributed: None finds rank and world size of torch.distributed; False: this process alone, as for validation on
@@ -129,7 +127,9 @@ class NeighborLoader:
         device_memory: int | None = None,
         cache_by: str = "degree",
         max_sms: int | None = None,
+        **unknown,
     ):
+        foreign_words.refuse_arguments(unknown)
         self.graph = as_graph(graph)
         self.device = as_device(device)
         only_with_device = {"placement": placement, "device_memory": device_memory, "max_sms": max_sms}
@@ -179,8 +179,8 @@ class NeighborLoader:
     ) -> None:
         graph, group = self.graph, self._group
         seed_type, ids = as_input_nodes(input_nodes, graph, "input_nodes")
-        requests = _table_requests(graph, graph.node_types[seed_type], tables)
-        self._requests = tuple((graph.node_types[t], name) for t, name, _ in requests)
+        self._requests = tuple(as_requests(graph, graph.node_types[seed_type], tables))
+        self._decode = decode
         sample = sample_options(graph, num_neighbors, **sampling)
         batches = batches | {"batch_size": as_int(batches["batch_size"], "batch_size", 1)}
         threads, prefetch = ahead["threads"], ahead["prefetch"]
@@ -197,7 +197,7 @@ class NeighborLoader:
             world=self.world if group is None else group.count,
             threads=0 if threads is None else as_int(threads, "threads", 1, MAX_THREADS),
             prefetch=0 if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
-            tables=requests,
+            tables=for_engine(graph, self._requests),
             decode=decode,
             on=_core.DeviceOptions() if self.device is None else self._device_options(**on),
         )
@@ -229,7 +229,7 @@ class NeighborLoader:
         return self._options | {
             "prefetch": self._prefetch,
             "part": "its own" if self.graph.part in (None, (group.rank, group.size)) else self.graph.part[0],
-            "tables": [_described(self.graph.table(name, t), t, name) for t, name in self._requests],
+            "tables": [described(self.graph, t, name) for t, name in self._requests],
             "ownership": [f"{of_type.digest():016x}" for of_type in owners],
             "graph, input_nodes and options": f"{self._core.fingerprint():016x}",
         }
@@ -237,6 +237,25 @@ class NeighborLoader:
     def __len__(self) -> int:
         """Batches per epoch, the same number on every rank."""
         return self._core.num_steps
+
+    def __repr__(self) -> str:
+        return f"<ramet.NeighborLoader {', '.join(f'{name}={value}' for name, value in self._described().items())}>"
+
+    def _repr_html_(self) -> str:
+        return html.table("ramet.NeighborLoader", ("", ""), [*self._described().items(), ("graph", self.graph)])
+
+    def _described(self) -> dict:
+        fanouts, options = self._options["fanouts"], self._options
+        return {
+            "batches": f"{len(self):,}",
+            "batch_size": f"{options['batch_size']:,}",
+            "num_neighbors": dict(zip(self.graph.edge_types, fanouts)) if self.graph.is_hetero else fanouts[0],
+            "sampler": options["sampler"],
+            "seed_type": self.graph.node_types[self._seed_type],
+            "shuffle": options["shuffle"],
+            "tables": sorted({name for _, name in self._requests}),
+            "rank": f"{self.rank} of {self.world}",
+        }
 
     def __iter__(self) -> EpochIterator:
         return EpochIterator(self)
@@ -353,23 +372,3 @@ def _refuse_without_device(device, cooperative, only_with_device: dict, cache_ro
             raise ValueError(f"{name} is given, which only a loader with a device takes (device='cuda')")
     if not together and not (isinstance(cache_rows, int) and cache_rows == 0):
         raise ValueError("cache_rows is given, which only a loader with a device, or a cooperative one, takes")
-
-
-def _described(table: Table, node_type: str, name: str) -> str:
-    return f"{name} of {node_type}: {dtype_name(table.dtype)}{list(table.shape[1:])}"
-
-
-def _table_requests(graph: Graph, seed_type: str, tables) -> list[tuple[int, str, bool]]:
-    """(position of the node type, table, at the seeds only) for each table to gather."""
-    if isinstance(tables, str):
-        raise TypeError(f"tables is the string {tables!r}, expected a tuple of names")
-    requests = []
-    for name in DEFAULT_TABLES if tables is None else tables:
-        at_seeds = name in SEED_TABLES
-        types = [seed_type] if at_seeds else graph.node_types
-        found = [t for t in types if name in graph.tables(t)]
-        if not found and tables is not None:
-            there = {t: graph.tables(t) for t in types}
-            raise KeyError(f"tables names {name!r}, but the node types {types} have {there}")
-        requests += [(graph.node_types.index(t), name, at_seeds) for t in found]
-    return requests

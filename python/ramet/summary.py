@@ -9,7 +9,7 @@ from ramet.info import size
 HIDDEN = 0.05  # a loop that waits for a smaller part of its time is bound by its own work
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
     """Counts and seconds of the batches that a loader handed out; `str()` says what they mean.
 
@@ -57,6 +57,9 @@ class Summary:
         if self.bound == "unknown":
             return f"{self.batches} batches: too few to say what bounds the loop"
         return f"{self._verdict()}; {self._threads()}\n{self._work()}\n{self._memory()}"
+
+    def __repr__(self) -> str:
+        return f"<ramet.Summary: {self}>"
 
     def _verdict(self) -> str:
         making = self.sample_seconds + self.gather_seconds

@@ -44,3 +44,15 @@ def in_place(tensor) -> np.ndarray:
     if tensor.dtype == torch.bfloat16:
         return tensor.view(torch.int16).numpy().view(bfloat16)
     return tensor.numpy()
+
+
+def device_of_tensors(device):
+    """What torch calls a device, as a torch.device that this torch has; None for the CPU, as a Batch calls it."""
+    if device is None or str(device) in ("cpu", "cpu:0"):
+        return None
+    torch = torch_or_none()
+    if torch is None:
+        raise ImportError(f"device is {device!r}: tensors need torch, which is not installed")
+    if not isinstance(device, (str, int, torch.device)) or isinstance(device, bool):
+        raise TypeError(f"device is {device!r}, expected a device such as 'cuda'; dtypes of tables stay as they are")
+    return torch.empty(0, device=device).device

@@ -23,9 +23,8 @@ CooperativeLoader::CooperativeLoader(NeighborLoader loader,
                                                  ", expected 0 to " +
                                                  std::to_string(kMostRows - 1));
   for (const TableRequest& request : loader_.options().tables) {
-    const auto& type = loader_.graph()->node_types()[static_cast<size_t>(request.node_type)];
-    const int64_t num_rows = type.tables.at(request.name).rows();
-    const bool cached = cache_rows > 0 && !request.at_seeds;
+    const int64_t num_rows = table_of(loader_, request).rows().rows();
+    const bool cached = cache_rows > 0 && !request.at_seeds && !request.is_of_edges();
     caches_.push_back(cached ? std::make_unique<RowCache>(cache_rows, num_rows,
                                                           form_of(loader_, request).row_bytes)
                              : nullptr);

@@ -3,12 +3,14 @@
 // in the place of its batch, and whoever takes the batch has nothing to wait for.
 #include "device_batch_maker.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "clock.h"
 #include "device_side.h"
 #include "gather_table.h"
 #include "ramet/cuda_pool.h"
+#include "ramet/cuda_sampler.h"
 #include "ramet/error.h"
 
 namespace ramet {
@@ -78,8 +80,7 @@ class DeviceBatchMaker final : public BatchMaker {
 
   // The device reads the rows itself.
   Array read(const CudaTable& table, const TableRequest& request, Batch& batch) {
-    Array ids = batch.minibatch.n_id[static_cast<size_t>(request.node_type)];
-    if (request.at_seeds) ids.shape[0] = batch.minibatch.num_seeds;
+    const Array ids = rows_on_device(request, batch.minibatch);
     if (table.num_cached() > 0) batch.cache_lookups += ids.rows();
     const TableForm form = form_of(loader_, request);
     std::vector<int64_t> shape = table.table().rows().shape;
@@ -92,22 +93,51 @@ class DeviceBatchMaker final : public BatchMaker {
     return out;
   }
 
+  // Which rows of its table a request is for.
+  Array rows_on_device(const TableRequest& request, const Minibatch& minibatch) {
+    if (!request.is_of_edges()) {
+      Array ids = minibatch.n_id[static_cast<size_t>(request.node_type)];
+      if (request.at_seeds) ids.shape[0] = minibatch.num_seeds;
+      return ids;
+    }
+    Array rows = pool_->allocate_array(DType::kInt64, {num_edges(minibatch, request.edge_type)});
+    rows.device = side_.device();
+    Array of_block = rows;
+    for (const Block& block : minibatch.blocks) {
+      const Relation& relation = block.relations[static_cast<size_t>(request.edge_type)];
+      of_block.shape = relation.position.shape;
+      copy_bytes(of_block, positions(relation, *pool_, stream_.handle()));
+      of_block.data = static_cast<int64_t*>(of_block.data) + of_block.rows();
+    }
+    return rows;
+  }
+
   // This thread gathers the rows into page-locked memory, which is then copied.
   Array stage(const TableRequest& request, const Batch& batch) {
     if (on_host_.n_id.empty()) on_host_ = ids_to_host(batch.minibatch);
     return upload(gather_table(loader_, request, on_host_));
   }
 
+  // What gather_table() looks at.
   Minibatch ids_to_host(const Minibatch& minibatch) {
-    Minibatch ids;
-    ids.seed_type = minibatch.seed_type;
-    ids.num_seeds = minibatch.num_seeds;
-    for (const Array& of_type : minibatch.n_id) {
-      ids.n_id.push_back(loader_.pool()->allocate_array(of_type.dtype, of_type.shape));
-      copy_bytes(ids.n_id.back(), of_type);
+    const auto& requests = loader_.options().tables;
+    const bool of_edges = std::any_of(requests.begin(), requests.end(),
+                                      [](const TableRequest& r) { return r.is_of_edges(); });
+    Minibatch ids = minibatch;
+    for (Array& of_type : ids.n_id)
+      of_type = download(of_type);
+    for (Block& block : ids.blocks) {
+      for (Relation& relation : block.relations)
+        relation.position = of_edges ? download(relation.position) : Array{};
     }
     stream_.synchronize();
     return ids;
+  }
+
+  Array download(const Array& array) {
+    Array result = loader_.pool()->allocate_array(array.dtype, array.shape);
+    copy_bytes(result, array);
+    return result;
   }
 
   Minibatch upload(const Minibatch& minibatch) {

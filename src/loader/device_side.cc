@@ -41,7 +41,7 @@ Array as_array(const std::vector<int64_t>& ids) {
 // The rows of a table in place that its cache shall hold.
 Array cached_rows(const NeighborLoader& loader, const TableRequest& request) {
   const DeviceOptions& options = loader.options().on;
-  if (options.cache_rows == 0 || request.at_seeds) return {};
+  if (options.cache_rows == 0 || request.at_seeds || request.is_of_edges()) return {};
   return as_array(
       options.cache_by == CacheBy::kDegree
           ? rows_by_degree(*loader.graph(), request.node_type, options.cache_rows)

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "device_side.h"
+#include "gather_table.h"
 #include "ramet/cuda_pool.h"
 #include "ramet/digest.h"
 #include "ramet/error.h"
@@ -55,16 +56,21 @@ void check_inputs(const Array& ids, const NodeType& type) {
 }
 
 void check_table(const TableRequest& request, const Graph& graph, int seed_type) {
-  if (request.at_seeds && request.node_type != seed_type) {
-    invalid("table '" + request.name + "' is asked for at the seeds, but of another node type");
+  if (request.at_seeds && (request.is_of_edges() || request.node_type != seed_type)) {
+    invalid("table '" + request.name +
+            "' is asked for at the seeds, but is not of their node type");
   }
-  const NodeType& type = type_at(graph, request.node_type);
-  if (type.tables.count(request.name) > 0) return;
+  if (request.is_of_edges())
+    require_index(request.edge_type, std::ssize(graph.edge_types()), "edge type");
+  else
+    require_index(request.node_type, std::ssize(graph.node_types()), "node type");
+  const TablesOfType of = tables_of(graph, request);
+  if (of.tables->count(request.name) > 0) return;
   std::string names;
-  for (const auto& [name, table] : type.tables)
+  for (const auto& [name, table] : *of.tables)
     names += (names.empty() ? "'" : ", '") + name + "'";
-  throw Error(ErrorCode::kNotFound, "node type '" + type.name + "' has no table '" + request.name +
-                                        "'; there is " + (names.empty() ? "none" : names));
+  throw Error(ErrorCode::kNotFound, of.type + " has no table '" + request.name + "'; there is " +
+                                        (names.empty() ? "none" : names));
 }
 
 int share_of_cores(int world) {

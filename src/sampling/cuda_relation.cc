@@ -26,6 +26,7 @@ Array allocate(DType dtype, std::vector<int64_t> shape, int device, BufferPool& 
 Array load_ids(const Relation& relation,
                const void* ids,
                bool wide_ids,
+               int64_t num_ids,
                BufferPool& pool,
                CudaStreamHandle stream) {
   const int device = device_of(relation);
@@ -33,7 +34,8 @@ Array load_ids(const Relation& relation,
   Array result = allocate(DType::kInt64, {num_edges}, device, pool);
   const CudaPositions positions{relation.position.data, relation.position.dtype == DType::kInt64};
   require_cuda().sampling.edge_ids(
-      device, {positions, num_edges, ids, wide_ids, static_cast<int64_t*>(result.data)}, stream);
+      device, {positions, num_edges, ids, wide_ids, num_ids, static_cast<int64_t*>(result.data)},
+      stream);
   return result;
 }
 
@@ -55,7 +57,7 @@ Array to_host(const Array& array, CudaStreamHandle stream) {
 
 Array positions(const Relation& relation, BufferPool& pool, CudaStreamHandle stream) {
   if (relation.position.dtype == DType::kInt64) return relation.position;
-  return load_ids(relation, nullptr, false, pool, stream);
+  return load_ids(relation, nullptr, false, 0, pool, stream);
 }
 
 Array edge_ids(const CudaGraph& graph,
@@ -65,8 +67,8 @@ Array edge_ids(const CudaGraph& graph,
   const auto edge_type = static_cast<size_t>(relation.edge_type);
   const EdgeType& edges = graph.graph()->edge_types()[edge_type];
   if (!edges.has_edge_ids()) return positions(relation, pool, stream);
-  return load_ids(relation, graph.edge_ids(edge_type), edges.edge_ids.dtype == DType::kInt64, pool,
-                  stream);
+  return load_ids(relation, graph.edge_ids(edge_type), edges.edge_ids.dtype == DType::kInt64,
+                  edges.edge_ids.rows(), pool, stream);
 }
 
 Array edge_weights(const Relation& relation, BufferPool& pool, CudaStreamHandle stream) {

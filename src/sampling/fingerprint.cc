@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "edges_of.h"
 #include "ramet/cuda_sampler.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
@@ -21,15 +22,14 @@ void hash_relation(const Graph& graph,
   const auto domain = static_cast<uint64_t>(Domain::kFingerprint);
   const uint64_t key = absorb(absorb(domain, hop), edges.name_hash);
   const auto n_id = batch.n_id[static_cast<size_t>(edges.dst)].as<int64_t>();
-  const auto indptr = relation.indptr.as<int64_t>();
   const Array ids = edge_ids(graph, relation);
   const auto id = ids.as<int64_t>();
-  for (size_t i = 0; i + 1 < indptr.size(); ++i) {
+  for_each_destination(relation, [&](size_t i, int64_t begin, int64_t end) {
     const uint64_t destination_key = absorb(key, static_cast<uint64_t>(n_id[i]));
-    for (int64_t p = indptr[i]; p < indptr[i + 1]; ++p) {
+    for (int64_t p = begin; p < end; ++p) {
       hashes.push_back(absorb(destination_key, static_cast<uint64_t>(id[static_cast<size_t>(p)])));
     }
-  }
+  });
 }
 
 std::string digest(std::vector<uint64_t> hashes) {

@@ -1,6 +1,7 @@
 // What callers derive from a relation on access.
 #include <algorithm>
 
+#include "edges_of.h"
 #include "ramet/error.h"
 #include "ramet/sampler.h"
 
@@ -12,6 +13,15 @@ void require_on_host(const Relation& relation) {
   throw Error(ErrorCode::kInvalidArgument, "a relation on device " +
                                                std::to_string(relation.indptr.device) +
                                                "; cuda_sampler.h has the functions for those");
+}
+
+[[noreturn]] void bad_position(const Relation& relation, size_t edge, const EdgeType& edges) {
+  const int64_t value =
+      with_ids(relation.position, [&](auto p) { return static_cast<int64_t>(p[edge]); });
+  throw Error(ErrorCode::kOutOfRange,
+              "position[" + std::to_string(edge) + "] = " + std::to_string(value) +
+                  " in a block is outside [0, " + std::to_string(edges.num_edges()) +
+                  ") of edge type '" + edges.encoded + "': the block has been written to");
 }
 
 }  // namespace
@@ -32,8 +42,12 @@ Array edge_ids(const Graph& graph, const Relation& relation) {
   Array result = BufferPool::shared()->allocate_array(DType::kInt64, {relation.position.rows()});
   with_ids(relation.position, [&](auto position) {
     with_ids(edges.edge_ids, [&](auto ids) {
-      std::transform(position.begin(), position.end(), static_cast<int64_t*>(result.data),
-                     [&](int64_t p) { return static_cast<int64_t>(ids[static_cast<size_t>(p)]); });
+      auto* id = static_cast<int64_t*>(result.data);
+      for (size_t e = 0; e < position.size(); ++e) {
+        const auto p = static_cast<uint64_t>(static_cast<int64_t>(position[e]));
+        if (p >= ids.size()) bad_position(relation, e, edges);
+        id[e] = ids[p];
+      }
     });
   });
   return result;
@@ -47,28 +61,26 @@ bool has_weights(const Block& block) {
 Array edge_weights(const Relation& relation) {
   require_on_host(relation);
   if (relation.edge_weight.data != nullptr) return relation.edge_weight;
-  const auto indptr = relation.indptr.as<int64_t>();
   Array result = BufferPool::shared()->allocate_array(DType::kFloat32, {relation.indices.rows()});
   auto* weight = static_cast<float*>(result.data);
-  for (size_t i = 0; i + 1 < indptr.size(); ++i) {
-    const auto picks = static_cast<double>(indptr[i + 1] - indptr[i]);
-    std::fill(weight + indptr[i], weight + indptr[i + 1], static_cast<float>(1 / picks));
-  }
+  for_each_destination(relation, [&](size_t, int64_t begin, int64_t end) {
+    std::fill(weight + begin, weight + end,
+              static_cast<float>(1 / static_cast<double>(end - begin)));
+  });
   return result;
 }
 
 Array edge_index(const Relation& relation) {
   require_on_host(relation);
-  const auto indptr = relation.indptr.as<int64_t>();
   const auto indices = relation.indices.as<int32_t>();
   const int64_t num_edges = relation.indices.rows();
   Array result = BufferPool::shared()->allocate_array(DType::kInt64, {2, num_edges});
   auto* sources = static_cast<int64_t*>(result.data);
   auto* destinations = sources + num_edges;
   std::copy(indices.begin(), indices.end(), sources);
-  for (size_t i = 0; i + 1 < indptr.size(); ++i) {
-    std::fill(destinations + indptr[i], destinations + indptr[i + 1], static_cast<int64_t>(i));
-  }
+  for_each_destination(relation, [&](size_t i, int64_t begin, int64_t end) {
+    std::fill(destinations + begin, destinations + end, static_cast<int64_t>(i));
+  });
   return result;
 }
 

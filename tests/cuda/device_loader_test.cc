@@ -16,7 +16,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Node types "a" and "b", three edge types, float16 rows of an odd width, and labels.
+// Node types "a" and "b", three edge types, float16 rows of an odd width, labels, and rows of
+// edges.
 std::shared_ptr<const Graph> make_typed_graph() {
   StoreContents contents;
   contents.node_counts = {{"a", 300}, {"b", 200}};
@@ -39,6 +40,8 @@ std::shared_ptr<const Graph> make_typed_graph() {
   add_table("node/a/feat", 300, 7, DType::kFloat16);
   add_table("node/b/feat", 200, 25, DType::kFloat32);
   add_table("node/a/label", 300, 1, DType::kInt64);
+  add_table("edge/a__y__b/attr", 2000, 3, DType::kFloat16);
+  add_table("edge/b__z__a/weight", 2000, 1, DType::kInt64);
   return Graph::from_store(make_segment(contents));
 }
 
@@ -48,7 +51,11 @@ LoaderOptions base_options() {
   options.batch_size = 33;
   options.shuffle = true;
   options.threads = 1;
-  options.tables = {{0, "feat", false}, {1, "feat", false}, {0, "label", true}};
+  options.tables = {{0, "feat", false},
+                    {1, "feat", false},
+                    {0, "label", true},
+                    {.name = "attr", .edge_type = 1},
+                    {.name = "weight", .edge_type = 2}};
   return options;
 }
 
@@ -159,7 +166,7 @@ TEST_CASE("what is decided is told, and follows the memory it may use") {
   const auto graph = make_typed_graph();
   LoaderOptions options = on_device(Placement::kAuto, Placement::kAuto);
   const NeighborLoader roomy(graph, options);
-  REQUIRE(roomy.placement().size() == 4);
+  REQUIRE(roomy.placement().size() == 6);
   CHECK(roomy.placement()[0].name == "topology");
   for (const PlacedTable& placed : roomy.placement())
     CHECK(placed.placement == Placement::kDevice);

@@ -13,7 +13,8 @@ TWO_RANKS = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"
 
 
 @pytest.mark.parametrize(
-    ("page", "launcher"), [("README.md", ()), ("docs/cooperative.md", TWO_RANKS), ("docs/epochs.md", ())]
+    ("page", "launcher"),
+    [("README.md", ()), ("docs/layers.md", ()), ("docs/cooperative.md", TWO_RANKS), ("docs/epochs.md", ())],
 )
 def test_python_blocks_run(page, launcher, tmp_path):
     blocks = BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))

@@ -33,7 +33,7 @@ def dropout(x, block, p: float = 0.5, training: bool = True, salt: int = 0, node
         return x
     dropped = torch.empty(len(x), math.prod(x.shape[1:]), dtype=torch.bool)
     _core.dropout_mask(
-        nodes[: len(x)].numpy(),
+        nodes[: len(x)].cpu().numpy(),
         p,
         dropped.numpy(),
         seed=batch._seed,

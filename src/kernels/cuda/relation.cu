@@ -9,7 +9,13 @@ __global__ void load_edge_ids(CudaEdgeIdsArgs args) {
   const int64_t e = thread_number();
   if (e >= args.num_edges) return;
   const int64_t position = load_id(args.positions.data, args.positions.wide, e);
-  args.out[e] = args.ids == nullptr ? position : load_id(args.ids, args.wide_ids, position);
+  if (args.ids == nullptr) {
+    args.out[e] = position;
+  } else if (position < 0 || position >= args.num_ids) {
+    args.out[e] = -1;
+  } else {
+    args.out[e] = load_id(args.ids, args.wide_ids, position);
+  }
 }
 
 __global__ void write_mean_weights(CudaRelationArgs args, float* out) {

@@ -1,0 +1,196 @@
+"""Words of PyG and DGL that have another name here, or none: what takes their place, for errors."""
+
+from __future__ import annotations
+
+_THREADS = "C++ threads of this process make batches ahead: `threads` and `prefetch`, which may stay None"
+_DEVICE = "`device='cuda'` makes batches on the GPU; else move them with batch.to(device)"
+_LOOP = "there is no hook; change the batch in the loop"
+_TIME = "graphs are static here: there is no sampling by time"
+_BLOCKS = "edges belong to hops: each `block` of `batch.blocks`, the farthest hop first, has"
+_DISJOINT = "seeds share the nodes of their batch; a batch of one seed each has subgraphs that are disjoint"
+
+LOADER = {
+    "num_workers": _THREADS,
+    "persistent_workers": _THREADS,
+    "prefetch_factor": _THREADS,
+    "multiprocessing_context": _THREADS,
+    "worker_init_fn": "there are no worker processes; " + _THREADS,
+    "filter_per_worker": _THREADS,
+    "timeout": "there are no worker processes that could hang",
+    "pin_memory": _DEVICE,
+    "pin_memory_device": _DEVICE,
+    "use_uva": "`device='cuda', placement='in_place'` reads the host's memory from the GPU",
+    "use_prefetch_thread": _THREADS,
+    "transform": _LOOP,
+    "transform_sampler_output": _LOOP,
+    "collate_fn": _LOOP,
+    "generator": "`seed` decides everything random",
+    "indices": "`input_nodes`, or the third argument",
+    "graph_sampler": "`num_neighbors` and `sampler`",
+    "fanouts": "`num_neighbors`, the seeds' hop first (DGL's list has it last)",
+    "batch_sampler": "`batch_size`, `shuffle` and `drop_last`",
+    "use_ddp": "`distributed`: ranks of torch.distributed are found, and `batch_size` is that of the global batch",
+    "ddp_seed": "`seed`",
+    "directed": "blocks have the sampled edges, from sources to destinations (PyG's directed=True)",
+    "subgraph_type": "blocks have the sampled edges, from sources to destinations (PyG's 'directional')",
+    "disjoint": _DISJOINT,
+    "is_sorted": "a store's edges are sorted already",
+    "neighbor_sampler": "`num_neighbors` and `sampler`",
+    "edge_label_index": "seeds are nodes: `input_nodes`",
+    "edge_label": "seeds are nodes: `input_nodes`",
+    "neg_sampling": "seeds are nodes: `input_nodes`",
+    "input_id": "ids of seeds are `batch.seeds`",
+    "input_time": _TIME,
+    "time_attr": _TIME,
+    "temporal_strategy": _TIME,
+    "weight_attr": "neighbors are picked with equal probability; edge tables do not weigh them",
+    "prob": "neighbors are picked with equal probability; edge tables do not weigh them",
+    "edge_dir": "messages go along edges: in-neighbors are picked",
+    "prefetch_node_feats": "`tables`",
+    "prefetch_edge_feats": "`tables`, which takes edge tables, too",
+    "prefetch_labels": "`tables`, by default 'feat' and 'label'",
+}
+
+BATCH = {
+    "edge_index": f"{_BLOCKS} its `edge_index`",
+    "edge_index_dict": f"{_BLOCKS} `edge_index`, a dict by edge type",
+    "adj_t": f"{_BLOCKS} its `edge_index`, or `indptr` and `indices`",
+    "e_id": f"{_BLOCKS} its `e_id`, the edges' ids, and `position`, their rows of edge tables",
+    "edge_attr": f"{_BLOCKS} block.table('edge_attr')",
+    "edge_attr_dict": f"{_BLOCKS} block.table('edge_attr'), a dict by edge type",
+    "edge_weight": f"{_BLOCKS} its `edge_weight`, of the sampler; rows of an edge table: block.table('edge_weight')",
+    "edge_type": "`block.edge_index` of a heterogeneous graph is a dict by edge type",
+    "edge_types": "`graph.edge_types`",
+    "node_types": "`graph.node_types`",
+    "metadata": "(graph.node_types, graph.edge_types)",
+    "edata": f"{_BLOCKS} block.table(name)",
+    "ndata": "`batch.tables`, by name: rows at `batch.n_id`",
+    "srcdata": "`batch.tables`, by name: the first block.num_src rows are those of a block's sources",
+    "dstdata": "`batch.tables`, by name: the first block.num_dst rows are those of a block's destinations",
+    "num_sampled_nodes": "`block.num_src` and `block.num_dst` of each block; batch.num_nodes is their number in all",
+    "num_sampled_edges": "`block.num_edges` of each block, the farthest hop first; batch.num_edges is their sum",
+    "batch_size": "`batch.num_seeds`",
+    "input_id": "`batch.seeds` are the ids of the seeds",
+    "input_nodes": "`batch.seeds`",
+    "output_nodes": "`batch.seeds`",
+    "batch": _DISJOINT,
+    "x_dict": "`batch.x` of a heterogeneous graph is a dict by node type",
+    "y_dict": "`batch.y` is of the seeds, which are of one type",
+    "n_id_dict": "`batch.n_id` of a heterogeneous graph is a dict by node type",
+    "train_mask": "`batch.seeds` are the nodes to compute; splits are `input_nodes` of loaders",
+    "val_mask": "`batch.seeds` are the nodes to compute; splits are `input_nodes` of loaders",
+    "test_mask": "`batch.seeds` are the nodes to compute; splits are `input_nodes` of loaders",
+    "pin_memory": _DEVICE,
+    "cuda": "batch.to('cuda')",
+    "cpu": "batch.to('cpu')",
+}
+
+BLOCK = {
+    "edge_attr": "block.table('edge_attr')",
+    "edata": "block.table(name) has rows of edge tables",
+    "srcdata": "rows of `batch.tables`, of which the first block.num_src are the sources'",
+    "dstdata": "rows of `batch.tables`, of which the first block.num_dst are the destinations'",
+    "ndata": "`batch.tables`, by name",
+    "adj_t": "`block.edge_index`, or `block.indptr` and `block.indices`",
+    "adj": "`block.edge_index`, or `block.indptr` and `block.indices`",
+    "size": "(block.num_src, block.num_dst)",
+    "num_nodes": "`block.num_src` and `block.num_dst`",
+    "num_src_nodes": "`block.num_src`",
+    "num_dst_nodes": "`block.num_dst`",
+    "number_of_src_nodes": "`block.num_src`",
+    "number_of_dst_nodes": "`block.num_dst`",
+    "in_degrees": "block.indptr.diff(), of the sampled edges",
+    "edges": "`block.edge_index`",
+    "all_edges": "`block.edge_index`",
+    "to": "batch.to(device) moves a batch with its blocks",
+}
+
+GRAPH = {
+    "x": "graph.table('feat')",
+    "y": "graph.table('label')",
+    "edge_index": "in-edges are graph.indptr() and graph.indices(), which messages come from",
+    "edge_index_dict": "in-edges are graph.indptr(edge_type) and graph.indices(edge_type)",
+    "adj_t": "in-edges are graph.indptr() and graph.indices()",
+    "edge_attr": "graph.table('edge_attr'), whose rows are in the order of graph.indices()",
+    "ndata": "graph.table(name); graph.tables() has the names",
+    "edata": "graph.table(name, edge_type); graph.tables(edge_type) has the names",
+    "srcdata": "graph.table(name, node_type)",
+    "dstdata": "graph.table(name, node_type)",
+    "ntypes": "`graph.node_types`",
+    "etypes": "`graph.edge_types`",
+    "canonical_etypes": "`graph.edge_types`",
+    "metadata": "(graph.node_types, graph.edge_types)",
+    "num_node_features": "graph.table('feat').shape[1]",
+    "num_features": "graph.table('feat').shape[1]",
+    "num_edge_features": "graph.table('edge_attr').shape[1]",
+    "num_classes": "graph.table('label').numpy().max() + 1",
+    "train_mask": "graph.split('train') are ids",
+    "val_mask": "graph.split('val') are ids",
+    "test_mask": "graph.split('test') are ids",
+    "number_of_nodes": "graph.num_nodes()",
+    "number_of_edges": "graph.num_edges()",
+    "nodes": "ids are 0 to graph.num_nodes() - 1; tables are graph.table(name, node_type)",
+    "edges": "in-edges are graph.indptr() and graph.indices()",
+    "in_degrees": "numpy.diff(graph.indptr())",
+    "out_degrees": "numpy.bincount(graph.indices(), minlength=graph.num_nodes())",
+    "to": "a graph is mapped memory; `device='cuda'` of NeighborLoader reads it from the GPU",
+    "pin_memory": "a graph is mapped memory; `device='cuda'` of NeighborLoader reads it from the GPU",
+    "subgraph": "ramet.sample(graph, seeds, num_neighbors) gives sampled subgraphs",
+    "in_subgraph": "ramet.sample(graph, seeds, [-1])",
+}
+
+
+def refuse_arguments(words: dict) -> None:
+    """TypeError for arguments that NeighborLoader has not."""
+    for word in words:
+        if word in LOADER:
+            raise TypeError(f"NeighborLoader has no {word!r}: {LOADER[word]}")
+        raise TypeError(f"NeighborLoader() got an unexpected keyword argument {word!r}")
+
+
+def no_attribute(owner, words: dict[str, str], word: str) -> AttributeError:
+    """What `owner.__getattr__(word)` raises; the error of a property whose own code raised one."""
+    if hasattr(type(owner), word):
+        try:
+            object.__getattribute__(owner, word)
+        except AttributeError as error:
+            return error
+    kind = type(owner).__name__
+    advice = f": {words[word]}" if word in words else ""
+    return AttributeError(f"ramet.{kind} has no {word!r}{advice}", name=word, obj=owner)
+
+
+class CountMethod:
+    """`graph.num_nodes`: a method, which says so where it is used as the number that it is in other libraries."""
+
+    def __init__(self, method):
+        self._method = method
+        self.__doc__ = method.__doc__
+
+    def __call__(self, *args, **kwargs) -> int:
+        return self._method(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<a method: write graph.{self._method.__name__}()>"
+
+    def _refuse(self, *_):
+        name = self._method.__name__
+        raise TypeError(f"graph.{name} is a method, as it may need a type: write graph.{name}()")
+
+    __int__ = __index__ = __float__ = __bool__ = __len__ = __iter__ = __hash__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _refuse
+
+
+class counts:
+    """Makes a method one that `CountMethod` describes."""
+
+    def __init__(self, function):
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, owner, kind=None):
+        if owner is None:
+            return self._function
+        return CountMethod(self._function.__get__(owner, kind))
