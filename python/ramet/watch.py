@@ -58,7 +58,7 @@ class Watch:
         late = [(epoch, count) for epoch, count in late if count < self._world]
         self._looped = [epoch for epoch, _ in late]
         left_out = [(e, n) for e, n in late if e.thread == latest.thread and e.order < latest.order]
-        if left_out and self._num_ranks(latest) == self._world:
+        if left_out and self._num_ranks(latest) >= self._world:
             _say(*left_out[0], self._world)
             self._looped.clear()
 
@@ -83,7 +83,7 @@ class Watched:
     def _call(self, function) -> None:
         """A warning is no reason to fail: where the store is gone, say, nothing is said."""
         dist = sys.modules["torch.distributed"]
-        if _said or not dist.is_initialized():
+        if not dist.is_initialized():
             return
         try:
             function(_watch_of(dist, self._group))

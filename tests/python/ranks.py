@@ -53,12 +53,13 @@ def steps(batches) -> list[tuple]:
 
 @contextlib.contextmanager
 def warnings():
-    """What is logged inside this context, as if it was the first time in this process."""
+    """What is logged inside this context, as if it was the first time in this process, and the first epochs."""
     records = []
     handler = logging.Handler()
     handler.emit = lambda record: records.append(record.getMessage())
     logging.getLogger("ramet").addHandler(handler)
     ramet.ranks._said = ramet.ranks._said_early = ramet.watch._said = False
+    ramet.watch._watches.clear()
     try:
         yield records
     finally:
