@@ -78,6 +78,9 @@ TEST_CASE("ramet.txt") {
   for (const char* count :
        {"-4", "+4", "04", "4.0", "x", "0x4", "99999999999999999999", "4611686018427387905"})
     with(std::string("ramet-store 1\nnode paper ") + count + "\n", {"line 2", count, "2^62"});
+  with("ramet-store 1\nid 1\n", {"line 2", "id '1'", "16 hexadecimal digits"});
+  with("ramet-store 1\nid 0123456789abcdeF\n", {"id '0123456789abcdeF'"});
+  with("ramet-store 1\nid 0123456789abcdef\nid 0123456789abcdef\n", {"line 3", "second"});
   with("ramet-store 1\narray node/paper/feat <f4 1 4096\n", {"unknown line"});
   with(std::string((16 << 20) + 1, 'x'), {"16777217 bytes", "at most 16777216"});
 }

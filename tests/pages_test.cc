@@ -3,9 +3,14 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
 
 #include "marked_store.h"
 #include "ramet/store_writer.h"
+#include "storage/row_reads.h"
 #include "storage/smaps.h"
 #include "temp_dir.h"
 
@@ -69,4 +74,67 @@ TEST_CASE("a store in memory and one in a folder say which pages they are on") {
     CHECK((use.mapped == 0 || use.mapped >= contents.contents.bytes()));
     test::check_equal(*store, contents.contents);
   }
+}
+
+TEST_CASE("memory gives up tables first, the largest first, and small arrays never") {
+  constexpr int64_t kMiB = 1 << 20;
+  std::map<std::string, Array> arrays;
+  const auto add = [&](const std::string& name, int64_t bytes) {
+    arrays[name] = {nullptr, DType::kUInt8, {bytes}, nullptr, false};
+  };
+  add("node/paper/feat", 40 * kMiB);
+  add("node/paper/year", 30 * kMiB);
+  add("edge/a__to__b/weight", 25 * kMiB);
+  add("edge/a__to__b/indices", 50 * kMiB);
+  add("edge/a__to__b/indptr", 10 * kMiB);
+  add("node/paper/label", kMiB);
+  const auto given_up = [&](int64_t available) {
+    return beyond_memory(arrays, [=] { return available; });
+  };
+  using Names = std::set<std::string>;
+  const Names feat{"node/paper/feat"};
+  const Names tables{"node/paper/feat", "node/paper/year", "edge/a__to__b/weight"};
+  CHECK(given_up(156 * kMiB) == Names{});
+  CHECK(given_up(156 * kMiB - 1) == feat);
+  CHECK(given_up(116 * kMiB) == feat);
+  CHECK(given_up(61 * kMiB) == tables);
+  CHECK(given_up(60 * kMiB).count("edge/a__to__b/indices") == 1);
+  CHECK(given_up(60 * kMiB).count("edge/a__to__b/indptr") == 0);
+  CHECK(given_up(0).count("edge/a__to__b/indptr") == 1);
+  CHECK(given_up(0).count("node/paper/label") == 0);
+  arrays.erase("node/paper/feat");
+  arrays.erase("edge/a__to__b/indices");
+  arrays.erase("node/paper/year");
+  arrays.erase("edge/a__to__b/weight");
+  CHECK(beyond_memory(arrays, []() -> int64_t {
+          FAIL("asked");
+          return 0;
+        }).empty());
+}
+
+TEST_CASE("an array that is read by row has the kernel's flags of that, its neighbors have not") {
+  const test::TempDir folder;
+  test::OwnedContents contents;
+  contents.add("node/a/x", DType::kUInt8, {5 << 20});
+  contents.add("node/a/y", DType::kUInt8, {5 << 20});
+  write_store(folder / "store", contents.contents);
+  const auto store = Store::open(folder / "store");
+  CHECK(store->read_by_row().empty());
+  const auto flags_of = [&](const std::string& file) {
+    std::ifstream smaps("/proc/self/smaps");
+    bool inside = false;
+    for (std::string line; std::getline(smaps, line);) {
+      if (line.find(" r--s ") != line.npos) inside = line.find(file) != line.npos;
+      if (inside && line.starts_with("VmFlags:")) return line + " ";
+    }
+    return std::string();
+  };
+  const Array& x = store->arrays().at("node/a/x");
+  advise_row_reads(x);
+  if (flags_of("x.npy").empty()) return;  // no /proc
+  CHECK(flags_of("x.npy").find(" rr ") != std::string::npos);
+  CHECK(flags_of("x.npy").find(" hg ") == std::string::npos);
+  CHECK(flags_of("y.npy").find(" rr ") == std::string::npos);
+  read_ahead(x.data, x.bytes());
+  test::check_equal(*store, contents.contents);
 }

@@ -86,6 +86,19 @@ TEST_CASE("big arrays can have huge pages: their data lies as in the file, modul
   CHECK(address(*make_segment(big.contents)) == 0);
 }
 
+// That of an array is like it, and writable without an effect on it.
+void check_private_copy(const Store& store, const std::string& name) {
+  CAPTURE(name);
+  const Array& array = store.arrays().at(name);
+  const Array copy = store.copy_on_write(name);
+  CHECK(copy.writable);
+  CHECK(copy.describe() == array.describe());
+  const std::string before = bytes_of(array);
+  CHECK(bytes_of(copy) == before);
+  std::memset(copy.data, 0xff, static_cast<size_t>(copy.bytes()));
+  CHECK(bytes_of(array) == before);
+}
+
 TEST_CASE("copy-on-write is writable and private") {
   const TempDir dir;
   const OwnedContents graph = small_graph();
@@ -94,15 +107,13 @@ TEST_CASE("copy-on-write is writable and private") {
                                                  make_segment(graph.contents)};
   for (const auto& store : stores) {
     CHECK(!store->arrays().at("node/paper/feat").writable);
-    const auto copy = store->copy_on_write();
-    check_equal(*copy, graph.contents);
-    for (const auto& [name, array] : copy->arrays()) {
-      CHECK(array.writable);
-      std::memset(array.data, 0xff, static_cast<size_t>(array.bytes()));
+    for (const auto& [name, array] : store->arrays()) {
+      check_private_copy(*store, name);
+      check_private_copy(*store, name);
     }
     check_equal(*store, graph.contents);
-    check_equal(*store->copy_on_write(), graph.contents);
-    CHECK(copy->identity() == store->identity());
+    check_throws(ErrorCode::kNotFound, {"no array 'node/paper/ears'"},
+                 [&] { static_cast<void>(store->copy_on_write("node/paper/ears")); });
   }
   const auto opened = Store::open(dir / "store", OpenMode::kCopyOnWrite);
   CHECK(opened->arrays().at("node/paper/feat").writable);
@@ -119,8 +130,7 @@ TEST_CASE("arrays outlive the store, its files and its segment") {
   const Array from_segment = segment->arrays().at("node/paper/feat");
   fs::remove_all(dir / "store");
   check_equal(*folder, graph.contents);
-  check_throws(ErrorCode::kNotFound, {dir / "store"},
-               [&] { static_cast<void>(folder->copy_on_write()); });
+  check_private_copy(*folder, "node/paper/feat");
   folder.reset();
   segment.reset();
   CHECK(bytes_of(from_folder) == bytes_of(graph.contents.arrays[0].second));
@@ -133,7 +143,31 @@ TEST_CASE("a store that was moved still gives its copy-on-write view") {
   write_store(dir / "store", graph.contents);
   const auto store = Store::open(dir / "store");
   fs::rename(dir / "store", dir / "elsewhere");
-  check_equal(*store->copy_on_write(), graph.contents);
+  check_private_copy(*store, "node/paper/feat");
+}
+
+TEST_CASE("a copy-on-write view of a file that is another by now is refused") {
+  const TempDir dir;
+  write_store(dir / "store", small_graph().contents);
+  const auto store = Store::open(dir / "store");
+  fs::copy_file(dir / "store/split/train/paper.npy", dir / "store/node/paper/feat.npy",
+                fs::copy_options::overwrite_existing);
+  check_throws(ErrorCode::kCorrupt, {"feat.npy", "int64[2]", "float32[4, 3]"},
+               [&] { static_cast<void>(store->copy_on_write("node/paper/feat")); });
+}
+
+TEST_CASE("every store that is written has an id of its own, and one without is read") {
+  const TempDir dir;
+  write_store(dir / "a", small_graph().contents);
+  write_store(dir / "b", small_graph().contents);
+  const auto id = Store::open(dir / "a")->id();
+  CHECK(id.has_value());
+  CHECK(id == Store::open(dir / "a")->id());
+  CHECK(id != Store::open(dir / "b")->id());
+  CHECK(!make_segment(small_graph().contents)->id().has_value());
+  write_file(dir / "a/ramet.txt", "ramet-store 1\nnode paper 4\n");
+  check_equal(*Store::open(dir / "a"), small_graph().contents);
+  CHECK(!Store::open(dir / "a")->id().has_value());
 }
 
 TEST_CASE("links to stores and to arrays are followed") {

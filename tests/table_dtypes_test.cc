@@ -57,19 +57,24 @@ void check_graph(const std::shared_ptr<const Store>& store) {
   validate(*graph);
 }
 
+// ramet.txt without its last line, the id.
+std::string manifest_of(const std::string& store) {
+  const std::string text = read_file(store + "/ramet.txt");
+  return text.substr(0, text.rfind("id "));
+}
+
 TEST_CASE("folders and segments keep element types and scales, copy-on-write too") {
   const TempDir dir;
   const OwnedContents graph = encoded_graph();
   write_store(dir / "store", graph.contents);
-  CHECK(read_file(dir / "store/ramet.txt") ==
+  CHECK(manifest_of(dir / "store") ==
         "ramet-store 1\nnode paper 4\ntable edge/paper__cites__paper/weight int8\n"
         "table node/paper/brain bfloat16\ntable node/paper/feat int8\n");
   CHECK(read_file(dir / "store/node/paper/brain.npy").find("'<u2'") != std::string::npos);
   for (const auto& store : {Store::open(dir / "store"), make_segment(graph.contents)}) {
     check_equal(*store, graph.contents);
-    check_equal(*store->copy_on_write(), graph.contents);
     check_graph(store);
-    check_graph(store->copy_on_write());
+    CHECK(store->copy_on_write("node/paper/brain").dtype == DType::kBFloat16);
   }
 }
 
@@ -78,7 +83,7 @@ TEST_CASE("a store without such lines is what it was: int8 is int8, and a name m
   OwnedContents plain = small_graph();
   plain.add("node/paper/label", DType::kInt8, {4});
   write_store(dir / "store", plain.contents);
-  CHECK(read_file(dir / "store/ramet.txt") == "ramet-store 1\nnode paper 4\n");
+  CHECK(manifest_of(dir / "store") == "ramet-store 1\nnode paper 4\n");
   fs::copy_file(dir / "store/node/paper/feat.npy", dir / "store/node/paper/label.scale.npy");
   const auto graph = Graph::from_store(Store::open(dir / "store"));
   CHECK(graph->node_types().front().tables.count("label.scale") == 1);
@@ -152,10 +157,10 @@ TEST_CASE("lines of ramet.txt about tables") {
     CAPTURE(line);
     store.check_refused(words);
   };
-  with("table node/paper/label float16", {"line 6", "'float16'", "'bfloat16' and 'int8'"});
+  with("table node/paper/label float16", {"line 7", "'float16'", "'bfloat16' and 'int8'"});
   with("table node/paper/label", {"unknown line"});
   with("table node/paper/label int8 x", {"unknown line"});
-  with("table node/paper/feat bfloat16", {"line 6", "'node/paper/feat'", "twice"});
+  with("table node/paper/feat bfloat16", {"line 7", "'node/paper/feat'", "twice"});
   with("table node/paper/feat int8", {"twice"});
   with("table node/paper/none int8", {"node/paper/none", "missing"});
   with("table node/paper/none bfloat16", {"node/paper/none", "missing"});

@@ -17,6 +17,9 @@ struct Space {
 // Memory that can be had without swapping. `root` is put before /proc and /sys.
 [[nodiscard]] Space available_memory(const std::string& root = "");
 
+// Whether the file system of `folder` is memory itself.
+[[nodiscard]] bool is_in_memory(const std::string& folder);
+
 // All throw kNoSpace, with "<what> needs <needed> ... <available>".
 void require_memory(int64_t needed, const std::string& what, const std::string& root = "");
 // The same for having all of `array`, part of which may be in memory already, there at once.

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,8 +45,9 @@ class Store {
                                                                  OpenMode mode = OpenMode::kRead);
   virtual ~Store() = default;
 
-  // Maps the same content again, privately and writably.
-  [[nodiscard]] virtual std::shared_ptr<const Store> copy_on_write() const = 0;
+  // Maps one of arrays() again, privately and writably. Where its file is gone, since the store was
+  // replaced or removed, this is a copy in memory; kNoSpace where that does not fit.
+  [[nodiscard]] virtual Array copy_on_write(const std::string& name) const = 0;
 
   // Names as in the folder, without ".npy": "node/paper/feat". Sorted.
   [[nodiscard]] const std::map<std::string, Array>& arrays() const { return arrays_; }
@@ -56,6 +58,10 @@ class Store {
   // quantized rows, whose scale is the array "<name>.scale" (scale.h).
   [[nodiscard]] const std::map<std::string, DType>& table_dtypes() const { return table_dtypes_; }
 
+  // Names of the arrays that memory could not hold when the store was opened: a page of them is
+  // read alone when it is touched, and none is a page of 2 MiB. Empty for a segment.
+  [[nodiscard]] const std::set<std::string>& read_by_row() const { return read_by_row_; }
+
   // Nothing for a whole store.
   [[nodiscard]] const std::optional<Part>& part() const { return part_; }
 
@@ -65,14 +71,22 @@ class Store {
   [[nodiscard]] int segment_fd() const { return segment_fd_; }
   // Device and inode of the folder or segment: which store it is, for handles between processes.
   [[nodiscard]] std::pair<uint64_t, uint64_t> identity() const { return identity_; }
+  // Drawn by the writer: another content has another id. Nothing for a segment, and for a store
+  // from before there were ids.
+  [[nodiscard]] const std::optional<uint64_t>& id() const { return id_; }
   // "path/node/paper/feat.npy" or "segment:node/paper/feat": how errors name an array.
   [[nodiscard]] std::string place(const std::string& array_name) const;
 
  protected:
+  // Throws kNotFound.
+  [[nodiscard]] const Array& array_of(const std::string& array_name) const;
+
   std::map<std::string, Array> arrays_;
   std::map<std::string, int64_t> node_counts_;
   std::map<std::string, DType> table_dtypes_;
+  std::set<std::string> read_by_row_;
   std::optional<Part> part_;
+  std::optional<uint64_t> id_;
   std::string path_;
   int segment_fd_ = -1;
   std::pair<uint64_t, uint64_t> identity_{0, 0};

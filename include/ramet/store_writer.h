@@ -3,9 +3,9 @@
 // write_store() fills a temporary folder beside the target, syncs it and renames it over the
 // target: whenever it is killed there is the old store or the new one. What a killed writer left
 // is removed by the next writer to the same path. Two writers at once: both succeed, the later
-// rename wins. It refuses to replace a folder that is not a store.
-// make_segment() copies into a sealed memfd: no name in any file system, freed by the kernel with
-// its last user.
+// rename wins. It replaces a store, whose folder's mode is kept, or an empty folder and nothing
+// else; it refuses to write inside of a store. Folders around the target are made. make_segment()
+// copies into a sealed memfd: no name in any file system, freed by the kernel with its last user.
 // Both compare the size with what the disk, the machine's memory and the cgroup have to give
 // before the first byte is written (kNoSpace).
 #pragma once
@@ -42,6 +42,10 @@ struct WriteOptions {
   // Called with the temporary folder when all arrays are in it, before it takes its place.
   std::function<void(const std::string& folder)> before_commit;
 };
+
+// Throws what write_store would throw for this path, and makes nothing: for whoever has work to do
+// before it writes.
+void check_target(const std::string& path);
 
 void write_store(const std::string& path,
                  const StoreContents& contents,

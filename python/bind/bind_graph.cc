@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/set.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -9,6 +10,7 @@
 
 #include "arrays.h"
 #include "gil.h"
+#include "paths.h"
 #include "ramet/csc.h"
 #include "ramet/error.h"
 #include "ramet/graph.h"
@@ -86,13 +88,15 @@ nb::object csc_tuple(const Csc& csc) {
 
 void bind_graph(nb::module_& m) {
   nb::class_<Graph>(m, "Graph")
-      .def_prop_ro("path", [](const Graph& g) { return g.store()->path(); })
+      .def_prop_ro("path", [](const Graph& g) { return to_bytes(g.store()->path()); })
       .def_prop_ro("segment_fd", [](const Graph& g) { return g.store()->segment_fd(); })
       .def_prop_ro("identity",
                    [](const Graph& g) {
                      const auto [device, inode] = g.store()->identity();
                      return nb::make_tuple(device, inode);
                    })
+      .def_prop_ro("id", [](const Graph& g) { return g.store()->id(); })
+      .def_prop_ro("read_by_row", [](const Graph& g) { return g.store()->read_by_row(); })
       .def_prop_ro("node_types",
                    [](const Graph& g) {
                      std::vector<std::string> names;
@@ -191,11 +195,19 @@ void bind_graph(nb::module_& m) {
              result["mapped"] = use.mapped;
              result["resident"] = use.resident;
              result["huge"] = use.huge;
+             result["by_row"] = use.by_row;
              result["page_tables"] = use.page_tables;
              return result;
            })
       .def("copy_on_write",
-           [](const Graph& g) { return Graph::from_store(g.store()->copy_on_write()); })
+           [](const Graph& g, const std::string& array) {
+             Array rows;
+             {
+               const GilRelease release;
+               rows = g.store()->copy_on_write(array);
+             }
+             return to_numpy(rows);
+           })
       .def("validate", &validate, nb::arg("threads") = 0, nb::call_guard<GilRelease>());
 
   m.def(

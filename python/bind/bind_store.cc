@@ -10,6 +10,7 @@
 
 #include "arrays.h"
 #include "gil.h"
+#include "paths.h"
 #include "ramet/generate.h"
 #include "ramet/graph.h"
 #include "ramet/store.h"
@@ -66,10 +67,16 @@ void bind_store(nb::module_& m) {
 
   m.def(
       "open",
-      [](const std::string& path, bool copy_on_write) {
-        return Graph::from_store(Store::open(path, mode_of(copy_on_write)));
+      [](const nb::bytes& path, bool copy_on_write) {
+        const std::string name = to_string(path);
+        const GilRelease release;
+        return Graph::from_store(Store::open(name, mode_of(copy_on_write)));
       },
-      nb::arg("path"), nb::arg("copy_on_write") = false, nb::call_guard<GilRelease>());
+      nb::arg("path"), nb::arg("copy_on_write") = false);
+
+  m.def(
+      "check_target", [](const nb::bytes& path) { check_target(to_string(path)); },
+      nb::arg("path"));
 
   m.def(
       "open_segment", [](int fd) { return Graph::from_store(Store::open_segment(fd)); },
@@ -77,7 +84,7 @@ void bind_store(nb::module_& m) {
 
   m.def(
       "write_store",
-      [](const std::string& path, const NodeCounts& node_counts, const NamedArrays& arrays,
+      [](const nb::bytes& path, const NodeCounts& node_counts, const NamedArrays& arrays,
          const Names& bfloat16, const std::optional<PartOf>& part, const nb::object& progress,
          const nb::object& before_commit) {
         StoreContents contents = borrow_contents(node_counts, arrays, bfloat16);
@@ -90,11 +97,12 @@ void bind_store(nb::module_& m) {
           options.before_commit = [hook = before_commit.ptr()](const std::string& folder) {
             const nb::gil_scoped_acquire acquire;
             const nb::handle call(hook);
-            call(folder);
+            call(to_bytes(folder));
           };
         }
+        const std::string name = to_string(path);
         const GilRelease release;
-        write_store(path, contents, options);
+        write_store(name, contents, options);
       },
       nb::arg("path"), nb::arg("node_counts"), nb::arg("arrays"), nb::arg("bfloat16") = Names{},
       nb::arg("part") = nb::none(), nb::arg("progress") = nb::none(),

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include <exception>
+#include <string_view>
 
 #include "gil.h"
 #include "ramet/error.h"
@@ -25,26 +26,36 @@ void bind_cuda(nb::module_& m);
 
 namespace {
 
+// Names of files may hold any bytes; what is not UTF-8 stands in a message as "\\xff".
+nb::object text_of(const Error& e) {
+  const std::string_view what = e.what();
+  return nb::steal(PyUnicode_DecodeUTF8(what.data(), Py_ssize_t(what.size()), "backslashreplace"));
+}
+
+void set_error(PyObject* type, const Error& e) {
+  PyErr_SetObject(type, text_of(e).ptr());
+}
+
 void set_os_error(const Error& e) {
-  PyErr_SetObject(PyExc_OSError, nb::make_tuple(e.system_errno(), e.what()).ptr());
+  PyErr_SetObject(PyExc_OSError, nb::make_tuple(e.system_errno(), text_of(e)).ptr());
 }
 
 void set_python_error(const Error& e, PyObject* corrupt_store_error) {
   switch (e.code()) {
     case ErrorCode::kInvalidArgument:
-      return PyErr_SetString(PyExc_ValueError, e.what());
+      return set_error(PyExc_ValueError, e);
     case ErrorCode::kOutOfRange:
-      return PyErr_SetString(PyExc_IndexError, e.what());
+      return set_error(PyExc_IndexError, e);
     case ErrorCode::kCorrupt:
-      return PyErr_SetString(corrupt_store_error, e.what());
+      return set_error(corrupt_store_error, e);
     case ErrorCode::kNotFound:
-      return e.system_errno() != 0 ? set_os_error(e) : PyErr_SetString(PyExc_KeyError, e.what());
+      return e.system_errno() != 0 ? set_os_error(e) : set_error(PyExc_KeyError, e);
     case ErrorCode::kNoSpace:
-      return e.system_errno() != 0 ? set_os_error(e) : PyErr_SetString(PyExc_MemoryError, e.what());
+      return e.system_errno() != 0 ? set_os_error(e) : set_error(PyExc_MemoryError, e);
     case ErrorCode::kIo:
       return set_os_error(e);
     case ErrorCode::kDevice:
-      return PyErr_SetString(PyExc_RuntimeError, e.what());
+      return set_error(PyExc_RuntimeError, e);
   }
 }
 

@@ -27,6 +27,11 @@ def as_array(value, what: str) -> np.ndarray:
     """`value` (numpy, torch on the CPU, a list, anything with __array__) as a C-contiguous array of
     native byte order with 1 to 8 dimensions and a dtype that a store can hold."""
     array = _to_numpy(value, what)
+    if _holds_strings(array):
+        raise TypeError(
+            f"{what} has dtype {array.dtype}, which is of strings; a store holds numbers, and its nodes are numbered "
+            "from 0: numpy.unique(names, return_inverse=True) numbers names"
+        )
     if array.dtype.kind == "O":
         raise TypeError(f"{what} has dtype object (rows of different lengths, or mixed values?)")
     if not array.dtype.isnative:
@@ -37,6 +42,12 @@ def as_array(value, what: str) -> np.ndarray:
     if not 1 <= array.ndim <= MAX_DIMENSIONS:
         raise ValueError(f"{what} has {array.ndim} dimensions, not 1 to {MAX_DIMENSIONS}")
     return np.require(array, requirements=["C", "A"])
+
+
+def _holds_strings(array: np.ndarray) -> bool:
+    if array.dtype.kind == "O":
+        return array.size > 0 and isinstance(array.flat[0], (str, bytes))
+    return array.dtype.kind in "SUT"
 
 
 def as_rows(value, what: str) -> np.ndarray | Quantized:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
 from ramet import _core, readers
@@ -48,6 +50,7 @@ def build(
     dtype = feature_dtype(dtype)
     check_scale(scale)
     path, normalize = as_path(path), as_flag(normalize, "normalize")
+    _core.check_target(os.fsencode(path))
     found = readers.read(source)
     splits = found.splits
     if train_per_class is not None or val_per_class is not None:
@@ -81,6 +84,7 @@ def generate(
     """
     model, options = resolve(model, preset, options)
     path, threads = as_path(path), as_count(threads, "threads", INT32_MAX)
+    _core.check_target(os.fsencode(path))
     make = {"planted": _core.generate_planted, "rmat": _core.generate_rmat}[model]
     node_counts, arrays = make(**options, threads=threads)
     write(path, node_counts, arrays, progress=progress)

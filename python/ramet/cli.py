@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import re
@@ -27,6 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command line (default: sys.argv) and returns its exit status."""
     parser, commands = _parsers()
     args = argparse.Namespace()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # names of folders are printed as they are, whatever their bytes
+        sys.stdout.reconfigure(errors="surrogateescape")
     try:
         parser.parse_args(argv, args)
         return args.run(args) or 0
@@ -217,7 +220,20 @@ def _build(args) -> None:
         normalize=args.normalize,
         progress=_shows_progress(args),
     )
-    _summarize(args, graph)
+    _summarize(args, graph, notes=[*_self_loops(graph), *_missing_splits(graph)])
+
+
+def _self_loops(graph) -> list[str]:
+    """What a user of PyG would look for where the number of edges is another."""
+    import numpy as np
+
+    destinations = np.repeat(np.arange(graph.num_nodes()), np.diff(graph.indptr()))
+    loops = np.count_nonzero(destinations == graph.indices())
+    return [f"{loops:,} of them self loops, which are kept (PyG's datasets drop them)"] if loops else []
+
+
+def _missing_splits(graph) -> list[str]:
+    return [] if graph.splits else ["no splits (--train-per-class and --val-per-class make them)"]
 
 
 def _info(args) -> None:
@@ -268,7 +284,7 @@ def _content_damage(path: str, has_sums: bool) -> list[str]:
     from ramet import _core
 
     try:
-        _core.open(path).validate(0)
+        _core.open(os.fsencode(path)).validate(0)
     except _core.CorruptStoreError as error:
         return [_message(error)]
     except (FileNotFoundError, KeyError) as error:
@@ -282,12 +298,12 @@ def _shows_progress(args) -> bool:
     return not args.quiet and sys.stderr.isatty()
 
 
-def _summarize(args, graph) -> None:
+def _summarize(args, graph, notes: Sequence[str] = ()) -> None:
     if args.quiet:
         return
     nodes = sum(graph.num_nodes(name) for name in graph.node_types)
     edges = sum(graph.num_edges(name) for name in graph.edge_types)
-    print(f"{args.out}: {nodes:,} nodes, {edges:,} edges")
+    print(", ".join([f"{args.out}: {nodes:,} nodes, {edges:,} edges", *notes]))
 
 
 if __name__ == "__main__":

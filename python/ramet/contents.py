@@ -131,17 +131,19 @@ def write(
     path = as_path(path)
     checksums, progress = as_flag(checksums, "checksums"), as_flag(progress, "progress")
     check_scale(scale)
+    _core.check_target(os.fsencode(path))
     if dtype is not None:
         beside = os.path.dirname(os.path.abspath(path))
+        os.makedirs(beside, exist_ok=True)
         arrays = recode(arrays, dtype, scale, beside, progress=progress)
 
-    def sum_files(folder: str) -> None:
+    def sum_files(folder: bytes) -> None:
         with byte_progress(progress, "checksums") as report:
-            write_checksums(folder, report)
+            write_checksums(os.fsdecode(folder), report)
 
     with byte_progress(progress, "writing") as report:
         _core.write_store(
-            path,
+            os.fsencode(path),
             node_counts,
             *_for_core(arrays),
             part=part,

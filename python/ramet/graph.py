@@ -10,6 +10,7 @@ import numpy as np
 
 from ramet import _core, foreign_words, handle, html
 from ramet.arrays import INT32_MAX, as_array, as_count, as_ids, as_rows
+from ramet.contents import edge_folder
 from ramet.dtypes import Quantized, bfloat16, bits, dtype_name
 from ramet.foreign_words import counts
 from ramet.tensors import in_place, to_tensor, torch_or_none
@@ -31,7 +32,7 @@ def open(path: str | os.PathLike, mode: str = "read") -> Graph:
         raise ValueError(f"mode is {mode!r}, expected 'read' or 'copy-on-write'")
     path = as_path(path)
     copy_on_write = mode == "copy-on-write"
-    return Graph(_core.open(path, copy_on_write), os.path.abspath(path), copy_on_write)
+    return Graph(_core.open(os.fsencode(path), copy_on_write), os.path.abspath(path), copy_on_write)
 
 
 class Graph:
@@ -48,12 +49,12 @@ class Graph:
         self._copy_on_write = copy_on_write
         self._node_types = core.node_types
         self._edge_types = core.edge_types
-        self._private: _core.Graph | None = None
+        self._private: dict[str, np.ndarray] = {}
 
     @property
     def path(self) -> str | None:
         """The folder as it was given to `open`, or None for a graph in memory."""
-        return self._core.path or None
+        return os.fsdecode(self._core.path) or None
 
     @property
     def node_types(self) -> list[str]:
@@ -134,10 +135,14 @@ class Graph:
         return self._core.split(name, as_name(node_type, "node type"))
 
     def pages(self) -> dict[str, int]:
-        """Through which pages this process sees the graph, in bytes: `mapped` all of it, `resident` what of that is in
-        memory, `huge` what of that is on pages of 2 MiB, which make random reads faster; and `page_tables` of the
-        whole process. Maps first what is in memory, at most 8 GiB of it. Nothing is read from disk, unless the files
-        are not this user's to write: of these the kernel says that all is in memory."""
+        """Through which pages this process sees the graph, in bytes.
+
+        `mapped`: all of it. `resident`: what of that is in memory. `huge`: what of that is on pages of 2 MiB, which
+        make random reads faster. `by_row`: what available memory could not hold when the store was opened; it is read
+        page by page and without pages of 2 MiB (docs/format.md, section 2). `page_tables`: of the whole process.
+
+        Maps first what is in memory, at most 8 GiB of it. Nothing is read from disk, unless the files are not this
+        user's to write: of these the kernel says that all is in memory."""
         return self._core.pages()
 
     def __repr__(self) -> str:
@@ -205,9 +210,13 @@ class Graph:
         return core.node_scale(name, of) if isinstance(of, str) else core.edge_scale(name, of)
 
     def _private_rows(self, name: str, of: str | EdgeTypeName) -> np.ndarray:
-        if self._private is None:
-            self._private = self._core if self._copy_on_write else self._core.copy_on_write()
-        return self._rows(self._private, name, of)
+        if self._copy_on_write:
+            return self._rows(self._core, name, of)
+        folder = f"node/{_core.encode_name(of)}" if isinstance(of, str) else edge_folder(of)
+        array = f"{folder}/{_core.encode_name(name)}"
+        if array not in self._private:
+            self._private[array] = self._core.copy_on_write(array)
+        return self._private[array]
 
 
 def _as_int64(ids, is_tensor: bool) -> np.ndarray:
@@ -290,7 +299,8 @@ class Table:
 
     def torch(self):
         """A tensor over the rows as they are stored, no copy. Torch cannot mark a tensor read-only, so for a graph's
-        table it is a private copy-on-write mapping: reads share the pages, writes stay in this tensor."""
+        table it is a private copy-on-write mapping: reads share the pages, writes stay in this tensor. Where the store
+        was replaced or removed since it was opened, it is a copy in memory."""
         if torch_or_none() is None:
             raise ImportError("Table.torch() needs torch, which is not installed")
         return to_tensor(self._array if self._source is None else self._private_rows())

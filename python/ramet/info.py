@@ -16,14 +16,15 @@ from ramet.dtypes import dtype_name, scaled_by
 def describe(path) -> dict:
     """Types, counts, degrees, tables, splits, sizes and memory pages (`Graph.pages`) of the store at `path`, and the
     vector instructions that its use would take here, as json.dumps() takes them."""
-    graph = _core.open(os.fspath(path))
+    path = os.fsdecode(path)
+    graph = _core.open(os.fsencode(path))
     root = Path(path)
     sizes = {name: (root / name).stat().st_size for name in store_files(root)}
     has_checksums = (root / CHECKSUMS).is_file()
     if has_checksums:
         sizes[CHECKSUMS] = (root / CHECKSUMS).stat().st_size
     return {
-        "path": os.fspath(path),
+        "path": path,
         "format": (root / "ramet.txt").read_text(encoding="utf-8").splitlines()[0],
         "part": _part(graph),
         "node_types": [_node_type(graph, name) for name in graph.node_types],
@@ -37,6 +38,7 @@ def describe(path) -> dict:
         "files": sizes,
         "bytes": sum(sizes.values()),
         "pages": graph.pages(),
+        "read_by_row": sorted(graph.read_by_row),
         "instructions": _core.isa(),
     }
 
@@ -61,7 +63,11 @@ def as_text(info: dict) -> str:
         lines.append(f"split {name}: {counts}")
     lines.append("files" + ("" if info["checksums"] else " (no checksums)"))
     lines += [f"  {size(count):>10}  {name}" for name, count in info["files"].items()]
-    lines += [_pages_text(info["pages"]), f"vector instructions: {info['instructions']}"]
+    lines.append(_pages_text(info["pages"]))
+    if info["read_by_row"]:
+        names = ", ".join(info["read_by_row"])
+        lines.append(f"more than memory holds: {size(info['pages']['by_row'])} are read page by page, of {names}")
+    lines.append(f"vector instructions: {info['instructions']}")
     return "\n".join(lines)
 
 

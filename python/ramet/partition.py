@@ -105,7 +105,8 @@ def _check(graph: Graph, parts: int, method: str, balance: str) -> None:
 
 
 def _check_out(out: Path, parts: int, only_owner: bool) -> None:
-    """FileExistsError for anything there that the call would not replace."""
+    """FileExistsError for anything there that the call would not replace, ValueError for a place inside of a store."""
+    _core.check_target(os.fsencode(out / "part-0"))
     replaced = 0 if only_owner else parts
     for entry in os.listdir(out) if out.exists() else ():
         match = re.fullmatch(r"part-(0|[1-9]\d*)", entry)
@@ -113,6 +114,8 @@ def _check_out(out: Path, parts: int, only_owner: bool) -> None:
         if not is_ours:
             what = f"the owners of {parts} parts" if only_owner else f"{parts} parts"
             raise FileExistsError(f"{out} holds {entry!r}, which is not of {what}; choose another folder")
+        if match:
+            _core.check_target(os.fsencode(out / entry))
 
 
 def _owners(graph: Graph, parts: int, method: str, balance: str, seed: int) -> dict[str, np.ndarray]:

@@ -27,12 +27,16 @@ def as_name(value, what: str) -> str:
 
 
 def as_path(value, what: str = "path") -> str:
-    """`value` (a string, bytes or os.PathLike) as a string. ValueError for a name that is not UTF-8."""
+    """`value` (a string, bytes or os.PathLike) as a string. Names of files may hold any bytes: what is not UTF-8 is
+    what os.fsdecode makes of it. ValueError for a string that stands for no bytes."""
     try:
         path = os.fsdecode(value)
     except TypeError:
         raise TypeError(f"{what} is {shortened(value)}, expected a string or an os.PathLike") from None
-    _require_utf8(path, what)
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise ValueError(f"{what} is {path!a}, which no file can be called") from None
     return path
 
 

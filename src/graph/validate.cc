@@ -6,6 +6,7 @@
 
 #include "ramet/error.h"
 #include "ramet/graph.h"
+#include "ramet/pages.h"
 #include "ramet/parallel.h"
 #include "ramet/scale.h"
 #include "read_part.h"
@@ -26,6 +27,7 @@ constexpr int64_t kGrain = 1 << 20;
 void check_monotonic(const Array& indptr, const std::string& place, int threads) {
   const auto offsets = indptr.as<int64_t>();
   parallel_for(indptr.rows() - 1, kGrain, threads, [&](int64_t begin, int64_t end) {
+    read_ahead(&offsets[static_cast<size_t>(begin)], (end - begin) * int64_t(sizeof(int64_t)));
     for (int64_t v = begin; v < end; ++v) {
       const int64_t a = offsets[static_cast<size_t>(v)], b = offsets[static_cast<size_t>(v) + 1];
       if (a > b)
@@ -37,6 +39,7 @@ void check_monotonic(const Array& indptr, const std::string& place, int threads)
 void check_ids(const Array& ids, int64_t bound, const std::string& place, int threads) {
   with_ids(ids, [&](auto values) {
     parallel_for(ids.rows(), kGrain, threads, [&](int64_t begin, int64_t end) {
+      read_ahead(&values[static_cast<size_t>(begin)], (end - begin) * item_size(ids.dtype));
       for (int64_t i = begin; i < end; ++i) {
         const int64_t id = values[static_cast<size_t>(i)];
         if (id < 0 || id >= bound) {

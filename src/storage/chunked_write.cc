@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "posix.h"
+#include "ramet/pages.h"
 
 namespace ramet {
 
@@ -47,6 +48,7 @@ void write_chunks(int fd,
     const int64_t take = std::min(size, room);
     iovec parts[2] = {{const_cast<char*>(head.data()), head.size()},
                       {const_cast<char*>(next), static_cast<size_t>(take)}};
+    read_ahead(next, take);
     write_all(fd, offset, parts, place);
     offset += int64_t(head.size()) + take;
     next += take;

@@ -16,14 +16,13 @@ namespace ramet {
 
 namespace {
 
-// As in linux/fs.h, which not every C library repeats.
-constexpr unsigned kNoReplace = 1, kExchange = 2;
+constexpr unsigned kExchange = 2;  // as in linux/fs.h, which not every C library repeats
 
 // 0 or an errno. The system call itself: musl has no function for it.
-int rename_with(const Target& target, const std::string& from, unsigned flags) {
+int exchange(const Target& target, const std::string& with) {
   const int folder = target.parent().fd();
   const long result =
-      ::syscall(SYS_renameat2, folder, from.c_str(), folder, target.name().c_str(), flags);
+      ::syscall(SYS_renameat2, folder, with.c_str(), folder, target.name().c_str(), kExchange);
   return result == 0 ? 0 : errno;
 }
 
@@ -34,6 +33,11 @@ int rename_plainly(const Target& target, const std::string& from, const std::str
 
 bool lacks_flags(int error) {
   return error == EINVAL || error == ENOSYS || error == ENOTSUP;
+}
+
+// There was something at the target where nothing was expected.
+bool came_between(int error) {
+  return error == EEXIST || error == ENOTEMPTY || error == ENOTDIR;
 }
 
 void sync_parent(const Target& target) {
@@ -57,11 +61,12 @@ Fd lock_store(const Target& target) {
 
 // 0, or the errno of a try that found the target as it did not expect it.
 int try_to_take_place(const Target& target, const std::string& temp, const Fd& old) {
-  if (!old) return rename_with(target, temp, kNoReplace);
-  const int error = rename_with(target, temp, kExchange);
+  // Replaces nothing, or a folder that is empty: all else is EEXIST, ENOTEMPTY or ENOTDIR.
+  if (!old) return rename_plainly(target, temp, target.name());
+  const int error = exchange(target, temp);
   if (error != 0 || target.is_at(temp, old.get())) return error;
   // Somebody who takes no locks has put something else there in the meantime: it goes back.
-  rename_with(target, temp, kExchange);
+  exchange(target, temp);
   return EEXIST;
 }
 
@@ -80,7 +85,8 @@ Fd take_place(const Target& target, const std::string& temp) {
       return take_place_in_two_steps(target, temp);
     }
     // Another writer or a removal came between the look and the rename: look again.
-    if (error != EEXIST && (error != ENOENT || !target.exists(temp))) fail(error, target, temp);
+    if (!came_between(error) && (error != ENOENT || !target.exists(temp)))
+      fail(error, target, temp);
   }
 }
 
@@ -100,13 +106,13 @@ Fd take_place_in_two_steps(const Target& target, const std::string& temp) {
     // Back, unless another writer has used the moment; its store is the newer one.
     const int back = old ? rename_plainly(target, aside, target.name()) : 0;
     if (back == EEXIST || back == ENOTEMPTY) {
-      remove_tree(target.path_of(aside));
+      remove_tree(target.parent().fd(), aside.c_str());
     } else if (back != 0) {
       throw_errno(back,
                   "put back the old store, which now lies in " + target.path_of(aside) + ", to",
                   target.path());
     }
-    if (error != EEXIST && error != ENOTEMPTY) fail(error, target, temp);
+    if (!came_between(error)) fail(error, target, temp);
   }
 }
 

@@ -10,8 +10,8 @@ namespace ramet {
 
 // Gives the folder `temp` (a name beside the target) the target's name. The store that stood there
 // has the name `temp` afterwards; what is returned is a lock on it, which keeps other writers from
-// cleaning it up, empty if there was none. If the target is no store, nothing is done and
-// kInvalidArgument thrown.
+// cleaning it up, empty if there was none. If the target is neither a store nor an empty folder,
+// nothing is done and kInvalidArgument thrown.
 [[nodiscard]] Fd take_place(const Target& target, const std::string& temp);
 
 // The same for file systems that cannot exchange two names: the old store moves out of the way

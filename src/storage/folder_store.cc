@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "array_name.h"
 #include "folder.h"
@@ -12,7 +13,9 @@
 #include "npy.h"
 #include "posix.h"
 #include "ramet/error.h"
+#include "ramet/space.h"
 #include "ramet/store.h"
+#include "row_reads.h"
 #include "table_dtypes.h"
 #include "text.h"
 
@@ -44,6 +47,18 @@ NpyHeader read_npy_header(const InputFile& file) {
   return parse_npy_header(head, file.size(), file.place());
 }
 
+Array copied(const Array& array, const std::string& place) {
+  const std::string what = "a copy of " + place + ", which is there no more,";
+  require_memory(array.bytes(), what);
+  Array copy = array;
+  const std::shared_ptr<std::byte> bytes = map_memory(std::max<int64_t>(array.bytes(), 1), what);
+  if (array.bytes() > 0) std::memcpy(bytes.get(), array.data, static_cast<size_t>(array.bytes()));
+  copy.data = bytes.get();
+  copy.owner = bytes;
+  copy.writable = true;
+  return copy;
+}
+
 Array map_array(const InputFile& file, OpenMode mode) {
   NpyHeader header = read_npy_header(file);
   std::shared_ptr<std::byte> bytes = file.map(mode);
@@ -64,6 +79,7 @@ class FolderStore final : public Store {
     node_counts_ = std::move(manifest.node_counts);
     table_dtypes_ = std::move(manifest.table_dtypes);
     part_ = manifest.part;
+    id_ = manifest.id;
     for (const std::string& entry : folder_->entries()) {
       if (entry == "ramet.txt" || entry == "checksums.txt") continue;
       if (!is_array_folder(entry)) fail_unknown(folder_->place() + "/", entry);
@@ -75,29 +91,33 @@ class FolderStore final : public Store {
       for (const std::string& group : kind.entries())
         load_arrays(kind, group, entry + "/" + group, mode);
     }
-    set_table_dtypes();
+    apply_table_dtypes(table_dtypes_, arrays_, [this](const auto& name) { return place(name); });
+    if (!is_in_memory(path_))
+      read_by_row_ = beyond_memory(arrays_, [] { return available_memory().bytes; });
+    for (const std::string& name : read_by_row_)
+      advise_row_reads(arrays_.at(name));
   }
 
-  // The folder is held open, so this finds the same files wherever it has been moved. Its list of
-  // files is not read again: a store that is being removed must not look like a smaller one.
-  [[nodiscard]] std::shared_ptr<const Store> copy_on_write() const override {
-    auto copy = std::make_shared<FolderStore>(path_, folder_);
-    copy->node_counts_ = node_counts_;
-    copy->table_dtypes_ = table_dtypes_;
-    copy->part_ = part_;
-    for (const auto& [name, array] : arrays_) {
+  // The folder is held open, so this finds the same file wherever the folder has been moved.
+  [[nodiscard]] Array copy_on_write(const std::string& name) const override {
+    const Array& array = array_of(name);
+    Array again;
+    try {
       const InputFile file(folder_->fd(), name + ".npy", place(name));
-      copy->arrays_.emplace(name, map_array(file, OpenMode::kCopyOnWrite));
+      again = map_array(file, OpenMode::kCopyOnWrite);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kNotFound) throw;
+      return copied(array, place(name));
     }
-    copy->set_table_dtypes();
-    return copy;
+    if (again.shape != array.shape || item_size(again.dtype) != item_size(array.dtype))
+      throw Error(ErrorCode::kCorrupt, place(name) + " holds " + again.describe() + ", and held " +
+                                           array.describe() + " when the store was opened");
+    again.dtype = array.dtype;
+    if (read_by_row_.count(name) > 0) advise_row_reads(again);
+    return again;
   }
 
  private:
-  void set_table_dtypes() {
-    apply_table_dtypes(table_dtypes_, arrays_, [this](const auto& name) { return place(name); });
-  }
-
   // The arrays of the folder `inner` of `outer`, whose names begin with `prefix`: "node/paper".
   void load_arrays(const Folder& outer,
                    const std::string& inner,
@@ -166,6 +186,13 @@ std::shared_ptr<const Store> Store::open(const std::string& given_path, OpenMode
   }
   throw Error(ErrorCode::kIo, path + " was replaced " + std::to_string(kMaxReplacements) +
                                   " times while it was being opened");
+}
+
+const Array& Store::array_of(const std::string& array_name) const {
+  const auto it = arrays_.find(array_name);
+  if (it == arrays_.end())
+    throw Error(ErrorCode::kNotFound, "no array " + quoted(array_name) + " in the store");
+  return it->second;
 }
 
 std::string Store::place(const std::string& array_name) const {

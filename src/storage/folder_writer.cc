@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <set>
 
 #include "chunked_write.h"
@@ -26,8 +25,6 @@ namespace ramet {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int64_t kBlockBytes = 4096;
 
 // Disk space in whole blocks: a header and data per array, and a block per folder and text file.
@@ -45,8 +42,8 @@ class FolderWriter {
 
   void write(const Progress& progress) {
     ProgressCount count(progress, contents_.bytes());
-    const std::string manifest =
-        print_manifest({contents_.node_counts, table_dtypes(contents_), contents_.part, {}});
+    const std::string manifest = print_manifest(
+        {contents_.node_counts, table_dtypes(contents_), contents_.part, random_bits(), {}});
     write_file("ramet.txt", manifest, nullptr, 0, count);
     for (const auto& [name, array] : contents_.arrays) {
       make_folder(name.substr(0, name.find('/')));
@@ -80,25 +77,25 @@ class FolderWriter {
   std::set<std::string> made_;
 };
 
-void sync_path(const std::string& path, int flags) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | flags));
-  if (!fd) throw_errno(errno, "open", path);
-  sync_to_disk(fd.get(), path);
+void sync_file(const Folder& folder, const std::string& name, const std::string& place) {
+  const Fd fd(::openat(folder.fd(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd) throw_errno(errno, "open", place);
+  sync_to_disk(fd.get(), place);
 }
 
 // Files before the folders that name them.
-void sync_tree(const std::string& folder) {
-  std::error_code error;
-  fs::directory_iterator entries(folder, error);
-  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
-    const fs::file_status status = entries->symlink_status();
-    if (fs::is_directory(status))
-      sync_tree(entries->path());
-    else if (fs::is_regular_file(status))
-      sync_path(entries->path(), 0);
+void sync_tree(const Folder& folder) {
+  for (const std::string& name : folder.entries(/*dot_files=*/true)) {
+    const std::string place = folder.place() + "/" + name;
+    struct stat status{};
+    if (::fstatat(folder.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+      throw_errno(errno, "inspect", place);
+    if (S_ISDIR(status.st_mode))
+      sync_tree(Folder(folder.fd(), name, place));
+    else if (S_ISREG(status.st_mode))
+      sync_file(folder, name, place);
   }
-  if (error) throw_errno(error.value(), "read", folder);
-  sync_path(folder, O_DIRECTORY);
+  sync_to_disk(folder.fd(), folder.place());
 }
 
 }  // namespace
@@ -107,14 +104,19 @@ void write_store(const std::string& path,
                  const StoreContents& contents,
                  const WriteOptions& options) {
   check_contents(contents);
+  check_target(path);
+  make_parents(path);
   const Target target(path);
   remove_stale(target);
   require_disk(disk_needed(contents), "the store " + target.path(), target.parent().place());
   Fd old_store;  // its lock outlives the TempFolder, which removes it
   const TempFolder folder(target);
+  const std::optional<mode_t> mode = target.mode();
+  if (mode) folder.set_mode(S_IRWXU);  // what is private is so at every moment
   FolderWriter(folder, contents).write(options.progress);
   if (options.before_commit) options.before_commit(folder.path());
-  sync_tree(folder.path());
+  sync_tree(Folder(target.parent().fd(), folder.name(), folder.path()));
+  if (mode) folder.set_mode(*mode);
   old_store = take_place(target, folder.name());
 }
 

@@ -61,6 +61,8 @@ class Parser {
       parse_table(std::string(words[1]), words[2]);
     else if (words[0] == "part" && words.size() == 5 && words[2] == "of")
       parse_part(words);
+    else if (words[0] == "id" && words.size() == 2)
+      parse_id(words[1]);
     else if (words[0] == "array" && words.size() == 5 && form_ == ManifestForm::kSegment)
       parse_array(words);
     else
@@ -109,6 +111,13 @@ class Parser {
       fail("fingerprint " + quoted(words[4]) + "; it needs to have 16 hexadecimal digits");
     if (manifest_.part) fail("a second line says which part this is");
     manifest_.part = {*index, *count, *fingerprint};
+  }
+
+  void parse_id(std::string_view digits) {
+    const auto id = parse_hex(digits);
+    if (!id) fail("id " + quoted(digits) + "; it needs to have 16 hexadecimal digits");
+    if (manifest_.id) fail("a second line gives an id");
+    manifest_.id = id;
   }
 
   void check_array_name(const std::string& name) const {
@@ -163,6 +172,7 @@ std::string print_manifest(const Manifest& manifest) {
     text += "part " + std::to_string(manifest.part->index) + " of " +
             std::to_string(manifest.part->count) + " " + hex(manifest.part->whole_fingerprint) +
             "\n";
+  if (manifest.id) text += "id " + hex(*manifest.id) + "\n";
   for (const ArrayEntry& entry : manifest.arrays)
     text += "array " + entry.name + " " + descr(entry.dtype) + " " + shape_text(entry.shape, ",") +
             " " + std::to_string(entry.offset) + "\n";

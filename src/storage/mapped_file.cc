@@ -110,4 +110,11 @@ std::shared_ptr<std::byte> InputFile::map(OpenMode mode) const {
   return {static_cast<std::byte*>(data), [size](std::byte* mapped) { ::munmap(mapped, size); }};
 }
 
+std::shared_ptr<std::byte> map_memory(int64_t size, const std::string& place) {
+  const auto length = static_cast<size_t>(size);
+  void* data = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) throw_errno(errno, "take memory for", place);
+  return {static_cast<std::byte*>(data), [length](std::byte* mapped) { ::munmap(mapped, length); }};
+}
+
 }  // namespace ramet

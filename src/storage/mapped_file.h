@@ -39,4 +39,7 @@ class InputFile {
   Identity identity_{0, 0};
 };
 
+// Memory of this process alone, zeros; `size` is not 0. kNoSpace if there is none.
+[[nodiscard]] std::shared_ptr<std::byte> map_memory(int64_t size, const std::string& place);
+
 }  // namespace ramet

@@ -1,6 +1,7 @@
 #include "posix.h"
 
 #include <sys/file.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -45,6 +46,13 @@ void check_path(const std::string& path) {
   if (path.empty()) throw Error(ErrorCode::kInvalidArgument, "the path of the store is empty");
   if (path.find('\0') != std::string::npos)
     throw Error(ErrorCode::kInvalidArgument, "the path of the store holds a NUL byte");
+}
+
+uint64_t random_bits() {
+  uint64_t bits = 0;
+  while (::getrandom(&bits, sizeof bits, 0) != ssize_t(sizeof bits))
+    if (errno != EINTR) throw_errno(errno, "read", "random bytes");
+  return bits;
 }
 
 void sync_to_disk(int fd, const std::string& place) {

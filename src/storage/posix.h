@@ -34,6 +34,9 @@ using Identity = std::pair<uint64_t, uint64_t>;
 // Throws kInvalidArgument if `path` is empty or holds a NUL, which the system would cut it at.
 void check_path(const std::string& path);
 
+// Random bits of the kernel.
+[[nodiscard]] uint64_t random_bits();
+
 // fsync; file systems that do not know it for this kind of file are excused.
 void sync_to_disk(int fd, const std::string& place);
 

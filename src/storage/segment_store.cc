@@ -105,8 +105,9 @@ class SegmentStore final : public Store {
     segment_fd_ = fd_.get();
   }
 
-  [[nodiscard]] std::shared_ptr<const Store> copy_on_write() const override {
-    return Store::open_segment(segment_fd_, OpenMode::kCopyOnWrite);
+  [[nodiscard]] Array copy_on_write(const std::string& name) const override {
+    static_cast<void>(array_of(name));
+    return open_segment(segment_fd_, OpenMode::kCopyOnWrite)->arrays().at(name);
   }
 
  private:

@@ -34,12 +34,6 @@ std::string with_unit(int64_t bytes) {
               error);
 }
 
-bool is_in_memory(const std::string& folder) {
-  struct statfs status{};
-  if (::statfs(folder.c_str(), &status) != 0) return false;
-  return status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC;
-}
-
 // Free for this user; a product that does not fit, as network file systems give, is no limit.
 int64_t free_disk(const std::string& folder) {
   struct statvfs status{};
@@ -73,11 +67,20 @@ Space available_memory(const std::string& root) {
   Space space{std::numeric_limits<int64_t>::max(), "no limit is known"};
   std::ifstream meminfo(root + "/proc/meminfo");
   std::string key, unit;
-  for (int64_t kilobytes = 0; meminfo >> key >> kilobytes; std::getline(meminfo, unit))
-    if (key == "MemAvailable:") space = {kilobytes * 1024, "MemAvailable"};
+  for (int64_t kilobytes = 0; meminfo >> key >> kilobytes; std::getline(meminfo, unit)) {
+    if (key != "MemAvailable:") continue;
+    space = {kilobytes * 1024, "MemAvailable"};
+    break;  // one of the first lines of many
+  }
   const auto cgroup = cgroup_available(root);
   if (cgroup && *cgroup < space.bytes) space = {*cgroup, "the limit of the cgroup"};
   return space;
+}
+
+bool is_in_memory(const std::string& folder) {
+  struct statfs status{};
+  if (::statfs(folder.c_str(), &status) != 0) return false;
+  return status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC;
 }
 
 void require_memory(int64_t needed, const std::string& what, const std::string& root) {

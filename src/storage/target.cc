@@ -10,9 +10,13 @@
 #include <string_view>
 #include <utility>
 
+#include "array_name.h"
 #include "manifest.h"
 #include "mapped_file.h"
+#include "posix.h"
 #include "ramet/error.h"
+#include "ramet/store_writer.h"
+#include "text.h"
 
 namespace ramet {
 
@@ -33,10 +37,14 @@ std::pair<std::string, std::string> split_path(const std::string& path) {
   return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
 }
 
-std::pair<std::string, std::string> locate(std::string path) {
+std::string without_trailing_slashes(std::string path) {
   check_path(path);
   while (path.size() > 1 && path.back() == '/')
     path.pop_back();
+  return path;
+}
+
+std::pair<std::string, std::string> locate(const std::string& path) {
   const std::string existing = resolve(path);
   if (!existing.empty()) return split_path(existing);
   auto [parent, name] = split_path(path);
@@ -53,20 +61,59 @@ bool is_link(int folder, const std::string& name) {
          S_ISLNK(status.st_mode);
 }
 
-bool begins_like_manifest(const Folder& folder) {
+bool begins_like_manifest(int folder, const std::string& place) {
+  const InputFile file(folder, folder == AT_FDCWD ? place : "ramet.txt", place);
+  const std::string_view magic = kManifestMagic;
+  return file.read(0, std::min<int64_t>(file.size(), int64_t(magic.size()))) == magic;
+}
+
+bool is_store(const Folder& folder) {
   try {
-    const InputFile file(folder.fd(), "ramet.txt", folder.place() + "/ramet.txt");
-    const std::string_view magic = kManifestMagic;
-    return file.read(0, std::min<int64_t>(file.size(), int64_t(magic.size()))) == magic;
+    return begins_like_manifest(folder.fd(), folder.place() + "/ramet.txt");
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kIo) throw;
     return false;
   }
 }
 
+// A store with a store in it could not be opened. `folder` has no links in it; what may not be read
+// is no store of this user.
+void check_not_inside_store(std::string folder, const std::string& path) {
+  while (true) {
+    bool found = false;
+    try {
+      found = begins_like_manifest(AT_FDCWD, folder + "/ramet.txt");
+    } catch (const Error&) {
+    }
+    if (found)
+      throw Error(ErrorCode::kInvalidArgument,
+                  path + " lies in the store " + folder + ", which could not be opened with it");
+    if (folder == "/") return;
+    folder = split_path(folder).first;
+  }
+}
+
+// Files of somebody else would go with the store.
+void check_nothing_foreign(const Folder& store) {
+  for (const std::string& entry : store.entries()) {
+    if (entry == "ramet.txt" || entry == "checksums.txt" || is_array_folder(entry)) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                store.place() + " holds " + quoted(entry) +
+                    ", which is no part of a store; it is not replaced");
+  }
+}
+
+// The nearest folder around `path` that is there, without links.
+std::string nearest_folder(const std::string& path) {
+  const std::string parent = split_path(path).first;
+  const std::string folder = resolve(parent);
+  return folder.empty() ? nearest_folder(parent) : folder;
+}
+
 }  // namespace
 
-Target::Target(const std::string& path) : Target(locate(path)) {
+Target::Target(const std::string& path) : Target(locate(without_trailing_slashes(path))) {
+  check_not_inside_store(parent_.place(), this->path());
   static_cast<void>(find_store());
 }
 
@@ -98,16 +145,54 @@ std::optional<Folder> Target::find_store() const {
   while (exists(name_)) {
     try {
       Folder folder(parent_.fd(), name_, path());
-      if (begins_like_manifest(folder)) return folder;
-      if (!is_at(name_, folder.fd())) continue;
+      if (is_store(folder)) {
+        check_nothing_foreign(folder);
+        return folder;
+      }
+      const bool is_empty = folder.entries(/*dot_files=*/true).empty();
+      if (!is_link(parent_.fd(), name_)) {
+        if (!is_at(name_, folder.fd())) continue;
+        if (is_empty) return std::nullopt;
+      }
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kNotFound && !is_link(parent_.fd(), name_)) continue;
-      if (error.code() == ErrorCode::kIo) throw;
+      if (error.code() == ErrorCode::kIo || error.code() == ErrorCode::kInvalidArgument) throw;
     }
     throw Error(ErrorCode::kInvalidArgument,
                 path() + " is there and is not a store; it is not replaced");
   }
   return std::nullopt;
+}
+
+std::optional<mode_t> Target::mode() const {
+  struct stat status{};
+  if (::fstatat(parent_.fd(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT) return std::nullopt;
+    throw_errno(errno, "inspect", path());
+  }
+  return status.st_mode & kModeBits;
+}
+
+void make_parents(const std::string& path) {
+  const std::string parent = split_path(without_trailing_slashes(path)).first;
+  if (!resolve(parent).empty()) return;
+  make_parents(parent);
+  if (::mkdir(parent.c_str(), 0777) != 0 && errno != EEXIST) throw_errno(errno, "create", parent);
+  const std::string around = split_path(parent).first;
+  const Folder folder(AT_FDCWD, around, around);
+  sync_to_disk(folder.fd(), around);
+}
+
+void check_target(const std::string& path) {
+  const std::string name = without_trailing_slashes(path);
+  const std::string parent = split_path(name).first;
+  if (!resolve(parent).empty()) {
+    static_cast<void>(Target(name));
+    return;
+  }
+  const std::string folder = nearest_folder(parent);
+  check_not_inside_store(folder, name);
+  static_cast<void>(Folder(AT_FDCWD, folder, folder));
 }
 
 }  // namespace ramet

@@ -5,18 +5,18 @@
 // name by the exchange; its writer has locked it before (commit.cc).
 #include "temp_folder.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <string_view>
 #include <utility>
 
 #include "ramet/error.h"
+#include "text.h"
 
 namespace ramet {
 
@@ -28,22 +28,39 @@ std::string prefix_of(const Target& target) {
   return "." + target.name() + ".ramet-tmp-";
 }
 
-std::string random_digits() {
-  uint64_t value = 0;
-  while (::getrandom(&value, sizeof value, 0) != ssize_t(sizeof value))
-    if (errno != EINTR) throw_errno(errno, "read", "random bytes");
-  std::string digits;
-  for (int i = 0; i < kRandomDigits; ++i)
-    digits += "0123456789abcdef"[value >> 4 * i & 15];
-  return digits;
-}
-
 // "<digits>-<16 hexadecimal digits>": nothing but our own folders is ever removed.
 bool is_temp_suffix(std::string_view suffix) {
   const size_t dash = suffix.find('-');
   if (dash == 0 || dash == suffix.npos || suffix.size() - dash - 1 != kRandomDigits) return false;
   return suffix.substr(0, dash).find_first_not_of("0123456789") == suffix.npos &&
          suffix.substr(dash + 1).find_first_not_of("0123456789abcdef") == suffix.npos;
+}
+
+bool remove_once(int parent, const char* name) noexcept;
+
+// Takes over `folder`. Whether nothing is left in it.
+bool remove_entries(int folder) noexcept {
+  DIR* const stream = ::fdopendir(folder);
+  if (stream == nullptr) {
+    ::close(folder);
+    return false;
+  }
+  bool empty = true;
+  while (const dirent* entry = ::readdir(stream)) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") empty = remove_once(folder, entry->d_name) && empty;
+  }
+  ::closedir(stream);
+  return empty;
+}
+
+// Whether nothing has that name any more.
+bool remove_once(int parent, const char* name) noexcept {
+  if (::unlinkat(parent, name, 0) == 0 || errno == ENOENT) return true;
+  const int folder = ::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return errno == ENOENT;
+  if (!remove_entries(folder)) return false;
+  return ::unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT;
 }
 
 enum class IfUnsupported { kGoOn, kLeave };
@@ -63,7 +80,7 @@ Fd lock_folder(const Target& target, const std::string& name, IfUnsupported if_u
 }  // namespace
 
 std::string temp_name(const Target& target) {
-  return prefix_of(target) + std::to_string(::getpid()) + "-" + random_digits();
+  return prefix_of(target) + std::to_string(::getpid()) + "-" + hex(random_bits());
 }
 
 TempFolder::TempFolder(const Target& target) : target_(target) {
@@ -80,7 +97,14 @@ TempFolder::TempFolder(const Target& target) : target_(target) {
 }
 
 TempFolder::~TempFolder() {
-  remove_tree(path());
+  remove_tree(target_.parent().fd(), name_.c_str());
+}
+
+void TempFolder::set_mode(mode_t mode) const {
+  struct stat status{};
+  if (::fstat(fd(), &status) != 0) throw_errno(errno, "inspect", path());
+  if ((status.st_mode & kModeBits) == mode) return;
+  if (::fchmod(fd(), mode) != 0) throw_errno(errno, "set the mode of", path());
 }
 
 void remove_stale(const Target& target) {
@@ -89,17 +113,14 @@ void remove_stale(const Target& target) {
     if (!name.starts_with(prefix) || !is_temp_suffix(std::string_view(name).substr(prefix.size())))
       continue;
     if (const Fd lock = lock_folder(target, name, IfUnsupported::kLeave))
-      remove_tree(target.path_of(name));
+      remove_tree(target.parent().fd(), name.c_str());
   }
 }
 
-void remove_tree(const std::string& path) noexcept {
+void remove_tree(int parent, const char* name) noexcept {
   constexpr int kAttempts = 10;
-  std::error_code error;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    std::filesystem::remove_all(path, error);
-    if (!error) return;
-  }
+  for (int attempt = 0; attempt < kAttempts; ++attempt)
+    if (remove_once(parent, name)) return;
 }
 
 }  // namespace ramet

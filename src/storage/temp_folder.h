@@ -2,6 +2,8 @@
 // that killed writers left: ".<name>.ramet-tmp-<pid>-<random>".
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 
 #include "posix.h"
@@ -22,6 +24,8 @@ class TempFolder {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::string path() const { return target_.path_of(name_); }
 
+  void set_mode(mode_t mode) const;
+
  private:
   const Target& target_;
   std::string name_;
@@ -35,7 +39,9 @@ void remove_stale(const Target& target);
 // A fresh name of that form.
 [[nodiscard]] std::string temp_name(const Target& target);
 
-// Removes the folder, also while somebody else removes it too; errors leave the rest.
-void remove_tree(const std::string& path) noexcept;
+// Removes the folder `name` in the folder `parent`, also while somebody else removes it too; errors
+// leave the rest. Goes by descriptors and takes no memory but readdir's: it runs where memory has
+// run out, too.
+void remove_tree(int parent, const char* name) noexcept;
 
 }  // namespace ramet

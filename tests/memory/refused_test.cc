@@ -169,6 +169,39 @@ TEST_CASE("opening a folder") {
   refuse_each([&] { return Graph::from_store(Store::open(path))->fingerprint(); });
 }
 
+TEST_CASE("writing a store over another") {
+  const test::TempDir folder;
+  const std::string path = folder / "store";
+  const StoreContents contents = generate_planted({.num_nodes = 40, .num_edges = 200}, 1);
+  refuse_each([&] {
+    write_store(path, contents);
+    return true;
+  });
+  CHECK(count_in(folder.path().c_str()) == 1);
+}
+
+TEST_CASE("a writer that was refused something once leaves no temporary folder") {
+  const test::TempDir folder;
+  const StoreContents contents = generate_planted({.num_nodes = 40, .num_edges = 200}, 1);
+  bool happened = true;
+  for (int64_t first = 0; happened; ++first) {
+    REQUIRE(first < kMostRequests);
+    CAPTURE(first);
+    bool written = true;
+    try {
+      const Refusals refusals(first, Refuse::kOne);
+      write_store(folder / "store", contents);
+      happened = refusals.happened();
+    } catch (const Error&) {
+      written = false;
+    } catch (const std::bad_alloc&) {
+      written = false;
+    }
+    REQUIRE(count_in(folder.path().c_str()) == (written ? 1 : 0));
+    std::filesystem::remove_all(folder / "store");
+  }
+}
+
 TEST_CASE("sampling") {
   const auto graph = small_graph();
   const std::vector<int64_t> seeds{1, 2, 3, 1, 59};

@@ -7,6 +7,7 @@ there was which result. An exception that is no answer to bad input ends it.
 
 import contextlib
 import itertools
+import os
 import pickle
 import resource
 import shutil
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import ramet
+from ramet.checksums import find_damage
 
 sys.modules["torch"] = None  # slow to import, and not needed
 
@@ -128,9 +130,7 @@ def remove(random, path: Path) -> None:
 
 def exchange(random, path: Path) -> None:
     """The content of another file of the store."""
-    root = next((folder for folder in path.parents if (folder / "ramet.txt").exists()), path.parent)
-    others = sorted(p for p in root.rglob("*") if p.is_file() and p != path)
-    shutil.copyfile(others[random.integers(len(others))], path)
+    shutil.copyfile(_another(random, path), path)
 
 
 def rename(random, path: Path) -> None:
@@ -161,8 +161,30 @@ def rename_folder(random, path: Path) -> None:
 
 def special(random, path: Path) -> None:
     path.unlink()
-    target = random.choice(["/dev/zero", "/dev/null", "/proc/self/mem", ".", "nothing", "/proc/self/maps"])
-    path.symlink_to(str(target))
+    targets = ["/dev/zero", "/dev/null", "/proc/self/mem", "/proc/kmsg", ".", "nothing", "/proc/self/maps", "pipe"]
+    target = str(random.choice(targets))
+    if target == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(target)
+
+
+def resize(random, path: Path) -> None:
+    os.truncate(path, int(random.choice([0, 1, 4096, 1 << 20])))
+
+
+def swap(random, path: Path) -> None:
+    """With another file of the store."""
+    other = _another(random, path)
+    content = path.read_bytes()
+    path.write_bytes(other.read_bytes())
+    other.write_bytes(content)
+
+
+def _another(random, path: Path) -> Path:
+    root = next((folder for folder in path.parents if (folder / "ramet.txt").exists()), path.parent)
+    others = sorted(p for p in root.rglob("*") if p.is_file() and p != path)
+    return others[random.integers(len(others))]
 
 
 def _array(path: Path) -> tuple[np.ndarray] | None:
@@ -174,7 +196,7 @@ def _array(path: Path) -> tuple[np.ndarray] | None:
 
 DAMAGES = (
     *(flip, flip_header, flip_data, cut, cut_a_little, add, noise, noise_everywhere, plausible_noise, number),
-    *(other_type, other_shape, text, longer_number, remove, exchange, rename, rename_folder, special),
+    *(other_type, other_shape, text, longer_number, remove, exchange, rename, rename_folder, special, resize, swap),
 )
 
 
@@ -249,6 +271,7 @@ def load(graph: ramet.Graph, nodes) -> None:
 
 
 def try_all(store: Path, counts: Counter) -> None:
+    find_damage(store)
     for mode in ("read", "copy-on-write"):
         try:
             graph = ramet.open(store, mode=mode)

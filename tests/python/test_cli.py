@@ -12,6 +12,7 @@ import pytest
 
 import ramet
 from ramet import cli
+from ramet.checksums import read_checksums
 
 SMALL = ["--nodes", "300", "--edges", "900", "--communities", "4", "--classes", "4", "--features", "8"]
 
@@ -48,10 +49,16 @@ def flip_byte(path, position: int) -> None:
     path.write_bytes(content)
 
 
+def assert_same_but_for_the_id(one, other):
+    sums, others = read_checksums(one), read_checksums(other)
+    assert sums.pop("ramet.txt") != others.pop("ramet.txt")
+    assert sums == others
+
+
 def test_generate_is_a_function_of_its_seed(store, tmp_path, capsys):
     assert cli.main(["generate", str(tmp_path / "again"), *SMALL, "--seed", "3"]) == 0
     assert "again: 300 nodes" in capsys.readouterr().out
-    assert (tmp_path / "again" / "checksums.txt").read_text() == (store / "checksums.txt").read_text()
+    assert_same_but_for_the_id(tmp_path / "again", store)
     assert cli.main(["generate", str(tmp_path / "other"), *SMALL, "--seed", "4", "--quiet"]) == 0
     assert (tmp_path / "other" / "checksums.txt").read_text() != (store / "checksums.txt").read_text()
 
@@ -70,8 +77,7 @@ def test_a_preset_is_its_options_and_options_change_it(tmp_path, capsys):
     small = ["--scale", "7", "--quiet"]
     assert cli.main(["generate", str(tmp_path / "preset"), "--preset", "rmat-22", *small]) == 0
     assert cli.main(["generate", str(tmp_path / "same"), "--model", "rmat", "--seed", "1", *small]) == 0
-    sums = [(tmp_path / name / "checksums.txt").read_text() for name in ("preset", "same")]
-    assert sums[0] == sums[1]
+    assert_same_but_for_the_id(tmp_path / "preset", tmp_path / "same")
 
 
 def test_options_of_another_model_are_refused(tmp_path, capsys):
@@ -107,7 +113,8 @@ def test_info_as_json(store, capsys):
     on_disk = {str(path.relative_to(store)): path.stat().st_size for path in store.rglob("*") if path.is_file()}
     assert info["files"] == on_disk
     assert info["bytes"] == sum(on_disk.values())
-    assert info["pages"].keys() == {"mapped", "resident", "huge", "page_tables"}
+    assert info["pages"].keys() == {"mapped", "resident", "huge", "by_row", "page_tables"}
+    assert info["read_by_row"] == []
     assert info["instructions"] in ("portable", "avx2", "avx512")
 
 
@@ -148,6 +155,21 @@ def test_verify_of_a_good_store(store, tmp_path, capsys):
     assert done.returncode == 0
 
 
+def replace(file, target):
+    """By a link, or by a pipe that nobody writes to."""
+    file.unlink()
+    if target is None:
+        os.mkfifo(file)
+    else:
+        file.symlink_to(target)
+
+
+@pytest.mark.parametrize("target", ["/proc/kmsg", "/dev/zero", None])
+def test_verify_does_not_wait_for_checksums_that_do_not_come(store, capsys, target):
+    replace(store / "checksums.txt", target)
+    assert cli.main(["verify", str(store)]) in (0, 1)
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -158,6 +180,13 @@ def test_verify_of_a_good_store(store, tmp_path, capsys):
         (lambda s: (s / "checksums.txt").write_text("nonsense\n"), "line 1: not a SHA-256 sum"),
         (lambda s: (s / "ramet.txt").write_text("ramet-store 99\n"), "ramet.txt"),
         (lambda s: (s / "ramet.txt").unlink(), "ramet.txt: listed in checksums.txt, but missing"),
+        (lambda s: replace(s / "node/node/feat.npy", "/proc/kmsg"), "feat.npy"),
+        (lambda s: replace(s / "node/node/feat.npy", "/dev/zero"), "feat.npy"),
+        (lambda s: replace(s / "ramet.txt", "/proc/kmsg"), "ramet.txt"),
+        (lambda s: replace(s / "node/node/feat.npy", None), "feat.npy"),
+        (lambda s: os.truncate(s / "checksums.txt", 1 << 40), "checksums.txt has 1099511627776 bytes, at most"),
+        (lambda s: os.truncate(s / "ramet.txt", 1 << 40), "ramet.txt has 1099511627776 bytes, at most"),
+        (lambda s: os.truncate(s / "ramet.txt", 0), "not a store"),
     ],
 )
 def test_verify_of_a_damaged_store(store, capsys, damage, message):
@@ -210,7 +239,8 @@ def test_errors_of_the_system_are_one_line(store, tmp_path, capsys):
     (tmp_path / "mine" / "thesis.txt").write_text("precious")
     assert "mine" in error_of(capsys, "generate", tmp_path / "mine", *SMALL)
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"
-    assert "missing" in error_of(capsys, "generate", tmp_path / "missing" / "folder", *SMALL)
+    (tmp_path / "file").write_text("precious")
+    assert "file" in error_of(capsys, "generate", tmp_path / "file" / "folder", *SMALL)
     assert "ramet.txt" in error_of(capsys, "info", tmp_path / "mine")
 
 

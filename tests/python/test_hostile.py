@@ -13,24 +13,24 @@ import ramet
 
 PROGRAM = Path(__file__).with_name("hostile.py")
 PARTS = 4
-STORES_OF_A_PART = 95  # five of every kind of damage
+STORES_OF_A_PART = 105  # five of every kind of damage
 
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory) -> Path:
     """One store of one type, one of several with tables of edges, and some of small dtypes."""
     folder = tmp_path_factory.mktemp("stores")
-    ramet.save(homogeneous(), folder / "homogeneous", checksums=False)
+    ramet.save(homogeneous(), folder / "homogeneous")
     graph = heterogeneous()
     indptr, indices = ({t: get(t) for t in graph.edge_types} for get in (graph.indptr, graph.indices))
     nodes = {t: {n: graph.table(n, t).numpy() for n in graph.tables(t)} for t in graph.node_types}
     weight = np.random.default_rng(0).random((graph.num_edges(CITES), 2))
     splits = {"train": {"paper": graph.split("train", "paper")}}
     typed = ramet.from_arrays(indptr, indices, nodes=nodes, edges={CITES: {"weight": weight}}, splits=splits)
-    ramet.save(typed, folder / "typed", checksums=False)
-    ramet.save(homogeneous(), folder / "bfloat16", dtype="bfloat16", checksums=False)
+    ramet.save(typed, folder / "typed")
+    ramet.save(homogeneous(), folder / "bfloat16", dtype="bfloat16")
     for scale in ("row", "column"):
-        ramet.save(graph, folder / f"int8 by {scale}", dtype="int8", scale=scale, checksums=False)
+        ramet.save(graph, folder / f"int8 by {scale}", dtype="int8", scale=scale)
     return folder
 
 

@@ -143,7 +143,7 @@ def test_ids_of_64_bits_and_bfloat16(tmp_path):
         ("edge/node__to__node/indices", indices),
         ("edge/node__to__node/edge_ids", np.arange(5) + 2**40),
     ]
-    _core.write_store(str(tmp_path / "wide"), {"node": 3}, contents)
+    _core.write_store(os.fsencode(tmp_path / "wide"), {"node": 3}, contents)
     ramet.save(ramet.open(tmp_path / "wide"), tmp_path / "whole", dtype="bfloat16")
     graph = ramet.open(tmp_path / "whole")
     parts = split(graph, tmp_path)

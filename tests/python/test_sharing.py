@@ -208,6 +208,33 @@ def test_a_handle_whose_descriptor_is_something_else_now_is_an_error(tmp_path):
     assert function(core, arguments, *rest).num_nodes() == trainer_processes.NUM_NODES
 
 
+def test_no_handle_opens_the_store_that_came_later(tmp_path):
+    """A file system gives the inode of a folder that was removed to the next one: every second of these stores has
+    the inode of the one before the last."""
+    path = tmp_path / "store"
+    handles = []
+    for value in range(6):
+        ramet.save(ramet.from_arrays([0, 0], [], nodes={"label": [value]}), path, checksums=False)
+        handles.append(pickle.dumps(ramet.open(path)))
+        for old in handles[:-1]:
+            with pytest.raises(ValueError, match="replaced after its handle was made"):
+                pickle.loads(old)
+        assert pickle.loads(handles[-1]).table("label").numpy().tolist() == [value]
+
+
+def test_a_handle_of_a_store_without_an_id(tmp_path):
+    """Stores from before there were ids are known by their device and inode."""
+    ramet.save(ramet.from_arrays([0, 0], [], nodes={"label": [1]}), tmp_path / "store", checksums=False)
+    (tmp_path / "store" / "ramet.txt").write_text("ramet-store 1\nnode node 1\n")
+    handle = pickle.dumps(ramet.open(tmp_path / "store"))
+    assert pickle.loads(handle).table("label").numpy().tolist() == [1]
+    shutil.copytree(tmp_path / "store", tmp_path / "copy")
+    os.rename(tmp_path / "store", tmp_path / "old")
+    os.rename(tmp_path / "copy", tmp_path / "store")
+    with pytest.raises(ValueError, match="replaced after its handle was made"):
+        pickle.loads(handle)
+
+
 def test_a_handle_of_a_replaced_store_is_an_error(tmp_path):
     path = tmp_path / "store"
     for value in (0, 1):
@@ -365,6 +392,27 @@ def test_writing_to_a_table_as_a_tensor_stays_in_the_tensor(where, store, expect
     assert trainer_processes.read(handed_on) == expected[0]
     assert float(tensor[0, 0]) == pytest.approx(float(graph.table("feat").numpy()[0, 0]) + 1)
     assert processes.in_fork(trainer_processes.read, graph) == expected[0]
+
+
+@needs_torch
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8"])
+def test_torch_of_a_store_that_was_replaced(tmp_path, dtype):
+    """It goes on as numpy() does, and is as private as ever."""
+    feat = np.arange(12, dtype=np.float32).reshape(4, 3)
+    graph = ramet.from_arrays([0] * 5, [], nodes={"feat": feat, "label": np.arange(4)})
+    for number in range(2):
+        ramet.save(graph, tmp_path / f"{number}", dtype=dtype)
+    opened = ramet.open(tmp_path / "0")
+    expected = ramet.open(tmp_path / "1").table("feat").torch()
+    ramet.save(graph, tmp_path / "0")
+    shutil.rmtree(tmp_path / "1")
+    tensor = opened.table("feat").torch()
+    assert tensor.dtype == expected.dtype
+    assert tensor.tolist() == expected.tolist()
+    before = opened.table("feat").gather([0, 1, 2, 3], dtype="float32")
+    tensor.zero_()
+    assert np.array_equal(opened.table("feat").gather([0, 1, 2, 3], dtype="float32"), before)
+    assert opened.table("feat").torch().sum() == 0
 
 
 @needs_torch

@@ -56,10 +56,10 @@ def test_masked_arrays_are_refused_where_something_is_masked():
     assert ramet.sample(graph, np.ma.array([0, 2]), [1]).num_seeds == 2
 
 
-@pytest.mark.parametrize("path", [b"\xff", "\udcff", Path("a\udcff")])
-def test_a_path_that_is_not_utf8_is_named(path, tmp_path: Path):
+@pytest.mark.parametrize("path", ["\ud800", Path("a\ud800")])
+def test_a_path_that_no_file_can_have_is_named(path, tmp_path: Path):
     for call in (ramet.open, lambda p: ramet.save(small_graph(), p)):
-        with pytest.raises(ValueError, match=r"path is '.*\\udcff', which is not UTF-8"):
+        with pytest.raises(ValueError, match=r"path is '.*\\ud800', which no file can be called"):
             call(path)
 
 
