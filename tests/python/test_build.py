@@ -1,15 +1,20 @@
 """ramet.build() and its readers: real files where they are there, small ones written here, and
 hostile ones."""
 
+import io
 import itertools
 import os
 import pickle
+import re
 import zipfile
+from pathlib import Path
 
 import numpy as np
+import processes
 import pytest
 
 import ramet
+from ramet import cli
 from ramet.readers import pickles, planetoid
 from ramet.readers.source import Csr, dense_features
 
@@ -341,6 +346,122 @@ def test_damaged_npz(tmp_path):
         file.write_bytes(damaged)
         with pytest.raises(ValueError, match=r"tiny\.npz"):
             ramet.build(tmp_path / "store", file)
+
+
+PROGRAM = Path(__file__).with_name("hostile_sources.py")
+DAMAGED_SOURCES = 420  # twenty of every kind of damage to every kind of file
+
+
+def test_damaged_sources_are_errors(tmp_path):
+    """ValueError, OSError or MemoryError, in little time and memory, whatever the files say."""
+    (tmp_path / "sources").mkdir()
+    write_planetoid(tmp_path / "sources" / "planetoid")
+    for as_objects in (False, True):
+        folder = tmp_path / "sources" / f"npz {as_objects}"
+        folder.mkdir()
+        write_npz(folder / "tiny.npz", as_objects)
+    program = processes.start(PROGRAM, tmp_path / "sources", tmp_path, 0, DAMAGED_SOURCES)
+    output = processes.finish(program, patience=150)
+    last_words = "\n".join(output.splitlines()[-25:])
+    assert program.returncode == 0, f"ended with {program.returncode}:\n{last_words}"
+    assert int(re.search(r"VmHWM:\s+(\d+) kB", output)[1]) < 200_000
+    assert 10 < int(output.splitlines()[-1]) < DAMAGED_SOURCES - 100  # the damage is of all degrees
+
+
+def doubled(first: bytes, pair: bytes, levels: int = 60) -> bytes:
+    """Opcodes that leave one object on the stack: a pair of a pair of a pair ..., each of one object, given twice."""
+    steps = b"".join(pair % (level, level) + b"q%c0" % (level + 1) for level in range(levels))
+    return first + b"q\x000" + steps + b"h%c" % levels
+
+
+def pickled_array(shape: bytes = b"K\x01\x85", raw: bytes = b"]", code: bytes = b"U\x01O") -> bytes:
+    """numpy's pickle of an array, by opcodes: of this shape, elements and dtype."""
+    name = b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85U\x01b\x87R"
+    dtype = b"cnumpy\ndtype\n(" + code + b"K\x00K\x01tR(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x3ftb"
+    return name + b"(K\x01" + shape + dtype + b"\x89" + raw + b"tb"
+
+
+LISTS = doubled(b"]", b"](h%ch%ce")  # 2^60 of them, were each level written out
+ENDLESS = {
+    "a shape": pickled_array(shape=LISTS, code=b"U\x02f8", raw=b"U\x00"),
+    "a dtype": pickled_array(code=LISTS),
+    "elements": pickled_array(code=b"U\x02f8", raw=LISTS),
+    "objects": pickled_array(raw=LISTS),
+    "a key": b"}" + doubled(b")", b"h%ch%c\x86") + b"K\x00s",
+    "an attribute of a class": b"cnumpy\ndtype\nN}U\x05numpyNs\x86b",
+    "many bytes": b"\x96" + (1 << 40).to_bytes(8, "little"),
+    "lists": LISTS,
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_pickles_that_grow_when_they_are_looked_at(tmp_path, name):
+    """A kilobyte of a file that stands for more than any memory is an error at once."""
+    npy = io.BytesIO()
+    np.lib.format.write_array_header_1_0(npy, {"descr": "|O", "fortran_order": False, "shape": ()})
+    with zipfile.ZipFile(write_npz(tmp_path / "tiny.npz", adj_data=None), "a") as archive:
+        archive.writestr("adj_matrix.npy", npy.getvalue() + b"\x80\x02" + ENDLESS[name] + b".")
+    with pytest.raises(ValueError, match=r"tiny\.npz, adj_matrix: ") as caught:
+        ramet.build(tmp_path / "store", tmp_path / "tiny.npz")
+    assert len(str(caught.value)) < 2000
+    source = write_planetoid(tmp_path / "files")
+    (source / "ind.tiny.graph").write_bytes(b"\x80\x02}K\x00" + ENDLESS["lists"] + b"s.")
+    with pytest.raises(ValueError, match="is no node id"):
+        ramet.build(tmp_path / "store", source)
+
+
+def test_one_list_for_all_nodes(tmp_path):
+    source = write_planetoid(tmp_path / "files")
+    shared = [1] * 5000
+    (source / "ind.tiny.graph").write_bytes(pickle.dumps(dict.fromkeys(range(7), shared), protocol=2))
+    with pytest.raises(ValueError, match="35000 neighbors in a file of"):
+        ramet.build(tmp_path / "store", source)
+
+
+def test_an_archive_of_zeros(tmp_path):
+    """A header that promises more than its member has is refused before numpy takes the memory."""
+    file = write_npz(tmp_path / "tiny.npz", adj_data=None)
+    npy = io.BytesIO()
+    np.lib.format.write_array_header_1_0(npy, {"descr": "<f8", "fortran_order": False, "shape": (1 << 40,)})
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("adj_data.npy", npy.getvalue() + bytes(1000))
+    with pytest.raises(ValueError, match=r"tiny\.npz, adj_data: .1099511627776,. of float64 do not fit"):
+        ramet.build(tmp_path / "store", file)
+
+
+@pytest.mark.parametrize("content", [b"PK\x05\x06" + bytes(18), b"PK\x05\x06" + b"\xff" * 18, b"not a zip", b""])
+def test_build_of_what_is_no_archive_ends_with_one_line(tmp_path, capsys, content):
+    file = write_npz(tmp_path / "tiny.npz")
+    file.write_bytes(file.read_bytes()[:100] + content)
+    assert cli.main(["build", str(tmp_path / "store"), str(file)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("ramet: error: ")
+    assert error.count("\n") == 1
+    assert "tiny.npz" in error
+
+
+def test_a_header_that_is_no_python(tmp_path, capsys):
+    """numpy asks the tokenizer about what is no literal, and that has errors of its own."""
+    file = write_npz(tmp_path / "tiny.npz", adj_data=None)
+    for header in (b"{'descr': '<f8', ", b"{'descr': '<f8', 'fortran_order': False, 'shape': (1e999,)}", b"\x00" * 20):
+        with zipfile.ZipFile(tmp_path / "bad.npz", "w") as bad, zipfile.ZipFile(file) as good:
+            for name in good.namelist():
+                bad.writestr(name, good.read(name))
+            bad.writestr("adj_data.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(24))
+        assert cli.main(["build", str(tmp_path / "store"), str(tmp_path / "bad.npz")]) == 2
+        assert "bad.npz" in capsys.readouterr().err
+
+
+def test_the_line_says_what_a_user_of_pyg_would_miss(tmp_path, capsys):
+    file = write_npz(tmp_path / "tiny.npz")
+    assert cli.main(["build", str(tmp_path / "store"), str(file)]) == 0
+    line = capsys.readouterr().out
+    assert "self loop" not in line
+    assert line.endswith("no splits (--train-per-class and --val-per-class make them)\n")
+    assert cli.main(["build", str(tmp_path / "store"), str(write_planetoid(tmp_path / "files"))]) == 0
+    line = capsys.readouterr().out
+    assert "1 of them self loops, which are kept (PyG's datasets drop them)" in line
+    assert "splits" not in line
 
 
 def test_readers_need_no_scipy():

@@ -7,6 +7,7 @@ write it and list it here.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ramet.readers import npz, planetoid
@@ -18,7 +19,7 @@ READERS = (planetoid, npz)
 def read(path) -> Source:
     """Reads whatever lies at `path`. FileNotFoundError where nothing does, ValueError where no
     reader knows it or where what it holds contradicts itself."""
-    path = Path(path)
+    path = Path(os.fsdecode(path))
     for reader in READERS:
         handle = reader.find(path)
         if handle is not None:

@@ -7,13 +7,15 @@ adjacency matrix is the edge from i to j. Features and labels may be absent.
 
 from __future__ import annotations
 
+import contextlib
+import math
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
 from ramet.readers import pickles
-from ramet.readers.source import Csr, Source
+from ramet.readers.source import Csr, Source, check_memory
 
 FORM = "an .npz file (or a folder with one) of scipy CSR parts (adj_data, ...) or objects (adj_matrix, ...)"
 _PARTS = ("data", "indices", "indptr", "shape")
@@ -32,18 +34,31 @@ def find(path: Path) -> Path | None:
         path = files[0]
     if not path.is_file() or not zipfile.is_zipfile(path):
         return None
-    with zipfile.ZipFile(path) as archive:
+    with _naming(path), zipfile.ZipFile(path) as archive:
         names = {name.removesuffix(".npy") for name in archive.namelist()}
     is_known = "adj_matrix" in names or names >= {f"adj_{part}" for part in _PARTS}
     return path if is_known else None
 
 
 def read(path: Path) -> Source:
+    with _naming(path), zipfile.ZipFile(path) as archive:
+        return _read(_Arrays(archive, str(path)), str(path))
+
+
+@contextlib.contextmanager
+def _naming(path: Path):
+    """A damaged archive raises nearly everything: BadZipFile, what its decompressors raise, tokenize's errors from a
+    header, OverflowError. What names the file already stays as it is."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            return _read(_Arrays(archive, str(path)), str(path))
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, zipfile.zlib.error) as error:
-        raise ValueError(f"{path}: a damaged .npz file: {error}") from None
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        of_the_system = isinstance(error, OSError) and error.errno is not None
+        if of_the_system or (isinstance(error, ValueError) and str(error).startswith(str(path))):
+            raise
+        why = str(error)[: pickles.MAX_TEXT] or type(error).__name__
+        raise ValueError(f"{path}: a damaged .npz file: {why}") from error
 
 
 def _read(arrays: _Arrays, path: str) -> Source:
@@ -108,16 +123,20 @@ class _Arrays:
         if f"{name}.npy" not in self._names:
             raise ValueError(f"{what}: {name} is missing")
         place = f"{self._path}, {name}"
+        size = self._archive.getinfo(f"{name}.npy").file_size
         with self._archive.open(f"{name}.npy") as file:
-            try:
-                read_header = _HEADERS[np.lib.format.read_magic(file)]
-                _, _, dtype = read_header(file)
-            except (ValueError, KeyError) as error:
-                raise ValueError(f"{place}: not an .npy array: {error}") from None
+            read_header = _HEADERS.get(np.lib.format.read_magic(file))
+            if read_header is None:
+                raise ValueError(f"{place}: not an .npy array of version 1.0 or 2.0")
+            shape, _, dtype = read_header(file)
             if dtype.hasobject:
                 return pickles.load(file, place)
+        needed = math.prod(shape) * dtype.itemsize
+        if needed >= size:  # numpy takes the memory before it reads, and zip files shrink zeros a thousandfold
+            raise ValueError(f"{place}: {pickles.short(shape)} of {dtype} do not fit {size} bytes")
+        check_memory(needed, f"{place}: the values")
         with self._archive.open(f"{name}.npy") as file:
             try:
                 return np.lib.format.read_array(file, allow_pickle=False)
-            except (ValueError, MemoryError) as error:
-                raise ValueError(f"{place}: {error}") from None
+            except ValueError as error:
+                raise ValueError(f"{place}: {str(error)[: pickles.MAX_TEXT]}") from None

@@ -10,6 +10,7 @@ features and label -1.
 from __future__ import annotations
 
 import itertools
+import os
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +73,7 @@ def _read_ids(path: str) -> np.ndarray:
     try:
         return np.array([int(word) for word in words], dtype=np.int64)
     except (ValueError, OverflowError) as error:
-        raise ValueError(f"{path}: not a list of node ids: {error}") from None
+        raise ValueError(f"{path}: not a list of node ids: {str(error)[: pickles.MAX_TEXT]}") from None
 
 
 def _check_shapes(prefix, all_x, test_x, all_y, test_y, train_y, test_ids) -> None:
@@ -108,11 +109,17 @@ def _read_graph(prefix: str, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(graph, dict) or not all(isinstance(row, list) for row in graph.values()):
         raise ValueError(f"{what}: not a dict of neighbor lists")
     lengths = [len(row) for row in graph.values()]
+    size = os.path.getsize(what)
+    if sum(lengths) > size:  # one list may stand for many
+        raise ValueError(f"{what}: {sum(lengths)} neighbors in a file of {size} bytes")
+    neighbors = list(itertools.chain.from_iterable(graph.values()))
+    wrong = next((node for node in itertools.chain(graph, neighbors) if type(node) is not int), None)
+    if wrong is not None:
+        raise ValueError(f"{what}: {pickles.short(wrong)} is no node id, which is a whole number")
     try:
-        sources = np.array(list(graph), dtype=np.int64)
-        neighbors = np.array(list(itertools.chain.from_iterable(graph.values())), dtype=np.int64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{what}: a neighbor list holds something that is no node id: {error}") from None
+        sources, neighbors = np.array(list(graph), dtype=np.int64), np.array(neighbors, dtype=np.int64)
+    except OverflowError:
+        raise ValueError(f"{what}: a number of a node is beyond int64") from None
     for ids in (sources, neighbors):
         if ids.size and not 0 <= ids.min() <= ids.max() < num_nodes:
             bad = ids.min() if ids.min() < 0 else ids.max()

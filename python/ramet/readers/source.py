@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -92,7 +93,7 @@ def dense_features(features: Csr | np.ndarray, normalize: bool, what: str) -> np
     MemoryError where the machine has no room for that, ValueError for a finite value that float32
     cannot hold."""
     rows, width = features.shape
-    _check_memory(rows * width * 4 + 2 * 8 * max(width, CHUNK_VALUES), what)
+    check_memory(rows * width * 4 + 2 * 8 * max(width, CHUNK_VALUES), f"{what}: the features")
     result = np.empty((rows, width), dtype=np.float32)
     step = max(1, CHUNK_VALUES // max(1, width))
     for begin in range(0, rows, step):
@@ -106,20 +107,20 @@ def dense_features(features: Csr | np.ndarray, normalize: bool, what: str) -> np
     return result
 
 
-def _check_memory(needed: int, what: str) -> None:
-    """One wrong digit in a file must not make the kernel kill the process."""
+def check_memory(needed: int, what: str) -> None:
+    """MemoryError where there is less. One wrong digit in a file must not make the kernel kill the process."""
     with open("/proc/meminfo", encoding="ascii") as file:
         fields = dict(line.split(":") for line in file)
     available = int(fields["MemAvailable"].split()[0]) * 1024
     if needed > available:
-        raise MemoryError(f"{what}: the features take {needed} bytes of memory, available are {available}")
+        raise MemoryError(f"{what} take {needed} bytes of memory, available are {available}")
 
 
 def _shape(shape, what: str) -> tuple[int, int]:
     try:
         rows, columns = (int(size) for size in shape)
-    except (TypeError, ValueError):
-        raise ValueError(f"{what}: its shape {shape!r} is not (rows, columns)") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{what}: its shape {reprlib.repr(shape)} is not (rows, columns)") from None
     if rows < 0 or columns < 0 or rows * columns > np.iinfo(np.int64).max:
         raise ValueError(f"{what}: its shape ({rows}, {columns}) is not that of a matrix")
     return rows, columns
