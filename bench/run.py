@@ -26,6 +26,7 @@ QUICK = (
     "micro",
     "sampling",
     "gather",
+    "cold_gather",
     "end_to_end",
     "training_batch",
     "pipeline",
