@@ -20,7 +20,7 @@ endif
 # Where addresses are randomized widely the thread sanitizer cannot place its shadow memory.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: help setup build demo test test-cpp test-asan test-tsan test-cuda test-python cuda gpu-check gpu-pack lint format accuracy \
+.PHONY: help setup build demo test test-cpp test-asan test-tsan test-cuda test-python fuzz cuda gpu-check gpu-pack lint format accuracy \
   bench micro bench-peers bench-compare clean FORCE
 .NOTPARALLEL:
 
@@ -34,7 +34,7 @@ build: $(BUILT)  ## the Python package, compiled and installed into the environm
 demo: build  ## generate a graph, train on it with two processes, print a table
 	@$(PYTHON_IN_VENV) examples/demo.py
 
-test: lint test-cpp test-asan test-tsan test-cuda test-python  ## everything that CI checks
+test: lint test-cpp test-asan test-tsan test-cuda test-python fuzz  ## everything that CI checks
 
 test-cpp: setup  ## C++ tests, optimized build
 	@cmake --workflow --preset release
@@ -66,6 +66,10 @@ gpu-pack:  ## what gpu-check needs without a network, into .gpu/; PYTHON_VERSION
 
 test-python: build  ## Python tests
 	@$(PYTHON_IN_VENV) -m pytest
+
+fuzz: setup  ## parser, segment and graph under libFuzzer, where clang is: SECONDS=20 each
+	@tools/bootstrap.sh fuzz
+	@tools/fuzz.sh $(SECONDS)
 
 lint: setup  ## formatting, Python lint, include directions, headers alone
 	@clang-format --dry-run -Werror $(CPP)

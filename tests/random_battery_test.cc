@@ -19,9 +19,9 @@ const uint64_t kEdges = hash_name("node__to__node");
 
 void passes(const char* neighbours, const Streams& streams) {
   CAPTURE(neighbours);
-  for (const auto& [test, p] : battery(streams)) {
-    CAPTURE(test);
-    CHECK(p > kBound);
+  for (const auto& result : battery(streams)) {
+    CAPTURE(result.first);
+    CHECK(result.second > kBound);
   }
 }
 

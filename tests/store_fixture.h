@@ -58,7 +58,9 @@ inline std::string bytes_of(const Array& array) {
 inline void check_equal(const Store& store, const StoreContents& contents) {
   CHECK(store.node_counts() == contents.node_counts);
   REQUIRE(store.arrays().size() == contents.arrays.size());
-  for (const auto& [name, array] : contents.arrays) {
+  for (const auto& entry : contents.arrays) {
+    const auto& name = entry.first;
+    const Array& array = entry.second;
     CAPTURE(name);
     REQUIRE(store.arrays().count(name) == 1);
     const Array& stored = store.arrays().at(name);

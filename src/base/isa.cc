@@ -1,5 +1,9 @@
 #include "ramet/isa.h"
 
+#ifdef RAMET_VECTOR
+#include <cpuid.h>
+#endif
+
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -11,10 +15,18 @@ namespace {
 
 constexpr Isa kAll[] = {Isa::kPortable, Isa::kAvx2, Isa::kAvx512};
 
-Isa widest() {
 #ifdef RAMET_VECTOR  // there is code for more
+// __builtin_cpu_supports() of older compilers does not know "f16c".
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
+Isa widest() {
+#ifdef RAMET_VECTOR
   __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("f16c")) return Isa::kPortable;
+  if (!__builtin_cpu_supports("avx2") || !has_f16c()) return Isa::kPortable;
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   return avx512 ? Isa::kAvx512 : Isa::kAvx2;

@@ -33,7 +33,8 @@ std::string owned_name(const NodeType& type) {
 
 // Arrays of parts where they have no meaning: of no node type, or in a whole store.
 void refuse_strangers(const Store& store, const std::vector<NodeType>& types) {
-  for (const auto& [name, array] : store.arrays()) {
+  for (const auto& entry : store.arrays()) {
+    const std::string& name = entry.first;
     if (!name.starts_with("owner/") && !name.starts_with("owned/")) continue;
     if (!store.part()) corrupt(store.place(name), "is of a part, but ramet.txt has no line of one");
     const bool known = std::any_of(types.begin(), types.end(), [&](const NodeType& type) {

@@ -301,7 +301,8 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
       for (size_t i = 0; i < candidates.size(); ++i) {
         const double c = replies_[t][static_cast<size_t>(place[i])];
         const int64_t node = importance_->ids(t)[i];
-        require_c(c, candidates[i].largest_c, node, membership_.owners[t].owner(node));
+        const auto owner = static_cast<size_t>(membership_.owners[t].owner(node));
+        require_c(c, candidates[i].largest_c, node, owner);
         candidates[i].largest_c = c;
       }
     }

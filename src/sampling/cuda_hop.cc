@@ -20,8 +20,7 @@ NormalTables copy_tables(const CudaWork& work, CudaScratchArray<double>& memory)
 }  // namespace
 
 CudaHop::CudaHop(const CudaWork& work, const CudaGraph& graph, const SampleOptions& options)
-    : work_(work),
-      options_(options),
+    : options_(options),
       num_relations_(graph.graph()->edge_types().size()),
       num_types_(graph.graph()->node_types().size()),
       report_(work, num_candidates(num_types_)) {

@@ -56,7 +56,6 @@ class CudaHop {
   [[nodiscard]] size_t num_nodes(size_t type) const { return 3 * num_relations_ + type; }
   [[nodiscard]] size_t num_candidates(size_t type) const { return num_nodes(num_types_) + type; }
 
-  const CudaWork& work_;
   const SampleOptions& options_;
   const size_t num_relations_, num_types_;
   CudaReport report_;

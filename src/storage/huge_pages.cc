@@ -47,7 +47,8 @@ void map_resident_pages(const void* data, int64_t size) {
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
   const uintptr_t end = address + static_cast<uintptr_t>(size);
   for (uintptr_t begin = address / page * page; begin < end;) {
-    const uintptr_t next = std::min<uintptr_t>(round_up(int64_t(begin) + 1, kHugeAlignment), end);
+    const auto behind = static_cast<uintptr_t>(round_up(int64_t(begin) + 1, kHugeAlignment));
+    const uintptr_t next = std::min(behind, end);
     auto* const window = reinterpret_cast<std::byte*>(begin);
     if (is_resident(window, next - begin)) ::madvise(window, next - begin, kPopulateRead);
     begin = next;
