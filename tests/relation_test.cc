@@ -22,6 +22,7 @@ const std::vector<int64_t> kSeeds{1, 2, 3, 4};
 Minibatch sample(const std::shared_ptr<const Graph>& graph, Sampler sampler = Sampler::kUniform) {
   SampleOptions options{{{3, 2}}, false, 5};
   options.sampler = sampler;
+  if (sampler == Sampler::kLabor) options.weights = Weights::kHorvitzThompson;  // which are stored
   return NeighborSampler(graph, options).sample(0, kSeeds, 0, 0);
 }
 
