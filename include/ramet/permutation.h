@@ -1,7 +1,10 @@
 // Permutation: a keyed bijection of [0, n), evaluated one position at a time, so that a shuffle
-// costs no array in any trainer. A balanced Feistel network of eight rounds over the next even
-// power of two, walked until it falls inside [0, n) (Black, Rogaway: "Ciphers with arbitrary
-// finite domains", CT-RSA 2002). docs/semantics.md, section 6.
+// costs no array in any trainer. A balanced Feistel network over the next even power of two, walked
+// until it falls inside [0, n) (Black, Rogaway: "Ciphers with arbitrary finite domains", CT-RSA
+// 2002), and then an exchange of 0 and 1 by half of the keys. docs/semantics.md, section 6.
+//
+// Why the exchange: every round is an even permutation of the power of two, so whatever the number
+// of rounds, n = 256 would have even permutations alone, and other n one kind more often.
 //
 // A value type without pointers; any thread may use one.
 #pragma once
@@ -21,10 +24,12 @@ class Permutation {
  private:
   [[nodiscard]] uint64_t walk_once(uint64_t x) const;
 
-  static constexpr int kRounds = 8;
+  static constexpr int kMaxRounds = 12;
   uint64_t n_;
   int half_bits_;
-  uint64_t round_key_[kRounds];
+  int rounds_;
+  uint64_t exchange_;  // 1: 0 and 1 change places
+  uint64_t round_key_[kMaxRounds];
 };
 
 }  // namespace ramet

@@ -315,6 +315,28 @@ def test_shuffle_neighbors_do_not_stay_together():
     accept(even(distance, n - 1))
 
 
+def uneven_pairs(w, rounds):
+    """How much likelier than others, relative, a difference of two results is, whose positions differ in the left half
+    alone: by the rounds' random words, of which equal right halves have the same."""
+    size = 2**w
+    left_right = np.zeros((size, size))  # the probability of a difference
+    left_right[1, 0] = 1
+    for _ in range(rounds):
+        after = np.zeros_like(left_right)
+        after[0] = left_right[:, 0]
+        after[1:] = left_right[:, 1:].sum(axis=0)[:, None] / size
+        left_right = after
+    return abs(left_right.ravel()[1:] * (size**2 - 1) - 1).max()
+
+
+@pytest.mark.parametrize("w", range(4, 9))
+def test_shuffle_rounds(w):
+    """Section 6: pairs are even within 2^-16, which 10^11 of them would not show; with eight rounds the fewer bits,
+    the less."""
+    assert uneven_pairs(w, twin.shuffle_rounds(w)) < 1.01 * 2**-16
+    assert uneven_pairs(w, 8) == pytest.approx(2.0 ** (-2 * w), rel=0.1)
+
+
 # ---- section 2: the random function itself (the twin's, which has the engine's bits)
 
 PARTS = ("seed", "epoch", "step", "hop", "edge_hash", "node", "t")

@@ -271,7 +271,9 @@ def shuffled(n: int, seed: int, epoch: int) -> list[int]:
     w = b // 2
     mask = 2**w - 1
     shuffle_key = absorb(absorb(2, seed), epoch)
-    keys = [absorb(shuffle_key, i) for i in range(8)]
+    rounds = shuffle_rounds(w)
+    keys = [absorb(shuffle_key, i) for i in range(rounds)]
+    exchanged = {0: 1, 1: 0} if n >= 2 and absorb(shuffle_key, rounds) % 2 == 1 else {}
 
     def once(x: int) -> int:
         left, right = x >> w, x & mask
@@ -283,9 +285,14 @@ def shuffled(n: int, seed: int, epoch: int) -> list[int]:
         x = once(p)
         while x >= n:
             x = once(x)
-        return x
+        return exchanged.get(x, x)
 
     return [pi(p) for p in range(n)]
+
+
+def shuffle_rounds(w: int) -> int:
+    """Of the Feistel network with halves of w bits."""
+    return max(8, 2 * -(-16 // w) + 4)
 
 
 def global_batches(inputs, batch_size: int, *, shuffle: bool, drop_last: bool, seed: int, epoch: int) -> list:
