@@ -63,6 +63,7 @@ std::vector<SampleOptions> many_options(const Graph& graph) {
   all.push_back({.fanouts = fanouts({-1, 0, 20})});
   all.push_back({.fanouts = fanouts({0, 0})});
   all.push_back({.fanouts = fanouts({5, 3}), .replace = true});
+  all.push_back({.fanouts = fanouts({-1, 2}), .replace = true});
   all.push_back({.fanouts = fanouts({4, 3}), .dependent = 4});
   all.push_back({.fanouts = fanouts({4, 3, 2}), .sampler = Sampler::kLabor});
   all.push_back({.fanouts = fanouts({4, 3}), .sampler = Sampler::kLabor, .layer_dependent = true});

@@ -160,7 +160,9 @@ TEST_CASE("bad options and seeds are named, and the sampler stays usable") {
       make({{{3, -2}}}),
       "num_neighbors[1] of edge type 'node__to__node' is -2, expected -1 (all), 0 (none) or more",
       Error);
-  CHECK_THROWS_AS(make({{{-1}}, true}), Error);
+  CHECK_NOTHROW(make({{std::vector<int64_t>(256, 1)}}));
+  CHECK_THROWS_WITH_AS(make({{std::vector<int64_t>(257, 1)}}),
+                       "num_neighbors has 257 hops, expected at most 256", Error);
   CHECK_THROWS_AS(make({{{}}}), Error);
   CHECK_THROWS_WITH_AS(make({.fanouts = {{1}}, .dependent = 0}),
                        doctest::Contains("dependent is 0, expected at least 1"), Error);

@@ -38,7 +38,7 @@ class NeighborLoader:
         graph a pair (node type, any of these).
     batch_size: seeds in the GLOBAL batch, over all ranks; each rank gets its contiguous slice.
     shuffle, drop_last: as their names say. seed: of everything random, see docs/semantics.md.
-    replace: of sampler="uniform" alone: draws may repeat.
+    replace: of sampler="uniform" alone: draws may repeat; -1 takes all neighbors once, all the same.
     sampler: "uniform" (each destination picks on its own) or "labor" (layer-neighbor sampling, arXiv 2210.13339:
         destinations share their sources' randomness, so that a batch has fewer nodes, about half where in-degrees are
         several times the fanouts, which are then what a destination takes in expectation).

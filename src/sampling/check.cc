@@ -6,6 +6,8 @@
 namespace ramet {
 namespace {
 
+constexpr size_t kMaxHops = 256;  // far more than models have layers; each costs memory by itself
+
 [[noreturn]] void invalid(const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument, what);
 }
@@ -59,6 +61,10 @@ void check(const SampleOptions& options, const Graph& graph) {
   }
   const size_t num_hops = options.fanouts.front().size();
   if (num_hops == 0) invalid("num_neighbors is empty, expected a fanout for at least one hop");
+  if (num_hops > kMaxHops) {
+    invalid("num_neighbors has " + std::to_string(num_hops) + " hops, expected at most " +
+            std::to_string(kMaxHops));
+  }
   for (size_t t = 0; t < types.size(); ++t) {
     const auto& fanouts = options.fanouts[t];
     if (fanouts.size() != num_hops) {
@@ -70,9 +76,6 @@ void check(const SampleOptions& options, const Graph& graph) {
       const std::string place = "num_neighbors[" + std::to_string(hop) + "] of edge type '" +
                                 types[t].encoded + "' is " + std::to_string(fanouts[hop]);
       if (fanouts[hop] < kAllNeighbors) invalid(place + ", expected -1 (all), 0 (none) or more");
-      if (fanouts[hop] == kAllNeighbors && options.replace) {
-        invalid(place + " (all neighbors), which has no meaning with replace=True");
-      }
     }
   }
 }

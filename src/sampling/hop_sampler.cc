@@ -119,8 +119,10 @@ template <typename Id>
 Relation HopSampler<Id>::sample_uniformly(const RelationTask<Id>& task,
                                           const DrawKeys& step_keys,
                                           int hop) {
+  // All neighbors are taken once each.
+  const bool repeats = options_.sample.replace && task.fanout != kAllNeighbors;
   const UniformDraws draws{hop_keys(step_keys, static_cast<uint64_t>(hop), task.edges.name_hash),
-                           options_.sample.replace};
+                           repeats};
   return sample_uniform(task, draws, scratch_.uniform, *options_.pool, options_.threads);
 }
 

@@ -39,8 +39,8 @@ TEST_CASE("uniform minibatches are the host's") {
     check_against_host(wide, {{{5, 40}}, replace, 78}, kSeeds);
     check_against_host(graph, {{{32, 33}}, replace, 79}, kSeeds);
     check_against_host(graph, {{{300, 2}}, replace, 80}, kSeeds);
+    check_against_host(graph, {{{-1, 3}}, replace, 1}, kSeeds);
   }
-  check_against_host(graph, {{{-1, 3}}, false, 1}, kSeeds);
   check_against_host(wide, {{{2, -1}}, false, 2}, kSeeds);
   check_against_host(graph, {{{0}}, false, 2}, kSeeds);
   check_against_host(graph, {{{3, 3}}, false, 2}, {});

@@ -126,6 +126,7 @@ def test_split_ids_that_a_file_has_out_of_range(tmp_path, graph):
 BAD_FANOUTS = {
     "-2": ([2, -2], ValueError, r"num_neighbors\[1\] of edge type 'node__to__node' is -2, expected -1"),
     "none": ([], ValueError, "num_neighbors is empty, expected a fanout for at least one hop"),
+    "many hops": ([1] * 100_000, ValueError, "num_neighbors has 100000 hops, expected at most 256"),
     "a number": (3, TypeError, "num_neighbors is 3, expected a list of fanouts, one per hop"),
     "a string": ("33", TypeError, "num_neighbors is '33', expected a list"),
     "None": (None, TypeError, "num_neighbors is None, expected a list"),
@@ -151,14 +152,6 @@ def test_fanouts(graph, case):
         ramet.sample(graph, [1], fanouts)
     with pytest.raises(error, match=message):
         loader(graph, num_neighbors=fanouts)
-
-
-def test_all_neighbors_with_replacement_is_an_error(graph):
-    message = r"num_neighbors\[0\] of edge type 'node__to__node' is -1 \(all neighbors\).* replace=True"
-    with pytest.raises(ValueError, match=message):
-        ramet.sample(graph, [1], [-1], replace=True)
-    with pytest.raises(ValueError, match=message):
-        loader(graph, num_neighbors=[-1], replace=True)
 
 
 @pytest.mark.parametrize("fanout", [2**31, 2**40, 2**62])

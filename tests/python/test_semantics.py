@@ -78,10 +78,13 @@ def test_fanouts(small, fanouts, replace):
     check(small, seeds, fanouts, replace=replace, seed=3, epoch=1, step=4)
 
 
+@pytest.mark.parametrize("replace", [False, True])
 @pytest.mark.parametrize("fanouts", [[-1], [-1, -1], [-1, 3], [3, -1], [0, -1], [-1, 0, 2]])
-def test_all_neighbors(small, fanouts):
-    """Section 3: -1 takes every position once."""
-    check(small, [5, 299, 17, 80], fanouts)
+def test_all_neighbors(small, fanouts, replace):
+    """Section 3: -1 takes every position once, whatever `replace` says of the other hops."""
+    batch = check(small, [5, 299, 17, 80], fanouts, replace=replace, threads=1 + replace)
+    if fanouts == [-1]:
+        assert batch.fingerprint() == ramet.sample(small[0], [5, 299, 17, 80], [1000]).fingerprint()
 
 
 def test_fanout_at_the_degree():
@@ -438,13 +441,13 @@ def test_dependent_loader(monkeypatch, small, world):
 
 
 def test_errors(small):
-    """Sections 3, 4: fanouts below -1, -1 with replacement, seeds out of range."""
+    """Sections 3, 4: fanouts below -1, too many hops, seeds out of range."""
     graph, _ = small
     for fanouts in ([-2], [3, -5]):
         with pytest.raises(ValueError, match=str(fanouts[-1])):
             ramet.sample(graph, [0], fanouts)
-    with pytest.raises(ValueError, match="-1"):
-        ramet.sample(graph, [0], [3, -1], replace=True)
+    with pytest.raises(ValueError, match="num_neighbors has 257 hops, expected at most 256"):
+        ramet.sample(graph, [0], [1] * 257)
     for seed in (300, -1, 2**40):
         with pytest.raises(IndexError, match=str(seed)):
             ramet.sample(graph, [0, seed, 1], [3])

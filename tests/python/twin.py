@@ -81,7 +81,7 @@ def uniform_below(n: int, r: int) -> int:
 
 def pick(d: int, k: int, replace: bool, r) -> list[int]:
     """Positions in a row of d edges, ascending. `r(t)` is the t-th draw."""
-    if k < -1 or (k == -1 and replace):
+    if k < -1:
         raise ValueError(f"fanout {k}")
     if k == 0 or d == 0:
         return []

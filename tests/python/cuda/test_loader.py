@@ -57,6 +57,7 @@ SAMPLING = {
     "uniform": {},
     "all neighbors": {"num_neighbors": [-1, 2]},
     "replace": {"replace": True},
+    "all neighbors, replace": {"num_neighbors": [-1, 2], "replace": True},
     "dependent": {"dependent": 4},
     "LABOR": {"sampler": "labor"},
     "LABOR-1, dependent": {"sampler": "labor", "importance_iterations": 1, "dependent": 3},
