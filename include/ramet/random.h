@@ -49,8 +49,8 @@ constexpr uint64_t uniform_below(uint64_t r, uint64_t n) {
   return static_cast<uint64_t>(product >> 64);
 }
 
-// What a key is for: the first word absorbed, so that no two uses share a stream. (5 is taken by
-// the per-class splits of the Python package.)
+// What a key is for: the first word absorbed, so that no two uses of one seed share a stream; of
+// two seeds they may (docs/semantics.md, section 2). 5: the per-class splits of the Python package.
 enum class Domain : uint64_t {
   kSample = 1,
   kShuffle = 2,
