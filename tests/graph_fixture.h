@@ -117,8 +117,9 @@ inline GraphsByTable graphs_by_table(int64_t num_edges) {
     return Graph::from_store(make_segment(contents));
   };
   const GraphsByTable graphs{make(1), make(24 * machine_threads())};
-  REQUIRE_FALSE(affords_direct_table(*graphs.hashed, kNodes));
-  REQUIRE(affords_direct_table(*graphs.direct, kNodes));
+  const NodeRange nodes[] = {{0, kNodes}};
+  REQUIRE(direct_table_limit(*graphs.hashed, nodes) < kNodes);
+  REQUIRE(direct_table_limit(*graphs.direct, nodes) == kNodes);
   return graphs;
 }
 

@@ -3,13 +3,16 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <new>
+#include <set>
 #include <vector>
 
 #include "graph_fixture.h"
 #include "ramet/random.h"
 #include "sampling/node_index.h"
+#include "sampling/slot_multiplier.h"
 
 using namespace ramet;
 
@@ -120,7 +123,83 @@ TEST_CASE("a list of nodes that could not grow is as it was") {
 }
 
 TEST_CASE("a direct table is for graphs beside which it is small") {
-  CHECK(affords_direct_table(*test::make_graph(100, 200, 1), 100));  // small anyway
-  CHECK_FALSE(affords_direct_table(*test::make_graph(100, 200, 1), 150'000'000));
-  CHECK_FALSE(affords_direct_table(*test::make_graph(100, 200, 1), int64_t{1} << 62));
+  const auto graph = test::make_graph(100, 200, 1);
+  const auto limit_of = [&](const std::vector<int64_t>& sizes) {
+    std::vector<NodeRange> ranges;
+    for (const int64_t size : sizes)
+      ranges.push_back({7, 7 + size});
+    return direct_table_limit(*graph, ranges);
+  };
+  CHECK(limit_of({100}) == 100);  // small anyway
+  CHECK(limit_of({150'000'000}) < 0);
+  CHECK(limit_of({int64_t{1} << 62}) < 0);
+  CHECK(limit_of({int64_t{1} << 62, 3, int64_t{1} << 62, 0}) == 3);
+  CHECK(limit_of({}) < 0);
+}
+
+TEST_CASE("direct tables of many node types are bounded together") {
+  const auto graph = test::make_graph(100, 200, 1);
+  const std::vector<NodeRange> many(20'000, NodeRange{0, 16'000});
+  CHECK(direct_table_limit(*graph, many) < 0);
+  std::vector<NodeRange> some(4, NodeRange{0, 4000});  // 64,000 bytes
+  CHECK(direct_table_limit(*graph, some) == 4000);
+  some.push_back({0, 4000});
+  CHECK(direct_table_limit(*graph, some) < 0);
+  some.back() = {0, 5000};
+  CHECK(direct_table_limit(*graph, some) == 4000);
+}
+
+namespace {
+
+// How many different slots of `slots` ids have.
+template <typename Ids>
+size_t distinct_slots(const Ids& ids, uint64_t multiplier, size_t slots) {
+  std::vector<bool> found(slots);
+  for (const uint64_t id : ids)
+    found[(id * multiplier) >> (64 - std::countr_zero(slots))] = true;
+  return static_cast<size_t>(std::count(found.begin(), found.end(), true));
+}
+
+}  // namespace
+
+TEST_CASE("ids made for one multiplier are spread by the others, and runs of ids by all") {
+  constexpr size_t kIds = 10'000, kSlots = 16'384;
+  uint64_t inverse = kGolden;  // of golden, modulo 2^64, by Newton's iteration
+  for (int i = 0; i < 6; ++i)
+    inverse *= 2 - kGolden * inverse;
+  std::vector<uint64_t> made, run;
+  for (uint64_t i = 0; i < kIds; ++i) {
+    made.push_back(i * inverse);
+    run.push_back(i + (uint64_t{1} << 31));
+  }
+  CHECK(distinct_slots(made, kGolden, kSlots) == 1);
+  std::set<uint64_t> multipliers;
+  for (uint64_t random = 1; random <= 200; ++random) {
+    const uint64_t multiplier = slot_multiplier(mix64(random));
+    multipliers.insert(multiplier);
+    CHECK(distinct_slots(made, multiplier, kSlots) > kIds / 10);
+    CHECK(distinct_slots(run, multiplier, kSlots) > kIds * 9 / 10);
+  }
+  CHECK(multipliers.size() == 200);
+  CHECK(unpredictable_slot_multiplier() != unpredictable_slot_multiplier());
+}
+
+TEST_CASE("what a hash table gives does not depend on its multiplier") {
+  for (uint64_t random = 0; random < 5; ++random) {
+    HashTable<int64_t> table(slot_multiplier(mix64(random)));
+    NodeList<int64_t> nodes;
+    for (uint64_t batch = 0; batch < 3; ++batch)
+      run_batch(table, nodes, batch, 30'000, int64_t{1} << 20);
+  }
+}
+
+TEST_CASE("a hash table without nodes takes no memory, and grows from there") {
+  HashTable<int32_t> table;
+  NodeList<int32_t> nodes;
+  table.start_batch(0);
+  table.reserve(0, nodes);
+  table.enter(nodes);
+  table.relabel(std::span<const int32_t>(), nodes, nullptr);
+  CHECK(nodes.size() == 0);
+  run_batch(table, nodes, 3, 30'000, 71'000);
 }

@@ -131,9 +131,10 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
   }
 
   void prepare_own(NodeIndexes<Id>& nodes) const {
-    nodes.resize(graph().node_types().size());
-    for (size_t t = 0; t < nodes.size(); ++t)
-      nodes[t].prepare(graph(), own_span(t));
+    std::vector<NodeRange> ranges;
+    for (size_t t = 0; t < graph().node_types().size(); ++t)
+      ranges.push_back(own_span(t));
+    prepare(nodes, graph(), ranges);
   }
 
   void check_owned(size_t seed_type) const {

@@ -34,10 +34,18 @@ void check_seeds(std::span<const int64_t> seeds, const Graph& graph, size_t seed
 
 template <typename Id>
 void prepare(NodeIndexes<Id>& nodes, const Graph& graph) {
-  const auto& types = graph.node_types();
-  nodes.resize(types.size());
-  for (size_t t = 0; t < types.size(); ++t)
-    nodes[t].prepare(graph, {0, types[t].num_nodes});
+  std::vector<NodeRange> ranges;
+  for (const NodeType& type : graph.node_types())
+    ranges.push_back({0, type.num_nodes});
+  prepare(nodes, graph, ranges);
+}
+
+template <typename Id>
+void prepare(NodeIndexes<Id>& nodes, const Graph& graph, std::span<const NodeRange> ranges) {
+  const int64_t limit = direct_table_limit(graph, ranges);
+  nodes.resize(ranges.size());
+  for (size_t t = 0; t < ranges.size(); ++t)
+    nodes[t].prepare(limit, ranges[t]);
 }
 
 template <typename Id>
@@ -66,6 +74,7 @@ HopSampler<Id>::HopSampler(HopOptions options, HopScratch<Id>& scratch)
     : options_(std::move(options)), scratch_(scratch) {
   for (const NodeType& type : options_.graph->node_types())
     source_type_hash_.push_back(hash_name(encode_name(type.name)));
+  if (has_importance()) scratch_.importance.prepare(*options_.graph);
 }
 
 template <typename Id>
@@ -77,7 +86,7 @@ template <typename Id>
 HopImportance<Id>& HopSampler<Id>::weigh_candidates(NodeIndexes<Id>& nodes,
                                                     std::span<const int64_t> num_dst,
                                                     int hop) {
-  scratch_.importance.start(*options_.graph);
+  scratch_.importance.start();
   for (size_t t = 0; t < options_.graph->edge_types().size(); ++t)
     scratch_.importance.add(make_task(nodes, num_dst, t, hop));
   return scratch_.importance;
@@ -141,6 +150,8 @@ Relation HopSampler<Id>::sample_with_labor(const RelationTask<Id>& task,
 
 template void prepare(NodeIndexes<int32_t>&, const Graph&);
 template void prepare(NodeIndexes<int64_t>&, const Graph&);
+template void prepare(NodeIndexes<int32_t>&, const Graph&, std::span<const NodeRange>);
+template void prepare(NodeIndexes<int64_t>&, const Graph&, std::span<const NodeRange>);
 template std::vector<int64_t> sizes(const NodeIndexes<int32_t>&);
 template std::vector<int64_t> sizes(const NodeIndexes<int64_t>&);
 template Array to_int64(std::span<const int32_t>, BufferPool&);

@@ -26,9 +26,11 @@ void check_seeds(std::span<const int64_t> seeds, const Graph& graph, size_t seed
 template <typename Id>
 using NodeIndexes = std::vector<NodeIndex<Id>>;
 
-// Makes an index for each node type of `graph`.
+// Makes an index for each node type of `graph`: of all its nodes, or of those in ranges[type].
 template <typename Id>
 void prepare(NodeIndexes<Id>& nodes, const Graph& graph);
+template <typename Id>
+void prepare(NodeIndexes<Id>& nodes, const Graph& graph, std::span<const NodeRange> ranges);
 
 template <typename Id>
 [[nodiscard]] std::vector<int64_t> sizes(const NodeIndexes<Id>& nodes);

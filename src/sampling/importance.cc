@@ -68,14 +68,21 @@ void RelationImportance::load(size_t i, std::vector<double>& p) const {
 }
 
 template <typename Id>
-void HopImportance<Id>::start(const Graph& graph) {
-  const auto& types = graph.node_types();
-  types_.resize(types.size());
-  for (size_t t = 0; t < types.size(); ++t) {
-    types_[t].index.prepare(graph, {0, types[t].num_nodes});
-    types_[t].index.start_batch(std::span<const Id>());
-  }
+void HopImportance<Id>::prepare(const Graph& graph) {
+  std::vector<NodeRange> ranges;
+  for (const NodeType& type : graph.node_types())
+    ranges.push_back({0, type.num_nodes});
+  const int64_t limit = direct_table_limit(graph, ranges);
+  types_.resize(ranges.size());
+  for (size_t t = 0; t < ranges.size(); ++t)
+    types_[t].index.prepare(limit, ranges[t]);
   relations_.resize(std::max(relations_.size(), graph.edge_types().size()));
+}
+
+template <typename Id>
+void HopImportance<Id>::start() {
+  for (OfType& type : types_)
+    type.index.start_batch(std::span<const Id>());
   num_relations_ = 0;
 }
 

@@ -51,8 +51,10 @@ class RelationImportance {
 template <typename Id>
 class HopImportance {
  public:
-  // Forgets the hop before. Tables for candidates are made as `graph` affords them.
-  void start(const Graph& graph);
+  // Tables for candidates are made as `graph` affords them. Before the first start().
+  void prepare(const Graph& graph);
+  // Forgets the hop before.
+  void start();
   // The next edge type of the hop, all of whose sources become candidates.
   void add(const RelationTask<Id>& task);
   // All iterations of a process alone. `stop`, where given, is looked at between them; when it is

@@ -1,6 +1,8 @@
 #include "node_index.h"
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
 #include "ramet/parallel.h"
 
@@ -29,10 +31,25 @@ int64_t graph_bytes(const Graph& graph) {
 
 }  // namespace
 
-bool affords_direct_table(const Graph& graph, int64_t num_nodes) {
+int64_t direct_table_limit(const Graph& graph, std::span<const NodeRange> ranges) {
   // Divided, not multiplied: a type without tables has as many nodes as somebody wrote down.
   const int64_t share_bytes = graph_bytes(graph) / kShareOfGraph / machine_threads();
-  return num_nodes <= std::max(kSmallTableBytes, share_bytes) / kBytesPerNode;
+  int64_t left = std::max(kSmallTableBytes, share_bytes) / kBytesPerNode;
+  std::vector<int64_t> sizes;
+  for (const NodeRange& range : ranges)
+    sizes.push_back(range.size());
+  std::sort(sizes.begin(), sizes.end());
+  // Sizes that are equal are within the limit together or not at all.
+  int64_t limit = -1;
+  for (auto first = sizes.begin(); first != sizes.end();) {
+    const auto end = std::upper_bound(first, sizes.end(), *first);
+    for (; first != end; ++first) {
+      if (*first > left) return limit;
+      left -= *first;
+    }
+    limit = *std::prev(end);
+  }
+  return limit;
 }
 
 }  // namespace ramet

@@ -11,18 +11,18 @@
 
 namespace ramet {
 
-// True where a DirectTable for this node type is worth its memory: if every processor of the
-// machine ran a sampler of its own, whatever their processes, the tables together would still take
-// at most an eighth of what the graph takes. (64 KiB and less are always worth it.) Beyond, a
-// HashTable grows with the batch instead.
-[[nodiscard]] bool affords_direct_table(const Graph& graph, int64_t num_nodes);
+// The most ids for which a DirectTable is worth its memory, where a sampler has an index for each
+// of `ranges`: those of so many ids and less take at most an eighth of what the graph takes, all
+// together, if every processor of the machine ran a sampler of its own, whatever their processes.
+// (64 KiB in all are always worth it.) Beyond, a HashTable grows with the batch instead.
+[[nodiscard]] int64_t direct_table_limit(const Graph& graph, std::span<const NodeRange> ranges);
 
 template <typename Id>
 class NodeIndex {
  public:
-  // Chooses the table for ids within `range`.
-  void prepare(const Graph& graph, NodeRange range) {
-    if (!affords_direct_table(graph, range.size())) {
+  // Chooses the table for ids within `range`; `limit`: direct_table_limit() of all indexes.
+  void prepare(int64_t limit, NodeRange range) {
+    if (range.size() > limit) {
       if (!std::holds_alternative<HashTable<Id>>(table_)) table_ = HashTable<Id>();
       return;
     }

@@ -18,8 +18,8 @@
 #include "growing.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/ownership.h"
-#include "ramet/random.h"
 #include "request.h"
+#include "slot_multiplier.h"
 
 namespace ramet {
 
@@ -65,17 +65,20 @@ class BatchStart {
 template <typename T>
 class ZeroedArray {
  public:
+  ZeroedArray() = default;
   explicit ZeroedArray(size_t size)
       : size_(size),
         memory_(BufferPool::create()->allocate(static_cast<int64_t>(size * sizeof(T)))) {
     clear();
   }
-  void clear() { std::memset(memory_.get(), 0, size_ * sizeof(T)); }
+  void clear() {
+    if (size_ > 0) std::memset(memory_.get(), 0, size_ * sizeof(T));
+  }
   [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] T* data() const { return static_cast<T*>(memory_.get()); }
 
  private:
-  size_t size_;
+  size_t size_ = 0;
   std::shared_ptr<void> memory_;
 };
 
@@ -140,13 +143,18 @@ class DirectTable {
 template <typename Id>
 class HashTable {
  public:
+  explicit HashTable(uint64_t multiplier = unpredictable_slot_multiplier())
+      : multiplier_(multiplier) {}
+
   void start_batch(size_t nodes_before) {
     if (!start_.advance(nodes_before)) slots_.clear();
   }
 
-  // Makes room for `num_nodes` in all, at most two thirds full; `nodes` are those in it.
+  // Makes room for `num_nodes` in all, at most two thirds full; `nodes` are those in it. No memory
+  // for none: a graph may have types that no batch meets.
   void reserve(size_t num_nodes, const NodeList<Id>& nodes) {
-    const size_t wanted = std::bit_ceil(num_nodes + num_nodes / 2 + 1);
+    if (num_nodes == 0) return;
+    const size_t wanted = std::max(kLeastSlots, std::bit_ceil(num_nodes + num_nodes / 2 + 1));
     if (wanted <= slots_.size()) return;
     slots_ = ZeroedArray<Slot>(wanted);
     shift_ = 64 - std::countr_zero(wanted);
@@ -181,7 +189,7 @@ class HashTable {
   };
 
   [[nodiscard]] size_t home(Id node) const {
-    return (static_cast<uint64_t>(node) * kGolden) >> shift_;
+    return (static_cast<uint64_t>(node) * multiplier_) >> shift_;
   }
 
   // The position of `node`: below `size` if it is in the table, else `size`, which it then gets.
@@ -198,8 +206,10 @@ class HashTable {
     }
   }
 
-  ZeroedArray<Slot> slots_{size_t{1} << 6};
-  int shift_ = 64 - 6;
+  static constexpr size_t kLeastSlots = 64;
+  uint64_t multiplier_;
+  ZeroedArray<Slot> slots_;
+  int shift_ = 63;
   BatchStart start_;
 };
 
