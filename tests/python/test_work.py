@@ -277,11 +277,11 @@ def test_another_size(store, capsys):
     ("options", "message"),
     [
         (["--ranks", 0], "ranks is 0"),
-        (["--batch-size-per-rank", 0], "batch_size_per_rank is 0"),
+        (["--batch-size-per-rank", 0], "--batch-size-per-rank is 0"),
         (["--num-neighbors", "a,b"], "--num-neighbors"),
         (["--num-neighbors", "4,-2"], "-2"),
         (["--sampler", "best"], "--sampler"),
-        (["--importance-iterations", 1], "importance_iterations"),
+        (["--importance-iterations", 1], "--importance-iterations is 1"),
         (["--ownership", "metis"], "neither 'range', 'hash' nor a file"),
         (["--batches", 0], "batches is 0"),
         (["--at-nodes", 5], "--at-nodes and --at-edges"),
