@@ -1,8 +1,9 @@
-"""Rows that are not in memory: Table.gather of a store that memory cannot hold, beside numpy.
+"""Rows that are not in memory: Table.gather of a store larger than memory, beside numpy.
 
-Every measurement is a process of its own, which first drops the table from the page cache. A control group with half
-of the table's bytes makes the store larger than memory; without it the same store is mapped with pages of 2 MiB. numpy
-maps the same file with MADV_RANDOM, and as it comes.
+Random rows of 512 bytes are read from a table of which no page is cached. Each measurement is a process of its own,
+which first drops the table from the page cache. A control group with half of the table's bytes makes the store larger
+than memory. Without the control group the store is mapped with 2 MiB pages. numpy maps the same file with MADV_RANDOM
+and with defaults.
 """
 
 from __future__ import annotations

@@ -1,7 +1,12 @@
-"""Ranks that make batches together: rows read beside independent ranks, the cost of plans, and a cache's hits by kappa.
+"""Ranks that make batches together: rows read, the cost of plans, and cache hits by kappa.
 
-All ranks run in this process, one after the other. "Plans" is everything that cooperation adds to sampling: the ranks'
-time for a batch, in sum, over that of sampling the same batch by one.
+All ranks run in this process, one after the other. B is the number of seeds of a rank. Cooperating ranks sample and
+read each node once, W(PB) rows in total; independent ranks read P W(B). "fewer than independent uniform" divides the
+rows of P independent ranks with uniform sampling by the rows of the line. Owners are ranges of ids.
+
+"Plans" is what cooperation adds to sampling: sorting sources by owner, renumbering, messages and merging requests. The
+table divides the sum of all ranks' sampling times by the time of one process for the same batch. The cache keeps the
+rows used last.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A training step of two ranks that cooperate, beside two independent ranks with the same global batch, over gloo.
+"""A training step of two cooperating ranks, beside two independent ranks with the same global batch, over gloo.
 
 GraphSAGE of PyG, 3 layers, hidden 256, Adam, 1024 seeds per rank, fanouts [10, 10, 10], one torch thread per rank. Both
-ways take turns in the same processes. "loading" is a turn without training. The features are in memory, which is
-where cooperation has least to win.
+ways take turns in the same processes. "loading" is a turn without training. The features are in memory, where
+cooperation has least to gain.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""An epoch of GraphSAGE on a GPU, by how batches get there, beside PyG's NeighborLoader.
+"""An epoch of GraphSAGE on a GPU, by the placement of the features, beside PyG's NeighborLoader.
 
-3 layers, hidden 256, Adam, batch 1024, fanouts [15, 10, 5], a graph like ogbn-products. "CPU path": batches of the
-CPU loader, copied by the loop. The others are `device="cuda"`: rows staged by processors, read in place, the same with
-a cache of a tenth of the rows, and all in device memory.
+3 layers, hidden 256, Adam, batch 1024, fanouts [15, 10, 5], a graph like ogbn-products. "CPU path" copies batches of
+the CPU loader to the GPU. The others use `device="cuda"`: rows staged by CPU threads, rows read in place, rows read in
+place with a cache of a tenth of them, and all data in device memory.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Rows that a GPU reads from host memory in place, beside the bandwidth of the bus and a gather by the CPU with a copy.
+"""Rows that a GPU reads from host memory, beside the bandwidth of the bus and a gather by the CPU with a copy.
 
-"bus" is the copy of page-locked memory, the most that the bus gives. "in place" is UnifiedTensor.gather, with and
-without the rotation that aligns requests; "staged" is Table.gather on all cores into page-locked memory and a copy;
-"device" is the same kernel over a copy in device memory. The second table is a training step (matrix products on
-another stream) beside a gather in place that is limited to some multiprocessors.
+"bus" copies page-locked memory, which is the most that the bus can do. "in place" is UnifiedTensor.gather, with and
+without aligned requests. "staged" is Table.gather on all cores into page-locked memory, then a copy. "device" is the
+same kernel on a copy in device memory. The second table times a training step (matrix products on another stream)
+beside a gather in place that is limited to some multiprocessors.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Sampled edges per second on a GPU, beside our sampler on the CPU: one thread, and all cores.
+"""Sampled edges per second on a GPU, beside our sampler on the CPU with one thread and with all cores.
 
-The topology lies in device memory, or the GPU reads it in place in the host's. Batches are the same to the bit,
-which is checked by their fingerprints.
+The topology is in device memory, or the GPU reads it from host memory. The benchmark compares the fingerprints of the
+batches, which are bit-identical.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Dependent minibatches: how many rows of a batch the batch before had, against kappa, and what that costs.
+"""Dependent minibatches: how many rows a batch shares with the batch before, by kappa, and what that costs.
 
-Consecutive batches have different seeds, as in training; what they share are the neighbors. "distinct" is how many
-different rows RUN consecutive batches use, as a part of all that they use: what a cache of that length has to load.
+Consecutive batches have different seeds, as in training; they share neighbors. "distinct" is the number of different
+rows that the run of batches uses, divided by all rows that it uses: what a cache of that length must load.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Seconds per batch of sampling and gathering 128 float32 features, [15, 10, 5], 1024 seeds, as a model would get it.
+"""Seconds per batch of sampling and gathering 128 float32 features, [15, 10, 5], 1024 seeds, without a model.
 
-NeighborLoader and the peers' samplers followed by index_select, with the same number of threads; peers run in
-processes of their own that take turns with this one.
+The peers' samplers are followed by index_select, with the same number of threads. Peers run in processes of their own
+that take turns with this one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The same training on 1, 2 and 4 processes: largest relative difference of a step's loss.
+"""The same training on 1, 2 and 4 processes: the largest relative difference of a step's loss.
 
-`ramet train`'s GraphSAGE without dropout over the first 100 steps, in float64 and float32: on a generated graph, and
-with the options of bench/accuracy.py on its datasets, as far as they are there.
+`ramet train`'s GraphSAGE without dropout, over the first 100 steps, in float64 and float32. It runs on a generated
+graph, and on the datasets of bench/accuracy.py that are present, with their options.
 """
 
 from __future__ import annotations

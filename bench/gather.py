@@ -1,11 +1,11 @@
 """Rows per second: Table.gather beside torch, on the same memory.
 
-torch is measured as index_select into a warm buffer that the caller keeps (out=), as index_select into a new tensor,
-which is what data loaders do, and as x[ids], which is what people write. Table.gather returns a new array in recycled
-memory.
+torch runs in three ways: index_select into a preallocated buffer (out=), index_select into a new tensor, as data
+loaders call it, and x[ids], as people write it. Table.gather returns a new array in recycled memory. Figures are GB/s
+of output; ratios divide Table.gather's rate by torch's.
 
-The second part decodes: rows stored as float16, bfloat16 or int8 with a scale, as float32 into a warm buffer, beside
-index_select of as many float32 rows of as many columns into one, which reads two or four times the bytes.
+The second part decodes: rows stored as float16, bfloat16 or int8 with a scale become float32 in a preallocated buffer.
+Beside it, index_select reads as many float32 rows and columns, two or four times the bytes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""LABOR beside uniform sampling, and beside GraphBolt's LABOR: batches per second, and nodes and edges of a batch.
+"""LABOR beside uniform sampling, and beside GraphBolt's LABOR: batches per second, nodes and edges per batch.
 
-Topology alone. The seeds are those of bench/sampling.py; every variant has the same batches of seeds.
+Topology alone. The seeds are those of bench/sampling.py, and every variant gets the same batches of seeds. "lognormal"
+is a second graph like ogbn-products, made by Chung and Lu's model from log-normal expected degrees (sigma 1.15).
 """
 
 from __future__ import annotations

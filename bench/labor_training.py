@@ -1,8 +1,8 @@
-"""Training with LABOR beside training with uniform sampling: seconds of a step, and validation accuracy by steps.
+"""Training with LABOR beside training with uniform sampling: seconds per step, and validation accuracy by steps.
 
-`ramet train`'s GraphSAGE, 3 layers, hidden 256, Adam, batch 1024, fanouts [15, 10, 5], 2 torch threads. Both start from
-the same parameters, see the same seeds, take turns of a few steps, and are judged on the same uniformly sampled blocks
-of validation nodes.
+`ramet train`'s GraphSAGE, 3 layers, hidden 256, Adam, batch 1024, fanouts [15, 10, 5], 2 torch threads. Both runs start
+from the same parameters, see the same seeds and take turns of a few steps. Both are evaluated on the same uniformly
+sampled blocks of validation nodes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,11 @@
 """Kernels in C++ beside what the memory allows and beside the obvious way: bench/micro, in tables of ratios.
 
-Google Benchmark takes the repetitions of a family's cases in random order; a ratio is the median of the ratios
-of the repetitions, one by one. (Debian's build of that library calls itself DEBUG; what is measured is not.)
+The additive bound of a gather loads one word from every cache line of the same rows, prefetched, then writes as many
+bytes, one after the other. The replay of a sampled batch repeats its loads alone, with addresses known in advance: row
+bounds, edges, and 4 bytes per source node. `memcpy` is a loop of one call per row, as in index_select.
+
+Google Benchmark runs the repetitions of a family's cases in random order; a ratio is the median of the ratios of the
+repetitions. (Debian's build of that library calls itself DEBUG; what is measured is not.)
 """
 
 from __future__ import annotations

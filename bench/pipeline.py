@@ -1,9 +1,9 @@
-"""How well batches are made beside training: the time of a batch over max(training alone, preparation alone).
+"""How well loading overlaps with training: the time of a batch over max(training alone, loading alone).
 
-`ramet train`'s GraphSAGE, 3 layers, hidden 256, Adam, batch 1024, fanouts [15, 10, 5]. "training alone" runs
-steps on batches that lie ready, "preparation alone" a loop that does nothing else, in all threads. Over the longer
-of the two 1.00 would be a perfect overlap, which takes cores that training leaves idle; over their sum 1.00 is
-what both cost when each alone has all cores busy.
+`ramet train`'s GraphSAGE, 3 layers, hidden 256, Adam, batch 1024, fanouts [15, 10, 5]. "training alone" runs steps on
+batches that are ready. "preparation alone" is a loop that only loads, in all threads. A ratio of 1.00 to the longer is
+a perfect overlap, which needs cores that training leaves idle. A ratio of 1.00 to the sum is the bound where training
+keeps all cores busy.
 """
 
 from __future__ import annotations

@@ -1,18 +1,19 @@
-"""`make bench`: the figures of docs/benchmarks.md.
+"""`make bench`: the figures of docs/benchmarks.md and docs/results.
 
-    python bench/run.py [--only NAME ...] [--all] [--small] [--peers NAME=PYTHON ...]
+    python bench/run.py [--only NAME ...] [--all] [--small] [--peers NAME=PYTHON ...] [--pages docs/results]
 
-Every benchmark is a program of its own beside this file and runs in a process of its own, one after the
-other. Results go to build/bench: results.json, the same under its date, results.md with the tables that are
-printed, and plots. Ratios inside one run are what to compare, with bench/compare.py; where the machine was too
-noisy for figures with two threads, the results say so.
+Every benchmark is a program beside this file and runs in a process of its own, one after the other. Results go to
+build/bench: results.json, a copy under the date, a page of tables per benchmark in results/, and plots. Compare ratios
+inside one run, with bench/compare.py. The pages say where the machine was too noisy for figures with two threads.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -46,6 +47,7 @@ def add_only(parser) -> None:
     default = f"{', '.join(QUICK)}; with a GPU {', '.join(ON_GPU)}, too"
     parser.add_argument("--only", choices=BENCHMARKS, action="append", help=f"default: {default}")
     parser.add_argument("--all", action="store_true", help="equality, too")
+    parser.add_argument("--pages", type=Path, metavar="FOLDER", help="of the tables; default: build/bench/results")
 
 
 def names(chosen) -> tuple[str, ...]:
@@ -82,24 +84,29 @@ def run_one(name: str, chosen) -> dict:
     return result
 
 
-def markdown(results: dict) -> str:
-    head = "\n".join(f"- {name}: {value}" for name, value in results["machine"].items())
-    parts = [head + "\n", *(result["markdown"] for result in results["benchmarks"].values())]
-    if results["small"]:
-        parts.insert(0, "Tiny sizes: these figures say nothing.\n")
-    return "\n".join(parts)
+def page(name: str, results: dict) -> str:
+    """One benchmark's tables, after what its program says of itself: a file of docs/results."""
+    said = ast.get_docstring(ast.parse((HERE / f"{name}.py").read_text()))
+    about = "\n\n".join(textwrap.fill(paragraph, 100) for paragraph in said.split("\n\n"))
+    title, _, tables = results["benchmarks"][name]["markdown"].removeprefix("#").partition("\n\n")
+    machine = "\n".join(f"- {fact}: {value}" for fact, value in results["machine"].items())
+    written = f"`python bench/run.py --only {name} --pages docs/results` writes this page."
+    small = ["Tiny sizes: these figures say nothing."] if results["small"] else []
+    return "\n\n".join([title, written, about, *small, tables.rstrip(), machine]) + "\n"
 
 
-def write(results: dict, folder: Path) -> None:
+def write(results: dict, folder: Path, pages: Path) -> None:
     content = json.dumps(results, indent=1) + "\n"
     (folder / "results.json").write_text(content)
     (folder / f"{results['date']}.json").write_text(content)
-    (folder / "results.md").write_text(markdown(results))
+    pages.mkdir(parents=True, exist_ok=True)
+    for name in results["benchmarks"]:
+        (pages / f"{name}.md").write_text(page(name, results))
     try:
         plots.draw(results, folder)
     except ImportError:
         print("No plots: matplotlib is not installed.")
-    print(f"\nThe results are in {folder}: results.json, which is {results['date']}.json, and results.md.")
+    print(f"\nThe results are in {folder}: results.json, which is {results['date']}.json; tables in {pages}.")
 
 
 def warn_of_noise(results: dict) -> None:
@@ -122,7 +129,7 @@ def main() -> int:
         print(f"left out: {PEERS[name]} (`make bench-peers` makes the environments, docs/benchmarks.md)")
     for name in names(chosen):
         results["benchmarks"][name] = run_one(name, chosen)
-    write(results, chosen.data)
+    write(results, chosen.data, chosen.pages or chosen.data / "results")
     warn_of_noise(results)
     return int(any(result.get("failed") for result in results["benchmarks"].values()))
 

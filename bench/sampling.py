@@ -1,7 +1,8 @@
 """Sampled edges per second, topology alone, beside torch-sparse, DGL and GraphBolt on the same CSC.
 
-NeighborLoader makes whole batches in threads of its own; ramet.sample shares one batch among threads. Peers run
-in processes of their own that take turns with this one.
+NeighborLoader makes one batch per thread; ramet.sample shares one batch among threads. Peers run in processes of their
+own that take turns with this one. torch-sparse samples a node only in the hop that first reaches it, the others in
+every hop. Batches therefore differ: compare edges/s.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One copy, whatever the number of processes: PSS, page tables, time and bytes to hand a graph over.
 
-Beside it the same features and edges as PyG `Data`, handed over by torch's reductions, which is what
-torch.multiprocessing.spawn does with its arguments. PSS is that of the host and its processes, without
-program files, after each has read every byte, less the same without a graph.
+Every process is spawned with the graph as an argument and reads every byte. Beside it are the same features and edges
+as PyG `Data` (int64 edge_index), handed over by torch's reductions, as torch.multiprocessing.spawn does. PSS is that of
+the host and its processes without program files, less the same processes without a graph.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
-"""Seconds of a training batch: our loader and PyG's layers on our blocks, beside PyG and DGL with their own.
+"""Seconds of a training batch: our loader with PyG's layers on our blocks, beside PyG and DGL with their own.
 
-GraphSAGE, 3 layers, hidden 256, Adam, batch 1024, fanouts [15, 10, 5], 2 torch threads. "data" is the wait
-for the loader, "train" forward, backward and step. Processes and variants take turns; a turn's first batches,
-which were made while others had their turn, do not count.
+GraphSAGE, 3 layers, hidden 256, Adam, batch 1024, fanouts [15, 10, 5], 2 torch threads. "data" is the wait for the
+loader; "train" is forward, backward and step. Our loader works ahead on the same two cores, which shows in "train".
+PyG's and DGL's loaders have 0 workers. "trim_to_layer" is PyG's documented way. "blocks by hand" passes each layer
+the destinations of its hop alone, which PyG does not document. "speedup" is over the slowest.
+
+Processes and variants take turns. The first batches of a turn, made during other turns, do not count.
 """
 
 from __future__ import annotations

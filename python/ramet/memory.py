@@ -14,7 +14,7 @@ def keep_memory() -> bool:
 
     On a CPU torch allocates every output of a layer anew, and a large block is fresh pages from the kernel: a page
     fault per 4 KiB, in every step. With this call, once, before training, a step reuses the pages of the one before.
-    A training step on a graph like ogbn-products took 0.38 s instead of 0.61 s on 2 cores (docs/benchmarks.md).
+    A training step on a graph like ogbn-products took 0.38 s instead of 0.61 s on 2 cores (docs/results/once.md).
 
     The cost: the process keeps the most memory that it ever had from `malloc`, in pieces that may fit less well. It is
     a setting of the whole process, and not undone; a loader's own buffers are recycled with or without it.

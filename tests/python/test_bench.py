@@ -10,6 +10,7 @@ import harness
 import micro
 import plots
 import pytest
+import run as bench_run
 from harness import Figure, Report
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
@@ -190,3 +191,12 @@ def test_plots(tmp_path):
     files = plots.draw(results, tmp_path)
     assert [file.name for file in files] == ["sampling.png", "trainers.png"]
     assert all(file.stat().st_size > 1000 for file in files)
+
+
+def test_a_page_has_the_tables_of_a_benchmark_and_what_made_them():
+    report = Report("Gathering rows")
+    report.table(["row, bytes", "GB/s"], [[64, 3.7]])
+    results = {"small": False, "machine": {"cores": 2}, "benchmarks": {"gather": {"markdown": report.markdown()}}}
+    page = bench_run.page("gather", results)
+    assert page.startswith("# Gathering rows\n\n`python bench/run.py --only gather ")
+    assert page.endswith("| 64 | 3.7 |\n\n- cores: 2\n")
