@@ -27,8 +27,8 @@ from types import SimpleNamespace
 import torch
 
 import ramet
-from ramet.build import split_per_class
 from ramet.dtypes import dtype_name
+from ramet.stores.build import split_per_class
 from ramet.train import Config, fit
 from ramet.train.config import MODELS, SAMPLERS
 

@@ -20,7 +20,7 @@ from harness import Figure, Report, finish, options
 
 import ramet
 from ramet import _core
-from ramet.ownership import as_owners
+from ramet.stores.ownership import as_owners
 from ramet.work import count_work, make_together
 
 FANOUTS = [10, 10, 10]

@@ -157,7 +157,7 @@ def planted(chosen, name: str, **options) -> Path:
 
 def generated(chosen, name: str, **graph) -> Path:
     """The store of a generated graph, made if it is not there."""
-    from ramet.build import generate
+    from ramet.stores.build import generate
 
     path = Path(chosen.data) / f"{name}-small" if chosen.small else Path(chosen.data) / name
     if not path.exists():

@@ -20,7 +20,7 @@ from torch_geometric.nn import GraphConv
 from tqdm import tqdm
 
 import ramet
-from ramet.inference import layerwise
+from ramet.nn import layerwise
 
 
 class SAGE(torch.nn.Module):
@@ -39,7 +39,7 @@ class SAGE(torch.nn.Module):
             return x
         return F.dropout(x.relu(), self.dropout, self.training)
 
-    def layers(self):  # what ramet.inference asks for
+    def layers(self):  # what ramet.nn.layerwise asks for
         return [partial(self.layer, i) for i in range(len(self.convs))]
 
     def forward(self, x, blocks):

@@ -4,20 +4,20 @@ Importing this package loads neither torch nor PyG and changes no global state.
 """
 
 from ramet._core import CorruptStoreError, __version__
-from ramet.batch import Batch, Block, fingerprint
-from ramet.build import build
-from ramet.convert import from_arrays, from_edge_index, from_pyg, from_scipy, quantize, save
 from ramet.dtypes import Quantized, bfloat16
 from ramet.graph import Graph, Table, open
-from ramet.loader import NeighborLoader
+from ramet.loading.batch import Batch, Block, fingerprint
+from ramet.loading.neighbor_loader import NeighborLoader
+from ramet.loading.sampling import sample
+from ramet.loading.summary import Summary
 from ramet.memory import keep_memory
-from ramet.partition import partition
-from ramet.sampling import sample
-from ramet.summary import Summary
+from ramet.stores.build import build
+from ramet.stores.convert import from_arrays, from_edge_index, from_pyg, from_scipy, quantize, save
+from ramet.stores.partition import partition
 
 
 def __getattr__(name: str):
-    if name in ("cuda", "distributed"):  # these import torch
+    if name in ("cuda", "distributed", "nn"):  # these import torch
         import importlib
 
         return importlib.import_module(f"ramet.{name}")

@@ -12,15 +12,14 @@ import sys
 
 import numpy as np
 
+from ramet.arguments import INT64_MAX, shortened
 from ramet.dtypes import Quantized, bfloat16, dtype_name
-from ramet.words import shortened
 
 STORABLE = frozenset(
     np.dtype(code).str for code in ("b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
 )
 MAX_DIMENSIONS = 8
 INT32_MAX = 2**31 - 1
-INT64_MAX = 2**63 - 1
 
 
 def as_array(value, what: str) -> np.ndarray:

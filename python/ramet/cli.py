@@ -98,7 +98,7 @@ _count, _seed = _whole(1 << 63), _whole(1 << 64)
 
 
 def _add_generate(commands) -> None:
-    from ramet.models import MODELS, PRESETS
+    from ramet.stores.generators import MODELS, PRESETS
 
     parser = commands.add_parser("generate", help="make a graph from a seed: planted communities, or R-MAT")
     parser.add_argument("out", metavar="OUT", help="folder of the store")
@@ -175,8 +175,8 @@ def _add_verify(commands) -> None:
 
 
 def _add_partition(commands) -> None:
-    from ramet.metis import BALANCES
-    from ramet.partition import METHODS
+    from ramet.stores.metis import BALANCES
+    from ramet.stores.partition import METHODS
 
     parser = commands.add_parser("partition", help="split a store into parts, one for each owner of nodes")
     parser.add_argument("store", metavar="STORE", help="folder of the store")
@@ -196,8 +196,8 @@ def _add_quiet(parser) -> None:
 
 
 def _generate(args) -> None:
-    from ramet.build import generate
-    from ramet.models import MODELS
+    from ramet.stores.build import generate
+    from ramet.stores.generators import MODELS
 
     names = {name for options in MODELS.values() for name in options}
     options = {name: value for name, value in vars(args).items() if name in names}
@@ -206,7 +206,7 @@ def _generate(args) -> None:
 
 
 def _build(args) -> None:
-    from ramet.build import build
+    from ramet.stores.build import build
 
     graph = build(
         args.out,
@@ -237,15 +237,15 @@ def _missing_splits(graph) -> list[str]:
 
 
 def _info(args) -> None:
-    from ramet.info import as_text, describe
+    from ramet.stores.info import as_text, describe
 
     info = describe(args.store)
     print(json.dumps(info, indent=2) if args.json else as_text(info), flush=True)
 
 
 def _verify(args) -> int:
-    from ramet.checksums import find_damage
     from ramet.progress import byte_progress
+    from ramet.stores.checksums import find_damage
 
     with byte_progress(_shows_progress(args), "checksums") as report:
         sums = find_damage(args.store, report)
@@ -260,7 +260,7 @@ def _verify(args) -> int:
 
 
 def _partition(args) -> None:
-    from ramet.partition import as_text, partition
+    from ramet.stores.partition import as_text, partition
 
     out = args.out or f"{os.path.abspath(args.store)}-parts-{args.parts}"
     report = partition(

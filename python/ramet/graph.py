@@ -9,12 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ramet import _core, foreign_words, handle, html
+from ramet.arguments import as_name, as_path, edge_folder
 from ramet.arrays import INT32_MAX, as_array, as_count, as_ids, as_rows
-from ramet.contents import edge_folder
 from ramet.dtypes import Quantized, bfloat16, bits, dtype_name
 from ramet.foreign_words import counts
 from ramet.tensors import in_place, to_tensor, torch_or_none
-from ramet.words import as_name, as_path
 
 EdgeTypeName = tuple[str, str, str]
 

@@ -3,17 +3,12 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
-import compare
-import harness
-import micro
-import plots
 import pytest
-import run as bench_run
-from harness import Figure, Report
+from benchmarks import BENCH, benchmark
 
-BENCH = Path(__file__).resolve().parents[2] / "bench"
+bench_run, compare, harness, micro, plots = map(benchmark, ("run", "compare", "harness", "micro", "plots"))
+Figure, Report = harness.Figure, harness.Report
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 import ramet
 from ramet import cli
-from ramet.checksums import read_checksums
+from ramet.stores.checksums import read_checksums
 
 SMALL = ["--nodes", "300", "--edges", "900", "--communities", "4", "--classes", "4", "--features", "8"]
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-
 import torch
 
 from ramet.distributed.exchange import exchange
-
-_local = threading.local()
+from ramet.nn.cooperation import own_rows
 
 
 class Cooperation:
@@ -54,27 +50,6 @@ class Cooperation:
 
     def describe_levels(self) -> str:
         return ", ".join(f"{count} ({name})" for name, count in self._levels.items())
-
-
-def current() -> Cooperation | None:
-    """The innermost forward that this thread is in."""
-    return getattr(_local, "cooperation", None)
-
-
-@contextlib.contextmanager
-def inside(cooperation: Cooperation):
-    """The forward of a Cooperative; what there was before is back afterwards, whatever happened."""
-    before, _local.cooperation = current(), cooperation
-    try:
-        yield
-    finally:
-        _local.cooperation = before
-
-
-def own_rows(block, node_type: str | None = None) -> int:
-    """Rows of this rank's nodes at the input of a block of a cooperative batch."""
-    t = 0 if node_type is None else block._batch._graph.node_types.index(node_type)
-    return block.plans[t].num_owned
 
 
 def _levels(blocks: list) -> dict[str, int]:

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 
 import torch
 
-from ramet.batch import Block
-from ramet.distributed import batch_norm, layers
-from ramet.distributed.context import Cooperation, inside
+from ramet.distributed import layers
+from ramet.distributed.context import Cooperation
+from ramet.loading.batch import Block
+from ramet.nn import batch_norm
+from ramet.nn.cooperation import inside
 
 
 class Cooperative(torch.nn.Module):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import torch
 
-from ramet.distributed.batch_norm import BatchNorm
 from ramet.distributed.pull import PullRows, PullRowsByType
+from ramet.nn.batch_norm import BatchNorm
 
 _DEGREES = (
     "normalizes by the degrees of sources, which no rank knows inside a block: use normalize=False with edge weights "

@@ -6,7 +6,7 @@ import inspect
 
 import torch
 
-from ramet.distributed.context import current, own_rows
+from ramet.nn.cooperation import current, own_rows
 
 # Arguments whose rows are edges, which every rank has, beside the rows that are pulled and flags.
 _KNOWN = frozenset({"x", "edge_index", "edge_attr", "edge_type", "edge_weight", "size"})

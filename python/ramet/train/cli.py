@@ -6,7 +6,7 @@ import argparse
 import sys
 from contextlib import contextmanager
 
-from ramet.summary import Summary
+from ramet.loading.summary import Summary
 from ramet.train.config import DTYPES, MEASURES, MODELS, SAMPLERS, WEIGHTS, Config
 
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130  # as in ramet.cli

@@ -14,7 +14,7 @@ import torch
 from tqdm import tqdm
 
 import ramet
-from ramet.inference import layerwise
+from ramet.nn import layerwise
 
 SUMS = ("gin",)  # models whose layers add messages up
 EPOCH = (1 << 63) - 1  # of the samples for evaluation: no run trains on them

@@ -33,7 +33,7 @@ class Model(torch.nn.Module):
         return out if i + 1 == len(self.convs) else out.relu()
 
     def layers(self):
-        """One function f(x, block) per layer, for ramet.inference."""
+        """One function f(x, block) per layer, for ramet.nn.layerwise."""
         return [partial(self.layer, i) for i in range(len(self.convs))]
 
     def forward(self, x, blocks):

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 import ramet
-from ramet.options import MAX_THREADS, as_int
+from ramet.arguments import as_int
+from ramet.loading.options import MAX_THREADS
 from ramet.train.config import Config
 from ramet.train.evaluate import class_scores, inference
 from ramet.train.folder import MODEL, RunFolder, refuse_inside_a_store

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ramet.dtypes import dtype_name
-from ramet.options import refuse_part
+from ramet.loading.options import refuse_part
 
 SPLITS = ("train", "val", "test")
 

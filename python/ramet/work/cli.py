@@ -7,8 +7,8 @@ import json
 import os
 from dataclasses import asdict
 
-from ramet.info import size
-from ramet.options import as_int
+from ramet.arguments import as_int
+from ramet.stores.info import size
 
 SAMPLERS = ("uniform", "labor")
 
@@ -105,11 +105,11 @@ def _memory(graph, args) -> dict:
 def _ownership(text: str, graph):
     """A folder, that of `ramet partition` or "owner" in it, has an .npy file for each node type."""
     if os.path.isdir(text):
-        from ramet.contents import encode
+        from ramet.arguments import as_folder
 
         owner = os.path.join(text, "owner")
         text = owner if os.path.isdir(owner) else text
-        files = {t: os.path.join(text, encode(t, "a node type") + ".npy") for t in graph.node_types}
+        files = {t: os.path.join(text, as_folder(t, "a node type") + ".npy") for t in graph.node_types}
         return files if len(files) > 1 else files[graph.node_types[0]]
     return text
 

@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from ramet import _core
+from ramet.arguments import as_int
 from ramet.graph import Graph
-from ramet.loader import NeighborLoader
-from ramet.options import as_int
-from ramet.ownership import as_owners
+from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.progress import byte_progress
+from ramet.stores.ownership import as_owners
 from ramet.work.memory import ROW_BYTES
 from ramet.work.together import make_and_weigh
 

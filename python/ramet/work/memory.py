@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ramet.arguments import as_int
 from ramet.graph import Graph
-from ramet.options import as_int
 
 INT32_MAX = 2**31 - 1
 ROW_BYTES = 512  # where no table says: 128 floats

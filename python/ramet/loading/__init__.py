@@ -1,0 +1,1 @@
+"""NeighborLoader and the batches it makes."""

@@ -1,0 +1,106 @@
+"""What a user may write for a graph, seeds, fanouts and a device, turned into what the engine takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ramet import _core
+from ramet.arguments import UINT64_MAX, as_flag, as_int, as_name
+from ramet.arrays import as_split
+from ramet.cuda import torch_devices
+from ramet.graph import Graph
+
+MAX_THREADS = 4096
+MAX_PREFETCH = 65536  # batches
+
+
+def as_graph(graph) -> Graph:
+    if not isinstance(graph, Graph):
+        raise TypeError(f"graph is a {type(graph).__name__}, expected a ramet.Graph (see ramet.from_pyg)")
+    return graph
+
+
+def refuse_part(graph: Graph) -> None:
+    """ValueError for a part of a graph, where neighbors of neighbors are elsewhere."""
+    if graph.part is not None:
+        index, count = graph.part
+        raise ValueError(
+            f"the graph is part {index} of {count} and has no in-edges of nodes of other parts; "
+            f"parts are for cooperative loaders, whose ranks have one each"
+        )
+
+
+def as_device(device):
+    """The torch.device, with its number, of a GPU; None for the CPU. RuntimeError that says why there is none."""
+    if device is None or str(device) == "cpu":
+        return None
+    _core.cuda_num_devices()
+    return torch_devices.as_device(device)
+
+
+def as_fanouts(num_neighbors, graph: Graph) -> list[list[int]]:
+    """A list of fanouts (for every edge type) or a dict of lists by edge type, as one list per edge type."""
+    if not isinstance(num_neighbors, Mapping):
+        return [_fanout_list(num_neighbors, "num_neighbors") for _ in graph.edge_types]
+    unknown = [t for t in num_neighbors if t not in graph.edge_types]
+    missing = [t for t in graph.edge_types if t not in num_neighbors]
+    if unknown or missing:
+        raise ValueError(
+            f"num_neighbors must name every edge type (0 leaves one out); missing: {missing}, unknown: {unknown}"
+        )
+    return [_fanout_list(num_neighbors[t], f"num_neighbors[{t}]") for t in graph.edge_types]
+
+
+def sample_options(
+    graph: Graph, num_neighbors, *, replace, seed, sampler, importance_iterations, layer_dependent, weights, dependent
+) -> dict:
+    """What decides which neighbors are picked, and what they weigh, as _core.SampleOptions takes it."""
+    if not isinstance(sampler, str):
+        raise TypeError(f"sampler is {sampler!r}, expected 'uniform' or 'labor'")
+    if not isinstance(weights, str):
+        raise TypeError(f"weights is {weights!r}, expected 'normalized' or 'horvitz-thompson'")
+    return {
+        "fanouts": as_fanouts(num_neighbors, graph),
+        "replace": as_flag(replace, "replace"),
+        "seed": as_int(seed, "seed", 0, UINT64_MAX),
+        "sampler": as_name(sampler, "sampler"),
+        "importance_iterations": as_int(importance_iterations, "importance_iterations", 0),
+        "layer_dependent": as_flag(layer_dependent, "layer_dependent"),
+        "weights": as_name(weights, "weights"),
+        "dependent": as_int(dependent, "dependent", 1),
+    }
+
+
+def as_input_nodes(input_nodes, graph: Graph, what: str) -> tuple[int, np.ndarray | None]:
+    """(position of the node type, int64 ids or None for all) from None, the name of a split, ids, a bool mask, or
+    on a heterogeneous graph a pair of node type and any of these."""
+    node_type, chosen = _node_type_of(input_nodes, graph, what)
+    if node_type not in graph.node_types:
+        raise ValueError(f"{what} names node type {node_type!r}; there is {graph.node_types}")
+    position = graph.node_types.index(node_type)
+    if chosen is None:
+        return position, None
+    if isinstance(chosen, str):
+        return position, graph.split(chosen, node_type).astype(np.int64, copy=False)
+    num_nodes = graph.num_nodes(node_type)
+    ids = as_split(chosen, what, num_nodes, f"node type {node_type!r} has {num_nodes} nodes")
+    return position, ids.astype(np.int64, copy=False)
+
+
+def _fanout_list(fanouts, what: str) -> list[int]:
+    if isinstance(fanouts, (str, bytes)) or not hasattr(fanouts, "__iter__"):
+        raise TypeError(f"{what} is {fanouts!r}, expected a list of fanouts, one per hop")
+    return [as_int(fanout, f"{what}[{hop}]") for hop, fanout in enumerate(fanouts)]
+
+
+def _node_type_of(input_nodes, graph: Graph, what: str):
+    if isinstance(input_nodes, tuple) and len(input_nodes) == 2 and isinstance(input_nodes[0], str):
+        return input_nodes
+    if len(graph.node_types) == 1:
+        return graph.node_types[0], input_nodes
+    types = graph.splits.get(input_nodes, []) if isinstance(input_nodes, str) else []
+    if len(types) == 1:
+        return types[0], input_nodes
+    raise ValueError(f"{what} must be a pair (node type, nodes); node types are {graph.node_types}")

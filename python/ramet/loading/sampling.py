@@ -1,0 +1,70 @@
+"""sample: one batch's topology."""
+
+from __future__ import annotations
+
+from ramet import _core
+from ramet.arguments import as_int
+from ramet.cuda import torch_devices
+from ramet.graph import Graph
+from ramet.loading.batch import Batch
+from ramet.loading.options import (
+    MAX_THREADS,
+    as_device,
+    as_graph,
+    as_input_nodes,
+    refuse_part,
+    sample_options,
+)
+
+
+def sample(
+    graph: Graph,
+    seeds,
+    num_neighbors,
+    *,
+    replace: bool = False,
+    sampler: str = "uniform",
+    importance_iterations: int = 0,
+    layer_dependent: bool = False,
+    weights: str = "normalized",
+    seed: int = 0,
+    dependent: int = 1,
+    epoch: int = 0,
+    step: int = 0,
+    threads: int = 1,
+    device=None,
+) -> Batch:
+    """The blocks of one step, without tables: what a NeighborLoader with the same arguments samples for these seeds.
+
+    seeds: ids of shape [n], in any order, repeats allowed (or a split's name, a bool mask; on a heterogeneous graph a
+    pair of node type and any of these). threads: how many work on this one batch; the result does not depend on it.
+    device: as of NeighborLoader: the batch is made on the GPU, from a copy of the topology in its memory, which stays
+    there while batches of it live.
+    Raises IndexError for a seed out of range, ValueError for bad fanouts and for a part of a graph.
+    """
+    refuse_part(as_graph(graph))
+    seed_type, ids = as_input_nodes(seeds, graph, "seeds")
+    if ids is None:
+        raise ValueError("seeds is None, expected ids")
+    options = sample_options(
+        graph,
+        num_neighbors,
+        replace=replace,
+        seed=seed,
+        sampler=sampler,
+        importance_iterations=importance_iterations,
+        layer_dependent=layer_dependent,
+        weights=weights,
+        dependent=dependent,
+    )
+    what = (graph._core, _core.SampleOptions(**options), seed_type, ids)
+    when = {"epoch": as_int(epoch, "epoch", 0), "step": as_int(step, "step", 0)}
+    threads = as_int(threads, "threads", 1, MAX_THREADS)
+    device = as_device(device)
+    if device is None:
+        core = _core.sample(*what, **when, threads=threads)
+    else:
+        stream = torch_devices.as_stream(None, device)
+        with torch_devices.using(stream):
+            core = _core.sample_on_device(*what, **when, device=device.index, stream=torch_devices.handle(stream))
+    return Batch(core, graph, seed=options["seed"], device=device)

@@ -1,0 +1,93 @@
+"""Summary: what bounds a loop over a NeighborLoader, in figures and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ramet.stores.info import size
+
+HIDDEN = 0.05  # a loop that waits for a smaller part of its time is bound by its own work
+
+
+@dataclass(frozen=True, repr=False)
+class Summary:
+    """Counts and seconds of the batches that a loader handed out; `str()` says what they mean.
+
+    The loop's time is `wait_seconds`, in which it waited for batches, and `use_seconds`, its own work from a batch
+    to the call for the next one. `sample_seconds` and `gather_seconds` are of all the loader's threads, beside it.
+    """
+
+    batches: int
+    nodes: int
+    edges: int
+    bytes: int  # of all arrays of the batches
+    table_bytes: int  # of these, gathered rows
+    largest_batch_bytes: int
+    sample_seconds: float
+    gather_seconds: float
+    wait_seconds: float
+    first_wait_seconds: float  # of these, for the first batch of each iterator: nothing was made ahead
+    streams: int  # iterators that handed out a batch
+    use_seconds: float
+    threads: int  # that made batches at the end
+    max_threads: int
+    max_prefetch: int  # batches that wait or are being made, at most
+    pool_bytes: int  # held now, by batches and for those to come
+
+    @property
+    def loop_seconds(self) -> float:
+        return self.wait_seconds + self.use_seconds
+
+    @property
+    def wait_share(self) -> float:
+        """The part of its time that the loop waited for batches, in [0, 1]. The first batch of an iterator does not
+        count, unless no iterator had a second."""
+        only_first = self.batches == self.streams
+        waited = self.wait_seconds - (0 if only_first else self.first_wait_seconds)
+        return waited / max(waited + self.use_seconds, 1e-9)
+
+    @property
+    def bound(self) -> str:
+        """ "training", "preparation", or "unknown" before the second batch."""
+        if self.batches < 2:
+            return "unknown"
+        return "training" if self.wait_share < HIDDEN else "preparation"
+
+    def __str__(self) -> str:
+        if self.bound == "unknown":
+            return f"{self.batches} batches: too few to say what bounds the loop"
+        return f"{self._verdict()}; {self._threads()}\n{self._work()}\n{self._memory()}"
+
+    def __repr__(self) -> str:
+        return f"<ramet.Summary: {self}>"
+
+    def _verdict(self) -> str:
+        making = self.sample_seconds + self.gather_seconds
+        sampling = self.sample_seconds / max(making, 1e-9)
+        parts = f"sampling {sampling:.0%}, gathering {1 - sampling:.0%} of making them"
+        first = self.first_wait_seconds / max(self.loop_seconds, 1e-9)
+        apart = first >= HIDDEN and self.batches > self.streams
+        ahead = f", and {first:.0%} for the first of each epoch" if apart else ""
+        if self.bound == "training":
+            return f"training-bound: the loop waited {self.wait_share:.0%} of its time for batches{ahead}"
+        return f"preparation-bound: the loop waited {self.wait_share:.0%} of its time for batches{ahead} ({parts})"
+
+    def _threads(self) -> str:
+        return f"{self.threads} of {self.max_threads} threads needed"
+
+    def _work(self) -> str:
+        n = self.batches
+        sample, gather, wait, use = (
+            f"{seconds / n * 1e3:,.1f} ms"
+            for seconds in (self.sample_seconds, self.gather_seconds, self.wait_seconds, self.use_seconds)
+        )
+        return (
+            f"{n:,} batches of {self.nodes / n:,.0f} nodes, {self.edges / n:,.0f} edges, {size(self.bytes / n)}: "
+            f"{sample} sampling, {gather} gathering in a thread; {wait} waiting, {use} in the loop"
+        )
+
+    def _memory(self) -> str:
+        return (
+            f"at most {self.max_prefetch} batches ahead, the largest {size(self.largest_batch_bytes)}; "
+            f"the pool holds {size(self.pool_bytes)}"
+        )

@@ -1,0 +1,7 @@
+"""Parts of models: dropout by node, BatchNorm over cooperating ranks, exact inference layer by layer. Needs torch."""
+
+from ramet.nn.batch_norm import BatchNorm
+from ramet.nn.inference import layerwise
+from ramet.nn.node_dropout import Dropout, dropout
+
+__all__ = ["BatchNorm", "Dropout", "dropout", "layerwise"]

@@ -1,0 +1,33 @@
+"""The forward of a Cooperative that this thread is in, for the layers below it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ramet.distributed.context import Cooperation
+
+_local = threading.local()
+
+
+def current() -> Cooperation | None:
+    """The innermost forward that this thread is in."""
+    return getattr(_local, "cooperation", None)
+
+
+@contextlib.contextmanager
+def inside(cooperation: Cooperation):
+    """The forward of a Cooperative; what there was before is back afterwards, whatever happened."""
+    before, _local.cooperation = current(), cooperation
+    try:
+        yield
+    finally:
+        _local.cooperation = before
+
+
+def own_rows(block, node_type: str | None = None) -> int:
+    """Rows of this rank's nodes at the input of a block of a cooperative batch."""
+    t = 0 if node_type is None else block._batch._graph.node_types.index(node_type)
+    return block.plans[t].num_owned

@@ -1,0 +1,271 @@
+"""Exact inference over all nodes, layer by layer.
+
+Sampled inference answers with noise, and a full-graph forward pass needs every hidden row and
+message at once. Here each layer is computed for every node, from all its in-neighbors, before the
+next begins, one batch of destinations at a time.
+
+Memory: the outputs of two layers (the one being read and the one being written), and one batch:
+its destinations, all their in-neighbors' rows and its edges. A hub brings all its in-edges, so
+`batch_size` bounds destinations, not edges.
+
+Needs torch; `import ramet` does not load this module.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from ramet import NeighborLoader, Table, sample
+from ramet.loading.options import as_input_nodes, refuse_part
+
+__all__ = ["layerwise"]
+
+Layer = Callable  # f(x, block) -> rows of the block's destinations
+
+
+def layerwise(
+    graph,
+    model: torch.nn.Module | Sequence[Layer],
+    *,
+    table: str = "feat",
+    nodes=None,
+    batch_size: int = 4096,
+    dtype: torch.dtype | None = None,
+    device="cpu",
+    threads: int = 2,
+    progress: bool = False,
+):
+    """The output of the last layer for every node, as a CPU tensor of shape [num_nodes, width].
+
+    `model` is a module with a method `layers()`, or the sequence that it returns: one function
+    `f(x, block)` per layer, first layer first. `x` is a tensor of rows of the block's sources,
+    [block.num_src, ...]. The result is a row for each of its destinations, which are the first
+    sources: [block.num_dst, ...], a tensor or numpy array of any dtype. A convolution of PyG,
+    which takes `edge_index`, is a layer as `lambda x, block: conv((x, x[:block.num_dst]),
+    block.edge_index)`. Modules are in evaluation mode meanwhile, and afterwards as they were.
+
+    `table` is the input of the first layer. `nodes` restricts the last layer: ids, a bool mask or
+    the name of a split; row i of the result is then the i-th of them, and earlier layers are
+    computed only for nodes that these depend on. `dtype` is the type of the
+    rows that layers get: by default that of the model's parameters, or float32. `device` is where
+    layers run; blocks stay on the CPU.
+
+    Heterogeneous graphs: `x`, the layers' outputs and the result are dicts by node type, and a
+    layer may leave out types that nobody reads; `nodes` is a pair of node type and nodes, and the
+    result then that type's tensor.
+
+    TypeError for layers that are not called so, and for results that are no rows; ValueError for
+    results of another number of rows, or of another width than in the batch before.
+    """
+    refuse_part(graph)
+    layers = _layers_of(model)
+    rows = {t: graph.table(table, t) for t in graph.node_types if table in graph.tables(t)}
+    if not rows:
+        raise KeyError(f"layerwise: the graph has no node table {table!r}")
+    pass_ = _Pass(graph, batch_size, dtype or _dtype(model), torch.device(device), threads)
+    with _evaluating([model, *layers]), torch.no_grad():
+        targets = pass_.targets(nodes, len(layers))
+        for i, (layer, nodes_of) in enumerate(zip(layers, targets, strict=True)):
+            bar = f"inference, layer {i + 1} of {len(layers)}" if progress else None
+            last = i + 1 == len(layers)
+            layer = _Layer(i, len(layers), layer)
+            outputs = {t: pass_.run(layer, rows, t, ids, last, bar) for t, ids in nodes_of.items()}
+            outputs = {t: out for t, out in outputs.items() if out is not None}
+            if not outputs:
+                raise ValueError(f"{layer} returned no rows for {list(nodes_of)}")
+            rows = {t: Table(out) for t, out in outputs.items()}
+    if graph.is_hetero and nodes is None:
+        return outputs
+    return next(iter(outputs.values()))
+
+
+class _Pass:
+    """How the layers are run."""
+
+    def __init__(self, graph, batch_size, dtype, device, threads):
+        self.graph, self.batch_size, self.threads = graph, batch_size, threads
+        self.dtype, self.device = dtype, device
+
+    def targets(self, nodes, depth):
+        """For each layer the nodes it is computed for, by type; None stands for all of a type."""
+        if nodes is None:
+            return [dict.fromkeys(self.graph.node_types)] * depth
+        position, ids = as_input_nodes(nodes, self.graph, "nodes")
+        targets = [{self.graph.node_types[position]: ids}]
+        while len(targets) < depth:
+            targets.insert(0, self._sources(targets[0]))
+        return targets
+
+    def _sources(self, targets):
+        """The nodes that a layer reads to compute its targets: these and all their in-neighbors."""
+        reached = {t: np.zeros(self.graph.num_nodes(t), bool) for t in self.graph.node_types}
+        for node_type, ids in targets.items():
+            for batch in self._batches(node_type, ids):
+                for t, n_id in self._per_type(batch.n_id, node_type).items():
+                    reached[t][n_id.numpy()] = True
+        return {t: np.flatnonzero(m) for t, m in reached.items() if t in targets or m.any()}
+
+    def run(self, layer, rows, node_type, ids, last, bar):
+        """One layer for nodes of one type: their rows if it is the last one, else a row for every
+        node, of which only theirs are set. None if the layer has no output for the type."""
+        everything = ids is None or not last
+        count = self.graph.num_nodes(node_type) if everything else len(ids)
+        out, done = None, 0
+        batches = self._batches(node_type, ids)
+        for batch in tqdm(batches, desc=bar, leave=False, disable=bar is None):
+            result = self._compute(layer, rows, node_type, batch)
+            if result is None and out is None:
+                return None
+            layer.check(result, _of(batch.blocks[0].num_dst, node_type), out)
+            if out is None:
+                out = torch.empty((count, *result.shape[1:]), dtype=result.dtype)
+            out[batch.seeds if everything else slice(done, done + len(result))] = result.cpu()
+            done += len(result)
+        return out
+
+    def _batches(self, node_type, ids):
+        count = self.graph.num_nodes(node_type) if ids is None else len(ids)
+        if count == 0:  # an empty batch tells the width of the output
+            none = np.empty(0, dtype=np.int64)
+            seeds = (node_type, none) if self.graph.is_hetero else none
+            return [sample(self.graph, seeds, [-1])]
+        return NeighborLoader(
+            self.graph,
+            num_neighbors=[-1],
+            input_nodes=(node_type, ids) if self.graph.is_hetero else ids,
+            batch_size=self.batch_size,
+            tables=(),
+            threads=self.threads,
+            distributed=False,
+        )
+
+    def _compute(self, layer, rows, node_type, batch):
+        x = {
+            t: _gathered(rows[t], n_id, self.threads).to(self.device, self.dtype)
+            for t, n_id in self._per_type(batch.n_id, node_type).items()
+            if t in rows
+        }
+        if self.graph.is_hetero:
+            return layer.rows_of(node_type, x, batch.blocks[0])
+        return layer.rows(x[node_type], batch.blocks[0])
+
+    def _per_type(self, value, node_type):
+        return value if self.graph.is_hetero else {node_type: value}
+
+
+class _Layer:
+    """A layer of the model, number `i` of `count`, from 0, and what is wrong with its results."""
+
+    def __init__(self, i: int, count: int, function: Layer):
+        self._name = f"layerwise: layer {i + 1} of {count}"
+        self._function = function
+        _check_call(function, self._name)
+
+    def __str__(self) -> str:
+        return self._name
+
+    def rows(self, x, block) -> torch.Tensor:
+        return self._as_rows(self._function(x, block), "")
+
+    def rows_of(self, node_type: str, x: dict, block) -> torch.Tensor | None:
+        result = self._function(x, block)
+        if not isinstance(result, Mapping):
+            raise TypeError(f"{self} returned {_kind(result)}, expected a dict by node type")
+        rows = result.get(node_type)
+        return None if rows is None else self._as_rows(rows, f" for {node_type!r}")
+
+    def _as_rows(self, result, of: str) -> torch.Tensor:
+        if isinstance(result, np.ndarray):
+            return torch.as_tensor(np.asarray(result, order="C"))
+        if not isinstance(result, torch.Tensor):
+            expected = "a tensor with a row for each of the block's destinations"
+            raise TypeError(f"{self} returned {_kind(result)}{of}, expected {expected}")
+        return result
+
+    def check(self, result, num_dst: int, before) -> None:
+        """`before`: the rows of the batches before this one, None where it is the first."""
+        if result is None:
+            raise ValueError(f"{self} returned no rows for a batch, but did for the batches before")
+        shape = list(result.shape)
+        if not shape or shape[0] != num_dst:
+            raise ValueError(
+                f"{self} returned the shape {shape}, expected [{num_dst}, ...]: a row for each of the "
+                f"block's num_dst={num_dst} destinations, which are the first sources"
+            )
+        if before is not None and shape[1:] != list(before.shape[1:]):
+            raise ValueError(
+                f"{self} returned the shape {shape}, expected {[num_dst, *before.shape[1:]]}, as in the batches before"
+            )
+        if before is not None and result.dtype != before.dtype:
+            raise ValueError(f"{self} returned {result.dtype}, but {before.dtype} in the batches before")
+
+
+def _layers_of(model) -> list[Layer]:
+    if hasattr(model, "layers"):
+        model = model.layers()
+    if not isinstance(model, Iterable):
+        raise TypeError(
+            f"layerwise: model is {_kind(model)}, expected a module with a method layers(), or the sequence that it "
+            "returns: one function f(x, block) per layer"
+        )
+    layers = list(model)
+    if not layers:
+        raise ValueError("layerwise: the model has no layers")
+    return layers
+
+
+def _check_call(function: Layer, name: str) -> None:
+    """TypeError unless the layer takes (x, block). PyG's layers take edge_index there, and would take it."""
+    if not callable(function):
+        raise TypeError(f"{name} is {_kind(function)}, expected a function f(x, block)")
+    is_module = isinstance(function, torch.nn.Module)
+    try:
+        signature = inspect.signature(function.forward if is_module else function)
+    except (TypeError, ValueError):  # it does not say
+        return
+    takes = f"{name} is {_kind(function)} that takes {signature}, expected f(x, block)"
+    try:
+        arguments = signature.bind(None, None).arguments
+    except TypeError:
+        raise TypeError(takes) from None
+    if is_module and "edge_index" in arguments:
+        raise TypeError(f"{takes}: lambda x, block: conv((x, x[: block.num_dst]), block.edge_index)")
+
+
+def _kind(value) -> str:
+    """What it is, in two words."""
+    return "None" if value is None else f"a {type(value).__name__}"
+
+
+def _of(value, node_type):
+    return value[node_type] if isinstance(value, Mapping) else value
+
+
+def _gathered(table, ids, threads):
+    return torch.as_tensor(table.gather(ids, threads, dtype="float32" if table.is_encoded else None))
+
+
+def _dtype(model):
+    parameters = model.parameters() if isinstance(model, torch.nn.Module) else iter(())
+    first = next(parameters, None)
+    return torch.float32 if first is None else first.dtype
+
+
+@contextmanager
+def _evaluating(things):
+    """Evaluation mode for every module among `things`, and each submodule's own mode afterwards."""
+    modules = [m for thing in things if isinstance(thing, torch.nn.Module) for m in thing.modules()]
+    before = [(m, m.training) for m in modules]
+    for m in modules:
+        m.training = False
+    try:
+        yield
+    finally:
+        for m, training in before:
+            m.training = training

@@ -1,0 +1,1 @@
+"""What makes, reads, converts, partitions and describes stores."""

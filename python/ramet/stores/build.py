@@ -1,0 +1,142 @@
+"""Stores from files: ramet.build() for other projects' files, generate() for graphs from a seed."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from ramet import _core
+from ramet.arguments import as_flag, as_path
+from ramet.arrays import INT32_MAX, as_count
+from ramet.dtypes import check_scale, feature_dtype
+from ramet.graph import Graph
+from ramet.graph import open as open_store
+from ramet.stores import readers
+from ramet.stores.contents import write
+from ramet.stores.convert import edge_list_contents
+from ramet.stores.generators import resolve
+from ramet.stores.readers.source import Source, dense_features
+
+
+def build(
+    path,
+    source,
+    *,
+    undirected: bool | None = None,
+    dtype="float32",
+    scale: str = "row",
+    train_per_class: int | None = None,
+    val_per_class: int | None = None,
+    seed: int = 0,
+    normalize: bool = False,
+    progress: bool = False,
+) -> Graph:
+    """Reads the graph at `source`, writes it as a store to the folder `path` and opens that.
+
+    Args:
+      source: a folder of Planetoid pickles, or an .npz file of scipy CSR parts (see ramet.stores.readers).
+      undirected: adds the reverse of every edge and drops repeats. None: as the form of the files means it
+        (Planetoid: True; .npz: False, as stored).
+      dtype: of the table "feat": "float32", "float16", "bfloat16" or "int8", or what numpy or torch calls so.
+      scale: of int8: "row", a scale for each row, or "column", a scale for each column.
+      train_per_class, val_per_class: makes splits instead of those of the files: so many nodes of
+        each class to "train" and "val", drawn with `seed`, and the rest to "test". Nodes without a
+        label are in none.
+      normalize: divides each row of features by its sum.
+
+    Raises FileNotFoundError for a missing file; ValueError for files of no known form, for content that
+    contradicts itself and for arguments that do not fit it; OSError where the disk refuses.
+    """
+    dtype = feature_dtype(dtype)
+    check_scale(scale)
+    path, normalize = as_path(path), as_flag(normalize, "normalize")
+    _core.check_target(os.fsencode(path))
+    found = readers.read(source)
+    splits = found.splits
+    if train_per_class is not None or val_per_class is not None:
+        splits = split_per_class(found, train_per_class or 0, val_per_class or 0, seed)
+    contents = edge_list_contents(
+        (found.src, found.dst),
+        found.num_nodes,
+        found.undirected if undirected is None else undirected,
+        nodes=_tables(found, normalize),
+        edges=None if found.weight is None else {"weight": found.weight},
+        splits=splits,
+        edge_ids=False,  # the files have no edge list whose numbers a user would know
+    )
+    contents.save(path, dtype=None if found.features is None else dtype, scale=scale, progress=progress)
+    return open_store(path)
+
+
+def generate(
+    path, *, model: str | None = None, preset: str | None = None, threads: int = 0, progress: bool = False, **options
+) -> Graph:
+    """Writes a graph made from a seed as a store to the folder `path` and opens it.
+
+    Args:
+      model: "planted" (the default: planted communities, power-law degrees, noisy features, learnable) or
+        "rmat" (R-MAT with Graph500's parameters: hubs of extreme degree).
+      preset: a benchmark graph by name, "products" or "rmat-22"; options change it.
+      threads: 0 for all cores; the graph does not depend on it.
+      options: those of the model, ramet.stores.generators.MODELS.
+
+    Raises ValueError naming an option that does not exist or makes no sense; OSError where the disk refuses.
+    """
+    model, options = resolve(model, preset, options)
+    path, threads = as_path(path), as_count(threads, "threads", INT32_MAX)
+    _core.check_target(os.fsencode(path))
+    make = {"planted": _core.generate_planted, "rmat": _core.generate_rmat}[model]
+    node_counts, arrays = make(**options, threads=threads)
+    write(path, node_counts, arrays, progress=progress)
+    return open_store(path)
+
+
+def split_per_class(found: Source, train: int, val: int, seed: int) -> dict[str, np.ndarray]:
+    """Splits with `train` and `val` nodes of each class; who they are is a function of (seed, node) alone."""
+    train, val = as_count(train, "train_per_class"), as_count(val, "val_per_class")
+    if found.labels is None:
+        raise ValueError(f"train_per_class and val_per_class need labels, and {found.path} has none")
+    order = np.argsort(_random_words(seed, found.num_nodes), kind="stable")
+    order = order[found.labels[order] >= 0]
+    order = order[np.argsort(found.labels[order], kind="stable")]  # class by class, shuffled in each
+    classes, first, sizes = np.unique(found.labels[order], return_index=True, return_counts=True)
+    if np.any(sizes < train + val):
+        small = int(np.argmin(sizes))
+        raise ValueError(
+            f"train_per_class={train} and val_per_class={val} need {train + val} nodes of each class, "
+            f"but class {classes[small]} has {sizes[small]}"
+        )
+    rank = np.arange(len(order)) - np.repeat(first, sizes)
+    return {
+        "train": np.sort(order[rank < train]),
+        "val": np.sort(order[(rank >= train) & (rank < train + val)]),
+        "test": np.sort(order[rank >= train + val]),
+    }
+
+
+def _tables(found: Source, normalize: bool) -> dict[str, np.ndarray]:
+    tables = {}
+    if found.features is not None:
+        tables["feat"] = dense_features(found.features, normalize, found.path)
+    elif normalize:
+        raise ValueError(f"normalize=True, but {found.path} has no features")
+    if found.labels is not None:
+        tables["label"] = found.labels
+    return tables
+
+
+def _random_words(seed: int, count: int) -> np.ndarray:
+    """absorb(absorb(5, seed), node) of docs/semantics.md, section 2, for nodes 0 .. count - 1: numpy's own
+    generators may change from version to version, a split must not."""
+    if not 0 <= seed < 1 << 64:
+        raise ValueError(f"seed is {seed}, not in [0, 2^64)")
+    golden, mask = 0x9E3779B97F4A7C15, (1 << 64) - 1
+    key = _mix64(np.array([(5 + golden * (seed + 1)) & mask], dtype=np.uint64))
+    return _mix64(key + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(golden))
+
+
+def _mix64(x: np.ndarray) -> np.ndarray:
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

@@ -1,0 +1,161 @@
+"""Contents: what a store is going to hold, collected, checked, and then written to a folder or to memory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from ramet import _core
+from ramet.arguments import EdgeTypeName, as_flag, as_folder, as_path, edge_folder
+from ramet.arrays import as_split, as_table
+from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, bits, check_scale
+from ramet.progress import byte_progress
+from ramet.stores.checksums import write_checksums
+from ramet.stores.recode import recode
+
+NODE = "node"  # the node type and the edge type of a graph whose types were not named
+EDGE = (NODE, "to", NODE)
+RESERVED = ("indptr", "indices", "edge_ids")
+MAX_NODES = 1 << 48  # far beyond any machine, and far from where sizes in bytes overflow
+
+
+@dataclass
+class Csc:
+    """The topology of one edge type. edge_ids is None where the id of every edge is its position."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    edge_ids: np.ndarray | None = None
+
+    @property
+    def num_edges(self) -> int:
+        return len(self.indices)
+
+
+class Contents:
+    """Node types, edge types, tables and splits of a store to be.
+
+    Arrays are borrowed until save() or segment(). Every method raises before it changes anything: ValueError,
+    TypeError or IndexError naming the argument as `what` spells it, the value and the bound.
+    """
+
+    def __init__(self) -> None:
+        self.num_nodes: dict[str, int] = {}
+        self.num_edges: dict[EdgeTypeName, int] = {}
+        self._arrays: dict[str, np.ndarray] = {}
+
+    def add_node_type(self, node_type: str, num_nodes: int) -> None:
+        as_folder(node_type, "a node type")
+        if not 0 <= num_nodes <= MAX_NODES:
+            raise ValueError(f"{num_nodes} nodes of type {node_type!r}, not 0 to {MAX_NODES}")
+        self.num_nodes[node_type] = num_nodes
+
+    def add_node_table(self, node_type: str, name: str, value, what: str) -> None:
+        """`value`: one row per node, [num_nodes, ...], an array or Quantized."""
+        check_table_name(name, what)
+        folder = f"node/{as_folder(node_type, 'a node type')}"
+        rows = as_table(value, what, self.num_nodes[node_type], self._nodes_of(node_type))
+        self._add_rows(f"{folder}/{as_folder(name, f'a table of node type {node_type!r}')}", rows)
+
+    def add_edge_type(self, edge_type: EdgeTypeName, csc: Csc) -> None:
+        """`csc` has been checked against the node types: it comes out of _core."""
+        folder = edge_folder(edge_type)
+        self.num_edges[edge_type] = csc.num_edges
+        self._arrays[f"{folder}/indptr"] = csc.indptr
+        self._arrays[f"{folder}/indices"] = csc.indices
+        if csc.edge_ids is not None:
+            self._arrays[f"{folder}/edge_ids"] = csc.edge_ids
+
+    def add_edge_table(self, edge_type: EdgeTypeName, name: str, value, what: str) -> None:
+        """`value`: one row per edge, [num_edges, ...], in CSC order, an array or Quantized."""
+        check_table_name(name, what)
+        if name in RESERVED:
+            raise ValueError(f"{what}: {name!r} is a file of every edge type; choose another name")
+        num_edges = self.num_edges[edge_type]
+        rows = as_table(value, what, num_edges, f"edge type {edge_type} has {num_edges} edges")
+        encoded = as_folder(name, f"a table of edge type {edge_type}")
+        self._add_rows(f"{edge_folder(edge_type)}/{encoded}", rows)
+
+    def add_split(self, name: str, node_type: str, value, what: str) -> None:
+        """`value`: ids in [0, num_nodes), or a bool mask of num_nodes entries."""
+        if node_type not in self.num_nodes:
+            raise ValueError(f"{what}: no node type {node_type!r}; there are {sorted(self.num_nodes)}")
+        ids = as_split(value, what, self.num_nodes[node_type], self._nodes_of(node_type))
+        place = f"split/{as_folder(name, 'a split')}/{as_folder(node_type, 'a node type')}"
+        self._arrays[place] = ids
+
+    def save(self, path, *, dtype=None, scale: str = "row", progress: bool = False, checksums: bool = True) -> None:
+        """Writes a store to the folder `path`, in one step: a store that is there already is
+        replaced, whatever else is there is refused. `dtype`, `scale`: as in ramet.save(). OSError
+        where the disk refuses or is too small."""
+        write(path, *self.as_written(), dtype=dtype, scale=scale, progress=progress, checksums=checksums)
+
+    def segment(self, *, progress: bool = False) -> _core.Graph:
+        """Copies everything into anonymous shared memory."""
+        with byte_progress(progress, "copying") as report:
+            counts, arrays = self.as_written()
+            return _core.make_segment(counts, *_for_core(arrays), progress=report)
+
+    def as_written(self) -> tuple[dict[str, int], list[tuple[str, np.ndarray]]]:
+        """Node counts by encoded type name, and the arrays by their place in the folder."""
+        counts = {_core.encode_name(name): count for name, count in self.num_nodes.items()}
+        return counts, list(self._arrays.items())
+
+    def _add_rows(self, place: str, rows: np.ndarray | Quantized) -> None:
+        if isinstance(rows, Quantized):
+            self._arrays[place + SCALE_SUFFIX] = rows.scale
+            rows = rows.values
+        self._arrays[place] = rows
+
+    def _nodes_of(self, node_type: str) -> str:
+        return f"node type {node_type!r} has {self.num_nodes[node_type]} nodes"
+
+
+def write(
+    path,
+    node_counts,
+    arrays,
+    *,
+    dtype=None,
+    scale: str = "row",
+    progress: bool = False,
+    checksums: bool = True,
+    part: tuple[int, int, int] | None = None,
+) -> None:
+    """Writes a store from counts by encoded type name and arrays by place in the folder; `dtype` and `scale` as in
+    ramet.save(); `part`: index, count and the whole graph's fingerprint, of a part."""
+    path = as_path(path)
+    checksums, progress = as_flag(checksums, "checksums"), as_flag(progress, "progress")
+    check_scale(scale)
+    _core.check_target(os.fsencode(path))
+    if dtype is not None:
+        beside = os.path.dirname(os.path.abspath(path))
+        os.makedirs(beside, exist_ok=True)
+        arrays = recode(arrays, dtype, scale, beside, progress=progress)
+
+    def sum_files(folder: bytes) -> None:
+        with byte_progress(progress, "checksums") as report:
+            write_checksums(os.fsdecode(folder), report)
+
+    with byte_progress(progress, "writing") as report:
+        _core.write_store(
+            os.fsencode(path),
+            node_counts,
+            *_for_core(arrays),
+            part=part,
+            progress=report,
+            before_commit=sum_files if checksums else None,
+        )
+
+
+def check_table_name(name: str, what: str) -> None:
+    """ValueError for a name that only a scale may have."""
+    if isinstance(name, str) and name.endswith(SCALE_SUFFIX):
+        raise ValueError(f"{what}: a table's name cannot end in {SCALE_SUFFIX!r}, which ends the names of scales")
+
+
+def _for_core(arrays) -> tuple[list[tuple[str, np.ndarray]], list[str]]:
+    """Arrays by place in the folder, and the places of those that are bfloat16."""
+    return [(place, bits(array)) for place, array in arrays], [p for p, array in arrays if array.dtype == bfloat16]

@@ -1,0 +1,94 @@
+"""What `ramet generate` can make: the models with the defaults of their options, and presets."""
+
+from __future__ import annotations
+
+import operator
+from numbers import Real
+
+from ramet.arguments import shortened
+
+MODELS: dict[str, dict] = {
+    "planted": {
+        "num_nodes": 100_000,
+        "num_edges": 1_000_000,
+        "communities": 16,
+        "classes": 16,
+        "feature_width": 64,
+        "skew": 3,
+        "homophily": 0.7,
+        "signal": 0.1,
+        "train_fraction": 0.1,
+        "val_fraction": 0.05,
+        "seed": 0,
+    },
+    "rmat": {
+        "scale": 16,
+        "edge_factor": 16,
+        "a": 0.57,
+        "b": 0.19,
+        "c": 0.19,
+        "feature_width": 0,
+        "train_fraction": 0.1,
+        "seed": 0,
+    },
+}
+
+# Of what the engine takes at all, where that is not int64; it says itself what makes sense.
+RANGES = {"seed": (0, 2**64 - 1), "skew": (0, 2**31 - 1), "scale": (0, 2**31 - 1)}
+
+# The graphs of docs/benchmarks.md: a model, and what differs from its defaults.
+PRESETS: dict[str, tuple[str, dict]] = {
+    "products": (
+        "planted",
+        {
+            "num_nodes": 2_450_000,
+            "num_edges": 65_500_000,
+            "communities": 2450,
+            "classes": 47,
+            "feature_width": 128,
+            "homophily": 0.5,
+            "train_fraction": 0.08,
+            "val_fraction": 0.02,
+            "seed": 1,
+        },
+    ),
+    "rmat-22": ("rmat", {"scale": 22, "seed": 1}),
+}
+
+
+def resolve(model: str | None, preset: str | None, options: dict) -> tuple[str, dict]:
+    """The model and all of its options: those given, else the preset's, else the defaults. ValueError names
+    what does not exist or does not go together."""
+    given = {}
+    if preset is not None:
+        if preset not in PRESETS:
+            raise ValueError(f"no preset {preset!r}; there are {', '.join(PRESETS)}")
+        preset_model, given = PRESETS[preset]
+        if model not in (None, preset_model):
+            raise ValueError(f"preset {preset!r} is of model {preset_model!r}, not {model!r}")
+        model = preset_model
+    model = model or "planted"
+    if model not in MODELS:
+        raise ValueError(f"no model {model!r}; there are {', '.join(MODELS)}")
+    defaults = MODELS[model]
+    for name in options:
+        if name not in defaults:
+            raise ValueError(f"model {model!r} has no option {name!r}; it has {', '.join(defaults)}")
+    chosen = {name: _number(value, name, defaults[name]) for name, value in options.items()}
+    return model, {**defaults, **given, **chosen}
+
+
+def _number(value, name: str, default) -> int | float:
+    """TypeError for what is no number, or no integer where the default is one; ValueError for one out of all range."""
+    if isinstance(default, float):
+        if not isinstance(value, Real):
+            raise TypeError(f"{name} is {shortened(value)}, expected a number")
+        return float(value)
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {shortened(value)}, expected an integer") from None
+    least, most = RANGES.get(name, (-(2**63), 2**63 - 1))
+    if not least <= number <= most:
+        raise ValueError(f"{name} is {number}, expected {least} to {most}")
+    return number

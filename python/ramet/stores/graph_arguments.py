@@ -1,0 +1,138 @@
+"""One call's tables, splits and counts by type, whichever of the two forms the user chose.
+
+A graph of one type is given without type names, a graph of several with dicts by type. Past this
+file there is one form only, and messages still spell an argument as the user wrote it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ramet.arguments import EdgeTypeName, edge_folder
+from ramet.arrays import as_count, as_rows, as_table
+from ramet.dtypes import Quantized
+from ramet.stores.contents import EDGE, NODE, Contents, Csc
+
+
+class GraphArguments:
+    """See above. First claims say how many nodes a type has; start() settles that; finish() adds the rest."""
+
+    def __init__(self, hetero: bool, *, nodes, edges, splits, num_nodes) -> None:
+        self.hetero = hetero
+        self.nodes = self._tables(nodes, "nodes", NODE)
+        self.edges = self._tables(edges, "edges", EDGE)
+        self.splits = self._splits(splits)
+        self._counts: dict[str, tuple[int, str]] = {}  # type -> nodes, and who says so
+        self._at_least: dict[str, tuple[int, str]] = {}
+        for node_type, count in self._num_nodes(num_nodes).items():
+            what = self.spell("num_nodes", node_type)
+            self.claim(node_type, as_count(count, what), what)
+        for node_type, tables in self.nodes.items():
+            for name, value in tables.items():
+                what = self.spell("nodes", node_type, name)
+                self.claim(node_type, as_rows(value, what).shape[0], what)
+
+    def spell(self, argument: str, kind, *keys) -> str:
+        """The expression that a user would write: nodes["feat"], or nodes["paper"]["feat"]."""
+        keys = (kind, *keys) if self.hetero else keys
+        return argument + "".join(f"[{key!r}]" for key in keys)
+
+    def by_edge_type(self, value, argument: str) -> dict[EdgeTypeName, object]:
+        if not self.hetero:
+            if isinstance(value, Mapping):
+                raise TypeError(f"{argument} is a dict, but the graph was given with one type")
+            return {EDGE: value}
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{argument} must be a dict by edge type, as the graph has several types")
+        return dict(value)
+
+    def claim(self, node_type: str, count: int, what: str) -> None:
+        """`what` says that there are `count` nodes. ValueError where something else said otherwise."""
+        known, who = self._counts.setdefault(node_type, (count, what))
+        if known != count:
+            raise ValueError(f"{what} says {count} nodes{self._of(node_type)}, but {who} says {known}")
+
+    def claim_at_least(self, node_type: str, count: int, what: str) -> None:
+        """The number of nodes where nothing claims one: the largest such count."""
+        known, who = self._at_least.get(node_type, (0, what))
+        self._at_least[node_type] = max((known, who), (count, what), key=lambda claim: claim[0])
+
+    def start(self, edge_types: Iterable[EdgeTypeName]) -> Contents:
+        """Contents with every node type that anything names."""
+        contents = Contents()
+        named = [end for edge_type in edge_types if edge_folder(edge_type) for end in edge_type[::2]]
+        for node_type in dict.fromkeys([*named, *self.nodes, *self._counts]):
+            if node_type not in self._counts:
+                if node_type not in self._at_least:
+                    spelled = f"num_nodes={{{node_type!r}: ...}}"
+                    raise ValueError(f"nothing says how many nodes of type {node_type!r} there are: give {spelled}")
+                self._counts[node_type] = self._at_least[node_type]
+            contents.add_node_type(node_type, self._counts[node_type][0])
+        return contents
+
+    def ends(self, edge_type: EdgeTypeName) -> tuple[int, int]:
+        """Number of source and of destination nodes."""
+        return self._counts[edge_type[0]][0], self._counts[edge_type[2]][0]
+
+    def check_edge_types(self, known: Mapping, known_as: str, **others: Mapping) -> None:
+        """ValueError for an edge type in `edges` or `others` that is not in `known`."""
+        for argument, value in {"edges": self.edges, **others}.items():
+            for edge_type in value:
+                if edge_type not in known:
+                    raise ValueError(f"{argument} names edge type {edge_type}, which {known_as} does not have")
+
+    def reorder_edge_tables(self, edge_type: EdgeTypeName, csc: Csc, num_given: int) -> None:
+        """From the order of the edge list to that of the CSC; the reverse of an edge gets the edge's row."""
+        tables = self.edges.get(edge_type, {})
+        for name, value in tables.items():
+            what = self.spell("edges", edge_type, name)
+            owner = f"{self.spell('edge_index', edge_type)} has {num_given} edges"
+            rows = as_table(value, what, num_given, owner)
+            if csc.edge_ids is not None:
+                given = csc.edge_ids % max(num_given, 1)
+                rows = rows.take(given) if isinstance(rows, Quantized) else rows[given]
+            tables[name] = rows
+
+    def finish(self, contents: Contents) -> None:
+        """Adds the tables and splits; num_nodes and edge types are there."""
+        for node_type, tables in self.nodes.items():
+            for name, value in tables.items():
+                contents.add_node_table(node_type, name, value, self.spell("nodes", node_type, name))
+        for edge_type, tables in self.edges.items():
+            for name, value in tables.items():
+                contents.add_edge_table(edge_type, name, value, self.spell("edges", edge_type, name))
+        for name, by_type in self.splits.items():
+            for node_type, value in by_type.items():
+                what = f"splits[{name!r}]" + (f"[{node_type!r}]" if self.hetero else "")
+                contents.add_split(name, node_type, value, what)
+
+    def _of(self, node_type: str) -> str:
+        return f" of type {node_type!r}" if self.hetero else ""
+
+    def _tables(self, value, argument: str, only_type) -> dict:
+        """Tables by type and name."""
+        if value is None:
+            return {}
+        by_type = _mapping(value, argument, "type" if self.hetero else "table name")
+        if not self.hetero:
+            return {only_type: dict(by_type)}
+        return {kind: dict(_mapping(tables, f"{argument}[{kind!r}]", "table name")) for kind, tables in by_type.items()}
+
+    def _splits(self, value) -> dict[str, dict[str, object]]:
+        if value is None:
+            return {}
+        by_name = _mapping(value, "splits", "split name")
+        if not self.hetero:
+            return {name: {NODE: ids} for name, ids in by_name.items()}
+        return {name: dict(_mapping(ids, f"splits[{name!r}]", "node type")) for name, ids in by_name.items()}
+
+    def _num_nodes(self, value) -> Mapping:
+        if value is None:
+            return {}
+        return _mapping(value, "num_nodes", "node type") if self.hetero else {NODE: value}
+
+
+def _mapping(value, argument: str, keys: str) -> Mapping:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{argument} is a {type(value).__name__}; it must be a dict by {keys}")
+    return value

@@ -1,0 +1,30 @@
+"""Readers of other projects' files, one per module, for ramet.build().
+
+A reader is a module with FORM, a phrase that says what it reads; find(path), which looks whether
+`path` is that and returns a handle or None; and read(handle), which returns a Source. To add one,
+write it and list it here.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ramet.stores.readers import npz, planetoid
+from ramet.stores.readers.source import Source
+
+READERS = (planetoid, npz)
+
+
+def read(path) -> Source:
+    """Reads whatever lies at `path`. FileNotFoundError where nothing does, ValueError where no
+    reader knows it or where what it holds contradicts itself."""
+    path = Path(os.fsdecode(path))
+    for reader in READERS:
+        handle = reader.find(path)
+        if handle is not None:
+            return reader.read(handle)
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file or folder")
+    forms = "; ".join(reader.FORM for reader in READERS)
+    raise ValueError(f"{path}: not recognized; known forms: {forms}")

@@ -1,0 +1,308 @@
+"""A program of the tests: `hostile.py STORES SCRATCH FIRST LAST` damages copies of the stores in the folder
+STORES, one for each seed from FIRST to before LAST, and then does with each whatever one does with a store.
+
+It prints the seed before it begins, so that whoever finds it dead knows the culprit, and in the end how often
+there was which result. An exception that is no answer to bad input ends it.
+"""
+
+import contextlib
+import itertools
+import os
+import pickle
+import resource
+import shutil
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+import ramet
+from ramet.stores.checksums import find_damage
+
+sys.modules["torch"] = None  # slow to import, and not needed
+
+MEMORY = 3 * 2**30  # address space
+ANSWERS = (ValueError, IndexError, KeyError, OSError)
+DTYPES = ("|b1", "|i1", "<u2", "<i4", "<i8", "<u8", "<f2", "<f4", "<f8")
+NUMBERS = (-(2**63), -(2**31), -1, 1, 2**31 - 1, 2**31, 2**32, 2**62, 2**63 - 1)
+
+
+# ---- damage
+
+
+def flip(random, path: Path, low: int = 0) -> None:
+    content = bytearray(path.read_bytes())
+    for _ in range(random.integers(1, 9)):
+        if len(content) > low:
+            content[random.integers(low, len(content))] ^= 1 << random.integers(8)
+    path.write_bytes(content)
+
+
+def flip_header(random, path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    for _ in range(random.integers(1, 4)):
+        content[random.integers(min(len(content), 128))] = random.integers(256)
+    path.write_bytes(content)
+
+
+def flip_data(random, path: Path) -> None:
+    flip(random, path, 4096)
+
+
+def cut(random, path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: random.integers(len(content) + 1)])
+
+
+def cut_a_little(random, path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: -int(random.integers(1, 33))])
+
+
+def add(random, path: Path) -> None:
+    content = path.read_bytes()
+    at = random.choice([0, random.integers(len(content) + 1), len(content)])
+    path.write_bytes(content[:at] + random.bytes(random.integers(1, 5000)) + content[at:])
+
+
+def noise(random, path: Path) -> None:
+    """Of the size of the array, behind its header."""
+    content = path.read_bytes()
+    path.write_bytes(content[:4096] + random.bytes(max(0, len(content) - 4096)))
+
+
+def noise_everywhere(random, path: Path) -> None:
+    path.write_bytes(random.bytes(len(path.read_bytes())))
+
+
+def plausible_noise(random, path: Path) -> None:
+    """Numbers about as large as those that were there, or just beyond."""
+    if array := _array(path):
+        values = array[0]
+        bound = int(np.nan_to_num(np.abs(values.astype(np.float64))).max(initial=1).clip(1, 2**62)) + 2
+        np.save(path, random.integers(-1, bound, values.shape).astype(values.dtype))
+
+
+def number(random, path: Path) -> None:
+    """One entry becomes a number at which arithmetic goes wrong."""
+    if (array := _array(path)) and array[0].size and array[0].dtype.kind == "i":
+        values = array[0]
+        value = int(random.choice(NUMBERS))
+        bound = np.iinfo(values.dtype)
+        values.reshape(-1)[random.integers(values.size)] = min(max(value, bound.min), bound.max)
+        np.save(path, values)
+
+
+def other_type(random, path: Path) -> None:
+    if array := _array(path):
+        np.save(path, array[0].astype(random.choice(DTYPES)))
+
+
+def other_shape(random, path: Path) -> None:
+    if array := _array(path):
+        values = array[0]
+        shapes = [(-1,), (1, -1), (-1, 1), (0,), (len(values) + 1,), (max(len(values) - 1, 0),), ()]
+        with contextlib.suppress(ValueError):
+            shape = shapes[random.integers(len(shapes))]
+            np.save(path, np.resize(values, shape) if -1 not in shape else values.reshape(shape))
+
+
+def text(random, path: Path) -> None:
+    """A digit or a word of the header, or of a text file, becomes another."""
+    content = bytearray(path.read_bytes())
+    places = [i for i, byte in enumerate(content[:200]) if chr(byte).isalnum()]
+    for place in random.choice(places, random.integers(1, 4)):
+        content[place] = random.choice(list(b"0123456789999-,()abiuf<>'\n _"))
+    path.write_bytes(content)
+
+
+def longer_number(random, path: Path) -> None:
+    content = path.read_bytes()
+    digits = [i for i, byte in enumerate(content[:200]) if chr(byte).isdigit()]
+    at = int(random.choice(digits))
+    path.write_bytes(content[:at] + b"9" * int(random.integers(1, 25)) + content[at:])
+
+
+def remove(random, path: Path) -> None:
+    path.unlink()
+
+
+def exchange(random, path: Path) -> None:
+    """The content of another file of the store."""
+    shutil.copyfile(_another(random, path), path)
+
+
+def rename(random, path: Path) -> None:
+    names = [
+        "indptr.npy",
+        "indices.npy",
+        "a__b.npy",
+        "%zz.npy",
+        "x",
+        "..npy",
+        "%2E.npy",
+        "é.npy",
+        "_.npy",
+        "x" * 200,
+    ]
+    with contextlib.suppress(OSError):
+        path.rename(path.with_name(str(random.choice(names))))
+
+
+def rename_folder(random, path: Path) -> None:
+    names = ["node", "node__to__node", "a__b", "__", "%", "paper__to__nobody", "nobody", "split", "author"]
+    folder = path.parent
+    if (folder / "ramet.txt").exists():
+        return
+    with contextlib.suppress(OSError):
+        folder.rename(folder.with_name(str(random.choice(names))))
+
+
+def special(random, path: Path) -> None:
+    path.unlink()
+    targets = ["/dev/zero", "/dev/null", "/proc/self/mem", "/proc/kmsg", ".", "nothing", "/proc/self/maps", "pipe"]
+    target = str(random.choice(targets))
+    if target == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(target)
+
+
+def resize(random, path: Path) -> None:
+    os.truncate(path, int(random.choice([0, 1, 4096, 1 << 20])))
+
+
+def swap(random, path: Path) -> None:
+    """With another file of the store."""
+    other = _another(random, path)
+    content = path.read_bytes()
+    path.write_bytes(other.read_bytes())
+    other.write_bytes(content)
+
+
+def _another(random, path: Path) -> Path:
+    root = next((folder for folder in path.parents if (folder / "ramet.txt").exists()), path.parent)
+    others = sorted(p for p in root.rglob("*") if p.is_file() and p != path)
+    return others[random.integers(len(others))]
+
+
+def _array(path: Path) -> tuple[np.ndarray] | None:
+    try:
+        return (np.load(path),)
+    except Exception:  # damaged by an earlier kind, and numpy raises what it likes
+        return None
+
+
+DAMAGES = (
+    *(flip, flip_header, flip_data, cut, cut_a_little, add, noise, noise_everywhere, plausible_noise, number),
+    *(other_type, other_shape, text, longer_number, remove, exchange, rename, rename_folder, special, resize, swap),
+)
+
+
+def damage(seed: int, store: Path) -> str:
+    """Every kind comes in turn, to a file that chance picks; every fifth store has two kinds."""
+    random = np.random.default_rng(seed)
+    done = []
+    for i in range(2 if seed % 5 == 0 else 1):
+        files = sorted(p for p in store.rglob("*") if p.is_file() and not p.is_symlink())
+        path = files[random.integers(len(files))]
+        kind = DAMAGES[seed % len(DAMAGES) if i == 0 else random.integers(len(DAMAGES))]
+        done.append(f"{kind.__name__} {path.relative_to(store)}")
+        kind(random, path)
+    return ", ".join(done)
+
+
+# ---- use
+
+
+def uses(graph: ramet.Graph):
+    """Everything that one does with a graph, as calls."""
+    yield lambda: repr(graph)
+    yield lambda: graph._core.validate(1)
+    yield lambda: pickle.loads(pickle.dumps(graph))
+    for node_type in graph.node_types:
+        yield lambda t=node_type: ramet.sample(graph, (t, []), [2])
+        for hops in ([-1], [3, 2]):
+            yield lambda t=node_type, hops=hops: look_at(ramet.sample(graph, (t, some(graph, t)), hops))
+        yield lambda t=node_type: look_at(ramet.sample(graph, (t, some(graph, t)), [4, 4], replace=True, threads=2))
+        for options in ({"sampler": "labor", "threads": 2}, {"sampler": "labor", "importance_iterations": 2}):
+            yield lambda t=node_type, o=options: look_at(ramet.sample(graph, (t, some(graph, t)), [4, -1], **o))
+        yield lambda t=node_type: load(graph, (t, None))
+        for name in graph.tables(node_type):
+            yield lambda t=node_type, n=name: graph.table(n, t).gather(some(graph, t))
+            yield lambda t=node_type, n=name: graph.table(n, t).gather(some(graph, t), dtype="float32")
+            yield lambda t=node_type, n=name: read(graph.table(n, t).numpy(), graph.table(n, t).scale)
+    for edge_type in graph.edge_types:
+        yield lambda t=edge_type: read(graph.indptr(t), graph.indices(t))
+        yield lambda t=edge_type: read(graph.edge_ids(t))
+        for name in graph.tables(edge_type):
+            yield lambda t=edge_type, n=name: read(graph.table(n, t).numpy())
+    for split, node_types in graph.splits.items():
+        for node_type in node_types:
+            yield lambda t=node_type, s=split: load(graph, (t, s))
+
+
+def some(graph: ramet.Graph, node_type: str) -> np.ndarray:
+    return np.arange(min(graph.num_nodes(node_type), 700))
+
+
+def read(*arrays) -> None:
+    for array in arrays:
+        if array is not None:
+            array.tobytes()
+
+
+def look_at(batch: ramet.Batch) -> None:
+    batch.fingerprint()
+    for block in batch.blocks:
+        for part in (block.indptr, block.indices, block.edge_index, block.e_id, block.position, block.edge_weight):
+            read(*(part.values() if isinstance(part, dict) else [part]))
+    for rows in batch.tables.values():
+        read(*(rows.values() if isinstance(rows, dict) else [rows]))
+
+
+def load(graph: ramet.Graph, nodes) -> None:
+    for decode in (True, False):
+        loader = ramet.NeighborLoader(graph, [3, -1], nodes, 64, shuffle=True, threads=2, decode=decode)
+        loader.state_dict()
+        for batch in itertools.islice(loader, 4):
+            look_at(batch)
+
+
+def try_all(store: Path, counts: Counter) -> None:
+    find_damage(store)
+    for mode in ("read", "copy-on-write"):
+        try:
+            graph = ramet.open(store, mode=mode)
+        except ANSWERS as error:
+            counts["refused"] += 1
+            assert str(error), "an exception without a message"
+            continue
+        counts["opened"] += 1
+        for use in uses(graph):
+            try:
+                use()
+                counts["results"] += 1
+            except ANSWERS as error:
+                counts["errors"] += 1
+                assert str(error), "an exception without a message"
+
+
+def main() -> None:
+    stores, scratch, first, last = sys.argv[1:]
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    counts: Counter = Counter()
+    bases = sorted(Path(stores).iterdir())
+    for seed in range(int(first), int(last)):
+        store = Path(scratch) / str(seed)
+        shutil.copytree(bases[seed % len(bases)], store)
+        print(f"seed {seed}:", damage(seed, store), flush=True)
+        try_all(store, counts)
+        shutil.rmtree(store)
+    print(*(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")))
+    print(dict(counts))
+
+
+if __name__ == "__main__":
+    main()

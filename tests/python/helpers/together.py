@@ -1,0 +1,95 @@
+"""The ranks of a group in one process, and what batches hold in ids that all of them share."""
+
+import numpy as np
+from comparison import by_type
+
+import ramet
+from ramet import _core
+from ramet.stores.ownership import as_owners
+from ramet.work import make_together
+
+
+class Together:
+    """The cooperative loaders of all ranks of a group, and a loader of the whole batch. options: as of a
+    NeighborLoader."""
+
+    def __init__(self, graph, num_ranks, *, ownership=None, cache_rows=0, threads=1, **options):
+        self.graph = graph
+        self.alone = ramet.NeighborLoader(graph, distributed=False, **options)
+        owners = as_owners(ownership, graph, num_ranks)
+        self.owners = owners
+        self.ranks = [
+            _core.CooperativeLoader(self.alone._core, owners=owners, rank=rank, threads=threads, cache_rows=cache_rows)
+            for rank in range(num_ranks)
+        ]
+
+    def batches(self, epoch: int = 0, step: int = 0) -> list[ramet.Batch]:
+        """One batch, by rank."""
+        cores = make_together(self.ranks, epoch, step)
+        return [ramet.Batch(core, self.graph, len(self.ranks), self.alone._requests) for core in cores]
+
+    def pairs(self, steps: int | None = None, epoch: int = 0):
+        """(batches by rank, batch of the whole) of the first steps of an epoch."""
+        self.alone.set_epoch(epoch)
+        for batch in self.alone:
+            if steps is not None and batch.step >= steps:
+                return
+            yield self.batches(epoch, batch.step), batch
+
+
+def edges(batches: list[ramet.Batch]) -> list[tuple]:
+    """(hop, edge type, destination, source, edge id, weight) of every edge of the union, sorted."""
+    result = []
+    for batch in batches:
+        graph = batch._graph
+        for hop, block in enumerate(reversed(batch.blocks)):
+            n_id = by_type(block.n_id, graph.node_types)
+            index, e_id, weight = (
+                by_type(getattr(block, name), graph.edge_types) for name in ("edge_index", "e_id", "edge_weight")
+            )
+            for edge_type in graph.edge_types:
+                src, dst = np.asarray(index[edge_type])
+                src = np.asarray(n_id[edge_type[0]])[src].tolist()
+                dst = np.asarray(n_id[edge_type[2]])[dst].tolist()
+                more = np.asarray(e_id[edge_type]).tolist(), np.asarray(weight[edge_type]).tolist()
+                result += [(hop, edge_type, *edge) for edge in zip(dst, src, *more)]
+    return sorted(result)
+
+
+def nodes(batches: list[ramet.Batch]) -> dict[str, list[int]]:
+    """The ids of all nodes of the union, by type, sorted, with as many repeats as there are."""
+    graph = batches[0]._graph
+    return {
+        t: np.sort(np.concatenate([np.asarray(by_type(batch.n_id, graph.node_types)[t]) for batch in batches])).tolist()
+        for t in graph.node_types
+    }
+
+
+def assert_same(together: list[ramet.Batch], alone: ramet.Batch) -> None:
+    """The union of what ranks made is what one process makes."""
+    assert ramet.fingerprint(together) == alone.fingerprint()
+    assert edges(together) == edges([alone])
+    assert nodes(together) == nodes([alone])
+    seeds = np.concatenate([np.asarray(batch.seeds) for batch in together])
+    assert np.sort(seeds).tolist() == np.sort(np.asarray(alone.seeds)).tolist()
+    for batch in together:
+        about = batch.epoch, batch.step, batch.global_num_seeds
+        assert about == (alone.epoch, alone.step, alone.global_num_seeds)
+
+
+def rows_at(table: np.ndarray, ids) -> np.ndarray:
+    return table[np.asarray(ids)]
+
+
+def random_ownership(random, num_nodes: int, num_ranks: int):
+    """Ranges, hashes, and vectors in which ranks have unequal shares, or nothing, or everything."""
+    kind = random.integers(5)
+    if kind < 2:
+        return ["range", "hash"][kind]
+    if kind == 2:
+        return np.full(num_nodes, random.integers(num_ranks))
+    some = random.permutation(num_ranks)[: random.integers(1, num_ranks + 1)]
+    if kind == 3:
+        return random.choice(some, num_nodes).astype(np.uint8)
+    share = random.dirichlet(np.full(num_ranks, 0.3))
+    return random.choice(num_ranks, num_nodes, p=share).astype(np.int32)

@@ -1,0 +1,601 @@
+"""Equality with the twin, bit by bit. Every test names the sections of docs/semantics.md that it checks."""
+
+import itertools
+
+import numpy as np
+import pytest
+import twin
+from comparison import (
+    BLOCK_ARRAYS,
+    EDGE,
+    ODD_EDGES,
+    ODD_NODES,
+    assert_equal,
+    both,
+    by_type,
+    check,
+    edge_list,
+    write_store,
+)
+
+import ramet
+from ramet import _core
+
+# ---- the twin itself
+
+
+def test_twin_random_function_is_the_published_one():
+    """Section 2: SplitMix64's first output from state 0, and FNV-1a's published values."""
+    assert twin.mix64(twin.G) == 0xE220A8397B1DCDAF
+    assert twin.fnv1a("") == 0xCBF29CE484222325
+    assert twin.fnv1a("a") == 0xAF63DC4C8601EC8C
+    assert twin.fnv1a("foobar") == 0x85944171F73967E8
+    assert twin.encode_edge_type(EDGE) == "node__to__node"
+
+
+def test_twin_takes_arrays():
+    """Section 2: the same bits from numpy arrays, which the statistics are computed with."""
+    values = np.array([0, 1, 2**32, 2**64 - 1], np.uint64)
+    assert twin.absorb(5, values).tolist() == [twin.absorb(5, v) for v in values.tolist()]
+    assert twin.absorb(values, 5).tolist() == [twin.absorb(v, 5) for v in values.tolist()]
+
+
+@pytest.mark.parametrize("name", ["_", "__", "a___b", "._", "..", "a.", "-x", "a%b", "é/ü", "a_b_", "x__y", " "])
+def test_encoded_names(name):
+    """Section 2, and format.md section 3: the key of an edge type."""
+    assert _core.encode_name(name) == twin.encode_name(name)
+    assert _core.decode_name(twin.encode_name(name)) == name
+
+
+# ---- one type
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize(
+    "fanouts",
+    [
+        [1],
+        [3],
+        [0],
+        [0, 4],
+        [4, 0, 2],
+        [15, 10, 5],
+        [1, 1, 1, 1, 1],
+        [16, 17],
+        [32],
+        [33],
+        [40, 3],
+        [64],
+        [149],
+        [400, 2],
+    ],
+)
+def test_fanouts(small, fanouts, replace):
+    """Sections 2, 3, 4: fanouts from 0 to beyond every degree, few and many picks a row."""
+    graph, _ = small
+    seeds = [7, 299, 0, 150, 42, 33]  # 299 is the hub
+    assert graph.indptr()[300] - graph.indptr()[299] > 149
+    check(small, seeds, fanouts, replace=replace, seed=3, epoch=1, step=4)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("fanouts", [[-1], [-1, -1], [-1, 3], [3, -1], [0, -1], [-1, 0, 2]])
+def test_all_neighbors(small, fanouts, replace):
+    """Section 3: -1 takes every position once, whatever `replace` says of the other hops."""
+    batch = check(small, [5, 299, 17, 80], fanouts, replace=replace, threads=1 + replace)
+    if fanouts == [-1]:
+        assert batch.fingerprint() == ramet.sample(small[0], [5, 299, 17, 80], [1000]).fingerprint()
+
+
+def test_fanout_at_the_degree():
+    """Section 3: fanouts d - 1, d and d + 1, for every degree on both sides of the engine's thresholds."""
+    degrees = [0, 1, 2, 3, 15, 16, 17, 31, 32, 33, 34, 63, 64, 65, 66, 100, 257]
+    dst = np.repeat(np.arange(len(degrees)), degrees)
+    src = np.random.default_rng(0).integers(0, 400, len(dst))
+    pair = both(400, np.stack([src, dst]))
+    seeds = list(range(len(degrees)))
+    for degree in degrees[1:]:
+        for fanout in {max(degree - 1, 0), degree, degree + 1}:
+            check(pair, seeds, [fanout], seed=degree)
+            check(pair, seeds, [fanout], seed=degree, replace=True)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_duplicate_seeds(small, replace):
+    """Section 4: a seed given twice is two rows with the same picks; a neighbor points to the first."""
+    seeds = [9, 4, 9, 9, 299, 4, 299]
+    batch = check(small, seeds, [5, 3], replace=replace)
+    block = batch.blocks[-1]
+    indptr, indices = block.indptr.numpy(), block.indices.numpy()
+    rows = [indices[a:b].tolist() for a, b in itertools.pairwise(indptr)]
+    assert rows[0] == rows[2] == rows[3]
+    assert rows[4] == rows[6]
+
+
+def test_neighbor_that_is_a_duplicate_seed():
+    """Section 4: the neighbor is found at the first of its places."""
+    batch = check(both(3, np.array([[1, 2, 0], [0, 0, 1]])), [1, 2, 1, 0, 2], [-1, -1])
+    assert batch.blocks[-1].indices.tolist() == [3, 3, 0, 1]
+
+
+def test_no_seeds(small):
+    """Section 4: seeds may be empty; every block is then empty, and so is the fingerprint."""
+    batch = check(small, [], [3, 2])
+    assert batch.fingerprint() == "0" * 32
+
+
+def test_isolated_nodes_self_loops_parallel_edges():
+    """Section 3: no edge, no pick; parallel edges and self loops are edges like any other."""
+    edges = np.array([[1, 1, 1, 1, 2, 2, 0], [1, 1, 1, 1, 1, 0, 0]])
+    pair = both(6, edges)
+    for seed, replace, fanout in itertools.product(range(5), (False, True), (1, 2, 4, 7)):
+        check(pair, [5, 1, 4, 0, 3], [fanout, fanout], seed=seed, replace=replace)
+    assert check(pair, [5, 4], [3]).blocks[0].indptr.tolist() == [0, 0, 0]
+
+
+def test_graph_without_edges():
+    """Section 3: d = 0 everywhere."""
+    check(both(4, np.zeros((2, 0), np.int64)), [3, 1, 3], [2, -1])
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        {"seed": 2**32},
+        {"seed": 2**63 + 1},
+        {"seed": 2**64 - 1},
+        {"epoch": 1},
+        {"epoch": 2**40},
+        {"step": 1},
+        {"step": 2**33 + 1},
+        {"seed": 5, "epoch": 6, "step": 7},
+        {"seed": 7, "epoch": 5, "step": 6},
+    ],
+)
+def test_seed_epoch_step(small, place):
+    """Sections 1, 2: each enters the key, at its full width."""
+    seeds = list(range(0, 300, 7))
+    batch = check(small, seeds, [4, 2], **place)
+    assert batch.fingerprint() != ramet.sample(small[0], seeds, [4, 2]).fingerprint()
+
+
+def seed_for_draw(r, epoch, step, hop, edge_hash, node, t):
+    """The seed whose draw is r: absorb(k, v) is a bijection in k, so section 2's chain runs backwards too."""
+
+    def unshift(y, n):
+        x = y
+        for _ in range(64 // n):
+            x = y ^ (x >> n)
+        return x
+
+    def unmix(y):
+        y = unshift(y, 31) * pow(0x94D049BB133111EB, -1, 2**64) & twin.MASK
+        y = unshift(y, 27) * pow(0xBF58476D1CE4E5B9, -1, 2**64) & twin.MASK
+        return unshift(y, 30)
+
+    key = r
+    for value in (t, node, edge_hash, hop, step, epoch):
+        key = (unmix(key) - twin.G * (value + 1)) & twin.MASK
+    seed = ((unmix(key) - 1) * pow(twin.G, -1, 2**64) - 1) & twin.MASK
+    assert twin.draw(seed, epoch, step, hop, edge_hash, node, t) == r
+    return seed
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize(("degree", "fanout"), [(7, 3), (24, 20), (23, 17), (50, 40), (64, 40), (999, 10)])
+def test_rejection(degree, fanout, replace):
+    """Section 2: the rejection of Lemire's method: once in 2^64 / n draws or rarer, by seeds made for it."""
+    node = 5
+    src = np.random.default_rng(degree).integers(0, 2000, degree)
+    pair = both(2000, np.stack([src, np.full(degree, node)]))
+    for t in (0, 1, fanout // 2, fanout - 1):
+        n = degree if replace else degree - fanout + t + 1
+        threshold = 2**64 % n
+        inverse = pow(n // (n & -n), -1, 2**64)
+        for low in {0, (n & -n), threshold, threshold + (n & -n)}:  # r * n mod 2^64, on both sides
+            r = low // (n & -n) * inverse & twin.MASK
+            assert r * n % 2**64 == low
+            seed = seed_for_draw(r, 2, 3, 0, twin.hash_of(EDGE), node, t)
+            check(pair, [node], [fanout], seed=seed, epoch=2, step=3, replace=replace)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_threads(replace):
+    """Section 1: the same blocks from 1, 2, 3 and 8 threads, with hops large enough to be divided."""
+    num_nodes = 20_000
+    pair = both(num_nodes, edge_list(num_nodes, num_nodes, 100_000, seed=5, hub=500))
+    seeds = np.random.default_rng(6).integers(0, num_nodes, 9_000).tolist()
+    single = check(pair, seeds, [3, 2], replace=replace, seed=1, step=9)
+    big = list(range(num_nodes)) * 3
+    expected = ramet.sample(pair[0], big, [40, 5], replace=replace)
+    for threads in (2, 3, 8):
+        again = ramet.sample(pair[0], seeds, [3, 2], replace=replace, seed=1, step=9, threads=threads)
+        assert_same(again, single)
+        assert_same(ramet.sample(pair[0], big, [40, 5], replace=replace, threads=threads), expected)
+
+
+def assert_same(batch, other):
+    """Two batches of a homogeneous graph are the same, array by array."""
+    np.testing.assert_array_equal(batch.n_id, other.n_id)
+    assert batch.fingerprint() == other.fingerprint()
+    for block, expected in zip(batch.blocks, other.blocks):
+        assert (block.num_src, block.num_dst) == (expected.num_src, expected.num_dst)
+        for name in BLOCK_ARRAYS:
+            np.testing.assert_array_equal(getattr(block, name), getattr(expected, name))
+
+
+@pytest.mark.parametrize("threads", [2, 8])
+def test_threads_on_small_batches(small, hetero, threads):
+    """Section 1: more threads than work."""
+    check(small, [], [3, 2], threads=threads)
+    check(small, [3], [3, 2], threads=threads)
+    check(hetero, [1, 2, 1], [3, 40, 2], "a", threads=threads)
+
+
+def test_batch_does_not_matter(small):
+    """Section 1: a destination's picks do not depend on what else is in the batch."""
+    graph, _ = small
+    together = ramet.sample(graph, np.arange(300), [6]).blocks[0]
+    for node in (0, 57, 299):
+        alone = ramet.sample(graph, [node], [6]).blocks[0]
+        first, last = together.indptr[node], together.indptr[node + 1]
+        assert alone.position.tolist() == together.position[first:last].tolist()
+
+
+def test_reached_nodes_are_sampled_again(small):
+    """Section 4, step 1: the destinations of hop 1 are all nodes so far, with draws of their own."""
+    batch = check(small, list(range(300)), [2, 2])
+    far, near = batch.blocks
+    assert far.num_dst == near.num_src == 300
+    assert far.position.tolist() != near.position.tolist()
+
+
+def test_edge_index_is_local(small):
+    """Section 4: n_id of both ends of a block's edge is the edge that e_id and position name."""
+    graph, _ = small
+    batch = ramet.sample(graph, [299, 5, 6], [20, 10])
+    n_id = batch.n_id.numpy()
+    row_of = np.repeat(np.arange(300), np.diff(graph.indptr()))
+    for block in batch.blocks:
+        source, destination = n_id[block.edge_index.numpy()]
+        position = block.position.numpy()
+        np.testing.assert_array_equal(source, graph.indices()[position])
+        np.testing.assert_array_equal(destination, row_of[position])
+        np.testing.assert_array_equal(block.e_id.numpy(), graph.edge_ids()[position])
+
+
+def test_edge_ids_of_the_edge_list():
+    """Section 4: e_id is the number of the edge in the edge list, E + i for the added reverse of edge i."""
+    edges = edge_list(60, 60, 200, seed=4)
+    num_edges = edges.shape[1]
+    for undirected in (False, True):
+        graph = ramet.from_edge_index(edges, 60, undirected=undirected)
+        batch = ramet.sample(graph, np.arange(60), [4])
+        block = batch.blocks[0]
+        source, destination = batch.n_id.numpy()[block.edge_index.numpy()]
+        e_id = block.e_id.numpy()
+        given = np.where(e_id < num_edges, edges[:, e_id % num_edges], edges[::-1, e_id % num_edges])
+        np.testing.assert_array_equal(given, np.stack([source, destination]))
+        assert (e_id.max() >= num_edges) == undirected
+        csc = twin.Csc(graph.indptr().tolist(), graph.indices().tolist(), graph.edge_ids().tolist())
+        check((graph, twin.TwinGraph({"node": 60}, {EDGE: csc})), [5, 3], [4, 2])
+
+
+def test_edge_ids_of_a_csc():
+    """Section 4: e_id is the position where the graph was given as a CSC, or what edge_ids says."""
+    csc = twin.Csc([0, 3, 3, 5], [2, 2, 0, 1, 2])
+    graph = ramet.from_arrays(csc.indptr, csc.indices)
+    check((graph, twin.TwinGraph({"node": 3}, {EDGE: csc})), [0, 2], [2, 2])
+    csc.edge_ids = [10, 2**40, 0, 3, 7]
+    graph = ramet.from_arrays(csc.indptr, csc.indices, edge_ids=csc.edge_ids)
+    check((graph, twin.TwinGraph({"node": 3}, {EDGE: csc})), [0, 2], [2, 2])
+
+
+# ---- widths of ids
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_width_of_indices(tmp_path, dtype):
+    """Sections 3, 4: int32 and int64 indices, as numpy wrote them, give the same blocks."""
+    csc = twin.Csc.from_edges(*edge_list(200, 200, 1500, seed=8, hub=90), 200)
+    arrays = (np.array(csc.indptr), np.array(csc.indices, dtype))
+    pair = write_store(tmp_path / "store", {"node": 200}, {EDGE: arrays})
+    assert pair[0].indices().dtype == dtype
+    for replace, fanouts in itertools.product((False, True), ([4, 3], [40, 2], [64])):
+        check(pair, [199, 3, 77, 3], fanouts, replace=replace)
+    check(pair, [199, 3, 77, 3], [-1, 2], threads=2)
+
+
+def test_ids_beyond_32_bits(tmp_path):
+    """Section 4: a source type of 5 billion nodes: ids enter n_id whole, and their number costs nothing."""
+    num_nodes = {"big": 5_000_000_000, "small": 40}
+    rng = np.random.default_rng(9)
+    ids = np.concatenate([[0, 2**31 - 1, 2**31, 2**32, 2**32 + 1, 4_999_999_999], rng.integers(0, 5 * 10**9, 900)])
+    edges = {}
+    for edge_type, sources in {
+        ("big", "in", "small"): ids,
+        ("small", "next", "small"): np.arange(40),
+    }.items():
+        dst = rng.integers(0, 40, 2000)
+        csc = twin.Csc.from_edges(rng.choice(sources, 2000), dst, 40)
+        edges[edge_type] = (np.array(csc.indptr), np.array(csc.indices, np.int64))
+    pair = write_store(tmp_path / "store", num_nodes, edges)
+    for replace, threads in itertools.product((False, True), (1, 2)):
+        batch = check(pair, [7, 0, 39, 7], [10, 5, 40], "small", replace=replace, threads=threads)
+        assert batch.n_id["big"].max() > 2**32
+    check(pair, list(range(40)), [-1, -1], "small")
+    seeds = [4_999_999_999, 5, 2**32, 5]
+    assert check(pair, seeds, [3, 3], "big").n_id["big"].tolist() == seeds
+
+
+# ---- several types
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("seed_type", ODD_NODES)
+@pytest.mark.parametrize("fanouts", [[3], [4, 3], [2, 2, 2], [40, 2], [0, 3], [3, 0, 2]])
+def test_hetero(hetero, seed_type, fanouts, replace):
+    """Sections 4, 5: lists per node type, edge types in the order of their encoded names."""
+    seeds = [3, 1, ODD_NODES[seed_type] - 1, 3, 20]
+    check(hetero, seeds, fanouts, seed_type, replace=replace, seed=11, epoch=2, step=5)
+
+
+def test_hetero_all_neighbors(hetero):
+    """Sections 3, 5: -1 with several types."""
+    check(hetero, [3, 1, 3], [-1, 2, -1], "a-b")
+
+
+def test_hetero_fanout_per_edge_type(hetero):
+    """Section 5: a fanout per edge type and hop; 0 leaves an edge type out."""
+    fanouts = {edge_type: [i % 4, (5 * i) % 7 - 1] for i, edge_type in enumerate(ODD_EDGES)}
+    assert any(-1 in hops for hops in fanouts.values())
+    check(hetero, [3, 1, 40], fanouts, ".Ärzte/__%_", seed=1)
+    del fanouts[ODD_EDGES[2]]
+    with pytest.raises(ValueError, match="To"):
+        ramet.sample(hetero[0], ("a", [0]), fanouts)
+
+
+def test_hetero_no_seeds(hetero):
+    """Sections 4, 5: empty lists of every type."""
+    check(hetero, [], [3, 2], "a")
+
+
+def test_order_of_edge_types(hetero):
+    """Section 4, step 2: ascending byte order of the whole encoded name, which is not that of its parts."""
+    ordered = sorted(ODD_EDGES, key=lambda name: twin.encode_edge_type(name).encode())
+    assert hetero[0].edge_types == ordered
+    assert ordered != sorted(ODD_EDGES, key=lambda name: tuple(twin.encode_name(part) for part in name))
+    assert ordered != sorted(ODD_EDGES, key=lambda name: "__".join(name).encode())
+
+
+def test_other_edge_types_do_not_matter(hetero):
+    """Section 5: adding an edge type does not change what is drawn for the others; two edge types between the
+    same node types draw apart."""
+    graph, _ = hetero
+    to, other = ("a", "to", "a-b"), ("a", "To", "a-b")
+    csc = {to: (graph.indptr(to), graph.indices(to)), other: (graph.indptr(to), graph.indices(to))}
+
+    def positions(edge_types):
+        few = ramet.from_arrays(
+            {t: csc[t][0] for t in edge_types},
+            {t: csc[t][1] for t in edge_types},
+            num_nodes={"a": 120, "a-b": 80},
+        )
+        position = ramet.sample(few, ("a-b", np.arange(80)), [5]).blocks[0].position
+        return by_type(position, few.edge_types)
+
+    two = positions([to, other])
+    np.testing.assert_array_equal(positions([to])[to], two[to])
+    np.testing.assert_array_equal(ramet.sample(graph, ("a-b", np.arange(80)), [5]).blocks[0].position[to], two[to])
+    assert two[to].tolist() != two[other].tolist()
+
+
+# ---- dependent minibatches
+
+
+@pytest.mark.parametrize("kappa", [2, 3, 8])
+def test_dependent(small, kappa):
+    """Section 9: the steps of two blocks and some of a third."""
+    for step, fanouts in itertools.product(range(2 * kappa + 2), ([5, 3], [40])):
+        check(small, [3, 8, 299, 3], fanouts, dependent=kappa, step=step, seed=3, epoch=1)
+    for step in (kappa - 1, 100 * kappa + 1):
+        check(small, [3, 299], [4, 40], dependent=kappa, step=step, replace=True, threads=2)
+
+
+def test_dependent_hetero(hetero):
+    """Sections 5, 9: the same with several types."""
+    for step in range(5):
+        check(hetero, [3, 1, 20], [3, 2], "a", dependent=4, step=step)
+
+
+def test_dependent_blocks(small):
+    """Section 9: a block begins with a plain step; 1 is plain sampling; large kappa changes a step little."""
+    graph, _ = small
+    seeds = np.arange(300)
+
+    def batch(**options):
+        return ramet.sample(graph, seeds, [3], **options)
+
+    assert batch(dependent=1, step=7).fingerprint() == batch(step=7).fingerprint()
+    assert batch(dependent=5, step=35).fingerprint() == batch(step=7).fingerprint()
+    first, second = (set(batch(dependent=1000, step=s).blocks[0].e_id.tolist()) for s in (500, 501))
+    other = set(batch(step=501).blocks[0].e_id.tolist())
+    assert len(first & second) > 0.95 * len(first) > 1.3 * len(first & other)
+
+
+@pytest.mark.parametrize("world", [1, 3])
+def test_dependent_loader(monkeypatch, small, world):
+    """Sections 6, 9: a loader's step is the step; ranks and threads change nothing."""
+    graph, twin_graph = small
+    inputs = np.random.default_rng(5).permutation(300)[:60]
+    options = {"seed": 2, "dependent": 4}
+    ranks = [
+        list(loader_of(monkeypatch, r, world, graph, [4, 3], inputs, 7, threads=2, **options)) for r in range(world)
+    ]
+    for step, seeds in enumerate(twin.global_batches(inputs, 7, shuffle=False, drop_last=False, seed=2, epoch=0)):
+        expected = twin.sample(twin_graph, "node", seeds, {EDGE: [4, 3]}, step=step, **options)
+        assert ramet.fingerprint([batches[step] for batches in ranks]) == twin.fingerprint([expected])
+
+
+# ---- what is refused
+
+
+def test_errors(small):
+    """Sections 3, 4: fanouts below -1, too many hops, seeds out of range."""
+    graph, _ = small
+    for fanouts in ([-2], [3, -5]):
+        with pytest.raises(ValueError, match=str(fanouts[-1])):
+            ramet.sample(graph, [0], fanouts)
+    with pytest.raises(ValueError, match="num_neighbors has 257 hops, expected at most 256"):
+        ramet.sample(graph, [0], [1] * 257)
+    for seed in (300, -1, 2**40):
+        with pytest.raises(IndexError, match=str(seed)):
+            ramet.sample(graph, [0, seed, 1], [3])
+
+
+# ---- the loader: shuffling, batches, ranks
+
+
+def loader_of(monkeypatch, rank, world, graph, *args, **kwargs):
+    """The loader that a rank of `world` would make."""
+    monkeypatch.setattr("ramet.loading.neighbor_loader.rank_and_world", lambda distributed: (rank, world))
+    return ramet.NeighborLoader(graph, *args, **kwargs)
+
+
+def seeds_of_epoch(loader, epoch=0) -> list[list[int]]:
+    loader.set_epoch(epoch)
+    return [batch.seeds.tolist() for batch in loader]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 15, 16, 17, 63, 64, 65, 255, 256, 257, 1000, 4096, 4097])
+def test_shuffle(n):
+    """Section 6: pi, around the sizes where the network grows, for several seeds and epochs."""
+    graph = ramet.from_edge_index(np.zeros((2, 0), np.int64), n)
+    for seed in (0, 1, 2**64 - 1):
+        loader = ramet.NeighborLoader(graph, [0], batch_size=n, shuffle=True, seed=seed, distributed=False)
+        for epoch in (0, 1, 2**31):
+            expected = twin.shuffled(n, seed, epoch)
+            assert sorted(expected) == list(range(n))
+            assert seeds_of_epoch(loader, epoch) == [expected]
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize(("n", "batch_size"), [(50, 7), (50, 10), (50, 50), (50, 64), (50, 1), (0, 3)])
+def test_global_batches(small, n, batch_size, shuffle, drop_last):
+    """Section 6: which inputs a step takes, in the order in which the inputs were given."""
+    inputs = np.random.default_rng(n).integers(0, 300, n)
+    options = {"shuffle": shuffle, "drop_last": drop_last, "seed": 8}
+    loader = ramet.NeighborLoader(small[0], [2], inputs, batch_size, distributed=False, **options)
+    for epoch in (0, 3):
+        expected = twin.global_batches(inputs.tolist(), batch_size, epoch=epoch, **options)
+        assert len(loader) == len(expected)
+        assert seeds_of_epoch(loader, epoch) == expected
+
+
+def test_all_nodes_are_ascending(small):
+    """Section 6: without input nodes, all of them, ascending."""
+    loader = ramet.NeighborLoader(small[0], [1], batch_size=100, distributed=False)
+    assert list(itertools.chain(*seeds_of_epoch(loader))) == list(range(300))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_loader_blocks(small, threads):
+    """Sections 1, 6: a loader's batches are the twin's; epoch and number of the batch are in their keys."""
+    graph, twin_graph = small
+    inputs = np.random.default_rng(3).permutation(300)[:70]
+    loader = ramet.NeighborLoader(graph, [5, 40], inputs, 16, shuffle=True, seed=4, threads=threads, distributed=False)
+    for epoch in (0, 1):
+        batches = list(loader)
+        seeds = twin.global_batches(inputs, 16, shuffle=True, drop_last=False, seed=4, epoch=epoch)
+        assert len(batches) == len(seeds) == 5
+        for step, (batch, chosen) in enumerate(zip(batches, seeds)):
+            assert (batch.epoch, batch.step) == (epoch, step)
+            expected = twin.sample(twin_graph, "node", chosen, {EDGE: [5, 40]}, seed=4, epoch=epoch, step=step)
+            assert_equal(graph, batch, expected)
+
+
+def test_loader_blocks_hetero(hetero):
+    """Sections 5, 6: the same with several types."""
+    graph, twin_graph = hetero
+    inputs = [5, 77, 1, 1, 60, 31, 8]
+    loader = ramet.NeighborLoader(graph, [3, 2], ("a-b", inputs), 3, shuffle=True, replace=True, distributed=False)
+    seeds = twin.global_batches(inputs, 3, shuffle=True, drop_last=False, seed=0, epoch=0)
+    fanouts = {edge_type: [3, 2] for edge_type in ODD_EDGES}
+    for step, (batch, chosen) in enumerate(zip(loader, seeds, strict=True)):
+        assert_equal(graph, batch, twin.sample(twin_graph, "a-b", chosen, fanouts, replace=True, step=step))
+
+
+@pytest.mark.parametrize("world", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_ranks(monkeypatch, small, world, drop_last):
+    """Sections 6, 7: slices (some empty), as many steps on every rank, each rank's blocks, the union of their
+    fingerprints, and the mean over the global batch."""
+    graph, twin_graph = small
+    inputs = np.random.default_rng(5).permutation(300)[:30]  # steps of 7, 7, 7, 7 and 2
+    options = {"shuffle": True, "drop_last": drop_last, "seed": 2}
+    alone = list(loader_of(monkeypatch, 0, 1, graph, [4, 3], inputs, 7, **options))
+    ranks = [list(loader_of(monkeypatch, r, world, graph, [4, 3], inputs, 7, **options)) for r in range(world)]
+    steps = twin.global_batches(inputs, 7, epoch=0, **options)
+    assert [len(batches) for batches in [alone, *ranks]] == [len(steps)] * (world + 1)
+    for step, seeds in enumerate(steps):
+        parts = [batches[step] for batches in ranks]
+        expected = []
+        for rank, part in enumerate(parts):
+            chosen = twin.slice_of(seeds, rank, world)
+            assert part.seeds.tolist() == chosen
+            assert (part.num_seeds, part.global_num_seeds) == (len(chosen), len(seeds))
+            expected.append(twin.sample(twin_graph, "node", chosen, {EDGE: [4, 3]}, seed=2, step=step))
+            assert_equal(graph, part, expected[-1])
+        assert list(itertools.chain(*(part.seeds.tolist() for part in parts))) == seeds
+        assert ramet.fingerprint(parts) == alone[step].fingerprint() == twin.fingerprint(expected)
+        means = [part.mean(part.seeds.double()) for part in parts]
+        assert sum(means) / world == pytest.approx(np.mean(seeds))
+    if world == 5 and not drop_last:
+        assert [batches[-1].num_seeds for batches in ranks] == [1, 1, 0, 0, 0]
+
+
+def test_ranks_hetero(monkeypatch, hetero):
+    """Sections 5, 6, 7: the blocks of the ranks together are those of one process."""
+    graph, _ = hetero
+    inputs = ("a", np.arange(50))
+    alone = list(loader_of(monkeypatch, 0, 1, graph, [4, 3], inputs, 20))
+    ranks = [list(loader_of(monkeypatch, r, 3, graph, [4, 3], inputs, 20)) for r in range(3)]
+    for step, batch in enumerate(alone):
+        assert ramet.fingerprint([batches[step] for batches in ranks]) == batch.fingerprint()
+
+
+# ---- fingerprint
+
+
+def test_fingerprint_is_of_a_set(small):
+    """Section 7: neither order nor repetition of seeds, nor the number of batches, but every element."""
+    graph, _ = small
+
+    def batch(seeds, **options):
+        return ramet.sample(graph, seeds, [5], **options)
+
+    one = batch([3, 8, 299])
+    assert batch([299, 3, 8, 3]).fingerprint() == one.fingerprint()
+    assert ramet.fingerprint([one, one, batch([8])]) == one.fingerprint()
+    assert ramet.fingerprint([batch([3]), batch([8]), batch([299])]) == one.fingerprint()
+    assert batch([3, 8]).fingerprint() != one.fingerprint()
+    assert batch([3, 8, 299], step=1).fingerprint() != one.fingerprint()
+
+
+def test_fingerprint_of_repeated_picks():
+    """Section 7: an edge picked twice is one element."""
+    pair = both(2, np.array([[1], [0]]))
+    once = check(pair, [0], [1])
+    assert check(pair, [0], [9], replace=True).fingerprint() == once.fingerprint()
+
+
+def test_fingerprint_tells_hops_and_edge_types_apart():
+    """Section 7: the hop and the name of the edge type are in each element."""
+    pair = both(1, np.array([[0], [0]]))
+    prints = {check(pair, [0], fanouts).fingerprint() for fanouts in ([1], [1, 0], [0, 1], [1, 1])}
+    assert len(prints) == 3  # [1] and [1, 0] are the same set
+    for relation in ("x", "y"):
+        graph = ramet.from_arrays({("n", relation, "n"): [0, 1]}, {("n", relation, "n"): [0]})
+        prints.add(ramet.sample(graph, [0], [1]).fingerprint())
+    assert len(prints) == 5

@@ -1,0 +1,48 @@
+"""Damaged stores, hundreds of them: each gives an error or a result, never a signal or gigabytes."""
+
+import ast
+import re
+from pathlib import Path
+
+import numpy as np
+import processes
+import pytest
+from small_graphs import CITES, heterogeneous, homogeneous
+
+import ramet
+
+PROGRAM = Path(__file__).parents[1] / "helpers" / "hostile.py"
+PARTS = 4
+STORES_OF_A_PART = 105  # five of every kind of damage
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory) -> Path:
+    """One store of one type, one of several with tables of edges, and some of small dtypes."""
+    folder = tmp_path_factory.mktemp("stores")
+    ramet.save(homogeneous(), folder / "homogeneous")
+    graph = heterogeneous()
+    indptr, indices = ({t: get(t) for t in graph.edge_types} for get in (graph.indptr, graph.indices))
+    nodes = {t: {n: graph.table(n, t).numpy() for n in graph.tables(t)} for t in graph.node_types}
+    weight = np.random.default_rng(0).random((graph.num_edges(CITES), 2))
+    splits = {"train": {"paper": graph.split("train", "paper")}}
+    typed = ramet.from_arrays(indptr, indices, nodes=nodes, edges={CITES: {"weight": weight}}, splits=splits)
+    ramet.save(typed, folder / "typed")
+    ramet.save(homogeneous(), folder / "bfloat16", dtype="bfloat16")
+    for scale in ("row", "column"):
+        ramet.save(graph, folder / f"int8 by {scale}", dtype="int8", scale=scale)
+    return folder
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_damaged_stores_never_crash(stores, tmp_path, part):
+    first = part * STORES_OF_A_PART
+    program = processes.start(PROGRAM, stores, tmp_path, first, first + STORES_OF_A_PART)
+    output = processes.finish(program, patience=150)
+    last_words = "\n".join(output.splitlines()[-25:])
+    assert program.returncode == 0, f"ended with {program.returncode}:\n{last_words}"
+    assert int(re.search(r"VmHWM:\s+(\d+) kB", output)[1]) < 200_000
+    counts = ast.literal_eval(output.splitlines()[-1])
+    assert counts["refused"] + counts["opened"] == 2 * STORES_OF_A_PART
+    for outcome in ("refused", "opened", "results", "errors"):
+        assert counts[outcome] > 10  # the damage is of all degrees
