@@ -19,12 +19,12 @@ EdgeTypeName = tuple[str, str, str]
 
 
 def open(path: str | os.PathLike, mode: str = "read") -> Graph:
-    """Maps the store in the folder `path`: about a millisecond at any size, nothing is read or copied.
+    """Maps the store in the folder `path`. This takes about a millisecond at any size: nothing is read or copied.
 
-    `mode="read"` shares the pages with every other process and refuses writes. `mode="copy-on-write"` gives
-    writable arrays: a page is shared until it is written, and what is written stays in this process.
+    `mode="read"` shares the pages with every other process and refuses writes. `mode="copy-on-write"` gives writable
+    arrays: pages are shared until they are written, and writes stay in this process.
 
-    Raises FileNotFoundError where there is no store, CorruptStoreError where its files contradict each other,
+    Raises FileNotFoundError where there is no store, CorruptStoreError where its files contradict each other, and
     ValueError for another mode.
     """
     if mode not in ("read", "copy-on-write"):
@@ -37,9 +37,9 @@ def open(path: str | os.PathLike, mode: str = "read") -> Graph:
 class Graph:
     """Node types, edge types, tables and splits of a store, in a folder or in memory.
 
-    Immutable, and safe in threads and forked processes. Pickles as a handle of a few hundred bytes that opens the
-    same physical pages in another process of this machine. Where a graph has one edge type (node type), calls that
-    take a type do not need it.
+    Immutable, and safe in threads and forked processes. It pickles as a handle of a few hundred bytes, which opens the
+    same physical pages in another process of this machine. Calls that take a type do not need it where the graph has
+    only one.
     """
 
     def __init__(self, core: _core.Graph, absolute_path: str = "", copy_on_write: bool = False):
@@ -52,7 +52,7 @@ class Graph:
 
     @property
     def path(self) -> str | None:
-        """The folder as it was given to `open`, or None for a graph in memory."""
+        """The folder as it was given to `open`; None for a graph in memory."""
         return os.fsdecode(self._core.path) or None
 
     @property
@@ -61,31 +61,32 @@ class Graph:
 
     @property
     def edge_types(self) -> list[EdgeTypeName]:
-        """(source type, relation, destination type) of each edge type, in the order of their encoded names."""
+        """(source type, relation, destination type) of each edge type, sorted by encoded name."""
         return list(self._edge_types)
 
     @property
     def is_hetero(self) -> bool:
-        """More than one node type or edge type: what is per type is then a dict by type."""
+        """Whether there is more than one node type or edge type. If so, values per type are dicts by type."""
         return len(self._node_types) > 1 or len(self._edge_types) > 1
 
     @property
     def part(self) -> tuple[int, int] | None:
-        """(index, count) of a part of a graph, as `ramet partition` makes them, or None for a whole graph. A part has
-        in-edges and rows of tables of the nodes alone that it owns; ids are those of the whole graph."""
+        """(index, count) of a part of a graph, as `ramet partition` makes them; None for a whole graph. A part has the
+        in-edges and table rows of its own nodes alone. Ids are those of the whole graph.
+        """
         return None if self._core.part is None else self._core.part[:2]
 
     @counts
     def num_nodes(self, node_type: str | None = None) -> int:
-        """Nodes of the whole graph, also where this is a part of it: ids are below it."""
+        """The number of nodes of the whole graph, also for a part; every id is below it."""
         return self._core.num_nodes(self._node_type(node_type))
 
     def num_rows(self, node_type: str | None = None) -> int:
-        """Nodes that have rows in `indptr` and in tables: all, or those that the part owns."""
+        """The number of nodes with rows in `indptr` and in tables: all nodes, or those that the part owns."""
         return self._core.num_rows(self._node_type(node_type))
 
     def owned(self, node_type: str | None = None) -> np.ndarray:
-        """int64 [num_rows]: the id of the node of each row, ascending. All nodes, or those that the part owns."""
+        """int64 [num_rows]: the node id of each row, ascending: all nodes, or those that the part owns."""
         return self._core.owned(self._node_type(node_type))
 
     @counts
@@ -93,28 +94,31 @@ class Graph:
         return self._core.num_edges(self._edge_type(edge_type))
 
     def indptr(self, edge_type: EdgeTypeName | None = None) -> np.ndarray:
-        """int64 [num_dst + 1]: the in-edges of node v are at positions indptr[v] to indptr[v + 1]. A view. Of a part:
-        int64 [num_rows + 1], the in-edges of each of `owned()`."""
+        """int64 [num_dst + 1], a view: the in-edges of node v are at positions indptr[v] to indptr[v + 1]. For a part
+        int64 [num_rows + 1]: the in-edges of each node of `owned()`.
+        """
         return self._core.indptr(self._edge_type(edge_type))
 
     def indices(self, edge_type: EdgeTypeName | None = None) -> np.ndarray:
-        """int32 or int64 [num_edges]: the source node of each edge. A view."""
+        """int32 or int64 [num_edges], a view: the source node of each edge."""
         return self._core.indices(self._edge_type(edge_type))
 
     def edge_ids(self, edge_type: EdgeTypeName | None = None) -> np.ndarray | None:
-        """int32 or int64 [num_edges]: the id that the user gave each edge; None where that is its position."""
+        """int32 or int64 [num_edges]: the user's id of each edge; None where the id is the position."""
         return self._core.edge_ids(self._edge_type(edge_type))
 
     def tables(self, of: str | EdgeTypeName | None = None) -> list[str]:
-        """Names of the tables of a node type or an edge type; None: of the one node type."""
+        """The names of the tables of a node type or an edge type; None means the only node type."""
         of = self._node_or_edge_type(of)
         return self._core.node_tables(of) if isinstance(of, str) else self._core.edge_tables(of)
 
     def table(self, name: str, of: str | EdgeTypeName | None = None) -> Table:
-        """The table `name` of a node type (rows by node id; of a part: a row for each of `owned()`) or of an edge type
-        (rows by position in the CSC, the order of `indices`; of sampled edges `Block.table` has the rows). None: of the
-        one node type or, where that has no such table, of the one edge type. Raises KeyError with the names there
-        are."""
+        """The table `name` of a node type or an edge type.
+
+        Node tables have a row per node id; in a part, a row per node of `owned()`. Edge tables have a row per position
+        in the CSC, the order of `indices`; `Block.table` has the rows of sampled edges. None means the only node type
+        or, if that has no such table, the only edge type. Raises KeyError with the existing names.
+        """
         name = as_name(name, "the table's name")
         of = self._type_with(name) if of is None else self._node_or_edge_type(of)
         return Table(self._rows(self._core, name, of), scale=self._scale(name, of), source=(self, name, of))
@@ -125,7 +129,7 @@ class Graph:
         return self._core.splits()
 
     def split(self, name: str, node_type: str | None = None) -> np.ndarray:
-        """int32 or int64 node ids of a split. A view. Raises KeyError with the names there are."""
+        """int32 or int64 node ids of a split, a view. Raises KeyError with the existing names."""
         splits, name = self.splits, as_name(name, "the split's name")
         if name not in splits:
             raise KeyError(f"the graph has no split {name!r}; there is {', '.join(map(repr, splits)) or 'none'}")
@@ -134,14 +138,18 @@ class Graph:
         return self._core.split(name, as_name(node_type, "node type"))
 
     def pages(self) -> dict[str, int]:
-        """Through which pages this process sees the graph, in bytes.
+        """How this process maps the graph, in bytes.
 
-        `mapped`: all of it. `resident`: what of that is in memory. `huge`: what of that is on pages of 2 MiB, which
-        make random reads faster. `by_row`: what available memory could not hold when the store was opened; it is read
-        page by page and without pages of 2 MiB (docs/format.md, section 2). `page_tables`: of the whole process.
+        mapped: the whole graph.
+        resident: the bytes of it that are in memory.
+        huge: the bytes of it on 2 MiB pages, which make random reads faster.
+        by_row: arrays that did not fit the available memory when the store was opened. They are read page by page,
+            without 2 MiB pages (docs/format.md, section 2).
+        page_tables: of the whole process.
 
-        Maps first what is in memory, at most 8 GiB of it. Nothing is read from disk, unless the files are not this
-        user's to write: of these the kernel says that all is in memory."""
+        First maps what is in memory, at most 8 GiB of it. Reads nothing from disk, except for files that this user may
+        not write: the kernel reports all of them as in memory.
+        """
         return self._core.pages()
 
     def __repr__(self) -> str:
@@ -246,8 +254,10 @@ def only(names: Sequence, problem: str):
 
 
 class Table:
-    """Rows by row id: one of a graph's tables, or any array on the CPU (numpy, torch, what `ramet.quantize` returns),
-    which it keeps alive; `scale` is that of rows of int8, as Quantized has it."""
+    """Rows by row id: a table of a graph, or any array on the CPU (numpy, torch, or the result of `ramet.quantize`).
+
+    Keeps the array alive. `scale` is the scale of int8 rows, as in Quantized.
+    """
 
     def __init__(self, rows, *, scale: np.ndarray | None = None, source: tuple | None = None):
         if source is None:  # else (graph, name, type) that rows and scale are of
@@ -263,18 +273,19 @@ class Table:
 
     @property
     def dtype(self) -> np.dtype:
-        """What is stored; `ramet.bfloat16` for bfloat16, which numpy does not know."""
+        """The stored dtype; `ramet.bfloat16` for bfloat16, which numpy does not have."""
         return self._array.dtype
 
     @property
     def scale(self) -> np.ndarray | None:
-        """Of quantized int8 rows, which stand for rows * scale: float32, [num_rows, 1, ...] or [1, columns, ...]; of
-        others None. A view."""
+        """The float32 scale of quantized int8 rows, a view: [num_rows, 1, ...] or [1, columns, ...]. Rows stand for
+        rows * scale. None for other rows.
+        """
         return self._scale
 
     @property
     def is_encoded(self) -> bool:
-        """The rows are stored as less than the float32 that they stand for: float16, bfloat16, int8 with a scale."""
+        """Whether rows are stored in less than float32: float16, bfloat16, or int8 with a scale."""
         return self.dtype == np.float16 or self.dtype == bfloat16 or self._scale is not None
 
     def __len__(self) -> int:
@@ -292,29 +303,31 @@ class Table:
         return self.gather(index)
 
     def numpy(self) -> np.ndarray:
-        """The rows themselves as they are stored, no copy; read-only for a graph that was not opened
-        copy-on-write."""
+        """The rows as they are stored, without a copy. Read-only unless the graph was opened copy-on-write."""
         return self._array
 
     def torch(self):
-        """A tensor over the rows as they are stored, no copy. Torch cannot mark a tensor read-only, so for a graph's
-        table it is a private copy-on-write mapping: reads share the pages, writes stay in this tensor. Where the store
-        was replaced or removed since it was opened, it is a copy in memory."""
+        """A tensor of the rows as they are stored, without a copy.
+
+        Torch has no read-only tensors. For a graph's table the tensor is therefore a private copy-on-write mapping:
+        reads share the pages, writes stay in this tensor. If the store was replaced or removed since it was opened, the
+        tensor is a copy in memory.
+        """
         if torch_or_none() is None:
             raise ImportError("Table.torch() needs torch, which is not installed")
         return to_tensor(self._array if self._source is None else self._private_rows())
 
     def gather(self, ids, threads: int = 1, *, dtype=None, out=None):
-        """Rows `ids` (integers, numpy or torch), as an array of shape [len(ids), ...]: a tensor for a tensor of ids,
-        else a numpy array.
+        """The rows `ids` (integers, numpy or torch), as an array of shape [len(ids), ...]: a tensor for a tensor of
+        ids, else a numpy array.
 
-        dtype: None, rows as they are stored, or float32 (its name, numpy's or torch's), to which float16, bfloat16
-            and int8 with a scale are decoded on the way (docs/format.md, section 2).
-        out: where to write them, and what is returned then: a C-contiguous numpy array or CPU tensor of that shape
-            and dtype, apart from the memory of the table, its scale and `ids`. None: recycled memory.
+        dtype: None for rows as they are stored, or float32 (its name, numpy's or torch's). float16, bfloat16 and int8
+            with a scale are then decoded during the gather (docs/format.md, section 2).
+        out: the array to write to and return: C-contiguous, numpy or CPU tensor, of that shape and dtype. It must not
+            share memory with the table, its scale or `ids`. None: recycled memory.
 
-        Raises IndexError naming the first id that is out of range, TypeError for ids that are no integers, ValueError
-        for another dtype, for rows that have no float32 form, and for an `out` that does not fit.
+        Raises IndexError naming the first id out of range, and TypeError for ids that are not integers. Raises
+        ValueError for another dtype, for rows without a float32 form, and for an `out` that does not fit.
         """
         is_tensor = type(ids).__module__ == "torch"
         decode = self._decodes(dtype)

@@ -10,14 +10,15 @@ GROW_BYTES = 64 << 20
 
 
 def keep_memory() -> bool:
-    """Tells the C library to keep freed memory instead of handing it back to the kernel; whether it could (glibc can).
+    """Tells the C library to keep freed memory instead of returning it to the kernel. Returns whether it could: glibc
+    can.
 
-    On a CPU torch allocates every output of a layer anew, and a large block is fresh pages from the kernel: a page
-    fault per 4 KiB, in every step. With this call, once, before training, a step reuses the pages of the one before.
-    A training step on a graph like ogbn-products took 0.38 s instead of 0.61 s on 2 cores (docs/results/once.md).
+    On a CPU, torch allocates the output of every layer anew. A large block is fresh pages from the kernel, with a page
+    fault per 4 KiB in every step. Call this once before training, and a step reuses the pages of the step before. A
+    training step on a graph like ogbn-products took 0.38 s instead of 0.61 s on 2 cores (docs/results/once.md).
 
-    The cost: the process keeps the most memory that it ever had from `malloc`, in pieces that may fit less well. It is
-    a setting of the whole process, and not undone; a loader's own buffers are recycled with or without it.
+    The cost: the process keeps the most memory that it ever had from `malloc`, with some fragmentation. The setting
+    holds for the whole process and cannot be undone. A loader recycles its own buffers with or without it.
     """
     library = ctypes.CDLL(None)
     if not hasattr(library, "mallopt"):

@@ -1,4 +1,4 @@
-"""Data of a store on the GPU: tables that it reads where they lie. docs/cuda.md
+"""Tables of a store that a GPU reads in place. docs/cuda.md
 
 Importing this module touches no GPU, and works in a build without CUDA. Whatever else is called in it uses CUDA,
 which does not survive a fork: fork before, or start processes by spawn.
@@ -20,18 +20,19 @@ def why_not() -> str:
 
 
 def is_available() -> bool:
-    """This build has CUDA, there is a GPU, and torch can use it."""
+    """Whether this build has CUDA, there is a GPU, and torch can use it."""
     return not why_not()
 
 
 def devices() -> list[dict]:
-    """What each GPU is: "name", "capability" (major, minor), "multiprocessors", "total_bytes", "free_bytes", "l2_bytes"
-    and "pci_bus_id". Raises RuntimeError, saying why, where there is none."""
+    """A dict per GPU: "name", "capability" (major, minor), "multiprocessors", "total_bytes", "free_bytes", "l2_bytes"
+    and "pci_bus_id". Raises RuntimeError with the reason where there is none.
+    """
     return [_core.cuda_describe(index) for index in range(_core.cuda_num_devices())]
 
 
 def registered_bytes() -> int:
-    """Bytes of memory of the host that this process has page-locked for its GPUs, in whole pages."""
+    """Bytes of host memory that this process has page-locked for its GPUs, in whole pages."""
     return _core.registered_bytes()
 
 

@@ -80,5 +80,5 @@ def using(stream):
 
 
 def mark_use(tensor, stream) -> None:
-    """The memory of `tensor` is not given to others before `stream` has done what it was given so far."""
+    """Keeps the memory of `tensor` from reuse until `stream` has finished its work so far."""
     tensor.record_stream(stream)

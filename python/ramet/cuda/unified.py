@@ -1,4 +1,4 @@
-"""UnifiedTensor: rows on the host that a GPU reads where they lie."""
+"""UnifiedTensor: rows in host memory that a GPU reads in place."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from ramet.graph import open as open_store
 
 
 class UnifiedTensor:
-    """A table of the host by rows, and a GPU that gathers rows of it: `unified[ids]` is a CUDA tensor of these rows.
+    """A table in host memory that a GPU gathers rows from: `unified[ids]` is a CUDA tensor of these rows.
 
-    The GPU reads the rows over PCIe from the memory where they are; nothing is staged, and no core works. Work is given
-    to torch's current stream of the device, and nothing waits for it. Keeps the source alive; safe in threads. It may
-    be pickled: it goes as its source does (a store's table as its store, never its data) and is registered anew in
-    the other process, with the same physical pages. After a fork, RuntimeError.
+    The GPU reads the rows in place, over PCIe; nothing is staged, and no CPU core works. Work runs on torch's current
+    stream of the device, and the host does not wait. Keeps the source alive; safe in threads. After a fork:
+    RuntimeError. It pickles as its source does (a table of a store as its store, never its data), and is registered
+    again in the other process, with the same physical pages.
 
-    `unified[ids] = rows` writes to the source's memory, or to the copy if there is one, unless the source is read-only,
-    has a cache in front of it, or is decoded.
+    `unified[ids] = rows` writes to the source's memory, or to the copy if there is one. It is refused if the source is
+    read-only, cached or decoded.
 
-    source: a ramet.Table, a CPU tensor (contiguous), a numpy array, or what `ramet.quantize` returns.
-    device: "cuda:1", 1, a torch.device; None is torch's current one.
-    placement: "in_place" reads the source's own memory, which is page-locked for that: this reads all of a file into
-        memory, once for all processes. "device" copies it to the device; who asks for the same table of a store shares
-        that copy. "pinned_copy" copies it to page-locked memory of this process.
-    cached: ids of rows to keep in device memory as well, those that are read most. It takes those rows and 4 bytes for
-        each row of the table.
-    decode: float16, bfloat16 and int8 with a scale come as float32.
-    copy_where_refused: where the memory cannot be page-locked, warns, and makes a "pinned_copy" if memory for that is
-        available; False raises RuntimeError instead.
-    max_sms: at most as many blocks as this many multiprocessors hold work on a gather; 0 does not limit them.
+    source: a ramet.Table, a contiguous CPU tensor, a numpy array, or the result of `ramet.quantize`.
+    device: "cuda:1", 1, or a torch.device; None is torch's current one.
+    placement: "in_place" reads the source's own memory and page-locks it, which reads a whole file into memory, once
+        for all processes. "device" copies it to the device; requests for the same table of a store share the copy.
+        "pinned_copy" copies it to page-locked memory of this process.
+    cached: ids of rows to keep in device memory as well. Takes those rows and 4 bytes per row of the table.
+    decode: float16, bfloat16 and int8 with a scale become float32.
+    copy_where_refused: if the memory cannot be page-locked, warn, and make a "pinned_copy" if memory allows. False:
+        raise RuntimeError instead.
+    max_sms: a gather uses at most as many blocks as this many multiprocessors hold; 0 is no limit.
 
-    Raises RuntimeError where there is no CUDA, no GPU, or registration is refused, MemoryError where memory is short,
-    TypeError and ValueError for sources and options that do not fit, IndexError for cached rows there are not.
+    Raises RuntimeError where there is no CUDA, no GPU, or registration is refused, and MemoryError where memory is
+    short. Raises TypeError and ValueError for sources and options that do not fit, and IndexError for cached rows out
+    of range.
     """
 
     def __init__(
@@ -93,15 +93,15 @@ class UnifiedTensor:
 
     @classmethod
     def from_store(cls, store, name: str, node_type=None, device=None, **options) -> UnifiedTensor:
-        """The table `name` of a store: of the graph, or of the one in the folder `store`. `node_type` as in
-        Graph.table (it may be an edge type), and the options of UnifiedTensor. Raises what `ramet.open` and
-        Graph.table raise, too."""
+        """The table `name` of a store: a graph, or a folder. `node_type` is as in Graph.table (it may be an edge type),
+        and options are as in UnifiedTensor. Raises also what `ramet.open` and Graph.table raise.
+        """
         graph = store if isinstance(store, Graph) else open_store(store)
         return cls(graph.table(name, node_type), device, **options)
 
     @property
     def source(self):
-        """What it was made of."""
+        """The source it was constructed from."""
         return self._source
 
     @property
@@ -114,37 +114,37 @@ class UnifiedTensor:
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of the rows that come."""
+        """The dtype of gathered rows."""
         return self._dtype
 
     @property
     def device(self) -> torch.device:
-        """Where rows come to."""
+        """The device of gathered rows."""
         return self._device
 
     @property
     def placement(self) -> str:
-        """ "in_place", "device" or "pinned_copy": where the rows are read."""
+        """Where rows are read: "in_place", "device" or "pinned_copy"."""
         return self._core.placement
 
     @property
     def nbytes(self) -> int:
-        """Of all rows as they are stored."""
+        """The bytes of all rows as they are stored."""
         return self._table.numpy().nbytes
 
     @property
     def device_bytes(self) -> int:
-        """Of device memory that it takes: the copy (also where it is shared), or the cache with its map."""
+        """The bytes of device memory in use: the copy (also where it is shared), or the cache with its map."""
         return self._core.device_bytes
 
     @property
     def num_cached(self) -> int:
-        """Rows in the cache."""
+        """The number of rows in the cache."""
         return self._core.num_cached
 
     @property
     def cache_hits(self) -> int:
-        """Ids found in the cache so far, of gathers that are done: synchronize first to count all."""
+        """Ids found in the cache by finished gathers: synchronize first to count all."""
         return self._core.num_hits()
 
     def __len__(self) -> int:
@@ -173,15 +173,15 @@ class UnifiedTensor:
             self._scatter(ids, rows, on, self._max_sms, False)
 
     def gather(self, ids, out=None, stream=None, max_sms: int | None = None, check: bool = False) -> torch.Tensor:
-        """Rows `ids`, of shape [*ids.shape, ...]: the shortest way to them.
+        """The rows `ids`, of shape [*ids.shape, ...]: the fastest way to get them.
 
-        ids: integers as in `unified[ids]`, none below 0. Those on the host are checked.
-        out: where to write them, and what is returned then: a contiguous tensor of that shape on the device.
-        stream: a torch.cuda.Stream or a cudaStream_t as an int, instead of the current one. It is the caller's to
-            have it wait for what makes `ids`, and have others wait for it.
-        max_sms: instead of that of the constructor.
-        check: waits for the stream, and raises IndexError that names the first id out of range. Without it such ids
-            leave their rows as they were.
+        ids: integers as in `unified[ids]`, none below 0. Ids on the host are checked.
+        out: a contiguous tensor of that shape on the device, which is written and returned.
+        stream: a torch.cuda.Stream or a cudaStream_t as an int, in place of the current stream. You must synchronize
+            that stream with the producers of `ids` and the consumers of the result.
+        max_sms: replaces the constructor's.
+        check: waits for the stream, and raises IndexError naming the first id out of range. Without it such ids leave
+            their rows unwritten.
         """
         self._check_process()
         limit = self._max_sms if max_sms is None else as_count(max_sms, "max_sms")
@@ -198,8 +198,9 @@ class UnifiedTensor:
         return rows
 
     def scatter(self, ids, rows, stream=None, max_sms: int | None = None, check: bool = False) -> None:
-        """Writes row i of `rows`, a contiguous tensor of the device, to row ids[i]; where an id repeats, the last one
-        stays. The other arguments are those of `gather`; ids out of range write nothing."""
+        """Writes row i of `rows`, a contiguous tensor of the device, to row ids[i]. Where an id repeats, the last row
+        wins. Ids out of range write nothing. The other arguments are those of `gather`.
+        """
         self._check_process()
         limit = self._max_sms if max_sms is None else as_count(max_sms, "max_sms")
         on = devices.as_stream(stream, self._device)

@@ -11,10 +11,10 @@ HIDDEN = 0.05  # a loop that waits for a smaller part of its time is bound by it
 
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """Counts and seconds of the batches that a loader handed out; `str()` says what they mean.
+    """Counts and seconds of the batches that a loader returned; `str()` interprets them.
 
-    The loop's time is `wait_seconds`, in which it waited for batches, and `use_seconds`, its own work from a batch
-    to the call for the next one. `sample_seconds` and `gather_seconds` are of all the loader's threads, beside it.
+    The loop's time is `wait_seconds`, in which it waited for batches, plus `use_seconds`, its own work between batches.
+    `sample_seconds` and `gather_seconds` are those of all loader threads, and overlap with it.
     """
 
     batches: int
@@ -40,8 +40,9 @@ class Summary:
 
     @property
     def wait_share(self) -> float:
-        """The part of its time that the loop waited for batches, in [0, 1]. The first batch of an iterator does not
-        count, unless no iterator had a second."""
+        """The share of its time that the loop waited for batches, in [0, 1]. The first batch of an iterator does not
+        count, unless no iterator had a second.
+        """
         only_first = self.batches == self.streams
         waited = self.wait_seconds - (0 if only_first else self.first_wait_seconds)
         return waited / max(waited + self.use_seconds, 1e-9)

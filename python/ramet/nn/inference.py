@@ -41,27 +41,24 @@ def layerwise(
     threads: int = 2,
     progress: bool = False,
 ):
-    """The output of the last layer for every node, as a CPU tensor of shape [num_nodes, width].
+    """The output of the last layer for every node, as a CPU tensor [num_nodes, width].
 
-    `model` is a module with a method `layers()`, or the sequence that it returns: one function
-    `f(x, block)` per layer, first layer first. `x` is a tensor of rows of the block's sources,
-    [block.num_src, ...]. The result is a row for each of its destinations, which are the first
-    sources: [block.num_dst, ...], a tensor or numpy array of any dtype. A convolution of PyG,
-    which takes `edge_index`, is a layer as `lambda x, block: conv((x, x[:block.num_dst]),
-    block.edge_index)`. Modules are in evaluation mode meanwhile, and afterwards as they were.
+    model: a module with a method `layers()`, or the sequence that it returns: one function `f(x, block)` per layer,
+        first layer first. `x` has the rows of the block's sources, [block.num_src, ...]. The result has a row per
+        destination, which are the first sources: [block.num_dst, ...], a tensor or numpy array of any dtype. For a
+        convolution of PyG use `lambda x, block: conv((x, x[:block.num_dst]), block.edge_index)`. Modules are in
+        evaluation mode during the call, and restored afterwards.
+    table: the input of the first layer.
+    nodes: restricts the last layer: ids, a bool mask or the name of a split. Row i of the result is then the i-th of
+        them. Earlier layers are computed only for the nodes that these depend on.
+    dtype: of the rows that layers get; default: that of the model's parameters, or float32.
+    device: where layers run; blocks stay on the CPU.
 
-    `table` is the input of the first layer. `nodes` restricts the last layer: ids, a bool mask or
-    the name of a split; row i of the result is then the i-th of them, and earlier layers are
-    computed only for nodes that these depend on. `dtype` is the type of the
-    rows that layers get: by default that of the model's parameters, or float32. `device` is where
-    layers run; blocks stay on the CPU.
+    On heterogeneous graphs, `x`, the layers' outputs and the result are dicts by node type. A layer may leave out types
+    that nobody reads. `nodes` is a pair of node type and nodes, and the result then that type's tensor.
 
-    Heterogeneous graphs: `x`, the layers' outputs and the result are dicts by node type, and a
-    layer may leave out types that nobody reads; `nodes` is a pair of node type and nodes, and the
-    result then that type's tensor.
-
-    TypeError for layers that are not called so, and for results that are no rows; ValueError for
-    results of another number of rows, or of another width than in the batch before.
+    Raises TypeError for layers with another signature and for results that are not rows. Raises ValueError for results
+    with another number of rows, or another width than in the batch before.
     """
     refuse_part(graph)
     layers = _layers_of(model)

@@ -32,21 +32,20 @@ def build(
     normalize: bool = False,
     progress: bool = False,
 ) -> Graph:
-    """Reads the graph at `source`, writes it as a store to the folder `path` and opens that.
+    """Reads the graph at `source`, writes it as a store to the folder `path`, and opens the store.
 
     Args:
-      source: a folder of Planetoid pickles, or an .npz file of scipy CSR parts (see ramet.stores.readers).
-      undirected: adds the reverse of every edge and drops repeats. None: as the form of the files means it
-        (Planetoid: True; .npz: False, as stored).
-      dtype: of the table "feat": "float32", "float16", "bfloat16" or "int8", or what numpy or torch calls so.
+      source: a folder of Planetoid pickles, or an .npz file of scipy CSR parts (see ramet.readers).
+      undirected: adds the reverse of every edge and drops repeats. None: the convention of the files (Planetoid: True;
+          .npz: False).
+      dtype: of the table "feat": "float32", "float16", "bfloat16" or "int8", or numpy's or torch's dtype.
       scale: of int8: "row", a scale for each row, or "column", a scale for each column.
-      train_per_class, val_per_class: makes splits instead of those of the files: so many nodes of
-        each class to "train" and "val", drawn with `seed`, and the rest to "test". Nodes without a
-        label are in none.
+      train_per_class, val_per_class: replace the splits of the files. They are the numbers of nodes per class in
+          "train" and "val", drawn with `seed`. The rest is "test". Nodes without a label are in no split.
       normalize: divides each row of features by its sum.
 
-    Raises FileNotFoundError for a missing file; ValueError for files of no known form, for content that
-    contradicts itself and for arguments that do not fit it; OSError where the disk refuses.
+    Raises FileNotFoundError for a missing file. Raises ValueError for files of unknown form, for contents that
+    contradict themselves, and for arguments that do not fit them. Raises OSError where the disk fails.
     """
     dtype = feature_dtype(dtype)
     check_scale(scale)
@@ -72,16 +71,16 @@ def build(
 def generate(
     path, *, model: str | None = None, preset: str | None = None, threads: int = 0, progress: bool = False, **options
 ) -> Graph:
-    """Writes a graph made from a seed as a store to the folder `path` and opens it.
+    """Generates a graph from a seed, writes it as a store to the folder `path`, and opens the store.
 
     Args:
-      model: "planted" (the default: planted communities, power-law degrees, noisy features, learnable) or
-        "rmat" (R-MAT with Graph500's parameters: hubs of extreme degree).
-      preset: a benchmark graph by name, "products" or "rmat-22"; options change it.
-      threads: 0 for all cores; the graph does not depend on it.
-      options: those of the model, ramet.stores.generators.MODELS.
+      model: "planted" (default): planted communities, power-law degrees, noisy features, learnable. "rmat": R-MAT with
+          Graph500's parameters, hubs of extreme degree.
+      preset: a benchmark graph by name, "products" or "rmat-22"; `options` change it.
+      threads: 0 for all cores. The graph does not depend on it.
+      options: options of the model, see ramet.stores.generators.MODELS.
 
-    Raises ValueError naming an option that does not exist or makes no sense; OSError where the disk refuses.
+    Raises ValueError naming an unknown or invalid option, and OSError where the disk fails.
     """
     model, options = resolve(model, preset, options)
     path, threads = as_path(path), as_count(threads, "threads", INT32_MAX)

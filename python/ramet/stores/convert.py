@@ -25,21 +25,20 @@ from ramet.stores.pyg_input import edge_list_arguments
 def from_arrays(indptr, indices, *, nodes=None, edges=None, splits=None, num_nodes=None, edge_ids=None) -> Graph:
     """A graph from a CSC: the in-neighbors of node v are indices[indptr[v] : indptr[v + 1]].
 
-    Arrays are numpy arrays, torch tensors on the CPU, or anything with __array__.
+    Arrays are numpy arrays, torch tensors on the CPU, or anything with __array__. They are copied once.
 
     Args:
       indptr: integers [num_nodes + 1], from 0 to the number of edges, never decreasing.
       indices: integers [num_edges], the source node of each edge.
-      nodes: {"feat": x, ...}, one row per node. bfloat16 is that of torch, or `ramet.bfloat16`; int8 with a
-        scale is what `ramet.quantize` returns.
+      nodes: {"feat": x, ...}, one row per node. bfloat16 is torch's, or `ramet.bfloat16`; int8 with a scale is the
+          result of `ramet.quantize`.
       edges: {"weight": w, ...}, one row per edge, in the order of `indices`.
       splits: {"train": ids, ...}, node ids or a bool mask [num_nodes].
-      num_nodes: needed only where neither indptr nor a table says it.
-      edge_ids: integers [num_edges], distinct and at least 0: what `Block.e_id` shows. Default: the position.
+      num_nodes: needed only where neither indptr nor a table gives it.
+      edge_ids: distinct integers >= 0 [num_edges], returned by `Block.e_id`. Default: the position.
 
-    With several types, `indptr`, `indices`, `edges` and `edge_ids` are dicts by (source type, relation,
-    destination type), `nodes` is {"paper": {"feat": x}}, `num_nodes` {"author": 10}, and `splits`
-    {"train": {"paper": ids}}.
+    With several types, `indptr`, `indices`, `edges` and `edge_ids` are dicts by (source type, relation, destination
+    type). `nodes` is {"paper": {"feat": x}}, `num_nodes` {"author": 10}, and `splits` {"train": {"paper": ids}}.
     """
     hetero = isinstance(indptr, Mapping)
     args = GraphArguments(hetero, nodes=nodes, edges=edges, splits=splits, num_nodes=num_nodes)
@@ -74,21 +73,19 @@ def from_arrays(indptr, indices, *, nodes=None, edges=None, splits=None, num_nod
 def from_edge_index(
     edge_index, num_nodes=None, *, undirected: bool = False, nodes=None, edges=None, splits=None
 ) -> Graph:
-    """A graph from an edge list, as PyG has it.
+    """A graph from an edge list, as in PyG.
 
     Args:
-      edge_index: integers [2, num_edges], sources above destinations; or the pair (sources,
-        destinations). The number of an edge in it is the edge's id.
+      edge_index: integers [2, num_edges], sources above destinations; or the pair (sources, destinations). The id of an
+          edge is its number in the list.
       num_nodes: default: the rows of the node tables, else 1 + the largest id.
-      undirected: adds the reverse of every edge and keeps one of several equal edges, that with the
-        lowest id; the reverse of edge i has id num_edges + i. Only for edge types with the same
-        type at both ends.
+      undirected: adds the reverse of every edge. Of several equal edges the one with the lowest id stays. The reverse
+          of edge i has id num_edges + i. Only for edge types with the same type at both ends.
       nodes, splits: as in from_arrays().
-      edges: {"weight": w, ...}, one row per edge of `edge_index`, in its order; a reverse gets its
-        edge's row.
+      edges: {"weight": w, ...}, one row per edge of `edge_index`, in its order. A reverse gets its edge's row.
 
-    With several types, `edge_index` and `edges` are dicts by (source type, relation, destination
-    type) and the rest as in from_arrays().
+    With several types, `edge_index` and `edges` are dicts by (source type, relation, destination type), and the rest is
+    as in from_arrays().
     """
     return Graph(edge_list_contents(edge_index, num_nodes, undirected, nodes, edges, splits).segment())
 
@@ -133,9 +130,9 @@ def edge_list_contents(
 def from_scipy(matrix, *, nodes=None, splits=None, undirected: bool = False) -> Graph:
     """A graph from a square scipy sparse matrix or array: entry [i, j] is the edge from i to j.
 
-    Every stored entry is an edge, explicit zeros included; the ids are the entries' numbers in
-    matrix.tocoo(). Values that are not all 1 become the edge table "weight". `nodes`, `splits`: as
-    in from_arrays(); `undirected`: as in from_edge_index().
+    Every stored entry is an edge, explicit zeros included. Edge ids are the entries' numbers in matrix.tocoo(). Values
+    that are not all 1 become the edge table "weight". `nodes`, `splits`: as in from_arrays(); `undirected`: as in
+    from_edge_index().
     """
     if not hasattr(matrix, "tocoo"):
         raise TypeError(f"matrix is a {type(matrix).__name__}; from_scipy takes a scipy sparse matrix or array")
@@ -151,11 +148,11 @@ def from_scipy(matrix, *, nodes=None, splits=None, undirected: bool = False) -> 
 def from_pyg(data) -> Graph:
     """A graph from a PyG Data or HeteroData with edge_index.
 
-    x becomes the table "feat", y "label", and every other tensor with one row per node a table under its own
-    name; train_mask becomes the split "train" (of a mask with several columns: "train_0", "train_1", ...);
-    edge_attr and every other tensor with one row per edge become edge tables. Where there are as many nodes
-    as edges, a name with "edge" in it is the edges'. Other tensors are left out with a warning, and so are,
-    silently, attributes that are no tensors.
+    x becomes the table "feat", y "label", and every other tensor with one row per node a table under its own name.
+    train_mask becomes the split "train"; a mask with several columns becomes "train_0", "train_1", .... edge_attr and
+    every other tensor with one row per edge become edge tables. If there are as many nodes as edges, names with "edge"
+    in them are edge tables. Other tensors are left out with a warning; attributes that are not tensors are left out
+    silently.
     """
     return from_edge_index(**edge_list_arguments(data))
 
@@ -164,16 +161,15 @@ def save(graph: Graph, path, *, dtype=None, scale: str = "row", progress: bool =
     """Writes `graph` (or Contents) as a store to the folder `path`.
 
     Args:
-      dtype: "float32", "float16", "bfloat16" or "int8" for the table "feat" of every node type that has it, or a
-        dict {table: dtype} of node tables; numpy's and torch's dtypes will do, too. None: tables stay what they are.
+      dtype: "float32", "float16", "bfloat16" or "int8" for the table "feat" of every node type that has it, or a dict
+          {table: dtype} of node tables. numpy's and torch's dtypes work, too. None: tables keep their dtypes.
       scale: of int8: "row", a scale for each row, or "column", a scale for each column.
 
-    ValueError, before anything is written, for values that a dtype cannot hold: anything not finite in int8, finite
-    values that would become infinite in float16 or bfloat16. KeyError for a table that is not there.
+    Raises ValueError, before anything is written, for values that a dtype cannot hold: values that are not finite in
+    int8, and finite values that become infinite in float16 or bfloat16. Raises KeyError for a missing table.
 
-    The store is complete or not there: it is written beside `path` and renamed. A store that is
-    there already is replaced; anything else is refused. OSError where the disk refuses or is too
-    small.
+    The store is written beside `path` and renamed, so it is complete or absent. An existing store is replaced; anything
+    else is refused. Raises OSError where the disk fails or is too small.
     """
     if isinstance(graph, Contents):
         graph.save(path, dtype=dtype, scale=scale, progress=progress, checksums=checksums)
@@ -185,11 +181,14 @@ def save(graph: Graph, path, *, dtype=None, scale: str = "row", progress: bool =
 
 
 def quantize(x, scale: str = "row") -> Quantized:
-    """Rows of floating point as int8: an object with `values`, int8 of the shape of `x`, and `scale`, float32, so that
-    values * scale is within half a scale of `x`. It may stand for a table: nodes={"feat": ramet.quantize(x)}.
+    """Floating-point rows as int8: an object with `values`, int8 of the shape of `x`, and `scale`, float32.
+
+    values * scale is within half a scale of `x`. The result may stand for a table: nodes={"feat": ramet.quantize(x)}.
 
     scale: "row", a scale for each row ([num_rows, 1, ...]), or "column", one for each column ([1, columns, ...]).
-    Raises ValueError for another word and for values that are not finite, TypeError for a dtype that is no float.
+
+    Raises ValueError for another word and for values that are not finite, and TypeError for a dtype that is not
+    floating.
     """
     check_scale(scale)
     rows = as_array(x, "x")

@@ -34,25 +34,26 @@ def partition(
     only_owner: bool = False,
     progress: bool = False,
 ) -> dict:
-    """Splits a graph (or the store at a path) into parts, each a store with what one owner of nodes needs: the rows
-    and in-edges of the nodes that it owns. One part at a time is in memory.
+    """Splits a graph (or the store at a path) into parts, one store per owner.
+
+    A part has the table rows and in-edges of the nodes that its owner owns. One part at a time is in memory.
 
     parts: 1 to 65535.
-    out: a folder, which gets the stores part-0, part-1, ..., the owners of all nodes as owner/<type>.npy, and, last, a
-        report, partition.json. What is there already must be of an earlier call for at most so many parts, and is
-        replaced; where this call is stopped, parts that it has written are whole, and there is no report.
-    method: "metis" (few edges between parts; needs pymetis: pip install pymetis), "range" (ranges of ids with
-        about equally many in-edges and nodes; for graphs whose ids are near each other where nodes are) or "hash".
-    balance: of "metis" alone: what parts have equally much of: "nodes", "edges" (each node counts one and its in-edges)
-        or "seeds" (split "train" and nodes, half each).
-    seed: of "metis" alone.
-    only_owner: owners and report, no stores; refused where there are stores of an earlier call.
+    out: a folder for the stores part-0, part-1, ..., the owners of all nodes as owner/<type>.npy, and, last, the report
+        partition.json. The output of an earlier call for at most as many parts is replaced. If this call is stopped,
+        the parts that it has written are complete, and there is no report.
+    method: "metis" (few edges between parts; needs pymetis), "range" (ranges of ids with about equally many in-edges
+        and nodes; for graphs whose ids are close where nodes are close) or "hash".
+    balance: for "metis": what parts have equally much of. "nodes", "edges" (each node counts one plus its in-edges) or
+        "seeds" (split "train" and nodes, half each).
+    seed: for "metis".
+    only_owner: writes owners and report, no stores. Refused where stores of an earlier call exist.
 
-    Returns the report: `cut`, edges whose source is owned elsewhere; `sizes`, nodes, in-edges and seeds of each part;
-    `max_over_mean` of these.
-    Raises ValueError for other words and numbers, for a graph that is a part already and for one that is too large for
-    METIS, ImportError without pymetis, FileExistsError for a folder that holds something else, OSError where the disk
-    refuses.
+    Returns the report: `cut`, the number of edges whose source has another owner; `sizes`, the nodes, in-edges and
+    seeds of each part; `max_over_mean` of these.
+    Raises ValueError for invalid arguments, for a graph that is a part already, and for a graph too large for METIS.
+    Raises ImportError without pymetis, FileExistsError for a folder with other contents, and OSError where the disk
+    fails.
     """
     graph = graph if isinstance(graph, Graph) else open_store(graph)
     _check(graph, parts, method, balance)
