@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Fails when an include goes against the layers of ARCHITECTURE.md.
+"""Fails when an include goes against the layers of ARCHITECTURE.md, or its table against this file.
 
-A layer sees another only through include/ramet/, and only a layer below it; its private headers are
-its own; the bindings see the public headers alone. Long files get a warning, not an error.
+A layer sees only layers below it: their public headers in include/ramet/, and of src/<layer>/ the
+shared internal ones that EXPORTS lists. Public headers and the bindings see public headers alone.
+Long files get a warning, not an error.
 usage: check_layers.py [ROOT]
 """
 
@@ -19,21 +20,38 @@ BELOW = {
     "storage": ("base",),
     "graph": ("storage",),
     "kernels": ("base",),
-    "sampling": ("graph", "kernels"),
-    "tables": ("storage", "kernels"),
+    "device": ("kernels",),
+    "exchange": ("graph", "kernels"),
+    "tables": ("exchange", "device"),
+    "sampling": ("exchange", "device"),
+    "nn": ("base",),
     "loader": ("sampling", "tables"),
 }
+# include/ramet/<name>.h: the API.
 PUBLIC_HEADERS = {
-    "base": "error index isa array scale random draw_keys dependent_lanes normal lanes_scalar permutation parallel "
-    "thread_note per_process shelf buffer_pool digest dropout version",
-    "storage": "pages space store store_writer",
+    "base": "error isa array random buffer_pool version",
+    "storage": "pages store store_writer",
     "graph": "graph csc generate node_rows ownership part",
-    "kernels": "kernels cuda cuda_rows cuda_sampling cuda_memory cuda_pool",
-    "sampling": "sampler cuda_sampler cooperative fingerprint",
-    "tables": "table cuda_table exchange_rows",
+    "kernels": "cuda",
+    "device": "cuda_memory",
+    "exchange": "exchange",
+    "tables": "table cuda_table",
+    "sampling": "sampler cuda_sampler fingerprint",
+    "nn": "dropout",
     "loader": "loader cooperative_loader",
 }
+# src/<layer>/<name>.h: internal, but layers above may include them.
+EXPORTS = {
+    "base": "dependent_lanes digest draw_keys grow_array lanes_scalar normal parallel per_process permutation "
+    "prefetch scale shelf thread_note system/posix system/space",
+    "kernels": "kernels cuda_backend cuda_rows cuda_sampling cpu/floyd cpu/labor_scan cpu/pick",
+    "device": "device_memory",
+    "exchange": "incoming_ids message routes",
+    "tables": "cache/row_cache",
+    "sampling": "cooperative_sampler",
+}
 LAYER_OF_PUBLIC = {f"{stem}.h": layer for layer, stems in PUBLIC_HEADERS.items() for stem in stems.split()}
+EXPORTED = {f"src/{layer}/{stem}.h" for layer, stems in EXPORTS.items() for stem in stems.split()}
 
 # Foreign headers and the one folder that may see them; None: nobody may.
 FOREIGN = (
@@ -93,13 +111,14 @@ def include_error(name: str, path: Path, home: str, root: Path) -> str | None:
         missing = name.startswith("ramet/")
         return f'"{name}" does not exist' if missing else foreign_error(name, path, root)
     public = target.parent == root / "include" / "ramet"
+    exported = target.relative_to(root).as_posix() in EXPORTED
     owner = home_of(target, root)
     if home == "bindings":
         return None if public or owner == "bindings" else f'bindings may not see the private "{name}"'
     if path.parent == root / "include" / "ramet" and not public:
         return f'a public header may not see the private "{name}"'
-    if not public and owner != home:
-        return f'{home} may not see the private "{name}" of {owner}; use include/ramet/'
+    if not public and not exported and owner != home:
+        return f'{home} may not see the private "{name}" of {owner}; see EXPORTS in tools/check_layers.py'
     if owner not in all_below(home):
         return f'{home} may not see "{name}" of {owner}, which is not below it'
     return None
@@ -119,6 +138,23 @@ def check_file(path: Path, root: Path) -> Iterator[tuple[int, str]]:
                 yield number, error
 
 
+def table_errors(root: Path) -> Iterator[str]:
+    """What ARCHITECTURE.md's table of layers says otherwise than this file."""
+    path = root / "ARCHITECTURE.md"
+    if not path.is_file():
+        return
+    rows = re.findall(
+        r"^\| (\w+) \| [^|]+ \| `([^`|]*)` \| (?:`([^`|]*)`)? ?\|$", path.read_text(encoding="utf-8"), re.M
+    )
+    table = {layer: (public.split(), exports.split()) for layer, public, exports in rows}
+    for layer in BELOW:
+        wanted = tuple(sorted(lists.get(layer, "").split()) for lists in (PUBLIC_HEADERS, EXPORTS))
+        if layer not in table:
+            yield f"the table has no row for {layer}"
+        elif tuple(map(sorted, table[layer])) != wanted:
+            yield f"the row of {layer} lists {table[layer]}, tools/check_layers.py {wanted}"
+
+
 def main(arguments: list[str]) -> int:
     root = Path(arguments[0] if arguments else Path(__file__).parent.parent).resolve()
     errors = count = 0
@@ -131,6 +167,9 @@ def main(arguments: list[str]) -> int:
         length = len(path.read_text(encoding="utf-8").splitlines())
         if length > LONG_FILE:
             print(f"{place}: warning: {length} lines, more than {LONG_FILE}", file=sys.stderr)
+    for message in table_errors(root):
+        errors += 1
+        print(f"ARCHITECTURE.md: {message}", file=sys.stderr)
     print(f"layers: {count} files, {errors} errors")
     return 1 if errors else 0
 

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <random>
 
+#include "base/permutation.h"
 #include "cases.h"
-#include "ramet/permutation.h"
 #include "ramet/random.h"
 
 namespace ramet::bench {

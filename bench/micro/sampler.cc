@@ -2,8 +2,8 @@
 // batches' loads (replay.h). Eight batches of 1024 seeds, over and over; edges per second.
 #include <mutex>
 
+#include "base/permutation.h"
 #include "cases.h"
-#include "ramet/permutation.h"
 #include "replay.h"
 
 namespace ramet::bench {

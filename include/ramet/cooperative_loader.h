@@ -1,5 +1,6 @@
-// CooperativeLoader: the batches of a NeighborLoader, each made by several ranks together
-// (cooperative.h): a rank's seeds, nodes and rows are those that it owns.
+// CooperativeLoader: the batches of a NeighborLoader, each made by several ranks together: a rank's
+// seeds, nodes and rows are those that it owns. Every rank runs the same number of exchanges, in
+// the same order, also one that owns nothing: docs/semantics.md, section 10.
 //
 // The NeighborLoader says which seeds form which batch; its rank and world are those of the group
 // among groups that work data-parallel. Batches are made one after the other by one thread, whoever
@@ -12,15 +13,13 @@
 #include <optional>
 #include <vector>
 
-#include "ramet/cooperative.h"
+#include "ramet/exchange.h"
 #include "ramet/loader.h"
+#include "ramet/ownership.h"
 
 namespace ramet {
 
-struct CacheUse {
-  int64_t hits = 0, misses = 0;  // rows
-};
-
+class CooperativeSampler;
 class RowCache;
 
 class CooperativeLoader {
@@ -49,7 +48,7 @@ class CooperativeLoader {
  private:
   NeighborLoader loader_;
   Membership membership_;
-  CooperativeSampler sampler_;
+  std::unique_ptr<CooperativeSampler> sampler_;
   std::vector<std::unique_ptr<RowCache>> caches_;  // by LoaderOptions::tables
   Batch batch_;
 };

@@ -1,29 +1,20 @@
-// The seam to CUDA: what the engine asks of a GPU, as tables of function pointers, so that nothing
-// above src/kernels/cuda/ sees a CUDA header or an #ifdef. A build without CUDA links
-// src/kernels/cuda_absent.cc instead, where cuda_backend() is nullptr.
+// CUDA as users of the library see it: whether it is there, its devices, and the streams that work
+// is given to. cuda_memory.h, cuda_table.h and cuda_sampler.h do the work.
 //
-// Devices are numbered as CUDA numbers them. Every call names its device and leaves the calling
-// thread's current device as it was, unless that one has not been used by the process: going back
-// would take memory there. Streams and events are CUDA's own handles (cudaStream_t,
-// cudaEvent_t), so a caller may pass those of another library; the null stream is CUDA's default
-// one. What takes a stream returns before it is done, and reads its memory until then.
-//
-// Threads: any, at any time. Forks: CUDA does not survive a fork; in the child of a process that
-// has used it every call throws, naming both processes.
-// Failure: kDevice where there is no GPU or the driver refuses, kNoSpace where memory is short,
-// each naming the call, the device and the sizes; a kernel that fails is named.
+// Devices are numbered as CUDA numbers them. Threads: any, at any time. Forks: CUDA does not
+// survive a fork; in the child of a process that has used it every call throws, naming both
+// processes. Failure: kDevice where the library was built without CUDA, where there is no GPU, or
+// the driver refuses.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "ramet/cuda_rows.h"
-#include "ramet/cuda_sampling.h"
-
 namespace ramet {
 
+// CUDA's own handle (cudaStream_t), so a caller may pass one of another library; nullptr is CUDA's
+// default stream. What takes a stream returns before it is done, and reads its memory until then.
 using CudaStreamHandle = void*;
-using CudaEventHandle = void*;
 
 struct CudaDevice {
   std::string name;          // "NVIDIA H100 80GB HBM3"
@@ -39,60 +30,15 @@ struct CudaVersions {
   int driver = 0;  // the newest that the driver supports; 0: there is no driver
 };
 
-struct CudaRuntime {
-  CudaVersions (*versions)();
-  // At least 1; kDevice says why there is none.
-  int (*num_devices)();
-  CudaDevice (*describe)(int device);
-
-  // Memory of the device, aligned to 256 bytes. kNoSpace. Freeing waits for nothing: the caller
-  // knows that no stream still uses it. `free*` never throw.
-  void* (*allocate)(int device, int64_t bytes);
-  void (*free)(int device, void* data);
-  // Page-locked memory of the host, which every device reads and writes in place.
-  void* (*allocate_pinned)(int64_t bytes);
-  void (*free_pinned)(void* data);
-  // Page-locks [data, data + bytes), where kernels of every device may then read it in place, at
-  // device_address(). The range must not overlap a registered one. kDevice where the driver
-  // refuses, naming its reason. See HostRegistration (cuda_memory.h), which counts references.
-  void (*register_host)(const void* data, int64_t bytes, bool writable);
-  void (*unregister_host)(const void* data);  // never throws
-  void* (*device_address)(int device, const void* registered);
-  // `data` is page-locked: registered, or allocated so, by us or by another library.
-  bool (*is_page_locked)(const void* data);
-
-  // Streams of our own do not wait for the default stream, nor it for them.
-  CudaStreamHandle (*create_stream)(int device);
-  void (*destroy_stream)(int device, CudaStreamHandle stream);  // never throws
-  // Waits for what the stream was given so far; errors of its kernels appear here.
-  void (*synchronize)(int device, CudaStreamHandle stream);
-  void (*synchronize_all)(int device);          // the same for every stream of the device
-  CudaEventHandle (*create_event)(int device);  // with timing
-  void (*destroy_event)(int device, CudaEventHandle event);  // never throws
-  void (*record)(int device, CudaEventHandle event, CudaStreamHandle stream);
-  // What `stream` is given from now on waits for the event.
-  void (*wait)(int device, CudaStreamHandle stream, CudaEventHandle event);
-  bool (*is_done)(int device, CudaEventHandle event);
-  void (*wait_on_host)(int device, CudaEventHandle event);
-  double (*seconds_between)(CudaEventHandle begin, CudaEventHandle end);  // both done
-
-  // Between any two of device, page-locked and ordinary memory; ordinary memory of the host is
-  // read, or written, by the time the call returns.
-  void (*copy)(int device, void* to, const void* from, int64_t bytes, CudaStreamHandle stream);
-  void (*fill)(int device, void* data, uint8_t byte, int64_t bytes, CudaStreamHandle stream);
-};
-
-struct CudaBackend {
-  const char* name;        // "cuda", or "emulated" in tests
-  int dlpack_device_type;  // of its memory, for tensors of other libraries: kDLCUDA
-  CudaRuntime runtime;
-  CudaRowKernels rows;
-  CudaSamplingKernels sampling;
-};
-
-// nullptr where the library was built without CUDA.
-[[nodiscard]] const CudaBackend* cuda_backend();
-// The same, or kDevice that says how to build with it.
-[[nodiscard]] const CudaBackend& require_cuda();
+// "cuda", or "emulated" in tests; nullptr where the library was built without CUDA.
+[[nodiscard]] const char* cuda_backend_name();
+// What tensors of other libraries call device memory: kDLCUDA.
+[[nodiscard]] int cuda_dlpack_device_type();
+[[nodiscard]] CudaVersions cuda_versions();
+// At least 1; kDevice says why there is none.
+[[nodiscard]] int cuda_num_devices();
+[[nodiscard]] CudaDevice cuda_device(int device);
+// Waits for what all streams of the device were given so far; errors of kernels appear here.
+void cuda_synchronize(int device);
 
 }  // namespace ramet

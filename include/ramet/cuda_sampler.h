@@ -4,7 +4,7 @@
 //
 // Everything is done by streams: an array is complete once the stream that made it has got there.
 // What a pool hands out must be free for that stream at once, as DevicePool::on(stream)'s is
-// (cuda_pool.h).
+// (cuda_memory.h).
 //
 // Threads: a CudaGraph any; a CudaSampler one at a time. Forks: see cuda.h.
 // Failure: as NeighborSampler's, with the same words, and those of cuda.h; the sampler stays

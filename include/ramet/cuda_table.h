@@ -83,6 +83,8 @@ class CudaTable {
               CudaStreamHandle stream,
               const CudaGatherOptions& options = {}) const;
 
+  // Device memory that scatter() needs beside its arguments.
+  [[nodiscard]] static int64_t scatter_scratch_bytes(int64_t num_ids);
   // Writes row i of `rows`, of the table's dtype, to row ids[i]; where an id repeats the last wins.
   // kInvalidArgument for a table that is not writable, and for one with a cache. Of a table that
   // was copied, the copy is written.

@@ -3,6 +3,7 @@
 // a binding can map it to its language's exceptions. A call that throws has had no effect.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -31,5 +32,13 @@ class Error : public std::runtime_error {
   ErrorCode code_;
   int system_errno_;
 };
+
+// The check of every position that a caller names: a step, a rank, a type, a part.
+// Throws kOutOfRange, "step is 7, outside [0, 3)", unless 0 <= index < bound.
+inline void require_index(int64_t index, int64_t bound, const char* what) {
+  if (0 <= index && index < bound) return;
+  throw Error(ErrorCode::kOutOfRange, std::string(what) + " is " + std::to_string(index) +
+                                          ", outside [0, " + std::to_string(bound) + ")");
+}
 
 }  // namespace ramet

@@ -71,4 +71,11 @@ class Ownership {
 // of a whole `graph`: int64[parts + 1]. Reads a few entries of indptr for each part.
 [[nodiscard]] std::vector<int64_t> balanced_ranges(const Graph& graph, int type, int64_t parts);
 
+// Who owns the nodes of each type, and which of them is here.
+struct Membership {
+  std::vector<Ownership> owners;  // by node type, all with equally many parts: the ranks
+  int64_t rank = 0;
+  [[nodiscard]] int64_t ranks() const { return owners.front().parts(); }
+};
+
 }  // namespace ramet

@@ -74,4 +74,7 @@ constexpr uint64_t node_key(uint64_t hop_key, int64_t node) {
   return absorb(hop_key, static_cast<uint64_t>(node));
 }
 
+// As a number of neighbors to draw: every one.
+inline constexpr int64_t kAllNeighbors = -1;
+
 }  // namespace ramet

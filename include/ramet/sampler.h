@@ -18,11 +18,12 @@
 
 #include "ramet/array.h"
 #include "ramet/buffer_pool.h"
+#include "ramet/exchange.h"
 #include "ramet/graph.h"
+#include "ramet/random.h"
 
 namespace ramet {
 
-inline constexpr int64_t kAllNeighbors = -1;
 inline constexpr int64_t kMaxImportanceIterations = 1000;  // importances settle in about ten
 
 enum class Sampler {
@@ -73,18 +74,6 @@ struct Relation {
   Array position;     // [num_edges], positions in the edge type's CSC: int32 where they fit, else
                       // int64
   Array edge_weight;  // float32[num_edges]; without data where each is 1 / edges of its destination
-};
-
-// Where the source rows of a block come from when ranks cooperate (cooperative.h), for one node
-// type. A layer's input is a row for each of the first num_owned nodes of this rank's n_id. Its
-// sources are the destinations, in order, and then rows pulled from rank 0, rank 1, ... (this rank
-// among them).
-struct ExchangePlan {
-  int64_t num_owned = 0;
-  Array send_rows;  // int32: rows of the layer's input to send, those for rank 0 first
-  std::vector<int64_t> send_counts;     // by rank
-  std::vector<int64_t> receive_counts;  // by rank
-  Array source_ids;                     // int32 or int64: ids of the nodes whose rows are pulled
 };
 
 // One hop, bipartite: messages go from the first num_src[t] nodes of type t to the first

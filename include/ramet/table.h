@@ -10,9 +10,15 @@
 #include <string>
 
 #include "ramet/array.h"
-#include "ramet/kernels.h"
 
 namespace ramet {
+
+enum class Encoding : uint8_t;  // kernels/kernels.h
+
+// What a cache of rows was asked for.
+struct CacheUse {
+  int64_t hits = 0, misses = 0;  // rows
+};
 
 class Table {
  public:

@@ -80,8 +80,7 @@ nb::object to_numpy(const Array& array) {
 
 nb::object to_python(const Array& array) {
   if (array.device == kHost) return to_numpy(array);
-  return wrap<nb::ndarray<nb::pytorch>>(array, array.data, require_cuda().dlpack_device_type,
-                                        array.device);
+  return wrap<nb::ndarray<nb::pytorch>>(array, array.data, cuda_dlpack_device_type(), array.device);
 }
 
 }  // namespace ramet::bind

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "ramet/cuda_pool.h"
+#include "ramet/cuda_memory.h"
 #include "ramet/cuda_sampler.h"
 #include "ramet/graph.h"
 #include "ramet/loader.h"

@@ -13,7 +13,7 @@
 #include "batch.h"
 #include "gil.h"
 #include "ramet/cooperative_loader.h"
-#include "ramet/exchange_rows.h"
+#include "ramet/exchange.h"
 
 namespace ramet::bind {
 

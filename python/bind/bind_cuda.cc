@@ -70,7 +70,7 @@ const char* name_of(CudaPlacement placement) {
 }
 
 nb::dict describe(int index) {
-  const CudaDevice device = require_cuda().runtime.describe(index);
+  const CudaDevice device = cuda_device(index);
   nb::dict result;
   result["name"] = device.name;
   result["capability"] = nb::make_tuple(device.major, device.minor);
@@ -146,21 +146,21 @@ void bind_table(nb::module_& m) {
 
 void bind_cuda(nb::module_& m) {
   m.def("cuda_backend", []() -> std::optional<std::string> {
-    const CudaBackend* backend = cuda_backend();
-    return backend == nullptr ? std::nullopt : std::optional<std::string>(backend->name);
+    const char* name = cuda_backend_name();
+    return name == nullptr ? std::nullopt : std::optional<std::string>(name);
   });
-  m.def("cuda_num_devices", [] { return require_cuda().runtime.num_devices(); });
+  m.def("cuda_num_devices", &cuda_num_devices);
   m.def("cuda_describe", &describe);
   m.def("cuda_versions", [] {
-    const CudaVersions versions = require_cuda().runtime.versions();
+    const CudaVersions versions = cuda_versions();
     return nb::make_tuple(versions.build, versions.driver);
   });
   m.def("cuda_synchronize", [](int device) {
     const GilRelease release;
-    require_cuda().runtime.synchronize_all(device);
+    cuda_synchronize(device);
   });
   m.def("registered_bytes", &HostRegistration::registered_bytes);
-  m.def("scatter_scratch_bytes", &scatter_scratch_bytes);
+  m.def("scatter_scratch_bytes", &CudaTable::scatter_scratch_bytes);
   bind_table(m);
 }
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/per_process.h"
+#include "base/shelf.h"
 #include "ramet/error.h"
-#include "ramet/per_process.h"
-#include "ramet/shelf.h"
 
 namespace ramet {
 namespace {

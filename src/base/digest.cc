@@ -1,4 +1,4 @@
-#include "ramet/digest.h"
+#include "base/digest.h"
 
 #include <algorithm>
 

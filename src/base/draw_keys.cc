@@ -1,7 +1,7 @@
-#include "ramet/draw_keys.h"
+#include "base/draw_keys.h"
 
-#include "ramet/dependent_lanes.h"
-#include "ramet/lanes_scalar.h"
+#include "base/dependent_lanes.h"
+#include "base/lanes_scalar.h"
 
 namespace ramet {
 namespace {

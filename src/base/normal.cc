@@ -1,7 +1,7 @@
 // The tables are computed by the compiler, in double arithmetic that is good to some 1e-15: the
 // density by the exponential series, Q by its series about 0 and, from 2, by Laplace's continued
 // fraction, Q's inverse by Newton's method with the second derivative, from node to node.
-#include "ramet/normal.h"
+#include "base/normal.h"
 
 #include <bit>
 #include <cstdint>

@@ -3,7 +3,7 @@
 // that has not started yet, and a pool without workers is still correct.
 //
 // Fork: a child makes a pool of its own (PerProcess).
-#include "ramet/parallel.h"
+#include "base/parallel.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "ramet/per_process.h"
-#include "ramet/thread_note.h"
+#include "base/per_process.h"
+#include "base/thread_note.h"
 
 namespace ramet {
 namespace {

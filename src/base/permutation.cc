@@ -1,4 +1,4 @@
-#include "ramet/permutation.h"
+#include "base/permutation.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "ramet/scale.h"
+#include "base/scale.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,6 +1,6 @@
 // Edge list to CSC in two passes that both stay in cache: a stable radix partition of the edges by
-// the high bits of their destination (partition.h), then a stable counting sort of every bucket
-// (bucket.h). One counting sort of everything would miss the caches once or twice per edge.
+// the high bits of their destination (radix_partition.h), then a stable counting sort of every
+// bucket (bucket.h). One counting sort of everything would miss the caches once or twice per edge.
 // Stability makes the result unique, so it does not depend on threads.
 //
 // For undirected graphs the partition takes every edge in both directions; each bucket is then
@@ -14,12 +14,12 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/parallel.h"
 #include "bucket.h"
 #include "edge_list.h"
-#include "partition.h"
+#include "radix_partition.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
-#include "ramet/parallel.h"
 
 namespace ramet {
 namespace {

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <utility>
 
-#include "ramet/digest.h"
+#include "base/digest.h"
+#include "base/scale.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
-#include "ramet/scale.h"
 #include "read_part.h"
 
 namespace ramet {

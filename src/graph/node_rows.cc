@@ -4,11 +4,11 @@
 #include <numeric>
 #include <utility>
 
+#include "bit_rank.h"
 #include "owned_bitmap.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
 #include "ramet/ownership.h"
-#include "ranks.h"
 
 namespace ramet {
 namespace {

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "ramet/error.h"
-#include "ramet/index.h"
 #include "ramet/random.h"
 
 namespace ramet {

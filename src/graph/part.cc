@@ -7,11 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "base/parallel.h"
 #include "owned_bitmap.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
-#include "ramet/index.h"
-#include "ramet/parallel.h"
 
 namespace ramet {
 namespace {

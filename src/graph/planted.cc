@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
+#include "base/parallel.h"
+#include "base/permutation.h"
 #include "generator.h"
 #include "ramet/csc.h"
 #include "ramet/generate.h"
-#include "ramet/parallel.h"
-#include "ramet/permutation.h"
 #include "ramet/random.h"
 
 namespace ramet {

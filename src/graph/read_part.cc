@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/parallel.h"
 #include "owned_bitmap.h"
 #include "ramet/error.h"
-#include "ramet/parallel.h"
 
 namespace ramet {
 namespace {

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "alias_table.h"
+#include "base/parallel.h"
+#include "base/permutation.h"
 #include "generator.h"
 #include "ramet/csc.h"
 #include "ramet/generate.h"
-#include "ramet/parallel.h"
-#include "ramet/permutation.h"
 #include "ramet/random.h"
 
 namespace ramet {

@@ -4,11 +4,11 @@
 #include <limits>
 #include <vector>
 
+#include "base/parallel.h"
+#include "base/scale.h"
 #include "ramet/error.h"
 #include "ramet/graph.h"
 #include "ramet/pages.h"
-#include "ramet/parallel.h"
-#include "ramet/scale.h"
 #include "read_part.h"
 
 namespace ramet {

@@ -1,5 +1,5 @@
 // Stands in for src/kernels/cuda/ where the library is built without it.
-#include "ramet/cuda.h"
+#include "kernels/cuda_backend.h"
 
 namespace ramet {
 

@@ -3,7 +3,7 @@
 #include "clock.h"
 #include "device_batch_maker.h"
 #include "gather_table.h"
-#include "ramet/cuda_pool.h"
+#include "ramet/cuda_memory.h"
 
 namespace ramet {
 

@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "gather_table.h"
 #include "ramet/error.h"
+#include "sampling/cooperative_sampler.h"
 #include "tally.h"
 
 namespace ramet {
@@ -16,7 +17,8 @@ CooperativeLoader::CooperativeLoader(NeighborLoader loader,
                                      int64_t cache_rows)
     : loader_(std::move(loader)),
       membership_(std::move(membership)),
-      sampler_(loader_.graph(), loader_.options().sample, membership_, loader_.pool(), threads) {
+      sampler_(std::make_unique<CooperativeSampler>(
+          loader_.graph(), loader_.options().sample, membership_, loader_.pool(), threads)) {
   constexpr int64_t kMostRows = int64_t{1} << 31;
   if (cache_rows < 0 || cache_rows >= kMostRows)
     throw Error(ErrorCode::kInvalidArgument, "cache_rows is " + std::to_string(cache_rows) +
@@ -47,22 +49,22 @@ std::optional<Message> CooperativeLoader::start(int64_t epoch, int64_t step) {
   const Ownership& owners = membership_.owners[static_cast<size_t>(options.seed_type)];
   std::vector<int64_t> seeds = loader_.seeds(epoch, step);
   std::erase_if(seeds, [&](int64_t seed) { return owners.owner(seed) != membership_.rank; });
-  auto message = sampler_.start(options.seed_type, seeds, static_cast<uint64_t>(epoch),
-                                static_cast<uint64_t>(step));
+  auto message = sampler_->start(options.seed_type, seeds, static_cast<uint64_t>(epoch),
+                                 static_cast<uint64_t>(step));
   batch_.timings.sample_seconds = seconds_since(begin);
   return message;
 }
 
 std::optional<Message> CooperativeLoader::receive(const Message& from_ranks) {
   const auto begin = Clock::now();
-  auto message = sampler_.receive(from_ranks);
+  auto message = sampler_->receive(from_ranks);
   batch_.timings.sample_seconds += seconds_since(begin);
   return message;
 }
 
 Batch CooperativeLoader::finish() {
   const auto begin = Clock::now();
-  batch_.minibatch = sampler_.take();
+  batch_.minibatch = sampler_->take();
   const auto& tables = loader_.options().tables;
   for (size_t i = 0; i < tables.size(); ++i)
     batch_.tables.push_back(gather_table(loader_, tables[i], batch_.minibatch, caches_[i].get()));

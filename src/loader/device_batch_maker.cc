@@ -9,7 +9,8 @@
 #include "clock.h"
 #include "device_side.h"
 #include "gather_table.h"
-#include "ramet/cuda_pool.h"
+#include "kernels/cuda_backend.h"
+#include "ramet/cuda_memory.h"
 #include "ramet/cuda_sampler.h"
 #include "ramet/error.h"
 

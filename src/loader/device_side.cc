@@ -6,6 +6,7 @@
 
 #include "gather_table.h"
 #include "hot_rows.h"
+#include "kernels/cuda_backend.h"
 #include "placement.h"
 #include "ramet/error.h"
 #include "reading_rates.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "ramet/cuda_pool.h"
+#include "ramet/cuda_memory.h"
 #include "ramet/cuda_sampler.h"
 #include "ramet/cuda_table.h"
 #include "ramet/loader.h"

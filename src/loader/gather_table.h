@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ramet/loader.h"
-#include "row_cache.h"
+#include "tables/cache/row_cache.h"
 
 namespace ramet {
 

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <string>
 
+#include "base/digest.h"
+#include "base/parallel.h"
+#include "base/permutation.h"
 #include "device_side.h"
 #include "gather_table.h"
-#include "ramet/cuda_pool.h"
-#include "ramet/digest.h"
+#include "ramet/cuda_memory.h"
 #include "ramet/error.h"
-#include "ramet/index.h"
 #include "ramet/loader.h"
-#include "ramet/parallel.h"
-#include "ramet/permutation.h"
 #include "ramet/random.h"
 #include "tally.h"
 

@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "clock.h"
-#include "ramet/cuda_pool.h"
+#include "kernels/cuda_backend.h"
+#include "ramet/cuda_memory.h"
 #include "ramet/cuda_table.h"
 #include "ramet/error.h"
 #include "ramet/random.h"

@@ -3,7 +3,7 @@
 
 #include "gather_table.h"
 #include "placement.h"
-#include "ramet/cuda_pool.h"
+#include "ramet/cuda_memory.h"
 
 namespace ramet {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/per_process.h"
 #include "ramet/loader.h"
-#include "ramet/per_process.h"
 
 namespace ramet {
 

@@ -8,11 +8,11 @@
 #include <span>
 #include <vector>
 
+#include "base/draw_keys.h"
 #include "importance.h"
 #include "labor_sampler.h"
 #include "node_index.h"
 #include "ramet/buffer_pool.h"
-#include "ramet/draw_keys.h"
 #include "ramet/graph.h"
 #include "ramet/sampler.h"
 #include "uniform_sampler.h"

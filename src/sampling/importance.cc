@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/prefetch.h"
 #include "ramet/sampler.h"
-#include "request.h"
 
 namespace ramet {
 namespace {
@@ -62,7 +62,7 @@ void RelationImportance::load(size_t i, std::vector<double>& p) const {
   const Candidate* candidates = candidates_->data();
   p.resize(end - first);
   for (size_t e = first; e < end; ++e) {
-    if (e + kAhead < candidate_.size()) request(&candidates[candidate_[e + kAhead]]);
+    if (e + kAhead < candidate_.size()) prefetch(&candidates[candidate_[e + kAhead]]);
     p[e - first] = candidates[candidate_[e]].p;
   }
 }

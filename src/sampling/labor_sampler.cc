@@ -8,8 +8,8 @@
 #include <limits>
 #include <span>
 
-#include "labor_scan.h"
-#include "ramet/parallel.h"
+#include "base/parallel.h"
+#include "kernels/cpu/labor_scan.h"
 #include "ramet/sampler.h"
 
 namespace ramet {
@@ -101,7 +101,7 @@ class LaborSampler {
     const auto* first = reinterpret_cast<const char*>(stored.data() + row.begin);
     const int64_t bytes = row.degree * static_cast<int64_t>(sizeof(Index));
     for (int64_t at = 0; at < std::min(bytes, kRequestedBytes); at += 64)
-      request(first + at);
+      prefetch(first + at);
   }
 
   template <typename Index>

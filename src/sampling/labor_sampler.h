@@ -5,9 +5,9 @@
 #include <tuple>
 #include <vector>
 
-#include "growing.h"
+#include "base/draw_keys.h"
+#include "base/grow_array.h"
 #include "importance.h"
-#include "ramet/draw_keys.h"
 #include "relation_builder.h"
 #include "rows.h"
 
@@ -48,9 +48,9 @@ class LaborPicks {
   }
 
  private:
-  Growing<Position> position_;
-  Growing<Id> source_;
-  Growing<float> weight_;
+  GrowArray<Position> position_;
+  GrowArray<Id> source_;
+  GrowArray<float> weight_;
   int64_t size_ = 0;
 };
 

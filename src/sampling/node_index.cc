@@ -4,7 +4,7 @@
 #include <iterator>
 #include <vector>
 
-#include "ramet/parallel.h"
+#include "base/parallel.h"
 
 namespace ramet {
 namespace {

@@ -15,10 +15,10 @@
 #include <memory>
 #include <span>
 
-#include "growing.h"
+#include "base/grow_array.h"
+#include "base/prefetch.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/ownership.h"
-#include "request.h"
 #include "slot_multiplier.h"
 
 namespace ramet {
@@ -41,7 +41,7 @@ class NodeList {
   void set_size(size_t size) { size_ = size; }
 
  private:
-  Growing<Id> nodes_;
+  GrowArray<Id> nodes_;
   size_t size_ = 0;
 };
 
@@ -107,7 +107,7 @@ class DirectTable {
   void reserve(size_t /*num_nodes*/, const NodeList<Id>& /*nodes*/) {}
   template <typename Id>
   void request_slot(Id node) const {
-    request(&slots_.data()[node - first_]);
+    prefetch(&slots_.data()[node - first_]);
   }
 
   // local[i] = position of ids[i] in `nodes`, which has room for all of them and one more; new ones
@@ -165,7 +165,7 @@ class HashTable {
     for (size_t i = 0; i < nodes.size(); ++i)
       find_or_insert(nodes.ids()[i], static_cast<uint32_t>(i));
   }
-  void request_slot(Id node) const { request(&slots_.data()[home(node)]); }
+  void request_slot(Id node) const { prefetch(&slots_.data()[home(node)]); }
 
   // As DirectTable's; reserve() has made room.
   void relabel(std::span<const Id> ids, NodeList<Id>& nodes, int32_t* local) {

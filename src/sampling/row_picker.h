@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "floyd.h"
-#include "pick.h"
-#include "ramet/draw_keys.h"
+#include "base/draw_keys.h"
+#include "kernels/cpu/floyd.h"
+#include "kernels/cpu/pick.h"
 #include "ramet/sampler.h"
 #include "rows.h"
 

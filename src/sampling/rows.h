@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 
+#include "base/prefetch.h"
 #include "ramet/graph.h"
 #include "ramet/node_rows.h"
-#include "request.h"
 
 namespace ramet {
 
@@ -44,7 +44,7 @@ void read_rows(const EdgeType& edges, std::span<const Id> rows, int64_t first, B
   const auto count = static_cast<int64_t>(rows.size());
   const Id* row = rows.data();
   for (int64_t i = 0; i < count; ++i) {
-    if (i + kAhead < count) request(&indptr[row[i + kAhead]]);
+    if (i + kAhead < count) prefetch(&indptr[row[i + kAhead]]);
     body(first + i, read_row(edges, indptr, row[i]));
   }
 }

@@ -5,9 +5,9 @@
 #include <mutex>
 #include <utility>
 
+#include "base/draw_keys.h"
+#include "base/per_process.h"
 #include "hop_sampler.h"
-#include "ramet/draw_keys.h"
-#include "ramet/per_process.h"
 
 namespace ramet {
 namespace {

@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <span>
 
-#include "ramet/parallel.h"
-#include "request.h"
+#include "base/parallel.h"
+#include "base/prefetch.h"
 #include "row_picker.h"
 
 namespace ramet {
@@ -121,7 +121,7 @@ class UniformSampler {
       auto* out = position + indptr_[chunk.begin];
       for (int64_t i = chunk.begin; i < chunk.end; ++i) {
         picker.pick(static_cast<size_t>(i - first_row), [&](int64_t p) {
-          request(stored + p * width);
+          prefetch(stored + p * width);
           *out++ = static_cast<std::decay_t<decltype(*out)>>(p);
         });
       }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ramet/draw_keys.h"
+#include "base/draw_keys.h"
 #include "relation_builder.h"
 #include "rows.h"
 

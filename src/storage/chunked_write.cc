@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "posix.h"
+#include "base/system/posix.h"
 #include "ramet/pages.h"
 
 namespace ramet {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "posix.h"
+#include "base/system/posix.h"
 #include "temp_folder.h"
 
 namespace ramet {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "posix.h"
+#include "base/system/posix.h"
 
 namespace ramet {
 

@@ -7,13 +7,13 @@
 #include <cstring>
 
 #include "array_name.h"
+#include "base/system/posix.h"
+#include "base/system/space.h"
 #include "folder.h"
 #include "manifest.h"
 #include "mapped_file.h"
 #include "npy.h"
-#include "posix.h"
 #include "ramet/error.h"
-#include "ramet/space.h"
 #include "ramet/store.h"
 #include "row_reads.h"
 #include "table_dtypes.h"

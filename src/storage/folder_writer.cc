@@ -5,14 +5,14 @@
 #include <cerrno>
 #include <set>
 
+#include "base/system/posix.h"
+#include "base/system/space.h"
 #include "chunked_write.h"
 #include "commit.h"
 #include "folder.h"
 #include "manifest.h"
 #include "npy.h"
-#include "posix.h"
 #include "ramet/error.h"
-#include "ramet/space.h"
 #include "ramet/store_writer.h"
 #include "segment.h"
 #include "shape.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "posix.h"
+#include "base/system/posix.h"
 #include "ramet/store.h"
 
 namespace ramet {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/system/posix.h"
 #include "manifest.h"
 #include "mapped_file.h"
-#include "posix.h"
 #include "ramet/error.h"
 #include "ramet/store.h"
 #include "segment.h"

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/system/posix.h"
+#include "base/system/space.h"
 #include "chunked_write.h"
 #include "huge_pages.h"
 #include "manifest.h"
-#include "posix.h"
 #include "ramet/error.h"
-#include "ramet/space.h"
 #include "ramet/store_writer.h"
 #include "segment.h"
 #include "shape.h"

@@ -1,7 +1,7 @@
 #include "table_dtypes.h"
 
+#include "base/scale.h"
 #include "ramet/error.h"
-#include "ramet/scale.h"
 #include "text.h"
 
 namespace ramet {

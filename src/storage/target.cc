@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "array_name.h"
+#include "base/system/posix.h"
 #include "manifest.h"
 #include "mapped_file.h"
-#include "posix.h"
 #include "ramet/error.h"
 #include "ramet/store_writer.h"
 #include "text.h"

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "posix.h"
+#include "base/system/posix.h"
 #include "target.h"
 
 namespace ramet {

@@ -4,12 +4,13 @@
 #include <cstring>
 
 #include "cuda/on_host.h"
-#include "graph_fixture.h"
-#include "ramet/cuda_pool.h"
+#include "ramet/cuda_memory.h"
 #include "ramet/cuda_sampler.h"
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
 #include "ramet/loader.h"
+#include "ramet/random.h"
+#include "support/graph_fixture.h"
 
 using namespace ramet;
 using namespace std::chrono_literals;

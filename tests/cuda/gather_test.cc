@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "cuda/rows_fixture.h"
-#include "ramet/kernels.h"
+#include "kernels/cuda_backend.h"
+#include "kernels/kernels.h"
 
 namespace ramet {
 namespace {

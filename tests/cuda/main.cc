@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "ramet/cuda.h"
+#include "kernels/cuda_backend.h"
 #include "ramet/error.h"
 
 constexpr int kSkipped = 77;

@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "kernels/cuda_backend.h"
 #include "ramet/array.h"
 #include "ramet/buffer_pool.h"
-#include "ramet/cuda.h"
 
 namespace ramet::test {
 

@@ -1,5 +1,5 @@
 // Buffers of a device go on when, and only when, the streams that used them have got there.
-#include "ramet/cuda_pool.h"
+#include "ramet/cuda_memory.h"
 
 #include <doctest/doctest.h>
 
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cuda/on_host.h"
+#include "kernels/cuda_backend.h"
 #include "ramet/error.h"
 
 using namespace ramet;

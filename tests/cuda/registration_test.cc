@@ -10,9 +10,10 @@
 
 #include "cuda/errors.h"
 #include "cuda/rows_fixture.h"
-#include "fork.h"
+#include "kernels/cuda_backend.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/error.h"
+#include "support/fork.h"
 
 namespace ramet {
 namespace {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "ramet/cuda.h"
+#include "kernels/cuda_backend.h"
 
 namespace ramet {
 

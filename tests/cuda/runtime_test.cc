@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ramet/cuda.h"
+#include "kernels/cuda_backend.h"
 #include "ramet/error.h"
 
 using namespace ramet;

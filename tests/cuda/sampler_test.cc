@@ -12,6 +12,7 @@
 
 #include "cuda/sampling_fixture.h"
 #include "ramet/error.h"
+#include "ramet/random.h"
 
 namespace ramet {
 namespace {

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "graph_fixture.h"
-#include "ramet/cuda_pool.h"
+#include "ramet/cuda_memory.h"
 #include "ramet/cuda_sampler.h"
 #include "ramet/fingerprint.h"
 #include "ramet/random.h"
 #include "ramet/sampler.h"
+#include "support/graph_fixture.h"
 
 namespace ramet::test {
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "cuda/rows_fixture.h"
-#include "ramet/cuda.h"
+#include "kernels/cpu/pick.h"
+#include "kernels/cuda_backend.h"
 #include "ramet/random.h"
 #include "ramet/sampler.h"
 #include "sampling/importance.h"
-#include "sampling/pick.h"
 
 namespace ramet {
 namespace {

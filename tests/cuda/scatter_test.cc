@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cuda/rows_fixture.h"
+#include "kernels/cuda_backend.h"
 
 namespace ramet {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "cuda/errors.h"
 #include "cuda/rows_fixture.h"
+#include "kernels/cuda_backend.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_table.h"

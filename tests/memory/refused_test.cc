@@ -11,19 +11,19 @@
 #include <utility>
 #include <vector>
 
-#include "../graph_fixture.h"
-#include "../temp_dir.h"
+#include "base/parallel.h"
 #include "failing.h"
 #include "ramet/csc.h"
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
 #include "ramet/generate.h"
 #include "ramet/loader.h"
-#include "ramet/parallel.h"
 #include "ramet/sampler.h"
 #include "ramet/store.h"
 #include "ramet/store_writer.h"
 #include "ramet/table.h"
+#include "support/graph_fixture.h"
+#include "support/temp_dir.h"
 
 using namespace ramet;
 using namespace std::chrono_literals;

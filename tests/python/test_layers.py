@@ -1,5 +1,6 @@
 """tools/check_layers.py lets the right includes through and names the wrong ones."""
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -13,12 +14,13 @@ GOOD = {
     "include/ramet/array.h": "#pragma once\n#include <cstdint>\n",
     "include/ramet/store.h": '#include "ramet/array.h"\n',
     "include/ramet/graph.h": '#include "ramet/store.h"\n',
-    "include/ramet/kernels.h": '#include "ramet/array.h"\n',
-    "include/ramet/table.h": '#include "ramet/store.h"\n#include "ramet/kernels.h"\n',
+    "src/kernels/kernels.h": '#include "ramet/array.h"\n',
+    "include/ramet/table.h": '#include "ramet/store.h"\n',
     "include/ramet/loader.h": '#include "ramet/graph.h"\n#include "ramet/table.h"\n',
     "src/storage/npy.h": '#include "ramet/array.h"\n',
     "src/storage/store.cc": '#include "npy.h"\n#include "storage/npy.h"\n#include "ramet/store.h"\n',
-    "src/kernels/cpu/gather.cc": '#include "ramet/kernels.h"\n',
+    "src/kernels/cpu/gather.cc": '#include "kernels/kernels.h"\n',
+    "src/tables/host/table.cc": '#include "ramet/table.h"\n#include "kernels/kernels.h"\n',
     "src/loader/loader.cc": '#include <thread>\n#include "ramet/loader.h"\n',
     "python/bind/views.h": "#include <nanobind/nanobind.h>\n",
     "python/bind/module.cc": '#include "views.h"\n#include "ramet/loader.h"\n',
@@ -49,6 +51,7 @@ def test_good_tree_passes(tmp_path):
         ("include/ramet/array.h", '#include "ramet/store.h"', "not below"),
         ("include/ramet/graph.h", '#include "ramet/table.h"', "not below"),
         ("include/ramet/graph.h", '#include "storage/npy.h"', "a public header may not see the private"),
+        ("include/ramet/table.h", '#include "kernels/kernels.h"', "a public header may not see the private"),
         ("include/ramet/graph.h", '#include "ramet/absent.h"', "does not exist"),
         ("include/ramet/array.h", "#include <omp.h>", "nowhere"),
         ("include/ramet/array.h", "#include <torch/torch.h>", "nowhere"),
@@ -69,6 +72,28 @@ def test_bad_include_is_named(tmp_path, path, text, message):
     assert result.returncode == 1
     assert result.stderr.startswith(f"{path}:1: ")
     assert message in result.stderr
+
+
+ROW = "| {} | what it holds | `{}` | {}|\n"
+
+
+def table(changed: dict[str, tuple[str, str]]) -> str:
+    """ARCHITECTURE.md's table as tools/check_layers.py has it, but for the rows of `changed`."""
+    spec = importlib.util.spec_from_file_location("check_layers", CHECK)
+    checker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(checker)
+    rows = {layer: (checker.PUBLIC_HEADERS.get(layer, ""), checker.EXPORTS.get(layer, "")) for layer in checker.BELOW}
+    return "".join(
+        ROW.format(layer, public, f"`{exports}` " * bool(exports))
+        for layer, (public, exports) in (rows | changed).items()
+    )
+
+
+def test_the_table_of_layers_is_compared(tmp_path):
+    assert check(tmp_path, GOOD | {"ARCHITECTURE.md": table({})}).returncode == 0
+    result = check(tmp_path, GOOD | {"ARCHITECTURE.md": table({"graph": ("graph csc", "")})})
+    assert result.returncode == 1
+    assert result.stderr.startswith("ARCHITECTURE.md: the row of graph lists")
 
 
 def test_long_file_is_a_warning(tmp_path):

@@ -10,7 +10,7 @@
 
 #include "gather.h"
 #include "gather_loop.h"
-#include "ramet/kernels.h"
+#include "kernels/kernels.h"
 
 namespace ramet {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "ramet/kernels.h"
+#include "kernels/kernels.h"
 
 namespace ramet {
 

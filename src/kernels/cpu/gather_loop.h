@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "ramet/kernels.h"
+#include "kernels/kernels.h"
 
 namespace ramet {
 namespace {

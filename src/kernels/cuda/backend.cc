@@ -2,7 +2,7 @@
 #include "kernels/cuda/rows.h"
 #include "kernels/cuda/runtime.h"
 #include "kernels/cuda/sampling.h"
-#include "ramet/cuda.h"
+#include "kernels/cuda_backend.h"
 
 namespace ramet {
 namespace {

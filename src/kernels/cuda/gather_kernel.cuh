@@ -11,7 +11,7 @@
 #include "kernels/cuda/move_row.cuh"
 #include "kernels/cuda/row_grid.cuh"
 #include "kernels/cuda/row_ids.cuh"
-#include "ramet/cuda_rows.h"
+#include "kernels/cuda_rows.h"
 
 namespace ramet {
 

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "ramet/thread_note.h"
+#include "base/thread_note.h"
 
 namespace ramet {
 

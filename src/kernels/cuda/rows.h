@@ -1,7 +1,7 @@
-// The row kernels, as ramet/cuda_rows.h describes them.
+// The row kernels, as kernels/cuda_rows.h describes them.
 #pragma once
 
-#include "ramet/cuda_rows.h"
+#include "kernels/cuda_rows.h"
 
 namespace ramet {
 

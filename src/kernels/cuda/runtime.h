@@ -1,7 +1,7 @@
-// The runtime part of the seam; include/ramet/cuda.h says what each does.
+// The runtime part of the seam; kernels/cuda_backend.h says what each does.
 #pragma once
 
-#include "ramet/cuda.h"
+#include "kernels/cuda_backend.h"
 
 namespace ramet {
 

@@ -1,7 +1,7 @@
-// The functions of CudaSamplingKernels, which ramet/cuda_sampling.h describes.
+// The functions of CudaSamplingKernels, which kernels/cuda_sampling.h describes.
 #pragma once
 
-#include "ramet/cuda_sampling.h"
+#include "kernels/cuda_sampling.h"
 
 namespace ramet {
 

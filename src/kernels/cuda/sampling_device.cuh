@@ -3,11 +3,11 @@
 
 #include <cuda_runtime.h>
 
+#include "base/dependent_lanes.h"
+#include "base/lanes_scalar.h"
 #include "kernels/cuda/device_scope.h"
 #include "kernels/cuda/launch.h"
-#include "ramet/cuda_sampling.h"
-#include "ramet/dependent_lanes.h"
-#include "ramet/lanes_scalar.h"
+#include "kernels/cuda_sampling.h"
 
 namespace ramet {
 

@@ -4,7 +4,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "kernels/cuda/check.h"
-#include "ramet/cuda_sampling.h"
+#include "kernels/cuda_sampling.h"
 
 namespace ramet {
 

@@ -1,0 +1,44 @@
+// What ranks that cooperate exchange: messages of ids while they sample, then rows by an
+// ExchangePlan. The engine computes what goes where; whoever drives it moves the bytes, by whatever
+// means.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ramet/array.h"
+
+namespace ramet {
+
+// Bytes for each rank of the group, or from each.
+struct Message {
+  std::vector<int64_t> bytes;  // by rank
+  Array data;                  // uint8: one rank's bytes after the other's, at a multiple of 8
+};
+
+// Where the source rows of a block come from when ranks cooperate, for one node
+// type. A layer's input is a row for each of the first num_owned nodes of this rank's n_id. Its
+// sources are the destinations, in order, and then rows pulled from rank 0, rank 1, ... (this rank
+// among them).
+struct ExchangePlan {
+  int64_t num_owned = 0;
+  Array send_rows;  // int32: rows of the layer's input to send, those for rank 0 first
+  std::vector<int64_t> send_counts;     // by rank
+  std::vector<int64_t> receive_counts;  // by rank
+  Array source_ids;                     // int32 or int64: ids of the nodes whose rows are pulled
+};
+
+// take_rows copies the rows that are to be sent, add_rows sums those that come back. Failure:
+// kOutOfRange for a number that is no row, before anything is written; kInvalidArgument for arrays
+// that do not fit each other.
+//
+// out[i] = rows[ids[i]], both [..., ...] of equal row shapes and dtypes, `out` writable.
+void take_rows(const Array& rows, std::span<const int32_t> ids, const Array& out, int threads = 1);
+
+// out[ids[i]] += values[i], i ascending, on at most `threads` threads, which share the columns: the
+// bits do not depend on their number. `out`: [rows, ...], writable; `values`: [ids.size(), ...], of
+// the same row shape and dtype, float32 or float64.
+void add_rows(const Array& out, std::span<const int32_t> ids, const Array& values, int threads = 1);
+
+}  // namespace ramet

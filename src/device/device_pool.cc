@@ -1,0 +1,230 @@
+#include "ramet/cuda_memory.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "base/per_process.h"
+#include "base/shelf.h"
+#include "kernels/cuda_backend.h"
+#include "ramet/error.h"
+
+namespace ramet {
+namespace {
+
+constexpr int64_t kEverything = int64_t{1} << 56;  // idle bytes of a pool, bound by its peak of use
+
+// What `stream` had been given when the event was recorded.
+struct Use {
+  CudaStreamHandle stream;
+  CudaEventHandle event;
+};
+
+struct DeviceMemory {
+  struct Buffer {
+    void* data = nullptr;
+    int64_t size = 0;
+    std::vector<Use> uses;  // before it became idle
+  };
+  Buffer map(int64_t size) const {
+    return {require_cuda().runtime.allocate(device, size), size, {}};
+  }
+  void unmap(Buffer buffer) const noexcept {
+    const CudaRuntime& runtime = cuda_backend()->runtime;
+    for (const Use& use : buffer.uses) {
+      try {
+        runtime.wait_on_host(device, use.event);
+      } catch (const Error&) {
+        // The stream's own failure; its work is over.
+      }
+      runtime.destroy_event(device, use.event);
+    }
+    runtime.free(device, buffer.data);
+  }
+  int device = 0;
+};
+
+// A buffer that is handed out.
+class InUse {
+ public:
+  InUse(int device, DeviceMemory::Buffer buffer) : device_(device), buffer_(std::move(buffer)) {}
+
+  [[nodiscard]] void* data() const { return buffer_.data; }
+
+  // Whatever used it before is done before `stream` uses it.
+  void start(CudaStreamHandle stream) {
+    const CudaRuntime& runtime = require_cuda().runtime;
+    for (; !buffer_.uses.empty(); buffer_.uses.pop_back()) {
+      const Use& use = buffer_.uses.back();
+      if (use.stream != stream) runtime.wait(device_, stream, use.event);
+      runtime.destroy_event(device_, use.event);
+    }
+    users_ = {stream};
+  }
+  void set_users(std::vector<CudaStreamHandle> streams) {
+    const std::lock_guard lock(mutex_);
+    users_ = std::move(streams);
+  }
+  void add_user(CudaStreamHandle stream) {
+    const std::lock_guard lock(mutex_);
+    if (std::find(users_.begin(), users_.end(), stream) == users_.end()) users_.push_back(stream);
+  }
+
+  // Marks what its users were given so far.
+  DeviceMemory::Buffer finish() {
+    const CudaRuntime& runtime = require_cuda().runtime;
+    buffer_.uses.reserve(users_.size());
+    for (const CudaStreamHandle stream : users_) {
+      const CudaEventHandle event = runtime.create_event(device_);
+      buffer_.uses.push_back({stream, event});
+      runtime.record(device_, event, stream);
+    }
+    return std::move(buffer_);
+  }
+
+ private:
+  const int device_;
+  DeviceMemory::Buffer buffer_;
+  std::mutex mutex_;
+  std::vector<CudaStreamHandle> users_;
+};
+
+class RecyclingDevicePool;
+
+// The deleter of a buffer's pointer, by which an Array's buffer is found again.
+struct GiveBack {
+  std::shared_ptr<RecyclingDevicePool> pool;
+  std::shared_ptr<InUse> buffer;
+  void operator()(void*) const noexcept;
+};
+
+class RecyclingDevicePool final : public DevicePool {
+ public:
+  explicit RecyclingDevicePool(int device) : device_(device), shelf_(DeviceMemory{device}) {}
+
+  std::shared_ptr<BufferPool> on(CudaStreamHandle stream) override;
+
+  std::shared_ptr<void> allocate(int64_t bytes, CudaStreamHandle stream) {
+    auto buffer = std::make_shared<InUse>(device_, shelf_.take(bytes));
+    auto self = std::static_pointer_cast<RecyclingDevicePool>(shared_from_this());
+    std::shared_ptr<void> owner(buffer->data(), GiveBack{std::move(self), buffer});
+    buffer->start(stream);
+    return owner;
+  }
+
+  void give_back(InUse& buffer) noexcept {
+    if (getpid() != owner_) return;  // the parent's memory, of which a child knows nothing
+    try {
+      shelf_.give_back(buffer.finish(), kEverything);
+    } catch (const std::exception&) {
+      // The driver is gone or out of events: the memory stays with it.
+    }
+  }
+
+  int device() const override { return device_; }
+  int64_t bytes_in_use() const override { return shelf_.in_use(); }
+  int64_t bytes_idle() const override { return shelf_.idle(); }
+
+ private:
+  const pid_t owner_ = getpid();
+  const int device_;
+  Shelf<DeviceMemory> shelf_;
+};
+
+void GiveBack::operator()(void*) const noexcept {
+  pool->give_back(*buffer);
+}
+
+class PoolOnStream final : public BufferPool {
+ public:
+  PoolOnStream(std::shared_ptr<RecyclingDevicePool> pool, CudaStreamHandle stream)
+      : pool_(std::move(pool)), stream_(stream) {}
+
+  std::shared_ptr<void> allocate(int64_t bytes) override { return pool_->allocate(bytes, stream_); }
+  int device() const override { return pool_->device(); }
+  int64_t bytes_in_use() const override { return pool_->bytes_in_use(); }
+  int64_t bytes_idle() const override { return pool_->bytes_idle(); }
+
+ private:
+  const std::shared_ptr<RecyclingDevicePool> pool_;
+  const CudaStreamHandle stream_;
+};
+
+std::shared_ptr<BufferPool> RecyclingDevicePool::on(CudaStreamHandle stream) {
+  auto self = std::static_pointer_cast<RecyclingDevicePool>(shared_from_this());
+  return std::make_shared<PoolOnStream>(std::move(self), stream);
+}
+
+struct PinnedMemory {
+  struct Buffer {
+    void* data = nullptr;
+    int64_t size = 0;
+  };
+  static Buffer map(int64_t size) { return {require_cuda().runtime.allocate_pinned(size), size}; }
+  static void unmap(Buffer buffer) noexcept { cuda_backend()->runtime.free_pinned(buffer.data); }
+};
+
+class PinnedPool final : public BufferPool {
+ public:
+  std::shared_ptr<void> allocate(int64_t bytes) override {
+    const PinnedMemory::Buffer buffer = shelf_.take(bytes);
+    auto self = std::static_pointer_cast<PinnedPool>(shared_from_this());
+    return {buffer.data, [self = std::move(self), buffer](void*) {
+              if (getpid() == self->owner_) self->shelf_.give_back(buffer, kEverything);
+            }};
+  }
+  int64_t bytes_in_use() const override { return shelf_.in_use(); }
+  int64_t bytes_idle() const override { return shelf_.idle(); }
+
+ private:
+  const pid_t owner_ = getpid();
+  Shelf<PinnedMemory> shelf_;
+};
+
+}  // namespace
+
+CudaStream::CudaStream(int device)
+    : device_(device), handle_(require_cuda().runtime.create_stream(device)) {}
+
+CudaStream::~CudaStream() {
+  cuda_backend()->runtime.destroy_stream(device_, handle_);
+}
+
+void CudaStream::synchronize() const {
+  require_cuda().runtime.synchronize(device_, handle_);
+}
+
+std::shared_ptr<DevicePool> DevicePool::create(int device) {
+  return std::make_shared<RecyclingDevicePool>(device);
+}
+
+std::shared_ptr<DevicePool> DevicePool::shared(int device) {
+  struct Pools {
+    std::mutex mutex;
+    std::map<int, std::shared_ptr<DevicePool>> of;
+  };
+  static auto* const all = new PerProcess<Pools>;  // never destroyed: threads may hold buffers
+  Pools& pools = all->get();
+  const std::lock_guard lock(pools.mutex);
+  std::shared_ptr<DevicePool>& pool = pools.of[device];
+  if (pool == nullptr) pool = create(device);
+  return pool;
+}
+
+void DevicePool::set_users(const Array& array, std::vector<CudaStreamHandle> streams) {
+  if (auto* found = std::get_deleter<GiveBack>(array.owner))
+    found->buffer->set_users(std::move(streams));
+}
+
+void DevicePool::add_user(const Array& array, CudaStreamHandle stream) {
+  if (auto* found = std::get_deleter<GiveBack>(array.owner)) found->buffer->add_user(stream);
+}
+
+std::shared_ptr<BufferPool> create_pinned_pool() {
+  return std::make_shared<PinnedPool>();
+}
+
+}  // namespace ramet

@@ -1,0 +1,40 @@
+// DrawKeys (draw_keys.h) for every lane: one key per lane where words are plain, two where they are
+// mixed. `stream` is what absorb(key, value) adds to the key before it mixes, golden * (value + 1).
+#pragma once
+
+#include "base/dependent_lanes.h"
+#include "base/draw_keys.h"
+#include "lanes.h"
+
+namespace ramet {
+
+template <typename L>
+struct PlainKeys {
+  using U64 = typename L::U64;
+
+  static PlainKeys fill(const DrawKeys& keys) { return {L::fill64(keys.now)}; }
+  PlainKeys absorb(U64 stream) const { return {draw(stream)}; }
+  U64 draw(U64 stream) const { return mix64_lanes<L>(L::add64(key, stream)); }
+
+  U64 key;
+};
+
+template <typename L>
+struct DependentKeys {
+  using U64 = typename L::U64;
+
+  static DependentKeys fill(const DrawKeys& keys) {
+    return {{L::fill64(keys.now)}, {L::fill64(keys.next)}, &keys.mixture};
+  }
+  DependentKeys absorb(U64 stream) const {
+    return {now.absorb(stream), next.absorb(stream), mixture};
+  }
+  U64 draw(U64 stream) const {
+    return dependent_lanes<L>(now.draw(stream), next.draw(stream), *mixture);
+  }
+
+  PlainKeys<L> now, next;
+  const Mixture* mixture;
+};
+
+}  // namespace ramet

@@ -1,0 +1,32 @@
+// Stands in for the vector kernels where the build's processor has none of these instructions.
+#include "floyd.h"
+#include "gather.h"
+#include "labor_scan.h"
+
+namespace ramet {
+
+GatherRows streaming_gather() {
+  return nullptr;
+}
+
+DecodingGathers decoding_gathers() {
+  return {gather_decoded_portable, gather_decoded_portable};
+}
+
+FloydKernel floyd_avx2() {
+  return nullptr;
+}
+
+FloydKernel floyd_avx512() {
+  return nullptr;
+}
+
+LaborKernel labor_avx2() {
+  return {};
+}
+
+LaborKernel labor_avx512() {
+  return {};
+}
+
+}  // namespace ramet

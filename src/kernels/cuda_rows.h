@@ -1,0 +1,73 @@
+// The row kernels of the CUDA seam (cuda_backend.h): gather and scatter by row id. All memory named
+// here is memory that the device can address: its own, or page-locked memory of the host by its
+// device_address().
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "kernels/kernels.h"
+
+namespace ramet {
+
+// What CudaGatherArgs::bad holds where no id is bad. All its bytes are 0xFF.
+inline constexpr uint64_t kNoBadId = UINT64_MAX;
+
+// The most read rows of a table, in device memory in front of it.
+struct CudaRowCache {
+  // By row of the table: its row in `rows`, or -1. nullptr: there is no cache.
+  const int32_t* slot = nullptr;
+  const void* rows = nullptr;    // encoded as the table's
+  const float* scale = nullptr;  // of rows scaled each on its own: of the cached ones, by slot
+  uint64_t* hits = nullptr;      // in device memory: counted up by the ids found here
+};
+
+struct CudaGatherArgs {
+  const void* table;  // num_rows rows of row_bytes bytes
+  int64_t num_rows;
+  int64_t row_bytes;
+  const void* ids;  // num_ids row ids
+  bool wide_ids;    // int64, else int32
+  int64_t num_ids;
+  void* out;  // num_ids rows, of row_bytes bytes or float32
+  CudaRowCache cache = {};
+  // Of an id outside [0, num_rows) no row is read, and its row of `out` is left as it is. Where
+  // `bad` is not nullptr, it becomes the lowest position of such an id, if that is less than what
+  // it was: kNoBadId at first. In device memory.
+  uint64_t* bad = nullptr;
+  int max_sms = 0;    // as many blocks as this many multiprocessors hold, at most; 0: all of them
+  bool shift = true;  // aligned requests for rows that are not; false for comparison alone
+};
+
+struct CudaDecodeArgs {
+  CudaGatherArgs rows;  // `out` of float32, aligned as these
+  Encoding encoding;
+  const float* scale = nullptr;  // of int8: num_rows values, or one for each element of a row
+};
+
+// Device memory that a scatter needs beside its arguments, aligned to 4 bytes.
+[[nodiscard]] constexpr int64_t scatter_scratch_bytes(int64_t num_ids) {
+  return 4 * static_cast<int64_t>(std::bit_ceil(2 * static_cast<uint64_t>(num_ids) + 1));
+}
+
+// Writes rows[i] to row ids[i]; where an id repeats, the last wins. At most 2^31 - 1 ids.
+struct CudaScatterArgs {
+  void* table;
+  int64_t num_rows;
+  int64_t row_bytes;
+  const void* ids;
+  bool wide_ids;
+  int64_t num_ids;
+  const void* rows;
+  void* scratch;            // scatter_scratch_bytes(num_ids)
+  uint64_t* bad = nullptr;  // as in CudaGatherArgs
+  int max_sms = 0;
+};
+
+struct CudaRowKernels {
+  void (*gather)(int device, const CudaGatherArgs& args, void* stream);
+  void (*gather_decoded)(int device, const CudaDecodeArgs& args, void* stream);
+  void (*scatter)(int device, const CudaScatterArgs& args, void* stream);
+};
+
+}  // namespace ramet

@@ -1,0 +1,220 @@
+// The sampling kernels of the CUDA seam (cuda_backend.h): the steps of one edge type of one hop,
+// whose results are those of the CPU's sampler to the bit. CudaSampler (cuda_sampler.h) puts them
+// together:
+//
+//   rows      where the in-edges of every destination stand, and how many picks each gives
+//   pick      positions of the picks, where there are few of each row, all, or repeated ones
+//   mark_*    else a bit for every in-edge that is picked, and then
+//   rank, take_marked      where each row's picks go, and their positions
+//   load      the source at every position
+//   number    local ids: sources that are new join the list of nodes, in the order of the picks
+//
+// Everything is counted in 32 bits: a relation has at most kCudaMaxEdges picks, or in-edges where
+// these are looked at one by one. Arrays are the device's. Nothing that a kernel reads from a store
+// is followed before it is compared with its bound: what does not fit is recorded, and its place
+// taken by nothing. A `bad` counter holds kNoneBad, or the lowest number of what was bad.
+//
+// No result depends on the order of threads: they meet only in minima, maxima and bitwise or.
+#pragma once
+
+#include <cstdint>
+
+#include "base/draw_keys.h"
+#include "base/normal.h"
+
+namespace ramet {
+
+inline constexpr int64_t kCudaMaxEdges = (int64_t{1} << 31) - 2;
+inline constexpr uint64_t kNoneBad = ~uint64_t{0};
+inline constexpr int64_t kCudaFewPicks = 32;  // of a row, which one thread makes
+
+// One edge type's CSC.
+struct CudaCsc {
+  const int64_t* indptr;
+  const void* indices;
+  bool wide_ids;  // int64, else int32
+  int64_t num_edges;
+  int64_t num_src_nodes;
+};
+
+// Where a destination's in-edges stand.
+struct CudaRow {
+  int64_t begin, degree;
+};
+
+// The destinations of a relation. offset[i] is the number of picks, or in-edges, before row i.
+struct CudaRows {
+  const int64_t* nodes;   // num_dst ids, and more
+  const CudaRow* row;     // num_dst
+  const int64_t* offset;  // num_dst + 1
+  int64_t num_dst;
+};
+
+struct CudaDraws {
+  DrawKeys keys;        // of the hop and the edge type, or the source's node type
+  NormalTables tables;  // for keys that are mixed
+};
+
+// Memory for a scan of `count` values: scan_bytes(count) bytes.
+struct CudaScratch {
+  void* data;
+  int64_t bytes;
+};
+
+struct CudaRowsArgs {
+  CudaCsc edges;
+  const int64_t* nodes;
+  int64_t num_dst;
+  int64_t fanout;  // not 0; with -1 offsets count in-edges
+  bool replace;
+  CudaRow* row;
+  int64_t* offset;  // a row counts for at most 2^31, so that the sum is one
+  uint64_t* bad;    // the number of a destination
+  CudaScratch scan;
+};
+
+// Positions, int32 or int64, of offset[num_dst] picks.
+struct CudaPositions {
+  void* data;
+  bool wide;
+};
+
+struct CudaPickArgs {
+  CudaRows rows;
+  int64_t num_picks;
+  int64_t fanout;  // at most kCudaFewPicks, unless `replace`; -1: all
+  bool replace;
+  CudaDraws draws;
+  CudaPositions positions;
+};
+
+// A bit for every in-edge: 32 to the word, word_count(in-edges) words.
+constexpr int64_t cuda_mark_words(int64_t num_edges) {
+  return (num_edges + 255) / 256 * 8;
+}
+
+struct CudaMarkArgs {
+  CudaRows rows;      // offsets count in-edges
+  int64_t num_edges;  // of these rows
+  int64_t fanout;     // above 0, or -1: all
+  CudaDraws draws;
+  uint32_t* marks;
+};
+
+// LABOR-i: what is known of the in-edges of these rows.
+struct CudaImportance {
+  const double* p;           // of every candidate
+  const int32_t* candidate;  // by in-edge
+  const double* c;           // by row
+};
+
+struct CudaMarkLaborArgs {
+  CudaMarkArgs mark;
+  CudaCsc edges;
+  uint64_t* threshold;               // scratch: num_dst
+  const CudaImportance* importance;  // nullptr: LABOR-0
+};
+
+struct CudaRankArgs {
+  const uint32_t* marks;
+  int64_t num_edges;
+  uint32_t* rank;  // cuda_mark_words() + 1: marks before each word
+  const int64_t* offset;
+  int64_t num_dst;
+  int64_t* indptr;  // num_dst + 1: marks before each row
+  CudaScratch scan;
+};
+
+struct CudaTakeMarkedArgs {
+  CudaRows rows;
+  int64_t num_edges;
+  const uint32_t* marks;
+  const uint32_t* rank;
+  CudaPositions positions;
+  float* weight;                     // by pick; nullptr: none
+  int64_t fanout;                    // weights of LABOR-0
+  const CudaImportance* importance;  // or of LABOR-i
+  double* sum;  // scratch: num_dst, for normalized weights of LABOR-i; nullptr: Horvitz-Thompson
+};
+
+// The nodes of one type in a batch. A slot, one for every node of the graph, holds all ones, the
+// node's place in the list, or 2^31 plus the first pick that wants it: the least one counts.
+struct CudaNodeList {
+  uint32_t* slots;
+  int64_t* nodes;
+  int64_t capacity;  // at most 2^31 - 1; nodes beyond are counted, but left out
+  int64_t* size;
+};
+
+struct CudaLoadArgs {
+  CudaCsc edges;
+  CudaPositions positions;
+  int64_t num_picks;
+  int64_t* sources;  // by pick; -1 where the id is bad
+  uint32_t* slots;   // of the source type
+  uint64_t* bad;     // the number of a pick
+};
+
+struct CudaNumberArgs {
+  const int64_t* sources;
+  int64_t num_picks;
+  CudaNodeList list;
+  uint32_t* rank;  // scratch: num_picks
+  int32_t* local;
+  CudaScratch scan;
+};
+
+struct CudaSolveArgs {
+  CudaRows rows;  // offsets count in-edges
+  int64_t num_edges;
+  int64_t fanout;
+  const double* p;
+  const int32_t* candidate;
+  double* c;        // by row
+  double* largest;  // by candidate: raised to the c of its rows; nullptr: not
+};
+
+struct CudaEdgeIdsArgs {
+  CudaPositions positions;
+  int64_t num_edges;
+  const void* ids;  // nullptr: a position is its own id
+  bool wide_ids;
+  int64_t num_ids;  // a position that is none of them, which somebody has written, becomes -1
+  int64_t* out;
+};
+
+// What is derived from a relation by destination.
+struct CudaRelationArgs {
+  const int64_t* indptr;
+  int64_t num_dst;
+  const int32_t* indices;
+  int64_t num_edges;
+};
+
+struct CudaSamplingKernels {
+  int64_t (*scan_bytes)(int device, int64_t count);
+  void (*rows)(int device, const CudaRowsArgs& args, void* stream);
+  void (*pick)(int device, const CudaPickArgs& args, void* stream);
+  // Floyd's picks of any number. `marks` is all zero before.
+  void (*mark_floyd)(int device, const CudaMarkArgs& args, void* stream);
+  void (*mark_labor)(int device, const CudaMarkLaborArgs& args, void* stream);
+  void (*rank)(int device, const CudaRankArgs& args, void* stream);
+  void (*take_marked)(int device, const CudaTakeMarkedArgs& args, void* stream);
+  void (*load)(int device, const CudaLoadArgs& args, void* stream);
+  void (*number)(int device, const CudaNumberArgs& args, void* stream);
+  // The first `count` nodes of a list, which it begins with: of several that are equal the first
+  // counts. And the slots of `count` nodes emptied.
+  void (*enter)(int device, const CudaNodeList& list, int64_t count, void* stream);
+  void (*forget)(int device, const CudaNodeList& list, int64_t count, void* stream);
+
+  // LABOR-i, for `count` candidates: all importances are 1; an iteration's end.
+  void (*begin_importance)(int device, double* p, double* largest, int64_t count, void* stream);
+  void (*solve)(int device, const CudaSolveArgs& args, void* stream);
+  void (*settle)(int device, double* p, double* largest, int64_t count, void* stream);
+
+  void (*edge_ids)(int device, const CudaEdgeIdsArgs& args, void* stream);
+  void (*mean_weights)(int device, const CudaRelationArgs& args, float* out, void* stream);
+  void (*edge_index)(int device, const CudaRelationArgs& args, int64_t* out, void* stream);
+};
+
+}  // namespace ramet

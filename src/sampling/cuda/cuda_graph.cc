@@ -1,0 +1,143 @@
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/per_process.h"
+#include "base/system/space.h"
+#include "kernels/cuda_backend.h"
+#include "ramet/cuda_memory.h"
+#include "ramet/cuda_sampler.h"
+#include "ramet/error.h"
+
+namespace ramet {
+namespace {
+
+// An array where the device reads it: its own copy, or the registered memory of the host.
+class Placed {
+ public:
+  static Placed in_place(const Array& array, int device) {
+    require_memory_to_hold(array, "page-locking the topology");
+    Placed placed;
+    placed.registration_ = HostRegistration(array);
+    placed.address_ = placed.registration_.address(device);
+    return placed;
+  }
+  static Placed copied(const Array& array, const CudaStream& stream) {
+    const CudaRuntime& runtime = require_cuda().runtime;
+    Placed placed;
+    if (array.bytes() == 0) return placed;
+    placed.copy_ = {
+        runtime.allocate(stream.device(), array.bytes()),
+        [device = stream.device()](void* data) { cuda_backend()->runtime.free(device, data); }};
+    placed.address_ = placed.copy_.get();
+    runtime.copy(stream.device(), placed.copy_.get(), array.data, array.bytes(), stream.handle());
+    return placed;
+  }
+  [[nodiscard]] const void* address() const { return address_; }
+
+ private:
+  HostRegistration registration_;
+  std::shared_ptr<void> copy_;
+  const void* address_ = nullptr;
+};
+
+class PlacedGraph final : public CudaGraph {
+ public:
+  PlacedGraph(std::shared_ptr<const Graph> graph, int device, CudaTopology topology)
+      : graph_(std::move(graph)), device_(device), topology_(topology) {
+    edge_ids_.resize(graph_->edge_types().size());
+    if (topology == CudaTopology::kInPlace) {
+      for (const EdgeType& edges : graph_->edge_types()) {
+        indptr_.push_back(Placed::in_place(edges.indptr, device));
+        indices_.push_back(Placed::in_place(edges.indices, device));
+      }
+    } else {
+      const CudaStream stream(device);
+      for (const EdgeType& edges : graph_->edge_types()) {
+        indptr_.push_back(Placed::copied(edges.indptr, stream));
+        indices_.push_back(Placed::copied(edges.indices, stream));
+      }
+      stream.synchronize();
+    }
+  }
+  PlacedGraph(const PlacedGraph&) = delete;
+  PlacedGraph& operator=(const PlacedGraph&) = delete;
+
+  // Kernels may still read what dies with it.
+  ~PlacedGraph() override {
+    try {
+      require_cuda().runtime.synchronize_all(device_);
+    } catch (const Error&) {
+      // A kernel's own failure, or a forked child, to which nothing here belongs.
+    }
+  }
+
+  const std::shared_ptr<const Graph>& graph() const override { return graph_; }
+  int device() const override { return device_; }
+  CudaTopology topology() const override { return topology_; }
+  const int64_t* indptr(size_t edge_type) const override {
+    return static_cast<const int64_t*>(indptr_[edge_type].address());
+  }
+  const void* indices(size_t edge_type) const override { return indices_[edge_type].address(); }
+
+  // Registered when somebody asks: most never do.
+  const void* edge_ids(size_t edge_type) const override {
+    const EdgeType& edges = graph_->edge_types()[edge_type];
+    if (!edges.has_edge_ids()) return nullptr;
+    const std::lock_guard lock(mutex_);
+    Placed& placed = edge_ids_[edge_type];
+    if (placed.address() == nullptr) placed = Placed::in_place(edges.edge_ids, device_);
+    return placed.address();
+  }
+
+ private:
+  const std::shared_ptr<const Graph> graph_;
+  const int device_;
+  const CudaTopology topology_;
+  std::vector<Placed> indptr_, indices_;  // by edge type
+  mutable std::mutex mutex_;
+  mutable std::vector<Placed> edge_ids_;
+};
+
+// What is alive in this process.
+struct Shared {
+  using Key = std::tuple<const Graph*, int, CudaTopology>;
+  std::mutex mutex;
+  std::map<Key, std::weak_ptr<const CudaGraph>> graphs;
+};
+
+}  // namespace
+
+std::shared_ptr<const CudaGraph> CudaGraph::create(const std::shared_ptr<const Graph>& graph,
+                                                   int device,
+                                                   CudaTopology topology) {
+  if (graph->part()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "sampling on a device needs a whole graph; this store is part " +
+                    std::to_string(graph->part()->index) + " of " +
+                    std::to_string(graph->part()->count));
+  }
+  static auto* const shared = new PerProcess<Shared>;
+  Shared& all = shared->get();
+  const std::lock_guard lock(all.mutex);
+  std::erase_if(all.graphs, [](const auto& entry) { return entry.second.expired(); });
+  std::weak_ptr<const CudaGraph>& known = all.graphs[{graph.get(), device, topology}];
+  auto placed = known.lock();
+  if (placed == nullptr) {
+    placed = std::make_shared<const PlacedGraph>(graph, device, topology);
+    known = placed;
+  }
+  return placed;
+}
+
+int64_t CudaGraph::bytes_on_device(const Graph& graph) {
+  int64_t bytes = 0;
+  for (const EdgeType& edges : graph.edge_types())
+    bytes += edges.indptr.bytes() + edges.indices.bytes();
+  return bytes;
+}
+
+}  // namespace ramet

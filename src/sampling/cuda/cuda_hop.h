@@ -1,0 +1,71 @@
+// CudaHop: one hop of sampling on a device, all edge types of it.
+//
+// The host has to know how far the device has got: how many picks the rows give (or in-edges, where
+// each is looked at), then how many of these were accepted, and how many nodes there are at the
+// end. All edge types take each of these steps before the host waits for it: two or three times in
+// a hop, once more with LABOR-i.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/draw_keys.h"
+#include "cuda_importance.h"
+#include "cuda_nodes.h"
+#include "cuda_relation_builder.h"
+#include "cuda_work.h"
+#include "ramet/cuda_sampler.h"
+
+namespace ramet {
+
+class CudaHop {
+ public:
+  // All must outlive it.
+  CudaHop(const CudaWork& work, const CudaGraph& graph, const SampleOptions& options);
+
+  // The nodes of the batch, in the order of Graph::node_types(), whose numbers are known.
+  [[nodiscard]] std::vector<CudaNodes>& nodes() { return nodes_; }
+
+  // Samples in-edges of the nodes there are, and adds those that are reached. `stop`, where given,
+  // is looked at between iterations of LABOR-i.
+  [[nodiscard]] Block sample(const DrawKeys& step_keys, int hop, const std::atomic<bool>* stop);
+
+ private:
+  using Relations = std::span<CudaRelationBuilder>;
+
+  void start_relations(int hop);
+  [[nodiscard]] Relations sound_relations();
+  [[noreturn]] void refuse(size_t edge_type) const;
+  void weigh(Relations relations, const std::atomic<bool>* stop);
+  void mark(Relations relations, const DrawKeys& step_keys, int hop);
+  void take(Relations relations, const DrawKeys& step_keys, int hop);
+  void check_sources(Relations relations, bool are_candidates);
+  [[nodiscard]] const double* importances(const CudaRelationBuilder& relation) const;
+  [[nodiscard]] CudaDraws draws(const CudaRelationBuilder& relation,
+                                const DrawKeys& step_keys,
+                                int hop) const;
+  [[nodiscard]] std::vector<int64_t> sizes() const;
+
+  // The numbers of the report.
+  [[nodiscard]] size_t bad_row(size_t edge_type) const { return edge_type; }
+  [[nodiscard]] size_t bad_pick(size_t edge_type) const { return num_relations_ + edge_type; }
+  [[nodiscard]] size_t edges(size_t edge_type) const { return 2 * num_relations_ + edge_type; }
+  [[nodiscard]] size_t num_nodes(size_t type) const { return 3 * num_relations_ + type; }
+  [[nodiscard]] size_t num_candidates(size_t type) const { return num_nodes(num_types_) + type; }
+
+  const SampleOptions& options_;
+  const size_t num_relations_, num_types_;
+  CudaReport report_;
+  CudaRelationScratch scratch_;
+  std::vector<CudaNodes> nodes_;
+  std::vector<CudaRelationBuilder> relations_;
+  std::unique_ptr<CudaImportances> importances_;  // of LABOR-i
+  CudaScratchArray<double> tables_memory_;
+  NormalTables tables_;                     // the device's
+  std::vector<uint64_t> source_type_hash_;  // by node type
+};
+
+}  // namespace ramet

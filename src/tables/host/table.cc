@@ -1,0 +1,104 @@
+#include "ramet/table.h"
+
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "base/scale.h"
+#include "kernels/kernels.h"
+#include "ramet/buffer_pool.h"
+#include "ramet/error.h"
+
+namespace ramet {
+namespace {
+
+// Enough bytes per chunk to hide the cost of handing a chunk to a thread.
+constexpr int64_t kChunkBytes = 256 << 10;
+
+// Runs kernel(args) for chunks of the ids, each with its part of the output.
+template <typename Kernel>
+void gather_chunks(const Table& table,
+                   std::span<const int64_t> ids,
+                   void* out,
+                   int64_t out_row_bytes,
+                   int threads,
+                   Kernel kernel) {
+  const Array& rows = table.rows();
+  const int64_t grain = out_row_bytes > 0 ? kChunkBytes / out_row_bytes + 1 : kChunkBytes;
+  const int64_t output_bytes = static_cast<int64_t>(ids.size()) * out_row_bytes;
+  parallel_for(static_cast<int64_t>(ids.size()), grain, threads, [&](int64_t begin, int64_t end) {
+    const int64_t bad = kernel(GatherArgs{.table = rows.data,
+                                          .num_rows = rows.rows(),
+                                          .row_bytes = rows.row_bytes(),
+                                          .ids = ids.data() + begin,
+                                          .num_ids = end - begin,
+                                          .out = static_cast<char*>(out) + begin * out_row_bytes,
+                                          .output_bytes = output_bytes});
+    if (bad < 0) return;
+    throw Error(ErrorCode::kOutOfRange,
+                "ids[" + std::to_string(begin + bad) +
+                    "] = " + std::to_string(ids[static_cast<size_t>(begin + bad)]) +
+                    " is outside the " + std::to_string(rows.rows()) + " rows of " + table.name());
+  });
+}
+
+}  // namespace
+
+Table::Table(Array rows, Array scale, std::string name)
+    : rows_(std::move(rows)), scale_(std::move(scale)), name_(std::move(name)) {
+  if (!has_scale()) return;
+  const std::string problem = scale_problem(rows_, scale_);
+  if (!problem.empty())
+    throw Error(ErrorCode::kInvalidArgument, "the scale of " + name_ + " " + problem);
+}
+
+bool Table::is_encoded() const {
+  return rows_.dtype == DType::kFloat16 || rows_.dtype == DType::kBFloat16 || has_scale();
+}
+
+Encoding Table::encoding() const {
+  if (rows_.dtype == DType::kFloat16) return Encoding::kFloat16;
+  if (rows_.dtype == DType::kBFloat16) return Encoding::kBFloat16;
+  if (has_scale()) {
+    return scaled_by(rows_, scale_) == ScaledBy::kRow ? Encoding::kInt8ScaledByRow
+                                                      : Encoding::kInt8ScaledByColumn;
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              name_ + " holds " + ramet::name(rows_.dtype) +
+                  (rows_.dtype == DType::kInt8 ? " and has no scale" : "") +
+                  "; float32, float16, bfloat16 and int8 with a scale are gathered as float32");
+}
+
+void Table::gather(std::span<const int64_t> ids, void* out, int threads) const {
+  gather_chunks(*this, ids, out, rows_.row_bytes(), threads, cpu_kernels()->gather_rows);
+}
+
+Array Table::gather(std::span<const int64_t> ids, int threads) const {
+  Array out = BufferPool::shared()->allocate_array(rows_.dtype, gathered_shape(ids.size()));
+  gather(ids, out.data, threads);
+  return out;
+}
+
+void Table::gather_float32(std::span<const int64_t> ids, float* out, int threads) const {
+  if (rows_.dtype == DType::kFloat32) return gather(ids, out, threads);
+  const Encoding encoded_as = encoding();
+  const int64_t row_bytes = rows_.row_bytes() / item_size(rows_.dtype) * item_size(DType::kFloat32);
+  gather_chunks(*this, ids, out, row_bytes, threads, [&](const GatherArgs& rows) {
+    return cpu_kernels()->gather_decoded(
+        {.rows = rows, .encoding = encoded_as, .scale = static_cast<const float*>(scale_.data)});
+  });
+}
+
+Array Table::gather_float32(std::span<const int64_t> ids, int threads) const {
+  if (rows_.dtype != DType::kFloat32) static_cast<void>(encoding());  // may throw
+  Array out = BufferPool::shared()->allocate_array(DType::kFloat32, gathered_shape(ids.size()));
+  gather_float32(ids, static_cast<float*>(out.data), threads);
+  return out;
+}
+
+std::vector<int64_t> Table::gathered_shape(size_t num_ids) const {
+  std::vector<int64_t> shape = rows_.shape;
+  shape[0] = static_cast<int64_t>(num_ids);
+  return shape;
+}
+
+}  // namespace ramet

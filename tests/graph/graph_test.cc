@@ -1,0 +1,112 @@
+#include "ramet/graph.h"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "ramet/error.h"
+#include "support/graph_fixture.h"
+#include "support/temp_dir.h"
+
+using namespace ramet;
+
+namespace {
+
+const std::vector<int64_t> kIndptr{0, 2, 2, 3};
+const std::vector<int32_t> kIndices{1, 2, 0};
+const std::vector<int64_t> kSplit{0, 2};
+
+Array view(const std::vector<int64_t>& v) {
+  return borrow(std::span<const int64_t>(v));
+}
+Array view(const std::vector<int32_t>& v) {
+  return borrow(std::span<const int32_t>(v));
+}
+
+// Three nodes and three edges, with `name` replaced by `array`.
+StoreContents contents_with(const std::string& name = "", const Array& array = {}) {
+  StoreContents contents;
+  contents.node_counts["node"] = 3;
+  contents.arrays = {{"edge/node__to__node/indptr", view(kIndptr)},
+                     {"edge/node__to__node/indices", view(kIndices)},
+                     {"split/train/node", view(kSplit)}};
+  for (auto& [existing, value] : contents.arrays) {
+    if (existing != name) continue;
+    value = array;
+    return contents;
+  }
+  if (!name.empty()) contents.arrays.emplace_back(name, array);
+  return contents;
+}
+
+std::shared_ptr<const Graph> graph_of(const StoreContents& contents) {
+  return Graph::from_store(make_segment(contents));
+}
+
+}  // namespace
+
+TEST_CASE("types, tables and splits come from the names of arrays") {
+  const std::vector<int64_t> labels{5, 6, 7};
+  const auto graph = graph_of(contents_with("node/node/label", view(labels)));
+  CHECK(graph->node_types().front().name == "node");
+  CHECK(graph->node_types().front().tables.count("label") == 1);
+  CHECK(graph->edge_types().front().num_edges() == 3);
+  CHECK(graph->splits().at("train").at("node").rows() == 2);
+  CHECK_THROWS_WITH_AS((void)graph->node_type("paper"), "no node type 'paper'; there is 'node'",
+                       Error);
+  CHECK_THROWS_AS((void)graph->edge_type({"a", "b", "c"}), Error);
+  validate(*graph);
+}
+
+TEST_CASE("names of edge types decode to what was encoded") {
+  const EdgeTypeName name{"a__b", "is/of", "_c"};
+  const EdgeTypeName back = EdgeTypeName::decode(name.encoded());
+  CHECK(back.src == name.src);
+  CHECK(back.relation == name.relation);
+  CHECK(back.dst == name.dst);
+}
+
+// docs/format.md, section 4, first row.
+TEST_CASE("from_store refuses shapes that contradict each other") {
+  const std::vector<int64_t> short_indptr{0, 3}, late{1, 2, 2, 3}, wrong_end{0, 2, 2, 2}, two{1, 2};
+  const auto refuse = [](const std::string& name, const Array& array) {
+    CHECK_THROWS_AS(graph_of(contents_with(name, array)), Error);
+  };
+  refuse("edge/node__to__node/indptr", view(short_indptr));
+  refuse("edge/node__to__node/indptr", view(late));
+  refuse("edge/node__to__node/indptr", view(wrong_end));
+  refuse("edge/node__to__node/indptr", view(kIndices));
+  refuse("edge/node__to__node/edge_ids", view(two));
+  refuse("edge/node__to__node/weight", view(two));
+  refuse("edge/node__to__paper/indptr", view(kIndptr));
+  refuse("edge/node__to/indptr", view(kIndptr));
+  refuse("node/node/label", view(two));
+  refuse("node/paper/label", view(kSplit));
+  refuse("split/train/paper", view(kSplit));
+}
+
+// docs/format.md, section 4, last row.
+TEST_CASE("validate reads every entry") {
+  const std::vector<int64_t> decreasing{0, 3, 2, 3}, beyond{0, 3}, twice{4, 4, 5};
+  const std::vector<int32_t> negative{1, -1, 0};
+  const auto check = [](const std::string& name, const Array& array, const std::string& message) {
+    CHECK_THROWS_WITH_AS(validate(*graph_of(contents_with(name, array))), message.c_str(), Error);
+  };
+  check("edge/node__to__node/indptr", view(decreasing),
+        "segment:edge/node__to__node/indptr, entry 2: 2 is less than the 3 before it");
+  check("edge/node__to__node/indices", view(negative),
+        "segment:edge/node__to__node/indices, entry 1: -1 is outside [0, 3)");
+  check("split/train/node", view(beyond), "segment:split/train/node, entry 1: 3 is outside [0, 3)");
+  check("edge/node__to__node/edge_ids", view(twice),
+        "segment:edge/node__to__node/edge_ids, entry 0: 4 is the id of more than one edge");
+}
+
+TEST_CASE("the fingerprint is that of the graph, not of where it lies") {
+  const test::TempDir dir;
+  write_store(dir.path() + "/store", contents_with());
+  const auto on_disk = Graph::from_store(Store::open(dir.path() + "/store"));
+  CHECK(on_disk->fingerprint() == graph_of(contents_with())->fingerprint());
+  const std::vector<int32_t> other{1, 2, 1};
+  CHECK(on_disk->fingerprint() !=
+        graph_of(contents_with("edge/node__to__node/indices", view(other)))->fingerprint());
+}

@@ -1,0 +1,312 @@
+#include "kernels/cpu/labor_scan.h"
+
+#include <doctest/doctest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "base/draw_keys.h"
+#include "ramet/error.h"
+#include "ramet/fingerprint.h"
+#include "ramet/isa.h"
+#include "ramet/random.h"
+#include "ramet/sampler.h"
+#include "sampling/importance.h"
+#include "support/graph_fixture.h"
+#include "support/slices.h"
+
+using namespace ramet;
+
+namespace {
+
+constexpr uint64_t kMaxWord = std::numeric_limits<uint64_t>::max();
+constexpr uint32_t kUntouched = 0xfeedbeef;
+
+// The kernels that this machine can run.
+std::vector<LaborKernel> kernels() {
+  std::vector<LaborKernel> all{labor_portable()};
+  if (isa() >= Isa::kAvx2) all.push_back(labor_avx2());
+  if (isa() >= Isa::kAvx512) all.push_back(labor_avx512());
+  return all;
+}
+
+template <typename Index>
+std::vector<uint32_t> accepted_obviously(const DrawKeys& keys,
+                                         uint64_t threshold,
+                                         std::span<const Index> row) {
+  std::vector<uint32_t> accepted;
+  for (size_t i = 0; i < row.size(); ++i) {
+    if (draw_word(keys, static_cast<uint64_t>(row[i])) <= threshold)
+      accepted.push_back(static_cast<uint32_t>(i));
+  }
+  return accepted;
+}
+
+// What `kernel` accepts; it may write the padding beyond `row`, and nothing after that.
+template <typename Index>
+std::vector<uint32_t> accepted_by(const LaborKernel& kernel,
+                                  const DrawKeys& keys,
+                                  uint64_t threshold,
+                                  std::span<const Index> row) {
+  std::vector<uint32_t> out(row.size() + static_cast<size_t>(kLaborPadding) + 64, kUntouched);
+  const int64_t size =
+      kernel(keys, threshold, row.data(), static_cast<int64_t>(row.size()), out.data());
+  REQUIRE(size <= static_cast<int64_t>(row.size()));
+  REQUIRE(std::count(out.end() - 64, out.end(), kUntouched) == 64);
+  out.resize(static_cast<size_t>(size));
+  return out;
+}
+
+// `count` ids from 0 to `most`, both of which come often.
+template <typename Index>
+std::vector<Index> random_ids(size_t count, uint64_t most, uint64_t key) {
+  std::vector<Index> ids;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t word = absorb(key, i);
+    ids.push_back(static_cast<Index>(word % 8 == 0   ? most
+                                     : word % 8 == 1 ? 0
+                                                     : uniform_below(word, most) + 1));
+  }
+  return ids;
+}
+
+// Memory whose last byte is followed by a page that may not be read.
+class GuardedPage {
+ public:
+  GuardedPage() : size_(static_cast<size_t>(sysconf(_SC_PAGESIZE))) {
+    base_ = static_cast<char*>(
+        mmap(nullptr, 2 * size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    REQUIRE(base_ != MAP_FAILED);
+    REQUIRE(mprotect(base_ + size_, size_, PROT_NONE) == 0);
+  }
+  ~GuardedPage() { munmap(base_, 2 * size_); }
+  GuardedPage(const GuardedPage&) = delete;
+  GuardedPage& operator=(const GuardedPage&) = delete;
+
+  // A copy of `row` that ends with the page.
+  template <typename T>
+  std::span<const T> place(std::span<const T> row) {
+    auto* at = reinterpret_cast<T*>(base_ + size_ - row.size_bytes());
+    std::copy(row.begin(), row.end(), at);
+    return {at, row.size()};
+  }
+
+ private:
+  size_t size_;
+  char* base_;
+};
+
+template <typename Index>
+void check_kernels(uint64_t most, const Mixture& mixture) {
+  GuardedPage page;
+  const std::vector<uint64_t> thresholds{0,        kMaxWord, kMaxWord / 2, kMaxWord / 2 + 1,
+                                         mix64(1), mix64(2), mix64(3) >> 5};
+  for (const LaborKernel& kernel : kernels()) {
+    for (size_t count = 0; count <= 100; ++count) {
+      const std::vector<Index> ids = random_ids<Index>(count + 3, most, count);
+      for (const uint64_t threshold : thresholds) {
+        const DrawKeys keys{absorb(threshold, count), absorb(threshold, ~count), mixture};
+        for (size_t skipped = 0; skipped <= 3; ++skipped) {  // starts of all alignments
+          const auto row = std::span<const Index>(ids).subspan(skipped, count);
+          const auto expected = accepted_obviously(keys, threshold, row);
+          REQUIRE(accepted_by(kernel, keys, threshold, row) == expected);
+          REQUIRE(accepted_by(kernel, keys, threshold, page.place(row)) == expected);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+// docs/semantics.md, section 8.
+TEST_CASE("every kernel accepts what an obvious loop accepts, and stays inside the row") {
+  for (const uint64_t j : {0, 1, 3}) {  // plain words, and those of dependent minibatches
+    const Mixture mixture = mixture_of(j, 4);
+    check_kernels<int32_t>(std::numeric_limits<int32_t>::max(), mixture);
+    check_kernels<int32_t>(40, mixture);
+    check_kernels<int64_t>(std::numeric_limits<int64_t>::max(), mixture);
+    check_kernels<int64_t>(uint64_t{1} << 33, mixture);
+    check_kernels<int64_t>(40, mixture);
+  }
+}
+
+// docs/semantics.md, sections 8 and 9: of a hub most sources are left out by a look at their two
+// words.
+TEST_CASE("kernels accept the few sources of a hub that a dependent minibatch does") {
+  std::vector<int32_t> row(100'000);
+  std::iota(row.begin(), row.end(), 12'345);
+  for (uint64_t j = 1; j < 8; ++j) {
+    const DrawKeys keys{absorb(7, j), absorb(8, j), mixture_of(j, 8)};
+    for (const int bits : {0, 13, 46, 50, 54, 57, 58, 59, 60}) {
+      const uint64_t threshold = (uint64_t{1} << bits) + absorb(9, j) % (uint64_t{1} << bits);
+      const auto expected = accepted_obviously<int32_t>(keys, threshold, row);
+      for (const LaborKernel& kernel : kernels())
+        REQUIRE(accepted_by<int32_t>(kernel, keys, threshold, row) == expected);
+      if (bits >= 54) CHECK_FALSE(expected.empty());
+    }
+  }
+}
+
+TEST_CASE("the word of the threshold is accepted, the next one is not") {
+  const DrawKeys keys{9};
+  const std::vector<int64_t> ids = random_ids<int64_t>(77, uint64_t{1} << 40, 5);
+  for (const LaborKernel& kernel : kernels()) {
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const uint64_t word = draw_word(keys, static_cast<uint64_t>(ids[i]));
+      const auto accepts = [&](uint64_t threshold) {
+        const auto accepted = accepted_by<int64_t>(kernel, keys, threshold, ids);
+        return std::binary_search(accepted.begin(), accepted.end(), static_cast<uint32_t>(i));
+      };
+      REQUIRE(accepts(word));
+      REQUIRE_FALSE(accepts(word - 1));
+    }
+  }
+}
+
+TEST_CASE("rows far longer than a kernel requests ahead are accepted alike") {
+  const std::vector<int32_t> ids = random_ids<int32_t>(5001, 1 << 30, 6);
+  const DrawKeys keys{3};
+  for (const LaborKernel& kernel : kernels()) {
+    for (const size_t count : {511U, 512U, 513U, 528U, 1024U, 5001U}) {
+      const auto row = std::span<const int32_t>(ids).first(count);
+      CHECK(accepted_by(kernel, keys, kMaxWord / 3, row) ==
+            accepted_obviously(keys, kMaxWord / 3, row));
+    }
+  }
+}
+
+TEST_CASE("c solves its equation, also for ties and for extreme importances") {
+  std::vector<std::vector<double>> rows{{1, 1, 1, 1, 1}, {0.25, 1, 0.25, 3, 1, 3, 0.25, 0.5}};
+  rows.push_back({1e-12, 1, 1, 1});
+  rows.push_back({1e12, 1, 1, 1});
+  for (int e = -150; e <= 150; e += 10)
+    rows.emplace_back(rows.back()).push_back(std::pow(10.0, e));
+  std::vector<double> random;
+  for (uint64_t i = 0; i < 3000; ++i)
+    random.push_back(std::exp(8 * (static_cast<double>(mix64(i) >> 11) * 0x1p-53 - 0.5)));
+  rows.push_back(random);
+  for (const std::vector<double>& p : rows) {
+    const auto degree = static_cast<int64_t>(p.size());
+    CHECK(solve_c(p, degree) == 1);
+    CHECK(solve_c(p, degree + 1) == 1);
+    CHECK(solve_c(p, kAllNeighbors) == 1);
+    for (int64_t fanout = 1; fanout < degree; fanout += 1 + fanout / 8) {
+      const double c = solve_c(p, fanout);
+      long double sum = 0;
+      for (const double importance : p)
+        sum += 1 / std::min(1.0L, static_cast<long double>(c) * importance);
+      const long double target = static_cast<long double>(degree * degree) / fanout;
+      CHECK(static_cast<double>(sum / target) == doctest::Approx(1).epsilon(1e-11));
+    }
+  }
+  CHECK(solve_c({}, 3) == 1);
+  CHECK(solve_c(std::vector<double>(1000, 1.0), 10) == doctest::Approx(0.01).epsilon(1e-15));
+}
+
+namespace {
+
+SampleOptions labor(std::vector<int64_t> fanouts,
+                    int64_t iterations,
+                    bool layer_dependent = false) {
+  SampleOptions options{{std::move(fanouts)}, false, 5};
+  options.sampler = Sampler::kLabor;
+  options.importance_iterations = iterations;
+  options.layer_dependent = layer_dependent;
+  return options;
+}
+
+std::vector<char> bytes_of(const Array& array) {
+  const auto* first = static_cast<const char*>(array.data);
+  return {first, first + array.bytes()};
+}
+
+void check_equal(const Minibatch& a, const Minibatch& b) {
+  REQUIRE(bytes_of(a.n_id.at(0)) == bytes_of(b.n_id.at(0)));
+  REQUIRE(a.blocks.size() == b.blocks.size());
+  for (size_t i = 0; i < a.blocks.size(); ++i) {
+    REQUIRE(a.blocks[i].num_src == b.blocks[i].num_src);
+    const Relation &x = a.blocks[i].relations.at(0), &y = b.blocks[i].relations.at(0);
+    REQUIRE(bytes_of(x.indptr) == bytes_of(y.indptr));
+    REQUIRE(bytes_of(x.indices) == bytes_of(y.indices));
+    REQUIRE(bytes_of(x.position) == bytes_of(y.position));
+    REQUIRE(bytes_of(edge_weights(x)) == bytes_of(edge_weights(y)));
+  }
+}
+
+std::vector<int64_t> some_nodes(int64_t count, int64_t num_nodes) {
+  std::vector<int64_t> nodes;
+  for (int64_t i = 0; i < count; ++i)
+    nodes.push_back(i * 7919 % num_nodes);
+  return nodes;
+}
+
+}  // namespace
+
+TEST_CASE("LABOR minibatches are the same for 1, 2 and 8 threads, and leave no trace in scratch") {
+  const auto graph = test::make_graph(20'000, 300'000, 12);
+  const auto seeds = some_nodes(9000, 20'000);
+  for (const int64_t iterations : {0, 1, 2}) {
+    const SampleOptions options = labor({10, 3}, iterations);
+    NeighborSampler one(graph, options, nullptr, 1);
+    const Minibatch expected = one.sample(0, seeds, 0, 0);
+    (void)one.sample(0, std::vector<int64_t>{3, 4}, 0, 1);
+    check_equal(one.sample(0, seeds, 0, 0), expected);
+    check_equal(NeighborSampler(graph, options, nullptr, 2).sample(0, seeds, 0, 0), expected);
+    check_equal(NeighborSampler(graph, options, nullptr, 8).sample(0, seeds, 0, 0), expected);
+  }
+}
+
+// docs/semantics.md, sections 1 and 7.
+TEST_CASE("the fingerprint of the union of LABOR-0's slices is that of the whole batch") {
+  const auto graph = test::make_graph(2000, 30'000, 6);
+  const auto seeds = some_nodes(64, 2000);
+  for (const bool layer_dependent : {false, true}) {
+    test::check_slices_add_up(graph, labor({5, 4, 3}, 0, layer_dependent), seeds);
+  }
+}
+
+TEST_CASE("the table of candidates cannot be seen in LABOR-i's result") {
+  const auto [hashed, direct] = test::graphs_by_table(150'000);
+  const auto seeds = some_nodes(50, 40'000);
+  for (const int64_t iterations : {0, 1, 3}) {
+    const SampleOptions options = labor({3, 3, 3}, iterations);
+    NeighborSampler one(hashed, options), other(direct, options);
+    for (uint64_t step = 0; step < 3; ++step)
+      check_equal(one.sample(0, seeds, 0, step), other.sample(0, seeds, 0, step));
+  }
+}
+
+// docs/format.md, section 4, second row: what opening did not look at is checked where it is read.
+TEST_CASE("LABOR refuses rows and ids that do not fit, and goes on with those that do") {
+  const std::string indptr_place = "segment:edge/node__to__node/indptr, entry ";
+  const std::string indices_place = "segment:edge/node__to__node/indices, entry ";
+  const std::vector<int64_t> bad_rows{0, 9, 3, 6}, rows{0, 3, 3, 6};
+  const std::vector<int32_t> ids{0, 1, 2, 0, 1, 2}, bad_ids{0, 1, 2, 0, -5, 2};
+  const auto open = [](const std::vector<int64_t>& indptr, const std::vector<int32_t>& indices) {
+    StoreContents contents;
+    contents.node_counts["node"] = 3;
+    contents.arrays = {{"edge/node__to__node/indptr", borrow(std::span<const int64_t>(indptr))},
+                       {"edge/node__to__node/indices", borrow(std::span<const int32_t>(indices))}};
+    return Graph::from_store(make_segment(contents));
+  };
+  for (const int64_t iterations : {0, 1}) {
+    NeighborSampler of_rows(open(bad_rows, ids), labor({-1}, iterations));
+    CHECK_THROWS_WITH_AS((void)of_rows.sample(0, std::vector<int64_t>{0}, 0, 0),
+                         (indptr_place + "1: 9 is outside [0, 6]").c_str(), Error);
+    NeighborSampler of_ids(open(rows, bad_ids), labor({-1}, iterations));
+    const Minibatch before = of_ids.sample(0, std::vector<int64_t>{0, 1}, 0, 0);
+    CHECK_THROWS_WITH_AS((void)of_ids.sample(0, std::vector<int64_t>{0, 2}, 0, 0),
+                         (indices_place + "4: -5 is outside [0, 3)").c_str(), Error);
+    check_equal(of_ids.sample(0, std::vector<int64_t>{0, 1}, 0, 0), before);
+  }
+}

@@ -1,0 +1,274 @@
+#include "ramet/sampler.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "kernels/cpu/pick.h"
+#include "ramet/error.h"
+#include "ramet/fingerprint.h"
+#include "ramet/random.h"
+#include "support/graph_fixture.h"
+#include "support/slices.h"
+#include "support/store_fixture.h"
+
+using namespace ramet;
+
+namespace {
+
+std::vector<int64_t> values(const Array& ids) {
+  return with_ids(ids, [](auto v) { return std::vector<int64_t>(v.begin(), v.end()); });
+}
+
+void check_equal(const Minibatch& a, const Minibatch& b) {
+  REQUIRE(a.n_id.size() == b.n_id.size());
+  for (size_t t = 0; t < a.n_id.size(); ++t)
+    REQUIRE(values(a.n_id[t]) == values(b.n_id[t]));
+  REQUIRE(a.blocks.size() == b.blocks.size());
+  for (size_t i = 0; i < a.blocks.size(); ++i) {
+    REQUIRE(a.blocks[i].num_src == b.blocks[i].num_src);
+    REQUIRE(a.blocks[i].num_dst == b.blocks[i].num_dst);
+    for (size_t r = 0; r < a.blocks[i].relations.size(); ++r) {
+      const Relation &x = a.blocks[i].relations[r], &y = b.blocks[i].relations[r];
+      REQUIRE(values(x.indptr) == values(y.indptr));
+      REQUIRE(values(x.indices) == values(y.indices));
+      REQUIRE(values(x.position) == values(y.position));
+    }
+  }
+}
+
+// The slow twin of docs/semantics.md, section 4, for one edge type.
+Minibatch twin(const Graph& graph,
+               const SampleOptions& options,
+               std::vector<int64_t> n_id,
+               uint64_t epoch,
+               uint64_t step) {
+  const EdgeType& edges = graph.edge_types().front();
+  const std::vector<int64_t> indptr = values(edges.indptr), indices = values(edges.indices);
+  const auto own = [](const std::vector<int64_t>& v, DType dtype) {
+    Array array = BufferPool::create()->allocate_array(dtype, {static_cast<int64_t>(v.size())});
+    for (size_t i = 0; i < v.size(); ++i) {
+      if (dtype == DType::kInt32)
+        static_cast<int32_t*>(array.data)[i] = static_cast<int32_t>(v[i]);
+      else
+        static_cast<int64_t*>(array.data)[i] = v[i];
+    }
+    return array;
+  };
+  Minibatch batch;
+  batch.num_seeds = static_cast<int64_t>(n_id.size());
+  for (size_t hop = 0; hop < options.fanouts[0].size(); ++hop) {
+    const PickRule rule{options.fanouts[0][hop], options.replace};
+    const uint64_t key =
+        hop_key(step_key(options.seed, epoch, step), hop, hash_name("node__to__node"));
+    std::vector<int64_t> ptr{0}, local, position;
+    const size_t num_dst = n_id.size();
+    for (size_t i = 0; i < num_dst; ++i) {
+      const int64_t begin = indptr[static_cast<size_t>(n_id[i])];
+      const int64_t degree = indptr[static_cast<size_t>(n_id[i]) + 1] - begin;
+      std::vector<int64_t> picks(static_cast<size_t>(num_picks(rule, degree)));
+      Picker(rule).pick({node_key(key, n_id[i])}, degree, picks.data());
+      for (const int64_t p : picks) {
+        const int64_t source = indices[static_cast<size_t>(begin + p)];
+        auto it = std::find(n_id.begin(), n_id.end(), source);
+        if (it == n_id.end()) it = n_id.insert(it, source);
+        local.push_back(it - n_id.begin());
+        position.push_back(begin + p);
+      }
+      ptr.push_back(static_cast<int64_t>(local.size()));
+    }
+    batch.blocks.insert(batch.blocks.begin(), {{static_cast<int64_t>(n_id.size())},
+                                               {static_cast<int64_t>(num_dst)},
+                                               {{0,
+                                                 own(ptr, DType::kInt64),
+                                                 own(local, DType::kInt32),
+                                                 own(position, DType::kInt64),
+                                                 {}}},
+                                               {}});
+  }
+  batch.n_id.push_back(own(n_id, DType::kInt64));
+  return batch;
+}
+
+}  // namespace
+
+// docs/semantics.md, sections 3 and 4.
+TEST_CASE("a minibatch equals the twin's, for any number of threads") {
+  const auto graph = test::make_graph(300, 4000, 11);
+  const std::vector<int64_t> seeds{5, 7, 5, 299, 0, 100};
+  for (const bool replace : {false, true}) {
+    const SampleOptions options{{{4, 0, 40, 3}}, replace, 77};
+    const Minibatch expected = twin(*graph, options, seeds, 2, 9);
+    for (const int threads : {1, 2, 8}) {
+      NeighborSampler sampler(graph, options, nullptr, threads);
+      check_equal(sampler.sample(0, seeds, 2, 9), expected);
+      check_equal(sampler.sample(0, seeds, 2, 9), expected);  // scratch leaves no trace
+    }
+  }
+}
+
+TEST_CASE("large batches are the same for 1, 2 and 8 threads") {
+  const auto graph = test::make_graph(20'000, 400'000, 12);
+  std::vector<int64_t> seeds;
+  for (int64_t i = 0; i < 9000; ++i)
+    seeds.push_back(i);
+  const SampleOptions options{{{10, 5}}, false, 1};
+  const Minibatch one = NeighborSampler(graph, options, nullptr, 1).sample(0, seeds, 0, 0);
+  check_equal(NeighborSampler(graph, options, nullptr, 2).sample(0, seeds, 0, 0), one);
+  check_equal(NeighborSampler(graph, options, nullptr, 8).sample(0, seeds, 0, 0), one);
+}
+
+TEST_CASE("edge ids and edge_index describe the same edges") {
+  const test::EdgeList edges = test::random_edges(100, 100, 900, 5);
+  const auto graph = test::make_graph(edges, 100);
+  NeighborSampler sampler(graph, {{{3}}, false, 0});
+  const Minibatch batch = sampler.sample(0, std::vector<int64_t>{1, 2, 3}, 0, 0);
+  const Relation& relation = batch.blocks[0].relations[0];
+  const auto ids = values(edge_ids(*graph, relation)), index = values(edge_index(relation));
+  const auto n_id = values(batch.n_id[0]);
+  for (size_t e = 0; e < ids.size(); ++e) {
+    CHECK(edges.src[static_cast<size_t>(ids[e])] == n_id[static_cast<size_t>(index[e])]);
+    CHECK(edges.dst[static_cast<size_t>(ids[e])] ==
+          n_id[static_cast<size_t>(index[e + ids.size()])]);
+  }
+}
+
+// docs/semantics.md, section 7.
+TEST_CASE("the fingerprint of the union of slices is that of the whole batch") {
+  const auto graph = test::make_graph(2000, 30'000, 6);
+  const SampleOptions options{{{5, 4, 3}}, false, 8};
+  std::vector<int64_t> seeds;
+  for (int64_t i = 0; i < 64; ++i)
+    seeds.push_back(i * 31 % 2000);
+  test::check_slices_add_up(graph, options, seeds);
+  NeighborSampler sampler(graph, options);
+  const Minibatch whole = sampler.sample(0, seeds, 1, 2);
+  const SampledFrom one[] = {{graph.get(), &whole}};
+  const Minibatch other = sampler.sample(0, seeds, 1, 3);
+  const SampledFrom next[] = {{graph.get(), &other}};
+  CHECK(fingerprint(next) != fingerprint(one));
+}
+
+TEST_CASE("bad options and seeds are named, and the sampler stays usable") {
+  const auto graph = test::make_graph(10, 30, 1);
+  const auto make = [&](SampleOptions options) {
+    NeighborSampler sampler(graph, std::move(options));
+  };
+  CHECK_THROWS_WITH_AS(
+      make({{{3, -2}}}),
+      "num_neighbors[1] of edge type 'node__to__node' is -2, expected -1 (all), 0 (none) or more",
+      Error);
+  CHECK_NOTHROW(make({{std::vector<int64_t>(256, 1)}}));
+  CHECK_THROWS_WITH_AS(make({{std::vector<int64_t>(257, 1)}}),
+                       "num_neighbors has 257 hops, expected at most 256", Error);
+  CHECK_THROWS_AS(make({{{}}}), Error);
+  CHECK_THROWS_WITH_AS(make({.fanouts = {{1}}, .dependent = 0}),
+                       doctest::Contains("dependent is 0, expected at least 1"), Error);
+  CHECK_THROWS_AS(make({{{1}, {1}}}), Error);
+  NeighborSampler sampler(graph, {{{2}}});
+  CHECK_THROWS_WITH_AS((void)sampler.sample(0, std::vector<int64_t>{0, 10}, 0, 0),
+                       "seeds[1] = 10 is outside [0, 10) of node type 'node'", Error);
+  CHECK(sampler.sample(0, std::vector<int64_t>{0, 9}, 0, 0).num_seeds == 2);
+  NeighborSampler greedy(graph, {{{int64_t{1} << 62}}, true});
+  CHECK_THROWS_AS((void)greedy.sample(0, std::vector<int64_t>{0, 1, 2, 3, 4, 5}, 0, 0), Error);
+}
+
+// docs/format.md, section 4, second row: what opening did not look at is checked where it is read.
+TEST_CASE("rows and ids that do not fit are errors with file, position and value") {
+  const auto sample_from = [](std::vector<int64_t> indptr, std::vector<int32_t> indices) {
+    StoreContents contents;
+    contents.node_counts["node"] = 3;
+    contents.arrays = {{"edge/node__to__node/indptr", borrow(std::span<const int64_t>(indptr))},
+                       {"edge/node__to__node/indices", borrow(std::span<const int32_t>(indices))}};
+    NeighborSampler sampler(Graph::from_store(make_segment(contents)), {{{-1}}});
+    (void)sampler.sample(0, std::vector<int64_t>{0, 1, 2}, 0, 0);
+  };
+  CHECK_NOTHROW(sample_from({0, 1, 2, 3}, {0, 1, 2}));
+  CHECK_THROWS_WITH_AS(sample_from({0, 9, 2, 3}, {0, 1, 2}),
+                       "segment:edge/node__to__node/indptr, entry 1: 9 is outside [0, 3]", Error);
+  CHECK_THROWS_WITH_AS(
+      sample_from({0, 2, 1, 3}, {0, 1, 2}),
+      "segment:edge/node__to__node/indptr, entry 1: 2 is outside [0, 1], the end of the row",
+      Error);
+  CHECK_THROWS_WITH_AS(sample_from({0, 1, 2, 3}, {0, 3, 2}),
+                       "segment:edge/node__to__node/indices, entry 1: 3 is outside [0, 3)", Error);
+}
+
+namespace {
+
+// `num_dst` items, each with 20 in-edges from a type of `num_src` users, whose ids take `Index`.
+template <typename Index>
+std::shared_ptr<const Graph> make_bipartite(int64_t num_src, int64_t num_dst) {
+  std::vector<int64_t> indptr{0};
+  std::vector<Index> indices;
+  for (int64_t v = 0; v < num_dst; ++v) {
+    for (int64_t e = 0; e < 20; ++e) {
+      const uint64_t k = absorb(static_cast<uint64_t>(v), static_cast<uint64_t>(e));
+      indices.push_back(static_cast<Index>(uniform_below(k, static_cast<uint64_t>(num_src))));
+    }
+    indptr.push_back(static_cast<int64_t>(indices.size()));
+  }
+  StoreContents contents;
+  contents.node_counts = {{"item", num_dst}, {"user", num_src}};
+  contents.arrays = {{"edge/user__likes__item/indptr", borrow(std::span<const int64_t>(indptr))},
+                     {"edge/user__likes__item/indices", borrow(std::span<const Index>(indices))}};
+  return Graph::from_store(make_segment(contents));
+}
+
+// Every picked id must stand at its position in the graph, and be where the local id points.
+void check_ids(const Graph& graph, const Minibatch& batch) {
+  const EdgeType& edges = graph.edge_types().front();
+  const Relation& relation = batch.blocks.front().relations.front();
+  const auto users = values(batch.n_id[static_cast<size_t>(edges.src)]);
+  const auto local = values(relation.indices), position = values(relation.position);
+  const auto stored = values(edges.indices);
+  REQUIRE(local.size() == position.size());
+  for (size_t e = 0; e < local.size(); ++e) {
+    REQUIRE(users[static_cast<size_t>(local[e])] == stored[static_cast<size_t>(position[e])]);
+  }
+  std::vector<int64_t> distinct = users;
+  std::sort(distinct.begin(), distinct.end());
+  CHECK(std::adjacent_find(distinct.begin(), distinct.end()) == distinct.end());
+}
+
+}  // namespace
+
+TEST_CASE("ids above 100 million, and above 2^31, are sampled without a table of their number") {
+  std::vector<int64_t> seeds;
+  for (int64_t v = 0; v < 700; ++v)
+    seeds.push_back(v);
+  const auto check_with = [&](const auto& graph) {
+    for (const int threads : {1, 2}) {
+      NeighborSampler sampler(graph, {{{7}}, false, 3}, nullptr, threads);
+      for (uint64_t step = 0; step < 3; ++step) {
+        const Minibatch batch = sampler.sample(0, seeds, 0, step);
+        CHECK(batch.blocks.front().relations.front().position.rows() == 7 * 700);
+        check_ids(*graph, batch);
+      }
+    }
+  };
+  check_with(make_bipartite<int32_t>(150'000'000, 1000));
+  check_with(make_bipartite<int64_t>(5'000'000'000, 1000));
+}
+
+TEST_CASE("the table for relabeling cannot be seen in the result") {
+  const auto [hashed, direct] = test::graphs_by_table(50'000);
+  const std::vector<int64_t> seeds{3, 1, 4, 1, 5, 9, 2, 6};
+  const SampleOptions options{{{20, 20, 20, 20}}, false, 5};
+  for (uint64_t step = 0; step < 3; ++step) {
+    check_equal(NeighborSampler(hashed, options).sample(0, seeds, 0, step),
+                NeighborSampler(direct, options).sample(0, seeds, 0, step));
+  }
+}
+
+TEST_CASE("a node type that is none is an Error") {
+  const auto graph = test::make_graph(100, 300, 3);
+  NeighborSampler sampler(graph, {{{3}}, false, 5});
+  for (const int type : {-1, 1, INT32_MIN}) {
+    test::check_throws(ErrorCode::kOutOfRange, {std::to_string(type), "[0, 1)"},
+                       [&] { (void)sampler.sample(type, {}, 0, 0); });
+  }
+  CHECK(sampler.sample(0, {}, 0, 0).blocks.size() == 1);
+}
