@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 namespace ramet {
 
@@ -33,12 +34,37 @@ class Error : public std::runtime_error {
   int system_errno_;
 };
 
+// The parts one after the other: strings, characters, and numbers as std::to_string() writes them.
+template <typename... Parts>
+[[nodiscard]] std::string concat(const Parts&... parts) {
+  std::string text;
+  const auto append = [&text](const auto& part) {
+    using Part = std::decay_t<decltype(part)>;
+    static_assert(!std::is_same_v<Part, bool>);
+    if constexpr (std::is_arithmetic_v<Part> && !std::is_same_v<Part, char>)
+      text += std::to_string(part);
+    else
+      text += part;
+  };
+  (append(parts), ...);
+  return text;
+}
+
+// Throws an Error whose message is concat(parts...).
+template <typename... Parts>
+[[noreturn]] void throw_error(ErrorCode code, const Parts&... parts) {
+  throw Error(code, concat(parts...));
+}
+template <typename... Parts>
+[[noreturn]] void throw_invalid(const Parts&... parts) {
+  throw_error(ErrorCode::kInvalidArgument, parts...);
+}
+
 // The check of every position that a caller names: a step, a rank, a type, a part.
 // Throws kOutOfRange, "step is 7, outside [0, 3)", unless 0 <= index < bound.
 inline void require_index(int64_t index, int64_t bound, const char* what) {
   if (0 <= index && index < bound) return;
-  throw Error(ErrorCode::kOutOfRange, std::string(what) + " is " + std::to_string(index) +
-                                          ", outside [0, " + std::to_string(bound) + ")");
+  throw_error(ErrorCode::kOutOfRange, what, " is ", index, ", outside [0, ", bound, ")");
 }
 
 }  // namespace ramet
