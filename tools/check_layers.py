@@ -155,6 +155,16 @@ def table_errors(root: Path) -> Iterator[str]:
             yield f"the row of {layer} lists {table[layer]}, tools/check_layers.py {wanted}"
 
 
+def guide_errors(root: Path) -> Iterator[str]:
+    """Where include/ramet/README.md lists other headers than there are."""
+    guide = root / "include/ramet/README.md"
+    if not guide.is_file():
+        return
+    listed = set(re.findall(r"^\| `(\w+\.h)` \|", guide.read_text(encoding="utf-8"), re.MULTILINE))
+    for name in sorted(listed ^ {path.name for path in guide.parent.glob("*.h")}):
+        yield f"lists {name}, which does not exist" if name in listed else f"does not list {name}"
+
+
 def main(arguments: list[str]) -> int:
     root = Path(arguments[0] if arguments else Path(__file__).parent.parent).resolve()
     errors = count = 0
@@ -170,6 +180,9 @@ def main(arguments: list[str]) -> int:
     for message in table_errors(root):
         errors += 1
         print(f"ARCHITECTURE.md: {message}", file=sys.stderr)
+    for message in guide_errors(root):
+        errors += 1
+        print(f"include/ramet/README.md: {message}", file=sys.stderr)
     print(f"layers: {count} files, {errors} errors")
     return 1 if errors else 0
 

@@ -96,6 +96,14 @@ def test_the_table_of_layers_is_compared(tmp_path):
     assert result.stderr.startswith("ARCHITECTURE.md: the row of graph lists")
 
 
+def test_the_guide_lists_every_public_header(tmp_path):
+    names = sorted(Path(path).name for path in GOOD if path.startswith("include/ramet/"))
+    rows = [f"| `{name}` | what it has |\n" for name in names]
+    assert check(tmp_path, GOOD | {"include/ramet/README.md": "".join(rows)}).returncode == 0
+    result = check(tmp_path, GOOD | {"include/ramet/README.md": "".join(rows[1:])})
+    assert result.stderr.startswith("include/ramet/README.md: does not list array.h")
+
+
 def test_long_file_is_a_warning(tmp_path):
     result = check(tmp_path, GOOD | {"src/base/error.cc": "\n" * 401})
     assert result.returncode == 0
