@@ -1,9 +1,9 @@
-// DType and Array: contiguous, row-major memory of one element type, the only thing that
+// DType and Array: contiguous, row-major memory of one element type. Arrays are the only data that
 // crosses a layer.
 //
-// An Array is a cheap value: pointer, dtype, shape and a shared owner that keeps the bytes
-// alive (a mapping, a pooled buffer; none for memory that the caller keeps alive). Copying an
-// Array never copies bytes. The bytes of a store are immutable, so any thread may read them.
+// An Array is a cheap value: pointer, dtype, shape and a shared owner that keeps the bytes alive (a
+// mapping or a pooled buffer). Without an owner, the caller keeps the bytes alive. Copying an Array
+// never copies bytes. The bytes of a store are immutable, so any thread may read them.
 #pragma once
 
 #include <cstddef>
@@ -73,8 +73,8 @@ struct Array {
   }
 };
 
-// Calls body with the ids of an int32 or int64 array as a span: the one place where the width of
-// ids becomes a template argument, once per array and never inside a loop. Unchecked.
+// Calls body with the ids of an int32 or int64 array as a span. Here the id width becomes a
+// template argument, once per array and never inside a loop. Unchecked.
 template <typename Body>
 auto with_ids(const Array& ids, Body&& body) {
   if (ids.dtype == DType::kInt32) return body(ids.as<int32_t>());

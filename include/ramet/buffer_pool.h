@@ -1,12 +1,11 @@
 // BufferPool: recycled memory for the arrays of batches. A fresh 256 MB output costs a page fault
 // per 4 KiB, more than the gather that fills it; a recycled one costs none. An array may get a
-// buffer of up to twice its size, so that sizes which vary from batch to batch share buffers.
+// buffer of up to twice its size, so that batches of different sizes share buffers.
 //
-// allocate() hands out shared ownership: the bytes return to the pool when the last copy of the
-// pointer dies, on whichever thread that is, also after the pool's creator is gone. What is in use
-// and what is idle together stay within 5/4 of the peak of what was in use. Thread-safe. A forked
-// child starts with an empty pool; the parent's buffers stay readable there and are unmapped when
-// they die.
+// allocate() returns shared ownership. The bytes return to the pool when the last copy of the
+// pointer dies, on any thread, also after the pool's creator is gone. Used and idle bytes together
+// stay within 5/4 of the peak use. Thread-safe. A forked child starts with an empty pool; the
+// parent's buffers stay readable there and are unmapped when they die.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@ namespace ramet {
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   [[nodiscard]] static std::shared_ptr<BufferPool> create();
-  // The pool that everyone in the process may use; it keeps at most 1 GiB idle.
+  // The pool shared by the whole process; it keeps at most 1 GiB idle.
   [[nodiscard]] static const std::shared_ptr<BufferPool>& shared();
   virtual ~BufferPool() = default;
 

@@ -1,5 +1,5 @@
-// From an edge list to a CSC, by a stable sort: within a row the edges keep the order in which they
-// were given, so the result does not depend on threads.
+// Builds a CSC from an edge list by a stable sort. Within a row, edges keep the given order, so the
+// result does not depend on threads.
 //
 // Memory at the peak, for E edges (counted in both directions if undirected) and N destinations:
 // the arrays given, a copy of the edges, and the result. With int32 ids and fewer than 2^31 edges
@@ -19,7 +19,7 @@ struct CscOptions {
   // (source, destination), the one with the lowest id. Edge i has id i, its reverse E + i. Rows are
   // then sorted by source. Needs num_src == num_dst.
   bool undirected = false;
-  // Keep edge ids. They are dropped all the same where the id of every edge is its position.
+  // Keep edge ids. They are dropped anyway where the id of every edge is its position.
   bool edge_ids = true;
   int threads = 0;  // 0: all cores
 };
@@ -41,7 +41,7 @@ struct Csc {
                             int64_t num_dst,
                             const CscOptions& options = {});
 
-// The CSC that arrays given by a user describe: checked in full, ids narrowed where they fit.
+// A CSC from a user's arrays: fully checked, ids narrowed where they fit.
 [[nodiscard]] Csc check_csc(const Array& indptr,
                             const Array& indices,
                             int64_t num_src,

@@ -13,7 +13,8 @@
 namespace ramet {
 
 // CUDA's own handle (cudaStream_t), so a caller may pass one of another library; nullptr is CUDA's
-// default stream. What takes a stream returns before it is done, and reads its memory until then.
+// default stream. Calls that take a stream are asynchronous: their memory must live until the
+// stream has finished.
 using CudaStreamHandle = void*;
 
 struct CudaDevice {

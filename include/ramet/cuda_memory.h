@@ -14,7 +14,7 @@
 
 namespace ramet {
 
-// A stream of our own. Destroying it does not wait for its work.
+// A stream that this object owns. Destroying it does not wait for its work.
 class CudaStream {
  public:
   explicit CudaStream(int device);
@@ -31,50 +31,49 @@ class CudaStream {
   CudaStreamHandle handle_;
 };
 
-// A tensor may die while a stream still has work that reads it. So a buffer of a DevicePool knows
-// the streams that use it: when its last owner lets go of it, what these were given so far is
-// marked by an event each, and whoever gets the buffer next has its own stream wait for these
-// events. No thread waits, and nothing is asked of the caller but to say which stream a batch is
-// used on.
+// A tensor may die while a stream still has work that reads it. A buffer of a DevicePool therefore
+// knows the streams that use it. When its last owner releases it, an event per stream records the
+// work so far. The stream of the next user waits for these events; no thread waits. Callers only
+// declare which stream uses a batch.
 //
 // Forks: memory of a device does not survive a fork; in the child nothing is freed.
 // Failure: kNoSpace where the device has no memory left, after idle buffers were given up; kDevice.
 class DevicePool : public std::enable_shared_from_this<DevicePool> {
  public:
   [[nodiscard]] static std::shared_ptr<DevicePool> create(int device);
-  // The one that everyone in the process may use.
+  // The pool shared by the whole process.
   [[nodiscard]] static std::shared_ptr<DevicePool> shared(int device);
   virtual ~DevicePool() = default;
 
-  // This pool for work on `stream`: what it hands out, `stream` may use at once, and is said to.
+  // A view of the pool for `stream`: its buffers are ready for, and recorded on, that stream.
   [[nodiscard]] virtual std::shared_ptr<BufferPool> on(CudaStreamHandle stream) = 0;
 
   [[nodiscard]] virtual int device() const = 0;
   [[nodiscard]] virtual int64_t bytes_in_use() const = 0;
   [[nodiscard]] virtual int64_t bytes_idle() const = 0;
 
-  // From now on these streams, and no others, use the buffer of `array`; none: what was given to
-  // any is done. Arrays whose memory is of no DevicePool are left alone.
+  // Declares that these streams, and no others, use the buffer of `array` from now on. No streams
+  // means that all work on it has finished. Arrays from outside a DevicePool are ignored.
   static void set_users(const Array& array, std::vector<CudaStreamHandle> streams);
   static void add_user(const Array& array, CudaStreamHandle stream);
 };
 
-// Page-locked memory of the host, which copies to a device by itself, without a processor's help.
-// A buffer must not be let go of while a stream still reads it.
+// A pool of page-locked host memory, which the device copies without CPU work. A buffer must not be
+// released while a stream still reads it.
 [[nodiscard]] std::shared_ptr<BufferPool> create_pinned_pool();
 
 // HostRegistration: page-locks the memory of a host Array, so that kernels of every device of this
-// process read it in place, over PCIe. With many processes each registers the same physical pages.
+// process can read it in place, over PCIe. Several processes register the same physical pages.
 //
-// A value: copies share what is locked, and the last of them releases it. While it is locked the
-// Array's owner lives; memory without an owner must outlive every HostRegistration that covers a
-// page of it. Kernels must be done with the memory when the last copy dies.
+// A value: copies share the lock, and the last copy releases it. The Array's owner lives as long as
+// the lock. Memory without an owner must outlive every HostRegistration that covers a page of it.
+// Kernels must have finished with the memory when the last copy dies.
 //
-// CUDA locks whole pages, and none twice. So a process has one record of what is locked: what is
-// asked for a second time, or lies in pages that others have locked in part, shares these and locks
-// the rest. Memory that somebody else has page-locked (torch's pin_memory()) is used as it is.
-// A read-only Array is locked for reading: such are the mappings of a store, which no kernel may
-// write. That brings all of it into memory, once for all processes.
+// CUDA locks whole pages, and no page twice. A process therefore has one record of locked pages. A
+// registration shares the pages that are locked already and locks the rest. Memory page-locked by
+// others (torch's pin_memory()) is used as it is. A read-only Array, such as the mapping of a
+// store, is locked for reading, and no kernel may write it. Locking reads all of it into memory,
+// once for all processes.
 //
 // Forks: the record of a child is empty, and what it inherits releases nothing there.
 // Failure: kDevice where CUDA refuses, naming the array, the reason and the limit on locked memory
@@ -83,14 +82,14 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
 class HostRegistration {
  public:
   HostRegistration() = default;  // of nothing
-  // For writing by kernels, too, where `array` is writable.
+  // Registers for reading, and also for writing if `array` is writable.
   explicit HostRegistration(const Array& array);
 
   [[nodiscard]] const Array& array() const { return array_; }
-  // Where kernels of `device` find array().data; nullptr for an Array of no bytes.
+  // The address of array().data for kernels of `device`; nullptr for an Array of no bytes.
   [[nodiscard]] void* address(int device) const;
 
-  // Bytes that this process has locked by registration now, in whole pages.
+  // Bytes that this process has registered now, in whole pages.
   [[nodiscard]] static int64_t registered_bytes();
 
  private:

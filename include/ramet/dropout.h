@@ -1,9 +1,9 @@
 // Dropout whose mask follows the node: whether an element is dropped is a pure function of the
-// step, the node and the column, so that a layer drops the same whichever process computes it, and
-// in whatever order it has the rows. docs/semantics.md, section 11.
+// step, the node and the column. A layer drops the same elements in any process and for any order
+// of rows. docs/semantics.md, section 11.
 //
-// Memory: the caller's. Threads and forks: any.
-// Failure: what does not fit is kInvalidArgument.
+// Memory: the caller's. Threads and forks: any. Failure: kInvalidArgument for arguments that do not
+// fit.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace ramet {
 
-// What a mask is drawn from, beside nodes and columns.
+// The inputs of a mask, beside nodes and columns.
 struct DropoutKey {
   uint64_t seed = 0, epoch = 0, step = 0, hop = 0;
   uint64_t salt = 0;       // tells apart the masks of one hop
   uint64_t type_hash = 0;  // hash_name() of the node type's encoded name
 };
 
-// dropped[i * width + c] = whether column c of nodes[i] is dropped, which has the probability
-// `p`, 0 <= p <= 1. On at most `threads` threads (0: as many as there are).
+// dropped[i * width + c] = whether column c of nodes[i] is dropped, with probability `p`, 0 <= p <=
+// 1. Uses at most `threads` threads (0: all).
 void dropout_mask(const DropoutKey& key,
                   std::span<const int64_t> nodes,
                   int64_t width,

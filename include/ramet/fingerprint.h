@@ -1,6 +1,6 @@
-// The fingerprint of what was sampled: a 128-bit digest of the set of (hop, edge type, destination,
-// edge id) in one minibatch or in the union of several, so that runs on different numbers of
-// threads, processes and ranks can be compared. docs/semantics.md, section 7. Not cryptographic.
+// The fingerprint of sampled edges: a 128-bit digest of the set of (hop, edge type, destination,
+// edge id) in one minibatch or in the union of several. It compares runs on different numbers of
+// threads, processes and ranks. docs/semantics.md, section 7. Not cryptographic.
 #pragma once
 
 #include <span>
@@ -17,8 +17,8 @@ struct SampledFrom {
   const Minibatch* minibatch;
 };
 
-// 32 hexadecimal digits. Minibatches on a device are copied to the host for it. Throws
-// kInvalidArgument if the minibatches differ in their hops.
+// 32 hexadecimal digits. Copies device minibatches to the host. Throws kInvalidArgument if the
+// minibatches differ in their hops.
 [[nodiscard]] std::string fingerprint(std::span<const SampledFrom> minibatches);
 
 }  // namespace ramet

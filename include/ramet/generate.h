@@ -1,5 +1,5 @@
-// Graphs from a seed. Everything is a function of (seed, node) or (seed, edge), so the result is
-// the same for any thread count. Both are symmetric, without repeats, and own their memory.
+// Graphs from a seed. Everything is a function of (seed, node) or (seed, edge), so the result does
+// not depend on threads. The graphs are symmetric, have no repeated edges, and own their memory.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,9 @@ struct PlantedOptions {
 
 // R-MAT: every edge falls through `scale` levels of a 2^scale x 2^scale adjacency matrix, into one
 // of four quadrants at each, with probabilities a, b, c and the rest (Chakrabarti, Zhan, Faloutsos:
-// "R-MAT: A recursive model for graph mining", SDM 2004). The defaults are those of Graph500. Ids
-// are scrambled by a keyed permutation, so that they say nothing of degrees. Most ids of a large
-// scale have no edge, some have a hundred thousand.
+// "R-MAT: A recursive model for graph mining", SDM 2004). The defaults are those of Graph500. A
+// keyed permutation scrambles the ids, so that they do not reveal degrees. At a large scale most
+// ids have no edge, and some have a hundred thousand.
 struct RmatOptions {
   int scale = 16;            // 2^scale nodes
   int64_t edge_factor = 16;  // 2^scale x edge_factor draws; reverses are added, repeats dropped

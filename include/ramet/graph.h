@@ -1,13 +1,11 @@
 // Graph: the read-only view of a store as node types, edge types, tables and splits. Per edge type
-// a CSC: the in-neighbors of node v, its message sources, are indices[indptr[v] .. indptr[v+1]).
-// A homogeneous graph is the case of one node type and one edge type. A part of a graph
-// (docs/format.md, section 7) has rows, in-edges included, of the nodes alone that it owns; ids are
-// those of the whole graph.
+// a CSC: the in-neighbors of node v, its message sources, are indices[indptr[v] .. indptr[v+1]). A
+// homogeneous graph has one node type and one edge type. A part of a graph (docs/format.md, section
+// 7) has the rows and in-edges of its own nodes alone; ids are those of the whole graph.
 //
-// Memory: an immutable value over the Store's arrays, which it keeps alive; cheap to copy.
-// Threads and forks: use it from any.
-// Failure: from_store() throws kCorrupt where shapes contradict each other, but does no work per
-// edge; validate() does, and is what `ramet verify` runs.
+// Memory: an immutable value over the Store's arrays, which it keeps alive; cheap to copy. Threads
+// and forks: use it from any. Failure: from_store() throws kCorrupt where shapes contradict each
+// other, without work per edge. validate() checks every edge; `ramet verify` runs it.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +21,7 @@
 
 namespace ramet {
 
-// The names a homogeneous graph has without anybody naming them.
+// The default names of a homogeneous graph.
 inline constexpr const char* kDefaultNodeType = "node";
 inline constexpr const char* kDefaultRelation = "to";
 
@@ -72,18 +70,18 @@ class Graph {
     return splits_;
   }
   [[nodiscard]] const std::shared_ptr<const Store>& store() const { return store_; }
-  // Which part of a graph this is; nothing for a whole one.
+  // Which part of a graph this is; nullopt for a whole graph.
   [[nodiscard]] const std::optional<Part>& part() const { return store_->part(); }
 
-  // Position of a type by name; kNotFound names what there is.
+  // Position of a type by name; kNotFound lists the existing names.
   [[nodiscard]] int node_type(const std::string& name) const;
   [[nodiscard]] int edge_type(const EdgeTypeName& name) const;
 
-  // A digest of types, shapes, splits and evenly spaced entries of the topology: equal for the
-  // same graph in a folder and in memory, different for each part of one. Not cryptographic. Reads
-  // a few thousand entries.
+  // A digest of types, shapes, splits and evenly spaced entries of the topology. Equal for the same
+  // graph in a folder and in memory, different for each part of it. Not cryptographic. Reads a few
+  // thousand entries.
   [[nodiscard]] uint64_t fingerprint() const;
-  // That of the whole graph, also for a part of it.
+  // The fingerprint of the whole graph, also for a part.
   [[nodiscard]] uint64_t whole_fingerprint() const;
 
  private:

@@ -1,11 +1,10 @@
-// NodeRows: which row of a store's arrays is that of a node. In a whole store row v is node v. In a
-// part (docs/format.md, section 7) only the nodes that it owns have rows, in the order of their
-// ids: a range of ids, or what a bitmap says.
+// NodeRows: maps nodes to rows of a store's arrays. In a whole store, row v is node v. In a part
+// (docs/format.md, section 7) only its own nodes have rows, in the order of their ids: a range of
+// ids, or the set bits of a bitmap.
 //
-// Memory: a value that shares the part's arrays and keeps them alive.
-// Threads and forks: immutable; use it from any.
-// Failure: a node of another part is kOutOfRange and names its owner. Bitmaps lie in files and are
-// not trusted: a row beyond the part's is kCorrupt, naming file, line and value.
+// Memory: a value that shares the part's arrays and keeps them alive. Threads and forks: immutable;
+// use it from any. Failure: a node of another part is kOutOfRange and names its owner. Bitmaps are
+// files and not trusted: a row beyond the part's rows is kCorrupt, naming file, line and value.
 #pragma once
 
 #include <cstdint>
@@ -43,10 +42,10 @@ class NodeRows {
   [[nodiscard]] bool is_whole() const { return form_ == Form::kAll; }
   [[nodiscard]] int64_t num_rows() const { return num_rows_; }
 
-  // The row of a node, -1 for one of another part. The caller has compared it with the number of
-  // nodes, here and below.
+  // The row of a node; -1 for a node of another part. Here and below, the caller has checked that
+  // the node is below the number of nodes.
   [[nodiscard]] int64_t row(int64_t node) const;
-  // rows[i] = the row of nodes[i], which all have one: else kOutOfRange.
+  // rows[i] = the row of nodes[i]; kOutOfRange if one has none.
   void require(std::span<const int32_t> nodes, int64_t* rows) const;
   void require(std::span<const int64_t> nodes, int64_t* rows) const;
   // int64[num_rows]: the node of each row, ascending.

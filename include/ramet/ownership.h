@@ -2,9 +2,9 @@
 // ids, by a hash of the id, or by a vector that a partitioner made.
 //
 // Memory: a value that shares the vector's memory and keeps it alive; ranges and hashes take none.
-// Threads and forks: immutable; use it from any.
-// Failure: what does not cover the nodes is kInvalidArgument. The entries of a vector, which may
-// lie in a file, are compared with the number of parts when they are read: kCorrupt.
+// Threads and forks: immutable; use it from any. Failure: kInvalidArgument for owners that do not
+// cover the nodes. A vector may be a file: its entries are compared with the number of parts when
+// they are read (kCorrupt).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class Ownership {
   // Part k owns the nodes bounds[k] <= v < bounds[k + 1]. `bounds`: int64[parts + 1], from 0, never
   // decreasing; copied.
   [[nodiscard]] static Ownership ranges(const Array& bounds);
-  // Every node owned by a part that a hash of its type's name and its id says.
+  // A hash of the type's name and the node's id names the owner.
   [[nodiscard]] static Ownership hashed(const NodeType& type, int64_t parts);
   // `owners`: uint8 or uint16 [number of nodes]. `place` is how errors name it.
   [[nodiscard]] static Ownership by_vector(Array owners,
@@ -37,20 +37,20 @@ class Ownership {
   [[nodiscard]] int64_t parts() const { return parts_; }
   [[nodiscard]] int64_t num_nodes() const { return num_nodes_; }
 
-  // kOutOfRange for what is no node of the type.
+  // kOutOfRange unless `node` is a node of the type.
   [[nodiscard]] int64_t owner(int64_t node) const;
-  // The owners of `nodes`; kOutOfRange where one is no node of the type.
+  // The owners of `nodes`; kOutOfRange unless all are nodes of the type.
   [[nodiscard]] std::vector<uint16_t> owners(std::span<const int64_t> nodes) const;
   // owner[i] = the owner of nodes[i], which the caller has compared with num_nodes().
   void owners(std::span<const int32_t> nodes, uint16_t* owner) const;
   void owners(std::span<const int64_t> nodes, uint16_t* owner) const;
 
-  // Ids between which everything lies that `part` owns: its range, or all nodes. kOutOfRange for
-  // what is no part.
+  // A range of ids that contains all nodes of `part`: its range, or all nodes. kOutOfRange unless
+  // `part` is a part.
   [[nodiscard]] NodeRange span_of(int64_t part) const;
 
-  // Of everything that says who owns what: equal on all ranks, or they do not fit together. Reads a
-  // whole vector.
+  // A digest of the whole mapping; ranks that cooperate must have equal digests. Reads a whole
+  // vector.
   [[nodiscard]] uint64_t digest() const;
 
  private:

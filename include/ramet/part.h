@@ -1,9 +1,9 @@
-// What a part of a graph holds: the nodes that it owns, and their in-edges. docs/format.md,
+// The contents of a part of a graph: the nodes that it owns, and their in-edges. docs/format.md,
 // section 7.
 //
 // Memory: results own theirs. Threads: results are the same for any number of them; 0: all cores.
-// Failure: kCorrupt where the graph's offsets cannot be. Ids are copied as they are, so that a part
-// of a damaged graph is damaged alike.
+// Failure: kCorrupt where the graph's offsets are invalid. Ids are copied unchecked: a part of a
+// damaged graph has the same damage.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct PartEdges {
                                  int threads = 0);
 
 // Edges of a whole graph whose source has another owner than their destination. kCorrupt for an id
-// that is no node.
+// out of range.
 [[nodiscard]] int64_t count_cut(const EdgeType& edges,
                                 const Ownership& sources,
                                 const Ownership& destinations,

@@ -1,5 +1,5 @@
-// The one source of randomness: a pure function of a 64-bit key and a counter, so that what is
-// drawn never depends on threads, processes or the order of work. docs/semantics.md, section 2.
+// The only source of randomness: a pure function of a 64-bit key and a counter. Draws never depend
+// on threads, processes or the order of work. docs/semantics.md, section 2.
 //
 // mix64 is the finaliser of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom
 // number generators", OOPSLA 2014; constants are Stafford's variant 13). absorb(key, v) is the
@@ -49,8 +49,9 @@ constexpr uint64_t uniform_below(uint64_t r, uint64_t n) {
   return static_cast<uint64_t>(product >> 64);
 }
 
-// What a key is for: the first word absorbed, so that no two uses of one seed share a stream; of
-// two seeds they may (docs/semantics.md, section 2). 5: the per-class splits of the Python package.
+// The use of a key: its first absorbed word, so that two uses of one seed never share a stream.
+// Uses of two seeds may (docs/semantics.md, section 2). 5: the per-class splits of the Python
+// package.
 enum class Domain : uint64_t {
   kSample = 1,
   kShuffle = 2,

@@ -1,13 +1,14 @@
 // Writing stores: to a folder, atomically, or into an anonymous segment.
 //
 // write_store() fills a temporary folder beside the target, syncs it and renames it over the
-// target: whenever it is killed there is the old store or the new one. What a killed writer left
-// is removed by the next writer to the same path. Two writers at once: both succeed, the later
-// rename wins. It replaces a store, whose folder's mode is kept, or an empty folder and nothing
-// else; it refuses to write inside of a store. Folders around the target are made. make_segment()
-// copies into a sealed memfd: no name in any file system, freed by the kernel with its last user.
-// Both compare the size with what the disk, the machine's memory and the cgroup have to give
-// before the first byte is written (kNoSpace).
+// target. A kill at any time leaves the old store or the new one. The next writer to the same path
+// removes what a killed writer left. Two writers at once both succeed, and the later rename wins.
+// It replaces only a store, whose folder's mode is kept, or an empty folder. It refuses to write
+// inside a store. Parent folders are made.
+//
+// make_segment() copies into a sealed memfd: no name in any file system, freed by the kernel with
+// its last user. Before the first byte is written, both compare the size with free disk, the
+// machine's memory and the cgroup's limit (kNoSpace).
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,8 @@
 
 namespace ramet {
 
-// What a store holds. The arrays are borrowed until the writer returns. An int8 table "feat" with
-// an array "feat.scale" beside it is quantized (scale.h); no other table's name may end in
+// The contents of a store. The arrays are borrowed until the writer returns. An int8 table "feat"
+// with an array "feat.scale" beside it is quantized (scale.h); no other table's name may end in
 // ".scale".
 struct StoreContents {
   std::map<std::string, int64_t> node_counts;         // encoded type name -> nodes
@@ -34,17 +35,17 @@ struct StoreContents {
   [[nodiscard]] int64_t bytes() const;
 };
 
-// Called with bytes written so far and in all; may throw to stop (nothing is left behind).
+// Called with the bytes written so far and in total; may throw to stop (nothing is left behind).
 using Progress = std::function<void(int64_t done, int64_t total)>;
 
 struct WriteOptions {
   Progress progress;
-  // Called with the temporary folder when all arrays are in it, before it takes its place.
+  // Called with the temporary folder when all arrays are in it, before the rename.
   std::function<void(const std::string& folder)> before_commit;
 };
 
-// Throws what write_store would throw for this path, and makes nothing: for whoever has work to do
-// before it writes.
+// Throws what write_store would throw for this path, without writing: for callers with work to do
+// before they write.
 void check_target(const std::string& path);
 
 void write_store(const std::string& path,

@@ -2,14 +2,14 @@
 // (Balin, LaSalle, Catalyurek: "Cooperative minibatching in graph neural networks",
 // arXiv:2310.12403); docs/semantics.md, section 9.
 //
-// Each word becomes a standard normal by its rank, the normals are mixed by an angle, which gives a
-// normal again, and that becomes a word by its rank. Both maps are tables of cubics (normal.h)
-// indexed by the leading bits of a double: no branch, no logarithm, no square root, and every
-// operation is exact or an IEEE addition or multiplication, so that all lanes types, and a
-// processor's scalar unit, give the same bits.
+// Each word becomes a standard normal by its quantile. Mixing two normals by an angle gives a
+// normal again, which becomes a word. Both maps are tables of cubics (normal.h), indexed by the
+// leading bits of a double. They need no branch, logarithm or square root: every operation is
+// exact, or an IEEE addition or multiplication. All lane types and the scalar code therefore give
+// the same bits.
 //
-// A word w stands for the probability w / 2^64 that a normal is above z: the upper tail, where a
-// sign is the complement of all bits, on both ways.
+// A word w stands for the probability w / 2^64 that a normal is above z, the upper tail. The
+// complement of all bits changes the sign of z, in both directions.
 //
 // `L` is a lanes type (see lanes.h) with doubles, F64, as wide as its U64.
 #pragma once

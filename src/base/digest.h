@@ -1,4 +1,4 @@
-// A cheap digest of id arrays, to tell one graph or one split from another. Not cryptographic.
+// A cheap digest of id arrays, to distinguish graphs and splits. Not cryptographic.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace ramet {
 
 // Absorbs the length and at most 1,024 evenly spaced entries of an int32 or int64 array into `key`.
-// Equal ids of either width give the equal digest.
+// Equal ids of either width give equal digests.
 [[nodiscard]] uint64_t digest_ids(uint64_t key, const Array& ids);
 
 }  // namespace ramet

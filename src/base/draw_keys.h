@@ -1,7 +1,8 @@
-// DrawKeys: what every random word of a step is drawn from; docs/semantics.md, sections 2 and 9.
+// DrawKeys: the keys from which the random words of a step are drawn; docs/semantics.md, sections 2
+// and 9.
 //
-// A word of a dependent minibatch is a mixture of the words that two consecutive blocks of steps
-// have in its place, so a key is a pair of keys, and what is absorbed goes into both.
+// A word of a dependent minibatch mixes the words of two consecutive blocks of steps. A key is
+// therefore a pair of keys, which absorb the same values.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace ramet {
 
-// Weights of the two words as normals: cos^2 + sin^2 = 1. Plain: the first word, as it is.
+// The weights of the two words as normals: cos^2 + sin^2 = 1. Plain: the first word, unchanged.
 struct Mixture {
   bool plain = true;
   double cos = 1, sin = 0;
@@ -37,7 +38,7 @@ constexpr DrawKeys node_keys(const DrawKeys& hop_keys, int64_t node) {
   return absorb(hop_keys, static_cast<uint64_t>(node));
 }
 
-// One word made of two whose ranks are mixed as normals. Not for a plain mixture.
+// Mixes two words as normals into one word. Not for a plain mixture.
 [[nodiscard]] uint64_t dependent_word(uint64_t now, uint64_t next, const Mixture& mixture);
 
 // The t-th random word.

@@ -1,5 +1,5 @@
-// One lane of plain C++, for the functions over a lanes type (see lanes.h) that need no vector: the
-// portable twin of the vector lanes from the same source.
+// One lane of plain C++, for functions over a lanes type (see lanes.h): the portable twin of the
+// vector lanes, from the same source.
 #pragma once
 
 #include <bit>

@@ -2,8 +2,8 @@
 //
 // Cubic i holds four doubles, the constant term first, of a variable that runs from 0 to 1 between
 // nodes i and i + 1. It takes the function's values and slopes at both (Hermite interpolation),
-// each rounded to 32 significant bits: so many that an interpolation error of 2^-25 stays what it
-// was, so few that any careful computation rounds to the same bits.
+// each rounded to 32 significant bits. That is enough to keep the interpolation error of 2^-25, and
+// few enough that any careful computation rounds to the same bits.
 #pragma once
 
 namespace ramet {
@@ -22,7 +22,7 @@ extern const CubicTable<kQuantileOctaves * kQuantileParts> kNormalQuantile;
 inline constexpr int kTailUnits = 12, kTailParts = 128;
 extern const CubicTable<kTailUnits * kTailParts> kNormalTail;
 
-// Where both are: here, or in a copy that a device reads.
+// Pointers to both tables: these, or a copy that a device reads.
 struct NormalTables {
   const double* quantile = &kNormalQuantile.of[0][0];
   const double* tail = &kNormalTail.of[0][0];

@@ -1,9 +1,9 @@
 // parallel_for: the one way to use more than one thread inside a call.
 //
-// A process-wide pool starts its threads on first use and never at import. The caller takes part
-// in the work, so nothing waits for an idle pool; nested calls run on the calling thread. A
-// forked child gets a pool of its own: the parent's is never touched there (OpenMP's hangs).
-// An exception in a body stops the remaining chunks and is rethrown to the caller.
+// A process-wide pool starts its threads on first use and never at import. The caller works, too,
+// so nothing waits for an idle pool. Nested calls run on the calling thread. A forked child gets a
+// new pool and never touches the parent's (OpenMP hangs there). An exception in a body stops the
+// remaining chunks and is rethrown to the caller.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace ramet {
 // Number of processors this process may use; RAMET_NUM_THREADS, read once, lowers it.
 [[nodiscard]] int hardware_threads();
 
-// Number of processors of the machine, whoever may use them.
+// Number of processors of the machine.
 [[nodiscard]] int machine_threads();
 
 // Runs body(begin, end) over chunks of at most `grain` items that cover [0, n), on at most

@@ -1,12 +1,12 @@
 // Permutation: a keyed bijection of [0, n), evaluated one position at a time, so that a shuffle
-// costs no array in any trainer. A balanced Feistel network over the next even power of two, walked
-// until it falls inside [0, n) (Black, Rogaway: "Ciphers with arbitrary finite domains", CT-RSA
-// 2002), and then an exchange of 0 and 1 by half of the keys. docs/semantics.md, section 6.
+// needs no array. It is a balanced Feistel network over the next even power of two, repeated until
+// the result is inside [0, n) (Black, Rogaway: "Ciphers with arbitrary finite domains", CT-RSA
+// 2002). Half of the keys then swap 0 and 1. docs/semantics.md, section 6.
 //
-// Why the exchange: every round is an even permutation of the power of two, so whatever the number
-// of rounds, n = 256 would have even permutations alone, and other n one kind more often.
+// Why the swap: every round is an even permutation of the power of two. Without it, n = 256 would
+// have only even permutations, and other n one kind more often.
 //
-// A value type without pointers; any thread may use one.
+// A value type without pointers; safe in threads.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Permutation {
   // n >= 0. Equal (n, key) give the equal permutation.
   Permutation(int64_t n, uint64_t key);
 
-  // The image of `position`; 0 <= position < n is the caller's duty.
+  // The image of `position`. The caller ensures 0 <= position < n.
   [[nodiscard]] int64_t operator()(int64_t position) const;
 
  private:

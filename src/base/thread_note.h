@@ -1,9 +1,8 @@
-// ThreadNote: a pointer that each thread notes for itself, nullptr until it does. In place of
-// thread_local: in a module that is loaded at run time, as Python loads extensions, glibc makes
-// such variables when a thread first uses them, and ends the process where it has no memory for
-// them. Here set() then notes nothing. The pointer is never followed or freed. Thread-safe; after a
-// fork the child's one thread keeps its note. For variables that live as long as the process:
-// nothing is released.
+// ThreadNote: a pointer per thread, nullptr until set. It replaces thread_local. In a module loaded
+// at run time, as Python loads extensions, glibc allocates thread_local variables at first use, and
+// ends the process if it has no memory. Here set() then does nothing. The pointer is never followed
+// or freed. Thread-safe; after a fork the child's one thread keeps its note. For variables that
+// live as long as the process: nothing is freed.
 #pragma once
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// How much the disk and the memory have to give, asked before much is written: a full disk or
-// memory is then an error up front, not a write that fails half way, a SIGBUS or a killed process.
+// Checks free disk and memory before large writes. A full disk or memory is then an error up front,
+// not a failed write, a SIGBUS or a killed process.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ struct Space {
   std::string limited_by;  // "MemAvailable", "the cgroup's limit"
 };
 
-// Memory that can be had without swapping. `root` is put before /proc and /sys.
+// Memory available without swapping. `root` is put before /proc and /sys.
 [[nodiscard]] Space available_memory(const std::string& root = "");
 
-// Whether the file system of `folder` is memory itself.
+// Whether the file system of `folder` is in memory.
 [[nodiscard]] bool is_in_memory(const std::string& folder);
 
 // All throw kNoSpace, with "<what> needs <needed> ... <available>".
 void require_memory(int64_t needed, const std::string& what, const std::string& root = "");
-// The same for having all of `array`, part of which may be in memory already, there at once.
+// The same for all of `array`, less what is in memory already.
 void require_memory_to_hold(const Array& array,
                             const std::string& what,
                             const std::string& root = "");
-// `folder` is on the file system that is asked; where that one is memory, memory is asked as well.
+// Checks the file system of `folder`, and memory as well if that file system is in memory.
 void require_disk(int64_t needed, const std::string& what, const std::string& folder);
 
 }  // namespace ramet
