@@ -49,7 +49,7 @@ test-cuda: setup  ## CUDA tests, emulated on the CPU, C++ and Python; where nvcc
 	@cmake --workflow --preset emulated
 	@cmake --preset emulated-python -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON_IN_VENV) >/dev/null
 	@cmake --build --preset emulated-python
-	@cmake --install build/release --prefix build/emulated >/dev/null && cp -r python/ramet build/emulated
+	@cmake --install build/release --component python --prefix build/emulated >/dev/null && cp -r python/ramet build/emulated
 	@PYTHONPATH=build/emulated $(PYTHON_IN_VENV) -m pytest tests/python/cuda
 	@$(if $(CUDACXX),$(MAKE) --no-print-directory cuda,echo "cuda: there is no nvcc here: the kernels were tested, but not compiled for a GPU")
 
