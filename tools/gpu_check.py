@@ -190,7 +190,8 @@ def build_steps(out: Path, architecture: str, environment: dict[str, str]) -> It
     yield Step("configure", configure(build, architecture), 120, environment={**environment, **compiler})
     for target in ("_core", *cpp_tests()):
         yield Step(f"build {target}", ["cmake", "--build", str(build), "--target", target], 420)
-    yield Step("package", ["cmake", "--install", str(build), "--prefix", str(out / "package")], 60)
+    install = ["cmake", "--install", str(build), "--component", "python"]
+    yield Step("package", [*install, "--prefix", str(out / "package")], 60)
 
 
 def check_steps(out: Path, environment: dict[str, str]) -> Iterator[Step]:
