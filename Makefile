@@ -36,7 +36,7 @@ demo: build  ## generate a graph, train on it with two processes, print a table
 
 test: lint test-cpp test-asan test-tsan test-cuda test-python fuzz  ## everything that CI checks
 
-test-cpp: setup  ## C++ tests, optimized build
+test-cpp: build  ## C++ tests, optimized build
 	@cmake --workflow --preset release
 
 test-asan: setup  ## C++ tests under the address and undefined-behavior sanitizers
@@ -107,9 +107,11 @@ clean:  ## remove what was built (not the virtual environment)
 $(READY): FORCE
 	@tools/bootstrap.sh
 
+# In the build folder of the C++ tests, which are made of the same objects.
 $(BUILT): $(READY) $(PACKAGE)
 	@echo "build: compiling and installing the package"
 	@touch $@.started
 	@$(PYTHON_IN_VENV) -m pip install -qq --disable-pip-version-check \
-	  --no-build-isolation --no-deps --force-reinstall .
+	  --no-build-isolation --no-deps --force-reinstall -Cbuild-dir=build/release -Cbuild.targets=_core_stub \
+	  $(addprefix -Ccmake.define.,RAMET_TESTS=ON RAMET_CUDA=OFF CMAKE_COMPILE_WARNING_AS_ERROR=ON) .
 	@mv $@.started $@  # dated from the start: an edit during the build counts as new
