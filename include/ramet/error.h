@@ -39,9 +39,9 @@ template <typename... Parts>
 [[nodiscard]] std::string concat(const Parts&... parts) {
   std::string text;
   const auto append = [&text](const auto& part) {
-    using Part = std::decay_t<decltype(part)>;
-    static_assert(!std::is_same_v<Part, bool>);
-    if constexpr (std::is_arithmetic_v<Part> && !std::is_same_v<Part, char>)
+    using Type = std::decay_t<decltype(part)>;
+    static_assert(!std::is_same_v<Type, bool>);
+    if constexpr (std::is_arithmetic_v<Type> && !std::is_same_v<Type, char>)
       text += std::to_string(part);
     else
       text += part;
