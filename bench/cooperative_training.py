@@ -83,8 +83,9 @@ def bytes_sent(batch) -> int:
     """Rows that this rank sends to others in a step: of the input layer forward, of others both ways."""
     total = 0
     for i, block in enumerate(batch.blocks):
-        for plan in block.plans or ():
-            rows = sum(plan.send_counts) - plan.send_counts[dist.get_rank()]
+        if block.is_cooperative:
+            counts = block.plan.send_counts
+            rows = sum(counts) - counts[dist.get_rank()]
             total += 4 * rows * (WIDTH if i == 0 else 2 * HIDDEN)
     return total
 

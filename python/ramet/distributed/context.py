@@ -13,8 +13,8 @@ class Cooperation:
     ordinary batch nothing else is known."""
 
     def __init__(self, blocks: list):
-        self.group = blocks[0]._batch._group
-        blocks = [block for block in blocks if block.plans is not None]
+        self.group = blocks[0].group
+        blocks = [block for block in blocks if block.is_cooperative]
         self.is_cooperative = bool(blocks)
         self._levels = _levels(blocks)  # of own rows that layers have, by name; the same names on every rank
         # By the id of edge_index, which blocks keep alive.
@@ -53,11 +53,11 @@ class Cooperation:
 
 
 def _levels(blocks: list) -> dict[str, int]:
-    graph = blocks[0]._batch._graph if blocks else None
+    graph = blocks[0].batch.graph if blocks else None
     levels = {}
     for block in blocks:
         for kind in graph.node_types if graph.is_hetero else [None]:
-            of = f"of blocks[{block._index}]" + ("" if kind is None else f", {kind!r}")
+            of = f"of blocks[{block.index}]" + ("" if kind is None else f", {kind!r}")
             levels[f"input {of}"] = own_rows(block, kind)
             levels[f"output {of}"] = block.num_dst if kind is None else block.num_dst[kind]
     return levels

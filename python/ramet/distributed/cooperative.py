@@ -43,7 +43,7 @@ class Cooperative(torch.nn.Module):
         blocks = list(_blocks_in([args, kwargs]))
         if not blocks:
             raise TypeError("Cooperative: no Block among the arguments: pass batch.blocks, or call cooperative.module")
-        if any(block._batch is not blocks[0]._batch for block in blocks):
+        if any(block.batch is not blocks[0].batch for block in blocks):
             raise ValueError("Cooperative: the arguments have blocks of several batches")
         with inside(Cooperation(blocks)):
             return self.module(*args, **kwargs)

@@ -26,14 +26,13 @@ def exchange(rows, block):
     Every rank of the group has to call it, also with no rows. A block that is not of a cooperative batch has all its
     rows: they are returned as they are. Raises ValueError where `rows` are not those of the layer's input.
     """
-    plans = block.plans
-    if plans is None:
+    if not block.is_cooperative:
         return rows
+    types = block.batch.graph.node_types
     if not isinstance(rows, Mapping):
-        if len(plans) != 1:
+        if len(types) != 1:
             raise TypeError(f"rows is a {type(rows).__name__}, expected a dict by node type")
         return Exchange.apply(block, rows)[0]
-    types = block._batch._graph.node_types
     unknown = [t for t in rows if t not in types]
     if unknown:
         raise ValueError(f"rows name the node types {unknown}; there is {types}")
@@ -50,44 +49,46 @@ class Exchange(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, block, *rows):
-        plans, group = block.plans, block._batch._group
+        plans = _by_position(block.plan)
         _check(rows, plans, block)
         ctx.block = block
         sources, outgoing, incoming = [], [], []
-        for t, (own, plan) in enumerate(zip(rows, plans)):
+        for own, plan, num_dst in zip(rows, plans, _by_position(block.num_dst)):
             if own is None:
                 sources.append(None)
                 continue
             own = own.contiguous()
-            num_dst = block._batch._core.num_dst(block._index, t)
             pulled = own.new_empty(num_dst + sum(plan.receive_counts), *own.shape[1:])
             pulled[:num_dst] = own[:num_dst]
             outgoing.append((_take(own, plan), plan.send_counts))
             incoming.append((pulled[num_dst:], plan.receive_counts))
             sources.append(pulled)
-        _all_to_all(outgoing, incoming, group, block)
+        _all_to_all(outgoing, incoming, block)
         return tuple(sources)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, *gradients):
         block = ctx.block
-        plans, group = block.plans, block._batch._group
         result, outgoing, incoming = [], [], []
-        for t, (gradient, plan) in enumerate(zip(gradients, plans)):
+        for gradient, plan, num_dst in zip(gradients, _by_position(block.plan), _by_position(block.num_dst)):
             if gradient is None:
                 result.append(None)
                 continue
             gradient = gradient.contiguous()
-            num_dst = block._batch._core.num_dst(block._index, t)
             own = gradient.new_zeros(plan.num_owned, *gradient.shape[1:])
             own[:num_dst] = gradient[:num_dst]
             arrived = gradient.new_empty(sum(plan.send_counts), *gradient.shape[1:])
             outgoing.append((gradient[num_dst:], plan.receive_counts))
             incoming.append((arrived, plan.send_counts))
             result.append((own, arrived, plan))
-        _all_to_all(outgoing, incoming, group, block)
+        _all_to_all(outgoing, incoming, block)
         return None, *(None if part is None else _add(*part) for part in result)
+
+
+def _by_position(value) -> list:
+    """What a Block has of each node type, in the order of the graph's."""
+    return list(value.values()) if isinstance(value, dict) else [value]
 
 
 def _check(rows, plans, block) -> None:
@@ -130,8 +131,9 @@ def _bytes(rows: torch.Tensor) -> np.ndarray:
     return rows.detach().reshape(-1).view(torch.uint8).view(len(rows), row_bytes).numpy()
 
 
-def _all_to_all(outgoing, incoming, group, block) -> None:
+def _all_to_all(outgoing, incoming, block) -> None:
     """Moves the rows of all node types in one collective: outgoing and incoming are (rows, rows by rank) of each."""
+    group = block.group
     if group is None:  # a group of one rank
         for (rows, _), (into, _) in zip(outgoing, incoming):
             into.copy_(rows)
@@ -145,7 +147,7 @@ def _all_to_all(outgoing, incoming, group, block) -> None:
         else:
             _move_together(outgoing, incoming, group)
     except RuntimeError as error:
-        batch = block._batch
+        batch = block.batch
         raise RuntimeError(
             f"rank {dist.get_rank()}, epoch {batch.epoch}, step {batch.step}: the rows of {block} could not be "
             f"exchanged: {error}"
@@ -156,8 +158,8 @@ def _agree(form: list[tuple], group, block) -> None:
     """ValueError on every rank where rows that are about to be exchanged differ in dtype or width between ranks, which
     gloo answers by ending the process. It costs a collective, so each block of a loader is asked once, by its first
     exchange: on every rank, whatever the rows are."""
-    agreed = block._batch._agreed
-    if block._index in agreed:
+    compared = block.batch.origin.compared
+    if block.index in compared:
         return
     said = [None] * dist.get_world_size(group)
     dist.all_gather_object(said, form, group=group)
@@ -166,7 +168,7 @@ def _agree(form: list[tuple], group, block) -> None:
             raise ValueError(
                 f"the rows of {block} differ between ranks: rank {rank} of the group has {other}, rank 0 {said[0]}"
             )
-    agreed.add(block._index)
+    compared.add(block.index)
 
 
 def _move(rows, send_bytes, into, receive_bytes, group) -> None:

@@ -56,7 +56,7 @@ class PullRows:
         if len(x) != own:
             of = "" if node_type is None else f" of {node_type!r}"
             raise ValueError(
-                f"{self.name} gets x with {len(x)} rows, but the input of blocks[{block._index}] has {own} rows{of} of "
+                f"{self.name} gets x with {len(x)} rows, but the input of blocks[{block.index}] has {own} rows{of} of "
                 "this rank's nodes: x must have these, neither exchanged nor trimmed"
             )
 
@@ -82,7 +82,7 @@ class PullRowsByType(PullRows):
         block = None
         for key, edge_index in edge_index_dict.items():
             found, edge_type = self._find(cooperation, edge_index)
-            if edge_type != key or (block is not None and found._index != block._index):
+            if edge_type != key or (block is not None and found.index != block.index):
                 raise ValueError(f"{self.name} gets for {key} the edge_index of {edge_type} of {found}")
             block = found
         if block is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,6 +17,26 @@ from ramet.tensors import device_of_tensors, to_tensor
 SEED_TABLES = frozenset({"label"})  # gathered at the seeds, every other table at all nodes
 
 
+@dataclass(frozen=True)
+class Origin:
+    """What all batches of a loader have in common.
+
+    world: ranks that share a global batch. requests: (node type or edge type, table) of each gathered table. group: the
+    process group that moves rows between ranks which make a batch together; None for one rank. device: the torch.device
+    that the engine makes batches on; None for the CPU. decode: tables come as the float32 that they stand for.
+    compared: positions of the blocks whose form of rows ranks have compared; see ramet.distributed.exchange.
+    """
+
+    graph: Graph
+    world: int = 1
+    requests: tuple = ()
+    seed: int = 0
+    group: object = None
+    device: object = None
+    decode: bool = True
+    compared: set[int] = field(default_factory=set)
+
+
 class Batch:
     """The seeds of one step, the blocks sampled for them, and the gathered tables.
 
@@ -24,32 +45,14 @@ class Batch:
     type is a dict by type; `seeds` and `y` belong to the one type of the seeds.
     """
 
-    def __init__(
-        self,
-        core: _core.Batch,
-        graph: Graph,
-        world: int = 1,
-        requests: tuple = (),
-        *,
-        seed: int = 0,
-        group=None,
-        agreed: set[int] | None = None,
-        device=None,
-        decode: bool = True,
-    ):
+    def __init__(self, core: _core.Batch, origin: Origin):
         self._core = core
-        self._graph = graph
-        self._world = world
-        self._requests = requests  # (node type or edge type, table) of each gathered table
-        self._seed = seed
-        self._group = group  # that moves rows between ranks which made the batch together
-        self._agreed = agreed  # positions of the loader's blocks whose rows ranks have compared
-        self._device = device  # that the engine made it on, None for the CPU
-        self._at = device  # that its tensors are handed out on
+        self.origin = origin
+        self._device = origin.device  # that its tensors are handed out on
         self._non_blocking = False
-        self._decode = decode  # tables come as the float32 that they stand for
         self._tables: dict | None = None
 
+    graph = property(lambda self: self.origin.graph, doc="The Graph that it was sampled from.")
     epoch = property(lambda self: self._core.epoch, doc="The epoch of this batch.")
     step = property(lambda self: self._core.step, doc="The number of this batch in its epoch.")
     num_seeds = property(lambda self: self._core.num_seeds, doc="Seeds of this rank: where ranks cooperate, its own.")
@@ -64,7 +67,7 @@ class Batch:
     def n_id(self):
         """int64 [num_nodes]: the id of every node of the batch, the seeds first (docs/semantics.md, section 4); where
         ranks cooperate, of those that this rank owns."""
-        return per_type(self._graph, self._graph.node_types, lambda t: self._tensor(self._core.n_id(t)))
+        return per_type(self.graph, self.graph.node_types, lambda t: self._tensor(self._core.n_id(t)))
 
     @property
     def blocks(self) -> list[Block]:
@@ -99,16 +102,16 @@ class Batch:
     def device(self):
         """The torch.device of the tensors, or None for the CPU. They are complete, and for the stream that was current
         when the loop took the batch; see `record_stream`."""
-        return self._at
+        return self._device
 
     def to(self, device, *, non_blocking: bool = False) -> Batch:
         """The batch on `device`, what torch calls one: itself where it is there, else one whose tables are moved now
         and whose ids and blocks are on access. Dtypes stay. TypeError for what is no device."""
         at = device_of_tensors(device)
-        if at == self._at:
+        if at == self._device:
             return self
         moved = copy.copy(self)
-        moved._at, moved._non_blocking = at, non_blocking
+        moved._device, moved._non_blocking = at, non_blocking
         moved._tables = None
         _ = moved.tables
         return moved
@@ -116,7 +119,7 @@ class Batch:
     def record_stream(self, stream) -> None:
         """Of a batch of a device: `stream` (a torch.cuda.Stream) uses its tensors, too, so that their memory is not
         used again before `stream` is done with it; as torch.Tensor.record_stream, which does nothing for these."""
-        if self._device is not None:
+        if self.origin.device is not None:
             self._core.also_used_on(torch_devices.handle(stream))
 
     @property
@@ -143,7 +146,7 @@ class Batch:
         the global batch, also when slices differ in size; with no seeds it is 0 and still differentiable."""
         if len(per_seed) != self.num_seeds:
             raise ValueError(f"per_seed has {len(per_seed)} rows, but the batch has {self.num_seeds} seeds here")
-        return per_seed.sum() * (self._world / max(self.global_num_seeds, 1))
+        return per_seed.sum() * (self.origin.world / max(self.global_num_seeds, 1))
 
     def fingerprint(self) -> str:
         """32 hexadecimal digits: a digest of the set of (hop, edge type, destination, edge id)."""
@@ -161,8 +164,8 @@ class Batch:
         return html.table(title, ("", "size", ""), rows)
 
     def __getattr__(self, word: str):
-        if not word.startswith("_"):
-            for kind in (kind for kind, name in self._requests if name == word):
+        if word != "origin" and not word.startswith("_"):
+            for kind in (kind for kind, name in self.origin.requests if name == word):
                 of_edges = "block.table({!r})" if isinstance(kind, tuple) else "batch.tables[{!r}]"
                 raise AttributeError(f"ramet.Batch has no {word!r}: the table is {of_edges.format(word)}")
         raise foreign_words.no_attribute(self, foreign_words.BATCH, word)
@@ -170,38 +173,38 @@ class Batch:
     def _by_table(self, get: Callable) -> dict:
         """get(position, node type, name) of every gathered node table, None left out, as `tables` has it."""
         tables: dict = {}
-        for i, (node_type, name) in enumerate(self._requests):
+        for i, (node_type, name) in enumerate(self.origin.requests):
             if not isinstance(node_type, str):
                 continue
             rows = get(i, node_type, name)
             if rows is None:
                 continue
-            if self._graph.is_hetero and name not in SEED_TABLES:
+            if self.graph.is_hetero and name not in SEED_TABLES:
                 tables.setdefault(name, {})[node_type] = rows
             else:
                 tables[name] = rows
         return tables
 
     def _scale(self, i: int, node_type: str, name: str):
-        table = self._graph.table(name, node_type)
+        table = self.graph.table(name, node_type)
         if table.scale is None:
             return None
         if scaled_by(table.scale, len(table)) == "column":
             return self._placed(to_tensor(np.array(table.scale)))
-        ids = self._core.n_id(self._graph.node_types.index(node_type))
+        ids = self._core.n_id(self.graph.node_types.index(node_type))
         ids = ids[: self.num_seeds] if name in SEED_TABLES else ids
-        return self._placed(to_tensor(Table(table.scale).gather(ids if self._device is None else ids.cpu())))
+        return self._placed(to_tensor(Table(table.scale).gather(ids if self.origin.device is None else ids.cpu())))
 
     def _tensor(self, array):
         """One of the engine's arrays, where the batch's tensors are handed out."""
         tensor = to_tensor(array)
-        return tensor if self._at == self._device else self._placed(tensor)
+        return tensor if self._device == self.origin.device else self._placed(tensor)
 
     def _placed(self, tensor):
         """A tensor, of whatever device, where the batch's tensors are handed out."""
-        if self._at is None and self._device is None:
+        if self._device is None and self.origin.device is None:
             return tensor
-        return tensor.to("cpu" if self._at is None else self._at, non_blocking=self._non_blocking)
+        return tensor.to("cpu" if self._device is None else self._device, non_blocking=self._non_blocking)
 
     def _named_table(self, attribute: str, name: str):
         if name in self.tables:
@@ -218,53 +221,67 @@ class Block:
     rows `ramet.distributed.exchange` pulls."""
 
     def __init__(self, batch: Batch, index: int):
-        self._batch = batch  # keeps the memory alive
-        self._index = index
-        self._plans: list | None = None
+        self.batch = batch  # keeps the memory alive
+        self.index = index  # in batch.blocks
+        self._plan = None
         self._edge_index = None
 
     @property
     def num_src(self):
-        return self._per_node_type(self._batch._core.num_src)
+        return self._per_node_type(self.batch._core.num_src)
 
     @property
     def num_dst(self):
-        return self._per_node_type(self._batch._core.num_dst)
+        return self._per_node_type(self.batch._core.num_dst)
 
     @property
     def num_edges(self):
-        return per_type(self._batch._graph, self._batch._graph.edge_types, self._num_edges)
+        return per_type(self.batch.graph, self.batch.graph.edge_types, self._num_edges)
 
     @property
     def n_id(self):
         """int64 [num_src]: the ids of the sources, the destinations first. Computed on access."""
-        core, plans = self._batch._core, self.plans
+        core = self.batch._core
 
         def ids(t: int):
-            if plans is None:
-                return self._batch._tensor(core.n_id(t)[: core.num_src(self._index, t)])
-            destinations = core.n_id(t)[: core.num_dst(self._index, t)]
-            return self._batch._tensor(np.concatenate([destinations, plans[t].source_ids], dtype=np.int64))
+            if not self.is_cooperative:
+                return self.batch._tensor(core.n_id(t)[: core.num_src(self.index, t)])
+            destinations = core.n_id(t)[: core.num_dst(self.index, t)]
+            pulled = core.plan(self.index, t).source_ids
+            return self.batch._tensor(np.concatenate([destinations, pulled], dtype=np.int64))
 
-        return per_type(self._batch._graph, self._batch._graph.node_types, ids)
+        return per_type(self.batch.graph, self.batch.graph.node_types, ids)
 
     @property
-    def plans(self) -> list | None:
-        """Of each node type, where the rows of the sources come from; None where this process has them all."""
-        core = self._batch._core
-        if self._plans is None and core.has_plan(self._index):
-            self._plans = [core.plan(self._index, t) for t in range(len(self._batch._graph.node_types))]
-        return self._plans
+    def is_cooperative(self) -> bool:
+        """Whether ranks made the batch together, so that rows of sources lie on other ranks."""
+        return self.batch._core.has_plan(self.index)
+
+    @property
+    def plan(self):
+        """The exchange plan, by which ranks that cooperate pull the rows of the sources; None where this process has
+        them all. Input of the layer are `num_owned` rows, those of n_id[:num_owned] of the batch. Of these `send_rows`
+        (int32) go to other ranks, `send_counts[r]` of them to rank r of the group, in order. `receive_counts[r]` rows
+        come from rank r; they are those of the nodes `source_ids`, which follow the destinations."""
+        if self._plan is None and self.is_cooperative:
+            graph, core = self.batch.graph, self.batch._core
+            self._plan = per_type(graph, graph.node_types, lambda t: core.plan(self.index, t))
+        return self._plan
+
+    @property
+    def group(self):
+        """The process group of the ranks that made the batch together; None for one rank."""
+        return self.batch.origin.group
 
     @property
     def indptr(self):
         """int64 [num_dst + 1]."""
-        return self._per_edge_type(self._batch._core.indptr)
+        return self._per_edge_type(self.batch._core.indptr)
 
     @property
     def indices(self):
         """int32 [num_edges]: the local id of each edge's source."""
-        return self._per_edge_type(self._batch._core.indices)
+        return self._per_edge_type(self.batch._core.indices)
 
     @property
     def edge_index(self):
@@ -272,8 +289,8 @@ class Block:
         on the first only, since it is how `ramet.distributed.Cooperative` knows the block."""
         if self._edge_index is not None:
             return self._edge_index
-        edge_index = self._derived(self._batch._core.edge_index)
-        if self.plans is not None:
+        edge_index = self._derived(self.batch._core.edge_index)
+        if self.is_cooperative:
             self._edge_index = edge_index
         return edge_index
 
@@ -281,19 +298,19 @@ class Block:
     def e_id(self):
         """int64 [num_edges]: edge ids as the user gave them. They are no rows of the graph's edge tables, which are
         sorted as the edges are: `table` has the rows, and `position` their numbers."""
-        return self._derived(self._batch._core.edge_ids)
+        return self._derived(self.batch._core.edge_ids)
 
     @property
     def position(self):
         """int64 [num_edges]: positions in the graph's CSC, which are the rows of edge tables:
         graph.table(name).gather(block.position) is what `table` gives. Computed on access."""
-        return self._derived(self._batch._core.position)
+        return self._derived(self.batch._core.position)
 
     def table(self, name: str):
         """[num_edges, ...]: rows of the edge table `name`, in the order of `edge_index`, decoded where the loader
         decodes. On a heterogeneous graph a dict by edge type, of those that have the table. Gathered ahead of the loop
         where the loader's `tables` name it, else on access. Raises KeyError with the names there are."""
-        graph = self._batch._graph
+        graph = self.batch.graph
         types = [t for t in graph.edge_types if name in graph.tables(t)]
         if not types:
             there = {t: graph.tables(t) for t in graph.edge_types}
@@ -308,13 +325,13 @@ class Block:
         sum of these over the destination's edges, q being the probability of an edge. That is 1 / edges of the
         destination for "uniform" and LABOR-0, computed on access. With weights="horvitz-thompson" each is
         1 / (in-degree x q)."""
-        return self._derived(self._batch._core.edge_weights)
+        return self._derived(self.batch._core.edge_weights)
 
     @property
     def has_weights(self) -> bool:
         """Whether the sampler gave edges weights of their own (LABOR-i, and "horvitz-thompson"). Without them
         `edge_weight` is 1 / edges of the destination, and the plain mean over the edges is the same."""
-        return self._batch._core.has_weights(self._index)
+        return self.batch._core.has_weights(self.index)
 
     def __repr__(self) -> str:
         return f"Block({self.num_src} -> {self.num_dst})"
@@ -323,28 +340,28 @@ class Block:
         raise foreign_words.no_attribute(self, foreign_words.BLOCK, word)
 
     def _num_edges(self, edge_type: int) -> int:
-        return self._batch._core.num_edges_of(self._index, edge_type)
+        return self.batch._core.num_edges_of(self.index, edge_type)
 
     def _rows(self, name: str, edge_type: tuple):
-        batch, t = self._batch, self._batch._graph.edge_types.index(edge_type)
-        if (edge_type, name) in batch._requests:
-            i = batch._requests.index((edge_type, name))
-            return batch._tensor(batch._core.rows_of_block(i, t, self._index))
-        table = batch._graph.table(name, edge_type)
-        position = self.position[edge_type] if batch._graph.is_hetero else self.position
-        dtype = "float32" if batch._decode and table.is_encoded else None
-        return batch._placed(to_tensor(table.gather(position if batch._at is None else position.cpu(), dtype=dtype)))
+        batch, t = self.batch, self.batch.graph.edge_types.index(edge_type)
+        if (edge_type, name) in batch.origin.requests:
+            i = batch.origin.requests.index((edge_type, name))
+            return batch._tensor(batch._core.rows_of_block(i, t, self.index))
+        table = batch.graph.table(name, edge_type)
+        position = self.position[edge_type] if batch.graph.is_hetero else self.position
+        dtype = "float32" if batch.origin.decode and table.is_encoded else None
+        return batch._placed(to_tensor(table.gather(position if batch.device is None else position.cpu(), dtype=dtype)))
 
     def _per_node_type(self, get: Callable):
-        graph = self._batch._graph
-        return per_type(graph, graph.node_types, lambda t: get(self._index, t))
+        graph = self.batch.graph
+        return per_type(graph, graph.node_types, lambda t: get(self.index, t))
 
     def _derived(self, get: Callable):
         """What is computed on access; on a device by its current stream."""
-        batch = self._batch
-        if batch._device is None:
+        batch = self.batch
+        if batch.origin.device is None:
             return self._per_edge_type(lambda i, t: get(i, t, 0))
-        stream = torch_devices.as_stream(None, batch._device)
+        stream = torch_devices.as_stream(None, batch.origin.device)
         with torch_devices.using(stream):
             tensors = self._per_edge_type(lambda i, t: get(i, t, torch_devices.handle(stream)))
         if isinstance(tensors, dict):
@@ -352,8 +369,8 @@ class Block:
         return batch._placed(tensors)
 
     def _per_edge_type(self, get: Callable):
-        graph = self._batch._graph
-        return per_type(graph, graph.edge_types, lambda t: self._batch._tensor(get(self._index, t)))
+        graph = self.batch.graph
+        return per_type(graph, graph.edge_types, lambda t: self.batch._tensor(get(self.index, t)))
 
 
 def per_type(graph: Graph, types: list, get: Callable):
@@ -372,7 +389,7 @@ def fingerprint(batches: Iterable[Batch]) -> str:
             raise TypeError(f"batches[{i}] is a {type(batch).__name__}, not a ramet.Batch")
     if not batches:
         raise ValueError("fingerprint of no batches")
-    if not all(_same(batch._graph, batches[0]._graph) for batch in batches):
+    if not all(_same(batch.graph, batches[0].graph) for batch in batches):
         raise ValueError("fingerprint of batches of different graphs")
     return _core.fingerprint([batch._core for batch in batches])
 

@@ -6,7 +6,7 @@ from ramet import _core
 from ramet.arguments import as_int
 from ramet.cuda import torch_devices
 from ramet.graph import Graph
-from ramet.loading.batch import Batch
+from ramet.loading.batch import Batch, Origin
 from ramet.loading.options import (
     MAX_THREADS,
     as_device,
@@ -67,4 +67,4 @@ def sample(
         stream = torch_devices.as_stream(None, device)
         with torch_devices.using(stream):
             core = _core.sample_on_device(*what, **when, device=device.index, stream=torch_devices.handle(stream))
-    return Batch(core, graph, seed=options["seed"], device=device)
+    return Batch(core, Origin(graph, seed=options["seed"], device=device))

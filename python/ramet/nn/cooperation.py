@@ -29,5 +29,5 @@ def inside(cooperation: Cooperation):
 
 def own_rows(block, node_type: str | None = None) -> int:
     """Rows of this rank's nodes at the input of a block of a cooperative batch."""
-    t = 0 if node_type is None else block._batch._graph.node_types.index(node_type)
-    return block.plans[t].num_owned
+    plan = block.plan if node_type is None else block.plan[node_type]
+    return plan.num_owned

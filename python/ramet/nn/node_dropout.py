@@ -24,7 +24,7 @@ def dropout(x, block, p: float = 0.5, training: bool = True, salt: int = 0, node
     """
     if not 0 <= p <= 1:
         raise ValueError(f"dropout: p is {p}; it must lie in [0, 1]")
-    batch = block._batch
+    batch = block.batch
     nodes = _nodes_of(batch, node_type)
     _check_rows(x, block, node_type, len(nodes))
     if not x.is_floating_point():
@@ -36,12 +36,12 @@ def dropout(x, block, p: float = 0.5, training: bool = True, salt: int = 0, node
         nodes[: len(x)].cpu().numpy(),
         p,
         dropped.numpy(),
-        seed=batch._seed,
+        seed=batch.origin.seed,
         epoch=batch.epoch,
         step=batch.step,
-        hop=len(batch.blocks) - 1 - block._index,
+        hop=len(batch.blocks) - 1 - block.index,
         salt=as_int(salt, "salt", 0, UINT64_MAX),
-        node_type=node_type if batch._graph.is_hetero else batch._graph.node_types[0],
+        node_type=node_type if batch.graph.is_hetero else batch.graph.node_types[0],
         threads=torch.get_num_threads(),
     )
     scale = 0.0 if p == 1 else 1 / (1 - p)
@@ -66,7 +66,7 @@ class Dropout(torch.nn.Module):
 
 
 def _check_rows(x, block, node_type, nodes: int) -> None:
-    if block.plans is None:
+    if not block.is_cooperative:
         if len(x) > nodes:
             raise ValueError(f"dropout: x has {len(x)} rows, but the batch has {nodes} nodes")
         return
@@ -80,10 +80,10 @@ def _check_rows(x, block, node_type, nodes: int) -> None:
 
 def _nodes_of(batch, node_type: str | None):
     """The batch's n_id of a type, which only a heterogeneous graph needs to have named."""
-    if not batch._graph.is_hetero:
+    if not batch.graph.is_hetero:
         if node_type is not None:
             raise ValueError(f"node_type is {node_type!r}, but the graph has one type")
         return batch.n_id
-    if node_type not in batch._graph.node_types:
-        raise ValueError(f"node_type is {node_type!r}; the graph has {batch._graph.node_types}")
+    if node_type not in batch.graph.node_types:
+        raise ValueError(f"node_type is {node_type!r}; the graph has {batch.graph.node_types}")
     return batch.n_id[node_type]

@@ -102,7 +102,7 @@ def count_exchanges(name):
     calls = []
 
     def counted(rows, block):
-        calls.append(block._index)
+        calls.append(block.index)
         return exchange(rows, block)
 
     graph = models.graph_for(name)

@@ -25,7 +25,7 @@ class Layer(nn.Module):
         self.neighbors = nn.ModuleDict({str(t): nn.Linear(widths[t[0]], out, dtype=dtype) for t in self.into})
 
     def forward(self, rows: dict, block: ramet.loading.batch.Block) -> dict:
-        graph = block._batch._graph
+        graph = block.batch.graph
         num_dst = by_type(block.num_dst, graph.node_types)
         index, weight = by_type(block.edge_index, graph.edge_types), by_type(block.edge_weight, graph.edge_types)
         out = {t: self.own[t](rows[t][: num_dst[t]]) for t in self.types}
@@ -55,7 +55,7 @@ class Sage(nn.Module):
         self.optimizer = getattr(torch.optim, optimizer)(self.parameters(), lr=0.01)
 
     def forward(self, batch: ramet.Batch) -> torch.Tensor:
-        types = batch._graph.node_types
+        types = batch.graph.node_types
         rows = {t: x.to(self.dtype) for t, x in by_type(batch.x, types).items()}
         for i, (layer, block) in enumerate(zip(self.layers, batch.blocks, strict=True)):
             # Of a graph of one type the rows themselves are exchanged.

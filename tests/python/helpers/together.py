@@ -41,7 +41,7 @@ def edges(batches: list[ramet.Batch]) -> list[tuple]:
     """(hop, edge type, destination, source, edge id, weight) of every edge of the union, sorted."""
     result = []
     for batch in batches:
-        graph = batch._graph
+        graph = batch.graph
         for hop, block in enumerate(reversed(batch.blocks)):
             n_id = by_type(block.n_id, graph.node_types)
             index, e_id, weight = (
@@ -58,7 +58,7 @@ def edges(batches: list[ramet.Batch]) -> list[tuple]:
 
 def nodes(batches: list[ramet.Batch]) -> dict[str, list[int]]:
     """The ids of all nodes of the union, by type, sorted, with as many repeats as there are."""
-    graph = batches[0]._graph
+    graph = batches[0].graph
     return {
         t: np.sort(np.concatenate([np.asarray(by_type(batch.n_id, graph.node_types)[t]) for batch in batches])).tolist()
         for t in graph.node_types

@@ -89,7 +89,7 @@ def digest(batches: list[ramet.Batch]) -> list[str]:
         bits.update(array.tobytes())
 
     for batch in batches:
-        graph = batch._graph
+        graph = batch.graph
         for value in (batch.n_id, batch.tables.get("feat", {})):
             for _, array in sorted(by_type(value, graph.node_types).items()):
                 add(array)
