@@ -49,7 +49,7 @@ def reader(variant: str, store: Path) -> Callable:
         return graph.table("feat").gather
     rows = np.load(table_file(store), mmap_mode="r")
     if variant == "random":
-        rows._mmap.madvise(mmap.MADV_RANDOM)
+        rows._mmap.madvise(mmap.MADV_RANDOM)  # noqa: SLF001 (numpy's)
     return lambda ids: rows[ids]
 
 

@@ -25,7 +25,7 @@ CACHED = 10  # one row in so many
 PLACEMENTS = {
     "pinned copy": {"placement": {"topology": "device", "feat": "staged"}},
     "in place": {"placement": {"topology": "device", "feat": "in_place"}},
-    "in place, with a cache": {"placement": {"topology": "device", "feat": "in_place"}, "cache_rows": CACHED},
+    "in place, with a cache": {"placement": "cached"},
     "all in place": {"placement": "in_place"},
     "all on the device": {"placement": "device"},
 }
@@ -37,8 +37,8 @@ class Training:
         classes = int(graph.table("label").numpy().max()) + 1
         self._model = example_model(graph.table("feat").shape[1], classes).to(DEVICE)
         self._optimizer = torch.optim.Adam(self._model.parameters(), lr=0.003)
-        if "cache_rows" in where:
-            where |= {"cache_rows": graph.num_nodes() // where["cache_rows"]}
+        if where.get("placement") == "cached":
+            where["placement"] = ramet.Placement("device", "in_place", cache_rows=graph.num_nodes() // CACHED)
         self.loader = ramet.NeighborLoader(graph, FANOUTS, "train", BATCH, shuffle=True, **where)
         self._batches = min(batches, len(self.loader))
         self.loss = float("nan")

@@ -8,6 +8,7 @@ from ramet.dtypes import Quantized, bfloat16
 from ramet.graph import Graph, Table, open
 from ramet.loading.batch import Batch, Block, fingerprint
 from ramet.loading.neighbor_loader import NeighborLoader
+from ramet.loading.placement import Placement
 from ramet.loading.sampling import sample
 from ramet.loading.summary import Summary
 from ramet.memory import keep_memory
@@ -30,6 +31,7 @@ __all__ = [
     "CorruptStoreError",
     "Graph",
     "NeighborLoader",
+    "Placement",
     "Quantized",
     "Summary",
     "Table",

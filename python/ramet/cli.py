@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _with_options(message: str, command: argparse.ArgumentParser) -> str:
     """The message with the names of arguments as the command line has them: --batch-size where Python says batch_size.
     A word that is also English is such a name where the sentence begins with it, or where a value follows."""
-    for action in command._actions:
+    for action in command._actions:  # noqa: SLF001 (argparse's)
         if action.option_strings:
             name, option = re.escape(action.dest), action.option_strings[0]
             anywhere = rf"(?<![\w./'-]){name}(?![\w./'-])" if "_" in name else rf"(?:^{name}(?= is )|\b{name}(?==))"

@@ -336,7 +336,7 @@ class Table:
             bits(self._array),
             ids,
             threads=as_count(threads, "threads", INT32_MAX),
-            name=self._name(),
+            name=self.title,
             bfloat16=self.dtype == bfloat16,
             scale=self._scale,
             decode=decode,
@@ -348,7 +348,7 @@ class Table:
 
     def __repr__(self) -> str:
         scaled = "" if self._scale is None else f", scale {list(self._scale.shape)}"
-        return f"<ramet.Table {self._name()} {dtype_name(self.dtype)}{list(self.shape)}{scaled}>"
+        return f"<ramet.Table {self.title} {dtype_name(self.dtype)}{list(self.shape)}{scaled}>"
 
     def __reduce__(self):
         if self._source is not None:
@@ -361,7 +361,7 @@ class Table:
         if dtype_name(dtype) == "float32":
             return True
         stored = dtype_name(self.dtype)
-        raise ValueError(f"dtype is {dtype!r}; rows of {self._name()} come as {stored} (None) or as 'float32'")
+        raise ValueError(f"dtype is {dtype!r}; rows of {self.title} come as {stored} (None) or as 'float32'")
 
     def _buffer(self, out, ids: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """`out` as _core takes it, checked."""
@@ -374,7 +374,7 @@ class Table:
             )
         if not (array.flags.c_contiguous and array.flags.aligned and array.flags.writeable):
             raise ValueError("out must be C-contiguous, aligned and writable")
-        name = self._name()
+        name = self.title
         for what, read in ((name, self._array), (f"the scale of {name}", self._scale), ("ids", ids)):
             if read is not None and np.may_share_memory(array, read):
                 raise ValueError(f"out lies in the memory of {what}")
@@ -382,7 +382,9 @@ class Table:
 
     def _private_rows(self) -> np.ndarray:
         graph, name, of = self._source
-        return graph._private_rows(name, of)
+        return graph._private_rows(name, of)  # noqa: SLF001 (of this module)
 
-    def _name(self) -> str:
+    @property
+    def title(self) -> str:
+        """What errors call it."""
         return "table" if self._source is None else f"table {self._source[1]!r}"

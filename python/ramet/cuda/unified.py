@@ -74,7 +74,7 @@ class UnifiedTensor:
         self._core = _core.CudaTable(
             bits(rows),
             scale,
-            name=self._table._name(),
+            name=self._table.title,
             bfloat16=rows.dtype == bfloat16,
             writable=rows.flags.writeable,
             device=self._device.index,

@@ -76,7 +76,7 @@ def _new_groups(members: list[int], group, timeout, backend: str) -> tuple:
     """Two groups of `members`. torch names such a group after how many groups a process is in, and ranks that are in
     different numbers of them would wait for each other under different names: until the two are made, groups of one
     rank make up for the difference."""
-    made = len(dist.distributed_c10d._world.pg_names)
+    made = len(dist.distributed_c10d._world.pg_names)  # noqa: SLF001 (torch's)
     counts = [0] * len(members)
     dist.all_gather_object(counts, made, group=group)
     alone = [
@@ -99,6 +99,6 @@ def _timeout(group):
     """That of the user's group; None (torch's default) where it does not say."""
     group = dist.group.WORLD if group is None else group
     try:
-        return group._get_backend(torch.device("cpu")).options._timeout
+        return group._get_backend(torch.device("cpu")).options._timeout  # noqa: SLF001 (torch's)
     except (RuntimeError, AttributeError):
         return None

@@ -34,7 +34,7 @@ class Cooperation:
         if block is not self._latest:
             self._latest, self._pulled = block, {}
         with_grad = torch.is_grad_enabled()
-        keys = [(id(x), None if x.is_inference() else x._version, kind, with_grad) for kind, x in rows]
+        keys = [(id(x), None if x.is_inference() else x._version, kind, with_grad) for kind, x in rows]  # noqa: SLF001
         missing = {key: pair for key, pair in zip(keys, rows) if key not in self._pulled}
         while missing:
             now = {pair[0]: (key, pair[1]) for key, pair in reversed(missing.items())}  # the first of each type

@@ -56,9 +56,9 @@ def check(model: torch.nn.Module) -> None:
 
 
 def _problem(module) -> str | None:
-    if any(isinstance(hook, PullRows) for hook in module._forward_pre_hooks.values()):
+    if any(isinstance(hook, PullRows) for hook in module._forward_pre_hooks.values()):  # noqa: SLF001 (torch's)
         return "is in a Cooperative already"
-    if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
+    if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):  # noqa: SLF001 (torch's)
         return _batch_norm_problem(module)
     if (_is(module, _NORMALIZED) and module.normalize) or (_is(module, "EGConv") and "symnorm" in module.aggregators):
         return _DEGREES

@@ -1,79 +1,97 @@
-"""Epochs of a NeighborLoader: the iterator over one, and where other programs look for `set_epoch`."""
+"""Epochs of a NeighborLoader: where it is, the iterator over one epoch, and what other programs look for."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from ramet import _core
+from ramet.cuda import torch_devices
 from ramet.loading import ranks
-from ramet.loading.batch import Batch
-from ramet.loading.cooperative import CooperativeStream
+from ramet.loading.batch import Batch, Origin
+from ramet.loading.watch import Watched
 
-if TYPE_CHECKING:
-    from ramet.loading.neighbor_loader import NeighborLoader
+
+class Epochs:
+    """Where a loader is, and how it makes and hands out the batches of an epoch.
+
+    start: (epoch, step) -> a stream of the engine's batches from that step on, whose next() returns None at the end.
+    distributed: as of NeighborLoader. watched: what compares epochs with those of other ranks, or None.
+    """
+
+    def __init__(
+        self,
+        start: Callable,
+        num_steps: int,
+        origin: Origin,
+        *,
+        distributed=None,
+        watched: Watched | None = None,
+    ):
+        self.next = (0, 0)  # epoch and step of the next iterator's first batch
+        self.position = (0, 0)  # the batch after the one that was handed out last
+        self.cache_use = {"hits": 0, "misses": 0}  # of a device's cache
+        self._start, self._num_steps, self._origin = start, num_steps, origin
+        self._distributed, self._watched = distributed, watched
+
+    def begin(self) -> tuple:
+        """(epoch, stream) of the next epoch."""
+        ranks.say_made_too_early(self._distributed, self._origin.world)
+        epoch, step = self.next
+        self.next, self.position = (epoch + 1, 0), (epoch, step)
+        if self._watched is not None:
+            self._watched.begin(epoch)
+        return epoch, self._start(epoch, step)
+
+    def hand_out(self, epoch: int, core: _core.Batch) -> Batch:
+        """The batch, to be used on the stream that is current now."""
+        self.position = (epoch, core.step + 1)
+        if self._watched is not None and core.step + 1 == self._num_steps:
+            self._watched.finish(epoch)
+        if self._origin.device is not None:
+            core.hand_over(torch_devices.handle(torch_devices.as_stream(None, self._origin.device)))
+            self.cache_use["hits"] += core.cache_hits
+            self.cache_use["misses"] += core.cache_lookups - core.cache_hits
+        return Batch(core, self._origin)
+
+    def finish(self, epoch: int) -> None:
+        """All batches of the epoch were handed out."""
+        self.position = (epoch + 1, 0)
 
 
 class EpochIterator:
     """The batches of one epoch, the loader's next one when the first batch is asked for. Only then do its threads
     start. They stop when the iterator is exhausted, closed or dropped."""
 
-    def __init__(self, loader: NeighborLoader):
-        self._loader = loader
+    def __init__(self, epochs: Epochs):
+        self._epochs = epochs
         self._epoch: int | None = None  # before the first batch
-        self._stream: _core.EpochStream | CooperativeStream | None = None
+        self._stream = None
 
     def __iter__(self) -> EpochIterator:
         return self
 
     def __next__(self) -> Batch:
-        loader = self._loader
         if self._epoch is None:
-            self._begin()
+            self._epoch = -1  # one that cannot begin has no batches
+            self._epoch, self._stream = self._epochs.begin()
+        if self._stream is None:
+            raise StopIteration
         try:
-            core = None if self._stream is None else self._stream.next()
+            core = self._stream.next()
         except Exception:
             self.close()  # the epoch ends here, but the loader's position stays that of this batch
             raise
         if core is None:
-            if self._stream is not None:
-                loader._position = (self._epoch + 1, 0)
+            self._epochs.finish(self._epoch)
             self.close()
             raise StopIteration
-        loader._position = (self._epoch, core.step + 1)
-        if loader._watched is not None and core.step + 1 == len(loader):
-            loader._watched.finish(self._epoch)
-        if loader.device is not None:
-            loader._take(core)
-        return Batch(
-            core,
-            loader.graph,
-            loader.world,
-            loader._requests,
-            seed=loader._options["seed"],
-            group=None if loader._group is None else loader._group.channel.rows,
-            agreed=loader._agreed,
-            device=loader.device,
-            decode=loader._decode,
-        )
-
-    def _begin(self) -> None:
-        loader = self._loader
-        ranks.say_made_too_early(loader._distributed, loader.world)
-        epoch, step = loader._next
-        loader._next, loader._position = (epoch + 1, 0), (epoch, step)
-        self._epoch = epoch
-        if loader._watched is not None:
-            loader._watched.begin(epoch)
-        if loader._cooperative is None:
-            self._stream = loader._core.start(epoch, step)
-        else:
-            self._stream = CooperativeStream(loader._maker, epoch, step, len(loader), loader._prefetch)
+        return self._epochs.hand_out(self._epoch, core)
 
     def close(self) -> None:
         """Stops the threads now; where ranks cooperate, when what they are making together is made."""
         stream, self._stream = self._stream, None
         self._epoch = -1 if self._epoch is None else self._epoch
-        if isinstance(stream, CooperativeStream):
+        if hasattr(stream, "close"):
             stream.close()
 
     def __del__(self) -> None:
@@ -84,13 +102,9 @@ class EpochIterator:
 class EpochSampler:
     """Where Lightning looks for `set_epoch`: `loader.sampler`, and `loader.batch_sampler.sampler`."""
 
-    def __init__(self, loader: NeighborLoader):
-        self._loader = loader
+    def __init__(self, set_epoch: Callable[[int], None]):
+        self.set_epoch = set_epoch  # NeighborLoader.set_epoch
 
     @property
     def sampler(self) -> EpochSampler:
         return self
-
-    def set_epoch(self, epoch: int) -> None:
-        """NeighborLoader.set_epoch."""
-        self._loader.set_epoch(epoch)

@@ -1,16 +1,67 @@
-"""Where a loader with a device has the topology and each table: what the user asks for, and what was decided."""
+"""Where a loader has the topology and each table: what the user asks for, and what was decided."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from ramet.arguments import as_int
+from ramet.arguments import as_int, shortened
 from ramet.arrays import INT32_MAX
 
 PLACES = ("auto", "device", "in_place", "staged")
 CACHED_BY = ("degree", "presampling")
 TOPOLOGY = "topology"
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a loader has the topology and its tables, and what it keeps in faster memory: `placement=` of a
+    NeighborLoader. docs/cuda.md has the advice.
+
+    topology, tables: with a device, "device" (a copy in its memory), "in_place" (it reads the host's memory, of which
+        all processes share one copy), "staged" (the CPU gathers, or samples, and copies) or "auto" (a copy where it
+        fits, else the faster of the other two, measured). tables may be a dict by table name; others are "auto".
+    cache_rows: the most rows of a node table to keep in a cache; `cache_use` counts its hits. With a device: rows of
+        tables that are read in place, in device memory, chosen when the loader is made. Where ranks cooperate: rows
+        that a rank used last, in its own memory, for tables on slow storage.
+    cache_by: with a device, the rows to cache: "degree", of the nodes with most out-edges, or "presampling", of the
+        nodes in most of the first 20 batches.
+    device_memory: bytes that copies made by "auto" may take; None: half of the device memory that is free.
+    max_sms: multiprocessors that gathering may use; None: all of them.
+
+    Raises TypeError or ValueError that names the field, the value and the bound.
+    """
+
+    topology: str = "auto"
+    tables: str | Mapping[str, str] = "auto"
+    cache_rows: int = 0
+    cache_by: str = "degree"
+    device_memory: int | None = None
+    max_sms: int | None = None
+
+    def __post_init__(self):
+        _check_word(self.topology, "placement.topology", PLACES)
+        if isinstance(self.tables, Mapping):
+            for name, place in self.tables.items():
+                _check_word(place, f"placement.tables[{shortened(name)}]", PLACES)
+        else:
+            _check_word(self.tables, "placement.tables", PLACES)
+        _check_word(self.cache_by, "placement.cache_by", CACHED_BY)
+        as_int(self.cache_rows, "placement.cache_rows", 0, INT32_MAX)
+        if self.device_memory is not None:
+            as_int(self.device_memory, "placement.device_memory", 0)
+        if self.max_sms is not None:
+            as_int(self.max_sms, "placement.max_sms", 1, INT32_MAX)
+
+    def given(self) -> dict[str, object]:
+        """The fields that are not the defaults, as a user spells them."""
+        default = Placement()
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {f"placement.{name}": value for name, value in values.items() if value != getattr(default, name)}
+
+    def place_of(self, table: str) -> str:
+        return self.tables.get(table, "auto") if isinstance(self.tables, Mapping) else self.tables
 
 
 class Placed(NamedTuple):
@@ -26,34 +77,39 @@ class Placed(NamedTuple):
     why: str
 
 
-def device_options(
-    device: int, placement, table_names: list[str], *, device_memory, cache_rows, cache_by, max_sms
-) -> dict:
-    """What `_core.DeviceOptions` takes, of what a user wrote."""
-    if cache_by not in CACHED_BY:
-        raise ValueError(f"cache_by is {cache_by!r}, expected one of {CACHED_BY}")
-    places = _by_name(placement, table_names)
+def as_placement(value) -> Placement:
+    """A Placement; None for the default; a place for everything; or a dict of places by table and "topology"."""
+    if isinstance(value, Placement):
+        return value
+    if value is None:
+        return Placement()
+    if isinstance(value, str):
+        return Placement(topology=value, tables=value)
+    if isinstance(value, Mapping):
+        tables = {name: place for name, place in value.items() if name != TOPOLOGY}
+        return Placement(topology=value.get(TOPOLOGY, "auto"), tables=tables or "auto")
+    raise TypeError(f"placement is {shortened(value)}, expected a ramet.Placement, one of {PLACES} or a dict by table")
+
+
+def device_options(device: int, placement: Placement, table_names: list[str]) -> dict:
+    """What `_core.DeviceOptions` takes. ValueError for a table that the loader does not gather."""
+    if isinstance(placement.tables, Mapping):
+        for name in placement.tables:
+            if name not in table_names:
+                raise ValueError(f"placement.tables names {shortened(name)}; there is {sorted(set(table_names))}")
     return {
         "device": device,
-        "topology": PLACES.index(places[TOPOLOGY]),
-        "tables": [PLACES.index(places[name]) for name in table_names],
-        "copy_bytes": -1 if device_memory is None else as_int(device_memory, "device_memory", 0),
-        "cache_rows": as_int(cache_rows, "cache_rows", 0, 2**31 - 1),
-        "cache_by": CACHED_BY.index(cache_by),
-        "max_sms": 0 if max_sms is None else as_int(max_sms, "max_sms", 1, INT32_MAX),
+        "topology": PLACES.index(placement.topology),
+        "tables": [PLACES.index(placement.place_of(name)) for name in table_names],
+        "copy_bytes": -1 if placement.device_memory is None else int(placement.device_memory),
+        "cache_rows": int(placement.cache_rows),
+        "cache_by": CACHED_BY.index(placement.cache_by),
+        "max_sms": 0 if placement.max_sms is None else int(placement.max_sms),
     }
 
 
-def _by_name(placement, table_names: list[str]) -> dict[str, str]:
-    """The place of the topology and of every table, from one for all or a dict of some."""
-    names = [TOPOLOGY, *table_names]
-    if placement is None or isinstance(placement, str):
-        placement = dict.fromkeys(names, placement or "auto")
-    if not isinstance(placement, Mapping):
-        raise TypeError(f"placement is {placement!r}, expected one of {PLACES} or a dict of them by table")
-    for name, place in placement.items():
-        if name not in names:
-            raise ValueError(f"placement names {name!r}; there is {sorted(set(names))}")
-        if place not in PLACES:
-            raise ValueError(f"placement[{name!r}] is {place!r}, expected one of {PLACES}")
-    return {name: placement.get(name, "auto") for name in names}
+def _check_word(value, what: str, words: tuple[str, ...]) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is {shortened(value)}, expected one of {words}")
+    if value not in words:
+        raise ValueError(f"{what} is {shortened(value)}, expected one of {words}")

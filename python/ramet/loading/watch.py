@@ -97,7 +97,7 @@ def _watch_of(dist, group) -> Watch:
     members = dist.get_process_group_ranks(everyone if group is None else group)
     watch = of_group.get(tuple(members))
     if watch is None:
-        store = dist.distributed_c10d._get_default_store()
+        store = dist.distributed_c10d._get_default_store()  # noqa: SLF001 (torch's)
         watch = of_group[tuple(members)] = Watch(store, members)
     return watch
 

@@ -106,17 +106,18 @@ def count_work(
         for rank in range(ranks)
     ]
     batches = min(batches, len(loader))
-    counter = _Counter(graph, row_bytes, hidden, num_hops=len(loader._options["fanouts"][0]))
+    seed_type = graph.node_types.index(loader.seed_type)
+    counter = _Counter(graph, row_bytes, hidden, num_hops=len(loader.options["fanouts"][0]))
     with byte_progress(progress, "batches", unit="") as report:
         for step in range(batches):
             counter.add_together(*make_and_weigh(together, 0, step))
             for i, seeds in enumerate(np.array_split(loader._core.seeds(0, step), ranks)):
                 report(step * ranks + i, batches * ranks)
                 alone = _core.sample(
-                    graph._core, loader._sample, loader._seed_type, seeds, epoch=0, step=step, threads=1
+                    graph._core, loader.sample_options, seed_type, seeds, epoch=0, step=step, threads=1
                 )
                 counter.add_alone(alone)
-    sampler = loader._options["sampler"]
+    sampler = loader.options["sampler"]
     return counter.finish(
         batches, ranks=ranks, batch_size_per_rank=per_rank, num_neighbors=num_neighbors, sampler=sampler
     )

@@ -7,9 +7,11 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from loader_options import OPTIONS
 from small_graphs import NUM_NODES, heterogeneous, homogeneous
 
 import ramet
+from ramet.loading.combinations import GPU, SUPPORTED
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +77,7 @@ def test_batches_are_those_of_the_cpu(graph, gpu, sampling):
 
 @pytest.mark.parametrize("place", ["device", "in_place", "staged", "auto"])
 def test_placements_do_not_change_batches(graph, gpu, place):
-    loader = loader_of(graph, gpu, placement=place, device_memory=10_000)
+    loader = loader_of(graph, gpu, placement=ramet.Placement(place, place, device_memory=10_000))
     assert list(loader.placement) == ["topology", "feat", "label"]
     for placed in loader.placement.values():
         assert placed.place == place or place == "auto"
@@ -91,7 +93,7 @@ def test_placement_by_table(graph, gpu):
 
 
 def test_what_does_not_fit_is_not_copied(graph, gpu):
-    for placed in loader_of(graph, gpu, device_memory=0).placement.values():
+    for placed in loader_of(graph, gpu, placement=ramet.Placement(device_memory=0)).placement.values():
         assert placed.place in ("in_place", "staged")
         assert "too large" in placed.why
 
@@ -106,7 +108,7 @@ def test_heterogeneous_graphs(typed_graph, gpu):
 
 @pytest.mark.parametrize("cache_by", ["degree", "presampling"])
 def test_a_cache_gives_the_same_rows_and_is_counted(graph, gpu, cache_by):
-    loader = loader_of(graph, gpu, placement="in_place", cache_rows=100, cache_by=cache_by)
+    loader = loader_of(graph, gpu, placement=ramet.Placement("device", "in_place", 100, cache_by))
     hits = misses = 0
     for batch, expected in zip(loader, loader_of(graph), strict=True):
         assert_same(batch, expected, gpu)
@@ -190,24 +192,23 @@ def test_sample(graph, gpu, sampling):
 
 
 def test_bad_arguments(graph, gpu):
-    with pytest.raises(ValueError, match=r"placement\['feat'\] is 'gpu', expected one of"):
+    with pytest.raises(ValueError, match=r"placement\.tables\['feat'\] is 'gpu', expected one of"):
         loader_of(graph, gpu, placement={"feat": "gpu"})
-    with pytest.raises(ValueError, match="placement names 'feta'; there is"):
+    with pytest.raises(ValueError, match=r"placement\.tables names 'feta'; there is"):
         loader_of(graph, gpu, placement={"feta": "device"})
     with pytest.raises(TypeError, match="placement is 3"):
         loader_of(graph, gpu, placement=3)
-    with pytest.raises(ValueError, match="cache_by is 'luck'"):
-        loader_of(graph, gpu, cache_by="luck")
-    with pytest.raises(ValueError, match="max_sms is 0, expected at least 1"):
-        loader_of(graph, gpu, max_sms=0)
-    with pytest.raises(ValueError, match="device_memory is -1"):
-        loader_of(graph, gpu, device_memory=-1)
-    with pytest.raises(ValueError, match="cooperative loaders make their batches on the CPU"):
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_loaders_with_a_device_take_what_the_table_says(graph, gpu, option):
+    if GPU in SUPPORTED[option]:
+        assert next(iter(loader_of(graph, gpu, **OPTIONS[option]))).num_seeds > 0
+    else:
+        with pytest.raises(ValueError, match=f"^{option} is .*, which {GPU} does not take"):
+            loader_of(graph, gpu, **OPTIONS[option])
+
+
+def test_ranks_do_not_cooperate_on_devices(graph, gpu):
+    with pytest.raises(ValueError, match=r"device is .*, which a cooperative loader does not take"):
         loader_of(graph, gpu, cooperative=True)
-
-
-@pytest.mark.parametrize("name", ["placement", "device_memory", "max_sms"])
-def test_what_only_a_device_has(graph, name):
-    value = "device" if name == "placement" else 1
-    with pytest.raises(ValueError, match=f"{name} is given, which only a loader with a device takes"):
-        loader_of(graph, None, **{name: value})

@@ -34,7 +34,7 @@ def prints(loader) -> list[str]:
 
 def test_refused_registration_is_staged_and_told(graph, gpu, emulated):
     emulated.setenv("RAMET_EMULATOR_REFUSE_REGISTER", "1")
-    loader = loader_of(graph, gpu, device_memory=0)
+    loader = loader_of(graph, gpu, placement=ramet.Placement(device_memory=0))
     for placed in loader.placement.values():
         assert placed.place == "staged"
         assert "not in place" in placed.why and "page-lock" in placed.why

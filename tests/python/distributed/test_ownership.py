@@ -138,21 +138,9 @@ def test_numbers_of_ranks_have_bounds():
     assert len(set(owners_of("hash", 65535).tolist())) > 980
 
 
-@pytest.mark.parametrize("name, value", [("ownership", "hash"), ("ownership", [0, 1]), ("cache_rows", 5)])
-def test_only_cooperative_loaders_take_what_is_theirs(name, value):
-    for cooperative in ({}, {"cooperative": None}, {"cooperative": False}):
-        with pytest.raises(ValueError, match=f"{name} is .*which only a .*cooperative.* takes"):
-            ramet.NeighborLoader(homogeneous(), [2], **cooperative, **{name: value})
-
-
 def test_bad_cooperative_arguments_are_named():
     graph = homogeneous()
     pytest.importorskip("torch")
-    for value, bound in ((-1, "at least 0"), (2**31, "0 to 2147483647"), (2**70, "at most")):
-        with pytest.raises(ValueError, match=f"cache_rows is {value}, expected {bound}"):
-            ramet.NeighborLoader(graph, cache_rows=value, **COOPERATIVE)
-    with pytest.raises(TypeError, match=r"cache_rows is 1.5"):
-        ramet.NeighborLoader(graph, cache_rows=1.5, **COOPERATIVE)
     with pytest.raises(ValueError, match=r"cooperative is 'ranks', but torch\.distributed is not initialized"):
         ramet.NeighborLoader(graph, [2], cooperative="ranks")
     with pytest.raises(ValueError, match=r"distributed is True, but torch\.distributed is not initialized"):
@@ -172,7 +160,8 @@ def test_a_cooperative_group_of_one_is_a_loader_alone():
         "shuffle": True,
     }
     plain = ramet.NeighborLoader(graph, **options)
-    alone = ramet.NeighborLoader(graph, cooperative=True, ownership="hash", cache_rows=20, prefetch=3, **options)
+    cache = ramet.Placement(cache_rows=20)
+    alone = ramet.NeighborLoader(graph, cooperative=True, ownership="hash", prefetch=3, placement=cache, **options)
     assert (alone.rank, alone.world, len(alone)) == (0, 1, len(plain))
     expected = [batch.fingerprint() for batch in plain] + [batch.fingerprint() for batch in plain]
     assert [batch.fingerprint() for _ in range(2) for batch in alone] == expected

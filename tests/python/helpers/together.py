@@ -5,6 +5,8 @@ from comparison import by_type
 
 import ramet
 from ramet import _core
+from ramet.loading.batch import Origin
+from ramet.loading.table_requests import as_requests
 from ramet.stores.ownership import as_owners
 from ramet.work import make_together
 
@@ -16,6 +18,7 @@ class Together:
     def __init__(self, graph, num_ranks, *, ownership=None, cache_rows=0, threads=1, **options):
         self.graph = graph
         self.alone = ramet.NeighborLoader(graph, distributed=False, **options)
+        self._origin = Origin(graph, num_ranks, tuple(as_requests(graph, self.alone.seed_type, options.get("tables"))))
         owners = as_owners(ownership, graph, num_ranks)
         self.owners = owners
         self.ranks = [
@@ -26,7 +29,7 @@ class Together:
     def batches(self, epoch: int = 0, step: int = 0) -> list[ramet.Batch]:
         """One batch, by rank."""
         cores = make_together(self.ranks, epoch, step)
-        return [ramet.Batch(core, self.graph, len(self.ranks), self.alone._requests) for core in cores]
+        return [ramet.Batch(core, self._origin) for core in cores]
 
     def pairs(self, steps: int | None = None, epoch: int = 0):
         """(batches by rank, batch of the whole) of the first steps of an epoch."""

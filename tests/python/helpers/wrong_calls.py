@@ -184,9 +184,11 @@ def calls(folder: Path):
         "prefetch": None,
         "tables": None,
     }
-    loaded |= {"decode": True, "distributed": None, "cooperative": None, "ownership": None, "cache_rows": 0}
-    loaded |= {"device": None, "placement": None, "device_memory": None, "cache_by": "degree", "max_sms": None}
+    loaded |= {"decode": True, "distributed": None, "cooperative": None, "ownership": None}
+    loaded |= {"device": None, "placement": None}
     yield "NeighborLoader", lambda **given: next(iter(ramet.NeighborLoader(**given)), None), loaded
+    placement = {"topology": "auto", "tables": "auto", "cache_rows": 0, "cache_by": "degree"}
+    yield "Placement", ramet.Placement, placement | {"device_memory": None, "max_sms": None}
     yield "set_epoch", loader.set_epoch, {"epoch": 0}
     yield "load_state_dict", loader.load_state_dict, {"state": state}
     for key in state:

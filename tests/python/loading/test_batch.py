@@ -32,7 +32,7 @@ def use(batch) -> list[str]:
     """Every accessor; the errors' texts."""
     errors = []
     uses = [lambda: batch.fingerprint(), lambda: batch.tables, lambda: repr(batch), lambda: batch.scales]
-    names = ("edge_index", "edge_weight", "e_id", "position", "n_id", "indptr", "indices", "num_edges", "plans")
+    names = ("edge_index", "edge_weight", "e_id", "position", "n_id", "indptr", "indices", "num_edges", "plan")
     for block in batch.blocks:
         uses += [lambda block=block, name=name: getattr(block, name) for name in names]
     for call in uses:

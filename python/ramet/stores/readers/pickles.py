@@ -138,13 +138,13 @@ def short(value) -> str:
     return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "..."
 
 
-class _Reader(pickle._Unpickler):  # in Python: the C one allocates what a hostile memo index says
+class _Reader(pickle._Unpickler):  # noqa: SLF001 (the C one allocates what a hostile memo index says)
     """What takes more time or memory than the file has bytes is left out: sets and keys that are made of others (a
     hash goes through all levels), bytes by their number alone, attributes of anything but the stand-ins."""
 
     dispatch: ClassVar[dict] = {
         code: load
-        for code, load in pickle._Unpickler.dispatch.items()
+        for code, load in pickle._Unpickler.dispatch.items()  # noqa: SLF001
         if code not in b"".join((pickle.EMPTY_SET, pickle.ADDITEMS, pickle.FROZENSET, pickle.BYTEARRAY8))
     }
 

@@ -1,0 +1,66 @@
+"""Which options of a NeighborLoader go together: what refuses the others, and docs/combinations.md, made from it.
+
+usage: python -m ramet.loading.combinations > docs/combinations.md
+"""
+
+from __future__ import annotations
+
+from ramet.arguments import shortened
+
+CPU, GPU, RANKS = "a loader on the CPU", "a loader with a device", "a cooperative loader"
+PART = "a part of a graph"  # ramet.partition
+EVERYWHERE = (CPU, GPU, RANKS)
+
+# Option, as errors spell it -> who takes it. What is not named here goes with everything.
+SUPPORTED = {
+    "sampler='uniform'": EVERYWHERE,
+    "sampler='labor'": EVERYWHERE,
+    "dependent": EVERYWHERE,
+    "tables": EVERYWHERE,
+    "decode": EVERYWHERE,
+    "device": (GPU,),
+    "ownership": (RANKS,),
+    "placement.topology": (GPU,),
+    "placement.tables": (GPU,),
+    "placement.cache_rows": (GPU, RANKS),
+    "placement.cache_by": (GPU,),
+    "placement.device_memory": (GPU,),
+    "placement.max_sms": (GPU,),
+    PART: (RANKS,),
+}
+
+
+def kind_of(device, cooperative) -> str:
+    if cooperative is not None and cooperative is not False:
+        return RANKS
+    return CPU if device is None else GPU
+
+
+def check(kind: str, given: dict) -> None:
+    """ValueError for the first of the options `given` that this kind of loader does not take."""
+    for name, value in given.items():
+        takers = SUPPORTED.get(name, EVERYWHERE)
+        if kind not in takers:
+            raise ValueError(f"{name} is {shortened(value)}, which {kind} does not take, only {' or '.join(takers)}")
+
+
+def as_markdown() -> str:
+    """The page."""
+    lines = [
+        "# Which options go together",
+        "",
+        "A `NeighborLoader` makes batches on the CPU, on a GPU (`device=`), or together with other ranks",
+        "(`cooperative=`). Each combination without a mark is refused with an error that names the option.",
+        "Options that are not listed work everywhere. This page is generated from the code that checks them.",
+        "",
+        "| option | CPU | GPU | cooperating ranks |",
+        "|---|---|---|---|",
+    ]
+    for name, takers in SUPPORTED.items():
+        marks = " | ".join("yes" if kind in takers else "" for kind in EVERYWHERE)
+        lines.append(f"| {name if ' ' in name else f'`{name}`'} | {marks} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(as_markdown(), end="")

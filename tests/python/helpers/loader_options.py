@@ -1,0 +1,18 @@
+"""An argument of a NeighborLoader for each option of docs/combinations.md."""
+
+import ramet
+
+OPTIONS = {
+    "sampler='uniform'": {"sampler": "uniform"},
+    "sampler='labor'": {"sampler": "labor"},
+    "dependent": {"dependent": 4},
+    "tables": {"tables": ("feat",)},
+    "decode": {"decode": False},
+    "ownership": {"ownership": "hash"},
+    "placement.topology": {"placement": ramet.Placement(topology="device")},
+    "placement.tables": {"placement": {"feat": "in_place"}},
+    "placement.cache_rows": {"placement": ramet.Placement(cache_rows=5)},
+    "placement.cache_by": {"placement": ramet.Placement(cache_by="presampling")},
+    "placement.device_memory": {"placement": ramet.Placement(device_memory=1)},
+    "placement.max_sms": {"placement": ramet.Placement(max_sms=3)},
+}
