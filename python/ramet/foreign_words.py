@@ -144,7 +144,7 @@ GRAPH = {
 }
 
 
-def refuse_arguments(words: dict) -> None:
+def check_arguments(words: dict) -> None:
     """TypeError for arguments that NeighborLoader has not."""
     for word in words:
         if word in LOADER:

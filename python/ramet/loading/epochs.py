@@ -35,7 +35,7 @@ class Epochs:
 
     def begin(self) -> tuple:
         """(epoch, stream) of the next epoch."""
-        ranks.say_made_too_early(self._distributed, self._origin.world)
+        ranks.warn_if_made_early(self._distributed, self._origin.world)
         epoch, step = self.next
         self.next, self.position = (epoch + 1, 0), (epoch, step)
         if self._watched is not None:

@@ -17,11 +17,11 @@ from ramet.loading.options import (
     as_device,
     as_graph,
     as_input_nodes,
-    refuse_part,
+    require_whole,
     sample_options,
 )
 from ramet.loading.placement import PLACES, TOPOLOGY, Placed, as_placement, device_options
-from ramet.loading.ranks import rank_and_world, say_global_batch_size
+from ramet.loading.ranks import rank_and_world, warn_of_global_batch
 from ramet.loading.summary import Summary
 from ramet.loading.table_requests import as_requests, described, for_engine
 from ramet.loading.watch import Watched
@@ -88,13 +88,13 @@ class NeighborLoader:
         placement=None,
         **unknown,
     ):
-        foreign_words.refuse_arguments(unknown)
+        foreign_words.check_arguments(unknown)
         self.graph, self.device, self._asked = as_graph(graph), as_device(device), as_placement(placement)
         kind = kind_of(self.device, cooperative)
         given = {"device": self.device, "ownership": ownership}
         check(kind, {name: value for name, value in given.items() if value is not None} | self._asked.given())
         if kind not in SUPPORTED[PART]:
-            refuse_part(graph)
+            require_whole(graph)
         self._group = _make_group(cooperative, distributed) if kind == RANKS else None
         self.rank, self.world = rank_and_world(distributed)
         sampling = {
@@ -124,7 +124,7 @@ class NeighborLoader:
         else:
             self._group.compare(make)
         self._epochs = self._make_epochs(distributed, input_nodes, decode)
-        say_global_batch_size(batch_size, self.rank, self.world)
+        warn_of_global_batch(batch_size, self.rank, self.world)
 
     def _make_core(
         self, num_neighbors, input_nodes, sampling: dict, batches: dict, ahead: dict, *, tables, decode: bool

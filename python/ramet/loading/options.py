@@ -22,7 +22,7 @@ def as_graph(graph) -> Graph:
     return graph
 
 
-def refuse_part(graph: Graph) -> None:
+def require_whole(graph: Graph) -> None:
     """ValueError for a part of a graph, where neighbors of neighbors are elsewhere."""
     if graph.part is not None:
         index, count = graph.part

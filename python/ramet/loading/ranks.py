@@ -7,8 +7,8 @@ import logging
 import sys
 
 _log = logging.getLogger("ramet")
-_said = False
-_said_early = False
+_warned = False
+_warned_early = False
 
 
 def rank_and_world(distributed) -> tuple[int, int]:
@@ -28,11 +28,11 @@ def rank_and_world(distributed) -> tuple[int, int]:
     return rank, dist.get_world_size(group)
 
 
-def say_global_batch_size(batch_size: int, rank: int, world: int) -> None:
+def warn_of_global_batch(batch_size: int, rank: int, world: int) -> None:
     """Once per process, on rank 0: PyG's and DGL's batch size is that of a rank."""
-    global _said
-    if rank == 0 and world > 1 and not _said:
-        _said = True
+    global _warned
+    if rank == 0 and world > 1 and not _warned:
+        _warned = True
         _log.warning(
             "batch_size=%d is the global batch, shared by %d ranks; distributed=False is for a loader of one rank",
             batch_size,
@@ -40,14 +40,14 @@ def say_global_batch_size(batch_size: int, rank: int, world: int) -> None:
         )
 
 
-def say_made_too_early(distributed, world: int) -> None:
+def warn_if_made_early(distributed, world: int) -> None:
     """Once per process, where a loop begins: its loader was to find the ranks, which were not there yet."""
-    global _said_early
-    if distributed is not None or world > 1 or _said_early:
+    global _warned_early
+    if distributed is not None or world > 1 or _warned_early:
         return
     ranks = rank_and_world(None)[1]
     if ranks > 1:
-        _said_early = True
+        _warned_early = True
         _log.warning(
             "a loader was made before torch.distributed was initialized, so each of %d ranks has whole batches: "
             "make it afterwards, or pass distributed=False if that is meant",

@@ -12,7 +12,7 @@ from ramet.loading.options import (
     as_device,
     as_graph,
     as_input_nodes,
-    refuse_part,
+    require_whole,
     sample_options,
 )
 
@@ -42,7 +42,7 @@ def sample(
     there while batches of it live.
     Raises IndexError for a seed out of range, ValueError for bad fanouts and for a part of a graph.
     """
-    refuse_part(as_graph(graph))
+    require_whole(as_graph(graph))
     seed_type, ids = as_input_nodes(seeds, graph, "seeds")
     if ids is None:
         raise ValueError("seeds is None, expected ids")

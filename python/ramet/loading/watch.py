@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 _log = logging.getLogger("ramet")
 _watches: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # by process group of all ranks
-_said = False
+_warned = False
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Watch:
         self._looped = [epoch for epoch, _ in late]
         left_out = [(e, n) for e, n in late if e.thread == latest.thread and e.order < latest.order]
         if left_out and self._num_ranks(latest) >= self._world:
-            _say(*left_out[0], self._world)
+            _warn(*left_out[0], self._world)
             self._looped.clear()
 
     def _num_ranks(self, epoch: Epoch) -> int:
@@ -102,11 +102,11 @@ def _watch_of(dist, group) -> Watch:
     return watch
 
 
-def _say(epoch: Epoch, count: int, world: int) -> None:
+def _warn(epoch: Epoch, count: int, world: int) -> None:
     """Once per process."""
-    global _said
-    if not _said:
-        _said = True
+    global _warned
+    if not _warned:
+        _warned = True
         _log.warning(
             "%d of %d ranks looped over %s: each saw its slice of the seeds, and nobody the others'. "
             "Pass distributed=False to the loader of one rank alone",

@@ -22,7 +22,7 @@ import torch
 from tqdm import tqdm
 
 from ramet import NeighborLoader, Table, sample
-from ramet.loading.options import as_input_nodes, refuse_part
+from ramet.loading.options import as_input_nodes, require_whole
 
 __all__ = ["layerwise"]
 
@@ -60,7 +60,7 @@ def layerwise(
     Raises TypeError for layers with another signature and for results that are not rows. Raises ValueError for results
     with another number of rows, or another width than in the batch before.
     """
-    refuse_part(graph)
+    require_whole(graph)
     layers = _layers_of(model)
     rows = {t: graph.table(table, t) for t in graph.node_types if table in graph.tables(t)}
     if not rows:

@@ -163,11 +163,11 @@ def train(arguments) -> int:
 def predict(arguments) -> None:
     with _packages():
         from ramet.train.predict import predict as run
-        from ramet.train.predict import refuse_taken, write_array
+        from ramet.train.predict import require_free, write_array
     outputs = {"classes": arguments.out, "probabilities": arguments.probabilities}
     outputs = {name: path for name, path in outputs.items() if path is not None}
     for path in outputs.values():
-        refuse_taken(path)
+        require_free(path)
     found = run(
         arguments.store,
         arguments.run_folder,

@@ -11,7 +11,7 @@ MODEL, METRICS, PLOT = "best.pt", "metrics.json", "curves.png"
 CONTENT = {"model", "options", "num_features", "num_classes", "epoch"}  # of best.pt, what is needed to run it
 
 
-def refuse_inside_a_store(path):
+def require_outside_stores(path):
     """ValueError for a path that is a store or inside one: a file more, and the store cannot be opened."""
     path = Path(path).resolve()
     for folder in (path, *path.parents):
@@ -25,7 +25,7 @@ class RunFolder:
 
     def create(self):
         """Makes the folder, and those above it. ValueError for one that has files, or that is inside a store."""
-        refuse_inside_a_store(self.path)
+        require_outside_stores(self.path)
         self.path.mkdir(parents=True, exist_ok=True)
         there = sorted(path.name for path in self.path.iterdir())
         if there:

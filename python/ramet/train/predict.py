@@ -14,7 +14,7 @@ from ramet.arguments import as_int
 from ramet.loading.options import MAX_THREADS
 from ramet.train.config import Config
 from ramet.train.evaluate import class_scores, inference
-from ramet.train.folder import MODEL, RunFolder, refuse_inside_a_store
+from ramet.train.folder import MODEL, RunFolder, require_outside_stores
 from ramet.train.model import build_model
 from ramet.train.task import SPLITS, find_features, find_labels, split_name
 
@@ -63,7 +63,7 @@ def predict(graph, run, nodes=None, *, threads=None, progress=False) -> Predicti
         raise ValueError(f"table 'feat' has {width} columns, but the model of {run} was trained on {trained}")
     splits = {name: graph.split(split_name(graph, name)) for name in SPLITS if split_name(graph, name) in graph.splits}
     labels = find_labels(graph) if "label" in graph.tables() else None
-    _refuse_other_classes(labels, splits, found["num_classes"], run)
+    _check_classes(labels, splits, found["num_classes"], run)
     if nodes is None:
         ids = np.arange(graph.num_nodes())
     else:
@@ -83,9 +83,9 @@ def predict(graph, run, nodes=None, *, threads=None, progress=False) -> Predicti
     )
 
 
-def refuse_taken(path):
+def require_free(path):
     """FileExistsError or ValueError for a path at which no new file may be written."""
-    refuse_inside_a_store(path)
+    require_outside_stores(path)
     if os.path.lexists(path):
         raise FileExistsError(f"{path} exists already; name a new file, or remove it")
 
@@ -115,7 +115,7 @@ def _unfit(run, error):
     return ValueError(f"{Path(run) / MODEL} does not fit this version of ramet: {' '.join(str(error).split())}")
 
 
-def _refuse_other_classes(labels, splits, num_classes, run):
+def _check_classes(labels, splits, num_classes, run):
     """Labels of nodes in no split may be anything, as in training."""
     if labels is None:
         return

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ramet.dtypes import dtype_name
-from ramet.loading.options import refuse_part
+from ramet.loading.options import require_whole
 
 SPLITS = ("train", "val", "test")
 
@@ -33,7 +33,7 @@ def find_task(graph, splits=None) -> Task:
 
 def find_features(graph) -> int:
     """The width of the features of a homogeneous graph. Raises ValueError for another graph, and for other tables."""
-    refuse_part(graph)
+    require_whole(graph)
     if graph.is_hetero:
         types = ", ".join(graph.node_types)
         raise ValueError(f"the graph has several node or edge types ({types}); one is supported")

@@ -58,7 +58,7 @@ def warnings():
     handler = logging.Handler()
     handler.emit = lambda record: records.append(record.getMessage())
     logging.getLogger("ramet").addHandler(handler)
-    ramet.loading.ranks._said = ramet.loading.ranks._said_early = ramet.loading.watch._said = False
+    ramet.loading.ranks._warned = ramet.loading.ranks._warned_early = ramet.loading.watch._warned = False
     ramet.loading.watch._watches.clear()
     try:
         yield records

@@ -156,7 +156,7 @@ def test_ids_of_64_bits_and_bfloat16(tmp_path):
 def test_a_part_samples_its_own_nodes_as_the_whole_graph_does(tmp_path, monkeypatch):
     graph = homogeneous()
     parts = split(graph, tmp_path)
-    monkeypatch.setattr(sampling, "refuse_part", lambda graph: None)  # as one hop needs no other part
+    monkeypatch.setattr(sampling, "require_whole", lambda graph: None)  # as one hop needs no other part
     for part in parts:
         seeds = part.owned()
         for sampler in ("uniform", "labor"):
