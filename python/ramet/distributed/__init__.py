@@ -1,7 +1,7 @@
 """Cooperative minibatching with torch.distributed: models on batches that several ranks make together."""
 
 from ramet.distributed.cooperative import Cooperative
-from ramet.distributed.exchange import Exchange, exchange
+from ramet.distributed.row_exchange import Exchange, exchange
 from ramet.nn.batch_norm import BatchNorm
 from ramet.nn.node_dropout import Dropout, dropout
 

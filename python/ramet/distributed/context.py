@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ramet.distributed.exchange import exchange
+from ramet.distributed.row_exchange import exchange
 from ramet.nn.cooperation import own_rows
 
 
