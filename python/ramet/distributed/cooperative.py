@@ -14,20 +14,23 @@ from ramet.nn.cooperation import inside
 
 
 class Cooperative(torch.nn.Module):
-    """Runs a model on this rank's part of a cooperative minibatch: before every layer of PyG, rows of sources that
-    other ranks own are pulled from them, and in backward their gradients are pushed back.
+    """Runs a model on this rank's part of a cooperative minibatch.
 
         model = DistributedDataParallel(ramet.distributed.Cooperative(model))
         out = model(batch.x, batch.blocks)
 
-    It moves rows only; averaging the gradients of parameters is DistributedDataParallel's. All ranks of the group call
-    forward, and backward, for the same batches. Outputs and gradients are those that `model` has in one process for the
-    global batch, up to rounding. With ordinary batches it is `model`, so it can be evaluated as ever; the model itself
-    is `cooperative.module`, whose state_dict is the one to save.
+    Before every layer of PyG it pulls the rows of sources that other ranks own. Backward returns their gradients. It
+    only moves rows; DistributedDataParallel averages the gradients of parameters. All ranks of the group call forward
+    and backward for the same batches. Outputs and gradients equal, up to rounding, those of `model` in one process on
+    the global batch.
 
-    model: layers are called with `block.edge_index` as the block has it, and with rows of this rank's nodes,
-        `conv((x, x[: block.num_dst]), block.edge_index)`, say. Its BatchNorm1d become `ramet.distributed.BatchNorm`, in
-        place. ValueError for a model that has layers of which this cannot be true (docs/cooperative.md has the list).
+    With ordinary batches it just runs `model`, so the same object evaluates. The model itself is `cooperative.module`;
+    save its state_dict.
+
+    model: its layers are called with the `block.edge_index` of the block, and with rows of this rank's nodes, as in
+        `conv((x, x[: block.num_dst]), block.edge_index)`. Its BatchNorm1d become `ramet.distributed.BatchNorm`, in
+        place. Raises ValueError for layers that ranks cannot compute as one process does (docs/cooperative.md lists
+        them).
     """
 
     def __init__(self, model: torch.nn.Module):
@@ -39,7 +42,7 @@ class Cooperative(torch.nn.Module):
         self.module = model
 
     def forward(self, *args, **kwargs):
-        """The model's. Among its arguments are `batch.blocks`, by which layers are told apart: TypeError if not."""
+        """The model's forward. Raises TypeError unless `batch.blocks` is among the arguments."""
         blocks = list(_blocks_in([args, kwargs]))
         if not blocks:
             raise TypeError("Cooperative: no Block among the arguments: pass batch.blocks, or call cooperative.module")
@@ -49,7 +52,7 @@ class Cooperative(torch.nn.Module):
             return self.module(*args, **kwargs)
 
     def remove(self) -> torch.nn.Module:
-        """The model without the hooks, which is returned: it moves no rows any more."""
+        """Removes the hooks and returns the model, which moves no rows any more."""
         for handle in self._handles:
             handle.remove()
         return self.module

@@ -20,11 +20,11 @@ SUMMED = (torch.float32, torch.float64)  # what _core.add_rows takes
 
 
 def exchange(rows, block):
-    """The rows of the sources of `block`, [num_src, ...], from this rank's rows of the layer's input, [num_owned, ...];
-    on a heterogeneous graph dicts by node type, which travel together. Differentiable, once.
+    """The rows of the sources of `block`, [num_src, ...], from this rank's rows of the layer's input, [num_owned, ...].
 
-    Every rank of the group has to call it, also with no rows. A block that is not of a cooperative batch has all its
-    rows: they are returned as they are. Raises ValueError where `rows` are not those of the layer's input.
+    On a heterogeneous graph rows are dicts by node type, which travel together. Differentiable once. Every rank of the
+    group must call it, also with no rows. A block of an ordinary batch has all its rows: they are returned unchanged.
+    Raises ValueError where `rows` are not those of the layer's input.
     """
     if not block.is_cooperative:
         return rows

@@ -21,10 +21,13 @@ SEED_TABLES = frozenset({"label"})  # gathered at the seeds, every other table a
 class Origin:
     """What all batches of a loader have in common.
 
-    world: ranks that share a global batch. requests: (node type or edge type, table) of each gathered table. group: the
-    process group that moves rows between ranks which make a batch together; None for one rank. device: the torch.device
-    that the engine makes batches on; None for the CPU. decode: tables come as the float32 that they stand for.
-    compared: positions of the blocks whose form of rows ranks have compared; see ramet.distributed.exchange.
+    world: the number of ranks that share a global batch.
+    requests: (node type or edge type, table) of each gathered table.
+    group: the process group that moves rows between ranks that make a batch together; None for one rank.
+    device: the torch.device that the engine makes batches on; None for the CPU.
+    decode: whether tables are decoded to float32.
+    compared: positions of the blocks whose rows' dtype and width the ranks have compared; see
+        ramet.distributed.exchange.
     """
 
     graph: Graph
@@ -40,9 +43,9 @@ class Origin:
 class Batch:
     """The seeds of one step, the blocks sampled for them, and the gathered tables.
 
-    Tensors are torch tensors without a copy, numpy arrays where torch is absent; their buffers return to the
-    loader's pool when the last tensor of a buffer dies. On a heterogeneous graph what is per node type or edge
-    type is a dict by type; `seeds` and `y` belong to the one type of the seeds.
+    Tensors are torch tensors without a copy, or numpy arrays where torch is absent. A buffer returns to the loader's
+    pool when its last tensor dies. On a heterogeneous graph, values per node type or edge type are dicts by type;
+    `seeds` and `y` belong to the seeds' type.
     """
 
     def __init__(self, core: _core.Batch, origin: Origin):
@@ -65,8 +68,9 @@ class Batch:
 
     @property
     def n_id(self):
-        """int64 [num_nodes]: the id of every node of the batch, the seeds first (docs/semantics.md, section 4); where
-        ranks cooperate, of those that this rank owns."""
+        """int64 [num_nodes]: the id of every node of the batch, seeds first (docs/semantics.md, section 4). Where ranks
+        cooperate: of the nodes that this rank owns.
+        """
         return per_type(self.graph, self.graph.node_types, lambda t: self._tensor(self._core.n_id(t)))
 
     @property
@@ -76,16 +80,20 @@ class Batch:
 
     @property
     def tables(self) -> dict:
-        """The gathered node tables by name: rows at `n_id`, those of "label" at `seeds`. Rows of edges: Block.table."""
+        """The gathered node tables by name: rows at `n_id`, for "label" rows at `seeds`. For rows of edges see
+        Block.table.
+        """
         if self._tables is None:
             self._tables = self._by_table(lambda i, *_: self._tensor(self._core.table(i)))
         return self._tables
 
     @property
     def scales(self) -> dict:
-        """The scales of the quantized node tables that were gathered, by name: rows * scales are the values of rows
-        that were handed on as int8 (decode=False). Per row [num_rows, 1, ...], gathered on access; or
-        [1, columns, ...]."""
+        """The scales of the gathered int8 tables, by name, where the loader does not decode (decode=False): rows *
+        scales are the values.
+
+        Per row [num_rows, 1, ...], gathered on access; or per column [1, columns, ...].
+        """
         return self._by_table(self._scale)
 
     @property
@@ -100,13 +108,15 @@ class Batch:
 
     @property
     def device(self):
-        """The torch.device of the tensors, or None for the CPU. They are complete, and for the stream that was current
-        when the loop took the batch; see `record_stream`."""
+        """The torch.device of the tensors; None for the CPU. The tensors are complete, and belong to the stream that
+        was current when the loop took the batch; see `record_stream`.
+        """
         return self._device
 
     def to(self, device, *, non_blocking: bool = False) -> Batch:
-        """The batch on `device`, what torch calls one: itself where it is there, else one whose tables are moved now
-        and whose ids and blocks are on access. Dtypes stay. TypeError for what is no device."""
+        """The batch on `device`: itself if it is there already. Otherwise tables are moved now, ids and blocks on
+        access. Dtypes stay. Raises TypeError for what is not a device.
+        """
         at = device_of_tensors(device)
         if at == self._device:
             return self
@@ -117,8 +127,9 @@ class Batch:
         return moved
 
     def record_stream(self, stream) -> None:
-        """Of a batch of a device: `stream` (a torch.cuda.Stream) uses its tensors, too, so that their memory is not
-        used again before `stream` is done with it; as torch.Tensor.record_stream, which does nothing for these."""
+        """Declares that `stream` (a torch.cuda.Stream) uses the tensors of this device batch, too. Their memory is then
+        not reused before `stream` has finished. torch.Tensor.record_stream has no effect on these tensors.
+        """
         if self.origin.device is not None:
             self._core.also_used_on(torch_devices.handle(stream))
 
@@ -131,8 +142,9 @@ class Batch:
 
     @property
     def timings(self) -> dict[str, float]:
-        """Seconds: "sample" and "gather" that a loader's thread spent on this batch, "wait" that the loop waited
-        for it."""
+        """Seconds: "sample" and "gather" that a loader's thread spent on this batch, and "wait" that the loop waited
+        for it.
+        """
         core = self._core
         return {"sample": core.sample_seconds, "gather": core.gather_seconds, "wait": core.wait_seconds}
 
@@ -141,9 +153,12 @@ class Batch:
     nbytes = property(lambda self: self._core.nbytes, doc="Bytes of blocks, ids and gathered rows.")
 
     def mean(self, per_seed):
-        """The mean over the global batch of `per_seed`, a tensor with one row per seed of this rank: its sum times
-        world / seeds of the global batch. DistributedDataParallel's average over the ranks then is the gradient of
-        the global batch, also when slices differ in size; with no seeds it is 0 and still differentiable."""
+        """The mean of `per_seed` over the global batch, from a tensor with one row per seed of this rank: its sum times
+        world / seeds of the global batch.
+
+        DistributedDataParallel averages over the ranks, which then gives the gradient of the global batch, also where
+        slices differ in size. With no seeds the result is 0 and differentiable.
+        """
         if len(per_seed) != self.num_seeds:
             raise ValueError(f"per_seed has {len(per_seed)} rows, but the batch has {self.num_seeds} seeds here")
         return per_seed.sum() * (self.origin.world / max(self.global_num_seeds, 1))
@@ -216,9 +231,11 @@ class Batch:
 
 
 class Block:
-    """One hop of a batch: a bipartite CSC from source nodes to destination nodes, in local ids. Destinations are
-    n_id[:num_dst] and the first sources. Sources are n_id[:num_src]; where ranks cooperate, `n_id` of the block, whose
-    rows `ramet.distributed.exchange` pulls."""
+    """One hop of a batch: a bipartite CSC from source nodes to destination nodes, in local ids.
+
+    Destinations are n_id[:num_dst], and the first sources. Sources are n_id[:num_src]. Where ranks cooperate, sources
+    are the block's own `n_id`, whose rows `ramet.distributed.exchange` pulls.
+    """
 
     def __init__(self, batch: Batch, index: int):
         self.batch = batch  # keeps the memory alive
@@ -240,7 +257,7 @@ class Block:
 
     @property
     def n_id(self):
-        """int64 [num_src]: the ids of the sources, the destinations first. Computed on access."""
+        """int64 [num_src]: the ids of the sources, destinations first. Computed on access."""
         core = self.batch._core
 
         def ids(t: int):
@@ -254,15 +271,18 @@ class Block:
 
     @property
     def is_cooperative(self) -> bool:
-        """Whether ranks made the batch together, so that rows of sources lie on other ranks."""
+        """Whether ranks made the batch together, so that other ranks have rows of its sources."""
         return self.batch._core.has_plan(self.index)
 
     @property
     def plan(self):
-        """The exchange plan, by which ranks that cooperate pull the rows of the sources; None where this process has
-        them all. Input of the layer are `num_owned` rows, those of n_id[:num_owned] of the batch. Of these `send_rows`
-        (int32) go to other ranks, `send_counts[r]` of them to rank r of the group, in order. `receive_counts[r]` rows
-        come from rank r; they are those of the nodes `source_ids`, which follow the destinations."""
+        """The exchange plan by which cooperating ranks pull the rows of sources; None where this process has all rows.
+
+        The layer's input has `num_owned` rows, those of n_id[:num_owned] of the batch. `send_rows` (int32) are the rows
+        to send: `send_counts[r]` of them to rank r of the group, in order. `receive_counts[r]` rows come from rank r.
+        They are the rows of the nodes `source_ids`, and follow the destinations. On a heterogeneous graph a dict by
+        node type.
+        """
         if self._plan is None and self.is_cooperative:
             graph, core = self.batch.graph, self.batch._core
             self._plan = per_type(graph, graph.node_types, lambda t: core.plan(self.index, t))
@@ -285,8 +305,9 @@ class Block:
 
     @property
     def edge_index(self):
-        """int64 [2, num_edges]: (source; destination), local ids, as in PyG. Computed on access; where ranks cooperate
-        on the first only, since it is how `ramet.distributed.Cooperative` knows the block."""
+        """int64 [2, num_edges]: (source; destination), local ids, as in PyG. Computed on access. Where ranks cooperate,
+        computed once, since `ramet.distributed.Cooperative` recognizes the block by this tensor.
+        """
         if self._edge_index is not None:
             return self._edge_index
         edge_index = self._derived(self.batch._core.edge_index)
@@ -296,20 +317,25 @@ class Block:
 
     @property
     def e_id(self):
-        """int64 [num_edges]: edge ids as the user gave them. They are no rows of the graph's edge tables, which are
-        sorted as the edges are: `table` has the rows, and `position` their numbers."""
+        """int64 [num_edges]: the user's edge ids. They are not row numbers of edge tables, which are in CSC order: use
+        `table` for rows, and `position` for their numbers.
+        """
         return self._derived(self.batch._core.edge_ids)
 
     @property
     def position(self):
-        """int64 [num_edges]: positions in the graph's CSC, which are the rows of edge tables:
-        graph.table(name).gather(block.position) is what `table` gives. Computed on access."""
+        """int64 [num_edges]: positions in the graph's CSC, which are the rows of edge tables. `table` gives
+        graph.table(name).gather(block.position). Computed on access.
+        """
         return self._derived(self.batch._core.position)
 
     def table(self, name: str):
-        """[num_edges, ...]: rows of the edge table `name`, in the order of `edge_index`, decoded where the loader
-        decodes. On a heterogeneous graph a dict by edge type, of those that have the table. Gathered ahead of the loop
-        where the loader's `tables` name it, else on access. Raises KeyError with the names there are."""
+        """[num_edges, ...]: the rows of the edge table `name`, in the order of `edge_index`, decoded where the loader
+        decodes.
+
+        On a heterogeneous graph a dict by edge type, of those that have the table. Gathered ahead where the loader's
+        `tables` name it, else on access. Raises KeyError with the existing names.
+        """
         graph = self.batch.graph
         types = [t for t in graph.edge_types if name in graph.tables(t)]
         if not types:
@@ -320,17 +346,20 @@ class Block:
 
     @property
     def edge_weight(self):
-        """float32 [num_edges]: the sum of weight times source over the edges of a destination estimates the mean over
-        all its in-neighbors (docs/semantics.md, section 8). By default weights are normalized: 1 / q, divided by the
-        sum of these over the destination's edges, q being the probability of an edge. That is 1 / edges of the
-        destination for "uniform" and LABOR-0, computed on access. With weights="horvitz-thompson" each is
-        1 / (in-degree x q)."""
+        """float32 [num_edges]: the sum of weight times source row over a destination's edges estimates the mean over
+        all its in-neighbors (docs/semantics.md, section 8).
+
+        Let q be the probability of an edge. By default a weight is 1 / q, divided by the sum of 1 / q over the
+        destination's edges. For "uniform" and LABOR-0 that is 1 / (edges of the destination), computed on access. With
+        weights="horvitz-thompson" it is 1 / (in-degree x q).
+        """
         return self._derived(self.batch._core.edge_weights)
 
     @property
     def has_weights(self) -> bool:
-        """Whether the sampler gave edges weights of their own (LABOR-i, and "horvitz-thompson"). Without them
-        `edge_weight` is 1 / edges of the destination, and the plain mean over the edges is the same."""
+        """Whether the sampler gave edges weights of their own. Without them `edge_weight` is 1 / (edges of the
+        destination), and the plain mean over the edges is the same.
+        """
         return self.batch._core.has_weights(self.index)
 
     def __repr__(self) -> str:
@@ -381,8 +410,9 @@ def per_type(graph: Graph, types: list, get: Callable):
 
 
 def fingerprint(batches: Iterable[Batch]) -> str:
-    """The fingerprint of the union of batches, those of all ranks, say: 32 hexadecimal digits
-    (docs/semantics.md, section 7). Raises ValueError for none, or if their graphs or numbers of hops differ."""
+    """The fingerprint of the union of batches, such as those of all ranks: 32 hexadecimal digits (docs/semantics.md,
+    section 7). Raises ValueError for no batches, and where their graphs or numbers of hops differ.
+    """
     batches = list(batches)
     for i, batch in enumerate(batches):
         if not isinstance(batch, Batch):

@@ -36,11 +36,13 @@ def sample(
 ) -> Batch:
     """The blocks of one step, without tables: what a NeighborLoader with the same arguments samples for these seeds.
 
-    seeds: ids of shape [n], in any order, repeats allowed (or a split's name, a bool mask; on a heterogeneous graph a
-    pair of node type and any of these). threads: how many work on this one batch; the result does not depend on it.
-    device: as of NeighborLoader: the batch is made on the GPU, from a copy of the topology in its memory, which stays
-    there while batches of it live.
-    Raises IndexError for a seed out of range, ValueError for bad fanouts and for a part of a graph.
+    seeds: ids [n] in any order, repeats allowed; or a split's name, or a bool mask. On a heterogeneous graph a pair of
+        node type and any of these.
+    threads: the number of threads that work on this one batch. The result does not depend on it.
+    device: as in NeighborLoader. The GPU samples from a copy of the topology in its memory, which stays there while
+        batches of it live.
+
+    Raises IndexError for a seed out of range, and ValueError for bad fanouts and for a part of a graph.
     """
     require_whole(as_graph(graph))
     seed_type, ids = as_input_nodes(seeds, graph, "seeds")

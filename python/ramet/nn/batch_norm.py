@@ -16,12 +16,13 @@ from ramet.nn.cooperation import current
 
 
 class BatchNorm(torch.nn.BatchNorm1d):
-    """torch.nn.BatchNorm1d whose statistics, inside the forward of a Cooperative, are those of the rows of all ranks of
-    the cooperative process group: what one process has over their union. Anywhere else, and for ordinary batches, it is
-    BatchNorm1d. Parameters, buffers and state_dict are those of BatchNorm1d.
+    """torch.nn.BatchNorm1d with statistics over the rows of all ranks of the cooperative group, inside the forward of a
+    Cooperative: those of one process with all rows.
+
+    Elsewhere, and for ordinary batches, it is BatchNorm1d. Parameters, buffers and state_dict are those of BatchNorm1d.
 
     Rows: [k, num_features] or [k, num_features, length], the rank's own rows of one layer, n_id[:k]; k may be 0. Rows
-    that were pulled for a layer belong to others, who count them: such rows are a ValueError, on every rank.
+    pulled from other ranks are counted by their owners: such rows raise ValueError on every rank.
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -12,15 +12,19 @@ from ramet.nn.cooperation import own_rows
 
 
 def dropout(x, block, p: float = 0.5, training: bool = True, salt: int = 0, node_type: str | None = None):
-    """`x` with elements set to 0 with the probability `p`, the others times 1 / (1 - p). Whether an element is dropped
-    depends on the loader's seed, the epoch and step, the block's hop, `salt`, the node and the column, and on nothing
-    else (docs/semantics.md, section 11).
+    """`x` with elements set to 0 with probability `p`, and the others times 1 / (1 - p).
+
+    Whether an element is dropped depends on the loader's seed, the epoch, the step, the block's hop, `salt`, the node
+    and the column, and on nothing else (docs/semantics.md, section 11).
 
     x: floating [k, ...], rows of the nodes n_id[:k] of the block's batch, in order: before the layer or after it.
-    block: the Block of the layer. salt: another number for another mask in the same layer. node_type: which nodes the
-    rows are of, on a heterogeneous graph. Without training, or with p = 0, `x` itself is returned.
-    Raises ValueError for a p outside [0, 1], a dtype that is not floating, and rows of other nodes: more than the batch
-    has, or, where ranks cooperate, neither as many as this rank has at the block's input nor at its output.
+    block: the Block of the layer.
+    salt: another number gives another mask in the same layer.
+    node_type: the type of the rows' nodes, on a heterogeneous graph.
+
+    Returns `x` itself without training, or with p = 0. Raises ValueError for p outside [0, 1], for a dtype that is not
+    floating, and for rows of other nodes: more than the batch has, or, where ranks cooperate, not as many as this rank
+    has at the block's input or output.
     """
     if not 0 <= p <= 1:
         raise ValueError(f"dropout: p is {p}; it must lie in [0, 1]")
