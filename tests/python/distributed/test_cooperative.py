@@ -207,6 +207,28 @@ def test_a_cache_hits_more_often_where_batches_are_dependent():
     assert rates[0] < rates[1] < rates[2]
 
 
+def test_plans_say_which_rows_go_where():
+    """Rank r sends rank s the rows of those of its nodes that s has as sources, in the order in which s has them."""
+    graph = homogeneous()
+    batches = Together(graph, 3, num_neighbors=[3, 2], batch_size=40).batches()
+    for blocks in zip(*(batch.blocks for batch in batches)):
+        plans = [block.plan for block in blocks]
+        assert all(block.is_cooperative and block.group is None for block in blocks)
+        for rank, (batch, block, plan) in enumerate(zip(batches, blocks, plans)):
+            own = np.asarray(batch.n_id)
+            assert block.num_dst <= plan.num_owned <= len(own)
+            assert [block.batch, block.index] == [batch, blocks[0].index]
+            assert np.array_equal(block.n_id, [*own[: block.num_dst], *plan.source_ids])
+            bounds = np.cumsum([0, *plan.send_counts])
+            assert bounds[-1] == len(plan.send_rows)
+            for other, there in enumerate(plans):
+                sent = own[plan.send_rows[bounds[other] : bounds[other + 1]]]
+                received = np.split(there.source_ids, np.cumsum(there.receive_counts)[:-1])
+                assert np.array_equal(sent, received[rank])
+    (alone,) = itertools.islice(ramet.NeighborLoader(graph, [3], batch_size=9), 1)
+    assert alone.blocks[0].plan is None and not alone.blocks[0].is_cooperative
+
+
 def test_threads_of_a_rank_change_nothing():
     graph = homogeneous()
     options = {"num_neighbors": [5, 5, 5], "batch_size": 1000, **labor(1)}
