@@ -28,9 +28,10 @@ import torch
 
 import ramet
 from ramet.dtypes import dtype_name
+from ramet.loading.samplers import SAMPLERS
 from ramet.stores.build import split_per_class
 from ramet.train import Config, fit
-from ramet.train.config import MODELS, SAMPLERS
+from ramet.train.config import MODELS
 
 ROOT = Path(__file__).resolve().parents[1]
 MARGIN = 2.0  # points below the reference that are allowed
@@ -124,7 +125,7 @@ def main() -> int:
     parser.add_argument("--model", choices=MODELS, action="append", help="default: sage")
     parser.add_argument("--epochs", type=int, help="default: the dataset's own")
     parser.add_argument("--dtype", choices=FORMS, action="append", help="of the features; default: the dataset's own")
-    parser.add_argument("--sampler", choices=SAMPLERS, action="append", help="of training; default: uniform")
+    parser.add_argument("--sampler", choices=tuple(SAMPLERS), action="append", help="of training; default: uniform")
     parser.add_argument("--data", type=Path, default=default_data())
     parser.add_argument("--cache", type=Path, default=ROOT / "build" / "accuracy")
     arguments = parser.parse_args()

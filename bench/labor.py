@@ -23,8 +23,8 @@ UNIFORM, LABOR = "uniform", "LABOR-0"
 OURS = {
     UNIFORM: {},
     LABOR: {"sampler": "labor"},
-    "LABOR-0, layer-dependent": {"sampler": "labor", "layer_dependent": True},
-    "LABOR-1": {"sampler": "labor", "importance_iterations": 1},
+    "LABOR-0, layer-dependent": {"sampler": ramet.Labor(layer_dependent=True)},
+    "LABOR-1": {"sampler": ramet.Labor(1)},
 }
 SLOW = {"LABOR-1"}  # measured on fewer batches, with one thread
 PEERS = {

@@ -19,13 +19,13 @@ import ramet
 
 DESTINATIONS = 500
 FANOUTS = (5, 10, 20)
-THOMPSON = {"sampler": "labor", "weights": "horvitz-thompson"}
+THOMPSON = "horvitz-thompson"
 VARIANTS = {
     "uniform": {},
     "LABOR-0, normalized": {"sampler": "labor"},
-    "LABOR-0, Horvitz-Thompson": THOMPSON,
-    "LABOR-1, normalized": {"sampler": "labor", "importance_iterations": 1},
-    "LABOR-1, Horvitz-Thompson": THOMPSON | {"importance_iterations": 1},
+    "LABOR-0, Horvitz-Thompson": {"sampler": ramet.Labor(weights=THOMPSON)},
+    "LABOR-1, normalized": {"sampler": ramet.Labor(1)},
+    "LABOR-1, Horvitz-Thompson": {"sampler": ramet.Labor(1, weights=THOMPSON)},
 }
 
 

@@ -32,8 +32,7 @@ class Hop {
   }
 
   [[nodiscard]] NeighborSampler sampler(std::vector<int64_t> fanouts, int64_t dependent = 1) const {
-    return {graph_,
-            {.fanouts = {std::move(fanouts)}, .sampler = Sampler::kLabor, .dependent = dependent}};
+    return {graph_, {.fanouts = {std::move(fanouts)}, .method = Labor{}, .dependent = dependent}};
   }
   [[nodiscard]] const std::vector<int64_t>& destinations() const { return destinations_; }
   [[nodiscard]] int64_t num_edges() const { return num_edges_; }

@@ -13,58 +13,15 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "ramet/array.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/exchange.h"
 #include "ramet/graph.h"
-#include "ramet/random.h"
+#include "ramet/sample_options.h"
 
 namespace ramet {
-
-inline constexpr int64_t kMaxImportanceIterations = 1000;  // importances settle in about ten
-
-enum class Sampler {
-  kUniform,  // k of d neighbors, every k-subset equally likely
-  // Layer-neighbor sampling (Balin, Catalyurek: "Layer-Neighbor Sampling: Defusing Neighborhood
-  // Explosion in GNNs", NeurIPS 2023): k of d in expectation; destinations share the random words
-  // of their sources, so that a hop has fewer distinct ones.
-  kLabor,
-};
-
-// "uniform" or "labor"; any other name is kInvalidArgument.
-[[nodiscard]] Sampler parse_sampler(const std::string& name);
-
-// What edge_weights() are. q is the probability of an edge, d the in-degree of its destination.
-enum class Weights {
-  kNormalized,       // 1 / q, divided by their sum over the picks of the destination (Hajek)
-  kHorvitzThompson,  // 1 / (d q)
-};
-
-// "normalized" or "horvitz-thompson"; any other name is kInvalidArgument.
-[[nodiscard]] Weights parse_weights(const std::string& name);
-
-struct SampleOptions {
-  // fanouts[edge type][hop], edge types in the order of Graph::edge_types(), hop 0 the seeds' hop.
-  // kAllNeighbors takes every neighbor, 0 none.
-  std::vector<std::vector<int64_t>> fanouts;
-  bool replace = false;  // kUniform alone
-  uint64_t seed = 0;
-  Sampler sampler = Sampler::kUniform;
-  // kLabor alone: LABOR-i, which has fewer nodes for more work, and looks at all destinations of a
-  // hop: a slice of the seeds does not give a slice of the blocks. At most
-  // kMaxImportanceIterations.
-  int64_t importance_iterations = 0;
-  bool layer_dependent = false;            // kLabor alone: every hop uses the words of the first
-  Weights weights = Weights::kNormalized;  // of kUniform these alone, which are the same
-  // kappa: steps of a block of dependent minibatches; 1 makes every step independent.
-  int64_t dependent = 1;
-};
-
-// Throws kInvalidArgument unless `options` fit `graph`.
-void check(const SampleOptions& options, const Graph& graph);
 
 // One edge type of one hop: a CSC over the destinations, in local ids.
 struct Relation {
@@ -91,6 +48,27 @@ struct Minibatch {
   std::vector<Block> blocks;  // farthest hop first, the order in which a model runs its layers
 };
 
+// Calls body(array) for every array of a minibatch, const or not: what moves, counts or frees all
+// of them. A structured binding does not compile when an array is missing.
+template <typename AnyMinibatch, typename Body>
+void for_each_array(AnyMinibatch& minibatch, Body&& body) {
+  for (auto& ids : minibatch.n_id)
+    body(ids);
+  for (auto& block : minibatch.blocks) {
+    for (auto& relation : block.relations) {
+      auto& [edge_type, indptr, indices, position, edge_weight] = relation;
+      body(indptr);
+      body(indices);
+      body(position);
+      body(edge_weight);
+    }
+    for (auto& plan : block.exchange) {
+      body(plan.send_rows);
+      body(plan.source_ids);
+    }
+  }
+}
+
 class NeighborSampler {
  public:
   // `pool`: where the arrays of minibatches come from, by default the one of the process.
@@ -115,7 +93,6 @@ class NeighborSampler {
   template <typename Id>
   class EngineFor;
 
-  uint64_t seed_, dependent_;
   std::unique_ptr<Engine> engine_;
 };
 

@@ -122,25 +122,41 @@ void bind_batch(nb::module_& m) {
       });
 }
 
+void assign(bool& field, nb::handle value) {
+  field = nb::cast<bool>(value);
+}
+void assign(int64_t& field, nb::handle value) {
+  field = nb::cast<int64_t>(value);
+}
+void assign(Weights& field, nb::handle value) {
+  field = parse_weights(nb::cast<std::string>(value));
+}
+
+// From the fields of the Python object, by name: a new method needs nothing here.
+Method to_method(const std::string& name, const nb::dict& fields) {
+  Method method = method_named(name);
+  std::visit(
+      [&](auto& chosen) {
+        for_each_field(chosen,
+                       [&](const char* field, auto& value) { assign(value, fields[field]); });
+      },
+      method);
+  return method;
+}
+
 void bind_options(nb::module_& m) {
   nb::class_<SampleOptions>(m, "SampleOptions")
       .def(
           "__init__",
-          [](SampleOptions* self, std::vector<std::vector<int64_t>> fanouts, bool replace,
-             uint64_t seed, const std::string& sampler, int64_t importance_iterations,
-             bool layer_dependent, const std::string& weights, int64_t dependent) {
+          [](SampleOptions* self, std::vector<std::vector<int64_t>> fanouts,
+             const std::string& method, const nb::dict& fields, uint64_t seed, int64_t dependent) {
             new (self) SampleOptions{.fanouts = std::move(fanouts),
-                                     .replace = replace,
+                                     .method = to_method(method, fields),
                                      .seed = seed,
-                                     .sampler = parse_sampler(sampler),
-                                     .importance_iterations = importance_iterations,
-                                     .layer_dependent = layer_dependent,
-                                     .weights = parse_weights(weights),
                                      .dependent = dependent};
           },
-          nb::kw_only(), nb::arg("fanouts"), nb::arg("replace"), nb::arg("seed"),
-          nb::arg("sampler"), nb::arg("importance_iterations"), nb::arg("layer_dependent"),
-          nb::arg("weights"), nb::arg("dependent"));
+          nb::kw_only(), nb::arg("fanouts"), nb::arg("sampler"), nb::arg("fields"), nb::arg("seed"),
+          nb::arg("dependent"));
 }
 
 template <typename Sampler>

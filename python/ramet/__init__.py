@@ -9,6 +9,7 @@ from ramet.graph import Graph, Table, open
 from ramet.loading.batch import Batch, Block, fingerprint
 from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.loading.placement import Placement
+from ramet.loading.samplers import Labor, Uniform
 from ramet.loading.sampling import sample
 from ramet.loading.summary import Summary
 from ramet.memory import keep_memory
@@ -30,11 +31,13 @@ __all__ = [
     "Block",
     "CorruptStoreError",
     "Graph",
+    "Labor",
     "NeighborLoader",
     "Placement",
     "Quantized",
     "Summary",
     "Table",
+    "Uniform",
     "__version__",
     "bfloat16",
     "build",

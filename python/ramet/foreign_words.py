@@ -50,6 +50,10 @@ LOADER = {
     "weight_attr": "neighbors are picked with equal probability; edge tables do not weigh them",
     "prob": "neighbors are picked with equal probability; edge tables do not weigh them",
     "edge_dir": "messages go along edges: in-neighbors are picked",
+    "replace": "`sampler=ramet.Uniform(replace=True)`",
+    "importance_iterations": "`sampler=ramet.Labor(iterations=...)`",
+    "layer_dependent": "`sampler=ramet.Labor(layer_dependent=True)`",
+    "weights": "`sampler=ramet.Labor(weights=...)`",
     "prefetch_node_feats": "`tables`",
     "prefetch_edge_feats": "`tables`, which takes edge tables, too",
     "prefetch_labels": "`tables`, by default 'feat' and 'label'",
@@ -144,12 +148,12 @@ GRAPH = {
 }
 
 
-def check_arguments(words: dict) -> None:
-    """TypeError for arguments that NeighborLoader has not."""
+def check_arguments(words: dict, function: str = "NeighborLoader") -> None:
+    """TypeError for arguments that the function has not."""
     for word in words:
         if word in LOADER:
-            raise TypeError(f"NeighborLoader has no {word!r}: {LOADER[word]}")
-        raise TypeError(f"NeighborLoader() got an unexpected keyword argument {word!r}")
+            raise TypeError(f"{function} has no {word!r}: {LOADER[word]}")
+        raise TypeError(f"{function}() got an unexpected keyword argument {word!r}")
 
 
 def no_attribute(owner, words: dict[str, str], word: str) -> AttributeError:

@@ -26,12 +26,12 @@ class IncomingIds {
   // everything lies that this rank owns, are kCorrupt. Index: sampling's NodeIndex<Id>, which has
   // reserve_more() and request_and_relabel().
   template <typename Index>
-  void enter(const MessageReader<Id>& from,
-             size_t type,
-             size_t ranks,
-             NodeRange span,
-             Index& index,
-             BufferPool& pool) {
+  void insert(const MessageReader<Id>& from,
+              size_t type,
+              size_t ranks,
+              NodeRange span,
+              Index& index,
+              BufferPool& pool) {
     counts_.clear();
     for (size_t rank = 0; rank < ranks; ++rank)
       counts_.push_back(static_cast<int64_t>(from.values(type, rank).size()));

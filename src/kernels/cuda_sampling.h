@@ -171,7 +171,7 @@ struct CudaSolveArgs {
   const double* p;
   const int32_t* candidate;
   double* c;        // by row
-  double* largest;  // by candidate: raised to the c of its rows; nullptr: not
+  double* largest;  // by candidate: at least the c of its rows; nullptr: not
 };
 
 struct CudaEdgeIdsArgs {
@@ -204,13 +204,13 @@ struct CudaSamplingKernels {
   void (*number)(int device, const CudaNumberArgs& args, void* stream);
   // The first `count` nodes of a list, which it begins with: of several that are equal the first
   // counts. And the slots of `count` nodes emptied.
-  void (*enter)(int device, const CudaNodeList& list, int64_t count, void* stream);
-  void (*forget)(int device, const CudaNodeList& list, int64_t count, void* stream);
+  void (*insert)(int device, const CudaNodeList& list, int64_t count, void* stream);
+  void (*clear)(int device, const CudaNodeList& list, int64_t count, void* stream);
 
   // LABOR-i, for `count` candidates: all importances are 1; an iteration's end.
   void (*begin_importance)(int device, double* p, double* largest, int64_t count, void* stream);
   void (*solve)(int device, const CudaSolveArgs& args, void* stream);
-  void (*settle)(int device, double* p, double* largest, int64_t count, void* stream);
+  void (*update)(int device, double* p, double* largest, int64_t count, void* stream);
 
   void (*edge_ids)(int device, const CudaEdgeIdsArgs& args, void* stream);
   void (*mean_weights)(int device, const CudaRelationArgs& args, float* out, void* stream);

@@ -45,19 +45,7 @@ void for_each_array(const Batch& batch, Body&& body) {
   const auto visit = [&](const Array& array) {
     if (array.data != nullptr) body(array);
   };
-  for (const Array& ids : batch.minibatch.n_id)
-    visit(ids);
-  for (const Block& block : batch.minibatch.blocks) {
-    for (const Relation& relation : block.relations) {
-      for (const Array* array :
-           {&relation.indptr, &relation.indices, &relation.position, &relation.edge_weight})
-        visit(*array);
-    }
-    for (const ExchangePlan& plan : block.exchange) {
-      visit(plan.send_rows);
-      visit(plan.source_ids);
-    }
-  }
+  ramet::for_each_array(batch.minibatch, visit);
   for (const Array& rows : batch.tables)
     visit(rows);
 }

@@ -143,15 +143,9 @@ class DeviceBatchMaker final : public BatchMaker {
 
   Minibatch upload(const Minibatch& minibatch) {
     Minibatch result = minibatch;
-    for (Array& ids : result.n_id)
-      ids = upload(ids);
-    for (Block& block : result.blocks) {
-      for (Relation& relation : block.relations) {
-        for (Array* array :
-             {&relation.indptr, &relation.indices, &relation.position, &relation.edge_weight})
-          if (array->data != nullptr) *array = upload(*array);
-      }
-    }
+    for_each_array(result, [&](Array& array) {
+      if (array.data != nullptr) array = upload(array);
+    });
     return result;
   }
 

@@ -188,21 +188,9 @@ std::vector<int64_t> NeighborLoader::seeds(int64_t epoch, int64_t step) const {
 uint64_t NeighborLoader::fingerprint() const {
   uint64_t h = absorb(graph_->whole_fingerprint(), static_cast<uint64_t>(options_.seed_type));
   if (options_.input_nodes.data != nullptr) h = digest_ids(h, options_.input_nodes);
-  for (const auto& fanouts : options_.sample.fanouts) {
-    for (const int64_t fanout : fanouts)
-      h = absorb(h, static_cast<uint64_t>(fanout));
-  }
-  h = absorb(h, options_.sample.seed);
-  h = absorb(h, static_cast<uint64_t>(options_.sample.dependent));
+  h = absorb(h, digest(options_.sample));
   h = absorb(h, static_cast<uint64_t>(options_.batch_size));
-  h = absorb(h, (options_.sample.replace ? 4U : 0U) + (options_.shuffle ? 2U : 0U) +
-                    (options_.drop_last ? 1U : 0U));
-  const SampleOptions& sample = options_.sample;
-  if (sample.sampler == Sampler::kLabor) {
-    h = absorb(h, static_cast<uint64_t>(sample.importance_iterations));
-    h = absorb(h, sample.layer_dependent ? 1U : 0U);
-    h = absorb(h, static_cast<uint64_t>(sample.weights));
-  }
+  h = absorb(h, (options_.shuffle ? 2U : 0U) + (options_.drop_last ? 1U : 0U));
   return h;
 }
 

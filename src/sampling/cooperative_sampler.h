@@ -61,7 +61,6 @@ class CooperativeSampler {
   template <typename Id>
   class EngineFor;
 
-  uint64_t seed_, dependent_;
   std::unique_ptr<Engine> engine_;
 };
 

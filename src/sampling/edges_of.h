@@ -12,12 +12,10 @@ namespace ramet {
 
 [[noreturn]] inline void bad_offset(const Relation& relation, size_t i, int64_t least) {
   const int64_t num_edges = relation.indices.rows();
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      "indptr[" + std::to_string(i) + "] = " + std::to_string(relation.indptr.as<int64_t>()[i]) +
-          " of edge type " + std::to_string(relation.edge_type) + " in a block, expected " +
-          std::to_string(least) + (least == num_edges ? "" : " to " + std::to_string(num_edges)) +
-          ": the block has been written to");
+  throw_invalid("indptr[", i, "] = ", relation.indptr.as<int64_t>()[i], " of edge type ",
+                relation.edge_type, " in a block, expected ", least,
+                least == num_edges ? "" : concat(" to ", num_edges),
+                ": the block has been written to");
 }
 
 // Calls body(i, begin, end) for every destination: its edges are begin .. end. Each offset is read

@@ -54,9 +54,8 @@ std::string fingerprint(std::span<const SampledFrom> minibatches) {
     const Minibatch batch = to_host(*minibatch);
     const size_t num_hops = batch.blocks.size();
     if (num_hops != minibatches.front().minibatch->blocks.size()) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  "fingerprint of minibatches with " + std::to_string(num_hops) + " and " +
-                      std::to_string(minibatches.front().minibatch->blocks.size()) + " hops");
+      throw_invalid("fingerprint of minibatches with ", num_hops, " and ",
+                    minibatches.front().minibatch->blocks.size(), " hops");
     }
     for (size_t b = 0; b < num_hops; ++b) {
       for (const Relation& relation : batch.blocks[b].relations) {

@@ -2,25 +2,20 @@
 // alone, or ranks that cooperate.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "base/draw_keys.h"
-#include "importance.h"
-#include "labor_sampler.h"
+#include "methods.h"
 #include "node_index.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/graph.h"
 #include "ramet/sampler.h"
-#include "uniform_sampler.h"
+#include "relation_keys.h"
 
 namespace ramet {
-
-// kOutOfRange, kInvalidArgument: seeds that are no nodes of the type, or too many; no such type.
-void check_seeds(std::span<const int64_t> seeds, const Graph& graph, size_t seed_type);
 
 // The nodes of a batch, or of a layer of it, by node type.
 template <typename Id>
@@ -35,26 +30,14 @@ void prepare(NodeIndexes<Id>& nodes, const Graph& graph, std::span<const NodeRan
 template <typename Id>
 [[nodiscard]] std::vector<int64_t> sizes(const NodeIndexes<Id>& nodes);
 
+// All nodes of lists of these sizes.
+[[nodiscard]] std::vector<ListRange> whole_lists(std::span<const int64_t> sizes);
+
 template <typename Id>
 [[nodiscard]] Array to_int64(std::span<const Id> ids, BufferPool& pool);
 
 // 32 bits are enough for every id of the graph.
 [[nodiscard]] bool has_narrow_ids(const Graph& graph);
-
-// Kept from batch to batch, so that a steady run touches no fresh memory.
-template <typename Id>
-struct HopScratch {
-  UniformScratch<Id> uniform;
-  LaborScratch<Id> labor;
-  HopImportance<Id> importance;
-};
-
-struct HopOptions {
-  std::shared_ptr<const Graph> graph;
-  SampleOptions sample;
-  std::shared_ptr<BufferPool> pool;
-  int threads = 1;  // that work on one hop
-};
 
 template <typename Id>
 class HopSampler {
@@ -63,38 +46,30 @@ class HopSampler {
   HopSampler(HopOptions options, HopScratch<Id>& scratch);
 
   [[nodiscard]] const HopOptions& options() const { return options_; }
-  [[nodiscard]] int num_hops() const;
 
-  // LABOR-i: makes all sources of the in-edges of the destinations candidates, whose importances
-  // are then to be iterated before sample().
-  [[nodiscard]] bool has_importance() const { return options_.sample.importance_iterations > 0; }
-  HopImportance<Id>& weigh_candidates(NodeIndexes<Id>& nodes,
-                                      std::span<const int64_t> num_dst,
-                                      int hop);
+  // The importances of the hop's sources, where the method has any: all sources of the in-edges of
+  // the destinations become candidates. To be iterated before sample(). nullptr: none needed.
+  [[nodiscard]] bool has_importance() const { return relation_sampler_->importance() != nullptr; }
+  [[nodiscard]] HopImportance<Id>* start_importance(NodeIndexes<Id>& nodes,
+                                                    std::span<const ListRange> destinations,
+                                                    int hop);
 
-  // Samples in-edges of the first num_dst[type] of `nodes`, to which new sources are appended. One
-  // relation per edge type.
+  // Samples in-edges of nodes at destinations[type] of `nodes`, to which new sources are appended.
+  // One relation per edge type.
   [[nodiscard]] std::vector<Relation> sample(NodeIndexes<Id>& nodes,
-                                             std::span<const int64_t> num_dst,
+                                             std::span<const ListRange> destinations,
                                              const DrawKeys& step_keys,
                                              int hop);
 
  private:
   [[nodiscard]] RelationTask<Id> make_task(NodeIndexes<Id>& nodes,
-                                           std::span<const int64_t> num_dst,
+                                           std::span<const ListRange> destinations,
                                            size_t edge_type,
                                            int hop) const;
-  [[nodiscard]] Relation sample_uniformly(const RelationTask<Id>& task,
-                                          const DrawKeys& step_keys,
-                                          int hop);
-  [[nodiscard]] Relation sample_with_labor(const RelationTask<Id>& task,
-                                           size_t edge_type,
-                                           const DrawKeys& step_keys,
-                                           int hop);
 
-  HopOptions options_;
-  HopScratch<Id>& scratch_;
-  std::vector<uint64_t> source_type_hash_;  // by node type
+  const HopOptions options_;
+  const RelationKeys keys_;
+  const std::unique_ptr<RelationSampler<Id>> relation_sampler_;
 };
 
 }  // namespace ramet

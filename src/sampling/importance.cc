@@ -22,7 +22,7 @@ void load_sources(const RelationTask<Id>& task, const Row& row, std::vector<Id>&
     for (size_t e = 0; e < count; ++e) {
       const auto id = stored[first + e];
       if (static_cast<uint64_t>(id) >= bound)
-        refuse_source(task.edges, row.begin + static_cast<int64_t>(e), id, task.num_src_nodes);
+        throw_bad_source(task.edges, row.begin + static_cast<int64_t>(e), id, task.num_src_nodes);
       sources[e] = static_cast<Id>(id);
     }
   });
@@ -68,7 +68,8 @@ void RelationImportance::load(size_t i, std::vector<double>& p) const {
 }
 
 template <typename Id>
-void HopImportance<Id>::prepare(const Graph& graph) {
+void HopImportance<Id>::prepare(const Graph& graph, int64_t iterations) {
+  iterations_ = iterations;
   std::vector<NodeRange> ranges;
   for (const NodeType& type : graph.node_types())
     ranges.push_back({0, type.num_nodes});
@@ -98,7 +99,7 @@ void HopImportance<Id>::add(const RelationTask<Id>& task) {
   if (task.fanout == 0) return;
   relation.first_edge_.push_back(0);
   std::vector<Id> sources;
-  for_each_row(task.edges, task.dst_rows, task.dst_nodes(), 0, task.num_dst,
+  for_each_row(task.edges, task.dst_rows, task.dst_nodes(), 0, task.num_dst(),
                [&](int64_t, const Row& row) {
                  load_sources(task, row, sources);
                  const size_t first = relation.candidate_.size();
@@ -111,11 +112,11 @@ void HopImportance<Id>::add(const RelationTask<Id>& task) {
 }
 
 template <typename Id>
-void HopImportance<Id>::iterate(int64_t iterations, const std::atomic<bool>* stop) {
+void HopImportance<Id>::iterate(const std::atomic<bool>* stop) {
   begin();
-  for (int64_t i = 0; i < iterations && (stop == nullptr || !stop->load()); ++i) {
-    raise();
-    settle();
+  for (int64_t i = 0; i < iterations_ && (stop == nullptr || !stop->load()); ++i) {
+    max_reduce();
+    update();
   }
 }
 
@@ -126,13 +127,13 @@ void HopImportance<Id>::begin() {
 }
 
 template <typename Id>
-void HopImportance<Id>::raise() {
+void HopImportance<Id>::max_reduce() {
   for (size_t r = 0; r < num_relations_; ++r)
-    raise(relations_[r]);
+    max_reduce(relations_[r]);
 }
 
 template <typename Id>
-void HopImportance<Id>::settle() {
+void HopImportance<Id>::update() {
   for (OfType& type : types_) {
     for (Candidate& candidate : type.candidates)
       candidate = {.p = candidate.p * candidate.largest_c};
@@ -140,7 +141,7 @@ void HopImportance<Id>::settle() {
 }
 
 template <typename Id>
-void HopImportance<Id>::raise(const RelationImportance& relation) {
+void HopImportance<Id>::max_reduce(const RelationImportance& relation) {
   std::vector<Candidate>& candidates = types_[static_cast<size_t>(relation.src_)].candidates;
   for (size_t i = 0; i + 1 < relation.first_edge_.size(); ++i) {
     relation.load(i, p_);

@@ -52,20 +52,22 @@ template <typename Id>
 class HopImportance {
  public:
   // Tables for candidates are made as `graph` affords them. Before the first start().
-  void prepare(const Graph& graph);
-  // Forgets the hop before.
+  void prepare(const Graph& graph, int64_t iterations);
+  [[nodiscard]] int64_t iterations() const { return iterations_; }
+  // Clears the hop before.
   void start();
   // The next edge type of the hop, all of whose sources become candidates.
   void add(const RelationTask<Id>& task);
   // All iterations of a process alone. `stop`, where given, is looked at between them; when it is
   // set the result is meaningless.
-  void iterate(int64_t iterations, const std::atomic<bool>* stop);
+  void iterate(const std::atomic<bool>* stop);
 
-  // The same in steps, for ranks that cooperate: all importances are 1; an iteration raises the
-  // largest c of every candidate, which others may raise further, and is then settled.
+  // The same in steps, for ranks that cooperate: begin() sets all importances to 1. Iterations are
+  // two steps: the largest c of every candidate, a maximum in which other ranks take part before
+  // the importances are updated with it.
   void begin();
-  void raise();
-  void settle();
+  void max_reduce();
+  void update();
   [[nodiscard]] std::span<const Id> ids(size_t type) const { return types_[type].index.ids(); }
   [[nodiscard]] std::span<Candidate> candidates(size_t type) { return types_[type].candidates; }
 
@@ -79,8 +81,9 @@ class HopImportance {
     std::vector<Candidate> candidates;
   };
 
-  void raise(const RelationImportance& relation);
+  void max_reduce(const RelationImportance& relation);
 
+  int64_t iterations_ = 0;
   std::vector<RelationImportance> relations_;
   size_t num_relations_ = 0;
   std::vector<OfType> types_;  // by source type

@@ -40,9 +40,9 @@ class LaborSampler {
 
   Relation sample(int threads) {
     const int64_t num_pieces =
-        task_.fanout == 0 ? 0 : (task_.num_dst + kPieceRows - 1) / kPieceRows;
+        task_.fanout == 0 ? 0 : (task_.num_dst() + kPieceRows - 1) / kPieceRows;
     pieces_.resize(std::max(pieces_.size(), static_cast<size_t>(num_pieces)));
-    if (num_pieces == 0) std::fill_n(indptr_, task_.num_dst + 1, 0);
+    if (num_pieces == 0) std::fill_n(indptr_, task_.num_dst() + 1, 0);
     for_each_piece(num_pieces, threads, [&](int64_t piece) { accept_rows(piece); });
     if (relation_.allocate() == 0) return relation_.take();
     float* weight = draws_.stores_weights() ? relation_.allocate_weights() : nullptr;
@@ -75,7 +75,7 @@ class LaborSampler {
 
   void accept_rows(int64_t piece) {
     const int64_t begin = piece * kPieceRows;
-    const int64_t end = std::min(begin + kPieceRows, task_.num_dst);
+    const int64_t end = std::min(begin + kPieceRows, task_.num_dst());
     Picks& picks = pieces_[static_cast<size_t>(piece)];
     picks.clear();
     Scan scan;
@@ -127,8 +127,8 @@ class LaborSampler {
       std::span<const Index> stored, const Row& row, size_t i, Scan& scan, Picks& picks) const {
     draws_.importance->load(i, scan.p);
     if (scan.p.size() != static_cast<size_t>(row.degree)) {
-      refuse_entry(task_.edges.indptr_place, task_.dst_rows.row(task_.dst_nodes()[i]), row.begin,
-                   "begins a row whose length changed while it was sampled");
+      throw_bad_entry(task_.edges.indptr_place, task_.dst_rows.row(task_.dst_nodes()[i]), row.begin,
+                      "begins a row whose length changed while it was sampled");
     }
     const double c = solve_c(scan.p, task_.fanout);
     scan.q.clear();
@@ -175,7 +175,7 @@ class LaborSampler {
       const int64_t p = position_of(i);
       const Index id = stored[static_cast<size_t>(p)];
       if (static_cast<uint64_t>(id) >= bound)
-        refuse_source(task_.edges, p, id, task_.num_src_nodes);
+        throw_bad_source(task_.edges, p, id, task_.num_src_nodes);
       position = static_cast<Position>(p);
       source = static_cast<Id>(id);
     });

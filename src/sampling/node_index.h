@@ -39,7 +39,7 @@ class NodeIndex {
     std::transform(seeds.begin(), seeds.end(), nodes_.data(),
                    [](Seed seed) { return static_cast<Id>(seed); });
     nodes_.set_size(seeds.size());
-    visit([&](auto& table) { table.enter(nodes_); });
+    visit([&](auto& table) { table.insert(nodes_); });
   }
 
   // Makes room for up to `count` new nodes.

@@ -95,9 +95,9 @@ class DirectTable {
   void start_batch(size_t nodes_before) {
     if (!start_.advance(nodes_before)) slots_.clear();
   }
-  // Enters the first nodes of a batch; of several that are equal the first counts.
+  // Inserts the first nodes of a batch; of several that are equal the first counts.
   template <typename Id>
-  void enter(const NodeList<Id>& nodes) {
+  void insert(const NodeList<Id>& nodes) {
     for (size_t i = 0; i < nodes.size(); ++i) {
       uint32_t& slot = slots_.data()[nodes.ids()[i] - first_];
       if (slot - start_.value() >= i) slot = start_.value() + static_cast<uint32_t>(i);
@@ -159,9 +159,9 @@ class HashTable {
     slots_ = ZeroedArray<Slot>(wanted);
     shift_ = 64 - std::countr_zero(wanted);
     start_ = {};
-    enter(nodes);
+    insert(nodes);
   }
-  void enter(const NodeList<Id>& nodes) {
+  void insert(const NodeList<Id>& nodes) {
     for (size_t i = 0; i < nodes.size(); ++i)
       find_or_insert(nodes.ids()[i], static_cast<uint32_t>(i));
   }

@@ -10,18 +10,16 @@ namespace {
 
 void require_on_host(const Relation& relation) {
   if (relation.indptr.device == kHost) return;
-  throw Error(ErrorCode::kInvalidArgument, "a relation on device " +
-                                               std::to_string(relation.indptr.device) +
-                                               "; cuda_sampler.h has the functions for those");
+  throw_invalid("a relation on device ", relation.indptr.device,
+                "; cuda_sampler.h has the functions for those");
 }
 
 [[noreturn]] void bad_position(const Relation& relation, size_t edge, const EdgeType& edges) {
   const int64_t value =
       with_ids(relation.position, [&](auto p) { return static_cast<int64_t>(p[edge]); });
-  throw Error(ErrorCode::kOutOfRange,
-              "position[" + std::to_string(edge) + "] = " + std::to_string(value) +
-                  " in a block is outside [0, " + std::to_string(edges.num_edges()) +
-                  ") of edge type '" + edges.encoded + "': the block has been written to");
+  throw_error(ErrorCode::kOutOfRange, "position[", edge, "] = ", value,
+              " in a block is outside [0, ", edges.num_edges(), ") of edge type '", edges.encoded,
+              "': the block has been written to");
 }
 
 }  // namespace

@@ -17,22 +17,18 @@ constexpr auto kMaxNodes = static_cast<size_t>(std::numeric_limits<int32_t>::max
 
 }  // namespace
 
-void refuse_picks(const EdgeType& edges, int64_t fanout, int64_t num_dst, int64_t most) {
-  throw Error(ErrorCode::kInvalidArgument,
-              "a fanout of " + std::to_string(fanout) + " for " + std::to_string(num_dst) +
-                  " destinations of edge type '" + edges.encoded + "' gives more than " +
-                  std::to_string(most) + " edges");
+void throw_too_many_picks(const EdgeType& edges, int64_t fanout, int64_t num_dst, int64_t most) {
+  throw_invalid("a fanout of ", fanout, " for ", num_dst, " destinations of edge type '",
+                edges.encoded, "' gives more than ", most, " edges");
 }
 
-void refuse_nodes() {
-  throw Error(ErrorCode::kInvalidArgument,
-              "a batch has more than " + std::to_string(kMaxNodes) +
-                  " nodes of one type; use a smaller batch_size or smaller fanouts");
+void throw_too_many_nodes() {
+  throw_invalid("a batch has more than ", kMaxNodes,
+                " nodes of one type; use a smaller batch_size or smaller fanouts");
 }
 
-void refuse_source(const EdgeType& edges, int64_t position, int64_t id, int64_t num_src_nodes) {
-  refuse_entry(edges.indices_place, position, id,
-               "is outside [0, " + std::to_string(num_src_nodes) + ")");
+void throw_bad_source(const EdgeType& edges, int64_t position, int64_t id, int64_t num_src_nodes) {
+  throw_bad_entry(edges.indices_place, position, id, concat("is outside [0, ", num_src_nodes, ")"));
 }
 
 // In pieces, since one row alone may bring more nodes than a batch can have.
@@ -41,7 +37,7 @@ void relabel(NodeIndex<Id>& index, std::span<const Id> ids, int32_t* local) {
   for (size_t first = 0; first < ids.size(); first += kPiece) {
     const size_t count = std::min(kPiece, ids.size() - first);
     index.relabel(ids.subspan(first, count), local + first);
-    if (index.ids().size() > kMaxNodes) refuse_nodes();
+    if (index.ids().size() > kMaxNodes) throw_too_many_nodes();
   }
 }
 
@@ -61,20 +57,20 @@ void request_and_relabel(NodeIndex<Id>& index, std::span<const Id> ids, int32_t*
 template <typename Id>
 RelationBuilder<Id>::RelationBuilder(const RelationTask<Id>& task, BufferPool& pool)
     : task_(task), pool_(pool) {
-  relation_.indptr = pool.allocate_array(DType::kInt64, {task.num_dst + 1});
+  relation_.indptr = pool.allocate_array(DType::kInt64, {task.num_dst() + 1});
   indptr()[0] = 0;
 }
 
 template <typename Id>
 int64_t RelationBuilder<Id>::allocate() {
   int64_t* offsets = indptr();
-  for (int64_t i = 0; i < task_.num_dst; ++i) {
+  for (int64_t i = 0; i < task_.num_dst(); ++i) {
     if (__builtin_add_overflow(offsets[i + 1], offsets[i], &offsets[i + 1]) ||
         offsets[i + 1] > kMaxPicks) {
-      refuse_picks(task_.edges, task_.fanout, task_.num_dst, kMaxPicks);
+      throw_too_many_picks(task_.edges, task_.fanout, task_.num_dst(), kMaxPicks);
     }
   }
-  const int64_t num_edges = offsets[task_.num_dst];
+  const int64_t num_edges = offsets[task_.num_dst()];
   const bool narrow = task_.edges.num_edges() <= std::numeric_limits<int32_t>::max();
   relation_.position = pool_.allocate_array(narrow ? DType::kInt32 : DType::kInt64, {num_edges});
   relation_.indices = pool_.allocate_array(DType::kInt32, {num_edges});

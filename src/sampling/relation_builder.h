@@ -13,35 +13,44 @@
 
 namespace ramet {
 
-// One edge type of one hop. The destinations are the first num_dst nodes of their index; new
-// sources are appended to theirs, which may be the same.
+// Positions [begin, end) of a list of nodes.
+struct ListRange {
+  int64_t begin = 0, end = 0;
+  [[nodiscard]] int64_t size() const { return end - begin; }
+};
+
+// One edge type of one hop. New sources are appended to theirs, which may be the list that the
+// destinations are in.
 template <typename Id>
 struct RelationTask {
+  size_t edge_type;  // position in Graph::edge_types()
   const EdgeType& edges;
   const NodeRows& dst_rows;  // of the destination type
   int64_t num_src_nodes;     // of the source type, in the graph
   int64_t fanout;
-  int64_t num_dst;
-  NodeIndex<Id>& destinations;
+  ListRange destinations;  // in `nodes`
+  const NodeIndex<Id>& nodes;
   NodeIndex<Id>& sources;
 
+  [[nodiscard]] int64_t num_dst() const { return destinations.size(); }
   [[nodiscard]] std::span<const Id> dst_nodes() const {
-    return destinations.ids().first(static_cast<size_t>(num_dst));
+    return nodes.ids().subspan(static_cast<size_t>(destinations.begin),
+                               static_cast<size_t>(destinations.size()));
   }
 };
 
 // An id that stands at `position` of the edge type and is no node of the source type.
-[[noreturn]] void refuse_source(const EdgeType& edges,
-                                int64_t position,
-                                int64_t id,
-                                int64_t num_src_nodes);
+[[noreturn]] void throw_bad_source(const EdgeType& edges,
+                                   int64_t position,
+                                   int64_t id,
+                                   int64_t num_src_nodes);
 
 // More picks, or nodes, than a relation or a batch can have.
-[[noreturn]] void refuse_picks(const EdgeType& edges,
-                               int64_t fanout,
-                               int64_t num_dst,
-                               int64_t most);
-[[noreturn]] void refuse_nodes();
+[[noreturn]] void throw_too_many_picks(const EdgeType& edges,
+                                       int64_t fanout,
+                                       int64_t num_dst,
+                                       int64_t most);
+[[noreturn]] void throw_too_many_nodes();
 
 // Gives `ids` their positions in `index`, which has room for all of them. kInvalidArgument where
 // these do not fit 32 bits.

@@ -18,20 +18,20 @@ struct Row {
 };
 
 // An entry of a store's file that cannot be: kCorrupt with place, position and value.
-[[noreturn]] void refuse_entry(const std::string& place,
-                               int64_t position,
-                               int64_t value,
-                               const std::string& bound);
+[[noreturn]] void throw_bad_entry(const std::string& place,
+                                  int64_t position,
+                                  int64_t value,
+                                  const std::string& bound);
 
 // Throws what a row's bounds that do not fit throw.
-[[noreturn]] void refuse_row(const EdgeType& edges, int64_t row, int64_t begin, int64_t end);
+[[noreturn]] void throw_bad_row(const EdgeType& edges, int64_t row, int64_t begin, int64_t end);
 
 // Reads one row's bounds; whatever the file holds, the result lies inside the edges.
 inline Row read_row(const EdgeType& edges, const int64_t* indptr, int64_t row) {
   const int64_t begin = indptr[row], end = indptr[row + 1];
   const bool fits = static_cast<uint64_t>(end) <= static_cast<uint64_t>(edges.num_edges()) &&
                     static_cast<uint64_t>(begin) <= static_cast<uint64_t>(end);
-  if (!fits) refuse_row(edges, row, begin, end);
+  if (!fits) throw_bad_row(edges, row, begin, end);
   return {begin, end - begin};
 }
 

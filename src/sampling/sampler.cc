@@ -1,12 +1,11 @@
 // Multi-hop neighbor sampling by one process; docs/semantics.md, sections 4 and 5.
 #include "ramet/sampler.h"
 
-#include <algorithm>
 #include <mutex>
 #include <utility>
 
-#include "base/draw_keys.h"
 #include "base/per_process.h"
+#include "hop_driver.h"
 #include "hop_sampler.h"
 
 namespace ramet {
@@ -17,7 +16,6 @@ namespace {
 template <typename Id>
 struct Scratch {
   NodeIndexes<Id> nodes;
-  std::vector<int64_t> seeds;
   HopScratch<Id> hop;
 
   // The scratch memory that nobody uses now; never more than was in use at once.
@@ -55,7 +53,8 @@ class NeighborSampler::Engine {
   virtual ~Engine() = default;
   virtual Minibatch sample(int seed_type,
                            std::span<const int64_t> seeds,
-                           const DrawKeys& step_keys,
+                           uint64_t epoch,
+                           uint64_t step,
                            const std::atomic<bool>* stop) = 0;
 };
 
@@ -65,7 +64,9 @@ template <typename Id>
 class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
  public:
   explicit EngineFor(HopOptions options)
-      : scratch_(Scratch<Id>::take()), hop_sampler_(std::move(options), scratch_->hop) {
+      : scratch_(Scratch<Id>::take()),
+        driver_(options.graph, options.sample),
+        hop_sampler_(std::move(options), scratch_->hop) {
     prepare(scratch_->nodes, *hop_sampler_.options().graph);
   }
   ~EngineFor() override { Scratch<Id>::give_back(std::move(scratch_)); }
@@ -74,53 +75,44 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
 
   Minibatch sample(int seed_type,
                    std::span<const int64_t> seeds,
-                   const DrawKeys& step_keys,
+                   uint64_t epoch,
+                   uint64_t step,
                    const std::atomic<bool>* stop) override {
-    start_batch(static_cast<size_t>(seed_type), seeds);
-    Minibatch batch;
-    batch.seed_type = seed_type;
-    batch.num_seeds = static_cast<int64_t>(seeds.size());
-    for (int hop = 0; hop < hop_sampler_.num_hops(); ++hop) {
-      if (stop != nullptr && stop->load()) return batch;
-      batch.blocks.push_back(sample_hop(step_keys, hop, stop));
+    driver_.start(seed_type, seeds, epoch, step);
+    NodeIndexes<Id>& nodes = scratch_->nodes;
+    for (size_t t = 0; t < nodes.size(); ++t)
+      nodes[t].start_batch(driver_.seeds(t));
+    while (!driver_.is_done()) {
+      if (stop != nullptr && stop->load()) return {};
+      driver_.add(sample_hop(nodes, stop));
     }
-    std::reverse(batch.blocks.begin(), batch.blocks.end());
-    for (const auto& nodes : scratch_->nodes)
-      batch.n_id.push_back(to_int64(nodes.ids(), *hop_sampler_.options().pool));
-    return batch;
+    std::vector<Array> n_id;
+    for (const auto& of_type : nodes)
+      n_id.push_back(to_int64(of_type.ids(), *hop_sampler_.options().pool));
+    return driver_.finish(std::move(n_id));
   }
 
  private:
-  void start_batch(size_t seed_type, std::span<const int64_t> seeds) {
-    // Our copy is what is checked and used: the caller's memory may change meanwhile.
-    scratch_->seeds.assign(seeds.begin(), seeds.end());
-    check_seeds(scratch_->seeds, *hop_sampler_.options().graph, seed_type);
-    for (size_t t = 0; t < scratch_->nodes.size(); ++t)
-      scratch_->nodes[t].start_batch(
-          std::span<const int64_t>(scratch_->seeds).first(t == seed_type ? seeds.size() : 0));
-  }
-
-  Block sample_hop(const DrawKeys& step_keys, int hop, const std::atomic<bool>* stop) {
+  Block sample_hop(NodeIndexes<Id>& nodes, const std::atomic<bool>* stop) {
     Block block;
-    block.num_dst = sizes(scratch_->nodes);
-    if (hop_sampler_.has_importance()) {
-      hop_sampler_.weigh_candidates(scratch_->nodes, block.num_dst, hop)
-          .iterate(hop_sampler_.options().sample.importance_iterations, stop);
-    }
-    block.relations = hop_sampler_.sample(scratch_->nodes, block.num_dst, step_keys, hop);
-    block.num_src = sizes(scratch_->nodes);
+    block.num_dst = sizes(nodes);
+    const std::vector<ListRange> destinations = whole_lists(block.num_dst);
+    if (auto* importance = hop_sampler_.start_importance(nodes, destinations, driver_.hop()))
+      importance->iterate(stop);
+    block.relations = hop_sampler_.sample(nodes, destinations, driver_.step_keys(), driver_.hop());
+    block.num_src = sizes(nodes);
     return block;
   }
 
   std::unique_ptr<Scratch<Id>> scratch_;
+  HopDriver driver_;
   HopSampler<Id> hop_sampler_;
 };
 
 NeighborSampler::NeighborSampler(const std::shared_ptr<const Graph>& graph,
                                  SampleOptions options,
                                  std::shared_ptr<BufferPool> pool,
-                                 int threads)
-    : seed_(options.seed), dependent_(static_cast<uint64_t>(options.dependent)) {
+                                 int threads) {
   check(options, *graph);
   HopOptions all{graph, std::move(options), pool ? std::move(pool) : BufferPool::shared(), threads};
   if (has_narrow_ids(*graph)) {
@@ -137,8 +129,7 @@ Minibatch NeighborSampler::sample(int seed_type,
                                   uint64_t epoch,
                                   uint64_t step,
                                   const std::atomic<bool>* stop) {
-  const DrawKeys keys = step_keys(seed_, epoch, step, dependent_);
-  return engine_->sample(seed_type, seeds, keys, stop);
+  return engine_->sample(seed_type, seeds, epoch, step, stop);
 }
 
 }  // namespace ramet

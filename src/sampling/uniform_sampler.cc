@@ -50,12 +50,12 @@ class UniformSampler {
     if (num_edges == 0) return relation_.take();
     sources_.resize(std::max(sources_.size(), static_cast<size_t>(num_edges)));
     if (threads == 1) {
-      run_pipeline({0, task_.num_dst}, [&](const Chunk& chunk) { relabel(chunk); });
+      run_pipeline({0, task_.num_dst()}, [&](const Chunk& chunk) { relabel(chunk); });
     } else {
-      parallel_for(task_.num_dst, kGrain, threads, [&](int64_t begin, int64_t end) {
+      parallel_for(task_.num_dst(), kGrain, threads, [&](int64_t begin, int64_t end) {
         run_pipeline({begin, end}, [](const Chunk&) {});
       });
-      for_each_chunk({0, task_.num_dst}, [&](const Chunk& chunk) { relabel(chunk); });
+      for_each_chunk({0, task_.num_dst()}, [&](const Chunk& chunk) { relabel(chunk); });
     }
     return relation_.take();
   }
@@ -64,11 +64,11 @@ class UniformSampler {
   // The rows' bounds, and how many picks each gives.
   void read_rows(int threads) {
     if (task_.fanout == 0) {
-      std::fill_n(indptr_, task_.num_dst + 1, 0);
+      std::fill_n(indptr_, task_.num_dst() + 1, 0);
       return;
     }
-    rows_.resize(std::max(rows_.size(), static_cast<size_t>(task_.num_dst)));
-    parallel_for(task_.num_dst, kGrain, threads, [&](int64_t begin, int64_t end) {
+    rows_.resize(std::max(rows_.size(), static_cast<size_t>(task_.num_dst())));
+    parallel_for(task_.num_dst(), kGrain, threads, [&](int64_t begin, int64_t end) {
       for_each_row(task_.edges, task_.dst_rows, task_.dst_nodes(), begin, end,
                    [&](int64_t i, const Row& row) {
                      rows_[static_cast<size_t>(i)] = row;
@@ -136,7 +136,7 @@ class UniformSampler {
         for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
           const auto id = stored[static_cast<size_t>(position[i])];
           if (static_cast<uint64_t>(id) >= bound)
-            refuse_source(task_.edges, position[i], id, task_.num_src_nodes);
+            throw_bad_source(task_.edges, position[i], id, task_.num_src_nodes);
           sources_[i] = static_cast<Id>(id);
         }
       });

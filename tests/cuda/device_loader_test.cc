@@ -48,7 +48,7 @@ std::shared_ptr<const Graph> make_typed_graph() {
 
 LoaderOptions base_options() {
   LoaderOptions options;
-  options.sample = {{{4, 3}, {2, 2}, {3, 5}}, false, 5};
+  options.sample = {{{4, 3}, {2, 2}, {3, 5}}, Uniform{}, 5};
   options.batch_size = 33;
   options.shuffle = true;
   options.threads = 1;
@@ -133,10 +133,10 @@ TEST_CASE("batches of a device are those of the CPU, wherever topology and table
 TEST_CASE("several threads, each with a stream, give the same batches; LABOR, too") {
   const auto graph = make_typed_graph();
   LoaderOptions host = base_options();
-  host.sample.sampler = Sampler::kLabor;
+  host.sample.method = Labor{};
   const auto expected = run_epoch(NeighborLoader(graph, host), 0);
   LoaderOptions options = on_device(Placement::kDevice, Placement::kInPlace);
-  options.sample.sampler = Sampler::kLabor;
+  options.sample.method = Labor{};
   options.threads = 3;
   const auto batches = run_epoch(NeighborLoader(graph, options), 0);
   REQUIRE(batches.size() == expected.size());

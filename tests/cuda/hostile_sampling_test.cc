@@ -38,9 +38,9 @@ const std::vector<SampleOptions> kKinds{
     {{{-1}}},
     {{{2}}},
     {{{40}}},
-    {{{3}}, true},
-    {.fanouts = {{-1}}, .sampler = Sampler::kLabor},
-    {.fanouts = {{-1}}, .sampler = Sampler::kLabor, .importance_iterations = 1},
+    {{{3}}, Uniform{.replace = true}},
+    {.fanouts = {{-1}}, .method = Labor{}},
+    {.fanouts = {{-1}}, .method = Labor{.iterations = 1}},
 };
 
 // Whether or not the host refuses these seeds; both samplers stay usable.
@@ -109,7 +109,7 @@ TEST_CASE("bad options and seeds are named, and the sampler stays usable") {
   CHECK(message_of(device, {-1}) == message_of(host, {-1}));
   CHECK(message_of(device, {0, 9}) == "nothing");
   for (const int64_t fanout : {int64_t{1} << 62, int64_t{1} << 31}) {
-    DeviceSampler greedy(graph, {{{fanout}}, true});
+    DeviceSampler greedy(graph, {{{fanout}}, Uniform{.replace = true}});
     CHECK(message_of(greedy, {0, 1, 2, 3, 4, 5})
               .find("for 6 destinations of edge type "
                     "'node__to__node' gives more than "

@@ -25,10 +25,7 @@ using test::uneven_graph;
 const std::vector<int64_t> kSeeds{5, 7, 5, 299, 0, 100, 11, 7, 250, 3};
 
 SampleOptions labor(std::vector<int64_t> fanouts, int64_t iterations = 0) {
-  return {.fanouts = {std::move(fanouts)},
-          .seed = 4,
-          .sampler = Sampler::kLabor,
-          .importance_iterations = iterations};
+  return {{std::move(fanouts)}, Labor{iterations}, 4};
 }
 
 TEST_CASE("uniform minibatches are the host's") {
@@ -36,22 +33,22 @@ TEST_CASE("uniform minibatches are the host's") {
   const auto wide = uneven_graph<int64_t>(300, 4000, 11);
   for (const bool replace : {false, true}) {
     CAPTURE(replace);
-    check_against_host(graph, {{{4, 0, 15, 1}}, replace, 77}, kSeeds);
-    check_against_host(wide, {{{5, 40}}, replace, 78}, kSeeds);
-    check_against_host(graph, {{{32, 33}}, replace, 79}, kSeeds);
-    check_against_host(graph, {{{300, 2}}, replace, 80}, kSeeds);
-    check_against_host(graph, {{{-1, 3}}, replace, 1}, kSeeds);
+    check_against_host(graph, {{{4, 0, 15, 1}}, Uniform{replace}, 77}, kSeeds);
+    check_against_host(wide, {{{5, 40}}, Uniform{replace}, 78}, kSeeds);
+    check_against_host(graph, {{{32, 33}}, Uniform{replace}, 79}, kSeeds);
+    check_against_host(graph, {{{300, 2}}, Uniform{replace}, 80}, kSeeds);
+    check_against_host(graph, {{{-1, 3}}, Uniform{replace}, 1}, kSeeds);
   }
-  check_against_host(wide, {{{2, -1}}, false, 2}, kSeeds);
-  check_against_host(graph, {{{0}}, false, 2}, kSeeds);
-  check_against_host(graph, {{{3, 3}}, false, 2}, {});
+  check_against_host(wide, {{{2, -1}}, Uniform{}, 2}, kSeeds);
+  check_against_host(graph, {{{0}}, Uniform{}, 2}, kSeeds);
+  check_against_host(graph, {{{3, 3}}, Uniform{}, 2}, {});
 }
 
 TEST_CASE("hubs of thousands of in-edges, and as many picks of them") {
   const auto graph = uneven_graph(2000, 60'000, 5);
-  check_against_host(graph, {{{1000, 2}}, false, 3}, {7, 11, 7, 8}, 0, 1);
-  check_against_host(graph, {{{2500}}, true, 3}, {7, 11, 7, 8}, 0, 1);
-  check_against_host(graph, {{{10, 5}}, false, 3}, {7, 11, 1, 8}, 0, 1);
+  check_against_host(graph, {{{1000, 2}}, Uniform{}, 3}, {7, 11, 7, 8}, 0, 1);
+  check_against_host(graph, {{{2500}}, Uniform{.replace = true}, 3}, {7, 11, 7, 8}, 0, 1);
+  check_against_host(graph, {{{10, 5}}, Uniform{}, 3}, {7, 11, 1, 8}, 0, 1);
   check_against_host(graph, labor({10, 5}), {7, 11, 1, 8}, 0, 1);
   check_against_host(graph, labor({10}, 2), {7, 11, 1, 8}, 0, 1);
 }
@@ -66,19 +63,17 @@ TEST_CASE("LABOR's minibatches, and their weights, are the host's") {
   check_against_host(wide, labor({5, 0, 7}, 4), kSeeds);
   check_against_host(graph, labor({-1, 4}, 3), kSeeds);
   check_against_host(graph, labor({4}, 2), {});
-  SampleOptions layer_dependent = labor({5, 5});
-  layer_dependent.layer_dependent = true;
-  check_against_host(graph, layer_dependent, kSeeds);
+  check_against_host(graph, {{{5, 5}}, Labor{.layer_dependent = true}, 4}, kSeeds);
 }
 
 TEST_CASE("Horvitz-Thompson weights are the host's, and others than the normalized ones") {
   const auto graph = uneven_graph(300, 4000, 12);
   for (const int64_t iterations : {0, 3}) {
     SampleOptions options = labor({3, -1, 10}, iterations);
-    options.weights = Weights::kHorvitzThompson;
+    options.method = Labor{.iterations = iterations, .weights = Weights::kHorvitzThompson};
     check_against_host(graph, options, kSeeds);
     const Minibatch one = NeighborSampler(graph, options).sample(0, kSeeds, 0, 0);
-    options.weights = Weights::kNormalized;
+    options.method = Labor{iterations};
     const Minibatch other = NeighborSampler(graph, options).sample(0, kSeeds, 0, 0);
     CHECK(has_weights(one.blocks[0]));
     CHECK(has_weights(other.blocks[0]) == (iterations > 0));
@@ -92,8 +87,9 @@ TEST_CASE("Horvitz-Thompson weights are the host's, and others than the normaliz
 TEST_CASE("dependent minibatches are the host's") {
   const auto graph = uneven_graph(300, 4000, 13);
   for (SampleOptions options :
-       {SampleOptions{{{5, 10}}, false, 3}, SampleOptions{{{40, 3}}, true, 3}, labor({5, 5}),
-        labor({5, 5}, 2), SampleOptions{{{50, 3}}, false, 3}}) {
+       {SampleOptions{{{5, 10}}, Uniform{}, 3},
+        SampleOptions{{{40, 3}}, Uniform{.replace = true}, 3}, labor({5, 5}), labor({5, 5}, 2),
+        SampleOptions{{{50, 3}}, Uniform{}, 3}}) {
     options.dependent = 4;
     check_against_host(graph, options, kSeeds, 0, 4);
   }
@@ -105,14 +101,15 @@ TEST_CASE("typed minibatches are the host's") {
       {3, 5, 40}, {0, 4, 2}, {-1, 2, 1}, {2, 2, 2}, {35, 1, 0}};
   for (int seed_type = 0; seed_type < 3; ++seed_type) {
     const std::vector<int64_t> seeds{8, 1, 8, 3};
-    check_against_host(graph, {fanouts, false, 5}, seeds, seed_type);
+    check_against_host(graph, {fanouts, Uniform{}, 5}, seeds, seed_type);
     for (const int64_t iterations : {0, 2}) {
-      const SampleOptions options{
-          .fanouts = fanouts, .sampler = Sampler::kLabor, .importance_iterations = iterations};
+      const SampleOptions options{fanouts, Labor{iterations}};
       check_against_host(graph, options, seeds, seed_type);
     }
   }
-  check_against_host(graph, {std::vector<std::vector<int64_t>>(5, {4, 3}), true, 5}, {1, 2, 0}, 1);
+  check_against_host(graph,
+                     {std::vector<std::vector<int64_t>>(5, {4, 3}), Uniform{.replace = true}, 5},
+                     {1, 2, 0}, 1);
 }
 
 TEST_CASE("random graphs, seeds and fanouts") {
@@ -127,10 +124,9 @@ TEST_CASE("random graphs, seeds and fanouts") {
     std::vector<int64_t> seeds;
     for (int64_t i = 0; i < random(2, 300); ++i)
       seeds.push_back(random(100 + static_cast<uint64_t>(i), static_cast<uint64_t>(num_nodes)));
-    SampleOptions options{{{random(3, 12), random(4, 50), random(5, 4)}}, false, round};
+    SampleOptions options{{{random(3, 12), random(4, 50), random(5, 4)}}, Uniform{}, round};
     check_against_host(graph, options, seeds, 0, 1);
-    options.sampler = Sampler::kLabor;
-    options.importance_iterations = random(6, 3);
+    options.method = Labor{random(6, 3)};
     check_against_host(graph, options, seeds, 0, 1);
   }
 }
@@ -140,7 +136,7 @@ TEST_CASE("batches of any size follow each other, and scratch leaves no trace") 
   std::vector<int64_t> seeds;
   for (int64_t i = 0; i < 600; ++i)
     seeds.push_back(i * 7 % 3000);
-  const SampleOptions options{{{5, 3}}, false, 1};
+  const SampleOptions options{{{5, 3}}, Uniform{}, 1};
   NeighborSampler host(graph, options);
   DeviceSampler device(graph, options);
   for (const size_t count : {10, 600, 1, 300, 0, 600}) {
@@ -151,7 +147,7 @@ TEST_CASE("batches of any size follow each other, and scratch leaves no trace") 
 
 TEST_CASE("the fingerprint of a device's minibatch is the host's") {
   const auto graph = test::typed_graph(22);
-  const SampleOptions options{std::vector<std::vector<int64_t>>(5, {4, 3}), false, 5};
+  const SampleOptions options{std::vector<std::vector<int64_t>>(5, {4, 3}), Uniform{}, 5};
   const std::vector<int64_t> seeds{1, 2, 3};
   const Minibatch host = NeighborSampler(graph, options).sample(1, seeds, 0, 0);
   DeviceSampler device(graph, options);
@@ -162,7 +158,7 @@ TEST_CASE("the fingerprint of a device's minibatch is the host's") {
 
 TEST_CASE("what is derived from a device's relations is what is derived from the host's") {
   const auto graph = test::typed_graph(23);
-  const SampleOptions options{std::vector<std::vector<int64_t>>(5, {4, 3}), false, 5};
+  const SampleOptions options{std::vector<std::vector<int64_t>>(5, {4, 3}), Uniform{}, 5};
   const std::vector<int64_t> seeds{1, 2, 3};
   const Minibatch host = NeighborSampler(graph, options).sample(1, seeds, 0, 0);
   DeviceSampler device(graph, options);
@@ -189,7 +185,7 @@ TEST_CASE("what is derived from a device's relations is what is derived from the
 
 TEST_CASE("samplers on streams of their own work at once") {
   const auto graph = uneven_graph(1000, 20'000, 15);
-  const SampleOptions options{{{10, 5}}, false, 6};
+  const SampleOptions options{{{10, 5}}, Uniform{}, 6};
   std::vector<Minibatch> expected;
   NeighborSampler host(graph, options);
   for (uint64_t step = 0; step < 4; ++step)
@@ -222,7 +218,7 @@ TEST_CASE("everybody who asks for the same topology on a device shares it") {
 
 TEST_CASE("a batch that is stopped leaves no trace") {
   const auto graph = uneven_graph(300, 4000, 17);
-  for (const SampleOptions& options : {SampleOptions{{{5, 5}}, false, 6}, labor({5, 5}, 3)}) {
+  for (const SampleOptions& options : {SampleOptions{{{5, 5}}, Uniform{}, 6}, labor({5, 5}, 3)}) {
     DeviceSampler device(graph, options);
     const std::atomic<bool> stop = true;
     CHECK(device.sample(0, kSeeds, 0, 0, &stop).blocks.empty());

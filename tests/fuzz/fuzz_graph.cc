@@ -26,16 +26,15 @@ void overwrite(StoreContents& contents, Input& input) {
 SampleOptions sample_options(Input& input, const Graph& graph) {
   const int kind = input.byte();
   SampleOptions options{.seed = 7};
-  if ((kind & 1) != 0) {
-    options.sampler = Sampler::kLabor;
-    options.importance_iterations = kind >> 1 & 3;
-    options.layer_dependent = (kind & 8) != 0;
+  const bool labor = (kind & 1) != 0, replace = !labor && (kind & 2) != 0;
+  if (labor) {
+    options.method = Labor{.iterations = kind >> 1 & 3, .layer_dependent = (kind & 8) != 0};
   } else {
-    options.replace = (kind & 2) != 0;
+    options.method = Uniform{replace};
   }
   options.dependent = 1 + (kind >> 4 & 3);
   const int64_t first = input.byte() % 8, second = input.byte() % 8;
-  const int64_t least = options.replace ? 0 : kAllNeighbors;
+  const int64_t least = replace ? 0 : kAllNeighbors;
   options.fanouts.assign(graph.edge_types().size(),
                          {std::max(first - 1, least), std::max(second - 1, least)});
   return options;

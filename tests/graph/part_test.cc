@@ -36,11 +36,8 @@ std::vector<int64_t> nodes_of(const Graph& part) {
 
 Minibatch sample(const std::shared_ptr<const Graph>& graph,
                  const std::vector<int64_t>& seeds,
-                 Sampler sampler,
-                 int iterations) {
-  SampleOptions options{.fanouts = {{4}}, .seed = 9};
-  options.sampler = sampler;
-  options.importance_iterations = iterations;
+                 const Method& method) {
+  const SampleOptions options{{{4}}, method, 9};
   return NeighborSampler(graph, options).sample(0, seeds, 0, 0);
 }
 
@@ -88,17 +85,16 @@ TEST_CASE("a part samples its nodes as the whole graph does") {
   const auto graph = make_graph(3000, 40'000, 7);
   const auto part = part_of(*graph, owner_vector(owners_of(3000)), 1, kParts);
   const auto seeds = nodes_of(*part);
-  for (const auto& [sampler, iterations] :
-       {std::pair{Sampler::kUniform, 0}, {Sampler::kLabor, 0}, {Sampler::kLabor, 2}}) {
-    const Minibatch here = sample(part, seeds, sampler, iterations);
-    const Minibatch there = sample(graph, seeds, sampler, iterations);
+  for (const Method& method : {Method(Uniform{}), Method(Labor{}), Method(Labor{2})}) {
+    const Minibatch here = sample(part, seeds, method);
+    const Minibatch there = sample(graph, seeds, method);
     CHECK(values(here.n_id[0]) == values(there.n_id[0]));
     CHECK(values(edge_ids(*part, here.blocks[0].relations[0])) ==
           values(edge_ids(*graph, there.blocks[0].relations[0])));
   }
   const std::vector<int64_t> foreign{seeds[0], 0};
   REQUIRE(part->node_types()[0].rows.row(0) == -1);
-  CHECK_THROWS_WITH_AS(static_cast<void>(sample(part, foreign, Sampler::kUniform, 0)),
+  CHECK_THROWS_WITH_AS(static_cast<void>(sample(part, foreign, Uniform{})),
                        doctest::Contains("node 0 of type 'node' belongs to part"), Error);
 }
 

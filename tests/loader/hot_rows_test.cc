@@ -40,7 +40,7 @@ TEST_CASE("rows by degree are those with most out-edges") {
 TEST_CASE("rows by presampling are those in most batches, then with most out-edges") {
   const auto graph = test::make_graph(300, 2000, 4);
   LoaderOptions options;
-  options.sample = {{{3, 2}}, false, 7};
+  options.sample = {{{3, 2}}, Uniform{}, 7};
   options.batch_size = 16;
   options.shuffle = true;
   options.threads = 1;

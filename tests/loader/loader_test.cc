@@ -22,7 +22,7 @@ namespace {
 
 LoaderOptions options_for(int threads, int rank = 0, int world = 1) {
   LoaderOptions options;
-  options.sample = {{{4, 3}}, false, 5};
+  options.sample = {{{4, 3}}, Uniform{}, 5};
   options.batch_size = 33;
   options.shuffle = true;
   options.threads = threads;

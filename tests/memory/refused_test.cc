@@ -101,15 +101,13 @@ std::shared_ptr<const Graph> small_graph() {
   return test::make_graph(kNodes, 6 * kNodes, 3);
 }
 
-SampleOptions options_of(Sampler sampler) {
-  SampleOptions options{.fanouts = {{3, 2}}, .seed = 1, .sampler = sampler};
-  if (sampler == Sampler::kLabor) options.importance_iterations = 1;
-  return options;
+SampleOptions options_of(const Method& method) {
+  return {{{3, 2}}, method, 1};
 }
 
 LoaderOptions loader_options(int threads) {
   LoaderOptions options;
-  options.sample = options_of(Sampler::kUniform);
+  options.sample = options_of(Uniform{});
   options.batch_size = 16;
   options.shuffle = true;
   options.threads = threads;
@@ -205,9 +203,9 @@ TEST_CASE("a writer that was refused something once leaves no temporary folder")
 TEST_CASE("sampling") {
   const auto graph = small_graph();
   const std::vector<int64_t> seeds{1, 2, 3, 1, 59};
-  for (const Sampler sampler : {Sampler::kUniform, Sampler::kLabor}) {
+  for (const Method& method : {Method(Uniform{}), Method(Labor{1})}) {
     refuse_each([&] {
-      NeighborSampler one(graph, options_of(sampler), nullptr, 2);
+      NeighborSampler one(graph, options_of(method), nullptr, 2);
       return fingerprint_of(*graph, one.sample(0, seeds, 0, 0));
     });
   }

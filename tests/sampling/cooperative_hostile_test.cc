@@ -25,7 +25,7 @@ std::shared_ptr<const Graph> graph() {
 }
 
 SampleOptions labor_1() {
-  return {.fanouts = {{4, 3}}, .seed = 1, .sampler = Sampler::kLabor, .importance_iterations = 2};
+  return {{{4, 3}}, Labor{.iterations = 2}, 1};
 }
 
 SampleOptions uniform() {

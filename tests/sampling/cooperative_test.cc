@@ -62,16 +62,14 @@ std::vector<SampleOptions> many_options(const Graph& graph) {
   all.push_back({.fanouts = fanouts({4, 3, 2}), .seed = 5});
   all.push_back({.fanouts = fanouts({-1, 0, 20})});
   all.push_back({.fanouts = fanouts({0, 0})});
-  all.push_back({.fanouts = fanouts({5, 3}), .replace = true});
-  all.push_back({.fanouts = fanouts({-1, 2}), .replace = true});
+  all.push_back({.fanouts = fanouts({5, 3}), .method = Uniform{.replace = true}});
+  all.push_back({.fanouts = fanouts({-1, 2}), .method = Uniform{.replace = true}});
   all.push_back({.fanouts = fanouts({4, 3}), .dependent = 4});
-  all.push_back({.fanouts = fanouts({4, 3, 2}), .sampler = Sampler::kLabor});
-  all.push_back({.fanouts = fanouts({4, 3}), .sampler = Sampler::kLabor, .layer_dependent = true});
-  all.push_back({.fanouts = fanouts({3, -1}), .sampler = Sampler::kLabor, .dependent = 3});
+  all.push_back({.fanouts = fanouts({4, 3, 2}), .method = Labor{}});
+  all.push_back({.fanouts = fanouts({4, 3}), .method = Labor{.layer_dependent = true}});
+  all.push_back({.fanouts = fanouts({3, -1}), .method = Labor{}, .dependent = 3});
   for (const int64_t iterations : {1, 4})
-    all.push_back({.fanouts = fanouts({4, 0, 3}),
-                   .sampler = Sampler::kLabor,
-                   .importance_iterations = iterations});
+    all.push_back({.fanouts = fanouts({4, 0, 3}), .method = Labor{.iterations = iterations}});
   return all;
 }
 
@@ -113,7 +111,7 @@ TEST_CASE("ranks sample the edges of one process, whoever owns what") {
   const auto graph = narrow();
   for (const SampleOptions& options : many_options(*graph)) {
     CAPTURE(options.fanouts);
-    CAPTURE(options.importance_iterations);
+    CAPTURE(options.method.index());
     for (const int64_t ranks : {1, 2, 3, 7}) {
       CAPTURE(ranks);
       check_equal(graph, options, by_ranges(*graph, ranks), 1);

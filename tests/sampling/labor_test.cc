@@ -218,11 +218,7 @@ namespace {
 SampleOptions labor(std::vector<int64_t> fanouts,
                     int64_t iterations,
                     bool layer_dependent = false) {
-  SampleOptions options{{std::move(fanouts)}, false, 5};
-  options.sampler = Sampler::kLabor;
-  options.importance_iterations = iterations;
-  options.layer_dependent = layer_dependent;
-  return options;
+  return {{std::move(fanouts)}, Labor{iterations, layer_dependent}, 5};
 }
 
 std::vector<char> bytes_of(const Array& array) {

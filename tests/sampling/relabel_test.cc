@@ -53,7 +53,7 @@ void run_batch(Table& table, NodeList<Id>& nodes, uint64_t key, int64_t bound, i
   std::copy(seeds.begin(), seeds.end(), nodes.data());
   nodes.set_size(seeds.size());
   table.reserve(seeds.size(), nodes);
-  table.enter(nodes);
+  table.insert(nodes);
   for (uint64_t hop = 1; hop <= 4; ++hop) {
     std::vector<Id> ids;
     for (uint64_t i = 0; i < 2000 * hop; ++i)
@@ -198,7 +198,7 @@ TEST_CASE("a hash table without nodes takes no memory, and grows from there") {
   NodeList<int32_t> nodes;
   table.start_batch(0);
   table.reserve(0, nodes);
-  table.enter(nodes);
+  table.insert(nodes);
   table.relabel(std::span<const int32_t>(), nodes, nullptr);
   CHECK(nodes.size() == 0);
   run_batch(table, nodes, 3, 30'000, 71'000);

@@ -19,10 +19,8 @@ constexpr int64_t kHigh = std::numeric_limits<int64_t>::max();
 
 const std::vector<int64_t> kSeeds{1, 2, 3, 4};
 
-Minibatch sample(const std::shared_ptr<const Graph>& graph, Sampler sampler = Sampler::kUniform) {
-  SampleOptions options{{{3, 2}}, false, 5};
-  options.sampler = sampler;
-  if (sampler == Sampler::kLabor) options.weights = Weights::kHorvitzThompson;  // which are stored
+Minibatch sample(const std::shared_ptr<const Graph>& graph, const Method& method = Uniform{}) {
+  const SampleOptions options{{{3, 2}}, method, 5};
   return NeighborSampler(graph, options).sample(0, kSeeds, 0, 0);
 }
 
@@ -93,7 +91,7 @@ TEST_CASE("positions that were written to are errors where ids are looked up") {
 
 TEST_CASE("other garbage does no harm") {
   const auto graph = test::make_graph(50, 400, 3);
-  const Minibatch batch = sample(graph, Sampler::kLabor);
+  const Minibatch batch = sample(graph, Labor{.weights = Weights::kHorvitzThompson});  // stored
   for (const Block& block : batch.blocks) {
     const Relation& relation = block.relations[0];
     std::fill_n(static_cast<int32_t*>(relation.indices.data), relation.indices.rows(), -7);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "kernels/cpu/pick.h"
@@ -60,7 +61,7 @@ Minibatch twin(const Graph& graph,
   Minibatch batch;
   batch.num_seeds = static_cast<int64_t>(n_id.size());
   for (size_t hop = 0; hop < options.fanouts[0].size(); ++hop) {
-    const PickRule rule{options.fanouts[0][hop], options.replace};
+    const PickRule rule{options.fanouts[0][hop], std::get<Uniform>(options.method).replace};
     const uint64_t key =
         hop_key(step_key(options.seed, epoch, step), hop, hash_name("node__to__node"));
     std::vector<int64_t> ptr{0}, local, position;
@@ -99,7 +100,7 @@ TEST_CASE("a minibatch equals the twin's, for any number of threads") {
   const auto graph = test::make_graph(300, 4000, 11);
   const std::vector<int64_t> seeds{5, 7, 5, 299, 0, 100};
   for (const bool replace : {false, true}) {
-    const SampleOptions options{{{4, 0, 40, 3}}, replace, 77};
+    const SampleOptions options{{{4, 0, 40, 3}}, Uniform{replace}, 77};
     const Minibatch expected = twin(*graph, options, seeds, 2, 9);
     for (const int threads : {1, 2, 8}) {
       NeighborSampler sampler(graph, options, nullptr, threads);
@@ -114,7 +115,7 @@ TEST_CASE("large batches are the same for 1, 2 and 8 threads") {
   std::vector<int64_t> seeds;
   for (int64_t i = 0; i < 9000; ++i)
     seeds.push_back(i);
-  const SampleOptions options{{{10, 5}}, false, 1};
+  const SampleOptions options{{{10, 5}}, Uniform{}, 1};
   const Minibatch one = NeighborSampler(graph, options, nullptr, 1).sample(0, seeds, 0, 0);
   check_equal(NeighborSampler(graph, options, nullptr, 2).sample(0, seeds, 0, 0), one);
   check_equal(NeighborSampler(graph, options, nullptr, 8).sample(0, seeds, 0, 0), one);
@@ -123,7 +124,7 @@ TEST_CASE("large batches are the same for 1, 2 and 8 threads") {
 TEST_CASE("edge ids and edge_index describe the same edges") {
   const test::EdgeList edges = test::random_edges(100, 100, 900, 5);
   const auto graph = test::make_graph(edges, 100);
-  NeighborSampler sampler(graph, {{{3}}, false, 0});
+  NeighborSampler sampler(graph, {{{3}}, Uniform{}, 0});
   const Minibatch batch = sampler.sample(0, std::vector<int64_t>{1, 2, 3}, 0, 0);
   const Relation& relation = batch.blocks[0].relations[0];
   const auto ids = values(edge_ids(*graph, relation)), index = values(edge_index(relation));
@@ -138,7 +139,7 @@ TEST_CASE("edge ids and edge_index describe the same edges") {
 // docs/semantics.md, section 7.
 TEST_CASE("the fingerprint of the union of slices is that of the whole batch") {
   const auto graph = test::make_graph(2000, 30'000, 6);
-  const SampleOptions options{{{5, 4, 3}}, false, 8};
+  const SampleOptions options{{{5, 4, 3}}, Uniform{}, 8};
   std::vector<int64_t> seeds;
   for (int64_t i = 0; i < 64; ++i)
     seeds.push_back(i * 31 % 2000);
@@ -171,8 +172,27 @@ TEST_CASE("bad options and seeds are named, and the sampler stays usable") {
   CHECK_THROWS_WITH_AS((void)sampler.sample(0, std::vector<int64_t>{0, 10}, 0, 0),
                        "seeds[1] = 10 is outside [0, 10) of node type 'node'", Error);
   CHECK(sampler.sample(0, std::vector<int64_t>{0, 9}, 0, 0).num_seeds == 2);
-  NeighborSampler greedy(graph, {{{int64_t{1} << 62}}, true});
+  NeighborSampler greedy(graph, {{{int64_t{1} << 62}}, Uniform{.replace = true}});
   CHECK_THROWS_AS((void)greedy.sample(0, std::vector<int64_t>{0, 1, 2, 3, 4, 5}, 0, 0), Error);
+}
+
+TEST_CASE("the digest covers every option") {
+  std::vector<SampleOptions> all(1, {{{3, 2}, {1, 1}}, Uniform{}, 1, 1});
+  const auto changed = [&](const auto& change) { change(all.emplace_back(all.front())); };
+  changed([](SampleOptions& o) { o.fanouts[1][0] = 2; });
+  changed([](SampleOptions& o) { o.fanouts = {{3, 2, 1, 1}}; });
+  changed([](SampleOptions& o) { o.seed = 2; });
+  changed([](SampleOptions& o) { o.dependent = 2; });
+  changed([](SampleOptions& o) { o.method = Uniform{.replace = true}; });
+  changed([](SampleOptions& o) { o.method = Labor{}; });
+  changed([](SampleOptions& o) { o.method = Labor{.iterations = 1}; });
+  changed([](SampleOptions& o) { o.method = Labor{.layer_dependent = true}; });
+  changed([](SampleOptions& o) { o.method = Labor{.weights = Weights::kHorvitzThompson}; });
+  std::set<uint64_t> digests;
+  for (const SampleOptions& options : all)
+    digests.insert(digest(options));
+  CHECK(digests.size() == all.size());
+  CHECK(digest(all.front()) == digest({{{3, 2}, {1, 1}}, Uniform{}, 1, 1}));
 }
 
 // docs/format.md, section 4, second row: what opening did not look at is checked where it is read.
@@ -241,7 +261,7 @@ TEST_CASE("ids above 100 million, and above 2^31, are sampled without a table of
     seeds.push_back(v);
   const auto check_with = [&](const auto& graph) {
     for (const int threads : {1, 2}) {
-      NeighborSampler sampler(graph, {{{7}}, false, 3}, nullptr, threads);
+      NeighborSampler sampler(graph, {{{7}}, Uniform{}, 3}, nullptr, threads);
       for (uint64_t step = 0; step < 3; ++step) {
         const Minibatch batch = sampler.sample(0, seeds, 0, step);
         CHECK(batch.blocks.front().relations.front().position.rows() == 7 * 700);
@@ -256,7 +276,7 @@ TEST_CASE("ids above 100 million, and above 2^31, are sampled without a table of
 TEST_CASE("the table for relabeling cannot be seen in the result") {
   const auto [hashed, direct] = test::graphs_by_table(50'000);
   const std::vector<int64_t> seeds{3, 1, 4, 1, 5, 9, 2, 6};
-  const SampleOptions options{{{20, 20, 20, 20}}, false, 5};
+  const SampleOptions options{{{20, 20, 20, 20}}, Uniform{}, 5};
   for (uint64_t step = 0; step < 3; ++step) {
     check_equal(NeighborSampler(hashed, options).sample(0, seeds, 0, step),
                 NeighborSampler(direct, options).sample(0, seeds, 0, step));
@@ -265,7 +285,7 @@ TEST_CASE("the table for relabeling cannot be seen in the result") {
 
 TEST_CASE("a node type that is none is an Error") {
   const auto graph = test::make_graph(100, 300, 3);
-  NeighborSampler sampler(graph, {{{3}}, false, 5});
+  NeighborSampler sampler(graph, {{{3}}, Uniform{}, 5});
   for (const int type : {-1, 1, INT32_MIN}) {
     test::check_throws(ErrorCode::kOutOfRange, {std::to_string(type), "[0, 1)"},
                        [&] { (void)sampler.sample(type, {}, 0, 0); });

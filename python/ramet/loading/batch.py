@@ -351,7 +351,7 @@ class Block:
 
         Let q be the probability of an edge. By default a weight is 1 / q, divided by the sum of 1 / q over the
         destination's edges. For "uniform" and LABOR-0 that is 1 / (edges of the destination), computed on access. With
-        weights="horvitz-thompson" it is 1 / (in-degree x q).
+        Labor(weights="horvitz-thompson") it is 1 / (in-degree x q).
         """
         return self._derived(self.batch._core.edge_weights)
 

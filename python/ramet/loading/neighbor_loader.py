@@ -17,11 +17,13 @@ from ramet.loading.options import (
     as_device,
     as_graph,
     as_input_nodes,
+    for_sampling,
     require_whole,
     sample_options,
 )
 from ramet.loading.placement import PLACES, TOPOLOGY, Placed, as_placement, device_options
 from ramet.loading.ranks import rank_and_world, warn_of_global_batch
+from ramet.loading.samplers import Sampler, as_sampler
 from ramet.loading.summary import Summary
 from ramet.loading.table_requests import as_requests, described, for_engine
 from ramet.loading.watch import Watched
@@ -35,9 +37,7 @@ class NeighborLoader:
     it is one list for every edge type, or a dict by edge type. docs/loader.md has the details of each argument.
 
     What is sampled
-        sampler="uniform": or "labor" (arXiv:2210.13339), which needs fewer nodes.
-        replace=False: of "uniform": a neighbor may be drawn several times.
-        importance_iterations=0, layer_dependent=False, weights="normalized": of "labor".
+        sampler="uniform": or "labor", which needs fewer nodes; or their options: ramet.Uniform(...), ramet.Labor(...).
         dependent=1: so many consecutive batches share most neighbors (kappa of arXiv:2310.12403).
         seed=0: of everything random.
     Which batches
@@ -70,11 +70,7 @@ class NeighborLoader:
         *,
         shuffle: bool = False,
         drop_last: bool = False,
-        replace: bool = False,
-        sampler: str = "uniform",
-        importance_iterations: int = 0,
-        layer_dependent: bool = False,
-        weights: str = "normalized",
+        sampler: Sampler | str = "uniform",
         seed: int = 0,
         dependent: int = 1,
         threads: int | None = None,
@@ -97,15 +93,7 @@ class NeighborLoader:
             require_whole(graph)
         self._group = _make_group(cooperative, distributed) if kind == RANKS else None
         self.rank, self.world = rank_and_world(distributed)
-        sampling = {
-            "replace": replace,
-            "seed": seed,
-            "sampler": sampler,
-            "importance_iterations": importance_iterations,
-            "layer_dependent": layer_dependent,
-            "weights": weights,
-            "dependent": dependent,
-        }
+        sampling = {"sampler": sampler, "seed": seed, "dependent": dependent}
         batches = {
             "batch_size": batch_size,
             "shuffle": as_flag(shuffle, "shuffle"),
@@ -136,7 +124,7 @@ class NeighborLoader:
         batches = batches | {"batch_size": as_int(batches["batch_size"], "batch_size", 1)}
         threads, prefetch = ahead["threads"], ahead["prefetch"]
         self.options = sample | batches
-        self.sample_options = _core.SampleOptions(**sample)
+        self.sample_options = for_sampling(sample)
         self._core = _core.NeighborLoader(
             graph._core,
             self.sample_options,
@@ -213,7 +201,7 @@ class NeighborLoader:
             "batches": f"{len(self):,}",
             "batch_size": f"{options['batch_size']:,}",
             "num_neighbors": dict(zip(self.graph.edge_types, fanouts)) if self.graph.is_hetero else fanouts[0],
-            "sampler": options["sampler"],
+            "sampler": as_sampler(options["sampler"]),
             "seed_type": self.seed_type,
             "shuffle": options["shuffle"],
             "tables": sorted({name for _, name in self._requests}),

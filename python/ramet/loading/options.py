@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from ramet import _core
-from ramet.arguments import UINT64_MAX, as_flag, as_int, as_name
+from ramet.arguments import UINT64_MAX, as_int
 from ramet.arrays import as_split
 from ramet.cuda import torch_devices
 from ramet.graph import Graph
+from ramet.loading.samplers import as_sampler
 
 MAX_THREADS = 4096
 MAX_PREFETCH = 65536  # batches
@@ -53,24 +54,21 @@ def as_fanouts(num_neighbors, graph: Graph) -> list[list[int]]:
     return [_fanout_list(num_neighbors[t], f"num_neighbors[{t}]") for t in graph.edge_types]
 
 
-def sample_options(
-    graph: Graph, num_neighbors, *, replace, seed, sampler, importance_iterations, layer_dependent, weights, dependent
-) -> dict:
-    """What decides which neighbors are picked, and what they weigh, as _core.SampleOptions takes it."""
-    if not isinstance(sampler, str):
-        raise TypeError(f"sampler is {sampler!r}, expected 'uniform' or 'labor'")
-    if not isinstance(weights, str):
-        raise TypeError(f"weights is {weights!r}, expected 'normalized' or 'horvitz-thompson'")
+def sample_options(graph: Graph, num_neighbors, *, sampler, seed, dependent) -> dict:
+    """What decides which neighbors are picked, checked, of numbers and strings alone."""
     return {
         "fanouts": as_fanouts(num_neighbors, graph),
-        "replace": as_flag(replace, "replace"),
+        "sampler": as_sampler(sampler).plain(),
         "seed": as_int(seed, "seed", 0, UINT64_MAX),
-        "sampler": as_name(sampler, "sampler"),
-        "importance_iterations": as_int(importance_iterations, "importance_iterations", 0),
-        "layer_dependent": as_flag(layer_dependent, "layer_dependent"),
-        "weights": as_name(weights, "weights"),
         "dependent": as_int(dependent, "dependent", 1),
     }
+
+
+def for_sampling(options: dict) -> _core.SampleOptions:
+    """What `sample_options` gave, as the engine takes it."""
+    fields = dict(options["sampler"])
+    method = fields.pop("name")
+    return _core.SampleOptions(**options | {"sampler": method}, fields=fields)
 
 
 def as_input_nodes(input_nodes, graph: Graph, what: str) -> tuple[int, np.ndarray | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ramet import _core
+from ramet import _core, foreign_words
 from ramet.arguments import as_int
 from ramet.cuda import torch_devices
 from ramet.graph import Graph
@@ -12,9 +12,11 @@ from ramet.loading.options import (
     as_device,
     as_graph,
     as_input_nodes,
+    for_sampling,
     require_whole,
     sample_options,
 )
+from ramet.loading.samplers import Sampler
 
 
 def sample(
@@ -22,17 +24,14 @@ def sample(
     seeds,
     num_neighbors,
     *,
-    replace: bool = False,
-    sampler: str = "uniform",
-    importance_iterations: int = 0,
-    layer_dependent: bool = False,
-    weights: str = "normalized",
+    sampler: Sampler | str = "uniform",
     seed: int = 0,
     dependent: int = 1,
     epoch: int = 0,
     step: int = 0,
     threads: int = 1,
     device=None,
+    **unknown,
 ) -> Batch:
     """The blocks of one step, without tables: what a NeighborLoader with the same arguments samples for these seeds.
 
@@ -44,22 +43,13 @@ def sample(
 
     Raises IndexError for a seed out of range, and ValueError for bad fanouts and for a part of a graph.
     """
+    foreign_words.check_arguments(unknown, "ramet.sample")
     require_whole(as_graph(graph))
     seed_type, ids = as_input_nodes(seeds, graph, "seeds")
     if ids is None:
         raise ValueError("seeds is None, expected ids")
-    options = sample_options(
-        graph,
-        num_neighbors,
-        replace=replace,
-        seed=seed,
-        sampler=sampler,
-        importance_iterations=importance_iterations,
-        layer_dependent=layer_dependent,
-        weights=weights,
-        dependent=dependent,
-    )
-    what = (graph._core, _core.SampleOptions(**options), seed_type, ids)
+    options = sample_options(graph, num_neighbors, sampler=sampler, seed=seed, dependent=dependent)
+    what = (graph._core, for_sampling(options), seed_type, ids)
     when = {"epoch": as_int(epoch, "epoch", 0), "step": as_int(step, "step", 0)}
     threads = as_int(threads, "threads", 1, MAX_THREADS)
     device = as_device(device)

@@ -6,8 +6,9 @@ import argparse
 import sys
 from contextlib import contextmanager
 
+from ramet.loading.samplers import add_sampler_options, sampler_of
 from ramet.loading.summary import Summary
-from ramet.train.config import DTYPES, MEASURES, MODELS, SAMPLERS, WEIGHTS, Config
+from ramet.train.config import DTYPES, MEASURES, MODELS, Config
 
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130  # as in ramet.cli
 
@@ -45,26 +46,7 @@ def _add_train(subparsers):
         metavar="15,10",
         help="neighbors per layer, the seeds' hop first, -1 for all; as many layers (default: 15,10)",
     )
-    add(
-        "--sampler",
-        choices=SAMPLERS,
-        default=default.sampler,
-        help="labor: fewer nodes a batch (default: %(default)s)",
-    )
-    add(
-        "--importance-iterations",
-        type=int,
-        default=default.importance_iterations,
-        metavar="I",
-        help="of labor: fewer nodes still, more work (default: %(default)s)",
-    )
-    add("--layer-dependent", action="store_true", help="of labor: all layers use the same randomness")
-    add(
-        "--weights",
-        choices=WEIGHTS,
-        default=default.weights,
-        help="of labor: what neighbors weigh in the means of sage (default: %(default)s)",
-    )
+    add_sampler_options(parser)
     add(
         "--dependent",
         type=int,
@@ -148,7 +130,7 @@ def _add_predict(subparsers):
 
 def train(arguments) -> int:
     options = {k: v for k, v in vars(arguments).items() if k in Config.__dataclass_fields__}
-    config = Config(**options)
+    config = Config(**options | {"sampler": sampler_of(arguments)})
     with _packages():
         from ramet.train.launch import TrainingError, run
     try:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from ramet._core import MAX_IMPORTANCE_ITERATIONS
+from ramet.loading.samplers import Sampler, as_sampler
 
 MODELS = ("sage", "gat", "gin")
 DTYPES = ("float32", "float64")
-SAMPLERS = ("uniform", "labor")
-WEIGHTS = ("normalized", "horvitz-thompson")
 MEASURES = ("accuracy", "loss")
 HEADS = 4  # of gat's hidden layers; its last layer has one
 
@@ -24,10 +22,7 @@ class Config:
     model: str = "sage"
     hidden: int = 128
     num_neighbors: tuple[int, ...] = (15, 10)  # one per layer, the seeds' hop first
-    sampler: str = "uniform"
-    importance_iterations: int = 0  # of sampler "labor"
-    layer_dependent: bool = False  # of sampler "labor"
-    weights: str = "normalized"  # of sampler "labor", in the means of model "sage"
+    sampler: Sampler | str | dict = "uniform"  # as of NeighborLoader, or what Sampler.plain() gives
     dependent: int = 1  # kappa of dependent minibatches; 1: independent ones
     epochs: int = 10
     batch_size: int = 1024
@@ -46,24 +41,15 @@ class Config:
 
     def __post_init__(self):
         _one_of("model", self.model, MODELS)
-        _one_of("sampler", self.sampler, SAMPLERS)
-        _one_of("weights", self.weights, WEIGHTS)
+        object.__setattr__(self, "sampler", as_sampler(self.sampler))
         _one_of("dtype", self.dtype, DTYPES)
         _one_of("best_by", self.best_by, MEASURES)
         for name in ("hidden", "epochs", "batch_size", "processes", "eval_every", "dependent"):
             _at_least(name, getattr(self, name), 1)
-        for name in ("importance_iterations", "layer_dependent"):
-            if getattr(self, name) and self.sampler != "labor":
-                raise ValueError(f"{name} is {getattr(self, name)} with sampler {self.sampler!r}; only 'labor' has it")
-        if self.weights != "normalized" and self.sampler != "labor":
-            raise ValueError(f"weights is {self.weights!r} with sampler {self.sampler!r}; only 'labor' has others")
-        if self.importance_iterations > MAX_IMPORTANCE_ITERATIONS:
-            most = MAX_IMPORTANCE_ITERATIONS
-            raise ValueError(f"importance_iterations is {self.importance_iterations}, more than {most}")
         for name in ("threads", "patience"):
             if getattr(self, name) is not None:
                 _at_least(name, getattr(self, name), 1)
-        for name in ("lr", "weight_decay", "seed", "importance_iterations"):
+        for name in ("lr", "weight_decay", "seed"):
             _at_least(name, getattr(self, name), 0)
         for name in ("dropout", "input_dropout"):
             if not 0 <= getattr(self, name) < 1:
@@ -78,8 +64,11 @@ class Config:
     @property
     def sampling(self) -> dict:
         """The options of the NeighborLoader that say how neighbors are picked."""
-        names = ("sampler", "importance_iterations", "layer_dependent", "weights", "dependent", "seed")
-        return {name: getattr(self, name) for name in names}
+        return {"sampler": self.sampler, "dependent": self.dependent, "seed": self.seed}
+
+    def plain(self) -> dict:
+        """The options of numbers and strings alone, from which a Config can be made again."""
+        return vars(self) | {"sampler": self.sampler.plain()}
 
     @property
     def cores(self) -> int:

@@ -125,7 +125,7 @@ class _Fit:
         state = {name: value.clone() for name, value in self.model.state_dict().items()}
         self.best = {
             "model": state,
-            "options": vars(self.config),
+            "options": self.config.plain(),
             "num_features": self.task.num_features,
             "num_classes": self.task.num_classes,
             "inference": inference(self.config),
@@ -162,7 +162,7 @@ class _Fit:
         seconds = sum(record["seconds"] for record in self.epochs)
         best = self.best or {"epoch": None, "val_accuracy": None}
         return {
-            "options": vars(self.config),
+            "options": self.config.plain(),
             "inference": inference(self.config),
             "processes": self.world,
             "steps_per_epoch": len(self.loader),

@@ -8,9 +8,8 @@ import os
 from dataclasses import asdict
 
 from ramet.arguments import as_int
+from ramet.loading.samplers import add_sampler_options, sampler_of
 from ramet.stores.info import size
-
-SAMPLERS = ("uniform", "labor")
 
 
 def add_parser(subparsers):
@@ -27,10 +26,7 @@ def add_parser(subparsers):
     add("--ranks", type=int, required=True, metavar="P", help="ranks of the group")
     add("--batch-size-per-rank", type=int, default=1024, metavar="B", help="seeds per rank (default: %(default)s)")
     add("--num-neighbors", type=_fanouts, default=[10, 10, 10], metavar="10,10,10", help="seeds' hop first; -1: all")
-    add("--sampler", choices=SAMPLERS, default=SAMPLERS[0], help="(default: %(default)s)")
-    add("--importance-iterations", type=int, default=0, metavar="I", help="of labor (default: %(default)s)")
-    add("--layer-dependent", action="store_true", help="of labor")
-    add("--replace", action="store_true", help="of uniform: draws may repeat")
+    add_sampler_options(parser)
     add("--dependent", type=int, default=1, metavar="KAPPA", help="steps of dependent minibatches (default: 1)")
     add("--ownership", default="range", metavar="range|hash|PATH", help="who owns a node (default: %(default)s)")
     add("--batches", type=int, default=1, metavar="N", help="global batches to count (default: %(default)s)")
@@ -65,10 +61,7 @@ def _run(args) -> None:
         args.ranks,
         args.batch_size_per_rank,
         args.num_neighbors,
-        sampler=args.sampler,
-        importance_iterations=args.importance_iterations,
-        layer_dependent=args.layer_dependent,
-        replace=args.replace,
+        sampler=sampler_of(args),
         dependent=args.dependent,
         ownership=_ownership(args.ownership, graph),
         batches=args.batches,

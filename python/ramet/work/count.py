@@ -16,6 +16,7 @@ from ramet import _core
 from ramet.arguments import as_int
 from ramet.graph import Graph
 from ramet.loading.neighbor_loader import NeighborLoader
+from ramet.loading.samplers import as_sampler
 from ramet.progress import byte_progress
 from ramet.stores.ownership import as_owners
 from ramet.work.memory import ROW_BYTES
@@ -78,8 +79,8 @@ def count_work(
     input_nodes: as a NeighborLoader's; None: the split "train" where there is one, else all nodes with in-edges.
     ownership: as a NeighborLoader's. row_bytes: of a row that is read, and sent; None: as table "feat" has them, which
     are sent as float32 where they are decoded to that, and 512 without one.
-    hidden: width of the layers between the first and the last, float32. sampling: `sampler`, `replace`,
-    `importance_iterations`, `layer_dependent`, `weights`, `dependent` of a NeighborLoader.
+    hidden: width of the layers between the first and the last, float32. sampling: `sampler` and `dependent`
+    of a NeighborLoader.
     Raises ValueError for no seeds, and what a NeighborLoader raises.
     """
     ranks = as_int(ranks, "ranks", 1, _core.MAX_PARTS)
@@ -117,7 +118,7 @@ def count_work(
                     graph._core, loader.sample_options, seed_type, seeds, epoch=0, step=step, threads=1
                 )
                 counter.add_alone(alone)
-    sampler = loader.options["sampler"]
+    sampler = str(as_sampler(loader.options["sampler"]))
     return counter.finish(
         batches, ranks=ranks, batch_size_per_rank=per_rank, num_neighbors=num_neighbors, sampler=sampler
     )

@@ -46,7 +46,7 @@ __global__ void solve_rows(CudaSolveArgs args) {
 }
 
 // Doubles that are not negative are in the order of their bits.
-__global__ void raise_largest(CudaSolveArgs args) {
+__global__ void max_reduce_largest(CudaSolveArgs args) {
   const int64_t row = row_of_thread(args.rows.offset, args.rows.num_dst);
   const int64_t e = thread_number();
   if (e >= args.num_edges) return;
@@ -64,7 +64,7 @@ __global__ void begin_candidates(double* p, double* largest, int64_t count) {
   largest[i] = 0;
 }
 
-__global__ void settle_candidates(double* p, double* largest, int64_t count) {
+__global__ void update_candidates(double* p, double* largest, int64_t count) {
   const int64_t i = thread_number();
   if (i >= count) return;
   p[i] = p[i] * largest[i];
@@ -83,12 +83,12 @@ void cuda_sampling::solve(int device, const CudaSolveArgs& args, void* stream) {
   const DeviceScope scope(device);
   launch_each("solve_rows", solve_rows, args.rows.num_dst * kWarp, stream, args);
   if (args.largest == nullptr) return;
-  launch_each("raise_largest", raise_largest, args.num_edges, stream, args);
+  launch_each("max_reduce_largest", max_reduce_largest, args.num_edges, stream, args);
 }
 
-void cuda_sampling::settle(int device, double* p, double* largest, int64_t count, void* stream) {
+void cuda_sampling::update(int device, double* p, double* largest, int64_t count, void* stream) {
   const DeviceScope scope(device);
-  launch_each("settle_candidates", settle_candidates, count, stream, p, largest, count);
+  launch_each("update_candidates", update_candidates, count, stream, p, largest, count);
 }
 
 }  // namespace ramet

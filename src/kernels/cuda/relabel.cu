@@ -60,13 +60,13 @@ __global__ void give_places(CudaNumberArgs args) {
   args.list.slots[id] = place;
 }
 
-__global__ void enter_nodes(CudaNodeList list, int64_t count) {
+__global__ void insert_nodes(CudaNodeList list, int64_t count) {
   const int64_t i = thread_number();
   if (i == 0) *list.size = count;
   if (i < count) atomicMin(&list.slots[list.nodes[i]], static_cast<uint32_t>(i));
 }
 
-__global__ void forget_nodes(CudaNodeList list, int64_t count) {
+__global__ void clear_nodes(CudaNodeList list, int64_t count) {
   const int64_t i = thread_number();
   if (i < count) list.slots[list.nodes[i]] = kEmpty;
 }
@@ -85,14 +85,14 @@ void cuda_sampling::number(int device, const CudaNumberArgs& args, void* stream)
   launch_each("give_places", give_places, args.num_picks, stream, args);
 }
 
-void cuda_sampling::enter(int device, const CudaNodeList& list, int64_t count, void* stream) {
+void cuda_sampling::insert(int device, const CudaNodeList& list, int64_t count, void* stream) {
   const DeviceScope scope(device);
-  launch_each("enter_nodes", enter_nodes, count + 1, stream, list, count);
+  launch_each("insert_nodes", insert_nodes, count + 1, stream, list, count);
 }
 
-void cuda_sampling::forget(int device, const CudaNodeList& list, int64_t count, void* stream) {
+void cuda_sampling::clear(int device, const CudaNodeList& list, int64_t count, void* stream) {
   const DeviceScope scope(device);
-  launch_each("forget_nodes", forget_nodes, count, stream, list, count);
+  launch_each("clear_nodes", clear_nodes, count, stream, list, count);
 }
 
 }  // namespace ramet

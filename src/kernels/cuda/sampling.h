@@ -16,11 +16,11 @@ void rank(int device, const CudaRankArgs& args, void* stream);
 void take_marked(int device, const CudaTakeMarkedArgs& args, void* stream);
 void load(int device, const CudaLoadArgs& args, void* stream);
 void number(int device, const CudaNumberArgs& args, void* stream);
-void enter(int device, const CudaNodeList& list, int64_t count, void* stream);
-void forget(int device, const CudaNodeList& list, int64_t count, void* stream);
+void insert(int device, const CudaNodeList& list, int64_t count, void* stream);
+void clear(int device, const CudaNodeList& list, int64_t count, void* stream);
 void begin_importance(int device, double* p, double* largest, int64_t count, void* stream);
 void solve(int device, const CudaSolveArgs& args, void* stream);
-void settle(int device, double* p, double* largest, int64_t count, void* stream);
+void update(int device, double* p, double* largest, int64_t count, void* stream);
 void edge_ids(int device, const CudaEdgeIdsArgs& args, void* stream);
 void mean_weights(int device, const CudaRelationArgs& args, float* out, void* stream);
 void edge_index(int device, const CudaRelationArgs& args, int64_t* out, void* stream);
@@ -37,11 +37,11 @@ inline constexpr CudaSamplingKernels kCudaSamplingKernels{
     .take_marked = cuda_sampling::take_marked,
     .load = cuda_sampling::load,
     .number = cuda_sampling::number,
-    .enter = cuda_sampling::enter,
-    .forget = cuda_sampling::forget,
+    .insert = cuda_sampling::insert,
+    .clear = cuda_sampling::clear,
     .begin_importance = cuda_sampling::begin_importance,
     .solve = cuda_sampling::solve,
-    .settle = cuda_sampling::settle,
+    .update = cuda_sampling::update,
     .edge_ids = cuda_sampling::edge_ids,
     .mean_weights = cuda_sampling::mean_weights,
     .edge_index = cuda_sampling::edge_index,

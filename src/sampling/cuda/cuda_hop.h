@@ -18,6 +18,7 @@
 #include "cuda_relation_builder.h"
 #include "cuda_work.h"
 #include "ramet/cuda_sampler.h"
+#include "sampling/relation_keys.h"
 
 namespace ramet {
 
@@ -36,17 +37,15 @@ class CudaHop {
  private:
   using Relations = std::span<CudaRelationBuilder>;
 
-  void start_relations(int hop);
+  void start_relations(std::span<const ListRange> destinations, int hop);
   [[nodiscard]] Relations sound_relations();
-  [[noreturn]] void refuse(size_t edge_type) const;
+  [[noreturn]] void throw_unsound(size_t edge_type) const;
   void weigh(Relations relations, const std::atomic<bool>* stop);
   void mark(Relations relations, const DrawKeys& step_keys, int hop);
   void take(Relations relations, const DrawKeys& step_keys, int hop);
   void check_sources(Relations relations, bool are_candidates);
   [[nodiscard]] const double* importances(const CudaRelationBuilder& relation) const;
-  [[nodiscard]] CudaDraws draws(const CudaRelationBuilder& relation,
-                                const DrawKeys& step_keys,
-                                int hop) const;
+  [[nodiscard]] CudaDraws draws(size_t edge_type, const DrawKeys& step_keys, int hop) const;
   [[nodiscard]] std::vector<int64_t> sizes() const;
 
   // The numbers of the report.
@@ -57,6 +56,7 @@ class CudaHop {
   [[nodiscard]] size_t num_candidates(size_t type) const { return num_nodes(num_types_) + type; }
 
   const SampleOptions& options_;
+  const RelationKeys keys_;
   const size_t num_relations_, num_types_;
   CudaReport report_;
   CudaRelationScratch scratch_;
@@ -64,8 +64,7 @@ class CudaHop {
   std::vector<CudaRelationBuilder> relations_;
   std::unique_ptr<CudaImportances> importances_;  // of LABOR-i
   CudaScratchArray<double> tables_memory_;
-  NormalTables tables_;                     // the device's
-  std::vector<uint64_t> source_type_hash_;  // by node type
+  NormalTables tables_;  // the device's
 };
 
 }  // namespace ramet

@@ -2,8 +2,11 @@
 
 namespace ramet {
 
-CudaImportances::CudaImportances(const CudaWork& work, const Graph& graph, int64_t* sizes)
-    : work_(work) {
+CudaImportances::CudaImportances(const CudaWork& work,
+                                 const Graph& graph,
+                                 int64_t iterations,
+                                 int64_t* sizes)
+    : work_(work), iterations_(iterations) {
   for (size_t t = 0; t < graph.node_types().size(); ++t)
     types_.push_back({CudaNodes(work, graph.node_types()[t].num_nodes, sizes + t), {}, {}});
 }
@@ -27,7 +30,6 @@ void CudaImportances::set_sizes(std::span<const int64_t> sizes) {
 }
 
 void CudaImportances::iterate(std::span<CudaRelationBuilder> relations,
-                              int64_t iterations,
                               const std::atomic<bool>* stop) {
   const auto for_each_type = [&](auto step) {
     for (auto& [nodes, p, largest] : types_) {
@@ -37,16 +39,16 @@ void CudaImportances::iterate(std::span<CudaRelationBuilder> relations,
     }
   };
   for_each_type(work_.kernels.begin_importance);
-  const auto solve_all = [&](bool raises) {
+  const auto solve_all = [&](bool max_reduces) {
     for (CudaRelationBuilder& relation : relations) {
       const OfType& sources = sources_of(relation);
       if (!relation.is_empty())
-        relation.solve(sources.p.data(), raises ? sources.largest.data() : nullptr);
+        relation.solve(sources.p.data(), max_reduces ? sources.largest.data() : nullptr);
     }
   };
-  for (int64_t i = 0; i < iterations && (stop == nullptr || !stop->load()); ++i) {
+  for (int64_t i = 0; i < iterations_ && (stop == nullptr || !stop->load()); ++i) {
     solve_all(true);
-    for_each_type(work_.kernels.settle);
+    for_each_type(work_.kernels.update);
   }
   solve_all(false);
 }

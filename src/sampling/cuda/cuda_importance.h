@@ -16,7 +16,7 @@ namespace ramet {
 class CudaImportances {
  public:
   // The device keeps the number of candidates of node type t in sizes[t].
-  CudaImportances(const CudaWork& work, const Graph& graph, int64_t* sizes);
+  CudaImportances(const CudaWork& work, const Graph& graph, int64_t iterations, int64_t* sizes);
 
   // All sources of the in-edges of `relations`, of which there is only what has a fanout, become
   // candidates.
@@ -24,9 +24,7 @@ class CudaImportances {
   // The numbers of candidates, by node type, which the host knows now.
   void set_sizes(std::span<const int64_t> sizes);
   // `stop`, where given, is looked at between iterations.
-  void iterate(std::span<CudaRelationBuilder> relations,
-               int64_t iterations,
-               const std::atomic<bool>* stop);
+  void iterate(std::span<CudaRelationBuilder> relations, const std::atomic<bool>* stop);
   // Of the candidates of a node type.
   [[nodiscard]] const double* p(int type) const;
   void finish();
@@ -39,6 +37,7 @@ class CudaImportances {
   [[nodiscard]] OfType& sources_of(const CudaRelationBuilder& relation);
 
   const CudaWork& work_;
+  const int64_t iterations_;
   std::vector<OfType> types_;
 };
 

@@ -27,7 +27,7 @@ void CudaNodes::start_batch(std::span<const int64_t> seeds) {
   num_seeds_ = size_ = most_ = static_cast<int64_t>(seeds.size());
   nodes_.reserve(work_, size_);
   work_.copy(nodes_.data(), seeds.data(), size_ * int64_t{sizeof(int64_t)});
-  work_.kernels.enter(work_.device, list(), size_, work_.stream);
+  work_.kernels.insert(work_.device, list(), size_, work_.stream);
 }
 
 void CudaNodes::number(const CudaSources& sources, int32_t* local, CudaSumScratch& sums) {
@@ -46,12 +46,12 @@ void CudaNodes::number(const CudaSources& sources, int32_t* local, CudaSumScratc
 }
 
 void CudaNodes::set_size(int64_t size) {
-  if (size > kMaxNodes) refuse_nodes();
+  if (size > kMaxNodes) throw_too_many_nodes();
   size_ = most_ = size;
 }
 
 void CudaNodes::finish_batch() {
-  work_.kernels.forget(work_.device, list(), size_, work_.stream);
+  work_.kernels.clear(work_.device, list(), size_, work_.stream);
   is_clean_ = true;
 }
 

@@ -14,8 +14,7 @@ namespace {
 // kInvalidArgument where the relation is not on a device.
 int device_of(const Relation& relation) {
   if (relation.indptr.device != kHost) return relation.indptr.device;
-  throw Error(ErrorCode::kInvalidArgument,
-              "a relation in memory of the host; this is for relations on a device");
+  throw_invalid("a relation in memory of the host; this is for relations on a device");
 }
 
 Array allocate(DType dtype, std::vector<int64_t> shape, int device, BufferPool& pool) {
@@ -97,15 +96,7 @@ Minibatch to_host(const Minibatch& batch) {
   require_cuda().runtime.synchronize_all(device);
   const CudaStream stream(device);
   Minibatch result = batch;
-  const auto move = [&](Array& array) { array = to_host(array, stream.handle()); };
-  std::for_each(result.n_id.begin(), result.n_id.end(), move);
-  for (Block& block : result.blocks) {
-    for (Relation& relation : block.relations) {
-      for (Array* array :
-           {&relation.indptr, &relation.indices, &relation.position, &relation.edge_weight})
-        move(*array);
-    }
-  }
+  for_each_array(result, [&](Array& array) { array = to_host(array, stream.handle()); });
   stream.synchronize();
   return result;
 }

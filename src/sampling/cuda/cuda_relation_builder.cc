@@ -26,44 +26,52 @@ bool is_wide(const EdgeType& edges) {
 
 }  // namespace
 
-bool looks_at_edges(const SampleOptions& options, int64_t fanout) {
-  return options.sampler == Sampler::kLabor || (!options.replace && fanout > kCudaFewPicks);
-}
-
 CudaRelationBuilder::CudaRelationBuilder(const CudaWork& work,
                                          const CudaGraph& graph,
+                                         const Method& method,
                                          size_t edge_type,
                                          CudaBad bad)
     : work_(work),
       edges_(graph.graph()->edge_types()[edge_type]),
       edge_type_(static_cast<int>(edge_type)),
+      method_(method),
       csc_(csc_of(graph, edge_type)),
       bad_(bad) {}
 
-void CudaRelationBuilder::start(const SampleOptions& options,
-                                int64_t fanout,
-                                const CudaNodes& destinations,
+bool CudaRelationBuilder::replaces() const {
+  const auto* uniform = std::get_if<Uniform>(&method_);
+  return uniform != nullptr && uniform->replace;
+}
+
+// In-edges are looked at one by one by LABOR, and by Floyd's algorithm for many picks.
+bool CudaRelationBuilder::looks_at_edges() const {
+  return std::holds_alternative<Labor>(method_) || (!replaces() && fanout_ > kCudaFewPicks);
+}
+
+void CudaRelationBuilder::start(int64_t fanout,
+                                const CudaNodes& nodes,
+                                ListRange destinations,
                                 CudaRelationScratch& scratch) {
   fanout_ = fanout;
-  num_dst_ = destinations.size();
-  destinations_ = &destinations;
-  is_marked_ = !is_empty() && looks_at_edges(options, fanout);
+  nodes_ = &nodes;
+  destinations_ = destinations;
+  is_marked_ = !is_empty() && looks_at_edges();
   num_counted_ = num_edges_ = 0;
   relation_ = {};
   relation_.edge_type = edge_type_;
-  relation_.indptr = work_.allocate(DType::kInt64, num_dst_ + 1);
-  offset_ = is_marked_ ? in_edge_offset_.reserve(work_, num_dst_ + 1) : indptr();
+  relation_.indptr = work_.allocate(DType::kInt64, num_dst() + 1);
+  offset_ = is_marked_ ? in_edge_offset_.reserve(work_, num_dst() + 1) : indptr();
   if (is_empty()) return work_.fill(indptr(), 0, relation_.indptr.bytes());
   work_.kernels.rows(work_.device,
                      {.edges = csc_,
-                      .nodes = destinations.ids(),
-                      .num_dst = num_dst_,
+                      .nodes = dst_nodes(),
+                      .num_dst = num_dst(),
                       .fanout = is_marked_ ? kAllNeighbors : fanout,
-                      .replace = options.replace,
-                      .row = row_.reserve(work_, num_dst_),
+                      .replace = replaces(),
+                      .row = row_.reserve(work_, num_dst()),
                       .offset = offset_,
                       .bad = bad_.row,
-                      .scan = scratch.sums.reserve(work_, num_dst_)},
+                      .scan = scratch.sums.reserve(work_, num_dst())},
                      work_.stream);
 }
 
@@ -92,23 +100,22 @@ void CudaRelationBuilder::solve(const double* p, double* largest) {
                        .fanout = fanout_,
                        .p = p,
                        .candidate = candidate_.data(),
-                       .c = c_.reserve(work_, num_dst_),
+                       .c = c_.reserve(work_, num_dst()),
                        .largest = largest},
                       work_.stream);
 }
 
-void CudaRelationBuilder::mark(const SampleOptions& options,
-                               const CudaDraws& draws,
+void CudaRelationBuilder::mark(const CudaDraws& draws,
                                const double* p,
                                CudaRelationScratch& scratch) {
   const int64_t num_words = cuda_mark_words(num_counted_);
   const CudaMarkArgs args{rows(), num_counted_, fanout_, draws, marks_.reserve(work_, num_words)};
-  if (options.sampler == Sampler::kLabor) {
+  if (std::holds_alternative<Labor>(method_)) {
     const CudaImportance importance{p, candidate_.data(), c_.data()};
     work_.kernels.mark_labor(work_.device,
                              {.mark = args,
                               .edges = csc_,
-                              .threshold = threshold_.reserve(work_, num_dst_),
+                              .threshold = threshold_.reserve(work_, num_dst()),
                               .importance = p != nullptr ? &importance : nullptr},
                              work_.stream);
   } else {
@@ -120,16 +127,16 @@ void CudaRelationBuilder::mark(const SampleOptions& options,
                       .num_edges = num_counted_,
                       .rank = rank_.reserve(work_, num_words + 1),
                       .offset = offset_,
-                      .num_dst = num_dst_,
+                      .num_dst = num_dst(),
                       .indptr = indptr(),
                       .scan = scratch.sums.reserve(work_, num_words)},
                      work_.stream);
 }
 
-void CudaRelationBuilder::take_marked(const SampleOptions& options, const double* p) {
+void CudaRelationBuilder::take_marked(const Labor* labor, const double* p) {
   float* weight = nullptr;
-  const bool normalized = options.weights == Weights::kNormalized;
-  if (options.sampler == Sampler::kLabor && (p != nullptr || !normalized)) {
+  const bool normalized = labor == nullptr || labor->weights == Weights::kNormalized;
+  if (p != nullptr || !normalized) {
     relation_.edge_weight = work_.allocate(DType::kFloat32, num_edges_);
     weight = static_cast<float*>(relation_.edge_weight.data);
   }
@@ -144,12 +151,11 @@ void CudaRelationBuilder::take_marked(const SampleOptions& options, const double
        .weight = weight,
        .fanout = fanout_,
        .importance = p != nullptr ? &importance : nullptr,
-       .sum = p != nullptr && normalized ? sum_.reserve(work_, num_dst_) : nullptr},
+       .sum = p != nullptr && normalized ? sum_.reserve(work_, num_dst()) : nullptr},
       work_.stream);
 }
 
-void CudaRelationBuilder::take(const SampleOptions& options,
-                               const CudaDraws& draws,
+void CudaRelationBuilder::take(const CudaDraws& draws,
                                const double* p,
                                CudaNodes& sources,
                                CudaRelationScratch& scratch) {
@@ -158,13 +164,13 @@ void CudaRelationBuilder::take(const SampleOptions& options,
   if (num_edges_ == 0) return;
   positions_ = {relation_.position.data, is_wide(edges_)};
   if (is_marked_) {
-    take_marked(options, p);
+    take_marked(std::get_if<Labor>(&method_), p);
   } else {
     work_.kernels.pick(work_.device,
                        {.rows = rows(),
                         .num_picks = num_edges_,
                         .fanout = fanout_,
-                        .replace = options.replace,
+                        .replace = replaces(),
                         .draws = draws,
                         .positions = positions_},
                        work_.stream);
@@ -189,34 +195,33 @@ void CudaRelationBuilder::number(CudaNodes& sources,
   sources.number({ids, count}, local, scratch.sums);
 }
 
-void CudaRelationBuilder::refuse_row(int64_t row) const {
-  const int64_t node = work_.read(destinations_->ids() + row);
+void CudaRelationBuilder::throw_bad_row(int64_t row) const {
+  const int64_t node = work_.read(dst_nodes() + row);
   const int64_t begin = work_.read(csc_.indptr + node);
   const int64_t end = work_.read(csc_.indptr + node + 1);
-  ramet::refuse_row(edges_, node, begin, end);
+  ramet::throw_bad_row(edges_, node, begin, end);
 }
 
-void CudaRelationBuilder::refuse_pick(int64_t pick) const {
+void CudaRelationBuilder::throw_bad_pick(int64_t pick) const {
   const auto read_id = [&](const void* ids, bool wide, int64_t i) -> int64_t {
     if (wide) return work_.read(static_cast<const int64_t*>(ids) + i);
     return work_.read(static_cast<const int32_t*>(ids) + i);
   };
   const int64_t position = read_id(positions_.data, positions_.wide, pick);
   const int64_t id = read_id(csc_.indices, csc_.wide_ids, position);
-  refuse_source(edges_, position, id, csc_.num_src_nodes);
+  throw_bad_source(edges_, position, id, csc_.num_src_nodes);
 }
 
-void CudaRelationBuilder::refuse_candidate(int64_t edge, CudaRelationScratch& scratch) {
+void CudaRelationBuilder::throw_bad_candidate(int64_t edge, CudaRelationScratch& scratch) {
   take_all(scratch);  // others have used the memory since
-  refuse_pick(edge);
+  throw_bad_pick(edge);
 }
 
-void CudaRelationBuilder::refuse_count() const {
-  if (!is_marked_) refuse_picks(edges_, fanout_, num_dst_, kCudaMaxEdges);
-  throw Error(ErrorCode::kInvalidArgument,
-              std::to_string(num_dst_) + " destinations of edge type '" + edges_.encoded +
-                  "' have more than " + std::to_string(kCudaMaxEdges) +
-                  " in-edges, all of which sampling looks at; use a smaller batch_size");
+void CudaRelationBuilder::throw_too_many_edges() const {
+  if (!is_marked_) throw_too_many_picks(edges_, fanout_, num_dst(), kCudaMaxEdges);
+  throw_invalid(num_dst(), " destinations of edge type '", edges_.encoded, "' have more than ",
+                kCudaMaxEdges,
+                " in-edges, all of which sampling looks at; use a smaller batch_size");
 }
 
 }  // namespace ramet

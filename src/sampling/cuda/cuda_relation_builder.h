@@ -9,6 +9,7 @@
 #include "kernels/cuda_backend.h"
 #include "kernels/cuda_sampling.h"
 #include "ramet/cuda_sampler.h"
+#include "sampling/relation_builder.h"
 
 namespace ramet {
 
@@ -24,46 +25,43 @@ struct CudaBad {
   uint64_t *row, *pick;  // see cuda_sampling.h
 };
 
-// A destination's in-edges are looked at one by one: by LABOR, and by Floyd's algorithm for many.
-[[nodiscard]] bool looks_at_edges(const SampleOptions& options, int64_t fanout);
-
 class CudaRelationBuilder {
  public:
-  CudaRelationBuilder(const CudaWork& work, const CudaGraph& graph, size_t edge_type, CudaBad bad);
+  // All must outlive it.
+  CudaRelationBuilder(const CudaWork& work,
+                      const CudaGraph& graph,
+                      const Method& method,
+                      size_t edge_type,
+                      CudaBad bad);
 
   [[nodiscard]] const EdgeType& edges() const { return edges_; }
   [[nodiscard]] int64_t fanout() const { return fanout_; }
   [[nodiscard]] bool is_empty() const { return fanout_ == 0; }
   [[nodiscard]] bool is_marked() const { return is_marked_; }
 
-  // Reads the rows of all `destinations`. Afterwards *counted() is the number of picks, or in-edges
-  // where is_marked().
-  void start(const SampleOptions& options,
-             int64_t fanout,
-             const CudaNodes& destinations,
+  // Reads the rows of `destinations`, positions in `nodes`. Afterwards *counted() is the number of
+  // picks, or in-edges where is_marked().
+  void start(int64_t fanout,
+             const CudaNodes& nodes,
+             ListRange destinations,
              CudaRelationScratch& scratch);
-  [[nodiscard]] const int64_t* counted() const { return offset_ + num_dst_; }
+  [[nodiscard]] const int64_t* counted() const { return offset_ + num_dst(); }
   // The host knows it; what it stands for fits a relation.
   void set_counted(int64_t count) { num_counted_ = num_edges_ = count; }
-  [[nodiscard]] bool has_too_many(int64_t count) const { return count > kCudaMaxEdges; }
 
   // The importances of LABOR-i. All sources of in-edges become candidates.
   void add_candidates(CudaNodes& candidates, CudaRelationScratch& scratch);
-  // The c of every row; `largest`, by candidate, is raised to it.
+  // The c of every row; `largest`, by candidate, is at least it afterwards.
   void solve(const double* p, double* largest);
 
   // is_marked(): decides about every in-edge; `p` of LABOR-i or nullptr. Afterwards *accepted() is
   // the number of edges.
-  void mark(const SampleOptions& options,
-            const CudaDraws& draws,
-            const double* p,
-            CudaRelationScratch& scratch);
-  [[nodiscard]] const int64_t* accepted() const { return indptr() + num_dst_; }
+  void mark(const CudaDraws& draws, const double* p, CudaRelationScratch& scratch);
+  [[nodiscard]] const int64_t* accepted() const { return indptr() + num_dst(); }
   void set_accepted(int64_t count) { num_edges_ = count; }
 
   // Makes the relation: the positions of its edges, their sources and these' local ids.
-  void take(const SampleOptions& options,
-            const CudaDraws& draws,
+  void take(const CudaDraws& draws,
             const double* p,
             CudaNodes& sources,
             CudaRelationScratch& scratch);
@@ -71,31 +69,35 @@ class CudaRelationBuilder {
 
   // kCorrupt, as the CPU has it: destination number `row`, or edge number `pick`, of this relation
   // is not what it must be.
-  [[noreturn]] void refuse_row(int64_t row) const;
-  [[noreturn]] void refuse_pick(int64_t pick) const;
+  [[noreturn]] void throw_bad_row(int64_t row) const;
+  [[noreturn]] void throw_bad_pick(int64_t pick) const;
   // In-edge number `edge`, when candidates were added.
-  [[noreturn]] void refuse_candidate(int64_t edge, CudaRelationScratch& scratch);
+  [[noreturn]] void throw_bad_candidate(int64_t edge, CudaRelationScratch& scratch);
   // kInvalidArgument.
-  [[noreturn]] void refuse_count() const;
+  [[noreturn]] void throw_too_many_edges() const;
 
  private:
   [[nodiscard]] int64_t* indptr() const { return static_cast<int64_t*>(relation_.indptr.data); }
-  [[nodiscard]] CudaRows rows() const {
-    return {destinations_->ids(), row_.data(), offset_, num_dst_};
-  }
+  [[nodiscard]] CudaRows rows() const { return {dst_nodes(), row_.data(), offset_, num_dst()}; }
+  [[nodiscard]] int64_t num_dst() const { return destinations_.size(); }
+  [[nodiscard]] const int64_t* dst_nodes() const { return nodes_->ids() + destinations_.begin; }
+  [[nodiscard]] bool replaces() const;
+  [[nodiscard]] bool looks_at_edges() const;
   void take_all(CudaRelationScratch& scratch);
-  void take_marked(const SampleOptions& options, const double* p);
+  void take_marked(const Labor* labor, const double* p);
   void number(CudaNodes& sources, int64_t count, int32_t* local, CudaRelationScratch& scratch);
 
   const CudaWork& work_;
   const EdgeType& edges_;
   const int edge_type_;
+  const Method& method_;
   const CudaCsc csc_;
   const CudaBad bad_;
 
-  int64_t fanout_ = 0, num_dst_ = 0;
+  int64_t fanout_ = 0;
   bool is_marked_ = false;
-  const CudaNodes* destinations_ = nullptr;  // their memory moves as they grow
+  const CudaNodes* nodes_ = nullptr;  // of the destination type; their memory moves as they grow
+  ListRange destinations_;
   CudaScratchArray<CudaRow> row_;
   CudaScratchArray<int64_t> in_edge_offset_;
   int64_t* offset_ = nullptr;

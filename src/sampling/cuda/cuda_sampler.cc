@@ -1,13 +1,12 @@
 // docs/semantics.md, section 12. The work on one hop is in cuda_hop.cc.
 #include "ramet/cuda_sampler.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "cuda_hop.h"
 #include "ramet/error.h"
-#include "sampling/hop_sampler.h"
+#include "sampling/hop_driver.h"
 
 namespace ramet {
 
@@ -20,6 +19,7 @@ class CudaSampler::Engine {
       : graph_(std::move(graph)),
         options_(std::move(options)),
         work_{graph_->device(), stream, std::move(pool)},
+        driver_(graph_->graph(), options_),
         hop_(work_, *graph_, options_) {}
 
   // The stream may still read what dies here.
@@ -38,35 +38,22 @@ class CudaSampler::Engine {
                    uint64_t epoch,
                    uint64_t step,
                    const std::atomic<bool>* stop) {
-    start_batch(static_cast<size_t>(seed_type), seeds);
-    const DrawKeys keys =
-        step_keys(options_.seed, epoch, step, static_cast<uint64_t>(options_.dependent));
-    Minibatch batch;
-    batch.seed_type = seed_type;
-    batch.num_seeds = static_cast<int64_t>(seeds.size());
-    const auto num_hops = static_cast<int>(options_.fanouts.front().size());
-    for (int hop = 0; hop < num_hops; ++hop) {
-      if (stop != nullptr && stop->load()) return batch;
-      batch.blocks.push_back(hop_.sample(keys, hop, stop));
+    driver_.start(seed_type, seeds, epoch, step);
+    for (size_t t = 0; t < hop_.nodes().size(); ++t)
+      hop_.nodes()[t].start_batch(driver_.seeds(t));
+    while (!driver_.is_done()) {
+      if (stop != nullptr && stop->load()) return {};
+      driver_.add(hop_.sample(driver_.step_keys(), driver_.hop(), stop));
     }
-    std::reverse(batch.blocks.begin(), batch.blocks.end());
+    std::vector<Array> n_id;
     for (CudaNodes& nodes : hop_.nodes()) {
-      batch.n_id.push_back(copy_of(nodes));
+      n_id.push_back(copy_of(nodes));
       nodes.finish_batch();
     }
-    return batch;
+    return driver_.finish(std::move(n_id));
   }
 
  private:
-  void start_batch(size_t seed_type, std::span<const int64_t> seeds) {
-    // Our copy is what is checked and used: the caller's memory may change meanwhile.
-    seeds_.assign(seeds.begin(), seeds.end());
-    check_seeds(seeds_, *graph_->graph(), seed_type);
-    for (size_t t = 0; t < hop_.nodes().size(); ++t)
-      hop_.nodes()[t].start_batch(
-          std::span<const int64_t>(seeds_).first(t == seed_type ? seeds_.size() : 0));
-  }
-
   [[nodiscard]] Array copy_of(const CudaNodes& nodes) const {
     Array ids = work_.allocate(DType::kInt64, nodes.size());
     work_.copy(ids.data, nodes.ids(), ids.bytes());
@@ -76,7 +63,7 @@ class CudaSampler::Engine {
   const std::shared_ptr<const CudaGraph> graph_;
   const SampleOptions options_;
   const CudaWork work_;
-  std::vector<int64_t> seeds_;
+  HopDriver driver_;
   CudaHop hop_;
 };
 

@@ -58,12 +58,12 @@ def assert_same(batch, expected, device) -> None:
 SAMPLING = {
     "uniform": {},
     "all neighbors": {"num_neighbors": [-1, 2]},
-    "replace": {"replace": True},
-    "all neighbors, replace": {"num_neighbors": [-1, 2], "replace": True},
+    "replace": {"sampler": ramet.Uniform(replace=True)},
+    "all neighbors, replace": {"num_neighbors": [-1, 2], "sampler": ramet.Uniform(replace=True)},
     "dependent": {"dependent": 4},
     "LABOR": {"sampler": "labor"},
-    "LABOR-1, dependent": {"sampler": "labor", "importance_iterations": 1, "dependent": 3},
-    "layer-dependent": {"sampler": "labor", "layer_dependent": True},
+    "LABOR-1, dependent": {"sampler": ramet.Labor(1), "dependent": 3},
+    "layer-dependent": {"sampler": ramet.Labor(layer_dependent=True)},
 }
 
 

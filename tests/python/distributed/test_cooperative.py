@@ -15,7 +15,7 @@ import ramet
 WORLDS = (1, 2, 3, 4, 7)
 SAMPLERS = (
     {},
-    {"replace": True},
+    {"sampler": ramet.Uniform(replace=True)},
     {"dependent": 3},
     labor(),
     labor(layer_dependent=True),
@@ -23,6 +23,10 @@ SAMPLERS = (
     labor(1),
     labor(3),
 )
+
+
+def replaces(options: dict) -> bool:
+    return options.get("sampler") == ramet.Uniform(replace=True)
 
 
 def random_fanouts(random, replace: bool) -> list[int]:
@@ -53,7 +57,7 @@ def test_ranks_together_are_one_process(case):
         num_ranks,
         ownership=random_ownership(random, num_nodes, num_ranks),
         threads=1 + case % 2,
-        num_neighbors=random_fanouts(random, "replace" in sampler),
+        num_neighbors=random_fanouts(random, replaces(sampler)),
         input_nodes=random_seeds(random, num_nodes),
         batch_size=int(random.choice([1, 5, 37, 1000])),
         shuffle=bool(case % 3),
@@ -71,7 +75,7 @@ def test_ranks_together_are_one_process_with_several_types(case):
     num_ranks = WORLDS[case % len(WORLDS)]
     sampler = SAMPLERS[case // 2 % len(SAMPLERS)]
     hops = int(random.integers(1, 4))
-    choices = [0, 1, 3] if "replace" in sampler else [0, 1, 3, -1]
+    choices = [0, 1, 3] if replaces(sampler) else [0, 1, 3, -1]
     fanouts = {t: [int(f) for f in random.choice(choices, hops)] for t in graph.edge_types}
     seed_type = graph.node_types[case % len(graph.node_types)]
     group = Together(

@@ -184,7 +184,7 @@ def test_ranks_that_loaded_different_states(store, at, where):
 def test_ranks_that_name_different_epochs(store):
     """Also with LABOR-i, whose first message is another one."""
     with ranks_of(store, seconds=60) as lines:
-        assert ask_all(lines, "make", {"sampler": "labor", "importance_iterations": 1}) == [("done", None)] * WORLD
+        assert ask_all(lines, "make", {"sampler": ramet.Labor(1)}) == [("done", None)] * WORLD
         assert lines[1].ask("set_epoch", 5) is None
         usual = "epoch 0, step 0 of loader 1"
         assert_at_different_places(lines, [usual, "epoch 5, step 0 of loader 1", usual])

@@ -109,7 +109,7 @@ def test_training_with_several_types(world, alone, several_types, size):
     assert_same_training(per_rank, alone(several_types, TYPED, 25, model))
 
 
-@pytest.mark.parametrize("sampler", [labor(1, dependent=4), labor(), {"replace": True}], ids=str)
+@pytest.mark.parametrize("sampler", [labor(1, dependent=4), labor(), {"sampler": ramet.Uniform(replace=True)}], ids=str)
 def test_training_with_other_samplers(world, alone, one_type, sampler):
     options = OPTIONS | sampler
     per_rank = call(world, ranks.train, 3, one_type, options, 20, NODES)

@@ -94,10 +94,10 @@ def test_rank_and_world_are_found(group):
         {"batch_size": 1000},
         {"input_nodes": [7]},
         {"input_nodes": []},
-        {"input_nodes": [5, 5, 5, 999], "replace": True},  # repeated, and isolated
+        {"input_nodes": [5, 5, 5, 999], "sampler": ramet.Uniform(replace=True)},  # repeated, and isolated
         {"num_neighbors": [-1, 0]},
         {"sampler": "labor"},
-        {"sampler": "labor", "layer_dependent": True},
+        {"sampler": ramet.Labor(layer_dependent=True)},
     ],
     ids=str,
 )

@@ -1,5 +1,7 @@
 """Graphs for the engine and for the twin, and the comparison of what both sample."""
 
+import dataclasses
+
 import numpy as np
 import twin
 
@@ -113,15 +115,19 @@ def check(pair, seeds, fanouts, seed_type=None, threads=1, **options):
     return batch
 
 
-def check_labor(*args, **options):
+def check_labor(*args, sampler, **options):
     """With either kind of weights; gives the batch of the default."""
-    check(*args, **options, weights="horvitz-thompson")
-    return check(*args, **options)
+    check(*args, sampler=dataclasses.replace(sampler, weights="horvitz-thompson"), **options)
+    return check(*args, sampler=sampler, **options)
+
+
+LABOR_OPTIONS = ("layer_dependent", "weights")
 
 
 def labor(iterations=0, **options):
-    """The options of LABOR-i."""
-    return {"sampler": "labor", "importance_iterations": iterations, **options}
+    """The options of LABOR-i; what else is given is handed on."""
+    of_sampler = {name: options.pop(name) for name in LABOR_OPTIONS if name in options}
+    return {"sampler": ramet.Labor(iterations, **of_sampler), **options}
 
 
 def thompson(iterations=0, **options):

@@ -225,8 +225,10 @@ def uses(graph: ramet.Graph):
         yield lambda t=node_type: ramet.sample(graph, (t, []), [2])
         for hops in ([-1], [3, 2]):
             yield lambda t=node_type, hops=hops: look_at(ramet.sample(graph, (t, some(graph, t)), hops))
-        yield lambda t=node_type: look_at(ramet.sample(graph, (t, some(graph, t)), [4, 4], replace=True, threads=2))
-        for options in ({"sampler": "labor", "threads": 2}, {"sampler": "labor", "importance_iterations": 2}):
+        yield lambda t=node_type: look_at(
+            ramet.sample(graph, (t, some(graph, t)), [4, 4], sampler=ramet.Uniform(replace=True), threads=2)
+        )
+        for options in ({"sampler": "labor", "threads": 2}, {"sampler": ramet.Labor(2)}):
             yield lambda t=node_type, o=options: look_at(ramet.sample(graph, (t, some(graph, t)), [4, -1], **o))
         yield lambda t=node_type: load(graph, (t, None))
         for name in graph.tables(node_type):

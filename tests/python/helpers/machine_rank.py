@@ -37,7 +37,7 @@ class Typed(torch.nn.Module):
 # kind of graph, model, seeds, options
 RUNS = {
     "uniform": ("homogeneous", lambda: Stack(SAGEConv), "train", {}),
-    "labor": ("homogeneous", lambda: Stack(SAGEConv), "train", {"sampler": "labor", "importance_iterations": 1}),
+    "labor": ("homogeneous", lambda: Stack(SAGEConv), "train", {"sampler": ramet.Labor(1)}),
     "several types": ("heterogeneous", Typed, ("paper", "train"), {}),
 }
 

@@ -203,16 +203,13 @@ def sample(
     seeds,
     fanouts: dict[EdgeType, list[int]],
     *,
-    replace: bool = False,
-    sampler: str = "uniform",
-    importance_iterations: int = 0,
-    layer_dependent: bool = False,
-    weights: str = "normalized",
+    sampler="uniform",
     seed: int = 0,
     dependent: int = 1,
     epoch: int = 0,
     step: int = 0,
 ) -> TwinBatch:
+    """sampler: as of the engine; only its name and its options are read."""
     n_id: dict[str, list[int]] = {node_type: [] for node_type in graph.num_nodes}
     n_id[seed_type] = [int(node) for node in seeds]
     where = {node_type: {} for node_type in graph.num_nodes}  # node -> its first place in the list
@@ -226,10 +223,11 @@ def sample(
     for number in range(len(next(iter(fanouts.values())))):
         destinations = {node_type: list(nodes) for node_type, nodes in n_id.items()}
         hop = Hop(graph, draw, number, destinations, {t: hops[number] for t, hops in fanouts.items()})
-        if sampler == "labor":
-            picks = labor_picks(hop, importance_iterations, layer_dependent, weights)
+        options = {"name": sampler} if isinstance(sampler, str) else sampler.plain()
+        if options["name"] == "labor":
+            picks = labor_picks(hop, **OPTIONS_OF_LABOR | options)
         else:
-            picks = {edge_type: uniform_picks(hop, edge_type, replace) for edge_type in graph.edges}
+            picks = {t: uniform_picks(hop, t, options.get("replace", False)) for t in graph.edges}
         blocks.insert(0, relabel(hop, picks, n_id, where))
     return TwinBatch(n_id, blocks)
 
@@ -330,7 +328,10 @@ def fingerprint(batches: list[TwinBatch]) -> str:
 # ---- section 8: LABOR
 
 
-def labor_picks(hop: Hop, iterations: int, layer_dependent: bool, weights: str) -> dict[EdgeType, Picks]:
+OPTIONS_OF_LABOR = {"iterations": 0, "layer_dependent": False, "weights": "normalized"}
+
+
+def labor_picks(hop: Hop, *, name, iterations: int, layer_dependent: bool, weights: str) -> dict[EdgeType, Picks]:
     """Of all edge types, since LABOR-i looks at all of them."""
     weighed = probabilities(hop, iterations) if iterations else {}
     result = {}

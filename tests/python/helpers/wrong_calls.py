@@ -159,10 +159,8 @@ def calls(folder: Path):
         yield f"generate {model}", generate, made | small
     parts = {"graph": plain, "parts": 2, "out": folder / "parts", "method": "range", "balance": "nodes"}
     yield "partition", ramet.partition, parts | {"seed": 0, "only_owner": True, "progress": False}
-    sampled = {"seeds": ids, "num_neighbors": [2], "replace": False, "sampler": "labor", "importance_iterations": 0}
+    sampled = {"seeds": ids, "num_neighbors": [2], "sampler": "labor"}
     sampled |= {
-        "layer_dependent": False,
-        "weights": "normalized",
         "seed": 0,
         "dependent": 1,
         "epoch": 0,
@@ -171,13 +169,13 @@ def calls(folder: Path):
     }
     yield "sample", ramet.sample, {"graph": plain} | sampled | {"device": None}
     yield "sample of several", ramet.sample, {"graph": several} | sampled | {"seeds": ("a", ids)}
+    yield "Uniform", ramet.Uniform, {"replace": False}
+    yield "Labor", ramet.Labor, {"iterations": 0, "layer_dependent": False, "weights": "normalized"}
     yield "sample, the pair", lambda a, b: ramet.sample(several, (a, b), [1]), {"a": "a", "b": ids}
     yield "sample, fanouts", lambda k: ramet.sample(plain, ids, [2, k]), {"k": 2}
     loaded = {"graph": plain, "num_neighbors": [2], "input_nodes": "train", "batch_size": 4, "shuffle": False}
-    loaded |= {"drop_last": False, "replace": False, "sampler": "uniform", "importance_iterations": 0}
+    loaded |= {"drop_last": False, "sampler": "uniform"}
     loaded |= {
-        "layer_dependent": False,
-        "weights": "normalized",
         "seed": 0,
         "dependent": 1,
         "threads": None,

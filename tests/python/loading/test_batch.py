@@ -58,7 +58,7 @@ def test_offsets_that_were_written_to_are_errors(graph, sampler, value):
 @pytest.mark.parametrize("value", GARBAGE)
 @pytest.mark.parametrize("name", ["indices", "n_id", "position", "e_id", "edge_weight", "edge_index"])
 def test_other_arrays_may_hold_anything(graph, name, value):
-    batch = next(iter(loader_of(graph, sampler="labor", weights="horvitz-thompson")))
+    batch = next(iter(loader_of(graph, sampler=ramet.Labor(weights="horvitz-thompson"))))
     for block in batch.blocks:
         array = numpy_of(getattr(block, name))
         array[...] = array.dtype.type(value % 2**31)

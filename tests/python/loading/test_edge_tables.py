@@ -73,7 +73,7 @@ def assert_rows(block, tables, graph):
 
 @pytest.mark.parametrize("ahead", [True, False])
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("sampler", [{}, {"replace": True}, {"sampler": "labor"}])
+@pytest.mark.parametrize("sampler", [{}, {"sampler": ramet.Uniform(replace=True)}, {"sampler": "labor"}])
 @pytest.mark.parametrize("undirected", [False, True])
 def test_rows_are_those_of_the_edges(undirected, sampler, threads, ahead):
     graph, tables = homogeneous(undirected)

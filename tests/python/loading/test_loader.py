@@ -111,7 +111,8 @@ def test_shuffling_loses_nothing_and_differs_by_epoch_and_seed(graph):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"shuffle": True}, {"replace": True}, {"dependent": 3}, {"num_neighbors": [-1, 0, 2]}]
+    "options",
+    [{}, {"shuffle": True}, {"sampler": ramet.Uniform(replace=True)}, {"dependent": 3}, {"num_neighbors": [-1, 0, 2]}],
 )
 def test_threads_and_prefetching_change_nothing(graph, options):
     expected = summaries(make(graph, threads=1, prefetch=1, **options))
@@ -724,7 +725,7 @@ def test_a_state_is_of_the_same_options(graph):
         "batch_size": 11,
         "shuffle": True,
         "drop_last": True,
-        "replace": True,
+        "sampler": ramet.Uniform(replace=True),
         "seed": 1,
         "dependent": 2,
     }

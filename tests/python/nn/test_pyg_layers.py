@@ -82,7 +82,7 @@ def test_gcn_is_the_layer_on_the_whole_graph(page):
     assert (plain - expected[1][SEEDS]).abs().max() > 0.1
 
 
-@pytest.mark.parametrize("sampler", [{}, {"replace": True}, {"sampler": "labor"}], ids=str)
+@pytest.mark.parametrize("sampler", [{}, {"sampler": ramet.Uniform(replace=True)}, {"sampler": "labor"}], ids=str)
 def test_the_mean_of_gcn_over_samples_is_gcn(page, sampler):
     torch.manual_seed(0)
     conv = nn.GCNConv(16, 16, normalize=False, bias=False).requires_grad_(False)

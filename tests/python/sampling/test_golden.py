@@ -23,7 +23,7 @@ A, B = "a", "b"
 EDGES = [(A, "to", A), (A, "to", B), (B, "to", A)]
 SAMPLERS = {
     "uniform": {},
-    "replace": {"replace": True},
+    "replace": {"sampler": ramet.Uniform(replace=True)},
     "uniform kappa": {"dependent": 8},
     "labor-0": labor(),
     "labor-1": labor(1),

@@ -242,7 +242,7 @@ WEIGHTS = [(0, "normalized", False), (0, "horvitz-thompson", True), (1, "normali
 def test_which_blocks_have_weights(small, iterations, weights, stored):
     """Section 8: weights that are 1 / picks of the destination are not stored; what is picked does not depend on
     them."""
-    batch = check(small, [7, 299, 0], [4, 40], weights=weights, **labor(iterations))
+    batch = check(small, [7, 299, 0], [4, 40], **labor(iterations, weights=weights))
     assert [block.has_weights for block in batch.blocks] == [stored] * 2
     other = ramet.sample(small[0], [7, 299, 0], [4, 40], **labor(iterations))
     assert batch.fingerprint() == other.fingerprint()
@@ -251,7 +251,7 @@ def test_which_blocks_have_weights(small, iterations, weights, stored):
 @pytest.mark.parametrize("replace", [False, True])
 def test_weights_of_uniform_sampling(hetero, replace):
     """Section 8: 1 / number of picks, on several types, where rows may be empty."""
-    batch = check(hetero, [3, 1, 40, 3], [3, 40], "a", replace=replace)
+    batch = check(hetero, [3, 1, 40, 3], [3, 40], "a", sampler=ramet.Uniform(replace))
     for block in batch.blocks:
         for edge_type, weight in block.edge_weight.items():
             picks = np.diff(block.indptr[edge_type])

@@ -11,38 +11,37 @@ import ramet
 HUGE = 2**63
 
 BAD_OPTIONS = {
-    "unknown": ({"sampler": "neighbour"}, ValueError, "sampler is 'neighbour', expected 'uniform' or 'labor'"),
+    "unknown": ({"sampler": "neighbour"}, ValueError, "sampler is 'neighbour', expected 'uniform', 'labor', ramet.Uni"),
     "case": ({"sampler": "LABOR"}, ValueError, "sampler is 'LABOR', expected"),
     "empty": ({"sampler": ""}, ValueError, "sampler is '', expected"),
-    "a number": ({"sampler": 3}, TypeError, "sampler is 3, expected 'uniform' or 'labor'"),
+    "a number": ({"sampler": 3}, TypeError, "sampler is 3, expected 'uniform', 'labor'"),
     "None": ({"sampler": None}, TypeError, "sampler is None, expected"),
-    "replace": (labor(replace=True), ValueError, "replace=True with sampler='labor', which accepts each .* once"),
-    "-1": (labor(-1), ValueError, "importance_iterations is -1, expected at least 0"),
-    "1.5": (labor(1.5), TypeError, "importance_iterations is 1.5, expected an integer"),
-    "'2'": (labor("2"), TypeError, "importance_iterations is '2', expected an integer"),
-    "no iterations": (labor(None), TypeError, "importance_iterations is None, expected an integer"),
-    "huge": (labor(HUGE), ValueError, f"importance_iterations is {HUGE}, expected at most"),
-    "iterations of uniform": (
-        {"importance_iterations": 2},
-        ValueError,
-        "importance_iterations is 2 with sampler='uniform', which has none",
-    ),
+    "a class": ({"sampler": ramet.Labor}, TypeError, r"sampler is <class .*, expected .* ramet.Labor\(...\)"),
+    "replace": ({"replace": True}, TypeError, r"has no 'replace': `sampler=ramet.Uniform\(replace=True\)`"),
+    "iterations": ({"importance_iterations": 1}, TypeError, r"`sampler=ramet.Labor\(iterations=...\)`"),
+    "weights": ({"weights": "normalized"}, TypeError, r"`sampler=ramet.Labor\(weights=...\)`"),
+    "layers": ({"layer_dependent": True}, TypeError, r"`sampler=ramet.Labor\(layer_dependent=True\)`"),
+}
+
+BAD_SAMPLERS = {
+    "-1": (lambda: ramet.Labor(-1), ValueError, "iterations is -1, expected at least 0"),
+    "1.5": (lambda: ramet.Labor(1.5), TypeError, "iterations is 1.5, expected an integer"),
+    "'2'": (lambda: ramet.Labor("2"), TypeError, "iterations is '2', expected an integer"),
+    "no iterations": (lambda: ramet.Labor(None), TypeError, "iterations is None, expected an integer"),
+    "huge": (lambda: ramet.Labor(HUGE), ValueError, f"iterations is {HUGE}, expected at most 1000"),
     "unknown weights": (
-        labor(weights="hajek"),
+        lambda: ramet.Labor(weights="hajek"),
         ValueError,
         "weights is 'hajek', expected 'normalized' or 'horvitz-thompson'",
     ),
-    "weights None": (labor(weights=None), TypeError, "weights is None, expected 'normalized' or"),
-    "weights of uniform": (
-        {"weights": "horvitz-thompson"},
-        ValueError,
-        "weights='horvitz-thompson' with sampler='uniform', whose normalized weights are the same",
+    "weights None": (lambda: ramet.Labor(weights=None), TypeError, "weights is None, expected 'normalized' or"),
+    "no flag": (
+        lambda: ramet.Labor(layer_dependent="no"),
+        TypeError,
+        "layer_dependent is 'no', expected True or False",
     ),
-    "layer dependent uniform": (
-        {"layer_dependent": True, "sampler": "uniform"},
-        ValueError,
-        "layer_dependent=True with sampler='uniform'; only sampler='labor' has",
-    ),
+    "replace": (lambda: ramet.Uniform("false"), TypeError, "replace is 'false', expected True or False"),
+    "changed": (lambda: setattr(ramet.Labor(), "iterations", -1), AttributeError, "cannot assign to field"),
 }
 
 
@@ -58,6 +57,13 @@ def test_options(graph, case):
         ramet.sample(graph, [1], [2], **options)
     with pytest.raises(error, match=message):
         ramet.NeighborLoader(graph, [2], "train", **options)
+
+
+@pytest.mark.parametrize("case", BAD_SAMPLERS)
+def test_options_of_samplers(case):
+    make, error, message = BAD_SAMPLERS[case]
+    with pytest.raises(error, match=message):
+        make()
 
 
 @pytest.mark.parametrize("options", [labor(), labor(2)], ids=["LABOR-0", "LABOR-2"])
@@ -146,7 +152,7 @@ def write():
 threading.Thread(target=write, daemon=True).start()
 for step in range(60):
     try:
-        ramet.sample(graph, [0, 1], [10], step=step, sampler="labor", importance_iterations=1)
+        ramet.sample(graph, [0, 1], [10], step=step, sampler=ramet.Labor(1))
     except ramet.CorruptStoreError as error:
         assert "entry 0: " in str(error) and "changed while it was sampled" in str(error), error
 print("alive")

@@ -3,6 +3,7 @@
 Every test names the sections of docs/semantics.md that it checks.
 """
 
+import dataclasses
 import itertools
 import json
 
@@ -14,6 +15,7 @@ from comparison import BLOCK_ARRAYS, EDGE, ODD_NODES, assert_equal, check, edge_
 from small_graphs import heterogeneous, homogeneous, numpy_of
 
 import ramet
+from ramet.loading.samplers import SAMPLERS
 
 ITERATIONS = [0, 1, 2, 3]
 
@@ -60,7 +62,7 @@ graph = ramet.open(sys.argv[1])
 digest = hashlib.sha256()
 for iterations in range(4):
     for step in range(3):
-        options = {"sampler": "labor", "importance_iterations": iterations, "step": step}
+        options = {"sampler": ramet.Labor(iterations), "step": step}
         batch = ramet.sample(graph, ("paper", np.arange(0, 500, 3)), [4, 40, 3], **options)
         for block in batch.blocks:
             for weight in block.edge_weight.values():
@@ -178,13 +180,29 @@ def test_a_state_is_of_the_same_sampler():
 
     labor_state, uniform_state = make(sampler="labor").state_dict(), make().state_dict()
     for state, options, message in [
-        (labor_state, {}, "with sampler=labor, not uniform"),
-        (uniform_state, labor(), "with sampler=uniform, not labor"),
-        (labor_state, labor(1), "with importance_iterations=0, not 1"),
-        (labor_state, labor(layer_dependent=True), "with layer_dependent=False, not True"),
-        (labor_state, thompson(), "with weights=normalized, not horvitz-thompson"),
+        (labor_state, {}, "sampler={'name': 'labor', 'iterations': 0, .*, not {'name': 'uniform', 'replace': False}"),
+        (uniform_state, labor(), "sampler={'name': 'uniform', .*, not {'name': 'labor'"),
+        (labor_state, labor(1), "'iterations': 0, .*, not .* 'iterations': 1"),
+        (labor_state, labor(layer_dependent=True), "'layer_dependent': False, .*, not .* 'layer_dependent': True"),
+        (labor_state, thompson(), "'weights': 'normalized'}, not .* 'weights': 'horvitz-thompson'"),
     ]:
-        with pytest.raises(ValueError, match=f"the state is of a loader {message}"):
+        with pytest.raises(ValueError, match=f"the state is of a loader with .*{message}"):
             make(**options).load_state_dict(state)
     states = [make(**options).state_dict() for options in ({}, labor(), thompson(), labor(1), thompson(1))]
     assert len({state["fingerprint"] for state in states}) == len(states)
+
+
+CHANGED = {bool: True, int: 1, "weights": "horvitz-thompson"}
+
+
+@pytest.mark.parametrize("method", SAMPLERS.values())
+def test_every_option_of_a_sampler_counts(method):
+    """A field that the fingerprint did not cover would let a state continue another run."""
+    loaders = [method()]
+    for option in dataclasses.fields(method):
+        loaders.append(method(**{option.name: CHANGED.get(option.name, CHANGED.get(type(option.default)))}))
+    made = [ramet.NeighborLoader(homogeneous(), [4], "train", 20, sampler=sampler) for sampler in loaders]
+    assert len({loader.state_dict()["fingerprint"] for loader in made}) == len(made)
+    assert (
+        made[0].state_dict() == ramet.NeighborLoader(homogeneous(), [4], "train", 20, sampler=method.name).state_dict()
+    )

@@ -40,7 +40,7 @@ SAMPLERS = {
     "LABOR-2": thompson(2),
     "layer dependent": thompson(layer_dependent=True),
     "uniform": {},
-    "replace": {"replace": True},
+    "replace": {"sampler": ramet.Uniform(replace=True)},
 }
 
 
@@ -166,7 +166,9 @@ def test_variance_of_uniform_sampling():
 
 
 @pytest.mark.parametrize("k", [1, 4])
-@pytest.mark.parametrize("options", [labor(), labor(2), labor(3, layer_dependent=True), {}, {"replace": True}])
+@pytest.mark.parametrize(
+    "options", [labor(), labor(2), labor(3, layer_dependent=True), {}, {"sampler": ramet.Uniform(replace=True)}]
+)
 def test_normalized_weights_add_up_to_1(options, k):
     """Section 8: at each destination with a pick, of a multigraph; up to the rounding of float32."""
     graph = ramet.from_edge_index(edge_list(400, 400, 3000, seed=7, hub=300), 400)

@@ -75,14 +75,14 @@ def test_fanouts(small, fanouts, replace):
     graph, _ = small
     seeds = [7, 299, 0, 150, 42, 33]  # 299 is the hub
     assert graph.indptr()[300] - graph.indptr()[299] > 149
-    check(small, seeds, fanouts, replace=replace, seed=3, epoch=1, step=4)
+    check(small, seeds, fanouts, sampler=ramet.Uniform(replace), seed=3, epoch=1, step=4)
 
 
 @pytest.mark.parametrize("replace", [False, True])
 @pytest.mark.parametrize("fanouts", [[-1], [-1, -1], [-1, 3], [3, -1], [0, -1], [-1, 0, 2]])
 def test_all_neighbors(small, fanouts, replace):
     """Section 3: -1 takes every position once, whatever `replace` says of the other hops."""
-    batch = check(small, [5, 299, 17, 80], fanouts, replace=replace, threads=1 + replace)
+    batch = check(small, [5, 299, 17, 80], fanouts, sampler=ramet.Uniform(replace), threads=1 + replace)
     if fanouts == [-1]:
         assert batch.fingerprint() == ramet.sample(small[0], [5, 299, 17, 80], [1000]).fingerprint()
 
@@ -97,14 +97,14 @@ def test_fanout_at_the_degree():
     for degree in degrees[1:]:
         for fanout in {max(degree - 1, 0), degree, degree + 1}:
             check(pair, seeds, [fanout], seed=degree)
-            check(pair, seeds, [fanout], seed=degree, replace=True)
+            check(pair, seeds, [fanout], seed=degree, sampler=ramet.Uniform(replace=True))
 
 
 @pytest.mark.parametrize("replace", [False, True])
 def test_duplicate_seeds(small, replace):
     """Section 4: a seed given twice is two rows with the same picks; a neighbor points to the first."""
     seeds = [9, 4, 9, 9, 299, 4, 299]
-    batch = check(small, seeds, [5, 3], replace=replace)
+    batch = check(small, seeds, [5, 3], sampler=ramet.Uniform(replace))
     block = batch.blocks[-1]
     indptr, indices = block.indptr.numpy(), block.indices.numpy()
     rows = [indices[a:b].tolist() for a, b in itertools.pairwise(indptr)]
@@ -129,7 +129,7 @@ def test_isolated_nodes_self_loops_parallel_edges():
     edges = np.array([[1, 1, 1, 1, 2, 2, 0], [1, 1, 1, 1, 1, 0, 0]])
     pair = both(6, edges)
     for seed, replace, fanout in itertools.product(range(5), (False, True), (1, 2, 4, 7)):
-        check(pair, [5, 1, 4, 0, 3], [fanout, fanout], seed=seed, replace=replace)
+        check(pair, [5, 1, 4, 0, 3], [fanout, fanout], seed=seed, sampler=ramet.Uniform(replace))
     assert check(pair, [5, 4], [3]).blocks[0].indptr.tolist() == [0, 0, 0]
 
 
@@ -196,7 +196,7 @@ def test_rejection(degree, fanout, replace):
             r = low // (n & -n) * inverse & twin.MASK
             assert r * n % 2**64 == low
             seed = seed_for_draw(r, 2, 3, 0, twin.hash_of(EDGE), node, t)
-            check(pair, [node], [fanout], seed=seed, epoch=2, step=3, replace=replace)
+            check(pair, [node], [fanout], seed=seed, epoch=2, step=3, sampler=ramet.Uniform(replace))
 
 
 @pytest.mark.parametrize("replace", [False, True])
@@ -205,13 +205,13 @@ def test_threads(replace):
     num_nodes = 20_000
     pair = both(num_nodes, edge_list(num_nodes, num_nodes, 100_000, seed=5, hub=500))
     seeds = np.random.default_rng(6).integers(0, num_nodes, 9_000).tolist()
-    single = check(pair, seeds, [3, 2], replace=replace, seed=1, step=9)
+    single = check(pair, seeds, [3, 2], sampler=ramet.Uniform(replace), seed=1, step=9)
     big = list(range(num_nodes)) * 3
-    expected = ramet.sample(pair[0], big, [40, 5], replace=replace)
+    expected = ramet.sample(pair[0], big, [40, 5], sampler=ramet.Uniform(replace))
     for threads in (2, 3, 8):
-        again = ramet.sample(pair[0], seeds, [3, 2], replace=replace, seed=1, step=9, threads=threads)
+        again = ramet.sample(pair[0], seeds, [3, 2], sampler=ramet.Uniform(replace), seed=1, step=9, threads=threads)
         assert_same(again, single)
-        assert_same(ramet.sample(pair[0], big, [40, 5], replace=replace, threads=threads), expected)
+        assert_same(ramet.sample(pair[0], big, [40, 5], sampler=ramet.Uniform(replace), threads=threads), expected)
 
 
 def assert_same(batch, other):
@@ -302,7 +302,7 @@ def test_width_of_indices(tmp_path, dtype):
     pair = write_store(tmp_path / "store", {"node": 200}, {EDGE: arrays})
     assert pair[0].indices().dtype == dtype
     for replace, fanouts in itertools.product((False, True), ([4, 3], [40, 2], [64])):
-        check(pair, [199, 3, 77, 3], fanouts, replace=replace)
+        check(pair, [199, 3, 77, 3], fanouts, sampler=ramet.Uniform(replace))
     check(pair, [199, 3, 77, 3], [-1, 2], threads=2)
 
 
@@ -321,7 +321,7 @@ def test_ids_beyond_32_bits(tmp_path):
         edges[edge_type] = (np.array(csc.indptr), np.array(csc.indices, np.int64))
     pair = write_store(tmp_path / "store", num_nodes, edges)
     for replace, threads in itertools.product((False, True), (1, 2)):
-        batch = check(pair, [7, 0, 39, 7], [10, 5, 40], "small", replace=replace, threads=threads)
+        batch = check(pair, [7, 0, 39, 7], [10, 5, 40], "small", sampler=ramet.Uniform(replace), threads=threads)
         assert batch.n_id["big"].max() > 2**32
     check(pair, list(range(40)), [-1, -1], "small")
     seeds = [4_999_999_999, 5, 2**32, 5]
@@ -337,7 +337,7 @@ def test_ids_beyond_32_bits(tmp_path):
 def test_hetero(hetero, seed_type, fanouts, replace):
     """Sections 4, 5: lists per node type, edge types in the order of their encoded names."""
     seeds = [3, 1, ODD_NODES[seed_type] - 1, 3, 20]
-    check(hetero, seeds, fanouts, seed_type, replace=replace, seed=11, epoch=2, step=5)
+    check(hetero, seeds, fanouts, seed_type, sampler=ramet.Uniform(replace), seed=11, epoch=2, step=5)
 
 
 def test_hetero_all_neighbors(hetero):
@@ -399,7 +399,7 @@ def test_dependent(small, kappa):
     for step, fanouts in itertools.product(range(2 * kappa + 2), ([5, 3], [40])):
         check(small, [3, 8, 299, 3], fanouts, dependent=kappa, step=step, seed=3, epoch=1)
     for step in (kappa - 1, 100 * kappa + 1):
-        check(small, [3, 299], [4, 40], dependent=kappa, step=step, replace=True, threads=2)
+        check(small, [3, 299], [4, 40], dependent=kappa, step=step, sampler=ramet.Uniform(replace=True), threads=2)
 
 
 def test_dependent_hetero(hetero):
@@ -519,11 +519,17 @@ def test_loader_blocks_hetero(hetero):
     """Sections 5, 6: the same with several types."""
     graph, twin_graph = hetero
     inputs = [5, 77, 1, 1, 60, 31, 8]
-    loader = ramet.NeighborLoader(graph, [3, 2], ("a-b", inputs), 3, shuffle=True, replace=True, distributed=False)
+    loader = ramet.NeighborLoader(
+        graph, [3, 2], ("a-b", inputs), 3, shuffle=True, sampler=ramet.Uniform(replace=True), distributed=False
+    )
     seeds = twin.global_batches(inputs, 3, shuffle=True, drop_last=False, seed=0, epoch=0)
     fanouts = {edge_type: [3, 2] for edge_type in ODD_EDGES}
     for step, (batch, chosen) in enumerate(zip(loader, seeds, strict=True)):
-        assert_equal(graph, batch, twin.sample(twin_graph, "a-b", chosen, fanouts, replace=True, step=step))
+        assert_equal(
+            graph,
+            batch,
+            twin.sample(twin_graph, "a-b", chosen, fanouts, sampler=ramet.Uniform(replace=True), step=step),
+        )
 
 
 @pytest.mark.parametrize("world", [1, 2, 3, 4, 5])
@@ -587,7 +593,7 @@ def test_fingerprint_of_repeated_picks():
     """Section 7: an edge picked twice is one element."""
     pair = both(2, np.array([[1], [0]]))
     once = check(pair, [0], [1])
-    assert check(pair, [0], [9], replace=True).fingerprint() == once.fingerprint()
+    assert check(pair, [0], [9], sampler=ramet.Uniform(replace=True)).fingerprint() == once.fingerprint()
 
 
 def test_fingerprint_tells_hops_and_edge_types_apart():

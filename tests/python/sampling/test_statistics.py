@@ -119,7 +119,7 @@ def test_inclusion(degree, k, num_rows, num_steps):
 )
 def test_inclusion_with_replacement(degree, k, num_rows, num_steps):
     """Section 3, with replacement: k draws, each uniform, also where the degree is less than k."""
-    picks = picks_of(num_rows, degree, k, num_steps, seed=2, replace=True)
+    picks = picks_of(num_rows, degree, k, num_steps, seed=2, sampler=ramet.Uniform(replace=True))
     assert (np.diff(picks, axis=1) >= 0).all()
     accept(even(picks, degree))
 
@@ -139,13 +139,13 @@ def test_every_subset(degree, k):
 )
 def test_pairs(degree, k, num_bins, num_rows, num_steps, replace):
     """Section 3: joint inclusion of pairs."""
-    picks = picks_of(num_rows, degree, k, num_steps, seed=4, replace=replace)
+    picks = picks_of(num_rows, degree, k, num_steps, seed=4, sampler=ramet.Uniform(replace))
     accept(pairs(picks, degree, num_bins, replace))
 
 
 def test_multisets_with_replacement():
     """Section 3: the k draws are independent: multisets of 3 out of 4 come as often as their orders say."""
-    picks = picks_of(20_000, 4, 3, 5, seed=5, replace=True)
+    picks = picks_of(20_000, 4, 3, 5, seed=5, sampler=ramet.Uniform(replace=True))
     cells = list(itertools.combinations_with_replacement(range(4), 3))
     orders = [len(set(itertools.permutations(cell))) for cell in cells]
     number = {cell: i for i, cell in enumerate(cells)}
@@ -158,7 +158,7 @@ def test_dependent_steps(step):
     """Section 9: in every step of a block every subset is equally likely, and repeated picks are uniform."""
     graph, options = rows_of(50_000, 8), {"dependent": 4, "step": step}
     accept(subsets(hops_of(graph, [4], **options)[0], 8))
-    accept(even(hops_of(graph, [3], replace=True, **options)[0], 8))
+    accept(even(hops_of(graph, [3], sampler=ramet.Uniform(replace=True), **options)[0], 8))
     graph = rows_of(2000, 200)
     accept(inclusion(hops_of(graph, [40], **options)[0], 200))
     accept(inclusion(hops_of(graph, [10], **options)[0], 200))
@@ -250,7 +250,10 @@ def test_one_node_over_steps():
 def test_draws_of_a_row_are_independent():
     """Section 2: r_0 and r_1. With replacement a fanout of 1 shows r_0, and a fanout of 2 both."""
     graph = rows_of(NUM_ROWS, CELLS)
-    r0, both = hops_of(graph, [1], replace=True)[0].ravel(), hops_of(graph, [2], replace=True)[0]
+    r0, both = (
+        hops_of(graph, [1], sampler=ramet.Uniform(replace=True))[0].ravel(),
+        hops_of(graph, [2], sampler=ramet.Uniform(replace=True))[0],
+    )
     r1 = both.sum(axis=1) - r0
     assert ((both[:, 0] == r0) | (both[:, 1] == r0)).all()
     accept(independent(CELLS, r0, r1))

@@ -160,7 +160,7 @@ def test_more_picks_than_memory_holds(graph, fanout):
     expected = ramet.sample(graph, [1, 2], [-1]).fingerprint()
     assert ramet.sample(graph, [1, 2], [fanout]).fingerprint() == expected
     with pytest.raises((MemoryError, ValueError), match=r"no memory|num_neighbors|fanout"):
-        ramet.sample(graph, np.arange(NUM_NODES - 10), [fanout], replace=True)
+        ramet.sample(graph, np.arange(NUM_NODES - 10), [fanout], sampler=ramet.Uniform(replace=True))
 
 
 def test_fanouts_of_a_heterogeneous_graph(hetero):
@@ -186,7 +186,7 @@ def test_fanout_0_is_a_block_without_edges(graph):
 def test_isolated_nodes_have_empty_rows(graph):
     isolated = [NUM_NODES - 1, NUM_NODES - 10]
     for fanouts, replace in [([3, 3], False), ([-1, -1], False), ([3, 3], True)]:
-        batch = ramet.sample(graph, isolated, fanouts, replace=replace)
+        batch = ramet.sample(graph, isolated, fanouts, sampler=ramet.Uniform(replace))
         assert numpy_of(batch.n_id).tolist() == isolated
         assert [numpy_of(block.indptr).tolist() for block in batch.blocks] == [[0, 0, 0]] * 2
     (batch,) = loader(graph, input_nodes=isolated, batch_size=2)

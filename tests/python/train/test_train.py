@@ -97,7 +97,7 @@ def test_other_models_learn(store, model):
     "options",
     [
         {"sampler": "labor"},
-        {"sampler": "labor", "importance_iterations": 1, "layer_dependent": True, "dependent": 4},
+        {"sampler": ramet.Labor(1, layer_dependent=True), "dependent": 4},
         {"dependent": 8, "dtype": "float64"},
     ],
     ids=str,
@@ -111,7 +111,7 @@ def test_the_mean_of_blocks_is_weighted(store):
     """docs/semantics.md, section 8: what sage aggregates of a LABOR-i block is the weighted sum of its sources."""
     graph = ramet.open(store)
     conv = build_model(Config(str(store), hidden=16, num_neighbors=(3,)), 16, 4).convs[0]
-    batch = ramet.sample(graph, range(200), [3], sampler="labor", importance_iterations=1)
+    batch = ramet.sample(graph, range(200), [3], sampler=ramet.Labor(1))
     (block,), x = batch.blocks, torch.from_numpy(graph.table("feat").gather(batch.n_id.numpy()))
     assert block.has_weights and not ramet.sample(graph, range(200), [3]).blocks[0].has_weights
     source, destination = block.edge_index
@@ -165,11 +165,14 @@ def test_a_store_without_a_task_is_one_line(store, tmp_path, capfd, changes, wor
         (("--dropout", "1"), "--dropout is 1.0; it must lie in [0, 1)"),
         (("--processes", "0"), "--processes is 0; it must be at least 1"),
         (("--dependent", "0"), "--dependent is 0; it must be at least 1"),
-        (("--importance-iterations", "1"), "--importance-iterations is 1 with sampler 'uniform'; only 'labor' has it"),
-        (("--sampler", "labor", "--importance-iterations", "1001"), "--importance-iterations is 1001, more than 1000"),
-        (("--weights", "horvitz-thompson"), "--weights is 'horvitz-thompson' with sampler 'uniform'; only"),
+        (
+            ("--importance-iterations", "1"),
+            "--importance-iterations is given with --sampler uniform; only labor has it",
+        ),
+        (("--sampler", "labor", "--importance-iterations", "1001"), "iterations is 1001, expected at most 1000"),
+        (("--weights", "horvitz-thompson"), "--weights is given with --sampler uniform; only labor has it"),
         (("--model", "gat", "--hidden", "10"), "--hidden is 10; gat needs a multiple of its 4 heads"),
-        (("--layer-dependent",), "--layer-dependent is True with sampler 'uniform'; only 'labor' has it"),
+        (("--layer-dependent",), "--layer-dependent is given with --sampler uniform; only labor has it"),
     ],
 )
 def test_bad_options_name_value_and_bound(store, capfd, option, words):

@@ -70,7 +70,13 @@ def rows_sent(graph, batch, owners) -> list[int]:
     return sent
 
 
-OPTIONS = [{}, {"replace": True}, {"sampler": "labor"}, {"sampler": "labor", "layer_dependent": True}, {"dependent": 4}]
+OPTIONS = [
+    {},
+    {"sampler": ramet.Uniform(replace=True)},
+    {"sampler": "labor"},
+    {"sampler": ramet.Labor(layer_dependent=True)},
+    {"dependent": 4},
+]
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -154,7 +160,7 @@ def test_seeds_where_there_is_no_split():
         ({"hidden": -1}, "hidden is -1"),
         ({"ownership": "metis"}, "neither 'range', 'hash' nor a file"),
         ({"ownership": np.zeros(7, np.uint8)}, "has 7 entries, but there are 1000 nodes"),
-        ({"importance_iterations": 1}, "importance_iterations"),
+        ({"sampler": "neighbour"}, "sampler is 'neighbour'"),
     ],
     ids=str,
 )
@@ -226,7 +232,9 @@ def test_text(store, capsys):
     assert cli.main(["work", store, *map(str, SMALL)]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert out.startswith(f"{store}: 3 ranks, 20 seeds each, [4, 3], uniform; means of 1 global batch(es) of 60 seeds")
+    assert out.startswith(
+        f"{store}: 3 ranks, 20 seeds each, [4, 3], Uniform(replace=False); means of 1 global batch(es) of 60 seeds"
+    )
     for words in ("hop 1: nodes so far", "rows read", "redundancy", "bytes sent: ids", "largest rank over mean: rows"):
         assert words in out
     assert "memory of a machine with one of 3 parts of 1,000 nodes and 8,000 edges, 40 bytes a row" in out
@@ -236,9 +244,9 @@ def test_text(store, capsys):
     ("options", "arguments"),
     [
         (["--sampler", "labor"], {"sampler": "labor"}),
-        (["--sampler", "labor", "--importance-iterations", 1], {"sampler": "labor", "importance_iterations": 1}),
-        (["--sampler", "labor", "--layer-dependent"], {"sampler": "labor", "layer_dependent": True}),
-        (["--replace"], {"replace": True}),
+        (["--sampler", "labor", "--importance-iterations", 1], {"sampler": ramet.Labor(1)}),
+        (["--sampler", "labor", "--layer-dependent"], {"sampler": ramet.Labor(layer_dependent=True)}),
+        (["--replace"], {"sampler": ramet.Uniform(replace=True)}),
         (["--dependent", 8, "--batches", 3], {"dependent": 8, "batches": 3}),
         (["--ownership", "hash"], {"ownership": "hash"}),
         (["--row-bytes", 64, "--hidden", 32], {"row_bytes": 64, "hidden": 32}),
@@ -281,7 +289,7 @@ def test_another_size(store, capsys):
         (["--num-neighbors", "a,b"], "--num-neighbors"),
         (["--num-neighbors", "4,-2"], "-2"),
         (["--sampler", "best"], "--sampler"),
-        (["--importance-iterations", 1], "--importance-iterations is 1"),
+        (["--importance-iterations", 1], "--importance-iterations is given with --sampler uniform"),
         (["--ownership", "metis"], "neither 'range', 'hash' nor a file"),
         (["--batches", 0], "batches is 0"),
         (["--at-nodes", 5], "--at-nodes and --at-edges"),

@@ -1,0 +1,83 @@
+// SampleOptions: what decides which neighbors are sampled. A Method says how, and has the options
+// of that method alone; docs/semantics.md defines each.
+//
+// A new method is a struct here, an alternative of Method, and a line in src/sampling/methods.cc.
+// Its fields are named once, in its for_each_field(), from which digests and bindings are made: the
+// structured binding there does not compile when a field is missing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ramet/graph.h"
+#include "ramet/random.h"
+
+namespace ramet {
+
+inline constexpr int64_t kMaxImportanceIterations = 1000;  // importances settle in about ten
+
+// What edge_weights() are. q is the probability of an edge, d the in-degree of its destination.
+enum class Weights : uint8_t {
+  kNormalized,       // 1 / q, divided by their sum over the picks of the destination (Hajek)
+  kHorvitzThompson,  // 1 / (d q)
+};
+
+// "normalized" or "horvitz-thompson"; any other name is kInvalidArgument.
+[[nodiscard]] Weights parse_weights(const std::string& name);
+
+// k of d neighbors, every k-subset equally likely; with `replace`, k independent draws.
+struct Uniform {
+  static constexpr const char* kName = "uniform";
+  bool replace = false;
+};
+
+template <typename Body>
+void for_each_field(Uniform& method, Body&& body) {
+  auto& [replace] = method;
+  body("replace", replace);
+}
+
+// Layer-neighbor sampling (Balin, Catalyurek: "Layer-Neighbor Sampling: Defusing Neighborhood
+// Explosion in GNNs", NeurIPS 2023): k of d in expectation; destinations share the random words of
+// their sources, so that a hop has fewer distinct ones.
+struct Labor {
+  static constexpr const char* kName = "labor";
+  // LABOR-i: fewer nodes for more work. It looks at all destinations of a hop, so a slice of the
+  // seeds does not give a slice of the blocks. At most kMaxImportanceIterations.
+  int64_t iterations = 0;
+  bool layer_dependent = false;  // every hop uses the words of the first
+  Weights weights = Weights::kNormalized;
+};
+
+template <typename Body>
+void for_each_field(Labor& method, Body&& body) {
+  auto& [iterations, layer_dependent, weights] = method;
+  body("iterations", iterations);
+  body("layer_dependent", layer_dependent);
+  body("weights", weights);
+}
+
+using Method = std::variant<Uniform, Labor>;
+
+// The method with that kName and its default options; any other name is kInvalidArgument.
+[[nodiscard]] Method method_named(const std::string& name);
+
+struct SampleOptions {
+  // fanouts[edge type][hop], edge types in the order of Graph::edge_types(), hop 0 the seeds' hop.
+  // kAllNeighbors takes every neighbor, 0 none.
+  std::vector<std::vector<int64_t>> fanouts;
+  Method method = {};
+  uint64_t seed = 0;
+  // kappa: steps of a block of dependent minibatches; 1 makes every step independent.
+  int64_t dependent = 1;
+};
+
+// Throws kInvalidArgument unless `options` fit `graph`.
+void check(const SampleOptions& options, const Graph& graph);
+
+// Covers every field: equal where two samplers of one graph sample the same.
+[[nodiscard]] uint64_t digest(const SampleOptions& options);
+
+}  // namespace ramet

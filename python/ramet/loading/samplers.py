@@ -1,0 +1,140 @@
+"""Uniform and Labor: how neighbors are picked. docs/semantics.md defines each to the bit.
+
+A sampler is a frozen dataclass whose fields are those of the engine's struct of that name (sample_options.h). The
+command line takes its options from the fields, too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from ramet import _core
+from ramet.arguments import as_flag, as_int, shortened
+
+WEIGHTS = ("normalized", "horvitz-thompson")
+
+
+class Sampler:
+    """What `sampler=` takes: one of the classes of SAMPLERS, or its name where it needs no options."""
+
+    name: ClassVar[str]
+
+    def plain(self) -> dict:
+        """The name and the options, of numbers and strings alone: what states and files have."""
+        return {"name": self.name, **vars(self)}
+
+    def _set(self, **checked) -> None:
+        for option, value in checked.items():
+            object.__setattr__(self, option, value)
+
+
+@dataclass(frozen=True)
+class Uniform(Sampler):
+    """Each destination picks its neighbors on its own, every set of them equally likely (sections 3 and 9).
+
+    replace: draws may repeat; a fanout of -1 takes all neighbors once, all the same.
+    """
+
+    name: ClassVar[str] = "uniform"
+    replace: bool = field(default=False, metadata={"help": "draws may repeat"})
+
+    def __post_init__(self):
+        self._set(replace=as_flag(self.replace, "replace"))
+
+
+@dataclass(frozen=True)
+class Labor(Sampler):
+    """Layer-neighbor sampling (Balin, Çatalyürek, arXiv 2210.13339; section 8). Destinations share the randomness of
+    their sources, so a batch has fewer nodes: about half where in-degrees are several times the fanouts. A
+    destination takes as many neighbors as its fanout says in expectation.
+
+    iterations: LABOR-i has fewer nodes still, for more work; 0 is LABOR-0. From 1 on, what a rank samples depends on
+    its whole slice: several ranks do not give the batch of one, unless they cooperate.
+    layer_dependent: all hops use the same randomness: fewer nodes, at correlated layers. Only the first hop is
+    unbiased.
+    weights: what `block.edge_weight` is. "normalized": weights add up to 1 at each destination. "horvitz-thompson":
+    unbiased also where nothing may be picked, at a larger error.
+    """
+
+    name: ClassVar[str] = "labor"
+    iterations: int = field(
+        default=0, metadata={"flag": "--importance-iterations", "help": "LABOR-I: fewer nodes still, more work"}
+    )
+    layer_dependent: bool = field(default=False, metadata={"help": "all hops use the same randomness"})
+    weights: str = field(default="normalized", metadata={"choices": WEIGHTS, "help": "what neighbors weigh in means"})
+
+    def __post_init__(self):
+        if not isinstance(self.weights, str) or self.weights not in WEIGHTS:
+            error = ValueError if isinstance(self.weights, str) else TypeError
+            raise error(f"weights is {shortened(self.weights)}, expected 'normalized' or 'horvitz-thompson'")
+        self._set(
+            iterations=as_int(self.iterations, "iterations", 0, _core.MAX_IMPORTANCE_ITERATIONS),
+            layer_dependent=as_flag(self.layer_dependent, "layer_dependent"),
+        )
+
+
+SAMPLERS = {sampler.name: sampler for sampler in (Uniform, Labor)}
+
+
+def as_sampler(sampler) -> Sampler:
+    """A sampler as the user gave it: an object, a name, or what `plain` gives."""
+    if isinstance(sampler, Sampler):
+        return sampler
+    options = dict(sampler) if isinstance(sampler, Mapping) else {"name": sampler}
+    name = options.pop("name", None)
+    if isinstance(name, str) and name in SAMPLERS:
+        return SAMPLERS[name](**options)
+    objects = " or ".join(f"ramet.{found.__name__}(...)" for found in SAMPLERS.values())
+    error = ValueError if isinstance(name, str) else TypeError
+    raise error(f"sampler is {shortened(sampler)}, expected {', '.join(map(repr, SAMPLERS))}, {objects}")
+
+
+# ---- the command line
+
+
+def add_sampler_options(parser) -> None:
+    """--sampler, and an option for every field of a sampler."""
+    parser.add_argument(
+        "--sampler",
+        choices=tuple(SAMPLERS),
+        default="uniform",
+        help="labor: fewer nodes a batch (default: %(default)s)",
+    )
+    for flag, owners in _flags().items():
+        option = next(iter(owners.values()))
+        words: dict = {"help": f"of {', '.join(owners)}: {option.metadata['help']}", "dest": _dest(flag)}
+        if isinstance(option.default, bool):
+            words |= {"action": "store_const", "const": True}
+        else:
+            words |= {"type": type(option.default), "choices": option.metadata.get("choices")}
+        parser.add_argument(flag, **words)
+
+
+def sampler_of(arguments) -> Sampler:
+    """From the options that `add_sampler_options` added. ValueError for one that the sampler does not have."""
+    options = {}
+    for flag, owners in _flags().items():
+        value = getattr(arguments, _dest(flag))
+        if value is None:
+            continue
+        if arguments.sampler not in owners:
+            raise ValueError(f"{flag} is given with --sampler {arguments.sampler}; only {', '.join(owners)} has it")
+        options[owners[arguments.sampler].name] = value
+    return SAMPLERS[arguments.sampler](**options)
+
+
+def _dest(flag: str) -> str:
+    return "sampler_" + flag.strip("-").replace("-", "_")
+
+
+def _flags() -> dict[str, dict[str, dataclasses.Field]]:
+    """By option of the command line: the fields that it sets, by name of the sampler."""
+    flags: dict[str, dict[str, dataclasses.Field]] = {}
+    for sampler in SAMPLERS.values():
+        for option in dataclasses.fields(sampler):
+            flag = option.metadata.get("flag", "--" + option.name.replace("_", "-"))
+            flags.setdefault(flag, {})[sampler.name] = option
+    return flags

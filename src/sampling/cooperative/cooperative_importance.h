@@ -1,0 +1,187 @@
+// ImportanceExchange: LABOR-i's importances where ranks cooperate; docs/semantics.md, section 10.
+// Candidates go to their owners once. In every iteration the largest c of each candidate goes to
+// its owner, and the largest over all ranks comes back.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exchange/incoming_ids.h"
+#include "exchange/message.h"
+#include "exchange/routes.h"
+#include "ramet/error.h"
+#include "sampling/hop_sampler.h"
+
+namespace ramet {
+
+// A message of what values_of(type) gives for every node type.
+template <typename T, typename ValuesOf>
+Message message_of(size_t num_types, size_t ranks, BufferPool& pool, ValuesOf&& values_of) {
+  std::vector<Values<T>> types;
+  for (size_t t = 0; t < num_types; ++t)
+    types.push_back(values_of(t));
+  return write_message<T>(types, ranks, pool);
+}
+
+template <typename Id>
+class ImportanceExchange {
+ public:
+  // `own_spans`: by node type, where everything lies that this rank owns. What is given by
+  // reference must outlive it; `routes` and `requests` are scratch memory, free between hops.
+  ImportanceExchange(const Membership& membership,
+                     std::vector<NodeRange> own_spans,
+                     std::vector<Routes<Id>>& routes,
+                     std::vector<IncomingIds<Id>>& requests,
+                     BufferPool& pool)
+      : membership_(membership),
+        own_spans_(std::move(own_spans)),
+        ranks_(static_cast<size_t>(membership.ranks())),
+        routes_(routes),
+        requests_(requests),
+        pool_(pool),
+        own_candidates_(own_spans_.size()),
+        largest_c_(own_spans_.size()),
+        replies_(own_spans_.size()) {}
+
+  void prepare(const Graph& graph) { ramet::prepare(own_candidates_, graph, own_spans_); }
+
+  // The first message of a hop, whose candidates are in `importance`.
+  Message start(HopImportance<Id>& importance) {
+    importance_ = &importance;
+    importance.begin();
+    iteration_ = 0;
+    for (size_t t = 0; t < own_spans_.size(); ++t)
+      routes_[t].build(importance.ids(t), membership_.owners[t], pool_);
+    return send<Id>(Stage::kCandidates,
+                    [&](size_t t) { return Values<Id>{routes_[t].counts(), routes_[t].ids()}; });
+  }
+
+  // The next message, or nullopt when the importances are complete.
+  std::optional<Message> receive(const Message& from_ranks) {
+    switch (stage_) {
+      case Stage::kCandidates:
+        insert_candidates(from_ranks);
+        return send_largest_c();
+      case Stage::kMaxReduce:
+        return max_reduce(from_ranks);
+      case Stage::kUpdate:
+        update(from_ranks);
+        if (++iteration_ < importance_->iterations()) return send_largest_c();
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // What comes in next.
+  enum class Stage : uint8_t { kCandidates, kMaxReduce, kUpdate };
+
+  template <typename T, typename ValuesOf>
+  Message send(Stage stage, ValuesOf&& values_of) {
+    Message message = message_of<T>(own_spans_.size(), ranks_, pool_, values_of);
+    stage_ = stage;
+    return message;
+  }
+
+  void insert_candidates(const Message& from_ranks) {
+    const MessageReader<Id> from(from_ranks, ranks_, own_spans_.size());
+    for (size_t t = 0; t < own_spans_.size(); ++t) {
+      own_candidates_[t].start_batch(std::span<const Id>());
+      requests_[t].insert(from, t, ranks_, own_spans_[t], own_candidates_[t], pool_);
+    }
+  }
+
+  // The largest c among this rank's destinations, for the owner of each candidate.
+  Message send_largest_c() {
+    importance_->max_reduce();
+    for (size_t t = 0; t < own_spans_.size(); ++t) {
+      const auto candidates = importance_->candidates(t);
+      const auto place = routes_[t].place();
+      replies_[t].resize(candidates.size());
+      for (size_t i = 0; i < candidates.size(); ++i)
+        replies_[t][static_cast<size_t>(place[i])] = candidates[i].largest_c;
+    }
+    return send<double>(Stage::kMaxReduce,
+                        [&](size_t t) { return Values<double>{routes_[t].counts(), replies_[t]}; });
+  }
+
+  // The largest over all ranks, back to those who asked.
+  Message max_reduce(const Message& from_ranks) {
+    const MessageReader<double> from(from_ranks, ranks_, own_spans_.size());
+    for (size_t t = 0; t < own_spans_.size(); ++t) {
+      const auto positions = requests_[t].positions();
+      largest_c_[t].assign(static_cast<size_t>(own_candidates_[t].size()), 0);
+      size_t at = 0;
+      for (size_t rank = 0; rank < ranks_; ++rank) {
+        const auto values = from.values(t, rank);
+        require_count(values.size(), requests_[t].counts()[rank], rank);
+        for (const double c : values) {
+          const auto candidate = static_cast<size_t>(positions[at++]);
+          require_c(c, 0, own_candidates_[t].ids()[candidate], rank);
+          largest_c_[t][candidate] = std::max(largest_c_[t][candidate], c);
+        }
+      }
+      replies_[t].resize(positions.size());
+      for (size_t i = 0; i < positions.size(); ++i)
+        replies_[t][i] = largest_c_[t][static_cast<size_t>(positions[i])];
+    }
+    return send<double>(Stage::kUpdate, [&](size_t t) {
+      return Values<double>{requests_[t].counts(), replies_[t]};
+    });
+  }
+
+  void update(const Message& from_ranks) {
+    const MessageReader<double> from(from_ranks, ranks_, own_spans_.size());
+    for (size_t t = 0; t < own_spans_.size(); ++t) {
+      replies_[t].clear();
+      for (size_t rank = 0; rank < ranks_; ++rank) {
+        const auto values = from.values(t, rank);
+        require_count(values.size(), routes_[t].counts()[rank], rank);
+        replies_[t].insert(replies_[t].end(), values.begin(), values.end());
+      }
+      const auto candidates = importance_->candidates(t);
+      const auto place = routes_[t].place();
+      for (size_t i = 0; i < candidates.size(); ++i) {
+        const double c = replies_[t][static_cast<size_t>(place[i])];
+        const int64_t node = importance_->ids(t)[i];
+        const auto owner = static_cast<size_t>(membership_.owners[t].owner(node));
+        require_c(c, candidates[i].largest_c, node, owner);
+        candidates[i].largest_c = c;
+      }
+    }
+    importance_->update();
+  }
+
+  static void require_count(size_t count, int64_t expected, size_t rank) {
+    if (static_cast<int64_t>(count) == expected) return;
+    throw_error(ErrorCode::kCorrupt, "rank ", rank, " sent ", count, " values, expected ",
+                expected);
+  }
+
+  static void require_c(double c, double least, int64_t node, size_t rank) {
+    if (c >= least && std::isfinite(c)) return;
+    throw_error(ErrorCode::kCorrupt, "rank ", rank, " sent c = ", c, " of node ", node,
+                ", expected at least ", least);
+  }
+
+  const Membership& membership_;
+  const std::vector<NodeRange> own_spans_;
+  const size_t ranks_;
+  std::vector<Routes<Id>>& routes_;         // of what this rank asks for, by node type
+  std::vector<IncomingIds<Id>>& requests_;  // of what it is asked for
+  BufferPool& pool_;
+
+  Stage stage_ = Stage::kCandidates;
+  HopImportance<Id>* importance_ = nullptr;
+  int64_t iteration_ = 0;
+  NodeIndexes<Id> own_candidates_;
+  std::vector<std::vector<double>> largest_c_;  // by candidate of this rank
+  std::vector<std::vector<double>> replies_;    // by candidate, in the order of a message
+};
+
+}  // namespace ramet

@@ -1,0 +1,50 @@
+// HopDriver: the hops of a minibatch in their order, whoever samples them: a processor, a device,
+// or one of several ranks.
+//
+//     driver.start(...);
+//     while (!driver.is_done()) driver.add(block of driver.hop());
+//     Minibatch batch = driver.finish(n_id);
+//
+// One thread. start() begins anew, whatever happened before.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/draw_keys.h"
+#include "ramet/graph.h"
+#include "ramet/sampler.h"
+
+namespace ramet {
+
+class HopDriver {
+ public:
+  HopDriver(std::shared_ptr<const Graph> graph, const SampleOptions& options);
+
+  // kOutOfRange, kInvalidArgument: seeds that are no nodes of the type, or too many; no such type.
+  void start(int seed_type, std::span<const int64_t> seeds, uint64_t epoch, uint64_t step);
+
+  // The seeds of a node type: those of the batch, or none. A copy, which is what was checked: the
+  // caller's memory may change meanwhile.
+  [[nodiscard]] std::span<const int64_t> seeds(size_t type) const;
+  [[nodiscard]] const DrawKeys& step_keys() const { return step_keys_; }
+  [[nodiscard]] int hop() const { return static_cast<int>(batch_.blocks.size()); }
+  [[nodiscard]] bool is_done() const { return hop() == num_hops_; }
+
+  void add(Block block) { batch_.blocks.push_back(std::move(block)); }
+  // `n_id`: as of Minibatch.
+  [[nodiscard]] Minibatch finish(std::vector<Array> n_id);
+
+ private:
+  const std::shared_ptr<const Graph> graph_;
+  const uint64_t seed_, dependent_;
+  const int num_hops_;
+  std::vector<int64_t> seeds_;
+  DrawKeys step_keys_{};
+  Minibatch batch_;
+};
+
+}  // namespace ramet

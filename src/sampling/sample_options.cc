@@ -1,0 +1,113 @@
+#include "ramet/sample_options.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "ramet/error.h"
+
+namespace ramet {
+namespace {
+
+constexpr size_t kMaxHops = 256;  // far more than models have layers; each costs memory by itself
+
+void check_method(const Uniform& /*method*/) {}
+
+void check_method(const Labor& method) {
+  if (method.iterations < 0 || method.iterations > kMaxImportanceIterations) {
+    throw_invalid("iterations of Labor is ", method.iterations, ", expected 0 to ",
+                  kMaxImportanceIterations);
+  }
+}
+
+void check_fanouts(const std::vector<std::vector<int64_t>>& all_fanouts, const Graph& graph) {
+  const auto& types = graph.edge_types();
+  if (types.empty()) throw_invalid("the graph has no edge types to sample from");
+  if (all_fanouts.size() != types.size()) {
+    throw_invalid("fanouts name ", all_fanouts.size(), " edge types, but the graph has ",
+                  types.size());
+  }
+  const size_t num_hops = all_fanouts.front().size();
+  if (num_hops == 0)
+    throw_invalid("num_neighbors is empty, expected a fanout for at least one hop");
+  if (num_hops > kMaxHops) {
+    throw_invalid("num_neighbors has ", num_hops, " hops, expected at most ", kMaxHops);
+  }
+  for (size_t t = 0; t < types.size(); ++t) {
+    const auto& fanouts = all_fanouts[t];
+    if (fanouts.size() != num_hops) {
+      throw_invalid("num_neighbors of edge type '", types[t].encoded, "' has ", fanouts.size(),
+                    " hops, but that of '", types[0].encoded, "' has ", num_hops);
+    }
+    for (size_t hop = 0; hop < num_hops; ++hop) {
+      if (fanouts[hop] >= kAllNeighbors) continue;
+      throw_invalid("num_neighbors[", hop, "] of edge type '", types[t].encoded, "' is ",
+                    fanouts[hop], ", expected -1 (all), 0 (none) or more");
+    }
+  }
+}
+
+// Calls body with a default value of every alternative, in order.
+template <typename Body, size_t... kIndex>
+void for_each_method(Body&& body, std::index_sequence<kIndex...> /*all*/) {
+  (body(std::variant_alternative_t<kIndex, Method>()), ...);
+}
+
+uint64_t absorb_field(uint64_t key, bool value) {
+  return absorb(key, value ? 1U : 0U);
+}
+uint64_t absorb_field(uint64_t key, int64_t value) {
+  return absorb(key, static_cast<uint64_t>(value));
+}
+uint64_t absorb_field(uint64_t key, Weights value) {
+  return absorb(key, static_cast<uint64_t>(value));
+}
+
+}  // namespace
+
+Method method_named(const std::string& name) {
+  std::optional<Method> found;
+  std::string names;
+  for_each_method(
+      [&](auto method) {
+        if (name == method.kName) found = method;
+        names.append(names.empty() ? "'" : ", '").append(method.kName).append("'");
+      },
+      std::make_index_sequence<std::variant_size_v<Method>>());
+  if (!found) throw_invalid("sampler is '", name, "', expected one of ", names);
+  return *found;
+}
+
+Weights parse_weights(const std::string& name) {
+  if (name == "normalized") return Weights::kNormalized;
+  if (name == "horvitz-thompson") return Weights::kHorvitzThompson;
+  throw_invalid("weights is '", name, "', expected 'normalized' or 'horvitz-thompson'");
+}
+
+void check(const SampleOptions& options, const Graph& graph) {
+  std::visit([](const auto& method) { check_method(method); }, options.method);
+  if (options.dependent < 1) {
+    throw_invalid("dependent is ", options.dependent, ", expected at least 1");
+  }
+  check_fanouts(options.fanouts, graph);
+}
+
+uint64_t digest(const SampleOptions& options) {
+  const auto& [fanouts, method, seed, dependent] = options;
+  uint64_t key = absorb(0, fanouts.size());
+  for (const auto& of_type : fanouts) {
+    key = absorb(key, of_type.size());
+    for (const int64_t fanout : of_type)
+      key = absorb_field(key, fanout);
+  }
+  key = absorb(key, method.index());
+  Method copy = method;
+  std::visit(
+      [&](auto& chosen) {
+        for_each_field(chosen, [&](const char*, auto& field) { key = absorb_field(key, field); });
+      },
+      copy);
+  return absorb_field(absorb(key, seed), dependent);
+}
+
+}  // namespace ramet
