@@ -8,7 +8,7 @@ namespace ramet {
 namespace {
 
 constexpr CudaRuntime kRuntime{
-    .versions = cuda_versions,
+    .versions = find_cuda_versions,
     .num_devices = num_cuda_devices,
     .describe = describe_cuda_device,
     .allocate = allocate_on_device,

@@ -7,7 +7,7 @@
 
 namespace ramet {
 
-CudaVersions cuda_versions() {
+CudaVersions find_cuda_versions() {
   CudaVersions versions;
   check_cuda(cudaRuntimeGetVersion(&versions.build), "asking for CUDA's version");
   check_cuda(cudaDriverGetVersion(&versions.driver), "asking for the driver's version");

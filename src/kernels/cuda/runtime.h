@@ -6,7 +6,7 @@
 namespace ramet {
 
 // devices.cc
-CudaVersions cuda_versions();
+CudaVersions find_cuda_versions();
 int num_cuda_devices();
 CudaDevice describe_cuda_device(int device);
 
