@@ -104,9 +104,8 @@ def cache_hits(report: Report, graph, run: int, batch: int) -> None:
         rates = []
         for share in CACHE_SHARES:
             together = members(of, CACHED_RANKS, cache_rows=int(share * rows))
-            for step in range(min(run, len(of))):
-                make_together(together, 0, step)
-            hits, misses = np.sum([rank.cache_use() for rank in together], axis=0)
+            batches = [batch for step in range(min(run, len(of))) for batch in make_together(together, 0, step)]
+            hits, misses = np.sum([(batch.cache_hits, batch.cache_misses) for batch in batches], axis=0)
             rates.append(hits / (hits + misses))
             report.keep(f"{sampler}, kappa {kappa}, cache {share}: hit rate", float(rates[-1]))
         lines.append([sampler, kappa, f"{rows:,}", *(f"{rate:.3f}" for rate in rates)])

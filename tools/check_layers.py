@@ -29,7 +29,7 @@ BELOW = {
 }
 # include/ramet/<name>.h: the API.
 PUBLIC_HEADERS = {
-    "base": "error isa array random buffer_pool version",
+    "base": "error isa array placement random buffer_pool version",
     "storage": "pages store store_writer",
     "graph": "graph csc generate node_rows ownership part",
     "kernels": "cuda",
@@ -47,7 +47,7 @@ EXPORTS = {
     "kernels": "kernels cuda_backend cuda_rows cuda_sampling cpu/floyd cpu/labor_scan cpu/pick",
     "device": "device_memory",
     "exchange": "incoming_ids message routes",
-    "tables": "cache/row_cache",
+    "tables": "row_source cache/hot_rows device/placement_plan",
     "sampling": "cooperative_sampler",
 }
 LAYER_OF_PUBLIC = {f"{stem}.h": layer for layer, stems in PUBLIC_HEADERS.items() for stem in stems.split()}

@@ -20,7 +20,7 @@
 namespace ramet {
 
 class CooperativeSampler;
-class RowCache;
+class RowSource;
 
 class CooperativeLoader {
  public:
@@ -40,8 +40,6 @@ class CooperativeLoader {
   // Counts a batch that was handed out, for which the caller waited so long, to the summary.
   void count(Batch& batch, double wait_seconds, bool first) const;
 
-  // Of all batches so far.
-  [[nodiscard]] CacheUse cache_use() const;
   [[nodiscard]] const NeighborLoader& loader() const { return loader_; }
   [[nodiscard]] const Membership& membership() const { return membership_; }
 
@@ -49,7 +47,7 @@ class CooperativeLoader {
   NeighborLoader loader_;
   Membership membership_;
   std::unique_ptr<CooperativeSampler> sampler_;
-  std::vector<std::unique_ptr<RowCache>> caches_;  // by LoaderOptions::tables
+  std::vector<std::shared_ptr<const RowSource>> sources_;  // by LoaderOptions::tables
   Batch batch_;
 };
 

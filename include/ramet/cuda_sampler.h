@@ -19,30 +19,27 @@
 #include "ramet/buffer_pool.h"
 #include "ramet/cuda.h"
 #include "ramet/graph.h"
+#include "ramet/placement.h"
 #include "ramet/sampler.h"
 
 namespace ramet {
-
-enum class CudaTopology {
-  kDevice,   // a copy in device memory: 8 bytes for each row and 4 or 8 for each edge
-  kInPlace,  // no copy: kernels read the host's memory, over the bus
-};
 
 // The topology of a graph as one device reads it. Immutable; keeps the graph alive.
 class CudaGraph {
  public:
   // Everybody in the process who asks for the same graph, device and placement shares one. Returns
-  // when a copy is complete. kNoSpace where the device has no memory for it, kInvalidArgument for a
-  // part of a graph.
+  // when a copy is complete. `placement`: kDevice, which takes 8 bytes for each row and 4 or 8 for
+  // each edge, or kInPlace. kNoSpace where the device has no memory for it, kInvalidArgument for
+  // other placements, and for a part of a graph.
   [[nodiscard]] static std::shared_ptr<const CudaGraph> create(
-      const std::shared_ptr<const Graph>& graph, int device, CudaTopology topology);
+      const std::shared_ptr<const Graph>& graph, int device, Placement placement);
   // Bytes of device memory that create() needs for a copy.
   [[nodiscard]] static int64_t bytes_on_device(const Graph& graph);
 
   virtual ~CudaGraph() = default;
   [[nodiscard]] virtual const std::shared_ptr<const Graph>& graph() const = 0;
   [[nodiscard]] virtual int device() const = 0;
-  [[nodiscard]] virtual CudaTopology topology() const = 0;
+  [[nodiscard]] virtual Placement placement() const = 0;
 
   // Of an edge type, where kernels read them: int64, and int32 or int64 as in the graph.
   [[nodiscard]] virtual const int64_t* indptr(size_t edge_type) const = 0;

@@ -13,23 +13,16 @@
 
 #include "ramet/array.h"
 #include "ramet/cuda.h"
+#include "ramet/placement.h"
 #include "ramet/table.h"
 
 namespace ramet {
 
-enum class CudaPlacement {
-  // A copy in device memory. Of a read-only Array that has an owner, everyone in the process who
-  // asks for it on the same device shares one.
-  kDevice,
-  // Where it is, registered (cuda_memory.h). Of int8 with a scale by row that is in place, too.
-  kInPlace,
-  // A copy in page-locked memory of this process, for where registration is refused.
-  kPinnedCopy,
-};
-
 struct CudaTableOptions {
   int device = 0;
-  CudaPlacement placement = CudaPlacement::kInPlace;
+  // kDevice: of a read-only Array that has an owner, everyone in the process who asks for a copy on
+  // the same device shares one. kInPlace: a scale by row is read in place, too. kPinnedCopy.
+  Placement placement = Location::kInPlace;
   // Where registration is refused and the memory that is available holds it: kPinnedCopy.
   bool copy_where_refused = false;
   // int32 or int64 [n] on the host: the rows to be in device memory in front of a table that is
@@ -58,13 +51,15 @@ struct CudaScatterOptions {
   uint64_t* bad = nullptr;
 };
 
+class PlacedTable;
+
 class CudaTable {
  public:
   CudaTable(Table table, const CudaTableOptions& options);
 
   [[nodiscard]] const Table& table() const;
   [[nodiscard]] int device() const;
-  [[nodiscard]] CudaPlacement placement() const;  // as it became
+  [[nodiscard]] Placement placement() const;  // as it became
   // Why registration was refused, where a copy was made instead; else "".
   [[nodiscard]] const std::string& refusal() const;
   [[nodiscard]] int64_t num_cached() const;
@@ -97,8 +92,7 @@ class CudaTable {
   [[nodiscard]] int64_t num_hits() const;
 
  private:
-  class Placed;
-  std::shared_ptr<const Placed> placed_;
+  std::shared_ptr<const PlacedTable> placed_;
 };
 
 }  // namespace ramet

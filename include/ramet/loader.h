@@ -20,6 +20,7 @@
 #include "ramet/buffer_pool.h"
 #include "ramet/cuda.h"
 #include "ramet/graph.h"
+#include "ramet/placement.h"
 #include "ramet/sampler.h"
 #include "ramet/table.h"
 
@@ -37,11 +38,6 @@ struct TableRequest {
   [[nodiscard]] bool is_of_edges() const { return edge_type != kNoEdgeType; }
 };
 
-// How a device gets at a table, or at the topology: from a copy in its memory; in place, in the
-// memory of the host that all processes share; or from what processors have gathered, or sampled,
-// for it in page-locked memory. kAuto: by what fits, and by measured rates.
-enum class Placement { kAuto, kDevice, kInPlace, kStaged };
-
 // Which rows a cache in device memory holds: those with most out-edges, or those that most batches
 // of a few sampled ones need.
 enum class CacheBy { kDegree, kPresampling };
@@ -49,20 +45,12 @@ enum class CacheBy { kDegree, kPresampling };
 // Batches that are made on, and for, a CUDA device.
 struct DeviceOptions {
   int device = kHost;  // kHost: batches of the CPU
-  Placement topology = Placement::kAuto;
+  Placement topology;
   std::vector<Placement> tables;  // one per LoaderOptions::tables; empty: all kAuto
   int64_t copy_bytes = -1;        // of device memory for copies, at most; -1: half of what is free
   int64_t cache_rows = 0;         // of each table that is read in place at all nodes
   CacheBy cache_by = CacheBy::kDegree;
   int max_sms = 0;  // multiprocessors that gathering may use; 0: all
-};
-
-// What was decided on one table, or on the "topology", and why.
-struct PlacedTable {
-  std::string name;
-  Placement placement = Placement::kAuto;
-  int64_t bytes = 0;  // of the whole table
-  std::string why;
 };
 
 struct LoaderOptions {
@@ -97,8 +85,7 @@ struct Batch {
   std::vector<Array> tables;  // one per LoaderOptions::tables; see also rows_of_block()
   int64_t step = 0, epoch = 0;
   int64_t global_num_seeds = 0;  // seeds of the global batch; num_seeds of it are here
-  int64_t cache_hits = 0;        // rows that were in a device's cache, of
-  int64_t cache_lookups = 0;     // so many that were looked for there
+  CacheStats cache;              // of the rows of tables that have one
   BatchTimings timings;
 };
 
@@ -123,6 +110,7 @@ void also_used_on(const Batch& batch, CudaStreamHandle stream);
 struct LoaderSummary {
   int64_t batches = 0, nodes = 0, edges = 0;
   int64_t bytes = 0, table_bytes = 0, largest_batch_bytes = 0;
+  CacheStats cache;
   double sample_seconds = 0, gather_seconds = 0;  // of all threads
   double wait_seconds = 0;                        // the caller waited in next()
   double first_wait_seconds = 0;                  // of these, for the first batch of each stream
@@ -142,6 +130,7 @@ class EpochStream {
 class CudaGraph;
 class DevicePool;
 class DeviceSide;
+class RowSource;
 class Tally;
 
 class NeighborLoader {
@@ -177,7 +166,9 @@ class NeighborLoader {
   [[nodiscard]] std::shared_ptr<const CudaGraph> cuda_graph() const;
   // One for the topology, "topology", and one for each of LoaderOptions::tables; none where batches
   // are of the CPU.
-  [[nodiscard]] const std::vector<PlacedTable>& placement() const;
+  [[nodiscard]] const std::vector<PlacementDecision>& placement() const;
+  // Where rows come from, by LoaderOptions::tables.
+  [[nodiscard]] const std::vector<std::shared_ptr<const RowSource>>& sources() const;
   [[nodiscard]] Tally& tally() const { return *tally_; }
 
  private:
@@ -186,7 +177,8 @@ class NeighborLoader {
   std::shared_ptr<const Graph> graph_;
   LoaderOptions options_;
   std::shared_ptr<BufferPool> pool_;
-  std::shared_ptr<Tally> tally_;  // the one thing that changes
+  std::shared_ptr<Tally> tally_;                                // the one thing that changes
+  std::vector<std::shared_ptr<const RowSource>> host_sources_;  // where batches are of the CPU
   std::shared_ptr<const DeviceSide> device_side_;
   int64_t num_inputs_ = 0;
   int max_threads_ = 1;

@@ -6,8 +6,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ramet/array.h"
 
@@ -15,9 +17,21 @@ namespace ramet {
 
 enum class Encoding : uint8_t;  // kernels/kernels.h
 
-// What a cache of rows was asked for.
-struct CacheUse {
-  int64_t hits = 0, misses = 0;  // rows
+// How rows are handed out.
+struct RowForm {
+  DType dtype = DType::kInt64;
+  std::vector<int64_t> shape;  // of one row
+
+  [[nodiscard]] int64_t row_bytes() const;
+  [[nodiscard]] std::vector<int64_t> shape_of(int64_t num_rows) const;
+};
+
+// Rows that a cache had, and rows that were read from behind it.
+struct CacheStats {
+  int64_t hits = 0, misses = 0;
+
+  CacheStats& operator+=(const CacheStats& other);
+  bool operator==(const CacheStats&) const = default;
 };
 
 class Table {
@@ -37,6 +51,8 @@ class Table {
   [[nodiscard]] bool is_encoded() const;
   // How. kInvalidArgument where they are not.
   [[nodiscard]] Encoding encoding() const;
+  // Of gathered rows: as they are stored; `decode`: encoded ones as float32.
+  [[nodiscard]] RowForm form(bool decode) const;
 
   // Writes row ids[i] to row i of `out` (ids.size() rows of this table's dtype and row shape, not
   // overlapping the table), on at most `threads` threads.
@@ -50,10 +66,15 @@ class Table {
   [[nodiscard]] Array gather_float32(std::span<const int64_t> ids, int threads = 1) const;
 
  private:
-  [[nodiscard]] std::vector<int64_t> gathered_shape(size_t num_ids) const;
-
   Array rows_, scale_;
   std::string name_;
 };
+
+// The table `name`, with its scale where there is one, of what `owner` names in errors: "node type
+// 'paper'". kNotFound lists the tables that there are.
+[[nodiscard]] Table find_table(const std::map<std::string, Array>& tables,
+                               const std::map<std::string, Array>& scales,
+                               const std::string& name,
+                               const std::string& owner);
 
 }  // namespace ramet

@@ -67,11 +67,7 @@ void bind_cooperative(nb::module_& m) {
              return PyBatch{loader.finish(), loader.loader().graph()};
            })
       .def("count", [](const CooperativeLoader& loader, PyBatch& batch, double wait_seconds,
-                       bool first) { loader.count(batch.batch, wait_seconds, first); })
-      .def("cache_use", [](const CooperativeLoader& loader) {
-        const CacheUse use = loader.cache_use();
-        return std::make_tuple(use.hits, use.misses);
-      });
+                       bool first) { loader.count(batch.batch, wait_seconds, first); });
 
   m.def(
       "take_rows",

@@ -11,20 +11,10 @@
 #include "ramet/cuda.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_table.h"
-#include "ramet/error.h"
 
 namespace ramet::bind {
 
 namespace {
-
-// A Python object that C++ keeps alive, wherever it is let go of.
-std::shared_ptr<const void> keep(nb::object object) {
-  return {object.release().ptr(), [](const void* kept) {
-            if (!Py_IsInitialized()) return;
-            const nb::gil_scoped_acquire gil;
-            nb::steal(nb::handle(static_cast<PyObject*>(const_cast<void*>(kept))));
-          }};
-}
 
 void* address(uintptr_t data) {
   return reinterpret_cast<void*>(data);
@@ -43,30 +33,15 @@ Array ids_on_device(const CudaTable& table, uintptr_t data, bool wide, int64_t c
   return on_device(table, data, wide ? DType::kInt64 : DType::kInt32, {count}, false);
 }
 
-std::vector<int64_t> rows_shape(const CudaTable& table, int64_t count) {
-  std::vector<int64_t> shape = table.table().rows().shape;
-  shape[0] = count;
-  return shape;
+Array rows_on_device(const CudaTable& table, uintptr_t data, bool decode, int64_t count) {
+  const RowForm form = table.table().form(decode);
+  return on_device(table, data, form.dtype, form.shape_of(count), true);
 }
 
-CudaPlacement placement_of(const std::string& name) {
-  if (name == "in_place") return CudaPlacement::kInPlace;
-  if (name == "device") return CudaPlacement::kDevice;
-  if (name == "pinned_copy") return CudaPlacement::kPinnedCopy;
-  throw Error(ErrorCode::kInvalidArgument,
-              "placement is '" + name + "', expected 'in_place', 'device' or 'pinned_copy'");
-}
-
-const char* name_of(CudaPlacement placement) {
-  switch (placement) {
-    case CudaPlacement::kInPlace:
-      return "in_place";
-    case CudaPlacement::kDevice:
-      return "device";
-    case CudaPlacement::kPinnedCopy:
-      return "pinned_copy";
-  }
-  return "";
+Location location_of(const std::string& name) {
+  static constexpr Location kLocations[] = {Location::kInPlace, Location::kDevice,
+                                            Location::kPinnedCopy};
+  return location_named(name, kLocations, "placement");
 }
 
 nb::dict describe(int index) {
@@ -86,28 +61,18 @@ void bind_table(nb::module_& m) {
   nb::class_<CudaTable>(m, "CudaTable")
       .def(
           "__init__",
-          [](CudaTable* self, const AnyArray& rows, const std::optional<AnyArray>& scale,
-             const std::string& name, bool bfloat16, bool writable, int device,
-             const std::string& placement, bool copy_where_refused,
-             const std::optional<AnyArray>& cached, nb::object owner) {
-            Array stored = borrow(rows);
-            if (bfloat16) stored.dtype = DType::kBFloat16;
-            stored.writable = writable;
-            stored.owner = keep(std::move(owner));
-            Array scales = scale ? borrow(*scale) : Array{};
-            if (scale) scales.owner = stored.owner;
+          [](CudaTable* self, const Table& table, int device, const std::string& placement,
+             bool copy_where_refused, const std::optional<AnyArray>& cached) {
             const CudaTableOptions options{.device = device,
-                                           .placement = placement_of(placement),
+                                           .placement = location_of(placement),
                                            .copy_where_refused = copy_where_refused,
                                            .cached = cached ? borrow(*cached) : Array{}};
             const GilRelease release;
-            new (self) CudaTable(Table(std::move(stored), std::move(scales), name), options);
+            new (self) CudaTable(table, options);
           },
-          nb::arg("rows").noconvert(), nb::arg("scale").noconvert().none(), nb::kw_only(),
-          nb::arg("name"), nb::arg("bfloat16"), nb::arg("writable"), nb::arg("device"),
-          nb::arg("placement"), nb::arg("copy_where_refused"), nb::arg("cached").noconvert().none(),
-          nb::arg("owner"))
-      .def_prop_ro("placement", [](const CudaTable& t) { return name_of(t.placement()); })
+          nb::arg("table"), nb::kw_only(), nb::arg("device"), nb::arg("placement"),
+          nb::arg("copy_where_refused"), nb::arg("cached").noconvert().none())
+      .def_prop_ro("placement", [](const CudaTable& t) { return name(t.placement().location); })
       .def_prop_ro("refusal", &CudaTable::refusal)
       .def_prop_ro("num_cached", &CudaTable::num_cached)
       .def_prop_ro("device_bytes", &CudaTable::device_bytes)
@@ -116,10 +81,8 @@ void bind_table(nb::module_& m) {
           "gather",
           [](const CudaTable& table, uintptr_t ids, bool wide, int64_t count, uintptr_t out,
              uintptr_t stream, bool decode, bool check, int max_sms, bool shift) {
-            const DType dtype = decode ? DType::kFloat32 : table.table().rows().dtype;
             table.gather(ids_on_device(table, ids, wide, count),
-                         on_device(table, out, dtype, rows_shape(table, count), true),
-                         address(stream),
+                         rows_on_device(table, out, decode, count), address(stream),
                          {.decode = decode, .check = check, .max_sms = max_sms, .shift = shift});
           },
           nb::arg("ids"), nb::arg("wide"), nb::arg("count"), nb::arg("out"), nb::kw_only(),
@@ -130,8 +93,7 @@ void bind_table(nb::module_& m) {
           [](const CudaTable& table, uintptr_t ids, bool wide, int64_t count, uintptr_t rows,
              uintptr_t scratch, int64_t scratch_bytes, uintptr_t stream, bool check, int max_sms) {
             table.scatter(
-                ids_on_device(table, ids, wide, count),
-                on_device(table, rows, table.table().rows().dtype, rows_shape(table, count), false),
+                ids_on_device(table, ids, wide, count), rows_on_device(table, rows, false, count),
                 address(stream),
                 {.scratch = on_device(table, scratch, DType::kUInt8, {scratch_bytes}, true),
                  .check = check,

@@ -21,7 +21,6 @@ namespace ramet::bind {
 
 namespace {
 
-using Buffer = nb::ndarray<nb::c_contig, nb::device::cpu>;  // to be written to
 using Triple = std::tuple<std::string, std::string, std::string>;
 
 const EdgeType& edges_of(const Graph& graph, const Triple& type) {
@@ -39,44 +38,6 @@ std::vector<std::string> keys(const Map& map) {
   for (const auto& [key, value] : map)
     result.push_back(key);
   return result;
-}
-
-nb::object table_of(const std::map<std::string, Array>& tables,
-                    const std::string& table,
-                    const std::string& type) {
-  const auto it = tables.find(table);
-  if (it != tables.end()) return to_numpy(it->second);
-  std::string names;
-  for (const auto& [key, value] : tables)
-    names += (names.empty() ? "'" : ", '") + key + "'";
-  throw Error(ErrorCode::kNotFound, "'" + type + "' has no table '" + table + "'; there is " +
-                                        (names.empty() ? "none" : names));
-}
-
-// The scale of a table, None for one that has none.
-nb::object scale_of(const std::map<std::string, Array>& scales, const std::string& table) {
-  const auto it = scales.find(table);
-  return it == scales.end() ? nb::none() : to_numpy(it->second);
-}
-
-// Where `out` is given: into it, and nothing is returned.
-nb::object gather(const Table& table,
-                  const Ids& ids,
-                  int threads,
-                  bool decode,
-                  const std::optional<Buffer>& out) {
-  Array rows;
-  {
-    const GilRelease release;
-    if (out && decode)
-      table.gather_float32(borrow(ids), static_cast<float*>(out->data()), threads);
-    else if (out)
-      table.gather(borrow(ids), out->data(), threads);
-    else
-      rows =
-          decode ? table.gather_float32(borrow(ids), threads) : table.gather(borrow(ids), threads);
-  }
-  return out ? nb::none() : to_numpy(rows);
 }
 
 nb::object csc_tuple(const Csc& csc) {
@@ -153,19 +114,15 @@ void bind_graph(nb::module_& m) {
            [](const Graph& g, const Triple& t) { return keys(edges_of(g, t).tables); })
       .def("node_table",
            [](const Graph& g, const std::string& table, const std::string& t) {
-             return table_of(nodes_of(g, t).tables, table, t);
+             const NodeType& nodes = nodes_of(g, t);
+             return find_table(nodes.tables, nodes.scales, table, "node type '" + t + "'");
            })
       .def("edge_table",
            [](const Graph& g, const std::string& table, const Triple& t) {
              const EdgeType& edges = edges_of(g, t);
-             return table_of(edges.tables, table, edges.encoded);
+             return find_table(edges.tables, edges.scales, table,
+                               "edge type '" + edges.encoded + "'");
            })
-      .def("node_scale",
-           [](const Graph& g, const std::string& table, const std::string& t) {
-             return scale_of(nodes_of(g, t).scales, table);
-           })
-      .def("edge_scale", [](const Graph& g, const std::string& table,
-                            const Triple& t) { return scale_of(edges_of(g, t).scales, table); })
       .def("splits",
            [](const Graph& g) {
              nb::dict result;
@@ -235,20 +192,6 @@ void bind_graph(nb::module_& m) {
       },
       nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("num_src"),
       nb::arg("num_dst"));
-
-  // Python has checked that `out` fits. `bfloat16`: that `rows` are its bits.
-  m.def(
-      "gather",
-      [](const AnyArray& rows, const Ids& ids, int threads, const std::string& name, bool bfloat16,
-         const std::optional<AnyArray>& scale, bool decode, const std::optional<Buffer>& out) {
-        Array stored = borrow(rows);
-        if (bfloat16) stored.dtype = DType::kBFloat16;
-        const Table table(std::move(stored), scale ? borrow(*scale) : Array{}, name);
-        return gather(table, ids, threads, decode, out);
-      },
-      nb::arg("rows").noconvert(), nb::arg("ids").noconvert(), nb::kw_only(), nb::arg("threads"),
-      nb::arg("name"), nb::arg("bfloat16"), nb::arg("scale").noconvert().none(), nb::arg("decode"),
-      nb::arg("out").noconvert().none());
 }
 
 }  // namespace ramet::bind

@@ -13,6 +13,7 @@
 #include "batch.h"
 #include "gil.h"
 #include "ramet/buffer_pool.h"
+#include "ramet/error.h"
 #include "ramet/loader.h"
 
 namespace ramet::bind {
@@ -68,6 +69,8 @@ nb::dict as_dict(const LoaderSummary& sum) {
   fields["bytes"] = sum.bytes;
   fields["table_bytes"] = sum.table_bytes;
   fields["largest_batch_bytes"] = sum.largest_batch_bytes;
+  fields["cache_hits"] = sum.cache.hits;
+  fields["cache_misses"] = sum.cache.misses;
   fields["sample_seconds"] = sum.sample_seconds;
   fields["gather_seconds"] = sum.gather_seconds;
   fields["wait_seconds"] = sum.wait_seconds;
@@ -76,6 +79,18 @@ nb::dict as_dict(const LoaderSummary& sum) {
   fields["use_seconds"] = sum.use_seconds;
   fields["threads"] = sum.threads;
   return fields;
+}
+
+Location location_of(const std::string& name) {
+  static constexpr Location kLocations[] = {Location::kAuto, Location::kDevice, Location::kInPlace,
+                                            Location::kStaged};
+  return location_named(name, kLocations, "placement");
+}
+
+CacheBy cache_by_named(const std::string& name) {
+  if (name == "degree") return CacheBy::kDegree;
+  if (name == "presampling") return CacheBy::kPresampling;
+  throw_invalid("cache_by is '", name, "', expected 'degree' or 'presampling'");
 }
 
 LoaderOptions make_options(SampleOptions sample,
@@ -116,21 +131,21 @@ LoaderOptions make_options(SampleOptions sample,
 }  // namespace
 
 void bind_loader(nb::module_& m) {
-  // Places and kinds of caches are positions in the lists of ramet/placement.py.
   nb::class_<DeviceOptions>(m, "DeviceOptions")
       .def(nb::init<>())
       .def(
           "__init__",
-          [](DeviceOptions* self, int device, int topology, const std::vector<int>& tables,
-             int64_t copy_bytes, int64_t cache_rows, int cache_by, int max_sms) {
+          [](DeviceOptions* self, int device, const std::string& topology,
+             const std::vector<std::string>& tables, int64_t copy_bytes, int64_t cache_rows,
+             const std::string& cache_by, int max_sms) {
             new (self) DeviceOptions{.device = device,
-                                     .topology = static_cast<Placement>(topology),
+                                     .topology = location_of(topology),
                                      .copy_bytes = copy_bytes,
                                      .cache_rows = cache_rows,
-                                     .cache_by = static_cast<CacheBy>(cache_by),
+                                     .cache_by = cache_by_named(cache_by),
                                      .max_sms = max_sms};
-            for (const int place : tables)
-              self->tables.push_back(static_cast<Placement>(place));
+            for (const std::string& location : tables)
+              self->tables.push_back(location_of(location));
           },
           nb::kw_only(), nb::arg("device"), nb::arg("topology"), nb::arg("tables"),
           nb::arg("copy_bytes"), nb::arg("cache_rows"), nb::arg("cache_by"), nb::arg("max_sms"));
@@ -165,10 +180,10 @@ void bind_loader(nb::module_& m) {
                        int64_t first_step) { return PyStream(loader, epoch, first_step); })
       .def_prop_ro("placement",
                    [](const NeighborLoader& loader) {
-                     std::vector<std::tuple<std::string, int, int64_t, std::string>> placed;
-                     for (const PlacedTable& table : loader.placement())
-                       placed.emplace_back(table.name, static_cast<int>(table.placement),
-                                           table.bytes, table.why);
+                     std::vector<std::tuple<std::string, int64_t, std::string>> placed;
+                     for (const PlacementDecision& decision : loader.placement())
+                       placed.emplace_back(name(decision.placement.location), decision.bytes,
+                                           decision.why);
                      return placed;
                    })
       .def_prop_ro(

@@ -111,8 +111,8 @@ void bind_batch(nb::module_& m) {
                    return edge_index(r, pool, s);
                  });
            })
-      .def_prop_ro("cache_hits", [](const PyBatch& b) { return b.batch.cache_hits; })
-      .def_prop_ro("cache_lookups", [](const PyBatch& b) { return b.batch.cache_lookups; })
+      .def_prop_ro("cache_hits", [](const PyBatch& b) { return b.batch.cache.hits; })
+      .def_prop_ro("cache_misses", [](const PyBatch& b) { return b.batch.cache.misses; })
       .def("hand_over",
            [](const PyBatch& b, uintptr_t stream) {
              hand_over(b.batch, reinterpret_cast<CudaStreamHandle>(stream));
@@ -200,7 +200,7 @@ void bind_sampler(nb::module_& m) {
         const GilRelease release;
         PyBatch result{.batch = {},
                        .graph = graph,
-                       .cuda_graph = CudaGraph::create(graph, device, CudaTopology::kDevice),
+                       .cuda_graph = CudaGraph::create(graph, device, Location::kDevice),
                        .pool = DevicePool::shared(device)};
         auto* const handle = reinterpret_cast<CudaStreamHandle>(stream);
         CudaSampler sampler(result.cuda_graph, std::move(options), result.pool->on(handle), handle);

@@ -14,6 +14,7 @@ namespace nb = nanobind;
 
 namespace ramet::bind {
 
+void bind_table(nb::module_& m);
 void bind_graph(nb::module_& m);
 void bind_part(nb::module_& m);
 void bind_store(nb::module_& m);
@@ -86,6 +87,7 @@ NB_MODULE(_core, m) {
   // Objects that live in globals, or in daemon threads, are no leak worth a page of text at exit.
   nb::set_leak_warnings(false);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&GilRelease::begin_exit));
+  bind_table(m);
   bind_graph(m);
   bind_part(m);
   bind_store(m);

@@ -5,7 +5,7 @@ Importing this package loads neither torch nor PyG and changes no global state.
 
 from ramet._core import CorruptStoreError, __version__
 from ramet.dtypes import Quantized, bfloat16
-from ramet.graph import Graph, Table, open
+from ramet.graph import Graph, open
 from ramet.loading.batch import Batch, Block, fingerprint
 from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.loading.placement import Placement
@@ -16,6 +16,7 @@ from ramet.memory import keep_memory
 from ramet.stores.build import build
 from ramet.stores.convert import from_arrays, from_edge_index, from_pyg, from_scipy, quantize, save
 from ramet.stores.partition import partition
+from ramet.table import Table
 
 
 def __getattr__(name: str):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Sequence
 
@@ -10,10 +9,9 @@ import numpy as np
 
 from ramet import _core, foreign_words, handle, html
 from ramet.arguments import as_name, as_path, edge_folder
-from ramet.arrays import INT32_MAX, as_array, as_count, as_ids, as_rows
-from ramet.dtypes import Quantized, bfloat16, bits, dtype_name
+from ramet.dtypes import dtype_name
 from ramet.foreign_words import counts
-from ramet.tensors import in_place, to_tensor, torch_or_none
+from ramet.table import Table
 
 EdgeTypeName = tuple[str, str, str]
 
@@ -121,7 +119,7 @@ class Graph:
         """
         name = as_name(name, "the table's name")
         of = self._type_with(name) if of is None else self._node_or_edge_type(of)
-        return Table(self._rows(self._core, name, of), scale=self._scale(name, of), source=(self, name, of))
+        return Table(self._core_table(name, of), source=(self, name, of))
 
     @property
     def splits(self) -> dict[str, list[str]]:
@@ -208,38 +206,17 @@ class Graph:
     def _node_or_edge_type(self, of: str | EdgeTypeName | None) -> str | EdgeTypeName:
         return self._node_type(of) if of is None or isinstance(of, str) else self._edge_type(of)
 
-    @staticmethod
-    def _rows(core: _core.Graph, name: str, of: str | EdgeTypeName) -> np.ndarray:
-        return core.node_table(name, of) if isinstance(of, str) else core.edge_table(name, of)
-
-    def _scale(self, name: str, of: str | EdgeTypeName) -> np.ndarray | None:
-        core = self._core
-        return core.node_scale(name, of) if isinstance(of, str) else core.edge_scale(name, of)
+    def _core_table(self, name: str, of: str | EdgeTypeName) -> _core.Table:
+        return self._core.node_table(name, of) if isinstance(of, str) else self._core.edge_table(name, of)
 
     def _private_rows(self, name: str, of: str | EdgeTypeName) -> np.ndarray:
         if self._copy_on_write:
-            return self._rows(self._core, name, of)
+            return self._core_table(name, of).numpy()
         folder = f"node/{_core.encode_name(of)}" if isinstance(of, str) else edge_folder(of)
         array = f"{folder}/{_core.encode_name(name)}"
         if array not in self._private:
             self._private[array] = self._core.copy_on_write(array)
         return self._private[array]
-
-
-def _as_int64(ids, is_tensor: bool) -> np.ndarray:
-    """Ids of rows for the engine. What is that already goes by the general checks: they take longer than the
-    gather of a thousand small rows."""
-    array = ids.numpy() if is_tensor and ids.is_cpu and not ids.requires_grad else ids
-    plain = type(array) is np.ndarray and array.ndim == 1 and array.dtype == np.int64
-    if plain and array.flags.c_contiguous and array.flags.aligned:
-        return array
-    return as_ids(ids, "ids").astype(np.int64, copy=False)
-
-
-def _quantized(rows, scale) -> Quantized:
-    if isinstance(rows, Quantized):
-        raise TypeError("rows is Quantized and has its scale; there is none to be given")
-    return Quantized(as_array(rows, "rows"), as_array(scale, "scale"))
 
 
 def _from_handle(function, arguments, absolute_path: str, copy_on_write: bool) -> Graph:
@@ -251,140 +228,3 @@ def only(names: Sequence, problem: str):
     if len(names) == 1:
         return names[0]
     raise ValueError(f"{problem}, name one of them: {', '.join(map(repr, names)) or '(there is none)'}")
-
-
-class Table:
-    """Rows by row id: a table of a graph, or any array on the CPU (numpy, torch, or the result of `ramet.quantize`).
-
-    Keeps the array alive. `scale` is the scale of int8 rows, as in Quantized.
-    """
-
-    def __init__(self, rows, *, scale: np.ndarray | None = None, source: tuple | None = None):
-        if source is None:  # else (graph, name, type) that rows and scale are of
-            rows = as_rows(rows, "rows") if scale is None else _quantized(rows, scale)
-            rows, scale = (rows.values, rows.scale) if isinstance(rows, Quantized) else (rows, None)
-        self._array = rows
-        self._scale = scale
-        self._source = source
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._array.shape
-
-    @property
-    def dtype(self) -> np.dtype:
-        """The stored dtype; `ramet.bfloat16` for bfloat16, which numpy does not have."""
-        return self._array.dtype
-
-    @property
-    def scale(self) -> np.ndarray | None:
-        """The float32 scale of quantized int8 rows, a view: [num_rows, 1, ...] or [1, columns, ...]. Rows stand for
-        rows * scale. None for other rows.
-        """
-        return self._scale
-
-    @property
-    def is_encoded(self) -> bool:
-        """Whether rows are stored in less than float32: float16, bfloat16, or int8 with a scale."""
-        return self.dtype == np.float16 or self.dtype == bfloat16 or self._scale is not None
-
-    def __len__(self) -> int:
-        return len(self._array)
-
-    def __getitem__(self, index):
-        """table[ids] is gather(ids), table[3] that row and table[10:20] a view of rows, as they are stored: numpy
-        arrays, or a tensor for a tensor of ids. Columns are those of what comes."""
-        if isinstance(index, tuple):
-            raise TypeError(f"a table takes one index, of rows, not {len(index)}: table[ids][:, columns]")
-        if isinstance(index, slice):
-            return self._array[index]
-        if hasattr(index, "__index__") and not getattr(index, "shape", ()):
-            return self.gather([operator.index(index)])[0]
-        return self.gather(index)
-
-    def numpy(self) -> np.ndarray:
-        """The rows as they are stored, without a copy. Read-only unless the graph was opened copy-on-write."""
-        return self._array
-
-    def torch(self):
-        """A tensor of the rows as they are stored, without a copy.
-
-        Torch has no read-only tensors. For a graph's table the tensor is therefore a private copy-on-write mapping:
-        reads share the pages, writes stay in this tensor. If the store was replaced or removed since it was opened, the
-        tensor is a copy in memory.
-        """
-        if torch_or_none() is None:
-            raise ImportError("Table.torch() needs torch, which is not installed")
-        return to_tensor(self._array if self._source is None else self._private_rows())
-
-    def gather(self, ids, threads: int = 1, *, dtype=None, out=None):
-        """The rows `ids` (integers, numpy or torch), as an array of shape [len(ids), ...]: a tensor for a tensor of
-        ids, else a numpy array.
-
-        dtype: None for rows as they are stored, or float32 (its name, numpy's or torch's). float16, bfloat16 and int8
-            with a scale are then decoded during the gather (docs/format.md, section 2).
-        out: the array to write to and return: C-contiguous, numpy or CPU tensor, of that shape and dtype. It must not
-            share memory with the table, its scale or `ids`. None: recycled memory.
-
-        Raises IndexError naming the first id out of range, and TypeError for ids that are not integers. Raises
-        ValueError for another dtype, for rows without a float32 form, and for an `out` that does not fit.
-        """
-        is_tensor = type(ids).__module__ == "torch"
-        decode = self._decodes(dtype)
-        ids = _as_int64(ids, is_tensor)
-        rows = _core.gather(
-            bits(self._array),
-            ids,
-            threads=as_count(threads, "threads", INT32_MAX),
-            name=self.title,
-            bfloat16=self.dtype == bfloat16,
-            scale=self._scale,
-            decode=decode,
-            out=None if out is None else self._buffer(out, ids, np.dtype(np.float32) if decode else self.dtype),
-        )
-        if out is not None:
-            return out
-        return to_tensor(rows) if is_tensor else rows
-
-    def __repr__(self) -> str:
-        scaled = "" if self._scale is None else f", scale {list(self._scale.shape)}"
-        return f"<ramet.Table {self.title} {dtype_name(self.dtype)}{list(self.shape)}{scaled}>"
-
-    def __reduce__(self):
-        if self._source is not None:
-            return Graph.table, self._source
-        return Table, (self._array if self._scale is None else Quantized(self._array, self._scale),)
-
-    def _decodes(self, dtype) -> bool:
-        if dtype is None:
-            return False
-        if dtype_name(dtype) == "float32":
-            return True
-        stored = dtype_name(self.dtype)
-        raise ValueError(f"dtype is {dtype!r}; rows of {self.title} come as {stored} (None) or as 'float32'")
-
-    def _buffer(self, out, ids: np.ndarray, dtype: np.dtype) -> np.ndarray:
-        """`out` as _core takes it, checked."""
-        array = np.asarray(out) if isinstance(out, np.ndarray) else in_place(out)
-        shape = (len(ids), *self.shape[1:])
-        if array.dtype != dtype or array.shape != shape:
-            raise ValueError(
-                f"out is {dtype_name(array.dtype)}{list(array.shape)}, but the rows are "
-                f"{dtype_name(dtype)}{list(shape)}"
-            )
-        if not (array.flags.c_contiguous and array.flags.aligned and array.flags.writeable):
-            raise ValueError("out must be C-contiguous, aligned and writable")
-        name = self.title
-        for what, read in ((name, self._array), (f"the scale of {name}", self._scale), ("ids", ids)):
-            if read is not None and np.may_share_memory(array, read):
-                raise ValueError(f"out lies in the memory of {what}")
-        return bits(array)
-
-    def _private_rows(self) -> np.ndarray:
-        graph, name, of = self._source
-        return graph._private_rows(name, of)  # noqa: SLF001 (of this module)
-
-    @property
-    def title(self) -> str:
-        """What errors call it."""
-        return "table" if self._source is None else f"table {self._source[1]!r}"

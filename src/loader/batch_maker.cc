@@ -1,8 +1,8 @@
 #include "batch_maker.h"
 
+#include "batch_rows.h"
 #include "clock.h"
 #include "device_batch_maker.h"
-#include "gather_table.h"
 #include "ramet/cuda_memory.h"
 
 namespace ramet {
@@ -25,10 +25,8 @@ class HostBatchMaker final : public BatchMaker {
                         static_cast<uint64_t>(epoch_), static_cast<uint64_t>(step), &stop);
     batch.timings.sample_seconds = seconds_since(start);
     start = Clock::now();
-    for (const TableRequest& request : loader_.options().tables) {
-      if (stop.load()) break;
-      batch.tables.push_back(gather_table(loader_, request, batch.minibatch));
-    }
+    gather_tables(*loader_.graph(), loader_.options().tables, loader_.sources(),
+                  {.pool = loader_.pool()}, &stop, batch);
     batch.timings.gather_seconds = seconds_since(start);
     return batch;
   }

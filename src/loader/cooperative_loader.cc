@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "batch_rows.h"
 #include "clock.h"
-#include "gather_table.h"
 #include "ramet/error.h"
 #include "sampling/cooperative_sampler.h"
 #include "tally.h"
@@ -24,13 +24,7 @@ CooperativeLoader::CooperativeLoader(NeighborLoader loader,
     throw Error(ErrorCode::kInvalidArgument, "cache_rows is " + std::to_string(cache_rows) +
                                                  ", expected 0 to " +
                                                  std::to_string(kMostRows - 1));
-  for (const TableRequest& request : loader_.options().tables) {
-    const int64_t num_rows = table_of(loader_, request).rows().rows();
-    const bool cached = cache_rows > 0 && !request.at_seeds && !request.is_of_edges();
-    caches_.push_back(cached ? std::make_unique<RowCache>(cache_rows, num_rows,
-                                                          form_of(loader_, request).row_bytes)
-                             : nullptr);
-  }
+  sources_ = host_sources(*loader_.graph(), loader_.options(), cache_rows);
 }
 
 CooperativeLoader::~CooperativeLoader() = default;
@@ -65,9 +59,8 @@ std::optional<Message> CooperativeLoader::receive(const Message& from_ranks) {
 Batch CooperativeLoader::finish() {
   const auto begin = Clock::now();
   batch_.minibatch = sampler_->take();
-  const auto& tables = loader_.options().tables;
-  for (size_t i = 0; i < tables.size(); ++i)
-    batch_.tables.push_back(gather_table(loader_, tables[i], batch_.minibatch, caches_[i].get()));
+  gather_tables(*loader_.graph(), loader_.options().tables, sources_, {.pool = loader_.pool()},
+                nullptr, batch_);
   batch_.timings.gather_seconds = seconds_since(begin);
   return std::move(batch_);
 }
@@ -75,16 +68,6 @@ Batch CooperativeLoader::finish() {
 void CooperativeLoader::count(Batch& batch, double wait_seconds, bool first) const {
   batch.timings.wait_seconds = wait_seconds;
   loader_.tally().add_batch(batch, 1, first);
-}
-
-CacheUse CooperativeLoader::cache_use() const {
-  CacheUse sum;
-  for (const auto& cache : caches_) {
-    if (cache == nullptr) continue;
-    sum.hits += cache->use().hits;
-    sum.misses += cache->use().misses;
-  }
-  return sum;
 }
 
 }  // namespace ramet

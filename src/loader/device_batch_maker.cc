@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "batch_rows.h"
 #include "clock.h"
 #include "device_side.h"
-#include "gather_table.h"
 #include "kernels/cuda_backend.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_sampler.h"
@@ -44,7 +44,6 @@ class DeviceBatchMaker final : public BatchMaker {
       start = Clock::now();
       gather(batch, stop);
       stream_.synchronize();
-      count_hits(batch);
       batch.timings.gather_seconds = seconds_since(start);
     } catch (...) {
       finish();
@@ -69,57 +68,21 @@ class DeviceBatchMaker final : public BatchMaker {
   }
 
   void gather(Batch& batch, const std::atomic<bool>& stop) {
-    const auto& requests = loader_.options().tables;
-    hits_ = pool_->allocate_array(DType::kInt64, {1});
-    cuda().fill(side_.device(), hits_.data, 0, hits_.bytes(), stream_.handle());
-    for (size_t i = 0; i < requests.size() && !stop.load(); ++i) {
-      const CudaTable* table = side_.table(i);
-      batch.tables.push_back(table == nullptr ? stage(requests[i], batch)
-                                              : read(*table, requests[i], batch));
-    }
+    const auto ids_of = [&](const TableRequest& request, int device) {
+      if (device != kHost)
+        return rows_on_device(request, batch.minibatch, *pool_, stream_.handle());
+      if (on_host_.n_id.empty()) on_host_ = ids_to_host(batch.minibatch);
+      return rows_of(*loader_.graph(), request, on_host_, *loader_.pool());
+    };
+    gather_tables(loader_.options().tables, loader_.sources(), ids_of,
+                  {.pool = pool_,
+                   .stream = stream_.handle(),
+                   .pinned = loader_.pool(),
+                   .max_sms = loader_.options().on.max_sms},
+                  &stop, batch);
   }
 
-  // The device reads the rows itself.
-  Array read(const CudaTable& table, const TableRequest& request, Batch& batch) {
-    const Array ids = rows_on_device(request, batch.minibatch);
-    if (table.num_cached() > 0) batch.cache_lookups += ids.rows();
-    const TableForm form = form_of(loader_, request);
-    std::vector<int64_t> shape = table.table().rows().shape;
-    shape[0] = ids.rows();
-    Array out = pool_->allocate_array(form.dtype, std::move(shape));
-    table.gather(ids, out, stream_.handle(),
-                 {.decode = form.dtype != table.table().rows().dtype,
-                  .max_sms = loader_.options().on.max_sms,
-                  .hits = static_cast<uint64_t*>(hits_.data)});
-    return out;
-  }
-
-  // Which rows of its table a request is for.
-  Array rows_on_device(const TableRequest& request, const Minibatch& minibatch) {
-    if (!request.is_of_edges()) {
-      Array ids = minibatch.n_id[static_cast<size_t>(request.node_type)];
-      if (request.at_seeds) ids.shape[0] = minibatch.num_seeds;
-      return ids;
-    }
-    Array rows = pool_->allocate_array(DType::kInt64, {num_edges(minibatch, request.edge_type)});
-    rows.device = side_.device();
-    Array of_block = rows;
-    for (const Block& block : minibatch.blocks) {
-      const Relation& relation = block.relations[static_cast<size_t>(request.edge_type)];
-      of_block.shape = relation.position.shape;
-      copy_bytes(of_block, positions(relation, *pool_, stream_.handle()));
-      of_block.data = static_cast<int64_t*>(of_block.data) + of_block.rows();
-    }
-    return rows;
-  }
-
-  // This thread gathers the rows into page-locked memory, which is then copied.
-  Array stage(const TableRequest& request, const Batch& batch) {
-    if (on_host_.n_id.empty()) on_host_ = ids_to_host(batch.minibatch);
-    return upload(gather_table(loader_, request, on_host_));
-  }
-
-  // What gather_table() looks at.
+  // What rows_of() looks at.
   Minibatch ids_to_host(const Minibatch& minibatch) {
     const auto& requests = loader_.options().tables;
     const bool of_edges = std::any_of(requests.begin(), requests.end(),
@@ -162,14 +125,6 @@ class DeviceBatchMaker final : public BatchMaker {
       cuda().copy(side_.device(), to.data, from.data, from.bytes(), stream_.handle());
   }
 
-  void count_hits(Batch& batch) {
-    if (batch.cache_lookups == 0) return;
-    const Array hits = loader_.pool()->allocate_array(DType::kInt64, {1});
-    copy_bytes(hits, hits_);
-    stream_.synchronize();
-    batch.cache_hits = hits.as<int64_t>()[0];
-  }
-
   // Lets go of memory of the host that copies may still read.
   void finish() noexcept {
     try {
@@ -190,7 +145,6 @@ class DeviceBatchMaker final : public BatchMaker {
   const std::shared_ptr<BufferPool> pool_;
   std::unique_ptr<CudaSampler> sampler_;  // or processors sample
   std::unique_ptr<NeighborSampler> host_sampler_;
-  Array hits_;
   Minibatch on_host_;  // the batch, or its ids alone
   std::vector<Array> being_copied_;
 };

@@ -1,29 +1,42 @@
-// DeviceSide: what a loader has on its device: the topology and the tables, each in the place that
-// was decided on, and the pool of batches. Immutable; one per loader, shared by its threads.
+// DeviceSide: what a loader has on its device: the topology and the tables, each where the
+// placement plan puts it, and the pool of batches. Immutable; shared by a loader's threads.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "cached_nodes.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_sampler.h"
-#include "ramet/cuda_table.h"
-#include "ramet/loader.h"
+#include "tables/row_source.h"
 
 namespace ramet {
 
+// What a device side is made for.
+struct DeviceSideOptions {
+  const LoaderOptions& loader;
+  int threads = 1;                     // of the loader, at most
+  std::shared_ptr<BufferPool> pinned;  // page-locked
+  SeedsOfStep seeds;                   // of the steps below num_steps
+  int64_t num_steps = 0;
+};
+
 class DeviceSide {
  public:
-  // Decides, copies and registers. `loader` is complete but for this.
-  [[nodiscard]] static std::shared_ptr<const DeviceSide> create(const NeighborLoader& loader);
+  // Decides, copies and registers.
+  [[nodiscard]] static std::shared_ptr<const DeviceSide> create(
+      const std::shared_ptr<const Graph>& graph, const DeviceSideOptions& options);
 
   [[nodiscard]] int device() const { return device_; }
   [[nodiscard]] const std::shared_ptr<DevicePool>& pool() const { return pool_; }
   // nullptr where processors sample.
   [[nodiscard]] const std::shared_ptr<const CudaGraph>& graph() const { return graph_; }
-  // Of LoaderOptions::tables[i]; nullptr where processors gather.
-  [[nodiscard]] const CudaTable* table(size_t i) const { return tables_[i].get(); }
-  [[nodiscard]] const std::vector<PlacedTable>& placement() const { return placement_; }
+  // By LoaderOptions::tables.
+  [[nodiscard]] const std::vector<std::shared_ptr<const RowSource>>& sources() const {
+    return sources_;
+  }
+  // Of the topology, then of each table.
+  [[nodiscard]] const std::vector<PlacementDecision>& placement() const { return placement_; }
 
  private:
   explicit DeviceSide(int device) : device_(device), pool_(DevicePool::create(device)) {}
@@ -31,8 +44,8 @@ class DeviceSide {
   int device_;
   std::shared_ptr<DevicePool> pool_;
   std::shared_ptr<const CudaGraph> graph_;
-  std::vector<std::unique_ptr<const CudaTable>> tables_;
-  std::vector<PlacedTable> placement_;
+  std::vector<std::shared_ptr<const RowSource>> sources_;
+  std::vector<PlacementDecision> placement_;
 };
 
 }  // namespace ramet

@@ -6,8 +6,8 @@
 #include "base/digest.h"
 #include "base/parallel.h"
 #include "base/permutation.h"
+#include "batch_rows.h"
 #include "device_side.h"
-#include "gather_table.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/error.h"
 #include "ramet/loader.h"
@@ -63,13 +63,7 @@ void check_table(const TableRequest& request, const Graph& graph, int seed_type)
     require_index(request.edge_type, std::ssize(graph.edge_types()), "edge type");
   else
     require_index(request.node_type, std::ssize(graph.node_types()), "node type");
-  const TablesOfType of = tables_of(graph, request);
-  if (of.tables->count(request.name) > 0) return;
-  std::string names;
-  for (const auto& [name, table] : *of.tables)
-    names += (names.empty() ? "'" : ", '") + name + "'";
-  throw Error(ErrorCode::kNotFound, of.type + " has no table '" + request.name + "'; there is " +
-                                        (names.empty() ? "none" : names));
+  static_cast<void>(table_of(graph, request));  // may throw
 }
 
 int share_of_cores(int world) {
@@ -112,7 +106,10 @@ NeighborLoader::NeighborLoader(std::shared_ptr<const Graph> graph, LoaderOptions
   for (const TableRequest& request : options_.tables)
     check_table(request, *graph_, options_.seed_type);
   max_threads_ = options_.threads > 0 ? options_.threads : share_of_cores(options_.world);
-  if (options_.on.device != kHost) prepare_device();
+  if (options_.on.device == kHost)
+    host_sources_ = host_sources(*graph_, options_);
+  else
+    prepare_device();
 }
 
 void NeighborLoader::prepare_device() {
@@ -124,8 +121,15 @@ void NeighborLoader::prepare_device() {
             std::to_string(options_.tables.size()));
   }
   pool_ = create_pinned_pool();
-  device_side_ = DeviceSide::create(*this);
-  const auto is_staged = [](const PlacedTable& t) { return t.placement == Placement::kStaged; };
+  device_side_ =
+      DeviceSide::create(graph_, {.loader = options_,
+                                  .threads = max_threads_,
+                                  .pinned = pool_,
+                                  .seeds = [this](int64_t step) { return seeds(0, step); },
+                                  .num_steps = num_steps()});
+  const auto is_staged = [](const PlacementDecision& decision) {
+    return decision.placement == Location::kStaged;
+  };
   const auto& placed = device_side_->placement();
   const bool alone = std::none_of(placed.begin(), placed.end(), is_staged);
   if (alone && options_.threads == 0) max_threads_ = 1;  // the device does the work
@@ -139,8 +143,12 @@ std::shared_ptr<const CudaGraph> NeighborLoader::cuda_graph() const {
   return device_side_ == nullptr ? nullptr : device_side_->graph();
 }
 
-const std::vector<PlacedTable>& NeighborLoader::placement() const {
-  static const std::vector<PlacedTable> kNone;
+const std::vector<std::shared_ptr<const RowSource>>& NeighborLoader::sources() const {
+  return device_side_ == nullptr ? host_sources_ : device_side_->sources();
+}
+
+const std::vector<PlacementDecision>& NeighborLoader::placement() const {
+  static const std::vector<PlacementDecision> kNone;
   return device_side_ == nullptr ? kNone : device_side_->placement();
 }
 

@@ -22,6 +22,7 @@ class Tally {
       sum.edges += size.edges;
       sum.bytes += size.bytes;
       sum.table_bytes += size.table_bytes;
+      sum.cache += batch.cache;
       sum.largest_batch_bytes = std::max(sum.largest_batch_bytes, size.bytes);
       sum.sample_seconds += batch.timings.sample_seconds;
       sum.gather_seconds += batch.timings.gather_seconds;

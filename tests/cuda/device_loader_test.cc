@@ -60,7 +60,7 @@ LoaderOptions base_options() {
   return options;
 }
 
-LoaderOptions on_device(Placement topology, Placement tables) {
+LoaderOptions on_device(Location topology, Location tables) {
   LoaderOptions options = base_options();
   options.on.device = 0;
   options.on.topology = topology;
@@ -115,8 +115,8 @@ TEST_CASE("batches of a device are those of the CPU, wherever topology and table
     LoaderOptions host = base_options();
     host.decode = decode;
     const auto expected = run_epoch(NeighborLoader(graph, host), 2);
-    for (const Placement topology : {Placement::kDevice, Placement::kInPlace, Placement::kStaged}) {
-      for (const Placement tables : {Placement::kDevice, Placement::kInPlace, Placement::kStaged}) {
+    for (const Location topology : {Location::kDevice, Location::kInPlace, Location::kStaged}) {
+      for (const Location tables : {Location::kDevice, Location::kInPlace, Location::kStaged}) {
         CAPTURE(static_cast<int>(topology));
         CAPTURE(static_cast<int>(tables));
         LoaderOptions options = on_device(topology, tables);
@@ -135,7 +135,7 @@ TEST_CASE("several threads, each with a stream, give the same batches; LABOR, to
   LoaderOptions host = base_options();
   host.sample.method = Labor{};
   const auto expected = run_epoch(NeighborLoader(graph, host), 0);
-  LoaderOptions options = on_device(Placement::kDevice, Placement::kInPlace);
+  LoaderOptions options = on_device(Location::kDevice, Location::kInPlace);
   options.sample.method = Labor{};
   options.threads = 3;
   const auto batches = run_epoch(NeighborLoader(graph, options), 0);
@@ -148,7 +148,7 @@ TEST_CASE("a cache gives the same rows, and batches count what it had") {
   const auto graph = make_typed_graph();
   const auto expected = run_epoch(NeighborLoader(graph, base_options()), 1);
   for (const CacheBy by : {CacheBy::kDegree, CacheBy::kPresampling}) {
-    LoaderOptions options = on_device(Placement::kDevice, Placement::kInPlace);
+    LoaderOptions options = on_device(Location::kDevice, Location::kInPlace);
     options.on.cache_rows = 50;
     options.on.cache_by = by;
     const auto batches = run_epoch(NeighborLoader(graph, options), 1);
@@ -156,25 +156,26 @@ TEST_CASE("a cache gives the same rows, and batches count what it had") {
     for (size_t s = 0; s < expected.size(); ++s) {
       require_equal(expected[s], batches[s]);
       const int64_t nodes = size_of(expected[s]).nodes;
-      CHECK(batches[s].cache_lookups == nodes);
-      CHECK(batches[s].cache_hits > 0);
-      CHECK(batches[s].cache_hits < nodes);
+      const CacheStats cache = batches[s].cache;
+      CHECK(cache.hits + cache.misses == nodes);
+      CHECK(cache.hits > 0);
+      CHECK(cache.hits < nodes);
     }
   }
 }
 
 TEST_CASE("what is decided is told, and follows the memory it may use") {
   const auto graph = make_typed_graph();
-  LoaderOptions options = on_device(Placement::kAuto, Placement::kAuto);
+  LoaderOptions options = on_device(Location::kAuto, Location::kAuto);
   const NeighborLoader roomy(graph, options);
   REQUIRE(roomy.placement().size() == 6);
   CHECK(roomy.placement()[0].name == "topology");
-  for (const PlacedTable& placed : roomy.placement())
-    CHECK(placed.placement == Placement::kDevice);
+  for (const PlacementDecision& placed : roomy.placement())
+    CHECK(placed.placement == Location::kDevice);
   options.on.copy_bytes = 0;
   const NeighborLoader tight(graph, options);
-  for (const PlacedTable& placed : tight.placement()) {
-    CHECK(placed.placement != Placement::kDevice);
+  for (const PlacementDecision& placed : tight.placement()) {
+    CHECK(placed.placement != Location::kDevice);
     CHECK(placed.why.find("too large") != std::string::npos);
   }
   const auto expected = run_epoch(NeighborLoader(graph, base_options()), 0);
@@ -187,7 +188,7 @@ TEST_CASE("a loop that is left early, and batches that outlive their loader") {
   const auto graph = make_typed_graph();
   std::optional<Batch> kept;
   {
-    const NeighborLoader loader(graph, on_device(Placement::kDevice, Placement::kInPlace));
+    const NeighborLoader loader(graph, on_device(Location::kDevice, Location::kInPlace));
     const auto stream = loader.start(0);
     kept = stream->next(10s);
     REQUIRE(kept);
@@ -199,7 +200,7 @@ TEST_CASE("a loop that is left early, and batches that outlive their loader") {
 
 TEST_CASE("the memory of batches is bounded by those that are held") {
   const auto graph = make_typed_graph();
-  const NeighborLoader loader(graph, on_device(Placement::kDevice, Placement::kDevice));
+  const NeighborLoader loader(graph, on_device(Location::kDevice, Location::kDevice));
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
     const auto stream = loader.start(epoch);
     while (!stream->done())
@@ -210,10 +211,10 @@ TEST_CASE("the memory of batches is bounded by those that are held") {
 
 TEST_CASE("a device that is not there, and placements that do not fit, are errors") {
   const auto graph = make_typed_graph();
-  LoaderOptions options = on_device(Placement::kAuto, Placement::kAuto);
+  LoaderOptions options = on_device(Location::kAuto, Location::kAuto);
   options.on.device = 99;
   CHECK_THROWS_AS(NeighborLoader(graph, options), Error);
-  options = on_device(Placement::kAuto, Placement::kAuto);
+  options = on_device(Location::kAuto, Location::kAuto);
   options.on.tables.pop_back();
   CHECK_THROWS_AS(NeighborLoader(graph, options), Error);
 }

@@ -49,7 +49,7 @@ void check_same_message(const std::shared_ptr<const Graph>& graph,
                         const std::vector<int64_t>& good_seeds) {
   for (const SampleOptions& options : kKinds) {
     CAPTURE(options.fanouts[0][0]);
-    for (const CudaTopology topology : {CudaTopology::kDevice, CudaTopology::kInPlace}) {
+    for (const Location topology : {Location::kDevice, Location::kInPlace}) {
       NeighborSampler host(graph, options);
       DeviceSampler device(graph, options, topology);
       const std::string expected = message_of(host, seeds);

@@ -209,9 +209,9 @@ TEST_CASE("samplers on streams of their own work at once") {
 
 TEST_CASE("everybody who asks for the same topology on a device shares it") {
   const auto graph = uneven_graph(100, 1000, 16);
-  const auto one = CudaGraph::create(graph, 0, CudaTopology::kDevice);
-  CHECK(CudaGraph::create(graph, 0, CudaTopology::kDevice) == one);
-  CHECK(CudaGraph::create(graph, 0, CudaTopology::kInPlace) != one);
+  const auto one = CudaGraph::create(graph, 0, Location::kDevice);
+  CHECK(CudaGraph::create(graph, 0, Location::kDevice) == one);
+  CHECK(CudaGraph::create(graph, 0, Location::kInPlace) != one);
   CHECK(CudaGraph::bytes_on_device(*graph) ==
         graph->edge_types()[0].indptr.bytes() + graph->edge_types()[0].indices.bytes());
 }

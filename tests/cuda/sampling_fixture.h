@@ -123,7 +123,7 @@ class DeviceSampler {
  public:
   DeviceSampler(const std::shared_ptr<const Graph>& graph,
                 const SampleOptions& options,
-                CudaTopology topology = CudaTopology::kDevice)
+                Location topology = Location::kDevice)
       : pool_(DevicePool::create(0)->on(stream_.handle())),
         graph_(CudaGraph::create(graph, 0, topology)),
         sampler_(graph_, options, pool_, stream_.handle()) {}
@@ -150,7 +150,7 @@ inline void check_against_host(const std::shared_ptr<const Graph>& graph,
                                int seed_type = 0,
                                uint64_t steps = 2) {
   NeighborSampler host(graph, options);
-  for (const CudaTopology topology : {CudaTopology::kDevice, CudaTopology::kInPlace}) {
+  for (const Location topology : {Location::kDevice, Location::kInPlace}) {
     DeviceSampler device(graph, options, topology);
     for (uint64_t step = 0; step < steps; ++step) {
       CAPTURE(step);

@@ -72,9 +72,9 @@ TEST_CASE("every kind of table gives a device the rows that it gives the CPU") {
   const std::vector<int32_t> cached = {3, 99, 0, 50, 51};
   for (const Table& table : tables())
     for (const CudaTableOptions& options :
-         {CudaTableOptions{.placement = CudaPlacement::kDevice},
-          CudaTableOptions{.placement = CudaPlacement::kInPlace},
-          CudaTableOptions{.placement = CudaPlacement::kPinnedCopy},
+         {CudaTableOptions{.placement = Location::kDevice},
+          CudaTableOptions{.placement = Location::kInPlace},
+          CudaTableOptions{.placement = Location::kPinnedCopy},
           CudaTableOptions{.cached = borrow(std::span(cached))}}) {
       const CudaTable cuda(table, options);
       check_gather(cuda, false);
@@ -159,8 +159,8 @@ TEST_CASE("hits are counted, by the table or where the caller says") {
 TEST_CASE("a copy of immutable rows is shared, one of others is not") {
   for (const bool writable : {false, true}) {
     const Table table(make(DType::kFloat32, {kRows, 4}, 3, writable));
-    const CudaTable a(table, {.placement = CudaPlacement::kDevice}),
-        b(table, {.placement = CudaPlacement::kDevice});
+    const CudaTable a(table, {.placement = Location::kDevice}),
+        b(table, {.placement = Location::kDevice});
     CHECK((a.rows().data == b.rows().data) == !writable);
   }
 }
@@ -170,7 +170,7 @@ TEST_CASE("where registration is refused, a copy may do") {
   setenv("RAMET_EMULATOR_REFUSE_REGISTER", "1", 1);
   for (const Table& table : tables()) {
     const CudaTable cuda(table, {.copy_where_refused = true});
-    CHECK(cuda.placement() == CudaPlacement::kPinnedCopy);
+    CHECK(cuda.placement() == Location::kPinnedCopy);
     CHECK(contains(cuda.refusal(), table.rows().describe()));
     check_gather(cuda, false);
     if (table.is_encoded()) check_gather(cuda, true);
@@ -225,7 +225,7 @@ TEST_CASE("a table may die while its last gather has not begun") {
   const Table table = tables()[0];
   const Array expected = table.gather(ids);
   const DeviceBytes id_bytes(ids), out(size_t(expected.bytes()));
-  for (const CudaPlacement placement : {CudaPlacement::kInPlace, CudaPlacement::kDevice}) {
+  for (const Location placement : {Location::kInPlace, Location::kDevice}) {
     const CudaStreamHandle stream = runtime().create_stream(0);
     CudaTable(table, {.placement = placement})
         .gather(on_device(id_bytes, DType::kInt64, {5000}),
@@ -236,7 +236,7 @@ TEST_CASE("a table may die while its last gather has not begun") {
 }
 
 TEST_CASE("scatter writes the table in place, or its copy") {
-  for (const CudaPlacement placement : {CudaPlacement::kInPlace, CudaPlacement::kDevice}) {
+  for (const Location placement : {Location::kInPlace, Location::kDevice}) {
     const Array source = make(DType::kInt16, {kRows, 3}, 3, true),
                 rows = make(DType::kInt16, {4, 3});
     const CudaTable cuda(Table(source), {.placement = placement});
@@ -253,7 +253,7 @@ TEST_CASE("scatter writes the table in place, or its copy") {
     cuda.scatter(there, from, nullptr,
                  {.scratch = on_device(scratch, DType::kUInt8, {scatter_scratch_bytes(4)})});
     runtime().synchronize(0, nullptr);
-    const bool in_place = placement == CudaPlacement::kInPlace;
+    const bool in_place = placement == Location::kInPlace;
     CHECK((std::memcmp(before.data(), source.data, before.size()) != 0) == in_place);
     const DeviceBytes out(size_t(rows.bytes()));
     cuda.gather(there, on_device(out, DType::kInt16, {4, 3}), nullptr);
@@ -300,7 +300,7 @@ TEST_CASE("what does not fit is refused") {
                  "read-only"));
   CHECK(contains(message_of(ErrorCode::kInvalidArgument,
                             [&] {
-                              CudaTable(table, {.placement = CudaPlacement::kDevice,
+                              CudaTable(table, {.placement = Location::kDevice,
                                                 .cached = borrow(std::span(cached))});
                             }),
                  "no use"));

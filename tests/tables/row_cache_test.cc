@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <list>
-#include <stdexcept>
 #include <vector>
 
 #include "ramet/random.h"
@@ -48,12 +47,8 @@ class Twin {
       }
       entries_.push_front({id, batch_});
     }
-    hits += static_cast<int64_t>(ids.size() - missing.size());
-    misses += static_cast<int64_t>(missing.size());
     return missing;
   }
-
-  int64_t hits = 0, misses = 0;
 
  private:
   std::list<Entry>::iterator find(int64_t id) {
@@ -80,6 +75,18 @@ void write_rows(std::span<const int64_t> ids, void* out, int64_t row_bytes) {
                 static_cast<int>(ids[i] + 1), static_cast<size_t>(row_bytes));
 }
 
+// Gathers through the cache, as CachedRows does. The rows that had to be read.
+std::vector<int64_t> gather(RowCache& cache,
+                            const std::vector<int64_t>& ids,
+                            std::vector<char>& out,
+                            int64_t row_bytes) {
+  const MissingRows missing = cache.read(ids, out.data());
+  std::vector<char> rows(missing.ids.size() * static_cast<size_t>(row_bytes));
+  write_rows(missing.ids, rows.data(), row_bytes);
+  cache.insert(missing, rows.data(), out.data());
+  return missing.ids;
+}
+
 std::vector<char> rows_of(const std::vector<int64_t>& ids, int64_t row_bytes) {
   std::vector<char> rows(ids.size() * static_cast<size_t>(row_bytes));
   write_rows(ids, rows.data(), row_bytes);
@@ -96,16 +103,10 @@ TEST_CASE("rows are those of the table, and what is kept is what was used last")
       Twin twin(capacity);
       for (uint64_t batch = 0; batch < 120; ++batch) {
         const auto ids = random_ids(batch);
-        std::vector<int64_t> read;
         std::vector<char> out(ids.size() * static_cast<size_t>(row_bytes));
-        cache.gather(ids, out.data(), [&](std::span<const int64_t> rows, void* to) {
-          read.insert(read.end(), rows.begin(), rows.end());
-          write_rows(rows, to, row_bytes);
-        });
+        const auto read = gather(cache, ids, out, row_bytes);
         REQUIRE(out == rows_of(ids, row_bytes));
         REQUIRE(read == twin.gather(ids));
-        REQUIRE(cache.use().hits == twin.hits);
-        REQUIRE(cache.use().misses == twin.misses);
       }
     }
   }
@@ -117,23 +118,34 @@ TEST_CASE("a cache of all rows reads each once") {
   for (int64_t v = 0; v < kRows; ++v)
     all.push_back(v * 7 % kRows);
   std::vector<char> out(4 * kRows);
-  for (int batch = 0; batch < 3; ++batch)
-    cache.gather(all, out.data(), [](auto rows, void* to) { write_rows(rows, to, 4); });
-  CHECK(cache.use().misses == kRows);
-  CHECK(cache.use().hits == 2 * kRows);
+  CHECK(gather(cache, all, out, 4) == all);
+  for (int batch = 0; batch < 2; ++batch)
+    CHECK(gather(cache, all, out, 4).empty());
 }
 
-TEST_CASE("a cache whose source fails is as good as before") {
+TEST_CASE("a cache whose missing rows never come is as good as before") {
   RowCache cache(4, kRows, 4);
   std::vector<char> out(4 * 4);
-  const auto good = [](std::span<const int64_t> rows, void* to) { write_rows(rows, to, 4); };
-  cache.gather(std::vector<int64_t>{0, 1, 2, 3}, out.data(), good);
+  gather(cache, {0, 1, 2, 3}, out, 4);
   const std::vector<int64_t> next{0, 9, 2, 8};
-  CHECK_THROWS_AS(
-      cache.gather(next, out.data(), [](auto, void*) { throw std::runtime_error("no disk"); }),
-      std::runtime_error);
+  CHECK(cache.read(next, out.data()).ids == std::vector<int64_t>{9, 8});
   for (const auto& ids : {next, std::vector<int64_t>{8, 1, 3, 0}, next}) {
-    cache.gather(ids, out.data(), good);
+    gather(cache, ids, out, 4);
     CHECK(out == rows_of(ids, 4));
   }
+}
+
+TEST_CASE("batches that are read together take their rows from either order") {
+  RowCache cache(3, kRows, 4);
+  const std::vector<int64_t> one{1, 2, 3}, other{2, 3, 4, 5};
+  std::vector<char> out_one(4 * 3), out_other(4 * 4);
+  const MissingRows first = cache.read(one, out_one.data()),
+                    second = cache.read(other, out_other.data());
+  cache.insert(second, rows_of(second.ids, 4).data(), out_other.data());
+  cache.insert(first, rows_of(first.ids, 4).data(), out_one.data());
+  CHECK(out_one == rows_of(one, 4));
+  CHECK(out_other == rows_of(other, 4));
+  std::vector<char> again(4 * 4);
+  gather(cache, other, again, 4);
+  CHECK(again == out_other);
 }

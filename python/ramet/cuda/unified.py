@@ -12,9 +12,10 @@ from ramet import _core
 from ramet.arrays import as_count, as_rows
 from ramet.cuda import torch_devices as devices
 from ramet.cuda.index import as_ids, rows_of
-from ramet.dtypes import Quantized, bfloat16, bits, dtype_name
-from ramet.graph import Graph, Table
+from ramet.dtypes import Quantized, dtype_name
+from ramet.graph import Graph
 from ramet.graph import open as open_store
+from ramet.table import Table
 
 
 class UnifiedTensor:
@@ -69,19 +70,13 @@ class UnifiedTensor:
         self._decode = bool(decode)
         self._max_sms = as_count(max_sms, "max_sms")
         self._dtype = _result_dtype(self._table, self._decode)
-        rows, scale = self._table.numpy(), self._table.scale
         self._process = os.getpid()
         self._core = _core.CudaTable(
-            bits(rows),
-            scale,
-            name=self._table.title,
-            bfloat16=rows.dtype == bfloat16,
-            writable=rows.flags.writeable,
+            self._table._core,
             device=self._device.index,
             placement=placement,
             copy_where_refused=bool(copy_where_refused),
-            cached=None if cached is None else _host_ids(cached, len(rows)),
-            owner=(rows, scale, source),
+            cached=None if cached is None else _host_ids(cached, len(self._table)),
         )
         if self._core.refusal:
             warnings.warn(
@@ -232,7 +227,7 @@ class UnifiedTensor:
             ids.numel(),
             out.data_ptr(),
             stream=devices.handle(stream),
-            decode=self._decode and self._table.is_encoded,
+            decode=self._decode,
             check=check,
             max_sms=max_sms,
         )

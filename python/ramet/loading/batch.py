@@ -11,7 +11,8 @@ import numpy as np
 from ramet import _core, foreign_words, html
 from ramet.cuda import torch_devices
 from ramet.dtypes import dtype_name, scaled_by
-from ramet.graph import Graph, Table
+from ramet.graph import Graph
+from ramet.table import Table
 from ramet.tensors import device_of_tensors, to_tensor
 
 SEED_TABLES = frozenset({"label"})  # gathered at the seeds, every other table at all nodes
@@ -135,10 +136,9 @@ class Batch:
 
     @property
     def cache_use(self) -> dict[str, int]:
-        """Of a loader with a device and `cache_rows`: rows that the device's cache had, "hits", and that were read
-        from the host, "misses", for this batch."""
+        """With `cache_rows`: rows of this batch that the cache had, "hits", and that were read, "misses"."""
         core = self._core
-        return {"hits": core.cache_hits, "misses": core.cache_lookups - core.cache_hits}
+        return {"hits": core.cache_hits, "misses": core.cache_misses}
 
     @property
     def timings(self) -> dict[str, float]:

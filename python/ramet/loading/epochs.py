@@ -29,7 +29,6 @@ class Epochs:
     ):
         self.next = (0, 0)  # epoch and step of the next iterator's first batch
         self.position = (0, 0)  # the batch after the one that was handed out last
-        self.cache_use = {"hits": 0, "misses": 0}  # of a device's cache
         self._start, self._num_steps, self._origin = start, num_steps, origin
         self._distributed, self._watched = distributed, watched
 
@@ -49,8 +48,6 @@ class Epochs:
             self._watched.finish(epoch)
         if self._origin.device is not None:
             core.hand_over(torch_devices.handle(torch_devices.as_stream(None, self._origin.device)))
-            self.cache_use["hits"] += core.cache_hits
-            self.cache_use["misses"] += core.cache_lookups - core.cache_hits
         return Batch(core, self._origin)
 
     def finish(self, epoch: int) -> None:

@@ -21,7 +21,7 @@ from ramet.loading.options import (
     require_whole,
     sample_options,
 )
-from ramet.loading.placement import PLACES, TOPOLOGY, Placed, as_placement, device_options
+from ramet.loading.placement import TOPOLOGY, Placed, as_placement, device_options
 from ramet.loading.ranks import rank_and_world, warn_of_global_batch
 from ramet.loading.samplers import Sampler, as_sampler
 from ramet.loading.summary import Summary
@@ -275,10 +275,8 @@ class NeighborLoader:
     def cache_use(self) -> dict[str, int]:
         """Of a loader with a cache (`Placement.cache_rows`): rows that the cache had, "hits", and that were read,
         "misses", so far in this process."""
-        if self._cooperative is None:
-            return dict(self._epochs.cache_use)
-        hits, misses = self._cooperative.cache_use()
-        return {"hits": hits, "misses": misses}
+        summary = self._core.summary()
+        return {"hits": summary["cache_hits"], "misses": summary["cache_misses"]}
 
     @property
     def placement(self) -> dict[str, Placed]:
@@ -286,8 +284,8 @@ class NeighborLoader:
         (node type, table). Else empty."""
         keys = [name if not self.graph.is_hetero else (node_type, name) for node_type, name in self._requests]
         return {
-            key: Placed(PLACES[place], nbytes, why)
-            for key, (_, place, nbytes, why) in zip([TOPOLOGY, *keys], self._core.placement)
+            key: Placed(location, nbytes, why)
+            for key, (location, nbytes, why) in zip([TOPOLOGY, *keys], self._core.placement)
         }
 
     @property

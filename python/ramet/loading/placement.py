@@ -99,11 +99,11 @@ def device_options(device: int, placement: Placement, table_names: list[str]) ->
                 raise ValueError(f"placement.tables names {shortened(name)}; there is {sorted(set(table_names))}")
     return {
         "device": device,
-        "topology": PLACES.index(placement.topology),
-        "tables": [PLACES.index(placement.place_of(name)) for name in table_names],
+        "topology": placement.topology,
+        "tables": [placement.place_of(name) for name in table_names],
         "copy_bytes": -1 if placement.device_memory is None else int(placement.device_memory),
         "cache_rows": int(placement.cache_rows),
-        "cache_by": CACHED_BY.index(placement.cache_by),
+        "cache_by": placement.cache_by,
         "max_sms": 0 if placement.max_sms is None else int(placement.max_sms),
     }
 

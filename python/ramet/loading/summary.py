@@ -23,6 +23,8 @@ class Summary:
     bytes: int  # of all arrays of the batches
     table_bytes: int  # of these, gathered rows
     largest_batch_bytes: int
+    cache_hits: int  # rows that a cache had
+    cache_misses: int  # rows that were read from behind a cache
     sample_seconds: float
     gather_seconds: float
     wait_seconds: float

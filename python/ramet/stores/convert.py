@@ -16,10 +16,11 @@ from ramet import _core
 from ramet.arguments import as_flag, edge_folder
 from ramet.arrays import as_array, as_ids, to_integers
 from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, check_scale, encode
-from ramet.graph import Graph, Table
+from ramet.graph import Graph
 from ramet.stores.contents import Contents, Csc, check_table_name, write
 from ramet.stores.graph_arguments import GraphArguments
 from ramet.stores.pyg_input import edge_list_arguments
+from ramet.table import Table
 
 
 def from_arrays(indptr, indices, *, nodes=None, edges=None, splits=None, num_nodes=None, edge_ids=None) -> Graph:

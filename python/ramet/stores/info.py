@@ -106,7 +106,7 @@ def _part(graph: _core.Graph) -> dict | None:
 
 
 def _node_type(graph: _core.Graph, name: str) -> dict:
-    tables = {t: _table(graph.node_table(t, name), graph.node_scale(t, name)) for t in graph.node_tables(name)}
+    tables = {t: _table(graph.node_table(t, name)) for t in graph.node_tables(name)}
     counts = {"num_nodes": graph.num_nodes(name), "owned_nodes": graph.num_rows(name)}
     return {"name": name, **counts, "tables": tables}
 
@@ -121,11 +121,12 @@ def _edge_type(graph: _core.Graph, name: tuple[str, str, str]) -> dict:
         "ids": str(graph.indices(name).dtype),
         "edge_ids": graph.edge_ids(name) is not None,
         "in_degrees": degrees(graph.indptr(name)),
-        "tables": {t: _table(graph.edge_table(t, name), graph.edge_scale(t, name)) for t in graph.edge_tables(name)},
+        "tables": {t: _table(graph.edge_table(t, name)) for t in graph.edge_tables(name)},
     }
 
 
-def _table(rows: np.ndarray, scale: np.ndarray | None) -> dict:
+def _table(core: _core.Table) -> dict:
+    rows, scale = core.numpy(), core.scale
     table = {"dtype": dtype_name(rows.dtype), "shape": list(rows.shape), "bytes": rows.nbytes}
     if scale is None:
         return table

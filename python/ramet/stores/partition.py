@@ -12,11 +12,12 @@ import numpy as np
 from ramet import _core
 from ramet.arguments import UINT64_MAX, as_flag, as_int, as_path, edge_folder
 from ramet.dtypes import SCALE_SUFFIX, scaled_by
-from ramet.graph import Graph, Table
+from ramet.graph import Graph
 from ramet.graph import open as open_store
 from ramet.stores import metis
 from ramet.stores.contents import write
 from ramet.stores.ownership import stored
+from ramet.table import Table
 
 METHODS = ("metis", "range", "hash")
 REPORT = "partition.json"

@@ -46,21 +46,24 @@ class Placed {
 
 class PlacedGraph final : public CudaGraph {
  public:
-  PlacedGraph(std::shared_ptr<const Graph> graph, int device, CudaTopology topology)
-      : graph_(std::move(graph)), device_(device), topology_(topology) {
+  PlacedGraph(std::shared_ptr<const Graph> graph, int device, Placement placement)
+      : graph_(std::move(graph)), device_(device), placement_(placement) {
     edge_ids_.resize(graph_->edge_types().size());
-    if (topology == CudaTopology::kInPlace) {
+    if (placement.location == Location::kInPlace) {
       for (const EdgeType& edges : graph_->edge_types()) {
         indptr_.push_back(Placed::in_place(edges.indptr, device));
         indices_.push_back(Placed::in_place(edges.indices, device));
       }
-    } else {
+    } else if (placement.location == Location::kDevice) {
       const CudaStream stream(device);
       for (const EdgeType& edges : graph_->edge_types()) {
         indptr_.push_back(Placed::copied(edges.indptr, stream));
         indices_.push_back(Placed::copied(edges.indices, stream));
       }
       stream.synchronize();
+    } else {
+      throw_invalid("topology is '", name(placement.location),
+                    "', expected 'device' or 'in_place'");
     }
   }
   PlacedGraph(const PlacedGraph&) = delete;
@@ -77,7 +80,7 @@ class PlacedGraph final : public CudaGraph {
 
   const std::shared_ptr<const Graph>& graph() const override { return graph_; }
   int device() const override { return device_; }
-  CudaTopology topology() const override { return topology_; }
+  Placement placement() const override { return placement_; }
   const int64_t* indptr(size_t edge_type) const override {
     return static_cast<const int64_t*>(indptr_[edge_type].address());
   }
@@ -96,7 +99,7 @@ class PlacedGraph final : public CudaGraph {
  private:
   const std::shared_ptr<const Graph> graph_;
   const int device_;
-  const CudaTopology topology_;
+  const Placement placement_;
   std::vector<Placed> indptr_, indices_;  // by edge type
   mutable std::mutex mutex_;
   mutable std::vector<Placed> edge_ids_;
@@ -104,7 +107,7 @@ class PlacedGraph final : public CudaGraph {
 
 // What is alive in this process.
 struct Shared {
-  using Key = std::tuple<const Graph*, int, CudaTopology>;
+  using Key = std::tuple<const Graph*, int, Location>;
   std::mutex mutex;
   std::map<Key, std::weak_ptr<const CudaGraph>> graphs;
 };
@@ -113,7 +116,7 @@ struct Shared {
 
 std::shared_ptr<const CudaGraph> CudaGraph::create(const std::shared_ptr<const Graph>& graph,
                                                    int device,
-                                                   CudaTopology topology) {
+                                                   Placement placement) {
   if (graph->part()) {
     throw Error(ErrorCode::kInvalidArgument,
                 "sampling on a device needs a whole graph; this store is part " +
@@ -124,10 +127,10 @@ std::shared_ptr<const CudaGraph> CudaGraph::create(const std::shared_ptr<const G
   Shared& all = shared->get();
   const std::lock_guard lock(all.mutex);
   std::erase_if(all.graphs, [](const auto& entry) { return entry.second.expired(); });
-  std::weak_ptr<const CudaGraph>& known = all.graphs[{graph.get(), device, topology}];
+  std::weak_ptr<const CudaGraph>& known = all.graphs[{graph.get(), device, placement.location}];
   auto placed = known.lock();
   if (placed == nullptr) {
-    placed = std::make_shared<const PlacedGraph>(graph, device, topology);
+    placed = std::make_shared<const PlacedGraph>(graph, device, placement);
     known = placed;
   }
   return placed;

@@ -21,12 +21,8 @@ RowCache::RowCache(int64_t capacity, int64_t num_rows, int64_t row_bytes)
   used_in_.resize(slots);
 }
 
-void RowCache::gather(std::span<const int64_t> ids, void* out, const Read& read) {
-  ++batch_;
-  missing_.clear();
-  missing_at_.clear();
-  const auto place = [&](int64_t i) { return static_cast<char*>(out) + i * row_bytes_; };
-  const auto bytes = static_cast<size_t>(row_bytes_);
+MissingRows RowCache::read(std::span<const int64_t> ids, void* out) {
+  MissingRows missing{.batch = ++batch_, .ids = {}, .places = {}};
   const auto count = static_cast<int64_t>(ids.size());
   for (int64_t i = 0; i < count; ++i) {
     if (i + kAhead < count) {
@@ -36,39 +32,42 @@ void RowCache::gather(std::span<const int64_t> ids, void* out, const Read& read)
     const int64_t id = ids[static_cast<size_t>(i)];
     const int32_t slot = slot_of_row_[static_cast<size_t>(id)];
     if (slot < 0) {
-      missing_.push_back(id);
-      missing_at_.push_back(i);
+      missing.ids.push_back(id);
+      missing.places.push_back(i);
       continue;
     }
-    std::memcpy(place(i), row(slot), bytes);
+    std::memcpy(static_cast<char*>(out) + i * row_bytes_, row(slot),
+                static_cast<size_t>(row_bytes_));
     used_in_[static_cast<size_t>(slot)] = batch_;
     unlink(slot);
     link_first(slot);
   }
-  hits_ += count - static_cast<int64_t>(missing_.size());
-  misses_ += static_cast<int64_t>(missing_.size());
-  read_.resize(missing_.size() * bytes);
-  read(missing_, read_.data());
-  for (size_t m = 0; m < missing_.size(); ++m) {
-    std::memcpy(place(missing_at_[m]), read_.data() + m * bytes, bytes);
-    int32_t& slot = slot_of_row_[static_cast<size_t>(missing_[m])];
-    if (slot >= 0) continue;  // the row stands in the batch twice
-    slot = free_slot();
+  return missing;
+}
+
+void RowCache::insert(const MissingRows& missing, const void* rows, void* out) {
+  const auto bytes = static_cast<size_t>(row_bytes_);
+  for (size_t m = 0; m < missing.ids.size(); ++m) {
+    const char* from = static_cast<const char*>(rows) + m * bytes;
+    std::memcpy(static_cast<char*>(out) + missing.places[m] * row_bytes_, from, bytes);
+    int32_t& slot = slot_of_row_[static_cast<size_t>(missing.ids[m])];
+    if (slot >= 0) continue;  // the row stands in the batch twice, or another batch read it
+    slot = free_slot(missing.batch);
     if (slot < 0) continue;
-    row_of_slot_[static_cast<size_t>(slot)] = missing_[m];
-    used_in_[static_cast<size_t>(slot)] = batch_;
-    std::memcpy(row(slot), read_.data() + m * bytes, bytes);
+    row_of_slot_[static_cast<size_t>(slot)] = missing.ids[m];
+    used_in_[static_cast<size_t>(slot)] = missing.batch;
+    std::memcpy(row(slot), from, bytes);
     link_first(slot);
   }
 }
 
-int32_t RowCache::free_slot() {
+int32_t RowCache::free_slot(int64_t batch) {
   if (static_cast<int64_t>(row_of_slot_.size()) < capacity_) {
     row_of_slot_.push_back(-1);
     return static_cast<int32_t>(row_of_slot_.size()) - 1;
   }
   const int32_t oldest = previous_.back();
-  if (oldest == capacity_ || used_in_[static_cast<size_t>(oldest)] == batch_) return -1;
+  if (oldest == capacity_ || used_in_[static_cast<size_t>(oldest)] >= batch) return -1;
   unlink(oldest);
   slot_of_row_[static_cast<size_t>(row_of_slot_[static_cast<size_t>(oldest)])] = -1;
   return oldest;

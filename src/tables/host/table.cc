@@ -1,6 +1,7 @@
 #include "ramet/table.h"
 
-#include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "base/parallel.h"
 #include "base/scale.h"
@@ -73,7 +74,8 @@ void Table::gather(std::span<const int64_t> ids, void* out, int threads) const {
 }
 
 Array Table::gather(std::span<const int64_t> ids, int threads) const {
-  Array out = BufferPool::shared()->allocate_array(rows_.dtype, gathered_shape(ids.size()));
+  Array out =
+      BufferPool::shared()->allocate_array(rows_.dtype, form(false).shape_of(std::ssize(ids)));
   gather(ids, out.data, threads);
   return out;
 }
@@ -81,8 +83,7 @@ Array Table::gather(std::span<const int64_t> ids, int threads) const {
 void Table::gather_float32(std::span<const int64_t> ids, float* out, int threads) const {
   if (rows_.dtype == DType::kFloat32) return gather(ids, out, threads);
   const Encoding encoded_as = encoding();
-  const int64_t row_bytes = rows_.row_bytes() / item_size(rows_.dtype) * item_size(DType::kFloat32);
-  gather_chunks(*this, ids, out, row_bytes, threads, [&](const GatherArgs& rows) {
+  gather_chunks(*this, ids, out, form(true).row_bytes(), threads, [&](const GatherArgs& rows) {
     return cpu_kernels()->gather_decoded(
         {.rows = rows, .encoding = encoded_as, .scale = static_cast<const float*>(scale_.data)});
   });
@@ -90,15 +91,47 @@ void Table::gather_float32(std::span<const int64_t> ids, float* out, int threads
 
 Array Table::gather_float32(std::span<const int64_t> ids, int threads) const {
   if (rows_.dtype != DType::kFloat32) static_cast<void>(encoding());  // may throw
-  Array out = BufferPool::shared()->allocate_array(DType::kFloat32, gathered_shape(ids.size()));
+  Array out =
+      BufferPool::shared()->allocate_array(DType::kFloat32, form(true).shape_of(std::ssize(ids)));
   gather_float32(ids, static_cast<float*>(out.data), threads);
   return out;
 }
 
-std::vector<int64_t> Table::gathered_shape(size_t num_ids) const {
-  std::vector<int64_t> shape = rows_.shape;
-  shape[0] = static_cast<int64_t>(num_ids);
-  return shape;
+RowForm Table::form(bool decode) const {
+  return {decode && is_encoded() ? DType::kFloat32 : rows_.dtype,
+          {rows_.shape.begin() + 1, rows_.shape.end()}};
+}
+
+int64_t RowForm::row_bytes() const {
+  return std::accumulate(shape.begin(), shape.end(), item_size(dtype), std::multiplies<>());
+}
+
+std::vector<int64_t> RowForm::shape_of(int64_t num_rows) const {
+  std::vector<int64_t> result{num_rows};
+  result.insert(result.end(), shape.begin(), shape.end());
+  return result;
+}
+
+CacheStats& CacheStats::operator+=(const CacheStats& other) {
+  hits += other.hits;
+  misses += other.misses;
+  return *this;
+}
+
+Table find_table(const std::map<std::string, Array>& tables,
+                 const std::map<std::string, Array>& scales,
+                 const std::string& name,
+                 const std::string& owner) {
+  const auto found = tables.find(name);
+  if (found != tables.end()) {
+    const auto scale = scales.find(name);
+    return {found->second, scale == scales.end() ? Array{} : scale->second, "table '" + name + "'"};
+  }
+  std::string names;
+  for (const auto& [there, rows] : tables)
+    names += (names.empty() ? "'" : ", '") + there + "'";
+  throw_error(ErrorCode::kNotFound, owner, " has no table '", name, "'; there is ",
+              names.empty() ? "none" : names);
 }
 
 }  // namespace ramet

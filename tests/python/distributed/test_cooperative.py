@@ -163,15 +163,16 @@ def test_cached_rows_are_the_rows_of_the_table(cache_rows):
     }
     cached = Together(graph, 2, cache_rows=cache_rows, **options)
     plain = Together(graph, 2, **options)
+    use = np.zeros((2, 2), int)  # hits and misses, by rank
     for (with_cache, _), (without, _) in zip(cached.pairs(), plain.pairs(), strict=True):
+        use += [list(batch.cache_use.values()) for batch in with_cache]
         for one, other in zip(with_cache, without):
+            assert other.cache_use == {"hits": 0, "misses": 0}
             for name in ("feat", "age"):
                 for t in one.tables[name]:
                     assert np.array_equal(one.tables[name][t], other.tables[name][t])
             assert np.array_equal(one.y, other.y)
-    assert [rank.cache_use() for rank in plain.ranks] == [(0, 0)] * 2
-    for rank in cached.ranks:
-        hits, misses = rank.cache_use()
+    for hits, misses in use:
         assert (hits > 0) or cache_rows == 1
         assert misses > 0
 
@@ -204,9 +205,8 @@ def test_a_cache_hits_more_often_where_batches_are_dependent():
             dependent=kappa,
             **labor(),
         )
-        for step in range(len(group.alone)):
-            group.batches(0, step)
-        hits, misses = np.sum([rank.cache_use() for rank in group.ranks], axis=0)
+        batches = [batch for step in range(len(group.alone)) for batch in group.batches(0, step)]
+        hits, misses = np.sum([list(batch.cache_use.values()) for batch in batches], axis=0)
         rates.append(hits / (hits + misses))
     assert rates[0] < rates[1] < rates[2]
 

@@ -28,7 +28,7 @@ from small_graphs import (
 
 import ramet
 
-torch = ramet.graph.torch_or_none()
+torch = ramet.tensors.torch_or_none()
 needs_torch = pytest.mark.skipif(torch is None, reason="needs torch")
 STEPS = 21  # of 205 seeds in batches of 10
 

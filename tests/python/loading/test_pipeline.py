@@ -158,6 +158,7 @@ def told(**changes) -> ramet.Summary:
         "streams": 1,
     }
     counts = {"batches": 10, "nodes": 1000, "edges": 5000, "bytes": 10_000_000, "table_bytes": 9_000_000}
+    counts |= {"cache_hits": 0, "cache_misses": 0}
     other = {"largest_batch_bytes": 1_500_000, "threads": 1, "max_threads": 2, "max_prefetch": 3, "pool_bytes": 2**22}
     return ramet.Summary(**{**seconds, **counts, **other, "use_seconds": 10.0} | changes)
 

@@ -12,7 +12,7 @@ from ramet.cli import main
 from ramet.dtypes import LARGEST, as_float32, dtype_name, encode
 from ramet.tensors import to_tensor
 
-torch = ramet.graph.torch_or_none()
+torch = ramet.tensors.torch_or_none()
 needs_torch = pytest.mark.skipif(torch is None, reason="needs torch")
 
 FORMS = {

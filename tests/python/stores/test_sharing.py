@@ -19,7 +19,7 @@ import ramet
 from ramet import handle
 
 TRAINERS = Path(trainer_processes.__file__)
-HAVE_TORCH = ramet.graph.torch_or_none() is not None
+HAVE_TORCH = ramet.tensors.torch_or_none() is not None
 needs_torch = pytest.mark.skipif(not HAVE_TORCH, reason="needs torch")
 
 

@@ -1,5 +1,5 @@
 // The rows that are read most, against counts made edge by edge and batch by batch.
-#include "loader/hot_rows.h"
+#include "loader/cached_nodes.h"
 
 #include <doctest/doctest.h>
 
@@ -34,7 +34,7 @@ TEST_CASE("rows by degree are those with most out-edges") {
       ++score[static_cast<size_t>(source)].first;
   });
   for (const int64_t count : {0, 1, 50, 199, 200, 1000})
-    CHECK(rows_by_degree(*graph, 0, count) == best(score, static_cast<size_t>(count)));
+    CHECK(nodes_by_degree(*graph, 0, count) == best(score, static_cast<size_t>(count)));
 }
 
 TEST_CASE("rows by presampling are those in most batches, then with most out-edges") {
@@ -57,5 +57,6 @@ TEST_CASE("rows by presampling are those in most batches, then with most out-edg
     for (const auto source : sources)
       ++score[static_cast<size_t>(source)].second;
   });
-  CHECK(rows_by_presampling(loader, 0, 40, 5) == best(score, 40));
+  const auto seeds = [&](int64_t step) { return loader.seeds(0, step); };
+  CHECK(nodes_by_presampling(graph, options, seeds, 5, 0, 40) == best(score, 40));
 }

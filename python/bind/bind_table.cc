@@ -1,0 +1,75 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "arrays.h"
+#include "gil.h"
+#include "ramet/table.h"
+
+namespace ramet::bind {
+
+namespace {
+
+using Buffer = nb::ndarray<nb::c_contig, nb::device::cpu>;  // to be written to
+
+// An Array over Python's memory, which it keeps alive. `bfloat16`: `array` holds the bits.
+Array keep(const AnyArray& array, bool writable, bool bfloat16 = false) {
+  Array kept = borrow(array);
+  if (bfloat16) kept.dtype = DType::kBFloat16;
+  kept.writable = writable;
+  kept.owner = {new AnyArray(array), [](const void* owner) {
+                  if (!Py_IsInitialized()) return;
+                  const nb::gil_scoped_acquire gil;
+                  delete static_cast<const AnyArray*>(owner);
+                }};
+  return kept;
+}
+
+// Where `out` is given: into it, and nothing is returned. Python has checked that it fits.
+nb::object gather(const Table& table,
+                  const Ids& ids,
+                  int threads,
+                  bool decode,
+                  const std::optional<Buffer>& out) {
+  Array rows;
+  {
+    const GilRelease release;
+    if (out && decode)
+      table.gather_float32(borrow(ids), static_cast<float*>(out->data()), threads);
+    else if (out)
+      table.gather(borrow(ids), out->data(), threads);
+    else
+      rows =
+          decode ? table.gather_float32(borrow(ids), threads) : table.gather(borrow(ids), threads);
+  }
+  return out ? nb::none() : to_numpy(rows);
+}
+
+}  // namespace
+
+void bind_table(nb::module_& m) {
+  nb::class_<Table>(m, "Table")
+      .def(
+          "__init__",
+          [](Table* self, const AnyArray& rows, const std::optional<AnyArray>& scale, bool bfloat16,
+             bool writable) {
+            new (self) Table(keep(rows, writable, bfloat16), scale ? keep(*scale, false) : Array{},
+                             "table");
+          },
+          nb::arg("rows").noconvert(), nb::arg("scale").noconvert().none(), nb::kw_only(),
+          nb::arg("bfloat16"), nb::arg("writable"))
+      .def_prop_ro("name", &Table::name)
+      .def_prop_ro("is_encoded", &Table::is_encoded)
+      .def("numpy", [](const Table& table) { return to_numpy(table.rows()); })
+      .def_prop_ro("scale",
+                   [](const Table& table) {
+                     return table.has_scale() ? to_numpy(table.scale()) : nb::none();
+                   })
+      .def("gather", &gather, nb::arg("ids").noconvert(), nb::kw_only(), nb::arg("threads"),
+           nb::arg("decode"), nb::arg("out").noconvert().none());
+}
+
+}  // namespace ramet::bind

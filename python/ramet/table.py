@@ -1,0 +1,164 @@
+"""Table: rows by row id, of a graph or over any array."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from ramet import _core
+from ramet.arrays import INT32_MAX, as_array, as_count, as_ids, as_rows
+from ramet.dtypes import Quantized, bfloat16, bits, dtype_name
+from ramet.tensors import in_place, to_tensor, torch_or_none
+
+
+class Table:
+    """Rows by row id: a table of a graph, or any array on the CPU (numpy, torch, or the result of `ramet.quantize`).
+
+    Keeps the array alive. `scale` is the scale of int8 rows, as in Quantized.
+    """
+
+    def __init__(self, rows, *, scale: np.ndarray | None = None, source: tuple | None = None):
+        # With a source, (graph, name, type), `rows` is its _core.Table.
+        self._core: _core.Table = _core_table(rows, scale) if source is None else rows
+        self._source = source
+        self._array = self._core.numpy()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._array.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The stored dtype; `ramet.bfloat16` for bfloat16, which numpy does not have."""
+        return self._array.dtype
+
+    @property
+    def scale(self) -> np.ndarray | None:
+        """The float32 scale of quantized int8 rows, a view: [num_rows, 1, ...] or [1, columns, ...]. Rows stand for
+        rows * scale. None for other rows.
+        """
+        return self._core.scale
+
+    @property
+    def is_encoded(self) -> bool:
+        """Whether rows are stored in less than float32: float16, bfloat16, or int8 with a scale."""
+        return self._core.is_encoded
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __getitem__(self, index):
+        """table[ids] is gather(ids), table[3] that row and table[10:20] a view of rows, as they are stored: numpy
+        arrays, or a tensor for a tensor of ids. Columns are those of what comes."""
+        if isinstance(index, tuple):
+            raise TypeError(f"a table takes one index, of rows, not {len(index)}: table[ids][:, columns]")
+        if isinstance(index, slice):
+            return self._array[index]
+        if hasattr(index, "__index__") and not getattr(index, "shape", ()):
+            return self.gather([operator.index(index)])[0]
+        return self.gather(index)
+
+    def numpy(self) -> np.ndarray:
+        """The rows as they are stored, without a copy. Read-only unless the graph was opened copy-on-write."""
+        return self._array
+
+    def torch(self):
+        """A tensor of the rows as they are stored, without a copy.
+
+        Torch has no read-only tensors. For a graph's table the tensor is therefore a private copy-on-write mapping:
+        reads share the pages, writes stay in this tensor. If the store was replaced or removed since it was opened, the
+        tensor is a copy in memory.
+        """
+        if torch_or_none() is None:
+            raise ImportError("Table.torch() needs torch, which is not installed")
+        return to_tensor(self._array if self._source is None else self._private_rows())
+
+    def gather(self, ids, threads: int = 1, *, dtype=None, out=None):
+        """The rows `ids` (integers, numpy or torch), as an array of shape [len(ids), ...]: a tensor for a tensor of
+        ids, else a numpy array.
+
+        dtype: None for rows as they are stored, or float32 (its name, numpy's or torch's). float16, bfloat16 and int8
+            with a scale are then decoded during the gather (docs/format.md, section 2).
+        out: the array to write to and return: C-contiguous, numpy or CPU tensor, of that shape and dtype. It must not
+            share memory with the table, its scale or `ids`. None: recycled memory.
+
+        Raises IndexError naming the first id out of range, and TypeError for ids that are not integers. Raises
+        ValueError for another dtype, for rows without a float32 form, and for an `out` that does not fit.
+        """
+        is_tensor = type(ids).__module__ == "torch"
+        decode = self._decodes(dtype)
+        ids = _as_int64(ids, is_tensor)
+        rows = self._core.gather(
+            ids,
+            threads=as_count(threads, "threads", INT32_MAX),
+            decode=decode,
+            out=None if out is None else self._buffer(out, ids, np.dtype(np.float32) if decode else self.dtype),
+        )
+        if out is not None:
+            return out
+        return to_tensor(rows) if is_tensor else rows
+
+    def __repr__(self) -> str:
+        scaled = "" if self.scale is None else f", scale {list(self.scale.shape)}"
+        return f"<ramet.Table {self._core.name} {dtype_name(self.dtype)}{list(self.shape)}{scaled}>"
+
+    def __reduce__(self):
+        if self._source is not None:
+            return _of_graph, self._source
+        return Table, (self._array if self.scale is None else Quantized(self._array, self.scale),)
+
+    def _decodes(self, dtype) -> bool:
+        if dtype is None:
+            return False
+        if dtype_name(dtype) == "float32":
+            return True
+        stored = dtype_name(self.dtype)
+        raise ValueError(f"dtype is {dtype!r}; rows of {self._core.name} come as {stored} (None) or as 'float32'")
+
+    def _buffer(self, out, ids: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """`out` as _core takes it, checked."""
+        array = np.asarray(out) if isinstance(out, np.ndarray) else in_place(out)
+        shape = (len(ids), *self.shape[1:])
+        if array.dtype != dtype or array.shape != shape:
+            raise ValueError(
+                f"out is {dtype_name(array.dtype)}{list(array.shape)}, but the rows are "
+                f"{dtype_name(dtype)}{list(shape)}"
+            )
+        if not (array.flags.c_contiguous and array.flags.aligned and array.flags.writeable):
+            raise ValueError("out must be C-contiguous, aligned and writable")
+        name = self._core.name
+        for what, read in ((name, self._array), (f"the scale of {name}", self.scale), ("ids", ids)):
+            if read is not None and np.may_share_memory(array, read):
+                raise ValueError(f"out lies in the memory of {what}")
+        return bits(array)
+
+    def _private_rows(self) -> np.ndarray:
+        graph, name, of = self._source
+        return graph._private_rows(name, of)  # noqa: SLF001 (one mapping for all tables of the name)
+
+
+def _as_int64(ids, is_tensor: bool) -> np.ndarray:
+    """Ids of rows for the engine. What is that already goes by the general checks: they take longer than the
+    gather of a thousand small rows."""
+    array = ids.numpy() if is_tensor and ids.is_cpu and not ids.requires_grad else ids
+    plain = type(array) is np.ndarray and array.ndim == 1 and array.dtype == np.int64
+    if plain and array.flags.c_contiguous and array.flags.aligned:
+        return array
+    return as_ids(ids, "ids").astype(np.int64, copy=False)
+
+
+def _core_table(rows, scale) -> _core.Table:
+    rows = as_rows(rows, "rows") if scale is None else _quantized(rows, scale)
+    rows, scale = (rows.values, rows.scale) if isinstance(rows, Quantized) else (rows, None)
+    return _core.Table(bits(rows), scale, bfloat16=rows.dtype == bfloat16, writable=rows.flags.writeable)
+
+
+def _of_graph(graph, name: str, of) -> Table:
+    return graph.table(name, of)
+
+
+def _quantized(rows, scale) -> Quantized:
+    if isinstance(rows, Quantized):
+        raise TypeError("rows is Quantized and has its scale; there is none to be given")
+    return Quantized(as_array(rows, "rows"), as_array(scale, "scale"))

@@ -1,0 +1,115 @@
+#include "batch_rows.h"
+
+#include <algorithm>
+
+#include "kernels/cuda_backend.h"
+#include "ramet/cuda_sampler.h"
+
+namespace ramet {
+namespace {
+
+int64_t num_edges(const Minibatch& minibatch, size_t edge_type) {
+  int64_t count = 0;
+  for (const Block& block : minibatch.blocks)
+    count += block.relations[edge_type].indices.rows();
+  return count;
+}
+
+}  // namespace
+
+Table table_of(const Graph& graph, const TableRequest& request) {
+  if (request.is_of_edges()) {
+    const EdgeType& type = graph.edge_types()[static_cast<size_t>(request.edge_type)];
+    return find_table(type.tables, type.scales, request.name, "edge type '" + type.encoded + "'");
+  }
+  const NodeType& type = graph.node_types()[static_cast<size_t>(request.node_type)];
+  return find_table(type.tables, type.scales, request.name, "node type '" + type.name + "'");
+}
+
+Array rows_of(const Graph& graph,
+              const TableRequest& request,
+              const Minibatch& minibatch,
+              BufferPool& pool) {
+  if (request.is_of_edges()) {
+    const auto type = static_cast<size_t>(request.edge_type);
+    Array rows = pool.allocate_array(DType::kInt64, {num_edges(minibatch, type)});
+    auto* row = static_cast<int64_t*>(rows.data);
+    for (const Block& block : minibatch.blocks)
+      with_ids(block.relations[type].position,
+               [&](auto position) { row = std::copy(position.begin(), position.end(), row); });
+    return rows;
+  }
+  const auto node_type = static_cast<size_t>(request.node_type);
+  const NodeRows& rows_of_type = graph.node_types()[node_type].rows;
+  std::span<const int64_t> nodes = minibatch.n_id[node_type].as<int64_t>();
+  if (request.at_seeds) nodes = nodes.first(static_cast<size_t>(minibatch.num_seeds));
+  if (rows_of_type.is_whole()) return borrow(nodes);
+  Array rows = pool.allocate_array(DType::kInt64, {std::ssize(nodes)});
+  rows_of_type.require(nodes, static_cast<int64_t*>(rows.data));
+  return rows;
+}
+
+Array rows_on_device(const TableRequest& request,
+                     const Minibatch& minibatch,
+                     BufferPool& pool,
+                     CudaStreamHandle stream) {
+  if (!request.is_of_edges()) {
+    Array ids = minibatch.n_id[static_cast<size_t>(request.node_type)];
+    if (request.at_seeds) ids.shape[0] = minibatch.num_seeds;
+    return ids;
+  }
+  const auto type = static_cast<size_t>(request.edge_type);
+  const Array rows = pool.allocate_array(DType::kInt64, {num_edges(minibatch, type)});
+  auto* row = static_cast<int64_t*>(rows.data);
+  for (const Block& block : minibatch.blocks) {
+    const Array of_block = positions(block.relations[type], pool, stream);
+    if (of_block.rows() == 0) continue;
+    require_cuda().runtime.copy(rows.device, row, of_block.data, of_block.bytes(), stream);
+    row += of_block.rows();
+  }
+  return rows;
+}
+
+RowSources host_sources(const Graph& graph, const LoaderOptions& options, int64_t cache_rows) {
+  RowSources sources;
+  for (const TableRequest& request : options.tables) {
+    const bool caches = !request.at_seeds && !request.is_of_edges();
+    sources.push_back(
+        make_row_source(table_of(graph, request),
+                        {.decode = options.decode, .cache_rows = caches ? cache_rows : 0}));
+  }
+  return sources;
+}
+
+void gather_tables(const std::vector<TableRequest>& requests,
+                   const RowSources& sources,
+                   const std::function<Array(const TableRequest&, int device)>& ids_of,
+                   const ReadContext& context,
+                   const std::atomic<bool>* stop,
+                   Batch& batch) {
+  std::vector<Array> ids;  // live until the reads are complete
+  std::vector<std::unique_ptr<RowRead>> reads;
+  for (size_t i = 0; i < requests.size() && (stop == nullptr || !stop->load()); ++i) {
+    ids.push_back(ids_of(requests[i], sources[i]->ids_device()));
+    reads.push_back(sources[i]->submit(ids.back(), context));
+  }
+  for (const auto& read : reads) {
+    GatheredRows gathered = read->complete();
+    batch.tables.push_back(std::move(gathered.rows));
+    batch.cache += gathered.cache;
+  }
+}
+
+void gather_tables(const Graph& graph,
+                   const std::vector<TableRequest>& requests,
+                   const RowSources& sources,
+                   const ReadContext& context,
+                   const std::atomic<bool>* stop,
+                   Batch& batch) {
+  const auto ids_of = [&](const TableRequest& request, int) {
+    return rows_of(graph, request, batch.minibatch, *context.pool);
+  };
+  gather_tables(requests, sources, ids_of, context, stop, batch);
+}
+
+}  // namespace ramet

@@ -1,0 +1,53 @@
+// Which table a TableRequest names, which of its rows a minibatch needs, and the gather of them.
+#pragma once
+
+#include <atomic>
+#include <functional>
+
+#include "ramet/loader.h"
+#include "tables/row_source.h"
+
+namespace ramet {
+
+// kNotFound names the tables that there are.
+[[nodiscard]] Table table_of(const Graph& graph, const TableRequest& request);
+
+// int64 [n] on the host: the rows that a minibatch of the host needs, of each seed or node, or of
+// each edge of all blocks. Borrowed from the minibatch where it has them, else of `pool`.
+[[nodiscard]] Array rows_of(const Graph& graph,
+                            const TableRequest& request,
+                            const Minibatch& minibatch,
+                            BufferPool& pool);
+
+// The same of a minibatch of a device, there. `pool`: of the device, for `stream`.
+[[nodiscard]] Array rows_on_device(const TableRequest& request,
+                                   const Minibatch& minibatch,
+                                   BufferPool& pool,
+                                   CudaStreamHandle stream);
+
+using RowSources = std::vector<std::shared_ptr<const RowSource>>;
+
+// Sources of the rows of the host. `cache_rows`: the most rows to keep of each table that is
+// gathered at all nodes.
+[[nodiscard]] RowSources host_sources(const Graph& graph,
+                                      const LoaderOptions& options,
+                                      int64_t cache_rows = 0);
+
+// Gathers the rows of `batch.minibatch` into batch.tables, and counts to batch.cache.
+// `ids_of(request, device)`: which rows, in memory of that device or of the host. Once `stop` is
+// set it returns early, and the tables are meaningless.
+void gather_tables(const std::vector<TableRequest>& requests,
+                   const RowSources& sources,
+                   const std::function<Array(const TableRequest&, int device)>& ids_of,
+                   const ReadContext& context,
+                   const std::atomic<bool>* stop,
+                   Batch& batch);
+// The same of a minibatch of the host.
+void gather_tables(const Graph& graph,
+                   const std::vector<TableRequest>& requests,
+                   const RowSources& sources,
+                   const ReadContext& context,
+                   const std::atomic<bool>* stop,
+                   Batch& batch);
+
+}  // namespace ramet

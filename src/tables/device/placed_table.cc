@@ -1,0 +1,91 @@
+#include "placed_table.h"
+
+#include "base/system/space.h"
+#include "device/device_memory.h"
+#include "device_copies.h"
+#include "ramet/error.h"
+
+namespace ramet {
+
+PlacedTable::PlacedTable(Table its_table, const CudaTableOptions& options)
+    : table(std::move(its_table)),
+      device(options.device),
+      placement(options.placement),
+      counters_(allocate_on(device, sizeof(Counters))) {
+  const bool caches = !options.cached.shape.empty();
+  const Counters zero;
+  copy_to(device, counters_.get(), &zero, sizeof(zero));
+  switch (placement.location) {
+    case Location::kInPlace:
+      lock(options.copy_where_refused);
+      break;
+    case Location::kPinnedCopy:
+      copy_to_host();
+      break;
+    case Location::kDevice:
+      if (caches)
+        throw_invalid(table.name(),
+                      " is to lie in device memory, where a cache in front of it is no use");
+      copy_to_device();
+      break;
+    default:
+      throw_invalid("placement is '", name(placement.location),
+                    "', expected 'in_place', 'device' or 'pinned_copy'");
+  }
+  if (caches) cache = make_device_cache(table, options.cached, device);
+  cache.view.hits = &counters()->hits;
+  device_bytes += cache.bytes;
+}
+
+PlacedTable::~PlacedTable() {
+  if (getpid() != process_) return;
+  try {
+    require_cuda().runtime.synchronize_all(device);
+  } catch (const Error&) {
+    // A kernel's own failure; its work is over.
+  }
+}
+
+bool PlacedTable::scales_rows() const {
+  return table.has_scale() && table.encoding() == Encoding::kInt8ScaledByRow;
+}
+
+void PlacedTable::lock(bool copy_where_refused) {
+  try {
+    require_memory_to_hold(table.rows(), "page-locking " + table.name());
+    read_locked(table.rows(), table.scale());
+  } catch (const Error& reason) {
+    if (!copy_where_refused || reason.code() == ErrorCode::kInvalidArgument) throw;
+    refusal = reason.what();
+    placement = Location::kPinnedCopy;
+    copy_to_host();
+  }
+}
+
+void PlacedTable::copy_to_host() {
+  read_locked(pinned_copy(table.rows()), scales_rows() ? pinned_copy(table.scale()) : Array{});
+}
+
+void PlacedTable::read_locked(const Array& its_rows, const Array& its_scale) {
+  locked_rows_ = HostRegistration(its_rows);
+  if (scales_rows()) locked_scale_ = HostRegistration(its_scale);
+  rows = locked_rows_.address(device);
+  if (!scales_rows()) return copy_scale();
+  scale = static_cast<const float*>(locked_scale_.address(device));
+}
+
+void PlacedTable::copy_to_device() {
+  copy_ = device_copy(table.rows(), device);
+  rows = const_cast<void*>(copy_.get());
+  device_bytes += table.rows().bytes();
+  copy_scale();
+}
+
+void PlacedTable::copy_scale() {
+  if (!table.has_scale()) return;
+  copied_scale_ = device_copy(table.scale(), device);
+  scale = static_cast<const float*>(copied_scale_.get());
+  device_bytes += table.scale().bytes();
+}
+
+}  // namespace ramet

@@ -1,0 +1,42 @@
+#include "placement_plan.h"
+
+#include <cstdio>
+
+namespace ramet {
+namespace {
+
+std::string in_gb(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g GB", bytes / 1e9);
+  return text;
+}
+
+std::string describe(const ReadingRates& rates) {
+  return "measured " + in_gb(rates.in_place) + "/s in place, " + in_gb(rates.staged) + "/s staged";
+}
+
+}  // namespace
+
+PlacementDecision PlacementPlan::decide(const std::string& name,
+                                        int64_t bytes,
+                                        Placement wanted,
+                                        const std::function<ReadingRates()>& measure) {
+  if (wanted.location != Location::kAuto) {
+    if (wanted.location == Location::kDevice) budget_ -= bytes;
+    return {name, wanted, bytes, "as asked"};
+  }
+  const std::string sizes = in_gb(static_cast<double>(bytes)) + " of the " +
+                            in_gb(static_cast<double>(budget_)) + " of device memory for copies";
+  if (bytes <= budget_) {
+    budget_ -= bytes;
+    return {name, Location::kDevice, bytes, "fits: takes " + sizes};
+  }
+  const ReadingRates rates = measure();
+  const std::string too_large = "too large: would take " + sizes + "; ";
+  if (rates.in_place == 0)
+    return {name, Location::kStaged, bytes, too_large + "not in place: " + rates.refusal};
+  const Location faster = rates.in_place >= rates.staged ? Location::kInPlace : Location::kStaged;
+  return {name, faster, bytes, too_large + describe(rates)};
+}
+
+}  // namespace ramet

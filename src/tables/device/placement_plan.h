@@ -1,0 +1,30 @@
+// Where a device has its tables, and its topology: what fits into device memory is copied there,
+// the rest is read by the faster of two ways, which are measured.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "ramet/placement.h"
+#include "reading_rates.h"
+
+namespace ramet {
+
+class PlacementPlan {
+ public:
+  // `budget`: bytes of device memory that copies may take.
+  explicit PlacementPlan(int64_t budget) : budget_(budget) {}
+
+  // Decides on `bytes` of `name`. `measure` is called where the rates matter. Any location but
+  // kAuto is the user's, and is taken whatever it costs.
+  [[nodiscard]] PlacementDecision decide(const std::string& name,
+                                         int64_t bytes,
+                                         Placement wanted,
+                                         const std::function<ReadingRates()>& measure);
+
+ private:
+  int64_t budget_;
+};
+
+}  // namespace ramet

@@ -1,0 +1,25 @@
+#include "row_source.h"
+
+#include "cache/cached_rows.h"
+#include "device/device_rows.h"
+#include "device/staged_rows.h"
+#include "host/host_rows.h"
+
+namespace ramet {
+
+std::shared_ptr<const RowSource> make_row_source(const Table& table,
+                                                 const RowSourceOptions& options) {
+  const int device = options.device;
+  const Location location = options.placement.location;
+  if (device != kHost && location != Location::kStaged)
+    return std::make_shared<DeviceRows>(
+        CudaTable(table, {.device = device, .placement = location, .cached = options.cached}),
+        options.decode);
+  std::shared_ptr<const RowSource> source = std::make_shared<HostRows>(table, options.decode);
+  if (options.cache_rows > 0)
+    source = std::make_shared<CachedRows>(source, table.rows().rows(), options.cache_rows);
+  if (device != kHost) source = std::make_shared<StagedRows>(source);
+  return source;
+}
+
+}  // namespace ramet

@@ -1,0 +1,92 @@
+// RowSource: rows by row id, wherever they come from: the processors, a device, a cache in front of
+// another source.
+//
+// A gather has two halves, so that slow rows are on their way while the caller does other work:
+// submit() starts a read, RowRead::complete() waits for its rows. Several reads may be outstanding,
+// and be completed in any order. Destroying a read that is not complete waits for it, too.
+//
+// Memory: rows come in buffers of the caller's pool; a source keeps its table alive, and must
+// outlive its reads. Threads: any, several at once. Forks: sources of a device do not survive one.
+// Failure: both halves throw what gathering throws (table.h, cuda_table.h). A device does not say
+// which ids are outside its table: it leaves their rows as they are.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ramet/array.h"
+#include "ramet/buffer_pool.h"
+#include "ramet/cuda.h"
+#include "ramet/placement.h"
+#include "ramet/table.h"
+
+namespace ramet {
+
+// What a thread reads with.
+struct ReadContext {
+  std::shared_ptr<BufferPool> pool;  // of the rows: of the host, or of a device, for `stream`
+  int threads = 1;                   // that gather on the host, at most
+  // For rows in device memory.
+  CudaStreamHandle stream = nullptr;
+  std::shared_ptr<BufferPool> pinned = nullptr;  // page-locked, for what is copied to the device
+  int max_sms = 0;                               // of CudaGatherArgs
+};
+
+struct GatheredRows {
+  Array rows;
+  CacheStats cache;  // of these rows
+};
+
+class RowRead {
+ public:
+  RowRead() = default;
+  RowRead(const RowRead&) = delete;
+  RowRead& operator=(const RowRead&) = delete;
+  virtual ~RowRead() = default;
+
+  // Waits for the rows, and hands them out: once.
+  [[nodiscard]] virtual GatheredRows complete() = 0;
+};
+
+class RowSource {
+ public:
+  // `form`: of the rows that are handed out.
+  explicit RowSource(RowForm form) : form_(std::move(form)) {}
+  RowSource(const RowSource&) = delete;
+  RowSource& operator=(const RowSource&) = delete;
+  virtual ~RowSource() = default;
+
+  [[nodiscard]] const RowForm& form() const { return form_; }
+  // Where ids must lie: kHost, or the device in whose memory.
+  [[nodiscard]] virtual int ids_device() const { return kHost; }
+  // Starts to read the rows `ids`, int64 [n], which must stay as they are until the read is
+  // complete.
+  [[nodiscard]] virtual std::unique_ptr<RowRead> submit(const Array& ids,
+                                                        const ReadContext& context) const = 0;
+
+ private:
+  RowForm form_;
+};
+
+// A read that was done when it was submitted.
+class FinishedRead final : public RowRead {
+ public:
+  explicit FinishedRead(Array rows) : rows_(std::move(rows)) {}
+  GatheredRows complete() override { return {std::move(rows_), {}}; }
+
+ private:
+  Array rows_;
+};
+
+struct RowSourceOptions {
+  bool decode = true;                        // encoded rows come as float32
+  int device = kHost;                        // where rows come to
+  Placement placement = Location::kInPlace;  // with a device; kAuto must have been decided
+  Array cached = {};       // with kInPlace: the rows to keep in device memory (CudaTableOptions)
+  int64_t cache_rows = 0;  // on the host: the most rows to keep that were used last
+};
+
+[[nodiscard]] std::shared_ptr<const RowSource> make_row_source(const Table& table,
+                                                               const RowSourceOptions& options);
+
+}  // namespace ramet

@@ -1,0 +1,104 @@
+// Sources of rows in host memory: what they hand out against Table, in any order of completion.
+#include "tables/row_source.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include "ramet/random.h"
+
+using namespace ramet;
+
+namespace {
+
+constexpr int64_t kRows = 60;
+
+Table half_table() {
+  Array rows = BufferPool::create()->allocate_array(DType::kFloat16, {kRows, 5});
+  auto* word = static_cast<uint16_t*>(rows.data);
+  for (int64_t i = 0; i < kRows * 5; ++i)
+    word[i] = static_cast<uint16_t>(mix64(static_cast<uint64_t>(i)) & 0x3bff);
+  return Table(rows, "half");
+}
+
+std::vector<int64_t> random_ids(uint64_t key) {
+  std::vector<int64_t> ids(1 + mix64(key) % 40);
+  for (size_t i = 0; i < ids.size(); ++i)
+    ids[i] = static_cast<int64_t>(absorb(key, i) % kRows);
+  return ids;
+}
+
+Array as_array(const std::vector<int64_t>& ids) {
+  return borrow(std::span<const int64_t>(ids));
+}
+
+void require_equal(const Array& expected, const Array& got) {
+  REQUIRE(got.dtype == expected.dtype);
+  REQUIRE(got.shape == expected.shape);
+  REQUIRE(std::memcmp(got.data, expected.data, static_cast<size_t>(expected.bytes())) == 0);
+}
+
+const RowSourceOptions kKinds[] = {{.decode = true},
+                                   {.decode = false},
+                                   {.decode = true, .cache_rows = 7},
+                                   {.decode = false, .cache_rows = 1000}};
+
+}  // namespace
+
+TEST_CASE("reads may be outstanding together, and be completed in any order or dropped") {
+  const Table table = half_table();
+  const ReadContext context{.pool = BufferPool::create()};
+  for (const RowSourceOptions& options : kKinds) {
+    const auto source = make_row_source(table, options);
+    for (uint64_t round = 0; round < 20; ++round) {
+      std::vector<std::vector<int64_t>> ids;
+      std::vector<std::unique_ptr<RowRead>> reads;
+      for (uint64_t i = 0; i < 4; ++i)
+        ids.push_back(random_ids(10 * round + i));
+      for (const auto& some : ids)
+        reads.push_back(source->submit(as_array(some), context));
+      reads[round % 4].reset();
+      for (size_t k = 0; k < 4; ++k) {
+        const size_t i = (3 * k + round) % 4;
+        if (reads[i] == nullptr) continue;
+        const Array rows = reads[i]->complete().rows;
+        require_equal(options.decode ? table.gather_float32(ids[i]) : table.gather(ids[i]), rows);
+      }
+    }
+  }
+}
+
+TEST_CASE("a source says in which form it hands out rows") {
+  const Table table = half_table();
+  const auto decoded = make_row_source(table, {.decode = true});
+  CHECK(decoded->form().dtype == DType::kFloat32);
+  CHECK(decoded->form().shape == std::vector<int64_t>{5});
+  CHECK(decoded->form().row_bytes() == 20);
+  CHECK(make_row_source(table, {.decode = false})->form().row_bytes() == 10);
+  CHECK(decoded->ids_device() == kHost);
+}
+
+TEST_CASE("rows that the cache had are hits, others misses") {
+  const ReadContext context{.pool = BufferPool::create()};
+  const auto source = make_row_source(half_table(), {.cache_rows = 3});
+  const auto stats_of = [&](const std::vector<int64_t>& ids) {
+    return source->submit(as_array(ids), context)->complete().cache;
+  };
+  CHECK(stats_of({1, 2, 3}) == CacheStats{0, 3});
+  CHECK(stats_of({3, 1, 4, 2}) == CacheStats{3, 1});
+  CHECK(stats_of({}) == CacheStats{0, 0});
+  const auto plain = make_row_source(half_table(), {});
+  CHECK(plain->submit(as_array({1}), context)->complete().cache == CacheStats{0, 0});
+}
+
+TEST_CASE("an id outside the table is an error, and the source stays usable") {
+  const Table table = half_table();
+  const ReadContext context{.pool = BufferPool::create()};
+  const auto source = make_row_source(table, {});
+  const std::vector<int64_t> bad{1, kRows};
+  CHECK_THROWS_WITH(static_cast<void>(source->submit(as_array(bad), context)),
+                    "ids[1] = 60 is outside the 60 rows of half");
+  const std::vector<int64_t> good{1};
+  require_equal(table.gather_float32(good),
+                source->submit(as_array(good), context)->complete().rows);
+}
