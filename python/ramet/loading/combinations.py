@@ -6,6 +6,7 @@ usage: python -m ramet.loading.combinations > docs/combinations.md
 from __future__ import annotations
 
 from ramet.arguments import shortened
+from ramet.loading.samplers import SAMPLERS
 
 CPU, GPU, RANKS = "a loader on the CPU", "a loader with a device", "a cooperative loader"
 PART = "a part of a graph"  # ramet.partition
@@ -13,8 +14,7 @@ EVERYWHERE = (CPU, GPU, RANKS)
 
 # Option, as errors spell it -> who takes it. What is not named here goes with everything.
 SUPPORTED = {
-    "sampler='uniform'": EVERYWHERE,
-    "sampler='labor'": EVERYWHERE,
+    **{f"sampler={name!r}": EVERYWHERE if sampler.on_device else (CPU, RANKS) for name, sampler in SAMPLERS.items()},
     "dependent": EVERYWHERE,
     "tables": EVERYWHERE,
     "decode": EVERYWHERE,

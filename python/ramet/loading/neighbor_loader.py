@@ -93,7 +93,7 @@ class NeighborLoader:
             require_whole(graph)
         self._group = _make_group(cooperative, distributed) if kind == RANKS else None
         self.rank, self.world = rank_and_world(distributed)
-        sampling = {"sampler": sampler, "seed": seed, "dependent": dependent}
+        sampling = {"sampler": sampler, "seed": seed, "dependent": dependent, "kind": kind}
         batches = {
             "batch_size": batch_size,
             "shuffle": as_flag(shuffle, "shuffle"),

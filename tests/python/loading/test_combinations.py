@@ -1,5 +1,6 @@
 """Which options go together: what docs/combinations.md says is what loaders take and refuse."""
 
+import inspect
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,13 @@ def test_the_page_is_what_the_code_says():
 
 
 def test_every_option_is_tried():
-    assert set(OPTIONS) | {"device", PART} == set(SUPPORTED)
+    """Samplers that no string names have tests of their own."""
+    assert set(OPTIONS) | {"device", PART} == {name for name in SUPPORTED if name in OPTIONS or "sampler" not in name}
+
+
+def test_a_loader_has_few_arguments():
+    """Later options belong into objects, such as a sampler or a Placement."""
+    assert len(inspect.signature(ramet.NeighborLoader).parameters.keys() - {"unknown"}) <= 18
 
 
 @pytest.mark.parametrize("option", OPTIONS)
