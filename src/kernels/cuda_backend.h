@@ -51,15 +51,13 @@ struct CudaRuntime {
   void (*destroy_stream)(int device, CudaStreamHandle stream);  // never throws
   // Waits for what the stream was given so far; errors of its kernels appear here.
   void (*synchronize)(int device, CudaStreamHandle stream);
-  void (*synchronize_all)(int device);          // the same for every stream of the device
-  CudaEventHandle (*create_event)(int device);  // with timing
+  void (*synchronize_all)(int device);  // the same for every stream of the device
+  CudaEventHandle (*create_event)(int device);
   void (*destroy_event)(int device, CudaEventHandle event);  // never throws
   void (*record)(int device, CudaEventHandle event, CudaStreamHandle stream);
   // What `stream` is given from now on waits for the event.
   void (*wait)(int device, CudaStreamHandle stream, CudaEventHandle event);
-  bool (*is_done)(int device, CudaEventHandle event);
   void (*wait_on_host)(int device, CudaEventHandle event);
-  double (*seconds_between)(CudaEventHandle begin, CudaEventHandle end);  // both done
 
   // Between any two of device, page-locked and ordinary memory; ordinary memory of the host is
   // read, or written, by the time the call returns.

@@ -108,11 +108,9 @@ TEST_CASE("a stream waits for an event of another") {
   Pinned back(kBytes);
   const auto first = cuda().create_stream(0);
   const auto second = cuda().create_stream(0);
-  const auto begin = cuda().create_event(0);
   const auto filled = cuda().create_event(0);
   const auto copied = cuda().create_event(0);
   for (int round = 0; round < 4; ++round) {
-    cuda().record(0, begin, first);
     cuda().fill(0, there, uint8_t(round + 1), kBytes, first);
     cuda().record(0, filled, first);
     cuda().wait(0, second, filled);
@@ -121,10 +119,8 @@ TEST_CASE("a stream waits for an event of another") {
     cuda().wait_on_host(0, copied);
     REQUIRE(back.data[0] == round + 1);
     REQUIRE(back.data[kBytes - 1] == round + 1);
-    CHECK(cuda().is_done(0, filled));
-    CHECK(cuda().seconds_between(begin, filled) >= 0);
   }
-  for (const auto event : {begin, filled, copied})
+  for (const auto event : {filled, copied})
     cuda().destroy_event(0, event);
   for (const auto stream : {first, second})
     cuda().destroy_stream(0, stream);

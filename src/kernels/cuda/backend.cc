@@ -27,9 +27,7 @@ constexpr CudaRuntime kRuntime{
     .destroy_event = destroy_event,
     .record = record,
     .wait = wait,
-    .is_done = is_done,
     .wait_on_host = wait_on_host,
-    .seconds_between = seconds_between,
     .copy = copy,
     .fill = fill,
 };

@@ -31,8 +31,6 @@ CudaEventHandle create_event(int device);
 void destroy_event(int device, CudaEventHandle event);
 void record(int device, CudaEventHandle event, CudaStreamHandle stream);
 void wait(int device, CudaStreamHandle stream, CudaEventHandle event);
-bool is_done(int device, CudaEventHandle event);
 void wait_on_host(int device, CudaEventHandle event);
-double seconds_between(CudaEventHandle begin, CudaEventHandle end);
 
 }  // namespace ramet

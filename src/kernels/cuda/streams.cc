@@ -29,7 +29,8 @@ CudaEventHandle create_event(int device) {
   const DeviceScope scope(device);
   cudaEvent_t event = nullptr;
   // Who waits for it sleeps: the cores are the training's.
-  check_cuda(cudaEventCreateWithFlags(&event, cudaEventBlockingSync), "creating an event");
+  check_cuda(cudaEventCreateWithFlags(&event, cudaEventBlockingSync | cudaEventDisableTiming),
+             "creating an event");
   return event;
 }
 
@@ -50,29 +51,9 @@ void wait(int device, CudaStreamHandle stream, CudaEventHandle event) {
       "making a stream wait for an event");
 }
 
-bool is_done(int device, CudaEventHandle event) {
-  const DeviceScope scope(device);
-  const cudaError_t state = cudaEventQuery(static_cast<cudaEvent_t>(event));
-  if (state == cudaErrorNotReady) {
-    forget_cuda_error();
-    return false;
-  }
-  check_cuda(state, "asking for an event");
-  return true;
-}
-
 void wait_on_host(int device, CudaEventHandle event) {
   const DeviceScope scope(device);
   check_cuda(cudaEventSynchronize(static_cast<cudaEvent_t>(event)), "waiting for an event");
-}
-
-double seconds_between(CudaEventHandle begin, CudaEventHandle end) {
-  check_not_forked();
-  float milliseconds = 0;
-  check_cuda(cudaEventElapsedTime(&milliseconds, static_cast<cudaEvent_t>(begin),
-                                  static_cast<cudaEvent_t>(end)),
-             "asking for the time between events");
-  return double(milliseconds) / 1e3;
 }
 
 }  // namespace ramet
