@@ -44,9 +44,7 @@ def loader(graph, batch: int, **more) -> ramet.NeighborLoader:
 def members(of: ramet.NeighborLoader, ranks: int, cache_rows: int = 0) -> list:
     owners = as_owners(None, of.graph, ranks)
     made = range(ranks)
-    return [
-        _core.CooperativeLoader(of._core, owners=owners, rank=rank, threads=1, cache_rows=cache_rows) for rank in made
-    ]
+    return [_core.CooperativeLoader(of._core, owners=owners, rank=rank, cache_rows=cache_rows) for rank in made]
 
 
 def work_table(report: Report, graphs: dict, batches: int, batch: int) -> None:

@@ -3,15 +3,16 @@
 // the same order, also one that owns nothing: docs/semantics.md, section 10.
 //
 // The NeighborLoader says which seeds form which batch; its rank and world are those of the group
-// among groups that work data-parallel. Batches are made one after the other by one thread, whoever
-// moves the messages; reading of rows can be left to another. Memory, failure: as
-// CooperativeSampler and NeighborLoader.
+// among groups that work data-parallel. LoaderOptions::threads work on one batch, since batches are
+// sampled one after the other; 0 is one thread. Memory, failure: as NeighborLoader; bytes from a
+// peer that make no sense are kCorrupt and name the rank.
 #pragma once
 
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "ramet/exchange.h"
 #include "ramet/loader.h"
@@ -19,36 +20,63 @@
 
 namespace ramet {
 
-class CooperativeSampler;
-class RowSource;
+struct CooperativeParts;
+
+// Sends a message to the ranks and returns what came from them.
+using Exchange = std::function<Message(const Message&)>;
+
+// The sampling of one batch, which all ranks of a group do together. A task that is destroyed
+// before it was run has failed.
+class SampleTask {
+ public:
+  SampleTask(int64_t its_epoch, int64_t its_step) : epoch(its_epoch), step(its_step) {}
+  virtual ~SampleTask() = default;
+  SampleTask(const SampleTask&) = delete;
+  SampleTask& operator=(const SampleTask&) = delete;
+
+  // Samples, and throws what went wrong: the other ranks are to be told. Then fail() says what the
+  // batch's next() throws.
+  virtual void run(const Exchange& exchange) = 0;
+  virtual void fail(std::exception_ptr error) = 0;
+
+  const int64_t epoch, step;
+};
+
+// The one thread in which a group's messages are exchanged. Whoever moves the messages provides it.
+class GroupThread {
+ public:
+  virtual ~GroupThread() = default;
+  // Has `task` run in the thread, after all tasks that were submitted before, of any stream.
+  virtual void submit(std::unique_ptr<SampleTask> task) = 0;
+  // Whether the caller is this thread, which cannot wait for itself.
+  [[nodiscard]] virtual bool is_caller() const = 0;
+};
 
 class CooperativeLoader {
  public:
-  // `cache_rows`: rows of tables, at most so many of each, that are kept from batch to batch.
-  CooperativeLoader(NeighborLoader loader,
-                    Membership membership,
-                    int threads = 1,
-                    int64_t cache_rows = 0);
-  ~CooperativeLoader();
+  // `cache_rows`: see DeviceOptions::cache_rows. Here the rows used last are cached.
+  CooperativeLoader(const NeighborLoader& loader, Membership membership, int64_t cache_rows = 0);
 
-  // Begins the batch of a step; as CooperativeSampler::start() and receive().
-  [[nodiscard]] std::optional<Message> start(int64_t epoch, int64_t step);
+  // Starts the epoch at `first_step`. The stream submits tasks to `thread` in start() and next()
+  // alone, so that ranks which run the same program exchange messages in the same order. The
+  // stream's own thread fetches rows.
+  [[nodiscard]] std::unique_ptr<EpochStream> start(int64_t epoch,
+                                                   int64_t first_step,
+                                                   std::shared_ptr<GroupThread> thread) const;
+
+  // One batch step by step, for whoever drives all ranks from one thread. begin() and receive()
+  // return what is to be sent now, or nullopt when finish() may take the batch, rows gathered.
+  // One batch at a time; not while a stream is open.
+  [[nodiscard]] std::optional<Message> begin(int64_t epoch, int64_t step);
   [[nodiscard]] std::optional<Message> receive(const Message& from_ranks);
-  // The batch, its rows gathered.
   [[nodiscard]] Batch finish();
 
-  // Counts a batch that was handed out, for which the caller waited so long, to the summary.
-  void count(Batch& batch, double wait_seconds, bool first) const;
-
-  [[nodiscard]] const NeighborLoader& loader() const { return loader_; }
-  [[nodiscard]] const Membership& membership() const { return membership_; }
+  [[nodiscard]] const std::shared_ptr<const Graph>& graph() const;
 
  private:
-  NeighborLoader loader_;
-  Membership membership_;
-  std::unique_ptr<CooperativeSampler> sampler_;
-  std::vector<std::shared_ptr<const RowSource>> sources_;  // by LoaderOptions::tables
-  Batch batch_;
+  std::shared_ptr<const LoaderParts> loader_;
+  std::shared_ptr<CooperativeParts> parts_;
+  Batch batch_;  // between begin() and finish()
 };
 
 }  // namespace ramet

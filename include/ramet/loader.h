@@ -1,12 +1,12 @@
 // NeighborLoader: the batches of an epoch, sampled and gathered ahead by threads and handed out in
 // order. docs/semantics.md, section 6, defines which seeds form which batch.
 //
-// A NeighborLoader is immutable; each EpochStream it starts is independent and has its own threads,
-// so several may run at once. Memory: at most max_prefetch() batches wait or are being made, plus
-// those the caller holds; their buffers come from the loader's pool and go back to it.
-// Forks: a stream belongs to the process that made it, next() throws elsewhere; the loader itself
-// works in a forked child.
-// Failure: an Error in a thread is thrown by next() in the place of its batch.
+// A NeighborLoader is immutable and cheap to copy; each EpochStream it starts is independent and
+// has its own threads, so several may run at once. Memory: at most max_prefetch() batches wait or
+// are being made, plus those the caller holds; their buffers come from the loader's pool and go
+// back to it. Forks: a stream belongs to the process that made it, next() throws elsewhere; the
+// loader itself works in a forked child. Failure: an Error in a thread is thrown by next() in the
+// place of its batch.
 #pragma once
 
 #include <chrono>
@@ -44,7 +44,7 @@ enum class CacheBy { kDegree, kPresampling };
 
 // Batches that are made on, and for, a CUDA device.
 struct DeviceOptions {
-  int device = kHost;  // kHost: batches of the CPU
+  int index = kHost;  // of the device; kHost: host batches
   Placement topology;
   std::vector<Placement> tables;  // one per LoaderOptions::tables; empty: all kAuto
   int64_t copy_bytes = -1;        // of device memory for copies, at most; -1: half of what is free
@@ -61,14 +61,15 @@ struct LoaderOptions {
   bool shuffle = false;
   bool drop_last = false;
   int rank = 0, world = 1;  // this process takes its contiguous slice of every batch
-  // Threads that make batches. 0: as many as keep up with the caller, decided while it runs, from 1
-  // to its rank's share of hardware_threads(), but not more than kMaxAutomaticThreads. An idle core
-  // belongs to the caller's own work: threads that are not needed would hold it up.
+  // Threads that make batches, each of them one. 0: as many as keep up with the caller, decided
+  // while it runs, from 1 to its rank's share of hardware_threads(), but not more than
+  // kMaxAutomaticThreads. An idle core belongs to the caller's own work: threads that are not
+  // needed would hold it up.
   int threads = 0;
   int prefetch = 0;  // batches ahead; 0: as many as threads, and one more where these are automatic
   std::vector<TableRequest> tables;
   bool decode = true;  // float16, bfloat16 and quantized int8 rows arrive as float32
-  DeviceOptions on = {};
+  DeviceOptions device = {};
 };
 
 inline constexpr int kMaxAutomaticThreads = 8;  // bounds the memory of what is made ahead
@@ -100,11 +101,11 @@ struct BatchSize {
 // Of tables[table], which is of the edges of `edge_type`: the rows of one block's.
 [[nodiscard]] Array rows_of_block(const Batch& batch, size_t table, int edge_type, size_t block);
 
-// The arrays of a batch of a device are used on `stream` from now on, and on no other: their
-// buffers go on when it has done what it was given before the last owner let go of them.
-void hand_over(const Batch& batch, CudaStreamHandle stream);
-// They are used on `stream`, too.
-void also_used_on(const Batch& batch, CudaStreamHandle stream);
+// Of device batches. Arrays are used on `stream` from now on, and on no other: their buffers are
+// reused once `stream` has finished the work it had when the last owner let go of them.
+void set_stream(const Batch& batch, CudaStreamHandle stream);
+// Arrays are used on `stream`, too.
+void record_stream(const Batch& batch, CudaStreamHandle stream);
 
 // What the batches that a loader handed out add up to, in this process.
 struct LoaderSummary {
@@ -125,13 +126,14 @@ class EpochStream {
   // The next batch; nullopt at the end of the epoch, or if `timeout` passes first (then !done()).
   [[nodiscard]] virtual std::optional<Batch> next(std::chrono::milliseconds timeout) = 0;
   [[nodiscard]] virtual bool done() const = 0;
+  // Ends the stream. True once nothing is made for it any more; waits for it at most `timeout`.
+  // Where ranks cooperate, they finish together what they have begun.
+  [[nodiscard]] virtual bool close(std::chrono::milliseconds timeout) = 0;
 };
 
 class CudaGraph;
 class DevicePool;
-class DeviceSide;
-class RowSource;
-class Tally;
+struct LoaderParts;
 
 class NeighborLoader {
  public:
@@ -139,7 +141,6 @@ class NeighborLoader {
 
   // Batches in an epoch: the same number on every rank.
   [[nodiscard]] int64_t num_steps() const;
-  [[nodiscard]] int64_t num_inputs() const { return num_inputs_; }
   // Starts the epoch at `first_step`.
   [[nodiscard]] std::unique_ptr<EpochStream> start(int64_t epoch, int64_t first_step = 0) const;
   // This rank's seeds of one step; kOutOfRange for a step beyond the epoch, here and below.
@@ -152,36 +153,25 @@ class NeighborLoader {
   // Of all streams so far. Any thread may ask at any time.
   [[nodiscard]] LoaderSummary summary() const;
   // At most so many threads, and so many batches that wait or are being made, per stream.
-  [[nodiscard]] int max_threads() const { return max_threads_; }
+  [[nodiscard]] int max_threads() const;
   [[nodiscard]] int max_prefetch() const;
 
-  [[nodiscard]] const LoaderOptions& options() const { return options_; }
-  [[nodiscard]] const std::shared_ptr<const Graph>& graph() const { return graph_; }
+  [[nodiscard]] const LoaderOptions& options() const;
+  [[nodiscard]] const std::shared_ptr<const Graph>& graph() const;
   // Of the host: the arrays of batches, or what is on its way to the device.
-  [[nodiscard]] const std::shared_ptr<BufferPool>& pool() const { return pool_; }
-  // nullptr where batches are of the CPU.
-  [[nodiscard]] const DeviceSide* device_side() const { return device_side_.get(); }
+  [[nodiscard]] const std::shared_ptr<BufferPool>& pool() const;
+  // Of device batches; else nullptr.
   [[nodiscard]] std::shared_ptr<DevicePool> device_pool() const;
   // nullptr, too, where processors sample.
   [[nodiscard]] std::shared_ptr<const CudaGraph> cuda_graph() const;
-  // One for the topology, "topology", and one for each of LoaderOptions::tables; none where batches
-  // are of the CPU.
-  [[nodiscard]] const std::vector<PlacementDecision>& placement() const;
-  // Where rows come from, by LoaderOptions::tables.
-  [[nodiscard]] const std::vector<std::shared_ptr<const RowSource>>& sources() const;
-  [[nodiscard]] Tally& tally() const { return *tally_; }
+  // One for the topology, "topology", and one for each of LoaderOptions::tables; none for host
+  // batches.
+  [[nodiscard]] std::vector<PlacementDecision> placement() const;
+  // For CooperativeLoader.
+  [[nodiscard]] const std::shared_ptr<const LoaderParts>& parts() const { return parts_; }
 
  private:
-  void prepare_device();
-
-  std::shared_ptr<const Graph> graph_;
-  LoaderOptions options_;
-  std::shared_ptr<BufferPool> pool_;
-  std::shared_ptr<Tally> tally_;                                // the one thing that changes
-  std::vector<std::shared_ptr<const RowSource>> host_sources_;  // where batches are of the CPU
-  std::shared_ptr<const DeviceSide> device_side_;
-  int64_t num_inputs_ = 0;
-  int max_threads_ = 1;
+  std::shared_ptr<const LoaderParts> parts_;
 };
 
 }  // namespace ramet

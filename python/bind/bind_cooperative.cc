@@ -1,17 +1,16 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "arrays.h"
-#include "batch.h"
+#include "epoch_stream.h"
 #include "gil.h"
+#include "group_thread.h"
 #include "ramet/cooperative_loader.h"
 #include "ramet/exchange.h"
 
@@ -22,30 +21,44 @@ namespace {
 using Rows = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using WritableArray = nb::ndarray<nb::c_contig, nb::device::cpu>;
 
-// (bytes for each rank, uint8 array of them all), or None when the batch is complete.
+// As (bytes for each rank, uint8 array of them all), or None when the batch is complete.
 nb::object as_object(const std::optional<Message>& message) {
-  if (!message) return nb::none();
-  return nb::make_tuple(message->bytes, to_numpy(message->data));
+  return message ? nb::object(to_python(*message)) : nb::none();
 }
 
 }  // namespace
 
 void bind_cooperative(nb::module_& m) {
+  nb::class_<PyTask>(m, "SampleTask")
+      .def_prop_ro("epoch", [](const PyTask& task) { return task.task->epoch; })
+      .def_prop_ro("step", [](const PyTask& task) { return task.task->step; })
+      .def("run", &PyTask::run, nb::arg("exchange"))
+      .def("fail", &PyTask::fail, nb::arg("error"));
+
   nb::class_<CooperativeLoader>(m, "CooperativeLoader")
       .def(
           "__init__",
           [](CooperativeLoader* self, const NeighborLoader& loader, std::vector<Ownership> owners,
-             int64_t rank, int threads, int64_t cache_rows) {
-            new (self) CooperativeLoader(loader, {std::move(owners), rank}, threads, cache_rows);
+             int64_t rank, int64_t cache_rows) {
+            new (self) CooperativeLoader(loader, {std::move(owners), rank}, cache_rows);
           },
-          nb::arg("loader"), nb::kw_only(), nb::arg("owners"), nb::arg("rank"), nb::arg("threads"),
+          nb::arg("loader"), nb::kw_only(), nb::arg("owners"), nb::arg("rank"),
           nb::arg("cache_rows"))
-      .def("start",
+      // `thread`: a GroupThread of ramet.loading.cooperative.
+      .def(
+          "start",
+          [](const CooperativeLoader& loader, int64_t epoch, int64_t first_step,
+             nb::object thread) {
+            auto group = std::make_shared<PyGroupThread>(std::move(thread));
+            return PyStream(loader.start(epoch, first_step, std::move(group)), loader.graph());
+          },
+          nb::arg("epoch"), nb::arg("first_step"), nb::arg("thread"))
+      .def("begin",
            [](CooperativeLoader& loader, int64_t epoch, int64_t step) {
              std::optional<Message> message;
              {
                const GilRelease release;
-               message = loader.start(epoch, step);
+               message = loader.begin(epoch, step);
              }
              return as_object(message);
            })
@@ -61,13 +74,10 @@ void bind_cooperative(nb::module_& m) {
             return as_object(message);
           },
           nb::arg("bytes"), nb::arg("data").noconvert())
-      .def("finish",
-           [](CooperativeLoader& loader) {
-             const GilRelease release;
-             return PyBatch{loader.finish(), loader.loader().graph()};
-           })
-      .def("count", [](const CooperativeLoader& loader, PyBatch& batch, double wait_seconds,
-                       bool first) { loader.count(batch.batch, wait_seconds, first); });
+      .def("finish", [](CooperativeLoader& loader) {
+        const GilRelease release;
+        return PyBatch{loader.finish(), loader.graph()};
+      });
 
   m.def(
       "take_rows",

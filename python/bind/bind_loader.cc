@@ -5,12 +5,11 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <chrono>
 #include <optional>
 #include <tuple>
 
 #include "arrays.h"
-#include "batch.h"
+#include "epoch_stream.h"
 #include "gil.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
@@ -22,44 +21,6 @@ namespace {
 
 // Position of the type, name, at the seeds, of an edge type.
 using Request = std::tuple<int, std::string, bool, bool>;
-
-// How often a wait looks for Ctrl-C.
-constexpr std::chrono::milliseconds kPoll{50};
-
-struct PyStream {
-  std::unique_ptr<EpochStream> stream;
-  std::shared_ptr<const Graph> graph;
-  std::shared_ptr<const CudaGraph> cuda_graph;
-  std::shared_ptr<DevicePool> pool;
-
-  PyStream(const NeighborLoader& loader, int64_t epoch, int64_t first_step)
-      : stream(loader.start(epoch, first_step)),
-        graph(loader.graph()),
-        cuda_graph(loader.cuda_graph()),
-        pool(loader.device_pool()) {}
-  PyStream(PyStream&&) = default;
-  ~PyStream() {
-    if (!stream) return;
-    const GilRelease release;  // the threads finish what they are at
-    stream.reset();
-  }
-
-  // The next batch, or None at the end of the epoch.
-  nb::object next() {
-    for (;;) {
-      std::optional<Batch> batch;
-      bool done = false;
-      {
-        const GilRelease release;
-        batch = stream->next(kPoll);
-        done = !batch && stream->done();
-      }
-      if (batch) return nb::cast(PyBatch{std::move(*batch), graph, cuda_graph, pool});
-      if (done) return nb::none();
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    }
-  }
-};
 
 nb::dict as_dict(const LoaderSummary& sum) {
   nb::dict fields;
@@ -105,7 +66,7 @@ LoaderOptions make_options(SampleOptions sample,
                            int prefetch,
                            const std::vector<Request>& tables,
                            bool decode,
-                           const DeviceOptions& on) {
+                           const DeviceOptions& device) {
   LoaderOptions options;
   options.sample = std::move(sample);
   options.seed_type = seed_type;
@@ -124,7 +85,7 @@ LoaderOptions make_options(SampleOptions sample,
       options.tables.push_back({type, name, at_seeds});
   }
   options.decode = decode;
-  options.on = on;
+  options.device = device;
   return options;
 }
 
@@ -135,10 +96,10 @@ void bind_loader(nb::module_& m) {
       .def(nb::init<>())
       .def(
           "__init__",
-          [](DeviceOptions* self, int device, const std::string& topology,
+          [](DeviceOptions* self, int index, const std::string& topology,
              const std::vector<std::string>& tables, int64_t copy_bytes, int64_t cache_rows,
              const std::string& cache_by, int max_sms) {
-            new (self) DeviceOptions{.device = device,
+            new (self) DeviceOptions{.index = index,
                                      .topology = location_of(topology),
                                      .copy_bytes = copy_bytes,
                                      .cache_rows = cache_rows,
@@ -147,10 +108,12 @@ void bind_loader(nb::module_& m) {
             for (const std::string& location : tables)
               self->tables.push_back(location_of(location));
           },
-          nb::kw_only(), nb::arg("device"), nb::arg("topology"), nb::arg("tables"),
+          nb::kw_only(), nb::arg("index"), nb::arg("topology"), nb::arg("tables"),
           nb::arg("copy_bytes"), nb::arg("cache_rows"), nb::arg("cache_by"), nb::arg("max_sms"));
 
-  nb::class_<PyStream>(m, "EpochStream").def("next", &PyStream::next);
+  nb::class_<PyStream>(m, "EpochStream")
+      .def("next", &PyStream::next)
+      .def("close", &PyStream::close);
 
   nb::class_<NeighborLoader>(m, "NeighborLoader")
       .def(
@@ -158,17 +121,17 @@ void bind_loader(nb::module_& m) {
           [](NeighborLoader* self, std::shared_ptr<Graph> graph, SampleOptions sample,
              int seed_type, const std::optional<Ids>& input_nodes, int64_t batch_size, bool shuffle,
              bool drop_last, int rank, int world, int threads, int prefetch,
-             const std::vector<Request>& tables, bool decode, const DeviceOptions& on) {
+             const std::vector<Request>& tables, bool decode, const DeviceOptions& device) {
             const GilRelease release;  // it may read a whole graph
             new (self) NeighborLoader(
                 std::move(graph),
                 make_options(std::move(sample), seed_type, input_nodes, batch_size, shuffle,
-                             drop_last, rank, world, threads, prefetch, tables, decode, on));
+                             drop_last, rank, world, threads, prefetch, tables, decode, device));
           },
           nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("seed_type"),
           nb::arg("input_nodes").none(), nb::arg("batch_size"), nb::arg("shuffle"),
           nb::arg("drop_last"), nb::arg("rank"), nb::arg("world"), nb::arg("threads"),
-          nb::arg("prefetch"), nb::arg("tables"), nb::arg("decode"), nb::arg("on"))
+          nb::arg("prefetch"), nb::arg("tables"), nb::arg("decode"), nb::arg("device"))
       .def_prop_ro("num_steps", &NeighborLoader::num_steps)
       .def("fingerprint", &NeighborLoader::fingerprint)
       .def("seeds",
@@ -176,8 +139,11 @@ void bind_loader(nb::module_& m) {
              const std::vector<int64_t> seeds = loader.seeds(epoch, step);
              return to_numpy(copy(ramet::borrow(std::span<const int64_t>(seeds))));
            })
-      .def("start", [](const NeighborLoader& loader, int64_t epoch,
-                       int64_t first_step) { return PyStream(loader, epoch, first_step); })
+      .def("start",
+           [](const NeighborLoader& loader, int64_t epoch, int64_t first_step) {
+             return PyStream(loader.start(epoch, first_step), loader.graph(), loader.cuda_graph(),
+                             loader.device_pool());
+           })
       .def_prop_ro("placement",
                    [](const NeighborLoader& loader) {
                      std::vector<std::tuple<std::string, int64_t, std::string>> placed;

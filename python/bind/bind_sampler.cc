@@ -113,12 +113,12 @@ void bind_batch(nb::module_& m) {
            })
       .def_prop_ro("cache_hits", [](const PyBatch& b) { return b.batch.cache.hits; })
       .def_prop_ro("cache_misses", [](const PyBatch& b) { return b.batch.cache.misses; })
-      .def("hand_over",
+      .def("set_stream",
            [](const PyBatch& b, uintptr_t stream) {
-             hand_over(b.batch, reinterpret_cast<CudaStreamHandle>(stream));
+             set_stream(b.batch, reinterpret_cast<CudaStreamHandle>(stream));
            })
-      .def("also_used_on", [](const PyBatch& b, uintptr_t stream) {
-        also_used_on(b.batch, reinterpret_cast<CudaStreamHandle>(stream));
+      .def("record_stream", [](const PyBatch& b, uintptr_t stream) {
+        record_stream(b.batch, reinterpret_cast<CudaStreamHandle>(stream));
       });
 }
 

@@ -1,4 +1,5 @@
-// GilRelease: lets other Python threads run while we work, and survives the end of the interpreter.
+// GilRelease lets other Python threads run while we work, GilAcquire lets us call Python meanwhile.
+// Both survive the end of the interpreter.
 //
 // Older Pythons end a daemon thread that asks for the GIL during finalization by unwinding its
 // stack, which aborts the process when a C++ destructor is on it. Such a thread is put to sleep
@@ -14,37 +15,63 @@
 
 namespace ramet::bind {
 
-class GilRelease {
+// While one exists, the exit of the interpreter waits for it.
+class TakingGil {
  public:
-  GilRelease() : state_(PyEval_SaveThread()) {}
-  GilRelease(const GilRelease&) = delete;
-  GilRelease& operator=(const GilRelease&) = delete;
-  ~GilRelease() {
-    ++taking_back_;
+  TakingGil() {
+    ++threads_;
     if (exiting_ && std::this_thread::get_id() != exiting_thread_) {
-      --taking_back_;
+      --threads_;
       for (;;)
         pause();
     }
-    PyEval_RestoreThread(state_);
-    --taking_back_;
   }
+  ~TakingGil() { --threads_; }
+  TakingGil(const TakingGil&) = delete;
+  TakingGil& operator=(const TakingGil&) = delete;
 
   // To be called by an exit handler, with the GIL.
   static void begin_exit() {
     exiting_thread_ = std::this_thread::get_id();
     exiting_ = true;
     PyThreadState* state = PyEval_SaveThread();  // lets those in who are past the check
-    while (taking_back_ > 0)
+    while (threads_ > 0)
       std::this_thread::yield();
     PyEval_RestoreThread(state);
   }
 
  private:
-  PyThreadState* state_;
   inline static std::atomic<bool> exiting_{false};
-  inline static std::atomic<int> taking_back_{0};
+  inline static std::atomic<int> threads_{0};
   inline static std::thread::id exiting_thread_;
+};
+
+class GilRelease {
+ public:
+  GilRelease() : state_(PyEval_SaveThread()) {}
+  GilRelease(const GilRelease&) = delete;
+  GilRelease& operator=(const GilRelease&) = delete;
+  ~GilRelease() {
+    const TakingGil taking;
+    PyEval_RestoreThread(state_);
+  }
+
+ private:
+  PyThreadState* state_;
+};
+
+class GilAcquire {
+ public:
+  GilAcquire() {
+    const TakingGil taking;
+    state_ = PyGILState_Ensure();
+  }
+  GilAcquire(const GilAcquire&) = delete;
+  GilAcquire& operator=(const GilAcquire&) = delete;
+  ~GilAcquire() { PyGILState_Release(state_); }
+
+ private:
+  PyGILState_STATE state_;
 };
 
 }  // namespace ramet::bind

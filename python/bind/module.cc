@@ -86,7 +86,7 @@ NB_MODULE(_core, m) {
   m.def("isa", [] { return name(isa()); });
   // Objects that live in globals, or in daemon threads, are no leak worth a page of text at exit.
   nb::set_leak_warnings(false);
-  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&GilRelease::begin_exit));
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&TakingGil::begin_exit));
   bind_table(m);
   bind_graph(m);
   bind_part(m);

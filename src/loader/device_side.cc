@@ -14,7 +14,7 @@ constexpr int64_t kPresampledSteps = 20;
 
 int64_t bytes_for_copies(const DeviceOptions& options) {
   if (options.copy_bytes >= 0) return options.copy_bytes;
-  return cuda_device(options.device).free_bytes / 2;
+  return cuda_device(options.index).free_bytes / 2;
 }
 
 // Reading in place always beats sampling on the CPU, where it can be.
@@ -31,7 +31,7 @@ ReadingRates topology_rates(const std::shared_ptr<const Graph>& graph, int devic
 Array cached_rows(const std::shared_ptr<const Graph>& graph,
                   const DeviceSideOptions& side,
                   const TableRequest& request) {
-  const DeviceOptions& options = side.loader.on;
+  const DeviceOptions& options = side.loader.device;
   if (options.cache_rows == 0 || request.at_seeds || request.is_of_edges()) return {};
   const std::vector<int64_t> ids =
       options.cache_by == CacheBy::kDegree
@@ -51,8 +51,8 @@ int64_t bytes_of(const Table& table) {
 std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const Graph>& graph,
                                                      const DeviceSideOptions& options) {
   const LoaderOptions& loader = options.loader;
-  const DeviceOptions& device = loader.on;
-  std::shared_ptr<DeviceSide> side(new DeviceSide(device.device));
+  const DeviceOptions& device = loader.device;
+  std::shared_ptr<DeviceSide> side(new DeviceSide(device.index));
   PlacementPlan plan(bytes_for_copies(device));
   std::shared_ptr<const void> kept;  // page-locking a large table twice would take long
   const auto decide = [&](const std::string& name, int64_t bytes, Placement wanted,
@@ -66,14 +66,14 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
   };
 
   const Placement topology = decide("topology", CudaGraph::bytes_on_device(*graph), device.topology,
-                                    [&] { return topology_rates(graph, device.device); });
+                                    [&] { return topology_rates(graph, device.index); });
   if (topology.location != Location::kStaged)
-    side->graph_ = CudaGraph::create(graph, device.device, topology);
+    side->graph_ = CudaGraph::create(graph, device.index, topology);
   for (size_t i = 0; i < loader.tables.size(); ++i) {
     const TableRequest& request = loader.tables[i];
     const Table table = table_of(*graph, request);
     const Placement wanted = device.tables.empty() ? Placement() : device.tables.at(i);
-    RowSourceOptions source{.decode = loader.decode, .device = device.device};
+    RowSourceOptions source{.decode = loader.decode, .device = device.index};
     source.placement = decide(request.name, bytes_of(table), wanted, [&] {
       return measure_reading(table, *side->pool_, options.pinned,
                              {loader.decode, options.threads, device.max_sms});

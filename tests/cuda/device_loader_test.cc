@@ -62,9 +62,9 @@ LoaderOptions base_options() {
 
 LoaderOptions on_device(Location topology, Location tables) {
   LoaderOptions options = base_options();
-  options.on.device = 0;
-  options.on.topology = topology;
-  options.on.tables.assign(options.tables.size(), tables);
+  options.device.index = 0;
+  options.device.topology = topology;
+  options.device.tables.assign(options.tables.size(), tables);
   return options;
 }
 
@@ -149,8 +149,8 @@ TEST_CASE("a cache gives the same rows, and batches count what it had") {
   const auto expected = run_epoch(NeighborLoader(graph, base_options()), 1);
   for (const CacheBy by : {CacheBy::kDegree, CacheBy::kPresampling}) {
     LoaderOptions options = on_device(Location::kDevice, Location::kInPlace);
-    options.on.cache_rows = 50;
-    options.on.cache_by = by;
+    options.device.cache_rows = 50;
+    options.device.cache_by = by;
     const auto batches = run_epoch(NeighborLoader(graph, options), 1);
     REQUIRE(batches.size() == expected.size());
     for (size_t s = 0; s < expected.size(); ++s) {
@@ -172,7 +172,7 @@ TEST_CASE("what is decided is told, and follows the memory it may use") {
   CHECK(roomy.placement()[0].name == "topology");
   for (const PlacementDecision& placed : roomy.placement())
     CHECK(placed.placement == Location::kDevice);
-  options.on.copy_bytes = 0;
+  options.device.copy_bytes = 0;
   const NeighborLoader tight(graph, options);
   for (const PlacementDecision& placed : tight.placement()) {
     CHECK(placed.placement != Location::kDevice);
@@ -192,7 +192,7 @@ TEST_CASE("a loop that is left early, and batches that outlive their loader") {
     const auto stream = loader.start(0);
     kept = stream->next(10s);
     REQUIRE(kept);
-    hand_over(*kept, nullptr);
+    set_stream(*kept, nullptr);
   }
   const auto expected = run_epoch(NeighborLoader(graph, base_options()), 0);
   require_equal(expected[0], *kept);
@@ -204,7 +204,7 @@ TEST_CASE("the memory of batches is bounded by those that are held") {
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
     const auto stream = loader.start(epoch);
     while (!stream->done())
-      if (const auto batch = stream->next(10s)) hand_over(*batch, nullptr);
+      if (const auto batch = stream->next(10s)) set_stream(*batch, nullptr);
   }
   CHECK(loader.device_pool()->bytes_in_use() == 0);
 }
@@ -212,9 +212,9 @@ TEST_CASE("the memory of batches is bounded by those that are held") {
 TEST_CASE("a device that is not there, and placements that do not fit, are errors") {
   const auto graph = make_typed_graph();
   LoaderOptions options = on_device(Location::kAuto, Location::kAuto);
-  options.on.device = 99;
+  options.device.index = 99;
   CHECK_THROWS_AS(NeighborLoader(graph, options), Error);
   options = on_device(Location::kAuto, Location::kAuto);
-  options.on.tables.pop_back();
+  options.device.tables.pop_back();
   CHECK_THROWS_AS(NeighborLoader(graph, options), Error);
 }

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "loader/pace.h"
+#include "loader/worker_scaler.h"
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
 #include "support/fork.h"
@@ -242,26 +242,26 @@ TEST_CASE("automatic threads: the same batches, fewer at work, and no more ahead
   CHECK(NeighborLoader(graph, options_for(0, 0, 1000)).max_threads() == 1);
 }
 
-TEST_CASE("the pace follows the slower of making and using") {
-  Pace pace(8, 3);
-  CHECK(pace.threads() == 3);
+TEST_CASE("the number of workers follows the slower of making and using") {
+  WorkerScaler scaler(8, 3);
+  CHECK(scaler.threads() == 3);
   const auto feed = [&](double made, double used) {
     for (int i = 0; i < 5; ++i) {
-      pace.made(made);
-      pace.used(used);
+      scaler.made(made);
+      scaler.used(used);
     }
-    return pace.threads();
+    return scaler.threads();
   };
   CHECK(feed(0.06, 0.5) == 1);
   CHECK(feed(0.9, 0.5) == 3);
   CHECK(feed(0.1, 0) == 8);
   CHECK(feed(0, 0.1) == 1);
-  pace.used(1000);  // validated in between
+  scaler.used(1000);  // validated in between
   CHECK(feed(0.5, 0.1) == 7);
-  pace.used(1000);
-  CHECK(pace.threads() == 7);
-  CHECK(Pace(4, 0).threads() == 1);
-  CHECK(Pace(4, 9).threads() == 4);
+  scaler.used(1000);
+  CHECK(scaler.threads() == 7);
+  CHECK(WorkerScaler(4, 0).threads() == 1);
+  CHECK(WorkerScaler(4, 9).threads() == 4);
 }
 
 TEST_CASE("the summary adds up what was handed out") {

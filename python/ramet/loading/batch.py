@@ -132,7 +132,7 @@ class Batch:
         not reused before `stream` has finished. torch.Tensor.record_stream has no effect on these tensors.
         """
         if self.origin.device is not None:
-            self._core.also_used_on(torch_devices.handle(stream))
+            self._core.record_stream(torch_devices.handle(stream))
 
     @property
     def cache_use(self) -> dict[str, int]:

@@ -47,7 +47,7 @@ class Epochs:
         if self._watched is not None and core.step + 1 == self._num_steps:
             self._watched.finish(epoch)
         if self._origin.device is not None:
-            core.hand_over(torch_devices.handle(torch_devices.as_stream(None, self._origin.device)))
+            core.set_stream(torch_devices.handle(torch_devices.as_stream(None, self._origin.device)))
         return Batch(core, self._origin)
 
     def finish(self, epoch: int) -> None:
@@ -62,7 +62,7 @@ class EpochIterator:
     def __init__(self, epochs: Epochs):
         self._epochs = epochs
         self._epoch: int | None = None  # before the first batch
-        self._stream = None
+        self._stream: _core.EpochStream | None = None
 
     def __iter__(self) -> EpochIterator:
         return self
@@ -88,7 +88,7 @@ class EpochIterator:
         """Stops the threads now; where ranks cooperate, when what they are making together is made."""
         stream, self._stream = self._stream, None
         self._epoch = -1 if self._epoch is None else self._epoch
-        if hasattr(stream, "close"):
+        if stream is not None:
             stream.close()
 
     def __del__(self) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from ramet import _core, foreign_words, html
 from ramet.arguments import as_flag, as_int, shortened
 from ramet.graph import Graph
 from ramet.loading.batch import Origin
 from ramet.loading.combinations import PART, RANKS, SUPPORTED, check, kind_of
-from ramet.loading.cooperative import CooperativeStream, Maker
+from ramet.loading.cooperative import GroupThread
 from ramet.loading.epochs import EpochIterator, Epochs, EpochSampler
 from ramet.loading.options import (
     MAX_PREFETCH,
@@ -47,7 +48,7 @@ class NeighborLoader:
         tables=None: names of node and edge tables to gather; None: "feat" and "label".
         decode=True: float16, bfloat16 and int8 tables arrive as float32.
     Speed
-        threads=None: C++ threads that make batches; None: as many as keep up with the loop.
+        threads=None: C++ threads, a batch for each; cooperating ranks: one for all. None: as many as the loop needs.
         prefetch=None: batches made ahead; None: about one per thread.
     Ranks
         distributed=None: rank and world size of torch.distributed; False: this process alone; or a process group.
@@ -105,7 +106,7 @@ class NeighborLoader:
 
         def make() -> dict:
             self._make_core(num_neighbors, input_nodes, sampling, batches, ahead, tables=tables, decode=decode)
-            return {} if self._group is None else self._cooperate(ownership, **ahead) | {"decode": decode}
+            return {} if self._group is None else self._cooperate(ownership) | {"decode": decode}
 
         if self._group is None:
             make()
@@ -122,6 +123,7 @@ class NeighborLoader:
         self._requests = tuple(as_requests(graph, graph.node_types[seed_type], tables))
         sample = sample_options(graph, num_neighbors, **sampling)
         batches = batches | {"batch_size": as_int(batches["batch_size"], "batch_size", 1)}
+        automatic = 0 if group is None else 1
         threads, prefetch = ahead["threads"], ahead["prefetch"]
         self.options = sample | batches
         self.sample_options = for_sampling(sample)
@@ -133,11 +135,11 @@ class NeighborLoader:
             input_nodes=ids,
             rank=self.rank if group is None else group.index,
             world=self.world if group is None else group.count,
-            threads=0 if threads is None else as_int(threads, "threads", 1, MAX_THREADS),
-            prefetch=0 if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
+            threads=automatic if threads is None else as_int(threads, "threads", 1, MAX_THREADS),
+            prefetch=automatic if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
             tables=for_engine(graph, self._requests),
             decode=decode,
-            on=self._device_options(),
+            device=self._device_options(),
         )
         self.seed_type = graph.node_types[seed_type]
         self._ids = ids if ids is None else (len(ids), *ids[:8].tolist(), *ids[-8:].tolist())
@@ -148,7 +150,7 @@ class NeighborLoader:
         names = [name for _, name in self._requests]
         return _core.DeviceOptions(**device_options(self.device.index, self._asked, names))
 
-    def _cooperate(self, ownership, *, threads, prefetch) -> dict:
+    def _cooperate(self, ownership) -> dict:
         """What the ranks of the group must have alike."""
         group = self._group
         owners = as_owners(ownership, self.graph, group.size)
@@ -156,12 +158,10 @@ class NeighborLoader:
             self._core,
             owners=owners,
             rank=group.rank,
-            threads=threads or 1,
             cache_rows=int(self._asked.cache_rows),
         )
-        self._prefetch = prefetch or 1
         return self.options | {
-            "prefetch": self._prefetch,
+            "prefetch": self._core.max_prefetch,
             "part": "its own" if self.graph.part in (None, (group.rank, group.size)) else self.graph.part[0],
             "tables": [described(self.graph, t, name) for t, name in self._requests],
             "ownership": [f"{of_type.digest():016x}" for of_type in owners],
@@ -171,8 +171,7 @@ class NeighborLoader:
     def _make_epochs(self, distributed, input_nodes, decode: bool) -> Epochs:
         group, device, start = self._group, self.device, self._core.start
         if self._cooperative is not None:
-            maker, ahead = Maker(self._cooperative, group), (len(self), self._prefetch)
-            start = lambda epoch, step: CooperativeStream(maker, epoch, step, *ahead)  # noqa: E731
+            start = partial(self._cooperative.start, thread=GroupThread(group))
         rows = None if group is None else group.channel.rows
         seed = self.options["seed"]
         origin = Origin(self.graph, self.world, self._requests, seed, group=rows, device=device, decode=decode)
@@ -263,11 +262,10 @@ class NeighborLoader:
     def summary(self) -> Summary:
         """What bounds the loop, and what its batches cost, over all iterators so far in this process; `print` it."""
         core, held = self._core, self.buffer_bytes
-        together = self._cooperative is not None  # one batch after the other
         return Summary(
             **core.summary(),
-            max_threads=1 if together else core.max_threads,
-            max_prefetch=self._prefetch if together else core.max_prefetch,
+            max_threads=core.max_threads,
+            max_prefetch=core.max_prefetch,
             pool_bytes=held["in_use"] + held["idle"],
         )
 

@@ -98,7 +98,7 @@ def device_options(device: int, placement: Placement, table_names: list[str]) ->
             if name not in table_names:
                 raise ValueError(f"placement.tables names {shortened(name)}; there is {sorted(set(table_names))}")
     return {
-        "device": device,
+        "index": device,
         "topology": placement.topology,
         "tables": [placement.place_of(name) for name in table_names],
         "copy_bytes": -1 if placement.device_memory is None else int(placement.device_memory),

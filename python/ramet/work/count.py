@@ -95,6 +95,7 @@ def count_work(
         "shuffle": True,
         "seed": seed,
         "tables": (),
+        "threads": 1,
         "distributed": False,
         **sampling,
     }
@@ -102,10 +103,7 @@ def count_work(
     if len(loader) == 0:
         raise ValueError("there are no seeds: no split 'train', and no node with in-edges")
     owners = as_owners(ownership, graph, ranks)
-    together = [
-        _core.CooperativeLoader(loader._core, owners=owners, rank=rank, threads=1, cache_rows=0)
-        for rank in range(ranks)
-    ]
+    together = [_core.CooperativeLoader(loader._core, owners=owners, rank=rank, cache_rows=0) for rank in range(ranks)]
     batches = min(batches, len(loader))
     seed_type = graph.node_types.index(loader.seed_type)
     counter = _Counter(graph, row_bytes, hidden, num_hops=len(loader.options["fanouts"][0]))

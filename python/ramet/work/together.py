@@ -17,7 +17,7 @@ def make_together(ranks: Sequence[_core.CooperativeLoader], epoch: int, step: in
 def make_and_weigh(ranks: Sequence[_core.CooperativeLoader], epoch: int, step: int) -> tuple[list[_core.Batch], int]:
     """The same, and how many bytes of messages went from one rank to another."""
     weight = 0
-    messages = [rank.start(epoch, step) for rank in ranks]
+    messages = [rank.begin(epoch, step) for rank in ranks]
     while messages[0] is not None:
         weight += sum(sum(sizes) - sizes[rank] for rank, (sizes, _) in enumerate(messages))
         messages = [rank.receive(*message) for rank, message in zip(ranks, _deliver(messages))]

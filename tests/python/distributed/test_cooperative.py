@@ -278,13 +278,13 @@ def test_a_batch_out_of_turn_is_an_error():
         loader.finish()
     for epoch, step in ((0, -1), (0, 4), (-1, 0), (0, 2**62)):
         with pytest.raises(IndexError, match=f"epoch {epoch}, step {step} is none of the 4 of an epoch"):
-            loader.start(epoch, step)
+            loader.begin(epoch, step)
     with pytest.raises(ValueError, match=r"call start\(\) first"):
         loader.receive([8, 8], np.zeros(16, np.uint8))
-    loader.start(0, 0)
+    loader.begin(0, 0)
     with pytest.raises(ValueError, match="no minibatch is complete"):
         loader.finish()
-    loader.start(0, 0)
+    loader.begin(0, 0)
     with pytest.raises(ValueError, match="rank 1 sent 7 bytes that are no message"):
         loader.receive([8, 7], np.zeros(15, np.uint8))
     assert len(group.batches()) == 2

@@ -17,12 +17,12 @@ class Together:
 
     def __init__(self, graph, num_ranks, *, ownership=None, cache_rows=0, threads=1, **options):
         self.graph = graph
-        self.alone = ramet.NeighborLoader(graph, distributed=False, **options)
+        self.alone = ramet.NeighborLoader(graph, distributed=False, threads=threads, **options)
         self._origin = Origin(graph, num_ranks, tuple(as_requests(graph, self.alone.seed_type, options.get("tables"))))
         owners = as_owners(ownership, graph, num_ranks)
         self.owners = owners
         self.ranks = [
-            _core.CooperativeLoader(self.alone._core, owners=owners, rank=rank, threads=threads, cache_rows=cache_rows)
+            _core.CooperativeLoader(self.alone._core, owners=owners, rank=rank, cache_rows=cache_rows)
             for rank in range(num_ranks)
         ]
 

@@ -1,5 +1,5 @@
-// Tally: what all streams of a loader add up to in this process. Thread-safe; a forked child counts
-// from zero.
+// LoaderStats: the LoaderSummary of a loader in this process, added up over all its streams.
+// Thread-safe; a forked child counts from zero.
 #pragma once
 
 #include <algorithm>
@@ -10,37 +10,36 @@
 
 namespace ramet {
 
-class Tally {
+class LoaderStats {
  public:
-  // `first` says that the stream had handed out no batch before.
-  void add_batch(const Batch& batch, int threads, bool first) {
+  // `is_first`: the stream had handed out no batch before.
+  void add_batch(const Batch& batch, int threads, bool is_first) {
     const BatchSize size = size_of(batch);
-    const double wait = batch.timings.wait_seconds;
-    const auto add = [&](LoaderSummary& sum) {
+    const BatchTimings& timings = batch.timings;
+    change([&](LoaderSummary& sum) {
       ++sum.batches;
       sum.nodes += size.nodes;
       sum.edges += size.edges;
       sum.bytes += size.bytes;
       sum.table_bytes += size.table_bytes;
-      sum.cache += batch.cache;
       sum.largest_batch_bytes = std::max(sum.largest_batch_bytes, size.bytes);
-      sum.sample_seconds += batch.timings.sample_seconds;
-      sum.gather_seconds += batch.timings.gather_seconds;
-      sum.wait_seconds += wait;
-      if (first) {
-        sum.first_wait_seconds += wait;
+      sum.cache += batch.cache;
+      sum.sample_seconds += timings.sample_seconds;
+      sum.gather_seconds += timings.gather_seconds;
+      sum.wait_seconds += timings.wait_seconds;
+      if (is_first) {
+        sum.first_wait_seconds += timings.wait_seconds;
         ++sum.streams;
       }
       sum.threads = threads;
-    };
-    change(add);
+    });
   }
 
   void add_use(double seconds) {
     change([&](LoaderSummary& sum) { sum.use_seconds += seconds; });
   }
 
-  LoaderSummary get() {
+  [[nodiscard]] LoaderSummary get() {
     LoaderSummary copy;
     change([&](const LoaderSummary& sum) { copy = sum; });
     return copy;

@@ -1,7 +1,7 @@
-// Pace: how many threads should make batches. The loop uses a batch every `used` seconds and a
-// thread makes one in `made` seconds, so made / used threads keep up with it. More would only take
-// cores from what the loop itself computes: a thread of a parallel layer that loses its core for a
-// while holds up all others at the layer's end.
+// WorkerScaler: how many threads should make batches. The loop uses a batch every `used` seconds
+// and a thread makes one in `made` seconds, so made / used threads keep up with it. More would only
+// take cores from what the loop itself computes: a thread of a parallel layer that loses its core
+// for a while holds up all others at the layer's end.
 //
 // Each time is the median of the last few, since a loop that pauses to validate, or one very large
 // batch, says nothing about the rest. Not thread-safe.
@@ -14,10 +14,10 @@
 
 namespace ramet {
 
-class Pace {
+class WorkerScaler {
  public:
   // At most `limit` threads; `first` until both times are known.
-  Pace(int limit, int first) : limit_(limit), first_(std::clamp(first, 1, limit)) {}
+  WorkerScaler(int limit, int first) : limit_(limit), first_(std::clamp(first, 1, limit)) {}
 
   void made(double seconds) { made_.add(seconds); }
   void used(double seconds) { used_.add(seconds); }

@@ -1,0 +1,62 @@
+#include "group_thread.h"
+
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+namespace ramet::bind {
+namespace {
+
+// A message in Python's memory, which it keeps alive.
+Message from_python(const nb::object& message) {
+  auto [bytes, data] = nb::cast<std::tuple<std::vector<int64_t>, AnyArray>>(message);
+  Array array = borrow(data);
+  array.owner = std::shared_ptr<const void>(new AnyArray(std::move(data)), [](const void* owner) {
+    const GilAcquire gil;
+    delete static_cast<const AnyArray*>(owner);
+  });
+  return {std::move(bytes), std::move(array)};
+}
+
+}  // namespace
+
+void PyTask::run(const nb::callable& exchange) const {
+  const auto call = [&](const Message& message) {
+    const GilAcquire gil;
+    return from_python(exchange(to_python(message)));
+  };
+  const GilRelease release;
+  task->run(call);
+}
+
+void PyTask::fail(const nb::object& error) const {
+  std::exception_ptr as_cpp;
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  try {
+    nb::raise_python_error();
+  } catch (...) {
+    as_cpp = std::current_exception();
+  }
+  const GilRelease release;
+  task->fail(std::move(as_cpp));
+}
+
+PyGroupThread::~PyGroupThread() {
+  const GilAcquire gil;
+  thread_.reset();
+}
+
+void PyGroupThread::submit(std::unique_ptr<SampleTask> task) {
+  const GilAcquire gil;
+  thread_.attr("submit")(PyTask{std::move(task)});
+}
+
+bool PyGroupThread::is_caller() const {
+  const GilAcquire gil;
+  return nb::cast<bool>(thread_.attr("is_caller")());
+}
+
+nb::tuple to_python(const Message& message) {
+  return nb::make_tuple(message.bytes, to_numpy(message.data));
+}
+
+}  // namespace ramet::bind

@@ -1,0 +1,33 @@
+// BatchSource: makes batches in two stages. *sample* finds a batch's nodes and edges, *fetch* the
+// rows of its tables. Host, device and cooperative batches each have a source; a BatchStream runs
+// its stages, times and counts them.
+//
+// One thread at a time uses a source; each has scratch memory of its own. Of a device: the source
+// that sampled a batch fetches it, on its own CUDA stream.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "ramet/loader.h"
+
+namespace ramet {
+
+class BatchSource {
+ public:
+  virtual ~BatchSource() = default;
+
+  // Samples the minibatch of batch.epoch and batch.step. Once `stop` is set, each stage returns
+  // early, and the batch is meaningless.
+  virtual void sample(Batch& batch, const std::atomic<bool>& stop) = 0;
+  // Gathers the rows of a sampled batch. Then any thread may use the batch.
+  virtual void fetch(Batch& batch, const std::atomic<bool>& stop) = 0;
+};
+
+// Of host batches, which processors make in buffers of the loader's pool, and of device batches.
+[[nodiscard]] std::unique_ptr<BatchSource> make_host_source(
+    std::shared_ptr<const LoaderParts> parts);
+[[nodiscard]] std::unique_ptr<BatchSource> make_device_source(
+    std::shared_ptr<const LoaderParts> parts);
+
+}  // namespace ramet

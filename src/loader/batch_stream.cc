@@ -1,0 +1,163 @@
+#include "batch_stream.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "ramet/error.h"
+
+namespace ramet {
+namespace {
+
+// Samples a step into its slot.
+class StepTask : public SampleTask {
+ public:
+  StepTask(std::shared_ptr<Pipeline> pipeline, const Batch& batch, Pipeline::Slot* slot)
+      : SampleTask(batch.epoch, batch.step), pipeline_(std::move(pipeline)), slot_(slot) {
+    pipeline_->begin_task();
+  }
+  ~StepTask() override {
+    if (!has_ended_) end(std::make_exception_ptr(given_up()));
+  }
+
+  void run(const Exchange& exchange) override {
+    pipeline_->sample(*slot_, exchange);
+    end(nullptr);
+  }
+  void fail(std::exception_ptr error) final { end(std::move(error)); }
+
+ private:
+  void end(std::exception_ptr error) {
+    if (!std::exchange(has_ended_, true)) pipeline_->end_task(slot_, std::move(error));
+  }
+  [[nodiscard]] Error given_up() const {
+    return {ErrorCode::kIo, concat("epoch ", epoch, ", step ", step,
+                                   " was not sampled: the thread of its group has ended")};
+  }
+
+  const std::shared_ptr<Pipeline> pipeline_;
+  Pipeline::Slot* const slot_;
+  bool has_ended_ = false;
+};
+
+// Lets the other ranks know that this one could not fetch a batch.
+class FailedTask final : public StepTask {
+ public:
+  FailedTask(std::shared_ptr<Pipeline> pipeline, const Batch& batch, std::exception_ptr error)
+      : StepTask(std::move(pipeline), batch, nullptr), error_(std::move(error)) {}
+  void run(const Exchange& /*exchange*/) override { std::rethrow_exception(error_); }
+
+ private:
+  const std::exception_ptr error_;
+};
+
+class BatchStream final : public EpochStream {
+ public:
+  BatchStream(std::shared_ptr<Pipeline> pipeline, std::shared_ptr<GroupThread> group, int workers)
+      : group_(std::move(group)), workers_(std::make_unique<Workers>()) {
+    workers_->pipeline = std::move(pipeline);
+    submit_tasks();
+    start(workers);
+  }
+
+  ~BatchStream() override {
+    if (getpid() != owner_) {
+      workers_.release();  // NOLINT: leaked on purpose, see Pipeline
+      return;
+    }
+    pipeline().stop();
+    for (std::thread& thread : workers_->threads)
+      thread.join();
+  }
+
+  std::optional<Batch> next(std::chrono::milliseconds timeout) override {
+    require_owner();
+    std::optional<Pipeline::Slot> slot = pipeline().take(timeout);
+    if (!slot) return std::nullopt;
+    if (slot->error != nullptr) {
+      if (group_ != nullptr && slot->is_sampled)
+        group_->submit(std::make_unique<FailedTask>(workers_->pipeline, slot->batch, slot->error));
+      std::rethrow_exception(slot->error);
+    }
+    submit_tasks();
+    return std::move(slot->batch);
+  }
+
+  bool done() const override {
+    require_owner();
+    return pipeline().is_done();
+  }
+
+  bool close(std::chrono::milliseconds timeout) override {
+    if (getpid() != owner_) return true;
+    pipeline().stop();
+    return group_ == nullptr || group_->is_caller() || pipeline().wait_for_tasks(timeout);
+  }
+
+ private:
+  struct Workers {
+    std::shared_ptr<Pipeline> pipeline;
+    std::vector<std::thread> threads;
+  };
+
+  [[nodiscard]] Pipeline& pipeline() const { return *workers_->pipeline; }
+
+  void start(int workers) {
+    auto& threads = workers_->threads;
+    threads.reserve(static_cast<size_t>(workers));
+    try {
+      for (int i = 0; i < workers; ++i)
+        threads.emplace_back(&Pipeline::run_worker, workers_->pipeline.get(), i);
+    } catch (const std::exception& e) {  // no thread, or no memory for one
+      if (!threads.empty()) return;      // fewer threads give the same batches
+      const auto* refused = dynamic_cast<const std::system_error*>(&e);
+      if (refused == nullptr) throw;
+      throw Error(ErrorCode::kIo, concat("cannot start a thread: ", e.what()),
+                  refused->code().value());
+    }
+  }
+
+  // As many as there is room for. Called by the consumer alone, so that all ranks of a group, which
+  // run the same program, submit in the same order.
+  void submit_tasks() {
+    if (group_ == nullptr) return;
+    while (Pipeline::Slot* slot = pipeline().reserve())
+      group_->submit(std::make_unique<StepTask>(workers_->pipeline, slot->batch, slot));
+  }
+
+  void require_owner() const {
+    if (getpid() == owner_) return;
+    if (group_ != nullptr)
+      throw_invalid("this iterator was made in process ", owner_, "; ranks cannot be forked");
+    throw_invalid("this iterator was made in process ", owner_,
+                  " and has no threads in the forked process ", getpid(),
+                  "; start a new one there");
+  }
+
+  const pid_t owner_ = getpid();
+  const std::shared_ptr<GroupThread> group_;
+  std::unique_ptr<Workers> workers_;
+};
+
+}  // namespace
+
+std::unique_ptr<EpochStream> start_stream(std::shared_ptr<const LoaderParts> parts,
+                                          int64_t epoch,
+                                          int64_t first_step,
+                                          MakeSource make_source,
+                                          std::shared_ptr<GroupThread> group) {
+  const int64_t steps = parts->seeds.plan.num_steps();
+  if (epoch < 0 || first_step < 0 || first_step > steps)
+    throw_invalid("cannot start at epoch ", epoch, ", step ", first_step, " of ", steps);
+  const auto workers = static_cast<int>(
+      std::min<int64_t>(group == nullptr ? parts->max_threads : 1, steps - first_step));
+  auto pipeline = std::make_shared<Pipeline>(std::move(parts), epoch, first_step,
+                                             std::move(make_source), group != nullptr);
+  return std::make_unique<BatchStream>(std::move(pipeline), std::move(group), workers);
+}
+
+}  // namespace ramet

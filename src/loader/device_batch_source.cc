@@ -1,0 +1,153 @@
+// Each source has a CUDA stream of its own, so that its work overlaps with training and with other
+// sources. It waits for the stream at the end of a batch: a kernel's error then is thrown in the
+// place of its batch, and whoever takes the batch has nothing to wait for.
+#include <algorithm>
+#include <utility>
+
+#include "batch_arrays.h"
+#include "batch_rows.h"
+#include "batch_source.h"
+#include "kernels/cuda_backend.h"
+#include "loader_parts.h"
+#include "ramet/cuda_memory.h"
+#include "ramet/cuda_sampler.h"
+#include "ramet/error.h"
+
+namespace ramet {
+namespace {
+
+class DeviceBatchSource final : public BatchSource {
+ public:
+  explicit DeviceBatchSource(std::shared_ptr<const LoaderParts> parts)
+      : parts_(std::move(parts)),
+        side_(*parts_->device_side),
+        stream_(side_.device()),
+        pool_(side_.pool()->on(stream_.handle())) {
+    const SampleOptions& sample = parts_->options.sample;
+    if (side_.graph() != nullptr)
+      sampler_ = std::make_unique<CudaSampler>(side_.graph(), sample, pool_, stream_.handle());
+    else
+      host_sampler_ = std::make_unique<NeighborSampler>(parts_->graph, sample, parts_->pool);
+  }
+  ~DeviceBatchSource() override { finish(); }
+  DeviceBatchSource(const DeviceBatchSource&) = delete;
+  DeviceBatchSource& operator=(const DeviceBatchSource&) = delete;
+
+  void sample(Batch& batch, const std::atomic<bool>& stop) override {
+    finish_on_error([&] { sample_on_stream(batch, stop); });
+  }
+
+  void fetch(Batch& batch, const std::atomic<bool>& stop) override {
+    finish_on_error([&] {
+      fetch_on_stream(batch, stop);
+      stream_.synchronize();
+    });
+    finish();
+    set_streams(batch, {});
+  }
+
+ private:
+  void sample_on_stream(Batch& batch, const std::atomic<bool>& stop) {
+    const NodeSeeds& seeds = parts_->seeds;
+    const std::vector<int64_t> nodes = seeds.nodes(batch.epoch, batch.step);
+    const auto epoch = static_cast<uint64_t>(batch.epoch), step = static_cast<uint64_t>(batch.step);
+    if (sampler_ != nullptr) {
+      batch.minibatch = sampler_->sample(seeds.node_type, nodes, epoch, step, &stop);
+    } else {
+      on_host_ = host_sampler_->sample(seeds.node_type, nodes, epoch, step, &stop);
+      batch.minibatch = on_host_;
+      for_each_array(batch.minibatch, [&](Array& array) {
+        if (array.data != nullptr) array = upload(array);
+      });
+    }
+  }
+
+  void fetch_on_stream(Batch& batch, const std::atomic<bool>& stop) {
+    const auto ids_of = [&](const TableRequest& request, int device) {
+      if (device != kHost)
+        return rows_on_device(request, batch.minibatch, *pool_, stream_.handle());
+      if (on_host_.n_id.empty()) on_host_ = ids_to_host(batch.minibatch);
+      return rows_of(*parts_->graph, request, on_host_, *parts_->pool);
+    };
+    gather_tables(parts_->options.tables, parts_->sources, ids_of,
+                  {.pool = pool_,
+                   .stream = stream_.handle(),
+                   .pinned = parts_->pool,
+                   .max_sms = parts_->options.device.max_sms},
+                  &stop, batch);
+  }
+
+  // What rows_of() looks at.
+  Minibatch ids_to_host(const Minibatch& minibatch) {
+    const auto& tables = parts_->options.tables;
+    const bool of_edges =
+        std::any_of(tables.begin(), tables.end(), [](const auto& t) { return t.is_of_edges(); });
+    Minibatch ids = minibatch;
+    for (Array& of_type : ids.n_id)
+      of_type = download(of_type);
+    for (Block& block : ids.blocks) {
+      for (Relation& relation : block.relations)
+        relation.position = of_edges ? download(relation.position) : Array{};
+    }
+    stream_.synchronize();
+    return ids;
+  }
+
+  Array download(const Array& array) {
+    Array result = parts_->pool->allocate_array(array.dtype, array.shape);
+    copy_bytes(result, array);
+    return result;
+  }
+
+  // `array` is page-locked, so the copy is not done yet; `array` lives until it is.
+  Array upload(const Array& array) {
+    Array result = pool_->allocate_array(array.dtype, array.shape);
+    copy_bytes(result, array);
+    being_copied_.push_back(array);
+    return result;
+  }
+
+  void copy_bytes(const Array& to, const Array& from) {
+    if (from.bytes() > 0)
+      require_cuda().runtime.copy(side_.device(), to.data, from.data, from.bytes(),
+                                  stream_.handle());
+  }
+
+  template <typename Body>
+  void finish_on_error(Body&& body) {
+    try {
+      body();
+    } catch (...) {
+      finish();
+      throw;
+    }
+  }
+
+  // Lets go of host memory that copies may still read.
+  void finish() noexcept {
+    try {
+      stream_.synchronize();
+    } catch (const Error&) {
+      // Thrown before, or by the next batch; nothing runs any more.
+    }
+    being_copied_.clear();
+    on_host_ = {};
+  }
+
+  const std::shared_ptr<const LoaderParts> parts_;
+  const DeviceSide& side_;
+  const CudaStream stream_;
+  const std::shared_ptr<BufferPool> pool_;
+  std::unique_ptr<CudaSampler> sampler_;  // or processors sample
+  std::unique_ptr<NeighborSampler> host_sampler_;
+  Minibatch on_host_;  // the minibatch, or its ids alone
+  std::vector<Array> being_copied_;
+};
+
+}  // namespace
+
+std::unique_ptr<BatchSource> make_device_source(std::shared_ptr<const LoaderParts> parts) {
+  return std::make_unique<DeviceBatchSource>(std::move(parts));
+}
+
+}  // namespace ramet

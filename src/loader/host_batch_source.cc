@@ -1,0 +1,38 @@
+#include <utility>
+
+#include "batch_rows.h"
+#include "batch_source.h"
+#include "loader_parts.h"
+
+namespace ramet {
+namespace {
+
+class HostBatchSource final : public BatchSource {
+ public:
+  explicit HostBatchSource(std::shared_ptr<const LoaderParts> parts)
+      : parts_(std::move(parts)), sampler_(parts_->graph, parts_->options.sample, parts_->pool) {}
+
+  void sample(Batch& batch, const std::atomic<bool>& stop) override {
+    const NodeSeeds& seeds = parts_->seeds;
+    batch.minibatch = sampler_.sample(seeds.node_type, seeds.nodes(batch.epoch, batch.step),
+                                      static_cast<uint64_t>(batch.epoch),
+                                      static_cast<uint64_t>(batch.step), &stop);
+  }
+
+  void fetch(Batch& batch, const std::atomic<bool>& stop) override {
+    gather_tables(*parts_->graph, parts_->options.tables, parts_->sources, {.pool = parts_->pool},
+                  &stop, batch);
+  }
+
+ private:
+  const std::shared_ptr<const LoaderParts> parts_;
+  NeighborSampler sampler_;
+};
+
+}  // namespace
+
+std::unique_ptr<BatchSource> make_host_source(std::shared_ptr<const LoaderParts> parts) {
+  return std::make_unique<HostBatchSource>(std::move(parts));
+}
+
+}  // namespace ramet

@@ -1,0 +1,147 @@
+#include "ramet/loader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/digest.h"
+#include "base/parallel.h"
+#include "batch_rows.h"
+#include "batch_source.h"
+#include "batch_stream.h"
+#include "check_options.h"
+#include "loader_parts.h"
+#include "ramet/cuda_memory.h"
+#include "ramet/random.h"
+
+namespace ramet {
+namespace {
+
+int share_of_cores(int world) {
+  return std::clamp(hardware_threads() / world, 1, kMaxAutomaticThreads);
+}
+
+NodeSeeds seeds_of(const LoaderOptions& options, const Graph& graph) {
+  const NodeType& type = graph.node_types()[static_cast<size_t>(options.seed_type)];
+  const Array& ids = options.input_nodes;
+  return {options.seed_type, ids,
+          SeedPlan({.num_items = ids.data == nullptr ? type.num_nodes : ids.rows(),
+                    .batch_size = options.batch_size,
+                    .shuffle = options.shuffle,
+                    .drop_last = options.drop_last,
+                    .rank = options.rank,
+                    .world = options.world,
+                    .seed = options.sample.seed})};
+}
+
+// Whether a processor has a share in what is made.
+bool is_staged(const DeviceSide& side) {
+  const auto& placed = side.placement();
+  return std::any_of(placed.begin(), placed.end(), [](const PlacementDecision& decision) {
+    return decision.placement == Location::kStaged;
+  });
+}
+
+std::shared_ptr<const DeviceSide> make_device_side(const LoaderParts& parts) {
+  return DeviceSide::create(parts.graph,
+                            {.loader = parts.options,
+                             .threads = parts.max_threads,
+                             .pinned = parts.pool,
+                             .seeds = [&](int64_t step) { return parts.seeds.nodes(0, step); },
+                             .num_steps = parts.seeds.plan.num_steps()});
+}
+
+std::shared_ptr<const LoaderParts> make_parts(std::shared_ptr<const Graph> graph,
+                                              LoaderOptions options) {
+  check(options, *graph);
+  const bool on_device = options.device.index != kHost;
+  NodeSeeds seeds = seeds_of(options, *graph);
+  const std::shared_ptr<LoaderParts> parts(
+      new LoaderParts{.graph = std::move(graph),
+                      .options = std::move(options),
+                      .seeds = std::move(seeds),
+                      .pool = on_device ? create_pinned_pool() : BufferPool::create()});
+  const int threads = parts->options.threads, prefetch = parts->options.prefetch;
+  parts->max_threads = threads > 0 ? threads : share_of_cores(parts->options.world);
+  if (on_device) {
+    parts->device_side = make_device_side(*parts);
+    parts->sources = parts->device_side->sources();
+    // The device does all the work.
+    if (threads == 0 && !is_staged(*parts->device_side)) parts->max_threads = 1;
+  } else {
+    parts->sources = host_sources(*parts->graph, parts->options, 0);
+  }
+  parts->max_prefetch = prefetch > 0 ? prefetch : parts->max_threads + (threads > 0 ? 0 : 1);
+  return parts;
+}
+
+}  // namespace
+
+NeighborLoader::NeighborLoader(std::shared_ptr<const Graph> graph, LoaderOptions options)
+    : parts_(make_parts(std::move(graph), std::move(options))) {}
+
+int64_t NeighborLoader::num_steps() const {
+  return parts_->seeds.plan.num_steps();
+}
+
+std::unique_ptr<EpochStream> NeighborLoader::start(int64_t epoch, int64_t first_step) const {
+  const auto make_source = [parts = parts_](const Exchange& /*exchange*/) {
+    return parts->device_side == nullptr ? make_host_source(parts) : make_device_source(parts);
+  };
+  return start_stream(parts_, epoch, first_step, make_source);
+}
+
+std::vector<int64_t> NeighborLoader::seeds(int64_t epoch, int64_t step) const {
+  return parts_->seeds.nodes(epoch, step);
+}
+
+int64_t NeighborLoader::global_num_seeds(int64_t step) const {
+  return parts_->seeds.plan.global_size(step);
+}
+
+uint64_t NeighborLoader::fingerprint() const {
+  const LoaderOptions& options = parts_->options;
+  uint64_t h = absorb(graph()->whole_fingerprint(), static_cast<uint64_t>(options.seed_type));
+  if (options.input_nodes.data != nullptr) h = digest_ids(h, options.input_nodes);
+  h = absorb(h, digest(options.sample));
+  h = absorb(h, static_cast<uint64_t>(options.batch_size));
+  return absorb(h, (options.shuffle ? 2U : 0U) + (options.drop_last ? 1U : 0U));
+}
+
+LoaderSummary NeighborLoader::summary() const {
+  return parts_->stats.get();
+}
+
+int NeighborLoader::max_threads() const {
+  return parts_->max_threads;
+}
+
+int NeighborLoader::max_prefetch() const {
+  return parts_->max_prefetch;
+}
+
+const LoaderOptions& NeighborLoader::options() const {
+  return parts_->options;
+}
+
+const std::shared_ptr<const Graph>& NeighborLoader::graph() const {
+  return parts_->graph;
+}
+
+const std::shared_ptr<BufferPool>& NeighborLoader::pool() const {
+  return parts_->pool;
+}
+
+std::shared_ptr<DevicePool> NeighborLoader::device_pool() const {
+  return parts_->device_side == nullptr ? nullptr : parts_->device_side->pool();
+}
+
+std::shared_ptr<const CudaGraph> NeighborLoader::cuda_graph() const {
+  return parts_->device_side == nullptr ? nullptr : parts_->device_side->graph();
+}
+
+std::vector<PlacementDecision> NeighborLoader::placement() const {
+  if (parts_->device_side == nullptr) return {};
+  return parts_->device_side->placement();
+}
+
+}  // namespace ramet

@@ -1,0 +1,194 @@
+#include "pipeline.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ramet {
+
+Pipeline::Pipeline(std::shared_ptr<const LoaderParts> parts,
+                   int64_t epoch,
+                   int64_t first_step,
+                   MakeSource make_source,
+                   bool by_group)
+    : parts_(std::move(parts)),
+      epoch_(epoch),
+      num_steps_(parts_->seeds.plan.num_steps()),
+      make_source_(std::move(make_source)),
+      by_group_(by_group),
+      scaler_(parts_->max_threads, parts_->stats.get().threads),
+      ring_(static_cast<size_t>(std::clamp<int64_t>(num_steps_, 1, parts_->max_prefetch))),
+      next_to_sample_(first_step),
+      next_to_deliver_(first_step) {
+  sampled_.reserve(ring_.size());
+}
+
+void Pipeline::run_worker(int index) {
+  std::unique_ptr<BatchSource> source;
+  std::unique_lock lock(mutex_);
+  while (Slot* slot = next_work(lock, index)) {
+    lock.unlock();
+    BatchTimings& timings = slot->batch.timings;
+    try {
+      if (!source) source = make_source_({});
+      const AddSeconds timer(slot->is_sampled ? timings.gather_seconds : timings.sample_seconds);
+      if (slot->is_sampled)
+        source->fetch(slot->batch, stop_);
+      else
+        source->sample(slot->batch, stop_);
+    } catch (...) {
+      slot->error = std::current_exception();
+    }
+    lock.lock();
+    put(*slot);
+  }
+}
+
+// Waits until there is work for this worker; nullptr when there is nothing left to do.
+Pipeline::Slot* Pipeline::next_work(std::unique_lock<std::mutex>& lock, int index) {
+  const auto may_sample = [&] { return !by_group_ && index < threads() && has_room(); };
+  const auto is_over = [&] {
+    return stop_.load() || (!by_group_ && next_to_sample_ == num_steps_);
+  };
+  room_.wait(lock, [&] { return !sampled_.empty() || is_over() || may_sample(); });
+  if (stop_.load()) return nullptr;
+  if (sampled_.empty()) return is_over() ? nullptr : &begin_step();
+  Slot* oldest = sampled_.front();
+  sampled_.erase(sampled_.begin());
+  return oldest;
+}
+
+Pipeline::Slot& Pipeline::begin_step() {
+  const int64_t step = next_to_sample_++;
+  Batch& batch = slot_of(step).batch;
+  batch.epoch = epoch_;
+  batch.step = step;
+  batch.global_num_seeds = parts_->seeds.plan.global_size(step);
+  return slot_of(step);
+}
+
+// A stage of `slot` is over.
+void Pipeline::put(Slot& slot) {
+  if (slot.error == nullptr && !slot.is_sampled) {
+    slot.is_sampled = true;
+    sampled_.push_back(&slot);
+    return;
+  }
+  slot.is_ready = true;
+  const BatchTimings& timings = slot.batch.timings;
+  if (slot.error == nullptr) scaler_.made(timings.sample_seconds + timings.gather_seconds);
+  batch_ready_.notify_all();
+  room_.notify_all();  // other workers may be needed now
+}
+
+Pipeline::Slot* Pipeline::reserve() {
+  const std::lock_guard lock(mutex_);
+  if (stop_.load() || has_failed_ || !has_room()) return nullptr;
+  return &begin_step();
+}
+
+void Pipeline::begin_task() {
+  const std::lock_guard lock(mutex_);
+  ++tasks_;
+}
+
+// Time in an exchange is the other ranks', too, and does not count.
+void Pipeline::sample(Slot& slot, const Exchange& exchange) {
+  double& seconds = slot.batch.timings.sample_seconds;
+  const Exchange untimed = [&](const Message& message) {
+    const auto start = Clock::now();
+    Message received = exchange(message);
+    seconds -= seconds_since(start);
+    return received;
+  };
+  const AddSeconds timer(seconds);
+  make_source_(untimed)->sample(slot.batch, stop_);
+}
+
+void Pipeline::end_task(Slot* slot, std::exception_ptr error) {
+  const std::lock_guard lock(mutex_);
+  --tasks_;
+  task_ended_.notify_all();
+  if (slot == nullptr) return;
+  slot->error = std::move(error);
+  put(*slot);
+  room_.notify_all();  // a worker may fetch
+}
+
+std::optional<Pipeline::Slot> Pipeline::take(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  begin_wait();
+  // Looked up anew at every wake-up: another thread may have taken the batch we waited for.
+  const auto next = [&]() -> Slot& { return slot_of(next_to_deliver_); };
+  const bool is_woken =
+      batch_ready_.wait_for(lock, timeout, [&] { return is_finished() || next().is_ready; });
+  if (!is_woken || is_finished()) return std::nullopt;
+  Slot taken = std::exchange(next(), {});
+  ++next_to_deliver_;
+  room_.notify_all();
+  batch_ready_.notify_all();
+  has_failed_ = taken.error != nullptr;
+  if (!has_failed_) end_wait(taken.batch);
+  return taken;
+}
+
+bool Pipeline::is_done() {
+  const std::lock_guard lock(mutex_);
+  return is_finished();
+}
+
+void Pipeline::stop() {
+  const std::lock_guard lock(mutex_);
+  stop_.store(true);
+  room_.notify_all();
+}
+
+bool Pipeline::wait_for_tasks(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  return task_ended_.wait_for(lock, timeout, [&] { return tasks_ == 0; });
+}
+
+// How many workers may sample now.
+int Pipeline::threads() const {
+  if (parts_->options.threads > 0) return parts_->options.threads;
+  return by_group_ ? 1 : scaler_.threads();
+}
+
+// How many batches may wait or be made now.
+int64_t Pipeline::ahead() const {
+  const auto most = static_cast<int64_t>(ring_.size());
+  const bool is_automatic = parts_->options.threads == 0 && parts_->options.prefetch == 0;
+  return is_automatic && !by_group_ ? std::min<int64_t>(most, threads() + 1) : most;
+}
+
+bool Pipeline::has_room() const {
+  return next_to_sample_ < num_steps_ && next_to_sample_ < next_to_deliver_ + ahead();
+}
+
+bool Pipeline::is_finished() const {
+  return has_failed_ || stop_.load() || next_to_deliver_ >= num_steps_;
+}
+
+Pipeline::Slot& Pipeline::slot_of(int64_t step) {
+  return ring_[static_cast<size_t>(step) % ring_.size()];
+}
+
+// The caller wants a batch; calls that timed out are part of one wait.
+void Pipeline::begin_wait() {
+  if (waiting_since_) return;
+  waiting_since_ = Clock::now();
+  if (!handed_out_) return;
+  const double used = seconds_between(*handed_out_, *waiting_since_);
+  scaler_.used(used);
+  parts_->stats.add_use(used);
+  room_.notify_all();  // other workers may be needed now
+}
+
+void Pipeline::end_wait(Batch& batch) {
+  // Where several threads wait at once, the first batch ends the wait of all.
+  batch.timings.wait_seconds = seconds_since(waiting_since_.value_or(Clock::now()));
+  parts_->stats.add_batch(batch, threads(), !handed_out_);
+  waiting_since_.reset();
+  handed_out_ = Clock::now();
+}
+
+}  // namespace ramet

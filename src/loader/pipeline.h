@@ -1,0 +1,100 @@
+// Pipeline: the ring of an epoch's batches, and the work on them. A batch is made in the slot of
+// its step: sampled, fetched, delivered. What it holds depends on its step alone, so neither the
+// number of workers nor their timing can be seen in the result.
+//
+// A worker fetches the oldest sampled batch, else it samples the next step, as soon as there is
+// room ahead of the consumer. It marks a batch as sampled and takes its next work under one lock.
+// So it fetches what it has sampled itself: scratch memory is warm, and a device's batch stays on
+// one CUDA stream. Only what the thread of a group samples waits in the queue between the stages.
+//
+// Where the number of threads is automatic, the first few workers do all the work, as many as the
+// WorkerScaler asks for. Thread-safe. A forked child must leave the parent's untouched: its mutex
+// may be locked for ever.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "batch_source.h"
+#include "clock.h"
+#include "loader_parts.h"
+#include "ramet/cooperative_loader.h"
+#include "worker_scaler.h"
+
+namespace ramet {
+
+// Makes a source for one thread. An Exchange is for ranks that sample together; else it is empty.
+using MakeSource = std::function<std::unique_ptr<BatchSource>(const Exchange&)>;
+
+class Pipeline {
+ public:
+  struct Slot {
+    Batch batch;
+    std::exception_ptr error;
+    bool is_sampled = false, is_ready = false;
+  };
+
+  // `by_group`: the thread of a group samples, and workers fetch alone.
+  Pipeline(std::shared_ptr<const LoaderParts> parts,
+           int64_t epoch,
+           int64_t first_step,
+           MakeSource make_source,
+           bool by_group);
+
+  // Works until stop() or the end of the epoch.
+  void run_worker(int index);
+
+  // What the thread of a group does. reserve() returns the next step's slot, or nullptr where there
+  // is no room or no step. A task is under way from begin_task() to end_task(), which says what
+  // became of its slot, if it has one.
+  [[nodiscard]] Slot* reserve();
+  void begin_task();
+  void sample(Slot& slot, const Exchange& exchange);
+  void end_task(Slot* slot, std::exception_ptr error);
+
+  // The next batch or its error, in order; nullopt at the end, or if `timeout` passes first.
+  [[nodiscard]] std::optional<Slot> take(std::chrono::milliseconds timeout);
+  [[nodiscard]] bool is_done();
+
+  void stop();
+  // Whether no task is under way any more; waits for it, but not longer than `timeout`.
+  [[nodiscard]] bool wait_for_tasks(std::chrono::milliseconds timeout);
+
+ private:
+  // These are called under the lock.
+  [[nodiscard]] int threads() const;
+  [[nodiscard]] int64_t ahead() const;
+  [[nodiscard]] bool has_room() const;
+  [[nodiscard]] bool is_finished() const;
+  [[nodiscard]] Slot& slot_of(int64_t step);
+  Slot& begin_step();
+  Slot* next_work(std::unique_lock<std::mutex>& lock, int index);
+  void put(Slot& slot);
+  void begin_wait();
+  void end_wait(Batch& batch);
+
+  const std::shared_ptr<const LoaderParts> parts_;
+  const int64_t epoch_, num_steps_;
+  const MakeSource make_source_;
+  const bool by_group_;
+  std::atomic<bool> stop_{false};
+
+  std::mutex mutex_;
+  std::condition_variable room_, batch_ready_, task_ended_;
+  WorkerScaler scaler_;
+  std::vector<Slot> ring_;
+  std::vector<Slot*> sampled_;  // the queue between the stages, the oldest first
+  int64_t next_to_sample_, next_to_deliver_;
+  int tasks_ = 0;  // under way
+  bool has_failed_ = false;
+  std::optional<Clock::time_point> waiting_since_, handed_out_;
+};
+
+}  // namespace ramet

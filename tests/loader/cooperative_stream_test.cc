@@ -1,0 +1,239 @@
+// Streams of ranks that sample together, each rank with threads of its own, as processes have them.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "ramet/cooperative_loader.h"
+#include "support/cooperative_fixture.h"
+#include "support/store_fixture.h"
+
+using namespace ramet;
+using namespace ramet::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int64_t kRanks = 3;
+
+// Moves messages between the ranks' threads. Once a rank has failed, so do all exchanges.
+class Mail {
+ public:
+  Message exchange(size_t rank, const Message& message) {
+    std::unique_lock lock(mutex_);
+    const int64_t mine = round_;
+    sent_[rank] = message;
+    if (++num_sent_ == kRanks) {
+      arrived_ = deliver(sent_);
+      num_sent_ = 0;
+      ++round_;
+      changed_.notify_all();
+    }
+    changed_.wait(lock, [&] { return round_ != mine || failed_; });
+    if (round_ == mine) throw Error(ErrorCode::kIo, "another rank failed");
+    return arrived_[rank];
+  }
+
+  void fail() {
+    const std::lock_guard lock(mutex_);
+    failed_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Messages sent_ = Messages(kRanks), arrived_;
+  int64_t num_sent_ = 0, round_ = 0;
+  bool failed_ = false;
+};
+
+class RankThread final : public GroupThread {
+ public:
+  RankThread(Mail& mail, size_t rank) : mail_(mail), rank_(rank), thread_([this] { run(); }) {}
+  ~RankThread() override {
+    submit(nullptr);
+    thread_.join();
+  }
+
+  void submit(std::unique_ptr<SampleTask> task) override {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+    changed_.notify_all();
+  }
+  bool is_caller() const override { return std::this_thread::get_id() == thread_.get_id(); }
+
+ private:
+  void run() {
+    while (const auto task = next()) {
+      std::exception_ptr error;
+      try {
+        task->run([&](const Message& message) { return mail_.exchange(rank_, message); });
+      } catch (...) {
+        error = std::current_exception();
+      }
+      if (error == nullptr) continue;
+      mail_.fail();
+      task->fail(std::move(error));
+    }
+  }
+
+  std::unique_ptr<SampleTask> next() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !tasks_.empty(); });
+    auto task = std::move(tasks_.front());
+    tasks_.pop_front();
+    return task;
+  }
+
+  Mail& mail_;
+  const size_t rank_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::unique_ptr<SampleTask>> tasks_;
+  std::thread thread_;  // the last member: it uses the others
+};
+
+LoaderOptions options_with(int prefetch) {
+  LoaderOptions options;
+  options.sample = {.fanouts = {{4, 3}}, .seed = 5};
+  options.batch_size = 50;
+  options.shuffle = true;
+  options.prefetch = prefetch;
+  options.tables = {{.name = "feat"}};
+  return options;
+}
+
+// Runs `program(rank, its loader, its thread)` on every rank at once.
+using Program =
+    std::function<void(size_t rank, CooperativeLoader&, const std::shared_ptr<GroupThread>&)>;
+
+void run_ranks(const std::shared_ptr<const Graph>& graph, int prefetch, const Program& program) {
+  Mail mail;
+  std::vector<std::thread> ranks;
+  for (size_t rank = 0; rank < kRanks; ++rank) {
+    ranks.emplace_back([&, rank] {
+      CooperativeLoader loader(NeighborLoader(graph, options_with(prefetch)),
+                               {by_hash(*graph, kRanks), static_cast<int64_t>(rank)}, 20);
+      program(rank, loader, std::make_shared<RankThread>(mail, rank));
+    });
+  }
+  for (std::thread& rank : ranks)
+    rank.join();
+}
+
+void close(EpochStream& stream) {
+  while (!stream.close(10ms)) {
+  }
+}
+
+bool has_rows_of_its_nodes(const Batch& batch) {
+  const auto ids = batch.minibatch.n_id[0].as<int64_t>();
+  const auto rows = batch.tables.at(0).as<float>();
+  bool same = rows.size() == 2 * ids.size();
+  for (size_t i = 0; same && i < ids.size(); ++i)
+    same = rows[2 * i] == static_cast<float>(ids[i]);
+  return same;
+}
+
+}  // namespace
+
+TEST_CASE("streams of ranks give the batches of one process, also two at once") {
+  const auto graph = make_graph(500, 4000, 1);
+  const NeighborLoader alone(graph, options_with(1));
+  const auto steps = static_cast<size_t>(alone.num_steps());
+  for (const int prefetch : {1, 4}) {
+    std::vector<std::vector<Minibatch>> made[2];  // by epoch, step, rank
+    for (auto& of_epoch : made)
+      of_epoch.assign(steps, std::vector<Minibatch>(kRanks));
+    bool is_right[kRanks] = {};
+    run_ranks(graph, prefetch, [&](size_t rank, CooperativeLoader& loader, const auto& thread) {
+      const auto one = loader.start(0, 0, thread), other = loader.start(1, 0, thread);
+      is_right[rank] = true;
+      for (size_t step = 0; step < steps; ++step) {
+        for (size_t epoch = 0; epoch < 2; ++epoch) {
+          std::optional<Batch> batch = (epoch == 0 ? *one : *other).next(60s);
+          is_right[rank] &= batch && batch->step == static_cast<int64_t>(step) &&
+                            batch->cache.hits + batch->cache.misses > 0 &&
+                            has_rows_of_its_nodes(*batch);
+          if (batch) made[epoch][step][rank] = std::move(batch->minibatch);
+        }
+      }
+      is_right[rank] &= one->done() && !one->next(1s);
+      close(*one);
+      close(*other);
+    });
+    for (const bool right : is_right)
+      CHECK(right);
+    NeighborSampler sampler(graph, alone.options().sample);
+    for (size_t epoch = 0; epoch < 2; ++epoch) {
+      for (size_t step = 0; step < steps; ++step) {
+        const auto seeds = alone.seeds(static_cast<int64_t>(epoch), static_cast<int64_t>(step));
+        const Minibatch whole = sampler.sample(0, seeds, epoch, step);
+        REQUIRE(edges_of(*graph, made[epoch][step]) == edges_of(*graph, {whole}));
+      }
+    }
+  }
+}
+
+TEST_CASE("a stream that is left early leaves the ranks in step") {
+  const auto graph = make_graph(500, 4000, 1);
+  int64_t seeds[kRanks] = {};
+  run_ranks(graph, 3, [&](size_t rank, CooperativeLoader& loader, const auto& thread) {
+    for (int64_t epoch = 0; epoch < 5; ++epoch) {
+      const auto stream = loader.start(epoch, 0, thread);
+      for (int64_t step = 0; step < epoch; ++step)
+        (void)stream->next(60s);
+      if (epoch % 2 == 0) close(*stream);  // else the tasks outlive the stream
+    }
+    const auto stream = loader.start(5, 9, thread);
+    seeds[rank] = stream->next(60s)->minibatch.num_seeds;
+    close(*stream);
+  });
+  CHECK(seeds[0] + seeds[1] + seeds[2] == 50);
+}
+
+TEST_CASE("a task that is dropped is an error in the place of its batch") {
+  class Nowhere final : public GroupThread {
+   public:
+    void submit(std::unique_ptr<SampleTask> /*task*/) override {}
+    bool is_caller() const override { return false; }
+  };
+  const auto graph = make_graph(100, 500, 1);
+  const CooperativeLoader loader(NeighborLoader(graph, options_with(1)), {by_hash(*graph, 1), 0});
+  const auto stream = loader.start(0, 1, std::make_shared<Nowhere>());
+  check_throws(ErrorCode::kIo, {"epoch 0, step 1 was not sampled"},
+               [&] { (void)stream->next(60s); });
+  CHECK(stream->done());
+  CHECK(stream->close(60s));
+}
+
+TEST_CASE("a rank that fails ends the streams of all") {
+  const auto graph = make_graph(500, 4000, 1);
+  bool has_failed[kRanks] = {};
+  run_ranks(graph, 2, [&](size_t rank, CooperativeLoader& loader, const auto& thread) {
+    class Failing final : public SampleTask {
+     public:
+      Failing() : SampleTask(0, 0) {}
+      void run(const Exchange& /*exchange*/) override { throw std::bad_alloc(); }
+      void fail(std::exception_ptr /*error*/) override {}
+    };
+    const auto stream = loader.start(0, 0, thread);
+    (void)stream->next(60s);
+    if (rank == 1) thread->submit(std::make_unique<Failing>());
+    try {
+      while (stream->next(60s)) {
+      }
+    } catch (const Error& error) {
+      has_failed[rank] = error.code() == ErrorCode::kIo && stream->done();
+    }
+    close(*stream);
+  });
+  for (const bool failed : has_failed)
+    CHECK(failed);
+}

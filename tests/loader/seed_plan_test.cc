@@ -1,0 +1,110 @@
+// Which items of an epoch form which batch, against docs/semantics.md, section 6, written plainly.
+#include "loader/seed_plan.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/permutation.h"
+#include "ramet/error.h"
+#include "ramet/random.h"
+#include "support/graph_fixture.h"
+#include "support/store_fixture.h"
+
+using namespace ramet;
+
+namespace {
+
+// The whole epoch as an array, cut into batches, these into slices.
+std::vector<int64_t> slow_items(const SeedPlanOptions& options, int64_t epoch, int64_t step) {
+  const uint64_t key = absorb(absorb(static_cast<uint64_t>(Domain::kShuffle), options.seed),
+                              static_cast<uint64_t>(epoch));
+  const Permutation shuffled(options.num_items, key);
+  std::vector<int64_t> all(static_cast<size_t>(options.num_items));
+  for (int64_t i = 0; i < options.num_items; ++i)
+    all[static_cast<size_t>(i)] = options.shuffle ? shuffled(i) : i;
+  const int64_t first = step * options.batch_size;
+  const int64_t size = std::min(options.batch_size, options.num_items - first);
+  std::vector<int64_t> mine;
+  for (int64_t i = 0, at = first; i < options.world; ++i) {
+    const int64_t count = size / options.world + (i < size % options.world ? 1 : 0);
+    if (i == options.rank) mine.assign(all.begin() + at, all.begin() + at + count);
+    at += count;
+  }
+  return mine;
+}
+
+}  // namespace
+
+TEST_CASE("items of every rank and step are those of the slow twin") {
+  for (const int64_t num_items : {0, 1, 5, 97, 128}) {
+    for (const int64_t batch_size : {1, 7, 32, 1000}) {
+      for (const int world : {1, 2, 5}) {
+        for (const bool shuffle : {false, true}) {
+          for (int rank = 0; rank < world; ++rank) {
+            const SeedPlanOptions options{.num_items = num_items,
+                                          .batch_size = batch_size,
+                                          .shuffle = shuffle,
+                                          .rank = rank,
+                                          .world = world,
+                                          .seed = 3};
+            const SeedPlan plan(options);
+            REQUIRE(plan.num_steps() == (num_items + batch_size - 1) / batch_size);
+            for (int64_t step = 0; step < plan.num_steps(); ++step)
+              REQUIRE(plan.items(2, step) == slow_items(options, 2, step));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("an epoch has every item once, and epochs differ") {
+  const SeedPlan plan({.num_items = 1000, .batch_size = 33, .shuffle = true});
+  std::vector<int64_t> seen, other;
+  for (int64_t step = 0; step < plan.num_steps(); ++step) {
+    const auto items = plan.items(7, step), of_next = plan.items(8, step);
+    REQUIRE(std::ssize(items) == plan.global_size(step));
+    seen.insert(seen.end(), items.begin(), items.end());
+    other.insert(other.end(), of_next.begin(), of_next.end());
+  }
+  CHECK(seen != other);
+  std::sort(seen.begin(), seen.end());
+  std::vector<int64_t> all(1000);
+  std::iota(all.begin(), all.end(), 0);
+  CHECK(seen == all);
+}
+
+TEST_CASE("drop_last leaves out the batch that is not full") {
+  CHECK(SeedPlan({.num_items = 100, .batch_size = 33, .drop_last = true}).num_steps() == 3);
+  CHECK(SeedPlan({.num_items = 99, .batch_size = 33, .drop_last = true}).num_steps() == 3);
+  CHECK(SeedPlan({.num_items = 32, .batch_size = 33, .drop_last = true}).num_steps() == 0);
+}
+
+TEST_CASE("items name the nodes of a list, of either width") {
+  const std::vector<int32_t> ids{30, 10, 20};
+  const SeedPlan plan({.num_items = 3, .batch_size = 2});
+  const NodeSeeds listed{0, borrow(std::span<const int32_t>(ids)), plan}, all{0, {}, plan};
+  CHECK(listed.nodes(0, 0) == std::vector<int64_t>{30, 10});
+  CHECK(listed.nodes(0, 1) == std::vector<int64_t>{20});
+  CHECK(all.nodes(0, 1) == std::vector<int64_t>{2});
+}
+
+TEST_CASE("a plan refuses what is no batch, rank, epoch or step") {
+  const auto refuse = [](ErrorCode code, const std::string& words, auto&& body) {
+    test::check_throws(code, {words}, body);
+  };
+  const auto invalid = ErrorCode::kInvalidArgument;
+  refuse(invalid, "batch_size is 0, expected at least 1", [] { SeedPlan({.batch_size = 0}); });
+  refuse(invalid, "world is 0", [] { SeedPlan({.world = 0}); });
+  refuse(invalid, "rank is -1", [] { SeedPlan({.rank = -1}); });
+  refuse(invalid, "rank is 2, expected less than world = 2",
+         [] { SeedPlan({.rank = 2, .world = 2}); });
+  const SeedPlan plan({.num_items = 10, .batch_size = 3});
+  refuse(invalid, "epoch is -1", [&] { (void)plan.items(-1, 0); });
+  for (const int64_t step : {int64_t{-1}, int64_t{4}, INT64_MAX}) {
+    refuse(ErrorCode::kOutOfRange, "[0, 4)", [&] { (void)plan.items(0, step); });
+    refuse(ErrorCode::kOutOfRange, "[0, 4)", [&] { (void)plan.global_size(step); });
+  }
+}
