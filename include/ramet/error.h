@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 namespace ramet {
@@ -58,6 +59,19 @@ template <typename... Parts>
 template <typename... Parts>
 [[noreturn]] void throw_invalid(const Parts&... parts) {
   throw_error(ErrorCode::kInvalidArgument, parts...);
+}
+// A store whose bytes contradict each other: "<place>: <what>".
+template <typename... Parts>
+[[noreturn]] void throw_corrupt(std::string_view place, const Parts&... what) {
+  throw_error(ErrorCode::kCorrupt, place, ": ", what...);
+}
+// The same of one entry of an array: "<place>, entry 7: 9 is outside [0, 3)".
+template <typename... Parts>
+[[noreturn]] void throw_corrupt_entry(std::string_view place,
+                                      int64_t position,
+                                      int64_t value,
+                                      const Parts&... what) {
+  throw_error(ErrorCode::kCorrupt, place, ", entry ", position, ": ", value, " ", what...);
 }
 
 // The check of every position that a caller names: a step, a rank, a type, a part.

@@ -23,16 +23,15 @@ DType from_dlpack(nb::dlpack::dtype wanted) {
   for (const auto& [ours, theirs] : kDTypes) {
     if (theirs == wanted) return ours;
   }
-  throw Error(ErrorCode::kInvalidArgument, "a store has no arrays of DLPack type code " +
-                                               std::to_string(wanted.code) + " with " +
-                                               std::to_string(wanted.bits) + " bits");
+  throw_invalid("a store has no arrays of DLPack type code ", wanted.code, " with ", wanted.bits,
+                " bits");
 }
 
 nb::dlpack::dtype to_dlpack(DType wanted) {
   for (const auto& [ours, theirs] : kDTypes) {
     if (ours == wanted) return theirs;
   }
-  throw Error(ErrorCode::kInvalidArgument, std::string("no DLPack type for ") + name(wanted));
+  throw_invalid("no DLPack type for ", name(wanted));
 }
 
 template <typename NdArray>
@@ -62,7 +61,7 @@ Array borrow(const AnyArray& array) {
     result.shape.push_back(static_cast<int64_t>(array.shape(d)));
   }
   if (result.shape.empty()) {
-    throw Error(ErrorCode::kInvalidArgument, "expected an array, got a scalar");
+    throw_invalid("expected an array, got a scalar");
   }
   return result;
 }

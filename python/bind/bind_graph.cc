@@ -136,8 +136,7 @@ void bind_graph(nb::module_& m) {
              if (it != g.splits().end() && it->second.count(type) > 0) {
                return to_numpy(it->second.at(type));
              }
-             throw Error(ErrorCode::kNotFound,
-                         "no split '" + name + "' of node type '" + type + "'");
+             throw_error(ErrorCode::kNotFound, "no split '", name, "' of node type '", type, "'");
            })
       .def("fingerprint", &Graph::fingerprint)
       .def("whole_fingerprint", &Graph::whole_fingerprint)

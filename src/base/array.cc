@@ -24,8 +24,7 @@ int64_t item_size(DType dtype) {
     case DType::kFloat64:
       return 8;
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              "unknown dtype code " + std::to_string(static_cast<int>(dtype)));
+  throw_invalid("unknown dtype code ", static_cast<int>(dtype));
 }
 
 const char* name(DType dtype) {

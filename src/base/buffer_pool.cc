@@ -23,7 +23,7 @@ void require_countable_bytes(const Array& array) {
   for (const int64_t extent : array.shape) {
     if (extent < 0 || __builtin_mul_overflow(bytes, std::max<int64_t>(extent, 1), &bytes) ||
         bytes > kMaxBytes) {
-      throw Error(ErrorCode::kNoSpace, "no memory for an array of " + array.describe());
+      throw_error(ErrorCode::kNoSpace, "no memory for an array of ", array.describe());
     }
   }
 }
@@ -32,8 +32,7 @@ void* map_pages(int64_t bytes) {
   void* data = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) {
-    throw Error(ErrorCode::kNoSpace,
-                "no memory for a buffer of " + std::to_string(bytes) + " bytes");
+    throw_error(ErrorCode::kNoSpace, "no memory for a buffer of ", bytes, " bytes");
   }
   return data;
 }
@@ -74,8 +73,7 @@ class RecyclingPool final : public BufferPool {
 
   std::shared_ptr<void> allocate(int64_t bytes) override {
     if (bytes < 0 || bytes > kMaxBytes)
-      throw Error(ErrorCode::kNoSpace,
-                  "no memory for a buffer of " + std::to_string(bytes) + " bytes");
+      throw_error(ErrorCode::kNoSpace, "no memory for a buffer of ", bytes, " bytes");
     Shelf<Pages>* shelf = &shelf_.get();
     const Pages::Buffer buffer = shelf->take(bytes);
     // The deleter holds the pool, so the shelf outlives its buffers.

@@ -41,12 +41,10 @@ Isa choose() {
   for (const Isa isa : kAll) {
     if (std::string_view(asked) != name(isa)) continue;
     if (isa <= widest()) return isa;
-    throw Error(ErrorCode::kInvalidArgument, "RAMET_ISA is '" + std::string(asked) +
-                                                 "', but here there is code for " + name(widest()) +
-                                                 " at most");
+    throw_invalid("RAMET_ISA is '", asked, "', but here there is code for ", name(widest()),
+                  " at most");
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              "RAMET_ISA is '" + std::string(asked) + "', expected 'portable', 'avx2' or 'avx512'");
+  throw_invalid("RAMET_ISA is '", asked, "', expected 'portable', 'avx2' or 'avx512'");
 }
 
 }  // namespace

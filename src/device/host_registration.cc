@@ -116,9 +116,8 @@ class Pieces {
   void require_writable(const Array& array, Range range) const {
     for (const auto& [begin, piece] : pieces_) {
       if (piece.writable || begin >= range.end || piece.end <= range.begin) continue;
-      throw Error(ErrorCode::kInvalidArgument,
-                  "kernels are to write " + array.describe() +
-                      ", but a part of its pages is locked for reading alone by somebody else");
+      throw_invalid("kernels are to write ", array.describe(),
+                    ", but a part of its pages is locked for reading alone by somebody else");
     }
   }
 
@@ -163,9 +162,8 @@ class HostRegistration::Hold {
 
 HostRegistration::HostRegistration(const Array& array) : array_(array) {
   if (array.device != kHost) {
-    throw Error(ErrorCode::kInvalidArgument, "cannot page-lock " + array.describe() +
-                                                 ": it lies in memory of device " +
-                                                 std::to_string(array.device));
+    throw_invalid("cannot page-lock ", array.describe(), ": it lies in memory of device ",
+                  array.device);
   }
   static_cast<void>(require_cuda());
   if (array.bytes() > 0) hold_ = std::make_shared<const Hold>(array);
@@ -178,9 +176,8 @@ void* HostRegistration::address(int device) const {
   const int64_t length = array_.bytes() - 1;
   auto* const there = static_cast<char*>(runtime.device_address(device, first));
   if (runtime.device_address(device, first + length) == there + length) return there;
-  throw Error(ErrorCode::kDevice, "device " + std::to_string(device) + " sees the pages of " +
-                                      array_.describe() +
-                                      ", which were page-locked in pieces, at separate addresses");
+  throw_error(ErrorCode::kDevice, "device ", device, " sees the pages of ", array_.describe(),
+              ", which were page-locked in pieces, at separate addresses");
 }
 
 int64_t HostRegistration::registered_bytes() {

@@ -14,25 +14,19 @@ namespace {
 constexpr int64_t kLine = 16;  // columns that a thread takes at least: a cache line of floats
 constexpr int64_t kAhead = 16;
 
-[[noreturn]] void invalid(const std::string& what) {
-  throw Error(ErrorCode::kInvalidArgument, what);
-}
-
 // `many` has a row for each of `ids`, which are rows of `few`.
 void check_fit(const Array& few, std::span<const int32_t> ids, const Array& many, int threads) {
-  if (threads < 1) invalid("threads is " + std::to_string(threads) + ", expected at least 1");
+  if (threads < 1) throw_invalid("threads is ", threads, ", expected at least 1");
   if (few.dtype != many.dtype || many.rows() != static_cast<int64_t>(ids.size()) ||
       !std::equal(few.shape.begin() + 1, few.shape.end(), many.shape.begin() + 1, many.shape.end()))
-    invalid(std::to_string(ids.size()) + " rows of " + few.describe() + " do not fit " +
-            many.describe());
+    throw_invalid(ids.size(), " rows of ", few.describe(), " do not fit ", many.describe());
   const auto bound = static_cast<uint64_t>(few.rows());
   const auto outside = std::find_if(ids.begin(), ids.end(), [&](int32_t id) {
     return static_cast<uint64_t>(static_cast<int64_t>(id)) >= bound;
   });
   if (outside == ids.end()) return;
-  throw Error(ErrorCode::kOutOfRange, "ids[" + std::to_string(outside - ids.begin()) +
-                                          "] = " + std::to_string(*outside) + " is outside the " +
-                                          std::to_string(bound) + " rows");
+  throw_error(ErrorCode::kOutOfRange, "ids[", outside - ids.begin(), "] = ", *outside,
+              " is outside the ", bound, " rows");
 }
 
 // Columns [begin, end) of all rows.
@@ -90,7 +84,7 @@ void take_rows(const Array& rows, std::span<const int32_t> ids, const Array& out
 
 void add_rows(const Array& out, std::span<const int32_t> ids, const Array& values, int threads) {
   if (out.dtype != DType::kFloat32 && out.dtype != DType::kFloat64)
-    invalid("rows of " + out.describe() + " cannot be added; float32 and float64 can");
+    throw_invalid("rows of ", out.describe(), " cannot be added; float32 and float64 can");
   check_fit(out, ids, values, threads);
   if (out.dtype == DType::kFloat32) return add<float>(out, ids, values, threads);
   return add<double>(out, ids, values, threads);

@@ -61,10 +61,8 @@ class IncomingIds {
       outside |= is_outside(id) ? 1U : 0U;
     if (outside == 0) return;
     const auto id = std::find_if(ids.begin(), ids.end(), is_outside);
-    throw Error(ErrorCode::kCorrupt, "rank " + std::to_string(rank) + " asked for node " +
-                                         std::to_string(*id) + ", but this rank's lie in [" +
-                                         std::to_string(span.begin) + ", " +
-                                         std::to_string(span.end) + ")");
+    throw_error(ErrorCode::kCorrupt, "rank ", rank, " asked for node ", *id,
+                ", but this rank's lie in [", span.begin, ", ", span.end, ")");
   }
 
   std::vector<int64_t> counts_;

@@ -65,9 +65,8 @@ class MessageReader {
   // kCorrupt where a rank's bytes are not `types` lists of values.
   MessageReader(const Message& message, size_t ranks, size_t types) : types_(types) {
     if (message.bytes.size() != ranks || reinterpret_cast<uintptr_t>(message.data.data) % 8 != 0)
-      throw Error(ErrorCode::kInvalidArgument,
-                  "a message of " + std::to_string(message.bytes.size()) + " ranks, expected " +
-                      std::to_string(ranks) + " and an address that is a multiple of 8");
+      throw_invalid("a message of ", message.bytes.size(), " ranks, expected ", ranks,
+                    " and an address that is a multiple of 8");
     const auto* at = static_cast<const char*>(message.data.data);
     int64_t left = message.data.bytes();
     for (size_t rank = 0; rank < ranks; ++rank) {
@@ -77,9 +76,7 @@ class MessageReader {
       at += bytes;
       left -= bytes;
     }
-    if (left > 0)
-      throw Error(ErrorCode::kInvalidArgument,
-                  "a message has " + std::to_string(left) + " bytes more than the ranks sent");
+    if (left > 0) throw_invalid("a message has ", left, " bytes more than the ranks sent");
   }
 
   // Of node type `type`, from `rank`.
@@ -104,8 +101,7 @@ class MessageReader {
   }
 
   [[noreturn]] static void refuse(size_t rank, int64_t bytes) {
-    throw Error(ErrorCode::kCorrupt, "rank " + std::to_string(rank) + " sent " +
-                                         std::to_string(bytes) + " bytes that are no message");
+    throw_error(ErrorCode::kCorrupt, "rank ", rank, " sent ", bytes, " bytes that are no message");
   }
 
   size_t types_;

@@ -45,9 +45,8 @@ template <typename T>
 void check_range(std::span<const T> ids, int64_t bound, const char* what) {
   for (size_t e = 0; e < ids.size(); ++e) {
     if (static_cast<uint64_t>(ids[e]) >= static_cast<uint64_t>(bound)) {
-      throw Error(ErrorCode::kOutOfRange, std::string(what) + " of edge " + std::to_string(e) +
-                                              " is " + std::to_string(ids[e]) + ", outside [0, " +
-                                              std::to_string(bound) + ")");
+      throw_error(ErrorCode::kOutOfRange, what, " of edge ", e, " is ", ids[e], ", outside [0, ",
+                  bound, ")");
     }
   }
 }
@@ -153,14 +152,9 @@ Csc choose_widths(const EdgeList<T>& edges, const Sizes& sizes, bool edge_ids) {
   return choose_ids<int64_t>(edges, sizes, edge_ids);
 }
 
-[[noreturn]] void invalid(const std::string& what) {
-  throw Error(ErrorCode::kInvalidArgument, what);
-}
-
 void require_ids(const Array& ids, const char* what) {
   if (ids.shape.size() == 1 && (ids.dtype == DType::kInt32 || ids.dtype == DType::kInt64)) return;
-  invalid(std::string(what) + " is " + ids.describe() +
-          ", expected one dimension of int32 or int64");
+  throw_invalid(what, " is ", ids.describe(), ", expected one dimension of int32 or int64");
 }
 
 }  // namespace
@@ -173,21 +167,20 @@ Csc build_csc(const Array& src,
   require_ids(src, "src");
   require_ids(dst, "dst");
   if (src.rows() != dst.rows() || src.dtype != dst.dtype) {
-    invalid("src is " + src.describe() + " but dst is " + dst.describe());
+    throw_invalid("src is ", src.describe(), " but dst is ", dst.describe());
   }
   if (num_src < 0 || num_dst < 0) {
-    invalid("number of nodes is negative: " + std::to_string(std::min(num_src, num_dst)));
+    throw_invalid("number of nodes is negative: ", std::min(num_src, num_dst));
   }
   if (num_dst > kMaxNodes) {
-    invalid("num_dst is " + std::to_string(num_dst) + ", expected at most " +
-            std::to_string(kMaxNodes));
+    throw_invalid("num_dst is ", num_dst, ", expected at most ", kMaxNodes);
   }
   if (options.threads < 0) {
-    invalid("threads is " + std::to_string(options.threads) + ", expected >= 0");
+    throw_invalid("threads is ", options.threads, ", expected >= 0");
   }
   if (options.undirected && num_src != num_dst) {
-    invalid("an undirected edge type needs the same nodes at both ends, but has " +
-            std::to_string(num_src) + " sources and " + std::to_string(num_dst) + " destinations");
+    throw_invalid("an undirected edge type needs the same nodes at both ends, but has ", num_src,
+                  " sources and ", num_dst, " destinations");
   }
   return with_ids(src, [&](auto sources) {
     using T = typename decltype(sources)::value_type;
@@ -201,26 +194,24 @@ Csc check_csc(const Array& indptr, const Array& indices, int64_t num_src, int64_
   require_ids(indptr, "indptr");
   require_ids(indices, "indices");
   if (num_src < 0 || num_dst < 0 || num_dst > kMaxNodes) {
-    invalid("numbers of nodes are " + std::to_string(num_src) + " and " + std::to_string(num_dst));
+    throw_invalid("numbers of nodes are ", num_src, " and ", num_dst);
   }
   if (indptr.rows() != num_dst + 1) {
-    invalid("indptr has " + std::to_string(indptr.rows()) +
-            " entries, expected num_dst + 1 = " + std::to_string(num_dst + 1));
+    throw_invalid("indptr has ", indptr.rows(), " entries, expected num_dst + 1 = ", num_dst + 1);
   }
   Csc csc;
   csc.indptr = allocate(DType::kInt64, num_dst + 1);
   auto* offsets = mutable_data<int64_t>(csc.indptr);
   with_ids(indptr, [&](auto given) { std::copy(given.begin(), given.end(), offsets); });
-  if (offsets[0] != 0) invalid("indptr[0] is " + std::to_string(offsets[0]) + ", expected 0");
+  if (offsets[0] != 0) throw_invalid("indptr[0] is ", offsets[0], ", expected 0");
   for (int64_t v = 0; v < num_dst; ++v) {
     if (offsets[v + 1] < offsets[v]) {
-      invalid("indptr decreases at " + std::to_string(v + 1) + ": " + std::to_string(offsets[v]) +
-              ", then " + std::to_string(offsets[v + 1]));
+      throw_invalid("indptr decreases at ", v + 1, ": ", offsets[v], ", then ", offsets[v + 1]);
     }
   }
   if (offsets[num_dst] != indices.rows()) {
-    invalid("indptr ends with " + std::to_string(offsets[num_dst]) + ", but indices has " +
-            std::to_string(indices.rows()) + " entries");
+    throw_invalid("indptr ends with ", offsets[num_dst], ", but indices has ", indices.rows(),
+                  " entries");
   }
   csc.indices = allocate(width_for(num_src), indices.rows());
   with_ids(indices, [&](auto given) {

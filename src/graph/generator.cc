@@ -14,10 +14,6 @@ uint64_t purpose_key(uint64_t seed, Purpose purpose) {
   return absorb(absorb(static_cast<uint64_t>(Domain::kGenerate), seed), purpose);
 }
 
-void require(bool ok, const std::string& what) {
-  if (!ok) throw Error(ErrorCode::kInvalidArgument, "generate: " + what);
-}
-
 Array allocate(DType dtype, std::vector<int64_t> shape) {
   return BufferPool::create()->allocate_array(dtype, std::move(shape));
 }

@@ -9,6 +9,7 @@
 
 #include "ramet/array.h"
 #include "ramet/csc.h"
+#include "ramet/error.h"
 #include "ramet/store_writer.h"
 
 namespace ramet::generator {
@@ -35,7 +36,10 @@ inline float noise(uint64_t r) {
 }
 
 // kInvalidArgument unless ok.
-void require(bool ok, const std::string& what);
+template <typename... Parts>
+void require(bool ok, const Parts&... what) {
+  if (!ok) throw_invalid("generate: ", what...);
+}
 
 Array allocate(DType dtype, std::vector<int64_t> shape);
 Array ids_array(const std::vector<int32_t>& ids);

@@ -14,19 +14,15 @@
 namespace ramet {
 namespace {
 
-[[noreturn]] void corrupt(const std::string& place, const std::string& what) {
-  throw Error(ErrorCode::kCorrupt, place + ": " + what);
-}
-
 void require_ids(const Array& array, const std::string& place) {
   if (array.shape.size() != 1 || (array.dtype != DType::kInt32 && array.dtype != DType::kInt64)) {
-    corrupt(place, "holds " + array.describe() + ", expected one dimension of int32 or int64");
+    throw_corrupt(place, "holds ", array.describe(), ", expected one dimension of int32 or int64");
   }
 }
 
 void require_rows(const Array& array, int64_t rows, const std::string& place) {
   if (array.rows() == rows) return;
-  corrupt(place, "has " + std::to_string(array.rows()) + " rows, expected " + std::to_string(rows));
+  throw_corrupt(place, "has ", array.rows(), " rows, expected ", rows);
 }
 
 // "node/paper/feat" -> {"paper", "feat"}
@@ -39,16 +35,16 @@ std::pair<std::string, std::string> split_name(const std::string& array_name) {
 void check_indptr(const EdgeType& edges, int64_t num_rows, const std::string& place) {
   const Array& indptr = edges.indptr;
   if (indptr.shape.size() != 1 || indptr.dtype != DType::kInt64) {
-    corrupt(place, "holds " + indptr.describe() + ", expected one dimension of int64");
+    throw_corrupt(place, "holds ", indptr.describe(), ", expected one dimension of int64");
   }
   require_rows(indptr, num_rows + 1, place);
   const auto offsets = indptr.as<int64_t>();
   if (offsets.front() != 0) {
-    corrupt(place, "begins with " + std::to_string(offsets.front()) + ", expected 0");
+    throw_corrupt(place, "begins with ", offsets.front(), ", expected 0");
   }
   if (offsets.back() != edges.num_edges()) {
-    corrupt(place, "ends with " + std::to_string(offsets.back()) + ", but indices has " +
-                       std::to_string(edges.num_edges()) + " entries");
+    throw_corrupt(place, "ends with ", offsets.back(), ", but indices has ", edges.num_edges(),
+                  " entries");
   }
 }
 
@@ -81,7 +77,7 @@ int position_of_type(const std::vector<NodeType>& types,
   for (size_t t = 0; t < types.size(); ++t) {
     if (types[t].name == name) return static_cast<int>(t);
   }
-  corrupt(place, "node type '" + name + "' is not declared in ramet.txt");
+  throw_corrupt(place, "node type '", name, "' is not declared in ramet.txt");
 }
 
 std::vector<NodeType> read_node_types(const Store& store) {
@@ -115,7 +111,7 @@ EdgeFolders edge_folders(const Store& store) {
 
 Array take(std::map<std::string, Array>& files, const std::string& file, const std::string& place) {
   const auto it = files.find(file);
-  if (it == files.end()) corrupt(place, "is missing");
+  if (it == files.end()) throw_corrupt(place, "is missing");
   Array array = it->second;
   files.erase(it);
   return array;
@@ -182,10 +178,9 @@ int Graph::node_type(const std::string& name) const {
   for (size_t t = 0; t < node_types_.size(); ++t) {
     if (node_types_[t].name == name) return static_cast<int>(t);
   }
-  throw Error(
-      ErrorCode::kNotFound,
-      "no node type '" + name + "'; there is " +
-          names_of(node_types_, +[](const NodeType& t) -> const std::string& { return t.name; }));
+  throw_error(
+      ErrorCode::kNotFound, "no node type '", name, "'; there is ",
+      names_of(node_types_, +[](const NodeType& t) -> const std::string& { return t.name; }));
 }
 
 int Graph::edge_type(const EdgeTypeName& name) const {
@@ -193,11 +188,9 @@ int Graph::edge_type(const EdgeTypeName& name) const {
   for (size_t t = 0; t < edge_types_.size(); ++t) {
     if (edge_types_[t].encoded == encoded) return static_cast<int>(t);
   }
-  throw Error(
-      ErrorCode::kNotFound,
-      "no edge type '" + encoded + "'; there is " +
-          names_of(
-              edge_types_, +[](const EdgeType& t) -> const std::string& { return t.encoded; }));
+  throw_error(
+      ErrorCode::kNotFound, "no edge type '", encoded, "'; there is ",
+      names_of(edge_types_, +[](const EdgeType& t) -> const std::string& { return t.encoded; }));
 }
 
 uint64_t Graph::whole_fingerprint() const {

@@ -11,8 +11,8 @@ EdgeTypeName EdgeTypeName::decode(const std::string& encoded) {
   const size_t first = encoded.find("__");
   const size_t second = first == std::string::npos ? first : encoded.find("__", first + 2);
   if (second == std::string::npos || encoded.find("__", second + 2) != std::string::npos) {
-    throw Error(ErrorCode::kCorrupt,
-                "edge type folder '" + encoded + "' is not <source>__<relation>__<destination>");
+    throw_error(ErrorCode::kCorrupt, "edge type folder '", encoded,
+                "' is not <source>__<relation>__<destination>");
   }
   return {decode_name(encoded.substr(0, first)),
           decode_name(encoded.substr(first + 2, second - first - 2)),

@@ -109,23 +109,19 @@ Array NodeRows::nodes_of_bitmap() const {
     });
   }
   if (row == num_rows_) return result;
-  throw Error(ErrorCode::kCorrupt, place_->owned_place + ": " + std::to_string(row) +
-                                       " nodes are owned, but its last line makes that " +
-                                       std::to_string(num_rows_));
+  throw_corrupt(place_->owned_place, row, " nodes are owned, but its last line makes that ",
+                num_rows_);
 }
 
 void NodeRows::refuse_node(int64_t node) const {
-  throw Error(ErrorCode::kOutOfRange,
-              "node " + std::to_string(node) + " of type '" + place_->type + "' belongs to part " +
-                  std::to_string(owner_of(*place_, node)) + "; this store is part " +
-                  std::to_string(place_->part.index) + " of " + std::to_string(place_->part.count));
+  throw_error(ErrorCode::kOutOfRange, "node ", node, " of type '", place_->type,
+              "' belongs to part ", owner_of(*place_, node), "; this store is part ",
+              place_->part.index, " of ", place_->part.count);
 }
 
 void NodeRows::refuse_row(int64_t node, int64_t row) const {
-  throw Error(ErrorCode::kCorrupt, place_->owned_place + ", line " +
-                                       std::to_string(node / kLineBits) + ": it makes node " +
-                                       std::to_string(node) + " row " + std::to_string(row) +
-                                       ", but the part has " + std::to_string(num_rows_) + " rows");
+  throw_error(ErrorCode::kCorrupt, place_->owned_place, ", line ", node / kLineBits,
+              ": it makes node ", node, " row ", row, ", but the part has ", num_rows_, " rows");
 }
 
 }  // namespace ramet

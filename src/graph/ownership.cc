@@ -13,13 +13,9 @@
 namespace ramet {
 namespace {
 
-[[noreturn]] void invalid(const std::string& what) {
-  throw Error(ErrorCode::kInvalidArgument, what);
-}
-
 void check_parts(int64_t parts) {
   if (parts >= 1 && parts <= kMaxParts) return;
-  invalid(std::to_string(parts) + " parts, expected 1 to " + std::to_string(kMaxParts));
+  throw_invalid(parts, " parts, expected 1 to ", kMaxParts);
 }
 
 constexpr size_t kFew = 15;  // bounds that are compared one after the other
@@ -78,15 +74,15 @@ uint64_t digest_bytes(uint64_t key, const char* data, size_t size) {
 
 Ownership Ownership::ranges(const Array& bounds) {
   if (bounds.shape.size() != 1 || bounds.dtype != DType::kInt64 || bounds.rows() < 2)
-    invalid("bounds of ranges are " + bounds.describe() + ", expected int64[parts + 1]");
+    throw_invalid("bounds of ranges are ", bounds.describe(), ", expected int64[parts + 1]");
   check_parts(bounds.rows() - 1);
   const auto values = bounds.as<int64_t>();
   if (values.front() != 0)
-    invalid("bounds of ranges begin with " + std::to_string(values.front()) + ", expected 0");
+    throw_invalid("bounds of ranges begin with ", values.front(), ", expected 0");
   const auto falls = std::is_sorted_until(values.begin(), values.end());
   if (falls != values.end())
-    invalid("bounds of ranges: entry " + std::to_string(falls - values.begin()) + ", " +
-            std::to_string(*falls) + ", is less than the one before it");
+    throw_invalid("bounds of ranges: entry ", falls - values.begin(), ", ", *falls,
+                  ", is less than the one before it");
   Ownership result;
   result.kind_ = Kind::kRanges;
   result.parts_ = bounds.rows() - 1;
@@ -111,7 +107,7 @@ Ownership Ownership::hashed(const NodeType& type, int64_t parts) {
 Ownership Ownership::by_vector(Array owners, int64_t parts, std::string place) {
   check_parts(parts);
   if (owners.shape.size() != 1 || (owners.dtype != DType::kUInt8 && owners.dtype != DType::kUInt16))
-    invalid(place + " is " + owners.describe() + ", expected one dimension of uint8 or uint16");
+    throw_invalid(place, " is ", owners.describe(), ", expected one dimension of uint8 or uint16");
   Ownership result;
   result.kind_ = Kind::kVector;
   result.parts_ = parts;
@@ -131,9 +127,8 @@ int64_t Ownership::owner(int64_t node) const {
 std::vector<uint16_t> Ownership::owners(std::span<const int64_t> nodes) const {
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (static_cast<uint64_t>(nodes[i]) < static_cast<uint64_t>(num_nodes_)) continue;
-    throw Error(ErrorCode::kOutOfRange, "nodes[" + std::to_string(i) +
-                                            "] = " + std::to_string(nodes[i]) + " is outside [0, " +
-                                            std::to_string(num_nodes_) + ")");
+    throw_error(ErrorCode::kOutOfRange, "nodes[", i, "] = ", nodes[i], " is outside [0, ",
+                num_nodes_, ")");
   }
   std::vector<uint16_t> result(nodes.size());
   owners(nodes, result.data());
@@ -167,9 +162,7 @@ void Ownership::look_up(std::span<const Id> nodes, uint16_t* owner) const {
           if (i + kAhead < nodes.size()) __builtin_prefetch(&entries[nodes[i + kAhead]]);
           owner[i] = entries[nodes[i]];
           if (owner[i] < parts_) continue;
-          throw Error(ErrorCode::kCorrupt, place_ + ", entry " + std::to_string(nodes[i]) + ": " +
-                                               std::to_string(owner[i]) + " is outside [0, " +
-                                               std::to_string(parts_) + ")");
+          throw_corrupt_entry(place_, nodes[i], owner[i], "is outside [0, ", parts_, ")");
         }
       });
   }
@@ -207,7 +200,7 @@ uint64_t Ownership::digest() const {
 
 std::vector<int64_t> balanced_ranges(const Graph& graph, int type, int64_t parts) {
   check_parts(parts);
-  if (graph.part()) invalid("ranges are those of a whole graph, and this is a part of one");
+  if (graph.part()) throw_invalid("ranges are those of a whole graph, and this is a part of one");
   const auto& types = graph.node_types();
   require_index(type, static_cast<int64_t>(types.size()), "node type");
   const int64_t num_nodes = types[static_cast<size_t>(type)].num_nodes;

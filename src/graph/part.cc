@@ -58,10 +58,8 @@ void require_row(const EdgeType& edges, int64_t node, int64_t begin, int64_t end
   const bool fits = static_cast<uint64_t>(end) <= static_cast<uint64_t>(edges.num_edges()) &&
                     static_cast<uint64_t>(begin) <= static_cast<uint64_t>(end);
   if (fits) return;
-  throw Error(ErrorCode::kCorrupt, edges.indptr_place + ", entry " + std::to_string(node) +
-                                       ": the row from " + std::to_string(begin) + " to " +
-                                       std::to_string(end) + " is outside the " +
-                                       std::to_string(edges.num_edges()) + " edges");
+  throw_error(ErrorCode::kCorrupt, edges.indptr_place, ", entry ", node, ": the row from ", begin,
+              " to ", end, " is outside the ", edges.num_edges(), " edges");
 }
 
 // Offsets of the rows of `nodes` when they stand behind each other.
@@ -73,9 +71,8 @@ Array gather_indptr(const EdgeType& edges, std::span<const int64_t> nodes) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     const auto node = static_cast<uint64_t>(nodes[i]);
     if (node >= indptr.size() - 1)
-      throw Error(ErrorCode::kOutOfRange,
-                  "nodes[" + std::to_string(i) + "] = " + std::to_string(nodes[i]) +
-                      " is outside [0, " + std::to_string(indptr.size() - 1) + ")");
+      throw_error(ErrorCode::kOutOfRange, "nodes[", i, "] = ", nodes[i], " is outside [0, ",
+                  indptr.size() - 1, ")");
     const int64_t begin = indptr[node], end = indptr[node + 1];
     require_row(edges, nodes[i], begin, end);
     offsets[i + 1] = offsets[i] + (end - begin);
@@ -108,10 +105,8 @@ template <typename Id>
 void require_ids(const EdgeType& edges, std::span<const Id> ids, int64_t position, int64_t bound) {
   for (size_t i = 0; i < ids.size(); ++i) {
     if (static_cast<uint64_t>(ids[i]) < static_cast<uint64_t>(bound)) continue;
-    throw Error(ErrorCode::kCorrupt, edges.indices_place + ", entry " +
-                                         std::to_string(position + static_cast<int64_t>(i)) + ": " +
-                                         std::to_string(ids[i]) + " is outside [0, " +
-                                         std::to_string(bound) + ")");
+    throw_corrupt_entry(edges.indices_place, position + static_cast<int64_t>(i), ids[i],
+                        "is outside [0, ", bound, ")");
   }
 }
 
@@ -203,9 +198,8 @@ int64_t count_cut(const EdgeType& edges,
                   int threads) {
   const int64_t num_rows = edges.indptr.rows() - 1;
   if (destinations.num_nodes() != num_rows)
-    throw Error(ErrorCode::kInvalidArgument,
-                "owners of " + std::to_string(destinations.num_nodes()) + " destinations, but " +
-                    edges.indptr_place + " has " + std::to_string(num_rows) + " rows");
+    throw_invalid("owners of ", destinations.num_nodes(), " destinations, but ", edges.indptr_place,
+                  " has ", num_rows, " rows");
   std::atomic<int64_t> cut = 0;
   with_ids(edges.indices, [&](auto indices) {
     parallel_for(num_rows, kRowsGrain, threads, [&](int64_t begin, int64_t end) {

@@ -16,23 +16,19 @@ namespace {
 using namespace generator;
 
 void check(const PlantedOptions& o) {
-  require(o.num_nodes >= 1 && o.num_nodes <= INT32_MAX,
-          "num_nodes is " + std::to_string(o.num_nodes) + ", expected 1 to 2147483647");
-  require(o.num_edges >= 0, "num_edges is " + std::to_string(o.num_edges) + ", expected >= 0");
-  require(o.communities >= 1 && o.communities <= o.num_nodes,
-          "communities is " + std::to_string(o.communities) +
-              ", expected 1 to num_nodes = " + std::to_string(o.num_nodes));
-  require(o.classes >= 1 && o.classes <= o.communities,
-          "classes is " + std::to_string(o.classes) +
-              ", expected 1 to communities = " + std::to_string(o.communities));
-  require(o.feature_width >= 1,
-          "feature_width is " + std::to_string(o.feature_width) + ", expected >= 1");
-  require(o.skew >= 1 && o.skew <= 4, "skew is " + std::to_string(o.skew) + ", expected 1 to 4");
-  require(o.homophily >= 0 && o.homophily <= 1,
-          "homophily is " + std::to_string(o.homophily) + ", expected 0 to 1");
+  require(o.num_nodes >= 1 && o.num_nodes <= INT32_MAX, "num_nodes is ", o.num_nodes,
+          ", expected 1 to 2147483647");
+  require(o.num_edges >= 0, "num_edges is ", o.num_edges, ", expected >= 0");
+  require(o.communities >= 1 && o.communities <= o.num_nodes, "communities is ", o.communities,
+          ", expected 1 to num_nodes = ", o.num_nodes);
+  require(o.classes >= 1 && o.classes <= o.communities, "classes is ", o.classes,
+          ", expected 1 to communities = ", o.communities);
+  require(o.feature_width >= 1, "feature_width is ", o.feature_width, ", expected >= 1");
+  require(o.skew >= 1 && o.skew <= 4, "skew is ", o.skew, ", expected 1 to 4");
+  require(o.homophily >= 0 && o.homophily <= 1, "homophily is ", o.homophily, ", expected 0 to 1");
   require(o.train_fraction >= 0 && o.val_fraction >= 0 && o.train_fraction + o.val_fraction <= 1,
-          "train_fraction " + std::to_string(o.train_fraction) + " and val_fraction " +
-              std::to_string(o.val_fraction) + " must be >= 0 with a sum <= 1");
+          "train_fraction ", o.train_fraction, " and val_fraction ", o.val_fraction,
+          " must be >= 0 with a sum <= 1");
 }
 
 // A rank in [0, n) with density proportional to rank^-(1 - 1/skew): n u^skew.

@@ -12,18 +12,6 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 12;  // lines of a bitmap
 
-[[noreturn]] void corrupt(const std::string& place, const std::string& what) {
-  throw Error(ErrorCode::kCorrupt, place + ": " + what);
-}
-
-[[noreturn]] void corrupt_entry(const std::string& place,
-                                int64_t position,
-                                int64_t value,
-                                const std::string& what) {
-  throw Error(ErrorCode::kCorrupt, place + ", entry " + std::to_string(position) + ": " +
-                                       std::to_string(value) + " " + what);
-}
-
 std::string owner_name(const NodeType& type) {
   return "owner/" + encode_name(type.name);
 }
@@ -36,11 +24,13 @@ void refuse_strangers(const Store& store, const std::vector<NodeType>& types) {
   for (const auto& entry : store.arrays()) {
     const std::string& name = entry.first;
     if (!name.starts_with("owner/") && !name.starts_with("owned/")) continue;
-    if (!store.part()) corrupt(store.place(name), "is of a part, but ramet.txt has no line of one");
+    if (!store.part())
+      throw_corrupt(store.place(name), "is of a part, but ramet.txt has no line of one");
     const bool known = std::any_of(types.begin(), types.end(), [&](const NodeType& type) {
       return name == owner_name(type) || name == owned_name(type);
     });
-    if (!known) corrupt(store.place(name), "is of a node type that ramet.txt does not declare");
+    if (!known)
+      throw_corrupt(store.place(name), "is of a node type that ramet.txt does not declare");
   }
 }
 
@@ -52,24 +42,24 @@ const Array* find(const Store& store, const std::string& name) {
 void require_shape(const Array& array, std::vector<int64_t> shape, const std::string& place) {
   if (array.shape == shape) return;
   const Array expected{nullptr, array.dtype, std::move(shape), nullptr, false};
-  corrupt(place, "holds " + array.describe() + ", expected " + expected.describe());
+  throw_corrupt(place, "holds ", array.describe(), ", expected ", expected.describe());
 }
 
 // Bounds of ranges: one for each part, and one more.
 NodeRows read_range(const Store& store, const NodeType& type, NodeRows::Place place) {
   require_shape(type.owner, {place.part.count + 1}, place.owner_place);
   const auto bounds = type.owner.as<int64_t>();
-  if (bounds.front() != 0) corrupt_entry(place.owner_place, 0, bounds.front(), "is not 0");
+  if (bounds.front() != 0) throw_corrupt_entry(place.owner_place, 0, bounds.front(), "is not 0");
   for (size_t k = 1; k < bounds.size(); ++k) {
     if (bounds[k] >= bounds[k - 1]) continue;
-    corrupt_entry(place.owner_place, static_cast<int64_t>(k), bounds[k],
-                  "is less than the " + std::to_string(bounds[k - 1]) + " before it");
+    throw_corrupt_entry(place.owner_place, static_cast<int64_t>(k), bounds[k], "is less than the ",
+                        bounds[k - 1], " before it");
   }
   if (bounds.back() != type.num_nodes)
-    corrupt_entry(place.owner_place, place.part.count, bounds.back(),
-                  "is not the number of nodes, " + std::to_string(type.num_nodes));
+    throw_corrupt_entry(place.owner_place, place.part.count, bounds.back(),
+                        "is not the number of nodes, ", type.num_nodes);
   if (find(store, owned_name(type)) != nullptr)
-    corrupt(place.owned_place, "is there, but the part owns a range of nodes");
+    throw_corrupt(place.owned_place, "is there, but the part owns a range of nodes");
   const auto k = static_cast<size_t>(place.part.index);
   return NodeRows::range(bounds[k], bounds[k + 1], std::move(place));
 }
@@ -77,9 +67,9 @@ NodeRows read_range(const Store& store, const NodeType& type, NodeRows::Place pl
 NodeRows read_bitmap(const Store& store, const NodeType& type, NodeRows::Place place) {
   require_shape(type.owner, {type.num_nodes}, place.owner_place);
   const Array* owned = find(store, owned_name(type));
-  if (owned == nullptr) corrupt(place.owned_place, "is missing");
+  if (owned == nullptr) throw_corrupt(place.owned_place, "is missing");
   if (owned->dtype != DType::kUInt64)
-    corrupt(place.owned_place, "holds " + owned->describe() + ", expected uint64");
+    throw_corrupt(place.owned_place, "holds ", owned->describe(), ", expected uint64");
   const int64_t lines = num_lines(type.num_nodes);
   require_shape(*owned, {lines, kLineWords}, place.owned_place);
   uint64_t num_rows = 0;
@@ -88,8 +78,8 @@ NodeRows read_bitmap(const Store& store, const NodeType& type, NodeRows::Place p
     num_rows = last[0] + static_cast<uint64_t>(count_bits(last));
   }
   if (num_rows > static_cast<uint64_t>(type.num_nodes))
-    corrupt(place.owned_place, "the last line makes the part own " + std::to_string(num_rows) +
-                                   " of " + std::to_string(type.num_nodes) + " nodes");
+    throw_corrupt(place.owned_place, "the last line makes the part own ", num_rows, " of ",
+                  type.num_nodes, " nodes");
   return NodeRows::bitmap(*owned, type.num_nodes, static_cast<int64_t>(num_rows), std::move(place));
 }
 
@@ -97,12 +87,13 @@ NodeRows read_rows(const Store& store, NodeType& type) {
   NodeRows::Place place{
       *store.part(), type.name, {}, store.place(owner_name(type)), store.place(owned_name(type))};
   const Array* owner = find(store, owner_name(type));
-  if (owner == nullptr) corrupt(place.owner_place, "is missing");
+  if (owner == nullptr) throw_corrupt(place.owner_place, "is missing");
   type.owner = place.owner = *owner;
   if (owner->dtype == DType::kInt64) return read_range(store, type, std::move(place));
   if (owner->dtype == DType::kUInt8 || owner->dtype == DType::kUInt16)
     return read_bitmap(store, type, std::move(place));
-  corrupt(place.owner_place, "holds " + owner->describe() + ", expected int64, uint8 or uint16");
+  throw_corrupt(place.owner_place, "holds ", owner->describe(),
+                ", expected int64, uint8 or uint16");
 }
 
 // Calls body with the entries of a vector of owners.
@@ -132,15 +123,14 @@ void validate_lines(Owners owners,
                 [&](int64_t bit) {
                   const int64_t owner = owners[static_cast<size_t>(first + bit)];
                   if (owner >= part.count)
-                    corrupt_entry(owner_place, first + bit, owner,
-                                  "is outside [0, " + std::to_string(part.count) + ")");
+                    throw_corrupt_entry(owner_place, first + bit, owner, "is outside [0, ",
+                                        part.count, ")");
                   return owner == part.index;
                 });
       for (int64_t w = 0; w < kLineWords; ++w) {
         if (line[w] == expected[w]) continue;
-        throw Error(ErrorCode::kCorrupt, owned_place + ", line " + std::to_string(l) + ", word " +
-                                             std::to_string(w) + ": " + std::to_string(line[w]) +
-                                             ", expected " + std::to_string(expected[w]));
+        throw_error(ErrorCode::kCorrupt, owned_place, ", line ", l, ", word ", w, ": ", line[w],
+                    ", expected ", expected[w]);
       }
     }
   });

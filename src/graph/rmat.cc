@@ -23,18 +23,15 @@ constexpr int kMaxScale = 30;
 constexpr int64_t kMaxEdgeFactor = 1024;
 
 void check(const RmatOptions& o) {
-  require(o.scale >= 1 && o.scale <= kMaxScale,
-          "scale is " + std::to_string(o.scale) + ", expected 1 to " + std::to_string(kMaxScale));
-  require(o.edge_factor >= 0 && o.edge_factor <= kMaxEdgeFactor,
-          "edge_factor is " + std::to_string(o.edge_factor) + ", expected 0 to " +
-              std::to_string(kMaxEdgeFactor));
-  require(o.a >= 0 && o.b >= 0 && o.c >= 0 && o.a + o.b + o.c <= 1,
-          "a, b and c are " + std::to_string(o.a) + ", " + std::to_string(o.b) + " and " +
-              std::to_string(o.c) + ", expected >= 0 with a sum <= 1");
-  require(o.feature_width >= 0,
-          "feature_width is " + std::to_string(o.feature_width) + ", expected >= 0");
-  require(o.train_fraction >= 0 && o.train_fraction <= 1,
-          "train_fraction is " + std::to_string(o.train_fraction) + ", expected 0 to 1");
+  require(o.scale >= 1 && o.scale <= kMaxScale, "scale is ", o.scale, ", expected 1 to ",
+          kMaxScale);
+  require(o.edge_factor >= 0 && o.edge_factor <= kMaxEdgeFactor, "edge_factor is ", o.edge_factor,
+          ", expected 0 to ", kMaxEdgeFactor);
+  require(o.a >= 0 && o.b >= 0 && o.c >= 0 && o.a + o.b + o.c <= 1, "a, b and c are ", o.a, ", ",
+          o.b, " and ", o.c, ", expected >= 0 with a sum <= 1");
+  require(o.feature_width >= 0, "feature_width is ", o.feature_width, ", expected >= 0");
+  require(o.train_fraction >= 0 && o.train_fraction <= 1, "train_fraction is ", o.train_fraction,
+          ", expected 0 to 1");
 }
 
 struct Edge {

@@ -16,22 +16,13 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 20;
 
-[[noreturn]] void corrupt_entry(const std::string& place,
-                                int64_t position,
-                                int64_t value,
-                                const std::string& what) {
-  throw Error(ErrorCode::kCorrupt, place + ", entry " + std::to_string(position) + ": " +
-                                       std::to_string(value) + " " + what);
-}
-
 void check_monotonic(const Array& indptr, const std::string& place, int threads) {
   const auto offsets = indptr.as<int64_t>();
   parallel_for(indptr.rows() - 1, kGrain, threads, [&](int64_t begin, int64_t end) {
     read_ahead(&offsets[static_cast<size_t>(begin)], (end - begin) * int64_t(sizeof(int64_t)));
     for (int64_t v = begin; v < end; ++v) {
       const int64_t a = offsets[static_cast<size_t>(v)], b = offsets[static_cast<size_t>(v) + 1];
-      if (a > b)
-        corrupt_entry(place, v + 1, b, "is less than the " + std::to_string(a) + " before it");
+      if (a > b) throw_corrupt_entry(place, v + 1, b, "is less than the ", a, " before it");
     }
   });
 }
@@ -43,7 +34,7 @@ void check_ids(const Array& ids, int64_t bound, const std::string& place, int th
       for (int64_t i = begin; i < end; ++i) {
         const int64_t id = values[static_cast<size_t>(i)];
         if (id < 0 || id >= bound) {
-          corrupt_entry(place, i, id, "is outside [0, " + std::to_string(bound) + ")");
+          throw_corrupt_entry(place, i, id, "is outside [0, ", bound, ")");
         }
       }
     });
@@ -60,7 +51,7 @@ void check_edge_ids(const Array& edge_ids, const std::string& place, int threads
     const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
     if (twice == sorted.end()) return;
     const auto at = std::find(ids.begin(), ids.end(), *twice);
-    corrupt_entry(place, at - ids.begin(), *twice, "is the id of more than one edge");
+    throw_corrupt_entry(place, at - ids.begin(), *twice, "is the id of more than one edge");
   });
 }
 
@@ -71,9 +62,8 @@ void check_scale(const Array& scale, const std::string& place, int threads) {
     for (int64_t i = begin; i < end; ++i) {
       const float value = values[static_cast<size_t>(i)];
       if (!std::isfinite(value) || value < 0)
-        throw Error(ErrorCode::kCorrupt, place + ", entry " + std::to_string(i) + ": " +
-                                             std::to_string(value) +
-                                             " is no scale, which is finite and not negative");
+        throw_error(ErrorCode::kCorrupt, place, ", entry ", i, ": ", value,
+                    " is no scale, which is finite and not negative");
     }
   });
 }

@@ -8,7 +8,7 @@ namespace ramet {
 const CudaBackend& require_cuda() {
   const CudaBackend* backend = cuda_backend();
   if (backend != nullptr) return *backend;
-  throw Error(ErrorCode::kDevice,
+  throw_error(ErrorCode::kDevice,
               "this build of ramet has no CUDA; build it with -DRAMET_CUDA=ON (docs/cuda.md)");
 }
 

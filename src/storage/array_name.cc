@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ramet/error.h"
+
 namespace ramet {
 
 namespace {
@@ -17,8 +19,8 @@ bool is_name_byte(char c) {
 std::string part_problem(std::string_view part) {
   if (part.empty()) return "a part of it is empty";
   if (part.size() > kMaxPartBytes)
-    return "a part of it has " + std::to_string(part.size()) + " bytes, at most " +
-           std::to_string(kMaxPartBytes) + " are possible";
+    return concat("a part of it has ", part.size(), " bytes, at most ", kMaxPartBytes,
+                  " are possible");
   if (part.front() == '.') return "a part of it begins with a dot";
   if (!std::all_of(part.begin(), part.end(), is_name_byte))
     return "a part of it holds a byte other than [A-Za-z0-9_.%-]";

@@ -19,7 +19,7 @@ Folder::Folder(int at, const std::string& name, std::string place)
   const int error = errno;
   struct stat status{};
   if (error == ENOTDIR && ::fstatat(at, name.c_str(), &status, 0) == 0)
-    throw Error(ErrorCode::kCorrupt, place_ + " is not a folder");
+    throw_error(ErrorCode::kCorrupt, place_, " is not a folder");
   throw_errno(error, "open", place_);
 }
 

@@ -34,9 +34,8 @@ Manifest read_manifest(const Folder& folder) {
                 ENOENT);
   const InputFile file(folder.fd(), "ramet.txt", place);
   if (file.size() > kMaxManifestBytes)
-    throw Error(ErrorCode::kCorrupt, place + " has " + std::to_string(file.size()) +
-                                         " bytes, at most " + std::to_string(kMaxManifestBytes) +
-                                         " are read");
+    throw_error(ErrorCode::kCorrupt, place, " has ", file.size(), " bytes, at most ",
+                kMaxManifestBytes, " are read");
   return parse_manifest(file.read(0, file.size()), ManifestForm::kFolder, place);
 }
 
@@ -110,8 +109,8 @@ class FolderStore final : public Store {
       return copied(array, place(name));
     }
     if (again.shape != array.shape || item_size(again.dtype) != item_size(array.dtype))
-      throw Error(ErrorCode::kCorrupt, place(name) + " holds " + again.describe() + ", and held " +
-                                           array.describe() + " when the store was opened");
+      throw_error(ErrorCode::kCorrupt, place(name), " holds ", again.describe(), ", and held ",
+                  array.describe(), " when the store was opened");
     again.dtype = array.dtype;
     if (read_by_row_.count(name) > 0) advise_row_reads(again);
     return again;
@@ -128,7 +127,7 @@ class FolderStore final : public Store {
     const std::vector<std::string> entries = folder.entries();
     // The folder names a type or split; without files it would vanish in silence.
     if (entries.empty()) {
-      throw Error(ErrorCode::kCorrupt, folder.place() + " is empty: its .npy files are missing");
+      throw_error(ErrorCode::kCorrupt, folder.place(), " is empty: its .npy files are missing");
     }
     for (const std::string& entry : entries) {
       if (entry.size() <= kSuffix.size() || !std::string_view(entry).ends_with(kSuffix))
@@ -136,8 +135,7 @@ class FolderStore final : public Store {
       const std::string table = entry.substr(0, entry.size() - kSuffix.size());
       const std::string name = prefix + "/" + table;
       const std::string problem = array_name_problem(name);
-      if (!problem.empty())
-        throw Error(ErrorCode::kCorrupt, path_ + ": array name " + quoted(name) + ": " + problem);
+      if (!problem.empty()) throw_corrupt(path_, "array name ", quoted(name), ": ", problem);
       arrays_.emplace(name, map_array(InputFile(folder.fd(), entry, place(name)), mode));
     }
   }
@@ -149,7 +147,7 @@ class FolderStore final : public Store {
   }
 
   [[noreturn]] static void fail_unknown(const std::string& place, const std::string& entry) {
-    throw Error(ErrorCode::kCorrupt, place + ": " + quoted(entry) + " is no part of a store");
+    throw_corrupt(place, quoted(entry), " is no part of a store");
   }
 
   std::shared_ptr<const Folder> folder_;
@@ -184,14 +182,14 @@ std::shared_ptr<const Store> Store::open(const std::string& given_path, OpenMode
     }
     if (is_at(path, store->identity())) return store;
   }
-  throw Error(ErrorCode::kIo, path + " was replaced " + std::to_string(kMaxReplacements) +
-                                  " times while it was being opened");
+  throw_error(ErrorCode::kIo, path, " was replaced ", kMaxReplacements,
+              " times while it was being opened");
 }
 
 const Array& Store::array_of(const std::string& array_name) const {
   const auto it = arrays_.find(array_name);
   if (it == arrays_.end())
-    throw Error(ErrorCode::kNotFound, "no array " + quoted(array_name) + " in the store");
+    throw_error(ErrorCode::kNotFound, "no array ", quoted(array_name), " in the store");
   return it->second;
 }
 

@@ -31,7 +31,7 @@ class Parser {
 
   Manifest parse(std::string_view text) {
     if (text.substr(0, std::string_view(kManifestMagic).size()) != kManifestMagic)
-      fail("it begins with " + quoted(text.substr(0, 20)) + ", not with '" + kManifestMagic +
+      fail("it begins with ", quoted(text.substr(0, 20)), ", not with '", kManifestMagic,
            "<version>': not a store");
     // Without this, a file that was cut inside its last number would be read with another number.
     if (text.back() != '\n') fail("the last line does not end");
@@ -49,8 +49,7 @@ class Parser {
  private:
   void check_version(std::string_view version) const {
     if (version != std::to_string(kStoreFormat))
-      fail("format version " + quoted(version) + "; this library reads version " +
-           std::to_string(kStoreFormat));
+      fail("format version ", quoted(version), "; this library reads version ", kStoreFormat);
   }
 
   void parse_line(std::string_view line) {
@@ -66,16 +65,15 @@ class Parser {
     else if (words[0] == "array" && words.size() == 5 && form_ == ManifestForm::kSegment)
       parse_array(words);
     else
-      fail("unknown line " + quoted(line));
+      fail("unknown line ", quoted(line));
   }
 
   void parse_node(const std::string& type, std::string_view count_text) {
     check_type(type);
     const auto count = parse_count(count_text);
-    if (!count)
-      fail("number of nodes " + quoted(count_text) + "; it needs to be one from 0 to 2^62");
+    if (!count) fail("number of nodes ", quoted(count_text), "; it needs to be one from 0 to 2^62");
     if (!manifest_.node_counts.emplace(type, *count).second)
-      fail("node type " + quoted(type) + " stands there twice");
+      fail("node type ", quoted(type), " stands there twice");
   }
 
   void check_type(const std::string& type) const {
@@ -88,14 +86,14 @@ class Parser {
 
   void parse_table(const std::string& name, std::string_view dtype_text) {
     check_array_name(name);
-    if (name.starts_with("split/")) fail("array " + quoted(name) + " is a split, not a table");
+    if (name.starts_with("split/")) fail("array ", quoted(name), " is a split, not a table");
     DType dtype = DType::kInt8;
     if (dtype_text == "bfloat16")
       dtype = DType::kBFloat16;
     else if (dtype_text != "int8")
-      fail("dtype " + quoted(dtype_text) + " of a table; 'bfloat16' and 'int8' are possible");
+      fail("dtype ", quoted(dtype_text), " of a table; 'bfloat16' and 'int8' are possible");
     if (!manifest_.table_dtypes.emplace(name, dtype).second)
-      fail("table " + quoted(name) + " stands there twice");
+      fail("table ", quoted(name), " stands there twice");
   }
 
   // part <index> of <count> <fingerprint of the whole store>
@@ -103,26 +101,25 @@ class Parser {
     const auto index = parse_count(words[1]), count = parse_count(words[3]);
     const auto fingerprint = parse_hex(words[4]);
     if (!count || *count < 1 || *count > kMaxParts)
-      fail("number of parts " + quoted(words[3]) + "; 1 to " + std::to_string(kMaxParts) +
-           " are possible");
+      fail("number of parts ", quoted(words[3]), "; 1 to ", kMaxParts, " are possible");
     if (!index || *index >= *count)
-      fail("part " + quoted(words[1]) + " is outside [0, " + std::to_string(*count) + ")");
+      fail("part ", quoted(words[1]), " is outside [0, ", *count, ")");
     if (!fingerprint)
-      fail("fingerprint " + quoted(words[4]) + "; it needs to have 16 hexadecimal digits");
+      fail("fingerprint ", quoted(words[4]), "; it needs to have 16 hexadecimal digits");
     if (manifest_.part) fail("a second line says which part this is");
     manifest_.part = {*index, *count, *fingerprint};
   }
 
   void parse_id(std::string_view digits) {
     const auto id = parse_hex(digits);
-    if (!id) fail("id " + quoted(digits) + "; it needs to have 16 hexadecimal digits");
+    if (!id) fail("id ", quoted(digits), "; it needs to have 16 hexadecimal digits");
     if (manifest_.id) fail("a second line gives an id");
     manifest_.id = id;
   }
 
   void check_array_name(const std::string& name) const {
     const std::string problem = array_name_problem(name);
-    if (!problem.empty()) fail("array name " + quoted(name) + ": " + problem);
+    if (!problem.empty()) fail("array name ", quoted(name), ": ", problem);
   }
 
   void parse_array(const std::vector<std::string_view>& words) {
@@ -130,27 +127,28 @@ class Parser {
     entry.name = words[1];
     check_array_name(entry.name);
     if (!names_.insert(entry.name).second)
-      fail("array " + quoted(entry.name) + " stands there twice");
+      fail("array ", quoted(entry.name), " stands there twice");
     const auto dtype = parse_descr(words[2]);
-    if (!dtype) fail("element type " + quoted(words[2]));
+    if (!dtype) fail("element type ", quoted(words[2]));
     entry.dtype = *dtype;
     for (const std::string_view extent : split(words[3], ','))
       entry.shape.push_back(number(extent));
     const std::string problem = shape_problem(entry.dtype, entry.shape);
-    if (!problem.empty()) fail("array " + quoted(entry.name) + " " + problem);
+    if (!problem.empty()) fail("array ", quoted(entry.name), " ", problem);
     entry.offset = number(words[4]);
     manifest_.arrays.push_back(std::move(entry));
   }
 
   [[nodiscard]] int64_t number(std::string_view text) const {
     const auto value = parse_count(text);
-    if (!value) fail(quoted(text) + " needs to be a number from 0 to 2^62");
+    if (!value) fail(quoted(text), " needs to be a number from 0 to 2^62");
     return *value;
   }
 
-  [[noreturn]] void fail(const std::string& why) const {
-    const std::string line = line_number_ ? ", line " + std::to_string(line_number_) : "";
-    throw Error(ErrorCode::kCorrupt, place_ + line + ": " + why);
+  template <typename... Parts>
+  [[noreturn]] void fail(const Parts&... why) const {
+    const std::string line = line_number_ ? concat(", line ", line_number_) : "";
+    throw_corrupt(place_ + line, why...);
   }
 
   ManifestForm form_;
@@ -163,19 +161,18 @@ class Parser {
 }  // namespace
 
 std::string print_manifest(const Manifest& manifest) {
-  std::string text = kManifestMagic + std::to_string(kStoreFormat) + "\n";
+  std::string text = concat(kManifestMagic, kStoreFormat, "\n");
   for (const auto& [type, count] : manifest.node_counts)
-    text += "node " + type + " " + std::to_string(count) + "\n";
+    text += concat("node ", type, " ", count, "\n");
   for (const auto& [table, dtype] : manifest.table_dtypes)
     text += "table " + table + " " + name(dtype) + "\n";
   if (manifest.part)
-    text += "part " + std::to_string(manifest.part->index) + " of " +
-            std::to_string(manifest.part->count) + " " + hex(manifest.part->whole_fingerprint) +
-            "\n";
+    text += concat("part ", manifest.part->index, " of ", manifest.part->count, " ",
+                   hex(manifest.part->whole_fingerprint), "\n");
   if (manifest.id) text += "id " + hex(*manifest.id) + "\n";
   for (const ArrayEntry& entry : manifest.arrays)
-    text += "array " + entry.name + " " + descr(entry.dtype) + " " + shape_text(entry.shape, ",") +
-            " " + std::to_string(entry.offset) + "\n";
+    text += concat("array ", entry.name, " ", descr(entry.dtype), " ", shape_text(entry.shape, ","),
+                   " ", entry.offset, "\n");
   return text;
 }
 

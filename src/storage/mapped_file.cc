@@ -81,7 +81,7 @@ InputFile::InputFile(int folder, const std::string& name, std::string place)
 InputFile::InputFile(Fd fd, std::string place) : fd_(std::move(fd)), place_(std::move(place)) {
   struct stat status{};
   if (::fstat(fd_.get(), &status) != 0) throw_errno(errno, "inspect", place_);
-  if (!S_ISREG(status.st_mode)) throw Error(ErrorCode::kCorrupt, place_ + " is not a regular file");
+  if (!S_ISREG(status.st_mode)) throw_error(ErrorCode::kCorrupt, place_, " is not a regular file");
   size_ = status.st_size;
   identity_ = {status.st_dev, status.st_ino};
 }
@@ -95,9 +95,8 @@ std::string InputFile::read(int64_t offset, int64_t size) const {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw_errno(errno, "read", place_);
     if (got == 0)
-      throw Error(ErrorCode::kCorrupt, place_ + " ends at byte " +
-                                           std::to_string(offset + int64_t(done)) + ", byte " +
-                                           std::to_string(offset + size) + " is needed");
+      throw_error(ErrorCode::kCorrupt, place_, " ends at byte ", offset + int64_t(done), ", byte ",
+                  offset + size, " is needed");
     done += static_cast<size_t>(got);
   }
   return bytes;

@@ -95,8 +95,7 @@ bool is_utf8(std::string_view text) {
 std::string problem(const std::string& name) {
   if (name.empty()) return "is empty";
   if (name.size() > kMaxNameBytes)
-    return "has " + std::to_string(name.size()) + " bytes, at most " +
-           std::to_string(kMaxNameBytes) + " are possible";
+    return concat("has ", name.size(), " bytes, at most ", kMaxNameBytes, " are possible");
   if (!is_utf8(name)) return "is not UTF-8";
   return "";
 }
@@ -105,18 +104,17 @@ std::string problem(const std::string& name) {
 
 std::string encode_name(const std::string& name) {
   const std::string why = problem(name);
-  if (!why.empty())
-    throw Error(ErrorCode::kInvalidArgument, "the name " + quoted(name) + " " + why);
+  if (!why.empty()) throw_invalid("the name ", quoted(name), " ", why);
   return escape(name);
 }
 
 std::string decode_name(const std::string& encoded) {
   const std::string name = unescape(encoded);
   if (escape(name) != encoded)
-    throw Error(ErrorCode::kCorrupt, quoted(encoded) + " is not an encoded name");
+    throw_error(ErrorCode::kCorrupt, quoted(encoded), " is not an encoded name");
   const std::string why = problem(name);
   if (!why.empty())
-    throw Error(ErrorCode::kCorrupt, "the encoded name " + quoted(encoded) + " " + why);
+    throw_error(ErrorCode::kCorrupt, "the encoded name ", quoted(encoded), " ", why);
   return name;
 }
 

@@ -36,10 +36,6 @@ constexpr std::array<DescrEntry, 13> kDescrs{{{DType::kBool, "|b1"},
                                               {DType::kFloat32, "<f4"},
                                               {DType::kFloat64, "<f8"}}};
 
-[[noreturn]] void fail(const std::string& place, const std::string& why) {
-  throw Error(ErrorCode::kCorrupt, place + ": " + why);
-}
-
 int64_t byte_at(std::string_view head, size_t i) {
   return static_cast<unsigned char>(head[i]);
 }
@@ -47,24 +43,23 @@ int64_t byte_at(std::string_view head, size_t i) {
 // Bytes before the dictionary: magic, version and the dictionary's length, which is 2 or 4 bytes.
 size_t prefix_size(std::string_view head, const std::string& place) {
   if (head.size() < 12)
-    fail(place, "the file has " + std::to_string(head.size()) + " bytes, too few for .npy");
+    throw_corrupt(place, "the file has ", head.size(), " bytes, too few for .npy");
   if (head.substr(0, kMagic.size()) != kMagic)
-    fail(place, "not a .npy file: it begins with " + quoted(head.substr(0, kMagic.size())));
+    throw_corrupt(place, "not a .npy file: it begins with ", quoted(head.substr(0, kMagic.size())));
   const int64_t major = byte_at(head, 6), minor = byte_at(head, 7);
   if ((major != 1 && major != 2) || minor != 0)
-    fail(place, ".npy version " + std::to_string(major) + "." + std::to_string(minor) +
-                    "; versions 1.0 and 2.0 are read");
+    throw_corrupt(place, ".npy version ", major, ".", minor, "; versions 1.0 and 2.0 are read");
   return major == 1 ? 10 : 12;
 }
 
 DType dtype_of(const std::string& text, const std::string& place) {
   if (const auto dtype = parse_descr(text)) return *dtype;
   if (!text.empty() && text[0] == '>')
-    fail(place, "element type " + quoted(text) + " is big-endian; a store is little-endian");
+    throw_corrupt(place, "element type ", quoted(text), " is big-endian; a store is little-endian");
   std::string known;
   for (const DescrEntry& entry : kDescrs)
     if (entry.dtype != DType::kBFloat16) known += std::string(" ") + entry.text;
-  fail(place, "element type " + quoted(text) + "; a store has" + known);
+  throw_corrupt(place, "element type ", quoted(text), "; a store has", known);
 }
 
 }  // namespace
@@ -97,14 +92,13 @@ int64_t npy_data_offset(std::string_view head, int64_t file_size, const std::str
     length = length * 256 + byte_at(head, i);
   const int64_t offset = int64_t(prefix) + length;
   if (offset > kMaxHeaderBytes)
-    fail(place, ".npy header of " + std::to_string(offset) + " bytes; at most " +
-                    std::to_string(kMaxHeaderBytes) + " are read");
+    throw_corrupt(place, ".npy header of ", offset, " bytes; at most ", kMaxHeaderBytes,
+                  " are read");
   if (offset > file_size)
-    fail(place, ".npy header of " + std::to_string(offset) + " bytes in a file of " +
-                    std::to_string(file_size) + " bytes");
+    throw_corrupt(place, ".npy header of ", offset, " bytes in a file of ", file_size, " bytes");
   if (offset % kDataAlignment != 0)
-    fail(place, "the data starts at byte " + std::to_string(offset) + ", not at a multiple of " +
-                    std::to_string(kDataAlignment));
+    throw_corrupt(place, "the data starts at byte ", offset, ", not at a multiple of ",
+                  kDataAlignment);
   return offset;
 }
 
@@ -113,15 +107,15 @@ NpyHeader parse_npy_header(std::string_view head, int64_t file_size, const std::
   const size_t prefix = prefix_size(head, place);
   NpyDict dict = parse_npy_dict(head.substr(prefix, size_t(offset) - prefix), place);
   const DType dtype = dtype_of(dict.descr, place);
-  if (dict.fortran_order) fail(place, "fortran_order is True; a store is row-major (C order)");
+  if (dict.fortran_order)
+    throw_corrupt(place, "fortran_order is True; a store is row-major (C order)");
   const std::string problem = shape_problem(dtype, dict.shape);
-  if (!problem.empty()) fail(place, "the array " + problem);
+  if (!problem.empty()) throw_corrupt(place, "the array ", problem);
   // Subtracting cannot overflow, adding could.
   const int64_t bytes = array_bytes(dtype, dict.shape);
   if (bytes != file_size - offset)
-    fail(place, "the file has " + std::to_string(file_size - offset) + " bytes of data, " +
-                    descr(dtype) + " (" + shape_text(dict.shape, ", ") + ") needs " +
-                    std::to_string(bytes));
+    throw_corrupt(place, "the file has ", file_size - offset, " bytes of data, ", descr(dtype),
+                  " (", shape_text(dict.shape, ", "), ") needs ", bytes);
   return {dtype, std::move(dict.shape), offset};
 }
 

@@ -42,12 +42,12 @@ class Parser {
       once(has_shape_, key);
       dict_.shape = parse_tuple();
     } else {
-      fail("unknown key " + quoted(key));
+      fail("unknown key ", quoted(key));
     }
   }
 
   void once(bool& seen, const std::string& key) {
-    if (seen) fail("the key " + quoted(key) + " stands there twice");
+    if (seen) fail("the key ", quoted(key), " stands there twice");
     seen = true;
   }
 
@@ -83,7 +83,7 @@ class Parser {
     while (!at(')')) {
       if (!comma) fail("a comma is expected");
       if (values.size() == kMaxDimensions)
-        fail("the shape has more than " + std::to_string(kMaxDimensions) + " dimensions");
+        fail("the shape has more than ", kMaxDimensions, " dimensions");
       values.push_back(parse_number());
       comma = take(',');
     }
@@ -118,11 +118,11 @@ class Parser {
     return true;
   }
   void expect(char c) {
-    if (!take(c)) fail(std::string("'") + c + "' is expected");
+    if (!take(c)) fail("'", c, "' is expected");
   }
-  [[noreturn]] void fail(const std::string& why) const {
-    throw Error(ErrorCode::kCorrupt, place_ + ": .npy header, byte " + std::to_string(position_) +
-                                         " of the dictionary: " + why);
+  template <typename... Parts>
+  [[noreturn]] void fail(const Parts&... why) const {
+    throw_corrupt(place_, ".npy header, byte ", position_, " of the dictionary: ", why...);
   }
 
   std::string_view text_;

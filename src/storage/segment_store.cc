@@ -20,47 +20,44 @@ namespace {
 
 constexpr int64_t kMaxTocBytes = int64_t{64} << 20;
 
-[[noreturn]] void fail(const std::string& why) {
-  throw Error(ErrorCode::kCorrupt, "segment: " + why);
+template <typename... Parts>
+[[noreturn]] void fail(const Parts&... why) {
+  throw_corrupt("segment", why...);
 }
 
 // What is not sealed could be cut short or written under its readers.
 void check_sealed(int fd) {
   const int seals = ::fcntl(fd, F_GET_SEALS);
-  const std::string which = "descriptor " + std::to_string(fd);
-  if (seals < 0) fail(which + " is not of a segment in memory");
+  const std::string which = concat("descriptor ", fd);
+  if (seals < 0) fail(which, " is not of a segment in memory");
   constexpr int kNeeded = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-  if ((seals & kNeeded) != kNeeded) fail(which + " is of memory that is not sealed");
+  if ((seals & kNeeded) != kNeeded) fail(which, " is of memory that is not sealed");
 }
 
 int64_t read_toc_size(const InputFile& file) {
-  if (file.size() < kSegmentTocOffset)
-    fail("it has " + std::to_string(file.size()) + " bytes, too few");
+  if (file.size() < kSegmentTocOffset) fail("it has ", file.size(), " bytes, too few");
   const std::string head = file.read(0, kSegmentTocOffset);
   if (!std::string_view(head).starts_with(kSegmentMagic))
-    fail("it begins with " + quoted(head.substr(0, kSegmentMagic.size())) + ", not with " +
-         std::string(kSegmentMagic));
+    fail("it begins with ", quoted(head.substr(0, kSegmentMagic.size())), ", not with ",
+         kSegmentMagic);
   uint64_t size = 0;
   for (size_t i = head.size(); i-- > kSegmentMagic.size();)
     size = size << 8 | static_cast<unsigned char>(head[i]);
   const int64_t bound = std::min(kMaxTocBytes, file.size() - kSegmentTocOffset);
   if (size > uint64_t(bound))
-    fail("table of contents of " + std::to_string(size) + " bytes, at most " +
-         std::to_string(bound) + " are possible");
+    fail("table of contents of ", size, " bytes, at most ", bound, " are possible");
   return int64_t(size);
 }
 
 void check_bounds(const ArrayEntry& entry, int64_t toc_end, int64_t size) {
-  const std::string array =
-      "array " + entry.name + " at byte " + std::to_string(entry.offset) + " ";
+  const std::string array = concat("array ", entry.name, " at byte ", entry.offset, " ");
   if (entry.offset % kSegmentAlignment != 0)
-    fail(array + "is not at a multiple of " + std::to_string(kSegmentAlignment));
+    fail(array, "is not at a multiple of ", kSegmentAlignment);
   if (entry.offset < toc_end)
-    fail(array + "overlaps the table of contents, which ends at " + std::to_string(toc_end));
+    fail(array, "overlaps the table of contents, which ends at ", toc_end);
   const int64_t bytes = array_bytes(entry.dtype, entry.shape);
   if (entry.offset > size || bytes > size - entry.offset)
-    fail(array + "has " + std::to_string(bytes) + " bytes, the segment ends at " +
-         std::to_string(size));
+    fail(array, "has ", bytes, " bytes, the segment ends at ", size);
 }
 
 // Arrays within the segment, after the table of contents, apart from each other, and nothing
@@ -77,12 +74,11 @@ void check_layout(const std::vector<ArrayEntry>& arrays, int64_t toc_end, int64_
   for (const ArrayEntry* entry : by_offset) {
     const int64_t bytes = array_bytes(entry->dtype, entry->shape);
     if (bytes > 0 && entry->offset < end)
-      fail("array " + entry->name + " at byte " + std::to_string(entry->offset) +
-           " overlaps the array that ends at " + std::to_string(end));
+      fail("array ", entry->name, " at byte ", entry->offset, " overlaps the array that ends at ",
+           end);
     end = std::max(end, entry->offset + bytes);
   }
-  if (end != size)
-    fail("it has " + std::to_string(size) + " bytes, its arrays end at " + std::to_string(end));
+  if (end != size) fail("it has ", size, " bytes, its arrays end at ", end);
 }
 
 class SegmentStore final : public Store {

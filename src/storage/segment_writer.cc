@@ -79,7 +79,7 @@ void reserve(int fd, int64_t offset, int64_t size) {
     const int64_t piece = std::min(size, kPiece);
     if (::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(piece)) != 0) {
       if (errno == EINTR) continue;
-      throw_errno(errno, "reserve " + std::to_string(size) + " bytes of", kPlace);
+      throw_errno(errno, concat("reserve ", size, " bytes of"), kPlace);
     }
     offset += piece;
     size -= piece;
@@ -94,7 +94,7 @@ void seal(int fd) {
 // Older kernels refuse a shared mapping of a write-sealed memfd through a descriptor that was
 // opened for writing.
 Fd reopen_read_only(int fd) {
-  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  const std::string path = concat("/proc/self/fd/", fd);
   Fd read_only(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!read_only) throw_errno(errno, "reopen", kPlace + " by " + path);
   return read_only;

@@ -12,13 +12,9 @@ namespace ramet {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& why) {
-  throw Error(ErrorCode::kInvalidArgument, why);
-}
-
 void check_shape(const std::string& name, const Array& array) {
   const std::string problem = shape_problem(array.dtype, array.shape);
-  if (!problem.empty()) fail("the array " + quoted(name) + " " + problem);
+  if (!problem.empty()) throw_invalid("the array ", quoted(name), " ", problem);
 }
 
 void check_node_count(const std::string& type, int64_t count) {
@@ -26,19 +22,18 @@ void check_node_count(const std::string& type, int64_t count) {
   try {
     static_cast<void>(decode_name(type));
   } catch (const Error& error) {
-    fail(std::string("node type: ") + error.what());
+    throw_invalid("node type: ", error.what());
   }
   if (count < 0 || count > kMaxCount)
-    fail("node type " + type + " has " + std::to_string(count) + " nodes; 0 to 2^62 are possible");
+    throw_invalid("node type ", type, " has ", count, " nodes; 0 to 2^62 are possible");
 }
 
 void check_part(const std::optional<Part>& part) {
   if (!part) return;
   if (part->count < 1 || part->count > kMaxParts)
-    fail(std::to_string(part->count) + " parts, expected 1 to " + std::to_string(kMaxParts));
+    throw_invalid(part->count, " parts, expected 1 to ", kMaxParts);
   if (part->index < 0 || part->index >= part->count)
-    fail("part " + std::to_string(part->index) + " is outside [0, " + std::to_string(part->count) +
-         ")");
+    throw_invalid("part ", part->index, " is outside [0, ", part->count, ")");
 }
 
 }  // namespace
@@ -49,11 +44,11 @@ void check_contents(const StoreContents& contents) {
   std::set<std::string> names;
   for (const auto& [name, array] : contents.arrays) {
     const std::string problem = array_name_problem(name);
-    if (!problem.empty()) fail("array name " + quoted(name) + ": " + problem);
-    if (!names.insert(name).second) fail("the array " + quoted(name) + " is given twice");
+    if (!problem.empty()) throw_invalid("array name ", quoted(name), ": ", problem);
+    if (!names.insert(name).second) throw_invalid("the array ", quoted(name), " is given twice");
     check_shape(name, array);
     if (!array.data && array_bytes(array.dtype, array.shape) > 0)
-      fail("the array " + quoted(name) + " has no data");
+      throw_invalid("the array ", quoted(name), " has no data");
   }
   check_part(contents.part);
   check_scales(contents);
@@ -67,7 +62,7 @@ int64_t StoreContents::bytes() const {
     // 2^62: room for headers and for rounding up.
     if (__builtin_add_overflow(total, array_bytes(array.dtype, array.shape), &total) ||
         total > int64_t{1} << 62)
-      fail("the arrays up to " + quoted(name) + " have more than 2^62 bytes");
+      throw_invalid("the arrays up to ", quoted(name), " have more than 2^62 bytes");
   }
   return total;
 }

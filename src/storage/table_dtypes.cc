@@ -15,10 +15,6 @@ std::string scaled_table(const std::string& name) {
   return name.substr(0, name.size() - suffix.size());
 }
 
-[[noreturn]] void corrupt(const std::string& place, const std::string& what) {
-  throw Error(ErrorCode::kCorrupt, place + ": " + what);
-}
-
 }  // namespace
 
 TableDTypes table_dtypes(const StoreContents& contents) {
@@ -42,8 +38,7 @@ void check_scales(const StoreContents& contents) {
     const std::string problem = rows == by_name.end()
                                     ? "has no table beside it: '.scale' ends the names of scales"
                                     : scale_problem(*rows->second, array);
-    if (!problem.empty())
-      throw Error(ErrorCode::kInvalidArgument, "the array " + quoted(name) + " " + problem);
+    if (!problem.empty()) throw_invalid("the array ", quoted(name), " ", problem);
   }
 }
 
@@ -53,18 +48,18 @@ void apply_table_dtypes(const TableDTypes& dtypes,
   for (const auto& [name, dtype] : dtypes) {
     const std::string says = std::string("ramet.txt says that the table is ") + ramet::name(dtype);
     const auto array = arrays.find(name);
-    if (array == arrays.end()) corrupt(place(name), "is missing, but " + says);
+    if (array == arrays.end()) throw_corrupt(place(name), "is missing, but ", says);
     const DType stored = dtype == DType::kBFloat16 ? DType::kUInt16 : DType::kInt8;
     if (array->second.dtype != stored)
-      corrupt(place(name), "holds " + array->second.describe() + ", but " + says + ", stored as " +
-                               ramet::name(stored));
+      throw_corrupt(place(name), "holds ", array->second.describe(), ", but ", says, ", stored as ",
+                    ramet::name(stored));
     array->second.dtype = dtype;
     if (dtype != DType::kInt8) continue;
     const auto scale = arrays.find(name + kScaleSuffix);
     if (scale == arrays.end())
-      corrupt(place(name + kScaleSuffix), "is missing, but " + says + " with a scale");
+      throw_corrupt(place(name + kScaleSuffix), "is missing, but ", says, " with a scale");
     const std::string problem = scale_problem(array->second, scale->second);
-    if (!problem.empty()) corrupt(place(scale->first), problem);
+    if (!problem.empty()) throw_corrupt(place(scale->first), problem);
   }
 }
 

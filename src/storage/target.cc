@@ -86,8 +86,7 @@ void check_not_inside_store(std::string folder, const std::string& path) {
     } catch (const Error&) {
     }
     if (found)
-      throw Error(ErrorCode::kInvalidArgument,
-                  path + " lies in the store " + folder + ", which could not be opened with it");
+      throw_invalid(path, " lies in the store ", folder, ", which could not be opened with it");
     if (folder == "/") return;
     folder = split_path(folder).first;
   }
@@ -97,9 +96,8 @@ void check_not_inside_store(std::string folder, const std::string& path) {
 void check_nothing_foreign(const Folder& store) {
   for (const std::string& entry : store.entries()) {
     if (entry == "ramet.txt" || entry == "checksums.txt" || is_array_folder(entry)) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                store.place() + " holds " + quoted(entry) +
-                    ", which is no part of a store; it is not replaced");
+    throw_invalid(store.place(), " holds ", quoted(entry),
+                  ", which is no part of a store; it is not replaced");
   }
 }
 
@@ -158,8 +156,7 @@ std::optional<Folder> Target::find_store() const {
       if (error.code() == ErrorCode::kNotFound && !is_link(parent_.fd(), name_)) continue;
       if (error.code() == ErrorCode::kIo || error.code() == ErrorCode::kInvalidArgument) throw;
     }
-    throw Error(ErrorCode::kInvalidArgument,
-                path() + " is there and is not a store; it is not replaced");
+    throw_invalid(path(), " is there and is not a store; it is not replaced");
   }
   return std::nullopt;
 }

@@ -80,7 +80,7 @@ Fd lock_folder(const Target& target, const std::string& name, IfUnsupported if_u
 }  // namespace
 
 std::string temp_name(const Target& target) {
-  return prefix_of(target) + std::to_string(::getpid()) + "-" + hex(random_bits());
+  return concat(prefix_of(target), ::getpid(), "-", hex(random_bits()));
 }
 
 TempFolder::TempFolder(const Target& target) : target_(target) {
@@ -93,7 +93,7 @@ TempFolder::TempFolder(const Target& target) : target_(target) {
     if (lock_) return;
     ::unlinkat(target.parent().fd(), name_.c_str(), AT_REMOVEDIR);
   }
-  throw Error(ErrorCode::kIo, "cannot lock a folder in " + target.parent().place());
+  throw_error(ErrorCode::kIo, "cannot lock a folder in ", target.parent().place());
 }
 
 TempFolder::~TempFolder() {

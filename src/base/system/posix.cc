@@ -43,9 +43,8 @@ void throw_errno(int error, const std::string& what, const std::string& place) {
 }
 
 void check_path(const std::string& path) {
-  if (path.empty()) throw Error(ErrorCode::kInvalidArgument, "the path of the store is empty");
-  if (path.find('\0') != std::string::npos)
-    throw Error(ErrorCode::kInvalidArgument, "the path of the store holds a NUL byte");
+  if (path.empty()) throw_invalid("the path of the store is empty");
+  if (path.find('\0') != std::string::npos) throw_invalid("the path of the store holds a NUL byte");
 }
 
 uint64_t random_bits() {

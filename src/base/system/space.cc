@@ -22,9 +22,9 @@ namespace {
 
 std::string with_unit(int64_t bytes) {
   const int64_t tenths = bytes / 100'000'000;
-  const std::string text = std::to_string(bytes) + " bytes";
+  const std::string text = concat(bytes, " bytes");
   if (tenths < 10) return text;
-  return text + " (" + std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " GB)";
+  return concat(text, " (", tenths / 10, ".", tenths % 10, " GB)");
 }
 
 [[noreturn]] void fail(int error, const std::string& what, int64_t needed, const Space& space) {

@@ -11,7 +11,7 @@ namespace ramet {
 namespace {
 
 std::string version(int number) {  // 13010 is 13.1
-  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+  return concat(number / 1000, ".", number % 1000 / 10);
 }
 
 std::string about_driver() {
@@ -29,14 +29,13 @@ std::string about_memory() {
   size_t free = 0;
   size_t total = 0;
   if (cudaMemGetInfo(&free, &total) != cudaSuccess) return "";
-  return "; " + std::to_string(free) + " of the device's " + std::to_string(total) +
-         " bytes are free";
+  return concat("; ", free, " of the device's ", total, " bytes are free");
 }
 
 std::string about_devices() {
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) return "";
-  return "; there are " + std::to_string(count) + " devices, counted from 0";
+  return concat("; there are ", count, " devices, counted from 0");
 }
 
 // What CUDA's own sentence leaves out.
@@ -49,9 +48,9 @@ std::string advice(cudaError_t error) {
     case cudaErrorInvalidDevice:
       return about_devices();
     case cudaErrorInitializationError:
-      return "; CUDA does not survive a fork: if process " + std::to_string(getppid()) +
-             " had used it before it forked process " + std::to_string(getpid()) +
-             ", start such processes by spawn";
+      return concat("; CUDA does not survive a fork: if process ", getppid(),
+                    " had used it before it forked process ", getpid(),
+                    ", start such processes by spawn");
     case cudaErrorNoKernelImageForDevice:
       return "; the library holds no code for this chip: build it with "
              "-DCMAKE_CUDA_ARCHITECTURES=native";
@@ -89,12 +88,12 @@ std::string with_size(const char* call, int64_t bytes) {
   const std::string place = on_device();
   const std::string help = advice(error);
   forget_cuda_error();
-  throw Error(error == cudaErrorMemoryAllocation ? ErrorCode::kNoSpace : ErrorCode::kDevice,
-              what + place + in_words(error) + help);
+  throw_error(error == cudaErrorMemoryAllocation ? ErrorCode::kNoSpace : ErrorCode::kDevice, what,
+              place, in_words(error), help);
 }
 
 std::string shape(dim3 d) {
-  return std::to_string(d.x) + " x " + std::to_string(d.y) + " x " + std::to_string(d.z);
+  return concat(d.x, " x ", d.y, " x ", d.z);
 }
 
 }  // namespace
@@ -106,7 +105,7 @@ void fail_cuda(cudaError_t error, const char* call, int64_t bytes) {
 void fail_host_memory(cudaError_t error, ErrorCode code, const char* call, int64_t bytes) {
   const std::string help = error == cudaErrorMemoryAllocation ? "" : advice(error);
   forget_cuda_error();
-  throw Error(code, with_size(call, bytes) + in_words(error) + help);
+  throw_error(code, with_size(call, bytes), in_words(error), help);
 }
 
 void fail_launch(cudaError_t error, const char* kernel, dim3 grid, dim3 block) {

@@ -38,11 +38,9 @@ bool is_forked_child() {
 void check_not_forked() {
   pid_t user = 0;
   if (first_user.compare_exchange_strong(user, getpid()) || user == getpid()) return;
-  throw Error(ErrorCode::kDevice,
-              "process " + std::to_string(getpid()) + " was forked from process " +
-                  std::to_string(user) +
-                  ", which had used CUDA: CUDA does not survive a fork; start such processes by "
-                  "spawn, or fork before CUDA is used");
+  throw_error(ErrorCode::kDevice, "process ", getpid(), " was forked from process ", user,
+              ", which had used CUDA: CUDA does not survive a fork; start such processes by "
+              "spawn, or fork before CUDA is used");
 }
 
 int any_device() {
@@ -56,7 +54,7 @@ DeviceScope::DeviceScope(int device) : device_(device) {
   check_not_forked();
   check_cuda(cudaGetDevice(&previous_), "asking for the current device");
   if (device != previous_) {
-    const std::string call = "changing to device " + std::to_string(device);
+    const std::string call = concat("changing to device ", device);
     check_cuda(cudaSetDevice(device), call.c_str());
   }
   last_device.store(device, std::memory_order_relaxed);
