@@ -59,8 +59,8 @@ class NodeRows {
   void look_up_bitmap(std::span<const int32_t> nodes, int64_t* rows) const;
   void look_up_bitmap(std::span<const int64_t> nodes, int64_t* rows) const;
   [[nodiscard]] Array nodes_of_bitmap() const;
-  [[noreturn]] void refuse_node(int64_t node) const;
-  [[noreturn]] void refuse_row(int64_t node, int64_t row) const;
+  [[noreturn]] void throw_not_owned(int64_t node) const;
+  [[noreturn]] void throw_bad_row(int64_t node, int64_t row) const;
 
   Form form_ = Form::kAll;
   int64_t num_nodes_ = 0, num_rows_ = 0;

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/free_list.h"
 #include "base/per_process.h"
-#include "base/shelf.h"
 #include "ramet/error.h"
 
 namespace ramet {
@@ -55,7 +55,7 @@ void* map_bytes(int64_t bytes) {
   return bytes < kHugePage ? map_pages(bytes) : map_huge_pages(bytes);
 }
 
-// Memory of the process, for a Shelf.
+// Memory of the process, for a FreeList.
 struct Pages {
   struct Buffer {
     void* data = nullptr;
@@ -74,22 +74,22 @@ class RecyclingPool final : public BufferPool {
   std::shared_ptr<void> allocate(int64_t bytes) override {
     if (bytes < 0 || bytes > kMaxBytes)
       throw_error(ErrorCode::kNoSpace, "no memory for a buffer of ", bytes, " bytes");
-    Shelf<Pages>* shelf = &shelf_.get();
-    const Pages::Buffer buffer = shelf->take(bytes);
-    // The deleter holds the pool, so the shelf outlives its buffers.
-    return {buffer.data, [pool = shared_from_this(), shelf, buffer, max_idle = max_idle_,
+    FreeList<Pages>* list = &free_list_.get();
+    const Pages::Buffer buffer = list->take(bytes);
+    // The deleter holds the pool, so the free list outlives its buffers.
+    return {buffer.data, [pool = shared_from_this(), list, buffer, max_idle = max_idle_,
                           owner = getpid()](void*) {
-              if (getpid() == owner) return shelf->give_back(buffer, max_idle);
-              Pages::unmap(buffer);  // the parent's shelf
+              if (getpid() == owner) return list->give_back(buffer, max_idle);
+              Pages::unmap(buffer);  // the parent's free list
             }};
   }
 
-  int64_t bytes_in_use() const override { return shelf_.get().in_use(); }
-  int64_t bytes_idle() const override { return shelf_.get().idle(); }
+  int64_t bytes_in_use() const override { return free_list_.get().in_use(); }
+  int64_t bytes_idle() const override { return free_list_.get().idle(); }
 
  private:
   const int64_t max_idle_;
-  mutable PerProcess<Shelf<Pages>> shelf_;
+  mutable PerProcess<FreeList<Pages>> free_list_;
 };
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/free_list.h"
 #include "base/per_process.h"
-#include "base/shelf.h"
 #include "kernels/cuda_backend.h"
 #include "ramet/error.h"
 
@@ -103,12 +103,12 @@ struct GiveBack {
 
 class RecyclingDevicePool final : public DevicePool {
  public:
-  explicit RecyclingDevicePool(int device) : device_(device), shelf_(DeviceMemory{device}) {}
+  explicit RecyclingDevicePool(int device) : device_(device), free_list_(DeviceMemory{device}) {}
 
   std::shared_ptr<BufferPool> on(CudaStreamHandle stream) override;
 
   std::shared_ptr<void> allocate(int64_t bytes, CudaStreamHandle stream) {
-    auto buffer = std::make_shared<InUse>(device_, shelf_.take(bytes));
+    auto buffer = std::make_shared<InUse>(device_, free_list_.take(bytes));
     auto self = std::static_pointer_cast<RecyclingDevicePool>(shared_from_this());
     std::shared_ptr<void> owner(buffer->data(), GiveBack{std::move(self), buffer});
     buffer->start(stream);
@@ -118,20 +118,20 @@ class RecyclingDevicePool final : public DevicePool {
   void give_back(InUse& buffer) noexcept {
     if (getpid() != owner_) return;  // the parent's memory, of which a child knows nothing
     try {
-      shelf_.give_back(buffer.finish(), kEverything);
+      free_list_.give_back(buffer.finish(), kEverything);
     } catch (const std::exception&) {
       // The driver is gone or out of events: the memory stays with it.
     }
   }
 
   int device() const override { return device_; }
-  int64_t bytes_in_use() const override { return shelf_.in_use(); }
-  int64_t bytes_idle() const override { return shelf_.idle(); }
+  int64_t bytes_in_use() const override { return free_list_.in_use(); }
+  int64_t bytes_idle() const override { return free_list_.idle(); }
 
  private:
   const pid_t owner_ = getpid();
   const int device_;
-  Shelf<DeviceMemory> shelf_;
+  FreeList<DeviceMemory> free_list_;
 };
 
 void GiveBack::operator()(void*) const noexcept {
@@ -170,18 +170,18 @@ struct PinnedMemory {
 class PinnedPool final : public BufferPool {
  public:
   std::shared_ptr<void> allocate(int64_t bytes) override {
-    const PinnedMemory::Buffer buffer = shelf_.take(bytes);
+    const PinnedMemory::Buffer buffer = free_list_.take(bytes);
     auto self = std::static_pointer_cast<PinnedPool>(shared_from_this());
     return {buffer.data, [self = std::move(self), buffer](void*) {
-              if (getpid() == self->owner_) self->shelf_.give_back(buffer, kEverything);
+              if (getpid() == self->owner_) self->free_list_.give_back(buffer, kEverything);
             }};
   }
-  int64_t bytes_in_use() const override { return shelf_.in_use(); }
-  int64_t bytes_idle() const override { return shelf_.idle(); }
+  int64_t bytes_in_use() const override { return free_list_.in_use(); }
+  int64_t bytes_idle() const override { return free_list_.idle(); }
 
  private:
   const pid_t owner_ = getpid();
-  Shelf<PinnedMemory> shelf_;
+  FreeList<PinnedMemory> free_list_;
 };
 
 }  // namespace

@@ -71,7 +71,7 @@ class MessageReader {
     int64_t left = message.data.bytes();
     for (size_t rank = 0; rank < ranks; ++rank) {
       const int64_t bytes = message.bytes[rank];
-      if (bytes < 0 || bytes > left) refuse(rank, bytes);
+      if (bytes < 0 || bytes > left) throw_bad_message(rank, bytes);
       read_rank(rank, at, bytes);
       at += bytes;
       left -= bytes;
@@ -87,20 +87,20 @@ class MessageReader {
  private:
   void read_rank(size_t rank, const char* at, int64_t bytes) {
     const auto head = static_cast<int64_t>(types_) * kMessageUnit;
-    if (bytes < head) refuse(rank, bytes);
+    if (bytes < head) throw_bad_message(rank, bytes);
     int64_t first = head;
     for (size_t t = 0; t < types_; ++t) {
       int64_t count = 0;
       std::memcpy(&count, at + t * kMessageUnit, kMessageUnit);
       if (count < 0 || count > (bytes - first) / static_cast<int64_t>(sizeof(T)))
-        refuse(rank, bytes);
+        throw_bad_message(rank, bytes);
       values_.emplace_back(reinterpret_cast<const T*>(at + first), static_cast<size_t>(count));
       first += padded(count * static_cast<int64_t>(sizeof(T)));
     }
-    if (first != bytes) refuse(rank, bytes);
+    if (first != bytes) throw_bad_message(rank, bytes);
   }
 
-  [[noreturn]] static void refuse(size_t rank, int64_t bytes) {
+  [[noreturn]] static void throw_bad_message(size_t rank, int64_t bytes) {
     throw_error(ErrorCode::kCorrupt, "rank ", rank, " sent ", bytes, " bytes that are no message");
   }
 

@@ -5,9 +5,9 @@
 
 namespace ramet {
 
-const RankKernels& rank_kernels() {
-  static constexpr RankKernels kPortable{find_rows<int32_t>, find_rows<int64_t>};
-  return isa() == Isa::kPortable ? kPortable : *ranks_avx2();
+const BitRankKernels& bit_rank_kernels() {
+  static constexpr BitRankKernels kPortable{find_rows<int32_t>, find_rows<int64_t>};
+  return isa() == Isa::kPortable ? kPortable : *bit_rank_avx2();
 }
 
 }  // namespace ramet

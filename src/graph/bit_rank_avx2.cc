@@ -4,8 +4,8 @@
 
 namespace ramet {
 
-const RankKernels* ranks_avx2() {
-  static constexpr RankKernels kKernels{find_rows<int32_t>, find_rows<int64_t>};
+const BitRankKernels* bit_rank_avx2() {
+  static constexpr BitRankKernels kKernels{find_rows<int32_t>, find_rows<int64_t>};
   return &kKernels;
 }
 

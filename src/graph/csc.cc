@@ -58,7 +58,7 @@ struct Sizes {
 
 // Drops the repeats of each bucket: kept[b] records remain at the front of bucket b.
 template <typename Record>
-std::vector<size_t> deduplicate(const Partition<Record>& partition,
+std::vector<size_t> deduplicate(const RadixPartition<Record>& partition,
                                 const Buckets& buckets,
                                 const Sizes& sizes) {
   std::vector<size_t> kept(static_cast<size_t>(buckets.size()));
@@ -86,7 +86,7 @@ std::vector<int64_t> positions_of(const std::vector<size_t>& counts) {
 }
 
 template <typename Record>
-Csc place_buckets(const Partition<Record>& partition,
+Csc place_buckets(const RadixPartition<Record>& partition,
                   const Buckets& buckets,
                   const std::vector<size_t>& kept,
                   Array indptr,
@@ -125,7 +125,7 @@ template <typename Record, typename T>
 Csc sort_edges(const EdgeList<T>& edges, const Sizes& sizes) {
   Array indptr = allocate(DType::kInt64, sizes.num_dst + 1);
   const Buckets buckets(sizes.num_dst, edges.size());
-  Partitioner<T> partitioner(edges, buckets, sizes.threads);
+  RadixPartitioner<T> partitioner(edges, buckets, sizes.threads);
   if (!partitioner.count(sizes.num_src, sizes.num_dst)) {
     check_range(edges.src, sizes.num_src, "source");
     check_range(edges.dst, sizes.num_dst, "destination");

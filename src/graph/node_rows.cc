@@ -52,7 +52,7 @@ int64_t NodeRows::row(int64_t node) const {
   int64_t row = 0;
   look_up_bitmap(std::span<const int64_t>(&node, 1), &row);
   if (row != -1 && static_cast<uint64_t>(row) >= static_cast<uint64_t>(num_rows_))
-    refuse_row(node, row);
+    throw_bad_row(node, row);
   return row;
 }
 
@@ -73,19 +73,19 @@ void NodeRows::look_up(std::span<const Id> nodes, int64_t* rows) const {
   }
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (static_cast<uint64_t>(rows[i]) < static_cast<uint64_t>(num_rows_)) continue;
-    if (form_ == Form::kBitmap && rows[i] != -1) refuse_row(nodes[i], rows[i]);
-    refuse_node(nodes[i]);
+    if (form_ == Form::kBitmap && rows[i] != -1) throw_bad_row(nodes[i], rows[i]);
+    throw_not_owned(nodes[i]);
   }
 }
 
 void NodeRows::look_up_bitmap(std::span<const int32_t> nodes, int64_t* rows) const {
-  rank_kernels().of_int32(owned_.as<uint64_t>().data(), nodes.data(),
-                          static_cast<int64_t>(nodes.size()), rows);
+  bit_rank_kernels().of_int32(owned_.as<uint64_t>().data(), nodes.data(),
+                              static_cast<int64_t>(nodes.size()), rows);
 }
 
 void NodeRows::look_up_bitmap(std::span<const int64_t> nodes, int64_t* rows) const {
-  rank_kernels().of_int64(owned_.as<uint64_t>().data(), nodes.data(),
-                          static_cast<int64_t>(nodes.size()), rows);
+  bit_rank_kernels().of_int64(owned_.as<uint64_t>().data(), nodes.data(),
+                              static_cast<int64_t>(nodes.size()), rows);
 }
 
 Array NodeRows::nodes() const {
@@ -104,7 +104,7 @@ Array NodeRows::nodes_of_bitmap() const {
   for (int64_t l = 0; l < num_lines(num_nodes_); ++l) {
     for_each_bit(lines + l * kLineWords, [&](int64_t bit) {
       const int64_t node = l * kLineBits + bit;
-      if (row == num_rows_ || node >= num_nodes_) refuse_row(node, row);
+      if (row == num_rows_ || node >= num_nodes_) throw_bad_row(node, row);
       out[row++] = node;
     });
   }
@@ -113,13 +113,13 @@ Array NodeRows::nodes_of_bitmap() const {
                 num_rows_);
 }
 
-void NodeRows::refuse_node(int64_t node) const {
+void NodeRows::throw_not_owned(int64_t node) const {
   throw_error(ErrorCode::kOutOfRange, "node ", node, " of type '", place_->type,
               "' belongs to part ", owner_of(*place_, node), "; this store is part ",
               place_->part.index, " of ", place_->part.count);
 }
 
-void NodeRows::refuse_row(int64_t node, int64_t row) const {
+void NodeRows::throw_bad_row(int64_t node, int64_t row) const {
   throw_error(ErrorCode::kCorrupt, place_->owned_place, ", line ", node / kLineBits,
               ": it makes node ", node, " row ", row, ", but the part has ", num_rows_, " rows");
 }

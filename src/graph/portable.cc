@@ -7,7 +7,7 @@
 
 namespace ramet {
 
-const RankKernels* ranks_avx2() {
+const BitRankKernels* bit_rank_avx2() {
   return nullptr;
 }
 

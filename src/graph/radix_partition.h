@@ -48,7 +48,7 @@ class Buckets {
 
 // Records grouped by bucket, in memory of its own.
 template <typename Record>
-struct Partition {
+struct RadixPartition {
   std::shared_ptr<void> memory;
   std::vector<int64_t> begin;  // [buckets + 1]
 
@@ -60,10 +60,10 @@ struct Partition {
 };
 
 template <typename T>
-class Partitioner {
+class RadixPartitioner {
  public:
   // threads >= 1. `edges` outlives the partitioner.
-  Partitioner(const EdgeList<T>& edges, const Buckets& buckets, int threads)
+  RadixPartitioner(const EdgeList<T>& edges, const Buckets& buckets, int threads)
       : edges_(edges),
         buckets_(buckets),
         threads_(threads),
@@ -89,8 +89,8 @@ class Partitioner {
 
   // After count().
   template <typename Record>
-  [[nodiscard]] Partition<Record> scatter() {
-    Partition<Record> out;
+  [[nodiscard]] RadixPartition<Record> scatter() {
+    RadixPartition<Record> out;
     out.begin = counts_to_places();
     out.memory = BufferPool::create()->allocate(out.begin.back() * int64_t{sizeof(Record)});
     parallel_for(parts_, 1, threads_, [&](int64_t part, int64_t) {

@@ -20,7 +20,7 @@ std::string owned_name(const NodeType& type) {
 }
 
 // Arrays of parts where they have no meaning: of no node type, or in a whole store.
-void refuse_strangers(const Store& store, const std::vector<NodeType>& types) {
+void check_part_arrays(const Store& store, const std::vector<NodeType>& types) {
   for (const auto& entry : store.arrays()) {
     const std::string& name = entry.first;
     if (!name.starts_with("owner/") && !name.starts_with("owned/")) continue;
@@ -139,7 +139,7 @@ void validate_lines(Owners owners,
 }  // namespace
 
 void read_part(const Store& store, std::vector<NodeType>& types) {
-  refuse_strangers(store, types);
+  check_part_arrays(store, types);
   for (NodeType& type : types) {
     type.rows = store.part() ? read_rows(store, type) : NodeRows::all(type.num_nodes);
     type.num_rows = type.rows.num_rows();

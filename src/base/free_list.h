@@ -1,7 +1,7 @@
-// Shelf: the idle buffers of a pool, whatever memory they are of; buffer_pool.h and cuda_memory.h
-// have such pools. What is in use and idle together stays within 5/4 of the peak of use: without
-// the quarter, sizes that vary would push each other's buffers out. Thread-safe; belongs to the
-// process that made it.
+// FreeList: the idle buffers of a pool, whatever memory they are of; buffer_pool.h and
+// cuda_memory.h have such pools. What is in use and idle together stays within 5/4 of the peak of
+// use: without the quarter, sizes that vary would push each other's buffers out. Thread-safe;
+// belongs to the process that made it.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@ namespace ramet {
 //   Buffer map(int64_t size);                fresh memory, or throws
 //   void unmap(Buffer buffer) noexcept;
 template <typename Memory>
-class Shelf {
+class FreeList {
  public:
   using Buffer = typename Memory::Buffer;
 
-  explicit Shelf(Memory memory = {}) : memory_(std::move(memory)) {}
-  ~Shelf() { clear(); }
-  Shelf(const Shelf&) = delete;
-  Shelf& operator=(const Shelf&) = delete;
+  explicit FreeList(Memory memory = {}) : memory_(std::move(memory)) {}
+  ~FreeList() { clear(); }
+  FreeList(const FreeList&) = delete;
+  FreeList& operator=(const FreeList&) = delete;
 
   // At least `bytes` bytes. Where there is no fresh memory, idle buffers are given up for it.
   Buffer take(int64_t bytes) {
