@@ -50,13 +50,13 @@ constexpr uint64_t uniform_below(uint64_t r, uint64_t n) {
 }
 
 // The use of a key: its first absorbed word, so that two uses of one seed never share a stream.
-// Uses of two seeds may (docs/semantics.md, section 2). 5: the per-class splits of the Python
-// package.
+// Uses of two seeds may (docs/semantics.md, section 2).
 enum class Domain : uint64_t {
   kSample = 1,
   kShuffle = 2,
   kGenerate = 3,
   kFingerprint = 4,
+  kSplitByClass = 5,  // of ramet.build in Python
   kOwnership = 6,
   kDropout = 7,
 };

@@ -11,8 +11,10 @@
 #include "arrays.h"
 #include "gil.h"
 #include "paths.h"
+#include "ramet/buffer_pool.h"
 #include "ramet/generate.h"
 #include "ramet/graph.h"
+#include "ramet/random.h"
 #include "ramet/store.h"
 #include "ramet/store_writer.h"
 
@@ -59,9 +61,20 @@ OpenMode mode_of(bool copy_on_write) {
   return copy_on_write ? OpenMode::kCopyOnWrite : OpenMode::kRead;
 }
 
+// uint64[count]: a word for each node, by which ramet.build splits classes.
+nb::object split_words(uint64_t seed, int64_t count) {
+  Array words = BufferPool::create()->allocate_array(DType::kUInt64, {count});
+  auto* word = static_cast<uint64_t*>(words.data);
+  const uint64_t key = absorb(static_cast<uint64_t>(Domain::kSplitByClass), seed);
+  for (int64_t node = 0; node < count; ++node)
+    word[node] = absorb(key, static_cast<uint64_t>(node));
+  return to_numpy(words);
+}
+
 }  // namespace
 
 void bind_store(nb::module_& m) {
+  m.def("split_words", &split_words, nb::arg("seed"), nb::arg("count"));
   m.def("encode_name", &encode_name);
   m.def("decode_name", &decode_name);
 

@@ -96,7 +96,10 @@ def split_per_class(found: Source, train: int, val: int, seed: int) -> dict[str,
     train, val = as_count(train, "train_per_class"), as_count(val, "val_per_class")
     if found.labels is None:
         raise ValueError(f"train_per_class and val_per_class need labels, and {found.path} has none")
-    order = np.argsort(_random_words(seed, found.num_nodes), kind="stable")
+    if not 0 <= seed < 1 << 64:
+        raise ValueError(f"seed is {seed}, not in [0, 2^64)")
+    # Not by numpy's generators, which may change from version to version: a split must not.
+    order = np.argsort(_core.split_words(seed, found.num_nodes), kind="stable")
     order = order[found.labels[order] >= 0]
     order = order[np.argsort(found.labels[order], kind="stable")]  # class by class, shuffled in each
     classes, first, sizes = np.unique(found.labels[order], return_index=True, return_counts=True)
@@ -123,19 +126,3 @@ def _tables(found: Source, normalize: bool) -> dict[str, np.ndarray]:
     if found.labels is not None:
         tables["label"] = found.labels
     return tables
-
-
-def _random_words(seed: int, count: int) -> np.ndarray:
-    """absorb(absorb(5, seed), node) of docs/semantics.md, section 2, for nodes 0 .. count - 1: numpy's own
-    generators may change from version to version, a split must not."""
-    if not 0 <= seed < 1 << 64:
-        raise ValueError(f"seed is {seed}, not in [0, 2^64)")
-    golden, mask = 0x9E3779B97F4A7C15, (1 << 64) - 1
-    key = _mix64(np.array([(5 + golden * (seed + 1)) & mask], dtype=np.uint64))
-    return _mix64(key + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(golden))
-
-
-def _mix64(x: np.ndarray) -> np.ndarray:
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
