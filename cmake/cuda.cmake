@@ -1,6 +1,7 @@
 # The CUDA side of the library: compiled by nvcc, or as C++ for the emulator of tests/emulator/, or
-# absent. Sets cuda_libraries, cuda_include_dirs, what a .cu file is compiled as and with
-# (cuda_language, cuda_options), and how the backend calls itself and its memory.
+# absent. Sets cuda_libraries, what a .cu file is compiled as and with (cuda_language, cuda_options), what
+# other files need to find CUDA's headers (cuda_header_options), and how the backend calls itself and
+# its memory.
 
 if(RAMET_CUDA STREQUAL "OFF")
   # src/kernels/cuda_absent.cc
@@ -23,7 +24,7 @@ elseif(RAMET_CUDA STREQUAL "ON")
   # floating-point results are the CPU's.
   set(cuda_options -std=c++20 -fmad=false --expt-relaxed-constexpr -lineinfo
     -Xcompiler=-ffp-contract=off,-Wall,-Wextra)
-  set(cuda_include_dirs ${CUDAToolkit_INCLUDE_DIRS})
+  list(TRANSFORM CUDAToolkit_INCLUDE_DIRS PREPEND -isystem OUTPUT_VARIABLE cuda_header_options)
   set(cuda_language CUDA)
   set(cuda_backend_name cuda)
   set(dlpack_device_type 2)  # kDLCUDA
@@ -32,9 +33,9 @@ elseif(RAMET_CUDA STREQUAL "EMULATED")
   # This proves the algorithms and the order of streams, not the hardware.
   add_subdirectory(tests/emulator)
   set(cuda_libraries $<BUILD_INTERFACE:$<LINK_ONLY:cuda_emulator>>)
-  set(cuda_include_dirs ${PROJECT_SOURCE_DIR}/tests/emulator)
+  set(cuda_header_options -I${PROJECT_SOURCE_DIR}/tests/emulator)
   # What a lane loads under a condition, and uses under the same, GCC takes for uninitialized.
-  set(cuda_options -x c++ -Wno-uninitialized -Wno-maybe-uninitialized)
+  set(cuda_options ${cuda_header_options} -x c++ -Wno-uninitialized -Wno-maybe-uninitialized)
   set(cuda_language CXX)
   set(cuda_backend_name emulated)
   set(dlpack_device_type 1)  # kDLCPU

@@ -1,6 +1,13 @@
-// What ranks that cooperate exchange: messages of ids while they sample, then rows by an
-// ExchangePlan. The engine computes what goes where; whoever drives it moves the bytes, by whatever
-// means.
+// What cooperating ranks exchange: ids, in a Message, while they sample; then rows, by an
+// ExchangePlan. The engine computes what goes where; the caller moves the bytes, by any means.
+//
+// A layer forward: take_rows() copies the rows that the plan sends; the caller exchanges them; what
+// arrives follows the layer's destinations. A layer backward: the gradients of what arrived go back
+// to their ranks, and add_rows() sums them.
+//
+// Memory: the caller's; a Message and a plan own their arrays. Threads and forks: any.
+// Failure: kOutOfRange for a row number outside the rows, before anything is written;
+// kInvalidArgument for arrays that do not fit each other.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +24,9 @@ struct Message {
   Array data;                  // uint8: one rank's bytes after the other's, at a multiple of 8
 };
 
-// Where the source rows of a block come from when ranks cooperate, for one node
-// type. A layer's input is a row for each of the first num_owned nodes of this rank's n_id. Its
-// sources are the destinations, in order, and then rows pulled from rank 0, rank 1, ... (this rank
-// among them).
+// Where the source rows of a block come from when ranks cooperate, for one node type. A layer's
+// input has a row for each of the first num_owned nodes of this rank's n_id. Its sources are the
+// destinations, in order, and then rows pulled from rank 0, rank 1, ..., this rank included.
 struct ExchangePlan {
   int64_t num_owned = 0;
   Array send_rows;  // int32: rows of the layer's input to send, those for rank 0 first
@@ -29,10 +35,6 @@ struct ExchangePlan {
   Array source_ids;                     // int32 or int64: ids of the nodes whose rows are pulled
 };
 
-// take_rows copies the rows that are to be sent, add_rows sums those that come back. Failure:
-// kOutOfRange for a number that is no row, before anything is written; kInvalidArgument for arrays
-// that do not fit each other.
-//
 // out[i] = rows[ids[i]], both [..., ...] of equal row shapes and dtypes, `out` writable.
 void take_rows(const Array& rows, std::span<const int32_t> ids, const Array& out, int threads = 1);
 
