@@ -42,8 +42,8 @@ PUBLIC_HEADERS = {
 }
 # src/<layer>/<name>.h: internal, but layers above may include them.
 EXPORTS = {
-    "base": "dependent_lanes digest draw_keys free_list grow_array lanes_scalar normal parallel per_process permutation "
-    "prefetch scale thread_note system/posix system/space",
+    "base": "dependent_lanes digest draw_keys free_list grow_array lanes_scalar normal parallel per_process "
+    "permutation prefetch scale thread_note system/posix system/space",
     "kernels": "kernels cuda_backend cuda_rows cuda_sampling cpu/floyd cpu/labor_scan cpu/pick",
     "device": "device_memory",
     "exchange": "incoming_ids message routes",
