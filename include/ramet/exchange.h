@@ -18,7 +18,7 @@
 
 namespace ramet {
 
-// Bytes for each rank of the group, or from each.
+// Bytes to, or from, each rank of the group.
 struct Message {
   std::vector<int64_t> bytes;  // by rank
   Array data;                  // uint8: one rank's bytes after the other's, at a multiple of 8
@@ -38,9 +38,9 @@ struct ExchangePlan {
 // out[i] = rows[ids[i]], both [..., ...] of equal row shapes and dtypes, `out` writable.
 void take_rows(const Array& rows, std::span<const int32_t> ids, const Array& out, int threads = 1);
 
-// out[ids[i]] += values[i], i ascending, on at most `threads` threads, which share the columns: the
-// bits do not depend on their number. `out`: [rows, ...], writable; `values`: [ids.size(), ...], of
-// the same row shape and dtype, float32 or float64.
+// out[ids[i]] += values[i], i ascending, on at most `threads` threads. Threads share the columns,
+// so the bits do not depend on their number. `out`: [rows, ...], writable; `values`: [ids.size(),
+// ...], of the same row shape and dtype, float32 or float64.
 void add_rows(const Array& out, std::span<const int32_t> ids, const Array& values, int threads = 1);
 
 }  // namespace ramet

@@ -1,7 +1,7 @@
-// FreeList: the idle buffers of a pool, whatever memory they are of; buffer_pool.h and
-// cuda_memory.h have such pools. What is in use and idle together stays within 5/4 of the peak of
-// use: without the quarter, sizes that vary would push each other's buffers out. Thread-safe;
-// belongs to the process that made it.
+// FreeList: the idle buffers of a pool, of any kind of memory; the pools of buffer_pool.h and
+// cuda_memory.h use it. Used and idle bytes together stay within 5/4 of the peak use. Without the
+// quarter, varying sizes would push out each other's buffers. Thread-safe; belongs to the process
+// that made it.
 #pragma once
 
 #include <algorithm>

@@ -1,12 +1,12 @@
-// The seam to CUDA: what the engine asks of a GPU, as tables of function pointers, so that nothing
-// above src/kernels/cuda/ sees a CUDA header or an #ifdef. A build without CUDA links
-// src/kernels/cuda_absent.cc instead, where cuda_backend() is nullptr.
+// The CUDA seam: what the engine needs of a GPU, as tables of function pointers. Nothing above
+// src/kernels/cuda/ sees a CUDA header or an #ifdef. A build without CUDA links a source file in
+// which cuda_backend() is nullptr.
 //
-// Devices are numbered as CUDA numbers them. Every call names its device and leaves the calling
-// thread's current device as it was, unless that one has not been used by the process: going back
-// would take memory there. Streams and events are CUDA's own handles (cudaStream_t,
-// cudaEvent_t), so a caller may pass those of another library; the null stream is CUDA's default
-// one. What takes a stream returns before it is done, and reads its memory until then.
+// Devices are numbered as CUDA numbers them. Every call names its device and restores the calling
+// thread's current device, unless the process has not used that device: restoring it would allocate
+// memory there. Streams and events are CUDA's own handles (cudaStream_t, cudaEvent_t), so a caller
+// may pass those of another library; the null stream is CUDA's default one. Calls that take a
+// stream are asynchronous: their memory must live until the stream has finished.
 //
 // Threads: any, at any time. Forks: CUDA does not survive a fork; in the child of a process that
 // has used it every call throws, naming both processes.
@@ -30,8 +30,8 @@ struct CudaRuntime {
   int (*num_devices)();
   CudaDevice (*describe)(int device);
 
-  // Memory of the device, aligned to 256 bytes. kNoSpace. Freeing waits for nothing: the caller
-  // knows that no stream still uses it. `free*` never throw.
+  // Device memory, aligned to 256 bytes. kNoSpace. Freeing does not wait: the caller must know that
+  // no stream still uses the memory. `free*` never throw.
   void* (*allocate)(int device, int64_t bytes);
   void (*free)(int device, void* data);
   // Page-locked memory of the host, which every device reads and writes in place.
@@ -49,18 +49,18 @@ struct CudaRuntime {
   // Streams of our own do not wait for the default stream, nor it for them.
   CudaStreamHandle (*create_stream)(int device);
   void (*destroy_stream)(int device, CudaStreamHandle stream);  // never throws
-  // Waits for what the stream was given so far; errors of its kernels appear here.
+  // Waits for all work given to the stream so far; errors of its kernels are thrown here.
   void (*synchronize)(int device, CudaStreamHandle stream);
   void (*synchronize_all)(int device);  // the same for every stream of the device
   CudaEventHandle (*create_event)(int device);
   void (*destroy_event)(int device, CudaEventHandle event);  // never throws
   void (*record)(int device, CudaEventHandle event, CudaStreamHandle stream);
-  // What `stream` is given from now on waits for the event.
+  // Later work on `stream` waits for the event.
   void (*wait)(int device, CudaStreamHandle stream, CudaEventHandle event);
   void (*wait_on_host)(int device, CudaEventHandle event);
 
-  // Between any two of device, page-locked and ordinary memory; ordinary memory of the host is
-  // read, or written, by the time the call returns.
+  // Between any of device, page-locked and ordinary host memory. For ordinary host memory the copy
+  // is complete when the call returns.
   void (*copy)(int device, void* to, const void* from, int64_t bytes, CudaStreamHandle stream);
   void (*fill)(int device, void* data, uint8_t byte, int64_t bytes, CudaStreamHandle stream);
 };
@@ -75,7 +75,7 @@ struct CudaBackend {
 
 // nullptr where the library was built without CUDA.
 [[nodiscard]] const CudaBackend* cuda_backend();
-// The same, or kDevice that says how to build with it.
+// The same; throws kDevice, which says how to build with CUDA, if there is none.
 [[nodiscard]] const CudaBackend& require_cuda();
 
 }  // namespace ramet

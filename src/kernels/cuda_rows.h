@@ -10,10 +10,10 @@
 
 namespace ramet {
 
-// What CudaGatherArgs::bad holds where no id is bad. All its bytes are 0xFF.
+// The value of CudaGatherArgs::bad where no id is bad. All its bytes are 0xFF.
 inline constexpr uint64_t kNoBadId = UINT64_MAX;
 
-// The most read rows of a table, in device memory in front of it.
+// A cache in device memory for the most read rows of a table.
 struct CudaRowCache {
   // By row of the table: its row in `rows`, or -1. nullptr: there is no cache.
   const int32_t* slot = nullptr;
@@ -31,9 +31,9 @@ struct CudaGatherArgs {
   int64_t num_ids;
   void* out;  // num_ids rows, of row_bytes bytes or float32
   CudaRowCache cache = {};
-  // Of an id outside [0, num_rows) no row is read, and its row of `out` is left as it is. Where
-  // `bad` is not nullptr, it becomes the lowest position of such an id, if that is less than what
-  // it was: kNoBadId at first. In device memory.
+  // An id outside [0, num_rows) reads nothing and leaves its row of `out` unchanged. If `bad` is
+  // given, it becomes the minimum of its value (at first kNoBadId) and the lowest position of such
+  // an id. In device memory.
   uint64_t* bad = nullptr;
   int max_sms = 0;    // as many blocks as this many multiprocessors hold, at most; 0: all of them
   bool shift = true;  // aligned requests for rows that are not; false for comparison alone
@@ -45,7 +45,7 @@ struct CudaDecodeArgs {
   const float* scale = nullptr;  // of int8: num_rows values, or one for each element of a row
 };
 
-// Device memory that a scatter needs beside its arguments, aligned to 4 bytes.
+// Bytes of device scratch memory that a scatter needs, aligned to 4 bytes.
 [[nodiscard]] constexpr int64_t scatter_scratch_bytes(int64_t num_ids) {
   return 4 * static_cast<int64_t>(std::bit_ceil(2 * static_cast<uint64_t>(num_ids) + 1));
 }

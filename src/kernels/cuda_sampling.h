@@ -1,5 +1,5 @@
-// The sampling kernels of the CUDA seam (cuda_backend.h): the steps of one edge type of one hop,
-// whose results are those of the CPU's sampler to the bit. CudaSampler (cuda_sampler.h) puts them
+// The sampling kernels of the CUDA seam (cuda_backend.h): the steps of one edge type of one hop.
+// Their results are bit-identical to the CPU sampler's. CudaSampler (cuda_sampler.h) puts them
 // together:
 //
 //   rows      where the in-edges of every destination stand, and how many picks each gives
@@ -9,12 +9,12 @@
 //   load      the source at every position
 //   number    local ids: sources that are new join the list of nodes, in the order of the picks
 //
-// Everything is counted in 32 bits: a relation has at most kCudaMaxEdges picks, or in-edges where
-// these are looked at one by one. Arrays are the device's. Nothing that a kernel reads from a store
-// is followed before it is compared with its bound: what does not fit is recorded, and its place
-// taken by nothing. A `bad` counter holds kNoneBad, or the lowest number of what was bad.
+// Counts have 32 bits: a relation has at most kCudaMaxEdges picks, or in-edges where every in-edge
+// is read. Arrays are in device memory. A kernel checks the bound of every value that it reads from
+// a store; a value out of bounds is recorded and skipped. A `bad` counter holds kNoneBad, or the
+// lowest number of a bad item.
 //
-// No result depends on the order of threads: they meet only in minima, maxima and bitwise or.
+// No result depends on the order of threads: they share only minima, maxima and bitwise or.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct CudaCsc {
   int64_t num_src_nodes;
 };
 
-// Where a destination's in-edges stand.
+// Where a destination's in-edges are.
 struct CudaRow {
   int64_t begin, degree;
 };

@@ -1,5 +1,5 @@
-// Kernels: the seam between the engine and the processor that moves rows: one struct of function
-// pointers. That of a GPU is in cuda_backend.h.
+// Kernels: the seam between the engine and the processor that moves rows, as a struct of function
+// pointers. The GPU's seam is in cuda_backend.h.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ struct GatherArgs {
   const int64_t* ids;  // num_ids row ids
   int64_t num_ids;
   void* out;  // num_ids x row_bytes bytes, at any address; must not overlap the table
-  // Bytes of the whole output, where this call writes a part of it: an output that no cache can
-  // hold is better written past the caches.
+  // Bytes of the whole output, if this call writes a part of it. An output larger than the caches
+  // is written past them.
   int64_t output_bytes = 0;
 };
 
-// What the elements of stored rows are, where they become float32: docs/format.md, section 2.
+// How stored elements encode float32: docs/format.md, section 2.
 enum class Encoding : uint8_t { kFloat16, kBFloat16, kInt8ScaledByRow, kInt8ScaledByColumn };
 
 struct DecodeArgs {
@@ -29,14 +29,14 @@ struct DecodeArgs {
 
 struct Kernels {
   const char* name;
-  // Copies rows table[ids[i]] to out[i]. Returns -1, or the position of the first id outside
-  // [0, num_rows): rows before it are then written, nothing else was read. Does not throw.
+  // Copies rows table[ids[i]] to out[i]. Returns -1, or the position of the first id outside [0,
+  // num_rows); then only the rows before it were read and written. Does not throw.
   int64_t (*gather_rows)(const GatherArgs& args);
-  // The same, decoding the rows to float32: the same bits on every device.
+  // The same, decoding rows to float32, with the same bits on every device.
   int64_t (*gather_decoded)(const DecodeArgs& args);
 };
 
-// Always there. Throws what isa() throws, when that is called first.
+// Never nullptr. Throws what isa() throws at its first call.
 [[nodiscard]] const Kernels* cpu_kernels();
 
 }  // namespace ramet

@@ -1,20 +1,20 @@
-// CooperativeSampler: one rank's part of a minibatch that several ranks sample together, so that
-// every node is sampled, and its rows read, once. Ranks own nodes (ownership.h); each samples the
-// in-edges of the destinations it owns and sends the sources it found to their owners, who have
-// them as destinations of the next hop. The edges are those that one process would sample.
-// (Balin, LaSalle, Catalyurek: "Cooperative Minibatching in Graph Neural Networks", arXiv
-// 2310.12403.) docs/semantics.md, section 10.
+// CooperativeSampler: one rank's part of a minibatch that several ranks sample together. Every node
+// is sampled, and its rows read, once. Ranks own nodes (ownership.h). Each rank samples the
+// in-edges of its own destinations and sends the sources to their owners, where they are
+// destinations of the next hop. The edges are those that one process would sample. (Balin, LaSalle,
+// Catalyurek: "Cooperative Minibatching in Graph Neural Networks", arXiv 2310.12403.)
+// docs/semantics.md, section 10.
 //
-// The sampler computes; whoever drives it moves bytes, by whatever means: a Message has bytes for
-// every rank, and the next step takes the Message of what came from every rank. All ranks run the
-// same number of exchanges, in the same order, also those that own nothing.
+// The sampler computes; the caller moves bytes. A Message has bytes for every rank; the next call
+// takes the Message of what every rank sent. All ranks run the same number of exchanges in the same
+// order, also ranks that own nothing.
 //
 //     for (auto out = sampler.start(...); out; out = sampler.receive(in)) in = all_to_all(*out);
 //     Minibatch minibatch = sampler.take();
 //
-// Memory: keeps scratch memory from minibatch to minibatch. One thread at a time.
-// Failure: as NeighborSampler; bytes from a peer that make no sense are kCorrupt and name the rank.
-// After an error start() begins anew.
+// Memory: keeps scratch memory from minibatch to minibatch. One thread at a time. Failure: as
+// NeighborSampler. Invalid bytes from a peer are kCorrupt and name the rank. After an error, call
+// start() again.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,8 @@ class CooperativeSampler {
                      int threads = 1);
   ~CooperativeSampler();
 
-  // Begins the minibatch of `seeds`, which this rank owns, in any order, repeats allowed. Each of
-  // the two returns what is to be sent now, or nullopt when the minibatch is complete.
+  // Begins the minibatch of `seeds`, which this rank owns, in any order, repeats allowed. start()
+  // and receive() return the message to send now, or nullopt when the minibatch is complete.
   [[nodiscard]] std::optional<Message> start(int seed_type,
                                              std::span<const int64_t> seeds,
                                              uint64_t epoch,
