@@ -20,7 +20,7 @@ namespace ramet::bind {
 namespace {
 
 // Position of the type, name, at the seeds, of an edge type.
-using Request = std::tuple<int, std::string, bool, bool>;
+using TableTuple = std::tuple<int, std::string, bool, bool>;
 
 nb::dict as_dict(const LoaderSummary& sum) {
   nb::dict fields;
@@ -64,7 +64,7 @@ LoaderOptions make_options(SampleOptions sample,
                            int world,
                            int threads,
                            int prefetch,
-                           const std::vector<Request>& tables,
+                           const std::vector<TableTuple>& tables,
                            bool decode,
                            const DeviceOptions& device) {
   LoaderOptions options;
@@ -121,7 +121,7 @@ void bind_loader(nb::module_& m) {
           [](NeighborLoader* self, std::shared_ptr<Graph> graph, SampleOptions sample,
              int seed_type, const std::optional<Ids>& input_nodes, int64_t batch_size, bool shuffle,
              bool drop_last, int rank, int world, int threads, int prefetch,
-             const std::vector<Request>& tables, bool decode, const DeviceOptions& device) {
+             const std::vector<TableTuple>& tables, bool decode, const DeviceOptions& device) {
             const GilRelease release;  // it may read a whole graph
             new (self) NeighborLoader(
                 std::move(graph),

@@ -3,6 +3,7 @@
 import gc
 import itertools
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -269,6 +270,23 @@ def test_an_iterator_that_is_collected_in_the_thread_of_its_batches(no_gc):
     del cycle
     dropped.set()
     assert [batch.step for batch in loader] == list(range(20))
+
+
+def test_the_summary_is_that_of_any_loader():
+    pytest.importorskip("torch")
+    options = {"num_neighbors": [3], "batch_size": 300, "prefetch": 2, "threads": 2}
+    loader = ramet.NeighborLoader(homogeneous(), **options, cooperative=True)
+    sizes = []
+    for batch in loader:
+        assert batch.timings["sample"] > 0
+        assert batch.timings["gather"] > 0
+        sizes.append((batch.num_nodes, batch.num_edges))
+        time.sleep(0.01)
+    told = loader.summary()
+    assert (told.batches, told.streams, told.threads, told.max_threads) == (len(loader), 1, 2, 2)
+    assert (told.nodes, told.edges) == tuple(map(sum, zip(*sizes)))
+    assert told.max_prefetch == 2
+    assert told.use_seconds >= 0.01 * (len(loader) - 1)
 
 
 def test_a_batch_out_of_turn_is_an_error():
