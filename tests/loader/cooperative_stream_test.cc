@@ -7,10 +7,12 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "ramet/cooperative_loader.h"
 #include "support/cooperative_fixture.h"
+#include "support/part_fixture.h"
 #include "support/store_fixture.h"
 
 using namespace ramet;
@@ -113,18 +115,26 @@ LoaderOptions options_with(int prefetch) {
 using Program =
     std::function<void(size_t rank, CooperativeLoader&, const std::shared_ptr<GroupThread>&)>;
 
-void run_ranks(const std::shared_ptr<const Graph>& graph, int prefetch, const Program& program) {
+void run_ranks(const std::function<CooperativeLoader(int64_t rank)>& make_loader,
+               const Program& program) {
   Mail mail;
   std::vector<std::thread> ranks;
   for (size_t rank = 0; rank < kRanks; ++rank) {
     ranks.emplace_back([&, rank] {
-      CooperativeLoader loader(NeighborLoader(graph, options_with(prefetch)),
-                               {by_hash(*graph, kRanks), static_cast<int64_t>(rank)}, 20);
+      CooperativeLoader loader = make_loader(static_cast<int64_t>(rank));
       program(rank, loader, std::make_shared<RankThread>(mail, rank));
     });
   }
   for (std::thread& rank : ranks)
     rank.join();
+}
+
+void run_ranks(const std::shared_ptr<const Graph>& graph, int prefetch, const Program& program) {
+  const auto make_loader = [&](int64_t rank) {
+    const NeighborLoader loader(graph, options_with(prefetch));
+    return CooperativeLoader(loader, {by_hash(*graph, kRanks), rank}, 20);
+  };
+  run_ranks(make_loader, program);
 }
 
 void close(EpochStream& stream) {
@@ -236,4 +246,38 @@ TEST_CASE("a rank that fails ends the streams of all") {
   });
   for (const bool failed : has_failed)
     CHECK(failed);
+}
+
+TEST_CASE("a rank that cannot fetch a batch ends the streams of all") {
+  const auto graph = make_graph(500, 4000, 1);
+  constexpr int64_t kSeeds = 400;
+  std::vector<uint8_t> holders(500);
+  std::vector<int64_t> seeds(kSeeds);
+  std::iota(seeds.begin(), seeds.end(), 0);
+  for (size_t v = 0; v < holders.size(); ++v)
+    holders[v] = static_cast<uint8_t>(v % kRanks);
+  // Rank 1 is said to own nodes that are in part 0. They are never seeds, so nobody samples them.
+  const auto owner = [&](int64_t v) { return v >= kSeeds && v % kRanks == 0 ? 1 : v % kRanks; };
+  const auto make_loader = [&](int64_t rank) {
+    LoaderOptions options = options_with(2);
+    options.sample.fanouts = {{4}};
+    options.input_nodes = borrow(std::span<const int64_t>(seeds));
+    const auto part = part_of(*graph, owner_vector(holders), rank, kRanks);
+    return CooperativeLoader(NeighborLoader(part, options),
+                             {by_vector(*graph, kRanks, owner), rank});
+  };
+  ErrorCode codes[kRanks] = {};
+  run_ranks(make_loader, [&](size_t rank, CooperativeLoader& loader, const auto& thread) {
+    const auto stream = loader.start(0, 0, thread);
+    try {
+      while (stream->next(60s)) {
+      }
+    } catch (const Error& error) {
+      codes[rank] = error.code();
+    }
+    close(*stream);
+  });
+  CHECK(codes[0] == ErrorCode::kIo);
+  CHECK(codes[1] == ErrorCode::kOutOfRange);
+  CHECK(codes[2] == ErrorCode::kIo);
 }
