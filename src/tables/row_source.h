@@ -68,16 +68,6 @@ class RowSource {
   RowForm form_;
 };
 
-// A read that was done when it was submitted.
-class FinishedRead final : public RowRead {
- public:
-  explicit FinishedRead(Array rows) : rows_(std::move(rows)) {}
-  GatheredRows complete() override { return {std::move(rows_), {}}; }
-
- private:
-  Array rows_;
-};
-
 struct RowSourceOptions {
   bool decode = true;                        // encoded rows come as float32
   int device = kHost;                        // where rows come to

@@ -212,6 +212,7 @@ TEST_CASE("everybody who asks for the same topology on a device shares it") {
   const auto one = CudaGraph::create(graph, 0, Location::kDevice);
   CHECK(CudaGraph::create(graph, 0, Location::kDevice) == one);
   CHECK(CudaGraph::create(graph, 0, Location::kInPlace) != one);
+  CHECK_THROWS_AS(static_cast<void>(CudaGraph::create(graph, 0, Location::kStaged)), Error);
   CHECK(CudaGraph::bytes_on_device(*graph) ==
         graph->edge_types()[0].indptr.bytes() + graph->edge_types()[0].indices.bytes());
 }

@@ -304,6 +304,9 @@ TEST_CASE("what does not fit is refused") {
                                                 .cached = borrow(std::span(cached))});
                             }),
                  "no use"));
+  CHECK(contains(message_of(ErrorCode::kInvalidArgument,
+                            [&] { CudaTable(table, {.placement = Location::kStaged}); }),
+                 "placement is 'staged', expected"));
   CHECK(contains(message_of(ErrorCode::kOutOfRange,
                             [&] { CudaTable(table, {.cached = borrow(std::span(bad))}); }),
                  "ids[1] = 100"));

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "ramet/error.h"
+
 using namespace ramet;
 
 namespace {
@@ -45,4 +47,14 @@ TEST_CASE("what the user asks for is done, and counts") {
   }
   const auto rates = [] { return ReadingRates{1, 2, ""}; };
   CHECK(plan.decide("b", 30, Location::kAuto, rates).placement == Location::kStaged);
+}
+
+TEST_CASE("locations have names, of which some are allowed") {
+  const Location all[] = {Location::kAuto, Location::kDevice, Location::kInPlace, Location::kStaged,
+                          Location::kPinnedCopy};
+  for (const Location location : all)
+    CHECK(location_named(name(location), all, "placement") == location);
+  const Location some[] = {Location::kDevice, Location::kInPlace};
+  CHECK_THROWS_WITH_AS(static_cast<void>(location_named("staged", some, "placement")),
+                       "placement is 'staged', expected one of 'device', 'in_place'", Error);
 }

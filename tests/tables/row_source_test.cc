@@ -3,7 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cstring>
+#include <thread>
+#include <vector>
 
 #include "ramet/random.h"
 
@@ -101,4 +104,24 @@ TEST_CASE("an id outside the table is an error, and the source stays usable") {
   const std::vector<int64_t> good{1};
   require_equal(table.gather_float32(good),
                 source->submit(as_array(good), context)->complete().rows);
+}
+
+TEST_CASE("threads read through one cache, each its own rows") {
+  const Table table = half_table();
+  const auto source = make_row_source(table, {.cache_rows = 9});
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (uint64_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      const ReadContext context{.pool = BufferPool::create()};
+      for (uint64_t round = 0; round < 100; ++round) {
+        const auto ids = random_ids(1000 * t + round);
+        const Array rows = source->submit(as_array(ids), context)->complete().rows;
+        const Array expected = table.gather_float32(ids);
+        if (std::memcmp(rows.data, expected.data, static_cast<size_t>(rows.bytes())) != 0) ++wrong;
+      }
+    });
+  for (std::thread& thread : threads)
+    thread.join();
+  CHECK(wrong == 0);
 }

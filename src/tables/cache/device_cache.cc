@@ -23,9 +23,8 @@ std::vector<int64_t> wide(const Array& ids) {
 void check_ids(const Array& ids) {
   const bool integers = ids.dtype == DType::kInt32 || ids.dtype == DType::kInt64;
   if (integers && ids.shape.size() == 1 && ids.device == kHost && ids.rows() <= INT32_MAX) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              "the ids of cached rows are " + ids.describe() +
-                  ", expected at most 2^31 - 1 of int32 or int64 on the host");
+  throw_invalid("the ids of cached rows are ", ids.describe(),
+                ", expected at most 2^31 - 1 of int32 or int64 on the host");
 }
 
 std::shared_ptr<const void> copy_rows(const Table& table,

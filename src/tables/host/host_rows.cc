@@ -1,6 +1,19 @@
 #include "host_rows.h"
 
 namespace ramet {
+namespace {
+
+// A read that was done when it was submitted.
+class FinishedRead final : public RowRead {
+ public:
+  explicit FinishedRead(Array rows) : rows_(std::move(rows)) {}
+  GatheredRows complete() override { return {std::move(rows_), {}}; }
+
+ private:
+  Array rows_;
+};
+
+}  // namespace
 
 std::unique_ptr<RowRead> HostRows::submit(const Array& ids, const ReadContext& context) const {
   Array rows = context.pool->allocate_array(form().dtype, form().shape_of(ids.rows()));

@@ -35,10 +35,9 @@ void gather_chunks(const Table& table,
                                           .out = static_cast<char*>(out) + begin * out_row_bytes,
                                           .output_bytes = output_bytes});
     if (bad < 0) return;
-    throw Error(ErrorCode::kOutOfRange,
-                "ids[" + std::to_string(begin + bad) +
-                    "] = " + std::to_string(ids[static_cast<size_t>(begin + bad)]) +
-                    " is outside the " + std::to_string(rows.rows()) + " rows of " + table.name());
+    throw_error(ErrorCode::kOutOfRange, "ids[", begin + bad,
+                "] = ", ids[static_cast<size_t>(begin + bad)], " is outside the ", rows.rows(),
+                " rows of ", table.name());
   });
 }
 
@@ -48,8 +47,7 @@ Table::Table(Array rows, Array scale, std::string name)
     : rows_(std::move(rows)), scale_(std::move(scale)), name_(std::move(name)) {
   if (!has_scale()) return;
   const std::string problem = scale_problem(rows_, scale_);
-  if (!problem.empty())
-    throw Error(ErrorCode::kInvalidArgument, "the scale of " + name_ + " " + problem);
+  if (!problem.empty()) throw_invalid("the scale of ", name_, " ", problem);
 }
 
 bool Table::is_encoded() const {
@@ -63,10 +61,9 @@ Encoding Table::encoding() const {
     return scaled_by(rows_, scale_) == ScaledBy::kRow ? Encoding::kInt8ScaledByRow
                                                       : Encoding::kInt8ScaledByColumn;
   }
-  throw Error(ErrorCode::kInvalidArgument,
-              name_ + " holds " + ramet::name(rows_.dtype) +
-                  (rows_.dtype == DType::kInt8 ? " and has no scale" : "") +
-                  "; float32, float16, bfloat16 and int8 with a scale are gathered as float32");
+  throw_invalid(name_, " holds ", ramet::name(rows_.dtype),
+                rows_.dtype == DType::kInt8 ? " and has no scale" : "",
+                "; float32, float16, bfloat16 and int8 with a scale are gathered as float32");
 }
 
 void Table::gather(std::span<const int64_t> ids, void* out, int threads) const {
