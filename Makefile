@@ -3,6 +3,10 @@ VENV   := .venv
 PYTHON_IN_VENV := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 BUILT  := $(VENV)/.built
+NVCC_DONE := build/.nvcc
+
+# Two tests at a time: many start processes of their own. A file's tests stay together, with their fixtures.
+PYTEST := $(PYTHON_IN_VENV) -m pytest --numprocesses 2 --dist loadfile
 
 # cmake, ninja, ruff and clang-format are the pinned ones.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
@@ -20,7 +24,7 @@ endif
 # Where addresses are randomized widely the thread sanitizer cannot place its shadow memory.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: help setup build demo test test-cpp test-asan test-tsan test-cuda test-python fuzz cuda gpu-check gpu-pack lint format accuracy \
+.PHONY: help setup build demo test test-all test-cpp test-python test-asan test-tsan test-cuda test-slow fuzz cuda gpu-check gpu-pack lint format accuracy \
   bench micro bench-peers bench-compare clean FORCE
 .NOTPARALLEL:
 
@@ -34,7 +38,9 @@ build: $(BUILT)  ## the Python package, compiled and installed into the environm
 demo: build  ## generate a graph, train on it with two processes, print a table
 	@$(PYTHON_IN_VENV) examples/demo.py
 
-test: lint test-cpp test-asan test-tsan test-cuda test-python fuzz  ## everything that CI checks
+test: lint test-cpp test-python  ## lint, C++ and Python: what a change should pass, in minutes
+
+test-all: test-asan test-tsan test-cuda test-slow fuzz  ## the rest of what CI checks
 
 test-cpp: build  ## C++ tests, optimized build
 	@cmake --workflow --preset release
@@ -51,7 +57,12 @@ test-cuda: setup  ## CUDA tests, emulated on the CPU, C++ and Python; where nvcc
 	@cmake --build --preset emulated-python
 	@cmake --install build/release --component python --prefix build/emulated >/dev/null && cp -r python/ramet build/emulated
 	@PYTHONPATH=build/emulated $(PYTHON_IN_VENV) -m pytest tests/python/cuda
-	@$(if $(CUDACXX),$(MAKE) --no-print-directory cuda,echo "cuda: there is no nvcc here: the kernels were tested, but not compiled for a GPU")
+	@$(if $(CUDACXX),$(MAKE) --no-print-directory $(NVCC_DONE),echo "cuda: there is no nvcc here: the kernels were tested, but not compiled for a GPU")
+
+# Nvcc takes minutes for all chips: not again where no kernel changed.
+$(NVCC_DONE): $(shell find src/kernels cmake/cuda.cmake -type f)
+	@$(MAKE) --no-print-directory cuda
+	@touch $@
 
 cuda: setup  ## CUDA compiled by nvcc for all chips; its tests, where there is a GPU
 	@$(if $(CUDACXX),:,echo "cuda: there is no nvcc in PATH, /usr/local/cuda/bin or CUDACXX" >&2; exit 1)
@@ -64,8 +75,11 @@ gpu-check:  ## build for this machine's GPU, all GPU tests and benchmarks, build
 gpu-pack:  ## what gpu-check needs without a network, into .gpu/; PYTHON_VERSION=3.12 of that machine
 	@tools/gpu_pack.sh $(PYTHON_VERSION)
 
-test-python: build  ## Python tests
-	@$(PYTHON_IN_VENV) -m pytest
+test-python: build  ## Python tests, but for the slow ones
+	@$(PYTEST) -m "not slow"
+
+test-slow: build  ## Python tests that take long: statistics, trainings, benchmarks, examples
+	@$(PYTEST) -m slow
 
 fuzz: setup  ## parser, segment and graph under libFuzzer, where clang is: SECONDS=20 each
 	@tools/bootstrap.sh fuzz

@@ -11,6 +11,7 @@ bench_run, compare, harness, micro, plots = map(benchmark, ("run", "compare", "h
 Figure, Report = harness.Figure, harness.Report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

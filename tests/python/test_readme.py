@@ -14,7 +14,12 @@ TWO_RANKS = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"
 
 @pytest.mark.parametrize(
     ("page", "launcher"),
-    [("README.md", ()), ("docs/layers.md", ()), ("docs/cooperative.md", TWO_RANKS), ("docs/epochs.md", ())],
+    [
+        ("README.md", ()),
+        pytest.param("docs/layers.md", (), marks=pytest.mark.slow),
+        pytest.param("docs/cooperative.md", TWO_RANKS, marks=pytest.mark.slow),
+        pytest.param("docs/epochs.md", (), marks=pytest.mark.slow),
+    ],
 )
 def test_python_blocks_run(page, launcher, tmp_path):
     blocks = BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))

@@ -332,6 +332,7 @@ def test_a_model_without_layers_of_pyg():
     assert "torch_geometric" not in processes.run("-c", program).split()
 
 
+@pytest.mark.slow
 def test_the_example(tmp_path):
     ramet.save(models.graph_for("sage"), tmp_path / "store")
     torchrun = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")

@@ -15,7 +15,10 @@ pytest.importorskip("torch_geometric")
 import machine_rank  # noqa: E402  (needs torch)
 from machines import name_of, run_on_machines  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore:There exist node types")  # of the last HeteroConv
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:There exist node types"),  # of the last HeteroConv
+]
 MACHINES = 4
 GRAPHS = {"homogeneous": homogeneous, "heterogeneous": heterogeneous}
 SHOW_PART = "mkdir -p {shown}/{kind}/part-{k} && mount --bind {stores}/{kind}/part-{k} {shown}/{kind}/part-{k}"

@@ -24,6 +24,7 @@ def run(folder) -> list[tuple]:
     return [tuple(float(number.replace(",", "")) for number in line) for line in EPOCH.findall(printed)]
 
 
+@pytest.mark.slow
 def test_ranks_with_a_part_each_train_what_ranks_that_share_one_train(tmp_path):
     for parts in (1, 2):
         ramet.partition(homogeneous(), parts, tmp_path / str(parts), method="hash")

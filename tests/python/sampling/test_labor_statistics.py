@@ -19,6 +19,8 @@ from small_graphs import simple
 import ramet
 from ramet.stores.build import generate
 
+pytestmark = pytest.mark.slow
+
 # ---- the equation of c_s
 
 IMPORTANCES = {

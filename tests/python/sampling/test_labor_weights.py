@@ -16,6 +16,8 @@ from small_graphs import simple
 
 import ramet
 
+pytestmark = pytest.mark.slow
+
 
 def estimates(block, n_id, x):
     """The sum of weight times source over each destination's edges, in doubles."""

@@ -79,6 +79,7 @@ def test_build(folder):
     assert ramet.build(folder + b"/again", folder + b"/tiny.npz").num_edges() == 1
 
 
+@pytest.mark.slow
 def test_train(folder, tmp_path):
     pytest.importorskip("torch_geometric")
     store, run = (os.fsdecode(folder) + name for name in ("/store", "/run"))

@@ -86,6 +86,7 @@ def test_command_fills_a_run_folder(store, tmp_path):
     assert right.mean() == pytest.approx(metrics["test_accuracy"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["gat", "gin"])
 def test_other_models_learn(store, model):
     config = Config(str(store), model=model, hidden=16, epochs=3, batch_size=BATCH, lr=0.01)
@@ -93,6 +94,7 @@ def test_other_models_learn(store, model):
     assert metrics["test_accuracy"] > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -302,6 +304,7 @@ def test_the_test_sees_who_listens():
         assert {bytes.fromhex(a)[::-1] for a in listening([os.getpid()])} == {LOOPBACK}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [1, 2])
 def test_no_trainer_listens_to_the_network(store, tmp_path, monkeypatch, processes):
     """One opens no port at all; several are heard on this machine alone, whatever gloo uses otherwise."""
@@ -444,7 +447,6 @@ class Plain(torch.nn.Module):
         ),
         (7, TypeError, ["is a int, expected a function f(x, block)"]),
     ],
-    ids=str,
 )
 def test_a_layer_that_returns_no_row_for_each_destination(store, layer, error, words):
     """Its number, what it gave and what was expected."""
@@ -542,6 +544,7 @@ def test_heterogeneous_inference():
 # ---- one run, whatever the number of processes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model, dtype, bound", [("gin", "float64", 1e-10), ("sage", "float32", 1e-5)])
 def test_losses_do_not_depend_on_the_number_of_processes(store, tmp_path, model, dtype, bound):
     """105 steps; slices are uneven (33 seeds) and empty (an epoch's last batch has one seed). And the evaluation."""
@@ -579,6 +582,7 @@ def load_accuracy_bench():
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cora", "amazon_computers", "coauthor_physics"])
 def test_accuracy_of_one_seed(name, data_dir, tmp_path):
     bench = load_accuracy_bench()
