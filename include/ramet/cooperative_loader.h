@@ -1,11 +1,11 @@
-// CooperativeLoader: the batches of a NeighborLoader, each made by several ranks together: a rank's
-// seeds, nodes and rows are those that it owns. Every rank runs the same number of exchanges, in
-// the same order, also one that owns nothing: docs/semantics.md, section 10.
+// CooperativeLoader: the batches of a NeighborLoader, each made by several ranks together. A rank's
+// seeds, nodes and rows are those that it owns. Every rank runs the same number of exchanges in the
+// same order, also a rank that owns nothing. docs/semantics.md, section 10.
 //
-// The NeighborLoader says which seeds form which batch; its rank and world are those of the group
-// among groups that work data-parallel. LoaderOptions::threads work on one batch, since batches are
-// sampled one after the other; 0 is one thread. Memory, failure: as NeighborLoader; bytes from a
-// peer that make no sense are kCorrupt and name the rank.
+// The NeighborLoader decides which seeds form which batch. Its rank and world are the group's,
+// among the groups that work data-parallel. LoaderOptions::threads work on one batch, since batches
+// are sampled one after the other; 0 is one thread. Memory, failure: as NeighborLoader. Invalid
+// bytes from a peer are kCorrupt and name the rank.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ namespace ramet {
 
 struct CooperativeParts;
 
-// Sends a message to the ranks and returns what came from them.
+// Sends a message to the ranks and returns what they sent.
 using Exchange = std::function<Message(const Message&)>;
 
-// The sampling of one batch, which all ranks of a group do together. A task that is destroyed
-// before it was run has failed.
+// The sampling of one batch by all ranks of a group. A task that is destroyed before it runs has
+// failed.
 class SampleTask {
  public:
   SampleTask(int64_t its_epoch, int64_t its_step) : epoch(its_epoch), step(its_step) {}
@@ -34,19 +34,19 @@ class SampleTask {
   SampleTask(const SampleTask&) = delete;
   SampleTask& operator=(const SampleTask&) = delete;
 
-  // Samples, and throws what went wrong: the other ranks are to be told. Then fail() says what the
-  // batch's next() throws.
+  // Samples. Throws an error, which the caller reports to the other ranks; fail() then sets what
+  // next() throws.
   virtual void run(const Exchange& exchange) = 0;
   virtual void fail(std::exception_ptr error) = 0;
 
   const int64_t epoch, step;
 };
 
-// The one thread in which a group's messages are exchanged. Whoever moves the messages provides it.
+// The one thread that exchanges a group's messages. The code that moves the messages provides it.
 class GroupThread {
  public:
   virtual ~GroupThread() = default;
-  // Has `task` run in the thread, after all tasks that were submitted before, of any stream.
+  // Runs `task` in the thread, after all tasks submitted before, of any stream.
   virtual void submit(std::unique_ptr<SampleTask> task) = 0;
   // Whether the caller is this thread, which cannot wait for itself.
   [[nodiscard]] virtual bool is_caller() const = 0;
@@ -54,19 +54,19 @@ class GroupThread {
 
 class CooperativeLoader {
  public:
-  // `cache_rows`: see DeviceOptions::cache_rows. Here the rows used last are cached.
+  // `cache_rows`: as DeviceOptions::cache_rows, but it caches the rows used last.
   CooperativeLoader(const NeighborLoader& loader, Membership membership, int64_t cache_rows = 0);
 
-  // Starts the epoch at `first_step`. The stream submits tasks to `thread` in start() and next()
-  // alone, so that ranks which run the same program exchange messages in the same order. The
+  // Starts the epoch at `first_step`. The stream submits tasks to `thread` only in start() and
+  // next(). Ranks that run the same program therefore exchange messages in the same order. The
   // stream's own thread fetches rows.
   [[nodiscard]] std::unique_ptr<EpochStream> start(int64_t epoch,
                                                    int64_t first_step,
                                                    std::shared_ptr<GroupThread> thread) const;
 
-  // One batch step by step, for whoever drives all ranks from one thread. begin() and receive()
-  // return what is to be sent now, or nullopt when finish() may take the batch, rows gathered.
-  // One batch at a time; not while a stream is open.
+  // Makes one batch step by step, for a caller that drives all ranks from one thread. begin() and
+  // receive() return the message to send now, or nullopt when finish() may take the batch, rows
+  // gathered. One batch at a time; not while a stream is open.
   [[nodiscard]] std::optional<Message> begin(int64_t epoch, int64_t step);
   [[nodiscard]] std::optional<Message> receive(const Message& from_ranks);
   [[nodiscard]] Batch finish();

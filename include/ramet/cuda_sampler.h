@@ -1,14 +1,13 @@
-// Neighbor sampling on a GPU: CudaSampler gives the minibatches of NeighborSampler (sampler.h),
-// bit for bit, in arrays of the device. The topology lies in device memory, or is read in place
-// where the host has it.
+// Neighbor sampling on a GPU: CudaSampler makes the minibatches of NeighborSampler (sampler.h), bit
+// for bit, in device arrays. The topology is in device memory, or read in place from host memory.
 //
 // Everything is done by streams: an array is complete once the stream that made it has got there.
 // What a pool hands out must be free for that stream at once, as DevicePool::on(stream)'s is
 // (cuda_memory.h).
 //
-// Threads: a CudaGraph any; a CudaSampler one at a time. Forks: see cuda.h.
-// Failure: as NeighborSampler's, with the same words, and those of cuda.h; the sampler stays
-// usable. A batch has at most 2^31 - 2 edges of one type in one hop.
+// Threads: a CudaGraph any; a CudaSampler one at a time. Forks: see cuda.h. Failure: the errors of
+// NeighborSampler, with the same messages, and those of cuda.h. The sampler stays usable. A batch
+// has at most 2^31 - 2 edges of one type in one hop.
 #pragma once
 
 #include <atomic>
@@ -41,26 +40,27 @@ class CudaGraph {
   [[nodiscard]] virtual int device() const = 0;
   [[nodiscard]] virtual Placement placement() const = 0;
 
-  // Of an edge type, where kernels read them: int64, and int32 or int64 as in the graph.
+  // The arrays of an edge type at the addresses that kernels read: int64, and int32 or int64 as in
+  // the graph.
   [[nodiscard]] virtual const int64_t* indptr(size_t edge_type) const = 0;
   [[nodiscard]] virtual const void* indices(size_t edge_type) const = 0;
-  // The ids that the user gave to the edges, always in place; nullptr where an id is the position.
+  // The user's edge ids, always in place; nullptr where an id is the position.
   [[nodiscard]] virtual const void* edge_ids(size_t edge_type) const = 0;
 };
 
 class CudaSampler {
  public:
-  // `pool`: where the arrays of minibatches, and scratch memory, come from. Scratch memory grows
-  // with the largest batch and is kept: 4 bytes for every node of the graph (8 with LABOR-i), and
-  // some 20 for every edge of a hop. `stream` must outlive the sampler.
+  // `pool` provides the arrays of minibatches and scratch memory. Scratch memory grows with the
+  // largest batch and is kept: 4 bytes per node of the graph (8 with LABOR-i), and about 20 per
+  // edge of a hop. `stream` must outlive the sampler.
   CudaSampler(std::shared_ptr<const CudaGraph> graph,
               SampleOptions options,
               std::shared_ptr<BufferPool> pool,
               CudaStreamHandle stream);
   ~CudaSampler();
 
-  // As NeighborSampler::sample(). All work is given to the stream; returns when the sizes of the
-  // batch are known, and that no id was out of range.
+  // As NeighborSampler::sample(). All work runs on the stream. Returns when the sizes of the batch
+  // are known and all ids are checked.
   [[nodiscard]] Minibatch sample(int seed_type,
                                  std::span<const int64_t> seeds,
                                  uint64_t epoch,
@@ -72,8 +72,8 @@ class CudaSampler {
   std::unique_ptr<Engine> engine_;
 };
 
-// What sampler.h derives from relations, for those of a device: made by `stream`, from arrays that
-// are complete for it, in memory of `pool`.
+// The functions of sampler.h for relations on a device. They run on `stream`, from arrays that are
+// complete for it, into memory of `pool`.
 [[nodiscard]] Array positions(const Relation& relation, BufferPool& pool, CudaStreamHandle stream);
 [[nodiscard]] Array edge_ids(const CudaGraph& graph,
                              const Relation& relation,
@@ -84,8 +84,8 @@ class CudaSampler {
                                  CudaStreamHandle stream);
 [[nodiscard]] Array edge_index(const Relation& relation, BufferPool& pool, CudaStreamHandle stream);
 
-// A copy with all arrays in memory of the host. Waits for all that the device was given so far, so
-// the batch may be of any stream. One that is there already is returned as it is.
+// A copy with all arrays in host memory. Waits for all work given to the device so far, so the
+// batch may be of any stream. A host batch is returned unchanged.
 [[nodiscard]] Minibatch to_host(const Minibatch& batch);
 
 }  // namespace ramet

@@ -1,11 +1,11 @@
-// CudaTable: a Table as one device reads it: a copy in its memory, or in place in page-locked
-// memory of the host, then with a cache of chosen rows in device memory in front if wanted.
+// CudaTable: a Table as one device reads it: a copy in device memory, or in place in page-locked
+// host memory, optionally with a cache of chosen rows in device memory.
 //
-// Keeps the table alive, and waits for the device before it lets go of any memory: it may die while
-// kernels read it. gather() may run in any thread and in several at once; scatter() is ordered with
-// other calls by their streams alone. What it reads by is fixed at construction.
-// Failure: kDevice and kNoSpace as cuda.h and cuda_memory.h say; kInvalidArgument for arrays of the
-// wrong dtype, shape or device. In a forked child of a process that has used CUDA, kDevice.
+// Keeps the table alive, and waits for the device before it frees memory: it may die while kernels
+// read it. gather() may run in any thread and in several at once. Only streams order scatter() with
+// other calls. The placement is fixed at construction. Failure: kDevice and kNoSpace as cuda.h and
+// cuda_memory.h say; kInvalidArgument for arrays of the wrong dtype, shape or device. In a forked
+// child of a process that has used CUDA, kDevice.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,16 @@ struct CudaTableOptions {
   // kDevice: of a read-only Array that has an owner, everyone in the process who asks for a copy on
   // the same device shares one. kInPlace: a scale by row is read in place, too. kPinnedCopy.
   Placement placement = Location::kInPlace;
-  // Where registration is refused and the memory that is available holds it: kPinnedCopy.
+  // Use kPinnedCopy where registration is refused and the available memory holds a copy.
   bool copy_where_refused = false;
-  // int32 or int64 [n] on the host: the rows to be in device memory in front of a table that is
-  // not, which takes n rows and 4 bytes for each row of the table. kOutOfRange for a row there is
-  // not. An Array of no shape: no cache.
+  // int32 or int64 [n] on the host: the rows to cache in device memory, for a table that is not
+  // there. Takes n rows, and 4 bytes for each row of the table. kOutOfRange for a row out of range.
+  // An Array without a shape: no cache.
   Array cached = {};
 };
 
-// `check`: waits for the stream, and throws kOutOfRange that names the first id outside the table;
-// the rows of others are written then. Without it nothing waits, and `bad` tells the same later.
+// `check`: waits for the stream, and throws kOutOfRange naming the first id outside the table; the
+// other rows are written. Without it the host does not wait, and `bad` tells the same later.
 struct CudaGatherOptions {
   bool decode = false;  // float16, bfloat16 and scaled int8 come as float32
   bool check = false;
@@ -43,8 +43,8 @@ struct CudaGatherOptions {
 };
 
 struct CudaScatterOptions {
-  // uint8, scatter_scratch_bytes(n) or more of the device. An Array of no shape: scatter()
-  // allocates it, and waits until all is done.
+  // uint8 device memory, at least scatter_scratch_bytes(n). An Array without a shape: scatter()
+  // allocates it, and waits until all work is done.
   Array scratch = {};
   bool check = false;
   int max_sms = 0;
@@ -60,19 +60,19 @@ class CudaTable {
   [[nodiscard]] const Table& table() const;
   [[nodiscard]] int device() const;
   [[nodiscard]] Placement placement() const;  // as it became
-  // Why registration was refused, where a copy was made instead; else "".
+  // Why registration was refused and a copy made instead; else "".
   [[nodiscard]] const std::string& refusal() const;
   [[nodiscard]] int64_t num_cached() const;
-  // Of device memory: the copy (also where it is shared), or the cache with its map.
+  // Bytes of device memory: the copy (also where it is shared), or the cache with its map.
   [[nodiscard]] int64_t device_bytes() const;
-  // The rows in memory that kernels of the device read: of the copy its Array, else registered ones
-  // of the host by their address there.
+  // The rows as kernels of the device address them: the Array of the copy, or registered host
+  // memory at its device address.
   [[nodiscard]] Array rows() const;
 
-  // Writes row ids[i] to row i of `out` on the stream. `ids` are int32 or int64 [n], `out` is an
-  // Array of n rows, of the table's dtype or float32; each is of the device, or in page-locked
-  // memory of the host. `ids` may be in ordinary memory of the host, too: then it waits until all
-  // is done. An id outside the table reads nothing, and leaves its row of `out` as it is.
+  // Writes row ids[i] to row i of `out` on the stream. `ids` are int32 or int64 [n]; `out` has n
+  // rows, of the table's dtype or float32. Both are in device memory or page-locked host memory.
+  // `ids` may also be in ordinary host memory: the call then waits until all work is done. An id
+  // outside the table reads nothing, and leaves its row of `out` unchanged.
   void gather(const Array& ids,
               const Array& out,
               CudaStreamHandle stream,
@@ -81,14 +81,14 @@ class CudaTable {
   // Device memory that scatter() needs beside its arguments.
   [[nodiscard]] static int64_t scatter_scratch_bytes(int64_t num_ids);
   // Writes row i of `rows`, of the table's dtype, to row ids[i]; where an id repeats the last wins.
-  // kInvalidArgument for a table that is not writable, and for one with a cache. Of a table that
-  // was copied, the copy is written.
+  // kInvalidArgument for a table that is read-only or has a cache. For a copied table, the copy is
+  // written.
   void scatter(const Array& ids,
                const Array& rows,
                CudaStreamHandle stream,
                const CudaScatterOptions& options = {}) const;
 
-  // Ids found in the cache so far, of gathers that are done.
+  // Ids found in the cache by finished gathers.
   [[nodiscard]] int64_t num_hits() const;
 
  private:

@@ -1,12 +1,13 @@
-// NeighborLoader: the batches of an epoch, sampled and gathered ahead by threads and handed out in
+// NeighborLoader: the batches of an epoch, sampled and gathered ahead by threads, and returned in
 // order. docs/semantics.md, section 6, defines which seeds form which batch.
 //
-// A NeighborLoader is immutable and cheap to copy; each EpochStream it starts is independent and
-// has its own threads, so several may run at once. Memory: at most max_prefetch() batches wait or
-// are being made, plus those the caller holds; their buffers come from the loader's pool and go
-// back to it. Forks: a stream belongs to the process that made it, next() throws elsewhere; the
-// loader itself works in a forked child. Failure: an Error in a thread is thrown by next() in the
-// place of its batch.
+// A NeighborLoader is immutable and cheap to copy. Each EpochStream is independent and has its own
+// threads, so several may run at once.
+// Memory: at most max_prefetch() batches wait or are being made, plus the caller's. Their buffers
+// return to the loader's pool.
+// Forks: a stream belongs to the process that made it, and next() throws elsewhere. The loader
+// itself works in a forked child.
+// Failure: next() throws the Error of a thread in the place of its batch.
 #pragma once
 
 #include <chrono>
@@ -28,8 +29,9 @@ namespace ramet {
 
 inline constexpr int kNoEdgeType = -1;
 
-// A table to gather with every batch: of a node type, at the seeds or at all its nodes; or, where
-// an edge type is named, of that, at the edges of all blocks, those of the farthest hop first.
+// A table to gather with every batch. A table of a node type is gathered at the seeds or at all its
+// nodes. If an edge type is named, its table is gathered at the edges of all blocks, farthest hop
+// first.
 struct TableRequest {
   int node_type = 0;
   std::string name;
@@ -38,8 +40,8 @@ struct TableRequest {
   [[nodiscard]] bool is_of_edges() const { return edge_type != kNoEdgeType; }
 };
 
-// Which rows a cache in device memory holds: those with most out-edges, or those that most batches
-// of a few sampled ones need.
+// The rows in a device cache: those with most out-edges, or those that most of a few sampled
+// batches need.
 enum class CacheBy { kDegree, kPresampling };
 
 // Batches that are made on, and for, a CUDA device.
@@ -61,10 +63,9 @@ struct LoaderOptions {
   bool shuffle = false;
   bool drop_last = false;
   int rank = 0, world = 1;  // this process takes its contiguous slice of every batch
-  // Threads that make batches, each of them one. 0: as many as keep up with the caller, decided
-  // while it runs, from 1 to its rank's share of hardware_threads(), but not more than
-  // kMaxAutomaticThreads. An idle core belongs to the caller's own work: threads that are not
-  // needed would hold it up.
+  // Threads that make batches, one batch each. 0: as many as keep up with the caller, decided at
+  // run time, from 1 to the rank's share of hardware_threads(), at most kMaxAutomaticThreads.
+  // Unneeded threads would slow down the caller's own work.
   int threads = 0;
   int prefetch = 0;  // batches ahead; 0: as many as threads, and one more where these are automatic
   std::vector<TableRequest> tables;
@@ -76,7 +77,7 @@ inline constexpr int kMaxAutomaticThreads = 8;  // bounds the memory of what is 
 inline constexpr int kMaxThreads = 4096;
 inline constexpr int kMaxPrefetch = 65536;
 
-// Seconds: of the thread that made the batch, and of the caller who waited for it in next().
+// Seconds of the thread that made the batch, and of the caller's wait in next().
 struct BatchTimings {
   double sample_seconds = 0, gather_seconds = 0, wait_seconds = 0;
 };
@@ -98,16 +99,16 @@ struct BatchSize {
 
 [[nodiscard]] BatchSize size_of(const Batch& batch);
 
-// Of tables[table], which is of the edges of `edge_type`: the rows of one block's.
+// The rows of one block in tables[table], a table of `edge_type`.
 [[nodiscard]] Array rows_of_block(const Batch& batch, size_t table, int edge_type, size_t block);
 
-// Of device batches. Arrays are used on `stream` from now on, and on no other: their buffers are
-// reused once `stream` has finished the work it had when the last owner let go of them.
+// For device batches: from now on only `stream` uses the arrays. Their buffers are reused once
+// `stream` has finished the work that it had when the last owner released them.
 void set_stream(const Batch& batch, CudaStreamHandle stream);
-// Arrays are used on `stream`, too.
+// For device batches: `stream` uses the arrays, too.
 void record_stream(const Batch& batch, CudaStreamHandle stream);
 
-// What the batches that a loader handed out add up to, in this process.
+// Sums over the batches that a loader returned in this process.
 struct LoaderSummary {
   int64_t batches = 0, nodes = 0, edges = 0;
   int64_t bytes = 0, table_bytes = 0, largest_batch_bytes = 0;
@@ -126,8 +127,8 @@ class EpochStream {
   // The next batch; nullopt at the end of the epoch, or if `timeout` passes first (then !done()).
   [[nodiscard]] virtual std::optional<Batch> next(std::chrono::milliseconds timeout) = 0;
   [[nodiscard]] virtual bool done() const = 0;
-  // Ends the stream. True once nothing is made for it any more; waits for it at most `timeout`.
-  // Where ranks cooperate, they finish together what they have begun.
+  // Ends the stream. Returns whether all its work has ended; waits at most `timeout`. Cooperating
+  // ranks finish together what they have begun.
   [[nodiscard]] virtual bool close(std::chrono::milliseconds timeout) = 0;
 };
 
@@ -147,24 +148,24 @@ class NeighborLoader {
   [[nodiscard]] std::vector<int64_t> seeds(int64_t epoch, int64_t step) const;
   // Seeds of one step over all ranks.
   [[nodiscard]] int64_t global_num_seeds(int64_t step) const;
-  // A digest of everything that decides what is sampled: graph, inputs, options; not of rank,
-  // world, threads or tables.
+  // A digest of what decides the samples: graph, inputs and options, but not rank, world, threads
+  // or tables.
   [[nodiscard]] uint64_t fingerprint() const;
-  // Of all streams so far. Any thread may ask at any time.
+  // Sums over all streams so far. Any thread may call this at any time.
   [[nodiscard]] LoaderSummary summary() const;
-  // At most so many threads, and so many batches that wait or are being made, per stream.
+  // The maximum number of threads, and of batches that wait or are being made, per stream.
   [[nodiscard]] int max_threads() const;
   [[nodiscard]] int max_prefetch() const;
 
   [[nodiscard]] const LoaderOptions& options() const;
   [[nodiscard]] const std::shared_ptr<const Graph>& graph() const;
-  // Of the host: the arrays of batches, or what is on its way to the device.
+  // The pool in host memory: for the arrays of batches, or for data on its way to the device.
   [[nodiscard]] const std::shared_ptr<BufferPool>& pool() const;
-  // Of device batches; else nullptr.
+  // The pool of device batches; else nullptr.
   [[nodiscard]] std::shared_ptr<DevicePool> device_pool() const;
-  // nullptr, too, where processors sample.
+  // The topology for the device; nullptr where the CPU samples.
   [[nodiscard]] std::shared_ptr<const CudaGraph> cuda_graph() const;
-  // One for the topology, "topology", and one for each of LoaderOptions::tables; none for host
+  // One decision for the "topology", and one for each of LoaderOptions::tables; none for host
   // batches.
   [[nodiscard]] std::vector<PlacementDecision> placement() const;
   // For CooperativeLoader.

@@ -1,6 +1,6 @@
-// Placement: where a table or a topology lies, and how a device reads it.
+// Placement: where a table or a topology is, and how a device reads it.
 //
-// Values. Failure: a name that is not among those allowed is kInvalidArgument and lists them.
+// A value. Failure: kInvalidArgument for a name that is not allowed, listing the allowed ones.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace ramet {
 
-// How memory is divided between those who use it.
+// How memory is divided between its users.
 enum class Layout : uint8_t {
   kContinuous,  // one array
 };
@@ -24,7 +24,7 @@ enum class Location : uint8_t {
 };
 
 struct Placement {
-  // A Location stands for the continuous layout there.
+  // A Location converts to the continuous layout at that location.
   constexpr Placement(Location where = Location::kAuto, Layout how = Layout::kContinuous)
       : location(where), layout(how) {}
   bool operator==(const Placement&) const = default;
@@ -35,12 +35,12 @@ struct Placement {
 
 // "auto", "device", "in_place", "staged", "pinned_copy".
 [[nodiscard]] const char* name(Location location);
-// The location of that name. kInvalidArgument, which names `what`, unless it is one of `allowed`.
+// The location of that name; kInvalidArgument naming `what` unless it is one of `allowed`.
 [[nodiscard]] Location location_named(std::string_view name,
                                       std::span<const Location> allowed,
                                       const std::string& what);
 
-// What was decided on one table, or on the "topology", and why.
+// The decision on one table, or on the "topology", and its reason.
 struct PlacementDecision {
   std::string name;
   Placement placement;

@@ -1,12 +1,12 @@
-// Neighbor sampling: NeighborSampler turns seeds into a Minibatch, the blocks of one step. What is
-// sampled is a pure function of (seed, epoch, step, hop, edge type, node), but for LABOR-i;
-// docs/semantics.md says which function.
+// Neighbor sampling: NeighborSampler turns seeds into a Minibatch, the blocks of one step. The
+// result is a pure function of (seed, epoch, step, hop, edge type, node), except for LABOR-i.
+// docs/semantics.md defines the function.
 //
-// A NeighborSampler keeps scratch memory from call to call, so one thread at a time may use it;
-// make one per thread. It is cheap to make: scratch memory is recycled from sampler to sampler. The
-// Minibatch owns its arrays (pooled buffers) and may go anywhere.
-// Failure: bad options are kInvalidArgument, bad seeds kOutOfRange, a store whose rows do not fit
-// kCorrupt, each with value, bound and place; the sampler stays usable.
+// A NeighborSampler keeps scratch memory between calls, so only one thread at a time may use it;
+// make one per thread. Making one is cheap: samplers recycle scratch memory. The Minibatch owns its
+// arrays (pooled buffers) and may outlive the sampler. Failure: bad options are kInvalidArgument,
+// bad seeds kOutOfRange, a store whose rows do not fit kCorrupt, each with value, bound and place.
+// The sampler stays usable.
 #pragma once
 
 #include <atomic>
@@ -71,8 +71,8 @@ void for_each_array(AnyMinibatch& minibatch, Body&& body) {
 
 class NeighborSampler {
  public:
-  // `pool`: where the arrays of minibatches come from, by default the one of the process.
-  // `threads`: at most so many work on one minibatch (low latency); 1 is best for throughput.
+  // `pool` provides the arrays of minibatches; default: the pool of the process. `threads`: the
+  // maximum that work on one minibatch (for latency); 1 is best for throughput.
   NeighborSampler(const std::shared_ptr<const Graph>& graph,
                   SampleOptions options,
                   std::shared_ptr<BufferPool> pool = nullptr,
@@ -80,7 +80,7 @@ class NeighborSampler {
   ~NeighborSampler();
 
   // Samples the minibatch of `seeds` (ids of node type `seed_type`, in any order, repeats allowed).
-  // `stop`, where given, is looked at between hops, and iterations; when it is set the result is
+  // `stop`, if given, is checked between hops and iterations; once it is set, the result is
   // meaningless.
   [[nodiscard]] Minibatch sample(int seed_type,
                                  std::span<const int64_t> seeds,
@@ -96,18 +96,17 @@ class NeighborSampler {
   std::unique_ptr<Engine> engine_;
 };
 
-// Of relations in memory of the host, all of these; for a device's see cuda_sampler.h. Whoever has
-// a minibatch may have written to its arrays: offsets that do not fit are kInvalidArgument,
-// positions kOutOfRange.
+// All of these are for relations in host memory; for a device see cuda_sampler.h. A caller may have
+// written to the arrays: invalid offsets are kInvalidArgument, invalid positions kOutOfRange.
 //
 // The rows of per-edge tables that belong to the edges of a relation: int64[num_edges].
 [[nodiscard]] Array positions(const Relation& relation);
-// The ids that the user gave to the edges of a relation: int64[num_edges].
+// The user's ids of the edges of a relation: int64[num_edges].
 [[nodiscard]] Array edge_ids(const Graph& graph, const Relation& relation);
 // Whether the sampler gave edges weights of their own; else each is 1 / edges of its destination.
 [[nodiscard]] bool has_weights(const Block& block);
-// float32[num_edges], as SampleOptions::weights says: the sum over a destination's edges of weight
-// times source estimates the mean over all its in-neighbors; docs/semantics.md, section 8.
+// float32[num_edges], by SampleOptions::weights. The sum of weight times source over a
+// destination's edges estimates the mean over all its in-neighbors; docs/semantics.md, section 8.
 [[nodiscard]] Array edge_weights(const Relation& relation);
 // int64[2, num_edges]: sources above destinations, local ids, as PyG has it.
 [[nodiscard]] Array edge_index(const Relation& relation);

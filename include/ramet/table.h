@@ -1,8 +1,8 @@
 // Table: rows by row id (features, labels, embeddings).
 //
-// A value over an Array, and the scale of one that holds quantized int8, which it keeps alive.
-// gather() and gather_float32() may run in any thread, and in several at once. Failure: an id
-// outside the table is kOutOfRange and names value, bound and position.
+// A value over an Array, and over its scale if it holds quantized int8; keeps both alive. gather()
+// and gather_float32() may run in any thread, and in several at once. Failure: an id outside the
+// table is kOutOfRange and names value, bound and position.
 #pragma once
 
 #include <cstdint>
@@ -36,20 +36,20 @@ struct CacheStats {
 
 class Table {
  public:
-  // `name` is how errors call the table.
+  // Errors use `name` for the table.
   explicit Table(Array rows, std::string name = "table")
       : rows_(std::move(rows)), name_(std::move(name)) {}
-  // Quantized rows: int8, and a scale as scale.h has them; an Array of no shape is none.
-  // kInvalidArgument where it does not fit the rows.
+  // Quantized rows: int8 and a scale (scale.h). An Array without a shape is no scale.
+  // kInvalidArgument where the scale does not fit the rows.
   Table(Array rows, Array scale, std::string name);
 
   [[nodiscard]] const Array& rows() const { return rows_; }
   [[nodiscard]] const Array& scale() const { return scale_; }
   [[nodiscard]] bool has_scale() const { return !scale_.shape.empty(); }
   [[nodiscard]] const std::string& name() const { return name_; }
-  // The rows are stored as less than the float32 they stand for: float16, bfloat16, scaled int8.
+  // Whether rows are stored in less than float32: float16, bfloat16, scaled int8.
   [[nodiscard]] bool is_encoded() const;
-  // How. kInvalidArgument where they are not.
+  // How rows are encoded; kInvalidArgument if they are not.
   [[nodiscard]] Encoding encoding() const;
   // Of gathered rows: as they are stored; `decode`: encoded ones as float32.
   [[nodiscard]] RowForm form(bool decode) const;
