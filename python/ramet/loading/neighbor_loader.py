@@ -214,8 +214,9 @@ class NeighborLoader:
         return EpochIterator(self._epochs)
 
     def set_epoch(self, epoch: int) -> None:
-        """The epoch of the iterator that asks for its first batch next. Right after `load_state_dict` the epoch that
-        was loaded keeps its step."""
+        """Sets the epoch of the next iterator that asks for its first batch. Right after `load_state_dict`, the epoch
+        that was loaded keeps its step.
+        """
         epoch = as_int(epoch, "epoch", 0)
         if epoch != self._epochs.next[0]:
             self._epochs.next = self._epochs.position = (epoch, 0)
@@ -231,8 +232,9 @@ class NeighborLoader:
         return EpochSampler(self.set_epoch)
 
     def state_dict(self) -> dict:
-        """Where the loader is: epoch and number of batches handed out of it (not those made ahead), and what it
-        samples from. A few integers; the same on every rank."""
+        """Where the loader is: the epoch and the number of batches returned of it (not those made ahead), and what it
+        samples from. A few integers, the same on every rank.
+        """
         epoch, step = self._epochs.position
         return {
             "epoch": epoch,
@@ -242,8 +244,9 @@ class NeighborLoader:
         }
 
     def load_state_dict(self, state: dict) -> None:
-        """The next iterator continues exactly where `state` was taken, on any number of ranks. Raises ValueError,
-        naming the difference, if `state` is of another store, other input nodes or other options."""
+        """The next iterator continues exactly where `state` was taken, on any number of ranks. Raises ValueError naming
+        the difference if `state` is of another store, other input nodes or other options.
+        """
         if not isinstance(state, Mapping) or not isinstance(state.get("options", {}), Mapping):
             raise TypeError(f"the state is {shortened(state)}: it is not from NeighborLoader.state_dict")
         missing = {"epoch", "step", "options", "fingerprint"} - set(state)
@@ -260,7 +263,7 @@ class NeighborLoader:
         self._epochs.next = self._epochs.position = (epoch, step)
 
     def summary(self) -> Summary:
-        """What bounds the loop, and what its batches cost, over all iterators so far in this process; `print` it."""
+        """What bounds the loop and what its batches cost, over all iterators of this process so far; `print` it."""
         core, held = self._core, self.buffer_bytes
         return Summary(
             **core.summary(),
