@@ -59,7 +59,21 @@ void for_each_field(Labor& method, Body&& body) {
   body("weights", weights);
 }
 
-using Method = std::variant<Uniform, Labor>;
+// Neighbors in proportion to an edge table, float32 or float64, of numbers that are at least 0.
+struct Weighted {
+  static constexpr const char* kName = "weighted";
+  std::string table;  // its name
+  bool replace = false;
+};
+
+template <typename Body>
+void for_each_field(Weighted& method, Body&& body) {
+  auto& [table, replace] = method;
+  body("table", table);
+  body("replace", replace);
+}
+
+using Method = std::variant<Uniform, Labor, Weighted>;
 
 // The method with that kName and its default options; any other name is kInvalidArgument.
 [[nodiscard]] Method method_named(const std::string& name);

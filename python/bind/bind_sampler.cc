@@ -128,6 +128,9 @@ void assign(bool& field, nb::handle value) {
 void assign(int64_t& field, nb::handle value) {
   field = nb::cast<int64_t>(value);
 }
+void assign(std::string& field, nb::handle value) {
+  field = nb::cast<std::string>(value);
+}
 void assign(Weights& field, nb::handle value) {
   field = parse_weights(nb::cast<std::string>(value));
 }

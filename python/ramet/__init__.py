@@ -9,7 +9,7 @@ from ramet.graph import Graph, open
 from ramet.loading.batch import Batch, Block, fingerprint
 from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.loading.placement import Placement
-from ramet.loading.samplers import Labor, Uniform
+from ramet.loading.samplers import Labor, Uniform, Weighted
 from ramet.loading.sampling import sample
 from ramet.loading.summary import Summary
 from ramet.memory import keep_memory
@@ -39,6 +39,7 @@ __all__ = [
     "Summary",
     "Table",
     "Uniform",
+    "Weighted",
     "__version__",
     "bfloat16",
     "build",

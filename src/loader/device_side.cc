@@ -17,6 +17,13 @@ int64_t bytes_for_copies(const DeviceOptions& options) {
   return cuda_device(options.index).free_bytes / 2;
 }
 
+Placement wanted_for_topology(const LoaderOptions& options) {
+  const Placement wanted = options.device.topology;
+  if (device_samples(options.sample) || wanted == Location::kStaged) return wanted;
+  if (wanted != Location::kAuto) require_device_samples(options.sample);
+  return Location::kStaged;
+}
+
 // Reading in place always beats sampling on the CPU, where it can be.
 ReadingRates topology_rates(const std::shared_ptr<const Graph>& graph, int device) {
   try {
@@ -65,8 +72,9 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
     return side->placement_.back().placement;
   };
 
-  const Placement topology = decide("topology", CudaGraph::bytes_on_device(*graph), device.topology,
-                                    [&] { return topology_rates(graph, device.index); });
+  const Placement topology =
+      decide("topology", CudaGraph::bytes_on_device(*graph), wanted_for_topology(loader),
+             [&] { return topology_rates(graph, device.index); });
   if (topology.location != Location::kStaged)
     side->graph_ = CudaGraph::create(graph, device.index, topology);
   for (size_t i = 0; i < loader.tables.size(); ++i) {

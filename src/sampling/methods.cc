@@ -1,5 +1,10 @@
 #include "methods.h"
 
+#include "labor_sampler.h"
+#include "ramet/cuda_sampler.h"
+#include "ramet/error.h"
+#include "smallest_sampler.h"
+
 namespace ramet {
 namespace {
 
@@ -21,6 +26,22 @@ class UniformMethod final : public RelationSampler<Id> {
   UniformScratch<Id>& scratch_;
 };
 
+// Uniform sampling of dependent minibatches, without replacement.
+template <typename Id>
+class DependentUniformMethod final : public RelationSampler<Id> {
+ public:
+  DependentUniformMethod(const HopOptions& options, HopScratch<Id>& scratch)
+      : options_(options), scratch_(scratch.scan) {}
+
+  Relation sample(const RelationTask<Id>& task, const DrawKeys& keys) override {
+    return sample_smallest_words(task, keys, scratch_, *options_.pool, options_.threads);
+  }
+
+ private:
+  const HopOptions& options_;
+  ScanScratch<Id>& scratch_;
+};
+
 template <typename Id>
 class LaborMethod final : public RelationSampler<Id> {
  public:
@@ -33,7 +54,7 @@ class LaborMethod final : public RelationSampler<Id> {
     const LaborDraws draws{
         keys, method_.iterations > 0 ? &scratch_.importance.relation(task.edge_type) : nullptr,
         method_.weights};
-    return sample_labor(task, draws, scratch_.labor, *options_.pool, options_.threads);
+    return sample_labor(task, draws, scratch_.scan, *options_.pool, options_.threads);
   }
 
   HopImportance<Id>* importance() override {
@@ -47,10 +68,32 @@ class LaborMethod final : public RelationSampler<Id> {
 };
 
 template <typename Id>
+class WeightedMethod final : public RelationSampler<Id> {
+ public:
+  WeightedMethod(const Weighted& method, const HopOptions& options, HopScratch<Id>& scratch)
+      : method_(method), options_(options), scratch_(scratch.scan) {}
+
+  Relation sample(const RelationTask<Id>& task, const DrawKeys& keys) override {
+    return sample_weighted(task, keys, method_, scratch_, *options_.pool, options_.threads);
+  }
+
+ private:
+  const Weighted method_;
+  const HopOptions& options_;
+  ScanScratch<Id>& scratch_;
+};
+
+bool draws_smallest_words(const Uniform& method, const SampleOptions& options) {
+  return options.dependent > 1 && !method.replace;
+}
+
+template <typename Id>
 using Made = std::unique_ptr<RelationSampler<Id>>;
 
 template <typename Id>
 Made<Id> make(const Uniform& method, const HopOptions& options, HopScratch<Id>& scratch) {
+  if (draws_smallest_words(method, options.sample))
+    return std::make_unique<DependentUniformMethod<Id>>(options, scratch);
   return std::make_unique<UniformMethod<Id>>(method, options, scratch);
 }
 
@@ -59,7 +102,44 @@ Made<Id> make(const Labor& method, const HopOptions& options, HopScratch<Id>& sc
   return std::make_unique<LaborMethod<Id>>(method, options, scratch);
 }
 
+template <typename Id>
+Made<Id> make(const Weighted& method, const HopOptions& options, HopScratch<Id>& scratch) {
+  return std::make_unique<WeightedMethod<Id>>(method, options, scratch);
+}
+
+void check_one(const Uniform& /*method*/, const SampleOptions& /*options*/, const Graph& /*of*/) {}
+
+void check_one(const Labor& method, const SampleOptions& /*options*/, const Graph& /*of*/) {
+  if (method.iterations >= 0 && method.iterations <= kMaxImportanceIterations) return;
+  throw_invalid("iterations of Labor is ", method.iterations, ", expected 0 to ",
+                kMaxImportanceIterations);
+}
+
+void check_one(const Weighted& method, const SampleOptions& options, const Graph& graph) {
+  check_weights(method, options.fanouts, graph);
+}
+
 }  // namespace
+
+void check_method(const SampleOptions& options, const Graph& graph) {
+  std::visit([&](const auto& method) { check_one(method, options, graph); }, options.method);
+}
+
+bool device_samples(const SampleOptions& options) {
+  if (const auto* uniform = std::get_if<Uniform>(&options.method))
+    return !draws_smallest_words(*uniform, options);
+  return std::holds_alternative<Labor>(options.method);
+}
+
+void require_device_samples(const SampleOptions& options) {
+  if (device_samples(options)) return;
+  throw_invalid(
+      std::holds_alternative<Weighted>(options.method)
+          ? "weighted sampling"
+          : concat("uniform sampling without replacement with dependent = ", options.dependent),
+      " runs on processors, not on a device: leave the topology's placement to 'auto', or stage "
+      "it");
+}
 
 template <typename Id>
 std::unique_ptr<RelationSampler<Id>> make_relation_sampler(const HopOptions& options,

@@ -3,7 +3,8 @@
 
 #include <memory>
 
-#include "labor_sampler.h"
+#include "edge_scan.h"
+#include "importance.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/graph.h"
 #include "ramet/sampler.h"
@@ -23,9 +24,12 @@ struct HopOptions {
 template <typename Id>
 struct HopScratch {
   UniformScratch<Id> uniform;
-  LaborScratch<Id> labor;
+  ScanScratch<Id> scan;
   HopImportance<Id> importance;
 };
+
+// Throws kInvalidArgument unless the method's options fit `graph`; fanouts do.
+void check_method(const SampleOptions& options, const Graph& graph);
 
 // Both must outlive it.
 template <typename Id>

@@ -4,21 +4,14 @@
 #include <string>
 #include <utility>
 
+#include "methods.h"
 #include "ramet/error.h"
+#include "ramet/store.h"
 
 namespace ramet {
 namespace {
 
 constexpr size_t kMaxHops = 256;  // far more than models have layers; each costs memory by itself
-
-void check_method(const Uniform& /*method*/) {}
-
-void check_method(const Labor& method) {
-  if (method.iterations < 0 || method.iterations > kMaxImportanceIterations) {
-    throw_invalid("iterations of Labor is ", method.iterations, ", expected 0 to ",
-                  kMaxImportanceIterations);
-  }
-}
 
 void check_fanouts(const std::vector<std::vector<int64_t>>& all_fanouts, const Graph& graph) {
   const auto& types = graph.edge_types();
@@ -59,6 +52,9 @@ uint64_t absorb_field(uint64_t key, bool value) {
 uint64_t absorb_field(uint64_t key, int64_t value) {
   return absorb(key, static_cast<uint64_t>(value));
 }
+uint64_t absorb_field(uint64_t key, const std::string& value) {
+  return absorb(key, hash_name(value));
+}
 uint64_t absorb_field(uint64_t key, Weights value) {
   return absorb(key, static_cast<uint64_t>(value));
 }
@@ -85,11 +81,11 @@ Weights parse_weights(const std::string& name) {
 }
 
 void check(const SampleOptions& options, const Graph& graph) {
-  std::visit([](const auto& method) { check_method(method); }, options.method);
   if (options.dependent < 1) {
     throw_invalid("dependent is ", options.dependent, ", expected at least 1");
   }
   check_fanouts(options.fanouts, graph);
+  check_method(options, graph);
 }
 
 uint64_t digest(const SampleOptions& options) {

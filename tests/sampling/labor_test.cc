@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -169,6 +170,20 @@ TEST_CASE("the word of the threshold is accepted, the next one is not") {
       };
       REQUIRE(accepts(word));
       REQUIRE_FALSE(accepts(word - 1));
+    }
+  }
+}
+
+TEST_CASE("kernels give the words themselves, plain and mixed") {
+  std::vector<int64_t> values = random_ids<int64_t>(77, uint64_t{1} << 40, 5);
+  const size_t count = values.size();
+  values.resize(count + kLaborPadding);
+  alignas(64) std::array<uint64_t, 128> words;
+  for (const DrawKeys& keys : {DrawKeys{9}, DrawKeys{9, 10, mixture_of(3, 8)}}) {
+    for (const LaborKernel& kernel : kernels()) {
+      kernel.words(keys, values.data(), static_cast<int64_t>(count), words.data());
+      for (size_t i = 0; i < count; ++i)
+        REQUIRE(words[i] == draw_word(keys, static_cast<uint64_t>(values[i])));
     }
   }
 }

@@ -184,6 +184,9 @@ TEST_CASE("the digest covers every option") {
   changed([](SampleOptions& o) { o.seed = 2; });
   changed([](SampleOptions& o) { o.dependent = 2; });
   changed([](SampleOptions& o) { o.method = Uniform{.replace = true}; });
+  changed([](SampleOptions& o) { o.method = Weighted{}; });
+  changed([](SampleOptions& o) { o.method = Weighted{.table = "w"}; });
+  changed([](SampleOptions& o) { o.method = Weighted{"", true}; });
   changed([](SampleOptions& o) { o.method = Labor{}; });
   changed([](SampleOptions& o) { o.method = Labor{.iterations = 1}; });
   changed([](SampleOptions& o) { o.method = Labor{.layer_dependent = true}; });

@@ -1,4 +1,4 @@
-"""Uniform and Labor: how neighbors are picked. docs/semantics.md defines each to the bit.
+"""Uniform, Labor and Weighted: how neighbors are picked. docs/semantics.md defines each to the bit.
 
 A sampler is a frozen dataclass whose fields are those of the engine's struct of that name (sample_options.h). The
 command line takes its options from the fields, too.
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ramet import _core
-from ramet.arguments import as_flag, as_int, shortened
+from ramet.arguments import as_flag, as_int, as_name, shortened
 
 WEIGHTS = ("normalized", "horvitz-thompson")
 
@@ -77,7 +77,25 @@ class Labor(Sampler):
         )
 
 
-SAMPLERS = {sampler.name: sampler for sampler in (Uniform, Labor)}
+@dataclass(frozen=True)
+class Weighted(Sampler):
+    """Neighbors in proportion to an edge table (section 13): without replacement by exponential keys (Efraimidis,
+    Spirakis 2006), with it by inverse transform. All weights of a destination's in-edges are read, on the CPU.
+
+    table: the name of a table of one float32 or float64 per edge, finite and at least 0; 0 is never drawn. Every edge
+    type with a fanout needs one.
+    replace: draws may repeat; a fanout of -1 takes all neighbors with a positive weight once, all the same.
+    """
+
+    name: ClassVar[str] = "weighted"
+    table: str = field(metadata={"flag": "--weight-table", "help": "edge table of weights"})
+    replace: bool = field(default=False, metadata={"help": "draws may repeat"})
+
+    def __post_init__(self):
+        self._set(table=as_name(self.table, "table"), replace=as_flag(self.replace, "replace"))
+
+
+SAMPLERS = {sampler.name: sampler for sampler in (Uniform, Labor, Weighted)}
 
 
 def as_sampler(sampler) -> Sampler:
@@ -87,7 +105,7 @@ def as_sampler(sampler) -> Sampler:
     options = dict(sampler) if isinstance(sampler, Mapping) else {"name": sampler}
     name = options.pop("name", None)
     if isinstance(name, str) and name in SAMPLERS:
-        return SAMPLERS[name](**options)
+        return _made(SAMPLERS[name], options, f"sampler is {name!r}")
     objects = " or ".join(f"ramet.{found.__name__}(...)" for found in SAMPLERS.values())
     error = ValueError if isinstance(name, str) else TypeError
     raise error(f"sampler is {shortened(sampler)}, expected {', '.join(map(repr, SAMPLERS))}, {objects}")
@@ -110,7 +128,8 @@ def add_sampler_options(parser) -> None:
         if isinstance(option.default, bool):
             words |= {"action": "store_const", "const": True}
         else:
-            words |= {"type": type(option.default), "choices": option.metadata.get("choices")}
+            kind = str if option.default is dataclasses.MISSING else type(option.default)
+            words |= {"type": kind, "choices": option.metadata.get("choices")}
         parser.add_argument(flag, **words)
 
 
@@ -124,7 +143,15 @@ def sampler_of(arguments) -> Sampler:
         if arguments.sampler not in owners:
             raise ValueError(f"{flag} is given with --sampler {arguments.sampler}; only {', '.join(owners)} has it")
         options[owners[arguments.sampler].name] = value
-    return SAMPLERS[arguments.sampler](**options)
+    return _made(SAMPLERS[arguments.sampler], options, f"--sampler is {arguments.sampler}")
+
+
+def _made(sampler: type[Sampler], options: dict, given: str) -> Sampler:
+    needed = [o.name for o in dataclasses.fields(sampler) if o.default is dataclasses.MISSING]
+    missing = [name for name in needed if name not in options]
+    if missing:
+        raise ValueError(f"{given}, which needs options: ramet.{sampler.__name__}({missing[0]}=...)")
+    return sampler(**options)
 
 
 def _dest(flag: str) -> str:

@@ -5,7 +5,7 @@
 namespace ramet {
 
 LaborKernel labor_avx2() {
-  return {labor_scan<Avx2, int32_t>, labor_scan<Avx2, int64_t>};
+  return {labor_scan<Avx2, int32_t>, labor_scan<Avx2, int64_t>, words_of<Avx2>};
 }
 
 }  // namespace ramet

@@ -5,7 +5,7 @@
 namespace ramet {
 
 LaborKernel labor_avx512() {
-  return {labor_scan<Avx512, int32_t>, labor_scan<Avx512, int64_t>};
+  return {labor_scan<Avx512, int32_t>, labor_scan<Avx512, int64_t>, words_of<Avx512>};
 }
 
 }  // namespace ramet

@@ -96,6 +96,19 @@ int64_t labor_row(const DrawKeys& source_keys,
   return out - accepted;
 }
 
+template <typename L, typename Keys>
+void words_by_keys(const DrawKeys& keys, const int64_t* values, int64_t count, uint64_t* out) {
+  const Keys lanes = Keys::fill(keys);
+  for (int64_t i = 0; i < count; i += L::kCount / 2)
+    L::store(out + i, lanes.draw(stream_of<L>(L::load_ids(values + i))));
+}
+
+template <typename L>
+void words_of(const DrawKeys& keys, const int64_t* values, int64_t count, uint64_t* out) {
+  if (keys.mixture.plain) return words_by_keys<L, PlainKeys<L>>(keys, values, count, out);
+  words_by_keys<L, DependentKeys<L>>(keys, values, count, out);
+}
+
 template <typename L, typename Index>
 int64_t labor_scan(const DrawKeys& source_keys,
                    uint64_t threshold,

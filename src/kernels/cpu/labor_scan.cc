@@ -26,10 +26,15 @@ int64_t scan(const DrawKeys& source_keys,
   return size;
 }
 
+void words_of(const DrawKeys& keys, const int64_t* values, int64_t count, uint64_t* out) {
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = draw_word(keys, static_cast<uint64_t>(values[i]));
+}
+
 }  // namespace
 
 LaborKernel labor_portable() {
-  return {scan<int32_t>, scan<int64_t>};
+  return {scan<int32_t>, scan<int64_t>, words_of};
 }
 
 LaborKernel labor_kernel() {

@@ -28,9 +28,14 @@ using LaborScan = int64_t (*)(const DrawKeys& source_keys,
                               int64_t count,
                               uint32_t* accepted);
 
+// Writes draw_word(keys, values[i]) to out[i], which is aligned to 64 bytes. Both arrays have room
+// for count + kLaborPadding.
+using WordsOf = void (*)(const DrawKeys& keys, const int64_t* values, int64_t count, uint64_t* out);
+
 struct LaborKernel {
   LaborScan<int32_t> scan32 = nullptr;
   LaborScan<int64_t> scan64 = nullptr;
+  WordsOf words = nullptr;
 
   int64_t operator()(
       const DrawKeys& keys, uint64_t bound, const int32_t* s, int64_t n, uint32_t* a) const {

@@ -72,6 +72,7 @@ CudaSampler::CudaSampler(std::shared_ptr<const CudaGraph> graph,
                          std::shared_ptr<BufferPool> pool,
                          CudaStreamHandle stream) {
   check(options, *graph->graph());
+  require_device_samples(options);
   engine_ = std::make_unique<Engine>(std::move(graph), std::move(options), std::move(pool), stream);
 }
 

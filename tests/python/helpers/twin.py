@@ -11,6 +11,7 @@ import functools
 from dataclasses import dataclass, field
 
 from twin_dependent import dependent_word
+from twin_weighted import pick_weighted, smallest
 
 MASK = 2**64 - 1
 G = 0x9E3779B97F4A7C15
@@ -126,6 +127,7 @@ class Csc:
 class TwinGraph:
     num_nodes: dict[str, int]
     edges: dict[EdgeType, Csc]
+    tables: dict[str, dict[EdgeType, list[float]]] = field(default_factory=dict)  # of edges, in the order of a Csc
 
 
 @dataclass
@@ -174,7 +176,31 @@ def uniform_picks(hop: Hop, edge_type: EdgeType, replace: bool) -> Picks:
         def r(t, node=node):
             return hop.draw.word(*path, node, t)
 
-        positions = pick(len(row), hop.fanouts[edge_type], replace, r)
+        if hop.draw.dependent > 1 and not replace:
+            positions = pick_smallest_words(len(row), hop.fanouts[edge_type], r)
+        else:
+            positions = pick(len(row), hop.fanouts[edge_type], replace, r)
+        result.append([(x, 1 / len(positions)) for x in positions])
+    return result
+
+
+def pick_smallest_words(d: int, k: int, r) -> list[int]:
+    """Section 9."""
+    if k == -1 or k >= d:
+        return list(range(d))
+    return smallest({x: r(x) for x in range(d)} if k else {}, k)
+
+
+def weighted_picks(hop: Hop, edge_type: EdgeType, weights: list[float], replace: bool) -> Picks:
+    """Section 13."""
+    path, result, csc = (hop.hop, hash_of(edge_type)), [], hop.graph.edges[edge_type]
+    for node in hop.destinations[edge_type[2]]:
+
+        def r(t, node=node):
+            return hop.draw.word(*path, node, t)
+
+        of_row = weights[csc.indptr[node] : csc.indptr[node + 1]]
+        positions = pick_weighted(of_row, hop.fanouts[edge_type], replace, r)
         result.append([(x, 1 / len(positions)) for x in positions])
     return result
 
@@ -226,6 +252,9 @@ def sample(
         options = {"name": sampler} if isinstance(sampler, str) else sampler.plain()
         if options["name"] == "labor":
             picks = labor_picks(hop, **OPTIONS_OF_LABOR | options)
+        elif options["name"] == "weighted":
+            weights = graph.tables[options["table"]]
+            picks = {t: weighted_picks(hop, t, weights[t], options["replace"]) for t in graph.edges}
         else:
             picks = {t: uniform_picks(hop, t, options.get("replace", False)) for t in graph.edges}
         blocks.insert(0, relabel(hop, picks, n_id, where))

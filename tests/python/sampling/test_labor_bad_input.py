@@ -11,7 +11,11 @@ import ramet
 HUGE = 2**63
 
 BAD_OPTIONS = {
-    "unknown": ({"sampler": "neighbour"}, ValueError, "sampler is 'neighbour', expected 'uniform', 'labor', ramet.Uni"),
+    "unknown": (
+        {"sampler": "neighbour"},
+        ValueError,
+        "sampler is 'neighbour', expected 'uniform', 'labor', 'wei",
+    ),
     "case": ({"sampler": "LABOR"}, ValueError, "sampler is 'LABOR', expected"),
     "empty": ({"sampler": ""}, ValueError, "sampler is '', expected"),
     "a number": ({"sampler": 3}, TypeError, "sampler is 3, expected 'uniform', 'labor'"),

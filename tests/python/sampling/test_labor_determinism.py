@@ -192,17 +192,21 @@ def test_a_state_is_of_the_same_sampler():
     assert len({state["fingerprint"] for state in states}) == len(states)
 
 
-CHANGED = {bool: True, int: 1, "weights": "horvitz-thompson"}
+CHANGED = {bool: True, int: 1, "weights": "horvitz-thompson", "table": "v"}
+NEEDED = {"weighted": {"table": "w"}}
 
 
 @pytest.mark.parametrize("method", SAMPLERS.values())
 def test_every_option_of_a_sampler_counts(method):
     """A field that the fingerprint did not cover would let a state continue another run."""
-    loaders = [method()]
+    needed, plain = NEEDED.get(method.name, {}), homogeneous()
+    edges = {name: np.ones(plain.num_edges(), np.float32) for name in ("w", "v")}
+    graph = ramet.from_arrays(plain.indptr(), plain.indices(), edges=edges)
+    samplers = [method(**needed)]
     for option in dataclasses.fields(method):
-        loaders.append(method(**{option.name: CHANGED.get(option.name, CHANGED.get(type(option.default)))}))
-    made = [ramet.NeighborLoader(homogeneous(), [4], "train", 20, sampler=sampler) for sampler in loaders]
+        changed = CHANGED.get(option.name, CHANGED.get(type(option.default)))
+        samplers.append(method(**needed | {option.name: changed}))
+    made = [ramet.NeighborLoader(graph, [4], batch_size=20, sampler=sampler) for sampler in samplers]
     assert len({loader.state_dict()["fingerprint"] for loader in made}) == len(made)
-    assert (
-        made[0].state_dict() == ramet.NeighborLoader(homogeneous(), [4], "train", 20, sampler=method.name).state_dict()
-    )
+    again = ramet.NeighborLoader(graph, [4], batch_size=20, sampler=made[0].options["sampler"])
+    assert again.state_dict() == made[0].state_dict()

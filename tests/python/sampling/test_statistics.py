@@ -164,6 +164,14 @@ def test_dependent_steps(step):
     accept(inclusion(hops_of(graph, [10], **options)[0], 200))
 
 
+def test_dependent_picks_stay():
+    """Section 9: at large degrees, too, most picks are those of the step before."""
+    graph = rows_of(400, 500)
+    one, other = (hops_of(graph, [10], dependent=8, step=step)[0] for step in (1, 2))
+    kept = np.mean([len(np.intersect1d(*rows)) for rows in zip(one, other)]) / 10
+    assert 0.77 < kept < 0.83
+
+
 def test_dependent_blocks_are_independent():
     """Section 9: steps whose blocks are two apart; and those of one block are not."""
     graph = rows_of(30_000, 16)

@@ -1,0 +1,195 @@
+// EdgeScan: samples a relation by looking at every in-edge of its destinations, by whatever rule.
+//
+// Rows are read in pieces of a few thousand: bounds | accept. How many edges a row gives is known
+// only afterwards, so what is accepted is collected by piece and then moved to arrays of the right
+// size. Pieces are pure functions of their rows and may run on several threads; relabeling, which
+// fixes the order of new nodes, is done by one.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "base/grow_array.h"
+#include "base/parallel.h"
+#include "base/prefetch.h"
+#include "relation_builder.h"
+#include "rows.h"
+
+namespace ramet {
+
+// The largest word that a fraction k / d < 1 of all words does not exceed.
+inline uint64_t threshold_of(int64_t k, int64_t d) {
+  return static_cast<uint64_t>((static_cast<uint128_t>(k) << 64) / static_cast<uint128_t>(d));
+}
+
+// What some rows gave.
+template <typename Id, typename Position>
+class EdgePicks {
+ public:
+  [[nodiscard]] int64_t size() const { return size_; }
+  [[nodiscard]] const Position* position() const { return position_.data(); }
+  [[nodiscard]] const Id* source() const { return source_.data(); }
+  [[nodiscard]] const float* weight() const { return weight_.data(); }  // where weigh() was called
+
+  void clear() { size_ = 0; }
+  // Appends `count` edges, of which the i-th stands at position_of(i) of the edge type, whose
+  // sources are `stored`. kCorrupt: a source that is no node.
+  template <typename Index, typename PositionOf>
+  void take(const RelationTask<Id>& task,
+            std::span<const Index> stored,
+            int64_t count,
+            PositionOf&& position_of) {
+    const auto bound = static_cast<uint64_t>(task.num_src_nodes);
+    reserve_more(count);
+    Position* position = position_.data() + size_;
+    Id* source = source_.data() + size_;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t p = position_of(i);
+      const Index id = stored[static_cast<size_t>(p)];
+      if (static_cast<uint64_t>(id) >= bound)
+        throw_bad_source(task.edges, p, id, task.num_src_nodes);
+      position[i] = static_cast<Position>(p);
+      source[i] = static_cast<Id>(id);
+    }
+    size_ += count;
+  }
+  // weight_of(i) is the weight of the i-th of the last `count` edges.
+  template <typename WeightOf>
+  void weigh(int64_t count, WeightOf&& weight_of) {
+    const int64_t first = size_ - count;
+    weight_.reserve(static_cast<size_t>(size_), static_cast<size_t>(first));
+    for (int64_t i = 0; i < count; ++i)
+      weight_.data()[first + i] = weight_of(static_cast<size_t>(i));
+  }
+
+ private:
+  void reserve_more(int64_t count) {
+    const auto kept = static_cast<size_t>(size_), size = static_cast<size_t>(size_ + count);
+    position_.reserve(size, kept);
+    source_.reserve(size, kept);
+  }
+
+  GrowArray<Position> position_;
+  GrowArray<Id> source_;
+  GrowArray<float> weight_;
+  int64_t size_ = 0;
+};
+
+// What grows with the batch, kept from one to the next, so that it is not fresh memory each time.
+template <typename Id>
+struct ScanScratch {
+  template <typename Position>
+  using Pieces = std::vector<EdgePicks<Id, Position>>;
+  std::tuple<Pieces<int32_t>, Pieces<int64_t>> pieces;
+};
+
+template <typename Id, typename Position>
+class EdgeScan {
+ public:
+  EdgeScan(const RelationTask<Id>& task, ScanScratch<Id>& scratch, BufferPool& pool)
+      : task_(task),
+        pieces_(std::get<Pieces>(scratch.pieces)),
+        relation_(task, pool),
+        indptr_(relation_.indptr()) {}
+
+  // make_rule() gives what one thread decides with: rule(stored, row, i, picks) appends the picks
+  // of destination i, whose row it is, and weighs them where stores_weights. At most `threads`
+  // work.
+  template <typename MakeRule>
+  Relation sample(const MakeRule& make_rule, bool stores_weights, int threads) {
+    const int64_t num_pieces =
+        task_.fanout == 0 ? 0 : (task_.num_dst() + kPieceRows - 1) / kPieceRows;
+    pieces_.resize(std::max(pieces_.size(), static_cast<size_t>(num_pieces)));
+    if (num_pieces == 0) std::fill_n(indptr_, task_.num_dst() + 1, 0);
+    for_each_piece(num_pieces, threads, [&](int64_t piece) { accept_rows(piece, make_rule()); });
+    if (relation_.allocate() == 0) return relation_.take();
+    float* weight = stores_weights ? relation_.allocate_weights() : nullptr;
+    for_each_piece(num_pieces, threads, [&](int64_t piece) { move_out(piece, weight); });
+    for (int64_t piece = 0; piece < num_pieces; ++piece)
+      relabel(piece);
+    return relation_.take();
+  }
+
+ private:
+  using Picks = EdgePicks<Id, Position>;
+  using Pieces = std::vector<Picks>;
+
+  static constexpr int64_t kPieceRows = 4096;
+  static constexpr int64_t kRowsAhead = 8;          // rows whose first sources are requested
+  static constexpr int64_t kRequestedBytes = 2048;  // of each; the hardware sees the rest
+
+  template <typename Body>
+  void for_each_piece(int64_t num_pieces, int threads, Body&& body) {
+    parallel_for(num_pieces, 1, threads, [&](int64_t begin, int64_t end) {
+      for (int64_t piece = begin; piece < end; ++piece)
+        body(piece);
+    });
+  }
+
+  template <typename Rule>
+  void accept_rows(int64_t piece, Rule rule) {
+    const int64_t begin = piece * kPieceRows;
+    const int64_t end = std::min(begin + kPieceRows, task_.num_dst());
+    Picks& picks = pieces_[static_cast<size_t>(piece)];
+    picks.clear();
+    std::vector<Row> rows;
+    for_each_row(task_.edges, task_.dst_rows, task_.dst_nodes(), begin, end,
+                 [&](int64_t, const Row& row) { rows.push_back(row); });
+    with_ids(task_.edges.indices, [&](auto stored) {
+      for (int64_t i = begin; i < end; ++i) {
+        const auto at = static_cast<size_t>(i - begin);
+        if (at + kRowsAhead < rows.size()) request_row(stored, rows[at + kRowsAhead]);
+        const int64_t before = picks.size();
+        rule(stored, rows[at], static_cast<size_t>(i), picks);
+        indptr_[i + 1] = picks.size() - before;
+      }
+    });
+  }
+
+  template <typename Index>
+  void request_row(std::span<const Index> stored, const Row& row) const {
+    const auto* first = reinterpret_cast<const char*>(stored.data() + row.begin);
+    const int64_t bytes = row.degree * static_cast<int64_t>(sizeof(Index));
+    for (int64_t at = 0; at < std::min(bytes, kRequestedBytes); at += 64)
+      prefetch(first + at);
+  }
+
+  void move_out(int64_t piece, float* weight) {
+    const Picks& picks = pieces_[static_cast<size_t>(piece)];
+    const int64_t first = indptr_[piece * kPieceRows];
+    auto* position = static_cast<Position*>(relation_.position().data);
+    std::copy_n(picks.position(), picks.size(), position + first);
+    if (weight != nullptr) std::copy_n(picks.weight(), picks.size(), weight + first);
+  }
+
+  void relabel(int64_t piece) {
+    const Picks& picks = pieces_[static_cast<size_t>(piece)];
+    std::span<const Id> ids(picks.source(), static_cast<size_t>(picks.size()));
+    relation_.request_and_relabel(indptr_[piece * kPieceRows], ids);
+  }
+
+  const RelationTask<Id>& task_;
+  Pieces& pieces_;
+  RelationBuilder<Id> relation_;
+  int64_t* indptr_;  // of relation_
+};
+
+// EdgeScan::sample() with positions as wide as the edge type needs.
+template <typename Id, typename MakeRule>
+Relation scan_edges(const RelationTask<Id>& task,
+                    ScanScratch<Id>& scratch,
+                    BufferPool& pool,
+                    int threads,
+                    bool stores_weights,
+                    const MakeRule& make_rule) {
+  if (task.edges.num_edges() <= std::numeric_limits<int32_t>::max()) {
+    return EdgeScan<Id, int32_t>(task, scratch, pool).sample(make_rule, stores_weights, threads);
+  }
+  return EdgeScan<Id, int64_t>(task, scratch, pool).sample(make_rule, stores_weights, threads);
+}
+
+}  // namespace ramet

@@ -1,0 +1,288 @@
+#include "smallest_sampler.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/dependent_lanes.h"
+#include "base/lanes_scalar.h"
+#include "kernels/cpu/labor_scan.h"
+#include "ramet/error.h"
+#include "ramet/sampler.h"
+
+namespace ramet {
+namespace {
+
+// An in-edge at position `x` of its row.
+template <typename Number>
+struct Edge {
+  Number number;
+  int64_t x;
+  bool operator<(const Edge& other) const {
+    return number != other.number ? number < other.number : x < other.x;
+  }
+};
+
+// Leaves the k smallest, in the order of their positions.
+template <typename Number>
+void keep_smallest(std::vector<Edge<Number>>& edges, int64_t k) {
+  if (k < std::ssize(edges)) {
+    std::nth_element(edges.begin(), edges.begin() + k, edges.end());
+    edges.resize(static_cast<size_t>(k));
+  }
+  std::sort(edges.begin(), edges.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
+}
+
+// Where a mixed word is at most `bound`, one of the two that it is made of is at most this: since
+// words are upper tails, cos n0 + sin n1 reaches z > 0 only where n0 or n1 reaches z / (cos + sin).
+uint64_t reach_of(const Mixture& mixture, uint64_t bound) {
+  constexpr uint64_t kSlack = uint64_t{1} << 14;  // more than words and normals are off by
+  const double z = normal_of_word<Scalar>(bound + kSlack) / (mixture.cos + mixture.sin);
+  return word_of_normal<Scalar>(z - 1e-6) + kSlack;
+}
+
+// The words of a row's edges, some thousand at a time, in vector lanes. Of one thread.
+class RowWords {
+ public:
+  // Calls body(x, word) with positions x < degree in order, at least those whose words are at most
+  // `bound`.
+  template <typename Body>
+  void for_each(const DrawKeys& keys, int64_t degree, uint64_t bound, Body&& body) {
+    for (int64_t first = 0; first < degree; first += kSpan) {
+      const int64_t count = std::min(kSpan, degree - first);
+      std::iota(position_.begin(), position_.begin() + count, first);
+      const int64_t kept = bound < kWorthScan ? keep(keys, first, count, bound) : count;
+      kernel_.words(keys, position_.data(), kept, word_.data());
+      for (int64_t e = 0; e < kept; ++e)
+        body(position_[static_cast<size_t>(e)], word_[static_cast<size_t>(e)]);
+    }
+  }
+
+ private:
+  static constexpr int64_t kSpan = int64_t{1} << 12;
+  static constexpr uint64_t kWorthScan = uint64_t{1} << 61;  // above, too many would be kept
+  using Offsets = std::array<uint32_t, kSpan + kLaborPadding>;
+
+  // Mixing takes longer than drawing, so it is spared where neither word is small enough.
+  int64_t keep(const DrawKeys& keys, int64_t first, int64_t count, uint64_t bound) {
+    const bool plain = keys.mixture.plain;
+    const uint64_t reach = plain ? bound : reach_of(keys.mixture, bound);
+    const auto scan = [&](uint64_t key, Offsets& found) {
+      return found.begin() + kernel_({key}, reach, position_.data(), count, found.data());
+    };
+    const auto now_end = scan(keys.now, now_);
+    const auto next_end = plain ? next_.begin() : scan(keys.next, next_);
+    const auto end =
+        std::set_union(now_.begin(), now_end, next_.begin(), next_end, position_.begin());
+    std::for_each(position_.begin(), end, [&](int64_t& x) { x += first; });
+    return end - position_.begin();
+  }
+
+  LaborKernel kernel_ = labor_kernel();
+  alignas(64) std::array<uint64_t, kSpan + kLaborPadding> word_ = {};
+  std::array<int64_t, kSpan + kLaborPadding> position_ = {};
+  Offsets now_ = {}, next_ = {};
+};
+
+// Of one thread.
+template <typename Id>
+class SmallestWordsRule {
+ public:
+  SmallestWordsRule(const RelationTask<Id>& task, const DrawKeys& hop_keys)
+      : task_(task), hop_keys_(hop_keys) {}
+
+  template <typename Index, typename Picks>
+  void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
+    if (task_.fanout == kAllNeighbors || task_.fanout >= row.degree)
+      return picks.take(task_, stored, row.degree, [&](int64_t x) { return row.begin + x; });
+    const DrawKeys keys = node_keys(hop_keys_, task_.dst_nodes()[i]);
+    // A few more than wanted, in expectation. Hardly ever are there fewer.
+    const auto spread = static_cast<int64_t>(3 * std::sqrt(static_cast<double>(task_.fanout)));
+    for (int64_t wanted = task_.fanout + spread + 4;; wanted *= 2) {
+      find(keys, row.degree, wanted < row.degree ? threshold_of(wanted, row.degree) : ~uint64_t{0});
+      if (std::ssize(found_) >= task_.fanout) break;
+    }
+    keep_smallest(found_, task_.fanout);
+    picks.take(task_, stored, task_.fanout,
+               [&](int64_t e) { return row.begin + found_[static_cast<size_t>(e)].x; });
+  }
+
+ private:
+  // All edges whose words are at most `bound`.
+  void find(const DrawKeys& keys, int64_t degree, uint64_t bound) {
+    found_.clear();
+    words_.for_each(keys, degree, bound, [&](int64_t x, uint64_t word) {
+      if (word <= bound) found_.push_back({word, x});
+    });
+  }
+
+  const RelationTask<Id>& task_;
+  const DrawKeys& hop_keys_;
+  RowWords words_;
+  std::vector<Edge<uint64_t>> found_;
+};
+
+// A word as a number in (0, 1), exact.
+double fraction_of(uint64_t word) {
+  return (static_cast<double>(word >> 12) + 0.5) * 0x1p-52;
+}
+
+// The negative logarithm of a fraction, of + - x / alone, so that its bits are the same everywhere:
+// u = m 2^e with m about 1, and log m = 2 atanh((m - 1) / (m + 1)) by its series.
+double minus_log(double u) {
+  int e = 0;
+  double m = std::frexp(u, &e);  // exact, in [1/2, 1)
+  if (m < 0x1.6a09e667f3bcdp-1) {
+    m *= 2;
+    --e;
+  }
+  const double f = (m - 1) / (m + 1), square = f * f;
+  double sum = 0;
+  for (int n = 21; n > 0; n -= 2)
+    sum = sum * square + 1.0 / n;
+  return -e * 0x1.62e42fefa39efp-1 - 2 * f * sum;
+}
+
+// Of one thread: Efraimidis, Spirakis: "Weighted random sampling with a reservoir", 2006. An
+// exponential number divided by the weight is the time at which an edge is drawn, if edges are
+// drawn one after the other in proportion to the weights that are left.
+template <typename Id, typename Weight>
+class WeightedRule {
+ public:
+  WeightedRule(const RelationTask<Id>& task,
+               const DrawKeys& hop_keys,
+               const Weighted& method,
+               const Array& table)
+      : task_(task), hop_keys_(hop_keys), method_(method), weights_(table.as<Weight>()) {}
+
+  template <typename Index, typename Picks>
+  void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
+    const DrawKeys keys = node_keys(hop_keys_, task_.dst_nodes()[i]);
+    if (method_.replace && task_.fanout != kAllNeighbors) {
+      draw(keys, row);
+    } else {
+      find_smallest(keys, row);
+    }
+    picks.take(task_, stored, std::ssize(found_),
+               [&](int64_t e) { return row.begin + found_[static_cast<size_t>(e)].x; });
+  }
+
+ private:
+  [[nodiscard]] double weight(const Row& row, int64_t x) const {
+    const auto value = static_cast<double>(weights_[static_cast<size_t>(row.begin + x)]);
+    if (value >= 0 && value <= std::numeric_limits<double>::max()) return value;
+    throw_invalid("row ", row.begin + x, " of table '", method_.table, "' of edge type '",
+                  task_.edges.encoded, "' is ", value,
+                  ": as a weight it must be finite and at least 0");
+  }
+
+  void find_smallest(const DrawKeys& keys, const Row& row) {
+    found_.clear();
+    words_.for_each(keys, row.degree, ~uint64_t{0}, [&](int64_t x, uint64_t word) {
+      const double w = weight(row, x);
+      if (w > 0) found_.push_back({minus_log(fraction_of(word)) / w, x});
+    });
+    keep_smallest(found_, task_.fanout == kAllNeighbors ? std::ssize(found_) : task_.fanout);
+  }
+
+  // Independent draws: the first edge at which the running sum of weights exceeds a fraction of it.
+  void draw(const DrawKeys& keys, const Row& row) {
+    found_.clear();
+    sums_.clear();
+    double sum = 0;
+    for (int64_t x = 0; x < row.degree; ++x)
+      sums_.push_back(sum += weight(row, x));
+    if (sum == 0) return;
+    if (sum > std::numeric_limits<double>::max()) {
+      throw_invalid("weights of table '", method_.table, "' of edge type '", task_.edges.encoded,
+                    "', rows ", row.begin, " to ", row.begin + row.degree - 1,
+                    ", have a sum that no float64 holds");
+    }
+    for (int64_t t = 0; t < task_.fanout; ++t) {
+      const double u = fraction_of(draw_word(keys, static_cast<uint64_t>(t)));
+      found_.push_back({0, std::upper_bound(sums_.begin(), sums_.end(), u * sum) - sums_.begin()});
+    }
+    keep_smallest(found_, task_.fanout);
+  }
+
+  const RelationTask<Id>& task_;
+  const DrawKeys& hop_keys_;
+  const Weighted& method_;
+  const std::span<const Weight> weights_;
+  RowWords words_;
+  std::vector<Edge<double>> found_;
+  std::vector<double> sums_;
+};
+
+}  // namespace
+
+template <typename Id>
+Relation sample_smallest_words(const RelationTask<Id>& task,
+                               const DrawKeys& hop_keys,
+                               ScanScratch<Id>& scratch,
+                               BufferPool& pool,
+                               int threads) {
+  return scan_edges(task, scratch, pool, threads, false,
+                    [&] { return SmallestWordsRule<Id>(task, hop_keys); });
+}
+
+template <typename Id>
+Relation sample_weighted(const RelationTask<Id>& task,
+                         const DrawKeys& hop_keys,
+                         const Weighted& method,
+                         ScanScratch<Id>& scratch,
+                         BufferPool& pool,
+                         int threads) {
+  const auto scan = [&]<typename Weight>(const Array& table) {
+    return scan_edges(task, scratch, pool, threads, false,
+                      [&] { return WeightedRule<Id, Weight>(task, hop_keys, method, table); });
+  };
+  if (task.fanout == 0) return scan.template operator()<float>({});
+  const Array& table = task.edges.tables.at(method.table);
+  return table.dtype == DType::kFloat32 ? scan.template operator()<float>(table)
+                                        : scan.template operator()<double>(table);
+}
+
+void check_weights(const Weighted& method,
+                   const std::vector<std::vector<int64_t>>& fanouts,
+                   const Graph& graph) {
+  for (size_t t = 0; t < graph.edge_types().size(); ++t) {
+    const EdgeType& edges = graph.edge_types()[t];
+    const auto is_empty = [](int64_t fanout) { return fanout == 0; };
+    if (std::all_of(fanouts[t].begin(), fanouts[t].end(), is_empty)) continue;
+    const auto table = edges.tables.find(method.table);
+    if (table == edges.tables.end())
+      throw_error(ErrorCode::kNotFound, "edge type '", edges.encoded, "' has no table '",
+                  method.table, "', by which neighbors are to be drawn");
+    const Array& weights = table->second;
+    if ((weights.dtype != DType::kFloat32 && weights.dtype != DType::kFloat64) ||
+        weights.shape.size() != 1) {
+      throw_invalid("table '", method.table, "' of edge type '", edges.encoded, "' is ",
+                    weights.describe(), ", expected one float32 or float64 per edge");
+    }
+  }
+}
+
+template Relation sample_smallest_words(
+    const RelationTask<int32_t>&, const DrawKeys&, ScanScratch<int32_t>&, BufferPool&, int);
+template Relation sample_smallest_words(
+    const RelationTask<int64_t>&, const DrawKeys&, ScanScratch<int64_t>&, BufferPool&, int);
+template Relation sample_weighted(const RelationTask<int32_t>&,
+                                  const DrawKeys&,
+                                  const Weighted&,
+                                  ScanScratch<int32_t>&,
+                                  BufferPool&,
+                                  int);
+template Relation sample_weighted(const RelationTask<int64_t>&,
+                                  const DrawKeys&,
+                                  const Weighted&,
+                                  ScanScratch<int64_t>&,
+                                  BufferPool&,
+                                  int);
+
+}  // namespace ramet

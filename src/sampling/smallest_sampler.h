@@ -1,0 +1,35 @@
+// The k smallest of a number per in-edge, each drawn from the word of its edge; docs/semantics.md,
+// sections 9 and 13. Two methods: weighted sampling, and uniform sampling of dependent minibatches,
+// where edges that had small words a step before have small words again.
+#pragma once
+
+#include "base/draw_keys.h"
+#include "edge_scan.h"
+#include "relation_builder.h"
+
+namespace ramet {
+
+// `hop_keys`: those of the edge type and hop. At most `threads` work on it.
+template <typename Id>
+[[nodiscard]] Relation sample_smallest_words(const RelationTask<Id>& task,
+                                             const DrawKeys& hop_keys,
+                                             ScanScratch<Id>& scratch,
+                                             BufferPool& pool,
+                                             int threads);
+
+// In proportion to the edge table of the method.
+template <typename Id>
+[[nodiscard]] Relation sample_weighted(const RelationTask<Id>& task,
+                                       const DrawKeys& hop_keys,
+                                       const Weighted& method,
+                                       ScanScratch<Id>& scratch,
+                                       BufferPool& pool,
+                                       int threads);
+
+// Throws kInvalidArgument unless every edge type with a fanout has the table of the method: float32
+// or float64, one number per edge.
+void check_weights(const Weighted& method,
+                   const std::vector<std::vector<int64_t>>& fanouts,
+                   const Graph& graph);
+
+}  // namespace ramet
