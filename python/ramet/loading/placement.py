@@ -16,21 +16,21 @@ TOPOLOGY = "topology"
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a loader has the topology and its tables, and what it keeps in faster memory: `placement=` of a
-    NeighborLoader. docs/cuda.md has the advice.
+    """Where a loader has the topology and its tables, and what it caches: `placement=` of a NeighborLoader. See
+    docs/cuda.md.
 
-    topology, tables: with a device, "device" (a copy in its memory), "in_place" (it reads the host's memory, of which
-        all processes share one copy), "staged" (the CPU gathers, or samples, and copies) or "auto" (a copy where it
-        fits, else the faster of the other two, measured). tables may be a dict by table name; others are "auto".
-    cache_rows: the most rows of a node table to keep in a cache; `cache_use` counts its hits. With a device: rows of
-        tables that are read in place, in device memory, chosen when the loader is made. Where ranks cooperate: rows
-        that a rank used last, in its own memory, for tables on slow storage.
+    topology, tables: with a device, "device" (a copy in its memory), "in_place" (it reads host memory, of which all
+        processes share one copy), "staged" (the CPU gathers or samples, and copies) or "auto" (a copy if it fits, else
+        the faster of the other two, measured). `tables` may be a dict by table name; others are "auto".
+    cache_rows: the maximum number of rows cached per node table; `cache_use` counts hits. With a device: rows of tables
+        that are read in place, in device memory, chosen when the loader is made. Where ranks cooperate: the rows that a
+        rank used last, in its own memory, for tables on slow storage.
     cache_by: with a device, the rows to cache: "degree", of the nodes with most out-edges, or "presampling", of the
         nodes in most of the first 20 batches.
-    device_memory: bytes that copies made by "auto" may take; None: half of the device memory that is free.
-    max_sms: multiprocessors that gathering may use; None: all of them.
+    device_memory: bytes that copies made by "auto" may take; None: half of the free device memory.
+    max_sms: multiprocessors that gathering may use; None: all.
 
-    Raises TypeError or ValueError that names the field, the value and the bound.
+    Raises TypeError or ValueError naming the field, the value and the bound.
     """
 
     topology: str = "auto"

@@ -34,9 +34,10 @@ class Sampler:
 
 @dataclass(frozen=True)
 class Uniform(Sampler):
-    """Each destination picks its neighbors on its own, every set of them equally likely (sections 3 and 9).
+    """Each destination picks on its own, and every set of neighbors is equally likely (docs/semantics.md, sections 3
+    and 9).
 
-    replace: draws may repeat; a fanout of -1 takes all neighbors once, all the same.
+    replace: whether a neighbor may be drawn several times. A fanout of -1 takes all neighbors once in any case.
     """
 
     name: ClassVar[str] = "uniform"
@@ -48,16 +49,17 @@ class Uniform(Sampler):
 
 @dataclass(frozen=True)
 class Labor(Sampler):
-    """Layer-neighbor sampling (Balin, Çatalyürek, arXiv 2210.13339; section 8). Destinations share the randomness of
-    their sources, so a batch has fewer nodes: about half where in-degrees are several times the fanouts. A
-    destination takes as many neighbors as its fanout says in expectation.
+    """Layer-neighbor sampling (Balin, Çatalyürek, arXiv 2210.13339; docs/semantics.md, section 8).
 
-    iterations: LABOR-i has fewer nodes still, for more work; 0 is LABOR-0. From 1 on, what a rank samples depends on
-    its whole slice: several ranks do not give the batch of one, unless they cooperate.
-    layer_dependent: all hops use the same randomness: fewer nodes, at correlated layers. Only the first hop is
-    unbiased.
-    weights: what `block.edge_weight` is. "normalized": weights add up to 1 at each destination. "horvitz-thompson":
-    unbiased also where nothing may be picked, at a larger error.
+    Destinations share the random words of their sources, so a batch has fewer nodes: about half where in-degrees are
+    several times the fanouts. The fanout is the expected number of neighbors that a destination picks.
+
+    iterations: 0 is LABOR-0. LABOR-i has still fewer nodes, for more work. From 1 on, the samples of a rank depend on
+        its whole slice: several ranks do not sample what one process does, unless they cooperate.
+    layer_dependent: all hops use the same random words. This gives fewer nodes and correlated layers; only the first
+        hop is unbiased.
+    weights: defines `block.edge_weight`. "normalized" weights add up to 1 at each destination. "horvitz-thompson"
+        weights are unbiased also where nothing may be picked, with a larger error.
     """
 
     name: ClassVar[str] = "labor"
@@ -79,12 +81,15 @@ class Labor(Sampler):
 
 @dataclass(frozen=True)
 class Weighted(Sampler):
-    """Neighbors in proportion to an edge table (section 13): without replacement by exponential keys (Efraimidis,
-    Spirakis 2006), with it by inverse transform. All weights of a destination's in-edges are read, on the CPU.
+    """Picks neighbors in proportion to an edge table, on the CPU (docs/semantics.md, section 13).
 
-    table: the name of a table of one float32 or float64 per edge, finite and at least 0; 0 is never drawn. Every edge
-    type with a fanout needs one.
-    replace: draws may repeat; a fanout of -1 takes all neighbors with a positive weight once, all the same.
+    Without replacement it uses exponential keys (Efraimidis, Spirakis 2006), with replacement the inverse transform. It
+    reads all weights of a destination's in-edges.
+
+    table: the name of a table with one float32 or float64 per edge, finite and at least 0. An edge of weight 0 is never
+        drawn. Every edge type with a fanout needs the table.
+    replace: whether a neighbor may be drawn several times. A fanout of -1 takes all neighbors with a positive weight
+        once in any case.
     """
 
     name: ClassVar[str] = "weighted"
