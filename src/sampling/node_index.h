@@ -17,13 +17,18 @@ namespace ramet {
 // (64 KiB in all are always worth it.) Beyond, a HashTable grows with the batch instead.
 [[nodiscard]] int64_t direct_table_limit(const Graph& graph, std::span<const NodeRange> ranges);
 
+// What tells the nodes of a batch apart, and finds them: their ids. (Where the subgraphs of seeds
+// are disjoint, it would be a tree and an id.)
+template <typename Id>
+using NodeKey = Id;
+
 template <typename Id>
 class NodeIndex {
  public:
   // Chooses the table for ids within `range`; `limit`: direct_table_limit() of all indexes.
   void prepare(int64_t limit, NodeRange range) {
     if (range.size() > limit) {
-      if (!std::holds_alternative<HashTable<Id>>(table_)) table_ = HashTable<Id>();
+      if (!std::holds_alternative<Hashed>(table_)) table_ = Hashed();
       return;
     }
     const auto* direct = std::get_if<DirectTable>(&table_);
@@ -65,6 +70,8 @@ class NodeIndex {
   [[nodiscard]] int64_t size() const { return static_cast<int64_t>(nodes_.size()); }
 
  private:
+  using Hashed = HashTable<NodeKey<Id>>;
+
   template <typename Visit>
   void visit(Visit&& body) {
     std::visit(body, table_);
@@ -74,8 +81,8 @@ class NodeIndex {
     std::visit(body, table_);
   }
 
-  NodeList<Id> nodes_;
-  std::variant<HashTable<Id>, DirectTable> table_;
+  NodeList<NodeKey<Id>> nodes_;
+  std::variant<Hashed, DirectTable> table_;
 };
 
 }  // namespace ramet

@@ -28,20 +28,27 @@ namespace ramet {
 // up those behind it.
 inline constexpr size_t kNear = 32;
 
-// The nodes of one type in a batch, in the order in which they were found. `Id` holds any of them.
+// A key as the number that is hashed.
 template <typename Id>
+constexpr uint64_t key_bits(Id id) {
+  return static_cast<uint64_t>(id);
+}
+
+// The nodes of one type in a batch, in the order in which they were found. `Key`: what tells them
+// apart.
+template <typename Key>
 class NodeList {
  public:
   [[nodiscard]] size_t size() const { return size_; }
-  [[nodiscard]] Id* data() { return nodes_.data(); }
-  [[nodiscard]] std::span<const Id> ids() const { return {nodes_.data(), size_}; }
+  [[nodiscard]] Key* data() { return nodes_.data(); }
+  [[nodiscard]] std::span<const Key> ids() const { return {nodes_.data(), size_}; }
 
   // Makes room for `capacity` ids; those that are there stay.
   void reserve(size_t capacity) { nodes_.reserve(capacity, size_); }
   void set_size(size_t size) { size_ = size; }
 
  private:
-  GrowArray<Id> nodes_;
+  GrowArray<Key> nodes_;
   size_t size_ = 0;
 };
 
@@ -140,7 +147,8 @@ class DirectTable {
 };
 
 // Open addressing with linear probing: memory grows with the largest batch, not with the graph.
-template <typename Id>
+// Keys have == and key_bits().
+template <typename Key>
 class HashTable {
  public:
   explicit HashTable(uint64_t multiplier = unpredictable_slot_multiplier())
@@ -152,7 +160,7 @@ class HashTable {
 
   // Makes room for `num_nodes` in all, at most two thirds full; `nodes` are those in it. No memory
   // for none: a graph may have types that no batch meets.
-  void reserve(size_t num_nodes, const NodeList<Id>& nodes) {
+  void reserve(size_t num_nodes, const NodeList<Key>& nodes) {
     if (num_nodes == 0) return;
     const size_t wanted = std::max(kLeastSlots, std::bit_ceil(num_nodes + num_nodes / 2 + 1));
     if (wanted <= slots_.size()) return;
@@ -161,16 +169,16 @@ class HashTable {
     start_ = {};
     insert(nodes);
   }
-  void insert(const NodeList<Id>& nodes) {
+  void insert(const NodeList<Key>& nodes) {
     for (size_t i = 0; i < nodes.size(); ++i)
       find_or_insert(nodes.ids()[i], static_cast<uint32_t>(i));
   }
-  void request_slot(Id node) const { prefetch(&slots_.data()[home(node)]); }
+  void request_slot(Key node) const { prefetch(&slots_.data()[home(node)]); }
 
   // As DirectTable's; reserve() has made room.
-  void relabel(std::span<const Id> ids, NodeList<Id>& nodes, int32_t* local) {
+  void relabel(std::span<const Key> ids, NodeList<Key>& nodes, int32_t* local) {
     const Slot* slots = slots_.data();
-    Id* list = nodes.data();
+    Key* list = nodes.data();
     auto size = static_cast<uint32_t>(nodes.size());
     for (size_t i = 0; i < ids.size(); ++i) {
       if (i + kNear < ids.size()) __builtin_prefetch(&slots[home(ids[i + kNear])], 1);
@@ -184,16 +192,14 @@ class HashTable {
 
  private:
   struct Slot {
-    Id node;
+    Key node;
     uint32_t value;
   };
 
-  [[nodiscard]] size_t home(Id node) const {
-    return (static_cast<uint64_t>(node) * multiplier_) >> shift_;
-  }
+  [[nodiscard]] size_t home(Key node) const { return (key_bits(node) * multiplier_) >> shift_; }
 
   // The position of `node`: below `size` if it is in the table, else `size`, which it then gets.
-  uint32_t find_or_insert(Id node, uint32_t size) {
+  uint32_t find_or_insert(Key node, uint32_t size) {
     Slot* slots = slots_.data();
     const size_t mask = slots_.size() - 1;
     for (size_t i = home(node);; i = (i + 1) & mask) {
