@@ -16,6 +16,7 @@ from together import Together, assert_same
 from twin_weighted import exponential, fraction
 
 import ramet
+from ramet.loading import sampling
 
 NUM_NODES = 300
 SAMPLERS = [ramet.Weighted("w"), ramet.Weighted("w", replace=True)]
@@ -169,6 +170,20 @@ def test_ranks(pair, sampler, num_ranks):
     options = {"num_neighbors": [4, 3], "batch_size": 64, "shuffle": True, "sampler": sampler, "dependent": 2}
     for together, alone in Together(graph, num_ranks, ownership="hash", **options).pairs(steps=3):
         assert_same(together, alone)
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
+def test_parts(pair, sampler, tmp_path, monkeypatch):
+    """Section 13: a part, which has the weights of its own rows, draws what the whole graph draws."""
+    graph, _ = pair
+    ramet.partition(graph, 2, tmp_path / "parts", method="hash")
+    monkeypatch.setattr(sampling, "require_whole", lambda graph: None)  # as one hop needs no other part
+    for k in range(2):
+        part = ramet.open(tmp_path / "parts" / f"part-{k}")
+        for dependent in (1, 4):
+            options = {"sampler": sampler, "dependent": dependent, "step": 2}
+            here, there = (ramet.sample(g, part.owned(), [4], **options) for g in (part, graph))
+            assert here.fingerprint() == there.fingerprint()
 
 
 def weighted_types(types) -> ramet.Graph:
