@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "ramet/buffer_pool.h"
 #include "ramet/cuda.h"
@@ -48,15 +49,13 @@ class CudaGraph {
   [[nodiscard]] virtual const void* edge_ids(size_t edge_type) const = 0;
 };
 
-// Whether kernels sample so. Processors alone do for weighted sampling, and for uniform sampling of
-// dependent minibatches without replacement.
-[[nodiscard]] bool device_samples(const SampleOptions& options);
-// Throws kInvalidArgument where it does not.
-void require_device_samples(const SampleOptions& options);
+// Empty where kernels can sample so. Else the reason: "weighted sampling runs on the CPU". Uniform
+// sampling of dependent minibatches without replacement does, too.
+[[nodiscard]] std::string why_cpu_samples(const SampleOptions& options);
 
 class CudaSampler {
  public:
-  // Throws what require_device_samples(options) throws.
+  // kInvalidArgument, with why_cpu_samples(options), where that has a reason.
   // `pool` provides the arrays of minibatches and scratch memory. Scratch memory grows with the
   // largest batch and is kept: 4 bytes per node of the graph (8 with LABOR-i), and about 20 per
   // edge of a hop. `stream` must outlive the sampler.

@@ -3,6 +3,7 @@
 // a binding can map it to its language's exceptions. A call that throws has had no effect.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -35,17 +36,20 @@ class Error : public std::runtime_error {
   int system_errno_;
 };
 
-// The parts one after the other: strings, characters, and numbers as std::to_string() writes them.
+// The parts one after the other: strings, characters, and numbers, of floating point in the fewest
+// digits that give the same number.
 template <typename... Parts>
 [[nodiscard]] std::string concat(const Parts&... parts) {
   std::string text;
   const auto append = [&text](const auto& part) {
     using Type = std::decay_t<decltype(part)>;
     static_assert(!std::is_same_v<Type, bool>);
-    if constexpr (std::is_arithmetic_v<Type> && !std::is_same_v<Type, char>)
-      text += std::to_string(part);
-    else
+    if constexpr (std::is_arithmetic_v<Type> && !std::is_same_v<Type, char>) {
+      char digits[32];  // a double takes at most 24
+      text.append(digits, std::to_chars(digits, digits + sizeof digits, part).ptr);
+    } else {
       text += part;
+    }
   };
   (append(parts), ...);
   return text;

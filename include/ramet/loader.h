@@ -148,9 +148,12 @@ class NeighborLoader {
   [[nodiscard]] std::vector<int64_t> seeds(int64_t epoch, int64_t step) const;
   // Seeds of one step over all ranks.
   [[nodiscard]] int64_t global_num_seeds(int64_t step) const;
-  // A digest of what decides the samples: graph, inputs and options, but not rank, world, threads
-  // or tables.
+  // A digest of what decides the samples: topology, splits, inputs and options, but not rank, world
+  // or threads. The same on a graph and its parts.
   [[nodiscard]] uint64_t fingerprint() const;
+  // A digest of the table that Weighted draws by, of at most 1,024 weights of each edge type. 0 for
+  // other methods, and on a part, which has some of the weights only.
+  [[nodiscard]] uint64_t weights_digest() const;
   // Sums over all streams so far. Any thread may call this at any time.
   [[nodiscard]] LoaderSummary summary() const;
   // The maximum number of threads, and of batches that wait or are being made, per stream.

@@ -105,7 +105,7 @@ class NeighborSampler {
 [[nodiscard]] Array edge_ids(const Graph& graph, const Relation& relation);
 // Whether the sampler gave edges weights of their own; else each is 1 / edges of its destination.
 [[nodiscard]] bool has_weights(const Block& block);
-// float32[num_edges], by SampleOptions::weights. The sum of weight times source over a
+// float32[num_edges], by Labor::weights. The sum of weight times source over a
 // destination's edges estimates the mean over all its in-neighbors; docs/semantics.md, section 8.
 [[nodiscard]] Array edge_weights(const Relation& relation);
 // int64[2, num_edges]: sources above destinations, local ids, as PyG has it.

@@ -134,6 +134,7 @@ void bind_loader(nb::module_& m) {
           nb::arg("prefetch"), nb::arg("tables"), nb::arg("decode"), nb::arg("device"))
       .def_prop_ro("num_steps", &NeighborLoader::num_steps)
       .def("fingerprint", &NeighborLoader::fingerprint)
+      .def("weights_digest", &NeighborLoader::weights_digest)
       .def("seeds",
            [](const NeighborLoader& loader, int64_t epoch, int64_t step) {
              const std::vector<int64_t> seeds = loader.seeds(epoch, step);

@@ -17,11 +17,11 @@ int64_t bytes_for_copies(const DeviceOptions& options) {
   return cuda_device(options.index).free_bytes / 2;
 }
 
-Placement wanted_for_topology(const LoaderOptions& options) {
-  const Placement wanted = options.device.topology;
-  if (device_samples(options.sample) || wanted == Location::kStaged) return wanted;
-  if (wanted != Location::kAuto) require_device_samples(options.sample);
-  return Location::kStaged;
+Placement wanted_for_topology(Placement wanted, const std::string& why_cpu) {
+  if (why_cpu.empty() || wanted == Location::kStaged) return wanted;
+  if (wanted == Location::kAuto) return Location::kStaged;
+  throw_invalid(why_cpu, ": the topology's placement is '", name(wanted.location),
+                "', expected 'auto' or 'staged'");
 }
 
 // Reading in place always beats sampling on the CPU, where it can be.
@@ -72,9 +72,12 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
     return side->placement_.back().placement;
   };
 
-  const Placement topology =
-      decide("topology", CudaGraph::bytes_on_device(*graph), wanted_for_topology(loader),
-             [&] { return topology_rates(graph, device.index); });
+  const std::string why_cpu = why_cpu_samples(loader.sample);
+  const Placement topology = decide("topology", CudaGraph::bytes_on_device(*graph),
+                                    wanted_for_topology(device.topology, why_cpu),
+                                    [&] { return topology_rates(graph, device.index); });
+  if (device.topology == Location::kAuto && !why_cpu.empty())
+    side->placement_.back().why = why_cpu;
   if (topology.location != Location::kStaged)
     side->graph_ = CudaGraph::create(graph, device.index, topology);
   for (size_t i = 0; i < loader.tables.size(); ++i) {

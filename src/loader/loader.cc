@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "base/digest.h"
 #include "base/parallel.h"
@@ -105,6 +106,20 @@ uint64_t NeighborLoader::fingerprint() const {
   h = absorb(h, digest(options.sample));
   h = absorb(h, static_cast<uint64_t>(options.batch_size));
   return absorb(h, (options.shuffle ? 2U : 0U) + (options.drop_last ? 1U : 0U));
+}
+
+uint64_t NeighborLoader::weights_digest() const {
+  const auto* weighted = std::get_if<Weighted>(&parts_->options.sample.method);
+  if (weighted == nullptr || graph()->part()) return 0;
+  uint64_t h = static_cast<uint64_t>(Domain::kFingerprint);
+  for (const EdgeType& edges : graph()->edge_types()) {
+    const auto table = edges.tables.find(weighted->table);
+    if (table == edges.tables.end()) continue;  // no fanout needs it
+    const DType dtype = table->second.dtype;
+    if (dtype == DType::kFloat32 || dtype == DType::kFloat64)
+      h = digest_weights(absorb(h, edges.name_hash), table->second);
+  }
+  return h;
 }
 
 LoaderSummary NeighborLoader::summary() const {

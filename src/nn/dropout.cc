@@ -35,13 +35,10 @@ void drop_row(uint64_t node_key, uint64_t below, int64_t width, bool* dropped) {
 }
 
 void check(size_t nodes, int64_t width, double p, size_t elements) {
-  if (!(p >= 0 && p <= 1))
-    throw Error(ErrorCode::kInvalidArgument,
-                "dropout: p is " + std::to_string(p) + "; it must lie in [0, 1]");
-  if (width < 0 || elements != nodes * static_cast<size_t>(width))
-    throw Error(ErrorCode::kInvalidArgument, "dropout: a mask of " + std::to_string(elements) +
-                                                 " elements for " + std::to_string(nodes) +
-                                                 " rows of " + std::to_string(width));
+  if (!(p >= 0 && p <= 1)) throw_invalid("dropout: p is ", p, "; it must lie in [0, 1]");
+  if (width < 0 || elements != nodes * static_cast<size_t>(width)) {
+    throw_invalid("dropout: a mask of ", elements, " elements for ", nodes, " rows of ", width);
+  }
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "methods.h"
 
+#include <string>
+
 #include "labor_sampler.h"
 #include "ramet/cuda_sampler.h"
 #include "ramet/error.h"
@@ -125,20 +127,12 @@ void check_method(const SampleOptions& options, const Graph& graph) {
   std::visit([&](const auto& method) { check_one(method, options, graph); }, options.method);
 }
 
-bool device_samples(const SampleOptions& options) {
-  if (const auto* uniform = std::get_if<Uniform>(&options.method))
-    return !draws_smallest_words(*uniform, options);
-  return std::holds_alternative<Labor>(options.method);
-}
-
-void require_device_samples(const SampleOptions& options) {
-  if (device_samples(options)) return;
-  throw_invalid(
-      std::holds_alternative<Weighted>(options.method)
-          ? "weighted sampling"
-          : concat("uniform sampling without replacement with dependent = ", options.dependent),
-      " runs on processors, not on a device: leave the topology's placement to 'auto', or stage "
-      "it");
+std::string why_cpu_samples(const SampleOptions& options) {
+  if (std::holds_alternative<Weighted>(options.method)) return "weighted sampling runs on the CPU";
+  const auto* uniform = std::get_if<Uniform>(&options.method);
+  if (uniform == nullptr || !draws_smallest_words(*uniform, options)) return "";
+  return concat("uniform sampling without replacement with dependent = ", options.dependent,
+                " runs on the CPU");
 }
 
 template <typename Id>

@@ -12,7 +12,6 @@ namespace {
 
 constexpr size_t kPiece = size_t{1} << 20;  // ids relabeled before nodes are counted again
 constexpr size_t kChunk = 1024;             // ids relabeled while the next are requested
-constexpr int64_t kMaxPicks = int64_t{1} << 40;
 constexpr auto kMaxNodes = static_cast<size_t>(std::numeric_limits<int32_t>::max());
 
 }  // namespace

@@ -45,6 +45,8 @@ struct RelationTask {
                                    int64_t id,
                                    int64_t num_src_nodes);
 
+inline constexpr int64_t kMaxPicks = int64_t{1} << 40;  // of a relation in host memory
+
 // More picks, or nodes, than a relation or a batch can have.
 [[noreturn]] void throw_too_many_picks(const EdgeType& edges,
                                        int64_t fanout,

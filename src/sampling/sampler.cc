@@ -19,27 +19,27 @@ struct Scratch {
   HopScratch<Id> hop;
 
   // The scratch memory that nobody uses now; never more than was in use at once.
-  struct Shelf {
+  struct Idle {
     std::mutex mutex;
-    std::vector<std::unique_ptr<Scratch>> idle;
+    std::vector<std::unique_ptr<Scratch>> list;
   };
-  static Shelf& shelf() {
-    static auto* const shelves = new PerProcess<Shelf>;
-    return shelves->get();
+  static Idle& idle() {
+    static auto* const idle = new PerProcess<Idle>;
+    return idle->get();
   }
   static std::unique_ptr<Scratch> take() {
-    Shelf& from = shelf();
+    Idle& from = idle();
     const std::lock_guard lock(from.mutex);
-    if (from.idle.empty()) return std::make_unique<Scratch>();
-    auto scratch = std::move(from.idle.back());
-    from.idle.pop_back();
+    if (from.list.empty()) return std::make_unique<Scratch>();
+    auto scratch = std::move(from.list.back());
+    from.list.pop_back();
     return scratch;
   }
   static void give_back(std::unique_ptr<Scratch> scratch) noexcept {
     try {
-      Shelf& to = shelf();
+      Idle& to = idle();
       const std::lock_guard lock(to.mutex);
-      to.idle.push_back(std::move(scratch));
+      to.list.push_back(std::move(scratch));
     } catch (const std::bad_alloc&) {
       // Then it is freed instead.
     }

@@ -203,9 +203,13 @@ class WeightedRule {
                     "', rows ", row.begin, " to ", row.begin + row.degree - 1,
                     ", have a sum that no float64 holds");
     }
+    if (task_.fanout > kMaxPicks / task_.num_dst())
+      throw_too_many_picks(task_.edges, task_.fanout, task_.num_dst(), kMaxPicks);
+    const double below_sum = std::nextafter(sum, 0.0);  // u * sum rounds to a subnormal sum
     for (int64_t t = 0; t < task_.fanout; ++t) {
       const double u = fraction_of(draw_word(keys, static_cast<uint64_t>(t)));
-      found_.push_back({0, std::upper_bound(sums_.begin(), sums_.end(), u * sum) - sums_.begin()});
+      const auto drawn = std::upper_bound(sums_.begin(), sums_.end(), std::min(u * sum, below_sum));
+      found_.push_back({0, drawn - sums_.begin()});
     }
     keep_smallest(found_, task_.fanout);
   }

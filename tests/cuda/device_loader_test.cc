@@ -184,6 +184,20 @@ TEST_CASE("what is decided is told, and follows the memory it may use") {
     require_equal(expected[s], batches[s]);
 }
 
+TEST_CASE("why the CPU samples is told") {
+  const auto graph = make_typed_graph();
+  LoaderOptions options = on_device(Location::kAuto, Location::kAuto);
+  options.sample.method = Uniform{};
+  options.sample.dependent = 4;
+  const char* const why =
+      "uniform sampling without replacement with dependent = 4 runs on the CPU";
+  const PlacementDecision placed = NeighborLoader(graph, options).placement()[0];
+  CHECK(placed.placement == Location::kStaged);
+  CHECK(placed.why == why);
+  options.device.topology = Location::kDevice;
+  CHECK_THROWS_WITH_AS(NeighborLoader(graph, options), doctest::Contains(why), Error);
+}
+
 TEST_CASE("a loop that is left early, and batches that outlive their loader") {
   const auto graph = make_typed_graph();
   std::optional<Batch> kept;

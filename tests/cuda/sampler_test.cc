@@ -97,7 +97,8 @@ TEST_CASE("what processors alone sample is refused, and named") {
   const auto graph = uneven_graph(300, 4000, 13);
   CHECK_THROWS_WITH_AS(
       DeviceSampler(graph, {{{5}}, Uniform{}, 3, 4}),
-      doctest::Contains("without replacement with dependent = 4 runs on processors"), Error);
+      "uniform sampling without replacement with dependent = 4 runs on the CPU, not on a device",
+      Error);
 }
 
 TEST_CASE("typed minibatches are the host's") {

@@ -14,7 +14,7 @@ EVERYWHERE = (CPU, GPU, RANKS)
 
 # Option, as errors spell it -> who takes it. What is not named here goes with everything.
 SUPPORTED = {
-    **{f"sampler={name!r}": EVERYWHERE if sampler.on_device else (CPU, RANKS) for name, sampler in SAMPLERS.items()},
+    **dict.fromkeys((f"sampler={name!r}" for name in SAMPLERS), EVERYWHERE),
     "dependent": EVERYWHERE,
     "tables": EVERYWHERE,
     "decode": EVERYWHERE,

@@ -38,7 +38,8 @@ class NeighborLoader:
     it is one list for every edge type, or a dict by edge type. docs/loader.md has the details of each argument.
 
     What is sampled
-        sampler="uniform": or "labor", which needs fewer nodes; or their options: ramet.Uniform(...), ramet.Labor(...).
+        sampler="uniform": or "labor", which needs fewer nodes; or ramet.Uniform(...), ramet.Labor(...) with options;
+            or ramet.Weighted(table), which draws by a table of edge weights.
         dependent=1: so many consecutive batches share most neighbors (kappa of arXiv:2310.12403).
         seed=0: of everything random.
     Which batches
@@ -94,7 +95,7 @@ class NeighborLoader:
             require_whole(graph)
         self._group = _make_group(cooperative, distributed) if kind == RANKS else None
         self.rank, self.world = rank_and_world(distributed)
-        sampling = {"sampler": sampler, "seed": seed, "dependent": dependent, "kind": kind}
+        sampling = {"sampler": sampler, "seed": seed, "dependent": dependent}
         batches = {
             "batch_size": batch_size,
             "shuffle": as_flag(shuffle, "shuffle"),
@@ -241,15 +242,16 @@ class NeighborLoader:
             "step": step,
             "options": dict(self.options),
             "fingerprint": self._core.fingerprint(),
+            "weights": self._core.weights_digest(),
         }
 
     def load_state_dict(self, state: dict) -> None:
         """The next iterator continues exactly where `state` was taken, on any number of ranks. Raises ValueError naming
-        the difference if `state` is of another store, other input nodes or other options.
+        the difference if `state` is of another store, other input nodes, other options or, with ramet.Weighted, other weights.
         """
         if not isinstance(state, Mapping) or not isinstance(state.get("options", {}), Mapping):
             raise TypeError(f"the state is {shortened(state)}: it is not from NeighborLoader.state_dict")
-        missing = {"epoch", "step", "options", "fingerprint"} - set(state)
+        missing = {"epoch", "step", "options", "fingerprint", "weights"} - set(state)
         if missing:
             raise ValueError(f"the state lacks {sorted(missing)}: it is not from NeighborLoader.state_dict")
         for name, value in self.options.items():
@@ -257,6 +259,9 @@ class NeighborLoader:
                 raise ValueError(f"the state is of a loader with {name}={state['options'].get(name)}, not {value}")
         if state["fingerprint"] != self._core.fingerprint():
             raise ValueError("the state is of a loader over another graph or other input nodes")
+        digests = {state["weights"], self._core.weights_digest()} - {0}  # 0: of a part, which does not know
+        if len(digests) > 1:
+            raise ValueError(f"the state is of a loader over other weights in table {self.options['sampler']['table']!r}")
         epoch, step = as_int(state["epoch"], "epoch", 0), as_int(state["step"], "step", 0)
         if step > len(self):
             raise ValueError(f"the state is at step {step}, but an epoch has {len(self)}")

@@ -11,7 +11,6 @@ from ramet.arguments import UINT64_MAX, as_int
 from ramet.arrays import as_split
 from ramet.cuda import torch_devices
 from ramet.graph import Graph
-from ramet.loading.combinations import check
 from ramet.loading.samplers import as_sampler
 
 MAX_THREADS = 4096
@@ -55,13 +54,11 @@ def as_fanouts(num_neighbors, graph: Graph) -> list[list[int]]:
     return [_fanout_list(num_neighbors[t], f"num_neighbors[{t}]") for t in graph.edge_types]
 
 
-def sample_options(graph: Graph, num_neighbors, *, sampler, seed, dependent, kind: str) -> dict:
-    """What decides which neighbors are picked, checked, of numbers and strings alone. kind: see combinations.py."""
-    sampler = as_sampler(sampler)
-    check(kind, {f"sampler={sampler.name!r}": sampler})
+def sample_options(graph: Graph, num_neighbors, *, sampler, seed, dependent) -> dict:
+    """What decides which neighbors are picked, checked, of numbers and strings alone."""
     return {
         "fanouts": as_fanouts(num_neighbors, graph),
-        "sampler": sampler.plain(),
+        "sampler": as_sampler(sampler).plain(),
         "seed": as_int(seed, "seed", 0, UINT64_MAX),
         "dependent": as_int(dependent, "dependent", 1),
     }

@@ -21,7 +21,6 @@ class Sampler:
     """What `sampler=` takes: one of the classes of SAMPLERS, or its name where it needs no options."""
 
     name: ClassVar[str]
-    on_device: ClassVar[bool] = True  # whether a loader with a device takes it
 
     def plain(self) -> dict:
         """The name and the options, of numbers and strings alone: what states and files have."""

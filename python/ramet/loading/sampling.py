@@ -7,7 +7,6 @@ from ramet.arguments import as_int
 from ramet.cuda import torch_devices
 from ramet.graph import Graph
 from ramet.loading.batch import Batch, Origin
-from ramet.loading.combinations import kind_of
 from ramet.loading.options import (
     MAX_THREADS,
     as_device,
@@ -47,11 +46,10 @@ def sample(
     foreign_words.check_arguments(unknown, "ramet.sample")
     require_whole(as_graph(graph))
     device = as_device(device)
-    kind = kind_of(device, cooperative=None)
     seed_type, ids = as_input_nodes(seeds, graph, "seeds")
     if ids is None:
         raise ValueError("seeds is None, expected ids")
-    options = sample_options(graph, num_neighbors, sampler=sampler, seed=seed, dependent=dependent, kind=kind)
+    options = sample_options(graph, num_neighbors, sampler=sampler, seed=seed, dependent=dependent)
     what = (graph._core, for_sampling(options), seed_type, ids)
     when = {"epoch": as_int(epoch, "epoch", 0), "step": as_int(step, "step", 0)}
     threads = as_int(threads, "threads", 1, MAX_THREADS)

@@ -22,7 +22,6 @@
 #include "sampling/hop_sampler.h"
 
 namespace ramet {
-namespace {}  // namespace
 
 void check(const Membership& membership, const Graph& graph) {
   const auto& types = graph.node_types();

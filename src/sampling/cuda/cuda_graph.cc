@@ -118,10 +118,8 @@ std::shared_ptr<const CudaGraph> CudaGraph::create(const std::shared_ptr<const G
                                                    int device,
                                                    Placement placement) {
   if (graph->part()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "sampling on a device needs a whole graph; this store is part " +
-                    std::to_string(graph->part()->index) + " of " +
-                    std::to_string(graph->part()->count));
+    throw_invalid("sampling on a device needs a whole graph; this store is part ",
+                  graph->part()->index, " of ", graph->part()->count);
   }
   static auto* const shared = new PerProcess<Shared>;
   Shared& all = shared->get();

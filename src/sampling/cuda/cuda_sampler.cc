@@ -1,6 +1,7 @@
 // docs/semantics.md, section 12. The work on one hop is in cuda_hop.cc.
 #include "ramet/cuda_sampler.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -72,7 +73,8 @@ CudaSampler::CudaSampler(std::shared_ptr<const CudaGraph> graph,
                          std::shared_ptr<BufferPool> pool,
                          CudaStreamHandle stream) {
   check(options, *graph->graph());
-  require_device_samples(options);
+  const std::string why_cpu = why_cpu_samples(options);
+  if (!why_cpu.empty()) throw_invalid(why_cpu, ", not on a device");
   engine_ = std::make_unique<Engine>(std::move(graph), std::move(options), std::move(pool), stream);
 }
 

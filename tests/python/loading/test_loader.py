@@ -746,6 +746,22 @@ def test_a_state_is_of_the_same_graph_and_input_nodes(graph, tmp_path):
     make(graph, input_nodes=graph.split("train").copy()).load_state_dict(state)
 
 
+def test_a_state_is_of_the_same_weights():
+    edges, options = [[0, 1, 2], [1, 2, 0]], {"sampler": ramet.Weighted("w"), "tables": ()}
+
+    def loader(weights, dtype=np.float64, **other):
+        graph = ramet.from_edge_index(edges, 3, edges={"w": np.array(weights, dtype)})
+        return ramet.NeighborLoader(graph, [2], **(options | other))
+
+    state = loader([1, 2, 3]).state_dict()
+    loader([1, 2, 3]).load_state_dict(state)
+    loader([1, 2, 3], np.float32).load_state_dict(state)
+    with pytest.raises(ValueError, match="other weights in table 'w'"):
+        loader([1, 2, 4]).load_state_dict(state)
+    uniform = loader([1, 2, 3], sampler="uniform").state_dict()
+    loader([1, 2, 4], sampler="uniform").load_state_dict(uniform)
+
+
 @pytest.mark.parametrize(
     ("change", "error"),
     [
