@@ -34,16 +34,15 @@ class DeviceBatchSource final : public BatchSource {
   DeviceBatchSource& operator=(const DeviceBatchSource&) = delete;
 
   void sample(Batch& batch, const std::atomic<bool>& stop) override {
-    finish_on_error([&] { sample_on_stream(batch, stop); });
+    finish_on_error(batch, [&] { sample_on_stream(batch, stop); });
   }
 
   void fetch(Batch& batch, const std::atomic<bool>& stop) override {
-    finish_on_error([&] {
+    finish_on_error(batch, [&] {
       fetch_on_stream(batch, stop);
       stream_.synchronize();
     });
-    finish();
-    set_streams(batch, {});
+    finish(batch);
   }
 
  private:
@@ -114,13 +113,19 @@ class DeviceBatchSource final : public BatchSource {
   }
 
   template <typename Body>
-  void finish_on_error(Body&& body) {
+  void finish_on_error(const Batch& batch, Body&& body) {
     try {
       body();
     } catch (...) {
-      finish();
+      finish(batch);
       throw;
     }
+  }
+
+  // The batch may outlive the stream.
+  void finish(const Batch& batch) {
+    finish();
+    set_streams(batch, {});
   }
 
   // Lets go of host memory that copies may still read.

@@ -43,14 +43,14 @@ void Pipeline::run_worker(int index) {
   }
 }
 
-// Waits until there is work for this worker; nullptr when there is nothing left to do.
+// Waits until there is work for this worker; nullptr when there is nothing left to do. A worker that
+// is stopped fetches what it has sampled, too: only fetch() releases the batch from its CUDA stream.
 Pipeline::Slot* Pipeline::next_work(std::unique_lock<std::mutex>& lock, int index) {
   const auto may_sample = [&] { return !by_group_ && index < threads() && has_room(); };
   const auto is_over = [&] {
     return stop_.load() || (!by_group_ && next_to_sample_ == num_steps_);
   };
   room_.wait(lock, [&] { return !sampled_.empty() || is_over() || may_sample(); });
-  if (stop_.load()) return nullptr;
   if (sampled_.empty()) return is_over() ? nullptr : &begin_step();
   Slot* oldest = sampled_.front();
   sampled_.erase(sampled_.begin());
@@ -140,6 +140,7 @@ void Pipeline::stop() {
   const std::lock_guard lock(mutex_);
   stop_.store(true);
   room_.notify_all();
+  batch_ready_.notify_all();
 }
 
 bool Pipeline::wait_for_tasks(std::chrono::milliseconds timeout) {

@@ -212,6 +212,21 @@ TEST_CASE("a loop that is left early, and batches that outlive their loader") {
   require_equal(expected[0], *kept);
 }
 
+TEST_CASE("batches of a stream that stops while it samples leave nothing behind") {
+  const auto graph = make_typed_graph();
+  for (const Location topology : {Location::kDevice, Location::kStaged}) {
+    LoaderOptions options = on_device(topology, Location::kInPlace);
+    options.sample.fanouts = {{4}, {2}, {3}};  // one hop, so that most stops come in it or after it
+    options.threads = 3;
+    const NeighborLoader loader(graph, options);
+    for (int epoch = 0; epoch < 30; ++epoch) {
+      const auto batch = loader.start(epoch)->next(10s);
+      REQUIRE(batch);
+    }
+    CHECK(loader.device_pool()->bytes_in_use() == 0);
+  }
+}
+
 TEST_CASE("the memory of batches is bounded by those that are held") {
   const auto graph = make_typed_graph();
   const NeighborLoader loader(graph, on_device(Location::kDevice, Location::kDevice));

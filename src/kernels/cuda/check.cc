@@ -87,7 +87,7 @@ std::string with_size(const char* call, int64_t bytes) {
 [[noreturn]] void fail(cudaError_t error, const std::string& what) {
   const std::string place = on_device();
   const std::string help = advice(error);
-  forget_cuda_error();
+  clear_cuda_error();
   throw_error(error == cudaErrorMemoryAllocation ? ErrorCode::kNoSpace : ErrorCode::kDevice, what,
               place, in_words(error), help);
 }
@@ -104,7 +104,7 @@ void fail_cuda(cudaError_t error, const char* call, int64_t bytes) {
 
 void fail_host_memory(cudaError_t error, ErrorCode code, const char* call, int64_t bytes) {
   const std::string help = error == cudaErrorMemoryAllocation ? "" : advice(error);
-  forget_cuda_error();
+  clear_cuda_error();
   throw_error(code, with_size(call, bytes), in_words(error), help);
 }
 

@@ -25,9 +25,9 @@ inline void check_cuda(cudaError_t error, const char* call, int64_t bytes = -1) 
     fail_cuda(error, call, bytes);
 }
 
-// Forgets the error that the thread's last call left behind: it has been seen, and the next user of
+// Clears the error that the thread's last call left behind: it has been seen, and the next user of
 // CUDA in this thread must not take it for its own.
-inline void forget_cuda_error() {
+inline void clear_cuda_error() {
   static_cast<void>(cudaGetLastError());
 }
 

@@ -37,7 +37,7 @@ void release_on(int device, Release release) {
   if (is_forked_child()) return;
   try {
     const DeviceScope scope(device);
-    if (release() != cudaSuccess) forget_cuda_error();
+    if (release() != cudaSuccess) clear_cuda_error();
   } catch (const Error&) {
   }
 }

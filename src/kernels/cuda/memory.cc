@@ -40,7 +40,7 @@ bool is_pageable(const void* data) {
 cudaError_t copy_pieces(char* to, const char* from, size_t bytes, cudaStream_t stream) {
   cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
   if (error == cudaErrorInvalidValue && bytes > 1) {
-    forget_cuda_error();
+    clear_cuda_error();
     const size_t half = bytes / 2;
     error = copy_pieces(to, from, half, stream);
     return error == cudaSuccess ? copy_pieces(to + half, from + half, bytes - half, stream) : error;

@@ -33,7 +33,7 @@ struct LastOf {
     return static_cast<unsigned>(static_cast<uint64_t>(id) * 0x9E3779B97F4A7C15u >> 32) & mask;
   }
 
-  __device__ void enter(int64_t id, unsigned position) const {
+  __device__ void insert(int64_t id, unsigned position) const {
     for (unsigned slot = first_slot(id);; slot = (slot + 1) & mask) {
       const unsigned there = atomicCAS(slots + slot, kEmpty, position);
       if (there == kEmpty) return;
@@ -43,7 +43,7 @@ struct LastOf {
     }
   }
 
-  // Of an id that was entered.
+  // Of an id that was inserted.
   __device__ unsigned find(int64_t id) const {
     for (unsigned slot = first_slot(id);; slot = (slot + 1) & mask) {
       const unsigned position = slots[slot];
@@ -52,12 +52,12 @@ struct LastOf {
   }
 };
 
-__global__ void __launch_bounds__(kRowThreads) enter_ids(CudaScatterArgs args, LastOf last) {
+__global__ void __launch_bounds__(kRowThreads) insert_ids(CudaScatterArgs args, LastOf last) {
   const RowLanes positions(1);
   for (int64_t i = positions.first_row; i < args.num_ids; i += positions.stride) {
     const int64_t id = id_at(args.ids, args.wide_ids, i);
     if (is_row(id, args.num_rows))
-      last.enter(id, static_cast<unsigned>(i));
+      last.insert(id, static_cast<unsigned>(i));
     else
       report_bad(args.bad, i);
   }
@@ -88,7 +88,7 @@ void scatter_rows_cuda(int device, const CudaScatterArgs& args, void* stream) {
              "clearing the scratch memory of a scatter");
   const LastOf last{static_cast<unsigned*>(args.scratch),
                     static_cast<unsigned>(scratch_bytes / 4 - 1), args.ids, args.wide_ids};
-  launch("enter_ids", enter_ids, row_grid(enter_ids, device, args.num_ids, 1, args.max_sms),
+  launch("insert_ids", insert_ids, row_grid(insert_ids, device, args.num_ids, 1, args.max_sms),
          dim3(kRowThreads), on, args, last);
   const RowAccess access =
       row_access(reinterpret_cast<uint64_t>(args.table), reinterpret_cast<uint64_t>(args.rows),

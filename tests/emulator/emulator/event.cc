@@ -3,6 +3,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 
@@ -67,8 +69,13 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   return cudaSuccess;
 }
 
+// To record on a destroyed stream is undefined in CUDA, so the emulator ends the process.
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   if (const auto error = emulator::check_usable()) return error;
+  if (emulator::is_destroyed(handle)) {
+    std::fprintf(stderr, "emulator: an event is recorded on a destroyed stream\n");
+    std::abort();
+  }
   CUstream_st* stream = emulator::find_stream(handle);
   if (event == nullptr || stream == nullptr || stream->device != event->device)
     return note(cudaErrorInvalidResourceHandle);

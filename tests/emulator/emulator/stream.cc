@@ -1,5 +1,6 @@
 #include "emulator/stream.h"
 
+#include <algorithm>
 #include <chrono>
 #include <list>
 #include <map>
@@ -118,6 +119,12 @@ class Streams {
     return nullptr;
   }
 
+  bool is_destroyed(cudaStream_t handle) {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(destroyed_.begin(), destroyed_.end(),
+                       [&](const auto& stream) { return stream.get() == handle; });
+  }
+
   void synchronize(int device) {
     std::list<std::unique_ptr<CUstream_st>> finished;
     const std::lock_guard lock(mutex_);
@@ -154,6 +161,10 @@ bool is_launchable(const cudaLaunchConfig_t& config) {
 
 CUstream_st* find_stream(cudaStream_t handle) {
   return streams().find(handle, current_device());
+}
+
+bool is_destroyed(cudaStream_t handle) {
+  return streams().is_destroyed(handle);
 }
 
 cudaError_t enqueue(cudaStream_t handle, std::function<void()> work) {

@@ -40,4 +40,7 @@ namespace emulator {
 // The stream behind a handle, for the current device; nullptr: there is none.
 CUstream_st* find_stream(cudaStream_t handle);
 
+// Whether there was such a stream. It is forgotten when the device is next synchronized.
+bool is_destroyed(cudaStream_t handle);
+
 }  // namespace emulator
