@@ -44,9 +44,11 @@ template <typename... Parts>
   const auto append = [&text](const auto& part) {
     using Type = std::decay_t<decltype(part)>;
     static_assert(!std::is_same_v<Type, bool>);
-    if constexpr (std::is_arithmetic_v<Type> && !std::is_same_v<Type, char>) {
+    if constexpr (std::is_floating_point_v<Type>) {
       char digits[32];  // a double takes at most 24
-      text.append(digits, std::to_chars(digits, digits + sizeof digits, part).ptr);
+      text += std::string(digits, std::to_chars(digits, digits + sizeof digits, part).ptr);
+    } else if constexpr (std::is_integral_v<Type> && !std::is_same_v<Type, char>) {
+      text += std::to_string(part);
     } else {
       text += part;
     }

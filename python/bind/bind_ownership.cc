@@ -25,7 +25,7 @@ Array share(const AnyArray& array) {
 }
 
 // A numpy array of what C++ computed.
-nb::object hand_over(std::vector<uint16_t> values) {
+nb::object transfer(std::vector<uint16_t> values) {
   const auto memory = std::make_shared<std::vector<uint16_t>>(std::move(values));
   return to_numpy(Array{.data = memory->data(),
                         .dtype = DType::kUInt16,
@@ -59,7 +59,7 @@ void bind_ownership(nb::module_& m) {
       .def(
           "owners",
           [](const Ownership& ownership, const Ids& nodes) {
-            return hand_over(ownership.owners(borrow(nodes)));
+            return transfer(ownership.owners(borrow(nodes)));
           },
           nb::arg("nodes").noconvert())
       .def("digest", &Ownership::digest, nb::call_guard<GilRelease>());

@@ -20,8 +20,13 @@ class StepTask : public SampleTask {
       : SampleTask(batch.epoch, batch.step), pipeline_(std::move(pipeline)), slot_(slot) {
     pipeline_->begin_task();
   }
+  // A fork has the queue of its parent, but not the threads, and the pipeline's mutex may be locked
+  // in it for ever.
   ~StepTask() override {
-    if (!has_ended_) end(std::make_exception_ptr(given_up()));
+    if (getpid() != owner_)
+      new std::shared_ptr<Pipeline>(pipeline_);  // NOLINT: leaked on purpose
+    else if (!has_ended_)
+      end(std::make_exception_ptr(given_up()));
   }
 
   void run(const Exchange& exchange) override {
@@ -39,6 +44,7 @@ class StepTask : public SampleTask {
                                    " was not sampled: the thread of its group has ended")};
   }
 
+  const pid_t owner_ = getpid();
   const std::shared_ptr<Pipeline> pipeline_;
   Pipeline::Slot* const slot_;
   bool has_ended_ = false;
@@ -79,11 +85,15 @@ class BatchStream final : public EpochStream {
     std::optional<Pipeline::Slot> slot = pipeline().take(timeout);
     if (!slot) return std::nullopt;
     if (slot->error != nullptr) {
-      if (group_ != nullptr && slot->is_sampled)
-        group_->submit(std::make_unique<FailedTask>(workers_->pipeline, slot->batch, slot->error));
+      report_failure(*slot);
       std::rethrow_exception(slot->error);
     }
-    submit_tasks();
+    try {
+      submit_tasks();
+    } catch (...) {
+      // This batch is good. The one that was not submitted has its error, and a later call throws
+      // it.
+    }
     return std::move(slot->batch);
   }
 
@@ -118,6 +128,15 @@ class BatchStream final : public EpochStream {
       if (refused == nullptr) throw;
       throw Error(ErrorCode::kIo, concat("cannot start a thread: ", e.what()),
                   refused->code().value());
+    }
+  }
+
+  void report_failure(const Pipeline::Slot& slot) {
+    if (group_ == nullptr || !slot.is_sampled) return;
+    try {
+      group_->submit(std::make_unique<FailedTask>(workers_->pipeline, slot.batch, slot.error));
+    } catch (...) {
+      // A group that has ended has told the others. The first error is the one to throw.
     }
   }
 

@@ -76,8 +76,7 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
   const Placement topology = decide("topology", CudaGraph::bytes_on_device(*graph),
                                     wanted_for_topology(device.topology, why_cpu),
                                     [&] { return topology_rates(graph, device.index); });
-  if (device.topology == Location::kAuto && !why_cpu.empty())
-    side->placement_.back().why = why_cpu;
+  if (device.topology == Location::kAuto && !why_cpu.empty()) side->placement_.back().why = why_cpu;
   if (topology.location != Location::kStaged)
     side->graph_ = CudaGraph::create(graph, device.index, topology);
   for (size_t i = 0; i < loader.tables.size(); ++i) {

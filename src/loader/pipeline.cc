@@ -43,8 +43,9 @@ void Pipeline::run_worker(int index) {
   }
 }
 
-// Waits until there is work for this worker; nullptr when there is nothing left to do. A worker that
-// is stopped fetches what it has sampled, too: only fetch() releases the batch from its CUDA stream.
+// Waits until there is work for this worker; nullptr when there is nothing left to do. A worker
+// that is stopped fetches what it has sampled, too: only fetch() releases the batch from its CUDA
+// stream.
 Pipeline::Slot* Pipeline::next_work(std::unique_lock<std::mutex>& lock, int index) {
   const auto may_sample = [&] { return !by_group_ && index < threads() && has_room(); };
   const auto is_over = [&] {

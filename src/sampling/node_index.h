@@ -35,7 +35,7 @@ class NodeIndex {
     if (direct == nullptr || !direct->fits(range)) table_ = DirectTable(range);
   }
 
-  // Forgets the batch before; the new one begins with `seeds`.
+  // Starts a new batch. Its first nodes are `seeds`.
   template <typename Seed>
   void start_batch(std::span<const Seed> seeds) {
     visit([&](auto& table) { table.start_batch(nodes_.size()); });

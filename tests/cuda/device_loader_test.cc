@@ -189,8 +189,7 @@ TEST_CASE("why the CPU samples is told") {
   LoaderOptions options = on_device(Location::kAuto, Location::kAuto);
   options.sample.method = Uniform{};
   options.sample.dependent = 4;
-  const char* const why =
-      "uniform sampling without replacement with dependent = 4 runs on the CPU";
+  const char* const why = "uniform sampling without replacement with dependent = 4 runs on the CPU";
   const PlacementDecision placed = NeighborLoader(graph, options).placement()[0];
   CHECK(placed.placement == Location::kStaged);
   CHECK(placed.why == why);

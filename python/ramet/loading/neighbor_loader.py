@@ -247,7 +247,7 @@ class NeighborLoader:
 
     def load_state_dict(self, state: dict) -> None:
         """The next iterator continues exactly where `state` was taken, on any number of ranks. Raises ValueError naming
-        the difference if `state` is of another store, other input nodes, other options or, with ramet.Weighted, other weights.
+        the difference if `state` is of another store, other input nodes, other options or other weights.
         """
         if not isinstance(state, Mapping) or not isinstance(state.get("options", {}), Mapping):
             raise TypeError(f"the state is {shortened(state)}: it is not from NeighborLoader.state_dict")
@@ -261,7 +261,8 @@ class NeighborLoader:
             raise ValueError("the state is of a loader over another graph or other input nodes")
         digests = {state["weights"], self._core.weights_digest()} - {0}  # 0: of a part, which does not know
         if len(digests) > 1:
-            raise ValueError(f"the state is of a loader over other weights in table {self.options['sampler']['table']!r}")
+            table = self.options["sampler"]["table"]
+            raise ValueError(f"the state is of a loader over other weights in table {table!r}")
         epoch, step = as_int(state["epoch"], "epoch", 0), as_int(state["step"], "step", 0)
         if step > len(self):
             raise ValueError(f"the state is at step {step}, but an epoch has {len(self)}")
