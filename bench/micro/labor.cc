@@ -23,7 +23,7 @@ class Hop {
     const auto num_nodes = static_cast<uint64_t>(graph_->node_types()[0].num_nodes);
     for (uint64_t i = 0; i < kSeeds; ++i)
       seeds.push_back(static_cast<int64_t>(uniform_below(mix64(i), num_nodes)));
-    const Minibatch batch = sampler({kFanout, kFanout}).sample(0, seeds, 0, 0);
+    const Minibatch batch = sampler({kFanout, kFanout}).sample({0, seeds}, 0, 0);
     const auto nodes = batch.n_id[0].as<int64_t>();
     destinations_.assign(nodes.begin(), nodes.end());
     const auto indptr = edges().indptr.as<int64_t>();
@@ -62,7 +62,7 @@ void sample(benchmark::State& state, const Hop& hop, int64_t dependent) {
   NeighborSampler sampler = hop.sampler({kFanout}, dependent);
   uint64_t step = 1;
   for (auto _ : state)
-    benchmark::DoNotOptimize(sampler.sample(0, hop.destinations(), 0, step));
+    benchmark::DoNotOptimize(sampler.sample({0, hop.destinations()}, 0, step));
   state.SetItemsProcessed(state.iterations() * hop.num_edges());
 }
 

@@ -54,7 +54,7 @@ Stream::Stream(int64_t num_nodes, int64_t count)
 void number_in_sampler(benchmark::State& state, const Stream& stream) {
   NeighborSampler sampler(stream.graph, {.fanouts = {{kAllNeighbors}}});
   for (auto _ : state)
-    benchmark::DoNotOptimize(sampler.sample(0, stream.seeds, 0, 0));
+    benchmark::DoNotOptimize(sampler.sample({0, stream.seeds}, 0, 0));
 }
 
 void number_in_map(benchmark::State& state, const Stream& stream) {

@@ -42,7 +42,7 @@ class Case {
     if (!replays_.empty()) return replays_;
     NeighborSampler own = sampler();
     for (int step = 0; step < kBatches; ++step)
-      replays_.emplace_back(*graph_, own.sample(0, seeds(step), 0, static_cast<uint64_t>(step)));
+      replays_.emplace_back(*graph_, own.sample({0, seeds(step)}, 0, static_cast<uint64_t>(step)));
     const auto nodes = static_cast<size_t>(graph_->node_types()[0].num_nodes);
     slots_ = std::make_unique<HugeBuffer>(nodes * sizeof(uint32_t));
     return replays_;
@@ -73,7 +73,7 @@ void sample(benchmark::State& state, const Case& shared) {
   int step = state.thread_index() * kBatches / 2;
   for (auto _ : state) {
     edges += num_edges(
-        sampler.sample(0, seeds[static_cast<size_t>(step)], 0, static_cast<uint64_t>(step)));
+        sampler.sample({0, seeds[static_cast<size_t>(step)]}, 0, static_cast<uint64_t>(step)));
     step = (step + 1) % kBatches;
   }
   state.SetItemsProcessed(edges);

@@ -50,7 +50,8 @@ class CudaGraph {
 };
 
 // Empty where kernels can sample so. Else the reason: "weighted sampling runs on the CPU". Uniform
-// sampling of dependent minibatches without replacement does, too.
+// sampling of dependent minibatches without replacement does, and so do Expand::kOnce and disjoint
+// trees.
 [[nodiscard]] std::string why_cpu_samples(const SampleOptions& options);
 
 class CudaSampler {
@@ -67,8 +68,7 @@ class CudaSampler {
 
   // As NeighborSampler::sample(). All work runs on the stream. Returns when the sizes of the batch
   // are known and all ids are checked.
-  [[nodiscard]] Minibatch sample(int seed_type,
-                                 std::span<const int64_t> seeds,
+  [[nodiscard]] Minibatch sample(const Seeds& seeds,
                                  uint64_t epoch,
                                  uint64_t step,
                                  const std::atomic<bool>* stop = nullptr);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -78,6 +79,38 @@ using Method = std::variant<Uniform, Labor, Weighted>;
 // The method with that kName and its default options; any other name is kInvalidArgument.
 [[nodiscard]] Method method_named(const std::string& name);
 
+// For which nodes a hop draws: all that were found so far, or only those that the hop before was
+// the first to find. Each node then is a destination once.
+enum class Expand : uint8_t { kEvery, kOnce };
+
+// "every" or "once"; any other name is kInvalidArgument. The others below likewise.
+[[nodiscard]] Expand parse_expand(const std::string& name);
+
+// Of the neighbors that a time allows: as the method draws, or the latest.
+enum class Strategy : uint8_t { kUniform, kLast };
+[[nodiscard]] Strategy parse_strategy(const std::string& name);  // "uniform", "last"
+
+// A neighbor's time and the seed's: t <= seed's, or t < seed's.
+enum class Comparison : uint8_t { kAtMost, kBefore };
+[[nodiscard]] Comparison parse_comparison(const std::string& name);  // "<=", "<"
+
+// Only neighbors that existed at the seed's time are drawn.
+struct Time {
+  std::string table;  // int64, of nodes or of edges
+  Strategy strategy = Strategy::kUniform;
+  int64_t window = -1;  // neighbors at most so much older than the seed; -1: however old
+  Comparison comparison = Comparison::kAtMost;
+};
+
+template <typename Body>
+void for_each_field(Time& time, Body&& body) {
+  auto& [table, strategy, window, comparison] = time;
+  body("table", table);
+  body("strategy", strategy);
+  body("window", window);
+  body("comparison", comparison);
+}
+
 struct SampleOptions {
   // fanouts[edge type][hop], edge types in the order of Graph::edge_types(), hop 0 the seeds' hop.
   // kAllNeighbors takes every neighbor, 0 none.
@@ -86,6 +119,9 @@ struct SampleOptions {
   uint64_t seed = 0;
   // kappa: steps of a block of dependent minibatches; 1 makes every step independent.
   int64_t dependent = 1;
+  Expand expand = Expand::kEvery;
+  bool disjoint = false;     // each seed has a tree of its own, which shares no node with others
+  std::optional<Time> time;  // needs disjoint
 };
 
 // Throws kInvalidArgument unless `options` fit `graph`.

@@ -33,12 +33,20 @@ struct Relation {
   Array edge_weight;  // float32[num_edges]; without data where each is 1 / edges of its destination
 };
 
-// One hop, bipartite: messages go from the first num_src[t] nodes of type t to the first
-// num_dst[t]; destinations are a prefix of the sources.
+// One hop, bipartite: messages go from the first num_src[t] nodes of type t to num_dst[t] of them,
+// from first_dst[t] on. With Expand::kEvery that is 0: destinations are a prefix of the sources.
 struct Block {
-  std::vector<int64_t> num_src, num_dst;  // by node type
-  std::vector<Relation> relations;        // one per edge type, in the order of their names
-  std::vector<ExchangePlan> exchange;     // by node type, where ranks cooperate; else empty
+  std::vector<int64_t> num_src, first_dst, num_dst;  // by node type
+  std::vector<Relation> relations;     // one per edge type, in the order of their names
+  std::vector<ExchangePlan> exchange;  // by node type, where ranks cooperate; else empty
+};
+
+// The seeds of a minibatch, in any order, repeats allowed.
+struct Seeds {
+  int type = 0;  // node type
+  std::span<const int64_t> ids;
+  // With SampleOptions::time: of each seed. Empty: those of its node.
+  std::span<const int64_t> times = {};
 };
 
 struct Minibatch {
@@ -46,6 +54,11 @@ struct Minibatch {
   int64_t num_seeds = 0;      // seeds are n_id[seed_type][0 .. num_seeds)
   std::vector<Array> n_id;    // int64, by node type: ids of every node in the batch
   std::vector<Block> blocks;  // farthest hop first, the order in which a model runs its layers
+  bool merged = false;        // Expand::kOnce: all hops together are one graph
+  // int64, by node type: the position of the seed in whose tree each node is. Empty unless
+  // disjoint.
+  std::vector<Array> trees;
+  Array seed_times;  // int64[num_seeds], in host memory; without data unless SampleOptions::time
 };
 
 // Calls body(array) for every array of a minibatch, const or not: what moves, counts or frees all
@@ -54,6 +67,8 @@ template <typename AnyMinibatch, typename Body>
 void for_each_array(AnyMinibatch& minibatch, Body&& body) {
   for (auto& ids : minibatch.n_id)
     body(ids);
+  for (auto& trees : minibatch.trees)
+    body(trees);
   for (auto& block : minibatch.blocks) {
     for (auto& relation : block.relations) {
       auto& [edge_type, indptr, indices, position, edge_weight] = relation;
@@ -79,11 +94,9 @@ class NeighborSampler {
                   int threads = 1);
   ~NeighborSampler();
 
-  // Samples the minibatch of `seeds` (ids of node type `seed_type`, in any order, repeats allowed).
   // `stop`, if given, is checked between hops and iterations; once it is set, the result is
   // meaningless.
-  [[nodiscard]] Minibatch sample(int seed_type,
-                                 std::span<const int64_t> seeds,
+  [[nodiscard]] Minibatch sample(const Seeds& seeds,
                                  uint64_t epoch,
                                  uint64_t step,
                                  const std::atomic<bool>* stop = nullptr);

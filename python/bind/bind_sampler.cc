@@ -1,3 +1,4 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -134,17 +135,30 @@ void assign(std::string& field, nb::handle value) {
 void assign(Weights& field, nb::handle value) {
   field = parse_weights(nb::cast<std::string>(value));
 }
+void assign(Strategy& field, nb::handle value) {
+  field = parse_strategy(nb::cast<std::string>(value));
+}
+void assign(Comparison& field, nb::handle value) {
+  field = parse_comparison(nb::cast<std::string>(value));
+}
+
+template <typename Options>
+void assign_fields(Options& options, const nb::dict& fields) {
+  for_each_field(options, [&](const char* field, auto& value) { assign(value, fields[field]); });
+}
 
 // From the fields of the Python object, by name: a new method needs nothing here.
 Method to_method(const std::string& name, const nb::dict& fields) {
   Method method = method_named(name);
-  std::visit(
-      [&](auto& chosen) {
-        for_each_field(chosen,
-                       [&](const char* field, auto& value) { assign(value, fields[field]); });
-      },
-      method);
+  std::visit([&](auto& chosen) { assign_fields(chosen, fields); }, method);
   return method;
+}
+
+std::optional<Time> to_time(const std::optional<nb::dict>& fields) {
+  if (!fields) return std::nullopt;
+  Time time;
+  assign_fields(time, *fields);
+  return time;
 }
 
 void bind_options(nb::module_& m) {
@@ -152,24 +166,24 @@ void bind_options(nb::module_& m) {
       .def(
           "__init__",
           [](SampleOptions* self, std::vector<std::vector<int64_t>> fanouts,
-             const std::string& method, const nb::dict& fields, uint64_t seed, int64_t dependent) {
+             const std::string& method, const nb::dict& fields, uint64_t seed, int64_t dependent,
+             const std::string& expand, bool disjoint, const std::optional<nb::dict>& time) {
             new (self) SampleOptions{.fanouts = std::move(fanouts),
                                      .method = to_method(method, fields),
                                      .seed = seed,
-                                     .dependent = dependent};
+                                     .dependent = dependent,
+                                     .expand = parse_expand(expand),
+                                     .disjoint = disjoint,
+                                     .time = to_time(time)};
           },
           nb::kw_only(), nb::arg("fanouts"), nb::arg("sampler"), nb::arg("fields"), nb::arg("seed"),
-          nb::arg("dependent"));
+          nb::arg("dependent"), nb::arg("expand"), nb::arg("disjoint"), nb::arg("time").none());
 }
 
 template <typename Sampler>
-void take_sample(Sampler& sampler,
-                 int seed_type,
-                 const Ids& seeds,
-                 uint64_t epoch,
-                 uint64_t step,
-                 Batch& batch) {
-  batch.minibatch = sampler.sample(seed_type, borrow(seeds), epoch, step);
+void take_sample(
+    Sampler& sampler, const Seeds& seeds, uint64_t epoch, uint64_t step, Batch& batch) {
+  batch.minibatch = sampler.sample(seeds, epoch, step);
   batch.epoch = static_cast<int64_t>(epoch);
   batch.step = static_cast<int64_t>(step);
   batch.global_num_seeds = batch.minibatch.num_seeds;
@@ -185,15 +199,18 @@ void bind_sampler(nb::module_& m) {
   m.def(
       "sample",
       [](std::shared_ptr<Graph> graph, SampleOptions options, int seed_type, const Ids& seeds,
-         uint64_t epoch, uint64_t step, int threads) {
+         const std::optional<Ids>& times, uint64_t epoch, uint64_t step, int threads) {
         const GilRelease release;
         NeighborSampler sampler(graph, std::move(options), nullptr, threads);
         PyBatch result{.batch = {}, .graph = std::move(graph)};
-        take_sample(sampler, seed_type, seeds, epoch, step, result.batch);
+        Seeds all{.type = seed_type, .ids = borrow(seeds)};
+        if (times) all.times = borrow(*times);
+        take_sample(sampler, all, epoch, step, result.batch);
         return result;
       },
       nb::arg("graph"), nb::arg("sample"), nb::arg("seed_type"), nb::arg("seeds").noconvert(),
-      nb::kw_only(), nb::arg("epoch"), nb::arg("step"), nb::arg("threads"));
+      nb::kw_only(), nb::arg("times").noconvert().none() = nb::none(), nb::arg("epoch"),
+      nb::arg("step"), nb::arg("threads"));
 
   // On a device, for work that `stream` is given afterwards.
   m.def(
@@ -207,7 +224,7 @@ void bind_sampler(nb::module_& m) {
                        .pool = DevicePool::shared(device)};
         auto* const handle = reinterpret_cast<CudaStreamHandle>(stream);
         CudaSampler sampler(result.cuda_graph, std::move(options), result.pool->on(handle), handle);
-        take_sample(sampler, seed_type, seeds, epoch, step, result.batch);
+        take_sample(sampler, {.type = seed_type, .ids = borrow(seeds)}, epoch, step, result.batch);
         return result;
       },
       nb::arg("graph"), nb::arg("sample"), nb::arg("seed_type"), nb::arg("seeds").noconvert(),

@@ -51,9 +51,9 @@ class DeviceBatchSource final : public BatchSource {
     const std::vector<int64_t> nodes = seeds.nodes(batch.epoch, batch.step);
     const auto epoch = static_cast<uint64_t>(batch.epoch), step = static_cast<uint64_t>(batch.step);
     if (sampler_ != nullptr) {
-      batch.minibatch = sampler_->sample(seeds.node_type, nodes, epoch, step, &stop);
+      batch.minibatch = sampler_->sample({seeds.node_type, nodes}, epoch, step, &stop);
     } else {
-      on_host_ = host_sampler_->sample(seeds.node_type, nodes, epoch, step, &stop);
+      on_host_ = host_sampler_->sample({seeds.node_type, nodes}, epoch, step, &stop);
       batch.minibatch = on_host_;
       for_each_array(batch.minibatch, [&](Array& array) {
         if (array.data != nullptr) array = upload(array);

@@ -20,12 +20,21 @@
 
 namespace ramet {
 
+// Positions [begin, end) of a list of nodes.
+struct ListRange {
+  int64_t begin = 0, end = 0;
+  [[nodiscard]] int64_t size() const { return end - begin; }
+};
+
+// Block::first_dst and num_dst.
+void set_destinations(Block& block, std::span<const ListRange> destinations);
+
 class HopDriver {
  public:
   HopDriver(std::shared_ptr<const Graph> graph, const SampleOptions& options);
 
   // kOutOfRange, kInvalidArgument: seeds that are no nodes of the type, or too many; no such type.
-  void start(int seed_type, std::span<const int64_t> seeds, uint64_t epoch, uint64_t step);
+  void start(const Seeds& seeds, uint64_t epoch, uint64_t step);
 
   // The seeds of a node type: those of the batch, or none. A copy, which is what was checked: the
   // caller's memory may change meanwhile.
@@ -34,6 +43,9 @@ class HopDriver {
   [[nodiscard]] int hop() const { return static_cast<int>(batch_.blocks.size()); }
   [[nodiscard]] bool is_done() const { return hop() == num_hops_; }
 
+  // Of the hop: what lists of nodes that now have these `sizes` draw for.
+  [[nodiscard]] std::vector<ListRange> destinations(std::span<const int64_t> sizes) const;
+
   void add(Block block) { batch_.blocks.push_back(std::move(block)); }
   // `n_id`: as of Minibatch.
   [[nodiscard]] Minibatch finish(std::vector<Array> n_id);
@@ -41,6 +53,7 @@ class HopDriver {
  private:
   const std::shared_ptr<const Graph> graph_;
   const uint64_t seed_, dependent_;
+  const Expand expand_;
   const int num_hops_;
   std::vector<int64_t> seeds_;
   DrawKeys step_keys_{};

@@ -44,13 +44,6 @@ bool has_narrow_ids(const Graph& graph) {
   });
 }
 
-std::vector<ListRange> whole_lists(std::span<const int64_t> sizes) {
-  std::vector<ListRange> ranges;
-  for (const int64_t size : sizes)
-    ranges.push_back({0, size});
-  return ranges;
-}
-
 template <typename Id>
 HopSampler<Id>::HopSampler(HopOptions options, HopScratch<Id>& scratch)
     : options_(std::move(options)),

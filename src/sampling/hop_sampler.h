@@ -30,9 +30,6 @@ void prepare(NodeIndexes<Id>& nodes, const Graph& graph, std::span<const NodeRan
 template <typename Id>
 [[nodiscard]] std::vector<int64_t> sizes(const NodeIndexes<Id>& nodes);
 
-// All nodes of lists of these sizes.
-[[nodiscard]] std::vector<ListRange> whole_lists(std::span<const int64_t> sizes);
-
 template <typename Id>
 [[nodiscard]] Array to_int64(std::span<const Id> ids, BufferPool& pool);
 

@@ -128,6 +128,8 @@ void check_method(const SampleOptions& options, const Graph& graph) {
 }
 
 std::string why_cpu_samples(const SampleOptions& options) {
+  if (options.expand == Expand::kOnce) return "sampling with expand = 'once' runs on the CPU";
+  if (options.disjoint) return "sampling of disjoint trees runs on the CPU";
   if (std::holds_alternative<Weighted>(options.method)) return "weighted sampling runs on the CPU";
   const auto* uniform = std::get_if<Uniform>(&options.method);
   if (uniform == nullptr || !draws_smallest_words(*uniform, options)) return "";

@@ -6,18 +6,13 @@
 #include <span>
 #include <vector>
 
+#include "hop_driver.h"
 #include "node_index.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/graph.h"
 #include "ramet/sampler.h"
 
 namespace ramet {
-
-// Positions [begin, end) of a list of nodes.
-struct ListRange {
-  int64_t begin = 0, end = 0;
-  [[nodiscard]] int64_t size() const { return end - begin; }
-};
 
 // One edge type of one hop. New sources are appended to theirs, which may be the list that the
 // destinations are in.
@@ -31,6 +26,8 @@ struct RelationTask {
   ListRange destinations;  // in `nodes`
   const NodeIndex<Id>& nodes;
   NodeIndex<Id>& sources;
+  // With SampleOptions::time: of each destination, that of the seed of its tree. Else empty.
+  std::span<const int64_t> dst_times = {};
 
   [[nodiscard]] int64_t num_dst() const { return destinations.size(); }
   [[nodiscard]] std::span<const Id> dst_nodes() const {

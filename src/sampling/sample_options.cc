@@ -1,7 +1,10 @@
 #include "ramet/sample_options.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "methods.h"
@@ -55,8 +58,46 @@ uint64_t absorb_field(uint64_t key, int64_t value) {
 uint64_t absorb_field(uint64_t key, const std::string& value) {
   return absorb(key, hash_name(value));
 }
-uint64_t absorb_field(uint64_t key, Weights value) {
+template <typename Enum>
+  requires std::is_enum_v<Enum>
+uint64_t absorb_field(uint64_t key, Enum value) {
   return absorb(key, static_cast<uint64_t>(value));
+}
+
+template <typename Options>
+uint64_t absorb_fields(uint64_t key, Options options) {
+  for_each_field(options, [&](const char*, auto& field) { key = absorb_field(key, field); });
+  return key;
+}
+
+// What most samplers leave as it is, and what then changes no digest.
+uint64_t absorb_extent(uint64_t key,
+                       Expand expand,
+                       bool disjoint,
+                       const std::optional<Time>& time) {
+  if (expand == Expand::kEvery && !disjoint && !time) return key;
+  key = absorb_field(absorb_field(absorb_field(key, expand), disjoint), time.has_value());
+  return time ? absorb_fields(key, *time) : key;
+}
+
+// The position of `name` among `names`.
+template <typename Enum, size_t kCount>
+Enum parse(const char* option, const std::string& name, const char* const (&names)[kCount]) {
+  const auto* const found = std::find(std::begin(names), std::end(names), name);
+  if (found != std::end(names)) return static_cast<Enum>(found - std::begin(names));
+  std::string expected;
+  for (const char* one : names)
+    expected.append(expected.empty() ? "'" : " or '").append(one).append("'");
+  throw_invalid(option, " is '", name, "', expected ", expected);
+}
+
+void check_trees(const SampleOptions& options) {
+  if (options.time && !options.disjoint)
+    throw_invalid("time needs disjoint: seeds of several times share no nodes");
+  if (options.disjoint && std::holds_alternative<Labor>(options.method))
+    throw_invalid(
+        "Labor with disjoint: destinations of different seeds share no nodes, which is what LABOR "
+        "saves");
 }
 
 }  // namespace
@@ -75,9 +116,19 @@ Method method_named(const std::string& name) {
 }
 
 Weights parse_weights(const std::string& name) {
-  if (name == "normalized") return Weights::kNormalized;
-  if (name == "horvitz-thompson") return Weights::kHorvitzThompson;
-  throw_invalid("weights is '", name, "', expected 'normalized' or 'horvitz-thompson'");
+  return parse<Weights>("weights", name, {"normalized", "horvitz-thompson"});
+}
+
+Expand parse_expand(const std::string& name) {
+  return parse<Expand>("expand", name, {"every", "once"});
+}
+
+Strategy parse_strategy(const std::string& name) {
+  return parse<Strategy>("strategy", name, {"uniform", "last"});
+}
+
+Comparison parse_comparison(const std::string& name) {
+  return parse<Comparison>("comparison", name, {"<=", "<"});
 }
 
 void check(const SampleOptions& options, const Graph& graph) {
@@ -86,10 +137,11 @@ void check(const SampleOptions& options, const Graph& graph) {
   }
   check_fanouts(options.fanouts, graph);
   check_method(options, graph);
+  check_trees(options);
 }
 
 uint64_t digest(const SampleOptions& options) {
-  const auto& [fanouts, method, seed, dependent] = options;
+  const auto& [fanouts, method, seed, dependent, expand, disjoint, time] = options;
   uint64_t key = absorb(0, fanouts.size());
   for (const auto& of_type : fanouts) {
     key = absorb(key, of_type.size());
@@ -97,13 +149,8 @@ uint64_t digest(const SampleOptions& options) {
       key = absorb_field(key, fanout);
   }
   key = absorb(key, method.index());
-  Method copy = method;
-  std::visit(
-      [&](auto& chosen) {
-        for_each_field(chosen, [&](const char*, auto& field) { key = absorb_field(key, field); });
-      },
-      copy);
-  return absorb_field(absorb(key, seed), dependent);
+  std::visit([&](const auto& chosen) { key = absorb_fields(key, chosen); }, method);
+  return absorb_extent(absorb_field(absorb(key, seed), dependent), expand, disjoint, time);
 }
 
 }  // namespace ramet

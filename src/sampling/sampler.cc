@@ -51,8 +51,7 @@ struct Scratch {
 class NeighborSampler::Engine {
  public:
   virtual ~Engine() = default;
-  virtual Minibatch sample(int seed_type,
-                           std::span<const int64_t> seeds,
+  virtual Minibatch sample(const Seeds& seeds,
                            uint64_t epoch,
                            uint64_t step,
                            const std::atomic<bool>* stop) = 0;
@@ -73,12 +72,11 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
   EngineFor(const EngineFor&) = delete;
   EngineFor& operator=(const EngineFor&) = delete;
 
-  Minibatch sample(int seed_type,
-                   std::span<const int64_t> seeds,
+  Minibatch sample(const Seeds& seeds,
                    uint64_t epoch,
                    uint64_t step,
                    const std::atomic<bool>* stop) override {
-    driver_.start(seed_type, seeds, epoch, step);
+    driver_.start(seeds, epoch, step);
     NodeIndexes<Id>& nodes = scratch_->nodes;
     for (size_t t = 0; t < nodes.size(); ++t)
       nodes[t].start_batch(driver_.seeds(t));
@@ -95,8 +93,8 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
  private:
   Block sample_hop(NodeIndexes<Id>& nodes, const std::atomic<bool>* stop) {
     Block block;
-    block.num_dst = sizes(nodes);
-    const std::vector<ListRange> destinations = whole_lists(block.num_dst);
+    const std::vector<ListRange> destinations = driver_.destinations(sizes(nodes));
+    set_destinations(block, destinations);
     if (auto* importance = hop_sampler_.start_importance(nodes, destinations, driver_.hop()))
       importance->iterate(stop);
     block.relations = hop_sampler_.sample(nodes, destinations, driver_.step_keys(), driver_.hop());
@@ -124,12 +122,11 @@ NeighborSampler::NeighborSampler(const std::shared_ptr<const Graph>& graph,
 
 NeighborSampler::~NeighborSampler() = default;
 
-Minibatch NeighborSampler::sample(int seed_type,
-                                  std::span<const int64_t> seeds,
+Minibatch NeighborSampler::sample(const Seeds& seeds,
                                   uint64_t epoch,
                                   uint64_t step,
                                   const std::atomic<bool>* stop) {
-  return engine_->sample(seed_type, seeds, epoch, step, stop);
+  return engine_->sample(seeds, epoch, step, stop);
 }
 
 }  // namespace ramet

@@ -17,7 +17,7 @@ using test::require_same;
 template <typename Sampler>
 std::string message_of(Sampler& sampler, const std::vector<int64_t>& seeds) {
   try {
-    (void)sampler.sample(0, seeds, 0, 0);
+    (void)sampler.sample(Seeds{0, seeds}, 0, 0);
   } catch (const Error& error) {
     return std::to_string(static_cast<int>(error.code())) + ": " + error.what();
   }
@@ -55,7 +55,8 @@ void check_same_message(const std::shared_ptr<const Graph>& graph,
       const std::string expected = message_of(host, seeds);
       CHECK(expected != "nothing");
       CHECK(message_of(device, seeds) == expected);
-      require_same(host.sample(0, good_seeds, 0, 0), to_host(device.sample(0, good_seeds, 0, 0)));
+      require_same(host.sample({0, good_seeds}, 0, 0),
+                   to_host(device.sample(Seeds{0, good_seeds}, 0, 0)));
     }
   }
 }

@@ -72,9 +72,9 @@ TEST_CASE("Horvitz-Thompson weights are the host's, and others than the normaliz
     SampleOptions options = labor({3, -1, 10}, iterations);
     options.method = Labor{.iterations = iterations, .weights = Weights::kHorvitzThompson};
     check_against_host(graph, options, kSeeds);
-    const Minibatch one = NeighborSampler(graph, options).sample(0, kSeeds, 0, 0);
+    const Minibatch one = NeighborSampler(graph, options).sample({0, kSeeds}, 0, 0);
     options.method = Labor{iterations};
-    const Minibatch other = NeighborSampler(graph, options).sample(0, kSeeds, 0, 0);
+    const Minibatch other = NeighborSampler(graph, options).sample({0, kSeeds}, 0, 0);
     CHECK(has_weights(one.blocks[0]));
     CHECK(has_weights(other.blocks[0]) == (iterations > 0));
     const Array a = edge_weights(one.blocks[2].relations[0]);
@@ -147,7 +147,8 @@ TEST_CASE("batches of any size follow each other, and scratch leaves no trace") 
   DeviceSampler device(graph, options);
   for (const size_t count : {10, 600, 1, 300, 0, 600}) {
     const std::vector<int64_t> some(seeds.begin(), seeds.begin() + static_cast<long>(count));
-    require_same(host.sample(0, some, 0, count), to_host(device.sample(0, some, 0, count)));
+    require_same(host.sample({0, some}, 0, count),
+                 to_host(device.sample(Seeds{0, some}, 0, count)));
   }
 }
 
@@ -155,9 +156,9 @@ TEST_CASE("the fingerprint of a device's minibatch is the host's") {
   const auto graph = test::typed_graph(22);
   const SampleOptions options{std::vector<std::vector<int64_t>>(5, {4, 3}), Uniform{}, 5};
   const std::vector<int64_t> seeds{1, 2, 3};
-  const Minibatch host = NeighborSampler(graph, options).sample(1, seeds, 0, 0);
+  const Minibatch host = NeighborSampler(graph, options).sample({1, seeds}, 0, 0);
   DeviceSampler device(graph, options);
-  const Minibatch given = device.sample(1, seeds, 0, 0);
+  const Minibatch given = device.sample(Seeds{1, seeds}, 0, 0);
   const SampledFrom one[] = {{graph.get(), &host}}, other[] = {{graph.get(), &given}};
   CHECK(fingerprint(other) == fingerprint(one));
 }
@@ -166,9 +167,9 @@ TEST_CASE("what is derived from a device's relations is what is derived from the
   const auto graph = test::typed_graph(23);
   const SampleOptions options{std::vector<std::vector<int64_t>>(5, {4, 3}), Uniform{}, 5};
   const std::vector<int64_t> seeds{1, 2, 3};
-  const Minibatch host = NeighborSampler(graph, options).sample(1, seeds, 0, 0);
+  const Minibatch host = NeighborSampler(graph, options).sample({1, seeds}, 0, 0);
   DeviceSampler device(graph, options);
-  const Minibatch given = device.sample(1, seeds, 0, 0);
+  const Minibatch given = device.sample(Seeds{1, seeds}, 0, 0);
   const auto check = [&](const Array& expected, const Array& derived) {
     REQUIRE(derived.device == 0);
     Minibatch carrier;
@@ -195,14 +196,14 @@ TEST_CASE("samplers on streams of their own work at once") {
   std::vector<Minibatch> expected;
   NeighborSampler host(graph, options);
   for (uint64_t step = 0; step < 4; ++step)
-    expected.push_back(host.sample(0, kSeeds, 0, step));
+    expected.push_back(host.sample({0, kSeeds}, 0, step));
   std::vector<std::thread> threads;
   std::vector<std::vector<Minibatch>> given(3);
   for (size_t t = 0; t < given.size(); ++t) {
     threads.emplace_back([&, t] {
       DeviceSampler device(graph, options);
       for (uint64_t step = 0; step < 4; ++step)
-        given[t].push_back(to_host(device.sample(0, kSeeds, 0, step)));
+        given[t].push_back(to_host(device.sample(Seeds{0, kSeeds}, 0, step)));
     });
   }
   for (std::thread& thread : threads)
@@ -228,9 +229,9 @@ TEST_CASE("a batch that is stopped leaves no trace") {
   for (const SampleOptions& options : {SampleOptions{{{5, 5}}, Uniform{}, 6}, labor({5, 5}, 3)}) {
     DeviceSampler device(graph, options);
     const std::atomic<bool> stop = true;
-    CHECK(device.sample(0, kSeeds, 0, 0, &stop).blocks.empty());
-    require_same(NeighborSampler(graph, options).sample(0, kSeeds, 0, 1),
-                 to_host(device.sample(0, kSeeds, 0, 1)));
+    CHECK(device.sample(Seeds{0, kSeeds}, 0, 0, &stop).blocks.empty());
+    require_same(NeighborSampler(graph, options).sample({0, kSeeds}, 0, 1),
+                 to_host(device.sample(Seeds{0, kSeeds}, 0, 1)));
   }
 }
 

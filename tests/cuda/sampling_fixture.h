@@ -154,8 +154,8 @@ inline void check_against_host(const std::shared_ptr<const Graph>& graph,
     DeviceSampler device(graph, options, topology);
     for (uint64_t step = 0; step < steps; ++step) {
       CAPTURE(step);
-      const Minibatch expected = host.sample(seed_type, seeds, 1, step);
-      const Minibatch given = device.sample(seed_type, seeds, 1, step);
+      const Minibatch expected = host.sample({seed_type, seeds}, 1, step);
+      const Minibatch given = device.sample(Seeds{seed_type, seeds}, 1, step);
       REQUIRE(given.n_id.front().device == 0);
       require_same(expected, to_host(given));
     }

@@ -38,7 +38,7 @@ Minibatch sample(const std::shared_ptr<const Graph>& graph,
                  const std::vector<int64_t>& seeds,
                  const Method& method) {
   const SampleOptions options{{{4}}, method, 9};
-  return NeighborSampler(graph, options).sample(0, seeds, 0, 0);
+  return NeighborSampler(graph, options).sample({0, seeds}, 0, 0);
 }
 
 std::vector<int64_t> values(const Array& ids) {

@@ -184,7 +184,7 @@ TEST_CASE("streams of ranks give the batches of one process, also two at once") 
     for (size_t epoch = 0; epoch < 2; ++epoch) {
       for (size_t step = 0; step < steps; ++step) {
         const auto seeds = alone.seeds(static_cast<int64_t>(epoch), static_cast<int64_t>(step));
-        const Minibatch whole = sampler.sample(0, seeds, epoch, step);
+        const Minibatch whole = sampler.sample({0, seeds}, epoch, step);
         REQUIRE(edges_of(*graph, made[epoch][step]) == edges_of(*graph, {whole}));
       }
     }

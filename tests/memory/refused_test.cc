@@ -206,7 +206,7 @@ TEST_CASE("sampling") {
   for (const Method& method : {Method(Uniform{}), Method(Labor{1})}) {
     refuse_each([&] {
       NeighborSampler one(graph, options_of(method), nullptr, 2);
-      return fingerprint_of(*graph, one.sample(0, seeds, 0, 0));
+      return fingerprint_of(*graph, one.sample({0, seeds}, 0, 0));
     });
   }
 }

@@ -103,7 +103,7 @@ void expect_refusal(const SampleOptions& options,
   CHECK_THROWS_WITH_AS((void)ranks[0].receive(join(parts)), doctest::Contains("call start() first"),
                        Error);
   const auto again = ranks.sample(0, seeds(), 4, 5);
-  const Minibatch alone = NeighborSampler(graph(), options).sample(0, seeds(), 4, 5);
+  const Minibatch alone = NeighborSampler(graph(), options).sample({0, seeds()}, 4, 5);
   CHECK(edges_of(*graph(), again) == edges_of(*graph(), {alone}));
 }
 
@@ -237,7 +237,7 @@ TEST_CASE("chance damage is an error or another batch, never a crash") {
       ++refused;
       CHECK(std::string(error.what()).size() < 1000);
     }
-    const Minibatch alone = NeighborSampler(graph(), options).sample(0, seeds(), 0, 0);
+    const Minibatch alone = NeighborSampler(graph(), options).sample({0, seeds()}, 0, 0);
     CHECK(edges_of(*graph(), ranks.sample(0, seeds())) == edges_of(*graph(), {alone}));
   }
   CHECK(refused > 100);

@@ -94,7 +94,7 @@ void check_equal(const std::shared_ptr<const Graph>& graph,
   NeighborSampler sampler(graph, options);
   for (uint64_t step = 0; step < 2; ++step) {
     const auto together = ranks.sample(0, some_seeds(), 3, step);
-    const Minibatch alone = sampler.sample(0, some_seeds(), 3, step);
+    const Minibatch alone = sampler.sample({0, some_seeds()}, 3, step);
     CHECK(edges_of(*graph, together) == edges_of(*graph, {alone}));
     check_same_nodes(together, alone);
     std::vector<SampledFrom> from;
@@ -141,7 +141,7 @@ TEST_CASE("ranks without tables for relabeling of their own size, and with them,
     const SampleOptions options{.fanouts = {{5, 5, 5}}, .seed = 2};
     Ranks ranks(graph, options, by_hash(*graph, 3), 2);
     const auto together = ranks.sample(0, seeds, 1, 1);
-    const Minibatch alone = NeighborSampler(graph, options).sample(0, seeds, 1, 1);
+    const Minibatch alone = NeighborSampler(graph, options).sample({0, seeds}, 1, 1);
     CHECK(edges_of(*graph, together) == edges_of(*graph, {alone}));
     check_same_nodes(together, alone);
   }

@@ -269,11 +269,11 @@ TEST_CASE("LABOR minibatches are the same for 1, 2 and 8 threads, and leave no t
   for (const int64_t iterations : {0, 1, 2}) {
     const SampleOptions options = labor({10, 3}, iterations);
     NeighborSampler one(graph, options, nullptr, 1);
-    const Minibatch expected = one.sample(0, seeds, 0, 0);
-    (void)one.sample(0, std::vector<int64_t>{3, 4}, 0, 1);
-    check_equal(one.sample(0, seeds, 0, 0), expected);
-    check_equal(NeighborSampler(graph, options, nullptr, 2).sample(0, seeds, 0, 0), expected);
-    check_equal(NeighborSampler(graph, options, nullptr, 8).sample(0, seeds, 0, 0), expected);
+    const Minibatch expected = one.sample({0, seeds}, 0, 0);
+    (void)one.sample({0, std::vector<int64_t>{3, 4}}, 0, 1);
+    check_equal(one.sample({0, seeds}, 0, 0), expected);
+    check_equal(NeighborSampler(graph, options, nullptr, 2).sample({0, seeds}, 0, 0), expected);
+    check_equal(NeighborSampler(graph, options, nullptr, 8).sample({0, seeds}, 0, 0), expected);
   }
 }
 
@@ -293,7 +293,7 @@ TEST_CASE("the table of candidates cannot be seen in LABOR-i's result") {
     const SampleOptions options = labor({3, 3, 3}, iterations);
     NeighborSampler one(hashed, options), other(direct, options);
     for (uint64_t step = 0; step < 3; ++step)
-      check_equal(one.sample(0, seeds, 0, step), other.sample(0, seeds, 0, step));
+      check_equal(one.sample({0, seeds}, 0, step), other.sample({0, seeds}, 0, step));
   }
 }
 
@@ -312,12 +312,12 @@ TEST_CASE("LABOR refuses rows and ids that do not fit, and goes on with those th
   };
   for (const int64_t iterations : {0, 1}) {
     NeighborSampler of_rows(open(bad_rows, ids), labor({-1}, iterations));
-    CHECK_THROWS_WITH_AS((void)of_rows.sample(0, std::vector<int64_t>{0}, 0, 0),
+    CHECK_THROWS_WITH_AS((void)of_rows.sample({0, std::vector<int64_t>{0}}, 0, 0),
                          (indptr_place + "1: 9 is outside [0, 6]").c_str(), Error);
     NeighborSampler of_ids(open(rows, bad_ids), labor({-1}, iterations));
-    const Minibatch before = of_ids.sample(0, std::vector<int64_t>{0, 1}, 0, 0);
-    CHECK_THROWS_WITH_AS((void)of_ids.sample(0, std::vector<int64_t>{0, 2}, 0, 0),
+    const Minibatch before = of_ids.sample({0, std::vector<int64_t>{0, 1}}, 0, 0);
+    CHECK_THROWS_WITH_AS((void)of_ids.sample({0, std::vector<int64_t>{0, 2}}, 0, 0),
                          (indices_place + "4: -5 is outside [0, 3)").c_str(), Error);
-    check_equal(of_ids.sample(0, std::vector<int64_t>{0, 1}, 0, 0), before);
+    check_equal(of_ids.sample({0, std::vector<int64_t>{0, 1}}, 0, 0), before);
   }
 }

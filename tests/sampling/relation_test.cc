@@ -21,7 +21,7 @@ const std::vector<int64_t> kSeeds{1, 2, 3, 4};
 
 Minibatch sample(const std::shared_ptr<const Graph>& graph, const Method& method = Uniform{}) {
   const SampleOptions options{{{3, 2}}, method, 5};
-  return NeighborSampler(graph, options).sample(0, kSeeds, 0, 0);
+  return NeighborSampler(graph, options).sample({0, kSeeds}, 0, 0);
 }
 
 void require_refused(const std::function<void()>& call, ErrorCode code) {

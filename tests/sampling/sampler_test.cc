@@ -104,8 +104,8 @@ TEST_CASE("a minibatch equals the twin's, for any number of threads") {
     const Minibatch expected = twin(*graph, options, seeds, 2, 9);
     for (const int threads : {1, 2, 8}) {
       NeighborSampler sampler(graph, options, nullptr, threads);
-      check_equal(sampler.sample(0, seeds, 2, 9), expected);
-      check_equal(sampler.sample(0, seeds, 2, 9), expected);  // scratch leaves no trace
+      check_equal(sampler.sample({0, seeds}, 2, 9), expected);
+      check_equal(sampler.sample({0, seeds}, 2, 9), expected);  // scratch leaves no trace
     }
   }
 }
@@ -116,16 +116,16 @@ TEST_CASE("large batches are the same for 1, 2 and 8 threads") {
   for (int64_t i = 0; i < 9000; ++i)
     seeds.push_back(i);
   const SampleOptions options{{{10, 5}}, Uniform{}, 1};
-  const Minibatch one = NeighborSampler(graph, options, nullptr, 1).sample(0, seeds, 0, 0);
-  check_equal(NeighborSampler(graph, options, nullptr, 2).sample(0, seeds, 0, 0), one);
-  check_equal(NeighborSampler(graph, options, nullptr, 8).sample(0, seeds, 0, 0), one);
+  const Minibatch one = NeighborSampler(graph, options, nullptr, 1).sample({0, seeds}, 0, 0);
+  check_equal(NeighborSampler(graph, options, nullptr, 2).sample({0, seeds}, 0, 0), one);
+  check_equal(NeighborSampler(graph, options, nullptr, 8).sample({0, seeds}, 0, 0), one);
 }
 
 TEST_CASE("edge ids and edge_index describe the same edges") {
   const test::EdgeList edges = test::random_edges(100, 100, 900, 5);
   const auto graph = test::make_graph(edges, 100);
   NeighborSampler sampler(graph, {{{3}}, Uniform{}, 0});
-  const Minibatch batch = sampler.sample(0, std::vector<int64_t>{1, 2, 3}, 0, 0);
+  const Minibatch batch = sampler.sample({0, std::vector<int64_t>{1, 2, 3}}, 0, 0);
   const Relation& relation = batch.blocks[0].relations[0];
   const auto ids = values(edge_ids(*graph, relation)), index = values(edge_index(relation));
   const auto n_id = values(batch.n_id[0]);
@@ -145,9 +145,9 @@ TEST_CASE("the fingerprint of the union of slices is that of the whole batch") {
     seeds.push_back(i * 31 % 2000);
   test::check_slices_add_up(graph, options, seeds);
   NeighborSampler sampler(graph, options);
-  const Minibatch whole = sampler.sample(0, seeds, 1, 2);
+  const Minibatch whole = sampler.sample({0, seeds}, 1, 2);
   const SampledFrom one[] = {{graph.get(), &whole}};
-  const Minibatch other = sampler.sample(0, seeds, 1, 3);
+  const Minibatch other = sampler.sample({0, seeds}, 1, 3);
   const SampledFrom next[] = {{graph.get(), &other}};
   CHECK(fingerprint(next) != fingerprint(one));
 }
@@ -169,11 +169,11 @@ TEST_CASE("bad options and seeds are named, and the sampler stays usable") {
                        doctest::Contains("dependent is 0, expected at least 1"), Error);
   CHECK_THROWS_AS(make({{{1}, {1}}}), Error);
   NeighborSampler sampler(graph, {{{2}}});
-  CHECK_THROWS_WITH_AS((void)sampler.sample(0, std::vector<int64_t>{0, 10}, 0, 0),
+  CHECK_THROWS_WITH_AS((void)sampler.sample({0, std::vector<int64_t>{0, 10}}, 0, 0),
                        "seeds[1] = 10 is outside [0, 10) of node type 'node'", Error);
-  CHECK(sampler.sample(0, std::vector<int64_t>{0, 9}, 0, 0).num_seeds == 2);
+  CHECK(sampler.sample({0, std::vector<int64_t>{0, 9}}, 0, 0).num_seeds == 2);
   NeighborSampler greedy(graph, {{{int64_t{1} << 62}}, Uniform{.replace = true}});
-  CHECK_THROWS_AS((void)greedy.sample(0, std::vector<int64_t>{0, 1, 2, 3, 4, 5}, 0, 0), Error);
+  CHECK_THROWS_AS((void)greedy.sample({0, std::vector<int64_t>{0, 1, 2, 3, 4, 5}}, 0, 0), Error);
 }
 
 TEST_CASE("the digest covers every option") {
@@ -206,7 +206,7 @@ TEST_CASE("rows and ids that do not fit are errors with file, position and value
     contents.arrays = {{"edge/node__to__node/indptr", borrow(std::span<const int64_t>(indptr))},
                        {"edge/node__to__node/indices", borrow(std::span<const int32_t>(indices))}};
     NeighborSampler sampler(Graph::from_store(make_segment(contents)), {{{-1}}});
-    (void)sampler.sample(0, std::vector<int64_t>{0, 1, 2}, 0, 0);
+    (void)sampler.sample({0, std::vector<int64_t>{0, 1, 2}}, 0, 0);
   };
   CHECK_NOTHROW(sample_from({0, 1, 2, 3}, {0, 1, 2}));
   CHECK_THROWS_WITH_AS(sample_from({0, 9, 2, 3}, {0, 1, 2}),
@@ -266,7 +266,7 @@ TEST_CASE("ids above 100 million, and above 2^31, are sampled without a table of
     for (const int threads : {1, 2}) {
       NeighborSampler sampler(graph, {{{7}}, Uniform{}, 3}, nullptr, threads);
       for (uint64_t step = 0; step < 3; ++step) {
-        const Minibatch batch = sampler.sample(0, seeds, 0, step);
+        const Minibatch batch = sampler.sample({0, seeds}, 0, step);
         CHECK(batch.blocks.front().relations.front().position.rows() == 7 * 700);
         check_ids(*graph, batch);
       }
@@ -281,8 +281,8 @@ TEST_CASE("the table for relabeling cannot be seen in the result") {
   const std::vector<int64_t> seeds{3, 1, 4, 1, 5, 9, 2, 6};
   const SampleOptions options{{{20, 20, 20, 20}}, Uniform{}, 5};
   for (uint64_t step = 0; step < 3; ++step) {
-    check_equal(NeighborSampler(hashed, options).sample(0, seeds, 0, step),
-                NeighborSampler(direct, options).sample(0, seeds, 0, step));
+    check_equal(NeighborSampler(hashed, options).sample({0, seeds}, 0, step),
+                NeighborSampler(direct, options).sample({0, seeds}, 0, step));
   }
 }
 
@@ -291,7 +291,7 @@ TEST_CASE("a node type that is none is an Error") {
   NeighborSampler sampler(graph, {{{3}}, Uniform{}, 5});
   for (const int type : {-1, 1, INT32_MIN}) {
     test::check_throws(ErrorCode::kOutOfRange, {std::to_string(type), "[0, 1)"},
-                       [&] { (void)sampler.sample(type, {}, 0, 0); });
+                       [&] { (void)sampler.sample({type, {}}, 0, 0); });
   }
-  CHECK(sampler.sample(0, {}, 0, 0).blocks.size() == 1);
+  CHECK(sampler.sample({0, {}}, 0, 0).blocks.size() == 1);
 }

@@ -17,11 +17,11 @@ inline void check_slices_add_up(const std::shared_ptr<const Graph>& graph,
                                 const SampleOptions& options,
                                 const std::vector<int64_t>& seeds) {
   NeighborSampler sampler(graph, options);
-  const Minibatch whole = sampler.sample(0, seeds, 1, 2);
+  const Minibatch whole = sampler.sample({0, seeds}, 1, 2);
   const SampledFrom one[] = {{graph.get(), &whole}};
   for (const size_t cut : {size_t{0}, size_t{1}, seeds.size() / 3, seeds.size()}) {
-    const Minibatch left = sampler.sample(0, std::span(seeds).first(cut), 1, 2);
-    const Minibatch right = sampler.sample(0, std::span(seeds).subspan(cut), 1, 2);
+    const Minibatch left = sampler.sample({0, std::span(seeds).first(cut)}, 1, 2);
+    const Minibatch right = sampler.sample({0, std::span(seeds).subspan(cut)}, 1, 2);
     const SampledFrom both[] = {{graph.get(), &left}, {graph.get(), &right}};
     CHECK(fingerprint(both) == fingerprint(one));
   }

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from ramet import _core
-from ramet.arguments import UINT64_MAX, as_int
+from ramet.arguments import UINT64_MAX, as_flag, as_int, shortened
 from ramet.arrays import as_split
 from ramet.cuda import torch_devices
 from ramet.graph import Graph
 from ramet.loading.samplers import as_sampler
 
+EXPAND = ("every", "once")
 MAX_THREADS = 4096
 MAX_PREFETCH = 65536  # batches
 
@@ -54,13 +55,18 @@ def as_fanouts(num_neighbors, graph: Graph) -> list[list[int]]:
     return [_fanout_list(num_neighbors[t], f"num_neighbors[{t}]") for t in graph.edge_types]
 
 
-def sample_options(graph: Graph, num_neighbors, *, sampler, seed, dependent) -> dict:
+def sample_options(
+    graph: Graph, num_neighbors, *, sampler, seed, dependent, expand="every", disjoint=False, time=None
+) -> dict:
     """What decides which neighbors are picked, checked, of numbers and strings alone."""
     return {
         "fanouts": as_fanouts(num_neighbors, graph),
         "sampler": as_sampler(sampler).plain(),
         "seed": as_int(seed, "seed", 0, UINT64_MAX),
         "dependent": as_int(dependent, "dependent", 1),
+        "expand": _as_expand(expand),
+        "disjoint": as_flag(disjoint, "disjoint"),
+        "time": None if time is None else time.plain(),
     }
 
 
@@ -85,6 +91,13 @@ def as_input_nodes(input_nodes, graph: Graph, what: str) -> tuple[int, np.ndarra
     num_nodes = graph.num_nodes(node_type)
     ids = as_split(chosen, what, num_nodes, f"node type {node_type!r} has {num_nodes} nodes")
     return position, ids.astype(np.int64, copy=False)
+
+
+def _as_expand(expand) -> str:
+    if not isinstance(expand, str) or expand not in EXPAND:
+        error = ValueError if isinstance(expand, str) else TypeError
+        raise error(f"expand is {shortened(expand)}, expected {' or '.join(map(repr, EXPAND))}")
+    return expand
 
 
 def _fanout_list(fanouts, what: str) -> list[int]:

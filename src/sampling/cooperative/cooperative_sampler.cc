@@ -74,7 +74,7 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
                                uint64_t epoch,
                                uint64_t step) override {
     stage_ = Stage::kIdle;
-    driver_.start(seed_type, seeds, epoch, step);
+    driver_.start({seed_type, seeds}, epoch, step);
     check_owned(static_cast<size_t>(seed_type));
     for (size_t t = 0; t < own_.size(); ++t)
       own_[t].start_batch(driver_.seeds(t));
@@ -140,8 +140,8 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
       return std::nullopt;
     }
     block_ = {};
-    block_.num_dst = sizes(own_);
-    destinations_ = whole_lists(block_.num_dst);
+    destinations_ = driver_.destinations(sizes(own_));
+    set_destinations(block_, destinations_);
     for (size_t t = 0; t < own_.size(); ++t)
       layer_[t].start_batch(own_[t].ids());
     auto* importance = hop_sampler_.start_importance(layer_, destinations_, driver_.hop());
@@ -231,6 +231,8 @@ CooperativeSampler::CooperativeSampler(const std::shared_ptr<const Graph>& graph
                                        int threads) {
   check(options, *graph);
   check(membership, *graph);
+  if (options.expand == Expand::kOnce || options.disjoint || options.time)
+    throw_invalid("ranks that cooperate sample with expand = 'every', not disjoint, without time");
   HopOptions all{graph, std::move(options), pool ? std::move(pool) : BufferPool::shared(), threads};
   if (has_narrow_ids(*graph)) {
     engine_ = std::make_unique<EngineFor<int32_t>>(std::move(all), std::move(membership));

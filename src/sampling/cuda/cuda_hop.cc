@@ -39,10 +39,13 @@ CudaHop::CudaHop(const CudaWork& work, const CudaGraph& graph, const SampleOptio
   if (options.dependent > 1) tables_ = copy_tables(work, tables_memory_);
 }
 
-Block CudaHop::sample(const DrawKeys& step_keys, int hop, const std::atomic<bool>* stop) {
+Block CudaHop::sample(std::span<const ListRange> destinations,
+                      const DrawKeys& step_keys,
+                      int hop,
+                      const std::atomic<bool>* stop) {
   Block block;
-  block.num_dst = sizes();
-  start_relations(whole_lists(block.num_dst), hop);
+  set_destinations(block, destinations);
+  start_relations(destinations, hop);
   const Relations relations = sound_relations();
   if (importances_ != nullptr) weigh(relations, stop);
   mark(relations, step_keys, hop);

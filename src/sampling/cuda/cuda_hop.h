@@ -30,9 +30,15 @@ class CudaHop {
   // The nodes of the batch, in the order of Graph::node_types(), whose numbers are known.
   [[nodiscard]] std::vector<CudaNodes>& nodes() { return nodes_; }
 
-  // Samples in-edges of the nodes there are, and adds those that are reached. `stop`, where given,
-  // is looked at between iterations of LABOR-i.
-  [[nodiscard]] Block sample(const DrawKeys& step_keys, int hop, const std::atomic<bool>* stop);
+  // The sizes of their lists.
+  [[nodiscard]] std::vector<int64_t> sizes() const;
+
+  // Samples in-edges of the nodes at `destinations`, by type, and adds those that are reached.
+  // `stop`, where given, is looked at between iterations of LABOR-i.
+  [[nodiscard]] Block sample(std::span<const ListRange> destinations,
+                             const DrawKeys& step_keys,
+                             int hop,
+                             const std::atomic<bool>* stop);
 
  private:
   using Relations = std::span<CudaRelationBuilder>;
@@ -46,7 +52,6 @@ class CudaHop {
   void check_sources(Relations relations, bool are_candidates);
   [[nodiscard]] const double* importances(const CudaRelationBuilder& relation) const;
   [[nodiscard]] CudaDraws draws(size_t edge_type, const DrawKeys& step_keys, int hop) const;
-  [[nodiscard]] std::vector<int64_t> sizes() const;
 
   // The numbers of the report.
   [[nodiscard]] size_t bad_row(size_t edge_type) const { return edge_type; }

@@ -34,17 +34,17 @@ class CudaSampler::Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  Minibatch sample(int seed_type,
-                   std::span<const int64_t> seeds,
+  Minibatch sample(const Seeds& seeds,
                    uint64_t epoch,
                    uint64_t step,
                    const std::atomic<bool>* stop) {
-    driver_.start(seed_type, seeds, epoch, step);
+    driver_.start(seeds, epoch, step);
     for (size_t t = 0; t < hop_.nodes().size(); ++t)
       hop_.nodes()[t].start_batch(driver_.seeds(t));
     while (!driver_.is_done()) {
       if (stop != nullptr && stop->load()) return {};
-      driver_.add(hop_.sample(driver_.step_keys(), driver_.hop(), stop));
+      const std::vector<ListRange> destinations = driver_.destinations(hop_.sizes());
+      driver_.add(hop_.sample(destinations, driver_.step_keys(), driver_.hop(), stop));
     }
     std::vector<Array> n_id;
     for (CudaNodes& nodes : hop_.nodes()) {
@@ -80,12 +80,11 @@ CudaSampler::CudaSampler(std::shared_ptr<const CudaGraph> graph,
 
 CudaSampler::~CudaSampler() = default;
 
-Minibatch CudaSampler::sample(int seed_type,
-                              std::span<const int64_t> seeds,
+Minibatch CudaSampler::sample(const Seeds& seeds,
                               uint64_t epoch,
                               uint64_t step,
                               const std::atomic<bool>* stop) {
-  return engine_->sample(seed_type, seeds, epoch, step, stop);
+  return engine_->sample(seeds, epoch, step, stop);
 }
 
 }  // namespace ramet
