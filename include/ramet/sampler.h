@@ -121,7 +121,15 @@ class NeighborSampler {
 // float32[num_edges], by Labor::weights. The sum of weight times source over a
 // destination's edges estimates the mean over all its in-neighbors; docs/semantics.md, section 8.
 [[nodiscard]] Array edge_weights(const Relation& relation);
-// int64[2, num_edges]: sources above destinations, local ids, as PyG has it.
+// int64[2, num_edges]: sources above destinations, local ids, as PyG has it. Destinations count
+// from the block's first_dst.
 [[nodiscard]] Array edge_index(const Relation& relation);
+
+// The same of all hops of a minibatch, the seeds' hop first, for one edge type: with Expand::kOnce
+// they are one graph. Local ids are positions in n_id.
+[[nodiscard]] Array merged_positions(const Minibatch& batch, int edge_type);
+[[nodiscard]] Array merged_edge_ids(const Graph& graph, const Minibatch& batch, int edge_type);
+[[nodiscard]] Array merged_edge_weights(const Minibatch& batch, int edge_type);
+[[nodiscard]] Array merged_edge_index(const Graph& graph, const Minibatch& batch, int edge_type);
 
 }  // namespace ramet

@@ -32,7 +32,7 @@ class EdgePicks {
  public:
   [[nodiscard]] int64_t size() const { return size_; }
   [[nodiscard]] const Position* position() const { return position_.data(); }
-  [[nodiscard]] const Id* source() const { return source_.data(); }
+  [[nodiscard]] Id* source() { return source_.data(); }
   [[nodiscard]] const float* weight() const { return weight_.data(); }  // where weigh() was called
 
   void clear() { size_ = 0; }
@@ -167,9 +167,11 @@ class EdgeScan {
   }
 
   void relabel(int64_t piece) {
-    const Picks& picks = pieces_[static_cast<size_t>(piece)];
-    std::span<const Id> ids(picks.source(), static_cast<size_t>(picks.size()));
-    relation_.request_and_relabel(indptr_[piece * kPieceRows], ids);
+    Picks& picks = pieces_[static_cast<size_t>(piece)];
+    const std::span<Id> ids(picks.source(), static_cast<size_t>(picks.size()));
+    const int64_t begin = indptr_[piece * kPieceRows];
+    relation_.make_keys(begin, ids);
+    relation_.request_and_relabel(begin, ids);
   }
 
   const RelationTask<Id>& task_;

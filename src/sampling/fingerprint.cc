@@ -15,13 +15,16 @@ namespace {
 
 void hash_relation(const Graph& graph,
                    const Minibatch& batch,
+                   const Block& block,
                    const Relation& relation,
                    uint64_t hop,
                    std::vector<uint64_t>& hashes) {
   const EdgeType& edges = graph.edge_types()[static_cast<size_t>(relation.edge_type)];
   const auto domain = static_cast<uint64_t>(Domain::kFingerprint);
   const uint64_t key = absorb(absorb(domain, hop), edges.name_hash);
-  const auto n_id = batch.n_id[static_cast<size_t>(edges.dst)].as<int64_t>();
+  const auto dst = static_cast<size_t>(edges.dst);
+  const auto n_id =
+      batch.n_id[dst].as<int64_t>().subspan(static_cast<size_t>(block.first_dst[dst]));
   const Array ids = edge_ids(graph, relation);
   const auto id = ids.as<int64_t>();
   for_each_destination(relation, [&](size_t i, int64_t begin, int64_t end) {
@@ -59,7 +62,7 @@ std::string fingerprint(std::span<const SampledFrom> minibatches) {
     }
     for (size_t b = 0; b < num_hops; ++b) {
       for (const Relation& relation : batch.blocks[b].relations) {
-        hash_relation(*graph, batch, relation, num_hops - 1 - b, hashes);
+        hash_relation(*graph, batch, batch.blocks[b], relation, num_hops - 1 - b, hashes);
       }
     }
   }

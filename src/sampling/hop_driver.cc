@@ -68,9 +68,10 @@ std::vector<ListRange> HopDriver::destinations(std::span<const int64_t> sizes) c
   return ranges;
 }
 
-Minibatch HopDriver::finish(std::vector<Array> n_id) {
+Minibatch HopDriver::finish(std::vector<Array> n_id, std::vector<Array> trees) {
   std::reverse(batch_.blocks.begin(), batch_.blocks.end());
   batch_.n_id = std::move(n_id);
+  batch_.trees = std::move(trees);
   return std::exchange(batch_, {});
 }
 

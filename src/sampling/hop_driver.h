@@ -24,6 +24,10 @@ namespace ramet {
 struct ListRange {
   int64_t begin = 0, end = 0;
   [[nodiscard]] int64_t size() const { return end - begin; }
+  template <typename Node>
+  [[nodiscard]] std::span<const Node> of(std::span<const Node> list) const {
+    return list.subspan(static_cast<size_t>(begin), static_cast<size_t>(size()));
+  }
 };
 
 // Block::first_dst and num_dst.
@@ -39,6 +43,7 @@ class HopDriver {
   // The seeds of a node type: those of the batch, or none. A copy, which is what was checked: the
   // caller's memory may change meanwhile.
   [[nodiscard]] std::span<const int64_t> seeds(size_t type) const;
+  [[nodiscard]] int64_t num_seeds() const { return batch_.num_seeds; }
   [[nodiscard]] const DrawKeys& step_keys() const { return step_keys_; }
   [[nodiscard]] int hop() const { return static_cast<int>(batch_.blocks.size()); }
   [[nodiscard]] bool is_done() const { return hop() == num_hops_; }
@@ -47,8 +52,8 @@ class HopDriver {
   [[nodiscard]] std::vector<ListRange> destinations(std::span<const int64_t> sizes) const;
 
   void add(Block block) { batch_.blocks.push_back(std::move(block)); }
-  // `n_id`: as of Minibatch.
-  [[nodiscard]] Minibatch finish(std::vector<Array> n_id);
+  // `n_id`, `trees`: as of Minibatch.
+  [[nodiscard]] Minibatch finish(std::vector<Array> n_id, std::vector<Array> trees = {});
 
  private:
   const std::shared_ptr<const Graph> graph_;

@@ -24,6 +24,13 @@ void prepare(NodeIndexes<Id>& nodes, const Graph& graph, std::span<const NodeRan
 }
 
 template <typename Id>
+void prepare_for_keys(NodeIndexes<Id>& nodes, const Graph& graph) {
+  prepare(
+      nodes, graph,
+      std::vector<NodeRange>(graph.node_types().size(), {0, std::numeric_limits<int64_t>::max()}));
+}
+
+template <typename Id>
 std::vector<int64_t> sizes(const NodeIndexes<Id>& nodes) {
   std::vector<int64_t> result;
   for (const auto& of_type : nodes)
@@ -48,7 +55,10 @@ template <typename Id>
 HopSampler<Id>::HopSampler(HopOptions options, HopScratch<Id>& scratch)
     : options_(std::move(options)),
       keys_(*options_.graph, options_.sample.method),
-      relation_sampler_(make_relation_sampler(options_, scratch)) {}
+      relation_sampler_(make_relation_sampler(options_, scratch)),
+      tree_keys_(options_.sample.disjoint ? ramet::tree_keys(*options_.graph)
+                                          : std::vector<TreeKeys>()),
+      tree_nodes_(scratch.trees) {}
 
 template <typename Id>
 HopImportance<Id>* HopSampler<Id>::start_importance(NodeIndexes<Id>& nodes,
@@ -67,6 +77,7 @@ std::vector<Relation> HopSampler<Id>::sample(NodeIndexes<Id>& nodes,
                                              std::span<const ListRange> destinations,
                                              const DrawKeys& step_keys,
                                              int hop) {
+  read_trees(nodes, destinations);
   std::vector<Relation> relations;
   for (size_t t = 0; t < options_.graph->edge_types().size(); ++t) {
     const DrawKeys keys = keys_.of(step_keys, t, hop);
@@ -74,6 +85,14 @@ std::vector<Relation> HopSampler<Id>::sample(NodeIndexes<Id>& nodes,
     relations.back().edge_type = static_cast<int>(t);
   }
   return relations;
+}
+
+template <typename Id>
+void HopSampler<Id>::read_trees(const NodeIndexes<Id>& nodes,
+                                std::span<const ListRange> destinations) {
+  tree_nodes_.resize(std::max(tree_nodes_.size(), tree_keys_.size()));
+  for (size_t t = 0; t < tree_keys_.size(); ++t)
+    tree_nodes_[t].assign(tree_keys_[t], destinations[t].of(nodes[t].ids()));
 }
 
 template <typename Id>
@@ -90,10 +109,14 @@ RelationTask<Id> HopSampler<Id>::make_task(NodeIndexes<Id>& nodes,
           .fanout = options_.sample.fanouts[edge_type][static_cast<size_t>(hop)],
           .destinations = destinations[dst],
           .nodes = nodes[dst],
-          .sources = nodes[src]};
+          .sources = nodes[src],
+          .tree_nodes = tree_keys_.empty() ? nullptr : &tree_nodes_[dst],
+          .source_keys = tree_keys_.empty() ? nullptr : &tree_keys_[src]};
 }
 
 template void prepare(NodeIndexes<int32_t>&, const Graph&);
+template void prepare_for_keys(NodeIndexes<int32_t>&, const Graph&);
+template void prepare_for_keys(NodeIndexes<int64_t>&, const Graph&);
 template void prepare(NodeIndexes<int64_t>&, const Graph&);
 template void prepare(NodeIndexes<int32_t>&, const Graph&, std::span<const NodeRange>);
 template void prepare(NodeIndexes<int64_t>&, const Graph&, std::span<const NodeRange>);

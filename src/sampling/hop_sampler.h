@@ -30,6 +30,10 @@ void prepare(NodeIndexes<Id>& nodes, const Graph& graph, std::span<const NodeRan
 template <typename Id>
 [[nodiscard]] std::vector<int64_t> sizes(const NodeIndexes<Id>& nodes);
 
+// With no limit to ids: of keys of nodes.
+template <typename Id>
+void prepare_for_keys(NodeIndexes<Id>& nodes, const Graph& graph);
+
 template <typename Id>
 [[nodiscard]] Array to_int64(std::span<const Id> ids, BufferPool& pool);
 
@@ -51,6 +55,9 @@ class HopSampler {
                                                     std::span<const ListRange> destinations,
                                                     int hop);
 
+  // By node type; empty unless trees are disjoint.
+  [[nodiscard]] const std::vector<TreeKeys>& tree_keys() const { return tree_keys_; }
+
   // Samples in-edges of nodes at destinations[type] of `nodes`, to which new sources are appended.
   // One relation per edge type.
   [[nodiscard]] std::vector<Relation> sample(NodeIndexes<Id>& nodes,
@@ -59,6 +66,7 @@ class HopSampler {
                                              int hop);
 
  private:
+  void read_trees(const NodeIndexes<Id>& nodes, std::span<const ListRange> destinations);
   [[nodiscard]] RelationTask<Id> make_task(NodeIndexes<Id>& nodes,
                                            std::span<const ListRange> destinations,
                                            size_t edge_type,
@@ -67,6 +75,8 @@ class HopSampler {
   const HopOptions options_;
   const RelationKeys keys_;
   const std::unique_ptr<RelationSampler<Id>> relation_sampler_;
+  const std::vector<TreeKeys> tree_keys_;  // by node type; empty unless trees are disjoint
+  std::vector<TreeNodes<Id>>& tree_nodes_;
 };
 
 }  // namespace ramet

@@ -9,6 +9,7 @@
 #include "ramet/graph.h"
 #include "ramet/sampler.h"
 #include "relation_sampler.h"
+#include "trees.h"
 #include "uniform_sampler.h"
 
 namespace ramet {
@@ -26,6 +27,7 @@ struct HopScratch {
   UniformScratch<Id> uniform;
   ScanScratch<Id> scan;
   HopImportance<Id> importance;
+  std::vector<TreeNodes<Id>> trees;  // the destinations by node type, where trees are disjoint
 };
 
 // Throws kInvalidArgument unless the method's options fit `graph`; fanouts do.

@@ -73,7 +73,9 @@ int64_t RelationBuilder<Id>::allocate() {
   const bool narrow = task_.edges.num_edges() <= std::numeric_limits<int32_t>::max();
   relation_.position = pool_.allocate_array(narrow ? DType::kInt32 : DType::kInt64, {num_edges});
   relation_.indices = pool_.allocate_array(DType::kInt32, {num_edges});
-  task_.sources.reserve_more(static_cast<size_t>(std::min(num_edges, task_.num_src_nodes)));
+  const bool has_trees = task_.tree_nodes != nullptr;
+  task_.sources.reserve_more(
+      static_cast<size_t>(has_trees ? num_edges : std::min(num_edges, task_.num_src_nodes)));
   return num_edges;
 }
 
@@ -84,13 +86,25 @@ float* RelationBuilder<Id>::allocate_weights() {
 }
 
 template <typename Id>
-void RelationBuilder<Id>::relabel(int64_t begin, std::span<const Id> ids) {
-  ramet::relabel(task_.sources, ids, static_cast<int32_t*>(relation_.indices.data) + begin);
+void RelationBuilder<Id>::make_tree_keys(int64_t begin, std::span<Id> ids) const {
+  const auto offsets = relation_.indptr.template as<int64_t>();
+  auto end = std::upper_bound(offsets.begin(), offsets.end(), begin);  // of a destination's edges
+  for (size_t e = 0; e < ids.size(); ++e) {
+    while (*end <= begin + static_cast<int64_t>(e))
+      ++end;
+    const int64_t tree = task_.tree_nodes->trees[static_cast<size_t>(end - offsets.begin() - 1)];
+    ids[e] = static_cast<Id>(task_.source_keys->key(tree, ids[e]));
+  }
 }
 
 template <typename Id>
-void RelationBuilder<Id>::request_and_relabel(int64_t begin, std::span<const Id> ids) {
-  ramet::request_and_relabel(task_.sources, ids,
+void RelationBuilder<Id>::relabel(int64_t begin, std::span<const Id> keys) {
+  ramet::relabel(task_.sources, keys, static_cast<int32_t*>(relation_.indices.data) + begin);
+}
+
+template <typename Id>
+void RelationBuilder<Id>::request_and_relabel(int64_t begin, std::span<const Id> keys) {
+  ramet::request_and_relabel(task_.sources, keys,
                              static_cast<int32_t*>(relation_.indices.data) + begin);
 }
 

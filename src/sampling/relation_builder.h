@@ -11,6 +11,7 @@
 #include "ramet/buffer_pool.h"
 #include "ramet/graph.h"
 #include "ramet/sampler.h"
+#include "trees.h"
 
 namespace ramet {
 
@@ -26,13 +27,17 @@ struct RelationTask {
   ListRange destinations;  // in `nodes`
   const NodeIndex<Id>& nodes;
   NodeIndex<Id>& sources;
+  // Disjoint trees: the destinations, since their list has keys. Else nullptr.
+  const TreeNodes<Id>* tree_nodes = nullptr;
+  const TreeKeys* source_keys = nullptr;
   // With SampleOptions::time: of each destination, that of the seed of its tree. Else empty.
   std::span<const int64_t> dst_times = {};
 
   [[nodiscard]] int64_t num_dst() const { return destinations.size(); }
+  // Their ids.
   [[nodiscard]] std::span<const Id> dst_nodes() const {
-    return nodes.ids().subspan(static_cast<size_t>(destinations.begin),
-                               static_cast<size_t>(destinations.size()));
+    if (tree_nodes != nullptr) return tree_nodes->ids;
+    return destinations.of(nodes.ids());
   }
 };
 
@@ -76,15 +81,22 @@ class RelationBuilder {
   // float32, to be filled, by samplers that weigh edges themselves.
   float* allocate_weights();
 
-  // Gives the edges from `begin` on, whose sources are `ids`, their local ids. In order, from the
+  // What relabeling takes: turns the ids of the sources of the edges from `begin` on into what
+  // tells nodes apart. Threads may share the work.
+  void make_keys(int64_t begin, std::span<Id> ids) const {
+    if (task_.tree_nodes != nullptr) make_tree_keys(begin, ids);
+  }
+  // Gives the edges from `begin` on, whose sources are `keys`, their local ids. In order, from the
   // first edge on; requested() somewhat earlier is faster.
-  void relabel(int64_t begin, std::span<const Id> ids);
-  void request(std::span<const Id> ids) const { task_.sources.request(ids); }
-  void request_and_relabel(int64_t begin, std::span<const Id> ids);
+  void relabel(int64_t begin, std::span<const Id> keys);
+  void request(std::span<const Id> keys) const { task_.sources.request(keys); }
+  void request_and_relabel(int64_t begin, std::span<const Id> keys);
 
   [[nodiscard]] Relation take() { return std::move(relation_); }
 
  private:
+  void make_tree_keys(int64_t begin, std::span<Id> ids) const;
+
   const RelationTask<Id>& task_;
   BufferPool& pool_;
   Relation relation_;

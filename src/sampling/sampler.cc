@@ -66,7 +66,10 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
       : scratch_(Scratch<Id>::take()),
         driver_(options.graph, options.sample),
         hop_sampler_(std::move(options), scratch_->hop) {
-    prepare(scratch_->nodes, *hop_sampler_.options().graph);
+    if (is_disjoint())
+      prepare_for_keys(scratch_->nodes, graph());
+    else
+      prepare(scratch_->nodes, graph());
   }
   ~EngineFor() override { Scratch<Id>::give_back(std::move(scratch_)); }
   EngineFor(const EngineFor&) = delete;
@@ -79,18 +82,46 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
     driver_.start(seeds, epoch, step);
     NodeIndexes<Id>& nodes = scratch_->nodes;
     for (size_t t = 0; t < nodes.size(); ++t)
-      nodes[t].start_batch(driver_.seeds(t));
+      start_batch(nodes[t], t);
     while (!driver_.is_done()) {
       if (stop != nullptr && stop->load()) return {};
       driver_.add(sample_hop(nodes, stop));
     }
-    std::vector<Array> n_id;
-    for (const auto& of_type : nodes)
-      n_id.push_back(to_int64(of_type.ids(), *hop_sampler_.options().pool));
-    return driver_.finish(std::move(n_id));
+    std::vector<Array> n_id, trees;
+    for (size_t t = 0; t < nodes.size(); ++t) {
+      n_id.push_back(to_int64(nodes[t].ids(), *hop_sampler_.options().pool));
+      if (is_disjoint()) trees.push_back(take_trees(n_id.back(), hop_sampler_.tree_keys()[t]));
+    }
+    return driver_.finish(std::move(n_id), std::move(trees));
   }
 
  private:
+  [[nodiscard]] const Graph& graph() const { return *hop_sampler_.options().graph; }
+  [[nodiscard]] bool is_disjoint() const { return hop_sampler_.options().sample.disjoint; }
+
+  void start_batch(NodeIndex<Id>& nodes, size_t type) {
+    const std::span<const int64_t> seeds = driver_.seeds(type);
+    if (!is_disjoint()) return nodes.start_batch(seeds);
+    const TreeKeys& of_type = hop_sampler_.tree_keys()[type];
+    of_type.require(driver_.num_seeds());
+    std::vector<int64_t> keys;
+    for (size_t i = 0; i < seeds.size(); ++i)
+      keys.push_back(of_type.key(static_cast<int64_t>(i), seeds[i]));
+    nodes.start_batch(std::span<const int64_t>(keys));
+  }
+
+  // Leaves ids where keys were.
+  Array take_trees(const Array& keys, const TreeKeys& of_type) const {
+    Array trees = hop_sampler_.options().pool->allocate_array(DType::kInt64, keys.shape);
+    auto* const node = static_cast<int64_t*>(keys.data);
+    auto* const tree = static_cast<int64_t*>(trees.data);
+    for (int64_t i = 0; i < keys.rows(); ++i) {
+      tree[i] = of_type.tree(node[i]);
+      node[i] = of_type.id(node[i]);
+    }
+    return trees;
+  }
+
   Block sample_hop(NodeIndexes<Id>& nodes, const std::atomic<bool>* stop) {
     Block block;
     const std::vector<ListRange> destinations = driver_.destinations(sizes(nodes));
@@ -113,7 +144,7 @@ NeighborSampler::NeighborSampler(const std::shared_ptr<const Graph>& graph,
                                  int threads) {
   check(options, *graph);
   HopOptions all{graph, std::move(options), pool ? std::move(pool) : BufferPool::shared(), threads};
-  if (has_narrow_ids(*graph)) {
+  if (has_narrow_ids(*graph) && !all.sample.disjoint) {
     engine_ = std::make_unique<EngineFor<int32_t>>(std::move(all));
   } else {
     engine_ = std::make_unique<EngineFor<int64_t>>(std::move(all));

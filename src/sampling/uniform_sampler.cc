@@ -141,12 +141,14 @@ class UniformSampler {
         }
       });
     });
-    relation_.request(picked_ids(chunk));
+    const std::span<Id> picked(sources_.data() + begin, static_cast<size_t>(end - begin));
+    relation_.make_keys(begin, picked);
+    relation_.request(picked);
   }
 
-  void relabel(const Chunk& chunk) { relation_.relabel(indptr_[chunk.begin], picked_ids(chunk)); }
+  void relabel(const Chunk& chunk) { relation_.relabel(indptr_[chunk.begin], picked_keys(chunk)); }
 
-  [[nodiscard]] std::span<const Id> picked_ids(const Chunk& chunk) const {
+  [[nodiscard]] std::span<const Id> picked_keys(const Chunk& chunk) const {
     return {sources_.data() + indptr_[chunk.begin],
             static_cast<size_t>(indptr_[chunk.end] - indptr_[chunk.begin])};
   }
