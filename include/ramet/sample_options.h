@@ -120,8 +120,8 @@ struct SampleOptions {
   // kappa: steps of a block of dependent minibatches; 1 makes every step independent.
   int64_t dependent = 1;
   Expand expand = Expand::kEvery;
-  bool disjoint = false;     // each seed has a tree of its own, which shares no node with others
-  std::optional<Time> time;  // needs disjoint
+  bool disjoint = false;  // each seed has a tree of its own, which shares no node with others
+  std::optional<Time> time = {};  // needs disjoint
 };
 
 // Throws kInvalidArgument unless `options` fit `graph`.

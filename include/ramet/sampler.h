@@ -125,6 +125,12 @@ class NeighborSampler {
 // from the block's first_dst.
 [[nodiscard]] Array edge_index(const Relation& relation);
 
+// The seeds, and then the nodes of a type that each hop was the first to find, the seeds' hop
+// first: the order of n_id.
+[[nodiscard]] std::vector<int64_t> num_sampled_nodes(const Minibatch& batch, size_t node_type);
+// The edges of a type of each hop, the seeds' hop first.
+[[nodiscard]] std::vector<int64_t> num_sampled_edges(const Minibatch& batch, size_t edge_type);
+
 // The same of all hops of a minibatch, the seeds' hop first, for one edge type: with Expand::kOnce
 // they are one graph. Local ids are positions in n_id.
 [[nodiscard]] Array merged_positions(const Minibatch& batch, int edge_type);

@@ -54,6 +54,14 @@ void bind_batch(nb::module_& m) {
       .def_prop_ro("num_nodes", [](const PyBatch& b) { return size_of(b.batch).nodes; })
       .def_prop_ro("num_edges", [](const PyBatch& b) { return size_of(b.batch).edges; })
       .def_prop_ro("nbytes", [](const PyBatch& b) { return size_of(b.batch).bytes; })
+      .def_prop_ro("merged", [](const PyBatch& b) { return b.batch.minibatch.merged; })
+      .def_prop_ro("disjoint", [](const PyBatch& b) { return !b.batch.minibatch.trees.empty(); })
+      .def("trees", [](const PyBatch& b,
+                       size_t type) { return to_python(b.batch.minibatch.trees.at(type)); })
+      .def("num_sampled_nodes",
+           [](const PyBatch& b, size_t type) { return num_sampled_nodes(b.batch.minibatch, type); })
+      .def("num_sampled_edges",
+           [](const PyBatch& b, size_t type) { return num_sampled_edges(b.batch.minibatch, type); })
       .def("n_id",
            [](const PyBatch& b, size_t type) { return to_python(b.batch.minibatch.n_id.at(type)); })
       .def("table", [](const PyBatch& b, size_t i) { return to_python(b.batch.tables.at(i)); })
@@ -111,6 +119,22 @@ void bind_batch(nb::module_& m) {
                  [](const Relation& r, BufferPool& pool, CudaStreamHandle s) {
                    return edge_index(r, pool, s);
                  });
+           })
+      .def("merged_positions",
+           [](const PyBatch& b, int type) {
+             return to_python(merged_positions(to_host(b.batch.minibatch), type));
+           })
+      .def("merged_edge_ids",
+           [](const PyBatch& b, int type) {
+             return to_python(merged_edge_ids(*b.graph, to_host(b.batch.minibatch), type));
+           })
+      .def("merged_edge_weights",
+           [](const PyBatch& b, int type) {
+             return to_python(merged_edge_weights(to_host(b.batch.minibatch), type));
+           })
+      .def("merged_edge_index",
+           [](const PyBatch& b, int type) {
+             return to_python(merged_edge_index(*b.graph, to_host(b.batch.minibatch), type));
            })
       .def_prop_ro("cache_hits", [](const PyBatch& b) { return b.batch.cache.hits; })
       .def_prop_ro("cache_misses", [](const PyBatch& b) { return b.batch.cache.misses; })

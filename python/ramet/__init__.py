@@ -6,7 +6,9 @@ Importing this package loads neither torch nor PyG and changes no global state.
 from ramet._core import CorruptStoreError, __version__
 from ramet.dtypes import Quantized, bfloat16
 from ramet.graph import Graph, open
-from ramet.loading.batch import Batch, Block, fingerprint
+from ramet.loading.batch import Batch, fingerprint
+from ramet.loading.block import Block
+from ramet.loading.edges import Edges
 from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.loading.placement import Placement
 from ramet.loading.samplers import Labor, Uniform, Weighted
@@ -31,6 +33,7 @@ __all__ = [
     "Batch",
     "Block",
     "CorruptStoreError",
+    "Edges",
     "Graph",
     "Labor",
     "NeighborLoader",

@@ -6,8 +6,7 @@ _THREADS = "C++ threads of this process make batches ahead: `threads` and `prefe
 _DEVICE = "`device='cuda'` makes batches on the GPU; else move them with batch.to(device)"
 _LOOP = "there is no hook; change the batch in the loop"
 _TIME = "graphs are static here: there is no sampling by time"
-_BLOCKS = "edges belong to hops: each `block` of `batch.blocks`, the farthest hop first, has"
-_DISJOINT = "seeds share the nodes of their batch; a batch of one seed each has subgraphs that are disjoint"
+_BLOCKS = "with expand='once' batch.edges() has all edges; else each `block` of `batch.blocks`, the farthest first, has"
 
 LOADER = {
     "num_workers": _THREADS,
@@ -35,9 +34,8 @@ LOADER = {
     "batch_sampler": "`batch_size`, `shuffle` and `drop_last`",
     "use_ddp": "`distributed`: ranks of torch.distributed are found, and `batch_size` is that of the global batch",
     "ddp_seed": "`seed`",
-    "directed": "blocks have the sampled edges, from sources to destinations (PyG's directed=True)",
-    "subgraph_type": "blocks have the sampled edges, from sources to destinations (PyG's 'directional')",
-    "disjoint": _DISJOINT,
+    "directed": "batches have the sampled edges, from sources to destinations (PyG's directed=True)",
+    "subgraph_type": "batches have the sampled edges, from sources to destinations (PyG's 'directional')",
     "is_sorted": "a store's edges are sorted already",
     "neighbor_sampler": "`num_neighbors` and `sampler`",
     "edge_label_index": "seeds are nodes: `input_nodes`",
@@ -75,13 +73,10 @@ BATCH = {
     "ndata": "`batch.tables`, by name: rows at `batch.n_id`",
     "srcdata": "`batch.tables`, by name: the first block.num_src rows are those of a block's sources",
     "dstdata": "`batch.tables`, by name: the first block.num_dst rows are those of a block's destinations",
-    "num_sampled_nodes": "`block.num_src` and `block.num_dst` of each block; batch.num_nodes is their number in all",
-    "num_sampled_edges": "`block.num_edges` of each block, the farthest hop first; batch.num_edges is their sum",
     "batch_size": "`batch.num_seeds`",
     "input_id": "`batch.seeds` are the ids of the seeds",
     "input_nodes": "`batch.seeds`",
     "output_nodes": "`batch.seeds`",
-    "batch": _DISJOINT,
     "x_dict": "`batch.x` of a heterogeneous graph is a dict by node type",
     "y_dict": "`batch.y` is of the seeds, which are of one type",
     "n_id_dict": "`batch.n_id` of a heterogeneous graph is a dict by node type",

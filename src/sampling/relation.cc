@@ -135,6 +135,23 @@ Array edge_index(const Relation& relation) {
   return result;
 }
 
+std::vector<int64_t> num_sampled_nodes(const Minibatch& batch, size_t node_type) {
+  std::vector<int64_t> counts;
+  for (auto block = batch.blocks.rbegin(); block != batch.blocks.rend(); ++block) {
+    const int64_t before = block->first_dst[node_type] + block->num_dst[node_type];
+    if (counts.empty()) counts.push_back(before);
+    counts.push_back(block->num_src[node_type] - before);
+  }
+  return counts;
+}
+
+std::vector<int64_t> num_sampled_edges(const Minibatch& batch, size_t edge_type) {
+  std::vector<int64_t> counts;
+  for (auto block = batch.blocks.rbegin(); block != batch.blocks.rend(); ++block)
+    counts.push_back(block->relations[edge_type].indices.rows());
+  return counts;
+}
+
 Array merged_positions(const Minibatch& batch, int edge_type) {
   Array result = allocate(DType::kInt64, num_edges(batch, edge_type));
   auto* const out = static_cast<int64_t*>(result.data);

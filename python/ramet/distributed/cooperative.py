@@ -8,7 +8,7 @@ import torch
 
 from ramet.distributed import layers
 from ramet.distributed.context import Cooperation
-from ramet.loading.batch import Block
+from ramet.loading.block import Block
 from ramet.nn import batch_norm
 from ramet.nn.cooperation import inside
 

@@ -16,6 +16,8 @@ EVERYWHERE = (CPU, GPU, RANKS)
 SUPPORTED = {
     **dict.fromkeys((f"sampler={name!r}" for name in SAMPLERS), EVERYWHERE),
     "dependent": EVERYWHERE,
+    "expand": (CPU, GPU),
+    "disjoint": (CPU, GPU),
     "tables": EVERYWHERE,
     "decode": EVERYWHERE,
     "device": (GPU,),

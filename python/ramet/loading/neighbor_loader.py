@@ -41,6 +41,8 @@ class NeighborLoader:
         sampler="uniform": or "labor", which needs fewer nodes; or ramet.Uniform(...), ramet.Labor(...) with options;
             or ramet.Weighted(table), which draws by a table of edge weights.
         dependent=1: so many consecutive batches share most neighbors (kappa of arXiv:2310.12403).
+        expand="every": each hop draws for all nodes so far; "once": for each node once, as PyG (`batch.edges()`).
+        disjoint=False: each seed has a tree of its own, which shares no node with others (`batch.batch`).
         seed=0: of everything random.
     Which batches
         input_nodes=None: the seeds: a split's name, ids, a bool mask or (type, one of these); None: all nodes.
@@ -75,6 +77,8 @@ class NeighborLoader:
         sampler: Sampler | str = "uniform",
         seed: int = 0,
         dependent: int = 1,
+        expand: str = "every",
+        disjoint: bool = False,
         threads: int | None = None,
         prefetch: int | None = None,
         tables: tuple[str, ...] | None = None,
@@ -89,13 +93,20 @@ class NeighborLoader:
         foreign_words.check_arguments(unknown)
         self.graph, self.device, self._asked = as_graph(graph), as_device(device), as_placement(placement)
         kind = kind_of(self.device, cooperative)
-        given = {"device": self.device, "ownership": ownership}
-        check(kind, {name: value for name, value in given.items() if value is not None} | self._asked.given())
+        given = {"device": self.device, "ownership": ownership, "expand": expand, "disjoint": disjoint}
+        defaults = (None, "every", False)
+        check(kind, {name: value for name, value in given.items() if value not in defaults} | self._asked.given())
         if kind not in SUPPORTED[PART]:
             require_whole(graph)
         self._group = _make_group(cooperative, distributed) if kind == RANKS else None
         self.rank, self.world = rank_and_world(distributed)
-        sampling = {"sampler": sampler, "seed": seed, "dependent": dependent}
+        sampling = {
+            "sampler": sampler,
+            "seed": seed,
+            "dependent": dependent,
+            "expand": expand,
+            "disjoint": disjoint,
+        }
         batches = {
             "batch_size": batch_size,
             "shuffle": as_flag(shuffle, "shuffle"),

@@ -27,6 +27,8 @@ def sample(
     sampler: Sampler | str = "uniform",
     seed: int = 0,
     dependent: int = 1,
+    expand: str = "every",
+    disjoint: bool = False,
     epoch: int = 0,
     step: int = 0,
     threads: int = 1,
@@ -37,6 +39,9 @@ def sample(
 
     seeds: ids [n] in any order, repeats allowed; or a split's name, or a bool mask. On a heterogeneous graph a pair of
         node type and any of these.
+    expand: "every": each hop draws for all nodes found so far, which gives blocks. "once": only for those that the hop
+        before was the first to find, which gives one graph, `batch.edges()` (docs/semantics.md, section 14).
+    disjoint: each seed has a tree of its own, which shares no node with others; `batch.batch` tells trees apart.
     threads: the number of threads that work on this one batch. The result does not depend on it.
     device: as in NeighborLoader. The GPU samples from a copy of the topology in its memory, which stays there while
         batches of it live.
@@ -49,7 +54,15 @@ def sample(
     seed_type, ids = as_input_nodes(seeds, graph, "seeds")
     if ids is None:
         raise ValueError("seeds is None, expected ids")
-    options = sample_options(graph, num_neighbors, sampler=sampler, seed=seed, dependent=dependent)
+    options = sample_options(
+        graph,
+        num_neighbors,
+        sampler=sampler,
+        seed=seed,
+        dependent=dependent,
+        expand=expand,
+        disjoint=disjoint,
+    )
     what = (graph._core, for_sampling(options), seed_type, ids)
     when = {"epoch": as_int(epoch, "epoch", 0), "step": as_int(step, "step", 0)}
     threads = as_int(threads, "threads", 1, MAX_THREADS)

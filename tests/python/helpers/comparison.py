@@ -91,6 +91,12 @@ def assert_equal(graph, batch, expected):
     """Everything that a batch tells of its blocks, and its fingerprint."""
     n_id = by_type(batch.n_id, graph.node_types)
     assert {t: np.asarray(ids).tolist() for t, ids in n_id.items()} == expected.n_id
+    if batch.batch is not None:
+        trees = by_type(batch.batch, graph.node_types)
+        assert {t: np.asarray(of_type).tolist() for t, of_type in trees.items()} == expected.trees
+    assert batch.fingerprint() == twin.fingerprint([expected])
+    if batch.expand == "once":
+        return assert_equal_edges(graph, batch, expected)
     assert len(batch.blocks) == len(expected.blocks)
     for block, twin_block in zip(batch.blocks, expected.blocks):
         assert by_type(block.num_src, graph.node_types) == twin_block.num_src
@@ -100,7 +106,29 @@ def assert_equal(graph, batch, expected):
                 array, expected_array = np.asarray(array), np.array(getattr(twin_block, name)[edge_type], dtype)
                 assert array.dtype == dtype, name
                 assert array.tolist() == expected_array.tolist(), (twin_block.hop, name, edge_type)
-    assert batch.fingerprint() == twin.fingerprint([expected])
+
+
+def assert_equal_edges(graph, batch, expected):
+    """The hops one after the other, the seeds' hop first."""
+    hops = expected.blocks[::-1]
+    for node_type, counts in by_type(batch.num_sampled_nodes, graph.node_types).items():
+        ends = [hops[0].num_dst[node_type], *(hop.num_src[node_type] for hop in hops)]
+        assert np.cumsum(counts).tolist() == ends
+    for edge_type, counts in by_type(batch.num_sampled_edges, graph.edge_types).items():
+        assert counts == [len(hop.indices[edge_type]) for hop in hops]
+        edges, of_dst = batch.edges(edge_type), edge_type[2]
+        assert len(edges) == sum(counts)
+        indptr = [np.array(hop.indptr[edge_type]) for hop in hops]
+        destinations = [
+            hop.first_dst[of_dst] + np.repeat(np.arange(len(p) - 1), np.diff(p)) for hop, p in zip(hops, indptr)
+        ]
+        found = {name: [value for hop in hops for value in getattr(hop, name)[edge_type]] for name in BLOCK_ARRAYS}
+        assert np.asarray(edges.edge_index).tolist() == [found["indices"], np.concatenate(destinations).tolist()]
+        assert np.asarray(edges.edge_index).dtype == np.int64
+        for name in ("position", "e_id", "edge_weight"):
+            array = np.asarray(getattr(edges, name))
+            assert array.dtype == BLOCK_ARRAYS[name], name
+            assert array.tolist() == np.array(found[name], BLOCK_ARRAYS[name]).tolist(), (name, edge_type)
 
 
 def check(pair, seeds, fanouts, seed_type=None, threads=1, **options):

@@ -6,6 +6,8 @@ OPTIONS = {
     "sampler='uniform'": {"sampler": "uniform"},
     "sampler='labor'": {"sampler": "labor"},
     "dependent": {"dependent": 4},
+    "expand": {"expand": "once"},
+    "disjoint": {"disjoint": True},
     "tables": {"tables": ("feat",)},
     "decode": {"decode": False},
     "ownership": {"ownership": "hash"},

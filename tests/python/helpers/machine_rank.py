@@ -74,7 +74,7 @@ def topology(batch: ramet.Batch, graph: ramet.Graph) -> TwinBatch:
     for hop, block in enumerate(reversed(batch.blocks)):
         num_dst = block.num_dst if graph.is_hetero else {graph.node_types[0]: block.num_dst}
         indptr, e_id = lists(block.indptr, graph.edge_types), lists(block.e_id, graph.edge_types)
-        blocks.append(TwinBlock(hop, num_dst=num_dst, indptr=indptr, e_id=e_id))
+        blocks.append(TwinBlock(hop, first_dst=dict.fromkeys(num_dst, 0), num_dst=num_dst, indptr=indptr, e_id=e_id))
     return TwinBatch(lists(batch.n_id, graph.node_types), blocks[::-1])
 
 

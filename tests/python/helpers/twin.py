@@ -156,7 +156,8 @@ class Hop:
     graph: TwinGraph
     draw: Draw
     hop: int
-    destinations: dict[str, list[int]]
+    destinations: dict[str, list[int]]  # ids
+    first_dst: dict[str, int]  # their first position in n_id
     fanouts: dict[EdgeType, int]
 
     def rows(self, edge_type: EdgeType) -> list[list[int]]:
@@ -209,6 +210,7 @@ def weighted_picks(hop: Hop, edge_type: EdgeType, weights: list[float], replace:
 class TwinBlock:
     hop: int
     num_src: dict[str, int] = field(default_factory=dict)
+    first_dst: dict[str, int] = field(default_factory=dict)
     num_dst: dict[str, int] = field(default_factory=dict)
     indptr: dict[EdgeType, list[int]] = field(default_factory=dict)
     indices: dict[EdgeType, list[int]] = field(default_factory=dict)
@@ -221,6 +223,34 @@ class TwinBlock:
 class TwinBatch:
     n_id: dict[str, list[int]]
     blocks: list[TwinBlock]  # the last hop first
+    trees: dict[str, list[int]] = field(default_factory=dict)  # section 15; all 0 where seeds share nodes
+
+
+@dataclass
+class Nodes:
+    """The nodes of a batch by type, in the order in which they were found."""
+
+    n_id: dict[str, list[int]]
+    trees: dict[str, list[int]]
+    where: dict[str, dict[tuple[int, int], int]]  # (tree, node) -> its first place in the list
+
+    @classmethod
+    def of_types(cls, types) -> Nodes:
+        return cls({t: [] for t in types}, {t: [] for t in types}, {t: {} for t in types})
+
+    def append(self, node_type: str, tree: int, node: int) -> int:
+        self.where[node_type].setdefault((tree, node), len(self.n_id[node_type]))
+        self.n_id[node_type].append(node)
+        self.trees[node_type].append(tree)
+        return len(self.n_id[node_type]) - 1
+
+    def place(self, node_type: str, tree: int, node: int) -> int:
+        """Of a source, which is new or not."""
+        found = self.where[node_type].get((tree, node))
+        return self.append(node_type, tree, node) if found is None else found
+
+    def sizes(self) -> dict[str, int]:
+        return {node_type: len(ids) for node_type, ids in self.n_id.items()}
 
 
 def sample(
@@ -232,23 +262,26 @@ def sample(
     sampler="uniform",
     seed: int = 0,
     dependent: int = 1,
+    expand: str = "every",
+    disjoint: bool = False,
     epoch: int = 0,
     step: int = 0,
 ) -> TwinBatch:
     """sampler: as of the engine; only its name and its options are read."""
-    n_id: dict[str, list[int]] = {node_type: [] for node_type in graph.num_nodes}
-    n_id[seed_type] = [int(node) for node in seeds]
-    where = {node_type: {} for node_type in graph.num_nodes}  # node -> its first place in the list
-    for place, node in enumerate(n_id[seed_type]):
+    nodes = Nodes.of_types(graph.num_nodes)
+    for i, node in enumerate(seeds):
         if not 0 <= node < graph.num_nodes[seed_type]:
             raise IndexError(f"seed {node}")
-        where[seed_type].setdefault(node, place)
+        nodes.append(seed_type, i if disjoint else 0, int(node))
 
     draw = Draw(seed, epoch, step, dependent)
     blocks = []
+    first_dst = dict.fromkeys(graph.num_nodes, 0)
     for number in range(len(next(iter(fanouts.values())))):
-        destinations = {node_type: list(nodes) for node_type, nodes in n_id.items()}
-        hop = Hop(graph, draw, number, destinations, {t: hops[number] for t, hops in fanouts.items()})
+        destinations = {node_type: ids[first_dst[node_type] :] for node_type, ids in nodes.n_id.items()}
+        hop = Hop(graph, draw, number, destinations, first_dst, {t: hops[number] for t, hops in fanouts.items()})
+        if expand == "once":  # section 14
+            first_dst = nodes.sizes()
         options = {"name": sampler} if isinstance(sampler, str) else sampler.plain()
         if options["name"] == "labor":
             picks = labor_picks(hop, **OPTIONS_OF_LABOR | options)
@@ -257,25 +290,23 @@ def sample(
             picks = {t: weighted_picks(hop, t, weights[t], options["replace"]) for t in graph.edges}
         else:
             picks = {t: uniform_picks(hop, t, options.get("replace", False)) for t in graph.edges}
-        blocks.insert(0, relabel(hop, picks, n_id, where))
-    return TwinBatch(n_id, blocks)
+        blocks.insert(0, relabel(hop, picks, nodes))
+    return TwinBatch(nodes.n_id, blocks, nodes.trees)
 
 
-def relabel(hop: Hop, picks: dict[EdgeType, Picks], n_id, where) -> TwinBlock:
+def relabel(hop: Hop, picks: dict[EdgeType, Picks], nodes: Nodes) -> TwinBlock:
     """The block of a hop; lists grow by the sources that are new."""
-    block = TwinBlock(hop.hop, num_dst={node_type: len(nodes) for node_type, nodes in n_id.items()})
+    num_dst = {node_type: len(ids) for node_type, ids in hop.destinations.items()}
+    block = TwinBlock(hop.hop, first_dst=hop.first_dst, num_dst=num_dst)
     for edge_type in sorted(hop.graph.edges, key=lambda name: encode_edge_type(name).encode()):
         src_type, _, dst_type = edge_type
         csc = hop.graph.edges[edge_type]
         indptr, indices, positions, weights = [0], [], [], []
-        for node, of_node in zip(hop.destinations[dst_type], picks[edge_type]):
+        for i, (node, of_node) in enumerate(zip(hop.destinations[dst_type], picks[edge_type])):
+            tree = nodes.trees[dst_type][hop.first_dst[dst_type] + i]
             for x, weight in of_node:
                 position = csc.indptr[node] + x
-                source = csc.indices[position]
-                if source not in where[src_type]:
-                    where[src_type][source] = len(n_id[src_type])
-                    n_id[src_type].append(source)
-                indices.append(where[src_type][source])
+                indices.append(nodes.place(src_type, tree, csc.indices[position]))
                 positions.append(position)
                 weights.append(weight)
             indptr.append(len(indices))
@@ -283,7 +314,7 @@ def relabel(hop: Hop, picks: dict[EdgeType, Picks], n_id, where) -> TwinBlock:
         block.indptr[edge_type], block.indices[edge_type] = indptr, indices
         block.position[edge_type], block.edge_weight[edge_type] = positions, weights
         block.e_id[edge_type] = positions if ids is None else [ids[p] for p in positions]
-    block.num_src = {node_type: len(nodes) for node_type, nodes in n_id.items()}
+    block.num_src = nodes.sizes()
     return block
 
 
@@ -346,7 +377,8 @@ def fingerprint(batches: list[TwinBatch]) -> str:
         for block in batch.blocks:
             for edge_type, indptr in block.indptr.items():
                 start = absorb(absorb(4, block.hop), hash_of(edge_type))
-                for row, node in enumerate(batch.n_id[edge_type[2]][: block.num_dst[edge_type[2]]]):
+                first = block.first_dst[edge_type[2]]
+                for row, node in enumerate(batch.n_id[edge_type[2]][first : first + block.num_dst[edge_type[2]]]):
                     for edge_id in block.e_id[edge_type][indptr[row] : indptr[row + 1]]:
                         values.add(absorb(absorb(start, node), edge_id))
     first = sum(mix64(f) for f in values) & MASK

@@ -95,6 +95,14 @@ def digest(batches: list[ramet.Batch]) -> list[str]:
                 add(array)
         if "label" in batch.tables:
             add(batch.y)
+        if batch.batch is not None:
+            for _, array in sorted(by_type(batch.batch, graph.node_types).items()):
+                add(array)
+        if batch.expand == "once":
+            for edge_type in sorted(graph.edge_types):
+                for name in ("edge_index", "position", "e_id", "edge_weight"):
+                    add(getattr(batch.edges(edge_type), name))
+            continue
         for block in batch.blocks:
             for name in BLOCK_ARRAYS:
                 for _, array in sorted(by_type(getattr(block, name), graph.edge_types).items()):
@@ -106,12 +114,12 @@ def some_seeds(count: int = 150) -> np.ndarray:
     return (words(1, count) % NUM_NODES).astype(np.int64)  # a few of them twice
 
 
-def samples(graph, seed_type=None) -> dict:
+def samples(graph, seed_type=None, names=tuple(SAMPLERS), **extent) -> dict:
     """One batch of `ramet.sample` per sampler."""
     seeds = some_seeds() if seed_type is None else (seed_type, some_seeds())
     return {
-        name: digest([ramet.sample(graph, seeds, FANOUTS, seed=4, epoch=1, step=11, **options)])
-        for name, options in SAMPLERS.items()
+        name: digest([ramet.sample(graph, seeds, FANOUTS, seed=4, epoch=1, step=11, **SAMPLERS[name], **extent)])
+        for name in names
     }
 
 
@@ -149,6 +157,15 @@ def all_neighbors(graph) -> dict:
     }
 
 
+def trees(graph) -> dict:
+    names = [name for name in SAMPLERS if "labor" not in name]
+    return {
+        f"{name}, {expand}": value
+        for expand in ("every", "once")
+        for name, value in samples(graph, A, names, disjoint=True, expand=expand).items()
+    }
+
+
 def drop_last(graph) -> dict:
     return epochs(graph, "train", drop_last=True, threads=2)
 
@@ -158,6 +175,8 @@ MAKERS = {
     "sample, several types": lambda folder, patch: samples(heterogeneous(), A),
     "sample, 64 bits": lambda folder, patch: samples(wide(folder), "node"),
     "sample, all neighbors": lambda folder, patch: all_neighbors(homogeneous()),
+    "sample, each node once": lambda folder, patch: samples(heterogeneous(), A, expand="once"),
+    "sample, disjoint trees": lambda folder, patch: trees(heterogeneous()),
     "loader, drop_last": lambda folder, patch: drop_last(homogeneous()),
     "loader, several types": lambda folder, patch: epochs(heterogeneous(), (A, some_seeds(400))),
     "loader, ranks": lambda folder, patch: ranks_apart(homogeneous(), patch),

@@ -1,0 +1,126 @@
+"""Disjoint trees (docs/semantics.md, section 15): the twin's batches, independence of trees, ranks, refusals."""
+
+import numpy as np
+import pytest
+from comparison import by_type, check, labor
+from methods import ALONE, KINDS, homogeneous, make
+from small_graphs import homogeneous as with_tables
+
+import ramet
+
+SEEDS = [7, 19, 0, 50, 42, 33, 19, 7]  # two of them twice
+EXPAND = ("every", "once")
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def case(request, tmp_path_factory):
+    return request.param, *make(request.param, tmp_path_factory.mktemp("disjoint"))
+
+
+def hops(batch):
+    """(edge type, sources, destinations, edge ids) of each hop, or of all at once. Ends are places in n_id."""
+    graph = batch.graph
+    if batch.expand == "once":
+        for t in graph.edge_types:
+            edges = batch.edges(t)
+            yield t, *np.asarray(edges.edge_index), np.asarray(edges.e_id)
+        return
+    for block in batch.blocks:
+        edge_index, e_id = by_type(block.edge_index, graph.edge_types), by_type(block.e_id, graph.edge_types)
+        for t in graph.edge_types:
+            yield t, *np.asarray(edge_index[t]), np.asarray(e_id[t])
+
+
+def nodes_of(batch):
+    """(ids, trees) by node type."""
+    types = batch.graph.node_types
+    n_id, trees = by_type(batch.n_id, types), by_type(batch.batch, types)
+    return {t: (np.asarray(n_id[t]), np.asarray(trees[t])) for t in types}
+
+
+def edges_of_tree(batch, tree: int) -> list:
+    """For each hop and edge type, the ids of its edges' ends, in order."""
+    nodes, result = nodes_of(batch), []
+    for (src, name, dst), sources, destinations, e_id in hops(batch):
+        (src_ids, _), (dst_ids, dst_trees) = nodes[src], nodes[dst]
+        chosen = dst_trees[destinations] == tree
+        ends = src_ids[sources[chosen]].tolist(), dst_ids[destinations[chosen]].tolist()
+        result.append((name, *ends, e_id[chosen].tolist()))
+    return result
+
+
+@pytest.mark.parametrize("fanouts", [[4, 3], [-1, 2, 3], [3, 0, 2], [40, 3]], ids=str)
+@pytest.mark.parametrize("expand", EXPAND)
+@pytest.mark.parametrize("method", ALONE)
+def test_batches(case, method, expand, fanouts):
+    """Nodes, trees, edges and weights, with repeated seeds, parallel edges and self loops."""
+    kind, graph, twin_graph, seed_type = case
+    if kind == "64 bits" and "weighted" in method:
+        pytest.skip("the store that is written by hand has no tables")
+    options = ALONE[method] | {"seed": 3, "epoch": 1, "step": 6, "disjoint": True, "expand": expand}
+    for threads in (1, 3):
+        check((graph, twin_graph), SEEDS, fanouts, seed_type, threads=threads, **options)
+
+
+@pytest.mark.parametrize("seeds", [[], [5]])
+def test_few_seeds(seeds):
+    batch = check(homogeneous(), seeds, [3, 2], disjoint=True)
+    assert np.asarray(batch.batch).tolist() == [0] * batch.num_nodes
+
+
+@pytest.mark.parametrize("expand", EXPAND)
+def test_trees_share_nothing(case, expand):
+    _, graph, _, seed_type = case
+    batch = ramet.sample(graph, (seed_type, SEEDS), [4, 3, 3], disjoint=True, expand=expand)
+    nodes = nodes_of(batch)
+    assert nodes[seed_type][1][: len(SEEDS)].tolist() == list(range(len(SEEDS)))
+    for node_type, (ids, trees) in nodes.items():
+        assert len(set(zip(trees.tolist(), ids.tolist()))) == len(ids), node_type
+    for (src, _, dst), sources, destinations, _ in hops(batch):
+        assert (nodes[src][1][sources] == nodes[dst][1][destinations]).all()
+
+
+@pytest.mark.parametrize("expand", EXPAND)
+@pytest.mark.parametrize("method", ALONE)
+def test_a_tree_is_the_batch_of_its_seed(method, expand):
+    """Nodes and edges, in their order."""
+    graph, _ = homogeneous()
+    options = ALONE[method] | {"disjoint": True, "expand": expand, "step": 5}
+    batch = ramet.sample(graph, SEEDS, [5, 4, 3], **options)
+    ids, trees = nodes_of(batch)["node"]
+    for tree, seed in enumerate(SEEDS):
+        alone = ramet.sample(graph, [seed], [5, 4, 3], **options | {"disjoint": False})
+        assert ids[trees == tree].tolist() == np.asarray(alone.n_id).tolist()
+        alone = ramet.sample(graph, [seed], [5, 4, 3], **options)
+        assert edges_of_tree(batch, tree) == edges_of_tree(alone, 0)
+
+
+@pytest.mark.parametrize("expand", EXPAND)
+@pytest.mark.parametrize("world", [2, 3, 5])
+def test_ranks_add_up(monkeypatch, world, expand):
+    """Tree by tree, also with expand="once"."""
+
+    def loader(rank: int, world: int):
+        monkeypatch.setattr("ramet.loading.neighbor_loader.rank_and_world", lambda distributed: (rank, world))
+        graph = homogeneous()[0]
+        return ramet.NeighborLoader(graph, [4, 3, 2], np.arange(90), 40, shuffle=True, expand=expand, disjoint=True)
+
+    whole = list(loader(0, 1))
+    ranks = [list(loader(rank, world)) for rank in range(world)]
+    for step, batch in enumerate(whole):
+        parts = [batches[step] for batches in ranks]
+        assert ramet.fingerprint(parts) == batch.fingerprint()
+        assert sum(part.num_nodes for part in parts) == batch.num_nodes
+        trees = [edges_of_tree(part, tree) for part in parts for tree in range(part.num_seeds)]
+        assert trees == [edges_of_tree(batch, tree) for tree in range(batch.num_seeds)]
+
+
+def test_what_is_refused():
+    graph = with_tables()
+    with pytest.raises(ValueError, match="Labor with disjoint: destinations of different seeds share no nodes"):
+        ramet.sample(graph, [3], [4], disjoint=True, **labor())
+    with pytest.raises(ValueError, match="Labor with disjoint"):
+        ramet.NeighborLoader(graph, [4], disjoint=True, sampler="labor")
+    with pytest.raises(TypeError, match="disjoint is 'yes', expected True or False"):
+        ramet.sample(graph, [3], [4], disjoint="yes")
+    assert ramet.sample(graph, [3], [4]).batch is None
