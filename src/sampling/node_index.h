@@ -17,8 +17,8 @@ namespace ramet {
 // (64 KiB in all are always worth it.) Beyond, a HashTable grows with the batch instead.
 [[nodiscard]] int64_t direct_table_limit(const Graph& graph, std::span<const NodeRange> ranges);
 
-// What tells the nodes of a batch apart, and finds them: their ids. (Where the subgraphs of seeds
-// are disjoint, it would be a tree and an id.)
+// What tells the nodes of a batch apart, and finds them: their ids. With disjoint trees, a tree and
+// an id in one number (trees.h).
 template <typename Id>
 using NodeKey = Id;
 
