@@ -81,6 +81,7 @@ Minibatch twin(const Graph& graph,
       ptr.push_back(static_cast<int64_t>(local.size()));
     }
     batch.blocks.insert(batch.blocks.begin(), {{static_cast<int64_t>(n_id.size())},
+                                               {0},
                                                {static_cast<int64_t>(num_dst)},
                                                {{0,
                                                  own(ptr, DType::kInt64),
