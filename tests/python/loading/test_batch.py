@@ -184,8 +184,6 @@ def test_an_argument_that_nobody_has(graph):
         ("edge_index", "batch.blocks.*edge_index"),
         ("e_id", "e_id.*position"),
         ("edge_attr", r"block.table\('edge_attr'\)"),
-        ("num_sampled_nodes", "num_src"),
-        ("num_sampled_edges", "num_edges"),
         ("srcdata", "batch.tables"),
         ("batch_size", "num_seeds"),
         ("x_dict", "batch.x"),
