@@ -37,7 +37,8 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   [[nodiscard]] Array allocate_array(DType dtype, std::vector<int64_t> shape);
 };
 
-// A copy of `array` that owns its memory.
+// A copy of `array` that owns its memory; of `pool`, where it is given. All on the host.
 [[nodiscard]] Array copy(const Array& array);
+[[nodiscard]] Array copy(const Array& array, BufferPool& pool);
 
 }  // namespace ramet

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -84,11 +85,21 @@ struct BatchTimings {
 
 struct Batch {
   Minibatch minibatch;
+  // int64[num_seeds], in host memory: the position of each seed in LoaderOptions::input_nodes.
+  Array input_id;
   std::vector<Array> tables;  // one per LoaderOptions::tables; see also rows_of_block()
   int64_t step = 0, epoch = 0;
   int64_t global_num_seeds = 0;  // seeds of the global batch; num_seeds of it are here
   CacheStats cache;              // of the rows of tables that have one
   BatchTimings timings;
+};
+
+// Batches that a caller chooses: batch i has the input nodes at the positions order[offsets[i]] to
+// order[offsets[i + 1] - 1], of which each rank takes its slice. Positions may repeat, and batches
+// be empty.
+struct BatchList {
+  std::vector<int64_t> order;
+  std::vector<int64_t> offsets;  // ascending from 0 to the length of `order`
 };
 
 struct BatchSize {
@@ -108,7 +119,7 @@ void set_stream(const Batch& batch, CudaStreamHandle stream);
 // For device batches: `stream` uses the arrays, too.
 void record_stream(const Batch& batch, CudaStreamHandle stream);
 
-// Sums over the batches that a loader returned in this process.
+// Sums over the batches that a loader's streams returned in this process.
 struct LoaderSummary {
   int64_t batches = 0, nodes = 0, edges = 0;
   int64_t bytes = 0, table_bytes = 0, largest_batch_bytes = 0;
@@ -144,6 +155,14 @@ class NeighborLoader {
   [[nodiscard]] int64_t num_steps() const;
   // Starts the epoch at `first_step`.
   [[nodiscard]] std::unique_ptr<EpochStream> start(int64_t epoch, int64_t first_step = 0) const;
+  // The same for listed batches instead of the epoch's. kOutOfRange for a position that no input
+  // node has, here and below.
+  [[nodiscard]] std::unique_ptr<EpochStream> start(int64_t epoch,
+                                                   int64_t first_step,
+                                                   BatchList batches) const;
+  // The batch of the input nodes at these positions, made by the caller's thread. summary() does
+  // not count it.
+  [[nodiscard]] Batch make(std::span<const int64_t> positions, int64_t epoch, int64_t step) const;
   // This rank's seeds of one step; kOutOfRange for a step beyond the epoch, here and below.
   [[nodiscard]] std::vector<int64_t> seeds(int64_t epoch, int64_t step) const;
   // Seeds of one step over all ranks.

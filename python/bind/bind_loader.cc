@@ -89,6 +89,23 @@ LoaderOptions make_options(SampleOptions sample,
   return options;
 }
 
+std::vector<int64_t> to_vector(const Ids& ids) {
+  const auto values = borrow(ids);
+  return {values.begin(), values.end()};
+}
+
+// Of the epoch's batches, or of listed ones.
+PyStream start(const NeighborLoader& loader,
+               int64_t epoch,
+               int64_t first_step,
+               const std::optional<Ids>& order,
+               const std::optional<Ids>& offsets) {
+  if (order.has_value() != offsets.has_value()) throw_invalid("order and offsets go together");
+  auto stream = order ? loader.start(epoch, first_step, {to_vector(*order), to_vector(*offsets)})
+                      : loader.start(epoch, first_step);
+  return {std::move(stream), loader.graph(), loader.cuda_graph(), loader.device_pool()};
+}
+
 }  // namespace
 
 void bind_loader(nb::module_& m) {
@@ -140,11 +157,16 @@ void bind_loader(nb::module_& m) {
              const std::vector<int64_t> seeds = loader.seeds(epoch, step);
              return to_numpy(copy(ramet::borrow(std::span<const int64_t>(seeds))));
            })
-      .def("start",
-           [](const NeighborLoader& loader, int64_t epoch, int64_t first_step) {
-             return PyStream(loader.start(epoch, first_step), loader.graph(), loader.cuda_graph(),
-                             loader.device_pool());
-           })
+      .def("start", &start, nb::arg("epoch"), nb::arg("first_step"),
+           nb::arg("order").noconvert() = nb::none(), nb::arg("offsets").noconvert() = nb::none())
+      .def(
+          "make",
+          [](const NeighborLoader& loader, const Ids& positions, int64_t epoch, int64_t step) {
+            const GilRelease release;
+            return PyBatch{loader.make(borrow(positions), epoch, step), loader.graph(),
+                           loader.cuda_graph(), loader.device_pool()};
+          },
+          nb::arg("positions").noconvert(), nb::arg("epoch"), nb::arg("step"))
       .def_prop_ro("placement",
                    [](const NeighborLoader& loader) {
                      std::vector<std::tuple<std::string, int64_t, std::string>> placed;

@@ -3,6 +3,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <numeric>
+
 #include "arrays.h"
 #include "batch.h"
 #include "gil.h"
@@ -62,6 +64,7 @@ void bind_batch(nb::module_& m) {
            [](const PyBatch& b, size_t type) { return num_sampled_nodes(b.batch.minibatch, type); })
       .def("num_sampled_edges",
            [](const PyBatch& b, size_t type) { return num_sampled_edges(b.batch.minibatch, type); })
+      .def_prop_ro("input_id", [](const PyBatch& b) { return to_python(b.batch.input_id); })
       .def("n_id",
            [](const PyBatch& b, size_t type) { return to_python(b.batch.minibatch.n_id.at(type)); })
       .def("table", [](const PyBatch& b, size_t i) { return to_python(b.batch.tables.at(i)); })
@@ -211,6 +214,9 @@ void take_sample(
   batch.epoch = static_cast<int64_t>(epoch);
   batch.step = static_cast<int64_t>(step);
   batch.global_num_seeds = batch.minibatch.num_seeds;
+  batch.input_id = BufferPool::shared()->allocate_array(DType::kInt64, {batch.global_num_seeds});
+  auto* const ids = static_cast<int64_t*>(batch.input_id.data);
+  std::iota(ids, ids + batch.global_num_seeds, 0);
 }
 
 }  // namespace

@@ -115,7 +115,11 @@ Array BufferPool::allocate_array(DType dtype, std::vector<int64_t> shape) {
 }
 
 Array copy(const Array& array) {
-  Array result = BufferPool::create()->allocate_array(array.dtype, array.shape);
+  return copy(array, *BufferPool::create());
+}
+
+Array copy(const Array& array, BufferPool& pool) {
+  Array result = pool.allocate_array(array.dtype, array.shape);
   if (array.bytes() > 0) {
     std::memcpy(result.data, array.data, static_cast<size_t>(array.bytes()));
   }

@@ -38,6 +38,7 @@ BatchSize size_of(const Batch& batch) {
       size.edges += relation.indices.rows();
   }
   for_each_array(batch, [&](const Array& array) { size.bytes += array.bytes(); });
+  size.bytes += batch.input_id.bytes();
   for (const Array& rows : batch.tables)
     size.table_bytes += rows.bytes();
   return size;

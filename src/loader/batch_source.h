@@ -17,8 +17,8 @@ class BatchSource {
  public:
   virtual ~BatchSource() = default;
 
-  // Samples the minibatch of batch.epoch and batch.step. Once `stop` is set, each stage returns
-  // early, and the batch is meaningless.
+  // Samples the minibatch of batch.epoch, batch.step and the input nodes batch.input_id. Once
+  // `stop` is set, each stage returns early, and the batch is meaningless.
   virtual void sample(Batch& batch, const std::atomic<bool>& stop) = 0;
   // Gathers the rows of a sampled batch. Then any thread may use the batch.
   virtual void fetch(Batch& batch, const std::atomic<bool>& stop) = 0;

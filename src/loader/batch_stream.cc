@@ -165,16 +165,15 @@ class BatchStream final : public EpochStream {
 }  // namespace
 
 std::unique_ptr<EpochStream> start_stream(std::shared_ptr<const LoaderParts> parts,
-                                          int64_t epoch,
-                                          int64_t first_step,
+                                          Steps steps,
                                           MakeSource make_source,
                                           std::shared_ptr<GroupThread> group) {
-  const int64_t steps = parts->seeds.plan.num_steps();
-  if (epoch < 0 || first_step < 0 || first_step > steps)
-    throw_invalid("cannot start at epoch ", epoch, ", step ", first_step, " of ", steps);
+  const int64_t count = steps.plan->num_steps();
+  if (steps.epoch < 0 || steps.first < 0 || steps.first > count)
+    throw_invalid("cannot start at epoch ", steps.epoch, ", step ", steps.first, " of ", count);
   const auto workers = static_cast<int>(
-      std::min<int64_t>(group == nullptr ? parts->max_threads : 1, steps - first_step));
-  auto pipeline = std::make_shared<Pipeline>(std::move(parts), epoch, first_step,
+      std::min<int64_t>(group == nullptr ? parts->max_threads : 1, count - steps.first));
+  auto pipeline = std::make_shared<Pipeline>(std::move(parts), std::move(steps),
                                              std::move(make_source), group != nullptr);
   return std::make_unique<BatchStream>(std::move(pipeline), std::move(group), workers);
 }

@@ -1,6 +1,7 @@
 #include "cooperative_batch_source.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -32,11 +33,18 @@ void CooperativeBatchSource::fetch(Batch& batch, const std::atomic<bool>& stop) 
                 {.pool = loader.pool, .threads = parts_->threads}, &stop, batch);
 }
 
-std::optional<Message> begin_sampling(CooperativeParts& parts, const Batch& batch) {
+std::optional<Message> begin_sampling(CooperativeParts& parts, Batch& batch) {
   const NodeSeeds& seeds = parts.loader->seeds;
   const Ownership& owners = parts.membership.owners[static_cast<size_t>(seeds.node_type)];
-  std::vector<int64_t> nodes = seeds.nodes(batch.epoch, batch.step);
-  std::erase_if(nodes, [&](int64_t node) { return owners.owner(node) != parts.membership.rank; });
+  const auto items = batch.input_id.as<int64_t>();
+  const std::vector<int64_t> all = seeds.nodes(items);
+  std::vector<int64_t> nodes, own_items;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (owners.owner(all[i]) != parts.membership.rank) continue;
+    nodes.push_back(all[i]);
+    own_items.push_back(items[i]);
+  }
+  batch.input_id = copy(borrow(std::span<const int64_t>(own_items)), *parts.loader->pool);
   return parts.sampler.start(seeds.node_type, nodes, static_cast<uint64_t>(batch.epoch),
                              static_cast<uint64_t>(batch.step));
 }

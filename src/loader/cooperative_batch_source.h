@@ -39,7 +39,8 @@ class CooperativeBatchSource final : public BatchSource {
   const Exchange exchange_;
 };
 
-// Begins to sample batch.epoch and batch.step; as CooperativeSampler::start().
-[[nodiscard]] std::optional<Message> begin_sampling(CooperativeParts& parts, const Batch& batch);
+// Begins to sample the batch, and leaves in batch.input_id the seeds that this rank owns; as
+// CooperativeSampler::start().
+[[nodiscard]] std::optional<Message> begin_sampling(CooperativeParts& parts, Batch& batch);
 
 }  // namespace ramet

@@ -1,6 +1,8 @@
 #include "ramet/cooperative_loader.h"
 
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "batch_stream.h"
 #include "clock.h"
@@ -29,18 +31,20 @@ std::unique_ptr<EpochStream> CooperativeLoader::start(int64_t epoch,
   const auto make_source = [parts = parts_](const Exchange& exchange) {
     return std::make_unique<CooperativeBatchSource>(parts, exchange);
   };
-  return start_stream(loader_, epoch, first_step, make_source, std::move(thread));
+  return start_stream(loader_, {loader_->plan, epoch, first_step}, make_source, std::move(thread));
 }
 
 std::optional<Message> CooperativeLoader::begin(int64_t epoch, int64_t step) {
-  const int64_t steps = loader_->seeds.plan.num_steps();
+  const int64_t steps = loader_->plan->num_steps();
   if (epoch < 0 || step < 0 || step >= steps)
     throw_error(ErrorCode::kOutOfRange, "epoch ", epoch, ", step ", step, " is none of the ", steps,
                 " of an epoch");
   batch_ = {};
   batch_.epoch = epoch;
   batch_.step = step;
-  batch_.global_num_seeds = loader_->seeds.plan.global_size(step);
+  batch_.global_num_seeds = loader_->plan->global_size(step);
+  const std::vector<int64_t> items = loader_->plan->items(epoch, step);
+  batch_.input_id = copy(borrow(std::span(items)), *loader_->pool);
   const AddSeconds timer(batch_.timings.sample_seconds);
   return begin_sampling(*parts_, batch_);
 }

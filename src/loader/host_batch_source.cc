@@ -14,7 +14,7 @@ class HostBatchSource final : public BatchSource {
 
   void sample(Batch& batch, const std::atomic<bool>& stop) override {
     const NodeSeeds& seeds = parts_->seeds;
-    batch.minibatch = sampler_.sample({seeds.node_type, seeds.nodes(batch.epoch, batch.step)},
+    batch.minibatch = sampler_.sample({seeds.node_type, seeds.nodes(batch.input_id.as<int64_t>())},
                                       static_cast<uint64_t>(batch.epoch),
                                       static_cast<uint64_t>(batch.step), &stop);
   }

@@ -1,6 +1,7 @@
 #include "ramet/loader.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 #include <variant>
 
@@ -10,9 +11,12 @@
 #include "batch_source.h"
 #include "batch_stream.h"
 #include "check_options.h"
+#include "clock.h"
+#include "listed_plan.h"
 #include "loader_parts.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/random.h"
+#include "seed_plan.h"
 
 namespace ramet {
 namespace {
@@ -24,14 +28,19 @@ int share_of_cores(int world) {
 NodeSeeds seeds_of(const LoaderOptions& options, const Graph& graph) {
   const NodeType& type = graph.node_types()[static_cast<size_t>(options.seed_type)];
   const Array& ids = options.input_nodes;
-  return {options.seed_type, ids,
-          SeedPlan({.num_items = ids.data == nullptr ? type.num_nodes : ids.rows(),
-                    .batch_size = options.batch_size,
-                    .shuffle = options.shuffle,
-                    .drop_last = options.drop_last,
-                    .rank = options.rank,
-                    .world = options.world,
-                    .seed = options.sample.seed})};
+  return {.node_type = options.seed_type,
+          .num_items = ids.data == nullptr ? type.num_nodes : ids.rows(),
+          .ids = ids};
+}
+
+std::shared_ptr<const BatchPlan> plan_of(const LoaderOptions& options, int64_t num_items) {
+  return std::make_shared<const SeedPlan>(SeedPlanOptions{.num_items = num_items,
+                                                          .batch_size = options.batch_size,
+                                                          .shuffle = options.shuffle,
+                                                          .drop_last = options.drop_last,
+                                                          .rank = options.rank,
+                                                          .world = options.world,
+                                                          .seed = options.sample.seed});
 }
 
 // Whether a processor has a share in what is made.
@@ -43,12 +52,12 @@ bool is_staged(const DeviceSide& side) {
 }
 
 std::shared_ptr<const DeviceSide> make_device_side(const LoaderParts& parts) {
-  return DeviceSide::create(parts.graph,
-                            {.loader = parts.options,
-                             .threads = parts.max_threads,
-                             .pinned = parts.pool,
-                             .seeds = [&](int64_t step) { return parts.seeds.nodes(0, step); },
-                             .num_steps = parts.seeds.plan.num_steps()});
+  const auto seeds = [&](int64_t step) { return parts.seeds.nodes(parts.plan->items(0, step)); };
+  return DeviceSide::create(parts.graph, {.loader = parts.options,
+                                          .threads = parts.max_threads,
+                                          .pinned = parts.pool,
+                                          .seeds = seeds,
+                                          .num_steps = parts.plan->num_steps()});
 }
 
 std::shared_ptr<const LoaderParts> make_parts(std::shared_ptr<const Graph> graph,
@@ -56,10 +65,12 @@ std::shared_ptr<const LoaderParts> make_parts(std::shared_ptr<const Graph> graph
   check(options, *graph);
   const bool on_device = options.device.index != kHost;
   NodeSeeds seeds = seeds_of(options, *graph);
+  auto plan = plan_of(options, seeds.num_items);
   const std::shared_ptr<LoaderParts> parts(
       new LoaderParts{.graph = std::move(graph),
                       .options = std::move(options),
                       .seeds = std::move(seeds),
+                      .plan = std::move(plan),
                       .pool = on_device ? create_pinned_pool() : BufferPool::create()});
   const int threads = parts->options.threads, prefetch = parts->options.prefetch;
   parts->max_threads = threads > 0 ? threads : share_of_cores(parts->options.world);
@@ -75,28 +86,66 @@ std::shared_ptr<const LoaderParts> make_parts(std::shared_ptr<const Graph> graph
   return parts;
 }
 
+std::unique_ptr<BatchSource> source_of(std::shared_ptr<const LoaderParts> parts) {
+  const bool on_host = parts->device_side == nullptr;
+  return on_host ? make_host_source(std::move(parts)) : make_device_source(std::move(parts));
+}
+
+std::unique_ptr<EpochStream> start_batches(const std::shared_ptr<const LoaderParts>& parts,
+                                           Steps steps) {
+  const auto make_source = [parts](const Exchange& /*exchange*/) { return source_of(parts); };
+  return start_stream(parts, std::move(steps), make_source);
+}
+
 }  // namespace
 
 NeighborLoader::NeighborLoader(std::shared_ptr<const Graph> graph, LoaderOptions options)
     : parts_(make_parts(std::move(graph), std::move(options))) {}
 
 int64_t NeighborLoader::num_steps() const {
-  return parts_->seeds.plan.num_steps();
+  return parts_->plan->num_steps();
 }
 
 std::unique_ptr<EpochStream> NeighborLoader::start(int64_t epoch, int64_t first_step) const {
-  const auto make_source = [parts = parts_](const Exchange& /*exchange*/) {
-    return parts->device_side == nullptr ? make_host_source(parts) : make_device_source(parts);
-  };
-  return start_stream(parts_, epoch, first_step, make_source);
+  return start_batches(parts_, {parts_->plan, epoch, first_step});
+}
+
+std::unique_ptr<EpochStream> NeighborLoader::start(int64_t epoch,
+                                                   int64_t first_step,
+                                                   BatchList batches) const {
+  auto plan = std::make_shared<const ListedPlan>(std::move(batches), parts_->seeds.num_items,
+                                                 options().rank, options().world);
+  return start_batches(parts_, {std::move(plan), epoch, first_step});
+}
+
+Batch NeighborLoader::make(std::span<const int64_t> positions, int64_t epoch, int64_t step) const {
+  require_at_least(epoch, 0, "epoch");
+  require_at_least(step, 0, "step");
+  Batch batch;
+  batch.epoch = epoch;
+  batch.step = step;
+  batch.global_num_seeds = std::ssize(positions);
+  batch.input_id = copy(borrow(positions), *parts_->pool);  // checked afterwards: no one changes it
+  require_positions(batch.input_id.as<int64_t>(), parts_->seeds.num_items, "positions");
+  const std::unique_ptr<BatchSource> source = source_of(parts_);
+  const std::atomic<bool> never{false};
+  {
+    const AddSeconds timer(batch.timings.sample_seconds);
+    source->sample(batch, never);
+  }
+  {
+    const AddSeconds timer(batch.timings.gather_seconds);
+    source->fetch(batch, never);
+  }
+  return batch;
 }
 
 std::vector<int64_t> NeighborLoader::seeds(int64_t epoch, int64_t step) const {
-  return parts_->seeds.nodes(epoch, step);
+  return parts_->seeds.nodes(parts_->plan->items(epoch, step));
 }
 
 int64_t NeighborLoader::global_num_seeds(int64_t step) const {
-  return parts_->seeds.plan.global_size(step);
+  return parts_->plan->global_size(step);
 }
 
 uint64_t NeighborLoader::fingerprint() const {

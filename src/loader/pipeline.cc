@@ -1,24 +1,24 @@
 #include "pipeline.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace ramet {
 
 Pipeline::Pipeline(std::shared_ptr<const LoaderParts> parts,
-                   int64_t epoch,
-                   int64_t first_step,
+                   Steps steps,
                    MakeSource make_source,
                    bool by_group)
     : parts_(std::move(parts)),
-      epoch_(epoch),
-      num_steps_(parts_->seeds.plan.num_steps()),
+      steps_(std::move(steps)),
+      num_steps_(steps_.plan->num_steps()),
       make_source_(std::move(make_source)),
       by_group_(by_group),
       scaler_(parts_->max_threads, parts_->stats.get().threads),
       ring_(static_cast<size_t>(std::clamp<int64_t>(num_steps_, 1, parts_->max_prefetch))),
-      next_to_sample_(first_step),
-      next_to_deliver_(first_step) {
+      next_to_sample_(steps_.first),
+      next_to_deliver_(steps_.first) {
   sampled_.reserve(ring_.size());
 }
 
@@ -34,13 +34,19 @@ void Pipeline::run_worker(int index) {
       if (slot->is_sampled)
         source->fetch(slot->batch, stop_);
       else
-        source->sample(slot->batch, stop_);
+        sample(*source, slot->batch);
     } catch (...) {
       slot->error = std::current_exception();
     }
     lock.lock();
     put(*slot);
   }
+}
+
+void Pipeline::sample(BatchSource& source, Batch& batch) {
+  const std::vector<int64_t> items = steps_.plan->items(batch.epoch, batch.step);
+  batch.input_id = copy(borrow(std::span(items)), *parts_->pool);
+  source.sample(batch, stop_);
 }
 
 // Waits until there is work for this worker; nullptr when there is nothing left to do. A worker
@@ -61,9 +67,9 @@ Pipeline::Slot* Pipeline::next_work(std::unique_lock<std::mutex>& lock, int inde
 Pipeline::Slot& Pipeline::begin_step() {
   const int64_t step = next_to_sample_++;
   Batch& batch = slot_of(step).batch;
-  batch.epoch = epoch_;
+  batch.epoch = steps_.epoch;
   batch.step = step;
-  batch.global_num_seeds = parts_->seeds.plan.global_size(step);
+  batch.global_num_seeds = steps_.plan->global_size(step);
   return slot_of(step);
 }
 
@@ -102,7 +108,7 @@ void Pipeline::sample(Slot& slot, const Exchange& exchange) {
     return received;
   };
   const AddSeconds timer(seconds);
-  make_source_(untimed)->sample(slot.batch, stop_);
+  sample(*make_source_(untimed), slot.batch);
 }
 
 void Pipeline::end_task(Slot* slot, std::exception_ptr error) {

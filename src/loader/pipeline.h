@@ -30,6 +30,12 @@
 
 namespace ramet {
 
+// Which steps a stream has.
+struct Steps {
+  std::shared_ptr<const BatchPlan> plan;
+  int64_t epoch = 0, first = 0;
+};
+
 // Makes a source for one thread. An Exchange is for ranks that sample together; else it is empty.
 using MakeSource = std::function<std::unique_ptr<BatchSource>(const Exchange&)>;
 
@@ -43,8 +49,7 @@ class Pipeline {
 
   // `by_group`: the thread of a group samples, and workers fetch alone.
   Pipeline(std::shared_ptr<const LoaderParts> parts,
-           int64_t epoch,
-           int64_t first_step,
+           Steps steps,
            MakeSource make_source,
            bool by_group);
 
@@ -68,6 +73,8 @@ class Pipeline {
   [[nodiscard]] bool wait_for_tasks(std::chrono::milliseconds timeout);
 
  private:
+  void sample(BatchSource& source, Batch& batch);
+
   // These are called under the lock.
   [[nodiscard]] int threads() const;
   [[nodiscard]] int64_t ahead() const;
@@ -81,7 +88,8 @@ class Pipeline {
   void end_wait(Batch& batch);
 
   const std::shared_ptr<const LoaderParts> parts_;
-  const int64_t epoch_, num_steps_;
+  const Steps steps_;
+  const int64_t num_steps_;
   const MakeSource make_source_;
   const bool by_group_;
   std::atomic<bool> stop_{false};

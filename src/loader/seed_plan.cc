@@ -8,19 +8,6 @@
 #include "ramet/random.h"
 
 namespace ramet {
-namespace {
-
-struct Range {
-  int64_t begin, size;
-};
-
-// This rank's part of `batch`: the first (size mod world) ranks take one more.
-Range slice(const Range& batch, int64_t rank, int64_t world) {
-  const int64_t base = batch.size / world, extra = batch.size % world;
-  return {batch.begin + rank * base + std::min(rank, extra), base + (rank < extra ? 1 : 0)};
-}
-
-}  // namespace
 
 SeedPlan::SeedPlan(const SeedPlanOptions& options) : options_(options) {
   require_at_least(options.batch_size, 1, "batch_size");
@@ -44,27 +31,17 @@ int64_t SeedPlan::global_size(int64_t step) const {
 std::vector<int64_t> SeedPlan::items(int64_t epoch, int64_t step) const {
   require_at_least(epoch, 0, "epoch");
   require_index(step, num_steps(), "step");
-  const Range batch{step * options_.batch_size, global_size(step)};
-  const Range mine = slice(batch, options_.rank, options_.world);
+  const Slice mine = slice_of(global_size(step), options_.rank, options_.world);
+  const int64_t first = step * options_.batch_size + mine.begin;
   const auto domain = static_cast<uint64_t>(Domain::kShuffle);
   const uint64_t key = absorb(absorb(domain, options_.seed), static_cast<uint64_t>(epoch));
   const Permutation shuffled(options_.num_items, key);
   std::vector<int64_t> items(static_cast<size_t>(mine.size));
   for (int64_t i = 0; i < mine.size; ++i) {
-    const int64_t position = mine.begin + i;
+    const int64_t position = first + i;
     items[static_cast<size_t>(i)] = options_.shuffle ? shuffled(position) : position;
   }
   return items;
-}
-
-std::vector<int64_t> NodeSeeds::nodes(int64_t epoch, int64_t step) const {
-  std::vector<int64_t> nodes = plan.items(epoch, step);
-  if (ids.data == nullptr) return nodes;
-  with_ids(ids, [&](auto of_item) {
-    for (int64_t& node : nodes)
-      node = of_item[static_cast<size_t>(node)];
-  });
-  return nodes;
 }
 
 }  // namespace ramet

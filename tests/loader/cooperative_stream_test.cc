@@ -1,6 +1,7 @@
 // Streams of ranks that sample together, each rank with threads of its own, as processes have them.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -142,6 +143,13 @@ void close(EpochStream& stream) {
   }
 }
 
+// Of a loader over all nodes.
+bool has_ids_of_its_seeds(const Batch& batch) {
+  const auto items = batch.input_id.as<int64_t>();
+  return std::ssize(items) == batch.minibatch.num_seeds &&
+         std::equal(items.begin(), items.end(), batch.minibatch.n_id[0].as<int64_t>().begin());
+}
+
 bool has_rows_of_its_nodes(const Batch& batch) {
   const auto ids = batch.minibatch.n_id[0].as<int64_t>();
   const auto rows = batch.tables.at(0).as<float>();
@@ -170,7 +178,7 @@ TEST_CASE("streams of ranks give the batches of one process, also two at once") 
           std::optional<Batch> batch = (epoch == 0 ? *one : *other).next(60s);
           is_right[rank] &= batch && batch->step == static_cast<int64_t>(step) &&
                             batch->cache.hits + batch->cache.misses > 0 &&
-                            has_rows_of_its_nodes(*batch);
+                            has_rows_of_its_nodes(*batch) && has_ids_of_its_seeds(*batch);
           if (batch) made[epoch][step][rank] = std::move(batch->minibatch);
         }
       }

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/permutation.h"
+#include "loader/node_seeds.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
 #include "support/graph_fixture.h"
@@ -84,11 +85,10 @@ TEST_CASE("drop_last leaves out the batch that is not full") {
 
 TEST_CASE("items name the nodes of a list, of either width") {
   const std::vector<int32_t> ids{30, 10, 20};
-  const SeedPlan plan({.num_items = 3, .batch_size = 2});
-  const NodeSeeds listed{0, borrow(std::span<const int32_t>(ids)), plan}, all{0, {}, plan};
-  CHECK(listed.nodes(0, 0) == std::vector<int64_t>{30, 10});
-  CHECK(listed.nodes(0, 1) == std::vector<int64_t>{20});
-  CHECK(all.nodes(0, 1) == std::vector<int64_t>{2});
+  const NodeSeeds listed{0, 3, borrow(std::span<const int32_t>(ids))}, all{0, 3};
+  const std::vector<int64_t> items{2, 0, 2};
+  CHECK(listed.nodes(items) == std::vector<int64_t>{20, 30, 20});
+  CHECK(all.nodes(items) == items);
 }
 
 TEST_CASE("a plan refuses what is no batch, rank, epoch or step") {

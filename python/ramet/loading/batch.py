@@ -70,6 +70,13 @@ class Batch:
         return self._tensor(self._core.n_id(self._core.seed_type)[: self.num_seeds])
 
     @property
+    def input_id(self):
+        """int64 [num_seeds]: the position of each seed in the loader's `input_nodes`, or in the seeds of ramet.sample.
+        Labels that belong to seeds rather than to nodes are at these positions.
+        """
+        return self._placed(to_tensor(self._core.input_id))
+
+    @property
     def n_id(self):
         """int64 [num_nodes]: the id of every node of the batch, seeds first (docs/semantics.md, section 4). Where ranks
         cooperate: of the nodes that this rank owns.

@@ -124,7 +124,8 @@ class NeighborLoader:
             make()
         else:
             self._group.compare(make)
-        self._epochs = self._make_epochs(distributed, input_nodes, decode)
+        self.origin = self._make_origin(decode)
+        self._epochs = self._make_epochs(distributed, input_nodes)
         warn_of_global_batch(batch_size, self.rank, self.world)
 
     def _make_core(
@@ -180,15 +181,17 @@ class NeighborLoader:
             "graph, input_nodes and options": f"{self._core.fingerprint():016x}",
         }
 
-    def _make_epochs(self, distributed, input_nodes, decode: bool) -> Epochs:
-        group, device, start = self._group, self.device, self._core.start
+    def _make_origin(self, decode: bool) -> Origin:
+        rows = None if self._group is None else self._group.channel.rows
+        seed, device = self.options["seed"], self.device
+        return Origin(self.graph, self.world, self._requests, seed, group=rows, device=device, decode=decode)
+
+    def _make_epochs(self, distributed, input_nodes) -> Epochs:
+        start = self._core.start
         if self._cooperative is not None:
-            start = partial(self._cooperative.start, thread=GroupThread(group))
-        rows = None if group is None else group.channel.rows
-        seed = self.options["seed"]
-        origin = Origin(self.graph, self.world, self._requests, seed, group=rows, device=device, decode=decode)
+            start = partial(self._cooperative.start, thread=GroupThread(self._group))
         watched = self._watch(distributed, input_nodes) if self.world > 1 else None
-        return Epochs(start, len(self), origin, distributed=distributed, watched=watched)
+        return Epochs(start, len(self), self.origin, distributed=distributed, watched=watched)
 
     def _watch(self, distributed, input_nodes) -> Watched:
         """Known on every rank by what is sampled. Ids are compared at their ends, which costs nothing."""

@@ -87,6 +87,7 @@ def summary(batch: ramet.Batch) -> tuple:
         batch.step,
         batch.global_num_seeds,
         numpy_of(batch.seeds).tolist(),
+        numpy_of(batch.input_id).tolist(),
         batch.fingerprint(),
         {name: _bytes(rows) for name, rows in batch.tables.items()},
     )

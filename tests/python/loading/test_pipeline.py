@@ -143,7 +143,7 @@ def test_a_batch_counts_what_it_holds(graph):
     batch = ramet.sample(graph, [0, 1, 2], [3, 2])
     assert batch.num_nodes == len(batch.n_id)
     assert batch.num_edges == sum(len(block.indices) for block in batch.blocks)
-    arrays = [batch.n_id, *(a for b in batch.blocks for a in (b.indptr, b.indices))]
+    arrays = [batch.n_id, batch.input_id, *(a for b in batch.blocks for a in (b.indptr, b.indices))]
     positions = 4 * batch.num_edges  # 32 bits wide until somebody asks for them
     assert batch.nbytes == sum(numpy_of(a).nbytes for a in arrays) + positions
     assert batch.timings == {"sample": 0, "gather": 0, "wait": 0}

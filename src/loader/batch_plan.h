@@ -1,0 +1,37 @@
+// BatchPlan: which items form which batch of a stream, and which of them this rank has. Items are
+// numbers from 0 on, whatever they stand for: a SeedPlan's are those of an epoch, a ListedPlan's
+// those that a caller chose.
+//
+// Immutable; any thread may read it. Failure: a step beyond the last is kOutOfRange.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace ramet {
+
+class BatchPlan {
+ public:
+  virtual ~BatchPlan() = default;
+
+  // The same number on every rank.
+  [[nodiscard]] virtual int64_t num_steps() const = 0;
+  // How many items the global batch of a step has.
+  [[nodiscard]] virtual int64_t global_size(int64_t step) const = 0;
+  // This rank's items of a step, in order.
+  [[nodiscard]] virtual std::vector<int64_t> items(int64_t epoch, int64_t step) const = 0;
+};
+
+// Which of the `size` items of a global batch a rank has.
+struct Slice {
+  int64_t begin, size;
+};
+
+// Contiguous, in the order of ranks; the first (size mod world) ranks take one more.
+[[nodiscard]] inline Slice slice_of(int64_t size, int64_t rank, int64_t world) {
+  const int64_t base = size / world, extra = size % world;
+  return {rank * base + std::min(rank, extra), base + (rank < extra ? 1 : 0)};
+}
+
+}  // namespace ramet

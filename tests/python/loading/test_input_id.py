@@ -1,0 +1,96 @@
+"""Which seeds a batch has: their positions in `input_nodes`, and batches of positions that a caller chooses."""
+
+import numpy as np
+import pytest
+from small_graphs import heterogeneous, homogeneous, numpy_of, summary
+
+import ramet
+from ramet.loading.batch import Batch
+
+
+@pytest.fixture(scope="module")
+def graph() -> ramet.Graph:
+    return homogeneous()
+
+
+def make(graph, **options) -> ramet.NeighborLoader:
+    given = {"input_nodes": "train", "batch_size": 10, "shuffle": True, "seed": 3} | options
+    return ramet.NeighborLoader(graph, [3, 2], **given)
+
+
+def listed(loader, order, offsets, *, epoch=0, first_step=0) -> list[tuple]:
+    stream = loader._core.start(epoch, first_step, np.asarray(order), np.asarray(offsets))
+    return [summary(Batch(core, loader.origin)) for core in iter(stream.next, None)]
+
+
+def test_input_ids_are_positions_of_the_input_nodes(graph):
+    batches = list(make(graph))
+    order = np.concatenate([numpy_of(batch.input_id) for batch in batches])
+    assert order.dtype == np.int64 and sorted(order) == list(range(205)) and list(order) != sorted(order)
+    seeds = np.concatenate([numpy_of(batch.seeds) for batch in batches])
+    assert np.array_equal(graph.split("train")[order], seeds)
+
+
+def test_input_ids_of_all_nodes_of_a_mask_and_of_a_type(graph):
+    for batch in make(graph, input_nodes=None):
+        assert np.array_equal(batch.input_id, batch.seeds)
+    mask = np.arange(graph.num_nodes()) % 7 == 3
+    for batch in make(graph, input_nodes=mask):
+        assert np.array_equal(np.flatnonzero(mask)[numpy_of(batch.input_id)], batch.seeds)
+    several = heterogeneous()
+    for batch in ramet.NeighborLoader(several, [2], ("author", [7, 7, 3]), 2):
+        assert np.array_equal(np.array([7, 7, 3])[numpy_of(batch.input_id)], batch.seeds)
+
+
+def test_input_ids_of_one_sample_are_in_order(graph):
+    assert numpy_of(ramet.sample(graph, [5, 5, 9], [2]).input_id).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_listed_batches_are_those_of_the_epoch(graph, threads):
+    loader = make(graph)
+    loader.set_epoch(4)
+    batches = list(loader)
+    expected = [summary(batch) for batch in batches]
+    order = np.concatenate([numpy_of(batch.input_id) for batch in batches])
+    offsets = [*range(0, 205, 10), 205]
+    again = make(graph, threads=threads)
+    assert listed(again, order, offsets, epoch=4) == expected
+    assert listed(again, order, offsets, epoch=4, first_step=17) == expected[17:]
+    core = again._core
+    made = [core.make(numpy_of(batch.input_id), 4, batch.step) for batch in batches]
+    assert [summary(Batch(one, again.origin)) for one in made] == expected
+
+
+def test_listed_positions_may_repeat_and_batches_be_empty(graph):
+    loader = make(graph, shuffle=False)
+    first, none, last = listed(loader, [9, 9, 0, 204], [0, 3, 3, 4])
+    train = graph.split("train")
+    assert first[3] == train[[9, 9, 0]].tolist() and first[4] == [9, 9, 0]
+    assert none[3] == [] and none[2] == 0
+    assert last[3] == [train[204]] and last[4] == [204]
+
+
+WRONG_LISTS = [
+    ([0, 205], [0, 2], IndexError, r"order\[1\] is 205, outside \[0, 205\) of the input nodes"),
+    ([0, -1], [0, 2], IndexError, r"order\[1\] is -1, outside"),
+    ([0, 1], [1, 2], ValueError, r"offsets\[0\] is 1, expected 0"),
+    ([0, 1], [0, 3], ValueError, r"offsets\[1\], the last, is 3, expected 2, the length of order"),
+    ([0, 1], [0, 2, 1, 2], ValueError, r"offsets\[2\] is 1, expected at least offsets\[1\] = 2"),
+]
+
+
+@pytest.mark.parametrize("order, offsets, error, words", WRONG_LISTS)
+def test_lists_that_are_none_are_named(graph, order, offsets, error, words):
+    with pytest.raises(error, match=words):
+        listed(make(graph), order, offsets)
+
+
+def test_what_no_batch_can_be_made_of_is_named(graph):
+    core = make(graph)._core
+    with pytest.raises(IndexError, match=r"positions\[0\] is 205, outside \[0, 205\) of the input nodes"):
+        core.make(np.array([205]), 0, 0)
+    with pytest.raises(ValueError, match="epoch is -1, expected at least 0"):
+        core.make(np.array([0]), -1, 0)
+    with pytest.raises(ValueError, match="order and offsets go together"):
+        core.start(0, 0, order=np.array([0]))
