@@ -32,7 +32,7 @@ inline constexpr int kNoEdgeType = -1;
 
 // A table to gather with every batch. A table of a node type is gathered at the seeds or at all its
 // nodes. If an edge type is named, its table is gathered at the edges of all blocks, farthest hop
-// first.
+// first; with Expand::kOnce the seeds' hop first, as merged_positions() has them.
 struct TableRequest {
   int node_type = 0;
   std::string name;

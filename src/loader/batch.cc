@@ -22,8 +22,10 @@ Array rows_of_block(const Batch& batch, size_t table, int edge_type, size_t bloc
   };
   Array rows = batch.tables.at(table);
   int64_t begin = 0;
-  for (size_t b = 0; b < block; ++b)
-    begin += count(b);
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    const bool is_before = batch.minibatch.merged ? b > block : b < block;
+    if (is_before) begin += count(b);
+  }
   rows.data = static_cast<char*>(rows.data) + begin * rows.row_bytes();
   rows.shape[0] = count(block);
   return rows;

@@ -15,6 +15,14 @@ int64_t num_edges(const Minibatch& minibatch, size_t edge_type) {
   return count;
 }
 
+// In the order in which tables of edges are gathered.
+template <typename Body>
+void for_each_relation(const Minibatch& minibatch, size_t edge_type, Body&& body) {
+  const auto& blocks = minibatch.blocks;
+  for (size_t i = 0; i < blocks.size(); ++i)
+    body(blocks[minibatch.merged ? blocks.size() - 1 - i : i].relations[edge_type]);
+}
+
 }  // namespace
 
 Table table_of(const Graph& graph, const TableRequest& request) {
@@ -34,9 +42,9 @@ Array rows_of(const Graph& graph,
     const auto type = static_cast<size_t>(request.edge_type);
     Array rows = pool.allocate_array(DType::kInt64, {num_edges(minibatch, type)});
     auto* row = static_cast<int64_t*>(rows.data);
-    for (const Block& block : minibatch.blocks)
-      with_ids(block.relations[type].position,
-               [&](auto position) { row = std::copy(position.begin(), position.end(), row); });
+    for_each_relation(minibatch, type, [&](const Relation& relation) {
+      with_ids(relation.position, [&](auto p) { row = std::copy(p.begin(), p.end(), row); });
+    });
     return rows;
   }
   const auto node_type = static_cast<size_t>(request.node_type);
@@ -61,12 +69,12 @@ Array rows_on_device(const TableRequest& request,
   const auto type = static_cast<size_t>(request.edge_type);
   const Array rows = pool.allocate_array(DType::kInt64, {num_edges(minibatch, type)});
   auto* row = static_cast<int64_t*>(rows.data);
-  for (const Block& block : minibatch.blocks) {
-    const Array of_block = positions(block.relations[type], pool, stream);
-    if (of_block.rows() == 0) continue;
+  for_each_relation(minibatch, type, [&](const Relation& relation) {
+    const Array of_block = positions(relation, pool, stream);
+    if (of_block.rows() == 0) return;
     require_cuda().runtime.copy(rows.device, row, of_block.data, of_block.bytes(), stream);
     row += of_block.rows();
-  }
+  });
   return rows;
 }
 

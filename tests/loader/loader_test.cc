@@ -94,6 +94,26 @@ TEST_CASE("tables of edges hold the rows at the blocks' positions") {
   }
 }
 
+TEST_CASE("with hops that are one graph, tables of edges have the seeds' hop first") {
+  const auto graph = test::make_graph_with_edge_table(500, 3000, 2);
+  LoaderOptions options = options_for(2);
+  options.tables = {{.name = "weight", .edge_type = 0}, {0, "feat", false}};
+  for (const bool disjoint : {false, true}) {
+    options.sample.expand = Expand::kOnce;
+    options.sample.disjoint = disjoint;
+    for (const Batch& batch : run_epoch(NeighborLoader(graph, options), 0)) {
+      const Array positions = merged_positions(batch.minibatch, 0);
+      REQUIRE(batch.tables[0].rows() == positions.rows());
+      for (size_t e = 0; e < positions.as<int64_t>().size(); ++e)
+        REQUIRE(batch.tables[0].as<int64_t>()[e] == 7 * positions.as<int64_t>()[e]);
+      const Array of_seeds = rows_of_block(batch, 0, 0, batch.minibatch.blocks.size() - 1);
+      REQUIRE(of_seeds.data == batch.tables[0].data);
+      REQUIRE(of_seeds.rows() + rows_of_block(batch, 0, 0, 0).rows() == positions.rows());
+      REQUIRE(batch.tables[1].rows() == batch.minibatch.n_id[0].rows());
+    }
+  }
+}
+
 // docs/semantics.md, section 6.
 TEST_CASE("an epoch visits every input once, and the ranks' slices make up the batch") {
   const auto graph = test::make_graph(1000, 2000, 3);
