@@ -59,7 +59,9 @@ struct DeviceOptions {
 struct LoaderOptions {
   SampleOptions sample;
   int seed_type = 0;
-  Array input_nodes;       // int32 or int64 ids of seed_type; without data: all its nodes
+  Array input_nodes;  // int32 or int64 ids of seed_type; without data: all its nodes
+  // int64, of each input node, with SampleOptions::time; without data: its row of the time table.
+  Array input_times;
   int64_t batch_size = 1;  // of the global batch, over all ranks
   bool shuffle = false;
   bool drop_last = false;
@@ -170,9 +172,9 @@ class NeighborLoader {
   // A digest of what decides the samples: topology, splits, inputs and options, but not rank, world
   // or threads. The same on a graph and its parts.
   [[nodiscard]] uint64_t fingerprint() const;
-  // A digest of the table that Weighted draws by, of at most 1,024 weights of each edge type. 0 for
-  // other methods, and on a part, which has some of the weights only.
-  [[nodiscard]] uint64_t weights_digest() const;
+  // A digest of the tables by which neighbors are drawn, weights and times: of at most 1,024 rows
+  // of each type. 0 where there are none, and on a part, which has some of the rows only.
+  [[nodiscard]] uint64_t tables_digest() const;
   // Sums over all streams so far. Any thread may call this at any time.
   [[nodiscard]] LoaderSummary summary() const;
   // The maximum number of threads, and of batches that wait or are being made, per stream.

@@ -57,6 +57,7 @@ CacheBy cache_by_named(const std::string& name) {
 LoaderOptions make_options(SampleOptions sample,
                            int seed_type,
                            const std::optional<Ids>& input_nodes,
+                           const std::optional<Ids>& input_times,
                            int64_t batch_size,
                            bool shuffle,
                            bool drop_last,
@@ -71,6 +72,7 @@ LoaderOptions make_options(SampleOptions sample,
   options.sample = std::move(sample);
   options.seed_type = seed_type;
   if (input_nodes) options.input_nodes = copy(ramet::borrow(borrow(*input_nodes)));
+  if (input_times) options.input_times = copy(ramet::borrow(borrow(*input_times)));
   options.batch_size = batch_size;
   options.shuffle = shuffle;
   options.drop_last = drop_last;
@@ -136,22 +138,24 @@ void bind_loader(nb::module_& m) {
       .def(
           "__init__",
           [](NeighborLoader* self, std::shared_ptr<Graph> graph, SampleOptions sample,
-             int seed_type, const std::optional<Ids>& input_nodes, int64_t batch_size, bool shuffle,
+             int seed_type, const std::optional<Ids>& input_nodes,
+             const std::optional<Ids>& input_times, int64_t batch_size, bool shuffle,
              bool drop_last, int rank, int world, int threads, int prefetch,
              const std::vector<TableTuple>& tables, bool decode, const DeviceOptions& device) {
             const GilRelease release;  // it may read a whole graph
             new (self) NeighborLoader(
-                std::move(graph),
-                make_options(std::move(sample), seed_type, input_nodes, batch_size, shuffle,
-                             drop_last, rank, world, threads, prefetch, tables, decode, device));
+                std::move(graph), make_options(std::move(sample), seed_type, input_nodes,
+                                               input_times, batch_size, shuffle, drop_last, rank,
+                                               world, threads, prefetch, tables, decode, device));
           },
           nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("seed_type"),
-          nb::arg("input_nodes").none(), nb::arg("batch_size"), nb::arg("shuffle"),
-          nb::arg("drop_last"), nb::arg("rank"), nb::arg("world"), nb::arg("threads"),
-          nb::arg("prefetch"), nb::arg("tables"), nb::arg("decode"), nb::arg("device"))
+          nb::arg("input_nodes").none(), nb::arg("input_times").none(), nb::arg("batch_size"),
+          nb::arg("shuffle"), nb::arg("drop_last"), nb::arg("rank"), nb::arg("world"),
+          nb::arg("threads"), nb::arg("prefetch"), nb::arg("tables"), nb::arg("decode"),
+          nb::arg("device"))
       .def_prop_ro("num_steps", &NeighborLoader::num_steps)
       .def("fingerprint", &NeighborLoader::fingerprint)
-      .def("weights_digest", &NeighborLoader::weights_digest)
+      .def("tables_digest", &NeighborLoader::tables_digest)
       .def("seeds",
            [](const NeighborLoader& loader, int64_t epoch, int64_t step) {
              const std::vector<int64_t> seeds = loader.seeds(epoch, step);

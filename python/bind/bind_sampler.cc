@@ -65,6 +65,12 @@ void bind_batch(nb::module_& m) {
       .def("num_sampled_edges",
            [](const PyBatch& b, size_t type) { return num_sampled_edges(b.batch.minibatch, type); })
       .def_prop_ro("input_id", [](const PyBatch& b) { return to_python(b.batch.input_id); })
+      // None where time plays no part.
+      .def_prop_ro("seed_times",
+                   [](const PyBatch& b) {
+                     const Array& times = b.batch.minibatch.seed_times;
+                     return times.data == nullptr ? nb::none() : to_python(times);
+                   })
       .def("n_id",
            [](const PyBatch& b, size_t type) { return to_python(b.batch.minibatch.n_id.at(type)); })
       .def("table", [](const PyBatch& b, size_t i) { return to_python(b.batch.tables.at(i)); })

@@ -40,7 +40,7 @@ BatchSize size_of(const Batch& batch) {
       size.edges += relation.indices.rows();
   }
   for_each_array(batch, [&](const Array& array) { size.bytes += array.bytes(); });
-  size.bytes += batch.input_id.bytes();
+  size.bytes += batch.input_id.bytes() + batch.minibatch.seed_times.bytes();
   for (const Array& rows : batch.tables)
     size.table_bytes += rows.bytes();
   return size;

@@ -32,8 +32,8 @@ std::vector<int64_t> nodes_by_presampling(std::shared_ptr<const Graph> graph,
   std::vector<int64_t> batches = zero_counts(*graph, type);
   NeighborSampler sampler(graph, options.sample);
   for (int64_t step = 0; step < num_steps; ++step) {
-    const Minibatch batch =
-        sampler.sample({options.seed_type, seeds(step)}, 0, static_cast<uint64_t>(step));
+    const SeedList of_step = seeds(step);
+    const Minibatch batch = sampler.sample(of_step.view(), 0, static_cast<uint64_t>(step));
     count_ids(batch.n_id[static_cast<size_t>(type)], batches);
   }
   return hottest_rows(count, batches, out_degrees(*graph, type));

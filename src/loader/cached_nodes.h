@@ -5,12 +5,13 @@
 #include <functional>
 #include <vector>
 
+#include "node_seeds.h"
 #include "ramet/loader.h"
 
 namespace ramet {
 
 // The seeds of a step of the first epoch.
-using SeedsOfStep = std::function<std::vector<int64_t>(int64_t step)>;
+using SeedsOfStep = std::function<SeedList(int64_t step)>;
 
 // At most `count` node ids of `type`, ascending: of those that are the sources of most edges; of
 // equal ones, the lower ids. Reads every edge once.

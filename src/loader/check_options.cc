@@ -18,6 +18,19 @@ void check_inputs(const Array& ids, const NodeType& type) {
   });
 }
 
+void check_times(const LoaderOptions& options, const NodeType& type) {
+  const Array& times = options.input_times;
+  if (!options.sample.time)
+    throw_invalid("input_time is ", times.describe(), ", but there is no time to compare it with");
+  if (times.shape.size() != 1 || times.dtype != DType::kInt64)
+    throw_invalid("input_time is ", times.describe(), ", expected one dimension of int64");
+  const bool all = options.input_nodes.data == nullptr;
+  const int64_t expected = all ? type.num_nodes : options.input_nodes.rows();
+  if (times.rows() != expected)
+    throw_invalid("input_time has ", times.rows(), " entries, expected ", expected,
+                  ", one for each input node");
+}
+
 void check_table(const TableRequest& request, const Graph& graph, int seed_type) {
   if (request.at_seeds && (request.is_of_edges() || request.node_type != seed_type))
     throw_invalid("table '", request.name,
@@ -48,6 +61,7 @@ void check(const LoaderOptions& options, const Graph& graph) {
   require_at_most(options.prefetch, kMaxPrefetch, "prefetch");
   const NodeType& type = graph.node_types()[static_cast<size_t>(options.seed_type)];
   if (options.input_nodes.data != nullptr) check_inputs(options.input_nodes, type);
+  if (options.input_times.data != nullptr) check_times(options, type);
   for (const TableRequest& request : options.tables)
     check_table(request, graph, options.seed_type);
   if (options.device.index != kHost) check_device(options.device, options.tables.size());

@@ -37,7 +37,7 @@ std::optional<Message> begin_sampling(CooperativeParts& parts, Batch& batch) {
   const NodeSeeds& seeds = parts.loader->seeds;
   const Ownership& owners = parts.membership.owners[static_cast<size_t>(seeds.node_type)];
   const auto items = batch.input_id.as<int64_t>();
-  const std::vector<int64_t> all = seeds.nodes(items);
+  const std::vector<int64_t> all = seeds.of(items).ids;
   std::vector<int64_t> nodes, own_items;
   for (size_t i = 0; i < all.size(); ++i) {
     if (owners.owner(all[i]) != parts.membership.rank) continue;

@@ -47,13 +47,12 @@ class DeviceBatchSource final : public BatchSource {
 
  private:
   void sample_on_stream(Batch& batch, const std::atomic<bool>& stop) {
-    const NodeSeeds& seeds = parts_->seeds;
-    const std::vector<int64_t> nodes = seeds.nodes(batch.input_id.as<int64_t>());
+    const SeedList seeds = parts_->seeds.of(batch.input_id.as<int64_t>());
     const auto epoch = static_cast<uint64_t>(batch.epoch), step = static_cast<uint64_t>(batch.step);
     if (sampler_ != nullptr) {
-      batch.minibatch = sampler_->sample({seeds.node_type, nodes}, epoch, step, &stop);
+      batch.minibatch = sampler_->sample(seeds.view(), epoch, step, &stop);
     } else {
-      on_host_ = host_sampler_->sample({seeds.node_type, nodes}, epoch, step, &stop);
+      on_host_ = host_sampler_->sample(seeds.view(), epoch, step, &stop);
       batch.minibatch = on_host_;
       for_each_array(batch.minibatch, [&](Array& array) {
         if (array.data != nullptr) array = upload(array);

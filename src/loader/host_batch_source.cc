@@ -13,9 +13,8 @@ class HostBatchSource final : public BatchSource {
       : parts_(std::move(parts)), sampler_(parts_->graph, parts_->options.sample, parts_->pool) {}
 
   void sample(Batch& batch, const std::atomic<bool>& stop) override {
-    const NodeSeeds& seeds = parts_->seeds;
-    batch.minibatch = sampler_.sample({seeds.node_type, seeds.nodes(batch.input_id.as<int64_t>())},
-                                      static_cast<uint64_t>(batch.epoch),
+    const SeedList seeds = parts_->seeds.of(batch.input_id.as<int64_t>());
+    batch.minibatch = sampler_.sample(seeds.view(), static_cast<uint64_t>(batch.epoch),
                                       static_cast<uint64_t>(batch.step), &stop);
   }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -21,6 +23,8 @@
 namespace ramet {
 namespace {
 
+constexpr uint64_t kOfTimes = 1;  // tells a digest of times from one of nodes
+
 int share_of_cores(int world) {
   return std::clamp(hardware_threads() / world, 1, kMaxAutomaticThreads);
 }
@@ -30,7 +34,8 @@ NodeSeeds seeds_of(const LoaderOptions& options, const Graph& graph) {
   const Array& ids = options.input_nodes;
   return {.node_type = options.seed_type,
           .num_items = ids.data == nullptr ? type.num_nodes : ids.rows(),
-          .ids = ids};
+          .ids = ids,
+          .times = options.input_times};
 }
 
 std::shared_ptr<const BatchPlan> plan_of(const LoaderOptions& options, int64_t num_items) {
@@ -52,7 +57,7 @@ bool is_staged(const DeviceSide& side) {
 }
 
 std::shared_ptr<const DeviceSide> make_device_side(const LoaderParts& parts) {
-  const auto seeds = [&](int64_t step) { return parts.seeds.nodes(parts.plan->items(0, step)); };
+  const auto seeds = [&](int64_t step) { return parts.seeds.of(parts.plan->items(0, step)); };
   return DeviceSide::create(parts.graph, {.loader = parts.options,
                                           .threads = parts.max_threads,
                                           .pinned = parts.pool,
@@ -95,6 +100,19 @@ std::unique_ptr<EpochStream> start_batches(const std::shared_ptr<const LoaderPar
                                            Steps steps) {
   const auto make_source = [parts](const Exchange& /*exchange*/) { return source_of(parts); };
   return start_stream(parts, std::move(steps), make_source);
+}
+
+// Absorbs the weights or times of a type, where it has some.
+uint64_t digest_table(uint64_t h,
+                      uint64_t type_hash,
+                      const std::map<std::string, Array>& tables,
+                      const std::string& name) {
+  const auto found = tables.find(name);
+  if (found == tables.end()) return h;
+  const Array& table = found->second;
+  const bool is_weights = table.dtype == DType::kFloat32 || table.dtype == DType::kFloat64;
+  if (is_weights) return digest_weights(absorb(h, type_hash), table);
+  return table.dtype == DType::kInt64 ? digest_ids(absorb(h, type_hash), table) : h;
 }
 
 }  // namespace
@@ -141,7 +159,7 @@ Batch NeighborLoader::make(std::span<const int64_t> positions, int64_t epoch, in
 }
 
 std::vector<int64_t> NeighborLoader::seeds(int64_t epoch, int64_t step) const {
-  return parts_->seeds.nodes(parts_->plan->items(epoch, step));
+  return parts_->seeds.of(parts_->plan->items(epoch, step)).ids;
 }
 
 int64_t NeighborLoader::global_num_seeds(int64_t step) const {
@@ -152,21 +170,23 @@ uint64_t NeighborLoader::fingerprint() const {
   const LoaderOptions& options = parts_->options;
   uint64_t h = absorb(graph()->whole_fingerprint(), static_cast<uint64_t>(options.seed_type));
   if (options.input_nodes.data != nullptr) h = digest_ids(h, options.input_nodes);
+  if (options.input_times.data != nullptr) h = digest_ids(absorb(h, kOfTimes), options.input_times);
   h = absorb(h, digest(options.sample));
   h = absorb(h, static_cast<uint64_t>(options.batch_size));
   return absorb(h, (options.shuffle ? 2U : 0U) + (options.drop_last ? 1U : 0U));
 }
 
-uint64_t NeighborLoader::weights_digest() const {
-  const auto* weighted = std::get_if<Weighted>(&parts_->options.sample.method);
-  if (weighted == nullptr || graph()->part()) return 0;
+uint64_t NeighborLoader::tables_digest() const {
+  const SampleOptions& sample = parts_->options.sample;
+  const auto* weighted = std::get_if<Weighted>(&sample.method);
+  if ((weighted == nullptr && !sample.time) || graph()->part()) return 0;
   uint64_t h = static_cast<uint64_t>(Domain::kFingerprint);
   for (const EdgeType& edges : graph()->edge_types()) {
-    const auto table = edges.tables.find(weighted->table);
-    if (table == edges.tables.end()) continue;  // no fanout needs it
-    const DType dtype = table->second.dtype;
-    if (dtype == DType::kFloat32 || dtype == DType::kFloat64)
-      h = digest_weights(absorb(h, edges.name_hash), table->second);
+    if (weighted != nullptr) h = digest_table(h, edges.name_hash, edges.tables, weighted->table);
+    if (sample.time) h = digest_table(h, edges.name_hash, edges.tables, sample.time->table);
+  }
+  for (const NodeType& nodes : graph()->node_types()) {
+    if (sample.time) h = digest_table(h, hash_name(nodes.name), nodes.tables, sample.time->table);
   }
   return h;
 }

@@ -248,6 +248,8 @@ TEST_CASE("bad options are named") {
   refuse([](LoaderOptions& o) { o.tables = {{.name = "feat", .at_seeds = true, .edge_type = 0}}; });
   const std::vector<int64_t> beyond{3, 100};
   refuse([&](LoaderOptions& o) { o.input_nodes = borrow(std::span<const int64_t>(beyond)); });
+  const std::vector<int64_t> times(100);
+  refuse([&](LoaderOptions& o) { o.input_times = borrow(std::span<const int64_t>(times)); });
 }
 
 TEST_CASE("automatic threads: the same batches, fewer at work, and no more ahead than asked") {

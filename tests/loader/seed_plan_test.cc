@@ -87,8 +87,12 @@ TEST_CASE("items name the nodes of a list, of either width") {
   const std::vector<int32_t> ids{30, 10, 20};
   const NodeSeeds listed{0, 3, borrow(std::span<const int32_t>(ids))}, all{0, 3};
   const std::vector<int64_t> items{2, 0, 2};
-  CHECK(listed.nodes(items) == std::vector<int64_t>{20, 30, 20});
-  CHECK(all.nodes(items) == items);
+  CHECK(listed.of(items).ids == std::vector<int64_t>{20, 30, 20});
+  CHECK(listed.of(items).times.empty());
+  CHECK(all.of(items).ids == items);
+  const std::vector<int64_t> times{7, 8, 9};
+  const NodeSeeds timed{0, 3, {}, borrow(std::span<const int64_t>(times))};
+  CHECK(timed.of(items).times == std::vector<int64_t>{9, 7, 9});
 }
 
 TEST_CASE("a plan refuses what is no batch, rank, epoch or step") {

@@ -256,27 +256,28 @@ class NeighborLoader:
             "step": step,
             "options": dict(self.options),
             "fingerprint": self._core.fingerprint(),
-            "weights": self._core.weights_digest(),
+            "tables": self._core.tables_digest(),
         }
 
     def load_state_dict(self, state: dict) -> None:
         """The next iterator continues exactly where `state` was taken, on any number of ranks. Raises ValueError naming
-        the difference if `state` is of another store, other input nodes, other options or other weights.
+        the difference if `state` is of another store, other input nodes or their times, other options, or other weights
+        or times to draw by.
         """
         if not isinstance(state, Mapping) or not isinstance(state.get("options", {}), Mapping):
             raise TypeError(f"the state is {shortened(state)}: it is not from NeighborLoader.state_dict")
-        missing = {"epoch", "step", "options", "fingerprint", "weights"} - set(state)
+        missing = {"epoch", "step", "options", "fingerprint", "tables"} - set(state)
         if missing:
             raise ValueError(f"the state lacks {sorted(missing)}: it is not from NeighborLoader.state_dict")
         for name, value in self.options.items():
             if state["options"].get(name) != value:
                 raise ValueError(f"the state is of a loader with {name}={state['options'].get(name)}, not {value}")
         if state["fingerprint"] != self._core.fingerprint():
-            raise ValueError("the state is of a loader over another graph or other input nodes")
-        digests = {state["weights"], self._core.weights_digest()} - {0}  # 0: of a part, which does not know
+            raise ValueError("the state is of a loader over another graph, other input nodes or other input times")
+        digests = {state["tables"], self._core.tables_digest()} - {0}  # 0: of a part, which does not know
         if len(digests) > 1:
-            table = self.options["sampler"]["table"]
-            raise ValueError(f"the state is of a loader over other weights in table {table!r}")
+            drawn_by = [self.options[by]["table"] for by in ("sampler", "time") if "table" in (self.options[by] or {})]
+            raise ValueError(f"the state is of a loader over another table {' or '.join(map(repr, drawn_by))}")
         epoch, step = as_int(state["epoch"], "epoch", 0), as_int(state["step"], "step", 0)
         if step > len(self):
             raise ValueError(f"the state is at step {step}, but an epoch has {len(self)}")
