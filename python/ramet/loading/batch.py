@@ -17,7 +17,12 @@ from ramet.loading.edges import Edges
 from ramet.table import Table
 from ramet.tensors import device_of_tensors, to_tensor
 
-SEED_TABLES = frozenset({"label"})  # gathered at the seeds, every other table at all nodes
+
+def is_at_seeds(table: str, expand: str) -> bool:
+    """Whether a node table is gathered at the seeds alone: where blocks give results for seeds alone. Every other is
+    gathered at all nodes.
+    """
+    return table == "label" and expand == "every"
 
 
 @dataclass(frozen=True)
@@ -123,8 +128,8 @@ class Batch:
 
     @property
     def tables(self) -> dict:
-        """The gathered node tables by name: rows at `n_id`, for "label" rows at `seeds`. For rows of edges see
-        Block.table.
+        """The gathered node tables by name: rows at `n_id`, but with expand="every" those of "label" at `seeds`. For
+        rows of edges see Block.table and Edges.table.
         """
         if self._tables is None:
             self._tables = self._by_table(lambda i, *_: self._tensor(self._core.table(i)))
@@ -147,7 +152,15 @@ class Batch:
     @property
     def y(self):
         """The rows of table "label" at `seeds`."""
-        return self._named_table("y", "label")
+        labels = self._named_table("y", "label")
+        if is_at_seeds("label", self.expand):
+            return labels
+        if isinstance(labels, dict):
+            seed_type = self.graph.node_types[self._core.seed_type]
+            if seed_type not in labels:
+                raise AttributeError(f"batch.y: the seeds' type {seed_type!r} has no table 'label', but {list(labels)}")
+            labels = labels[seed_type]
+        return labels[: self.num_seeds]
 
     @property
     def device(self):
@@ -238,7 +251,7 @@ class Batch:
             rows = get(i, node_type, name)
             if rows is None:
                 continue
-            if self.graph.is_hetero and name not in SEED_TABLES:
+            if self.graph.is_hetero and not is_at_seeds(name, self.expand):
                 tables.setdefault(name, {})[node_type] = rows
             else:
                 tables[name] = rows
@@ -251,7 +264,7 @@ class Batch:
         if scaled_by(table.scale, len(table)) == "column":
             return self._placed(to_tensor(np.array(table.scale)))
         ids = self._core.n_id(self.graph.node_types.index(node_type))
-        ids = ids[: self.num_seeds] if name in SEED_TABLES else ids
+        ids = ids[: self.num_seeds] if is_at_seeds(name, self.expand) else ids
         return self._placed(to_tensor(Table(table.scale).gather(ids if self.origin.device is None else ids.cpu())))
 
     def _tensor(self, array):

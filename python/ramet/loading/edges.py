@@ -53,10 +53,12 @@ class Edges:
         return self._derived("edge_weights")
 
     def table(self, name: str):
-        """[num_edges, ...]: the rows of the edge table `name`, decoded where the loader decodes. Raises KeyError with
-        the existing names.
+        """[num_edges, ...]: the rows of the edge table `name`, decoded where the loader decodes. Gathered ahead where
+        the loader's `tables` name it, else on access. Raises KeyError with the existing names.
         """
         batch, table = self.batch, self.batch.graph.table(name, self.edge_type)
+        if (self.edge_type, name) in batch.origin.requests:
+            return batch._tensor(batch._core.table(batch.origin.requests.index((self.edge_type, name))))
         dtype = "float32" if batch.origin.decode and table.is_encoded else None
         position = batch._core.merged_positions(self._index)
         return batch._placed(to_tensor(table.gather(position, dtype=dtype)))

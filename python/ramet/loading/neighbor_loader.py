@@ -93,9 +93,10 @@ class NeighborLoader:
         foreign_words.check_arguments(unknown)
         self.graph, self.device, self._asked = as_graph(graph), as_device(device), as_placement(placement)
         kind = kind_of(self.device, cooperative)
-        given = {"device": self.device, "ownership": ownership, "expand": expand, "disjoint": disjoint}
-        defaults = (None, "every", False)
-        check(kind, {name: value for name, value in given.items() if value not in defaults} | self._asked.given())
+        given = {"device": self.device, "ownership": ownership}
+        given["expand"] = None if isinstance(expand, str) and expand == "every" else expand
+        given["disjoint"] = None if disjoint is False else disjoint
+        check(kind, {name: value for name, value in given.items() if value is not None} | self._asked.given())
         if kind not in SUPPORTED[PART]:
             require_whole(graph)
         self._group = _make_group(cooperative, distributed) if kind == RANKS else None
@@ -133,8 +134,8 @@ class NeighborLoader:
     ) -> None:
         graph, group = self.graph, self._group
         seed_type, ids = as_input_nodes(input_nodes, graph, "input_nodes")
-        self._requests = tuple(as_requests(graph, graph.node_types[seed_type], tables))
         sample = sample_options(graph, num_neighbors, **sampling)
+        self._requests = tuple(as_requests(graph, graph.node_types[seed_type], tables, sample["expand"]))
         batches = batches | {"batch_size": as_int(batches["batch_size"], "batch_size", 1)}
         automatic = 0 if group is None else 1
         threads, prefetch = ahead["threads"], ahead["prefetch"]
@@ -146,11 +147,12 @@ class NeighborLoader:
             **batches,
             seed_type=seed_type,
             input_nodes=ids,
+            input_times=None,
             rank=self.rank if group is None else group.index,
             world=self.world if group is None else group.count,
             threads=automatic if threads is None else as_int(threads, "threads", 1, MAX_THREADS),
             prefetch=automatic if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
-            tables=for_engine(graph, self._requests),
+            tables=for_engine(graph, self._requests, sample["expand"]),
             decode=decode,
             device=self._device_options(),
         )

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from ramet.dtypes import dtype_name
 from ramet.graph import EdgeTypeName, Graph
-from ramet.loading.batch import SEED_TABLES
+from ramet.loading.batch import is_at_seeds
 
 DEFAULT_TABLES = ("feat", "label")
 
 
-def as_requests(graph: Graph, seed_type: str, tables) -> list[tuple[str | EdgeTypeName, str]]:
-    """(node type or edge type, table) for each table to gather: `tables` as of NeighborLoader."""
+def as_requests(graph: Graph, seed_type: str, tables, expand: str) -> list[tuple[str | EdgeTypeName, str]]:
+    """(node type or edge type, table) for each table to gather: `tables` and `expand` as of NeighborLoader."""
     if isinstance(tables, str):
         raise TypeError(f"tables is the string {tables!r}, expected a tuple of names")
     requests = []
     for name in DEFAULT_TABLES if tables is None else tables:
-        node_types = [seed_type] if name in SEED_TABLES else graph.node_types
+        node_types = [seed_type] if is_at_seeds(name, expand) else graph.node_types
         found = [t for t in node_types if name in graph.tables(t)]
         if not found and tables is not None:
             found = [t for t in graph.edge_types if name in graph.tables(t)]
@@ -26,10 +26,10 @@ def as_requests(graph: Graph, seed_type: str, tables) -> list[tuple[str | EdgeTy
     return requests
 
 
-def for_engine(graph: Graph, requests) -> list[tuple[int, str, bool, bool]]:
+def for_engine(graph: Graph, requests, expand: str) -> list[tuple[int, str, bool, bool]]:
     """(position of the type, table, at the seeds only, of an edge type), as _core.NeighborLoader takes them."""
     return [
-        (graph.node_types.index(t), name, name in SEED_TABLES, False)
+        (graph.node_types.index(t), name, is_at_seeds(name, expand), False)
         if isinstance(t, str)
         else (graph.edge_types.index(t), name, False, True)
         for t, name in requests

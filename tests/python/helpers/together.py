@@ -1,12 +1,12 @@
 """The ranks of a group in one process, and what batches hold in ids that all of them share."""
 
+import dataclasses
+
 import numpy as np
 from comparison import by_type
 
 import ramet
 from ramet import _core
-from ramet.loading.batch import Origin
-from ramet.loading.table_requests import as_requests
 from ramet.stores.ownership import as_owners
 from ramet.work import make_together
 
@@ -18,7 +18,7 @@ class Together:
     def __init__(self, graph, num_ranks, *, ownership=None, cache_rows=0, threads=1, **options):
         self.graph = graph
         self.alone = ramet.NeighborLoader(graph, distributed=False, threads=threads, **options)
-        self._origin = Origin(graph, num_ranks, tuple(as_requests(graph, self.alone.seed_type, options.get("tables"))))
+        self._origin = dataclasses.replace(self.alone.origin, world=num_ranks)
         owners = as_owners(ownership, graph, num_ranks)
         self.owners = owners
         self.ranks = [
