@@ -1,6 +1,7 @@
 // What callers derive from a relation on access.
 #include <algorithm>
 
+#include "base/prefetch.h"
 #include "edges_of.h"
 #include "ramet/error.h"
 #include "ramet/sampler.h"
@@ -36,7 +37,9 @@ void write_edge_ids(const EdgeType& edges, const Relation& relation, int64_t* ou
   if (!edges.has_edge_ids()) return write_positions(relation, out);
   with_ids(relation.position, [&](auto position) {
     with_ids(edges.edge_ids, [&](auto ids) {
+      constexpr size_t kAhead = 64;
       for (size_t e = 0; e < position.size(); ++e) {
+        if (e + kAhead < position.size()) prefetch(&ids.data()[position[e + kAhead]]);
         const auto p = static_cast<uint64_t>(static_cast<int64_t>(position[e]));
         if (p >= ids.size()) bad_position(relation, e, edges);
         out[e] = ids[p];
