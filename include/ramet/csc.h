@@ -41,6 +41,11 @@ struct Csc {
                             int64_t num_dst,
                             const CscOptions& options = {});
 
+// Sorts each row by `keys`, int64, one per edge; equal keys stay in their order. Entry p of the
+// result is where the edge at position p stood: int32 where positions fit, else int64.
+// kInvalidArgument: arrays that do not fit each other; threads as above.
+[[nodiscard]] Array sorted_rows(const Array& indptr, const Array& keys, int threads = 0);
+
 // A CSC from a user's arrays: fully checked, ids narrowed where they fit.
 [[nodiscard]] Csc check_csc(const Array& indptr,
                             const Array& indices,

@@ -54,6 +54,9 @@ struct EdgeType {
   std::string indptr_place, indices_place;  // how errors name these files
   std::map<std::string, Array> tables;      // num_edges rows each, in CSC order
   std::map<std::string, Array> scales;      // of quantized tables, by name of the table
+  // The int64 table, of these edges or of their sources, by which each row is said to be sorted, as
+  // the name of an array of the store; or "".
+  std::string sorted_by = {};
   [[nodiscard]] int64_t num_edges() const { return indices.rows(); }
   [[nodiscard]] bool has_edge_ids() const { return edge_ids.data != nullptr; }
 };
@@ -92,8 +95,8 @@ class Graph {
 };
 
 // Reads every entry: indptr monotonic from 0 to the number of edges, ids within their types, split
-// ids in range, edge ids distinct and in range, scales finite and not negative. Throws kCorrupt
-// naming file, position and value.
+// ids in range, edge ids distinct and in range, rows sorted that are said to be, scales finite and
+// not negative. Throws kCorrupt naming file, position and value.
 void validate(const Graph& graph, int threads = 0);
 
 }  // namespace ramet

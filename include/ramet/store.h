@@ -58,6 +58,12 @@ class Store {
   // quantized rows, whose scale is the array "<name>.scale" (scale.h).
   [[nodiscard]] const std::map<std::string, DType>& table_dtypes() const { return table_dtypes_; }
 
+  // By encoded edge type: the int64 table, of the edges or of their sources, by which the writer
+  // sorted each of its rows, as an array name. Not checked here.
+  [[nodiscard]] const std::map<std::string, std::string>& sorted_rows() const {
+    return sorted_rows_;
+  }
+
   // Names of the arrays that did not fit memory when the store was opened. They are read page by
   // page, without 2 MiB pages. Empty for a segment.
   [[nodiscard]] const std::set<std::string>& read_by_row() const { return read_by_row_; }
@@ -84,6 +90,7 @@ class Store {
   std::map<std::string, Array> arrays_;
   std::map<std::string, int64_t> node_counts_;
   std::map<std::string, DType> table_dtypes_;
+  std::map<std::string, std::string> sorted_rows_;
   std::set<std::string> read_by_row_;
   std::optional<Part> part_;
   std::optional<uint64_t> id_;

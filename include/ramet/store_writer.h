@@ -32,6 +32,7 @@ struct StoreContents {
   std::map<std::string, int64_t> node_counts;         // encoded type name -> nodes
   std::vector<std::pair<std::string, Array>> arrays;  // "node/paper/feat" -> rows
   std::optional<Part> part = std::nullopt;            // of a part of a graph
+  std::map<std::string, std::string> sorted_rows{};   // Store::sorted_rows()
   [[nodiscard]] int64_t bytes() const;
 };
 

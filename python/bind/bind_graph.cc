@@ -1,3 +1,4 @@
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/set.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -5,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <optional>
 #include <tuple>
 
@@ -98,6 +100,15 @@ void bind_graph(nb::module_& m) {
                      return nb::make_tuple(g.part()->index, g.part()->count,
                                            g.part()->whole_fingerprint);
                    })
+      // Of tables that nobody can have written to.
+      .def_prop_ro("sorted_rows",
+                   [](const Graph& g) {
+                     std::map<std::string, std::string> sorted = g.store()->sorted_rows();
+                     std::erase_if(sorted, [&](const auto& of_type) {
+                       return g.store()->arrays().at(of_type.second).writable;
+                     });
+                     return sorted;
+                   })
       .def("num_edges", [](const Graph& g, const Triple& t) { return edges_of(g, t).num_edges(); })
       .def("indptr",
            [](const Graph& g, const Triple& t) { return to_numpy(edges_of(g, t).indptr); })
@@ -182,6 +193,19 @@ void bind_graph(nb::module_& m) {
       nb::arg("src").noconvert(), nb::arg("dst").noconvert(), nb::arg("num_src"),
       nb::arg("num_dst"), nb::arg("undirected") = false, nb::arg("edge_ids") = true,
       nb::arg("threads") = 0);
+
+  m.def(
+      "sorted_rows",
+      [](const AnyArray& indptr, const AnyArray& keys, int threads) {
+        const Array offsets = borrow(indptr), of_edges = borrow(keys);
+        Array order;
+        {
+          const GilRelease release;
+          order = sorted_rows(offsets, of_edges, threads);
+        }
+        return to_numpy(order);
+      },
+      nb::arg("indptr").noconvert(), nb::arg("keys").noconvert(), nb::arg("threads") = 0);
 
   m.def(
       "check_csc",

@@ -25,13 +25,15 @@ namespace {
 using Names = std::set<std::string>;
 using NodeCounts = std::map<std::string, int64_t>;
 using PartOf = std::tuple<int64_t, int64_t, uint64_t>;  // as Graph.part is
+using SortedRows = std::map<std::string, std::string>;  // Store::sorted_rows()
 using NamedArrays = std::vector<std::pair<std::string, AnyArray>>;
 
 // `bfloat16`: names of arrays that hold the bits of bfloat16 as uint16.
 StoreContents borrow_contents(const NodeCounts& node_counts,
                               const NamedArrays& arrays,
-                              const Names& bfloat16) {
-  StoreContents contents{node_counts, {}};
+                              const Names& bfloat16,
+                              const SortedRows& sorted_rows) {
+  StoreContents contents{.node_counts = node_counts, .arrays = {}, .sorted_rows = sorted_rows};
   for (const auto& [name, array] : arrays) {
     contents.arrays.emplace_back(name, borrow(array));
     if (bfloat16.count(name) > 0) contents.arrays.back().second.dtype = DType::kBFloat16;
@@ -98,9 +100,9 @@ void bind_store(nb::module_& m) {
   m.def(
       "write_store",
       [](const nb::bytes& path, const NodeCounts& node_counts, const NamedArrays& arrays,
-         const Names& bfloat16, const std::optional<PartOf>& part, const nb::object& progress,
-         const nb::object& before_commit) {
-        StoreContents contents = borrow_contents(node_counts, arrays, bfloat16);
+         const Names& bfloat16, const SortedRows& sorted_rows, const std::optional<PartOf>& part,
+         const nb::object& progress, const nb::object& before_commit) {
+        StoreContents contents = borrow_contents(node_counts, arrays, bfloat16, sorted_rows);
         if (part) {
           const auto& [index, count, whole_fingerprint] = *part;
           contents.part = Part{index, count, whole_fingerprint};
@@ -118,19 +120,19 @@ void bind_store(nb::module_& m) {
         write_store(name, contents, options);
       },
       nb::arg("path"), nb::arg("node_counts"), nb::arg("arrays"), nb::arg("bfloat16") = Names{},
-      nb::arg("part") = nb::none(), nb::arg("progress") = nb::none(),
-      nb::arg("before_commit") = nb::none());
+      nb::arg("sorted_rows") = SortedRows{}, nb::arg("part") = nb::none(),
+      nb::arg("progress") = nb::none(), nb::arg("before_commit") = nb::none());
 
   m.def(
       "make_segment",
       [](const NodeCounts& node_counts, const NamedArrays& arrays, const Names& bfloat16,
-         const nb::object& progress) {
-        const StoreContents contents = borrow_contents(node_counts, arrays, bfloat16);
+         const SortedRows& sorted_rows, const nb::object& progress) {
+        const StoreContents contents = borrow_contents(node_counts, arrays, bfloat16, sorted_rows);
         const GilRelease release;
         return Graph::from_store(make_segment(contents, interruptible(progress)));
       },
       nb::arg("node_counts"), nb::arg("arrays"), nb::arg("bfloat16") = Names{},
-      nb::arg("progress") = nb::none());
+      nb::arg("sorted_rows") = SortedRows{}, nb::arg("progress") = nb::none());
 
   m.def(
       "generate_planted",

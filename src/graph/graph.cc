@@ -2,6 +2,7 @@
 // each other here; entries are not read, except the first and last of every indptr.
 #include "ramet/graph.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -146,6 +147,30 @@ EdgeType read_edge_type(const Store& store,
   return edges;
 }
 
+void read_sorted_rows(const Store& store,
+                      const std::vector<NodeType>& node_types,
+                      std::vector<EdgeType>& edge_types) {
+  for (const auto& [encoded, by] : store.sorted_rows()) {
+    const auto fail = [&store, &array = by, &type = encoded](const std::string& why) {
+      throw_corrupt(store.place(array), "ramet.txt says that the rows of '", type,
+                    "' are sorted by it, but ", why);
+    };
+    if (store.part()) fail("the store is a part of a graph");
+    const auto is_named = [&type = encoded](const EdgeType& e) { return e.encoded == type; };
+    const auto edges = std::find_if(edge_types.begin(), edge_types.end(), is_named);
+    if (edges == edge_types.end()) fail("there is no such edge type");
+    const std::string source = encode_name(node_types[static_cast<size_t>(edges->src)].name);
+    const bool is_theirs =
+        by.starts_with("edge/" + encoded + "/") || by.starts_with("node/" + source + "/");
+    const auto table = store.arrays().find(by);
+    if (!is_theirs || table == store.arrays().end()) fail("it is no table of theirs");
+    const Array& keys = table->second;
+    if (keys.dtype != DType::kInt64 || keys.shape.size() != 1)
+      fail("it holds " + keys.describe() + ", expected one int64 each");
+    edges->sorted_by = by;
+  }
+}
+
 template <typename Types>
 std::string names_of(const Types& types,
                      const std::string& (*name)(const typename Types::value_type&)) {
@@ -163,6 +188,7 @@ std::shared_ptr<const Graph> Graph::from_store(std::shared_ptr<const Store> stor
   for (auto& [encoded, files] : edge_folders(*store)) {
     graph->edge_types_.push_back(read_edge_type(*store, graph->node_types_, encoded, files));
   }
+  read_sorted_rows(*store, graph->node_types_, graph->edge_types_);
   for (const auto& [name, array] : store->arrays()) {
     if (name.rfind("split/", 0) != 0) continue;
     const auto [split, type] = split_name(name);

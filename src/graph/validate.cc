@@ -55,6 +55,29 @@ void check_edge_ids(const Array& edge_ids, const std::string& place, int threads
   });
 }
 
+// `indptr` and `indices` have been checked.
+void check_sorted(const EdgeType& edges, const Store& store, int threads) {
+  const auto offsets = edges.indptr.as<int64_t>();
+  const auto keys = store.arrays().at(edges.sorted_by).as<int64_t>();
+  const bool is_of_edges = edges.sorted_by.starts_with("edge/");
+  with_ids(edges.indices, [&](auto sources) {
+    const auto key = [&](int64_t p) {
+      const auto at = static_cast<size_t>(p);
+      return keys[is_of_edges ? at : static_cast<size_t>(sources[at])];
+    };
+    parallel_for(edges.indptr.rows() - 1, kGrain, threads, [&](int64_t begin, int64_t end) {
+      for (auto v = static_cast<size_t>(begin); v < static_cast<size_t>(end); ++v) {
+        for (int64_t p = offsets[v] + 1; p < offsets[v + 1]; ++p) {
+          if (key(p - 1) <= key(p)) continue;
+          throw_corrupt(edges.indices_place, "row ", v, ", entry ", p, ": ", key(p), " of ",
+                        edges.sorted_by, " follows ", key(p - 1),
+                        ", but ramet.txt says that the rows are sorted by it");
+        }
+      }
+    });
+  });
+}
+
 void check_scale(const Array& scale, const std::string& place, int threads) {
   const auto values = scale.as<float>();
   const auto count = static_cast<int64_t>(values.size());
@@ -80,7 +103,8 @@ void validate(const Graph& graph, int threads) {
     check_ids(edges.indices, num_src, store.place(folder + "indices"), threads);
     if (edges.has_edge_ids()) {
       check_edge_ids(edges.edge_ids, store.place(folder + "edge_ids"), threads);
-    };
+    }
+    if (!edges.sorted_by.empty()) check_sorted(edges, store, threads);
   }
   for (const auto& [table, dtype] : store.table_dtypes()) {
     if (dtype != DType::kInt8) continue;

@@ -77,6 +77,7 @@ class FolderStore final : public Store {
     Manifest manifest = read_manifest(*folder_);
     node_counts_ = std::move(manifest.node_counts);
     table_dtypes_ = std::move(manifest.table_dtypes);
+    sorted_rows_ = std::move(manifest.sorted_rows);
     part_ = manifest.part;
     id_ = manifest.id;
     for (const std::string& entry : folder_->entries()) {

@@ -42,8 +42,12 @@ class FolderWriter {
 
   void write(const Progress& progress) {
     ProgressCount count(progress, contents_.bytes());
-    const std::string manifest = print_manifest(
-        {contents_.node_counts, table_dtypes(contents_), contents_.part, random_bits(), {}});
+    const std::string manifest = print_manifest({contents_.node_counts,
+                                                 table_dtypes(contents_),
+                                                 contents_.sorted_rows,
+                                                 contents_.part,
+                                                 random_bits(),
+                                                 {}});
     write_file("ramet.txt", manifest, nullptr, 0, count);
     for (const auto& [name, array] : contents_.arrays) {
       make_folder(name.substr(0, name.find('/')));

@@ -58,6 +58,8 @@ class Parser {
       parse_node(std::string(words[1]), words[2]);
     else if (words[0] == "table" && words.size() == 3)
       parse_table(std::string(words[1]), words[2]);
+    else if (words[0] == "sorted" && words.size() == 3)
+      parse_sorted(std::string(words[1]), std::string(words[2]));
     else if (words[0] == "part" && words.size() == 5 && words[2] == "of")
       parse_part(words);
     else if (words[0] == "id" && words.size() == 2)
@@ -94,6 +96,14 @@ class Parser {
       fail("dtype ", quoted(dtype_text), " of a table; 'bfloat16' and 'int8' are possible");
     if (!manifest_.table_dtypes.emplace(name, dtype).second)
       fail("table ", quoted(name), " stands there twice");
+  }
+
+  // sorted <edge type> <array of the times>
+  void parse_sorted(const std::string& edge_type, const std::string& by) {
+    check_array_name("edge/" + edge_type + "/indices");
+    check_array_name(by);
+    if (!manifest_.sorted_rows.emplace(edge_type, by).second)
+      fail("a second line says how the rows of ", quoted(edge_type), " are sorted");
   }
 
   // part <index> of <count> <fingerprint of the whole store>
@@ -166,6 +176,8 @@ std::string print_manifest(const Manifest& manifest) {
     text += concat("node ", type, " ", count, "\n");
   for (const auto& [table, dtype] : manifest.table_dtypes)
     text += "table " + table + " " + name(dtype) + "\n";
+  for (const auto& [edge_type, by] : manifest.sorted_rows)
+    text += "sorted " + edge_type + " " + by + "\n";
   if (manifest.part)
     text += concat("part ", manifest.part->index, " of ", manifest.part->count, " ",
                    hex(manifest.part->whole_fingerprint), "\n");

@@ -28,6 +28,15 @@ void check_node_count(const std::string& type, int64_t count) {
     throw_invalid("node type ", type, " has ", count, " nodes; 0 to 2^62 are possible");
 }
 
+void check_sorted_rows(const StoreContents& contents, const std::set<std::string>& names) {
+  for (const auto& [edge_type, by] : contents.sorted_rows) {
+    for (const std::string& name : {"edge/" + edge_type + "/indices", by})
+      if (names.count(name) == 0)
+        throw_invalid("rows of ", quoted(edge_type), " are sorted by ", quoted(by),
+                      ", but there is no array ", quoted(name));
+  }
+}
+
 void check_part(const std::optional<Part>& part) {
   if (!part) return;
   if (part->count < 1 || part->count > kMaxParts)
@@ -50,6 +59,7 @@ void check_contents(const StoreContents& contents) {
     if (!array.data && array_bytes(array.dtype, array.shape) > 0)
       throw_invalid("the array ", quoted(name), " has no data");
   }
+  check_sorted_rows(contents, names);
   check_part(contents.part);
   check_scales(contents);
   static_cast<void>(contents.bytes());

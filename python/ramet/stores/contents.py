@@ -23,11 +23,13 @@ MAX_NODES = 1 << 48  # far beyond any machine, and far from where sizes in bytes
 
 @dataclass
 class Csc:
-    """The topology of one edge type. edge_ids is None where the id of every edge is its position."""
+    """The topology of one edge type. edge_ids is None where the id of every edge is its position. sorted_by: the place
+    of the table by which rows are sorted, if any."""
 
     indptr: np.ndarray
     indices: np.ndarray
     edge_ids: np.ndarray | None = None
+    sorted_by: str | None = None
 
     @property
     def num_edges(self) -> int:
@@ -44,6 +46,7 @@ class Contents:
     def __init__(self) -> None:
         self.num_nodes: dict[str, int] = {}
         self.num_edges: dict[EdgeTypeName, int] = {}
+        self.sorted_rows: dict[str, str] = {}  # encoded edge type -> place of the table by which its rows are sorted
         self._arrays: dict[str, np.ndarray] = {}
 
     def add_node_type(self, node_type: str, num_nodes: int) -> None:
@@ -62,6 +65,8 @@ class Contents:
     def add_edge_type(self, edge_type: EdgeTypeName, csc: Csc) -> None:
         """`csc` has been checked against the node types: it comes out of _core."""
         folder = edge_folder(edge_type)
+        if csc.sorted_by is not None:
+            self.sorted_rows[folder.removeprefix("edge/")] = csc.sorted_by
         self.num_edges[edge_type] = csc.num_edges
         self._arrays[f"{folder}/indptr"] = csc.indptr
         self._arrays[f"{folder}/indices"] = csc.indices
@@ -90,13 +95,14 @@ class Contents:
         """Writes a store to the folder `path`, in one step: a store that is there already is
         replaced, whatever else is there is refused. `dtype`, `scale`: as in ramet.save(). OSError
         where the disk refuses or is too small."""
-        write(path, *self.as_written(), dtype=dtype, scale=scale, progress=progress, checksums=checksums)
+        options = {"sorted_rows": self.sorted_rows, "progress": progress, "checksums": checksums}
+        write(path, *self.as_written(), dtype=dtype, scale=scale, **options)
 
     def segment(self, *, progress: bool = False) -> _core.Graph:
         """Copies everything into anonymous shared memory."""
         with byte_progress(progress, "copying") as report:
             counts, arrays = self.as_written()
-            return _core.make_segment(counts, *_for_core(arrays), progress=report)
+            return _core.make_segment(counts, *_for_core(arrays), sorted_rows=self.sorted_rows, progress=report)
 
     def as_written(self) -> tuple[dict[str, int], list[tuple[str, np.ndarray]]]:
         """Node counts by encoded type name, and the arrays by their place in the folder."""
@@ -122,10 +128,11 @@ def write(
     scale: str = "row",
     progress: bool = False,
     checksums: bool = True,
+    sorted_rows: dict[str, str] | None = None,
     part: tuple[int, int, int] | None = None,
 ) -> None:
     """Writes a store from counts by encoded type name and arrays by place in the folder; `dtype` and `scale` as in
-    ramet.save(); `part`: index, count and the whole graph's fingerprint, of a part."""
+    ramet.save(); `sorted_rows`: as of Contents; `part`: index, count and the whole graph's fingerprint, of a part."""
     path = as_path(path)
     checksums, progress = as_flag(checksums, "checksums"), as_flag(progress, "progress")
     check_scale(scale)
@@ -144,6 +151,7 @@ def write(
             os.fsencode(path),
             node_counts,
             *_for_core(arrays),
+            sorted_rows=sorted_rows or {},
             part=part,
             progress=report,
             before_commit=sum_files if checksums else None,

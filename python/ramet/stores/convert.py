@@ -23,7 +23,9 @@ from ramet.stores.pyg_input import edge_list_arguments
 from ramet.table import Table
 
 
-def from_arrays(indptr, indices, *, nodes=None, edges=None, splits=None, num_nodes=None, edge_ids=None) -> Graph:
+def from_arrays(
+    indptr, indices, *, nodes=None, edges=None, splits=None, num_nodes=None, edge_ids=None, sort_by: str | None = None
+) -> Graph:
     """A graph from a CSC: the in-neighbors of node v are indices[indptr[v] : indptr[v + 1]].
 
     Arrays are numpy arrays, torch tensors on the CPU, or anything with __array__. They are copied once.
@@ -37,6 +39,9 @@ def from_arrays(indptr, indices, *, nodes=None, edges=None, splits=None, num_nod
       splits: {"train": ids, ...}, node ids or a bool mask [num_nodes].
       num_nodes: needed only where neither indptr nor a table gives it.
       edge_ids: distinct integers >= 0 [num_edges], returned by `Block.e_id`. Default: the position.
+      sort_by: the name of an int64 table of edges or of source nodes, such as "time". Rows of edge types that have it
+          are sorted by it, and edges keep their ids; sampling by that time is then faster (docs/semantics.md, section
+          16).
 
     With several types, `indptr`, `indices`, `edges` and `edge_ids` are dicts by (source type, relation, destination
     type). `nodes` is {"paper": {"feat": x}}, `num_nodes` {"author": 10}, and `splits` {"train": {"paper": ids}}.
@@ -66,13 +71,21 @@ def from_arrays(indptr, indices, *, nodes=None, edges=None, splits=None, num_nod
         csc = Csc(*checked)
         if edge_type in ids_of:
             csc.edge_ids = _distinct_ids(ids_of[edge_type], csc.num_edges, args.spell("edge_ids", edge_type))
+        args.sort_rows(edge_type, csc, sort_by)
         contents.add_edge_type(edge_type, csc)
-    args.finish(contents)
+    args.finish(contents, sort_by)
     return Graph(contents.segment())
 
 
 def from_edge_index(
-    edge_index, num_nodes=None, *, undirected: bool = False, nodes=None, edges=None, splits=None
+    edge_index,
+    num_nodes=None,
+    *,
+    undirected: bool = False,
+    nodes=None,
+    edges=None,
+    splits=None,
+    sort_by: str | None = None,
 ) -> Graph:
     """A graph from an edge list, as in PyG.
 
@@ -82,17 +95,18 @@ def from_edge_index(
       num_nodes: default: the rows of the node tables, else 1 + the largest id.
       undirected: adds the reverse of every edge. Of several equal edges the one with the lowest id stays. The reverse
           of edge i has id num_edges + i. Only for edge types with the same type at both ends.
-      nodes, splits: as in from_arrays().
+      nodes, splits, sort_by: as in from_arrays().
       edges: {"weight": w, ...}, one row per edge of `edge_index`, in its order. A reverse gets its edge's row.
 
     With several types, `edge_index` and `edges` are dicts by (source type, relation, destination type), and the rest is
     as in from_arrays().
     """
-    return Graph(edge_list_contents(edge_index, num_nodes, undirected, nodes, edges, splits).segment())
+    contents = edge_list_contents(edge_index, num_nodes, undirected, nodes, edges, splits, sort_by=sort_by)
+    return Graph(contents.segment())
 
 
 def edge_list_contents(
-    edge_index, num_nodes=None, undirected=False, nodes=None, edges=None, splits=None, edge_ids=True
+    edge_index, num_nodes=None, undirected=False, nodes=None, edges=None, splits=None, edge_ids=True, sort_by=None
 ) -> Contents:
     """What from_edge_index() puts into memory and build() onto the disk; edge_ids=False leaves the
     ids out."""
@@ -121,10 +135,11 @@ def edge_list_contents(
         with naming(what):
             csc = Csc(*_core.build_csc(src, dst, *args.ends(edge_type), undirected, keep_ids))
         args.reorder_edge_tables(edge_type, csc, len(src))
+        args.sort_rows(edge_type, csc, sort_by)
         if not edge_ids:
             csc.edge_ids = None
         contents.add_edge_type(edge_type, csc)
-    args.finish(contents)
+    args.finish(contents, sort_by)
     return contents
 
 
@@ -146,16 +161,16 @@ def from_scipy(matrix, *, nodes=None, splits=None, undirected: bool = False) -> 
     return Graph(contents.segment())
 
 
-def from_pyg(data) -> Graph:
+def from_pyg(data, *, sort_by: str | None = None) -> Graph:
     """A graph from a PyG Data or HeteroData with edge_index.
 
     x becomes the table "feat", y "label", and every other tensor with one row per node a table under its own name.
     train_mask becomes the split "train"; a mask with several columns becomes "train_0", "train_1", .... edge_attr and
     every other tensor with one row per edge become edge tables. If there are as many nodes as edges, names with "edge"
     in them are edge tables. Other tensors are left out with a warning; attributes that are not tensors are left out
-    silently.
+    silently. `sort_by`: as in from_arrays().
     """
-    return from_edge_index(**edge_list_arguments(data))
+    return from_edge_index(**edge_list_arguments(data), sort_by=sort_by)
 
 
 def save(graph: Graph, path, *, dtype=None, scale: str = "row", progress: bool = False, checksums: bool = True) -> None:
@@ -177,8 +192,9 @@ def save(graph: Graph, path, *, dtype=None, scale: str = "row", progress: bool =
         return
     if not isinstance(graph, Graph):
         raise TypeError(f"graph is a {type(graph).__name__}, not a ramet.Graph")
-    contents, part = _as_written(graph), graph._core.part
-    write(path, *contents, dtype=dtype, scale=scale, progress=progress, checksums=checksums, part=part)
+    options = {"progress": progress, "checksums": checksums}
+    what = {"sorted_rows": graph._core.sorted_rows, "part": graph._core.part}
+    write(path, *_as_written(graph), dtype=dtype, scale=scale, **options, **what)
 
 
 def quantize(x, scale: str = "row") -> Quantized:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ramet.arguments import EdgeTypeName, edge_folder
+import numpy as np
+
+from ramet import _core
+from ramet.arguments import EdgeTypeName, as_folder, as_name, edge_folder
 from ramet.arrays import as_count, as_rows, as_table
 from ramet.dtypes import Quantized
 from ramet.stores.contents import EDGE, NODE, Contents, Csc
@@ -22,6 +25,7 @@ class GraphArguments:
         self.nodes = self._tables(nodes, "nodes", NODE)
         self.edges = self._tables(edges, "edges", EDGE)
         self.splits = self._splits(splits)
+        self._is_sorted = False
         self._counts: dict[str, tuple[int, str]] = {}  # type -> nodes, and who says so
         self._at_least: dict[str, tuple[int, str]] = {}
         for node_type, count in self._num_nodes(num_nodes).items():
@@ -83,18 +87,41 @@ class GraphArguments:
 
     def reorder_edge_tables(self, edge_type: EdgeTypeName, csc: Csc, num_given: int) -> None:
         """From the order of the edge list to that of the CSC; the reverse of an edge gets the edge's row."""
-        tables = self.edges.get(edge_type, {})
-        for name, value in tables.items():
-            what = self.spell("edges", edge_type, name)
-            owner = f"{self.spell('edge_index', edge_type)} has {num_given} edges"
-            rows = as_table(value, what, num_given, owner)
-            if csc.edge_ids is not None:
-                given = csc.edge_ids % max(num_given, 1)
-                rows = rows.take(given) if isinstance(rows, Quantized) else rows[given]
-            tables[name] = rows
+        owner = f"{self.spell('edge_index', edge_type)} has {num_given} edges"
+        order = None if csc.edge_ids is None else csc.edge_ids % max(num_given, 1)
+        self._take_edge_rows(edge_type, order, num_given, owner)
 
-    def finish(self, contents: Contents) -> None:
+    def sort_rows(self, edge_type: EdgeTypeName, csc: Csc, sort_by: str | None) -> None:
+        """Sorts the rows of `csc`, and its tables along, by the table `sort_by` of its edges or of their sources;
+        leaves them where there is none. Tables of edges are in the order of `csc`."""
+        if sort_by is None:
+            return
+        sort_by, src = as_name(sort_by, "sort_by"), edge_type[0]
+        owner = f"edge type {edge_type} has {csc.num_edges} edges"
+        of_edges = self.edges.get(edge_type, {}).get(sort_by)
+        of_sources = self.nodes.get(src, {}).get(sort_by)
+        if of_edges is not None and of_sources is not None:
+            raise ValueError(f"sort_by is {sort_by!r}, a table of edge type {edge_type} and of node type {src!r}")
+        if of_edges is not None:
+            keys = _keys(of_edges, self.spell("edges", edge_type, sort_by), csc.num_edges, owner)
+            folder = edge_folder(edge_type)
+        elif of_sources is not None:
+            num_src, what = self.ends(edge_type)[0], self.spell("nodes", src, sort_by)
+            keys = _keys(of_sources, what, num_src, f"there are {num_src} nodes{self._of(src)}")[csc.indices]
+            folder = f"node/{as_folder(src, 'a node type')}"
+        else:
+            return
+        order = _core.sorted_rows(csc.indptr, keys)
+        csc.indices = csc.indices[order]
+        csc.edge_ids = order if csc.edge_ids is None else csc.edge_ids[order]
+        csc.sorted_by = f"{folder}/{as_folder(sort_by, 'a table')}"
+        self._take_edge_rows(edge_type, order, csc.num_edges, owner)
+        self._is_sorted = True
+
+    def finish(self, contents: Contents, sort_by: str | None) -> None:
         """Adds the tables and splits; num_nodes and edge types are there."""
+        if sort_by is not None and not self._is_sorted:
+            raise KeyError(f"sort_by is {sort_by!r}, but no edge type, and no type of source nodes, has such a table")
         for node_type, tables in self.nodes.items():
             for name, value in tables.items():
                 contents.add_node_table(node_type, name, value, self.spell("nodes", node_type, name))
@@ -105,6 +132,15 @@ class GraphArguments:
             for node_type, value in by_type.items():
                 what = f"splits[{name!r}]" + (f"[{node_type!r}]" if self.hetero else "")
                 contents.add_split(name, node_type, value, what)
+
+    def _take_edge_rows(self, edge_type: EdgeTypeName, order: np.ndarray | None, num_edges: int, owner: str) -> None:
+        """Puts the rows of edge tables in `order`; None leaves them where they are."""
+        tables = self.edges.get(edge_type, {})
+        for name, value in tables.items():
+            rows = as_table(value, self.spell("edges", edge_type, name), num_edges, owner)
+            if order is not None:
+                rows = rows.take(order) if isinstance(rows, Quantized) else rows[order]
+            tables[name] = rows
 
     def _of(self, node_type: str) -> str:
         return f" of type {node_type!r}" if self.hetero else ""
@@ -130,6 +166,15 @@ class GraphArguments:
         if value is None:
             return {}
         return _mapping(value, "num_nodes", "node type") if self.hetero else {NODE: value}
+
+
+def _keys(value, what: str, count: int, owner: str) -> np.ndarray:
+    """What rows are sorted by: int64, one for each of `count` edges or nodes."""
+    keys = as_table(value, what, count, owner)
+    if isinstance(keys, Quantized) or keys.dtype != np.int64 or keys.ndim != 1:
+        kind = "Quantized" if isinstance(keys, Quantized) else f"{keys.dtype} of shape {list(keys.shape)}"
+        raise TypeError(f"{what} is {kind}; rows are sorted by one int64 each")
+    return keys
 
 
 def _mapping(value, argument: str, keys: str) -> Mapping:
