@@ -60,17 +60,17 @@ void bind_batch(nb::module_& m) {
       .def_prop_ro("disjoint", [](const PyBatch& b) { return !b.batch.minibatch.trees.empty(); })
       .def("trees", [](const PyBatch& b,
                        size_t type) { return to_python(b.batch.minibatch.trees.at(type)); })
-      .def("num_sampled_nodes",
-           [](const PyBatch& b, size_t type) { return num_sampled_nodes(b.batch.minibatch, type); })
-      .def("num_sampled_edges",
-           [](const PyBatch& b, size_t type) { return num_sampled_edges(b.batch.minibatch, type); })
-      .def_prop_ro("input_id", [](const PyBatch& b) { return to_python(b.batch.input_id); })
       // None where time plays no part.
       .def_prop_ro("seed_times",
                    [](const PyBatch& b) {
                      const Array& times = b.batch.minibatch.seed_times;
                      return times.data == nullptr ? nb::none() : to_python(times);
                    })
+      .def("num_sampled_nodes",
+           [](const PyBatch& b, size_t type) { return num_sampled_nodes(b.batch.minibatch, type); })
+      .def("num_sampled_edges",
+           [](const PyBatch& b, size_t type) { return num_sampled_edges(b.batch.minibatch, type); })
+      .def_prop_ro("input_id", [](const PyBatch& b) { return to_python(b.batch.input_id); })
       .def("n_id",
            [](const PyBatch& b, size_t type) { return to_python(b.batch.minibatch.n_id.at(type)); })
       .def("table", [](const PyBatch& b, size_t i) { return to_python(b.batch.tables.at(i)); })

@@ -14,6 +14,7 @@ from ramet.loading.placement import Placement
 from ramet.loading.samplers import Labor, Uniform, Weighted
 from ramet.loading.sampling import sample
 from ramet.loading.summary import Summary
+from ramet.loading.times import Time
 from ramet.memory import keep_memory
 from ramet.stores.build import build
 from ramet.stores.convert import from_arrays, from_edge_index, from_pyg, from_scipy, quantize, save
@@ -41,6 +42,7 @@ __all__ = [
     "Quantized",
     "Summary",
     "Table",
+    "Time",
     "Uniform",
     "Weighted",
     "__version__",

@@ -26,6 +26,19 @@ inline uint64_t threshold_of(int64_t k, int64_t d) {
   return static_cast<uint64_t>((static_cast<uint128_t>(k) << 64) / static_cast<uint128_t>(d));
 }
 
+// Which in-edges of a row a rule draws from: all. EdgesInTime (edges_in_time.h) holds some back.
+struct EveryEdge {
+  struct Edges {
+    int64_t degree;
+    [[nodiscard]] int64_t size() const { return degree; }
+    int64_t operator[](int64_t j) const { return j; }
+  };
+  template <typename Index>
+  Edges of(std::span<const Index> /*stored*/, const Row& row, size_t /*i*/) const {
+    return {row.degree};
+  }
+};
+
 // What some rows gave.
 template <typename Id, typename Position>
 class EdgePicks {
@@ -33,6 +46,7 @@ class EdgePicks {
   [[nodiscard]] int64_t size() const { return size_; }
   [[nodiscard]] const Position* position() const { return position_.data(); }
   [[nodiscard]] Id* source() { return source_.data(); }
+  [[nodiscard]] const Id* source() const { return source_.data(); }
   [[nodiscard]] const float* weight() const { return weight_.data(); }  // where weigh() was called
 
   void clear() { size_ = 0; }
@@ -97,8 +111,8 @@ class EdgeScan {
         indptr_(relation_.indptr()) {}
 
   // make_rule() gives what one thread decides with: rule(stored, row, i, picks) appends the picks
-  // of destination i, whose row it is, and weighs them where stores_weights. At most `threads`
-  // work.
+  // of destination i, whose row it is, and weighs them where stores_weights. A rule that reads more
+  // than sources may have request(stored, row), which asks for it. At most `threads` work.
   template <typename MakeRule>
   Relation sample(const MakeRule& make_rule, bool stores_weights, int threads) {
     const int64_t num_pieces =
@@ -120,6 +134,7 @@ class EdgeScan {
 
   static constexpr int64_t kPieceRows = 4096;
   static constexpr int64_t kRowsAhead = 8;          // rows whose first sources are requested
+  static constexpr int64_t kRuleAhead = 4;          // rows for which the rule is asked to request
   static constexpr int64_t kRequestedBytes = 2048;  // of each; the hardware sees the rest
 
   template <typename Body>
@@ -143,6 +158,8 @@ class EdgeScan {
       for (int64_t i = begin; i < end; ++i) {
         const auto at = static_cast<size_t>(i - begin);
         if (at + kRowsAhead < rows.size()) request_row(stored, rows[at + kRowsAhead]);
+        if constexpr (requires { rule.request(stored, rows[at]); })
+          if (at + kRuleAhead < rows.size()) rule.request(stored, rows[at + kRuleAhead]);
         const int64_t before = picks.size();
         rule(stored, rows[at], static_cast<size_t>(i), picks);
         indptr_[i + 1] = picks.size() - before;

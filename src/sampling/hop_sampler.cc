@@ -58,6 +58,7 @@ HopSampler<Id>::HopSampler(HopOptions options, HopScratch<Id>& scratch)
       relation_sampler_(make_relation_sampler(options_, scratch)),
       tree_keys_(options_.sample.disjoint ? ramet::tree_keys(*options_.graph)
                                           : std::vector<TreeKeys>()),
+      edge_times_(ramet::edge_times(*options_.graph, options_.sample.time)),
       tree_nodes_(scratch.trees) {}
 
 template <typename Id>
@@ -76,8 +77,9 @@ template <typename Id>
 std::vector<Relation> HopSampler<Id>::sample(NodeIndexes<Id>& nodes,
                                              std::span<const ListRange> destinations,
                                              const DrawKeys& step_keys,
-                                             int hop) {
-  read_trees(nodes, destinations);
+                                             int hop,
+                                             std::span<const int64_t> seed_times) {
+  read_trees(nodes, destinations, seed_times);
   std::vector<Relation> relations;
   for (size_t t = 0; t < options_.graph->edge_types().size(); ++t) {
     const DrawKeys keys = keys_.of(step_keys, t, hop);
@@ -89,10 +91,11 @@ std::vector<Relation> HopSampler<Id>::sample(NodeIndexes<Id>& nodes,
 
 template <typename Id>
 void HopSampler<Id>::read_trees(const NodeIndexes<Id>& nodes,
-                                std::span<const ListRange> destinations) {
+                                std::span<const ListRange> destinations,
+                                std::span<const int64_t> seed_times) {
   tree_nodes_.resize(std::max(tree_nodes_.size(), tree_keys_.size()));
   for (size_t t = 0; t < tree_keys_.size(); ++t)
-    tree_nodes_[t].assign(tree_keys_[t], destinations[t].of(nodes[t].ids()));
+    tree_nodes_[t].assign(tree_keys_[t], destinations[t].of(nodes[t].ids()), seed_times);
 }
 
 template <typename Id>
@@ -102,6 +105,7 @@ RelationTask<Id> HopSampler<Id>::make_task(NodeIndexes<Id>& nodes,
                                            int hop) const {
   const EdgeType& edges = options_.graph->edge_types()[edge_type];
   const auto src = static_cast<size_t>(edges.src), dst = static_cast<size_t>(edges.dst);
+  const std::optional<EdgeTimes>& times = edge_times_[edge_type];
   return {.edge_type = edge_type,
           .edges = edges,
           .dst_rows = options_.graph->node_types()[dst].rows,
@@ -111,7 +115,10 @@ RelationTask<Id> HopSampler<Id>::make_task(NodeIndexes<Id>& nodes,
           .nodes = nodes[dst],
           .sources = nodes[src],
           .tree_nodes = tree_keys_.empty() ? nullptr : &tree_nodes_[dst],
-          .source_keys = tree_keys_.empty() ? nullptr : &tree_keys_[src]};
+          .source_keys = tree_keys_.empty() ? nullptr : &tree_keys_[src],
+          .times = times ? &*times : nullptr,
+          .dst_times = times ? std::span<const int64_t>(tree_nodes_[dst].times)
+                             : std::span<const int64_t>()};
 }
 
 template void prepare(NodeIndexes<int32_t>&, const Graph&);

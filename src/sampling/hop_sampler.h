@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/draw_keys.h"
+#include "edge_times.h"
 #include "methods.h"
 #include "node_index.h"
 #include "ramet/buffer_pool.h"
@@ -59,14 +61,17 @@ class HopSampler {
   [[nodiscard]] const std::vector<TreeKeys>& tree_keys() const { return tree_keys_; }
 
   // Samples in-edges of nodes at destinations[type] of `nodes`, to which new sources are appended.
-  // One relation per edge type.
+  // One relation per edge type. `seed_times`: of each tree, with SampleOptions::time.
   [[nodiscard]] std::vector<Relation> sample(NodeIndexes<Id>& nodes,
                                              std::span<const ListRange> destinations,
                                              const DrawKeys& step_keys,
-                                             int hop);
+                                             int hop,
+                                             std::span<const int64_t> seed_times = {});
 
  private:
-  void read_trees(const NodeIndexes<Id>& nodes, std::span<const ListRange> destinations);
+  void read_trees(const NodeIndexes<Id>& nodes,
+                  std::span<const ListRange> destinations,
+                  std::span<const int64_t> seed_times);
   [[nodiscard]] RelationTask<Id> make_task(NodeIndexes<Id>& nodes,
                                            std::span<const ListRange> destinations,
                                            size_t edge_type,
@@ -76,6 +81,7 @@ class HopSampler {
   const RelationKeys keys_;
   const std::unique_ptr<RelationSampler<Id>> relation_sampler_;
   const std::vector<TreeKeys> tree_keys_;  // by node type; empty unless trees are disjoint
+  const std::vector<std::optional<EdgeTimes>> edge_times_;  // by edge type
   std::vector<TreeNodes<Id>>& tree_nodes_;
 };
 

@@ -6,42 +6,39 @@
 #include "ramet/cuda_sampler.h"
 #include "ramet/error.h"
 #include "smallest_sampler.h"
+#include "temporal_sampler.h"
 
 namespace ramet {
 namespace {
+
+// Of dependent minibatches, without replacement.
+bool draws_smallest_words(const Uniform& method, const SampleOptions& options) {
+  return options.dependent > 1 && !method.replace;
+}
 
 template <typename Id>
 class UniformMethod final : public RelationSampler<Id> {
  public:
   UniformMethod(const Uniform& method, const HopOptions& options, HopScratch<Id>& scratch)
-      : replace_(method.replace), options_(options), scratch_(scratch.uniform) {}
+      : method_(method), options_(options), scratch_(scratch) {}
 
   Relation sample(const RelationTask<Id>& task, const DrawKeys& keys) override {
+    BufferPool& pool = *options_.pool;
+    const int threads = options_.threads;
+    const bool takes_last = task.times != nullptr && task.times->rule.strategy == Strategy::kLast;
+    if (draws_smallest_words(method_, options_.sample) && !takes_last)
+      return sample_smallest_words(task, keys, scratch_.scan, pool, threads);
     // All neighbors are taken once each.
-    const UniformDraws draws{keys, replace_ && task.fanout != kAllNeighbors};
-    return sample_uniform(task, draws, scratch_, *options_.pool, options_.threads);
+    const bool replace = method_.replace && task.fanout != kAllNeighbors;
+    if (task.times != nullptr)
+      return sample_in_time(task, keys, replace, scratch_.scan, pool, threads);
+    return sample_uniform(task, {keys, replace}, scratch_.uniform, pool, threads);
   }
 
  private:
-  const bool replace_;
+  const Uniform method_;
   const HopOptions& options_;
-  UniformScratch<Id>& scratch_;
-};
-
-// Uniform sampling of dependent minibatches, without replacement.
-template <typename Id>
-class DependentUniformMethod final : public RelationSampler<Id> {
- public:
-  DependentUniformMethod(const HopOptions& options, HopScratch<Id>& scratch)
-      : options_(options), scratch_(scratch.scan) {}
-
-  Relation sample(const RelationTask<Id>& task, const DrawKeys& keys) override {
-    return sample_smallest_words(task, keys, scratch_, *options_.pool, options_.threads);
-  }
-
- private:
-  const HopOptions& options_;
-  ScanScratch<Id>& scratch_;
+  HopScratch<Id>& scratch_;
 };
 
 template <typename Id>
@@ -85,17 +82,11 @@ class WeightedMethod final : public RelationSampler<Id> {
   ScanScratch<Id>& scratch_;
 };
 
-bool draws_smallest_words(const Uniform& method, const SampleOptions& options) {
-  return options.dependent > 1 && !method.replace;
-}
-
 template <typename Id>
 using Made = std::unique_ptr<RelationSampler<Id>>;
 
 template <typename Id>
 Made<Id> make(const Uniform& method, const HopOptions& options, HopScratch<Id>& scratch) {
-  if (draws_smallest_words(method, options.sample))
-    return std::make_unique<DependentUniformMethod<Id>>(options, scratch);
   return std::make_unique<UniformMethod<Id>>(method, options, scratch);
 }
 

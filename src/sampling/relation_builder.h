@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "edge_times.h"
 #include "hop_driver.h"
 #include "node_index.h"
 #include "ramet/buffer_pool.h"
@@ -30,7 +31,9 @@ struct RelationTask {
   // Disjoint trees: the destinations, since their list has keys. Else nullptr.
   const TreeNodes<Id>* tree_nodes = nullptr;
   const TreeKeys* source_keys = nullptr;
-  // With SampleOptions::time: of each destination, that of the seed of its tree. Else empty.
+  // Where a time holds edges back: their times, and of each destination that of its tree's seed.
+  // Else nullptr and empty.
+  const EdgeTimes* times = nullptr;
   std::span<const int64_t> dst_times = {};
 
   [[nodiscard]] int64_t num_dst() const { return destinations.size(); }

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "edge_times.h"
 #include "methods.h"
 #include "ramet/error.h"
 #include "ramet/store.h"
@@ -138,6 +139,7 @@ void check(const SampleOptions& options, const Graph& graph) {
   check_fanouts(options.fanouts, graph);
   check_method(options, graph);
   check_trees(options);
+  check_time(options, graph);
 }
 
 uint64_t digest(const SampleOptions& options) {

@@ -7,6 +7,7 @@
 #include "base/per_process.h"
 #include "hop_driver.h"
 #include "hop_sampler.h"
+#include "ramet/error.h"
 
 namespace ramet {
 namespace {
@@ -80,24 +81,40 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
                    uint64_t step,
                    const std::atomic<bool>* stop) override {
     driver_.start(seeds, epoch, step);
+    const Array times = read_times(seeds);
     NodeIndexes<Id>& nodes = scratch_->nodes;
     for (size_t t = 0; t < nodes.size(); ++t)
       start_batch(nodes[t], t);
     while (!driver_.is_done()) {
       if (stop != nullptr && stop->load()) return {};
-      driver_.add(sample_hop(nodes, stop));
+      driver_.add(sample_hop(nodes, times.as<int64_t>(), stop));
     }
     std::vector<Array> n_id, trees;
     for (size_t t = 0; t < nodes.size(); ++t) {
       n_id.push_back(to_int64(nodes[t].ids(), *hop_sampler_.options().pool));
       if (is_disjoint()) trees.push_back(take_trees(n_id.back(), hop_sampler_.tree_keys()[t]));
     }
-    return driver_.finish(std::move(n_id), std::move(trees));
+    Minibatch batch = driver_.finish(std::move(n_id), std::move(trees));
+    batch.seed_times = times;
+    return batch;
   }
 
  private:
   [[nodiscard]] const Graph& graph() const { return *hop_sampler_.options().graph; }
   [[nodiscard]] bool is_disjoint() const { return hop_sampler_.options().sample.disjoint; }
+
+  // Without data where no time is asked for.
+  Array read_times(const Seeds& seeds) const {
+    const HopOptions& options = hop_sampler_.options();
+    if (options.sample.time) {
+      const auto ids = driver_.seeds(static_cast<size_t>(seeds.type));
+      return seed_times(graph(), *options.sample.time, {seeds.type, ids, seeds.times},
+                        *options.pool);
+    }
+    if (!seeds.times.empty())
+      throw_invalid("there are times of seeds, input_time, but no option time");
+    return {};
+  }
 
   void start_batch(NodeIndex<Id>& nodes, size_t type) {
     const std::span<const int64_t> seeds = driver_.seeds(type);
@@ -122,13 +139,16 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
     return trees;
   }
 
-  Block sample_hop(NodeIndexes<Id>& nodes, const std::atomic<bool>* stop) {
+  Block sample_hop(NodeIndexes<Id>& nodes,
+                   std::span<const int64_t> seed_times,
+                   const std::atomic<bool>* stop) {
     Block block;
     const std::vector<ListRange> destinations = driver_.destinations(sizes(nodes));
     set_destinations(block, destinations);
     if (auto* importance = hop_sampler_.start_importance(nodes, destinations, driver_.hop()))
       importance->iterate(stop);
-    block.relations = hop_sampler_.sample(nodes, destinations, driver_.step_keys(), driver_.hop());
+    block.relations =
+        hop_sampler_.sample(nodes, destinations, driver_.step_keys(), driver_.hop(), seed_times);
     block.num_src = sizes(nodes);
     return block;
   }

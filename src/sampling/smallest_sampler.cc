@@ -4,13 +4,14 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/dependent_lanes.h"
 #include "base/lanes_scalar.h"
+#include "edges_in_time.h"
 #include "kernels/cpu/labor_scan.h"
 #include "ramet/error.h"
 #include "ramet/sampler.h"
@@ -49,14 +50,15 @@ uint64_t reach_of(const Mixture& mixture, uint64_t bound) {
 // The words of a row's edges, some thousand at a time, in vector lanes. Of one thread.
 class RowWords {
  public:
-  // Calls body(x, word) with positions x < degree in order, at least those whose words are at most
-  // `bound`.
-  template <typename Body>
-  void for_each(const DrawKeys& keys, int64_t degree, uint64_t bound, Body&& body) {
-    for (int64_t first = 0; first < degree; first += kSpan) {
-      const int64_t count = std::min(kSpan, degree - first);
-      std::iota(position_.begin(), position_.begin() + count, first);
-      const int64_t kept = bound < kWorthScan ? keep(keys, first, count, bound) : count;
+  // Calls body(x, word) with the numbers x of `edges` in order, at least those whose words are at
+  // most `bound`.
+  template <typename Edges, typename Body>
+  void for_each(const DrawKeys& keys, const Edges& edges, uint64_t bound, Body&& body) {
+    for (int64_t first = 0; first < edges.size(); first += kSpan) {
+      const int64_t count = std::min(kSpan, edges.size() - first);
+      for (int64_t j = 0; j < count; ++j)
+        position_[static_cast<size_t>(j)] = edges[first + j];
+      const int64_t kept = bound < kWorthScan ? keep(keys, edges, first, count, bound) : count;
       kernel_.words(keys, position_.data(), kept, word_.data());
       for (int64_t e = 0; e < kept; ++e)
         body(position_[static_cast<size_t>(e)], word_[static_cast<size_t>(e)]);
@@ -69,7 +71,9 @@ class RowWords {
   using Offsets = std::array<uint32_t, kSpan + kLaborPadding>;
 
   // Mixing takes longer than drawing, so it is spared where neither word is small enough.
-  int64_t keep(const DrawKeys& keys, int64_t first, int64_t count, uint64_t bound) {
+  template <typename Edges>
+  int64_t keep(
+      const DrawKeys& keys, const Edges& edges, int64_t first, int64_t count, uint64_t bound) {
     const bool plain = keys.mixture.plain;
     const uint64_t reach = plain ? bound : reach_of(keys.mixture, bound);
     const auto scan = [&](uint64_t key, Offsets& found) {
@@ -79,7 +83,7 @@ class RowWords {
     const auto next_end = plain ? next_.begin() : scan(keys.next, next_);
     const auto end =
         std::set_union(now_.begin(), now_end, next_.begin(), next_end, position_.begin());
-    std::for_each(position_.begin(), end, [&](int64_t& x) { x += first; });
+    std::for_each(position_.begin(), end, [&](int64_t& x) { x = edges[first + x]; });
     return end - position_.begin();
   }
 
@@ -89,22 +93,24 @@ class RowWords {
   Offsets now_ = {}, next_ = {};
 };
 
-// Of one thread.
-template <typename Id>
+// Of one thread, as all rules. `edges`: EveryEdge or EdgesInTime.
+template <typename Id, typename RowEdges>
 class SmallestWordsRule {
  public:
-  SmallestWordsRule(const RelationTask<Id>& task, const DrawKeys& hop_keys)
-      : task_(task), hop_keys_(hop_keys) {}
+  SmallestWordsRule(const RelationTask<Id>& task, const DrawKeys& hop_keys, RowEdges edges)
+      : task_(task), hop_keys_(hop_keys), edges_(std::move(edges)) {}
 
   template <typename Index, typename Picks>
   void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
-    if (task_.fanout == kAllNeighbors || task_.fanout >= row.degree)
-      return picks.take(task_, stored, row.degree, [&](int64_t x) { return row.begin + x; });
+    const auto edges = edges_.of(stored, row, i);
+    if (task_.fanout == kAllNeighbors || task_.fanout >= edges.size())
+      return picks.take(task_, stored, edges.size(),
+                        [&](int64_t j) { return row.begin + edges[j]; });
     const DrawKeys keys = node_keys(hop_keys_, task_.dst_nodes()[i]);
     // A few more than wanted, in expectation. Hardly ever are there fewer.
     const auto spread = static_cast<int64_t>(3 * std::sqrt(static_cast<double>(task_.fanout)));
     for (int64_t wanted = task_.fanout + spread + 4;; wanted *= 2) {
-      find(keys, row.degree, wanted < row.degree ? threshold_of(wanted, row.degree) : ~uint64_t{0});
+      find(keys, edges, wanted < edges.size() ? threshold_of(wanted, edges.size()) : ~uint64_t{0});
       if (std::ssize(found_) >= task_.fanout) break;
     }
     keep_smallest(found_, task_.fanout);
@@ -114,15 +120,17 @@ class SmallestWordsRule {
 
  private:
   // All edges whose words are at most `bound`.
-  void find(const DrawKeys& keys, int64_t degree, uint64_t bound) {
+  template <typename Edges>
+  void find(const DrawKeys& keys, const Edges& edges, uint64_t bound) {
     found_.clear();
-    words_.for_each(keys, degree, bound, [&](int64_t x, uint64_t word) {
+    words_.for_each(keys, edges, bound, [&](int64_t x, uint64_t word) {
       if (word <= bound) found_.push_back({word, x});
     });
   }
 
   const RelationTask<Id>& task_;
   const DrawKeys& hop_keys_;
+  RowEdges edges_;
   RowWords words_;
   std::vector<Edge<uint64_t>> found_;
 };
@@ -148,25 +156,31 @@ double minus_log(double u) {
   return -e * 0x1.62e42fefa39efp-1 - 2 * f * sum;
 }
 
-// Of one thread: Efraimidis, Spirakis: "Weighted random sampling with a reservoir", 2006. An
+// Efraimidis, Spirakis: "Weighted random sampling with a reservoir", 2006. An
 // exponential number divided by the weight is the time at which an edge is drawn, if edges are
 // drawn one after the other in proportion to the weights that are left.
-template <typename Id, typename Weight>
+template <typename Id, typename Weight, typename RowEdges>
 class WeightedRule {
  public:
   WeightedRule(const RelationTask<Id>& task,
                const DrawKeys& hop_keys,
                const Weighted& method,
-               const Array& table)
-      : task_(task), hop_keys_(hop_keys), method_(method), weights_(table.as<Weight>()) {}
+               const Array& table,
+               RowEdges edges)
+      : task_(task),
+        hop_keys_(hop_keys),
+        method_(method),
+        weights_(table.as<Weight>()),
+        edges_(std::move(edges)) {}
 
   template <typename Index, typename Picks>
   void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
     const DrawKeys keys = node_keys(hop_keys_, task_.dst_nodes()[i]);
+    const auto edges = edges_.of(stored, row, i);
     if (method_.replace && task_.fanout != kAllNeighbors) {
-      draw(keys, row);
+      draw(keys, row, edges);
     } else {
-      find_smallest(keys, row);
+      find_smallest(keys, row, edges);
     }
     picks.take(task_, stored, std::ssize(found_),
                [&](int64_t e) { return row.begin + found_[static_cast<size_t>(e)].x; });
@@ -181,9 +195,10 @@ class WeightedRule {
                   ": as a weight it must be finite and at least 0");
   }
 
-  void find_smallest(const DrawKeys& keys, const Row& row) {
+  template <typename Edges>
+  void find_smallest(const DrawKeys& keys, const Row& row, const Edges& edges) {
     found_.clear();
-    words_.for_each(keys, row.degree, ~uint64_t{0}, [&](int64_t x, uint64_t word) {
+    words_.for_each(keys, edges, ~uint64_t{0}, [&](int64_t x, uint64_t word) {
       const double w = weight(row, x);
       if (w > 0) found_.push_back({minus_log(fraction_of(word)) / w, x});
     });
@@ -191,12 +206,13 @@ class WeightedRule {
   }
 
   // Independent draws: the first edge at which the running sum of weights exceeds a fraction of it.
-  void draw(const DrawKeys& keys, const Row& row) {
+  template <typename Edges>
+  void draw(const DrawKeys& keys, const Row& row, const Edges& edges) {
     found_.clear();
     sums_.clear();
     double sum = 0;
-    for (int64_t x = 0; x < row.degree; ++x)
-      sums_.push_back(sum += weight(row, x));
+    for (int64_t j = 0; j < edges.size(); ++j)
+      sums_.push_back(sum += weight(row, edges[j]));
     if (sum == 0) return;
     if (sum > std::numeric_limits<double>::max()) {
       throw_invalid("weights of table '", method_.table, "' of edge type '", task_.edges.encoded,
@@ -209,7 +225,7 @@ class WeightedRule {
     for (int64_t t = 0; t < task_.fanout; ++t) {
       const double u = fraction_of(draw_word(keys, static_cast<uint64_t>(t)));
       const auto drawn = std::upper_bound(sums_.begin(), sums_.end(), std::min(u * sum, below_sum));
-      found_.push_back({0, drawn - sums_.begin()});
+      found_.push_back({0, edges[drawn - sums_.begin()]});
     }
     keep_smallest(found_, task_.fanout);
   }
@@ -218,10 +234,23 @@ class WeightedRule {
   const DrawKeys& hop_keys_;
   const Weighted& method_;
   const std::span<const Weight> weights_;
+  RowEdges edges_;
   RowWords words_;
   std::vector<Edge<double>> found_;
   std::vector<double> sums_;
 };
+
+// EdgeScan::sample(): make_rule(edges) gives a rule that draws from EveryEdge, or, where the task
+// has times, from EdgesInTime.
+template <typename Id, typename MakeRule>
+Relation scan(const RelationTask<Id>& task,
+              ScanScratch<Id>& scratch,
+              BufferPool& pool,
+              int threads,
+              const MakeRule& make_rule) {
+  if (task.times != nullptr) return scan_edges_in_time(task, scratch, pool, threads, make_rule);
+  return scan_edges(task, scratch, pool, threads, false, [&] { return make_rule(EveryEdge()); });
+}
 
 }  // namespace
 
@@ -231,8 +260,9 @@ Relation sample_smallest_words(const RelationTask<Id>& task,
                                ScanScratch<Id>& scratch,
                                BufferPool& pool,
                                int threads) {
-  return scan_edges(task, scratch, pool, threads, false,
-                    [&] { return SmallestWordsRule<Id>(task, hop_keys); });
+  return scan(task, scratch, pool, threads, [&]<typename Edges>(Edges edges) {
+    return SmallestWordsRule<Id, Edges>(task, hop_keys, std::move(edges));
+  });
 }
 
 template <typename Id>
@@ -242,14 +272,15 @@ Relation sample_weighted(const RelationTask<Id>& task,
                          ScanScratch<Id>& scratch,
                          BufferPool& pool,
                          int threads) {
-  const auto scan = [&]<typename Weight>(const Array& table) {
-    return scan_edges(task, scratch, pool, threads, false,
-                      [&] { return WeightedRule<Id, Weight>(task, hop_keys, method, table); });
+  const auto sample = [&]<typename Weight>(const Array& table) {
+    return scan(task, scratch, pool, threads, [&]<typename Edges>(Edges edges) {
+      return WeightedRule<Id, Weight, Edges>(task, hop_keys, method, table, std::move(edges));
+    });
   };
-  if (task.fanout == 0) return scan.template operator()<float>({});
+  if (task.fanout == 0) return sample.template operator()<float>({});
   const Array& table = task.edges.tables.at(method.table);
-  return table.dtype == DType::kFloat32 ? scan.template operator()<float>(table)
-                                        : scan.template operator()<double>(table);
+  return table.dtype == DType::kFloat32 ? sample.template operator()<float>(table)
+                                        : sample.template operator()<double>(table);
 }
 
 void check_weights(const Weighted& method,

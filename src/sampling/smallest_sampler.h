@@ -1,6 +1,7 @@
 // The k smallest of a number per in-edge, each drawn from the word of its edge; docs/semantics.md,
 // sections 9 and 13. Two methods: weighted sampling, and uniform sampling of dependent minibatches,
-// where edges that had small words a step before have small words again.
+// where edges that had small words a step before have small words again. Where the task has times,
+// both draw from the edges that these allow; section 16.
 #pragma once
 
 #include "base/draw_keys.h"

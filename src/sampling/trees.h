@@ -34,13 +34,18 @@ template <typename Id>
 struct TreeNodes {
   std::vector<Id> ids;
   std::vector<int64_t> trees;
+  std::vector<int64_t> times;  // of the seeds of the trees; empty where seeds have none
 
-  void assign(const TreeKeys& of_type, std::span<const Id> keys) {
+  void assign(const TreeKeys& of_type,
+              std::span<const Id> keys,
+              std::span<const int64_t> seed_times) {
     ids.resize(keys.size());
     trees.resize(keys.size());
+    times.resize(seed_times.empty() ? 0 : keys.size());
     for (size_t i = 0; i < keys.size(); ++i) {
       ids[i] = static_cast<Id>(of_type.id(keys[i]));
       trees[i] = of_type.tree(keys[i]);
+      if (!times.empty()) times[i] = seed_times[static_cast<size_t>(trees[i])];
     }
   }
 };

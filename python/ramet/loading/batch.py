@@ -82,6 +82,12 @@ class Batch:
         return self._placed(to_tensor(self._core.input_id))
 
     @property
+    def seed_time(self):
+        """int64 [num_seeds]: the time of each seed; None unless the loader has a `time`."""
+        times = self._core.seed_times
+        return None if times is None else self._placed(to_tensor(times))
+
+    @property
     def n_id(self):
         """int64 [num_nodes]: the id of every node of the batch, seeds first (docs/semantics.md, section 4). Where ranks
         cooperate: of the nodes that this rank owns.

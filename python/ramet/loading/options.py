@@ -8,10 +8,12 @@ import numpy as np
 
 from ramet import _core
 from ramet.arguments import UINT64_MAX, as_flag, as_int, shortened
-from ramet.arrays import as_split
+from ramet.arrays import as_array, as_split, to_integers
 from ramet.cuda import torch_devices
+from ramet.dtypes import dtype_name
 from ramet.graph import Graph
 from ramet.loading.samplers import as_sampler
+from ramet.loading.times import as_time
 
 EXPAND = ("every", "once")
 MAX_THREADS = 4096
@@ -59,13 +61,14 @@ def sample_options(
     graph: Graph, num_neighbors, *, sampler, seed, dependent, expand="every", disjoint=False, time=None
 ) -> dict:
     """What decides which neighbors are picked, checked, of numbers and strings alone."""
+    time = as_time(time)
     return {
         "fanouts": as_fanouts(num_neighbors, graph),
         "sampler": as_sampler(sampler).plain(),
         "seed": as_int(seed, "seed", 0, UINT64_MAX),
         "dependent": as_int(dependent, "dependent", 1),
         "expand": _as_expand(expand),
-        "disjoint": as_flag(disjoint, "disjoint"),
+        "disjoint": as_flag(disjoint, "disjoint") or time is not None,
         "time": None if time is None else time.plain(),
     }
 
@@ -91,6 +94,20 @@ def as_input_nodes(input_nodes, graph: Graph, what: str) -> tuple[int, np.ndarra
     num_nodes = graph.num_nodes(node_type)
     ids = as_split(chosen, what, num_nodes, f"node type {node_type!r} has {num_nodes} nodes")
     return position, ids.astype(np.int64, copy=False)
+
+
+def as_times(input_time, time: dict | None, count: int) -> np.ndarray | None:
+    """int64 times of `count` seeds. time: what `sample_options` has of it."""
+    if input_time is None:
+        return None
+    if time is None:
+        raise ValueError(f"input_time is {shortened(input_time)}, but there is no `time` to compare it with")
+    times = as_array(input_time, "input_time")
+    if times.shape != (count,):
+        raise ValueError(f"input_time has shape {list(times.shape)}, expected [{count}], a time for each seed")
+    if times.size > 0 and times.dtype.kind not in "iu":
+        raise TypeError(f"input_time has dtype {dtype_name(times.dtype)}, expected int64")
+    return to_integers(times, "input_time", empty_list=True).astype(np.int64, copy=False)
 
 
 def _as_expand(expand) -> str:

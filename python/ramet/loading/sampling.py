@@ -12,11 +12,13 @@ from ramet.loading.options import (
     as_device,
     as_graph,
     as_input_nodes,
+    as_times,
     for_sampling,
     require_whole,
     sample_options,
 )
 from ramet.loading.samplers import Sampler
+from ramet.loading.times import Time
 
 
 def sample(
@@ -29,6 +31,8 @@ def sample(
     dependent: int = 1,
     expand: str = "every",
     disjoint: bool = False,
+    time: Time | str | None = None,
+    input_time=None,
     epoch: int = 0,
     step: int = 0,
     threads: int = 1,
@@ -42,11 +46,14 @@ def sample(
     expand: "every": each hop draws for all nodes found so far, which gives blocks. "once": only for those that the hop
         before was the first to find, which gives one graph, `batch.edges()` (docs/semantics.md, section 14).
     disjoint: each seed has a tree of its own, which shares no node with others; `batch.batch` tells trees apart.
+    time: only neighbors that were there at the time of their tree's seed; disjoint then (section 16).
+    input_time: int64 [n], the time of each seed. None: its row of the table that `time` names.
     threads: the number of threads that work on this one batch. The result does not depend on it.
     device: as in NeighborLoader. The GPU samples from a copy of the topology in its memory, which stays there while
         batches of it live.
 
-    Raises IndexError for a seed out of range, and ValueError for bad fanouts and for a part of a graph.
+    Raises IndexError for a seed out of range, KeyError for a table that is missing, and ValueError for bad fanouts, for
+    times that do not fit, and for a part of a graph.
     """
     foreign_words.check_arguments(unknown, "ramet.sample")
     require_whole(as_graph(graph))
@@ -62,12 +69,14 @@ def sample(
         dependent=dependent,
         expand=expand,
         disjoint=disjoint,
+        time=time,
     )
     what = (graph._core, for_sampling(options), seed_type, ids)
     when = {"epoch": as_int(epoch, "epoch", 0), "step": as_int(step, "step", 0)}
     threads = as_int(threads, "threads", 1, MAX_THREADS)
+    times = as_times(input_time, options["time"], len(ids))
     if device is None:
-        core = _core.sample(*what, **when, threads=threads)
+        core = _core.sample(*what, times=times, **when, threads=threads)
     else:
         stream = torch_devices.as_stream(None, device)
         with torch_devices.using(stream):

@@ -11,6 +11,7 @@ import functools
 from dataclasses import dataclass, field
 
 from twin_dependent import dependent_word
+from twin_time import allowed, latest
 from twin_weighted import pick_weighted, smallest
 
 MASK = 2**64 - 1
@@ -128,6 +129,7 @@ class TwinGraph:
     num_nodes: dict[str, int]
     edges: dict[EdgeType, Csc]
     tables: dict[str, dict[EdgeType, list[float]]] = field(default_factory=dict)  # of edges, in the order of a Csc
+    node_tables: dict[str, dict[str, list[int]]] = field(default_factory=dict)
 
 
 @dataclass
@@ -159,6 +161,28 @@ class Hop:
     destinations: dict[str, list[int]]  # ids
     first_dst: dict[str, int]  # their first position in n_id
     fanouts: dict[EdgeType, int]
+    time: object = None  # of the engine's: only its fields are read
+    times: dict[str, list[int]] = field(default_factory=dict)  # of the trees of the destinations
+
+    def times_of(self, edge_type: EdgeType, i: int) -> list[int] | None:
+        """Section 16: of the in-edges of destination i; None where no time holds edges back."""
+        if self.time is None:
+            return None
+        csc, node = self.graph.edges[edge_type], self.destinations[edge_type[2]][i]
+        row = range(csc.indptr[node], csc.indptr[node + 1])
+        of_edges = self.graph.tables.get(self.time.table, {}).get(edge_type)
+        if of_edges is not None:
+            return [of_edges[p] for p in row]
+        of_nodes = self.graph.node_tables.get(self.time.table, {}).get(edge_type[0])
+        return None if of_nodes is None else [of_nodes[csc.indices[p]] for p in row]
+
+    def numbers(self, edge_type: EdgeType, i: int) -> list[int]:
+        """Of the in-edges of destination i from which picks are drawn."""
+        times = self.times_of(edge_type, i)
+        if times is None:
+            node, indptr = self.destinations[edge_type[2]][i], self.graph.edges[edge_type].indptr
+            return list(range(indptr[node + 1] - indptr[node]))
+        return allowed(times, self.times[edge_type[2]][i], self.time.window, self.time.comparison)
 
     def rows(self, edge_type: EdgeType) -> list[list[int]]:
         """For each destination, the sources of its in-edges."""
@@ -171,36 +195,42 @@ Picks = list[list[tuple[int, float]]]  # of each destination: position in its ro
 
 def uniform_picks(hop: Hop, edge_type: EdgeType, replace: bool) -> Picks:
     """Section 3, and the weights of section 8."""
-    path, result = (hop.hop, hash_of(edge_type)), []
-    for node, row in zip(hop.destinations[edge_type[2]], hop.rows(edge_type)):
+    path, result, k = (hop.hop, hash_of(edge_type)), [], hop.fanouts[edge_type]
+    for i, node in enumerate(hop.destinations[edge_type[2]]):
 
         def r(t, node=node):
             return hop.draw.word(*path, node, t)
 
-        if hop.draw.dependent > 1 and not replace:
-            positions = pick_smallest_words(len(row), hop.fanouts[edge_type], r)
+        numbers, times = hop.numbers(edge_type, i), hop.times_of(edge_type, i)
+        if times is not None and hop.time.strategy == "last":
+            positions = latest(times, numbers, k)
+        elif hop.draw.dependent > 1 and not replace:
+            positions = pick_smallest_words(numbers, k, r)
         else:
-            positions = pick(len(row), hop.fanouts[edge_type], replace, r)
+            positions = [numbers[j] for j in pick(len(numbers), k, replace, r)]
         result.append([(x, 1 / len(positions)) for x in positions])
     return result
 
 
-def pick_smallest_words(d: int, k: int, r) -> list[int]:
+def pick_smallest_words(numbers: list[int], k: int, r) -> list[int]:
     """Section 9."""
-    if k == -1 or k >= d:
-        return list(range(d))
-    return smallest({x: r(x) for x in range(d)} if k else {}, k)
+    if k == -1 or k >= len(numbers):
+        return numbers
+    return smallest({x: r(x) for x in numbers} if k else {}, k)
 
 
 def weighted_picks(hop: Hop, edge_type: EdgeType, weights: list[float], replace: bool) -> Picks:
     """Section 13."""
     path, result, csc = (hop.hop, hash_of(edge_type)), [], hop.graph.edges[edge_type]
-    for node in hop.destinations[edge_type[2]]:
+    for i, node in enumerate(hop.destinations[edge_type[2]]):
 
         def r(t, node=node):
             return hop.draw.word(*path, node, t)
 
-        of_row = weights[csc.indptr[node] : csc.indptr[node + 1]]
+        numbers = set(hop.numbers(edge_type, i))
+        # A weight of 0 is never drawn, and adds nothing to a sum.
+        row = weights[csc.indptr[node] : csc.indptr[node + 1]]
+        of_row = [weight if x in numbers else 0.0 for x, weight in enumerate(row)]
         positions = pick_weighted(of_row, hop.fanouts[edge_type], replace, r)
         result.append([(x, 1 / len(positions)) for x in positions])
     return result
@@ -264,10 +294,15 @@ def sample(
     dependent: int = 1,
     expand: str = "every",
     disjoint: bool = False,
+    time=None,
+    input_time=None,
     epoch: int = 0,
     step: int = 0,
 ) -> TwinBatch:
-    """sampler: as of the engine; only its name and its options are read."""
+    """sampler, time: as of the engine; only names and options are read."""
+    disjoint = disjoint or time is not None  # section 16
+    if time is not None and input_time is None:
+        input_time = [graph.node_tables[time.table][seed_type][node] for node in seeds]
     nodes = Nodes.of_types(graph.num_nodes)
     for i, node in enumerate(seeds):
         if not 0 <= node < graph.num_nodes[seed_type]:
@@ -280,6 +315,9 @@ def sample(
     for number in range(len(next(iter(fanouts.values())))):
         destinations = {node_type: ids[first_dst[node_type] :] for node_type, ids in nodes.n_id.items()}
         hop = Hop(graph, draw, number, destinations, first_dst, {t: hops[number] for t, hops in fanouts.items()})
+        if time is not None:
+            hop.time = time
+            hop.times = {t: [int(input_time[tree]) for tree in nodes.trees[t][first_dst[t] :]] for t in graph.num_nodes}
         if expand == "once":  # section 14
             first_dst = nodes.sizes()
         options = {"name": sampler} if isinstance(sampler, str) else sampler.plain()

@@ -1,0 +1,53 @@
+// EdgeTimes: when the edges of an edge type came to be, and which of them a time allows;
+// docs/semantics.md, section 16.
+//
+// A value over a graph's arrays, which must outlive it. Any thread may use it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ramet/array.h"
+#include "ramet/buffer_pool.h"
+#include "ramet/graph.h"
+#include "ramet/sampler.h"
+
+namespace ramet {
+
+// Times from `first` to `last`, both included; none where first > last.
+struct TimeSpan {
+  int64_t first, last;
+  [[nodiscard]] bool is_empty() const { return first > last; }
+  [[nodiscard]] bool contains(int64_t time) const { return first <= time && time <= last; }
+};
+
+// The times of the edges that a tree whose seed has time `now` may have.
+[[nodiscard]] TimeSpan allowed_times(const Time& rule, int64_t now);
+
+struct EdgeTimes {
+  Time rule;
+  const int64_t* of_edges = nullptr;    // by position; nullptr: an edge has its source's time
+  const int64_t* of_sources = nullptr;  // by node
+  bool sorted = false;                  // the store says that rows are in the order of times
+  std::string place;                    // how errors name the table
+};
+
+// By edge type; nullopt where neither edges nor their sources have times, and none is held back.
+// check_time() has accepted the options.
+[[nodiscard]] std::vector<std::optional<EdgeTimes>> edge_times(const Graph& graph,
+                                                               const std::optional<Time>& rule);
+
+// Throws what options.time, if any, has wrong: kNotFound for a table that is nowhere, else
+// kInvalidArgument.
+void check_time(const SampleOptions& options, const Graph& graph);
+
+// int64[seeds]: times that were given, or those of the nodes, which are in range. kInvalidArgument
+// where these have none, or others than `seeds` were given times.
+[[nodiscard]] Array seed_times(const Graph& graph,
+                               const Time& rule,
+                               const Seeds& seeds,
+                               BufferPool& pool);
+
+}  // namespace ramet

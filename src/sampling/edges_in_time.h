@@ -1,0 +1,197 @@
+// EdgesInTime: which in-edges of a row the time of its tree allows, for the rules of an EdgeScan.
+// docs/semantics.md, section 16.
+//
+// Rows that the store says are sorted by time are bisected. It may lie: what was drawn from such a
+// row is checked again (kCorrupt), so nothing comes from the future, whatever the file holds. Of
+// other rows, every edge's time is read.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/prefetch.h"
+#include "edge_scan.h"
+#include "edge_times.h"
+#include "relation_builder.h"
+#include "rows.h"
+
+namespace ramet {
+
+// For a task with times. Of one thread.
+template <typename Id>
+class EdgesInTime {
+ public:
+  // Numbers of edges in their row, ascending; until the next call of of().
+  class Edges {
+   public:
+    static Edges range(int64_t first, int64_t end) { return {nullptr, first, end - first}; }
+    static Edges list(const int64_t* numbers, int64_t count) { return {numbers, 0, count}; }
+
+    [[nodiscard]] int64_t size() const { return count_; }
+    int64_t operator[](int64_t j) const { return numbers_ == nullptr ? first_ + j : numbers_[j]; }
+
+   private:
+    Edges(const int64_t* numbers, int64_t first, int64_t count)
+        : numbers_(numbers), first_(first), count_(count) {}
+
+    const int64_t* numbers_;
+    int64_t first_, count_;
+  };
+
+  explicit EdgesInTime(const RelationTask<Id>& task) : task_(task), times_(*task.times) {}
+
+  [[nodiscard]] bool are_sorted() const { return times_.sorted; }
+
+  // Of destination i, whose row it is.
+  template <typename Index>
+  Edges of(std::span<const Index> stored, const Row& row, size_t i) {
+    const TimeSpan allowed = allowed_times(times_.rule, task_.dst_times[i]);
+    if (allowed.is_empty()) return Edges::range(0, 0);
+    return with_time_at(stored, [&](const auto& time_at) {
+      return times_.sorted ? search(row, allowed, time_at) : scan(row, allowed, time_at);
+    });
+  }
+
+  // Calls body(number, time, allowed) for the same edges, one after the other. It may narrow
+  // `allowed`, which then holds for those that follow.
+  template <typename Index, typename Body>
+  void for_each(std::span<const Index> stored, const Row& row, size_t i, Body&& body) const {
+    TimeSpan allowed = allowed_times(times_.rule, task_.dst_times[i]);
+    with_time_at(stored, [&](const auto& time_at) {
+      for (int64_t x = 0; x < row.degree; ++x) {
+        const int64_t time = time_at(row.begin + x);
+        if (allowed.contains(time)) body(x, time, allowed);
+      }
+    });
+  }
+
+  // kCorrupt unless the time allows the last `count` picks, which are of destination i.
+  template <typename Picks>
+  void check(size_t i, int64_t count, const Picks& picks) const {
+    const TimeSpan allowed = allowed_times(times_.rule, task_.dst_times[i]);
+    for (int64_t e = picks.size() - count; e < picks.size(); ++e) {
+      const bool is_of_edges = times_.of_edges != nullptr;
+      const int64_t entry = is_of_edges ? int64_t{picks.position()[e]} : int64_t{picks.source()[e]};
+      const int64_t found = is_of_edges ? times_.of_edges[entry] : times_.of_sources[entry];
+      if (allowed.contains(found)) continue;
+      throw_bad_entry(times_.place, entry, found,
+                      "is out of order: ramet.txt says that rows are sorted by it");
+    }
+  }
+
+  // Asks for the times of a row that of() will be called with soon.
+  template <typename Index>
+  void request(std::span<const Index> stored, const Row& row) const {
+    constexpr int64_t kMost = 256;  // the hardware sees the rest
+    const int64_t count = std::min(row.degree, kMost);
+    if (times_.of_edges != nullptr) {
+      const int64_t* of_row = times_.of_edges + row.begin;
+      if (times_.sorted) {  // where bisection looks first
+        for (int64_t quarter = 1; quarter < 4; ++quarter)
+          prefetch(of_row + row.degree / 4 * quarter);
+      } else {
+        for (int64_t x = 0; x < count; x += kTimesOfLine)
+          prefetch(of_row + x);
+      }
+    } else if (!times_.sorted) {
+      for (int64_t x = 0; x < count; ++x) {
+        const auto source = static_cast<uint64_t>(stored[static_cast<size_t>(row.begin + x)]);
+        if (source < static_cast<uint64_t>(task_.num_src_nodes))
+          prefetch(times_.of_sources + source);
+      }
+    }
+  }
+
+ private:
+  static constexpr int64_t kTimesOfLine = 8;
+
+  template <typename Index, typename Body>
+  auto with_time_at(std::span<const Index> stored, Body&& body) const {
+    if (times_.of_edges != nullptr) return body([&](int64_t p) { return times_.of_edges[p]; });
+    return body([&](int64_t p) {
+      const Index source = stored[static_cast<size_t>(p)];
+      if (static_cast<uint64_t>(source) >= static_cast<uint64_t>(task_.num_src_nodes))
+        throw_bad_source(task_.edges, p, source, task_.num_src_nodes);
+      return times_.of_sources[source];
+    });
+  }
+
+  template <typename TimeAt>
+  Edges search(const Row& row, const TimeSpan& allowed, const TimeAt& time_at) const {
+    const auto first_where = [&](int64_t low, int64_t high, const auto& holds) {
+      while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (holds(time_at(row.begin + middle))) {
+          high = middle;
+        } else {
+          low = middle + 1;
+        }
+      }
+      return low;
+    };
+    const int64_t end =
+        first_where(0, row.degree, [&](int64_t time) { return time > allowed.last; });
+    if (times_.rule.window < 0) return Edges::range(0, end);
+    return Edges::range(first_where(0, end, [&](int64_t time) { return time >= allowed.first; }),
+                        end);
+  }
+
+  // Without a branch on a time, which nobody can predict.
+  template <typename TimeAt>
+  Edges scan(const Row& row, const TimeSpan& allowed, const TimeAt& time_at) {
+    numbers_.resize(std::max(numbers_.size(), static_cast<size_t>(row.degree)));
+    int64_t* const number = numbers_.data();
+    int64_t count = 0;
+    for (int64_t x = 0; x < row.degree; ++x) {
+      number[count] = x;
+      count += allowed.contains(time_at(row.begin + x)) ? 1 : 0;
+    }
+    return Edges::list(number, count);
+  }
+
+  const RelationTask<Id>& task_;
+  const EdgeTimes& times_;
+  std::vector<int64_t> numbers_;
+};
+
+// A rule that draws from EdgesInTime, and the check of what it drew from sorted rows.
+template <typename Id, typename Rule>
+class RuleInTime {
+ public:
+  RuleInTime(const RelationTask<Id>& task, Rule rule) : edges_(task), rule_(std::move(rule)) {}
+
+  template <typename Index, typename Picks>
+  void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
+    const int64_t before = picks.size();
+    rule_(stored, row, i, picks);
+    if (edges_.are_sorted()) edges_.check(i, picks.size() - before, picks);
+  }
+
+  template <typename Index>
+  void request(std::span<const Index> stored, const Row& row) const {
+    edges_.request(stored, row);
+  }
+
+ private:
+  EdgesInTime<Id> edges_;
+  Rule rule_;
+};
+
+// EdgeScan::sample() for a task with times. make_rule(EdgesInTime) gives a rule that draws from
+// them.
+template <typename Id, typename MakeRule>
+Relation scan_edges_in_time(const RelationTask<Id>& task,
+                            ScanScratch<Id>& scratch,
+                            BufferPool& pool,
+                            int threads,
+                            const MakeRule& make_rule) {
+  return scan_edges(task, scratch, pool, threads, false, [&] {
+    auto rule = make_rule(EdgesInTime<Id>(task));
+    return RuleInTime<Id, decltype(rule)>(task, std::move(rule));
+  });
+}
+
+}  // namespace ramet
