@@ -5,7 +5,7 @@ from __future__ import annotations
 _THREADS = "C++ threads of this process make batches ahead: `threads` and `prefetch`, which may stay None"
 _DEVICE = "`device='cuda'` makes batches on the GPU; else move them with batch.to(device)"
 _LOOP = "there is no hook; change the batch in the loop"
-_TIME = "graphs are static here: there is no sampling by time"
+_TIME = "`time=ramet.Time(table, strategy=...)`"
 _BLOCKS = "with expand='once' batch.edges() has all edges; else each `block` of `batch.blocks`, the farthest first, has"
 
 LOADER = {
@@ -42,7 +42,6 @@ LOADER = {
     "edge_label": "seeds are nodes: `input_nodes`",
     "neg_sampling": "seeds are nodes: `input_nodes`",
     "input_id": "`batch.input_id` are positions in `input_nodes`: index ids of your own by them",
-    "input_time": _TIME,
     "time_attr": _TIME,
     "temporal_strategy": _TIME,
     "weight_attr": "`sampler=ramet.Weighted(table)`",

@@ -18,6 +18,8 @@ SUPPORTED = {
     "dependent": EVERYWHERE,
     "expand": (CPU, GPU),
     "disjoint": (CPU, GPU),
+    "time": (CPU, GPU),
+    "input_time": (CPU, GPU),
     "tables": EVERYWHERE,
     "decode": EVERYWHERE,
     "device": (GPU,),

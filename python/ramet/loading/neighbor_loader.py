@@ -18,6 +18,7 @@ from ramet.loading.options import (
     as_device,
     as_graph,
     as_input_nodes,
+    as_times,
     for_sampling,
     require_whole,
     sample_options,
@@ -27,6 +28,7 @@ from ramet.loading.ranks import rank_and_world, warn_of_global_batch
 from ramet.loading.samplers import Sampler, as_sampler
 from ramet.loading.summary import Summary
 from ramet.loading.table_requests import as_requests, described, for_engine
+from ramet.loading.times import Time
 from ramet.loading.watch import Watched
 from ramet.stores.ownership import as_owners
 
@@ -43,9 +45,11 @@ class NeighborLoader:
         dependent=1: so many consecutive batches share most neighbors (kappa of arXiv:2310.12403).
         expand="every": each hop draws for all nodes so far; "once": for each node once, as PyG (`batch.edges()`).
         disjoint=False: each seed has a tree of its own, which shares no node with others (`batch.batch`).
+        time=None: a ramet.Time(table), or the table: neighbors are no later than the seed, and trees are disjoint.
         seed=0: of everything random.
     Which batches
         input_nodes=None: the seeds: a split's name, ids, a bool mask or (type, one of these); None: all nodes.
+        input_time=None: int64 [input nodes]: the time of each; None: its row of the time table.
         batch_size=1: seeds of the GLOBAL batch, of which each rank gets its slice.
         shuffle=False, drop_last=False: of the seeds; of a last batch that is smaller.
         tables=None: names of node and edge tables to gather; None: "feat" and "label".
@@ -79,6 +83,8 @@ class NeighborLoader:
         dependent: int = 1,
         expand: str = "every",
         disjoint: bool = False,
+        time: Time | str | None = None,
+        input_time=None,
         threads: int | None = None,
         prefetch: int | None = None,
         tables: tuple[str, ...] | None = None,
@@ -93,7 +99,7 @@ class NeighborLoader:
         foreign_words.check_arguments(unknown)
         self.graph, self.device, self._asked = as_graph(graph), as_device(device), as_placement(placement)
         kind = kind_of(self.device, cooperative)
-        given = {"device": self.device, "ownership": ownership}
+        given = {"device": self.device, "ownership": ownership, "input_time": input_time, "time": time}
         given["expand"] = None if isinstance(expand, str) and expand == "every" else expand
         given["disjoint"] = None if disjoint is False else disjoint
         check(kind, {name: value for name, value in given.items() if value is not None} | self._asked.given())
@@ -107,7 +113,9 @@ class NeighborLoader:
             "dependent": dependent,
             "expand": expand,
             "disjoint": disjoint,
+            "time": time,
         }
+        inputs = (input_nodes, input_time)
         batches = {
             "batch_size": batch_size,
             "shuffle": as_flag(shuffle, "shuffle"),
@@ -118,7 +126,7 @@ class NeighborLoader:
         self._cooperative: _core.CooperativeLoader | None = None
 
         def make() -> dict:
-            self._make_core(num_neighbors, input_nodes, sampling, batches, ahead, tables=tables, decode=decode)
+            self._make_core(num_neighbors, inputs, sampling, batches, ahead, tables=tables, decode=decode)
             return {} if self._group is None else self._cooperate(ownership) | {"decode": decode}
 
         if self._group is None:
@@ -130,11 +138,14 @@ class NeighborLoader:
         warn_of_global_batch(batch_size, self.rank, self.world)
 
     def _make_core(
-        self, num_neighbors, input_nodes, sampling: dict, batches: dict, ahead: dict, *, tables, decode: bool
+        self, num_neighbors, inputs: tuple, sampling: dict, batches: dict, ahead: dict, *, tables, decode: bool
     ) -> None:
         graph, group = self.graph, self._group
+        input_nodes, input_time = inputs
         seed_type, ids = as_input_nodes(input_nodes, graph, "input_nodes")
         sample = sample_options(graph, num_neighbors, **sampling)
+        num_inputs = graph.num_nodes(graph.node_types[seed_type]) if ids is None else len(ids)
+        times = as_times(input_time, sample["time"], num_inputs)
         self._requests = tuple(as_requests(graph, graph.node_types[seed_type], tables, sample["expand"]))
         batches = batches | {"batch_size": as_int(batches["batch_size"], "batch_size", 1)}
         automatic = 0 if group is None else 1
@@ -147,7 +158,7 @@ class NeighborLoader:
             **batches,
             seed_type=seed_type,
             input_nodes=ids,
-            input_times=None,
+            input_times=times,
             rank=self.rank if group is None else group.index,
             world=self.world if group is None else group.count,
             threads=automatic if threads is None else as_int(threads, "threads", 1, MAX_THREADS),
@@ -157,7 +168,7 @@ class NeighborLoader:
             device=self._device_options(),
         )
         self.seed_type = graph.node_types[seed_type]
-        self._ids = ids if ids is None else (len(ids), *ids[:8].tolist(), *ids[-8:].tolist())
+        self._ends = [a if a is None else (len(a), *a[:8].tolist(), *a[-8:].tolist()) for a in (ids, times)]
 
     def _device_options(self) -> _core.DeviceOptions:
         if self.device is None:
@@ -197,7 +208,7 @@ class NeighborLoader:
 
     def _watch(self, distributed, input_nodes) -> Watched:
         """Known on every rank by what is sampled. Ids are compared at their ends, which costs nothing."""
-        what = [self.options, self.seed_type, self._ids]
+        what = [self.options, self.seed_type, self._ends]
         name = f"{input_nodes!r}" if isinstance(input_nodes, str) else "its input nodes"
         return Watched(distributed, what, f"a loader over {name} (batch_size={self.options['batch_size']})")
 

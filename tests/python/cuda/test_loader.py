@@ -17,7 +17,7 @@ from ramet.loading.combinations import GPU, SUPPORTED
 @pytest.fixture(scope="module")
 def graph():
     half = np.random.default_rng(0).standard_normal((NUM_NODES, 6)).astype(np.float16)
-    return homogeneous(half=half)
+    return homogeneous(half=half, time=np.arange(NUM_NODES))
 
 
 @pytest.fixture(scope="module")

