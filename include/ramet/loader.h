@@ -72,7 +72,8 @@ struct LoaderOptions {
   int threads = 0;
   int prefetch = 0;  // batches ahead; 0: as many as threads, and one more where these are automatic
   std::vector<TableRequest> tables;
-  bool decode = true;  // float16, bfloat16 and quantized int8 rows arrive as float32
+  bool decode = true;        // float16, bfloat16 and quantized int8 rows arrive as float32
+  bool edges_ahead = false;  // with Expand::kOnce: host batches come with Batch::edges
   DeviceOptions device = {};
 };
 
@@ -85,11 +86,17 @@ struct BatchTimings {
   double sample_seconds = 0, gather_seconds = 0, wait_seconds = 0;
 };
 
+// merged_edge_index() and merged_edge_ids() of an edge type.
+struct MergedEdges {
+  Array edge_index, edge_ids;
+};
+
 struct Batch {
   Minibatch minibatch;
   // int64[num_seeds], in host memory: the position of each seed in LoaderOptions::input_nodes.
   Array input_id;
-  std::vector<Array> tables;  // one per LoaderOptions::tables; see also rows_of_block()
+  std::vector<Array> tables;       // one per LoaderOptions::tables; see also rows_of_block()
+  std::vector<MergedEdges> edges;  // by edge type, with LoaderOptions::edges_ahead; else empty
   int64_t step = 0, epoch = 0;
   int64_t global_num_seeds = 0;  // seeds of the global batch; num_seeds of it are here
   CacheStats cache;              // of the rows of tables that have one

@@ -67,6 +67,7 @@ LoaderOptions make_options(SampleOptions sample,
                            int prefetch,
                            const std::vector<TableTuple>& tables,
                            bool decode,
+                           bool edges_ahead,
                            const DeviceOptions& device) {
   LoaderOptions options;
   options.sample = std::move(sample);
@@ -87,6 +88,7 @@ LoaderOptions make_options(SampleOptions sample,
       options.tables.push_back({type, name, at_seeds});
   }
   options.decode = decode;
+  options.edges_ahead = edges_ahead;
   options.device = device;
   return options;
 }
@@ -141,18 +143,20 @@ void bind_loader(nb::module_& m) {
              int seed_type, const std::optional<Ids>& input_nodes,
              const std::optional<Ids>& input_times, int64_t batch_size, bool shuffle,
              bool drop_last, int rank, int world, int threads, int prefetch,
-             const std::vector<TableTuple>& tables, bool decode, const DeviceOptions& device) {
+             const std::vector<TableTuple>& tables, bool decode, bool edges_ahead,
+             const DeviceOptions& device) {
             const GilRelease release;  // it may read a whole graph
-            new (self) NeighborLoader(
-                std::move(graph), make_options(std::move(sample), seed_type, input_nodes,
-                                               input_times, batch_size, shuffle, drop_last, rank,
-                                               world, threads, prefetch, tables, decode, device));
+            new (self)
+                NeighborLoader(std::move(graph),
+                               make_options(std::move(sample), seed_type, input_nodes, input_times,
+                                            batch_size, shuffle, drop_last, rank, world, threads,
+                                            prefetch, tables, decode, edges_ahead, device));
           },
           nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("seed_type"),
           nb::arg("input_nodes").none(), nb::arg("input_times").none(), nb::arg("batch_size"),
           nb::arg("shuffle"), nb::arg("drop_last"), nb::arg("rank"), nb::arg("world"),
           nb::arg("threads"), nb::arg("prefetch"), nb::arg("tables"), nb::arg("decode"),
-          nb::arg("device"))
+          nb::arg("edges_ahead"), nb::arg("device"))
       .def_prop_ro("num_steps", &NeighborLoader::num_steps)
       .def("fingerprint", &NeighborLoader::fingerprint)
       .def("tables_digest", &NeighborLoader::tables_digest)

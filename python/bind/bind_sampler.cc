@@ -39,6 +39,12 @@ nb::object derive(const PyBatch& b,
   return to_python(on_device(relation, *b.pool->on(handle), handle));
 }
 
+// What a loader's thread made with the batch; nullptr where it made nothing.
+const MergedEdges* edges_ahead(const PyBatch& b, int edge_type) {
+  const auto& edges = b.batch.edges;
+  return edges.empty() ? nullptr : &edges.at(static_cast<size_t>(edge_type));
+}
+
 void bind_batch(nb::module_& m) {
   // Types are positions in Graph.node_types and Graph.edge_types.
   nb::class_<PyBatch>(m, "Batch")
@@ -135,7 +141,10 @@ void bind_batch(nb::module_& m) {
            })
       .def("merged_edge_ids",
            [](const PyBatch& b, int type) {
-             return to_python(merged_edge_ids(*b.graph, to_host(b.batch.minibatch), type));
+             const auto* ahead = edges_ahead(b, type);
+             return to_python(ahead != nullptr
+                                  ? ahead->edge_ids
+                                  : merged_edge_ids(*b.graph, to_host(b.batch.minibatch), type));
            })
       .def("merged_edge_weights",
            [](const PyBatch& b, int type) {
@@ -143,7 +152,10 @@ void bind_batch(nb::module_& m) {
            })
       .def("merged_edge_index",
            [](const PyBatch& b, int type) {
-             return to_python(merged_edge_index(*b.graph, to_host(b.batch.minibatch), type));
+             const auto* ahead = edges_ahead(b, type);
+             return to_python(ahead != nullptr
+                                  ? ahead->edge_index
+                                  : merged_edge_index(*b.graph, to_host(b.batch.minibatch), type));
            })
       .def_prop_ro("cache_hits", [](const PyBatch& b) { return b.batch.cache.hits; })
       .def_prop_ro("cache_misses", [](const PyBatch& b) { return b.batch.cache.misses; })

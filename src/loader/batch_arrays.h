@@ -16,6 +16,10 @@ void for_each_array(const Batch& batch, Body&& body) {
   for_each_array(batch.minibatch, visit);
   for (const Array& rows : batch.tables)
     visit(rows);
+  for (const auto& [edge_index, edge_ids] : batch.edges) {
+    visit(edge_index);
+    visit(edge_ids);
+  }
 }
 
 // From now on these streams, and no others, use the arrays; none: the work of all streams is done.

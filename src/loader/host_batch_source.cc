@@ -19,8 +19,13 @@ class HostBatchSource final : public BatchSource {
   }
 
   void fetch(Batch& batch, const std::atomic<bool>& stop) override {
-    gather_tables(*parts_->graph, parts_->options.tables, parts_->sources, {.pool = parts_->pool},
-                  &stop, batch);
+    const Graph& graph = *parts_->graph;
+    gather_tables(graph, parts_->options.tables, parts_->sources, {.pool = parts_->pool}, &stop,
+                  batch);
+    if (!parts_->options.edges_ahead || !batch.minibatch.merged) return;
+    for (int type = 0; type < std::ssize(graph.edge_types()) && !stop.load(); ++type)
+      batch.edges.push_back({merged_edge_index(graph, batch.minibatch, type),
+                             merged_edge_ids(graph, batch.minibatch, type)});
   }
 
  private:

@@ -74,6 +74,21 @@ TEST_CASE("tables hold the rows of the batch's nodes") {
   }
 }
 
+TEST_CASE("edges are made ahead where each node is expanded once") {
+  const auto graph = test::make_graph(500, 3000, 2);
+  LoaderOptions options = options_for(2);
+  options.edges_ahead = true;
+  CHECK(run_epoch(NeighborLoader(graph, options), 0)[0].edges.empty());
+  options.sample.expand = Expand::kOnce;
+  for (const Batch& batch : run_epoch(NeighborLoader(graph, options), 0)) {
+    REQUIRE(batch.edges.size() == 1);
+    const Array edge_index = merged_edge_index(*graph, batch.minibatch, 0);
+    CHECK(std::ranges::equal(batch.edges[0].edge_index.as<int64_t>(), edge_index.as<int64_t>()));
+    const Array edge_ids = merged_edge_ids(*graph, batch.minibatch, 0);
+    CHECK(std::ranges::equal(batch.edges[0].edge_ids.as<int64_t>(), edge_ids.as<int64_t>()));
+  }
+}
+
 TEST_CASE("tables of edges hold the rows at the blocks' positions") {
   const auto graph = test::make_graph_with_edge_table(500, 3000, 2);
   LoaderOptions options = options_for(2);

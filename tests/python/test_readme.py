@@ -17,6 +17,7 @@ TWO_RANKS = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"
     [
         ("README.md", ()),
         pytest.param("docs/layers.md", (), marks=pytest.mark.slow),
+        pytest.param("docs/pyg.md", (), marks=pytest.mark.slow),
         pytest.param("docs/cooperative.md", TWO_RANKS, marks=pytest.mark.slow),
         pytest.param("docs/epochs.md", (), marks=pytest.mark.slow),
     ],

@@ -213,6 +213,16 @@ class Batch:
     num_edges = property(lambda self: self._core.num_edges, doc="Sampled edges, of all hops and types.")
     nbytes = property(lambda self: self._core.nbytes, doc="Bytes of blocks, ids and gathered rows.")
 
+    def to_pyg(self):
+        """The batch as PyG's Data, on a heterogeneous graph HeteroData: with the gathered tables ("feat" as `x`,
+        "label" as `y`, both at all nodes), `edge_index`, `n_id`, `e_id`, `input_id`, `batch_size` and so on
+        (docs/pyg.md). Shares the tensors. Raises ValueError for expand="every", whose edges belong to blocks, and
+        ImportError without PyG.
+        """
+        from ramet.pyg.assembly import to_pyg
+
+        return to_pyg(self)
+
     def mean(self, per_seed):
         """The mean of `per_seed` over the global batch, from a tensor with one row per seed of this rank: its sum times
         world / seeds of the global batch.

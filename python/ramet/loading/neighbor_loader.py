@@ -69,6 +69,8 @@ class NeighborLoader:
     TypeError, IndexError, KeyError). What fails in a thread is raised in the loop, in the place of its batch.
     """
 
+    edges_ahead = False  # whether the threads make `edge_index` and `e_id` of batches of expand="once", too
+
     def __init__(
         self,
         graph: Graph,
@@ -165,6 +167,7 @@ class NeighborLoader:
             prefetch=automatic if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
             tables=for_engine(graph, self._requests, sample["expand"]),
             decode=decode,
+            edges_ahead=self.edges_ahead,
             device=self._device_options(),
         )
         self.seed_type = graph.node_types[seed_type]

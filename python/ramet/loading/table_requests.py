@@ -10,11 +10,17 @@ DEFAULT_TABLES = ("feat", "label")
 
 
 def as_requests(graph: Graph, seed_type: str, tables, expand: str) -> list[tuple[str | EdgeTypeName, str]]:
-    """(node type or edge type, table) for each table to gather: `tables` and `expand` as of NeighborLoader."""
+    """(node type or edge type, table) for each table to gather: `tables` and `expand` as of NeighborLoader. A table
+    may also be named as such a pair."""
     if isinstance(tables, str):
         raise TypeError(f"tables is the string {tables!r}, expected a tuple of names")
-    requests = []
+    requests: list[tuple[str | EdgeTypeName, str]] = []
     for name in DEFAULT_TABLES if tables is None else tables:
+        if isinstance(name, tuple):
+            of, name = name
+            graph.table(name, of)  # KeyError where there is none
+            requests.append((of, name))
+            continue
         node_types = [seed_type] if is_at_seeds(name, expand) else graph.node_types
         found = [t for t in node_types if name in graph.tables(t)]
         if not found and tables is not None:

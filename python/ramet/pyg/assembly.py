@@ -1,0 +1,109 @@
+"""Assembly: batches of the engine as PyG's Data or HeteroData."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch_geometric.data import Data, HeteroData
+
+from ramet.loading.batch import Batch
+from ramet.pyg.attributes import TOPOLOGY, Served, select
+from ramet.pyg.source import PYG_NAMES, Source, edge_stores, node_stores
+
+
+def assemble(batch: Batch, source: Source, input_id, seed_time=None):
+    """A batch of expand="once" as a Data or a HeteroData with the attributes of the source's data.
+
+    input_id, seed_time: int64 [num_seeds], what the seeds' storage gets under these names.
+    """
+    graph = source.graph
+    out = copy.copy(source.template)
+    nodes, edges = dict(node_stores(out, graph)), dict(edge_stores(out, graph))
+    rows = rows_of_nodes(batch)
+    n_ids = by_type(batch.n_id, graph.node_types)
+    for t, store in node_stores(source.template, graph):
+        _fill_nodes(nodes[t], store, n_ids[t], source.served[t], rows.get(t, {}))
+    for t, store in edge_stores(source.template, graph):
+        _fill_edges(edges[t], store, batch.edges(t), source.served[t])
+    _add_counts(batch, graph, nodes, edges)
+    _describe_seeds(batch, nodes, input_id, seed_time)
+    return out
+
+
+def to_pyg(batch: Batch):
+    """What Batch.to_pyg returns."""
+    graph = batch.graph
+    out = HeteroData() if graph.is_hetero else Data()
+    nodes = {t: out[t] if graph.is_hetero else out.stores[0] for t in graph.node_types}
+    edges = {t: out[t] if graph.is_hetero else out.stores[0] for t in graph.edge_types}
+    rows, n_ids = rows_of_nodes(batch), by_type(batch.n_id, graph.node_types)
+    for t, store in nodes.items():
+        store.n_id = n_ids[t]
+        for name, of_name in rows.get(t, {}).items():
+            store[PYG_NAMES.get(name, name)] = of_name
+    for t, store in edges.items():
+        of_edges = batch.edges(t)
+        store.edge_index, store.e_id = of_edges.edge_index, of_edges.e_id
+        for name in (name for of, name in batch.origin.requests if of == t):
+            store[name] = of_edges.table(name)
+    _add_counts(batch, graph, nodes, edges)
+    _describe_seeds(batch, nodes, batch.input_id, batch.seed_time)
+    return out
+
+
+def by_type(value, types: list) -> dict:
+    """What a Batch has as a dict by type on a heterogeneous graph alone, as such a dict always; None stays None."""
+    return value if value is None or isinstance(value, dict) else {types[0]: value}
+
+
+def _fill_nodes(out, store, n_id: torch.Tensor, served: dict[str, Served], rows: dict) -> None:
+    for key, value in store.items():
+        of_key = served.get(key)
+        if of_key is not None and of_key.is_current(value):
+            out[key] = rows[of_key.table]
+        elif key == "num_nodes":
+            out[key] = len(n_id)
+        elif key not in TOPOLOGY and store.is_node_attr(key):
+            out[key] = select(store, key, n_id)
+    if "n_id" not in out:
+        out.n_id = n_id
+
+
+def _fill_edges(out, store, edges, served: dict[str, Served]) -> None:
+    e_id = edges.e_id
+    for key, value in store.items():
+        of_key = served.get(key)
+        if of_key is not None and of_key.is_current(value):
+            out[key] = edges.table(of_key.table)
+        elif key == "edge_index":
+            out[key] = edges.edge_index.to(value.device, value.dtype)
+        elif key not in TOPOLOGY and store.is_edge_attr(key):
+            out[key] = select(store, key, e_id)
+    if "e_id" not in out:
+        out.e_id = e_id
+
+
+def _add_counts(batch: Batch, graph, nodes: dict, edges: dict) -> None:
+    num_nodes = by_type(batch.num_sampled_nodes, graph.node_types)
+    num_edges = by_type(batch.num_sampled_edges, graph.edge_types)
+    trees = by_type(batch.batch, graph.node_types)
+    for t, store in nodes.items():
+        store.num_sampled_nodes = num_nodes[t]
+        store.batch = None if trees is None else trees[t]
+    for t, store in edges.items():
+        store.num_sampled_edges = num_edges[t]
+
+
+def _describe_seeds(batch: Batch, nodes: dict, input_id, seed_time) -> None:
+    seeds = nodes[batch.graph.node_types[batch._core.seed_type]]
+    seeds.input_id, seeds.seed_time, seeds.batch_size = input_id, seed_time, batch.num_seeds
+
+
+def rows_of_nodes(batch: Batch) -> dict:
+    """The gathered rows of node tables, by node type and name."""
+    rows: dict = {}
+    for name, of_name in batch.tables.items():
+        for t, of_type in by_type(of_name, batch.graph.node_types).items():
+            rows.setdefault(t, {})[name] = of_type
+    return rows

@@ -1,0 +1,38 @@
+"""What decides a draw besides the edges: attributes of weights and of times, as tables of the graph."""
+
+from __future__ import annotations
+
+import torch
+
+from ramet.dtypes import dtype_name
+
+
+def add_weights(weight: str, of_edges: dict, tables: dict) -> str:
+    """The name of the table of weights: the attribute's own where every edge type has it as float32 or float64. Else
+    a table that is added, of 1 for edges of a type without the attribute. KeyError where no type has it."""
+    if not any(weight in store for store in of_edges.values()):
+        raise KeyError(f"weight_attr is {weight!r}, but no edge type has an attribute of that name")
+    own = [tables[t].get(weight) for t in of_edges]
+    if all(rows is not None and rows.dtype in (torch.float32, torch.float64) for rows in own):
+        return weight
+    name = f"{weight} to draw by"
+    for t, store in of_edges.items():
+        rows = torch.as_tensor(store[weight]) if weight in store else torch.ones(store.num_edges)
+        tables[t][name] = rows.detach().cpu().to(torch.float64)
+    return name
+
+
+def add_times(time: str, of_nodes: dict, of_edges: dict, tables: dict) -> None:
+    """Adds the tables of times that are not there already. ValueError in PyG's words where nodes and edges have the
+    attribute, or neither; TypeError for another dtype than int64."""
+    nodes = [t for t, store in of_nodes.items() if time in store and store.is_node_attr(time)]
+    edges = [t for t, store in of_edges.items() if time in store and store.is_edge_attr(time)]
+    if nodes and edges:
+        raise ValueError(f"The time attribute '{time}' holds both node-level and edge-level information")
+    if not nodes and not edges:
+        raise ValueError(f"The time attribute '{time}' is neither a node-level or edge-level attribute")
+    for t in nodes or edges:
+        rows = torch.as_tensor((of_nodes if nodes else of_edges)[t][time])
+        if rows.dtype != torch.int64:
+            raise TypeError(f"the time attribute {time!r} of {t!r} has dtype {dtype_name(rows.dtype)}, expected int64")
+        tables[t][time] = rows.cpu()

@@ -1,0 +1,241 @@
+"""NeighborLoader: PyG's loader, with C++ threads that sample and gather ahead."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+import torch_geometric.loader
+from torch_geometric.sampler.base import SubgraphType
+
+from ramet.graph import Graph
+from ramet.loading import neighbor_loader as native
+from ramet.loading.batch import Batch
+from ramet.loading.options import as_input_nodes
+from ramet.pyg.assembly import assemble
+from ramet.pyg.order import explicit_batches
+from ramet.pyg.sampler import RametSampler, random_epoch, sampler_output
+
+WORKERS = (
+    "num_workers",
+    "persistent_workers",
+    "prefetch_factor",
+    "multiprocessing_context",
+    "worker_init_fn",
+    "timeout",
+)
+
+_log = logging.getLogger("ramet")
+_has_told = False
+
+
+class _Engine(native.NeighborLoader):
+    """With what every Data has: its edges."""
+
+    edges_ahead = True
+
+
+class NeighborLoader(torch_geometric.loader.NeighborLoader):
+    """PyG's NeighborLoader, with its arguments, attributes and batches. C++ threads of this process make the batches
+    ahead, in the order that torch's samplers decide.
+
+    data: a Data or HeteroData, which is copied once into shared memory; a ramet.Graph, whose tables "feat" and "label"
+        are `x` and `y` of batches; or a pair of FeatureStore and GraphStore, of which the edges are copied.
+    input_nodes: as in PyG; for a ramet.Graph also the name of a split.
+    The other arguments are PyG's, and those of torch's DataLoader: `batch_size`, `shuffle`, `sampler`, `generator` and
+    so on. `num_workers` and what belongs to workers is accepted, and changes nothing.
+
+    Batches are Data or HeteroData. torch.manual_seed, or `generator`, makes an epoch repeat. All ranks of
+    torch.distributed get all seeds, as in PyG: give each its own `input_nodes` or `sampler`. The loader pickles with a
+    handle of the graph. ValueError, TypeError and IndexError name the argument, in PyG's words where PyG has them.
+    docs/pyg.md says what differs.
+    """
+
+    def __init__(
+        self,
+        data,
+        num_neighbors,
+        input_nodes=None,
+        input_time=None,
+        replace: bool = False,
+        subgraph_type: SubgraphType | str = "directional",
+        disjoint: bool = False,
+        temporal_strategy: str = "uniform",
+        time_attr: str | None = None,
+        weight_attr: str | None = None,
+        transform=None,
+        transform_sampler_output=None,
+        is_sorted: bool = False,
+        filter_per_worker: bool | None = None,
+        neighbor_sampler=None,
+        directed: bool = True,
+        **kwargs,
+    ):
+        if neighbor_sampler is None:
+            neighbor_sampler = RametSampler(
+                data,
+                num_neighbors,
+                subgraph_type=subgraph_type,
+                replace=replace,
+                disjoint=disjoint,
+                temporal_strategy=temporal_strategy,
+                time_attr=time_attr,
+                weight_attr=weight_attr,
+                directed=directed,
+            )
+        is_graph = isinstance(data, Graph)
+        if is_graph:
+            input_nodes = _as_pyg_nodes(data, input_nodes)
+        _check_mask(input_nodes, data)
+        super().__init__(
+            neighbor_sampler.source.template if is_graph else data,
+            num_neighbors,
+            input_nodes,
+            input_time,
+            time_attr=time_attr,
+            transform=transform,
+            transform_sampler_output=transform_sampler_output,
+            filter_per_worker=filter_per_worker,
+            neighbor_sampler=neighbor_sampler,
+            **kwargs,
+        )
+        if is_graph:
+            self._given = None
+        self._native: native.NeighborLoader | None = None
+        if isinstance(neighbor_sampler, RametSampler):
+            _check_times(self.input_data)
+            self._native = self._make_native()
+            _tell_of_threads(kwargs)
+
+    @property
+    def data(self):
+        """The data as it was given. For a ramet.Graph, and in another process, it is made from the graph on access,
+        with all edges."""
+        return self.node_sampler.source.data if self._given is None else self._given
+
+    @data.setter
+    def data(self, data) -> None:
+        self._given = data
+
+    def __iter__(self) -> Iterator:
+        if not isinstance(self.node_sampler, RametSampler):
+            return super().__iter__()
+        return self._batches()
+
+    def __call__(self, index):
+        """The batch of the positions `index` of `input_nodes`: integers, or a bool mask."""
+        if not isinstance(self.node_sampler, RametSampler):
+            return super().__call__(index)
+        index = torch.as_tensor(index)
+        index = index.nonzero().view(-1) if index.dtype == torch.bool else index.view(-1)
+        index = torch.where(index < 0, index + len(self.dataset), index).numpy().astype(np.int64, copy=False)
+        core = self._engine._core.make(index, random_epoch(self.generator), 0)
+        return self._finished(Batch(core, self._engine.origin))
+
+    def __getstate__(self) -> dict:
+        state = {key: value for key, value in self.__dict__.items() if key != "_native"}
+        source = getattr(self.node_sampler, "source", None)
+        if source is not None and source.is_fused and self._given is source.template:
+            state["_given"] = None  # what it has is in the graph, and in the source
+        return state
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state, _native=None)
+
+    @property
+    def _engine(self) -> native.NeighborLoader:
+        if self._native is None:  # in the process that it was unpickled in
+            self._native = self._make_native()
+        return self._native
+
+    @property
+    def _is_fused(self) -> bool:
+        """Whether the engine gathers attributes; else PyG's own code does, from `data`."""
+        sampler, source = self.node_sampler, self.node_sampler.source
+        return (
+            source.is_fused
+            and (self._given is None or self._given is source.template)
+            and sampler.subgraph_type == SubgraphType.directional
+            and self.transform_sampler_output is None
+        )
+
+    def _make_native(self) -> native.NeighborLoader:
+        sampler, seeds = self.node_sampler, self.input_data
+        source, options = sampler.source, sampler.options()
+        node_type = source.graph.node_types[0] if seeds.input_type is None else seeds.input_type
+        served = source.served if self._is_fused else {}
+        return _Engine(
+            source.graph,
+            options.pop("num_neighbors"),
+            (node_type, seeds.node.numpy()),
+            tables=tuple((t, of_key.table) for t, of_type in served.items() for of_key in of_type.values()),
+            decode=source.decode,
+            distributed=False,
+            **options,
+            **({} if seeds.time is None else {"input_time": seeds.time.numpy()}),
+        )
+
+    def _batches(self) -> Iterator:
+        epoch, pins = random_epoch(self.generator), self.pin_memory and torch.cuda.is_available()
+        for number, (order, offsets) in enumerate(explicit_batches(self)):
+            stream = self._engine._core.start(epoch ^ number, 0, order, offsets)
+            try:
+                while (core := stream.next()) is not None:
+                    data = self._finished(Batch(core, self._engine.origin))
+                    yield data.pin_memory() if pins else data
+            finally:
+                stream.close()
+
+    def _finished(self, batch: Batch):
+        """The batch as the user gets it."""
+        sampler, seeds = self.node_sampler, self.input_data
+        input_id = batch.input_id if seeds.input_id is None else seeds.input_id[batch.input_id]
+        seed_time = None if seeds.time is None else batch.seed_time
+        if self._is_fused:
+            data = assemble(batch, sampler.source, input_id, seed_time)
+            return data if self.transform is None else self.transform(data)
+        output = sampler_output(batch, sampler.source)
+        output.metadata = (input_id, seed_time)
+        return self.filter_fn(sampler.finished(output))
+
+
+def _as_pyg_nodes(graph: Graph, input_nodes):
+    """Input nodes of a graph, splits by name among them, as PyG takes them."""
+    if input_nodes is None and not graph.is_hetero:
+        return None
+    if isinstance(input_nodes, str) and input_nodes in graph.node_types and graph.is_hetero:
+        return input_nodes
+    position, ids = as_input_nodes(input_nodes, graph, "input_nodes")
+    nodes = None if ids is None else torch.from_numpy(np.array(ids, np.int64))
+    return (graph.node_types[position], nodes) if graph.is_hetero else nodes
+
+
+def _check_mask(input_nodes, data) -> None:
+    """ValueError for a bool mask that has not one entry per node."""
+    node_type, nodes = input_nodes if isinstance(input_nodes, tuple) and len(input_nodes) == 2 else (None, input_nodes)
+    if not isinstance(nodes, torch.Tensor) or nodes.dtype != torch.bool or not hasattr(data, "num_nodes"):
+        return
+    count = data.num_nodes if node_type is None else data[node_type].num_nodes
+    if tuple(nodes.shape) != (count,):
+        raise ValueError(f"input_nodes is a bool mask of shape {list(nodes.shape)}, but there are {count} nodes")
+
+
+def _check_times(seeds) -> None:
+    if seeds.time is None:
+        return
+    if seeds.time.dtype != torch.int64 or seeds.time.shape != seeds.node.shape:
+        raise ValueError(
+            f"input_time has dtype {seeds.time.dtype} and shape {list(seeds.time.shape)}, expected int64 and "
+            f"{list(seeds.node.shape)}, one time for each of input_nodes"
+        )
+
+
+def _tell_of_threads(kwargs: dict) -> None:
+    """Once per process."""
+    global _has_told
+    given = [name for name in WORKERS if kwargs.get(name)]
+    if given and not _has_told:
+        _has_told = True
+        _log.warning("%s has no effect: C++ threads of this process make batches ahead", ", ".join(given))

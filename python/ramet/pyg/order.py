@@ -1,0 +1,48 @@
+"""Which seeds form which batch: what a torch DataLoader's samplers say, as arrays for the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+import torch
+from torch.utils.data import BatchSampler, DataLoader, RandomSampler, SequentialSampler
+
+CHUNK = 4096  # batches of a sampler that are asked for at once: a sampler may be endless
+
+
+def explicit_batches(loader: DataLoader) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """(order, offsets), both int64, until the loader's samplers end: batch i has the positions
+    order[offsets[i] : offsets[i + 1]]. Torch's random generators advance as they do for torch's own iterators."""
+    if type(loader.batch_sampler) is BatchSampler:
+        sampler = loader.batch_sampler.sampler
+        order = _whole_order(sampler)
+        if order is not None:
+            offsets = _offsets(len(order), loader.batch_sampler.batch_size, loader.batch_sampler.drop_last)
+            yield order[: offsets[-1]], offsets
+            if getattr(sampler, "generator", None) is not None:
+                torch.randperm(len(order), generator=sampler.generator)  # as torch's ends: the next epoch differs
+            return
+    batches = iter(loader.sampler if loader.batch_sampler is None else loader.batch_sampler)
+    while chunk := [np.atleast_1d(np.asarray(batch, np.int64)) for batch in islice(batches, CHUNK)]:
+        yield np.concatenate(chunk), np.cumsum([0, *map(len, chunk)], dtype=np.int64)
+
+
+def _whole_order(sampler) -> np.ndarray | None:
+    """The order of torch's own samplers, without a Python number for every seed; None for another sampler."""
+    if type(sampler) is SequentialSampler:
+        return np.arange(len(sampler.data_source), dtype=np.int64)
+    size = len(sampler.data_source) if type(sampler) is RandomSampler else -1
+    if size < 0 or sampler.replacement or sampler.num_samples != size:
+        return None
+    generator = sampler.generator
+    if generator is None:
+        generator = torch.Generator()
+        generator.manual_seed(int(torch.empty((), dtype=torch.int64).random_()))
+    return torch.randperm(size, generator=generator).numpy()
+
+
+def _offsets(num_seeds: int, batch_size: int, drop_last: bool) -> np.ndarray:
+    whole = np.arange(0, num_seeds + 1, batch_size, dtype=np.int64)
+    return whole if drop_last or whole[-1] == num_seeds else np.append(whole, num_seeds)

@@ -1,0 +1,181 @@
+"""RametSampler: draws neighbors for PyG's loaders, and for ours."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch_geometric.sampler import (
+    BaseSampler,
+    EdgeSamplerInput,
+    HeteroSamplerOutput,
+    NegativeSampling,
+    NodeSamplerInput,
+    SamplerOutput,
+)
+from torch_geometric.sampler.base import NumNeighbors, SubgraphType
+from torch_geometric.sampler.neighbor_sampler import edge_sample
+
+from ramet import Time
+from ramet.loading.batch import Batch
+from ramet.loading.samplers import Uniform, Weighted
+from ramet.loading.sampling import sample
+from ramet.pyg.assembly import by_type
+from ramet.pyg.remote import is_remote, source_of_stores
+from ramet.pyg.source import Source, source_of
+from ramet.pyg.subgraphs import induced
+
+
+class RametSampler(BaseSampler):
+    """Draws neighbors as PyG's NeighborSampler does: each node's once, in the hop that first reaches the node. For
+    `neighbor_sampler=` of PyG's NeighborLoader, and `link_sampler=` of its LinkLoader.
+
+    data: a Data or HeteroData, which is copied once into shared memory; a ramet.Graph; or a pair of FeatureStore and
+        GraphStore, of which the edges are copied.
+    num_neighbors, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr: as of PyG's
+        NeighborSampler. Edges need not be sorted: `is_sorted` and `share_memory` change nothing.
+
+    Every call draws with a number from torch's random generator, so torch.manual_seed makes samples repeat. Pickles as
+    a handle. ValueError and TypeError name the argument; a graph that lies on a GPU is copied to the CPU first.
+    """
+
+    def __init__(
+        self,
+        data,
+        num_neighbors,
+        subgraph_type: SubgraphType | str = "directional",
+        replace: bool = False,
+        disjoint: bool = False,
+        temporal_strategy: str = "uniform",
+        time_attr: str | None = None,
+        weight_attr: str | None = None,
+        is_sorted: bool = False,
+        share_memory: bool = False,
+        directed: bool = True,
+        sample_direction: str = "forward",
+    ):
+        if sample_direction != "forward":
+            raise ValueError(f"sample_direction is {sample_direction!r}, expected 'forward': in-neighbors are drawn")
+        self.subgraph_type = SubgraphType(subgraph_type) if directed else SubgraphType.induced
+        make_source = source_of_stores if is_remote(data) else source_of
+        self.source: Source = make_source(data, weight_attr, time_attr)
+        self.num_neighbors = num_neighbors
+        self.time = None if time_attr is None else Time(time_attr, strategy=temporal_strategy)
+        self.disjoint = bool(disjoint) or self.time is not None
+        self.replace = replace
+        table = self.source.weights
+        self.method = Uniform(replace=replace) if table is None else Weighted(table, replace=replace)
+        if self.disjoint and self.subgraph_type == SubgraphType.induced:
+            raise ValueError("'disjoint' sampling not supported for neighbor sampling with `subgraph_type='induced'`")
+
+    @property
+    def num_neighbors(self) -> NumNeighbors:
+        return self._num_neighbors
+
+    @num_neighbors.setter
+    def num_neighbors(self, value) -> None:
+        number = value if isinstance(value, NumNeighbors) else NumNeighbors(value)
+        if isinstance(number.values, dict) and not self.is_hetero:
+            raise ValueError("num_neighbors is a dict by edge type, but the graph is homogeneous: give a list")
+        self._fanouts = number.get_values(self.source.edge_types if self.is_hetero else None)
+        self._num_neighbors = number
+
+    @property
+    def is_hetero(self) -> bool:
+        return self.source.is_hetero
+
+    @property
+    def is_temporal(self) -> bool:
+        return self.time is not None
+
+    @property
+    def edge_permutation(self) -> None:
+        """None: `edge` of what is sampled has the numbers of edges as the user gave them."""
+        return None
+
+    def options(self) -> dict:
+        """What decides the neighbors, as ramet.sample and ramet.NeighborLoader take it."""
+        fanouts: list | dict = self._fanouts
+        if self.num_neighbors.num_hops == 0:
+            fanouts = [0]  # a hop without edges
+        options = {"num_neighbors": fanouts, "sampler": self.method, "expand": "once", "disjoint": self.disjoint}
+        return options if self.time is None else options | {"time": self.time}
+
+    def sample_from_nodes(self, index: NodeSamplerInput, **kwargs) -> SamplerOutput | HeteroSamplerOutput:
+        seeds = index.node if index.input_type is None else {index.input_type: index.node}
+        times = index.time if index.input_type is None or index.time is None else {index.input_type: index.time}
+        output = self._sample(seeds, times)
+        output.metadata = (index.input_id, index.time)
+        return self.finished(output)
+
+    def sample_from_edges(
+        self, index: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None
+    ) -> SamplerOutput | HeteroSamplerOutput:
+        """As PyG's. NotImplementedError where source and destination are of two node types: a sample has seeds of
+        one type."""
+        counts = {t: self.source.graph.num_nodes(t) for t in self.source.node_types}
+        times = self._node_times() or None
+        if not self.is_hetero:
+            (counts,) = counts.values()
+            times = None if times is None else next(iter(times.values()))
+        return self.finished(edge_sample(index, self._sample, counts, self.disjoint, times, neg_sampling))
+
+    def finished(self, output: SamplerOutput | HeteroSamplerOutput) -> SamplerOutput | HeteroSamplerOutput:
+        """The output as `subgraph_type` asks for it."""
+        if self.subgraph_type == SubgraphType.bidirectional:
+            return output.to_bidirectional()
+        if self.subgraph_type == SubgraphType.induced:
+            return induced(self.source, output)
+        return output
+
+    def _sample(self, seeds, times=None) -> SamplerOutput | HeteroSamplerOutput:
+        """seeds, times: tensors; on a heterogeneous graph dicts by node type."""
+        if isinstance(seeds, dict):
+            if len(seeds) > 1:
+                raise NotImplementedError(
+                    f"seeds of the node types {list(seeds)}: a sample has seeds of one type, so links between two "
+                    "node types are not supported"
+                )
+            ((node_type, seeds),) = seeds.items()
+            times = None if times is None else times[node_type]
+        else:
+            node_type = self.source.graph.node_types[0]
+        options = self.options()
+        fanouts = options.pop("num_neighbors")
+        options |= {} if times is None else {"input_time": times.numpy()}
+        batch = sample(
+            self.source.graph,
+            (node_type, seeds.numpy().astype(np.int64, copy=False)),
+            fanouts,
+            epoch=random_epoch(),
+            **options,
+        )
+        return sampler_output(batch, self.source)
+
+    def _node_times(self) -> dict:
+        if self.time is None:
+            return {}
+        graph, name = self.source.graph, self.time.table
+        return {t: graph.table(name, t).torch() for t in self.source.node_types if name in graph.tables(t)}
+
+
+def random_epoch(generator: torch.Generator | None = None) -> int:
+    """A number for the engine to draw with, from torch's random generator."""
+    return int(torch.empty((), dtype=torch.int64).random_(generator=generator))
+
+
+def sampler_output(batch: Batch, source: Source) -> SamplerOutput | HeteroSamplerOutput:
+    """A batch of expand="once" as PyG's samplers return it; without metadata. Edges have the user's numbers."""
+    graph = source.graph
+    ends = {t: batch.edges(t).edge_index for t in graph.edge_types}
+    parts = {
+        "node": by_type(batch.n_id, graph.node_types),
+        "row": {t: of_type[0] for t, of_type in ends.items()},
+        "col": {t: of_type[1] for t, of_type in ends.items()},
+        "edge": {t: batch.edges(t).e_id for t in graph.edge_types},
+        "batch": by_type(batch.batch, graph.node_types),
+        "num_sampled_nodes": by_type(batch.num_sampled_nodes, graph.node_types),
+        "num_sampled_edges": by_type(batch.num_sampled_edges, graph.edge_types),
+    }
+    if source.is_hetero:
+        return HeteroSamplerOutput(**parts)
+    return SamplerOutput(**{name: None if part is None else next(iter(part.values())) for name, part in parts.items()})

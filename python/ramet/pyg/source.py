@@ -1,0 +1,204 @@
+"""Source: the graph that a loader samples from, and the data whose attributes its batches have.
+
+A Data or HeteroData is copied once, into shared memory. All loaders over it share the copy while one of them lives.
+A Source pickles as the graph's handle, and as the attributes that are not in the graph.
+"""
+
+from __future__ import annotations
+
+import copy
+import weakref
+from collections.abc import Iterator
+
+import torch
+from torch_geometric.data import Data, HeteroData
+
+from ramet.graph import Graph
+from ramet.pyg.attributes import TOPOLOGY, Served, served_attributes, version_of
+from ramet.pyg.draws import add_times, add_weights
+from ramet.stores.contents import EDGE, NODE
+from ramet.stores.convert import from_edge_index
+from ramet.stores.pyg_input import TABLE_NAMES
+
+PYG_NAMES = {table: attribute for attribute, table in TABLE_NAMES.items()}
+
+_sources: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+
+
+class Source:
+    """graph: what is sampled. template: a Data or HeteroData with the attributes of batches. served: the attributes
+    that tables have, by type and name. index_dtypes: of `edge_index`, by edge type. weights: the table to draw by.
+    decode: whether rows of encoded tables are decoded to float32. data: what the user gave; None: made on access.
+    """
+
+    def __init__(
+        self, graph: Graph, template, served: dict, index_dtypes: dict, *, weights=None, decode=False, data=None
+    ):
+        self.graph, self.template, self.served = graph, template, served
+        self.index_dtypes, self.weights, self.decode = index_dtypes, weights, decode
+        self._topology = {t: store.get("edge_index") for t, store in edge_stores(template, graph)}
+        self._versions = {t: version_of(edge_index) for t, edge_index in self._topology.items()}
+        self._data = data
+
+    @property
+    def is_hetero(self) -> bool:
+        return isinstance(self.template, HeteroData)
+
+    @property
+    def node_types(self) -> list:
+        """The types whose batches have storages, in the template's order."""
+        return [t for t, _ in node_stores(self.template, self.graph)]
+
+    @property
+    def edge_types(self) -> list:
+        return [t for t, _ in edge_stores(self.template, self.graph)]
+
+    @property
+    def is_fused(self) -> bool:
+        """Whether batches are made of tables and `edge_index`; else PyG makes them, from `data`."""
+        if isinstance(self._data, tuple):
+            return False
+        return not any("adj_t" in store or "adj" in store for _, store in edge_stores(self.template, self.graph))
+
+    @property
+    def data(self):
+        """The data as PyG has it: what was given; else made from the graph, edges in the order of their ids."""
+        if self._data is None:
+            self._data = _in_given_order(self)
+        return self._data
+
+    def is_current(self) -> bool:
+        """Whether the data is still as it was copied."""
+        for t, store in edge_stores(self.template, self.graph):
+            edge_index = store.get("edge_index")
+            if edge_index is not self._topology[t] or self._versions[t] != version_of(edge_index):
+                return False
+        return all(self._has_all_of(t, store) for t, store in node_stores(self.template, self.graph)) and all(
+            self._has_all_of(t, store) for t, store in edge_stores(self.template, self.graph)
+        )
+
+    def _has_all_of(self, t, store) -> bool:
+        """Whether the tables of a type have what they would have if its storage were copied now."""
+        now = served_attributes(store, store.is_node_attr if isinstance(t, str) else store.is_edge_attr)
+        served = self.served[t]
+        return now.keys() == served.keys() and all(served[key].is_current(store[key]) for key in served)
+
+    def __reduce__(self):
+        rest = copy.copy(self.template)
+        names = {t: {key: served.table for key, served in of_type.items()} for t, of_type in self.served.items()}
+        for stores in (node_stores(rest, self.graph), edge_stores(rest, self.graph)):
+            for t, store in stores:
+                for key in (*names.get(t, {}), *TOPOLOGY):
+                    store.pop(key, None)
+        given = self._data if isinstance(self._data, tuple) else None
+        return _restored, (self.graph, rest, names, self.index_dtypes, self.weights, self.decode, given)
+
+
+def node_stores(data, graph: Graph) -> Iterator[tuple]:
+    """(node type of the graph, storage)."""
+    return iter(data.node_items()) if isinstance(data, HeteroData) else iter([(graph.node_types[0], data.stores[0])])
+
+
+def edge_stores(data, graph: Graph) -> Iterator[tuple]:
+    """(edge type of the graph, storage)."""
+    return iter(data.edge_items()) if isinstance(data, HeteroData) else iter([(graph.edge_types[0], data.stores[0])])
+
+
+def source_of(data, weight: str | None = None, time: str | None = None) -> Source:
+    """The Source of a Data, a HeteroData or a ramet.Graph. weight, time: attributes that decide what is drawn."""
+    if isinstance(data, Graph):
+        return of_graph(data, weights=weight)
+    if not isinstance(data, (Data, HeteroData)):
+        raise TypeError(f"data is a {type(data).__name__}, expected a Data, a HeteroData or a ramet.Graph")
+    key = (id(data), weight, time)
+    source = _sources.get(key)
+    if source is None or source.template is not data or not source.is_current():
+        source = _sources[key] = _copied(data, weight, time)
+    return source
+
+
+def _copied(data, weight: str | None, time: str | None) -> Source:
+    is_hetero = isinstance(data, HeteroData)
+    of_nodes = dict(data.node_items()) if is_hetero else {NODE: data.stores[0]}
+    of_edges = dict(data.edge_items()) if is_hetero else {EDGE: data.stores[0]}
+    served = {t: served_attributes(store, store.is_node_attr) for t, store in of_nodes.items()}
+    served |= {t: served_attributes(store, store.is_edge_attr) for t, store in of_edges.items()}
+    tables = {t: {key: of_key.value for key, of_key in of_type.items()} for t, of_type in served.items()}
+    if time is not None:
+        add_times(time, of_nodes, of_edges, tables)
+    weights = None if weight is None else add_weights(weight, of_edges, tables)
+    edge_index = {t: _edge_index(store) for t, store in of_edges.items()}
+    counts = {t: store.num_nodes for t, store in of_nodes.items()}
+    nodes, edges = {t: tables[t] for t in of_nodes}, {t: tables[t] for t in of_edges}
+    has_times = time is not None and any(time in tables[t] or time in tables.get(t[0], {}) for t in of_edges)
+    order = {"sort_by": time} if has_times else {}
+    if is_hetero:
+        known = {t: count for t, count in counts.items() if count is not None}
+        graph = from_edge_index(edge_index, known, nodes=nodes, edges=edges, **order)
+    else:
+        graph = from_edge_index(edge_index[EDGE], counts[NODE], nodes=nodes[NODE], edges=edges[EDGE], **order)
+    dtypes = {t: value.dtype for t, value in edge_index.items()}
+    return Source(graph, data, served, dtypes, weights=weights, data=data)
+
+
+def _edge_index(store) -> torch.Tensor:
+    """[2, num_edges] on the CPU, in the order in which PyG numbers edges; no edges where the storage has none."""
+    if not any(store.get(key) is not None for key in TOPOLOGY):
+        return torch.empty(2, 0, dtype=torch.int64)
+    edge_index = store.edge_index.cpu()
+    return edge_index.as_subclass(torch.Tensor)
+
+
+def of_graph(graph: Graph, *, weights: str | None = None, stores: tuple | None = None, is_hetero=None) -> Source:
+    """The Source of a graph. stores: the pair that has the attributes of batches, instead of the graph's tables."""
+    is_hetero = graph.is_hetero if is_hetero is None else is_hetero
+    data = HeteroData() if is_hetero else Data()
+    types = (*graph.node_types, *graph.edge_types)
+    if is_hetero:
+        _ = [data[t] for t in types]  # makes the storages
+    served: dict = {t: {} for t in types}
+    for t, store in node_stores(data, graph):
+        store.num_nodes = graph.num_nodes(t)
+        _add_mapped(store, graph, t, served[t], {name: PYG_NAMES.get(name, name) for name in graph.tables(t)})
+    for t, store in edge_stores(data, graph):
+        store.edge_index = _sizes_only(graph, t, torch.int64)
+        _add_mapped(store, graph, t, served[t], {name: name for name in graph.tables(t) if name not in store})
+    dtypes = dict.fromkeys(graph.edge_types, torch.int64)
+    return Source(graph, data, served, dtypes, weights=weights, decode=True, data=stores)
+
+
+def _restored(graph: Graph, rest, names: dict, index_dtypes: dict, weights, decode: bool, data) -> Source:
+    served: dict = {t: {} for t in names}
+    for t, store in node_stores(rest, graph):
+        _add_mapped(store, graph, t, served[t], {table: key for key, table in names[t].items()})
+    for t, store in edge_stores(rest, graph):
+        store.edge_index = _sizes_only(graph, t, index_dtypes[t])
+        _add_mapped(store, graph, t, served[t], {table: key for key, table in names[t].items()})
+    return Source(graph, rest, served, index_dtypes, weights=weights, decode=decode, data=data)
+
+
+def _add_mapped(store, graph: Graph, of, served: dict, attributes: dict[str, str]) -> None:
+    """Sets attributes that are the graph's own tables, by name of the table, without a copy."""
+    for table, attribute in attributes.items():
+        store[attribute] = rows = graph.table(table, of).torch()
+        served[attribute] = Served(rows, None, table)
+
+
+def _sizes_only(graph: Graph, edge_type: tuple, dtype: torch.dtype) -> torch.Tensor:
+    """A tensor of the shape of `edge_index`, of one number."""
+    return torch.zeros((), dtype=dtype).expand(2, graph.num_edges(edge_type))
+
+
+def _in_given_order(source: Source):
+    """The template with `edge_index` and edge attributes in the order of the edges' ids."""
+    data, graph = copy.copy(source.template), source.graph
+    for t, store in edge_stores(data, graph):
+        counts = torch.from_numpy(graph.indptr(t)[1:] - graph.indptr(t)[:-1])
+        ends = torch.repeat_interleave(torch.arange(len(counts)), counts)
+        edges = torch.stack([torch.tensor(graph.indices(t), dtype=torch.int64), ends])
+        ids = graph.edge_ids(t)
+        order = torch.arange(edges.shape[1]) if ids is None else torch.from_numpy(ids.argsort())
+        store.edge_index = edges[:, order].to(source.index_dtypes[t])
+        for key in source.served[t]:
+            store[key] = store[key][order]
+    return data

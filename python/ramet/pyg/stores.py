@@ -1,0 +1,100 @@
+"""FeatureStore and GraphStore: a Ramet graph behind the interfaces of PyG's remote backends."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch_geometric.data import EdgeAttr, TensorAttr
+from torch_geometric.data import FeatureStore as PygFeatureStore
+from torch_geometric.data import GraphStore as PygGraphStore
+from torch_geometric.data.graph_store import EdgeLayout
+
+from ramet.arguments import edge_folder
+from ramet.graph import Graph
+from ramet.loading.options import as_graph
+from ramet.pyg.source import PYG_NAMES
+from ramet.stores.pyg_input import TABLE_NAMES
+
+READ_ONLY = "a Ramet graph is read-only: make another one, by ramet.from_arrays or ramet.save"
+
+
+class FeatureStore(PygFeatureStore):
+    """The node tables of a graph, "feat" under the name "x" and "label" under "y". Groups are node types; None on a
+    graph of one type. Rows are gathered by the engine, as they are stored. Edge tables can be got, group: the edge
+    type, rows in the order of the graph; PyG's loaders do not ask for them. Pickles as a handle.
+    """
+
+    def __init__(self, graph: Graph):
+        super().__init__()
+        self.graph = as_graph(graph)
+
+    def get_all_tensor_attrs(self) -> list[TensorAttr]:
+        graph = self.graph
+        return [
+            TensorAttr(t if graph.is_hetero else None, PYG_NAMES.get(name, name))
+            for t in graph.node_types
+            for name in graph.tables(t)
+        ]
+
+    def _get_tensor(self, attr: TensorAttr) -> torch.Tensor | None:
+        table = self._table(attr)
+        if table is None or attr.index is None:
+            return None if table is None else table.torch()
+        if isinstance(attr.index, (slice, int)):
+            return table.torch()[attr.index]
+        return table.gather(torch.as_tensor(attr.index, dtype=torch.int64))
+
+    def _get_tensor_size(self, attr: TensorAttr) -> tuple[int, ...] | None:
+        table = self._table(attr)
+        return None if table is None else tuple(table.shape)
+
+    def _put_tensor(self, tensor, attr: TensorAttr) -> bool:
+        raise NotImplementedError(READ_ONLY)
+
+    def _remove_tensor(self, attr: TensorAttr) -> bool:
+        raise NotImplementedError(READ_ONLY)
+
+    def _table(self, attr: TensorAttr):
+        graph = self.graph
+        of = graph.node_types[0] if attr.group_name is None else attr.group_name
+        if of not in graph.node_types and of not in graph.edge_types:
+            return None
+        names = graph.tables(of)
+        name = attr.attr_name if attr.attr_name in names else TABLE_NAMES.get(attr.attr_name)
+        return graph.table(name, of) if name in names else None
+
+
+class GraphStore(PygGraphStore):
+    """The edges of a graph, as compressed sparse columns without a copy; edge types are None on a graph of one type.
+    Edges are numbered in the order of the graph. Pickles as a handle."""
+
+    def __init__(self, graph: Graph):
+        super().__init__()
+        self.graph = as_graph(graph)
+
+    def get_all_edge_attrs(self) -> list[EdgeAttr]:
+        graph = self.graph
+        return [
+            EdgeAttr(
+                t if graph.is_hetero else None, EdgeLayout.CSC, size=(graph.num_nodes(t[0]), graph.num_nodes(t[2]))
+            )
+            for t in graph.edge_types
+        ]
+
+    def _get_edge_index(self, edge_attr: EdgeAttr) -> tuple[torch.Tensor, torch.Tensor] | None:
+        graph = self.graph
+        of = graph.edge_types[0] if edge_attr.edge_type is None else tuple(edge_attr.edge_type)
+        if of not in graph.edge_types or edge_attr.layout != EdgeLayout.CSC:
+            return None
+        sources, offsets = (self._array(f"{edge_folder(of)}/{name}") for name in ("indices", "indptr"))
+        return sources.to(torch.int64), offsets
+
+    def _array(self, name: str) -> torch.Tensor:
+        """An array of the graph as a tensor: a private mapping, as torch has no read-only tensors."""
+        return torch.from_numpy(np.asarray(self.graph._core.copy_on_write(name)))
+
+    def _put_edge_index(self, edge_index, edge_attr: EdgeAttr) -> bool:
+        raise NotImplementedError(READ_ONLY)
+
+    def _remove_edge_index(self, edge_attr: EdgeAttr) -> bool:
+        raise NotImplementedError(READ_ONLY)

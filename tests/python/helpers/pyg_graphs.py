@@ -1,0 +1,56 @@
+"""Data and HeteroData for tests of ramet.pyg, and what a batch of them must fulfil."""
+
+import torch
+from torch_geometric.data import Data, HeteroData
+
+CITES, WRITES, WRITTEN = ("paper", "cites", "paper"), ("author", "writes", "paper"), ("paper", "written", "author")
+
+
+def random_edges(num_src: int, num_dst: int, num_edges: int, dtype=torch.int64) -> torch.Tensor:
+    return torch.stack([torch.randint(num_src, (num_edges,)), torch.randint(num_dst, (num_edges,))]).to(dtype)
+
+
+def homogeneous(num_nodes=100, num_edges=500, dtype=torch.int64) -> Data:
+    """Nodes whose x is their id, edges whose edge_attr is their number; distinct edges."""
+    torch.manual_seed(12345)
+    pairs = torch.randperm(num_nodes**2)[:num_edges]
+    return Data(
+        x=torch.arange(num_nodes),
+        edge_index=torch.stack([pairs // num_nodes, pairs % num_nodes]).to(dtype),
+        edge_attr=torch.arange(num_edges),
+    )
+
+
+def heterogeneous(dtype=torch.int64) -> HeteroData:
+    """Papers and authors; author's x follow those of papers, edge_attr number the edges of all types."""
+    torch.manual_seed(12345)
+    data = HeteroData()
+    data["paper"].x = torch.arange(100)
+    data["author"].x = torch.arange(100, 300)
+    written = random_edges(200, 100, 1000, dtype).unique(dim=1)
+    data[CITES].edge_index = random_edges(100, 100, 500, dtype)
+    data[WRITES].edge_index = written
+    data[WRITTEN].edge_index = written.flip(0)
+    first = 0
+    for t in (CITES, WRITES, WRITTEN):
+        count = data[t].edge_index.shape[1]
+        data[t].edge_attr = torch.arange(first, first + count)
+        first += count
+    return data
+
+
+def pairs_of(edge_index, source_ids, destination_ids) -> set:
+    """Edges of a batch as pairs of original ids."""
+    row, col = edge_index.long()
+    return set(zip(source_ids[row].tolist(), destination_ids[col].tolist()))
+
+
+def pairs(edge_index) -> set:
+    return set(map(tuple, edge_index.t().tolist()))
+
+
+def tree() -> torch.Tensor:
+    """edge_index of a graph whose hops are known: seeds 0 and 1; 2 and 3; 4, 5 and 6; 7, 8, 9 and 10. Node 5 has an
+    edge to both nodes of its hop."""
+    edges = [(2, 0), (3, 1), (4, 2), (5, 2), (5, 3), (6, 3), (7, 5), (8, 5), (9, 5), (10, 5)]
+    return torch.tensor(edges).t().contiguous()
