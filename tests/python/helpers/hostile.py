@@ -230,6 +230,8 @@ def uses(graph: ramet.Graph):
         )
         for options in ({"sampler": "labor", "threads": 2}, {"sampler": ramet.Labor(2)}):
             yield lambda t=node_type, o=options: look_at(ramet.sample(graph, (t, some(graph, t)), [4, -1], **o))
+        for strategy in ("uniform", "last"):
+            yield lambda t=node_type, s=strategy: sample_in_time(graph, t, s)
         yield lambda t=node_type: load(graph, (t, None))
         for name in graph.tables(node_type):
             yield lambda t=node_type, n=name: graph.table(n, t).gather(some(graph, t))
@@ -247,6 +249,12 @@ def uses(graph: ramet.Graph):
 
 def some(graph: ramet.Graph, node_type: str) -> np.ndarray:
     return np.arange(min(graph.num_nodes(node_type), 700))
+
+
+def sample_in_time(graph: ramet.Graph, node_type: str, strategy: str) -> None:
+    seeds = some(graph, node_type)
+    time = ramet.Time("time", strategy, window=30)
+    look_at(ramet.sample(graph, (node_type, seeds), [4, 3], time=time, input_time=np.full(len(seeds), 5)))
 
 
 def read(*arrays) -> None:

@@ -127,9 +127,16 @@ def calls(folder: Path):
     yield "Table of int8", ramet.Table, {"rows": np.ones((3, 2), np.int8), "scale": np.ones((3, 1), np.float32)}
     yield "gather", table.gather, {"ids": ids, "threads": 1, "dtype": None, "out": None}
     arrays = {"indptr": indptr, "indices": indices, "nodes": None, "edges": None, "splits": None, "num_nodes": None}
-    yield "from_arrays", ramet.from_arrays, arrays | {"edge_ids": None}
+    yield "from_arrays", ramet.from_arrays, arrays | {"edge_ids": None, "sort_by": None}
     lists = {"edge_index": np.zeros((2, 4), np.int64), "num_nodes": 5, "undirected": False, "nodes": None}
     yield "from_edge_index", ramet.from_edge_index, lists | {"edges": None, "splits": None}
+    timed = {"edge_index": np.zeros((2, 4), np.int64), "edges": {"time": np.arange(4)}, "sort_by": "time"}
+    yield "from_edge_index, sorted", ramet.from_edge_index, timed
+    yield (
+        "from_edge_index, edges",
+        lambda time: ramet.from_edge_index([[0], [1]], edges={"time": time}, sort_by="time"),
+        {"time": np.arange(1)},
+    )
     yield (
         "from_edge_index, nodes",
         lambda x, name: ramet.from_edge_index([[0], [1]], nodes={name: x}),
@@ -169,6 +176,9 @@ def calls(folder: Path):
     }
     yield "sample", ramet.sample, {"graph": plain} | sampled | {"device": None}
     yield "sample of several", ramet.sample, {"graph": several} | sampled | {"seeds": ("a", ids)}
+    in_time = {"graph": plain, "seeds": ids, "num_neighbors": [2], "time": "label", "input_time": np.arange(3)}
+    yield "sample in time", ramet.sample, in_time | {"expand": "once", "disjoint": True}
+    yield "Time", ramet.Time, {"table": "label", "strategy": "last", "window": 3, "comparison": "<"}
     yield "Uniform", ramet.Uniform, {"replace": False}
     yield "Labor", ramet.Labor, {"iterations": 0, "layer_dependent": False, "weights": "normalized"}
     yield "sample, the pair", lambda a, b: ramet.sample(several, (a, b), [1]), {"a": "a", "b": ids}

@@ -8,6 +8,7 @@ import numpy as np
 import processes
 import pytest
 from small_graphs import CITES, heterogeneous, homogeneous
+from timed_graphs import timed_pair
 
 import ramet
 
@@ -18,7 +19,7 @@ STORES_OF_A_PART = 105  # five of every kind of damage
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory) -> Path:
-    """One store of one type, one of several with tables of edges, and some of small dtypes."""
+    """One store of one type, one of several with tables of edges, two with times, and some of small dtypes."""
     folder = tmp_path_factory.mktemp("stores")
     ramet.save(homogeneous(), folder / "homogeneous")
     graph = heterogeneous()
@@ -28,6 +29,8 @@ def stores(tmp_path_factory) -> Path:
     splits = {"train": {"paper": graph.split("train", "paper")}}
     typed = ramet.from_arrays(indptr, indices, nodes=nodes, edges={CITES: {"weight": weight}}, splits=splits)
     ramet.save(typed, folder / "typed")
+    for of in ("edges", "nodes"):
+        ramet.save(timed_pair(of, sort=True)[0], folder / f"sorted by times of {of}")
     ramet.save(homogeneous(), folder / "bfloat16", dtype="bfloat16")
     for scale in ("row", "column"):
         ramet.save(graph, folder / f"int8 by {scale}", dtype="int8", scale=scale)

@@ -1,0 +1,131 @@
+// What a time allows, and that nothing else is ever sampled, from any store and by any threads. The
+// batches are compared with the twin by tests/python/sampling.
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "ramet/csc.h"
+#include "ramet/error.h"
+#include "ramet/sampler.h"
+#include "sampling/edge_times.h"
+#include "support/graph_fixture.h"
+
+using namespace ramet;
+
+namespace {
+
+constexpr int64_t kNodes = 6'000, kEdges = 60'000;
+constexpr int64_t kLow = std::numeric_limits<int64_t>::min();
+constexpr int64_t kHigh = std::numeric_limits<int64_t>::max();
+
+std::vector<int64_t> words(int64_t count, uint64_t key, uint64_t bound) {
+  std::vector<int64_t> values;
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(
+        static_cast<int64_t>(uniform_below(absorb(key, static_cast<uint64_t>(i)), bound)));
+  return values;
+}
+
+// Edges, or nodes, have times; rows are in no order of them, whatever the store `says`.
+std::shared_ptr<const Graph> make_graph(bool of_edges, bool says_sorted) {
+  const test::EdgeList edges = test::random_edges(kNodes, kNodes, kEdges, 3);
+  StoreContents contents;
+  contents.node_counts["node"] = kNodes;
+  test::add_edges(contents, "node__to__node",
+                  build_csc(borrow(std::span<const int64_t>(edges.src)),
+                            borrow(std::span<const int64_t>(edges.dst)), kNodes, kNodes));
+  const std::vector<int64_t> times = words(of_edges ? kEdges : kNodes, 5, 100);
+  const std::string array = of_edges ? "edge/node__to__node/time" : "node/node/time";
+  contents.arrays.emplace_back(array, borrow(std::span<const int64_t>(times)));
+  if (says_sorted) contents.sorted_rows["node__to__node"] = array;
+  return Graph::from_store(make_segment(contents));
+}
+
+int64_t time_of(const Graph& graph, int64_t position) {
+  const EdgeType& edges = graph.edge_types()[0];
+  const auto at = static_cast<size_t>(position);
+  const auto own = edges.tables.find("time");
+  if (own != edges.tables.end()) return own->second.as<int64_t>()[at];
+  const auto source = static_cast<size_t>(edges.indices.as<int32_t>()[at]);
+  return graph.node_types()[0].tables.at("time").as<int64_t>()[source];
+}
+
+// The number of edges, each of which the time of its tree allows.
+int64_t count_allowed(const Graph& graph, const Minibatch& batch, const Time& rule) {
+  const auto trees = batch.trees[0].as<int64_t>(), times = batch.seed_times.as<int64_t>();
+  int64_t count = 0;
+  for (const Block& block : batch.blocks) {
+    const Relation& relation = block.relations[0];
+    const Array index = edge_index(relation), position = positions(relation);
+    const auto dst = index.as<int64_t>().subspan(static_cast<size_t>(position.rows()));
+    for (size_t e = 0; e < dst.size(); ++e, ++count) {
+      const auto tree = static_cast<size_t>(trees[static_cast<size_t>(dst[e])]);
+      const int64_t time = time_of(graph, position.as<int64_t>()[e]);
+      REQUIRE(allowed_times(rule, times[tree]).contains(time));
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("allowed times end at the seed's, and do not wrap around") {
+  const auto is = [](const Time& rule, int64_t now, int64_t first, int64_t last) {
+    const TimeSpan span = allowed_times(rule, now);
+    return span.first == first && span.last == last;
+  };
+  const Time before{.table = "t", .comparison = Comparison::kBefore};
+  CHECK(is({.table = "t"}, 7, kLow, 7));
+  CHECK(is(before, 7, kLow, 6));
+  CHECK(is({.table = "t", .window = 0}, 7, 7, 7));
+  CHECK(is({.table = "t", .window = kHigh}, -2, kLow, -2));
+  CHECK(is({.table = "t", .window = 5}, kLow + 3, kLow, kLow + 3));
+  CHECK(allowed_times(before, kLow).is_empty());
+}
+
+TEST_CASE("nothing from the future, also from a store that says falsely that rows are sorted") {
+  std::vector<int64_t> seeds(9'000), times = words(9'000, 9, 100);
+  std::iota(seeds.begin(), seeds.end(), 0);
+  for (int64_t& seed : seeds)
+    seed %= kNodes;
+  int64_t checked = 0, refused = 0;
+  for (const bool of_edges : {false, true}) {
+    for (const bool says_sorted : {false, true}) {
+      const auto graph = make_graph(of_edges, says_sorted);
+      for (const Strategy strategy : {Strategy::kUniform, Strategy::kLast}) {
+        SampleOptions options{.fanouts = {{4, 2}}, .disjoint = true};
+        options.time = Time{.table = "time", .strategy = strategy, .window = 60};
+        NeighborSampler sampler(graph, options, nullptr, 3);
+        const size_t step = says_sorted ? 1 : seeds.size();
+        for (size_t first = 0; first < (says_sorted ? 500 : seeds.size()); first += step) {
+          const Seeds some{0, std::span(seeds).subspan(first, step),
+                           std::span(times).subspan(first, step)};
+          try {
+            checked += count_allowed(*graph, sampler.sample(some, 0, 1), *options.time);
+          } catch (const Error& error) {
+            REQUIRE(error.code() == ErrorCode::kCorrupt);
+            REQUIRE(says_sorted);
+            ++refused;
+          }
+        }
+      }
+      if (says_sorted) CHECK_THROWS_AS(validate(*graph), Error);
+    }
+  }
+  CHECK(checked > 100'000);
+  CHECK(refused > 100);
+}
+
+TEST_CASE("rows are sorted stably, from arrays that fit each other") {
+  const std::vector<int64_t> indptr{0, 4, 4, 6}, keys{3, 1, 3, 1, 9, kLow};
+  const auto array = [](const std::vector<int64_t>& v) { return borrow(std::span(v)); };
+  const Array order = sorted_rows(array(indptr), array(keys));
+  REQUIRE(order.dtype == DType::kInt32);
+  const auto found = order.as<int32_t>();
+  CHECK(std::vector<int32_t>(found.begin(), found.end()) == std::vector<int32_t>{1, 3, 0, 2, 5, 4});
+  const std::vector<int64_t> falling{0, 5, 4, 6}, shorter{0, 4, 4, 5}, none;
+  for (const auto& wrong : {falling, shorter, none})
+    CHECK_THROWS_AS((void)sorted_rows(array(wrong), array(keys)), Error);
+}
