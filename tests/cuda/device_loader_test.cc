@@ -1,6 +1,7 @@
 // Batches of a device against those of the CPU, byte for byte, wherever tables and topology are.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "cuda/on_host.h"
@@ -89,6 +90,8 @@ void require_equal(const Array& expected, const Array& got) {
 void require_equal(const Batch& expected, const Batch& got) {
   REQUIRE(got.step == expected.step);
   REQUIRE(got.minibatch.num_seeds == expected.minibatch.num_seeds);
+  const auto ids = got.input_id.as<int64_t>(), expected_ids = expected.input_id.as<int64_t>();
+  REQUIRE(std::equal(ids.begin(), ids.end(), expected_ids.begin(), expected_ids.end()));
   for (size_t t = 0; t < expected.minibatch.n_id.size(); ++t)
     require_equal(expected.minibatch.n_id[t], got.minibatch.n_id[t]);
   for (size_t b = 0; b < expected.minibatch.blocks.size(); ++b) {
@@ -126,6 +129,32 @@ TEST_CASE("batches of a device are those of the CPU, wherever topology and table
         for (size_t s = 0; s < expected.size(); ++s)
           require_equal(expected[s], batches[s]);
       }
+    }
+  }
+}
+
+TEST_CASE("hops that are one graph, and disjoint trees, are sampled for a device, too") {
+  const auto graph = make_typed_graph();
+  for (const bool disjoint : {false, true}) {
+    const auto change = [&](LoaderOptions options) {
+      options.sample.expand = Expand::kOnce;
+      options.sample.disjoint = disjoint;
+      options.tables[2].at_seeds = false;
+      return options;
+    };
+    const auto expected = run_epoch(NeighborLoader(graph, change(base_options())), 2);
+    for (const Location tables : {Location::kDevice, Location::kInPlace, Location::kStaged}) {
+      const NeighborLoader loader(graph, change(on_device(Location::kAuto, tables)));
+      const auto batches = run_epoch(loader, 2);
+      REQUIRE(batches.size() == expected.size());
+      for (size_t s = 0; s < expected.size(); ++s) {
+        REQUIRE(batches[s].minibatch.merged);
+        require_equal(expected[s], batches[s]);
+        for (size_t t = 0; t < expected[s].minibatch.trees.size(); ++t)
+          require_equal(expected[s].minibatch.trees[t], batches[s].minibatch.trees[t]);
+      }
+      const Batch& last = expected.back();
+      require_equal(last, loader.make(last.input_id.as<int64_t>(), 2, last.step));
     }
   }
 }
