@@ -20,6 +20,9 @@ def assemble(batch: Batch, source: Source, input_id, seed_time=None):
     graph = source.graph
     out = copy.copy(source.template)
     nodes, edges = dict(node_stores(out, graph)), dict(edge_stores(out, graph))
+    added = [t for t in (*nodes, *edges) if t not in source.served]
+    if added:
+        raise ValueError(f"the data got the types {added} after this loader was made: make another loader")
     rows = rows_of_nodes(batch)
     n_ids = by_type(batch.n_id, graph.node_types)
     for t, store in node_stores(source.template, graph):

@@ -93,7 +93,7 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
             neighbor_sampler.source.template if is_graph else data,
             num_neighbors,
             input_nodes,
-            input_time,
+            None if input_time is None else torch.as_tensor(input_time),
             time_attr=time_attr,
             transform=transform,
             transform_sampler_output=transform_sampler_output,

@@ -69,6 +69,8 @@ class Source:
 
     def is_current(self) -> bool:
         """Whether the data is still as it was copied."""
+        if {*self.node_types, *self.edge_types} != self.served.keys():
+            return False
         for t, store in edge_stores(self.template, self.graph):
             edge_index = store.get("edge_index")
             if edge_index is not self._topology[t] or self._versions[t] != version_of(edge_index):

@@ -165,6 +165,12 @@ def test_loaders_over_one_data_share_its_copy():
     assert one.node_sampler.source is other.node_sampler.source
     data.x = torch.zeros(100)
     assert make(data).node_sampler.source is not one.node_sampler.source
+    hetero = heterogeneous()
+    before, known = make(hetero, input_nodes="paper"), set(hetero.edge_types)
+    hetero["author", "knows", "author"].edge_index = torch.tensor([[0], [1]])
+    assert set(next(iter(make(hetero, input_nodes="paper"))).edge_types) > known
+    with pytest.raises(ValueError, match="make another loader"):
+        next(iter(before))
 
 
 def _first_batch(pickled: bytes, queue) -> None:

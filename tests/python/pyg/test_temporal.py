@@ -87,6 +87,18 @@ def test_the_last_are_the_most_recent():
     assert sorted(next(iter(loader)).n_id[1:].tolist()) == [2, 3]
 
 
+def test_weights_decide_among_neighbors_in_time():
+    data = Data(
+        time=torch.tensor([5, 1, 4, 9]),
+        edge_index=torch.tensor([[1, 2, 3], [0, 0, 0]]),
+        weight=torch.tensor([0.0, 1.0, 1.0]),
+        num_nodes=4,
+    )
+    loader = ramet.pyg.NeighborLoader(data, [3], input_nodes=[0], time_attr="time", weight_attr="weight")
+    batch = next(iter(loader))
+    assert batch.n_id.tolist() == [0, 2] and batch.weight.tolist() == [1.0]
+
+
 def test_disjoint_trees_share_no_node():
     data = homogeneous()
     for batch in ramet.pyg.NeighborLoader(data, [4, 4], batch_size=10, disjoint=True):
@@ -113,8 +125,11 @@ def test_conflicts_in_pygs_words():
     data.time = torch.arange(100)
     with pytest.raises(ValueError, match="input_time has dtype"):
         ramet.pyg.NeighborLoader(data, [1], time_attr="time", input_time=torch.rand(100))
-    with pytest.raises(ValueError, match="input_time"):
-        ramet.pyg.NeighborLoader(data, [1], time_attr="time", input_time=torch.arange(99))
+    for times in (torch.arange(99), [1, 2]):
+        with pytest.raises(ValueError, match="input_time"):
+            ramet.pyg.NeighborLoader(data, [1], time_attr="time", input_time=times)
+    with pytest.raises(ValueError, match="'last' with replace"):
+        ramet.pyg.NeighborLoader(data, [1], time_attr="time", temporal_strategy="last", replace=True)
     with pytest.raises(ValueError, match="'disjoint' sampling not supported"):
         ramet.pyg.NeighborLoader(data, [1], time_attr="time", subgraph_type="induced")
     with pytest.raises(ValueError, match="newest"):
