@@ -4,7 +4,7 @@ from __future__ import annotations
 
 _THREADS = "C++ threads of this process make batches ahead: `threads` and `prefetch`, which may stay None"
 _DEVICE = "`device='cuda'` makes batches on the GPU; else move them with batch.to(device)"
-_LOOP = "there is no hook; change the batch in the loop"
+_LOOP = "there is no hook; change the batch in the loop (ramet.pyg.NeighborLoader has PyG's arguments)"
 _TIME = "`time=ramet.Time(table, strategy=...)`"
 _BLOCKS = "with expand='once' batch.edges() has all edges; else each `block` of `batch.blocks`, the farthest first, has"
 
