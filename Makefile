@@ -24,7 +24,7 @@ endif
 # Where addresses are randomized widely the thread sanitizer cannot place its shadow memory.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: help setup build demo test test-all test-cpp test-python test-asan test-tsan test-cuda test-slow fuzz cuda gpu-check gpu-pack lint format accuracy \
+.PHONY: help setup build demo test test-all test-cpp test-python test-asan test-tsan test-cuda test-slow fuzz asan cuda gpu-check gpu-pack lint format accuracy \
   bench micro bench-peers bench-compare clean FORCE
 .NOTPARALLEL:
 
@@ -45,14 +45,14 @@ test-all: test-asan test-tsan test-cuda test-slow fuzz  ## the rest of what CI c
 test-cpp: build  ## C++ tests, optimized build
 	@cmake --workflow --preset release
 
-test-asan: setup  ## C++ tests under the address and undefined-behavior sanitizers
-	@cmake --workflow --preset asan
+test-asan: asan  ## C++ tests under the address and undefined-behavior sanitizers
+	@ctest --preset asan
 
 test-tsan: setup  ## C++ tests under the thread sanitizer
 	@$(FIXED_ADDRESSES) cmake --workflow --preset tsan
 
-test-cuda: setup  ## CUDA tests, emulated on the CPU, C++ and Python; where nvcc is, `make cuda`, too
-	@cmake --workflow --preset emulated
+test-cuda: asan  ## CUDA tests, emulated on the CPU, C++ and Python; where nvcc is, `make cuda`, too
+	@ctest --preset emulated
 	@cmake --preset emulated-python -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON_IN_VENV) >/dev/null
 	@cmake --build --preset emulated-python
 	@cmake --install build/release --component python --prefix build/emulated >/dev/null && cp -r python/ramet build/emulated
@@ -81,9 +81,12 @@ test-python: build  ## Python tests, but for the slow ones
 test-slow: build  ## Python tests that take long: statistics, trainings, benchmarks, examples
 	@$(PYTEST) -m slow
 
-fuzz: setup  ## parser, segment and graph under libFuzzer, where clang is: SECONDS=20 each
-	@tools/bootstrap.sh fuzz
+fuzz: asan  ## parser, segment and graph under libFuzzer, where clang is: SECONDS=20 each
 	@tools/fuzz.sh $(SECONDS)
+
+asan: setup
+	@tools/bootstrap.sh clang
+	@tools/asan.sh
 
 lint: setup  ## formatting, Python lint, include directions, headers alone
 	@clang-format --dry-run -Werror $(CPP)

@@ -35,7 +35,8 @@ elseif(RAMET_CUDA STREQUAL "EMULATED")
   set(cuda_libraries $<BUILD_INTERFACE:$<LINK_ONLY:cuda_emulator>>)
   set(cuda_header_options -I${PROJECT_SOURCE_DIR}/tests/emulator)
   # What a lane loads under a condition, and uses under the same, GCC takes for uninitialized.
-  set(cuda_options ${cuda_header_options} -x c++ -Wno-uninitialized -Wno-maybe-uninitialized)
+  set(cuda_options ${cuda_header_options} -x c++ -Wno-uninitialized
+    $<IF:$<CXX_COMPILER_ID:GNU>,-Wno-maybe-uninitialized,-Wno-sign-conversion>)
   set(cuda_language CXX)
   set(cuda_backend_name emulated)
   set(dlpack_device_type 1)  # kDLCPU

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the development environment: the few system packages that are missing, and a virtual
 # environment in .venv with the pinned Python packages. Does nothing when both are up to date.
-# `bootstrap.sh bench` also gets Google Benchmark, `bootstrap.sh fuzz` clang, where they can: only
+# `bootstrap.sh bench` also gets Google Benchmark, `bootstrap.sh clang` clang, where they can: only
 # the micro benchmarks need the one, fuzzing the other.
 # PYTHON=/path/to/python3 chooses the interpreter of a new environment, CXX the compiler.
 set -euo pipefail
@@ -89,7 +89,7 @@ ensure_benchmark() { # no error: the other benchmarks run without it
     echo "bootstrap: no Google Benchmark (Debian, Ubuntu: libbenchmark-dev); micro benchmarks are left out" >&2
 }
 
-ensure_fuzzer() { # no error, and nothing where CLANGXX names one: tools/fuzz.sh says what it lacks
+ensure_clang() { # no error, and nothing where CLANGXX names one: tools/asan.sh does without
   [[ -n ${CLANGXX:-} ]] || command -v clang++ >/dev/null ||
     install_packages clang libclang-rt-dev || install_packages clang libclang-rt-14-dev || true
 }
@@ -119,6 +119,6 @@ ensure_system_packages
 ensure_venv
 if [[ ${1:-} == bench ]]; then
   ensure_benchmark
-elif [[ ${1:-} == fuzz ]]; then
-  ensure_fuzzer
+elif [[ ${1:-} == clang ]]; then
+  ensure_clang
 fi

@@ -25,7 +25,7 @@ namespace ramet::test {
 using Streams = std::function<uint64_t(uint64_t stream, uint64_t t)>;
 using PValue = std::pair<std::string, double>;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef RAMET_SANITIZED
 inline constexpr uint64_t kWords = 1 << 14;  // ten times slower
 #else
 inline constexpr uint64_t kWords = 1 << 18;

@@ -17,7 +17,7 @@ using ramet::test::EdgeList;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef RAMET_SANITIZED
 constexpr int64_t kManyRows = 300'000;  // ten times slower
 #else
 constexpr int64_t kManyRows = 3'000'000;

@@ -116,7 +116,9 @@ TEST_CASE("a list of nodes that could not grow is as it was") {
   NodeList<int32_t> nodes;
   nodes.reserve(3);
   nodes.set_size(3);
+#if !defined(RAMET_SANITIZED) || !defined(__clang__)  // which would end the process
   CHECK_THROWS_AS(nodes.reserve(size_t{1} << 62), std::bad_alloc);
+#endif
   nodes.reserve(100);
   std::fill_n(nodes.data(), 100, 7);  // the address sanitizer sees if they are not there
   CHECK(nodes.size() == 3);
