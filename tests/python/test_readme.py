@@ -16,6 +16,8 @@ TWO_RANKS = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"
     ("page", "launcher"),
     [
         ("README.md", ()),
+        pytest.param("docs/guide.md", (), marks=pytest.mark.slow),
+        pytest.param("docs/dgl.md", (), marks=pytest.mark.slow),
         pytest.param("docs/layers.md", (), marks=pytest.mark.slow),
         pytest.param("docs/pyg.md", (), marks=pytest.mark.slow),
         pytest.param("docs/cooperative.md", TWO_RANKS, marks=pytest.mark.slow),
