@@ -159,7 +159,8 @@ void read_sorted_rows(const Store& store,
     const auto is_named = [&type = encoded](const EdgeType& e) { return e.encoded == type; };
     const auto edges = std::find_if(edge_types.begin(), edge_types.end(), is_named);
     if (edges == edge_types.end()) fail("there is no such edge type");
-    const std::string source = encode_name(node_types[static_cast<size_t>(edges->src)].name);
+    const NodeType& sources = node_types[static_cast<size_t>(edges->src)];
+    const std::string source = encode_name(sources.name);
     const bool is_theirs =
         by.starts_with("edge/" + encoded + "/") || by.starts_with("node/" + source + "/");
     const auto table = store.arrays().find(by);
@@ -167,6 +168,8 @@ void read_sorted_rows(const Store& store,
     const Array& keys = table->second;
     if (keys.dtype != DType::kInt64 || keys.shape.size() != 1)
       fail("it holds " + keys.describe() + ", expected one int64 each");
+    const int64_t rows = by.starts_with("edge/") ? edges->num_edges() : sources.num_nodes;
+    if (keys.shape[0] != rows) fail(concat("it holds ", keys.describe(), ", not ", rows, " rows"));
     edges->sorted_by = by;
   }
 }

@@ -88,7 +88,8 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
         is_graph = isinstance(data, Graph)
         if is_graph:
             input_nodes = _as_pyg_nodes(data, input_nodes)
-        _check_mask(input_nodes, data)
+        else:
+            _check_mask(input_nodes, data)
         super().__init__(
             neighbor_sampler.source.template if is_graph else data,
             num_neighbors,
@@ -106,7 +107,7 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
         self._native: native.NeighborLoader | None = None
         if isinstance(neighbor_sampler, RametSampler):
             _check_times(self.input_data)
-            self._native = self._make_native()
+            _ = self._engine
             _tell_of_threads(kwargs)
 
     @property
@@ -146,9 +147,16 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
 
     @property
     def _engine(self) -> native.NeighborLoader:
-        if self._native is None:  # in the process that it was unpickled in
-            self._native = self._make_native()
+        asked = (self._is_fused, self.node_sampler.options())
+        if self._native is None or asked != self._asked:  # unpickled, or something was set
+            self._native, self._asked = self._make_native(), asked
         return self._native
+
+    def filter_fn(self, out):
+        """As PyG's: the batch of what was sampled, by PyG's code."""
+        if self._given is None and isinstance(self.node_sampler, RametSampler):
+            self.node_sampler.source.require_dense_edge_ids()
+        return super().filter_fn(out)
 
     @property
     def _is_fused(self) -> bool:
@@ -209,6 +217,9 @@ def _as_pyg_nodes(graph: Graph, input_nodes):
         return input_nodes
     position, ids = as_input_nodes(input_nodes, graph, "input_nodes")
     nodes = None if ids is None else torch.from_numpy(np.array(ids, np.int64))
+    chosen = input_nodes[1] if isinstance(input_nodes, tuple) and graph.is_hetero else input_nodes
+    if ids is not None and np.asarray(chosen).dtype == bool:  # PyG's `input_id` is then the node's id
+        nodes = torch.as_tensor(np.array(chosen))
     return (graph.node_types[position], nodes) if graph.is_hetero else nodes
 
 

@@ -38,6 +38,7 @@ class Source:
         self.index_dtypes, self.weights, self.decode = index_dtypes, weights, decode
         self._topology = {t: store.get("edge_index") for t, store in edge_stores(template, graph)}
         self._versions = {t: version_of(edge_index) for t, edge_index in self._topology.items()}
+        self._counts = self._num_nodes()
         self._data = data
 
     @property
@@ -60,6 +61,16 @@ class Source:
             return False
         return not any("adj_t" in store or "adj" in store for _, store in edge_stores(self.template, self.graph))
 
+    def require_dense_edge_ids(self) -> None:
+        """ValueError where the numbers of edges are not 0, 1, 2, ...: PyG's code takes them for rows."""
+        for t in self.graph.edge_types:
+            ids = self.graph.edge_ids(t)
+            if ids is not None and len(ids) > 0 and ids.max() >= len(ids):
+                raise ValueError(
+                    f"the edges of {t} have ids up to {ids.max()}, but there are {len(ids)}: PyG indexes by edge id "
+                    "where subgraphs are bidirectional or induced, and in transform_sampler_output and collate_fn"
+                )
+
     @property
     def data(self):
         """The data as PyG has it: what was given; else made from the graph, edges in the order of their ids."""
@@ -67,9 +78,18 @@ class Source:
             self._data = _in_given_order(self)
         return self._data
 
+    def _num_nodes(self) -> dict:
+        return {t: store.get("num_nodes") for t, store in node_stores(self.template, self.graph)}
+
+    def compares(self, attribute: str | None) -> bool:
+        """Whether `is_current` sees a change of an attribute that decides draws: where tables have it as it is."""
+        stores = [*node_stores(self.template, self.graph), *edge_stores(self.template, self.graph)]
+        served = [store for t, store in stores if attribute in self.served.get(t, {})]
+        return all(any(store is other for other in served) for _, store in stores if attribute in store)
+
     def is_current(self) -> bool:
         """Whether the data is still as it was copied."""
-        if {*self.node_types, *self.edge_types} != self.served.keys():
+        if {*self.node_types, *self.edge_types} != self.served.keys() or self._counts != self._num_nodes():
             return False
         for t, store in edge_stores(self.template, self.graph):
             edge_index = store.get("edge_index")
@@ -87,11 +107,14 @@ class Source:
 
     def __reduce__(self):
         rest = copy.copy(self.template)
-        names = {t: {key: served.table for key, served in of_type.items()} for t, of_type in self.served.items()}
-        for stores in (node_stores(rest, self.graph), edge_stores(rest, self.graph)):
-            for t, store in stores:
-                for key in (*names.get(t, {}), *TOPOLOGY):
-                    store.pop(key, None)
+        names: dict = {t: {} for t in self.served}
+        for t, store in [*node_stores(rest, self.graph), *edge_stores(rest, self.graph)]:
+            for key, served in self.served.get(t, {}).items():
+                if key in store and served.is_current(store[key]):
+                    names[t][key] = served.table
+                    store.pop(key)
+            for key in TOPOLOGY:
+                store.pop(key, None)
         given = self._data if isinstance(self._data, tuple) else None
         return _restored, (self.graph, rest, names, self.index_dtypes, self.weights, self.decode, given)
 
@@ -114,7 +137,8 @@ def source_of(data, weight: str | None = None, time: str | None = None) -> Sourc
         raise TypeError(f"data is a {type(data).__name__}, expected a Data, a HeteroData or a ramet.Graph")
     key = (id(data), weight, time)
     source = _sources.get(key)
-    if source is None or source.template is not data or not source.is_current():
+    is_known = source is not None and source.template is data and source.compares(weight) and source.compares(time)
+    if not is_known or not source.is_current():
         source = _sources[key] = _copied(data, weight, time)
     return source
 
@@ -201,6 +225,18 @@ def _in_given_order(source: Source):
         ids = graph.edge_ids(t)
         order = torch.arange(edges.shape[1]) if ids is None else torch.from_numpy(ids.argsort())
         store.edge_index = edges[:, order].to(source.index_dtypes[t])
-        for key in source.served[t]:
-            store[key] = store[key][order]
+        for key, served in source.served[t].items():
+            store[key] = _rows(source, t, served)[order]
+    for t, store in node_stores(data, graph):
+        for key, served in source.served[t].items():
+            store[key] = _rows(source, t, served)
     return data
+
+
+def _rows(source: Source, of, served: Served) -> torch.Tensor:
+    """All rows of a table, decoded where batches have them decoded."""
+    table = source.graph.table(served.table, of)
+    is_encoded = table.scale is not None or served.value.dtype in (torch.float16, torch.bfloat16)
+    if not (source.decode and is_encoded):
+        return served.value
+    return table.gather(torch.arange(table.shape[0]), dtype="float32")

@@ -167,6 +167,7 @@ def test_writes_to_a_private_copy_are_seen(tmp_path):
         ("sorted node__to__node edge/node__to__node/none", "it is no table of theirs"),
         ("sorted node__to__node node/other/time", "it is no table of theirs"),
         ("sorted node__to__node edge/node__to__node/w", r"it holds float64\[\d+\], expected one int64 each"),
+        ("sorted node__to__node edge/node__to__node/indptr", r"it holds int64\[\d+\], not \d+ rows"),
         ("sorted node__to__node time", "array name 'time'"),
         ("sorted ../x edge/node__to__node/time", "array name"),
         ("sorted node__to__node", "unknown line"),
