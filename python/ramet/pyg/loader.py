@@ -132,8 +132,9 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
         index = torch.as_tensor(index)
         index = index.nonzero().view(-1) if index.dtype == torch.bool else index.view(-1)
         index = torch.where(index < 0, index + len(self.dataset), index).numpy().astype(np.int64, copy=False)
-        core = self._engine._core.make(index, random_epoch(self.generator), 0)
-        return self._finished(Batch(core, self._engine.origin))
+        engine = self._engine
+        core = engine._core.make(index, random_epoch(self.generator), 0)
+        return self._finished(Batch(core, engine.origin))
 
     def __getstate__(self) -> dict:
         state = {key: value for key, value in self.__dict__.items() if key != "_native"}
@@ -187,11 +188,12 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
 
     def _batches(self) -> Iterator:
         epoch, pins = random_epoch(self.generator), self.pin_memory and torch.cuda.is_available()
+        engine = self._engine
         for number, (order, offsets) in enumerate(explicit_batches(self)):
-            stream = self._engine._core.start(epoch ^ number, 0, order, offsets)
+            stream = engine._core.start(epoch ^ number, 0, order, offsets)
             try:
                 while (core := stream.next()) is not None:
-                    data = self._finished(Batch(core, self._engine.origin))
+                    data = self._finished(Batch(core, engine.origin))
                     yield data.pin_memory() if pins else data
             finally:
                 stream.close()

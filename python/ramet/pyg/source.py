@@ -39,6 +39,7 @@ class Source:
         self._topology = {t: store.get("edge_index") for t, store in edge_stores(template, graph)}
         self._versions = {t: version_of(edge_index) for t, edge_index in self._topology.items()}
         self._counts = self._num_nodes()
+        self._has_dense_edge_ids = False  # not known yet
         self._data = data
 
     @property
@@ -62,7 +63,10 @@ class Source:
         return not any("adj_t" in store or "adj" in store for _, store in edge_stores(self.template, self.graph))
 
     def require_dense_edge_ids(self) -> None:
-        """ValueError where the numbers of edges are not 0, 1, 2, ...: PyG's code takes them for rows."""
+        """ValueError where the numbers of edges are not 0, 1, 2, ...: PyG's code takes them for rows. All edges are
+        read, the first time."""
+        if self._has_dense_edge_ids:
+            return
         for t in self.graph.edge_types:
             ids = self.graph.edge_ids(t)
             if ids is not None and len(ids) > 0 and ids.max() >= len(ids):
@@ -70,6 +74,7 @@ class Source:
                     f"the edges of {t} have ids up to {ids.max()}, but there are {len(ids)}: PyG indexes by edge id "
                     "where subgraphs are bidirectional or induced, and in transform_sampler_output and collate_fn"
                 )
+        self._has_dense_edge_ids = True
 
     @property
     def data(self):
