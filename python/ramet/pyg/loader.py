@@ -10,11 +10,12 @@ import torch
 import torch_geometric.loader
 from torch_geometric.sampler.base import SubgraphType
 
+from ramet.arguments import shortened
 from ramet.graph import Graph
 from ramet.loading import neighbor_loader as native
 from ramet.loading.batch import Batch
-from ramet.loading.options import as_input_nodes
 from ramet.pyg.assembly import assemble
+from ramet.pyg.inputs import as_inputs
 from ramet.pyg.order import explicit_batches
 from ramet.pyg.sampler import RametSampler, random_epoch, sampler_output
 
@@ -85,16 +86,16 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
                 weight_attr=weight_attr,
                 directed=directed,
             )
+        _require_callable(transform, "transform")
+        _require_callable(transform_sampler_output, "transform_sampler_output")
+        if isinstance(neighbor_sampler, RametSampler):
+            input_nodes, input_time = as_inputs(neighbor_sampler, input_nodes, input_time, kwargs.get("input_id"))
         is_graph = isinstance(data, Graph)
-        if is_graph:
-            input_nodes = _as_pyg_nodes(data, input_nodes)
-        else:
-            _check_mask(input_nodes, data)
         super().__init__(
             neighbor_sampler.source.template if is_graph else data,
             num_neighbors,
             input_nodes,
-            None if input_time is None else torch.as_tensor(input_time),
+            input_time,
             time_attr=time_attr,
             transform=transform,
             transform_sampler_output=transform_sampler_output,
@@ -106,7 +107,6 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
             self._given = None
         self._native: native.NeighborLoader | None = None
         if isinstance(neighbor_sampler, RametSampler):
-            _check_times(self.input_data)
             _ = self._engine
             _tell_of_threads(kwargs)
 
@@ -211,38 +211,9 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
         return self.filter_fn(sampler.finished(output))
 
 
-def _as_pyg_nodes(graph: Graph, input_nodes):
-    """Input nodes of a graph, splits by name among them, as PyG takes them."""
-    if input_nodes is None and not graph.is_hetero:
-        return None
-    if isinstance(input_nodes, str) and input_nodes in graph.node_types and graph.is_hetero:
-        return input_nodes
-    position, ids = as_input_nodes(input_nodes, graph, "input_nodes")
-    nodes = None if ids is None else torch.from_numpy(np.array(ids, np.int64))
-    chosen = input_nodes[1] if isinstance(input_nodes, tuple) and graph.is_hetero else input_nodes
-    if ids is not None and np.asarray(chosen).dtype == bool:  # PyG's `input_id` is then the node's id
-        nodes = torch.as_tensor(np.array(chosen))
-    return (graph.node_types[position], nodes) if graph.is_hetero else nodes
-
-
-def _check_mask(input_nodes, data) -> None:
-    """ValueError for a bool mask that has not one entry per node."""
-    node_type, nodes = input_nodes if isinstance(input_nodes, tuple) and len(input_nodes) == 2 else (None, input_nodes)
-    if not isinstance(nodes, torch.Tensor) or nodes.dtype != torch.bool or not hasattr(data, "num_nodes"):
-        return
-    count = data.num_nodes if node_type is None else data[node_type].num_nodes
-    if tuple(nodes.shape) != (count,):
-        raise ValueError(f"input_nodes is a bool mask of shape {list(nodes.shape)}, but there are {count} nodes")
-
-
-def _check_times(seeds) -> None:
-    if seeds.time is None:
-        return
-    if seeds.time.dtype != torch.int64 or seeds.time.shape != seeds.node.shape:
-        raise ValueError(
-            f"input_time has dtype {seeds.time.dtype} and shape {list(seeds.time.shape)}, expected int64 and "
-            f"{list(seeds.node.shape)}, one time for each of input_nodes"
-        )
+def _require_callable(function, name: str) -> None:
+    if function is not None and not callable(function):
+        raise TypeError(f"{name} is {shortened(function)}, expected a function of a batch")
 
 
 def _tell_of_threads(kwargs: dict) -> None:

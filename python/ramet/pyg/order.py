@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, SequentialSampler
 
+from ramet.arguments import shortened
+
 CHUNK = 4096  # batches of a sampler that are asked for at once: a sampler may be endless
 
 
@@ -25,8 +27,15 @@ def explicit_batches(loader: DataLoader) -> Iterator[tuple[np.ndarray, np.ndarra
                 torch.randperm(len(order), generator=sampler.generator)  # as torch's ends: the next epoch differs
             return
     batches = iter(loader.sampler if loader.batch_sampler is None else loader.batch_sampler)
-    while chunk := [np.atleast_1d(np.asarray(batch, np.int64)) for batch in islice(batches, CHUNK)]:
+    while chunk := [_as_positions(batch) for batch in islice(batches, CHUNK)]:
         yield np.concatenate(chunk), np.cumsum([0, *map(len, chunk)], dtype=np.int64)
+
+
+def _as_positions(batch) -> np.ndarray:
+    positions = np.atleast_1d(np.asarray(batch))
+    if positions.dtype.kind not in "iu" and positions.size > 0:
+        raise TypeError(f"a sampler gave {shortened(batch)}, expected positions of input nodes, which are integers")
+    return positions.astype(np.int64, copy=False)
 
 
 def _whole_order(sampler) -> np.ndarray | None:

@@ -16,6 +16,7 @@ from torch_geometric.sampler.base import NumNeighbors, SubgraphType
 from torch_geometric.sampler.neighbor_sampler import edge_sample
 
 from ramet import Time
+from ramet.arguments import as_flag, shortened
 from ramet.loading.batch import Batch
 from ramet.loading.samplers import Uniform, Weighted
 from ramet.loading.sampling import sample
@@ -59,8 +60,9 @@ class RametSampler(BaseSampler):
         make_source = source_of_stores if is_remote(data) else source_of
         self.source: Source = make_source(data, weight_attr, time_attr)
         self.num_neighbors = num_neighbors
-        self.time = None if time_attr is None else Time(time_attr, strategy=temporal_strategy)
-        self.disjoint = bool(disjoint) or self.time is not None
+        time = Time("time" if time_attr is None else time_attr, strategy=temporal_strategy)
+        self.time = None if time_attr is None else time
+        self.disjoint = as_flag(disjoint, "disjoint") or self.time is not None
         self.replace = replace
         table = self.source.weights
         self.method = Uniform(replace=replace) if table is None else Weighted(table, replace=replace)
@@ -73,7 +75,7 @@ class RametSampler(BaseSampler):
 
     @num_neighbors.setter
     def num_neighbors(self, value) -> None:
-        number = value if isinstance(value, NumNeighbors) else NumNeighbors(value)
+        number = value if isinstance(value, NumNeighbors) else NumNeighbors(_as_fanouts(value))
         if isinstance(number.values, dict) and not self.is_hetero:
             raise ValueError("num_neighbors is a dict by edge type, but the graph is homogeneous: give a list")
         self._fanouts = number.get_values(self.source.edge_types if self.is_hetero else None)
@@ -156,6 +158,16 @@ class RametSampler(BaseSampler):
             return {}
         graph, name = self.source.graph, self.time.table
         return {t: graph.table(name, t).torch() for t in self.source.node_types if name in graph.tables(t)}
+
+
+def _as_fanouts(value) -> list | dict:
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__len__"):
+        raise TypeError(
+            f"num_neighbors is {shortened(value)}, expected a list of fanouts, or a dict of lists by edge type"
+        )
+    return list(value)
 
 
 def random_epoch(generator: torch.Generator | None = None) -> int:

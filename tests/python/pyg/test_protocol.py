@@ -139,12 +139,6 @@ def test_transforms():
         assert torch.equal(n_id, batch.x) and torch.equal(batch.edge_attr, batch.e_id)
     assert len(seen) == 4 and seen[0].metadata[0].tolist() == list(range(30))
 
-    def fails(batch):
-        raise RuntimeError("of the user")
-
-    with pytest.raises(RuntimeError, match="of the user"):
-        next(iter(make(data, transform=fails)))
-
 
 def test_arguments_of_workers_are_accepted_and_said_to_have_no_effect_once(caplog, monkeypatch):
     monkeypatch.setattr(module, "_has_told", False)
@@ -209,34 +203,6 @@ def test_other_peoples_loaders_take_it():
         assert int(first.n_id[:10].max()) < 50 <= int(second.n_id[:10].min())
     zipped = ZipLoader(halves, batch_size=10)
     assert [batch.batch_size for batch in zipped([0, 1])] == [2, 2]
-
-
-def test_wrong_arguments():
-    data, hetero = homogeneous(), heterogeneous()
-    with pytest.raises(ValueError, match=r"mask of shape .*99.* 100 nodes"):
-        make(data, input_nodes=torch.ones(99, dtype=torch.bool))
-    with pytest.raises(IndexError, match="100"):
-        make(data, input_nodes=torch.tensor([5, 100]))
-    with pytest.raises(ValueError, match="sideways"):
-        make(data, subgraph_type="sideways")
-    with pytest.raises(ValueError, match="'disjoint' sampling not supported"):
-        make(data, disjoint=True, subgraph_type="induced")
-    with pytest.raises(KeyError, match="weight_attr is 'w'"):
-        make(data, weight_attr="w")
-    with pytest.raises(TypeError, match="data is a dict"):
-        make({})
-    with pytest.raises(TypeError, match="colour"):
-        make(data, colour=3)
-    with pytest.raises((AssertionError, KeyError)):
-        make(hetero, input_nodes=None)
-
-
-def test_a_loop_that_breaks_leaves_no_thread():
-    loader = make(batch_size=1)
-    for _ in range(20):
-        for _batch in loader:
-            break
-    assert len(list(loader)) == 100
 
 
 def test_lightning_makes_the_loader_again():

@@ -123,7 +123,7 @@ def test_conflicts_in_pygs_words():
     with pytest.raises(TypeError, match=r"time.*float32, expected int64"):
         ramet.pyg.NeighborLoader(data, [1], time_attr="time")
     data.time = torch.arange(100)
-    with pytest.raises(ValueError, match="input_time has dtype"):
+    with pytest.raises(TypeError, match="input_time has dtype float32, expected int64"):
         ramet.pyg.NeighborLoader(data, [1], time_attr="time", input_time=torch.rand(100))
     for times in (torch.arange(99), [1, 2]):
         with pytest.raises(ValueError, match="input_time"):
