@@ -99,9 +99,9 @@ def auroc(scores: torch.Tensor, labels: torch.Tensor) -> float:
     return ((rank[labels > 0].sum() - positives * (positives + 1) / 2) / (positives * (total - positives))).item()
 
 
-def test_auroc(data: HeteroData, labels: np.ndarray, epochs: int, **how) -> float:
+def test_auroc(data: HeteroData, labels: np.ndarray, epochs: int, make_model=Model, **how) -> float:
     torch.manual_seed(0)
-    model, train = Model(data.edge_types), make_loader(data, labels, range(3, TEST_FROM), shuffle=True, **how)
+    model, train = make_model(data.edge_types), make_loader(data, labels, range(3, TEST_FROM), shuffle=True, **how)
     optimizer = None
     for _ in range(epochs):
         for batch in train:
