@@ -3,6 +3,7 @@
 import logging
 import multiprocessing
 import pickle
+from itertools import chain
 
 import pytest
 import torch
@@ -205,7 +206,17 @@ def test_other_peoples_loaders_take_it():
     assert [batch.batch_size for batch in zipped([0, 1])] == [2, 2]
 
 
-def test_lightning_makes_the_loader_again():
+@pytest.mark.parametrize(
+    ("options", "sampler", "seeds_by_step"),
+    [
+        ({"overfit_batches": 0.5}, "SequentialSampler", [30, 30]),
+        ({"strategy": "ddp"}, "DistributedSampler", [30, 30, 30, 10]),
+        ({"strategy": "ddp", "use_distributed_sampler": False}, "RandomSampler", [30, 30, 30, 10]),
+    ],
+    ids=str,
+)
+def test_lightning_makes_the_loader_again(options, sampler, seeds_by_step, tmp_path):
+    """With another sampler: for training by one process of several, and for predictions, whose seeds it records."""
     lightning = pytest.importorskip("pytorch_lightning")
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
     data = homogeneous()
@@ -219,22 +230,39 @@ def test_lightning_makes_the_loader_again():
         def train_dataloader(self):
             return make(data, shuffle=True)
 
+        def predict_dataloader(self):
+            return make(data)
+
         def training_step(self, batch, _):
             self.seen.append(batch.input_id.tolist())
             return self.layer(batch.x[: batch.batch_size]).sum()
 
+        def predict_step(self, batch, _):
+            return batch.input_id
+
         def configure_optimizers(self):
             return torch.optim.SGD(self.parameters(), lr=0.01)
 
-    model = Model()
+    quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False}
     trainer = lightning.Trainer(
         max_epochs=2,
         accelerator="cpu",
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
+        devices=1,
         enable_model_summary=False,
-        overfit_batches=0.5,
+        default_root_dir=tmp_path,
+        **quiet,
+        **options,
     )
-    trainer.fit(model)
-    assert len(model.seen) == 4 and all(len(seeds) == 30 for seeds in model.seen)
+    try:
+        model = Model()
+        trainer.fit(model)
+        assert type(trainer.train_dataloader) is ramet.pyg.NeighborLoader
+        assert type(trainer.train_dataloader.sampler).__name__ == sampler
+        assert [len(seeds) for seeds in model.seen] == 2 * seeds_by_step
+        if "overfit_batches" not in options:
+            epochs = [list(chain(*seeds)) for seeds in (model.seen[:4], model.seen[4:])]
+            assert epochs[0] != epochs[1] and sorted(epochs[0]) == sorted(epochs[1]) == list(range(100))
+        assert torch.cat(trainer.predict(model)).tolist() == list(range(100))
+    finally:
+        if torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()
