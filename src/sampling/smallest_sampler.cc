@@ -11,6 +11,7 @@
 
 #include "base/dependent_lanes.h"
 #include "base/lanes_scalar.h"
+#include "base/prefetch.h"
 #include "edges_in_time.h"
 #include "kernels/cpu/labor_scan.h"
 #include "ramet/error.h"
@@ -186,6 +187,16 @@ class WeightedRule {
                [&](int64_t e) { return row.begin + found_[static_cast<size_t>(e)].x; });
   }
 
+  // Asks for the weights of a row that will be drawn from soon.
+  template <typename Index>
+  void request(std::span<const Index> /*stored*/, const Row& row) const {
+    constexpr int64_t kMost = 512;  // the hardware sees the rest
+    constexpr int64_t kWeightsOfLine = 64 / sizeof(Weight);
+    const Weight* of_row = weights_.data() + row.begin;
+    for (int64_t x = 0; x < std::min(row.degree, kMost); x += kWeightsOfLine)
+      prefetch(of_row + x);
+  }
+
  private:
   [[nodiscard]] double weight(const Row& row, int64_t x) const {
     const auto value = static_cast<double>(weights_[static_cast<size_t>(row.begin + x)]);
@@ -197,12 +208,22 @@ class WeightedRule {
 
   template <typename Edges>
   void find_smallest(const DrawKeys& keys, const Row& row, const Edges& edges) {
+    constexpr int64_t kSpare = 16;          // so that the largest are dropped many at a time
+    constexpr double kSlack = 1 + 0x1p-40;  // more than the numbers are off by
+    const int64_t all = edges.size();
+    const int64_t k = task_.fanout == kAllNeighbors ? all : std::min(task_.fanout, all);
+    double bound = std::numeric_limits<double>::infinity();  // k edges before have smaller numbers
     found_.clear();
     words_.for_each(keys, edges, ~uint64_t{0}, [&](int64_t x, uint64_t word) {
-      const double w = weight(row, x);
-      if (w > 0) found_.push_back({minus_log(fraction_of(word)) / w, x});
+      const double w = weight(row, x), u = fraction_of(word);
+      // -log u >= 1 - u spares most edges of a long row the logarithm.
+      if (!(w > 0) || 1 - u > bound * w * kSlack) return;
+      found_.push_back({minus_log(u) / w, x});
+      if (std::ssize(found_) < 2 * k + kSpare) return;
+      keep_smallest(found_, k);
+      bound = std::max_element(found_.begin(), found_.end())->number;
     });
-    keep_smallest(found_, task_.fanout == kAllNeighbors ? std::ssize(found_) : task_.fanout);
+    keep_smallest(found_, k);
   }
 
   // Independent draws: the first edge at which the running sum of weights exceeds a fraction of it.
