@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
-import sys
 import time
 
 import torch
 import torch.nn.functional as F
 from cuda_device import DEVICE, synchronize, used_bytes
-from harness import HERE, Figure, Report, arrays, finish, interleave, options, products
+from harness import Figure, Report, finish, interleave, options, products
 from training_batch import BATCH, FANOUTS, HIDDEN, example_model
 
 import ramet
@@ -74,12 +73,10 @@ class PyG:
     """PyG's loader and SAGEConv, as documented, on the device."""
 
     def __init__(self, store, batches: int):
-        sys.path.append(str(HERE / "peers"))
-        from pyg_trainers import make_data
-        from pyg_training_batch import Trimmed, count_hops
+        from pyg_program import Trimmed, count_hops, make_data
         from torch_geometric.loader import NeighborLoader
 
-        data, train = make_data(arrays(store))
+        data, train = make_data(store)
         torch.manual_seed(0)
         widths = [data.num_features, HIDDEN, HIDDEN, int(data.y.max()) + 1]
         self._model, self._count_hops = Trimmed(widths).to(DEVICE), count_hops
@@ -92,7 +89,7 @@ class PyG:
         begin, batches = time.perf_counter(), iter(self._loader)
         for batch in itertools.islice(batches, self._batches):
             if "num_sampled_nodes" not in batch:
-                batch.num_sampled_nodes, batch.num_sampled_edges = self._count_hops(batch)
+                batch.num_sampled_nodes, batch.num_sampled_edges = self._count_hops(batch, len(FANOUTS))
             batch = batch.to(DEVICE)
             loss = F.cross_entropy(self._model(batch), batch.y[: batch.batch_size])
             self._optimizer.zero_grad()

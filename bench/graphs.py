@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 from accuracy import default_data
-from harness import products, rmat
+from harness import arrays, products, rmat
+from temporal_data import random_times
 
 import ramet
 
@@ -57,6 +58,51 @@ def chung_lu(random, weight_up_to, count: int, community: int) -> tuple[np.ndarr
     width[inside] = weight_up_to[np.minimum(first + community, len(weight_up_to)) - 1] - begin[inside]
     dst = np.searchsorted(weight_up_to, begin + random.random(count) * width)
     return src.astype(np.int32), np.minimum(dst, len(weight_up_to) - 1).astype(np.int32)
+
+
+MAG_NODES = {"paper": 736_000, "author": 1_135_000, "institution": 8_700, "field": 60_000}
+MAG_EDGES = {
+    ("paper", "cites", "paper"): 5_400_000,
+    ("author", "writes", "paper"): 7_100_000,
+    ("author", "affiliated", "institution"): 1_040_000,
+    ("paper", "has_topic", "field"): 7_500_000,
+}
+
+
+def mag(chosen) -> Path:
+    """Like ogbn-mag: 1.9 M papers, authors, institutions and fields, and 21 M edges of 4 types with their reverses.
+    The density of a node among the ends of edges falls with the square root of its rank. Papers and authors have 128
+    float32 features; 0.63 M papers are for training."""
+    shrink, width = (100, 16) if chosen.small else (1, 128)
+    store = Path(chosen.data) / ("mag-small" if chosen.small else "mag")
+    if not store.exists():
+        print(f"making {store}", flush=True)
+        random = np.random.default_rng(0)
+        counts = {node_type: count // shrink for node_type, count in MAG_NODES.items()}
+        edges = {}
+        for (src, relation, dst), count in MAG_EDGES.items():
+            ends = [skewed_ids(random, counts[node_type], count // shrink) for node_type in (src, dst)]
+            edges |= {(src, relation, dst): tuple(ends), (dst, f"rev_{relation}", src): tuple(ends[::-1])}
+        nodes = {t: {"feat": random.random((counts[t], width), np.float32)} for t in ("paper", "author")}
+        train = random.permutation(counts["paper"])[: counts["paper"] * 85 // 100]
+        graph = ramet.from_edge_index(edges, counts, nodes=nodes, splits={"train": {"paper": train}})
+        ramet.save(graph, store)
+    return store
+
+
+def skewed_ids(random, num_nodes: int, count: int) -> np.ndarray:
+    """`count` ids, few of which are many, in no order."""
+    name = random.permutation(num_nodes).astype(np.int32)
+    return name[(num_nodes * random.random(count) ** 2).astype(np.int64)]
+
+
+def with_times(store: Path, kind: str, sort: bool, edges: dict | None = None):
+    """A store's topology in memory with random times of its nodes or edges. sort: rows by time. edges: more tables."""
+    found = arrays(store)
+    tables = {"nodes": {}, "edges": dict(edges or {})}
+    tables[kind]["time"] = random_times(found, kind).given
+    order = {"sort_by": "time"} if sort else {}
+    return ramet.from_arrays(found["indptr"], found["indices"], splits={"train": found["train"]}, **tables, **order)
 
 
 GRAPHS = {"products": products, "rmat-22": rmat, "cnr-2000": cnr2000}

@@ -3,11 +3,13 @@
 A trainer sums all indices, samples a batch of 1024 seeds at [15, 10, 5], gathers its features and holds what it has.
 Time is from the start of the first trainer to the last one's "ready", imports included. PSS is that of host and
 trainers, everything included. "imports only" is the same processes without a graph; "beyond imports" subtracts it. A
-"running" loader has made its next batches ahead.
+"running" loader has made its next batches ahead. "ramet.pyg.NeighborLoader" is made by the host and handed over: of the
+graph, or of a Data, which the host holds beside the loader's copy.
 """
 
 from __future__ import annotations
 
+import gc
 import itertools
 import multiprocessing
 import time
@@ -18,8 +20,10 @@ import torch_geometric  # noqa: F401
 from harness import Figure, Peer, Report, finish, options, products, small_flag
 from machine import memory_available
 from processes import Trainers, pss
+from pyg_program import make_data
 
 import ramet
+import ramet.pyg
 
 COUNT = 4
 SCALING = (1, 2, 4)
@@ -58,11 +62,25 @@ def running(graph):
     return loader.buffer_bytes["in_use"], (loader, batches, batch, batch.x)
 
 
+def one_pyg_batch(loader):
+    """The host's loader, as it arrives."""
+    loader.node_sampler.source.graph.indices().sum()
+    batch = next(iter(loader))
+    return batch.x.nbytes, (loader, batch)
+
+
+def pyg_loader(data, input_nodes):
+    return ramet.pyg.NeighborLoader(data, FANOUTS, input_nodes, batch_size=BATCH, shuffle=True)
+
+
+# What a trainer does, and what it is given, of the graph and its store.
 VARIANTS = {
-    "imports only": imports_only,
-    "ramet.sample, Table.gather": operators,
-    "NeighborLoader, one batch": one_batch,
-    "NeighborLoader, running": running,
+    "imports only": (imports_only, lambda graph, store: None),
+    "ramet.sample, Table.gather": (operators, lambda graph, store: graph),
+    "NeighborLoader, one batch": (one_batch, lambda graph, store: graph),
+    "NeighborLoader, running": (running, lambda graph, store: graph),
+    "ramet.pyg.NeighborLoader, a store": (one_pyg_batch, lambda graph, store: pyg_loader(graph, "train")),
+    "ramet.pyg.NeighborLoader, a Data": (one_pyg_batch, lambda graph, store: pyg_loader(*make_data(store))),
 }
 # The last one takes most of a minute and of a machine's memory, so it runs once.
 PEERS = (
@@ -73,8 +91,9 @@ PEERS = (
 )
 
 
-def measure(body, graph) -> dict:
-    with Trainers(COUNT, body, graph) as trainers:
+def measure(body, value) -> dict:
+    gc.collect()  # what the variant before had
+    with Trainers(COUNT, body, value) as trainers:
         return {"seconds": trainers.seconds, "pss": pss(trainers.pids), "batch bytes": max(trainers.reports)}
 
 
@@ -94,8 +113,8 @@ def measure_start(graph, store, chosen, report: Report) -> None:
     """Start and memory of COUNT trainers, variant by variant."""
     runs: dict[str, list[dict]] = {}
     for repetition in range(1 if chosen.small else 2):
-        for name, body in VARIANTS.items():
-            runs.setdefault(name, []).append(measure(body, graph))
+        for name, (body, make) in VARIANTS.items():
+            runs.setdefault(name, []).append(measure(body, make(graph, store)))
         if "pyg" in chosen.peers:
             measure_peers(chosen, store, repetition, runs)
     report.keep("runs", runs)

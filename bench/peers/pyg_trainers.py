@@ -1,7 +1,6 @@
 """Four trainers with PyG: `pyg_trainers.py STORE [--small]`. Answers ("measure", variant, count)."""
 
 import sys
-import warnings
 from pathlib import Path
 
 import harness
@@ -10,10 +9,9 @@ import torch
 import torch.multiprocessing
 import torch_sparse  # noqa: F401 (registers the operator)
 from processes import Trainers, pss
-from torch_geometric.data import Data
+from pyg_program import make_data
 from torch_geometric.loader import NeighborLoader
 
-warnings.filterwarnings("ignore", message=".*without a 'pyg-lib' installation")
 FANOUTS = [15, 10, 5]
 BATCH = 1024
 
@@ -44,16 +42,6 @@ def operators(path):
     return x.nbytes, (row, feat, nodes, edges, x)
 
 
-def make_data(arrays):
-    """PyG's form of the graph: int64 edges, sorted by destination. Returns it with the seeds."""
-    indptr, indices = arrays["indptr"], arrays["indices"]
-    edge_index = torch.empty(2, len(indices), dtype=torch.int64)
-    edge_index[0] = torch.from_numpy(indices.astype(np.int64))
-    edge_index[1] = torch.from_numpy(np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)))
-    x, y, train = (torch.from_numpy(np.array(arrays[name])) for name in ("feat", "label", "train"))
-    return Data(x=x, y=y, edge_index=edge_index), train.long()
-
-
 def make_file(arrays, store):
     path = store.with_suffix(".pt")
     if not path.exists():
@@ -68,8 +56,8 @@ def main():
     prepare = {
         "imports only": (imports_only, lambda: None),
         "torch.load(mmap), operators": (operators, lambda: make_file(arrays, store)),
-        "Data + NeighborLoader, is_sorted": (sorted_loader, lambda: make_data(arrays)),
-        "Data + NeighborLoader": (loader, lambda: make_data(arrays)),
+        "Data + NeighborLoader, is_sorted": (sorted_loader, lambda: make_data(store)),
+        "Data + NeighborLoader": (loader, lambda: make_data(store)),
     }
 
     def measure(name, count):

@@ -1,0 +1,93 @@
+"""What options of the sampler cost, over plain uniform sampling, per edge.
+
+products, [15, 10, 5], 1024 seeds, topology alone, NeighborLoader with one thread. Times are random ones of edges, as in
+temporal.md, so a seed may use half of the edges. "read per edge" counts the in-edges whose time or weight is read for
+each edge drawn: all in-edges of a row where rows are not sorted, and where weights decide. In sorted rows it is a
+bisection, of about the logarithm of the degree.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from functools import partial
+
+import numpy as np
+from graphs import with_times
+from harness import Report, arrays, finish, interleave, options, products
+from temporal_data import random_times
+
+import ramet
+from sampling import BATCH
+
+FANOUTS = [15, 10, 5]
+PLAIN = "uniform"
+LAST = ramet.Time("time", strategy="last")
+# Whether rows are sorted by time, and the loader's options.
+VARIANTS = {
+    PLAIN: (False, {}),
+    'expand="once"': (False, {"expand": "once"}),
+    "disjoint": (False, {"disjoint": True}),
+    'disjoint, expand="once"': (False, {"disjoint": True, "expand": "once"}),
+    "weighted": (False, {"sampler": ramet.Weighted("weight")}),
+    "time, sorted rows": (True, {"time": "time"}),
+    'time, "last", sorted rows': (True, {"time": LAST}),
+    "time, unsorted rows": (False, {"time": "time"}),
+    'time, "last", unsorted rows': (False, {"time": LAST}),
+}
+
+
+class Variant:
+    def __init__(self, graph, times_of_seeds, given: dict):
+        self.degrees = np.diff(graph.indptr())
+        given = given | ({"input_time": times_of_seeds} if "time" in given else {})
+        self.loader = ramet.NeighborLoader(graph, FANOUTS, "train", BATCH, shuffle=True, threads=1, tables=(), **given)
+        self.edges = 0
+
+    def ns_per_edge(self, batches: int) -> float:
+        begin, stream = time.perf_counter(), iter(self.loader)
+        edges = [count_edges(batch) for batch in itertools.islice(stream, batches)]
+        elapsed = time.perf_counter() - begin
+        stream.close()
+        self.edges = edges[-1]
+        return elapsed / sum(edges) * 1e9
+
+    def in_edges_per_edge(self) -> float:
+        """All in-edges of all destinations, over the edges drawn, in a batch of blocks."""
+        batch = next(iter(self.loader))
+        ids = batch.n_id.numpy()
+        rows = sum(self.degrees[ids[: block.num_dst]].sum() for block in batch.blocks)
+        return rows / count_edges(batch)
+
+
+def count_edges(batch) -> int:
+    return sum(batch.num_sampled_edges)
+
+
+def main() -> None:
+    chosen = options(__doc__)
+    store = products(chosen)
+    found = arrays(store)
+    weights = {"weight": np.random.default_rng(1).random(len(found["indices"]), np.float32)}
+    graphs = {sort: with_times(store, "edges", sort, weights) for sort in (False, True)}
+    times_of_seeds = random_times(found, "edges").seeds
+    variants = {name: Variant(graphs[sort], times_of_seeds, given) for name, (sort, given) in VARIANTS.items()}
+    count = 2 if chosen.small else 8
+    figures = interleave({n: partial(v.ns_per_edge, count) for n, v in variants.items()}, 2 if chosen.small else 5)
+    report = Report("What options cost")
+    lines = []
+    for name, figure in figures.items():
+        ratio = figure.over(figures[PLAIN])
+        is_sorted, given = VARIANTS[name]
+        reads_rows = not is_sorted and given.keys() & {"time", "sampler"}
+        read = f"{variants[name].in_edges_per_edge():.1f}" if reads_rows else "-"
+        lines.append([name, figure.text(1), ratio.text(2), read, f"{variants[name].edges:,}"])
+        report.keep(f"{name}, ns per edge", figure)
+        if name != PLAIN:
+            report.ratio(f"{name}: time per edge over plain", ratio, better="lower")
+    report.table(["option", "ns per edge", "over uniform", "read per edge", "edges/batch"], lines)
+    finish(report, chosen)
+
+
+if __name__ == "__main__":
+    main()
