@@ -18,6 +18,8 @@ def as_inputs(sampler: RametSampler, input_nodes, input_time, input_id) -> tuple
         each input node. input_id: only checked.
     """
     nodes, count = _as_nodes(sampler.source, input_nodes)
+    if input_id is not None and not isinstance(input_id, torch.Tensor):
+        raise TypeError(f"input_id is {shortened(input_id)}, expected a tensor")
     if input_id is not None and input_id.numel() != count:
         raise ValueError(f"input_id has {input_id.numel()} entries, expected {count}, one for each input node")
     if input_time is None or sampler.time is None:  # PyG refuses a time without time_attr

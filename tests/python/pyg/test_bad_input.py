@@ -6,6 +6,7 @@ import pytest
 import torch
 from pyg_graphs import CITES, WRITES, WRITTEN, heterogeneous, homogeneous
 from torch_geometric.data import Data, HeteroData
+from wrong_calls import ends_well, values
 
 import ramet
 import ramet.pyg
@@ -166,6 +167,7 @@ def test_input_nodes_of_a_graph_without_splits():
         ({"transform": 3}, TypeError, "transform is 3, expected a function"),
         ({"transform_sampler_output": "f"}, TypeError, "transform_sampler_output is 'f', expected a function"),
         ({"input_id": torch.arange(3)}, ValueError, "input_id has 3 entries, expected 100"),
+        ({"input_id": [1, 2]}, TypeError, r"input_id is \[1, 2\], expected a tensor"),
         ({"batch_size": 0}, ValueError, "batch_size=0"),
         ({"persistent_workers": True}, ValueError, "persistent_workers"),
     ],
@@ -205,3 +207,36 @@ def test_what_a_transform_raises_arrives_and_the_loader_goes_on(name):
     with pytest.raises(KeyError, match="of the user"):
         list(loader)
     assert len(list(loader)) == 4
+
+
+def right_calls() -> dict:
+    """Arguments that are right, by name."""
+    plain = with_attribute("time", torch.arange(100))
+    anything = dict.fromkeys(["input_time", "time_attr", "weight_attr", "generator", "sampler", "input_id"])
+    anything |= {"transform": None, "transform_sampler_output": None, "batch_size": 4, "shuffle": False}
+    anything |= {"replace": False, "disjoint": False, "subgraph_type": "directional", "temporal_strategy": "uniform"}
+    anything |= {"drop_last": False, "directed": True, "data": plain, "num_neighbors": [2], "input_nodes": None}
+    return {
+        "plain": anything,
+        "timed": anything | {"time_attr": "time", "input_time": torch.arange(100)},
+        "heterogeneous": anything | {"data": timed(), "num_neighbors": EVERY, "input_nodes": "author"},
+    }
+
+
+@pytest.mark.parametrize("name", ["plain", "timed", "heterogeneous"])
+@pytest.mark.filterwarnings("ignore")
+def test_values_of_every_wrong_kind(name):
+    """Each in one place of a call that is right otherwise: a sentence, of an exception that Python's users expect."""
+    right = right_calls()[name]
+
+    def call(**arguments):
+        next(iter(ramet.pyg.NeighborLoader(**arguments)), None)
+
+    call(**right)
+    problems = [
+        f"{place}: {kind}: {problem}"
+        for place in right
+        for kind, value in values().items()
+        if (problem := ends_well(call, right | {place: value}))
+    ]
+    assert not problems
