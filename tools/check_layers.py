@@ -36,7 +36,7 @@ PUBLIC_HEADERS = {
     "device": "cuda_memory",
     "exchange": "exchange",
     "tables": "table cuda_table",
-    "sampling": "sample_options sampler cuda_sampler fingerprint",
+    "sampling": "sample_options sampler induced cuda_sampler fingerprint",
     "nn": "dropout",
     "loader": "loader cooperative_loader",
 }

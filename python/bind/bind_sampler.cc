@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -9,6 +10,7 @@
 #include "batch.h"
 #include "gil.h"
 #include "ramet/fingerprint.h"
+#include "ramet/induced.h"
 #include "ramet/sampler.h"
 
 namespace ramet::bind {
@@ -277,6 +279,25 @@ void bind_sampler(nb::module_& m) {
       },
       nb::arg("graph"), nb::arg("sample"), nb::arg("seed_type"), nb::arg("seeds").noconvert(),
       nb::kw_only(), nb::arg("epoch"), nb::arg("step"), nb::arg("device"), nb::arg("stream"));
+
+  // Groups are (ids, offsets). Returns (edge_index, position).
+  m.def(
+      "induced_edges",
+      [](const Graph& graph, int edge_type, const std::pair<Ids, Ids>& sources,
+         const std::pair<Ids, Ids>& destinations, bool by_source, int threads) {
+        const auto groups = [](const std::pair<Ids, Ids>& nodes) {
+          return NodeGroups{.ids = borrow(nodes.first), .offsets = borrow(nodes.second)};
+        };
+        const auto found = [&] {
+          const GilRelease release;
+          return induced_edges(graph, edge_type, groups(sources), groups(destinations),
+                               by_source ? EdgeOrder::kBySource : EdgeOrder::kByDestination,
+                               threads);
+        }();
+        return nb::make_tuple(to_numpy(found.edge_index), to_numpy(found.position));
+      },
+      nb::arg("graph"), nb::arg("edge_type"), nb::arg("sources"), nb::arg("destinations"),
+      nb::kw_only(), nb::arg("by_source"), nb::arg("threads"));
 
   m.def("fingerprint", [](const std::vector<const PyBatch*>& batches) {
     std::vector<SampledFrom> minibatches;

@@ -175,6 +175,17 @@ class HashTable {
   }
   void request_slot(Key node) const { prefetch(&slots_.data()[home(node)]); }
 
+  // The position of `node` among the `size` nodes in the table; `size` where it is not one of them.
+  [[nodiscard]] uint32_t find(Key node, uint32_t size) const {
+    const Slot* slots = slots_.data();
+    const size_t mask = slots_.size() - 1;
+    for (size_t i = home(node);; i = (i + 1) & mask) {
+      const uint32_t found = slots[i].value - start_.value();
+      if (found >= size) return size;
+      if (slots[i].node == node) return found;
+    }
+  }
+
   // As DirectTable's; reserve() has made room.
   void relabel(std::span<const Key> ids, NodeList<Key>& nodes, int32_t* local) {
     const Slot* slots = slots_.data();

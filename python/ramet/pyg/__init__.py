@@ -1,10 +1,11 @@
-"""Programs written for PyG: its NeighborLoader, sampler and stores, over Ramet. Needs torch and torch_geometric.
+"""Programs written for PyG: its loaders, sampler and stores, over Ramet. Needs torch and torch_geometric.
 
 docs/pyg.md says what is the same, and what differs.
 """
 
 from ramet.pyg.loader import NeighborLoader
 from ramet.pyg.sampler import RametSampler
+from ramet.pyg.shadow import ShaDowKHopSampler
 from ramet.pyg.stores import FeatureStore, GraphStore
 
-__all__ = ["FeatureStore", "GraphStore", "NeighborLoader", "RametSampler"]
+__all__ = ["FeatureStore", "GraphStore", "NeighborLoader", "RametSampler", "ShaDowKHopSampler"]

@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch_geometric.sampler import HeteroSamplerOutput, SamplerOutput
 
+from ramet import _core
+from ramet.graph import Graph
 from ramet.pyg.source import Source
 
 
@@ -25,18 +27,29 @@ def induced(source: Source, output: SamplerOutput | HeteroSamplerOutput) -> Samp
     return out
 
 
-def _edges_among(graph, edge_type: tuple, sources: torch.Tensor, destinations: torch.Tensor) -> tuple:
+def _edges_among(graph: Graph, edge_type: tuple, sources: torch.Tensor, destinations: torch.Tensor) -> tuple:
     """(row, col, edge id) of the edges of a type between the nodes: local ids, the user's numbers of edges."""
-    indptr, indices, ids = graph.indptr(edge_type), graph.indices(edge_type), graph.edge_ids(edge_type)
-    nodes = destinations.numpy()
-    first, counts = indptr[nodes], indptr[nodes + 1] - indptr[nodes]
-    col = np.repeat(np.arange(len(nodes)), counts)
-    position = np.arange(len(col)) + np.repeat(first - np.cumsum(counts) + counts, counts)
-    ordered = np.argsort(sources.numpy(), kind="stable")
-    names = sources.numpy()[ordered]
-    wanted = indices[position]
-    place = np.minimum(np.searchsorted(names, wanted), max(len(names) - 1, 0))
-    is_there = names[place] == wanted if len(names) else np.zeros(len(wanted), bool)
-    row, col, position = ordered[place[is_there]], col[is_there], position[is_there]
-    edge = position if ids is None else ids[position]
-    return tuple(torch.from_numpy(np.asarray(part, np.int64)) for part in (row, col, edge))
+    ends, position = edges_among(graph, edge_type, _one_group(sources), _one_group(destinations))
+    return ends[0], ends[1], edge_numbers(graph, edge_type, position)
+
+
+def edges_among(graph: Graph, edge_type: tuple, sources: tuple, destinations: tuple, **options) -> tuple:
+    """(edge_index, position), int64, of the edges of a type from a group of sources to the group of destinations of the
+    same number. Nodes are (ids, offsets): those of group g are ids[offsets[g] : offsets[g + 1]].
+
+    options: by_source (False: in the order of destinations), threads (1; 0 for all).
+    """
+    number = graph.edge_types.index(edge_type)
+    options = {"by_source": False, "threads": 1} | options
+    found = _core.induced_edges(graph._core, number, sources, destinations, **options)
+    return tuple(torch.from_numpy(part) for part in found)
+
+
+def edge_numbers(graph: Graph, edge_type: tuple, position: torch.Tensor) -> torch.Tensor:
+    """int64 [n]: the user's numbers of the edges at positions of the graph."""
+    ids = graph.edge_ids(edge_type)
+    return position if ids is None else torch.from_numpy(ids[position.numpy()].astype(np.int64, copy=False))
+
+
+def _one_group(nodes: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+    return nodes.numpy(), np.array([0, len(nodes)])
