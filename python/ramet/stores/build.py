@@ -30,6 +30,7 @@ def build(
     val_per_class: int | None = None,
     seed: int = 0,
     normalize: bool = False,
+    sort_by: str | None = None,
     progress: bool = False,
 ) -> Graph:
     """Reads the graph at `source`, writes it as a store to the folder `path`, and opens the store.
@@ -43,9 +44,11 @@ def build(
       train_per_class, val_per_class: replace the splits of the files. They are the numbers of nodes per class in
           "train" and "val", drawn with `seed`. The rest is "test". Nodes without a label are in no split.
       normalize: divides each row of features by its sum.
+      sort_by: as in ramet.from_arrays(): "weight" or "label", where the files have them as int64.
 
     Raises FileNotFoundError for a missing file. Raises ValueError for files of unknown form, for contents that
-    contradict themselves, and for arguments that do not fit them. Raises OSError where the disk fails.
+    contradict themselves, and for arguments that do not fit them. Raises KeyError and TypeError where `sort_by` names
+    no table, or one of another dtype. Raises OSError where the disk fails.
     """
     dtype = feature_dtype(dtype)
     check_scale(scale)
@@ -62,6 +65,7 @@ def build(
         nodes=_tables(found, normalize),
         edges=None if found.weight is None else {"weight": found.weight},
         splits=splits,
+        sort_by=sort_by,
         edge_ids=False,  # the files have no edge list whose numbers a user would know
     )
     contents.save(path, dtype=None if found.features is None else dtype, scale=scale, progress=progress)

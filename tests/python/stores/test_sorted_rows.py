@@ -55,6 +55,25 @@ def test_from_arrays_and_pyg():
     assert graph.edge_ids().tolist() == [2, 1, 0]
 
 
+def test_from_scipy_and_build(tmp_path):
+    sparse = pytest.importorskip("scipy.sparse")
+    matrix = sparse.csr_matrix((np.array([5, 3, 4, 9]), ([1, 2, 0, 1], [0, 0, 0, 2])), shape=(3, 3))
+    graph = ramet.from_scipy(matrix, sort_by="weight")
+    assert graph.indices().tolist() == [2, 0, 1, 1] and graph.table("weight").numpy().tolist() == [3, 4, 5, 9]
+    assert [int(matrix.tocoo().row[e]) for e in graph.edge_ids()] == graph.indices().tolist()
+    by_node = ramet.from_scipy(matrix, nodes={"time": [1, 3, 2]}, sort_by="time")
+    assert by_node.indices().tolist() == [0, 2, 1, 1]
+    parts = {f"adj_{part}": getattr(matrix, part) for part in ("data", "indices", "indptr", "shape")}
+    np.savez(tmp_path / "tiny.npz", **parts)
+    built = ramet.build(tmp_path / "store", tmp_path / "tiny.npz", sort_by="weight")
+    assert built._core.sorted_rows == {"node__to__node": "edge/node__to__node/weight"}
+    weights = built.table("weight").numpy()
+    assert weights.tolist() == [*sorted(weights[:3]), 9]
+    with pytest.raises(KeyError, match="sort_by is 'time'"):
+        ramet.build(tmp_path / "other", tmp_path / "tiny.npz", sort_by="time")
+    assert not (tmp_path / "other").exists()
+
+
 def test_undirected():
     """The reverse of an edge has its time."""
     graph = ramet.from_edge_index([[0, 1, 2], [1, 2, 0]], undirected=True, edges={"time": [3, 2, 1]}, sort_by="time")
