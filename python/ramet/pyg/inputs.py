@@ -22,9 +22,21 @@ def as_inputs(sampler: RametSampler, input_nodes, input_time, input_id) -> tuple
         raise TypeError(f"input_id is {shortened(input_id)}, expected a tensor")
     if input_id is not None and input_id.numel() != count:
         raise ValueError(f"input_id has {input_id.numel()} entries, expected {count}, one for each input node")
+    if input_time is None:
+        _require_own_times(sampler, input_nodes)
     if input_time is None or sampler.time is None:  # PyG refuses a time without time_attr
         return nodes, input_time
     return nodes, torch.tensor(as_times(_on_cpu(input_time), sampler.time.plain(), count))
+
+
+def _require_own_times(sampler: RametSampler, input_nodes) -> None:
+    """ValueError where the sampler needs times and the seeds' type has none, in the engine's words."""
+    node_type, _ = _pair(sampler.source, input_nodes)
+    if sampler.time is None or sampler.time.table in sampler.source.graph.tables(node_type):
+        return
+    raise ValueError(
+        f"node type {node_type!r} has no table '{sampler.time.table}': its seeds need times of their own, input_time"
+    )
 
 
 def _as_nodes(source: Source, input_nodes) -> tuple:

@@ -78,7 +78,8 @@ class RametSampler(BaseSampler):
         number = value if isinstance(value, NumNeighbors) else NumNeighbors(_as_fanouts(value))
         if isinstance(number.values, dict) and not self.is_hetero:
             raise ValueError("num_neighbors is a dict by edge type, but the graph is homogeneous: give a list")
-        self._fanouts = number.get_values(self.source.edge_types if self.is_hetero else None)
+        fanouts = number.get_values(self.source.edge_types if self.is_hetero else None)
+        self._fanouts = fanouts or [0] * number.num_hops  # without edge types there is nothing to draw
         self._num_neighbors = number
 
     @property

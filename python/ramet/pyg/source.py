@@ -159,17 +159,26 @@ def _copied(data, weight: str | None, time: str | None) -> Source:
         add_times(time, of_nodes, of_edges, tables)
     weights = None if weight is None else add_weights(weight, of_edges, tables)
     edge_index = {t: _edge_index(store) for t, store in of_edges.items()}
-    counts = {t: store.num_nodes for t, store in of_nodes.items()}
+    counts = _counts(of_nodes, edge_index)
     nodes, edges = {t: tables[t] for t in of_nodes}, {t: tables[t] for t in of_edges}
     has_times = time is not None and any(time in tables[t] or time in tables.get(t[0], {}) for t in of_edges)
     order = {"sort_by": time} if has_times else {}
     if is_hetero:
-        known = {t: count for t, count in counts.items() if count is not None}
-        graph = from_edge_index(edge_index, known, nodes=nodes, edges=edges, **order)
+        first = next(iter(of_nodes), NODE)
+        lists = edge_index or {(first, "to", first): torch.empty(2, 0, dtype=torch.int64)}  # the engine needs a type
+        graph = from_edge_index(lists, counts, nodes=nodes, edges=edges, **order)
     else:
-        graph = from_edge_index(edge_index[EDGE], counts[NODE], nodes=nodes[NODE], edges=edges[EDGE], **order)
+        graph = from_edge_index(edge_index[EDGE], counts.get(NODE), nodes=nodes[NODE], edges=edges[EDGE], **order)
     dtypes = {t: value.dtype for t, value in edge_index.items()}
     return Source(graph, data, served, dtypes, weights=weights, data=data)
+
+
+def _counts(of_nodes: dict, edge_types) -> dict:
+    """The number of nodes by type. A type of which nothing says it has none, unless edges lead to it or from it: its
+    nodes are then those that the edges name."""
+    ends = {end for t in edge_types for end in t[::2]}
+    known = {t: store.num_nodes if store.can_infer_num_nodes else None for t, store in of_nodes.items()}
+    return {t: count or 0 for t, count in known.items() if count is not None or t not in ends}
 
 
 def _edge_index(store) -> torch.Tensor:

@@ -128,3 +128,24 @@ def test_one_type_of_each_stays_heterogeneous():
     batch = next(iter(ramet.pyg.NeighborLoader(data, {("v", "to", "v"): [1, 2, 4]}, input_nodes="v", batch_size=2)))
     assert type(batch) is HeteroData and batch["v"].num_sampled_nodes == [2, 2, 3, 4]
     assert torch.equal(batch["v"].x, batch["v"].n_id)
+
+
+@pytest.mark.parametrize("fanouts", [[], [2], [2, 2]])
+@pytest.mark.parametrize("types", [["paper"], ["paper", "author"]])
+def test_without_edge_types_seeds_are_sampled_alone(fanouts, types):
+    data = HeteroData({t: {"x": torch.arange(5) + i} for i, t in enumerate(types)})
+    loader = ramet.pyg.NeighborLoader(data, fanouts, input_nodes=("paper", torch.tensor([3, 1])), batch_size=2)
+    (batch,) = loader
+    assert batch["paper"].n_id.tolist() == batch["paper"].x.tolist() == [3, 1] and batch.edge_types == []
+    assert all(batch[t].num_nodes == 0 for t in types[1:]) and sum(batch["paper"].num_sampled_nodes) == 2
+    assert set(batch.node_types) == set(types)
+
+
+def test_a_type_without_nodes_keeps_what_else_it_has():
+    data = heterogeneous()
+    data["source"].name, data["empty"].num_nodes, data["named"].num_nodes = "a library", 0, 4
+    del data["author"].x
+    for batch in ramet.pyg.NeighborLoader(data, [3, 3], input_nodes="paper", batch_size=50):
+        assert batch["source"].name == "a library" and len(batch["source"].n_id) == 0
+        assert batch["empty"].num_nodes == batch["named"].num_nodes == 0
+        assert len(batch["author"].n_id) > 0

@@ -111,6 +111,13 @@ def test_disjoint_trees_share_no_node():
 
 def test_conflicts_in_pygs_words():
     data = homogeneous()
+    timed = karate()
+    timed["w"].x, timed["v", "to", "w"].edge_index = torch.arange(3), torch.tensor([[0, 1], [1, 2]])
+    with pytest.raises(ValueError, match=r"'w' has no table 'time': its seeds need .* input_time"):
+        ramet.pyg.NeighborLoader(timed, [1], input_nodes="w", time_attr="time")
+    edge_time = Data(edge_index=data.edge_index, edge_time=torch.arange(500), num_nodes=100)
+    with pytest.raises(ValueError, match=r"'node' has no table 'edge_time': its seeds need"):
+        ramet.pyg.NeighborLoader(edge_time, [1], time_attr="edge_time")
     with pytest.raises(ValueError, match="'input_time' and 'time_attr' arguments: 'input_time' is set"):
         ramet.pyg.NeighborLoader(data, [1], input_time=torch.zeros(100, dtype=torch.int64))
     with pytest.raises(ValueError, match="'when' is neither a node-level or edge-level attribute"):
