@@ -16,7 +16,7 @@ int main() try {
 
   ramet::LoaderOptions options;
   options.sample = {.fanouts = {{10, 5}}, .seed = 7};  // by edge type; the seeds' hop first
-  options.input_nodes = graph->splits().at("train").at("node");
+  options.inputs.front().ids = graph->splits().at("train").at("node");
   options.batch_size = 512;
   options.shuffle = true;
   options.tables = {{.node_type = 0, .name = "feat"},

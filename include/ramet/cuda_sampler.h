@@ -68,10 +68,16 @@ class CudaSampler {
 
   // As NeighborSampler::sample(). All work runs on the stream. Returns when the sizes of the batch
   // are known and all ids are checked.
-  [[nodiscard]] Minibatch sample(const Seeds& seeds,
+  [[nodiscard]] Minibatch sample(std::span<const Seeds> seeds,
                                  uint64_t epoch,
                                  uint64_t step,
                                  const std::atomic<bool>* stop = nullptr);
+  [[nodiscard]] Minibatch sample(const Seeds& seeds,
+                                 uint64_t epoch,
+                                 uint64_t step,
+                                 const std::atomic<bool>* stop = nullptr) {
+    return sample(std::span(&seeds, 1), epoch, step, stop);
+  }
 
  private:
   class Engine;

@@ -56,12 +56,19 @@ struct DeviceOptions {
   int max_sms = 0;  // multiprocessors that gathering may use; 0: all
 };
 
+// The nodes of a type that an epoch has as seeds.
+struct InputNodes {
+  int node_type = 0;
+  Array ids = {};  // int32 or int64; without data: all nodes of the type
+  // int64, of each node, with SampleOptions::time; without data: its row of the time table.
+  Array times = {};
+};
+
 struct LoaderOptions {
   SampleOptions sample;
-  int seed_type = 0;
-  Array input_nodes;  // int32 or int64 ids of seed_type; without data: all its nodes
-  // int64, of each input node, with SampleOptions::time; without data: its row of the time table.
-  Array input_times;
+  // Of different types. Those of a later type follow those of an earlier one, and batches are of
+  // all of them.
+  std::vector<InputNodes> inputs = std::vector<InputNodes>(1);
   int64_t batch_size = 1;  // of the global batch, over all ranks
   bool shuffle = false;
   bool drop_last = false;
@@ -93,7 +100,7 @@ struct MergedEdges {
 
 struct Batch {
   Minibatch minibatch;
-  // int64[num_seeds], in host memory: the position of each seed in LoaderOptions::input_nodes.
+  // int64[num_seeds], in host memory: the position of each seed among the InputNodes of its type.
   Array input_id;
   std::vector<Array> tables;       // one per LoaderOptions::tables; see also rows_of_block()
   std::vector<MergedEdges> edges;  // by edge type, with LoaderOptions::edges_ahead; else empty
@@ -104,8 +111,8 @@ struct Batch {
 };
 
 // Batches that a caller chooses: batch i has the input nodes at the positions order[offsets[i]] to
-// order[offsets[i + 1] - 1], of which each rank takes its slice. Positions may repeat, and batches
-// be empty.
+// order[offsets[i + 1] - 1], of which each rank takes its slice. Positions count the inputs of all
+// types, one type after another. They may repeat, and batches be empty.
 struct BatchList {
   std::vector<int64_t> order;
   std::vector<int64_t> offsets;  // ascending from 0 to the length of `order`
@@ -172,7 +179,8 @@ class NeighborLoader {
   // The batch of the input nodes at these positions, made by the caller's thread. summary() does
   // not count it.
   [[nodiscard]] Batch make(std::span<const int64_t> positions, int64_t epoch, int64_t step) const;
-  // This rank's seeds of one step; kOutOfRange for a step beyond the epoch, here and below.
+  // This rank's seeds of one step, type after type; kOutOfRange for a step beyond the epoch, here
+  // and below.
   [[nodiscard]] std::vector<int64_t> seeds(int64_t epoch, int64_t step) const;
   // Seeds of one step over all ranks.
   [[nodiscard]] int64_t global_num_seeds(int64_t step) const;

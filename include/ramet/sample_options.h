@@ -113,7 +113,7 @@ void for_each_field(Time& time, Body&& body) {
 
 struct SampleOptions {
   // fanouts[edge type][hop], edge types in the order of Graph::edge_types(), hop 0 the seeds' hop.
-  // kAllNeighbors takes every neighbor, 0 none.
+  // kAllNeighbors takes every neighbor, 0 none. Without hops a batch has its seeds alone.
   std::vector<std::vector<int64_t>> fanouts;
   Method method = {};
   uint64_t seed = 0;

@@ -41,20 +41,27 @@ struct Block {
   std::vector<ExchangePlan> exchange;  // by node type, where ranks cooperate; else empty
 };
 
-// The seeds of a minibatch, in any order, repeats allowed.
+// Seeds of one node type, in any order, repeats allowed.
 struct Seeds {
-  int type = 0;  // node type
+  int type = 0;
   std::span<const int64_t> ids;
   // With SampleOptions::time: of each seed. Empty: those of its node.
   std::span<const int64_t> times = {};
 };
 
+// The seeds of a node type in a minibatch are n_id[type][0 .. count).
+struct SeedCount {
+  int type = 0;
+  int64_t count = 0;
+  friend bool operator==(const SeedCount&, const SeedCount&) = default;
+};
+
 struct Minibatch {
-  int seed_type = 0;          // node type of the seeds
-  int64_t num_seeds = 0;      // seeds are n_id[seed_type][0 .. num_seeds)
-  std::vector<Array> n_id;    // int64, by node type: ids of every node in the batch
-  std::vector<Block> blocks;  // farthest hop first, the order in which a model runs its layers
-  bool merged = false;        // Expand::kOnce: all hops together are one graph
+  std::vector<SeedCount> seeds;  // in the order in which the types were given
+  int64_t num_seeds = 0;         // of all types; seed i is the i-th, counted type after type
+  std::vector<Array> n_id;       // int64, by node type: ids of every node in the batch
+  std::vector<Block> blocks;     // farthest hop first, the order in which a model runs its layers
+  bool merged = false;           // Expand::kOnce: all hops together are one graph
   // int64, by node type: the position of the seed in whose tree each node is. Empty unless
   // disjoint.
   std::vector<Array> trees;
@@ -94,12 +101,18 @@ class NeighborSampler {
                   int threads = 1);
   ~NeighborSampler();
 
-  // `stop`, if given, is checked between hops and iterations; once it is set, the result is
-  // meaningless.
-  [[nodiscard]] Minibatch sample(const Seeds& seeds,
+  // `seeds`: of one or several node types, once each. `stop`, if given, is checked between hops and
+  // iterations; once it is set, the result is meaningless.
+  [[nodiscard]] Minibatch sample(std::span<const Seeds> seeds,
                                  uint64_t epoch,
                                  uint64_t step,
                                  const std::atomic<bool>* stop = nullptr);
+  [[nodiscard]] Minibatch sample(const Seeds& seeds,
+                                 uint64_t epoch,
+                                 uint64_t step,
+                                 const std::atomic<bool>* stop = nullptr) {
+    return sample(std::span(&seeds, 1), epoch, step, stop);
+  }
 
  private:
   class Engine;
@@ -125,6 +138,8 @@ class NeighborSampler {
 // from the block's first_dst.
 [[nodiscard]] Array edge_index(const Relation& relation);
 
+// How many seeds are of a type.
+[[nodiscard]] int64_t num_seeds(const Minibatch& batch, size_t node_type);
 // The seeds, and then the nodes of a type that each hop was the first to find, the seeds' hop
 // first: the order of n_id.
 [[nodiscard]] std::vector<int64_t> num_sampled_nodes(const Minibatch& batch, size_t node_type);

@@ -21,6 +21,8 @@ namespace {
 
 // Position of the type, name, at the seeds, of an edge type.
 using TableTuple = std::tuple<int, std::string, bool, bool>;
+// Of a node type: its position, ids, and times.
+using InputTuple = std::tuple<int, std::optional<Ids>, std::optional<Ids>>;
 
 nb::dict as_dict(const LoaderSummary& sum) {
   nb::dict fields;
@@ -54,10 +56,12 @@ CacheBy cache_by_named(const std::string& name) {
   throw_invalid("cache_by is '", name, "', expected 'degree' or 'presampling'");
 }
 
+Array copy_of(const std::optional<Ids>& values) {
+  return values ? copy(ramet::borrow(borrow(*values))) : Array{};
+}
+
 LoaderOptions make_options(SampleOptions sample,
-                           int seed_type,
-                           const std::optional<Ids>& input_nodes,
-                           const std::optional<Ids>& input_times,
+                           const std::vector<InputTuple>& inputs,
                            int64_t batch_size,
                            bool shuffle,
                            bool drop_last,
@@ -71,9 +75,9 @@ LoaderOptions make_options(SampleOptions sample,
                            const DeviceOptions& device) {
   LoaderOptions options;
   options.sample = std::move(sample);
-  options.seed_type = seed_type;
-  if (input_nodes) options.input_nodes = copy(ramet::borrow(borrow(*input_nodes)));
-  if (input_times) options.input_times = copy(ramet::borrow(borrow(*input_times)));
+  options.inputs.clear();
+  for (const auto& [type, ids, times] : inputs)
+    options.inputs.push_back({type, copy_of(ids), copy_of(times)});
   options.batch_size = batch_size;
   options.shuffle = shuffle;
   options.drop_last = drop_last;
@@ -140,23 +144,20 @@ void bind_loader(nb::module_& m) {
       .def(
           "__init__",
           [](NeighborLoader* self, std::shared_ptr<Graph> graph, SampleOptions sample,
-             int seed_type, const std::optional<Ids>& input_nodes,
-             const std::optional<Ids>& input_times, int64_t batch_size, bool shuffle,
+             const std::vector<InputTuple>& inputs, int64_t batch_size, bool shuffle,
              bool drop_last, int rank, int world, int threads, int prefetch,
              const std::vector<TableTuple>& tables, bool decode, bool edges_ahead,
              const DeviceOptions& device) {
             const GilRelease release;  // it may read a whole graph
-            new (self)
-                NeighborLoader(std::move(graph),
-                               make_options(std::move(sample), seed_type, input_nodes, input_times,
-                                            batch_size, shuffle, drop_last, rank, world, threads,
-                                            prefetch, tables, decode, edges_ahead, device));
+            new (self) NeighborLoader(
+                std::move(graph),
+                make_options(std::move(sample), inputs, batch_size, shuffle, drop_last, rank, world,
+                             threads, prefetch, tables, decode, edges_ahead, device));
           },
-          nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("seed_type"),
-          nb::arg("input_nodes").none(), nb::arg("input_times").none(), nb::arg("batch_size"),
-          nb::arg("shuffle"), nb::arg("drop_last"), nb::arg("rank"), nb::arg("world"),
-          nb::arg("threads"), nb::arg("prefetch"), nb::arg("tables"), nb::arg("decode"),
-          nb::arg("edges_ahead"), nb::arg("device"))
+          nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("inputs").noconvert(),
+          nb::arg("batch_size"), nb::arg("shuffle"), nb::arg("drop_last"), nb::arg("rank"),
+          nb::arg("world"), nb::arg("threads"), nb::arg("prefetch"), nb::arg("tables"),
+          nb::arg("decode"), nb::arg("edges_ahead"), nb::arg("device"))
       .def_prop_ro("num_steps", &NeighborLoader::num_steps)
       .def("fingerprint", &NeighborLoader::fingerprint)
       .def("tables_digest", &NeighborLoader::tables_digest)

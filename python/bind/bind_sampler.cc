@@ -2,9 +2,13 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <numeric>
+#include <optional>
+#include <tuple>
+#include <utility>
 
 #include "arrays.h"
 #include "batch.h"
@@ -54,7 +58,14 @@ void bind_batch(nb::module_& m) {
       .def_prop_ro("epoch", [](const PyBatch& b) { return b.batch.epoch; })
       .def_prop_ro("num_seeds", [](const PyBatch& b) { return b.batch.minibatch.num_seeds; })
       .def_prop_ro("global_num_seeds", [](const PyBatch& b) { return b.batch.global_num_seeds; })
-      .def_prop_ro("seed_type", [](const PyBatch& b) { return b.batch.minibatch.seed_type; })
+      // (node type, number) of each type of seeds.
+      .def_prop_ro("seeds",
+                   [](const PyBatch& b) {
+                     std::vector<std::pair<int, int64_t>> seeds;
+                     for (const SeedCount& of_type : b.batch.minibatch.seeds)
+                       seeds.emplace_back(of_type.type, of_type.count);
+                     return seeds;
+                   })
       .def_prop_ro("num_blocks", [](const PyBatch& b) { return b.batch.minibatch.blocks.size(); })
       .def_prop_ro("sample_seconds",
                    [](const PyBatch& b) { return b.batch.timings.sample_seconds; })
@@ -227,16 +238,34 @@ void bind_options(nb::module_& m) {
           nb::arg("dependent"), nb::arg("expand"), nb::arg("disjoint"), nb::arg("time").none());
 }
 
+// Of a node type: its position, ids, and times.
+using SeedsTuple = std::tuple<int, Ids, std::optional<Ids>>;
+
+std::vector<Seeds> borrow_seeds(const std::vector<SeedsTuple>& all) {
+  std::vector<Seeds> seeds;
+  for (const auto& [type, ids, times] : all) {
+    seeds.push_back({.type = type, .ids = borrow(ids)});
+    if (times) seeds.back().times = borrow(*times);
+  }
+  return seeds;
+}
+
 template <typename Sampler>
-void take_sample(
-    Sampler& sampler, const Seeds& seeds, uint64_t epoch, uint64_t step, Batch& batch) {
-  batch.minibatch = sampler.sample(seeds, epoch, step);
+void take_sample(Sampler& sampler,
+                 const std::vector<SeedsTuple>& seeds,
+                 uint64_t epoch,
+                 uint64_t step,
+                 Batch& batch) {
+  batch.minibatch = sampler.sample(borrow_seeds(seeds), epoch, step);
   batch.epoch = static_cast<int64_t>(epoch);
   batch.step = static_cast<int64_t>(step);
   batch.global_num_seeds = batch.minibatch.num_seeds;
   batch.input_id = BufferPool::shared()->allocate_array(DType::kInt64, {batch.global_num_seeds});
-  auto* const ids = static_cast<int64_t*>(batch.input_id.data);
-  std::iota(ids, ids + batch.global_num_seeds, 0);
+  auto* position = static_cast<int64_t*>(batch.input_id.data);
+  for (const SeedCount& of_type : batch.minibatch.seeds) {
+    std::iota(position, position + of_type.count, 0);
+    position += of_type.count;
+  }
 }
 
 }  // namespace
@@ -248,25 +277,23 @@ void bind_sampler(nb::module_& m) {
 
   m.def(
       "sample",
-      [](std::shared_ptr<Graph> graph, SampleOptions options, int seed_type, const Ids& seeds,
-         const std::optional<Ids>& times, uint64_t epoch, uint64_t step, int threads) {
+      [](std::shared_ptr<Graph> graph, SampleOptions options, const std::vector<SeedsTuple>& seeds,
+         uint64_t epoch, uint64_t step, int threads) {
         const GilRelease release;
         NeighborSampler sampler(graph, std::move(options), nullptr, threads);
         PyBatch result{.batch = {}, .graph = std::move(graph)};
-        Seeds all{.type = seed_type, .ids = borrow(seeds)};
-        if (times) all.times = borrow(*times);
-        take_sample(sampler, all, epoch, step, result.batch);
+        take_sample(sampler, seeds, epoch, step, result.batch);
         return result;
       },
-      nb::arg("graph"), nb::arg("sample"), nb::arg("seed_type"), nb::arg("seeds").noconvert(),
-      nb::kw_only(), nb::arg("times").noconvert().none() = nb::none(), nb::arg("epoch"),
-      nb::arg("step"), nb::arg("threads"));
+      nb::arg("graph"), nb::arg("sample"), nb::arg("seeds").noconvert(), nb::kw_only(),
+      nb::arg("epoch"), nb::arg("step"), nb::arg("threads"));
 
   // On a device, for work that `stream` is given afterwards.
   m.def(
       "sample_on_device",
-      [](const std::shared_ptr<Graph>& graph, SampleOptions options, int seed_type,
-         const Ids& seeds, uint64_t epoch, uint64_t step, int device, uintptr_t stream) {
+      [](const std::shared_ptr<Graph>& graph, SampleOptions options,
+         const std::vector<SeedsTuple>& seeds, uint64_t epoch, uint64_t step, int device,
+         uintptr_t stream) {
         const GilRelease release;
         PyBatch result{.batch = {},
                        .graph = graph,
@@ -274,11 +301,11 @@ void bind_sampler(nb::module_& m) {
                        .pool = DevicePool::shared(device)};
         auto* const handle = reinterpret_cast<CudaStreamHandle>(stream);
         CudaSampler sampler(result.cuda_graph, std::move(options), result.pool->on(handle), handle);
-        take_sample(sampler, {.type = seed_type, .ids = borrow(seeds)}, epoch, step, result.batch);
+        take_sample(sampler, seeds, epoch, step, result.batch);
         return result;
       },
-      nb::arg("graph"), nb::arg("sample"), nb::arg("seed_type"), nb::arg("seeds").noconvert(),
-      nb::kw_only(), nb::arg("epoch"), nb::arg("step"), nb::arg("device"), nb::arg("stream"));
+      nb::arg("graph"), nb::arg("sample"), nb::arg("seeds").noconvert(), nb::kw_only(),
+      nb::arg("epoch"), nb::arg("step"), nb::arg("device"), nb::arg("stream"));
 
   // Groups are (ids, offsets). Returns (edge_index, position).
   m.def(

@@ -50,7 +50,7 @@ Array rows_of(const Graph& graph,
   const auto node_type = static_cast<size_t>(request.node_type);
   const NodeRows& rows_of_type = graph.node_types()[node_type].rows;
   std::span<const int64_t> nodes = minibatch.n_id[node_type].as<int64_t>();
-  if (request.at_seeds) nodes = nodes.first(static_cast<size_t>(minibatch.num_seeds));
+  if (request.at_seeds) nodes = nodes.first(static_cast<size_t>(num_seeds(minibatch, node_type)));
   if (rows_of_type.is_whole()) return borrow(nodes);
   Array rows = pool.allocate_array(DType::kInt64, {std::ssize(nodes)});
   rows_of_type.require(nodes, static_cast<int64_t*>(rows.data));
@@ -62,8 +62,9 @@ Array rows_on_device(const TableRequest& request,
                      BufferPool& pool,
                      CudaStreamHandle stream) {
   if (!request.is_of_edges()) {
-    Array ids = minibatch.n_id[static_cast<size_t>(request.node_type)];
-    if (request.at_seeds) ids.shape[0] = minibatch.num_seeds;
+    const auto node_type = static_cast<size_t>(request.node_type);
+    Array ids = minibatch.n_id[node_type];
+    if (request.at_seeds) ids.shape[0] = num_seeds(minibatch, node_type);
     return ids;
   }
   const auto type = static_cast<size_t>(request.edge_type);

@@ -1,12 +1,16 @@
 #include "check_options.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "batch_rows.h"
+#include "node_seeds.h"
 #include "ramet/error.h"
 
 namespace ramet {
 namespace {
 
-void check_inputs(const Array& ids, const NodeType& type) {
+void check_ids(const Array& ids, const NodeType& type) {
   if (ids.shape.size() != 1 || (ids.dtype != DType::kInt32 && ids.dtype != DType::kInt64))
     throw_invalid("input_nodes is ", ids.describe(), ", expected one dimension of int32 or int64");
   with_ids(ids, [&](auto values) {
@@ -18,21 +22,42 @@ void check_inputs(const Array& ids, const NodeType& type) {
   });
 }
 
-void check_times(const LoaderOptions& options, const NodeType& type) {
-  const Array& times = options.input_times;
-  if (!options.sample.time)
+void check_times(const Array& times, bool is_time_asked, int64_t expected) {
+  if (!is_time_asked)
     throw_invalid("input_time is ", times.describe(), ", but there is no time to compare it with");
   if (times.shape.size() != 1 || times.dtype != DType::kInt64)
     throw_invalid("input_time is ", times.describe(), ", expected one dimension of int64");
-  const bool all = options.input_nodes.data == nullptr;
-  const int64_t expected = all ? type.num_nodes : options.input_nodes.rows();
   if (times.rows() != expected)
     throw_invalid("input_time has ", times.rows(), " entries, expected ", expected,
                   ", one for each input node");
 }
 
-void check_table(const TableRequest& request, const Graph& graph, int seed_type) {
-  if (request.at_seeds && (request.is_of_edges() || request.node_type != seed_type))
+void check_inputs(const LoaderOptions& options, const Graph& graph) {
+  if (options.inputs.empty()) throw_invalid("inputs name no node type, expected at least one");
+  std::vector<bool> is_named(graph.node_types().size());
+  int64_t total = 0;
+  for (const InputNodes& nodes : options.inputs) {
+    require_index(nodes.node_type, std::ssize(graph.node_types()), "node type");
+    const auto t = static_cast<size_t>(nodes.node_type);
+    const NodeType& type = graph.node_types()[t];
+    if (is_named[t]) throw_invalid("inputs name node type '", type.name, "' twice, expected once");
+    is_named[t] = true;
+    if (nodes.ids.data != nullptr) check_ids(nodes.ids, type);
+    const int64_t count = num_items(nodes, graph);
+    if (nodes.times.data != nullptr)
+      check_times(nodes.times, options.sample.time.has_value(), count);
+    if (__builtin_add_overflow(total, count, &total))
+      throw_invalid("inputs of ", options.inputs.size(), " node types are more than 2^63 - 1");
+  }
+}
+
+bool is_input(const LoaderOptions& options, int node_type) {
+  return std::any_of(options.inputs.begin(), options.inputs.end(),
+                     [=](const InputNodes& nodes) { return nodes.node_type == node_type; });
+}
+
+void check_table(const TableRequest& request, const Graph& graph, const LoaderOptions& options) {
+  if (request.at_seeds && (request.is_of_edges() || !is_input(options, request.node_type)))
     throw_invalid("table '", request.name,
                   "' is asked for at the seeds, but is not of their node type");
   if (request.is_of_edges())
@@ -54,16 +79,13 @@ void check_device(const DeviceOptions& device, size_t num_tables) {
 
 void check(const LoaderOptions& options, const Graph& graph) {
   check(options.sample, graph);
-  require_index(options.seed_type, std::ssize(graph.node_types()), "node type");
+  check_inputs(options, graph);
   require_at_least(options.threads, 0, "threads");
   require_at_most(options.threads, kMaxThreads, "threads");
   require_at_least(options.prefetch, 0, "prefetch");
   require_at_most(options.prefetch, kMaxPrefetch, "prefetch");
-  const NodeType& type = graph.node_types()[static_cast<size_t>(options.seed_type)];
-  if (options.input_nodes.data != nullptr) check_inputs(options.input_nodes, type);
-  if (options.input_times.data != nullptr) check_times(options, type);
   for (const TableRequest& request : options.tables)
-    check_table(request, graph, options.seed_type);
+    check_table(request, graph, options);
   if (options.device.index != kHost) check_device(options.device, options.tables.size());
 }
 

@@ -34,18 +34,18 @@ void CooperativeBatchSource::fetch(Batch& batch, const std::atomic<bool>& stop) 
 }
 
 std::optional<Message> begin_sampling(CooperativeParts& parts, Batch& batch) {
-  const NodeSeeds& seeds = parts.loader->seeds;
-  const Ownership& owners = parts.membership.owners[static_cast<size_t>(seeds.node_type)];
-  const auto items = batch.input_id.as<int64_t>();
-  const std::vector<int64_t> all = seeds.of(items).ids;
-  std::vector<int64_t> nodes, own_items;
+  const SeedList seeds = take_seeds(*parts.loader, batch);
+  const auto& [type, all, times] = seeds.types.front();
+  const Ownership& owners = parts.membership.owners[static_cast<size_t>(type)];
+  const auto positions = batch.input_id.as<int64_t>();
+  std::vector<int64_t> nodes, own_positions;
   for (size_t i = 0; i < all.size(); ++i) {
     if (owners.owner(all[i]) != parts.membership.rank) continue;
     nodes.push_back(all[i]);
-    own_items.push_back(items[i]);
+    own_positions.push_back(positions[i]);
   }
-  batch.input_id = copy(borrow(std::span<const int64_t>(own_items)), *parts.loader->pool);
-  return parts.sampler.start(seeds.node_type, nodes, static_cast<uint64_t>(batch.epoch),
+  batch.input_id = copy(borrow(std::span<const int64_t>(own_positions)), *parts.loader->pool);
+  return parts.sampler.start(type, nodes, static_cast<uint64_t>(batch.epoch),
                              static_cast<uint64_t>(batch.step));
 }
 

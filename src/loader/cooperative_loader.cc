@@ -20,6 +20,9 @@ CooperativeLoader::CooperativeLoader(const NeighborLoader& loader,
                                      Membership membership,
                                      int64_t cache_rows)
     : loader_(loader.parts()) {
+  if (loader_->options.inputs.size() != 1)
+    throw_invalid("input nodes are of ", loader_->options.inputs.size(),
+                  " node types, expected one where ranks cooperate");
   if (cache_rows < 0 || cache_rows > kMostCachedRows)
     throw_invalid("cache_rows is ", cache_rows, ", expected 0 to ", kMostCachedRows);
   parts_ = std::make_shared<CooperativeParts>(loader_, std::move(membership), cache_rows);

@@ -23,19 +23,11 @@
 namespace ramet {
 namespace {
 
-constexpr uint64_t kOfTimes = 1;  // tells a digest of times from one of nodes
+// What the next digest is of, where it is not of nodes.
+constexpr uint64_t kOfTimes = 1, kOfNextType = 2;
 
 int share_of_cores(int world) {
   return std::clamp(hardware_threads() / world, 1, kMaxAutomaticThreads);
-}
-
-NodeSeeds seeds_of(const LoaderOptions& options, const Graph& graph) {
-  const NodeType& type = graph.node_types()[static_cast<size_t>(options.seed_type)];
-  const Array& ids = options.input_nodes;
-  return {.node_type = options.seed_type,
-          .num_items = ids.data == nullptr ? type.num_nodes : ids.rows(),
-          .ids = ids,
-          .times = options.input_times};
 }
 
 std::shared_ptr<const BatchPlan> plan_of(const LoaderOptions& options, int64_t num_items) {
@@ -69,8 +61,8 @@ std::shared_ptr<const LoaderParts> make_parts(std::shared_ptr<const Graph> graph
                                               LoaderOptions options) {
   check(options, *graph);
   const bool on_device = options.device.index != kHost;
-  NodeSeeds seeds = seeds_of(options, *graph);
-  auto plan = plan_of(options, seeds.num_items);
+  NodeSeeds seeds(options.inputs, *graph);
+  auto plan = plan_of(options, seeds.num_items());
   const std::shared_ptr<LoaderParts> parts(
       new LoaderParts{.graph = std::move(graph),
                       .options = std::move(options),
@@ -131,7 +123,7 @@ std::unique_ptr<EpochStream> NeighborLoader::start(int64_t epoch, int64_t first_
 std::unique_ptr<EpochStream> NeighborLoader::start(int64_t epoch,
                                                    int64_t first_step,
                                                    BatchList batches) const {
-  auto plan = std::make_shared<const ListedPlan>(std::move(batches), parts_->seeds.num_items,
+  auto plan = std::make_shared<const ListedPlan>(std::move(batches), parts_->seeds.num_items(),
                                                  options().rank, options().world);
   return start_batches(parts_, {std::move(plan), epoch, first_step});
 }
@@ -144,7 +136,7 @@ Batch NeighborLoader::make(std::span<const int64_t> positions, int64_t epoch, in
   batch.step = step;
   batch.global_num_seeds = std::ssize(positions);
   batch.input_id = copy(borrow(positions), *parts_->pool);  // checked afterwards: no one changes it
-  require_positions(batch.input_id.as<int64_t>(), parts_->seeds.num_items, "positions");
+  require_positions(batch.input_id.as<int64_t>(), parts_->seeds.num_items(), "positions");
   const std::unique_ptr<BatchSource> source = source_of(parts_);
   const std::atomic<bool> never{false};
   {
@@ -159,7 +151,10 @@ Batch NeighborLoader::make(std::span<const int64_t> positions, int64_t epoch, in
 }
 
 std::vector<int64_t> NeighborLoader::seeds(int64_t epoch, int64_t step) const {
-  return parts_->seeds.of(parts_->plan->items(epoch, step)).ids;
+  std::vector<int64_t> ids;
+  for (const auto& of_type : parts_->seeds.of(parts_->plan->items(epoch, step)).types)
+    ids.insert(ids.end(), of_type.ids.begin(), of_type.ids.end());
+  return ids;
 }
 
 int64_t NeighborLoader::global_num_seeds(int64_t step) const {
@@ -168,9 +163,13 @@ int64_t NeighborLoader::global_num_seeds(int64_t step) const {
 
 uint64_t NeighborLoader::fingerprint() const {
   const LoaderOptions& options = parts_->options;
-  uint64_t h = absorb(graph()->whole_fingerprint(), static_cast<uint64_t>(options.seed_type));
-  if (options.input_nodes.data != nullptr) h = digest_ids(h, options.input_nodes);
-  if (options.input_times.data != nullptr) h = digest_ids(absorb(h, kOfTimes), options.input_times);
+  uint64_t h = graph()->whole_fingerprint();
+  for (const InputNodes& nodes : options.inputs) {
+    if (&nodes != options.inputs.data()) h = absorb(h, kOfNextType);
+    h = absorb(h, static_cast<uint64_t>(nodes.node_type));
+    if (nodes.ids.data != nullptr) h = digest_ids(h, nodes.ids);
+    if (nodes.times.data != nullptr) h = digest_ids(absorb(h, kOfTimes), nodes.times);
+  }
   h = absorb(h, digest(options.sample));
   h = absorb(h, static_cast<uint64_t>(options.batch_size));
   return absorb(h, (options.shuffle ? 2U : 0U) + (options.drop_last ? 1U : 0U));

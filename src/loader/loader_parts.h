@@ -25,4 +25,10 @@ struct LoaderParts {
   mutable LoaderStats stats = {};
 };
 
+// The seeds of a batch, in whose `input_id` are its items. It has the seeds' positions then.
+[[nodiscard]] inline SeedList take_seeds(const LoaderParts& parts, Batch& batch) {
+  auto* const items = static_cast<int64_t*>(batch.input_id.data);
+  return parts.seeds.take({items, static_cast<size_t>(batch.input_id.rows())});
+}
+
 }  // namespace ramet

@@ -14,13 +14,53 @@ std::vector<int64_t> at(const Array& values, std::span<const int64_t> items) {
   return result;
 }
 
+SeedList::OfType seeds_at(const InputNodes& nodes, std::span<const int64_t> positions) {
+  SeedList::OfType seeds{.type = nodes.node_type};
+  const bool all = nodes.ids.data == nullptr;
+  seeds.ids = all ? std::vector(positions.begin(), positions.end()) : at(nodes.ids, positions);
+  if (nodes.times.data != nullptr) seeds.times = at(nodes.times, positions);
+  return seeds;
+}
+
 }  // namespace
 
-SeedList NodeSeeds::of(std::span<const int64_t> items) const {
-  SeedList seeds{.type = node_type};
-  seeds.ids = ids.data == nullptr ? std::vector(items.begin(), items.end()) : at(ids, items);
-  if (times.data != nullptr) seeds.times = at(times, items);
+std::vector<Seeds> SeedList::view() const {
+  std::vector<Seeds> seeds;
+  for (const OfType& of_type : types)
+    seeds.push_back({.type = of_type.type, .ids = of_type.ids, .times = of_type.times});
   return seeds;
+}
+
+NodeSeeds::NodeSeeds(const std::vector<InputNodes>& inputs, const Graph& graph) {
+  for (const InputNodes& nodes : inputs) {
+    inputs_.push_back({nodes, num_items_, ramet::num_items(nodes, graph)});
+    num_items_ += inputs_.back().num_items;
+  }
+}
+
+SeedList NodeSeeds::of(std::span<const int64_t> items) const {
+  std::vector<int64_t> positions(items.begin(), items.end());
+  return take(positions);
+}
+
+SeedList NodeSeeds::take(std::span<int64_t> items) const {
+  const std::vector<int64_t> all(items.begin(), items.end());
+  SeedList seeds;
+  auto end = items.begin();
+  for (const auto& [nodes, first_item, num_items] : inputs_) {
+    const auto begin = end;
+    for (const int64_t item : all) {
+      const int64_t position = item - first_item;
+      if (0 <= position && position < num_items) *end++ = position;
+    }
+    seeds.types.push_back(seeds_at(nodes, {begin, end}));
+  }
+  return seeds;
+}
+
+int64_t num_items(const InputNodes& nodes, const Graph& graph) {
+  const NodeType& type = graph.node_types()[static_cast<size_t>(nodes.node_type)];
+  return nodes.ids.data == nullptr ? type.num_nodes : nodes.ids.rows();
 }
 
 }  // namespace ramet

@@ -64,6 +64,25 @@ void check_last(const Method& method) {
     throw_invalid("strategy is 'last' with replace: the latest neighbors are taken once each");
 }
 
+// Returns the end of what it writes.
+int64_t* write_times(const Graph& graph, const Time& rule, const Seeds& seeds, int64_t* time) {
+  if (!seeds.times.empty()) {
+    if (seeds.times.size() != seeds.ids.size())
+      throw_invalid("there are ", seeds.times.size(), " times of ", seeds.ids.size(), " seeds");
+    return std::copy(seeds.times.begin(), seeds.times.end(), time);
+  }
+  if (seeds.ids.empty()) return time;  // of times that were given, none is left
+  const NodeType& type = graph.node_types()[static_cast<size_t>(seeds.type)];
+  const Array* table = find(type.tables, rule.table);
+  if (table == nullptr)
+    throw_invalid("node type '", type.name, "' has no table '", rule.table,
+                  "': its seeds need times of their own, input_time");
+  require_times(*table, rule.table, "node type '" + type.name + "'");
+  const auto of_nodes = table->as<int64_t>();
+  return std::transform(seeds.ids.begin(), seeds.ids.end(), time,
+                        [of_nodes](int64_t id) { return of_nodes[static_cast<size_t>(id)]; });
+}
+
 }  // namespace
 
 TimeSpan allowed_times(const Time& rule, int64_t now) {
@@ -114,25 +133,17 @@ void check_time(const SampleOptions& options, const Graph& graph) {
   check_tables(options, graph);
 }
 
-Array seed_times(const Graph& graph, const Time& rule, const Seeds& seeds, BufferPool& pool) {
-  const auto count = std::ssize(seeds.ids);
+Array seed_times(const Graph& graph,
+                 const Time& rule,
+                 std::span<const Seeds> seeds,
+                 BufferPool& pool) {
+  int64_t count = 0;
+  for (const Seeds& of_type : seeds)
+    count += std::ssize(of_type.ids);
   Array times = pool.allocate_array(DType::kInt64, {count});
   auto* time = static_cast<int64_t*>(times.data);
-  if (!seeds.times.empty()) {
-    if (std::ssize(seeds.times) != count)
-      throw_invalid("there are ", seeds.times.size(), " times of ", count, " seeds");
-    std::copy(seeds.times.begin(), seeds.times.end(), time);
-    return times;
-  }
-  const NodeType& type = graph.node_types()[static_cast<size_t>(seeds.type)];
-  const Array* table = find(type.tables, rule.table);
-  if (table == nullptr)
-    throw_invalid("node type '", type.name, "' has no table '", rule.table,
-                  "': its seeds need times of their own, input_time");
-  require_times(*table, rule.table, "node type '" + type.name + "'");
-  const auto of_nodes = table->as<int64_t>();
-  std::transform(seeds.ids.begin(), seeds.ids.end(), time,
-                 [of_nodes](int64_t id) { return of_nodes[static_cast<size_t>(id)]; });
+  for (const Seeds& of_type : seeds)
+    time = write_times(graph, rule, of_type, time);
   return times;
 }
 

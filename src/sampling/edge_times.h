@@ -43,11 +43,11 @@ struct EdgeTimes {
 // kInvalidArgument.
 void check_time(const SampleOptions& options, const Graph& graph);
 
-// int64[seeds]: times that were given, or those of the nodes, which are in range. kInvalidArgument
-// where these have none, or others than `seeds` were given times.
+// int64[seeds of all types]: times that were given, or those of the nodes, which are in range.
+// kInvalidArgument where these have none, or others than `seeds` were given times.
 [[nodiscard]] Array seed_times(const Graph& graph,
                                const Time& rule,
-                               const Seeds& seeds,
+                               std::span<const Seeds> seeds,
                                BufferPool& pool);
 
 }  // namespace ramet

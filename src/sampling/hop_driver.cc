@@ -10,14 +10,7 @@
 namespace ramet {
 namespace {
 
-void check_seeds(std::span<const int64_t> seeds, const Graph& graph, int seed_type) {
-  const std::vector<NodeType>& types = graph.node_types();
-  require_index(seed_type, std::ssize(types), "node type");
-  const NodeType& type = types[static_cast<size_t>(seed_type)];
-  constexpr size_t kMost = std::numeric_limits<int32_t>::max();
-  if (seeds.size() > kMost) {
-    throw_invalid(seeds.size(), " seeds, expected at most ", kMost);
-  }
+void check_seeds(std::span<const int64_t> seeds, const NodeType& type) {
   for (size_t i = 0; i < seeds.size(); ++i) {
     if (static_cast<uint64_t>(seeds[i]) >= static_cast<uint64_t>(type.num_nodes)) {
       throw_error(ErrorCode::kOutOfRange, "seeds[", i, "] = ", seeds[i], " is outside [0, ",
@@ -40,21 +33,35 @@ HopDriver::HopDriver(std::shared_ptr<const Graph> graph, const SampleOptions& op
       seed_(options.seed),
       dependent_(static_cast<uint64_t>(options.dependent)),
       expand_(options.expand),
-      num_hops_(static_cast<int>(options.fanouts.front().size())) {}
+      num_hops_(options.fanouts.empty() ? 0 : static_cast<int>(options.fanouts.front().size())) {}
 
-void HopDriver::start(const Seeds& seeds, uint64_t epoch, uint64_t step) {
-  seeds_.assign(seeds.ids.begin(), seeds.ids.end());
-  check_seeds(seeds_, *graph_, seeds.type);
-  step_keys_ = ramet::step_keys(seed_, epoch, step, dependent_);
+void HopDriver::start(std::span<const Seeds> seeds, uint64_t epoch, uint64_t step) {
   batch_ = {};
-  batch_.seed_type = seeds.type;
+  seeds_.clear();
+  seeds_of_.assign(graph_->node_types().size(), {});
+  for (const Seeds& of_type : seeds)
+    add(of_type);
   batch_.num_seeds = std::ssize(seeds_);
   batch_.merged = expand_ == Expand::kOnce;
+  step_keys_ = ramet::step_keys(seed_, epoch, step, dependent_);
 }
 
-std::span<const int64_t> HopDriver::seeds(size_t type) const {
-  const bool is_of_seeds = type == static_cast<size_t>(batch_.seed_type);
-  return std::span(seeds_).first(is_of_seeds ? seeds_.size() : 0);
+void HopDriver::add(const Seeds& seeds) {
+  require_index(seeds.type, std::ssize(seeds_of_), "node type");
+  const auto type = static_cast<size_t>(seeds.type);
+  const NodeType& nodes = graph_->node_types()[type];
+  for (const SeedCount& before : batch_.seeds) {
+    if (before.type == seeds.type)
+      throw_invalid("seeds name node type '", nodes.name, "' twice, expected each type once");
+  }
+  constexpr size_t kMost = std::numeric_limits<int32_t>::max();
+  if (seeds.ids.size() > kMost - seeds_.size())
+    throw_invalid(seeds.ids.size() + seeds_.size(), " seeds, expected at most ", kMost);
+  const int64_t first = std::ssize(seeds_);
+  seeds_.insert(seeds_.end(), seeds.ids.begin(), seeds.ids.end());
+  seeds_of_[type] = {first, std::ssize(seeds_)};
+  check_seeds(this->seeds(type), nodes);
+  batch_.seeds.push_back({seeds.type, seeds_of_[type].size()});
 }
 
 // With kOnce, from where the hop before ended.

@@ -37,12 +37,17 @@ class HopDriver {
  public:
   HopDriver(std::shared_ptr<const Graph> graph, const SampleOptions& options);
 
-  // kOutOfRange, kInvalidArgument: seeds that are no nodes of the type, or too many; no such type.
-  void start(const Seeds& seeds, uint64_t epoch, uint64_t step);
+  // kOutOfRange, kInvalidArgument: seeds that are no nodes of their type, or too many; no such
+  // type, or one twice.
+  void start(std::span<const Seeds> seeds, uint64_t epoch, uint64_t step);
 
   // The seeds of a node type: those of the batch, or none. A copy, which is what was checked: the
   // caller's memory may change meanwhile.
-  [[nodiscard]] std::span<const int64_t> seeds(size_t type) const;
+  [[nodiscard]] std::span<const int64_t> seeds(size_t type) const {
+    return seeds_of_[type].of(std::span<const int64_t>(seeds_));
+  }
+  // Where those are among the seeds of all types.
+  [[nodiscard]] int64_t first_seed(size_t type) const { return seeds_of_[type].begin; }
   [[nodiscard]] int64_t num_seeds() const { return batch_.num_seeds; }
   [[nodiscard]] const DrawKeys& step_keys() const { return step_keys_; }
   [[nodiscard]] int hop() const { return static_cast<int>(batch_.blocks.size()); }
@@ -56,11 +61,14 @@ class HopDriver {
   [[nodiscard]] Minibatch finish(std::vector<Array> n_id, std::vector<Array> trees = {});
 
  private:
+  void add(const Seeds& seeds);
+
   const std::shared_ptr<const Graph> graph_;
   const uint64_t seed_, dependent_;
   const Expand expand_;
   const int num_hops_;
-  std::vector<int64_t> seeds_;
+  std::vector<int64_t> seeds_;       // of all types
+  std::vector<ListRange> seeds_of_;  // by node type
   DrawKeys step_keys_{};
   Minibatch batch_;
 };

@@ -138,11 +138,17 @@ Array edge_index(const Relation& relation) {
   return result;
 }
 
+int64_t num_seeds(const Minibatch& batch, size_t node_type) {
+  for (const SeedCount& seeds : batch.seeds) {
+    if (seeds.type == static_cast<int>(node_type)) return seeds.count;
+  }
+  return 0;
+}
+
 std::vector<int64_t> num_sampled_nodes(const Minibatch& batch, size_t node_type) {
-  std::vector<int64_t> counts;
+  std::vector<int64_t> counts{num_seeds(batch, node_type)};
   for (auto block = batch.blocks.rbegin(); block != batch.blocks.rend(); ++block) {
     const int64_t before = block->first_dst[node_type] + block->num_dst[node_type];
-    if (counts.empty()) counts.push_back(before);
     counts.push_back(block->num_src[node_type] - before);
   }
   return counts;

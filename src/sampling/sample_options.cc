@@ -19,14 +19,11 @@ constexpr size_t kMaxHops = 256;  // far more than models have layers; each cost
 
 void check_fanouts(const std::vector<std::vector<int64_t>>& all_fanouts, const Graph& graph) {
   const auto& types = graph.edge_types();
-  if (types.empty()) throw_invalid("the graph has no edge types to sample from");
   if (all_fanouts.size() != types.size()) {
     throw_invalid("fanouts name ", all_fanouts.size(), " edge types, but the graph has ",
                   types.size());
   }
-  const size_t num_hops = all_fanouts.front().size();
-  if (num_hops == 0)
-    throw_invalid("num_neighbors is empty, expected a fanout for at least one hop");
+  const size_t num_hops = all_fanouts.empty() ? 0 : all_fanouts.front().size();
   if (num_hops > kMaxHops) {
     throw_invalid("num_neighbors has ", num_hops, " hops, expected at most ", kMaxHops);
   }

@@ -52,7 +52,7 @@ struct Scratch {
 class NeighborSampler::Engine {
  public:
   virtual ~Engine() = default;
-  virtual Minibatch sample(const Seeds& seeds,
+  virtual Minibatch sample(std::span<const Seeds> seeds,
                            uint64_t epoch,
                            uint64_t step,
                            const std::atomic<bool>* stop) = 0;
@@ -76,7 +76,7 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
   EngineFor(const EngineFor&) = delete;
   EngineFor& operator=(const EngineFor&) = delete;
 
-  Minibatch sample(const Seeds& seeds,
+  Minibatch sample(std::span<const Seeds> seeds,
                    uint64_t epoch,
                    uint64_t step,
                    const std::atomic<bool>* stop) override {
@@ -104,15 +104,18 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
   [[nodiscard]] bool is_disjoint() const { return hop_sampler_.options().sample.disjoint; }
 
   // Without data where no time is asked for.
-  Array read_times(const Seeds& seeds) const {
+  Array read_times(std::span<const Seeds> seeds) const {
     const HopOptions& options = hop_sampler_.options();
     if (options.sample.time) {
-      const auto ids = driver_.seeds(static_cast<size_t>(seeds.type));
-      return seed_times(graph(), *options.sample.time, {seeds.type, ids, seeds.times},
-                        *options.pool);
+      std::vector<Seeds> checked(seeds.begin(), seeds.end());
+      for (Seeds& of_type : checked)
+        of_type.ids = driver_.seeds(static_cast<size_t>(of_type.type));
+      return seed_times(graph(), *options.sample.time, checked, *options.pool);
     }
-    if (!seeds.times.empty())
-      throw_invalid("there are times of seeds, input_time, but no option time");
+    for (const Seeds& of_type : seeds) {
+      if (!of_type.times.empty())
+        throw_invalid("there are times of seeds, input_time, but no option time");
+    }
     return {};
   }
 
@@ -123,7 +126,7 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
     of_type.require(driver_.num_seeds());
     std::vector<int64_t> keys;
     for (size_t i = 0; i < seeds.size(); ++i)
-      keys.push_back(of_type.key(static_cast<int64_t>(i), seeds[i]));
+      keys.push_back(of_type.key(driver_.first_seed(type) + static_cast<int64_t>(i), seeds[i]));
     nodes.start_batch(std::span<const int64_t>(keys));
   }
 
@@ -173,7 +176,7 @@ NeighborSampler::NeighborSampler(const std::shared_ptr<const Graph>& graph,
 
 NeighborSampler::~NeighborSampler() = default;
 
-Minibatch NeighborSampler::sample(const Seeds& seeds,
+Minibatch NeighborSampler::sample(std::span<const Seeds> seeds,
                                   uint64_t epoch,
                                   uint64_t step,
                                   const std::atomic<bool>* stop) {

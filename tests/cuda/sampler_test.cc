@@ -118,6 +118,18 @@ TEST_CASE("typed minibatches are the host's") {
                      {1, 2, 0}, 1);
 }
 
+TEST_CASE("minibatches of seeds of several types, and without hops, are the host's") {
+  const auto graph = test::typed_graph(22);
+  const std::vector<int64_t> papers{8, 1, 8}, venues{2};
+  const std::vector<Seeds> seeds{{1, papers}, {0, {}}, {2, venues}};
+  for (const std::vector<int64_t>& fanouts : {std::vector<int64_t>{4, 3}, std::vector<int64_t>{}}) {
+    const SampleOptions options{std::vector(5, fanouts), Uniform{}, 5};
+    DeviceSampler device(graph, options);
+    require_same(NeighborSampler(graph, options).sample(seeds, 0, 3),
+                 to_host(device.sample(seeds, 0, 3)));
+  }
+}
+
 TEST_CASE("random graphs, seeds and fanouts") {
   const uint64_t key = 99;
   for (uint64_t round = 0; round < 8; ++round) {

@@ -99,7 +99,7 @@ inline void require_same(const Relation& expected, const Relation& given) {
 
 // All arrays, bit for bit.
 inline void require_same(const Minibatch& expected, const Minibatch& given) {
-  REQUIRE(given.seed_type == expected.seed_type);
+  REQUIRE(given.seeds == expected.seeds);
   REQUIRE(given.num_seeds == expected.num_seeds);
   REQUIRE(given.blocks.size() == expected.blocks.size());
   for (size_t b = 0; b < expected.blocks.size(); ++b) {

@@ -55,13 +55,13 @@ void derive(const Graph& graph, const Minibatch& minibatch) {
 void run_epoch(const std::shared_ptr<const Graph>& graph, const SampleOptions& sample) {
   LoaderOptions options;
   options.sample = sample;
-  options.seed_type = graph->node_type("paper");
-  options.input_nodes = graph->splits().at("train").at("paper");
+  const int paper = graph->node_type("paper");
+  options.inputs = {{paper, graph->splits().at("train").at("paper"), {}}};
   options.batch_size = 3;
   options.shuffle = true;
   options.threads = 1;
-  for (const auto& [name, table] : graph->node_types()[size_t(options.seed_type)].tables)
-    options.tables.push_back({options.seed_type, name, name == "label"});
+  for (const auto& [name, table] : graph->node_types()[size_t(paper)].tables)
+    options.tables.push_back({paper, name, name == "label"});
   const NeighborLoader loader(graph, options);
   const auto stream = loader.start(0);
   while (const auto batch = stream->next(std::chrono::seconds(60)))

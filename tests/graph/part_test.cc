@@ -109,7 +109,7 @@ TEST_CASE("a loader over a part gathers the rows of the part's nodes") {
   const auto seeds = nodes_of(*part);
   LoaderOptions options;
   options.sample.fanouts = {{-1}};
-  options.input_nodes = borrow(std::span<const int64_t>(seeds));
+  options.inputs.front().ids = borrow(std::span<const int64_t>(seeds));
   options.batch_size = static_cast<int64_t>(seeds.size());
   options.tables = {{0, "feat", false}};
   const auto batch =

@@ -57,6 +57,6 @@ TEST_CASE("rows by presampling are those in most batches, then with most out-edg
     for (const auto source : sources)
       ++score[static_cast<size_t>(source)].second;
   });
-  const auto seeds = [&](int64_t step) { return SeedList{0, loader.seeds(0, step)}; };
+  const auto seeds = [&](int64_t step) { return SeedList{{{0, loader.seeds(0, step)}}}; };
   CHECK(nodes_by_presampling(graph, options, seeds, 5, 0, 40) == best(score, 40));
 }

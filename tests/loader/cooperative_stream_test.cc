@@ -269,7 +269,7 @@ TEST_CASE("a rank that cannot fetch a batch ends the streams of all") {
   const auto make_loader = [&](int64_t rank) {
     LoaderOptions options = options_with(2);
     options.sample.fanouts = {{4}};
-    options.input_nodes = borrow(std::span<const int64_t>(seeds));
+    options.inputs.front().ids = borrow(std::span<const int64_t>(seeds));
     const auto part = part_of(*graph, owner_vector(holders), rank, kRanks);
     return CooperativeLoader(NeighborLoader(part, options),
                              {by_vector(*graph, kRanks, owner), rank});

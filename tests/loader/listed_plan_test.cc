@@ -24,7 +24,7 @@ const BatchList kThree{{4, 4, 0, 1, 2, 3, 5, 6}, {0, 3, 3, 8}};
 LoaderOptions options_for(int threads, const Items& input_nodes) {
   LoaderOptions options;
   options.sample = {{{4, 3}}, Uniform{}, 5};
-  if (!input_nodes.empty()) options.input_nodes = copy(borrow(std::span(input_nodes)));
+  if (!input_nodes.empty()) options.inputs.front().ids = copy(borrow(std::span(input_nodes)));
   options.batch_size = 33;
   options.shuffle = true;
   options.threads = threads;

@@ -262,9 +262,11 @@ TEST_CASE("bad options are named") {
   refuse([](LoaderOptions& o) { o.tables = {{.name = "feat", .edge_type = 1}}; });
   refuse([](LoaderOptions& o) { o.tables = {{.name = "feat", .at_seeds = true, .edge_type = 0}}; });
   const std::vector<int64_t> beyond{3, 100};
-  refuse([&](LoaderOptions& o) { o.input_nodes = borrow(std::span<const int64_t>(beyond)); });
+  refuse(
+      [&](LoaderOptions& o) { o.inputs.front().ids = borrow(std::span<const int64_t>(beyond)); });
   const std::vector<int64_t> times(100);
-  refuse([&](LoaderOptions& o) { o.input_times = borrow(std::span<const int64_t>(times)); });
+  refuse(
+      [&](LoaderOptions& o) { o.inputs.front().times = borrow(std::span<const int64_t>(times)); });
 }
 
 TEST_CASE("automatic threads: the same batches, fewer at work, and no more ahead than asked") {
@@ -354,8 +356,9 @@ TEST_CASE("a type, step, count or epoch that is none is an Error, not another ex
     const NeighborLoader loader(graph, options);
   };
   for (const int type : {-1, 1, 1 << 30}) {
-    test::check_throws(ErrorCode::kOutOfRange, {std::to_string(type), "[0, 1)"},
-                       [&] { loader_with([&](LoaderOptions& o) { o.seed_type = type; }); });
+    test::check_throws(ErrorCode::kOutOfRange, {std::to_string(type), "[0, 1)"}, [&] {
+      loader_with([&](LoaderOptions& o) { o.inputs.front().node_type = type; });
+    });
     test::check_throws(ErrorCode::kOutOfRange, {std::to_string(type), "[0, 1)"}, [&] {
       loader_with([&](LoaderOptions& o) { o.tables[0].node_type = type; });
     });

@@ -84,15 +84,35 @@ TEST_CASE("drop_last leaves out the batch that is not full") {
 }
 
 TEST_CASE("items name the nodes of a list, of either width") {
+  const auto graph = test::make_graph(3, 5, 1);
   const std::vector<int32_t> ids{30, 10, 20};
-  const NodeSeeds listed{0, 3, borrow(std::span<const int32_t>(ids))}, all{0, 3};
-  const std::vector<int64_t> items{2, 0, 2};
-  CHECK(listed.of(items).ids == std::vector<int64_t>{20, 30, 20});
-  CHECK(listed.of(items).times.empty());
-  CHECK(all.of(items).ids == items);
-  const std::vector<int64_t> times{7, 8, 9};
-  const NodeSeeds timed{0, 3, {}, borrow(std::span<const int64_t>(times))};
-  CHECK(timed.of(items).times == std::vector<int64_t>{9, 7, 9});
+  const std::vector<int64_t> items{2, 0, 2}, times{7, 8, 9};
+  const auto seeds_of = [&](const InputNodes& nodes) {
+    return NodeSeeds({nodes}, *graph).of(items).types.front();
+  };
+  const auto listed = seeds_of({.ids = borrow(std::span<const int32_t>(ids))});
+  CHECK(listed.ids == std::vector<int64_t>{20, 30, 20});
+  CHECK(listed.times.empty());
+  CHECK(seeds_of({}).ids == items);
+  const auto timed = seeds_of({.times = borrow(std::span<const int64_t>(times))});
+  CHECK(timed.times == std::vector<int64_t>{9, 7, 9});
+}
+
+TEST_CASE("items of several types are parted, each type's in order") {
+  StoreContents contents;
+  contents.node_counts = {{"author", 4}, {"paper", 6}};
+  const auto graph = Graph::from_store(make_segment(contents));
+  const std::vector<int64_t> ids{5, 3};
+  const NodeSeeds seeds({{1, borrow(std::span<const int64_t>(ids))}, {.node_type = 0}}, *graph);
+  CHECK(seeds.num_items() == 6);
+  std::vector<int64_t> items{5, 1, 2, 0, 1};
+  const SeedList taken = seeds.take(items);
+  CHECK(items == std::vector<int64_t>{1, 0, 1, 3, 0});
+  REQUIRE(taken.types.size() == 2);
+  CHECK(taken.types[0].type == 1);
+  CHECK(taken.types[0].ids == std::vector<int64_t>{3, 5, 3});
+  CHECK(taken.types[1].type == 0);
+  CHECK(taken.types[1].ids == std::vector<int64_t>{3, 0});
 }
 
 TEST_CASE("a plan refuses what is no batch, rank, epoch or step") {

@@ -194,10 +194,9 @@ void check_counts(const Minibatch& batch, size_t block, size_t type, size_t num_
   CHECK(plan.num_owned ==
         (block == 0 ? batch.n_id[type].rows() : batch.blocks[block - 1].num_dst[type]));
   CHECK(of.num_dst[type] <= plan.num_owned);
-  const auto own_seeds = static_cast<size_t>(batch.num_seeds);
+  const auto own_seeds = static_cast<size_t>(num_seeds(batch, type));
   auto ids = sources(batch, block, type);
-  if (type == static_cast<size_t>(batch.seed_type))
-    ids.erase(ids.begin(), ids.begin() + static_cast<long>(std::min(own_seeds, ids.size())));
+  ids.erase(ids.begin(), ids.begin() + static_cast<long>(std::min(own_seeds, ids.size())));
   CHECK(std::set(ids.begin(), ids.end()).size() == ids.size());  // but for the seeds' own repeats
 }
 

@@ -165,7 +165,6 @@ TEST_CASE("bad options and seeds are named, and the sampler stays usable") {
   CHECK_NOTHROW(make({{std::vector<int64_t>(256, 1)}}));
   CHECK_THROWS_WITH_AS(make({{std::vector<int64_t>(257, 1)}}),
                        "num_neighbors has 257 hops, expected at most 256", Error);
-  CHECK_THROWS_AS(make({{{}}}), Error);
   CHECK_THROWS_WITH_AS(make({.fanouts = {{1}}, .dependent = 0}),
                        doctest::Contains("dependent is 0, expected at least 1"), Error);
   CHECK_THROWS_AS(make({{{1}, {1}}}), Error);
@@ -295,4 +294,23 @@ TEST_CASE("a node type that is none is an Error") {
                        [&] { (void)sampler.sample({type, {}}, 0, 0); });
   }
   CHECK(sampler.sample({0, {}}, 0, 0).blocks.size() == 1);
+  const std::vector<Seeds> twice{{0, {}}, {0, {}}};
+  test::check_throws(ErrorCode::kInvalidArgument, {"node type 'node' twice"},
+                     [&] { (void)sampler.sample(twice, 0, 0); });
+  CHECK(sampler.sample(std::span<const Seeds>(), 0, 0).num_seeds == 0);
+}
+
+TEST_CASE("without hops a batch has its seeds alone, also where there are no edges") {
+  StoreContents contents;
+  contents.node_counts["node"] = 5;
+  for (const auto& graph : {test::make_graph(5, 9, 1), Graph::from_store(make_segment(contents))}) {
+    const SampleOptions options{
+        std::vector<std::vector<int64_t>>(graph->edge_types().size(), std::vector<int64_t>{})};
+    const std::vector<int64_t> seeds{4, 1, 4};
+    const Minibatch batch = NeighborSampler(graph, options).sample({0, seeds}, 0, 0);
+    CHECK(batch.blocks.empty());
+    CHECK(num_sampled_nodes(batch, 0) == std::vector<int64_t>{3});
+    const auto n_id = batch.n_id[0].as<int64_t>();
+    CHECK(std::vector(n_id.begin(), n_id.end()) == seeds);
+  }
 }

@@ -53,7 +53,8 @@ class Batch:
 
     Tensors are torch tensors without a copy, or numpy arrays where torch is absent. A buffer returns to the loader's
     pool when its last tensor dies. On a heterogeneous graph, values per node type or edge type are dicts by type;
-    `seeds` and `y` belong to the seeds' type.
+    `seeds`, `y`, `input_id` and `seed_time` belong to the seeds' type; where seeds are of several types, they are dicts
+    by these types, in the order of `input_nodes`.
     """
 
     def __init__(self, core: _core.Batch, origin: Origin):
@@ -72,20 +73,24 @@ class Batch:
     @property
     def seeds(self):
         """int64 [num_seeds]: the ids of the seeds, in order, repeats included."""
-        return self._tensor(self._core.n_id(self._core.seed_type)[: self.num_seeds])
+        return self._of_seeds(lambda t, of_type: self._tensor(self._core.n_id(t)[: of_type.stop - of_type.start]))
 
     @property
     def input_id(self):
         """int64 [num_seeds]: the position of each seed in the loader's `input_nodes`, or in the seeds of ramet.sample.
         Labels that belong to seeds rather than to nodes are at these positions.
         """
-        return self._placed(to_tensor(self._core.input_id))
+        ids = self._placed(to_tensor(self._core.input_id))
+        return self._of_seeds(lambda t, of_type: ids[of_type])
 
     @property
     def seed_time(self):
         """int64 [num_seeds]: the time of each seed; None unless the loader has a `time`."""
         times = self._core.seed_times
-        return None if times is None else self._placed(to_tensor(times))
+        if times is None:
+            return None
+        times = self._placed(to_tensor(times))
+        return self._of_seeds(lambda t, of_type: times[of_type])
 
     @property
     def n_id(self):
@@ -127,7 +132,9 @@ class Batch:
 
     @property
     def batch(self):
-        """With disjoint=True, int64 [num_nodes]: the position of the seed in whose tree each node is; else None."""
+        """With disjoint=True, int64 [num_nodes]: the position of the seed in whose tree each node is; else None. Seeds
+        of several types are counted one type after another.
+        """
         if not self._core.disjoint:
             return None
         return per_type(self.graph, self.graph.node_types, lambda t: self._tensor(self._core.trees(t)))
@@ -159,14 +166,13 @@ class Batch:
     def y(self):
         """The rows of table "label" at `seeds`."""
         labels = self._named_table("y", "label")
-        if is_at_seeds("label", self.expand):
-            return labels
-        if isinstance(labels, dict):
-            seed_type = self.graph.node_types[self._core.seed_type]
-            if seed_type not in labels:
-                raise AttributeError(f"batch.y: the seeds' type {seed_type!r} has no table 'label', but {list(labels)}")
-            labels = labels[seed_type]
-        return labels[: self.num_seeds]
+        if not isinstance(labels, dict):
+            return labels[: self.num_seeds]
+        counts = self._num_seeds_of
+        found = {t: labels[t][:count] for t, count in counts.items() if t in labels}
+        if not found:
+            raise AttributeError(f"batch.y: the seeds' types {list(counts)} have no table 'label', but {list(labels)}")
+        return found if len(counts) > 1 else next(iter(found.values()))
 
     @property
     def device(self):
@@ -267,7 +273,7 @@ class Batch:
             rows = get(i, node_type, name)
             if rows is None:
                 continue
-            if self.graph.is_hetero and not is_at_seeds(name, self.expand):
+            if self.graph.is_hetero and (len(self._num_seeds_of) > 1 or not is_at_seeds(name, self.expand)):
                 tables.setdefault(name, {})[node_type] = rows
             else:
                 tables[name] = rows
@@ -280,8 +286,21 @@ class Batch:
         if scaled_by(table.scale, len(table)) == "column":
             return self._placed(to_tensor(np.array(table.scale)))
         ids = self._core.n_id(self.graph.node_types.index(node_type))
-        ids = ids[: self.num_seeds] if is_at_seeds(name, self.expand) else ids
+        ids = ids[: self._num_seeds_of[node_type]] if is_at_seeds(name, self.expand) else ids
         return self._placed(to_tensor(Table(table.scale).gather(ids if self.origin.device is None else ids.cpu())))
+
+    @property
+    def _num_seeds_of(self) -> dict[str, int]:
+        """Of each type of seeds, in their order."""
+        return {self.graph.node_types[t]: count for t, count in self._core.seeds}
+
+    def _of_seeds(self, get: Callable):
+        """get(position of type, slice of all seeds) of each type of seeds, as a dict; the value itself for one."""
+        parts, end = {}, 0
+        for t, count in self._core.seeds:
+            parts[self.graph.node_types[t]] = get(t, slice(end, end + count))
+            end += count
+        return parts if len(parts) > 1 else next(iter(parts.values()))
 
     def _tensor(self, array):
         """One of the engine's arrays, where the batch's tensors are handed out."""

@@ -10,6 +10,7 @@ from ramet.loading.samplers import SAMPLERS
 
 CPU, GPU, RANKS = "a loader on the CPU", "a loader with a device", "a cooperative loader"
 PART = "a part of a graph"  # ramet.partition
+SEVERAL = "input_nodes of several types"
 EVERYWHERE = (CPU, GPU, RANKS)
 
 # Option, as errors spell it -> who takes it. What is not named here goes with everything.
@@ -20,6 +21,7 @@ SUPPORTED = {
     "disjoint": (CPU, GPU),
     "time": (CPU, GPU),
     "input_time": (CPU, GPU),
+    SEVERAL: (CPU, GPU),
     "tables": EVERYWHERE,
     "decode": EVERYWHERE,
     "device": (GPU,),

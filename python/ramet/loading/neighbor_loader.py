@@ -9,7 +9,7 @@ from ramet import _core, foreign_words, html
 from ramet.arguments import as_flag, as_int, shortened
 from ramet.graph import Graph
 from ramet.loading.batch import Origin
-from ramet.loading.combinations import PART, RANKS, SUPPORTED, check, kind_of
+from ramet.loading.combinations import PART, RANKS, SEVERAL, SUPPORTED, check, kind_of
 from ramet.loading.cooperative import GroupThread
 from ramet.loading.epochs import EpochIterator, Epochs, EpochSampler
 from ramet.loading.options import (
@@ -17,8 +17,7 @@ from ramet.loading.options import (
     MAX_THREADS,
     as_device,
     as_graph,
-    as_input_nodes,
-    as_times,
+    as_inputs,
     for_sampling,
     require_whole,
     sample_options,
@@ -48,8 +47,9 @@ class NeighborLoader:
         time=None: a ramet.Time(table), or the table: neighbors are no later than the seed, and trees are disjoint.
         seed=0: of everything random.
     Which batches
-        input_nodes=None: the seeds: a split's name, ids, a bool mask or (type, one of these); None: all nodes.
-        input_time=None: int64 [input nodes]: the time of each; None: its row of the time table.
+        input_nodes=None: the seeds: a split's name, ids, a bool mask or (type, one of these), or a dict of these by
+            type; None: all nodes.
+        input_time=None: int64 [input nodes]: the time of each, or a dict by type; None: its row of the time table.
         batch_size=1: seeds of the GLOBAL batch, of which each rank gets its slice.
         shuffle=False, drop_last=False: of the seeds; of a last batch that is smaller.
         tables=None: names of node and edge tables to gather; None: "feat" and "label".
@@ -104,6 +104,7 @@ class NeighborLoader:
         given = {"device": self.device, "ownership": ownership, "input_time": input_time, "time": time}
         given["expand"] = None if isinstance(expand, str) and expand == "every" else expand
         given["disjoint"] = None if disjoint is False else disjoint
+        given[SEVERAL] = list(input_nodes) if isinstance(input_nodes, Mapping) and len(input_nodes) > 1 else None
         check(kind, {name: value for name, value in given.items() if value is not None} | self._asked.given())
         if kind not in SUPPORTED[PART]:
             require_whole(graph)
@@ -144,11 +145,10 @@ class NeighborLoader:
     ) -> None:
         graph, group = self.graph, self._group
         input_nodes, input_time = inputs
-        seed_type, ids = as_input_nodes(input_nodes, graph, "input_nodes")
         sample = sample_options(graph, num_neighbors, **sampling)
-        num_inputs = graph.num_nodes(graph.node_types[seed_type]) if ids is None else len(ids)
-        times = as_times(input_time, sample["time"], num_inputs)
-        self._requests = tuple(as_requests(graph, graph.node_types[seed_type], tables, sample["expand"]))
+        chosen = as_inputs(input_nodes, input_time, graph, "input_nodes", sample["time"])
+        self.seed_types = [graph.node_types[of_type.node_type] for of_type in chosen]
+        self._requests = tuple(as_requests(graph, self.seed_types, tables, sample["expand"]))
         batches = batches | {"batch_size": as_int(batches["batch_size"], "batch_size", 1)}
         automatic = 0 if group is None else 1
         threads, prefetch = ahead["threads"], ahead["prefetch"]
@@ -158,9 +158,7 @@ class NeighborLoader:
             graph._core,
             self.sample_options,
             **batches,
-            seed_type=seed_type,
-            input_nodes=ids,
-            input_times=times,
+            inputs=chosen,
             rank=self.rank if group is None else group.index,
             world=self.world if group is None else group.count,
             threads=automatic if threads is None else as_int(threads, "threads", 1, MAX_THREADS),
@@ -170,8 +168,8 @@ class NeighborLoader:
             edges_ahead=self.edges_ahead,
             device=self._device_options(),
         )
-        self.seed_type = graph.node_types[seed_type]
-        self._ends = [a if a is None else (len(a), *a[:8].tolist(), *a[-8:].tolist()) for a in (ids, times)]
+        arrays = [array for of_type in chosen for array in (of_type.ids, of_type.times)]
+        self._ends = [a if a is None else (len(a), *a[:8].tolist(), *a[-8:].tolist()) for a in arrays]
 
     def _device_options(self) -> _core.DeviceOptions:
         if self.device is None:
@@ -211,7 +209,7 @@ class NeighborLoader:
 
     def _watch(self, distributed, input_nodes) -> Watched:
         """Known on every rank by what is sampled. Ids are compared at their ends, which costs nothing."""
-        what = [self.options, self.seed_type, self._ends]
+        what = [self.options, self.seed_types, self._ends]
         name = f"{input_nodes!r}" if isinstance(input_nodes, str) else "its input nodes"
         return Watched(distributed, what, f"a loader over {name} (batch_size={self.options['batch_size']})")
 
@@ -232,7 +230,7 @@ class NeighborLoader:
             "batch_size": f"{options['batch_size']:,}",
             "num_neighbors": dict(zip(self.graph.edge_types, fanouts)) if self.graph.is_hetero else fanouts[0],
             "sampler": as_sampler(options["sampler"]),
-            "seed_type": self.seed_type,
+            "seed_type": " and ".join(self.seed_types),
             "shuffle": options["shuffle"],
             "tables": sorted({name for _, name in self._requests}),
             "rank": f"{self.rank} of {self.world}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,6 +48,8 @@ def as_device(device):
 def as_fanouts(num_neighbors, graph: Graph) -> list[list[int]]:
     """A list of fanouts (for every edge type) or a dict of lists by edge type, as one list per edge type."""
     if not isinstance(num_neighbors, Mapping):
+        if not graph.edge_types and _fanout_list(num_neighbors, "num_neighbors"):
+            raise ValueError("the graph has no edge types to sample from")
         return [_fanout_list(num_neighbors, "num_neighbors") for _ in graph.edge_types]
     unknown = [t for t in num_neighbors if t not in graph.edge_types]
     missing = [t for t in graph.edge_types if t not in num_neighbors]
@@ -80,10 +83,42 @@ def for_sampling(options: dict) -> _core.SampleOptions:
     return _core.SampleOptions(**options | {"sampler": method}, fields=fields)
 
 
+class Input(NamedTuple):
+    """The seeds of one node type, as the engine takes them."""
+
+    node_type: int  # its position
+    ids: np.ndarray | None  # int64; None for all nodes
+    times: np.ndarray | None  # int64, of each; None for those of the nodes
+
+
+def as_inputs(nodes, input_time, graph: Graph, what: str, time: dict | None) -> list[Input]:
+    """nodes: as as_input_nodes() takes them, or a dict of any of these by node type, and `input_time` then is one, too.
+    time: what `sample_options` has of it."""
+    if not isinstance(nodes, Mapping):
+        chosen = [(as_input_nodes(nodes, graph, what), input_time, "input_time")]
+    else:
+        if not nodes:
+            raise ValueError(f"{what} is an empty dict, expected at least one node type")
+        times = _times_by_type(input_time, nodes, what)
+        chosen = [
+            (_ids_of(t, of_type, graph, f"{what}[{t!r}]"), times.get(t), f"input_time[{t!r}]")
+            for t, of_type in nodes.items()
+        ]
+    inputs = []
+    for (position, ids), of_type, name in chosen:
+        count = graph.num_nodes(graph.node_types[position]) if ids is None else len(ids)
+        inputs.append(Input(position, ids, as_times(of_type, time, count, name)))
+    return inputs
+
+
 def as_input_nodes(input_nodes, graph: Graph, what: str) -> tuple[int, np.ndarray | None]:
     """(position of the node type, int64 ids or None for all) from None, the name of a split, ids, a bool mask, or
     on a heterogeneous graph a pair of node type and any of these."""
     node_type, chosen = _node_type_of(input_nodes, graph, what)
+    return _ids_of(node_type, chosen, graph, what)
+
+
+def _ids_of(node_type, chosen, graph: Graph, what: str) -> tuple[int, np.ndarray | None]:
     if node_type not in graph.node_types:
         raise ValueError(f"{what} names node type {node_type!r}; there is {graph.node_types}")
     position = graph.node_types.index(node_type)
@@ -96,18 +131,29 @@ def as_input_nodes(input_nodes, graph: Graph, what: str) -> tuple[int, np.ndarra
     return position, ids.astype(np.int64, copy=False)
 
 
-def as_times(input_time, time: dict | None, count: int) -> np.ndarray | None:
+def as_times(input_time, time: dict | None, count: int, what: str = "input_time") -> np.ndarray | None:
     """int64 times of `count` seeds. time: what `sample_options` has of it."""
     if input_time is None:
         return None
     if time is None:
-        raise ValueError(f"input_time is {shortened(input_time)}, but there is no `time` to compare it with")
-    times = as_array(input_time, "input_time")
+        raise ValueError(f"{what} is {shortened(input_time)}, but there is no `time` to compare it with")
+    times = as_array(input_time, what)
     if times.shape != (count,):
-        raise ValueError(f"input_time has shape {list(times.shape)}, expected [{count}], a time for each seed")
+        raise ValueError(f"{what} has shape {list(times.shape)}, expected [{count}], a time for each seed")
     if times.size > 0 and times.dtype.kind not in "iu":
-        raise TypeError(f"input_time has dtype {dtype_name(times.dtype)}, expected int64")
-    return to_integers(times, "input_time", empty_list=True).astype(np.int64, copy=False)
+        raise TypeError(f"{what} has dtype {dtype_name(times.dtype)}, expected int64")
+    return to_integers(times, what, empty_list=True).astype(np.int64, copy=False)
+
+
+def _times_by_type(input_time, nodes: Mapping, what: str) -> Mapping:
+    if input_time is None:
+        return {}
+    if not isinstance(input_time, Mapping):
+        raise TypeError(f"input_time is {shortened(input_time)}, expected a dict by node type, as {what} is")
+    unknown = [t for t in input_time if t not in nodes]
+    if unknown:
+        raise ValueError(f"input_time names the node types {unknown}, but {what} names {list(nodes)}")
+    return input_time
 
 
 def _as_expand(expand) -> str:

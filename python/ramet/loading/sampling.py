@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ramet import _core, foreign_words
 from ramet.arguments import as_int
 from ramet.cuda import torch_devices
@@ -11,8 +13,7 @@ from ramet.loading.options import (
     MAX_THREADS,
     as_device,
     as_graph,
-    as_input_nodes,
-    as_times,
+    as_inputs,
     for_sampling,
     require_whole,
     sample_options,
@@ -42,12 +43,13 @@ def sample(
     """The blocks of one step, without tables: what a NeighborLoader with the same arguments samples for these seeds.
 
     seeds: ids [n] in any order, repeats allowed; or a split's name, or a bool mask. On a heterogeneous graph a pair of
-        node type and any of these.
+        node type and any of these, or a dict of them by node type.
     expand: "every": each hop draws for all nodes found so far, which gives blocks. "once": only for those that the hop
         before was the first to find, which gives one graph, `batch.edges()` (docs/semantics.md, section 14).
     disjoint: each seed has a tree of its own, which shares no node with others; `batch.batch` tells trees apart.
     time: only neighbors that were there at the time of their tree's seed; disjoint then (section 16).
-    input_time: int64 [n], the time of each seed. None: its row of the table that `time` names.
+    input_time: int64 [n], the time of each seed, a dict where `seeds` is one. None: its row of the table that `time`
+        names.
     threads: the number of threads that work on this one batch. The result does not depend on it.
     device: as in NeighborLoader. The GPU samples from a copy of the topology in its memory, which stays there while
         batches of it live.
@@ -58,9 +60,6 @@ def sample(
     foreign_words.check_arguments(unknown, "ramet.sample")
     require_whole(as_graph(graph))
     device = as_device(device)
-    seed_type, ids = as_input_nodes(seeds, graph, "seeds")
-    if ids is None:
-        raise ValueError("seeds is None, expected ids")
     options = sample_options(
         graph,
         num_neighbors,
@@ -71,12 +70,16 @@ def sample(
         disjoint=disjoint,
         time=time,
     )
-    what = (graph._core, for_sampling(options), seed_type, ids)
+    inputs = as_inputs(seeds, input_time, graph, "seeds", options["time"])
+    for node_type, ids, _ in inputs:
+        if ids is None:
+            name = f"seeds[{graph.node_types[node_type]!r}]" if isinstance(seeds, Mapping) else "seeds"
+            raise ValueError(f"{name} is None, expected ids")
+    what = (graph._core, for_sampling(options), inputs)
     when = {"epoch": as_int(epoch, "epoch", 0), "step": as_int(step, "step", 0)}
     threads = as_int(threads, "threads", 1, MAX_THREADS)
-    times = as_times(input_time, options["time"], len(ids))
     if device is None:
-        core = _core.sample(*what, times=times, **when, threads=threads)
+        core = _core.sample(*what, **when, threads=threads)
     else:
         stream = torch_devices.as_stream(None, device)
         with torch_devices.using(stream):

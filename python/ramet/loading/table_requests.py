@@ -9,7 +9,7 @@ from ramet.loading.batch import is_at_seeds
 DEFAULT_TABLES = ("feat", "label")
 
 
-def as_requests(graph: Graph, seed_type: str, tables, expand: str) -> list[tuple[str | EdgeTypeName, str]]:
+def as_requests(graph: Graph, seed_types: list[str], tables, expand: str) -> list[tuple[str | EdgeTypeName, str]]:
     """(node type or edge type, table) for each table to gather: `tables` and `expand` as of NeighborLoader. A table
     may also be named as such a pair."""
     if isinstance(tables, str):
@@ -21,7 +21,7 @@ def as_requests(graph: Graph, seed_type: str, tables, expand: str) -> list[tuple
             graph.table(name, of)  # KeyError where there is none
             requests.append((of, name))
             continue
-        node_types = [seed_type] if is_at_seeds(name, expand) else graph.node_types
+        node_types = seed_types if is_at_seeds(name, expand) else graph.node_types
         found = [t for t in node_types if name in graph.tables(t)]
         if not found and tables is not None:
             found = [t for t in graph.edge_types if name in graph.tables(t)]

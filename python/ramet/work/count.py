@@ -105,16 +105,15 @@ def count_work(
     owners = as_owners(ownership, graph, ranks)
     together = [_core.CooperativeLoader(loader._core, owners=owners, rank=rank, cache_rows=0) for rank in range(ranks)]
     batches = min(batches, len(loader))
-    seed_type = graph.node_types.index(loader.seed_type)
+    (seed_type,) = (graph.node_types.index(t) for t in loader.seed_types)  # the ranks have refused several
     counter = _Counter(graph, row_bytes, hidden, num_hops=len(loader.options["fanouts"][0]))
     with byte_progress(progress, "batches", unit="") as report:
         for step in range(batches):
             counter.add_together(*make_and_weigh(together, 0, step))
             for i, seeds in enumerate(np.array_split(loader._core.seeds(0, step), ranks)):
                 report(step * ranks + i, batches * ranks)
-                alone = _core.sample(
-                    graph._core, loader.sample_options, seed_type, seeds, epoch=0, step=step, threads=1
-                )
+                seeds = [(seed_type, seeds, None)]
+                alone = _core.sample(graph._core, loader.sample_options, seeds, epoch=0, step=step, threads=1)
                 counter.add_alone(alone)
     sampler = str(as_sampler(loader.options["sampler"]))
     return counter.finish(

@@ -74,7 +74,8 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
                                uint64_t epoch,
                                uint64_t step) override {
     stage_ = Stage::kIdle;
-    driver_.start({seed_type, seeds}, epoch, step);
+    const Seeds own{seed_type, seeds};
+    driver_.start(std::span(&own, 1), epoch, step);
     check_owned(static_cast<size_t>(seed_type));
     for (size_t t = 0; t < own_.size(); ++t)
       own_[t].start_batch(driver_.seeds(t));

@@ -34,7 +34,7 @@ class CudaSampler::Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  Minibatch sample(const Seeds& seeds,
+  Minibatch sample(std::span<const Seeds> seeds,
                    uint64_t epoch,
                    uint64_t step,
                    const std::atomic<bool>* stop) {
@@ -80,7 +80,7 @@ CudaSampler::CudaSampler(std::shared_ptr<const CudaGraph> graph,
 
 CudaSampler::~CudaSampler() = default;
 
-Minibatch CudaSampler::sample(const Seeds& seeds,
+Minibatch CudaSampler::sample(std::span<const Seeds> seeds,
                               uint64_t epoch,
                               uint64_t step,
                               const std::atomic<bool>* stop) {

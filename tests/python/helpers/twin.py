@@ -285,7 +285,7 @@ class Nodes:
 
 def sample(
     graph: TwinGraph,
-    seed_type: str,
+    seed_type: str,  # where `seeds` and `input_time` are no dicts by node type
     seeds,
     fanouts: dict[EdgeType, list[int]],
     *,
@@ -301,13 +301,20 @@ def sample(
 ) -> TwinBatch:
     """sampler, time: as of the engine; only names and options are read."""
     disjoint = disjoint or time is not None  # section 16
-    if time is not None and input_time is None:
-        input_time = [graph.node_tables[time.table][seed_type][node] for node in seeds]
+    seeds_of = seeds if isinstance(seeds, dict) else {seed_type: seeds}
+    times_of = input_time if isinstance(input_time, dict) else {seed_type: input_time}
     nodes = Nodes.of_types(graph.num_nodes)
-    for i, node in enumerate(seeds):
-        if not 0 <= node < graph.num_nodes[seed_type]:
-            raise IndexError(f"seed {node}")
-        nodes.append(seed_type, i if disjoint else 0, int(node))
+    times: list[int] = []
+    num_seeds = 0
+    for node_type, ids in seeds_of.items():
+        given = times_of.get(node_type)
+        for i, node in enumerate(ids):
+            if not 0 <= node < graph.num_nodes[node_type]:
+                raise IndexError(f"seed {node}")
+            nodes.append(node_type, num_seeds if disjoint else 0, int(node))
+            num_seeds += 1
+            if time is not None:
+                times.append(graph.node_tables[time.table][node_type][node] if given is None else given[i])
 
     draw = Draw(seed, epoch, step, dependent)
     blocks = []
@@ -317,7 +324,7 @@ def sample(
         hop = Hop(graph, draw, number, destinations, first_dst, {t: hops[number] for t, hops in fanouts.items()})
         if time is not None:
             hop.time = time
-            hop.times = {t: [int(input_time[tree]) for tree in nodes.trees[t][first_dst[t] :]] for t in graph.num_nodes}
+            hop.times = {t: [int(times[tree]) for tree in nodes.trees[t][first_dst[t] :]] for t in graph.num_nodes}
         if expand == "once":  # section 14
             first_dst = nodes.sizes()
         options = {"name": sampler} if isinstance(sampler, str) else sampler.plain()

@@ -94,7 +94,8 @@ def digest(batches: list[ramet.Batch]) -> list[str]:
             for _, array in sorted(by_type(value, graph.node_types).items()):
                 add(array)
         if "label" in batch.tables:
-            add(batch.y)
+            for _, array in sorted(by_type(batch.y, [A]).items()):
+                add(array)
         if batch.batch is not None:
             for _, array in sorted(by_type(batch.batch, graph.node_types).items()):
                 add(array)
@@ -114,9 +115,16 @@ def some_seeds(count: int = 150) -> np.ndarray:
     return (words(1, count) % NUM_NODES).astype(np.int64)  # a few of them twice
 
 
+def of_both_types(count: int = 150) -> dict:
+    return {B: some_seeds(count), A: some_seeds(count // 3)}
+
+
 def samples(graph, seed_type=None, names=tuple(SAMPLERS), **extent) -> dict:
     """One batch of `ramet.sample` per sampler."""
-    seeds = some_seeds() if seed_type is None else (seed_type, some_seeds())
+    return samples_of(graph, some_seeds() if seed_type is None else (seed_type, some_seeds()), names, **extent)
+
+
+def samples_of(graph, seeds, names=tuple(SAMPLERS), **extent) -> dict:
     return {
         name: digest([ramet.sample(graph, seeds, FANOUTS, seed=4, epoch=1, step=11, **SAMPLERS[name], **extent)])
         for name in names
@@ -177,6 +185,8 @@ MAKERS = {
     "sample, all neighbors": lambda folder, patch: all_neighbors(homogeneous()),
     "sample, each node once": lambda folder, patch: samples(heterogeneous(), A, expand="once"),
     "sample, disjoint trees": lambda folder, patch: trees(heterogeneous()),
+    "sample, seeds of two types": lambda folder, patch: samples_of(heterogeneous(), of_both_types()),
+    "loader, seeds of two types": lambda folder, patch: epochs(heterogeneous(), of_both_types(300)),
     "loader, drop_last": lambda folder, patch: drop_last(homogeneous()),
     "loader, several types": lambda folder, patch: epochs(heterogeneous(), (A, some_seeds(400))),
     "loader, ranks": lambda folder, patch: ranks_apart(homogeneous(), patch),

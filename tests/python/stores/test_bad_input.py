@@ -125,7 +125,6 @@ def test_split_ids_that_a_file_has_out_of_range(tmp_path, graph):
 
 BAD_FANOUTS = {
     "-2": ([2, -2], ValueError, r"num_neighbors\[1\] of edge type 'node__to__node' is -2, expected -1"),
-    "none": ([], ValueError, "num_neighbors is empty, expected a fanout for at least one hop"),
     "many hops": ([1] * 100_000, ValueError, "num_neighbors has 100000 hops, expected at most 256"),
     "a number": (3, TypeError, "num_neighbors is 3, expected a list of fanouts, one per hop"),
     "a string": ("33", TypeError, "num_neighbors is '33', expected a list"),
