@@ -57,7 +57,7 @@ def to_pyg(batch: Batch):
 
 def by_type(value, types: list) -> dict:
     """What a Batch has as a dict by type on a heterogeneous graph alone, as such a dict always; None stays None."""
-    return value if value is None or isinstance(value, dict) else {types[0]: value}
+    return value if value is None or isinstance(value, dict) else dict(zip(types, [value]))
 
 
 def _fill_nodes(out, store, n_id: torch.Tensor, served: dict[str, Served], rows: dict) -> None:
@@ -99,8 +99,12 @@ def _add_counts(batch: Batch, graph, nodes: dict, edges: dict) -> None:
 
 
 def _describe_seeds(batch: Batch, nodes: dict, input_id, seed_time) -> None:
-    seeds = nodes[batch.graph.node_types[batch._core.seed_type]]
-    seeds.input_id, seeds.seed_time, seeds.batch_size = input_id, seed_time, batch.num_seeds
+    for t, count in batch._core.seeds:
+        name = batch.graph.node_types[t]
+        seeds = nodes[name]
+        seeds.input_id = input_id[name] if isinstance(input_id, dict) else input_id
+        seeds.seed_time = seed_time[name] if isinstance(seed_time, dict) else seed_time
+        seeds.batch_size = count
 
 
 def rows_of_nodes(batch: Batch) -> dict:

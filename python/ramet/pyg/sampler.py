@@ -97,10 +97,7 @@ class RametSampler(BaseSampler):
 
     def options(self) -> dict:
         """What decides the neighbors, as ramet.sample and ramet.NeighborLoader take it."""
-        fanouts: list | dict = self._fanouts
-        if self.num_neighbors.num_hops == 0:
-            fanouts = [0]  # a hop without edges
-        options = {"num_neighbors": fanouts, "sampler": self.method, "expand": "once", "disjoint": self.disjoint}
+        options = {"num_neighbors": self._fanouts, "sampler": self.method, "expand": "once", "disjoint": self.disjoint}
         return options if self.time is None else options | {"time": self.time}
 
     def sample_from_nodes(self, index: NodeSamplerInput, **kwargs) -> SamplerOutput | HeteroSamplerOutput:
@@ -113,8 +110,6 @@ class RametSampler(BaseSampler):
     def sample_from_edges(
         self, index: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None
     ) -> SamplerOutput | HeteroSamplerOutput:
-        """As PyG's. NotImplementedError where source and destination are of two node types: a sample has seeds of
-        one type."""
         counts = {t: self.source.graph.num_nodes(t) for t in self.source.node_types}
         times = self._node_times() or None
         if not self.is_hetero:
@@ -132,26 +127,15 @@ class RametSampler(BaseSampler):
 
     def _sample(self, seeds, times=None) -> SamplerOutput | HeteroSamplerOutput:
         """seeds, times: tensors; on a heterogeneous graph dicts by node type."""
-        if isinstance(seeds, dict):
-            if len(seeds) > 1:
-                raise NotImplementedError(
-                    f"seeds of the node types {list(seeds)}: a sample has seeds of one type, so links between two "
-                    "node types are not supported"
-                )
-            ((node_type, seeds),) = seeds.items()
-            times = None if times is None else times[node_type]
-        else:
+        if not isinstance(seeds, dict):
             node_type = self.source.graph.node_types[0]
+            seeds = {node_type: seeds}
+            times = None if times is None else {node_type: times}
+        ids = {t: of_type.numpy().astype(np.int64, copy=False) for t, of_type in seeds.items()}
         options = self.options()
-        fanouts = options.pop("num_neighbors")
-        options |= {} if times is None else {"input_time": times.numpy()}
-        batch = sample(
-            self.source.graph,
-            (node_type, seeds.numpy().astype(np.int64, copy=False)),
-            fanouts,
-            epoch=random_epoch(),
-            **options,
-        )
+        if times is not None:
+            options["input_time"] = {t: of_type.numpy() for t, of_type in times.items()}
+        batch = sample(self.source.graph, ids, epoch=random_epoch(), **options)
         return sampler_output(batch, self.source)
 
     def _node_times(self) -> dict:

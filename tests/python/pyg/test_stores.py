@@ -215,10 +215,3 @@ def test_links_of_one_node_type(mode, disjoint):
             found = batch.n_id[batch.edge_label_index[:, :20]]
         assert torch.equal(found, seeds)
         assert torch.equal(batch.n_id[batch.edge_index], data.edge_index[:, batch.e_id])
-
-
-def test_links_between_two_node_types_are_refused():
-    data = heterogeneous()
-    loader = pyg_loaders.LinkLoader(data, ramet.pyg.RametSampler(data, [3]), edge_label_index=WRITES, batch_size=4)
-    with pytest.raises(NotImplementedError, match="two node types"):
-        next(iter(loader))
