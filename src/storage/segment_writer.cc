@@ -11,6 +11,7 @@
 #include "chunked_write.h"
 #include "huge_pages.h"
 #include "manifest.h"
+#include "memory_file.h"
 #include "ramet/error.h"
 #include "ramet/store_writer.h"
 #include "segment.h"
@@ -62,36 +63,6 @@ Layout lay_out(const StoreContents& contents) {
   return {print_head(manifest), std::move(manifest.arrays), needed};
 }
 
-Fd create_memory() {
-  // Newer kernels ask to be told that it is not to be executed; older ones do not know the flag.
-  constexpr unsigned kNoExecSeal = 8;
-  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  Fd fd(::memfd_create("ramet", kFlags | kNoExecSeal));
-  if (!fd && errno == EINVAL) fd = Fd(::memfd_create("ramet", kFlags));
-  if (!fd) throw_errno(errno, "create", kPlace);
-  return fd;
-}
-
-// Takes the memory now, so that no write and no reader can miss it later. In pieces, since a
-// signal makes the kernel undo the piece at hand.
-void reserve(int fd, int64_t offset, int64_t size) {
-  constexpr int64_t kPiece = int64_t{64} << 20;
-  while (size > 0) {
-    const int64_t piece = std::min(size, kPiece);
-    if (::fallocate(fd, 0, static_cast<off_t>(offset), static_cast<off_t>(piece)) != 0) {
-      if (errno == EINTR) continue;
-      throw_errno(errno, concat("reserve ", size, " bytes of"), kPlace);
-    }
-    offset += piece;
-    size -= piece;
-  }
-}
-
-void seal(int fd) {
-  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
-  if (::fcntl(fd, F_ADD_SEALS, kSeals) != 0) throw_errno(errno, "seal", kPlace);
-}
-
 // Older kernels refuse a shared mapping of a write-sealed memfd through a descriptor that was
 // opened for writing.
 Fd reopen_read_only(int fd) {
@@ -115,13 +86,13 @@ std::shared_ptr<const Store> make_segment(const StoreContents& contents, const P
   check_contents(contents);
   const Layout layout = lay_out(contents);
   require_memory(layout.needed, kPlace);
-  const Fd fd = create_memory();
+  const Fd fd = create_memory_file(kPlace);
   set_size(fd.get(), layout);
-  reserve(fd.get(), 0, int64_t(layout.head.size()));
+  reserve(fd.get(), 0, int64_t(layout.head.size()), kPlace);
   for (const ArrayEntry& entry : layout.arrays) {
     const int64_t bytes = array_bytes(entry.dtype, entry.shape);
     reserve_huge_pages(fd.get(), entry.offset, bytes);
-    reserve(fd.get(), entry.offset, bytes);
+    reserve(fd.get(), entry.offset, bytes, kPlace);
   }
 
   ProgressCount count(progress, contents.bytes());
@@ -130,7 +101,7 @@ std::shared_ptr<const Store> make_segment(const StoreContents& contents, const P
     const Array& array = contents.arrays[i].second;
     write_chunks(fd.get(), layout.arrays[i].offset, {}, array.data, array.bytes(), kPlace, count);
   }
-  seal(fd.get());
+  seal(fd.get(), F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL, kPlace);
   return Store::open_segment(reopen_read_only(fd.get()).get());
 }
 

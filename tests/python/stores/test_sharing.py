@@ -16,7 +16,7 @@ import pytest
 import trainer_processes
 
 import ramet
-from ramet import handle
+from ramet import _core, descriptor
 
 TRAINERS = Path(trainer_processes.__file__)
 HAVE_TORCH = ramet.tensors.torch_or_none() is not None
@@ -197,15 +197,14 @@ def test_a_graph_is_sent_by_pipe_and_queue(method, expected, nothing_left):
 
 def test_a_handle_whose_descriptor_is_something_else_now_is_an_error(tmp_path):
     graph = trainer_processes.make_graph()
-    function, (core, arguments, *rest) = graph.__reduce__()
-    pid, _, identity = arguments
+    function, (core, (handle,), *rest) = graph.__reduce__()
     other = os.open(tmp_path, os.O_RDONLY)
     with pytest.raises(FileNotFoundError, match=f"descriptor {other} is not|not the in-memory graph"):
-        function(core, (pid, other, identity), *rest)
+        function(core, (handle._replace(number=other),), *rest)
     os.close(other)
-    with pytest.raises(FileNotFoundError, match=f"process {pid}"):
-        function(core, (pid, other, identity), *rest)
-    assert function(core, arguments, *rest).num_nodes() == trainer_processes.NUM_NODES
+    with pytest.raises(FileNotFoundError, match=f"process {handle.pid}"):
+        function(core, (handle._replace(number=other),), *rest)
+    assert function(core, (handle,), *rest).num_nodes() == trainer_processes.NUM_NODES
 
 
 def test_no_handle_opens_the_store_that_came_later(tmp_path):
@@ -431,5 +430,6 @@ def test_a_handle_whose_owner_is_gone_does_not_wait_for_what_took_its_place():
     read_end, write_end = os.pipe()
     os.close(write_end)
     with pytest.raises(FileNotFoundError, match="not the in-memory graph of this handle any more"):
-        handle._open_of_owner(os.getpid(), read_end, (1, 2))
+        handle = descriptor.Handle(os.getpid(), read_end, (1, 2))
+        descriptor.opened(handle, "in-memory graph", _core.open_segment)
     os.close(read_end)

@@ -1,0 +1,20 @@
+// Files in memory (memfd): made, reserved, sealed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/system/posix.h"
+
+namespace ramet {
+
+[[nodiscard]] Fd create_memory_file(const std::string& place);
+
+// Takes the memory of [offset, offset + size) now, so that no write and no reader can miss it
+// later.
+void reserve(int fd, int64_t offset, int64_t size, const std::string& place);
+
+// `seals`: of fcntl's F_SEAL_*.
+void seal(int fd, int seals, const std::string& place);
+
+}  // namespace ramet
