@@ -59,6 +59,8 @@ enum class Domain : uint64_t {
   kSplitByClass = 5,  // of ramet.build in Python
   kOwnership = 6,
   kDropout = 7,
+  kInit = 8,      // of tables
+  kRounding = 9,  // of weights
 };
 
 // The key of one step: (domain, seed, epoch, step).

@@ -8,6 +8,7 @@
 #include "arrays.h"
 #include "gil.h"
 #include "ramet/table.h"
+#include "ramet/table_rows.h"
 
 namespace ramet::bind {
 
@@ -48,9 +49,38 @@ nb::object gather(const Table& table,
   return out ? nb::none() : to_numpy(rows);
 }
 
+using WriteRows = void (*)(const Array&, std::span<const int64_t>, const Array&, int);
+
+// `bfloat16`: `rows` holds the bits.
+template <WriteRows kWrite>
+void write(const Table& table, const Ids& ids, const AnyArray& rows, bool bfloat16, int threads) {
+  Array values = borrow(rows);
+  if (bfloat16) values.dtype = DType::kBFloat16;
+  const GilRelease release;
+  kWrite(table.rows(), borrow(ids), values, threads);
+}
+
+void init(const Table& table,
+          Distribution distribution,
+          uint64_t seed,
+          int64_t begin,
+          int64_t end,
+          int threads) {
+  const Array& all = table.rows();
+  Array rows = all;
+  rows.data = static_cast<char*>(all.data) + begin * all.row_bytes();
+  rows.shape[0] = end - begin;
+  const GilRelease release;
+  init_rows(rows, distribution, seed, begin, all.rows(), threads);
+}
+
 }  // namespace
 
 void bind_table(nb::module_& m) {
+  nb::enum_<Distribution>(m, "Distribution")
+      .value("normal", Distribution::kNormal)
+      .value("uniform", Distribution::kUniform)
+      .value("xavier", Distribution::kXavier);
   nb::class_<Table>(m, "Table")
       .def(
           "__init__",
@@ -69,7 +99,13 @@ void bind_table(nb::module_& m) {
                      return table.has_scale() ? to_numpy(table.scale()) : nb::none();
                    })
       .def("gather", &gather, nb::arg("ids").noconvert(), nb::kw_only(), nb::arg("threads"),
-           nb::arg("decode"), nb::arg("out").noconvert().none());
+           nb::arg("decode"), nb::arg("out").noconvert().none())
+      .def("set_rows", &write<set_rows>, nb::arg("ids").noconvert(), nb::arg("rows").noconvert(),
+           nb::kw_only(), nb::arg("bfloat16"), nb::arg("threads"))
+      .def("sum_rows", &write<sum_rows>, nb::arg("ids").noconvert(), nb::arg("rows").noconvert(),
+           nb::kw_only(), nb::arg("bfloat16"), nb::arg("threads"))
+      .def("init_rows", &init, nb::arg("distribution"), nb::kw_only(), nb::arg("seed"),
+           nb::arg("begin"), nb::arg("end"), nb::arg("threads"));
 }
 
 }  // namespace ramet::bind

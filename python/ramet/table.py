@@ -1,4 +1,4 @@
-"""Table: rows by row id, of a graph or over any array."""
+"""Table: rows by row id, of a graph, over any array, or in memory of its own that processes share."""
 
 from __future__ import annotations
 
@@ -7,22 +7,54 @@ import operator
 import numpy as np
 
 from ramet import _core
-from ramet.arrays import INT32_MAX, as_array, as_count, as_ids, as_rows
+from ramet.arguments import shortened
+from ramet.arrays import INT32_MAX, MAX_DIMENSIONS, as_array, as_count, as_ids, as_rows
 from ramet.dtypes import Quantized, bfloat16, bits, dtype_name
+from ramet.init_rows import init_rows
+from ramet.table_memory import Form, TableMemory
 from ramet.tensors import in_place, to_tensor, torch_or_none
 
 
 class Table:
     """Rows by row id: a table of a graph, or any array on the CPU (numpy, torch, or the result of `ramet.quantize`).
 
-    Keeps the array alive. `scale` is the scale of int8 rows, as in Quantized.
+    Keeps the array alive. `scale` is the scale of int8 rows, as in Quantized. `Table.create` makes a table with memory
+    of its own.
     """
 
-    def __init__(self, rows, *, scale: np.ndarray | None = None, source: tuple | None = None):
+    def __init__(
+        self,
+        rows,
+        *,
+        scale: np.ndarray | None = None,
+        source: tuple | None = None,
+        memory: TableMemory | None = None,
+    ):
         # With a source, (graph, name, type), `rows` is its _core.Table.
         self._core: _core.Table = _core_table(rows, scale) if source is None else rows
         self._source = source
+        self._memory = memory
         self._array = self._core.numpy()
+
+    @classmethod
+    def create(cls, shape, dtype="float32", *, init=0, seed: int = 0) -> Table:
+        """A table to be written to, in shared memory: other processes of the machine that unpickle it have the same
+        rows. The memory is given back when all of them have dropped it, or ended.
+
+        shape: (rows, ...); an int is a table of rows of one value each.
+        dtype: any that a store can hold, by its name, numpy's or torch's.
+        init: what rows begin with: a number; "normal" (mean 0, variance 1, as torch.nn.Embedding), "uniform" (in
+            [0, 1)) or "xavier" (uniform, torch.nn.init.xavier_uniform_ of the whole table), which depend on (seed, row,
+            column) alone (docs/semantics.md, section 18); or a function that takes ids, int64 [k], and returns their
+            rows, [k, ...].
+
+        Raises MemoryError or OSError where memory is missing, ValueError and TypeError for what does not fit.
+        """
+        form = Form(_as_shape(shape), _as_dtype(dtype))
+        memory = TableMemory.create(form)
+        table = cls(memory.rows, memory=memory)
+        init_rows(table, init, seed)
+        return table
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -99,6 +131,31 @@ class Table:
             return out
         return to_tensor(rows) if is_tensor else rows
 
+    def scatter(self, ids, rows, threads: int = 1) -> None:
+        """Writes rows[i] to row ids[i]; of a row that is given twice the last stays.
+
+        rows: [len(ids), ...] of the table's dtype, numpy or torch. float32 goes into float16 and bfloat16, too, rounded
+            to the nearest.
+
+        Raises IndexError naming the first id out of range, ValueError for rows that do not fit and for a table that is
+        read-only. Nothing is written then. Another process that writes the same rows at the same time is not kept out.
+        """
+        self._write(self._core.set_rows, ids, rows, threads)
+
+    def add(self, ids, rows, threads: int = 1) -> None:
+        """Adds rows[i] to row ids[i]; what is given for a row is summed in order, and the sum added once: the same bits
+        for any number of threads. See scatter."""
+        self._write(self._core.sum_rows, ids, rows, threads)
+
+    def _write(self, write, ids, rows, threads: int) -> None:
+        rows = as_array(rows.detach() if type(rows).__module__ == "torch" else rows, "rows")
+        write(
+            _as_int64(ids, type(ids).__module__ == "torch"),
+            bits(rows),
+            bfloat16=rows.dtype == bfloat16,
+            threads=as_count(threads, "threads", INT32_MAX),
+        )
+
     def __repr__(self) -> str:
         scaled = "" if self.scale is None else f", scale {list(self.scale.shape)}"
         return f"<ramet.Table {self._core.name} {dtype_name(self.dtype)}{list(self.shape)}{scaled}>"
@@ -106,6 +163,8 @@ class Table:
     def __reduce__(self):
         if self._source is not None:
             return _of_graph, self._source
+        if self._memory is not None:
+            return _of_memory, (self._memory,)
         return Table, (self._array if self.scale is None else Quantized(self._array, self.scale),)
 
     def _decodes(self, dtype) -> bool:
@@ -156,6 +215,23 @@ def _core_table(rows, scale) -> _core.Table:
 
 def _of_graph(graph, name: str, of) -> Table:
     return graph.table(name, of)
+
+
+def _of_memory(memory: TableMemory) -> Table:
+    return Table(memory.rows, memory=memory)
+
+
+def _as_shape(shape) -> tuple[int, ...]:
+    if hasattr(shape, "__index__"):
+        shape = (shape,)
+    if not isinstance(shape, (tuple, list)) or not 1 <= len(shape) <= MAX_DIMENSIONS:
+        raise TypeError(f"shape is {shortened(shape)}, expected 1 to {MAX_DIMENSIONS} numbers, rows first")
+    return tuple(as_count(size, f"shape[{i}]") for i, size in enumerate(shape))
+
+
+def _as_dtype(dtype) -> np.dtype:
+    name = dtype_name(dtype)
+    return bfloat16 if name == "bfloat16" else as_array(np.empty(1, name), "dtype").dtype
 
 
 def _quantized(rows, scale) -> Quantized:

@@ -18,10 +18,18 @@ def test_the_stub_declares_what_the_extension_has():
     assert declared | values >= {name for name in vars(_core) if not name.startswith("_")}
 
 
+def names_of(part) -> list[str]:
+    """What a line of a class declares: a method, or a value of an enum."""
+    if isinstance(part, ast.FunctionDef):
+        return [part.name]
+    targets = part.targets if isinstance(part, ast.Assign) else [part.target] if isinstance(part, ast.AnnAssign) else []
+    return [target.id for target in targets]
+
+
 def test_the_stub_declares_the_members_of_classes():
     stub = ast.parse(files(ramet).joinpath("_core.pyi").read_text())
     declared = {
-        node.name: {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+        node.name: {name for part in node.body for name in names_of(part)}
         for node in stub.body
         if isinstance(node, ast.ClassDef)
     }

@@ -1,0 +1,41 @@
+// Writing rows of a table: values that rows begin with, rows set, rows added.
+//
+// Memory: the caller's. Threads and forks: any; no two calls at once on the same rows. The bits do
+// not depend on threads. Failure: kOutOfRange for a row outside the table; kInvalidArgument for
+// rows that do not fit it. Nothing is written then.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "ramet/array.h"
+
+namespace ramet {
+
+// table[ids[i]] = rows[i]; of a row that is named twice the last stays. `table`: writable. `rows`:
+// [ids.size(), ...] of its dtype and row shape; float32 goes into float16 and bfloat16, too,
+// rounded to the nearest.
+void set_rows(const Array& table, std::span<const int64_t> ids, const Array& rows, int threads = 1);
+
+// table[ids[i]] += rows[i]: what is given for a row is summed in order, and the sum added once.
+// Integers wrap around; of float16 and bfloat16 the sum is of float32, and rounded once to the
+// nearest. bool is kInvalidArgument.
+void sum_rows(const Array& table, std::span<const int64_t> ids, const Array& rows, int threads = 1);
+
+// Distributions of random values; docs/semantics.md, section 18.
+enum class Distribution : uint8_t {
+  kNormal,   // of mean 0 and variance 1
+  kUniform,  // in [0, 1)
+  kXavier,   // uniform in [-a, a), a = sqrt(6 / (rows + columns)) (Glorot, Bengio, 2010)
+};
+
+// Writes values that depend on (seed, row, column) alone. `rows` (float32, float16, bfloat16) are
+// the rows from `first_row` on of a table of `num_rows`.
+void init_rows(const Array& rows,
+               Distribution distribution,
+               uint64_t seed,
+               int64_t first_row,
+               int64_t num_rows,
+               int threads = 1);
+
+}  // namespace ramet

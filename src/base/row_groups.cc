@@ -1,0 +1,85 @@
+#include "base/row_groups.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <string>
+
+#include "base/parallel.h"
+#include "ramet/error.h"
+
+namespace ramet {
+namespace {
+
+constexpr int64_t kPlacesOfBucket = 512;  // on average
+constexpr int kMostRowBits = 32;          // of a bucket's rows
+
+int shift_for(int64_t rows, int64_t places) {
+  const auto buckets = static_cast<uint64_t>(std::max<int64_t>(1, places / kPlacesOfBucket));
+  const uint64_t rows_of_bucket = (static_cast<uint64_t>(rows) + buckets - 1) / buckets;
+  return std::min(kMostRowBits, static_cast<int>(std::bit_width(rows_of_bucket)));
+}
+
+int64_t check(std::span<const std::span<const int64_t>> lists, int64_t num_rows) {
+  int64_t total = 0;
+  for (const auto& ids : lists) {
+    const auto outside = std::find_if(ids.begin(), ids.end(), [&](int64_t id) {
+      return static_cast<uint64_t>(id) >= static_cast<uint64_t>(num_rows);
+    });
+    if (outside != ids.end())
+      throw_error(ErrorCode::kOutOfRange, "ids[", outside - ids.begin(), "] = ", *outside,
+                  " is outside the ", num_rows, " rows");
+    total += std::ssize(ids);
+  }
+  if (total > std::numeric_limits<uint32_t>::max())
+    throw_invalid(total, " ids at once, at most ", std::numeric_limits<uint32_t>::max(),
+                  " are possible");
+  return total;
+}
+
+}  // namespace
+
+RowGroups::RowGroups(std::span<const std::span<const int64_t>> lists,
+                     int64_t num_rows,
+                     int64_t begin,
+                     int64_t end)
+    : begin_(begin), end_(end) {
+  const int64_t total = check(lists, num_rows);
+  shift_ = shift_for(end - begin, total);
+  const auto is_own = [&](int64_t id) { return id >= begin_ && id < end_; };
+  starts_.assign(end_ > begin_ ? bucket_of(end_ - 1) + 2 : 1, 0);
+  for (const auto& ids : lists) {
+    for (const int64_t id : ids)
+      if (is_own(id)) ++starts_[bucket_of(id) + 1];
+  }
+  for (size_t b = 1; b < starts_.size(); ++b)
+    starts_[b] += starts_[b - 1];
+  places_.resize(static_cast<size_t>(starts_.back()));
+  std::vector<int64_t> next(starts_.begin(), starts_.end() - 1);
+  const int64_t mask = (int64_t{1} << shift_) - 1;
+  RowPlace position = 0;
+  for (const auto& ids : lists) {
+    for (const int64_t id : ids) {
+      if (is_own(id)) {
+        const auto place = static_cast<RowPlace>((id - begin_) & mask) << 32 | position;
+        places_[static_cast<size_t>(next[bucket_of(id)]++)] = place;
+      }
+      ++position;
+    }
+  }
+}
+
+void RowGroups::visit(int threads, const std::function<void(const RowBucket&)>& body) {
+  const auto buckets = static_cast<int64_t>(starts_.size()) - 1;
+  parallel_for(buckets, 1, threads, [&](int64_t first, int64_t last) {
+    for (int64_t b = first; b < last; ++b) {
+      const auto from = starts_[static_cast<size_t>(b)], to = starts_[static_cast<size_t>(b) + 1];
+      const std::span<RowPlace> places(places_.data() + from, static_cast<size_t>(to - from));
+      if (places.empty()) continue;
+      std::sort(places.begin(), places.end());
+      body({.first_row = begin_ + (b << shift_), .places = places});
+    }
+  });
+}
+
+}  // namespace ramet

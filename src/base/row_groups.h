@@ -1,0 +1,59 @@
+// RowGroups: the places at which each of many rows is named, for scatters that have to be
+// deterministic.
+//
+// A counting sort puts ids into buckets of consecutive rows, in order. Each bucket fits into the
+// caches, and whichever thread takes it sorts it by (row, position). So the places of a row lie
+// side by side and in order, for any number of threads, and rows come in ascending order, which is
+// kind to the TLB.
+//
+// Memory: its own; the ids are the caller's and are not kept. Threads: one builds; any may look.
+// Failure: kOutOfRange for an id outside the rows, before anything is visited.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace ramet {
+
+// A row of a bucket in the upper half, a position in the lower half.
+using RowPlace = uint64_t;
+
+// Places of one bucket, sorted. `first_row` is what their rows count from.
+struct RowBucket {
+  int64_t first_row;
+  std::span<const RowPlace> places;
+
+  [[nodiscard]] int64_t row(size_t i) const {
+    return first_row + static_cast<int64_t>(places[i] >> 32);
+  }
+  [[nodiscard]] int64_t position(size_t i) const {
+    return static_cast<int64_t>(places[i] & 0xffffffff);
+  }
+};
+
+class RowGroups {
+ public:
+  // Positions count through all `lists`. Ids are rows below `num_rows`; those outside [begin, end)
+  // are somebody else's and are left out.
+  RowGroups(std::span<const std::span<const int64_t>> lists,
+            int64_t num_rows,
+            int64_t begin,
+            int64_t end);
+
+  // Calls body(bucket) for all buckets, on at most `threads` threads. Once.
+  void visit(int threads, const std::function<void(const RowBucket&)>& body);
+
+ private:
+  [[nodiscard]] size_t bucket_of(int64_t row) const {
+    return static_cast<size_t>((row - begin_) >> shift_);
+  }
+
+  int64_t begin_, end_;
+  int shift_ = 0;                // of rows: to their bucket
+  std::vector<int64_t> starts_;  // of buckets among places_
+  std::vector<RowPlace> places_;
+};
+
+}  // namespace ramet

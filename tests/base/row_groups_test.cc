@@ -1,0 +1,68 @@
+#include "base/row_groups.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "ramet/random.h"
+#include "support/store_fixture.h"
+
+using namespace ramet;
+using ramet::test::check_throws;
+
+namespace {
+
+using Places = std::map<int64_t, std::vector<int64_t>>;  // of each row
+
+Places visited(RowGroups& groups, int threads) {
+  Places places;
+  std::mutex mutex;
+  groups.visit(threads, [&](const RowBucket& bucket) {
+    const std::lock_guard lock(mutex);
+    for (size_t i = 0; i < bucket.places.size(); ++i) {
+      if (i > 0) CHECK(bucket.row(i - 1) <= bucket.row(i));
+      places[bucket.row(i)].push_back(bucket.position(i));
+    }
+  });
+  return places;
+}
+
+std::vector<int64_t> some_ids(size_t count, uint64_t rows, uint64_t key) {
+  std::vector<int64_t> ids;
+  for (size_t i = 0; i < count; ++i)
+    ids.push_back(static_cast<int64_t>(uniform_below(absorb(key, i), rows)));
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("the places of every row, in order, for any threads, rows and owner") {
+  for (const int64_t rows : {1, 7, 3000, 1 << 20}) {
+    const auto first = some_ids(5000, static_cast<uint64_t>(rows), 1);
+    const auto second = some_ids(3000, static_cast<uint64_t>(rows), 2);
+    const std::vector<std::span<const int64_t>> lists = {first, {}, second};
+    for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, rows}, {rows / 3, rows / 2}}) {
+      Places expected;
+      int64_t position = 0;
+      for (const auto& ids : lists) {
+        for (const int64_t id : ids) {
+          if (id >= begin && id < end) expected[id].push_back(position);
+          ++position;
+        }
+      }
+      for (const int threads : {1, 3}) {
+        RowGroups groups(lists, rows, begin, end);
+        CHECK(visited(groups, threads) == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("an id outside the rows is an error that names it") {
+  const std::vector<int64_t> ids = {0, 4, -1};
+  const std::span<const int64_t> list = ids;
+  check_throws(ErrorCode::kOutOfRange, {"ids[1] = 4 is outside the 4 rows"},
+               [&] { RowGroups(std::span(&list, 1), 4, 0, 4); });
+}

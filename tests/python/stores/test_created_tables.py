@@ -1,0 +1,190 @@
+"""ramet.Table.create: tables that are written to, and shared (docs/semantics.md, section 18)."""
+
+import math
+import multiprocessing
+import os
+import pickle
+
+import numpy as np
+import pytest
+
+import ramet
+from ramet.dtypes import bfloat16
+
+DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32")
+SUMMED = [*DTYPES[1:], "float64"]
+
+
+def some_rows(count, width, dtype, seed=0):
+    values = np.random.default_rng(seed).integers(-20, 20, (count, width))
+    return values.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "float64", "bfloat16"])
+def test_rows_are_zeros_of_the_dtype(dtype):
+    table = ramet.Table.create((5, 3), dtype)
+    assert table.shape == (5, 3) and table.dtype == (bfloat16 if dtype == "bfloat16" else np.dtype(dtype))
+    assert not table.numpy().view(np.uint8).any()
+
+
+@pytest.mark.parametrize("width", [1, 3, 16, 257])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", SUMMED)
+def test_scatter_and_add_are_numpys_in_order(dtype, threads, width):
+    ids = np.random.default_rng(1).integers(0, 200, 1500)
+    rows = some_rows(1500, width, dtype)
+    table, expected = ramet.Table.create((200, width), dtype), np.zeros((200, width), dtype)
+    table.scatter(ids, rows, threads=threads)
+    for row, value in zip(ids, rows):
+        expected[row] = value
+    np.testing.assert_array_equal(table.numpy(), expected)
+    table.add(ids, rows, threads=threads)
+    sums = np.zeros((200, width), np.float32 if dtype == "float16" else dtype)
+    np.add.at(sums, ids, rows.astype(sums.dtype))
+    np.testing.assert_array_equal(table.numpy(), (expected.astype(sums.dtype) + sums).astype(dtype))
+    np.testing.assert_array_equal(table.gather(ids), table.numpy()[ids])
+
+
+def test_sums_of_floats_do_not_depend_on_threads():
+    rng = np.random.default_rng(0)
+    ids, rows = rng.integers(0, 10, 5000), rng.standard_normal((5000, 33), np.float32)
+    results = []
+    for threads in (1, 2, 3):
+        table = ramet.Table.create((10, 33))
+        table.add(ids, rows, threads=threads)
+        results.append(table.numpy().copy())
+    expected = np.zeros((10, 33), np.float32)
+    for row in range(10):
+        for value in rows[ids == row]:
+            expected[row] += value
+    for result in results:
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_float32_rows_go_into_narrow_tables_rounded_to_the_nearest():
+    torch = pytest.importorskip("torch")
+    normals = np.random.default_rng(0).standard_normal(500, np.float32)
+    edges = [65504, 65519.99, 65520, 1e30, -1e39, np.inf, -np.inf, 0, -0.0, 3.39e38, 3.4e38, 1e-40]
+    small = [2.0**-24, 2.0**-25, 2.0**-25 * 1.01, 2.0**-14, 2.0**-14 * (1 - 2.0**-12)]
+    spread = normals * np.float32(10.0) ** np.arange(-9, 1).repeat(50)
+    with np.errstate(over="ignore"):
+        values = np.concatenate([spread, np.float64([*edges, *small])]).astype(np.float32)[:, None]
+    for dtype in ("float16", "bfloat16"):
+        table = ramet.Table.create((len(values), 1), dtype)
+        table.scatter(np.arange(len(values)), values)
+        expected = torch.from_numpy(values).to(getattr(torch, dtype))
+        assert torch.equal(table.torch().view(torch.int16), expected.view(torch.int16))
+        np.testing.assert_array_equal(table.gather(np.arange(len(values)), dtype="float32"), expected.float().numpy())
+
+
+def twin_word(seed, distribution, row, half_column):
+    mask = 2**64 - 1
+
+    def absorb(key, value):
+        x = (key + 0x9E3779B97F4A7C15 * (value + 1)) & mask
+        x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & mask
+        return x ^ (x >> 31)
+
+    key = 8
+    for value in (seed, distribution, row, half_column):
+        key = absorb(key, value)
+    return key
+
+
+@pytest.mark.parametrize(("name", "number"), [("uniform", 1), ("xavier", 2)])
+def test_uniform_values_are_those_of_the_definition(name, number):
+    table = ramet.Table.create((6, 5), init=name, seed=9)
+    bound = math.sqrt(6 / 11)
+    for row in range(6):
+        for column in range(5):
+            word = twin_word(9, number, row, column // 2)
+            value = ((word >> 32 if column % 2 else word & 0xFFFFFFFF) >> 8) * 2.0**-24
+            assert table.numpy()[row, column] == np.float32(bound * (2 * value - 1) if name == "xavier" else value)
+
+
+def test_normal_values_have_the_distribution():
+    values = np.sort(ramet.Table.create((2000, 50), init="normal", seed=1).numpy().ravel())
+    expected = np.array([0.5 * math.erfc(-x / math.sqrt(2)) for x in values[::50]])
+    distance = np.abs(expected - (np.arange(0, len(values), 50) + 0.5) / len(values)).max()
+    assert distance < 1.95 / math.sqrt(len(values))  # Kolmogorov and Smirnov, 0.1 %
+
+
+def test_random_values_depend_on_the_row_and_the_seed_alone():
+    small, large = (ramet.Table.create((n, 7), init="normal", seed=4).numpy() for n in (100, 5000))
+    np.testing.assert_array_equal(small, large[:100])
+    assert (ramet.Table.create((100, 7), init="normal", seed=5).numpy() != small).all()
+
+
+def test_rows_from_a_number_and_from_a_function():
+    assert (ramet.Table.create((4, 3), "int16", init=7).numpy() == 7).all()
+    assert (ramet.Table.create((4, 3), "bfloat16", init=1.5).gather([0, 3], dtype="float32") == 1.5).all()
+    table = ramet.Table.create((3_000_000, 2), init=lambda ids: np.stack([ids, -ids], 1).astype(np.float32))
+    np.testing.assert_array_equal(table.numpy()[:, 1], -np.arange(3_000_000, dtype=np.float32))
+
+
+def write_row(table):
+    table.scatter([2], np.full((1, 3), 8, np.float32))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes_share_the_rows(method):
+    table = ramet.Table.create((5, 3))
+    process = multiprocessing.get_context(method).Process(target=write_row, args=(table,))
+    process.start()
+    process.join()
+    assert process.exitcode == 0 and (table.numpy()[2] == 8).all()
+
+
+def test_a_handle_is_small_and_nothing_has_a_name():
+    before = os.listdir("/dev/shm")
+    table = ramet.Table.create((100_000, 64), init="normal")
+    handle = pickle.dumps(table)
+    assert len(handle) < 1000
+    np.testing.assert_array_equal(pickle.loads(handle).numpy(), table.numpy())
+    assert os.listdir("/dev/shm") == before
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        (lambda: ramet.Table.create("many"), TypeError, "shape is 'many'"),
+        (lambda: ramet.Table.create((3, -1)), ValueError, r"shape\[1\] is -1"),
+        (lambda: ramet.Table.create((2, 2), "complex64"), TypeError, "complex64"),
+        (lambda: ramet.Table.create((2, 2), init="gauss"), ValueError, "'gauss'"),
+        (lambda: ramet.Table.create((2, 2), "int32", init="normal"), ValueError, r"int32\[2, 2\]"),
+        (lambda: ramet.Table.create((2, 2), init=[1]), TypeError, r"init is \[1\]"),
+        (lambda: ramet.Table.create((2, 2), init=lambda ids: np.ones((1, 2), "f4")), ValueError, r"float32\[1, 2\]"),
+        (lambda: ramet.Table.create((1 << 40, 1 << 10)), (MemoryError, OSError), "shared memory"),
+        (lambda: ramet.Table.create((3, 2)).scatter([0, 3], np.zeros((2, 2), "f4")), IndexError, r"ids\[1\] = 3"),
+        (lambda: ramet.Table.create((3, 2)).scatter([0], np.zeros((1, 2), "f8")), ValueError, r"float64\[1, 2\]"),
+        (lambda: ramet.Table.create((3, 2)).add([0], np.zeros((1, 3), "f4")), ValueError, r"float32\[1, 3\]"),
+        (lambda: ramet.Table.create((3, 2), "bool").add([0], np.zeros((1, 2), "?")), ValueError, "bool"),
+    ],
+)
+def test_wrong_calls_name_what_is_wrong(wrong, error, message):
+    with pytest.raises(error, match=message):
+        wrong()
+
+
+def test_a_table_over_an_array_that_is_read_only_is_not_written():
+    rows = np.zeros((3, 2), np.float32)
+    rows.flags.writeable = False
+    with pytest.raises(ValueError, match="the table is read-only"):
+        ramet.Table(rows).add([0], np.ones((1, 2), np.float32))
+
+
+def test_a_wrong_id_writes_nothing():
+    table = ramet.Table.create((3, 2))
+    with pytest.raises(IndexError):
+        table.add([0, 1, -1], np.ones((3, 2), np.float32))
+    assert not table.numpy().any()
+
+
+def test_empty_tables_and_empty_lists():
+    table = ramet.Table.create((0, 4), init="normal")
+    assert table.gather(np.empty(0, np.int64)).shape == (0, 4)
+    table.scatter(np.empty(0, np.int64), np.empty((0, 4), np.float32))
+    wide = ramet.Table.create((4, 0), init="xavier")
+    wide.add([1, 1], np.empty((2, 0), np.float32))
+    assert wide.numpy().shape == (4, 0)
