@@ -24,27 +24,27 @@ BELOW = {
     "exchange": ("graph", "kernels"),
     "tables": ("exchange", "device"),
     "sampling": ("exchange", "device"),
-    "nn": ("base",),
+    "nn": ("kernels",),
     "loader": ("sampling", "tables"),
 }
 # include/ramet/<name>.h: the API.
 PUBLIC_HEADERS = {
     "base": "error isa array placement random buffer_pool version",
-    "storage": "pages store store_writer",
+    "storage": "pages shared_memory store store_writer",
     "graph": "graph csc generate node_rows ownership part",
     "kernels": "cuda",
     "device": "cuda_memory",
     "exchange": "exchange",
-    "tables": "table cuda_table",
+    "tables": "table cuda_table table_rows",
     "sampling": "sample_options sampler induced cuda_sampler fingerprint",
-    "nn": "dropout",
+    "nn": "dropout optimizer",
     "loader": "loader cooperative_loader",
 }
 # src/<layer>/<name>.h: internal, but layers above may include them.
 EXPORTS = {
-    "base": "dependent_lanes digest draw_keys free_list grow_array lanes_scalar normal parallel per_process "
-    "permutation prefetch scale thread_note system/posix system/space",
-    "kernels": "kernels cuda_backend cuda_rows cuda_sampling cpu/floyd cpu/labor_scan cpu/pick",
+    "base": "dependent_lanes digest draw_keys free_list grow_array half lanes_scalar narrow normal parallel "
+    "per_process permutation prefetch row_groups scale thread_note system/posix system/space",
+    "kernels": "kernels cuda_backend cuda_rows cuda_sampling cpu/floyd cpu/labor_scan cpu/pick cpu/update",
     "device": "device_memory",
     "exchange": "incoming_ids message routes",
     "tables": "row_source cache/hot_rows device/placement_plan",

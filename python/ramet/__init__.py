@@ -23,7 +23,7 @@ from ramet.table import Table
 
 
 def __getattr__(name: str):
-    if name in ("cuda", "distributed", "nn", "pyg"):  # these import torch
+    if name in ("cuda", "distributed", "nn", "optim", "pyg"):  # these import torch
         import importlib
 
         return importlib.import_module(f"ramet.{name}")

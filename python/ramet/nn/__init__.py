@@ -1,7 +1,9 @@
-"""Parts of models: dropout by node, BatchNorm over cooperating ranks, exact inference layer by layer. Needs torch."""
+"""Parts of models: embeddings, dropout by node, BatchNorm over cooperating ranks, exact inference layer by layer. Needs
+torch."""
 
 from ramet.nn.batch_norm import BatchNorm
+from ramet.nn.embedding import Embedding
 from ramet.nn.inference import layerwise
 from ramet.nn.node_dropout import Dropout, dropout
 
-__all__ = ["BatchNorm", "Dropout", "dropout", "layerwise"]
+__all__ = ["BatchNorm", "Dropout", "Embedding", "dropout", "layerwise"]

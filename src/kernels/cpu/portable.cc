@@ -2,6 +2,7 @@
 #include "floyd.h"
 #include "gather.h"
 #include "labor_scan.h"
+#include "update.h"
 
 namespace ramet {
 
@@ -26,6 +27,14 @@ LaborKernel labor_avx2() {
 }
 
 LaborKernel labor_avx512() {
+  return {};
+}
+
+UpdateKernels update_avx2() {
+  return {};
+}
+
+UpdateKernels update_avx512() {
   return {};
 }
 

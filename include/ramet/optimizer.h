@@ -1,0 +1,87 @@
+// Sparse optimizers: a step for those rows of a table that have a gradient. Rows without one are
+// not touched, neither their weights nor their state.
+//
+// The gradients of a row are summed in the order in which they are listed, and applied once. The
+// bits do not depend on threads or vector instructions. docs/semantics.md, section 19.
+//
+// Memory: the caller's. Threads and forks: any; no two calls at once on the same rows.
+// Failure: kOutOfRange for a row outside the table; kInvalidArgument for arrays and options that do
+// not fit. Nothing is changed then.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ramet/array.h"
+
+namespace ramet {
+
+struct Sgd {
+  double learning_rate;
+};
+
+// Duchi, Hazan, Singer: "Adaptive subgradient methods", 2011. `rowwise`: one sum for a row, of the
+// mean square of its gradient.
+struct AdaGrad {
+  double learning_rate;
+  double eps = 1e-10;
+  bool rowwise = false;
+};
+
+// Hinton's lecture 6e of "Neural networks for machine learning", 2012.
+struct RmsProp {
+  double learning_rate;
+  double alpha = 0.99, eps = 1e-8;
+};
+
+// Which steps count in Adam's correction of bias.
+enum class Steps : uint8_t {
+  kRow,  // those in which the row had a gradient
+  kAll,  // all
+};
+
+// Kingma, Ba: "Adam: a method for stochastic optimization", 2015.
+struct Adam {
+  double learning_rate;
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
+  Steps steps = Steps::kRow;
+};
+
+using Optimizer = std::variant<Sgd, AdaGrad, RmsProp, Adam>;
+
+// An array of an optimizer's state: float32, or int32 for counts.
+struct StateForm {
+  std::string name;
+  DType dtype;
+  bool per_row;  // of shape [rows]; else of the weights' shape
+};
+[[nodiscard]] std::vector<StateForm> state_of(const Optimizer& optimizer);
+
+// Gradients of rows: gradients[i] is one of row ids[i].
+struct RowGradients {
+  std::span<const int64_t> ids;
+  Array gradients;  // float32 [ids.size(), ...]
+};
+
+struct OptimizerStep {
+  Optimizer optimizer;
+  int64_t number = 1;       // of this step, from 1
+  double divisor = 1;       // of the sum of a row's gradients
+  bool stochastic = false;  // rounds narrow weights to either neighbor, else to the nearest
+  uint64_t seed = 0;        // of that
+};
+
+// Applies `gradients`, list after list, to the rows [begin, end) of `weights` (float32, float16 or
+// bfloat16, writable) and to their state, in the order of state_of().
+void apply_gradients(const OptimizerStep& step,
+                     const Array& weights,
+                     std::span<const Array> state,
+                     std::span<const RowGradients> gradients,
+                     int64_t begin,
+                     int64_t end,
+                     int threads = 1);
+
+}  // namespace ramet

@@ -1,0 +1,67 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.h"
+#include "gil.h"
+#include "ramet/optimizer.h"
+#include "ramet/table.h"
+
+namespace ramet::bind {
+
+namespace {
+
+void apply(const OptimizerStep& step,
+           const Table& weights,
+           const std::vector<Table>& state,
+           const std::vector<std::pair<Ids, AnyArray>>& gradients,
+           std::pair<int64_t, int64_t> own,
+           int threads) {
+  std::vector<Array> state_rows;
+  for (const Table& table : state)
+    state_rows.push_back(table.rows());
+  std::vector<RowGradients> lists;
+  for (const auto& [ids, values] : gradients)
+    lists.push_back({borrow(ids), borrow(values)});
+  const GilRelease release;
+  apply_gradients(step, weights.rows(), state_rows, lists, own.first, own.second, threads);
+}
+
+// (name, dtype, whether it has one value per row) of each array.
+std::vector<nb::tuple> state(const Optimizer& optimizer) {
+  std::vector<nb::tuple> forms;
+  for (const StateForm& form : state_of(optimizer))
+    forms.push_back(nb::make_tuple(form.name, name(form.dtype), form.per_row));
+  return forms;
+}
+
+}  // namespace
+
+void bind_optimizer(nb::module_& m) {
+  nb::enum_<Steps>(m, "Steps").value("row", Steps::kRow).value("all", Steps::kAll);
+  nb::class_<Sgd>(m, "Sgd").def(nb::init<double>(), nb::kw_only(), nb::arg("learning_rate"));
+  nb::class_<AdaGrad>(m, "AdaGrad")
+      .def(nb::init<double, double, bool>(), nb::kw_only(), nb::arg("learning_rate"),
+           nb::arg("eps"), nb::arg("rowwise"));
+  nb::class_<RmsProp>(m, "RmsProp")
+      .def(nb::init<double, double, double>(), nb::kw_only(), nb::arg("learning_rate"),
+           nb::arg("alpha"), nb::arg("eps"));
+  nb::class_<Adam>(m, "Adam").def(nb::init<double, double, double, double, double, Steps>(),
+                                  nb::kw_only(), nb::arg("learning_rate"), nb::arg("beta1"),
+                                  nb::arg("beta2"), nb::arg("eps"), nb::arg("weight_decay"),
+                                  nb::arg("steps"));
+  nb::class_<OptimizerStep>(m, "OptimizerStep")
+      .def(nb::init<Optimizer, int64_t, double, bool, uint64_t>(), nb::arg("optimizer"),
+           nb::kw_only(), nb::arg("number"), nb::arg("divisor"), nb::arg("stochastic"),
+           nb::arg("seed"));
+  m.def("optimizer_state", &state, nb::arg("optimizer"));
+  m.def("apply_gradients", &apply, nb::arg("step"), nb::arg("weights"), nb::arg("state"),
+        nb::arg("gradients"), nb::kw_only(), nb::arg("own"), nb::arg("threads"));
+}
+
+}  // namespace ramet::bind

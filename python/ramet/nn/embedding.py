@@ -1,0 +1,137 @@
+"""Embedding: rows that learn, in a Table."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.distributed as dist
+
+from ramet.table import Table
+from ramet.tensors import to_tensor
+
+LEARNING = ("float32", "float16", "bfloat16")
+
+
+class Gradients(NamedTuple):
+    """Of one backward of one call: gradients[i] is one of row ids[i]."""
+
+    call: int
+    ids: np.ndarray  # int64 [k]
+    gradients: np.ndarray  # float32 [k, ...]
+
+
+class Pending:
+    """What calls got in backward, since clear()."""
+
+    def __init__(self):
+        self.clear()
+
+    def clear(self) -> None:
+        self._calls = 0
+        self._kept: list[Gradients] = []
+
+    def next_call(self) -> int:
+        self._calls += 1
+        return self._calls
+
+    def keep(self, gradients: Gradients) -> None:
+        self._kept.append(gradients)
+
+    def in_order(self) -> list[Gradients]:
+        """In the order of the calls; of one call in that of its backwards."""
+        return sorted(self._kept, key=lambda kept: kept.call)
+
+
+class Embedding(torch.nn.Module):
+    """Rows by id that an optimizer of `ramet.optim` trains: `Embedding(n, 64)`, or `Embedding(table)` over a Table that
+    can be written to, of float32, float16 or bfloat16.
+
+    dtype, init, seed: as of Table.create.
+
+    It has no parameters: DistributedDataParallel and dense optimizers do not see it. What calls get in backward waits
+    in `pending` until the optimizer's zero_grad(): several calls of a step, and several backwards, add up. Pickles as a
+    handle of the same rows. Raises ValueError where torch.distributed has several ranks, which would learn apart.
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int | Table,
+        embedding_dim: int | None = None,
+        dtype="float32",
+        *,
+        init="normal",
+        seed: int = 0,
+    ):
+        super().__init__()
+        if dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1:
+            raise ValueError(f"torch.distributed has {dist.get_world_size()} ranks: an Embedding learns in one process")
+        if isinstance(num_embeddings, Table):
+            self.table = num_embeddings
+        else:
+            if embedding_dim is None:
+                raise TypeError(
+                    "embedding_dim is missing: Embedding(num_embeddings, embedding_dim), or Embedding(table)"
+                )
+            self.table = Table.create((num_embeddings, embedding_dim), dtype, init=init, seed=seed)
+        _check(self.table)
+        # What makes the rows require a gradient; not a parameter.
+        self.anchor = torch.empty(0, requires_grad=True)
+        self.pending = Pending()
+
+    @property
+    def num_embeddings(self) -> int:
+        return self.table.shape[0]
+
+    @property
+    def embedding_dim(self) -> int:
+        return self.table.shape[-1]
+
+    @property
+    def weight(self) -> torch.Tensor:
+        """All rows, without a copy: what is written to it changes them."""
+        return self.table.torch()
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """The rows `ids`, integers of any shape: [*ids.shape, ...], on the device of `ids`. IndexError names the first
+        id out of range."""
+        return Rows.apply(self.anchor, self, ids)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        self.pending.clear()
+
+    def extra_repr(self) -> str:
+        return f"{self.num_embeddings}, {self.embedding_dim}"
+
+    def __getstate__(self) -> dict:
+        return self.__dict__ | {"pending": Pending()}
+
+
+class Rows(torch.autograd.Function):
+    """`Rows.apply(anchor, embedding, ids)`: backward keeps the gradients in the embedding."""
+
+    @staticmethod
+    def forward(ctx, anchor, embedding: Embedding, ids: torch.Tensor) -> torch.Tensor:
+        if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
+            raise TypeError(f"ids are {ids.dtype}, expected integers")
+        ctx.ids = ids.detach().to("cpu", torch.int64, copy=True).reshape(-1).numpy()
+        ctx.embedding, ctx.call = embedding, embedding.pending.next_call()
+        rows = to_tensor(embedding.table.gather(ctx.ids, threads=torch.get_num_threads()))
+        return rows.view(*ids.shape, *embedding.table.shape[1:]).to(ids.device)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, gradient: torch.Tensor):
+        rows = gradient.reshape(len(ctx.ids), *ctx.embedding.table.shape[1:])
+        kept = rows.to("cpu", torch.float32).contiguous().numpy()
+        ctx.embedding.pending.keep(Gradients(ctx.call, ctx.ids, kept))
+        return None, None, None
+
+
+def _check(table: Table) -> None:
+    name = "bfloat16" if table.dtype.names else str(table.dtype)
+    if name not in LEARNING or len(table.shape) < 2:
+        raise ValueError(f"the rows are {name}{list(table.shape)}; those of {LEARNING} with 2 dimensions or more learn")
+    if not table.numpy().flags.writeable:
+        raise ValueError("the table is read-only: ramet.Table.create makes one that learns")

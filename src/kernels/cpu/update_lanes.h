@@ -1,0 +1,167 @@
+// The updates of update.h over lanes of floats.
+//
+// `L` wraps the instructions of a file: L::kCount floats in an L::Floats. What is left of a row is
+// computed by One, one float at a time. In an unnamed namespace, so that each file has its own
+// copy, compiled for its instructions.
+#pragma once
+
+#include <cstdint>
+
+#include "update.h"
+
+namespace ramet {
+namespace {
+
+struct One {
+  using Floats = float;
+  static constexpr int64_t kCount = 1;
+  static Floats load(const float* p) { return *p; }
+  static void store(float* p, Floats v) { *p = v; }
+  static Floats fill(float v) { return v; }
+  static Floats add(Floats a, Floats b) { return a + b; }
+  static Floats sub(Floats a, Floats b) { return a - b; }
+  static Floats mul(Floats a, Floats b) { return a * b; }
+  static Floats div(Floats a, Floats b) { return a / b; }
+  static Floats sqrt(Floats a) { return __builtin_sqrtf(a); }
+};
+
+// Calls body.template run<lanes>(i) for all elements.
+template <typename L, typename Body>
+void for_each_lane(int64_t width, const Body& body) {
+  int64_t i = 0;
+  for (; i + L::kCount <= width; i += L::kCount)
+    body.template run<L>(i);
+  for (; i < width; ++i)
+    body.template run<One>(i);
+}
+
+struct Sgd {
+  const RowUpdate& row;
+
+  template <typename L>
+  void run(int64_t i) const {
+    const auto step = L::mul(L::fill(row.rate), L::load(row.gradient + i));
+    L::store(row.weight + i, L::sub(L::load(row.weight + i), step));
+  }
+};
+
+// weight -= rate * gradient / (sqrt(squares) + eps)
+template <typename L>
+void step_by_root(const RowUpdate& row, int64_t i, typename L::Floats squares) {
+  const auto root = L::add(L::sqrt(squares), L::fill(row.eps));
+  const auto step = L::mul(L::fill(row.rate), L::div(L::load(row.gradient + i), root));
+  L::store(row.weight + i, L::sub(L::load(row.weight + i), step));
+}
+
+struct AdaGrad {
+  const RowUpdate& row;
+
+  template <typename L>
+  void run(int64_t i) const {
+    const auto g = L::load(row.gradient + i);
+    const auto sum = L::add(L::load(row.moment2 + i), L::mul(g, g));
+    L::store(row.moment2 + i, sum);
+    step_by_root<L>(row, i, sum);
+  }
+};
+
+struct RowwiseAdaGrad {
+  const RowUpdate& row;
+
+  template <typename L>
+  void run(int64_t i) const {
+    step_by_root<L>(row, i, L::fill(*row.moment2));
+  }
+};
+
+struct RmsProp {
+  const RowUpdate& row;
+
+  template <typename L>
+  void run(int64_t i) const {
+    const auto g = L::load(row.gradient + i), old = L::load(row.moment2 + i);
+    const auto average = L::add(old, L::mul(L::fill(row.blend2), L::sub(L::mul(g, g), old)));
+    L::store(row.moment2 + i, average);
+    step_by_root<L>(row, i, average);
+  }
+};
+
+struct Adam {
+  const RowUpdate& row;
+
+  template <typename L>
+  void run(int64_t i) const {
+    const auto weight = L::load(row.weight + i);
+    const auto g = L::add(L::load(row.gradient + i), L::mul(L::fill(row.weight_decay), weight));
+    const auto old1 = L::load(row.moment1 + i), old2 = L::load(row.moment2 + i);
+    const auto first = L::add(old1, L::mul(L::fill(row.blend1), L::sub(g, old1)));
+    const auto second = L::add(old2, L::mul(L::fill(row.blend2), L::sub(L::mul(g, g), old2)));
+    L::store(row.moment1 + i, first);
+    L::store(row.moment2 + i, second);
+    const auto root = L::add(L::mul(L::sqrt(second), L::fill(row.root_scale)), L::fill(row.eps));
+    const auto step = L::mul(L::fill(row.rate), L::div(first, root));
+    L::store(row.weight + i, L::sub(weight, step));
+  }
+};
+
+// The sum of squares in 16 parts, element i in part i % 16, and these in pairs: an order that all
+// lanes can keep.
+constexpr int64_t kParts = 16;
+
+struct Squares {
+  const float* values;
+  float* parts;
+
+  template <typename L>
+  void run(int64_t i) const {
+    float* part = parts + i % kParts;
+    const auto value = L::load(values + i);
+    L::store(part, L::add(L::load(part), L::mul(value, value)));
+  }
+};
+
+template <typename L>
+float mean_square(const float* values, int64_t width) {
+  float parts[kParts] = {};
+  for_each_lane<L>(width, Squares{values, parts});
+  for (int64_t half = kParts / 2; half > 0; half /= 2) {
+    for (int64_t i = 0; i < half; ++i)
+      parts[i] += parts[i + half];
+  }
+  return parts[0] / static_cast<float>(width);
+}
+
+template <typename L>
+void update_row(UpdateRule rule, const RowUpdate& row) {
+  switch (rule) {
+    case UpdateRule::kSgd:
+      return for_each_lane<L>(row.width, Sgd{row});
+    case UpdateRule::kAdaGrad:
+      return for_each_lane<L>(row.width, AdaGrad{row});
+    case UpdateRule::kRowwiseAdaGrad:
+      *row.moment2 += mean_square<L>(row.gradient, row.width);
+      return for_each_lane<L>(row.width, RowwiseAdaGrad{row});
+    case UpdateRule::kRmsProp:
+      return for_each_lane<L>(row.width, RmsProp{row});
+    case UpdateRule::kAdam:
+      return for_each_lane<L>(row.width, Adam{row});
+  }
+}
+
+struct Sum {
+  float* to;
+  const float* values;
+
+  template <typename L>
+  void run(int64_t i) const {
+    L::store(to + i, L::add(L::load(to + i), L::load(values + i)));
+  }
+};
+
+template <typename L>
+void add_row(float* to, const float* values, int64_t width) {
+  for_each_lane<L>(width, Sum{to, values});
+}
+
+}  // namespace
+}  // namespace ramet

@@ -1,0 +1,301 @@
+// Grouped by row (base/row_groups.h), a step is one pass over weight, state and gradient, and its
+// time is that of their memory. Rows to come are requested ahead.
+#include "ramet/optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "base/narrow.h"
+#include "base/row_groups.h"
+#include "kernels/cpu/update.h"
+#include "ramet/error.h"
+#include "ramet/random.h"
+
+namespace ramet {
+namespace {
+
+constexpr size_t kAhead = 4;  // rows
+constexpr int64_t kLine = 64;
+
+// By squaring: the same bits on every machine, unlike pow.
+double power(double base, int64_t exponent) {
+  double result = 1;
+  for (; exponent > 0; exponent >>= 1, base *= base) {
+    if ((exponent & 1) != 0) result *= base;
+  }
+  return result;
+}
+
+UpdateRule rule_of(const Optimizer& optimizer) {
+  if (const auto* ada = std::get_if<AdaGrad>(&optimizer))
+    return ada->rowwise ? UpdateRule::kRowwiseAdaGrad : UpdateRule::kAdaGrad;
+  if (std::holds_alternative<RmsProp>(optimizer)) return UpdateRule::kRmsProp;
+  return std::holds_alternative<Adam>(optimizer) ? UpdateRule::kAdam : UpdateRule::kSgd;
+}
+
+void set_step(const Adam& adam, int64_t number, RowUpdate& row) {
+  const double unbiased1 = 1 - power(adam.beta1, number);
+  const double unbiased2 = std::sqrt(1 - power(adam.beta2, number));
+  const bool is_of_row = adam.steps == Steps::kRow;
+  const double rate = adam.learning_rate / unbiased1;
+  // torch's Adam, and torch's SparseAdam, which differ in what eps is added to.
+  row.rate = static_cast<float>(is_of_row ? rate : rate * unbiased2);
+  row.root_scale = static_cast<float>(is_of_row ? 1 / unbiased2 : 1);
+}
+
+// What is the same for all rows.
+RowUpdate constants_of(const OptimizerStep& step, int64_t width) {
+  RowUpdate row{.width = width};
+  std::visit(
+      [&](const auto& optimizer) {
+        using Kind = std::decay_t<decltype(optimizer)>;
+        row.rate = static_cast<float>(optimizer.learning_rate);
+        if constexpr (!std::is_same_v<Kind, Sgd>) row.eps = static_cast<float>(optimizer.eps);
+        if constexpr (std::is_same_v<Kind, RmsProp>)
+          row.blend2 = static_cast<float>(1 - optimizer.alpha);
+        if constexpr (std::is_same_v<Kind, Adam>) {
+          row.weight_decay = static_cast<float>(optimizer.weight_decay);
+          row.blend1 = static_cast<float>(1 - optimizer.beta1);
+          row.blend2 = static_cast<float>(1 - optimizer.beta2);
+          set_step(optimizer, step.number, row);
+        }
+      },
+      step.optimizer);
+  return row;
+}
+
+void check_rate(double rate, const char* name) {
+  if (!(rate >= 0 && std::isfinite(rate)))
+    throw_invalid(name, " is ", rate, ", expected at least 0");
+}
+
+void check_part(double part, const char* name) {
+  if (!(part >= 0 && part < 1)) throw_invalid(name, " is ", part, ", expected in [0, 1)");
+}
+
+void check_options(const OptimizerStep& step) {
+  std::visit(
+      [](const auto& optimizer) {
+        using Kind = std::decay_t<decltype(optimizer)>;
+        check_rate(optimizer.learning_rate, "lr");
+        if constexpr (!std::is_same_v<Kind, Sgd>) check_rate(optimizer.eps, "eps");
+        if constexpr (std::is_same_v<Kind, RmsProp>) check_part(optimizer.alpha, "alpha");
+        if constexpr (std::is_same_v<Kind, Adam>) {
+          check_part(optimizer.beta1, "betas[0]");
+          check_part(optimizer.beta2, "betas[1]");
+          check_rate(optimizer.weight_decay, "weight_decay");
+        }
+      },
+      step.optimizer);
+  if (step.number < 1) throw_invalid("step ", step.number, ", steps count from 1");
+  if (!(step.divisor > 0)) throw_invalid("divisor is ", step.divisor, ", expected above 0");
+}
+
+void check_weights(const Array& weights) {
+  const bool can_learn = weights.dtype == DType::kFloat32 || weights.dtype == DType::kFloat16 ||
+                         weights.dtype == DType::kBFloat16;
+  if (!can_learn)
+    throw_invalid("weights are ", weights.describe(), ", expected float32, float16 or bfloat16");
+  if (!weights.writable) throw_invalid("weights are read-only");
+}
+
+void check_state(const OptimizerStep& step, const Array& weights, std::span<const Array> state) {
+  const std::vector<StateForm> forms = state_of(step.optimizer);
+  if (state.size() != forms.size())
+    throw_invalid("state of ", state.size(), " arrays, expected ", forms.size());
+  for (size_t i = 0; i < forms.size(); ++i) {
+    Array expected = weights;
+    expected.dtype = forms[i].dtype;
+    if (forms[i].per_row) expected.shape = {weights.rows()};
+    if (state[i].dtype == expected.dtype && state[i].shape == expected.shape && state[i].writable)
+      continue;
+    throw_invalid("state '", forms[i].name, "' is ", state[i].describe(), ", expected writable ",
+                  expected.describe());
+  }
+}
+
+void check_gradients(const Array& weights, std::span<const RowGradients> lists) {
+  for (const auto& [ids, gradients] : lists) {
+    Array expected = weights;
+    expected.dtype = DType::kFloat32;
+    expected.shape[0] = std::ssize(ids);
+    if (gradients.dtype == expected.dtype && gradients.shape == expected.shape) continue;
+    throw_invalid("gradients are ", gradients.describe(), ", expected ", expected.describe());
+  }
+}
+
+// The rows of several lists of gradients by their position in all of them.
+class GradientRows {
+ public:
+  GradientRows(std::span<const RowGradients> lists, int64_t width) : width_(width) {
+    int64_t start = 0;
+    for (const auto& [ids, gradients] : lists) {
+      starts_.push_back(start);
+      values_.push_back(static_cast<const float*>(gradients.data));
+      start += std::ssize(ids);
+    }
+  }
+
+  [[nodiscard]] const float* operator[](int64_t position) const {
+    size_t list = 0;
+    if (starts_.size() > 1) {
+      const auto behind = std::upper_bound(starts_.begin(), starts_.end(), position);
+      list = static_cast<size_t>(behind - starts_.begin()) - 1;
+    }
+    return values_[list] + (position - starts_[list]) * width_;
+  }
+
+ private:
+  int64_t width_;
+  std::vector<int64_t> starts_;
+  std::vector<const float*> values_;
+};
+
+void request(const void* row, int64_t bytes) {
+  for (int64_t at = 0; at < bytes; at += kLine)
+    __builtin_prefetch(static_cast<const char*>(row) + at, 1, 3);
+}
+
+// One step over the rows of a bucket.
+class Update {
+ public:
+  Update(const OptimizerStep& step,
+         const Array& weights,
+         std::span<const Array> state,
+         const GradientRows& gradients)
+      : step_(step),
+        weights_(weights),
+        gradients_(gradients),
+        rule_(rule_of(step.optimizer)),
+        kernels_(update_kernels()),
+        width_(weights.row_bytes() / item_size(weights.dtype)),
+        constants_(constants_of(step, width_)),
+        rounding_key_(absorb(absorb(static_cast<uint64_t>(Domain::kRounding), step.seed),
+                             static_cast<uint64_t>(step.number))) {
+    const std::vector<StateForm> forms = state_of(step.optimizer);
+    for (size_t i = 0; i < forms.size(); ++i) {
+      if (forms[i].dtype == DType::kInt32)
+        steps_ = static_cast<int32_t*>(state[i].data);
+      else if (forms[i].name == "moment1")
+        moment1_ = static_cast<float*>(state[i].data);
+      else
+        moment2_ = static_cast<float*>(state[i].data);
+    }
+  }
+
+  void operator()(const RowBucket& bucket) const {
+    std::vector<float> sum(static_cast<size_t>(width_)), wide(sum.size());
+    const size_t places = bucket.places.size();
+    for (size_t first = 0, last; first < places; first = last) {
+      if (first + kAhead < places) request_row(bucket, first + kAhead);
+      last = first + 1;
+      while (last < places && bucket.row(last) == bucket.row(first))
+        ++last;
+      apply(bucket.row(first), sum_of(bucket, first, last, sum.data()), wide.data());
+    }
+  }
+
+ private:
+  void request_row(const RowBucket& bucket, size_t place) const {
+    const int64_t row = bucket.row(place), bytes = width_ * int64_t{sizeof(float)};
+    request(static_cast<const char*>(weights_.data) + row * weights_.row_bytes(),
+            weights_.row_bytes());
+    request(gradients_[bucket.position(place)], bytes);
+    if (moment1_ != nullptr) request(moment1_ + row * width_, bytes);
+    if (moment2_ != nullptr)
+      request(moment2_of(row), rule_ == UpdateRule::kRowwiseAdaGrad ? 1 : bytes);
+    if (steps_ != nullptr) request(steps_ + row, 1);
+  }
+
+  [[nodiscard]] float* moment2_of(int64_t row) const {
+    return moment2_ + (rule_ == UpdateRule::kRowwiseAdaGrad ? row : row * width_);
+  }
+
+  // Of the gradients at places [first, last), in order.
+  const float* sum_of(const RowBucket& bucket, size_t first, size_t last, float* sum) const {
+    const float* only = gradients_[bucket.position(first)];
+    if (last - first == 1 && step_.divisor == 1) return only;
+    std::copy_n(only, width_, sum);
+    for (size_t i = first + 1; i < last; ++i)
+      kernels_.add(sum, gradients_[bucket.position(i)], width_);
+    if (step_.divisor != 1) {
+      const auto divisor = static_cast<float>(step_.divisor);
+      for (int64_t i = 0; i < width_; ++i)
+        sum[i] /= divisor;
+    }
+    return sum;
+  }
+
+  void apply(int64_t row, const float* gradient, float* wide) const {
+    RowUpdate update = constants_;
+    update.gradient = gradient;
+    update.moment1 = moment1_ == nullptr ? nullptr : moment1_ + row * width_;
+    update.moment2 = moment2_ == nullptr ? nullptr : moment2_of(row);
+    if (steps_ != nullptr) {
+      steps_[row] += steps_[row] < std::numeric_limits<int32_t>::max() ? 1 : 0;
+      set_step(std::get<Adam>(step_.optimizer), steps_[row], update);
+    }
+    void* weight = static_cast<char*>(weights_.data) + row * weights_.row_bytes();
+    if (weights_.dtype == DType::kFloat32) {
+      update.weight = static_cast<float*>(weight);
+      return kernels_.update(rule_, update);
+    }
+    update.weight = wide;
+    widen_row(weight, width_, weights_.dtype, wide);
+    kernels_.update(rule_, update);
+    narrow_row(wide, width_, weights_.dtype, weight,
+               step_.stochastic ? Rounding::kStochastic : Rounding::kNearest,
+               absorb(rounding_key_, static_cast<uint64_t>(row)));
+  }
+
+  const OptimizerStep& step_;
+  const Array& weights_;
+  const GradientRows& gradients_;
+  UpdateRule rule_;
+  UpdateKernels kernels_;
+  int64_t width_;
+  RowUpdate constants_;
+  uint64_t rounding_key_;
+  float* moment1_ = nullptr;
+  float* moment2_ = nullptr;
+  int32_t* steps_ = nullptr;
+};
+
+}  // namespace
+
+std::vector<StateForm> state_of(const Optimizer& optimizer) {
+  if (const auto* ada = std::get_if<AdaGrad>(&optimizer))
+    return {{"moment2", DType::kFloat32, ada->rowwise}};
+  if (std::holds_alternative<RmsProp>(optimizer)) return {{"moment2", DType::kFloat32, false}};
+  const auto* adam = std::get_if<Adam>(&optimizer);
+  if (adam == nullptr) return {};
+  std::vector<StateForm> forms = {{"moment1", DType::kFloat32, false},
+                                  {"moment2", DType::kFloat32, false}};
+  if (adam->steps == Steps::kRow) forms.push_back({"steps", DType::kInt32, true});
+  return forms;
+}
+
+void apply_gradients(const OptimizerStep& step,
+                     const Array& weights,
+                     std::span<const Array> state,
+                     std::span<const RowGradients> gradients,
+                     int64_t begin,
+                     int64_t end,
+                     int threads) {
+  check_options(step);
+  check_weights(weights);
+  check_state(step, weights, state);
+  check_gradients(weights, gradients);
+  if (begin < 0 || begin > end || end > weights.rows())
+    throw_invalid("rows [", begin, ", ", end, ") of ", weights.rows());
+  std::vector<std::span<const int64_t>> ids;
+  for (const RowGradients& list : gradients)
+    ids.push_back(list.ids);
+  RowGroups groups(ids, weights.rows(), begin, end);
+  const GradientRows rows(gradients, weights.row_bytes() / item_size(weights.dtype));
+  groups.visit(threads, Update(step, weights, state, rows));
+}
+
+}  // namespace ramet

@@ -1,0 +1,130 @@
+// The updates of every instruction set against arithmetic, an element at a time: the same bits.
+// docs/semantics.md, section 19.
+#include "kernels/cpu/update.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "ramet/isa.h"
+#include "ramet/random.h"
+
+using namespace ramet;
+
+namespace {
+
+std::vector<UpdateKernels> all_kernels() {
+  std::vector<UpdateKernels> all = {update_portable()};
+  if (isa() >= Isa::kAvx2) all.push_back(update_avx2());
+  if (isa() >= Isa::kAvx512) all.push_back(update_avx512());
+  return all;
+}
+
+std::vector<float> some_values(size_t count, uint64_t key, bool is_positive = false) {
+  std::vector<float> values;
+  for (size_t i = 0; i < count; ++i) {
+    const double unit = static_cast<double>(absorb(key, i) >> 11) * 0x1p-53;
+    values.push_back(static_cast<float>(is_positive ? unit : 2 * unit - 1));
+  }
+  return values;
+}
+
+struct State {
+  explicit State(size_t width)
+      : weight(some_values(width, 1)),
+        moment1(some_values(width, 2)),
+        moment2(some_values(width, 3, true)),
+        gradient(some_values(width, 4)) {}
+
+  RowUpdate row() {
+    return {.width = std::ssize(weight),
+            .weight = weight.data(),
+            .moment1 = moment1.data(),
+            .moment2 = moment2.data(),
+            .gradient = gradient.data(),
+            .rate = 0.3F,
+            .weight_decay = 0.01F,
+            .blend1 = 0.1F,
+            .blend2 = 0.001F,
+            .root_scale = 1.7F,
+            .eps = 1e-3F};
+  }
+
+  bool operator==(const State&) const = default;
+
+  std::vector<float> weight, moment1, moment2, gradient;
+};
+
+float mean_square(const std::vector<float>& values) {
+  float parts[16] = {};
+  for (size_t i = 0; i < values.size(); ++i)
+    parts[i % 16] += values[i] * values[i];
+  for (size_t half = 8; half > 0; half /= 2)
+    for (size_t i = 0; i < half; ++i)
+      parts[i] += parts[i + half];
+  return parts[0] / static_cast<float>(values.size());
+}
+
+void update_by_definition(UpdateRule rule, State& s) {
+  const RowUpdate row = s.row();
+  if (rule == UpdateRule::kRowwiseAdaGrad) s.moment2[0] += mean_square(s.gradient);
+  for (size_t i = 0; i < s.weight.size(); ++i) {
+    float g = s.gradient[i], &w = s.weight[i], &m = s.moment1[i], &v = s.moment2[i];
+    const auto step_by_root = [&](float squares) {
+      w -= row.rate * (g / (std::sqrt(squares) + row.eps));
+    };
+    switch (rule) {
+      case UpdateRule::kSgd:
+        w -= row.rate * g;
+        break;
+      case UpdateRule::kAdaGrad:
+        v += g * g;
+        step_by_root(v);
+        break;
+      case UpdateRule::kRowwiseAdaGrad:
+        step_by_root(s.moment2[0]);
+        break;
+      case UpdateRule::kRmsProp:
+        v += row.blend2 * (g * g - v);
+        step_by_root(v);
+        break;
+      case UpdateRule::kAdam:
+        g += row.weight_decay * w;
+        m += row.blend1 * (g - m);
+        v += row.blend2 * (g * g - v);
+        w -= row.rate * (m / (std::sqrt(v) * row.root_scale + row.eps));
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("updates of a row are those of the definition, for every width and instruction set") {
+  const auto rules = {UpdateRule::kSgd, UpdateRule::kAdaGrad, UpdateRule::kRowwiseAdaGrad,
+                      UpdateRule::kRmsProp, UpdateRule::kAdam};
+  for (const UpdateKernels& kernels : all_kernels()) {
+    for (const UpdateRule rule : rules) {
+      for (size_t width = 1; width <= 67; ++width) {
+        State expected(width), actual(width);
+        update_by_definition(rule, expected);
+        kernels.update(rule, actual.row());
+        CAPTURE(static_cast<int>(rule));
+        CAPTURE(width);
+        REQUIRE(actual == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("sums of rows") {
+  for (const UpdateKernels& kernels : all_kernels()) {
+    std::vector<float> sum = some_values(37, 1), expected = sum;
+    const std::vector<float> values = some_values(37, 2);
+    for (size_t i = 0; i < sum.size(); ++i)
+      expected[i] += values[i];
+    kernels.add(sum.data(), values.data(), 37);
+    CHECK(sum == expected);
+  }
+}

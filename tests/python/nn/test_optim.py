@@ -1,0 +1,241 @@
+"""ramet.nn.Embedding and ramet.optim beside torch's own on dense rows (docs/semantics.md, section 19)."""
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+
+import ramet
+
+ROWS, WIDTH = 50, 19  # a width that no vector register divides
+
+
+def dense_twin(make, rows, gradients_of_steps):
+    """Every row stepped by torch's optimizer `make` alone, in those steps where it has a gradient."""
+    result = rows.clone()
+    for row in range(len(rows)):
+        weight = rows[row].clone().requires_grad_()
+        optimizer = make([weight])
+        for ids, gradients in gradients_of_steps:
+            mine = gradients[ids == row]
+            if len(mine):
+                weight.grad = mine.sum(0)
+                optimizer.step()
+        result[row] = weight.detach()
+    return result
+
+
+def steps_of(count, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(count):
+        ids = torch.randint(ROWS, (40,), generator=generator)  # some repeat, some are missing
+        yield ids, torch.randn(40, WIDTH, generator=generator)
+
+
+def run(make, gradients_of_steps, dtype="float32", **options):
+    embedding = ramet.nn.Embedding(ROWS, WIDTH, dtype, seed=3)
+    optimizer = make([embedding], **options)
+    for ids, gradients in gradients_of_steps:
+        embedding(ids).backward(gradients.to(embedding.weight.dtype))
+        optimizer.step()
+        optimizer.zero_grad()
+    return embedding.weight.clone()
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "options"),
+    [
+        (ramet.optim.SGD, torch.optim.SGD, {"lr": 0.1}),
+        (ramet.optim.AdaGrad, torch.optim.Adagrad, {"lr": 0.1, "eps": 1e-6}),
+        (ramet.optim.RMSProp, torch.optim.RMSprop, {"lr": 0.1, "alpha": 0.8, "eps": 1e-6}),
+        (ramet.optim.Adam, torch.optim.Adam, {"lr": 0.1, "betas": (0.7, 0.9), "eps": 1e-3, "weight_decay": 0.1}),
+    ],
+)
+def test_a_step_is_torchs_on_each_row_alone(ours, theirs, options):
+    steps = list(steps_of(6))
+    begin = ramet.nn.Embedding(ROWS, WIDTH, seed=3).weight.clone()
+    expected = dense_twin(lambda weights: theirs(weights, **options), begin, steps)
+    torch.testing.assert_close(run(ours, steps, **options), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_adam_that_counts_all_steps_is_torchs_sparse_adam():
+    steps = list(steps_of(6))
+    weight = ramet.nn.Embedding(ROWS, WIDTH, seed=3).weight.clone().requires_grad_()
+    optimizer = torch.optim.SparseAdam([weight], lr=0.1, eps=1e-3)
+    for ids, gradients in steps:
+        weight.grad = torch.sparse_coo_tensor(ids[None], gradients, weight.shape, check_invariants=True)
+        optimizer.step()
+    ours = run(ramet.optim.Adam, steps, lr=0.1, eps=1e-3, steps="all")
+    torch.testing.assert_close(ours, weight.detach(), rtol=1e-5, atol=1e-6)
+
+
+def test_rowwise_adagrad_has_one_sum_for_a_row():
+    steps = list(steps_of(4))
+    weight, sums = ramet.nn.Embedding(ROWS, WIDTH, seed=3).weight.clone(), torch.zeros(ROWS)
+    for ids, gradients in steps:
+        for row in ids.unique():
+            gradient = gradients[ids == row].sum(0)
+            sums[row] += gradient.square().mean()
+            weight[row] -= 0.1 * gradient / (sums[row].sqrt() + 1e-10)
+    ours = run(ramet.optim.AdaGrad, steps, lr=0.1, rowwise=True)
+    torch.testing.assert_close(ours, weight, rtol=1e-5, atol=1e-6)
+
+
+def test_rows_without_a_gradient_are_not_touched():
+    embedding = ramet.nn.Embedding(ROWS, WIDTH)
+    optimizer = ramet.optim.Adam([embedding], lr=0.1, weight_decay=0.5)
+    before = embedding.weight.clone()
+    embedding(torch.tensor([3, 7])).sum().backward()
+    optimizer.step()
+    changed = (embedding.weight != before).any(1).nonzero().view(-1)
+    assert changed.tolist() == [3, 7]
+    assert optimizer.state_of(embedding)["steps"].numpy().nonzero()[0].tolist() == [3, 7]
+
+
+@pytest.mark.parametrize("make", [ramet.optim.SGD, ramet.optim.AdaGrad, ramet.optim.RMSProp, ramet.optim.Adam])
+def test_the_bits_depend_neither_on_threads_nor_on_how_gradients_come(make):
+    """A list of gradients in one call, and the same list over three calls."""
+    steps = list(steps_of(3))
+    threads = torch.get_num_threads()
+    results = []
+    try:
+        for parts, count in ((1, 1), (1, 2), (3, 2)):
+            torch.set_num_threads(count)
+            embedding = ramet.nn.Embedding(ROWS, WIDTH, seed=3)
+            optimizer = make([embedding], lr=0.1)
+            for ids, gradients in steps:
+                calls = [embedding(part) for part in ids.chunk(parts)]
+                for rows, part in reversed(list(zip(calls, gradients.chunk(parts)))):
+                    rows.backward(part)
+                optimizer.step()
+                optimizer.zero_grad()
+            results.append(embedding.weight.clone())
+    finally:
+        torch.set_num_threads(threads)
+    assert torch.equal(results[0], results[1]) and torch.equal(results[0], results[2])
+
+
+def test_gradients_add_up_until_they_are_zeroed():
+    embedding = ramet.nn.Embedding(ROWS, WIDTH, init=0)
+    optimizer = ramet.optim.SGD(embedding, lr=1.0)
+    rows = embedding(torch.tensor([1]))
+    rows.sum().backward(retain_graph=True)
+    rows.sum().backward()
+    optimizer.step()
+    assert torch.equal(embedding.weight[1], torch.full((WIDTH,), -2.0))
+    optimizer.zero_grad()
+    optimizer.step()
+    assert torch.equal(embedding.weight[1], torch.full((WIDTH,), -2.0))
+
+
+def test_a_nan_stays_in_its_row():
+    embedding = ramet.nn.Embedding(ROWS, WIDTH)
+    gradients = torch.ones(2, WIDTH)
+    gradients[0, 5] = float("nan")
+    embedding(torch.tensor([4, 6])).backward(gradients)
+    ramet.optim.Adam(embedding).step()
+    assert embedding.weight.isnan().any(1).nonzero().view(-1).tolist() == [4]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_narrow_rows_round_to_the_nearest(dtype):
+    embedding = ramet.nn.Embedding(ROWS, WIDTH, dtype, seed=3)
+    before = embedding.weight.float()
+    gradient = torch.randn(ROWS, WIDTH, generator=torch.Generator().manual_seed(0)).to(embedding.weight.dtype)
+    embedding(torch.arange(ROWS)).backward(gradient)
+    ramet.optim.SGD(embedding, lr=0.25).step()
+    assert torch.equal(embedding.weight, (before - 0.25 * gradient.float()).to(embedding.weight.dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_stochastic_rounding_is_right_in_the_mean(dtype):
+    """Steps of an eighth of the distance between neighbors: the nearest never moves."""
+    table = ramet.Table.create((4000, 4), dtype, init=1)
+    distance = 2.0 ** (-10 if dtype == "float16" else -7)
+    ids, gradient = torch.arange(4000), torch.full((4000, 4), -distance / 8).to(table.torch().dtype)
+    means = []
+    for rounding in ("nearest", "stochastic"):
+        embedding = ramet.nn.Embedding(pickle.loads(pickle.dumps(table)))
+        embedding(ids).backward(gradient)
+        ramet.optim.SGD(embedding, lr=1.0, rounding=rounding).step()
+        means.append((embedding.weight.float().mean().item() - 1) / distance)
+    assert means[0] == 0 and abs(means[1] - 1 / 8) < 0.01
+
+
+def test_schedulers_and_closures_of_torch_work():
+    embedding = ramet.nn.Embedding(ROWS, WIDTH, init=0)
+    optimizer = ramet.optim.SGD(embedding, lr=1.0)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = embedding(torch.tensor([0])).sum()
+        loss.backward()
+        return loss
+
+    losses = []
+    for _ in range(3):
+        losses.append(optimizer.step(closure).item())
+        scheduler.step()
+    assert losses == [0, -WIDTH, -1.5 * WIDTH]
+
+
+def test_an_embedding_learns_to_tell_classes_apart():
+    labels = torch.arange(ROWS) % 3
+    torch.manual_seed(0)
+    embedding, head = ramet.nn.Embedding(ROWS, 8), torch.nn.Linear(8, 3)
+    model = torch.nn.Sequential(embedding, head)
+    assert [name for name, _ in model.named_parameters()] == ["1.weight", "1.bias"]
+    sparse, dense = ramet.optim.Adam(embedding, lr=0.1), torch.optim.Adam(head.parameters(), lr=0.1)
+    for _ in range(30):
+        loss = torch.nn.functional.cross_entropy(model(torch.arange(ROWS)), labels)
+        sparse.zero_grad()
+        dense.zero_grad()
+        loss.backward()
+        sparse.step()
+        dense.step()
+    assert (model(torch.arange(ROWS)).argmax(1) == labels).all()
+
+
+def test_ids_of_any_shape_and_dtype():
+    embedding = ramet.nn.Embedding(ROWS, WIDTH)
+    ids = torch.tensor([[1, 2, 3], [4, 5, 1]], dtype=torch.int32)
+    rows = embedding(ids)
+    assert rows.shape == (2, 3, WIDTH) and torch.equal(rows[1, 2], embedding.weight[1])
+    assert embedding(torch.empty(0, dtype=torch.int64)).shape == (0, WIDTH)
+
+
+def test_an_embedding_pickles_as_a_handle():
+    embedding = ramet.nn.Embedding(ROWS, WIDTH)
+    other = pickle.loads(pickle.dumps(embedding))
+    other.weight[0] = 5
+    assert torch.equal(embedding.weight[0], torch.full((WIDTH,), 5.0))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        (lambda e: e(torch.tensor([ROWS])), IndexError, "50"),
+        (lambda e: e(torch.tensor([1.0])), TypeError, "float32, expected integers"),
+        (lambda e: ramet.nn.Embedding(5), TypeError, "embedding_dim is missing"),
+        (lambda e: ramet.nn.Embedding(5, 3, "int64", init=0), ValueError, "int64"),
+        (lambda e: ramet.nn.Embedding(ramet.Table(np.ones(5, np.float32))), ValueError, "2 dimensions"),
+        (lambda e: ramet.optim.Adam([torch.nn.Linear(1, 1)]), TypeError, "Linear, expected ramet.nn.Embedding"),
+        (lambda e: ramet.optim.Adam(e, steps="some"), ValueError, "'some'"),
+        (lambda e: ramet.optim.SGD(e, 0.1, rounding="up"), ValueError, "'up'"),
+    ],
+)
+def test_wrong_calls_name_what_is_wrong(wrong, error, message):
+    with pytest.raises(error, match=message):
+        wrong(ramet.nn.Embedding(ROWS, WIDTH))
+
+
+@pytest.mark.parametrize("options", [{"lr": -1.0}, {"betas": (1.0, 0.9)}, {"eps": float("nan")}, {"weight_decay": -1}])
+def test_wrong_options_change_nothing(options):
+    embedding = ramet.nn.Embedding(ROWS, WIDTH)
+    before = embedding.weight.clone()
+    embedding(torch.tensor([1])).sum().backward()
+    with pytest.raises(ValueError, match=next(iter(options))):
+        ramet.optim.Adam(embedding, **options).step()
+    assert torch.equal(embedding.weight, before)
