@@ -103,7 +103,7 @@ def cost_of_data(graph, count: int, repetitions: int, report: Report) -> None:
 def main() -> None:
     chosen = options(__doc__)
     report = Report("A program written for PyG")
-    repetitions = 1 if chosen.small else 5
+    repetitions = 1 if chosen.small else 4
     lines = []
     cases = {"products": (products, "data", FANOUTS), "mag": (mag, "hetero", FANOUTS_OF_TYPES)}
     for name, (make, kind, fanouts) in cases.items():
@@ -113,7 +113,7 @@ def main() -> None:
             figures = measure(programs, "load", (4, 2) if chosen.small else (24, 6), repetitions)
             lines += rows(f"{name} {fanouts}, loading", figures, programs.ours.num_batches, report)
             if kind == "data":
-                figures = measure(programs, "train", (2, 2) if chosen.small else (6, 4), 1 if chosen.small else 3)
+                figures = measure(programs, "train", (2, 2) if chosen.small else (6, 3), 1 if chosen.small else 2)
                 lines += rows(f"{name} {fanouts}, training", figures, programs.ours.num_batches, report)
             sizes = "; ".join(f"{side}: {n:,} nodes, {e:,} edges" for side, (n, e) in programs.sizes.items())
             report.note(f"{name}: batches of {BATCH} seeds. One batch of {sizes}.")
