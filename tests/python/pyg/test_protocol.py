@@ -2,8 +2,10 @@
 
 import logging
 import multiprocessing
+import os
 import pickle
 from itertools import chain
+from unittest import mock
 
 import pytest
 import torch
@@ -217,6 +219,11 @@ def test_other_peoples_loaders_take_it():
 )
 def test_lightning_makes_the_loader_again(options, sampler, seeds_by_step, tmp_path):
     """With another sampler: for training by one process of several, and for predictions, whose seeds it records."""
+    with mock.patch.dict(os.environ):  # Lightning leaves what describes its ranks
+        check_lightning(options, sampler, seeds_by_step, tmp_path)
+
+
+def check_lightning(options, sampler, seeds_by_step, tmp_path):
     lightning = pytest.importorskip("pytorch_lightning")
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
     data = homogeneous()

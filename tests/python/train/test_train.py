@@ -252,6 +252,7 @@ def test_ctrl_c_keeps_the_best_model_and_leaves_no_process(store, tmp_path):
     ) as process:
         try:
             wait_for((out / "best.pt").exists, 60, "a first model")
+            wait_for((out / "metrics.json").exists, 60, "the metrics of its epoch")
             trainers = children(process.pid)
             os.killpg(process.pid, signal.SIGINT)  # what a terminal does
             output, error = process.communicate(timeout=20)
