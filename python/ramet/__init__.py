@@ -19,7 +19,7 @@ from ramet.memory import keep_memory
 from ramet.stores.build import build
 from ramet.stores.convert import from_arrays, from_edge_index, from_pyg, from_scipy, quantize, save
 from ramet.stores.partition import partition
-from ramet.table import Table
+from ramet.tables.table import Table
 
 
 def __getattr__(name: str):

@@ -11,7 +11,7 @@ from ramet import _core, foreign_words, handle, html
 from ramet.arguments import as_name, as_path, edge_folder
 from ramet.dtypes import dtype_name
 from ramet.foreign_words import counts
-from ramet.table import Table
+from ramet.tables.table import Table
 
 EdgeTypeName = tuple[str, str, str]
 

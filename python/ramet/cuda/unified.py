@@ -15,7 +15,7 @@ from ramet.cuda.index import as_ids, rows_of
 from ramet.dtypes import Quantized, dtype_name
 from ramet.graph import Graph
 from ramet.graph import open as open_store
-from ramet.table import Table
+from ramet.tables.table import Table
 
 
 class UnifiedTensor:

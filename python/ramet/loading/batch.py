@@ -14,7 +14,7 @@ from ramet.dtypes import dtype_name, scaled_by
 from ramet.graph import EdgeTypeName, Graph
 from ramet.loading.block import Block, per_type
 from ramet.loading.edges import Edges
-from ramet.table import Table
+from ramet.tables.table import Table
 from ramet.tensors import device_of_tensors, to_tensor
 
 

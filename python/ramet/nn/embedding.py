@@ -8,7 +8,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from ramet.table import Table
+from ramet.tables.table import Table
 from ramet.tensors import to_tensor
 
 LEARNING = ("float32", "float16", "bfloat16")

@@ -7,7 +7,7 @@ import torch
 from ramet import _core
 from ramet.arguments import UINT64_MAX, as_int
 from ramet.nn.embedding import Embedding
-from ramet.table import Table
+from ramet.tables.table import Table
 
 ROUNDINGS = ("nearest", "stochastic")
 

@@ -20,7 +20,7 @@ from ramet.graph import Graph
 from ramet.stores.contents import Contents, Csc, check_table_name, write
 from ramet.stores.graph_arguments import GraphArguments
 from ramet.stores.pyg_input import edge_list_arguments
-from ramet.table import Table
+from ramet.tables.table import Table
 
 
 def from_arrays(

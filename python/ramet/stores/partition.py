@@ -17,7 +17,7 @@ from ramet.graph import open as open_store
 from ramet.stores import metis
 from ramet.stores.contents import write
 from ramet.stores.ownership import stored
-from ramet.table import Table
+from ramet.tables.table import Table
 
 METHODS = ("metis", "range", "hash")
 REPORT = "partition.json"

@@ -10,8 +10,8 @@ from ramet import _core
 from ramet.arguments import shortened
 from ramet.arrays import INT32_MAX, MAX_DIMENSIONS, as_array, as_count, as_ids, as_rows
 from ramet.dtypes import Quantized, bfloat16, bits, dtype_name
-from ramet.init_rows import init_rows
-from ramet.table_memory import Form, TableMemory
+from ramet.tables.init_rows import init_rows
+from ramet.tables.memory import Form, TableMemory
 from ramet.tensors import in_place, to_tensor, torch_or_none
 
 

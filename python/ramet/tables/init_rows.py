@@ -11,7 +11,7 @@ from ramet import _core
 from ramet.arguments import UINT64_MAX, as_int, shortened
 
 if TYPE_CHECKING:
-    from ramet.table import Table
+    from ramet.tables.table import Table
 
 DISTRIBUTIONS = ("normal", "uniform", "xavier")
 CHUNK_BYTES = 16 << 20

@@ -1,0 +1,1 @@
+"""Tables: rows by row id, of one process or of several ranks."""
