@@ -19,8 +19,8 @@ namespace ramet::bind {
 
 namespace {
 
-// Position of the type, name, at the seeds, of an edge type.
-using TableTuple = std::tuple<int, std::string, bool, bool>;
+// Position of the type, name, at the seeds, of an edge type, a Table that is not the graph's.
+using TableTuple = std::tuple<int, std::string, bool, bool, std::optional<Table>>;
 // Of a node type: its position, ids, and times.
 using InputTuple = std::tuple<int, std::optional<Ids>, std::optional<Ids>>;
 
@@ -85,11 +85,11 @@ LoaderOptions make_options(SampleOptions sample,
   options.world = world;
   options.threads = threads;
   options.prefetch = prefetch;
-  for (const auto& [type, name, at_seeds, of_edges] : tables) {
+  for (const auto& [type, name, at_seeds, of_edges, given] : tables) {
     if (of_edges)
-      options.tables.push_back({.name = name, .edge_type = type});
+      options.tables.push_back({.name = name, .edge_type = type, .given = given});
     else
-      options.tables.push_back({type, name, at_seeds});
+      options.tables.push_back({type, name, at_seeds, kNoEdgeType, given});
   }
   options.decode = decode;
   options.edges_ahead = edges_ahead;

@@ -26,6 +26,7 @@ void for_each_relation(const Minibatch& minibatch, size_t edge_type, Body&& body
 }  // namespace
 
 Table table_of(const Graph& graph, const TableRequest& request) {
+  if (request.given) return *request.given;
   if (request.is_of_edges()) {
     const EdgeType& type = graph.edge_types()[static_cast<size_t>(request.edge_type)];
     return find_table(type.tables, type.scales, request.name, "edge type '" + type.encoded + "'");
@@ -51,7 +52,7 @@ Array rows_of(const Graph& graph,
   const NodeRows& rows_of_type = graph.node_types()[node_type].rows;
   std::span<const int64_t> nodes = minibatch.n_id[node_type].as<int64_t>();
   if (request.at_seeds) nodes = nodes.first(static_cast<size_t>(num_seeds(minibatch, node_type)));
-  if (rows_of_type.is_whole()) return borrow(nodes);
+  if (request.given || rows_of_type.is_whole()) return borrow(nodes);
   Array rows = pool.allocate_array(DType::kInt64, {std::ssize(nodes)});
   rows_of_type.require(nodes, static_cast<int64_t*>(rows.data));
   return rows;
@@ -82,7 +83,7 @@ Array rows_on_device(const TableRequest& request,
 RowSources host_sources(const Graph& graph, const LoaderOptions& options, int64_t cache_rows) {
   RowSources sources;
   for (const TableRequest& request : options.tables) {
-    const bool caches = !request.at_seeds && !request.is_of_edges();
+    const bool caches = !request.at_seeds && !request.is_of_edges() && !request.given;
     sources.push_back(
         make_row_source(table_of(graph, request),
                         {.decode = options.decode, .cache_rows = caches ? cache_rows : 0}));

@@ -27,8 +27,8 @@ namespace ramet {
 
 using RowSources = std::vector<std::shared_ptr<const RowSource>>;
 
-// Sources of the rows of the host. `cache_rows`: the most rows to keep of each table that is
-// gathered at all nodes.
+// Sources of the rows of the host. `cache_rows`: the most rows to keep of each table of the graph
+// that is gathered at all nodes.
 [[nodiscard]] RowSources host_sources(const Graph& graph,
                                       const LoaderOptions& options,
                                       int64_t cache_rows = 0);

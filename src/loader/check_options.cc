@@ -56,6 +56,18 @@ bool is_input(const LoaderOptions& options, int node_type) {
                      [=](const InputNodes& nodes) { return nodes.node_type == node_type; });
 }
 
+void check_given(const TableRequest& request, const Graph& graph, const DeviceOptions& device) {
+  if (request.is_of_edges())
+    throw_invalid("table '", request.name, "' is of an edge type, whose rows are the graph's own");
+  if (device.index != kHost)
+    throw_invalid("table '", request.name, "' is not the graph's, which batches of a device need");
+  const NodeType& type = graph.node_types()[static_cast<size_t>(request.node_type)];
+  const int64_t rows = request.given->rows().rows();
+  if (rows != type.num_nodes)
+    throw_invalid("table '", request.name, "' has ", rows, " rows, but node type '", type.name,
+                  "' has ", type.num_nodes, " nodes");
+}
+
 void check_table(const TableRequest& request, const Graph& graph, const LoaderOptions& options) {
   if (request.at_seeds && (request.is_of_edges() || !is_input(options, request.node_type)))
     throw_invalid("table '", request.name,
@@ -64,7 +76,10 @@ void check_table(const TableRequest& request, const Graph& graph, const LoaderOp
     require_index(request.edge_type, std::ssize(graph.edge_types()), "edge type");
   else
     require_index(request.node_type, std::ssize(graph.node_types()), "node type");
-  static_cast<void>(table_of(graph, request));
+  if (request.given)
+    check_given(request, graph, options.device);
+  else
+    static_cast<void>(table_of(graph, request));
 }
 
 void check_device(const DeviceOptions& device, size_t num_tables) {

@@ -30,7 +30,7 @@ class Origin:
     """What all batches of a loader have in common.
 
     world: the number of ranks that share a global batch.
-    requests: (node type or edge type, table) of each gathered table.
+    requests: (node type or edge type, name) of each gathered table, and the Table; None for the graph's.
     group: the process group that moves rows between ranks that make a batch together; None for one rank.
     device: the torch.device that the engine makes batches on; None for the CPU.
     decode: whether tables are decoded to float32.
@@ -40,7 +40,7 @@ class Origin:
 
     graph: Graph
     world: int = 1
-    requests: tuple = ()
+    requests: dict = field(default_factory=dict)
     seed: int = 0
     group: object = None
     device: object = None
@@ -280,7 +280,8 @@ class Batch:
         return tables
 
     def _scale(self, i: int, node_type: str, name: str):
-        table = self.graph.table(name, node_type)
+        given = self.origin.requests[node_type, name]
+        table = self.graph.table(name, node_type) if given is None else given
         if table.scale is None:
             return None
         if scaled_by(table.scale, len(table)) == "column":

@@ -160,7 +160,7 @@ class Block:
     def _rows(self, name: str, edge_type: tuple):
         batch, t = self.batch, self.batch.graph.edge_types.index(edge_type)
         if (edge_type, name) in batch.origin.requests:
-            i = batch.origin.requests.index((edge_type, name))
+            i = list(batch.origin.requests).index((edge_type, name))
             return batch._tensor(batch._core.rows_of_block(i, t, self.index))
         table = batch.graph.table(name, edge_type)
         position = self.position[edge_type] if batch.graph.is_hetero else self.position

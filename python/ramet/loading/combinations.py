@@ -11,6 +11,7 @@ from ramet.loading.samplers import SAMPLERS
 CPU, GPU, RANKS = "a loader on the CPU", "a loader with a device", "a cooperative loader"
 PART = "a part of a graph"  # ramet.partition
 SEVERAL = "input_nodes of several types"
+GIVEN = "a ramet.Table in tables"
 EVERYWHERE = (CPU, GPU, RANKS)
 
 # Option, as errors spell it -> who takes it. What is not named here goes with everything.
@@ -23,6 +24,7 @@ SUPPORTED = {
     "input_time": (CPU, GPU),
     SEVERAL: (CPU, GPU),
     "tables": EVERYWHERE,
+    GIVEN: (CPU, RANKS),
     "decode": EVERYWHERE,
     "device": (GPU,),
     "ownership": (RANKS,),

@@ -58,7 +58,7 @@ class Edges:
         """
         batch, table = self.batch, self.batch.graph.table(name, self.edge_type)
         if (self.edge_type, name) in batch.origin.requests:
-            return batch._tensor(batch._core.table(batch.origin.requests.index((self.edge_type, name))))
+            return batch._tensor(batch._core.table(list(batch.origin.requests).index((self.edge_type, name))))
         dtype = "float32" if batch.origin.decode and table.is_encoded else None
         position = batch._core.merged_positions(self._index)
         return batch._placed(to_tensor(table.gather(position, dtype=dtype)))

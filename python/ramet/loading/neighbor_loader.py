@@ -9,7 +9,7 @@ from ramet import _core, foreign_words, html
 from ramet.arguments import as_flag, as_int, shortened
 from ramet.graph import Graph
 from ramet.loading.batch import Origin
-from ramet.loading.combinations import PART, RANKS, SEVERAL, SUPPORTED, check, kind_of
+from ramet.loading.combinations import GIVEN, PART, RANKS, SEVERAL, SUPPORTED, check, kind_of
 from ramet.loading.cooperative import GroupThread
 from ramet.loading.epochs import EpochIterator, Epochs, EpochSampler
 from ramet.loading.options import (
@@ -26,7 +26,7 @@ from ramet.loading.placement import TOPOLOGY, Placed, as_placement, device_optio
 from ramet.loading.ranks import rank_and_world, warn_of_global_batch
 from ramet.loading.samplers import Sampler, as_sampler
 from ramet.loading.summary import Summary
-from ramet.loading.table_requests import as_requests, described, for_engine
+from ramet.loading.table_requests import as_requests, described, for_engine, names_of_given
 from ramet.loading.times import Time
 from ramet.loading.watch import Watched
 from ramet.stores.ownership import as_owners
@@ -52,7 +52,8 @@ class NeighborLoader:
         input_time=None: int64 [input nodes]: the time of each, or a dict by type; None: its row of the time table.
         batch_size=1: seeds of the GLOBAL batch, of which each rank gets its slice.
         shuffle=False, drop_last=False: of the seeds; of a last batch that is smaller.
-        tables=None: names of node and edge tables to gather; None: "feat" and "label".
+        tables=None: names of node and edge tables to gather; None: "feat" and "label". Or a dict, name to ramet.Table:
+            rows come from that instead of the graph (None: the graph's); on a heterogeneous graph by node type.
         decode=True: float16, bfloat16 and int8 tables arrive as float32.
     Speed
         threads=None: C++ threads, a batch for each; cooperating ranks: one for all. None: as many as the loop needs.
@@ -89,7 +90,7 @@ class NeighborLoader:
         input_time=None,
         threads: int | None = None,
         prefetch: int | None = None,
-        tables: tuple[str, ...] | None = None,
+        tables: tuple[str, ...] | Mapping | None = None,
         decode: bool = True,
         distributed=None,
         cooperative=None,
@@ -104,6 +105,7 @@ class NeighborLoader:
         given = {"device": self.device, "ownership": ownership, "input_time": input_time, "time": time}
         given["expand"] = None if isinstance(expand, str) and expand == "every" else expand
         given["disjoint"] = None if disjoint is False else disjoint
+        given[GIVEN] = names_of_given(tables)
         given[SEVERAL] = list(input_nodes) if isinstance(input_nodes, Mapping) and len(input_nodes) > 1 else None
         check(kind, {name: value for name, value in given.items() if value is not None} | self._asked.given())
         if kind not in SUPPORTED[PART]:
@@ -148,7 +150,7 @@ class NeighborLoader:
         sample = sample_options(graph, num_neighbors, **sampling)
         chosen = as_inputs(input_nodes, input_time, graph, "input_nodes", sample["time"])
         self.seed_types = [graph.node_types[of_type.node_type] for of_type in chosen]
-        self._requests = tuple(as_requests(graph, self.seed_types, tables, sample["expand"]))
+        self._requests = as_requests(graph, self.seed_types, tables, sample["expand"])
         batches = batches | {"batch_size": as_int(batches["batch_size"], "batch_size", 1)}
         automatic = 0 if group is None else 1
         threads, prefetch = ahead["threads"], ahead["prefetch"]
@@ -190,7 +192,7 @@ class NeighborLoader:
         return self.options | {
             "prefetch": self._core.max_prefetch,
             "part": "its own" if self.graph.part in (None, (group.rank, group.size)) else self.graph.part[0],
-            "tables": [described(self.graph, t, name) for t, name in self._requests],
+            "tables": [described(self.graph, *key, table) for key, table in self._requests.items()],
             "ownership": [f"{of_type.digest():016x}" for of_type in owners],
             "graph, input_nodes and options": f"{self._core.fingerprint():016x}",
         }

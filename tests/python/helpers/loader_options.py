@@ -4,6 +4,7 @@ import numpy as np
 from small_graphs import NUM_NODES
 
 import ramet
+from ramet.loading.combinations import GIVEN
 
 OPTIONS = {
     "sampler='uniform'": {"sampler": "uniform"},
@@ -14,6 +15,7 @@ OPTIONS = {
     "time": {"time": ramet.Time("time")},
     "input_time": {"input_nodes": None, "time": ramet.Time("time"), "input_time": np.zeros(NUM_NODES, np.int64)},
     "tables": {"tables": ("feat",)},
+    GIVEN: {"tables": {"feat": ramet.Table(np.zeros(NUM_NODES))}},
     "decode": {"decode": False},
     "ownership": {"ownership": "hash"},
     "placement.topology": {"placement": ramet.Placement(topology="device")},
