@@ -23,8 +23,8 @@ class Placement:
         processes share one copy), "staged" (the CPU gathers or samples, and copies) or "auto" (a copy if it fits, else
         the faster of the other two, measured). `tables` may be a dict by table name; others are "auto".
     cache_rows: the maximum number of rows cached per node table of the graph; `cache_use` counts hits. With a device:
-        rows of tables that are read in place, in device memory, chosen when the loader is made. Where ranks cooperate: the
-        rows that a rank used last, in its own memory, for tables on slow storage.
+        rows of tables that are read in place, in device memory, chosen when the loader is made. Where ranks cooperate:
+        the rows that a rank used last, in its own memory, for tables on slow storage.
     cache_by: with a device, the rows to cache: "degree", of the nodes with most out-edges, or "presampling", of the
         nodes in most of the first 20 batches.
     device_memory: bytes that copies made by "auto" may take; None: half of the free device memory.
