@@ -24,7 +24,7 @@ DATA = HERE.parent / "build" / "bench"
 MADE_PEERS = HERE.parent / "build" / "peers"
 
 ANSWERS = "RAMET_BENCH_ANSWERS"  # in a peer's environment: the descriptor that it answers to
-PEERS = {"pyg": "PyG with torch-sparse", "dgl": "DGL and GraphBolt"}
+PEERS = {"pyg": "PyG with torch-sparse", "dgl": "DGL and GraphBolt", "fbgemm": "FBGEMM"}
 
 
 def options(description: str, extend: Callable | None = None):

@@ -32,6 +32,7 @@ FAMILIES = {
     "csc": ("M edges/s", [(OURS, "counting sort"), (TWO, OURS)]),
     "random": ("M/s", [(OURS, "mt19937_64"), (OURS, "minstd"), (OURS, "std::shuffle")]),
     "store": ("k/s", [(OURS, "system calls")]),
+    "update": ("M rows/s", [(OURS, "traffic"), (TWO, "traffic, 2 threads"), (TWO, OURS)]),
 }
 ON_GRAPHS = {"labor", "sampler", "store"}
 SCALE = {"G": 1e-9, "M": 1e-6, "k": 1e-3}

@@ -41,6 +41,7 @@ QUICK = (
     "labor_training",
     "cooperative",
     "cooperative_training",
+    "embeddings",
 )
 ON_GPU = ("cuda_gather", "cuda_sampling", "cuda_epoch")
 BENCHMARKS = (*QUICK, *ON_GPU, "equality")  # the last one is about bits, not time, and takes minutes

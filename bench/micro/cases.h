@@ -38,5 +38,6 @@ void add_random(const Options& options);
 void add_relabel(const Options& options);
 void add_sampler(const Options& options);
 void add_store(const Options& options);
+void add_update(const Options& options);
 
 }  // namespace ramet::bench

@@ -48,6 +48,7 @@ int main(int argc, char** argv) try {
   ramet::bench::add_relabel(options);
   ramet::bench::add_sampler(options);
   ramet::bench::add_store(options);
+  ramet::bench::add_update(options);
   benchmark::AddCustomContext("isa", ramet::name(ramet::isa()));
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();

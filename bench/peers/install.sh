@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the peers' environments under build/peers, which the benchmarks find there: install.sh [pyg] [dgl]
-# Two of them, because DGL's wheels need an old torch. PYTHON chooses the interpreter, which must be one that
+# Makes the peers' environments under build/peers, which the benchmarks find there: install.sh [pyg] [dgl] [fbgemm]
+# DGL's wheels need an old torch. PYTHON chooses the interpreter, which must be one that
 # DGL 2.1.0 has wheels for (up to 3.11), TORCH_INDEX the index of torch's CPU builds.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -31,7 +31,12 @@ make_dgl() {
   install dgl dgl==2.1.0 torchdata==0.7.1 'numpy<2' psutil pandas pydantic pyyaml
 }
 
-if (($# == 0)); then set -- pyg dgl; fi
+make_fbgemm() {
+  install fbgemm torch==2.13.0 --extra-index-url "$TORCH_INDEX"
+  install fbgemm fbgemm-gpu-cpu==1.8.0 numpy psutil
+}
+
+if (($# == 0)); then set -- pyg dgl fbgemm; fi
 for name; do
   echo "peers: making $HOME_OF_PEERS/$name"
   make_environment "$name"
