@@ -1,6 +1,7 @@
 #include "base/row_groups.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 #include <string>
@@ -13,6 +14,8 @@ namespace {
 
 constexpr int64_t kPlacesOfBucket = 512;  // on average
 constexpr int kMostRowBits = 32;          // of a bucket's rows
+constexpr int kDigitBits = 8;
+constexpr size_t kFew = 32;  // places that std::sort is faster for
 
 int shift_for(int64_t rows, int64_t places) {
   const auto buckets = static_cast<uint64_t>(std::max<int64_t>(1, places / kPlacesOfBucket));
@@ -35,6 +38,34 @@ int64_t check(std::span<const std::span<const int64_t>> lists, int64_t num_rows)
     throw_invalid(total, " ids at once, at most ", std::numeric_limits<uint32_t>::max(),
                   " are possible");
   return total;
+}
+
+// By row, of which the lowest `row_bits` differ. Places come in the order of their positions, and a
+// radix sort from the lowest digit up keeps that order. What is returned lies in `places` or in
+// `scratch`.
+std::span<RowPlace> sort_by_row(std::span<RowPlace> places,
+                                int row_bits,
+                                std::vector<RowPlace>& scratch) {
+  if (places.size() <= kFew) {
+    std::sort(places.begin(), places.end());
+    return places;
+  }
+  scratch.resize(std::max(scratch.size(), places.size()));
+  std::span<RowPlace> from = places, to = std::span(scratch).first(places.size());
+  for (int low = 0; low < row_bits; low += kDigitBits) {
+    std::array<uint32_t, (1 << kDigitBits) + 1> next{};
+    const auto digit_of = [low](RowPlace place) {
+      return (place >> (32 + low)) & ((1 << kDigitBits) - 1);
+    };
+    for (const RowPlace place : from)
+      ++next[digit_of(place) + 1];
+    for (size_t digit = 1; digit < next.size(); ++digit)
+      next[digit] += next[digit - 1];
+    for (const RowPlace place : from)
+      to[next[digit_of(place)]++] = place;
+    std::swap(from, to);
+  }
+  return from;
 }
 
 }  // namespace
@@ -72,12 +103,12 @@ RowGroups::RowGroups(std::span<const std::span<const int64_t>> lists,
 void RowGroups::visit(int threads, const std::function<void(const RowBucket&)>& body) {
   const auto buckets = static_cast<int64_t>(starts_.size()) - 1;
   parallel_for(buckets, 1, threads, [&](int64_t first, int64_t last) {
+    std::vector<RowPlace> scratch;
     for (int64_t b = first; b < last; ++b) {
       const auto from = starts_[static_cast<size_t>(b)], to = starts_[static_cast<size_t>(b) + 1];
       const std::span<RowPlace> places(places_.data() + from, static_cast<size_t>(to - from));
       if (places.empty()) continue;
-      std::sort(places.begin(), places.end());
-      body({.first_row = begin_ + (b << shift_), .places = places});
+      body({.first_row = begin_ + (b << shift_), .places = sort_by_row(places, shift_, scratch)});
     }
   });
 }

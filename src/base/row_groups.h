@@ -2,9 +2,9 @@
 // deterministic.
 //
 // A counting sort puts ids into buckets of consecutive rows, in order. Each bucket fits into the
-// caches, and whichever thread takes it sorts it by (row, position). So the places of a row lie
-// side by side and in order, for any number of threads, and rows come in ascending order, which is
-// kind to the TLB.
+// caches, and whichever thread takes it sorts it by row and keeps the order of equal rows. So the
+// places of a row lie side by side and in order, for any number of threads, and rows come in
+// ascending order, which is kind to the TLB.
 //
 // Memory: its own; the ids are the caller's and are not kept. Threads: one builds; any may look.
 // Failure: kOutOfRange for an id outside the rows, before anything is visited.

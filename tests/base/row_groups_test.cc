@@ -39,7 +39,8 @@ std::vector<int64_t> some_ids(size_t count, uint64_t rows, uint64_t key) {
 }  // namespace
 
 TEST_CASE("the places of every row, in order, for any threads, rows and owner") {
-  for (const int64_t rows : {1, 7, 3000, 1 << 20}) {
+  for (const int64_t rows :
+       {int64_t{1}, int64_t{7}, int64_t{3000}, int64_t{1} << 20, int64_t{1} << 40}) {
     const auto first = some_ids(5000, static_cast<uint64_t>(rows), 1);
     const auto second = some_ids(3000, static_cast<uint64_t>(rows), 2);
     const std::vector<std::span<const int64_t>> lists = {first, {}, second};
