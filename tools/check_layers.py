@@ -29,21 +29,21 @@ BELOW = {
 }
 # include/ramet/<name>.h: the API.
 PUBLIC_HEADERS = {
-    "base": "error isa array placement random buffer_pool version",
+    "base": "error isa array placement random row_list buffer_pool version",
     "storage": "pages shared_memory store store_writer",
     "graph": "graph csc generate node_rows ownership part",
     "kernels": "cuda",
     "device": "cuda_memory",
     "exchange": "exchange",
-    "tables": "table cuda_table table_rows",
+    "tables": "table cuda_table row_exchange table_rows",
     "sampling": "sample_options sampler induced cuda_sampler fingerprint",
     "nn": "dropout optimizer",
     "loader": "loader cooperative_loader",
 }
 # src/<layer>/<name>.h: internal, but layers above may include them.
 EXPORTS = {
-    "base": "dependent_lanes digest draw_keys free_list grow_array half lanes_scalar narrow normal parallel "
-    "per_process permutation prefetch row_groups scale thread_note system/posix system/space",
+    "base": "dependent_lanes digest draw_keys free_list grow_array half lanes_scalar listed_rows narrow normal "
+    "parallel per_process permutation prefetch row_groups scale thread_note system/posix system/space",
     "kernels": "kernels cuda_backend cuda_rows cuda_sampling cpu/floyd cpu/labor_scan cpu/pick cpu/update",
     "device": "device_memory",
     "exchange": "incoming_ids message routes",

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ramet/array.h"
+#include "ramet/row_list.h"
 
 namespace ramet {
 
@@ -60,26 +61,22 @@ struct StateForm {
 };
 [[nodiscard]] std::vector<StateForm> state_of(const Optimizer& optimizer);
 
-// Gradients of rows: gradients[i] is one of row ids[i].
-struct RowGradients {
-  std::span<const int64_t> ids;
-  Array gradients;  // float32 [ids.size(), ...]
-};
-
 struct OptimizerStep {
   Optimizer optimizer;
   int64_t number = 1;       // of this step, from 1
   double divisor = 1;       // of the sum of a row's gradients
   bool stochastic = false;  // rounds narrow weights to either neighbor, else to the nearest
-  uint64_t seed = 0;        // of that
+  uint64_t seed = 0;        // of that, as is the row's id:
+  Array row_ids = {};       // int64[end - begin], the ids of rows begin, ...; none: their numbers
 };
 
-// Applies `gradients`, list after list, to the rows [begin, end) of `weights` (float32, float16 or
-// bfloat16, writable) and to their state, in the order of state_of().
+// Applies `gradients` (float32), list after list, to the rows [begin, end) of `weights` (float32,
+// float16 or bfloat16, writable) and to their state, in the order of state_of(). Gradients of other
+// rows are left out.
 void apply_gradients(const OptimizerStep& step,
                      const Array& weights,
                      std::span<const Array> state,
-                     std::span<const RowGradients> gradients,
+                     std::span<const RowList> gradients,
                      int64_t begin,
                      int64_t end,
                      int threads = 1);

@@ -9,18 +9,20 @@
 #include <span>
 
 #include "ramet/array.h"
+#include "ramet/ownership.h"
+#include "ramet/row_list.h"
 
 namespace ramet {
 
-// table[ids[i]] = rows[i]; of a row that is named twice the last stays. `table`: writable. `rows`:
-// [ids.size(), ...] of its dtype and row shape; float32 goes into float16 and bfloat16, too,
-// rounded to the nearest.
-void set_rows(const Array& table, std::span<const int64_t> ids, const Array& rows, int threads = 1);
+// table[ids[i]] = rows[i], list after list; of a row that is named twice the last stays. Rows
+// outside `own` are somebody else's and are left out. `table`: writable. Rows are of its dtype and
+// row shape; float32 goes into float16 and bfloat16, too, rounded to the nearest.
+void set_rows(const Array& table, std::span<const RowList> lists, NodeRange own, int threads = 1);
 
-// table[ids[i]] += rows[i]: what is given for a row is summed in order, and the sum added once.
-// Integers wrap around; of float16 and bfloat16 the sum is of float32, and rounded once to the
-// nearest. bool is kInvalidArgument.
-void sum_rows(const Array& table, std::span<const int64_t> ids, const Array& rows, int threads = 1);
+// table[ids[i]] += rows[i]: what is given for a row is summed in order, list after list, and the
+// sum added once. Integers wrap around; of float16 and bfloat16 the sum is of float32, and rounded
+// once to the nearest. bool is kInvalidArgument. Otherwise as set_rows().
+void sum_rows(const Array& table, std::span<const RowList> lists, NodeRange own, int threads = 1);
 
 // Distributions of random values; docs/semantics.md, section 18.
 enum class Distribution : uint8_t {

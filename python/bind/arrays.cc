@@ -66,6 +66,18 @@ Array borrow(const AnyArray& array) {
   return result;
 }
 
+Array keep(const AnyArray& array, bool writable, bool bfloat16) {
+  Array kept = borrow(array);
+  if (bfloat16) kept.dtype = DType::kBFloat16;
+  kept.writable = writable;
+  kept.owner = {new AnyArray(array), [](const void* owner) {
+                  if (!Py_IsInitialized()) return;
+                  const nb::gil_scoped_acquire gil;
+                  delete static_cast<const AnyArray*>(owner);
+                }};
+  return kept;
+}
+
 // numpy has no bfloat16: ramet.bfloat16 stands for it, a dtype over the bits.
 nb::object to_numpy(const Array& array) {
   if (array.dtype == DType::kBFloat16) {

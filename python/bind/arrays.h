@@ -20,6 +20,9 @@ using Ids = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cp
   return {ids.data(), ids.size()};
 }
 
+// The same, which keeps that memory alive. `bfloat16`: `array` holds the bits.
+[[nodiscard]] Array keep(const AnyArray& array, bool writable, bool bfloat16 = false);
+
 // A numpy array over ours, of the host, which it keeps alive; read-only unless the Array is
 // writable.
 [[nodiscard]] nb::object to_numpy(const Array& array);

@@ -1,8 +1,10 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +27,7 @@ void apply(const OptimizerStep& step,
   std::vector<Array> state_rows;
   for (const Table& table : state)
     state_rows.push_back(table.rows());
-  std::vector<RowGradients> lists;
+  std::vector<RowList> lists;
   for (const auto& [ids, values] : gradients)
     lists.push_back({borrow(ids), borrow(values)});
   const GilRelease release;
@@ -56,9 +58,16 @@ void bind_optimizer(nb::module_& m) {
                                   nb::arg("beta2"), nb::arg("eps"), nb::arg("weight_decay"),
                                   nb::arg("steps"));
   nb::class_<OptimizerStep>(m, "OptimizerStep")
-      .def(nb::init<Optimizer, int64_t, double, bool, uint64_t>(), nb::arg("optimizer"),
-           nb::kw_only(), nb::arg("number"), nb::arg("divisor"), nb::arg("stochastic"),
-           nb::arg("seed"));
+      .def(
+          "__init__",
+          [](OptimizerStep* self, const Optimizer& optimizer, int64_t number, double divisor,
+             bool stochastic, uint64_t seed, const std::optional<Ids>& row_ids) {
+            new (self) OptimizerStep{
+                optimizer,  number, divisor,
+                stochastic, seed,   row_ids ? keep(AnyArray(*row_ids), false) : Array{}};
+          },
+          nb::arg("optimizer"), nb::kw_only(), nb::arg("number"), nb::arg("divisor"),
+          nb::arg("stochastic"), nb::arg("seed"), nb::arg("row_ids").noconvert().none());
   m.def("optimizer_state", &state, nb::arg("optimizer"));
   m.def("apply_gradients", &apply, nb::arg("step"), nb::arg("weights"), nb::arg("state"),
         nb::arg("gradients"), nb::kw_only(), nb::arg("own"), nb::arg("threads"));

@@ -16,19 +16,6 @@ namespace {
 
 using Buffer = nb::ndarray<nb::c_contig, nb::device::cpu>;  // to be written to
 
-// An Array over Python's memory, which it keeps alive. `bfloat16`: `array` holds the bits.
-Array keep(const AnyArray& array, bool writable, bool bfloat16 = false) {
-  Array kept = borrow(array);
-  if (bfloat16) kept.dtype = DType::kBFloat16;
-  kept.writable = writable;
-  kept.owner = {new AnyArray(array), [](const void* owner) {
-                  if (!Py_IsInitialized()) return;
-                  const nb::gil_scoped_acquire gil;
-                  delete static_cast<const AnyArray*>(owner);
-                }};
-  return kept;
-}
-
 // Where `out` is given: into it, and nothing is returned. Python has checked that it fits.
 nb::object gather(const Table& table,
                   const Ids& ids,
@@ -49,7 +36,7 @@ nb::object gather(const Table& table,
   return out ? nb::none() : to_numpy(rows);
 }
 
-using WriteRows = void (*)(const Array&, std::span<const int64_t>, const Array&, int);
+using WriteRows = void (*)(const Array&, std::span<const RowList>, NodeRange, int);
 
 // `bfloat16`: `rows` holds the bits.
 template <WriteRows kWrite>
@@ -57,7 +44,8 @@ void write(const Table& table, const Ids& ids, const AnyArray& rows, bool bfloat
   Array values = borrow(rows);
   if (bfloat16) values.dtype = DType::kBFloat16;
   const GilRelease release;
-  kWrite(table.rows(), borrow(ids), values, threads);
+  const RowList list{borrow(ids), values};
+  kWrite(table.rows(), std::span(&list, 1), {0, table.rows().rows()}, threads);
 }
 
 void init(const Table& table,

@@ -23,9 +23,9 @@ int shift_for(int64_t rows, int64_t places) {
   return std::min(kMostRowBits, static_cast<int>(std::bit_width(rows_of_bucket)));
 }
 
-int64_t check(std::span<const std::span<const int64_t>> lists, int64_t num_rows) {
+int64_t check(std::span<const RowList> lists, int64_t num_rows) {
   int64_t total = 0;
-  for (const auto& ids : lists) {
+  for (const auto& [ids, rows] : lists) {
     const auto outside = std::find_if(ids.begin(), ids.end(), [&](int64_t id) {
       return static_cast<uint64_t>(id) >= static_cast<uint64_t>(num_rows);
     });
@@ -70,16 +70,13 @@ std::span<RowPlace> sort_by_row(std::span<RowPlace> places,
 
 }  // namespace
 
-RowGroups::RowGroups(std::span<const std::span<const int64_t>> lists,
-                     int64_t num_rows,
-                     int64_t begin,
-                     int64_t end)
+RowGroups::RowGroups(std::span<const RowList> lists, int64_t num_rows, int64_t begin, int64_t end)
     : begin_(begin), end_(end) {
   const int64_t total = check(lists, num_rows);
   shift_ = shift_for(end - begin, total);
   const auto is_own = [&](int64_t id) { return id >= begin_ && id < end_; };
   starts_.assign(end_ > begin_ ? bucket_of(end_ - 1) + 2 : 1, 0);
-  for (const auto& ids : lists) {
+  for (const auto& [ids, rows] : lists) {
     for (const int64_t id : ids)
       if (is_own(id)) ++starts_[bucket_of(id) + 1];
   }
@@ -89,7 +86,7 @@ RowGroups::RowGroups(std::span<const std::span<const int64_t>> lists,
   std::vector<int64_t> next(starts_.begin(), starts_.end() - 1);
   const int64_t mask = (int64_t{1} << shift_) - 1;
   RowPlace position = 0;
-  for (const auto& ids : lists) {
+  for (const auto& [ids, rows] : lists) {
     for (const int64_t id : ids) {
       if (is_own(id)) {
         const auto place = static_cast<RowPlace>((id - begin_) & mask) << 32 | position;

@@ -15,6 +15,8 @@
 #include <span>
 #include <vector>
 
+#include "ramet/row_list.h"
+
 namespace ramet {
 
 // A row of a bucket in the upper half, a position in the lower half.
@@ -31,16 +33,20 @@ struct RowBucket {
   [[nodiscard]] int64_t position(size_t i) const {
     return static_cast<int64_t>(places[i] & 0xffffffff);
   }
+  // Behind the last place of the row at `first`.
+  [[nodiscard]] size_t end_of_row(size_t first) const {
+    size_t last = first + 1;
+    while (last < places.size() && row(last) == row(first))
+      ++last;
+    return last;
+  }
 };
 
 class RowGroups {
  public:
-  // Positions count through all `lists`. Ids are rows below `num_rows`; those outside [begin, end)
-  // are somebody else's and are left out.
-  RowGroups(std::span<const std::span<const int64_t>> lists,
-            int64_t num_rows,
-            int64_t begin,
-            int64_t end);
+  // Positions count through the ids of all `lists`, whose rows are not looked at. Ids are rows
+  // below `num_rows`; those outside [begin, end) are somebody else's and are left out.
+  RowGroups(std::span<const RowList> lists, int64_t num_rows, int64_t begin, int64_t end);
 
   // Calls body(bucket) for all buckets, on at most `threads` threads. Once.
   void visit(int threads, const std::function<void(const RowBucket&)>& body);

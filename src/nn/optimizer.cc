@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/listed_rows.h"
 #include "base/narrow.h"
 #include "base/row_groups.h"
 #include "kernels/cpu/update.h"
@@ -116,7 +117,7 @@ void check_state(const OptimizerStep& step, const Array& weights, std::span<cons
   }
 }
 
-void check_gradients(const Array& weights, std::span<const RowGradients> lists) {
+void check_gradients(const Array& weights, std::span<const RowList> lists) {
   for (const auto& [ids, gradients] : lists) {
     Array expected = weights;
     expected.dtype = DType::kFloat32;
@@ -126,32 +127,11 @@ void check_gradients(const Array& weights, std::span<const RowGradients> lists) 
   }
 }
 
-// The rows of several lists of gradients by their position in all of them.
-class GradientRows {
- public:
-  GradientRows(std::span<const RowGradients> lists, int64_t width) : width_(width) {
-    int64_t start = 0;
-    for (const auto& [ids, gradients] : lists) {
-      starts_.push_back(start);
-      values_.push_back(static_cast<const float*>(gradients.data));
-      start += std::ssize(ids);
-    }
-  }
-
-  [[nodiscard]] const float* operator[](int64_t position) const {
-    size_t list = 0;
-    if (starts_.size() > 1) {
-      const auto behind = std::upper_bound(starts_.begin(), starts_.end(), position);
-      list = static_cast<size_t>(behind - starts_.begin()) - 1;
-    }
-    return values_[list] + (position - starts_[list]) * width_;
-  }
-
- private:
-  int64_t width_;
-  std::vector<int64_t> starts_;
-  std::vector<const float*> values_;
-};
+void check_row_ids(const Array& ids, int64_t begin, int64_t end) {
+  if (ids.shape.empty() || (ids.dtype == DType::kInt64 && ids.shape == std::vector{end - begin}))
+    return;
+  throw_invalid("row_ids are ", ids.describe(), ", expected int64[", end - begin, "]");
+}
 
 void request(const void* row, int64_t bytes) {
   for (int64_t at = 0; at < bytes; at += kLine)
@@ -164,7 +144,8 @@ class Update {
   Update(const OptimizerStep& step,
          const Array& weights,
          std::span<const Array> state,
-         const GradientRows& gradients)
+         const ListedRows& gradients,
+         int64_t begin)
       : step_(step),
         weights_(weights),
         gradients_(gradients),
@@ -174,6 +155,7 @@ class Update {
         constants_(constants_of(step, width_)),
         rounding_key_(absorb(absorb(static_cast<uint64_t>(Domain::kRounding), step.seed),
                              static_cast<uint64_t>(step.number))) {
+    if (step.row_ids.rows() > 0) ids_ = step.row_ids.as<int64_t>().data() - begin;
     const std::vector<StateForm> forms = state_of(step.optimizer);
     for (size_t i = 0; i < forms.size(); ++i) {
       if (forms[i].dtype == DType::kInt32)
@@ -190,9 +172,7 @@ class Update {
     const size_t places = bucket.places.size();
     for (size_t first = 0, last; first < places; first = last) {
       if (first + kAhead < places) request_row(bucket, first + kAhead);
-      last = first + 1;
-      while (last < places && bucket.row(last) == bucket.row(first))
-        ++last;
+      last = bucket.end_of_row(first);
       apply(bucket.row(first), sum_of(bucket, first, last, sum.data()), wide.data());
     }
   }
@@ -202,7 +182,7 @@ class Update {
     const int64_t row = bucket.row(place), bytes = width_ * int64_t{sizeof(float)};
     request(static_cast<const char*>(weights_.data) + row * weights_.row_bytes(),
             weights_.row_bytes());
-    request(gradients_[bucket.position(place)], bytes);
+    request(gradient(bucket, place), bytes);
     if (moment1_ != nullptr) request(moment1_ + row * width_, bytes);
     if (moment2_ != nullptr)
       request(moment2_of(row), rule_ == UpdateRule::kRowwiseAdaGrad ? 1 : bytes);
@@ -213,13 +193,17 @@ class Update {
     return moment2_ + (rule_ == UpdateRule::kRowwiseAdaGrad ? row : row * width_);
   }
 
+  [[nodiscard]] const float* gradient(const RowBucket& bucket, size_t place) const {
+    return static_cast<const float*>(gradients_[bucket.position(place)].data);
+  }
+
   // Of the gradients at places [first, last), in order.
   const float* sum_of(const RowBucket& bucket, size_t first, size_t last, float* sum) const {
-    const float* only = gradients_[bucket.position(first)];
+    const float* only = gradient(bucket, first);
     if (last - first == 1 && step_.divisor == 1) return only;
     std::copy_n(only, width_, sum);
     for (size_t i = first + 1; i < last; ++i)
-      kernels_.add(sum, gradients_[bucket.position(i)], width_);
+      kernels_.add(sum, gradient(bucket, i), width_);
     if (step_.divisor != 1) {
       const auto divisor = static_cast<float>(step_.divisor);
       for (int64_t i = 0; i < width_; ++i)
@@ -247,17 +231,18 @@ class Update {
     kernels_.update(rule_, update);
     narrow_row(wide, width_, weights_.dtype, weight,
                step_.stochastic ? Rounding::kStochastic : Rounding::kNearest,
-               absorb(rounding_key_, static_cast<uint64_t>(row)));
+               absorb(rounding_key_, static_cast<uint64_t>(ids_ == nullptr ? row : ids_[row])));
   }
 
   const OptimizerStep& step_;
   const Array& weights_;
-  const GradientRows& gradients_;
+  const ListedRows& gradients_;
   UpdateRule rule_;
   UpdateKernels kernels_;
   int64_t width_;
   RowUpdate constants_;
   uint64_t rounding_key_;
+  const int64_t* ids_ = nullptr;  // by row
   float* moment1_ = nullptr;
   float* moment2_ = nullptr;
   int32_t* steps_ = nullptr;
@@ -280,7 +265,7 @@ std::vector<StateForm> state_of(const Optimizer& optimizer) {
 void apply_gradients(const OptimizerStep& step,
                      const Array& weights,
                      std::span<const Array> state,
-                     std::span<const RowGradients> gradients,
+                     std::span<const RowList> gradients,
                      int64_t begin,
                      int64_t end,
                      int threads) {
@@ -290,12 +275,10 @@ void apply_gradients(const OptimizerStep& step,
   check_gradients(weights, gradients);
   if (begin < 0 || begin > end || end > weights.rows())
     throw_invalid("rows [", begin, ", ", end, ") of ", weights.rows());
-  std::vector<std::span<const int64_t>> ids;
-  for (const RowGradients& list : gradients)
-    ids.push_back(list.ids);
-  RowGroups groups(ids, weights.rows(), begin, end);
-  const GradientRows rows(gradients, weights.row_bytes() / item_size(weights.dtype));
-  groups.visit(threads, Update(step, weights, state, rows));
+  check_row_ids(step.row_ids, begin, end);
+  RowGroups groups(gradients, weights.rows(), begin, end);
+  const ListedRows rows(gradients);
+  groups.visit(threads, Update(step, weights, state, rows, begin));
 }
 
 }  // namespace ramet

@@ -43,12 +43,12 @@ TEST_CASE("the places of every row, in order, for any threads, rows and owner") 
        {int64_t{1}, int64_t{7}, int64_t{3000}, int64_t{1} << 20, int64_t{1} << 40}) {
     const auto first = some_ids(5000, static_cast<uint64_t>(rows), 1);
     const auto second = some_ids(3000, static_cast<uint64_t>(rows), 2);
-    const std::vector<std::span<const int64_t>> lists = {first, {}, second};
+    const std::vector<RowList> lists = {{first, {}}, {}, {second, {}}};
     for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, rows}, {rows / 3, rows / 2}}) {
       Places expected;
       int64_t position = 0;
-      for (const auto& ids : lists) {
-        for (const int64_t id : ids) {
+      for (const RowList& list : lists) {
+        for (const int64_t id : list.ids) {
           if (id >= begin && id < end) expected[id].push_back(position);
           ++position;
         }
@@ -63,7 +63,7 @@ TEST_CASE("the places of every row, in order, for any threads, rows and owner") 
 
 TEST_CASE("an id outside the rows is an error that names it") {
   const std::vector<int64_t> ids = {0, 4, -1};
-  const std::span<const int64_t> list = ids;
+  const RowList list = {ids, {}};
   check_throws(ErrorCode::kOutOfRange, {"ids[1] = 4 is outside the 4 rows"},
                [&] { RowGroups(std::span(&list, 1), 4, 0, 4); });
 }

@@ -72,6 +72,7 @@ class SparseOptimizer(torch.optim.Optimizer):
             divisor=1.0,
             stochastic=self._rounding == "stochastic",
             seed=self._seed,
+            row_ids=None,
         )
         rows, state_rows = table._core, [rows._core for rows in state]
         threads = torch.get_num_threads()

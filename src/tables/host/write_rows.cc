@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/listed_rows.h"
 #include "base/narrow.h"
 #include "base/row_groups.h"
 #include "ramet/error.h"
@@ -16,28 +17,49 @@ bool is_narrow(DType dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kBFloat16;
 }
 
-void check_fit(const Array& table, std::span<const int64_t> ids, const Array& rows) {
+void check_fit(const Array& table, std::span<const RowList> lists, NodeRange own) {
   if (!table.writable) throw_invalid("the table is read-only");
-  const bool fits_dtype =
-      rows.dtype == table.dtype || (rows.dtype == DType::kFloat32 && is_narrow(table.dtype));
-  const bool fits = fits_dtype && rows.shape.size() == table.shape.size() &&
-                    rows.rows() == std::ssize(ids) &&
-                    std::equal(rows.shape.begin() + 1, rows.shape.end(), table.shape.begin() + 1);
-  if (!fits)
-    throw_invalid("rows are ", rows.describe(), ", which do not fit ", ids.size(), " ids and ",
-                  table.describe());
+  if (own.begin < 0 || own.begin > own.end || own.end > table.rows())
+    throw_invalid("rows [", own.begin, ", ", own.end, ") of ", table.rows());
+  for (const auto& [ids, rows] : lists) {
+    const bool fits_dtype =
+        rows.dtype == table.dtype || (rows.dtype == DType::kFloat32 && is_narrow(table.dtype));
+    const bool fits = fits_dtype && rows.shape.size() == table.shape.size() &&
+                      rows.rows() == std::ssize(ids) &&
+                      std::equal(rows.shape.begin() + 1, rows.shape.end(), table.shape.begin() + 1);
+    if (!fits)
+      throw_invalid("rows are ", rows.describe(), ", which do not fit ", ids.size(), " ids and ",
+                    table.describe());
+  }
 }
 
-// Calls body(row, bucket, first, last) with the places [first, last) of every row that is named.
+// What was given for one row, in order.
+class Given {
+ public:
+  Given(const ListedRows& rows, const RowBucket& bucket, size_t first, size_t last)
+      : rows_(rows), bucket_(bucket), first_(first), last_(last) {}
+
+  [[nodiscard]] size_t size() const { return last_ - first_; }
+  ListedRow operator[](size_t i) const { return rows_[bucket_.position(first_ + i)]; }
+
+ private:
+  const ListedRows& rows_;
+  const RowBucket& bucket_;
+  size_t first_, last_;
+};
+
+// Calls body(pointer to a row of the table, Given) for every own row that is named.
 template <typename Body>
-void for_each_row(const Array& table, std::span<const int64_t> ids, int threads, Body body) {
-  RowGroups groups(std::span(&ids, 1), table.rows(), 0, table.rows());
+void for_each_row(
+    const Array& table, std::span<const RowList> lists, NodeRange own, int threads, Body body) {
+  RowGroups groups(lists, table.rows(), own.begin, own.end);
+  const ListedRows rows(lists);
+  const int64_t row_bytes = table.row_bytes();
   groups.visit(threads, [&](const RowBucket& bucket) {
     for (size_t first = 0, last; first < bucket.places.size(); first = last) {
-      last = first + 1;
-      while (last < bucket.places.size() && bucket.row(last) == bucket.row(first))
-        ++last;
-      body(bucket.row(first), bucket, first, last);
+      last = bucket.end_of_row(first);
+      body(static_cast<char*>(table.data) + bucket.row(first) * row_bytes,
+           Given(rows, bucket, first, last));
     }
   });
 }
@@ -49,82 +71,75 @@ void add_values(T* to, const T* values, int64_t width) {
 }
 
 template <typename T>
-void sum_typed(const Array& table, std::span<const int64_t> ids, const Array& rows, int threads) {
+void sum_typed(const Array& table, std::span<const RowList> lists, NodeRange own, int threads) {
   const int64_t width = table.row_bytes() / static_cast<int64_t>(sizeof(T));
-  const auto* values = static_cast<const T*>(rows.data);
-  for_each_row(table, ids, threads,
-               [&](int64_t row, const RowBucket& bucket, size_t i, size_t last) {
-                 T* to = static_cast<T*>(table.data) + row * width;
-                 const T* only = values + bucket.position(i) * width;
-                 if (last == i + 1) return add_values(to, only, width);
-                 std::vector<T> sum(only, only + width);
-                 while (++i < last)
-                   add_values(sum.data(), values + bucket.position(i) * width, width);
-                 add_values<T>(to, sum.data(), width);
-               });
+  for_each_row(table, lists, own, threads, [&](char* row, const Given& given) {
+    T* to = reinterpret_cast<T*>(row);
+    const auto values = [&](size_t i) { return static_cast<const T*>(given[i].data); };
+    if (given.size() == 1) return add_values(to, values(0), width);
+    std::vector<T> sum(values(0), values(0) + width);
+    for (size_t i = 1; i < given.size(); ++i)
+      add_values(sum.data(), values(i), width);
+    add_values<T>(to, sum.data(), width);
+  });
 }
 
-void sum_narrow(const Array& table, std::span<const int64_t> ids, const Array& rows, int threads) {
-  const int64_t width = table.row_bytes() / item_size(table.dtype), row_bytes = rows.row_bytes();
-  for_each_row(
-      table, ids, threads, [&](int64_t row, const RowBucket& bucket, size_t i, size_t last) {
-        std::vector<float> sum(static_cast<size_t>(width)), value(sum.size());
-        const auto widen = [&](size_t place, float* out) {
-          widen_row(static_cast<const char*>(rows.data) + bucket.position(place) * row_bytes, width,
-                    rows.dtype, out);
-        };
-        widen(i, sum.data());
-        while (++i < last) {
-          widen(i, value.data());
-          add_values(sum.data(), value.data(), width);
-        }
-        void* to = static_cast<char*>(table.data) + row * table.row_bytes();
-        widen_row(to, width, table.dtype, value.data());
-        add_values(value.data(), sum.data(), width);
-        narrow_row(value.data(), width, table.dtype, to);
-      });
+void sum_narrow(const Array& table, std::span<const RowList> lists, NodeRange own, int threads) {
+  const int64_t width = table.row_bytes() / item_size(table.dtype);
+  for_each_row(table, lists, own, threads, [&](char* row, const Given& given) {
+    std::vector<float> sum(static_cast<size_t>(width)), value(sum.size());
+    const auto widen = [&](size_t i, float* out) {
+      widen_row(given[i].data, width, given[i].dtype, out);
+    };
+    widen(0, sum.data());
+    for (size_t i = 1; i < given.size(); ++i) {
+      widen(i, value.data());
+      add_values(sum.data(), value.data(), width);
+    }
+    widen_row(row, width, table.dtype, value.data());
+    add_values(value.data(), sum.data(), width);
+    narrow_row(value.data(), width, table.dtype, row);
+  });
 }
 
 }  // namespace
 
-void set_rows(const Array& table, std::span<const int64_t> ids, const Array& rows, int threads) {
-  check_fit(table, ids, rows);
+void set_rows(const Array& table, std::span<const RowList> lists, NodeRange own, int threads) {
+  check_fit(table, lists, own);
   const int64_t row_bytes = table.row_bytes(), width = row_bytes / item_size(table.dtype);
-  for_each_row(table, ids, threads, [&](int64_t row, const RowBucket& bucket, size_t, size_t last) {
-    const void* from =
-        static_cast<const char*>(rows.data) + bucket.position(last - 1) * rows.row_bytes();
-    void* to = static_cast<char*>(table.data) + row * row_bytes;
-    if (rows.dtype == table.dtype)
-      std::memcpy(to, from, static_cast<size_t>(row_bytes));
+  for_each_row(table, lists, own, threads, [&](char* row, const Given& given) {
+    const auto [from, dtype] = given[given.size() - 1];
+    if (dtype == table.dtype)
+      std::memcpy(row, from, static_cast<size_t>(row_bytes));
     else
-      narrow_row(static_cast<const float*>(from), width, table.dtype, to);
+      narrow_row(static_cast<const float*>(from), width, table.dtype, row);
   });
 }
 
-void sum_rows(const Array& table, std::span<const int64_t> ids, const Array& rows, int threads) {
-  check_fit(table, ids, rows);
+void sum_rows(const Array& table, std::span<const RowList> lists, NodeRange own, int threads) {
+  check_fit(table, lists, own);
   switch (table.dtype) {
     case DType::kBool:
       throw_invalid("rows of bool cannot be added");
     case DType::kInt8:
     case DType::kUInt8:
-      return sum_typed<uint8_t>(table, ids, rows, threads);
+      return sum_typed<uint8_t>(table, lists, own, threads);
     case DType::kInt16:
     case DType::kUInt16:
-      return sum_typed<uint16_t>(table, ids, rows, threads);
+      return sum_typed<uint16_t>(table, lists, own, threads);
     case DType::kInt32:
     case DType::kUInt32:
-      return sum_typed<uint32_t>(table, ids, rows, threads);
+      return sum_typed<uint32_t>(table, lists, own, threads);
     case DType::kInt64:
     case DType::kUInt64:
-      return sum_typed<uint64_t>(table, ids, rows, threads);
+      return sum_typed<uint64_t>(table, lists, own, threads);
     case DType::kFloat32:
-      return sum_typed<float>(table, ids, rows, threads);
+      return sum_typed<float>(table, lists, own, threads);
     case DType::kFloat64:
-      return sum_typed<double>(table, ids, rows, threads);
+      return sum_typed<double>(table, lists, own, threads);
     case DType::kFloat16:
     case DType::kBFloat16:
-      return sum_narrow(table, ids, rows, threads);
+      return sum_narrow(table, lists, own, threads);
   }
 }
 
