@@ -42,6 +42,7 @@ QUICK = (
     "cooperative",
     "cooperative_training",
     "embeddings",
+    "whole_tables",
 )
 ON_GPU = ("cuda_gather", "cuda_sampling", "cuda_epoch")
 BENCHMARKS = (*QUICK, *ON_GPU, "equality")  # the last one is about bits, not time, and takes minutes
