@@ -69,7 +69,7 @@ void step(const Rows& rows, const Optimizer& optimizer, int threads) {
   const Array state[] = {rows.table(1), rows.table(2)};
   const Array gradients{
       rows.gradients.as(), DType::kFloat32, {rows.sizes.updated, kWidth}, nullptr, false};
-  const RowGradients list{rows.ids, gradients};
+  const RowList list{rows.ids, gradients};
   apply_gradients({.optimizer = optimizer}, rows.table(0), std::span(state).first(num_state),
                   std::span(&list, 1), 0, rows.sizes.rows, threads);
 }
