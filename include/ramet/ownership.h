@@ -27,8 +27,8 @@ class Ownership {
   // Part k owns the nodes bounds[k] <= v < bounds[k + 1]. `bounds`: int64[parts + 1], from 0, never
   // decreasing; copied.
   [[nodiscard]] static Ownership ranges(const Array& bounds);
-  // A hash of the type's name and the node's id names the owner.
-  [[nodiscard]] static Ownership hashed(const NodeType& type, int64_t parts);
+  // A hash of the node type's name and the node's id names the owner.
+  [[nodiscard]] static Ownership hashed(const std::string& type, int64_t num_nodes, int64_t parts);
   // `owners`: uint8 or uint16 [number of nodes]. `place` is how errors name it.
   [[nodiscard]] static Ownership by_vector(Array owners,
                                            int64_t parts,
@@ -36,6 +36,11 @@ class Ownership {
 
   [[nodiscard]] int64_t parts() const { return parts_; }
   [[nodiscard]] int64_t num_nodes() const { return num_nodes_; }
+  [[nodiscard]] bool is_ranges() const { return kind_ == Kind::kRanges; }
+  // What a vector or a hash was made of: the owners, or an Array without a shape; how errors name
+  // the vector, or the node type.
+  [[nodiscard]] const Array& vector() const { return owners_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
 
   // kOutOfRange unless `node` is a node of the type.
   [[nodiscard]] int64_t owner(int64_t node) const;
@@ -64,7 +69,7 @@ class Ownership {
   std::vector<int64_t> begins_;  // of ranges: where parts 1, 2, ... begin, filled up to 2^n - 1
   uint64_t key_ = 0;             // of hashes
   Array owners_;                 // a vector
-  std::string place_;
+  std::string name_;
 };
 
 // Ranges of ids with about equally many in-edges and nodes (each counts for half), for a node type

@@ -31,12 +31,12 @@ enum class Distribution : uint8_t {
   kXavier,   // uniform in [-a, a), a = sqrt(6 / (rows + columns)) (Glorot, Bengio, 2010)
 };
 
-// Writes values that depend on (seed, row, column) alone. `rows` (float32, float16, bfloat16) are
-// the rows from `first_row` on of a table of `num_rows`.
+// Writes values that depend on (seed, id, column) alone: to row i of `rows` (float32, float16,
+// bfloat16) those of row ids[i] of a table of `num_rows`.
 void init_rows(const Array& rows,
                Distribution distribution,
                uint64_t seed,
-               int64_t first_row,
+               std::span<const int64_t> ids,
                int64_t num_rows,
                int threads = 1);
 

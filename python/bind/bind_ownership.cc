@@ -14,24 +14,37 @@ namespace ramet::bind {
 
 namespace {
 
-// Arrays from Python are kept alive by a reference, which any thread may drop.
-Array share(const AnyArray& array) {
-  Array result = borrow(array);
-  result.owner = std::shared_ptr<const void>(new AnyArray(array), [](const AnyArray* kept) {
-    const nb::gil_scoped_acquire gil;
-    delete kept;
-  });
-  return result;
-}
-
 // A numpy array of what C++ computed.
-nb::object transfer(std::vector<uint16_t> values) {
-  const auto memory = std::make_shared<std::vector<uint16_t>>(std::move(values));
+template <typename T>
+nb::object transfer(std::vector<T> values) {
+  const auto memory = std::make_shared<std::vector<T>>(std::move(values));
   return to_numpy(Array{.data = memory->data(),
-                        .dtype = DType::kUInt16,
+                        .dtype = sizeof(T) == 2 ? DType::kUInt16 : DType::kInt64,
                         .shape = {static_cast<int64_t>(memory->size())},
                         .owner = memory,
                         .writable = true});
+}
+
+// (bounds, vector, what it is named after, nodes, parts); a hash has neither bounds nor a vector.
+nb::tuple get_state(const Ownership& ownership) {
+  nb::object bounds = nb::none(), vector = nb::none();
+  if (ownership.is_ranges()) {
+    std::vector<int64_t> values{0};
+    for (int64_t part = 0; part < ownership.parts(); ++part)
+      values.push_back(ownership.span_of(part).end);
+    bounds = transfer(std::move(values));
+  } else if (!ownership.vector().shape.empty()) {
+    vector = to_numpy(ownership.vector());
+  }
+  return nb::make_tuple(bounds, vector, ownership.name(), ownership.num_nodes(), ownership.parts());
+}
+
+Ownership of_state(const nb::tuple& state) {
+  const auto name = nb::cast<std::string>(state[2]);
+  const auto num_nodes = nb::cast<int64_t>(state[3]), parts = nb::cast<int64_t>(state[4]);
+  if (!state[0].is_none()) return Ownership::ranges(borrow(nb::cast<AnyArray>(state[0])));
+  if (state[1].is_none()) return Ownership::hashed(name, num_nodes, parts);
+  return Ownership::by_vector(keep(nb::cast<AnyArray>(state[1]), false), parts, name);
 }
 
 }  // namespace
@@ -43,26 +56,28 @@ void bind_ownership(nb::module_& m) {
       .def_static(
           "ranges", [](const AnyArray& bounds) { return Ownership::ranges(borrow(bounds)); },
           nb::arg("bounds").noconvert())
-      .def_static("hashed",
-                  [](const Graph& graph, const std::string& type, int64_t parts) {
-                    const auto t = static_cast<size_t>(graph.node_type(type));
-                    return Ownership::hashed(graph.node_types()[t], parts);
-                  })
+      .def_static("hashed", &Ownership::hashed, nb::arg("type"), nb::arg("num_nodes"),
+                  nb::arg("parts"))
       .def_static(
           "by_vector",
           [](const AnyArray& owners, int64_t parts, const std::string& place) {
-            return Ownership::by_vector(share(owners), parts, place);
+            return Ownership::by_vector(keep(owners, false), parts, place);
           },
           nb::arg("owners").noconvert(), nb::arg("parts"), nb::arg("place"))
       .def_prop_ro("parts", &Ownership::parts)
       .def_prop_ro("num_nodes", &Ownership::num_nodes)
+      .def_prop_ro("is_ranges", &Ownership::is_ranges)
       .def(
           "owners",
           [](const Ownership& ownership, const Ids& nodes) {
             return transfer(ownership.owners(borrow(nodes)));
           },
           nb::arg("nodes").noconvert())
-      .def("digest", &Ownership::digest, nb::call_guard<GilRelease>());
+      .def("digest", &Ownership::digest, nb::call_guard<GilRelease>())
+      .def("__getstate__", &get_state)
+      .def("__setstate__", [](Ownership& ownership, const nb::tuple& state) {
+        new (&ownership) Ownership(of_state(state));
+      });
 
   m.def("balanced_ranges", [](const Graph& graph, const std::string& type, int64_t parts) {
     return balanced_ranges(graph, graph.node_type(type), parts);

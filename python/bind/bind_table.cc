@@ -1,14 +1,18 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "arrays.h"
 #include "gil.h"
 #include "ramet/table.h"
 #include "ramet/table_rows.h"
+#include "ramet/whole_table.h"
 
 namespace ramet::bind {
 
@@ -17,11 +21,9 @@ namespace {
 using Buffer = nb::ndarray<nb::c_contig, nb::device::cpu>;  // to be written to
 
 // Where `out` is given: into it, and nothing is returned. Python has checked that it fits.
-nb::object gather(const Table& table,
-                  const Ids& ids,
-                  int threads,
-                  bool decode,
-                  const std::optional<Buffer>& out) {
+template <typename Rows>
+nb::object gather(
+    const Rows& table, const Ids& ids, int threads, bool decode, const std::optional<Buffer>& out) {
   Array rows;
   {
     const GilRelease release;
@@ -36,30 +38,106 @@ nb::object gather(const Table& table,
   return out ? nb::none() : to_numpy(rows);
 }
 
-using WriteRows = void (*)(const Array&, std::span<const RowList>, NodeRange, int);
+using List = std::span<const int64_t>;
+
+void set_list(const Table& table, List ids, const Array& rows, int threads) {
+  const RowList list{ids, rows};
+  set_rows(table.rows(), std::span(&list, 1), {0, table.rows().rows()}, threads);
+}
+
+void sum_list(const Table& table, List ids, const Array& rows, int threads) {
+  const RowList list{ids, rows};
+  sum_rows(table.rows(), std::span(&list, 1), {0, table.rows().rows()}, threads);
+}
+
+void set_list(const WholeTable& table, List ids, const Array& rows, int threads) {
+  table.set_rows(ids, rows, threads);
+}
+
+void sum_list(const WholeTable& table, List ids, const Array& rows, int threads) {
+  table.sum_rows(ids, rows, threads);
+}
 
 // `bfloat16`: `rows` holds the bits.
-template <WriteRows kWrite>
-void write(const Table& table, const Ids& ids, const AnyArray& rows, bool bfloat16, int threads) {
+template <typename Rows, void (*kWrite)(const Rows&, List, const Array&, int)>
+void write(const Rows& table, const Ids& ids, const AnyArray& rows, bool bfloat16, int threads) {
   Array values = borrow(rows);
   if (bfloat16) values.dtype = DType::kBFloat16;
   const GilRelease release;
-  const RowList list{borrow(ids), values};
-  kWrite(table.rows(), std::span(&list, 1), {0, table.rows().rows()}, threads);
+  kWrite(table, borrow(ids), values, threads);
 }
 
 void init(const Table& table,
           Distribution distribution,
           uint64_t seed,
-          int64_t begin,
-          int64_t end,
+          const Ids& ids,
+          int64_t num_rows,
           int threads) {
-  const Array& all = table.rows();
-  Array rows = all;
-  rows.data = static_cast<char*>(all.data) + begin * all.row_bytes();
-  rows.shape[0] = end - begin;
   const GilRelease release;
-  init_rows(rows, distribution, seed, begin, all.rows(), threads);
+  init_rows(table.rows(), distribution, seed, borrow(ids), num_rows, threads);
+}
+
+// What a Table and a WholeTable have in common.
+template <typename Rows>
+void bind_rows(nb::class_<Rows>& type) {
+  type.def("gather", &gather<Rows>, nb::arg("ids").noconvert(), nb::kw_only(), nb::arg("threads"),
+           nb::arg("decode"), nb::arg("out").noconvert().none())
+      .def("set_rows", &write<Rows, set_list>, nb::arg("ids").noconvert(),
+           nb::arg("rows").noconvert(), nb::kw_only(), nb::arg("bfloat16"), nb::arg("threads"))
+      .def("sum_rows", &write<Rows, sum_list>, nb::arg("ids").noconvert(),
+           nb::arg("rows").noconvert(), nb::kw_only(), nb::arg("bfloat16"), nb::arg("threads"));
+}
+
+nb::object scale_of(const Table& table) {
+  return table.has_scale() ? to_numpy(table.scale()) : nb::none();
+}
+
+std::pair<int64_t, int64_t> places_of(const RowPlaces& places, int64_t part) {
+  const NodeRange range = places.places_of(part);
+  return {range.begin, range.end};
+}
+
+nb::object look_up(const RowPlaces& places, const Ids& ids) {
+  const auto found = std::make_shared<std::vector<int64_t>>(ids.size());
+  places.look_up(borrow(ids), found->data());
+  return to_numpy({found->data(), DType::kInt64, {static_cast<int64_t>(ids.size())}, found, true});
+}
+
+void bind_places(nb::module_& m) {
+  nb::class_<RowPlaces>(m, "RowPlaces")
+      .def_static("dense", &RowPlaces::dense, nb::arg("ranges"))
+      .def_static(
+          "strided",
+          [](const Ownership& owners, int64_t stride, const std::optional<AnyArray>& map) {
+            return RowPlaces::strided(owners, stride, map ? keep(*map, false) : Array{});
+          },
+          nb::arg("owners"), nb::arg("stride"), nb::arg("map").noconvert().none())
+      .def_prop_ro("num_rows", &RowPlaces::num_rows)
+      .def_prop_ro("num_places", &RowPlaces::num_places)
+      .def_prop_ro("parts", &RowPlaces::parts)
+      .def_prop_ro("is_dense", &RowPlaces::is_dense)
+      .def_prop_ro("stride", &RowPlaces::stride)
+      .def_prop_ro("owners", &RowPlaces::owners, nb::rv_policy::copy)
+      .def("places_of", &places_of, nb::arg("part"))
+      .def("look_up", &look_up, nb::arg("ids").noconvert())
+      .def(
+          "owned",
+          [](const RowPlaces& places, int64_t part) { return to_numpy(places.owned(part)); },
+          nb::arg("part"));
+  m.def("stride_of", &stride_of, nb::arg("owners"), nb::arg("row_bytes"));
+  m.def(
+      "map_itemsize",
+      [](const Ownership& owners, int64_t stride) { return item_size(map_dtype(owners, stride)); },
+      nb::arg("owners"), nb::arg("stride"));
+  m.def(
+      "write_map",
+      [](const Ownership& owners, int64_t stride, const AnyArray& out) {
+        Array map = borrow(out);
+        map.writable = true;
+        const GilRelease release;
+        write_map(owners, stride, map);
+      },
+      nb::arg("owners"), nb::arg("stride"), nb::arg("out").noconvert());
 }
 
 }  // namespace
@@ -69,7 +147,8 @@ void bind_table(nb::module_& m) {
       .value("normal", Distribution::kNormal)
       .value("uniform", Distribution::kUniform)
       .value("xavier", Distribution::kXavier);
-  nb::class_<Table>(m, "Table")
+  nb::class_<Table> table(m, "Table");
+  table
       .def(
           "__init__",
           [](Table* self, const AnyArray& rows, const std::optional<AnyArray>& scale, bool bfloat16,
@@ -82,18 +161,19 @@ void bind_table(nb::module_& m) {
       .def_prop_ro("name", &Table::name)
       .def_prop_ro("is_encoded", &Table::is_encoded)
       .def("numpy", [](const Table& table) { return to_numpy(table.rows()); })
-      .def_prop_ro("scale",
-                   [](const Table& table) {
-                     return table.has_scale() ? to_numpy(table.scale()) : nb::none();
-                   })
-      .def("gather", &gather, nb::arg("ids").noconvert(), nb::kw_only(), nb::arg("threads"),
-           nb::arg("decode"), nb::arg("out").noconvert().none())
-      .def("set_rows", &write<set_rows>, nb::arg("ids").noconvert(), nb::arg("rows").noconvert(),
-           nb::kw_only(), nb::arg("bfloat16"), nb::arg("threads"))
-      .def("sum_rows", &write<sum_rows>, nb::arg("ids").noconvert(), nb::arg("rows").noconvert(),
-           nb::kw_only(), nb::arg("bfloat16"), nb::arg("threads"))
+      .def_prop_ro("scale", &scale_of)
       .def("init_rows", &init, nb::arg("distribution"), nb::kw_only(), nb::arg("seed"),
-           nb::arg("begin"), nb::arg("end"), nb::arg("threads"));
+           nb::arg("ids").noconvert(), nb::arg("num_rows"), nb::arg("threads"));
+  bind_rows(table);
+  bind_places(m);
+  nb::class_<WholeTable> whole(m, "WholeTable");
+  whole.def(nb::init<Table, RowPlaces>(), nb::arg("rows_by_place"), nb::arg("places"))
+      .def_prop_ro("name", [](const WholeTable& rows) { return rows.rows_by_place().name(); })
+      .def_prop_ro("is_encoded",
+                   [](const WholeTable& rows) { return rows.rows_by_place().is_encoded(); })
+      .def_prop_ro("scale", [](const WholeTable& rows) { return scale_of(rows.rows_by_place()); })
+      .def("numpy", [](const WholeTable& rows) { return to_numpy(rows.rows_by_place().rows()); });
+  bind_rows(whole);
 }
 
 }  // namespace ramet::bind

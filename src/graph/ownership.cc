@@ -93,14 +93,14 @@ Ownership Ownership::ranges(const Array& bounds) {
   return result;
 }
 
-Ownership Ownership::hashed(const NodeType& type, int64_t parts) {
+Ownership Ownership::hashed(const std::string& type, int64_t num_nodes, int64_t parts) {
   check_parts(parts);
   Ownership result;
   result.kind_ = Kind::kHash;
   result.parts_ = parts;
-  result.num_nodes_ = type.num_nodes;
-  result.key_ =
-      absorb(static_cast<uint64_t>(Domain::kOwnership), hash_name(encode_name(type.name)));
+  result.num_nodes_ = num_nodes;
+  result.key_ = absorb(static_cast<uint64_t>(Domain::kOwnership), hash_name(encode_name(type)));
+  result.name_ = type;
   return result;
 }
 
@@ -113,7 +113,7 @@ Ownership Ownership::by_vector(Array owners, int64_t parts, std::string place) {
   result.parts_ = parts;
   result.num_nodes_ = owners.rows();
   result.owners_ = std::move(owners);
-  result.place_ = std::move(place);
+  result.name_ = std::move(place);
   return result;
 }
 
@@ -162,7 +162,7 @@ void Ownership::look_up(std::span<const Id> nodes, uint16_t* owner) const {
           if (i + kAhead < nodes.size()) __builtin_prefetch(&entries[nodes[i + kAhead]]);
           owner[i] = entries[nodes[i]];
           if (owner[i] < parts_) continue;
-          throw_corrupt_entry(place_, nodes[i], owner[i], "is outside [0, ", parts_, ")");
+          throw_corrupt_entry(name_, nodes[i], owner[i], "is outside [0, ", parts_, ")");
         }
       });
   }

@@ -76,17 +76,13 @@ TEST_CASE("a vector says who owns, whatever its width, and hashes spread evenly"
   CHECK(one.span_of(1).end == 4);
   CHECK(one.digest() != Ownership::by_vector(view(narrow, DType::kUInt8), 4).digest());
 
-  NodeType type;
-  type.name = "paper";
-  type.num_nodes = 70'000;
-  const auto hashed = Ownership::hashed(type, 7);
+  const auto hashed = Ownership::hashed("paper", 70'000, 7);
   std::vector<int64_t> counts(7);
   for (const uint16_t owner : hashed.owners(all_nodes(70'000)))
     ++counts.at(owner);
   for (const int64_t count : counts)
     CHECK(std::abs(count - 10'000) < 500);
-  type.name = "author";
-  CHECK(hashed.digest() != Ownership::hashed(type, 7).digest());
+  CHECK(hashed.digest() != Ownership::hashed("author", 70'000, 7).digest());
 }
 
 TEST_CASE("ownership that covers no graph is refused") {
@@ -132,7 +128,7 @@ TEST_CASE("a node, part or type that is none is an Error") {
   const auto graph = make_graph(100, 300, 3);
   const std::vector<int64_t> bounds{0, 40, 100};
   for (const Ownership& owners :
-       {Ownership::ranges(view(bounds)), Ownership::hashed(graph->node_types()[0], 2)}) {
+       {Ownership::ranges(view(bounds)), Ownership::hashed(graph->node_types()[0].name, 100, 2)}) {
     for (const int64_t node : {-1, 100}) {
       check_throws(ErrorCode::kOutOfRange, {"node is " + std::to_string(node), "[0, 100)"},
                    [&] { (void)owners.owner(node); });

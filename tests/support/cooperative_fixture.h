@@ -38,7 +38,7 @@ inline Owners by_ranges(const Graph& graph, int64_t ranks) {
 inline Owners by_hash(const Graph& graph, int64_t ranks) {
   Owners owners;
   for (const NodeType& type : graph.node_types())
-    owners.push_back(Ownership::hashed(type, ranks));
+    owners.push_back(Ownership::hashed(type.name, type.num_nodes, ranks));
   return owners;
 }
 

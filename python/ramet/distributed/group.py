@@ -63,22 +63,28 @@ class Group:
         self.index, self.count = 0, 1
         self._failure = None
 
-    def compare(self, prepare: Callable[[], dict]) -> None:
-        """ValueError, on every rank, where what a rank prepared differs from what rank 0 of the group did, and where a
-        rank could not: others would wait for it. There its own exception is raised."""
-        failure = None
+    def gather(self, make: Callable[[], object]) -> list:
+        """What make() returned on every rank. ValueError, on every rank, where it failed on one: others would wait for
+        it. There its own exception is raised."""
+        value, problem, failure = None, None, None
         try:
-            mine = prepare()
+            value = make()
         except Exception as error:
-            mine, failure = f"{type(error).__name__}: {error}", error
-        said = [mine] * self.size
+            problem, failure = f"{type(error).__name__}: {error}", error
+        said = [(value, problem)] * self.size
         if self.size > 1:
-            dist.all_gather_object(said, mine, group=self.channel.rows)
+            dist.all_gather_object(said, (value, problem), group=self.channel.rows)
         if failure is not None:
             raise failure
-        for rank, other in enumerate(said):
-            if isinstance(other, str):
+        for rank, (_, other) in enumerate(said):
+            if other is not None:
                 raise ValueError(f"rank {self.members[rank]} cannot cooperate: {other}")
+        return [value for value, _ in said]
+
+    def compare(self, prepare: Callable[[], dict]) -> None:
+        """ValueError, on every rank, where what a rank prepared differs from what rank 0 of the group did, and where
+        prepare() failed on one."""
+        said = self.gather(prepare)
         for rank, other in enumerate(said):
             for name, value in said[0].items():
                 if other[name] != value:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
 import numpy as np
 
 from ramet import _core
-from ramet.arrays import as_array
 from ramet.graph import Graph
+from ramet.tables.owners import owners_given
 
 
 def as_owners(ownership, graph: Graph, parts: int) -> list[_core.Ownership]:
@@ -56,38 +55,4 @@ def _of_type(ownership, graph: Graph, node_type: str, parts: int, what: str) -> 
     if ownership is None or (isinstance(ownership, str) and ownership == "range"):
         bounds = np.array(_core.balanced_ranges(graph._core, node_type, parts))
         return _core.Ownership.ranges(bounds)
-    if isinstance(ownership, str) and ownership == "hash":
-        return _core.Ownership.hashed(graph._core, node_type, parts)
-    place = what
-    if isinstance(ownership, (str, os.PathLike)):
-        place = os.fspath(ownership)
-        if not os.path.exists(place):
-            raise FileNotFoundError(f"{what} is {place!r}: neither 'range', 'hash' nor a file")
-        ownership = _load(place)
-    return _of_array(as_array(ownership, what), graph.num_nodes(node_type), parts, place)
-
-
-def _load(path: str) -> np.ndarray:
-    try:
-        owners = np.load(path, mmap_mode="r")
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{path} is no .npy file of owners: {error}") from error
-    if not isinstance(owners, np.ndarray):
-        raise ValueError(f"{path} is an archive of arrays, expected an .npy file of owners")
-    return owners
-
-
-def _of_array(owners: np.ndarray, num_nodes: int, parts: int, place: str) -> _core.Ownership:
-    if owners.ndim != 1 or owners.dtype.kind not in "iu":
-        raise ValueError(f"{place} is {owners.dtype}{list(owners.shape)}, expected one dimension of integers")
-    is_bounds = len(owners) == parts + 1 != num_nodes and owners[0] == 0 and owners[-1] == num_nodes
-    if is_bounds:
-        return _core.Ownership.ranges(owners.astype(np.int64))
-    if len(owners) != num_nodes:
-        raise ValueError(f"{place} has {len(owners)} entries, but there are {num_nodes} nodes")
-    if num_nodes and not 0 <= owners.min() <= owners.max() < parts:
-        worst = int(np.argmax((owners < 0) | (owners >= parts)))
-        raise ValueError(f"{place}[{worst}] = {owners[worst]} is outside [0, {parts}), the ranks")
-    if owners.dtype not in (np.uint8, np.uint16):
-        owners = owners.astype(np.uint8 if parts <= 256 else np.uint16)
-    return _core.Ownership.by_vector(np.ascontiguousarray(owners), parts, place)
+    return owners_given(ownership, node_type, graph.num_nodes(node_type), parts, what)

@@ -133,7 +133,7 @@ def _owners(graph: Graph, parts: int, method: str, balance: str, seed: int) -> d
 
 
 def _hashed(graph: Graph, node_type: str, parts: int) -> np.ndarray:
-    ownership = _core.Ownership.hashed(graph._core, node_type, parts)
+    ownership = _core.Ownership.hashed(node_type, graph.num_nodes(node_type), parts)
     num_nodes = graph.num_nodes(node_type)
     owner = np.empty(num_nodes, np.uint16)
     for begin in range(0, num_nodes, _HASHED):

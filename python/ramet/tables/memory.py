@@ -9,6 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ramet import _core, descriptor
+from ramet.tables.ranks import Ranks
+
+HUGE_PAGE, PAGE = 1 << 21, 1 << 12  # bytes
 
 _handed_out: list[_core.SharedMemory] = []
 
@@ -28,31 +31,77 @@ class Form(NamedTuple):
         return self.shape[0] * self.row_bytes
 
 
-class TableMemory:
-    """Rows of one table, in pieces. `rows`: all of them, writable, in this process's addresses."""
+class Layout:
+    """Which place has which row, and who owns it. `stride`: 0 where a row's place is its id. `map`: the memory of the
+    places by id, where owners are not ranges."""
 
-    def __init__(self, form: Form, pieces: list[_core.SharedMemory]):
-        self.form = form
-        self._pieces = pieces
-        offsets = np.cumsum([0, *(piece.bytes for piece in pieces)]).tolist()
-        data = _core.map_side_by_side(list(zip(pieces, offsets)), offsets[-1])
-        self.rows = data[: form.bytes].view(form.dtype).reshape(form.shape)
+    def __init__(self, owners: _core.Ownership, stride: int = 0, map: _core.SharedMemory | None = None):
+        self._arguments = owners, stride, map
+        self.places = _places(owners, stride, map)
 
-    @classmethod
-    def create(cls, form: Form) -> TableMemory:
-        """Zeros, in one piece."""
-        return cls(form, [_core.SharedMemory.create(form.bytes)])
+    def spans(self, form: Form) -> list[tuple[int, int]]:
+        """Where each piece begins and ends, in bytes."""
+        places = [self.places.places_of(part) for part in range(self.places.parts)]
+        if not self.places.is_dense:
+            return [(begin * form.row_bytes, end * form.row_bytes) for begin, end in places]
+        unit = HUGE_PAGE if form.bytes >= 2 * HUGE_PAGE * len(places) else PAGE
+        ends = [min(math.ceil(end * form.row_bytes / unit) * unit, form.bytes) for _, end in places]
+        return list(zip([0, *ends], [*ends[:-1], form.bytes]))
 
     def __reduce__(self):
-        return _opened, (self.form, [self._pack(piece) for piece in self._pieces])
-
-    @staticmethod
-    def _pack(piece: _core.SharedMemory) -> descriptor.Handle:
-        return descriptor.pack(piece.fd, piece.identity, lambda: _handed_out.append(piece))
+        owners, stride, map = self._arguments
+        return _opened_layout, (owners, stride, map and _pack(map))
 
 
-def _opened(form: Form, handles: list[descriptor.Handle]) -> TableMemory:
-    def piece(handle: descriptor.Handle) -> _core.SharedMemory:
-        return descriptor.opened(handle, "table", _core.SharedMemory.open, os.O_RDWR)
+class TableMemory:
+    """Rows of one table, in the pieces of `ranks`; those of other machines are not there.
 
-    return TableMemory(form, [piece(handle) for handle in handles])
+    `rows`: of all places, writable, in this process's addresses. Those of holes must not be touched.
+    """
+
+    def __init__(
+        self, form: Form, placement: str, ranks: Ranks, layout: Layout, pieces: list[_core.SharedMemory | None]
+    ):
+        self.form, self.placement, self.ranks, self.layout = form, placement, ranks, layout
+        self._pieces = pieces
+        spans = layout.spans(form)
+        placed = [(piece, begin) for piece, (begin, _) in zip(pieces, spans) if piece is not None and piece.bytes > 0]
+        places = layout.places.num_places
+        data = _core.map_side_by_side(placed, places * form.row_bytes)
+        self.rows = data.view(form.dtype).reshape((places, *form.shape[1:]))
+
+    def rows_of(self, part: int) -> np.ndarray:
+        """The rows of a rank, in the order of their ids: a view."""
+        begin, end = self.layout.places.places_of(part)
+        return self.rows[begin:end]
+
+    def __reduce__(self):
+        handles = [piece and _pack(piece) for piece in self._pieces]
+        return _opened, (self.form, self.placement, self.ranks, self.layout, handles)
+
+
+def opened(handle: descriptor.Handle) -> _core.SharedMemory:
+    return descriptor.opened(handle, "table", _core.SharedMemory.open, os.O_RDWR)
+
+
+def _places(owners: _core.Ownership, stride: int, map: _core.SharedMemory | None) -> _core.RowPlaces:
+    if stride == 0:
+        return _core.RowPlaces.dense(owners)
+    return _core.RowPlaces.strided(owners, stride, None if map is None else map_array(owners, stride, map))
+
+
+def map_array(owners: _core.Ownership, stride: int, map: _core.SharedMemory) -> np.ndarray:
+    dtype = f"i{_core.map_itemsize(owners, stride)}"
+    return _core.map_side_by_side([(map, 0)] if map.bytes > 0 else [], map.bytes).view(dtype)
+
+
+def _pack(memory: _core.SharedMemory) -> descriptor.Handle:
+    return descriptor.pack(memory.fd, memory.identity, lambda: _handed_out.append(memory))
+
+
+def _opened(form: Form, placement: str, ranks: Ranks, layout: Layout, handles: list) -> TableMemory:
+    return TableMemory(form, placement, ranks, layout, [handle and opened(handle) for handle in handles])
+
+
+def _opened_layout(owners: _core.Ownership, stride: int, handle: descriptor.Handle | None) -> Layout:
+    return Layout(owners, stride, handle and opened(handle))

@@ -7,11 +7,12 @@ import operator
 import numpy as np
 
 from ramet import _core
-from ramet.arguments import shortened
-from ramet.arrays import INT32_MAX, MAX_DIMENSIONS, as_array, as_count, as_ids, as_rows
+from ramet.arrays import INT32_MAX, as_array, as_count, as_ids, as_rows
 from ramet.dtypes import Quantized, bfloat16, bits, dtype_name
+from ramet.tables import create as tables
 from ramet.tables.init_rows import init_rows
-from ramet.tables.memory import Form, TableMemory
+from ramet.tables.memory import TableMemory
+from ramet.tables.ranks import Ranks
 from ramet.tensors import in_place, to_tensor, torch_or_none
 
 
@@ -30,40 +31,104 @@ class Table:
         source: tuple | None = None,
         memory: TableMemory | None = None,
     ):
-        # With a source, (graph, name, type), `rows` is its _core.Table.
-        self._core: _core.Table = _core_table(rows, scale) if source is None else rows
+        # With a source, (graph, name, type), `rows` is its _core.Table; with a memory its rows by place.
+        self._core = _core_table(rows, scale) if source is None else rows
         self._source = source
         self._memory = memory
-        self._array = self._core.numpy()
+        self._ranks = Ranks.alone() if memory is None else memory.ranks
+        self._places = None if memory is None else memory.layout.places
+        if memory is not None and memory.placement != "continuous":
+            self._core = _core.WholeTable(self._core, self._places)
+        self._by_place = self._core.numpy()
 
     @classmethod
-    def create(cls, shape, dtype="float32", *, init=0, seed: int = 0) -> Table:
+    def create(
+        cls,
+        shape,
+        dtype="float32",
+        *,
+        placement: str = "continuous",
+        location: str = "host",
+        distributed=None,
+        ownership=None,
+        init=0,
+        seed: int = 0,
+    ) -> Table:
         """A table to be written to, in shared memory: other processes of the machine that unpickle it have the same
-        rows. The memory is given back when all of them have dropped it, or ended.
+        rows. The memory is given back when all of them have dropped it, or ended. Where there are several ranks, all
+        of them call this together with the same arguments, and share one table.
 
         shape: (rows, ...); an int is a table of rows of one value each.
         dtype: any that a store can hold, by its name, numpy's or torch's.
+        placement: "continuous", one range of addresses in every process; "chunked", one for each rank; both for ranks
+            of one machine, where everyone reads and writes at will; or "distributed", for any ranks.
+        location: "host".
+        distributed: the ranks, as of a NeighborLoader: None for those of torch.distributed where it is initialized,
+            False for this process alone, or a process group.
+        ownership: whose memory has which row: None (ranges of ids, as equal as can be), bounds of ranges, "hash", a
+            vector with the owner of each row, the path of an .npy file of either, or what a graph's owners are
+            (ramet.distributed.ownership). "continuous" takes ranges.
         init: what rows begin with: a number; "normal" (mean 0, variance 1, as torch.nn.Embedding), "uniform" (in
             [0, 1)) or "xavier" (uniform, torch.nn.init.xavier_uniform_ of the whole table), which depend on (seed, row,
             column) alone (docs/semantics.md, section 18); or a function that takes ids, int64 [k], and returns their
-            rows, [k, ...].
+            rows, [k, ...]. Each rank writes its own rows. They are the same for any ranks and placement.
 
-        Raises MemoryError or OSError where memory is missing, ValueError and TypeError for what does not fit.
+        Raises MemoryError or OSError where memory is missing, ValueError and TypeError for what does not fit. An error
+        of one rank is one on every rank.
         """
-        form = Form(_as_shape(shape), _as_dtype(dtype))
-        memory = TableMemory.create(form)
-        table = cls(memory.rows, memory=memory)
-        init_rows(table, init, seed)
-        return table
+
+        def fill(memory: TableMemory) -> None:
+            rank = memory.ranks.rank
+            init_rows(cls(memory.rows_of(rank)), memory.layout.places, rank, init, seed)
+
+        options = {"placement": placement, "location": location, "distributed": distributed, "ownership": ownership}
+        return _of_memory(tables.create(shape, dtype, fill, init=init, seed=seed, **options))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._array.shape
+        return (len(self), *self._by_place.shape[1:])
 
     @property
     def dtype(self) -> np.dtype:
         """The stored dtype; `ramet.bfloat16` for bfloat16, which numpy does not have."""
-        return self._array.dtype
+        return self._by_place.dtype
+
+    @property
+    def placement(self) -> str:
+        """As of `create`; "continuous" for all other tables."""
+        return "continuous" if self._memory is None else self._memory.placement
+
+    @property
+    def location(self) -> str:
+        return "host"
+
+    @property
+    def rank(self) -> int:
+        """This process's, of `ranks`."""
+        return self._ranks.rank
+
+    @property
+    def ranks(self) -> int:
+        return self._ranks.size
+
+    @property
+    def ownership(self) -> _core.Ownership:
+        """Which rank owns which row: what other tables and loaders take as `ownership`."""
+        return _core.Ownership.ranges(np.array([0, len(self)])) if self._places is None else self._places.owners
+
+    def owned(self) -> np.ndarray:
+        """The ids of this rank's own rows, int64, ascending."""
+        return np.arange(len(self)) if self._places is None else self._places.owned(self.rank)
+
+    def local(self) -> Table:
+        """This rank's own rows, in the order of `owned()`: a view, a table of its own."""
+        return self if self._memory is None else Table(self._memory.rows_of(self.rank))
+
+    def chunks(self) -> list[Table]:
+        """The rows of every rank, as `local()`. ValueError where ranks are on other machines."""
+        if not all(self._ranks.reached):
+            raise ValueError("ranks on other machines have rows of this table: local() has those of this rank")
+        return [self] if self._memory is None else [Table(self._memory.rows_of(k)) for k in range(self.ranks)]
 
     @property
     def scale(self) -> np.ndarray | None:
@@ -78,7 +143,7 @@ class Table:
         return self._core.is_encoded
 
     def __len__(self) -> int:
-        return len(self._array)
+        return len(self._by_place) if self._places is None else self._places.num_rows
 
     def __getitem__(self, index):
         """table[ids] is gather(ids), table[3] that row and table[10:20] a view of rows, as they are stored: numpy
@@ -86,14 +151,20 @@ class Table:
         if isinstance(index, tuple):
             raise TypeError(f"a table takes one index, of rows, not {len(index)}: table[ids][:, columns]")
         if isinstance(index, slice):
-            return self._array[index]
+            return self.numpy()[index]
         if hasattr(index, "__index__") and not getattr(index, "shape", ()):
             return self.gather([operator.index(index)])[0]
         return self.gather(index)
 
     def numpy(self) -> np.ndarray:
-        """The rows as they are stored, without a copy. Read-only unless the graph was opened copy-on-write."""
-        return self._array
+        """The rows as they are stored, without a copy. Read-only unless the graph was opened copy-on-write. ValueError
+        for a table that is not continuous."""
+        if self.placement != "continuous":
+            raise ValueError(
+                f"the rows of a {self.placement} table lie in several arrays: those of local() and chunks(); "
+                "gather() copies rows of all"
+            )
+        return self._by_place
 
     def torch(self):
         """A tensor of the rows as they are stored, without a copy.
@@ -104,7 +175,7 @@ class Table:
         """
         if torch_or_none() is None:
             raise ImportError("Table.torch() needs torch, which is not installed")
-        return to_tensor(self._array if self._source is None else self._private_rows())
+        return to_tensor(self.numpy() if self._source is None else self._private_rows())
 
     def gather(self, ids, threads: int = 1, *, dtype=None, out=None):
         """The rows `ids` (integers, numpy or torch), as an array of shape [len(ids), ...]: a tensor for a tensor of
@@ -118,6 +189,7 @@ class Table:
         Raises IndexError naming the first id out of range, and TypeError for ids that are not integers. Raises
         ValueError for another dtype, for rows without a float32 form, and for an `out` that does not fit.
         """
+        self._require_reached()
         is_tensor = type(ids).__module__ == "torch"
         decode = self._decodes(dtype)
         ids = _as_int64(ids, is_tensor)
@@ -148,6 +220,7 @@ class Table:
         self._write(self._core.sum_rows, ids, rows, threads)
 
     def _write(self, write, ids, rows, threads: int) -> None:
+        self._require_reached()
         rows = as_array(rows.detach() if type(rows).__module__ == "torch" else rows, "rows")
         write(
             _as_int64(ids, type(ids).__module__ == "torch"),
@@ -155,6 +228,10 @@ class Table:
             bfloat16=rows.dtype == bfloat16,
             threads=as_count(threads, "threads", INT32_MAX),
         )
+
+    def _require_reached(self) -> None:
+        if not all(self._ranks.reached):
+            raise ValueError("ranks on other machines have rows of this table, which cannot be exchanged yet")
 
     def __repr__(self) -> str:
         scaled = "" if self.scale is None else f", scale {list(self.scale.shape)}"
@@ -165,7 +242,22 @@ class Table:
             return _of_graph, self._source
         if self._memory is not None:
             return _of_memory, (self._memory,)
-        return Table, (self._array if self.scale is None else Quantized(self._array, self.scale),)
+        return Table, (self.numpy() if self.scale is None else Quantized(self.numpy(), self.scale),)
+
+    @property
+    def _own(self) -> tuple[int, int]:
+        """The places of this rank's own rows."""
+        return (0, len(self)) if self._places is None else self._places.places_of(self.rank)
+
+    def _place_of(self, ids: np.ndarray) -> np.ndarray:
+        """int64 ids as places: rows of the engine's table. IndexError names the first that is none."""
+        return ids if self._places is None else self._places.look_up(ids)
+
+    def _beside(self, row_shape: tuple[int, ...], dtype) -> Table:
+        """Zeros with the places, owners and ranks of this table, in rows of another form. Collective."""
+        if self._memory is None:
+            return Table.create((len(self), *row_shape), dtype, distributed=False)
+        return _of_memory(tables.beside(self._memory, row_shape, dtype))
 
     def _decodes(self, dtype) -> bool:
         if dtype is None:
@@ -187,7 +279,7 @@ class Table:
         if not (array.flags.c_contiguous and array.flags.aligned and array.flags.writeable):
             raise ValueError("out must be C-contiguous, aligned and writable")
         name = self._core.name
-        for what, read in ((name, self._array), (f"the scale of {name}", self.scale), ("ids", ids)):
+        for what, read in ((name, self._by_place), (f"the scale of {name}", self.scale), ("ids", ids)):
             if read is not None and np.may_share_memory(array, read):
                 raise ValueError(f"out lies in the memory of {what}")
         return bits(array)
@@ -219,19 +311,6 @@ def _of_graph(graph, name: str, of) -> Table:
 
 def _of_memory(memory: TableMemory) -> Table:
     return Table(memory.rows, memory=memory)
-
-
-def _as_shape(shape) -> tuple[int, ...]:
-    if hasattr(shape, "__index__"):
-        shape = (shape,)
-    if not isinstance(shape, (tuple, list)) or not 1 <= len(shape) <= MAX_DIMENSIONS:
-        raise TypeError(f"shape is {shortened(shape)}, expected 1 to {MAX_DIMENSIONS} numbers, rows first")
-    return tuple(as_count(size, f"shape[{i}]") for i, size in enumerate(shape))
-
-
-def _as_dtype(dtype) -> np.dtype:
-    name = dtype_name(dtype)
-    return bfloat16 if name == "bfloat16" else as_array(np.empty(1, name), "dtype").dtype
 
 
 def _quantized(rows, scale) -> Quantized:

@@ -39,7 +39,7 @@ void fill_row(uint64_t row_key, int64_t width, float* out, Value value) {
 void init_rows(const Array& rows,
                Distribution distribution,
                uint64_t seed,
-               int64_t first_row,
+               std::span<const int64_t> ids,
                int64_t num_rows,
                int threads) {
   if (rows.dtype != DType::kFloat32 && rows.dtype != DType::kFloat16 &&
@@ -47,8 +47,7 @@ void init_rows(const Array& rows,
     throw_invalid("random values for ", rows.describe(),
                   "; float32, float16 and bfloat16 have them");
   if (!rows.writable) throw_invalid("the table is read-only");
-  if (first_row < 0 || rows.rows() > num_rows - first_row)
-    throw_invalid("rows [", first_row, ", ", first_row + rows.rows(), ") of ", num_rows);
+  if (rows.rows() != std::ssize(ids)) throw_invalid(rows.rows(), " rows for ", ids.size(), " ids");
   const int64_t row_bytes = rows.row_bytes(), width = row_bytes / item_size(rows.dtype);
   const double bound = std::sqrt(6.0 / static_cast<double>(num_rows + width));
   const uint64_t key = absorb(absorb(static_cast<uint64_t>(Domain::kInit), seed),
@@ -68,7 +67,7 @@ void init_rows(const Array& rows,
   parallel_for(rows.rows(), grain, threads, [&](int64_t begin, int64_t end) {
     std::vector<float> values(static_cast<size_t>(width));
     for (int64_t i = begin; i < end; ++i) {
-      fill(absorb(key, static_cast<uint64_t>(first_row + i)), values.data());
+      fill(absorb(key, static_cast<uint64_t>(ids[static_cast<size_t>(i)])), values.data());
       narrow_row(values.data(), width, rows.dtype, static_cast<char*>(rows.data) + i * row_bytes);
     }
   });

@@ -1,0 +1,93 @@
+// RowPlaces and WholeTable: rows of a table that lie in several pieces, one for each owner, all in
+// one range of addresses (map_side_by_side of shared_memory.h). A row's *place* is its row number
+// in that range.
+//
+// Memory: values that share the map and the rows, and keep them alive. Threads and forks: immutable
+// but for the rows; any may read, and no two write the same rows at once. Failure: kOutOfRange
+// names the first id outside the table; kInvalidArgument for a map that does not fit the owners.
+// The entries of a map are trusted.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ramet/array.h"
+#include "ramet/ownership.h"
+#include "ramet/table.h"
+
+namespace ramet {
+
+class RowPlaces {
+ public:
+  // A row's place is its id. `ranges`: of ids.
+  [[nodiscard]] static RowPlaces dense(Ownership ranges);
+  // The rows of part k, in the order of their ids, are the places from k * stride on. `map`: what
+  // write_map() wrote, or nothing where the owners are ranges.
+  [[nodiscard]] static RowPlaces strided(Ownership owners, int64_t stride, Array map = {});
+
+  [[nodiscard]] int64_t num_rows() const { return owners_.num_nodes(); }
+  [[nodiscard]] int64_t num_places() const { return num_places_; }
+  [[nodiscard]] int64_t parts() const { return owners_.parts(); }
+  [[nodiscard]] bool is_dense() const { return is_dense_; }
+  [[nodiscard]] int64_t stride() const { return stride_; }  // 0 where it is dense
+  [[nodiscard]] const Ownership& owners() const { return owners_; }
+  [[nodiscard]] const Array& map() const { return map_; }
+
+  // Where the rows of a part lie. kOutOfRange unless `part` is a part.
+  [[nodiscard]] NodeRange places_of(int64_t part) const;
+  // places[i] = the place of row ids[i].
+  void look_up(std::span<const int64_t> ids, int64_t* places, int threads = 1) const;
+  // int64: the ids of a part's rows, ascending.
+  [[nodiscard]] Array owned(int64_t part) const;
+
+ private:
+  explicit RowPlaces(Ownership owners) : owners_(std::move(owners)) {}
+  void look_up_piece(std::span<const int64_t> ids, int64_t* places) const;
+
+  Ownership owners_;
+  bool is_dense_ = true;
+  int64_t stride_ = 0, num_places_ = 0;
+  std::vector<int64_t> rows_of_;  // by part
+  std::vector<int64_t> deltas_;   // of ranges, by part: place - id
+  Array map_;                     // of other owners: int32 or int64 [num_rows]
+};
+
+// The stride with which every piece of rows of `row_bytes` begins at a multiple of 2 MiB; of 4 KiB
+// where that would take more than 2^44 bytes of addresses.
+[[nodiscard]] int64_t stride_of(const Ownership& owners, int64_t row_bytes);
+
+// Of a map: int32 where all places fit, else int64.
+[[nodiscard]] DType map_dtype(const Ownership& owners, int64_t stride);
+// Writes the place of every row. `out`: map_dtype() [num_rows], writable.
+void write_map(const Ownership& owners, int64_t stride, const Array& out);
+
+class WholeTable {
+ public:
+  // `rows_by_place`: a row for every place.
+  WholeTable(Table rows_by_place, RowPlaces places);
+
+  [[nodiscard]] const Table& rows_by_place() const { return rows_; }
+  [[nodiscard]] const RowPlaces& places() const { return places_; }
+
+  // As those of Table.
+  void gather(std::span<const int64_t> ids, void* out, int threads = 1) const;
+  [[nodiscard]] Array gather(std::span<const int64_t> ids, int threads = 1) const;
+  void gather_float32(std::span<const int64_t> ids, float* out, int threads = 1) const;
+  [[nodiscard]] Array gather_float32(std::span<const int64_t> ids, int threads = 1) const;
+
+  // As set_rows() and sum_rows() of table_rows.h.
+  void set_rows(std::span<const int64_t> ids, const Array& rows, int threads = 1) const;
+  void sum_rows(std::span<const int64_t> ids, const Array& rows, int threads = 1) const;
+
+  // The rows of a part, in the order of their ids: a view.
+  [[nodiscard]] Array piece(int64_t part) const;
+
+ private:
+  [[nodiscard]] std::vector<int64_t> places_of(std::span<const int64_t> ids, int threads) const;
+
+  Table rows_;
+  RowPlaces places_;
+};
+
+}  // namespace ramet

@@ -1,0 +1,131 @@
+"""Makes the memory of a new table, together with the ranks that share it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ramet import _core
+from ramet.arguments import UINT64_MAX, as_int, shortened
+from ramet.arrays import MAX_DIMENSIONS, as_array, as_count
+from ramet.descriptor import Handle
+from ramet.dtypes import bfloat16, dtype_name
+from ramet.tables.init_rows import described
+from ramet.tables.memory import Form, Layout, TableMemory, map_array, opened
+from ramet.tables.owners import owners_of_rows
+from ramet.tables.ranks import Ranks
+
+PLACEMENTS = ("continuous", "chunked", "distributed")
+
+Fill = Callable[[TableMemory], None]
+
+
+class Wanted(NamedTuple):
+    form: Form
+    placement: str
+    owners: _core.Ownership
+
+
+def create(
+    shape, dtype, fill: Fill, *, placement: str, location: str, distributed, ownership, init, seed
+) -> TableMemory:
+    """See Table.create. `fill` writes the rows of this rank. Collective; once it returns all rows are there."""
+    ranks = Ranks.of(distributed)
+
+    def check() -> tuple[Wanted, dict]:
+        form = Form(_as_shape(shape), _as_dtype(dtype))
+        wanted = Wanted(form, placement, _checked_owners(placement, location, ownership, form.shape[0], ranks))
+        return wanted, {
+            "shape": form.shape,
+            "dtype": dtype_name(form.dtype),
+            "placement": placement,
+            "ownership": wanted.owners.digest(),
+            "init": described(init),
+            "seed": as_int(seed, "seed", 0, UINT64_MAX),
+        }
+
+    form, placement, owners = ranks.agree(check)
+    layout = _layout(owners, 0 if placement == "continuous" else _core.stride_of(owners, form.row_bytes), ranks)
+    return _build(form, placement, ranks, layout, fill)
+
+
+def beside(memory: TableMemory, row_shape: tuple[int, ...], dtype) -> TableMemory:
+    """Zeros with the places, owners and ranks of a table. Collective."""
+    form = Form((memory.form.shape[0], *row_shape), _as_dtype(dtype))
+    return _build(form, memory.placement, memory.ranks, memory.layout, lambda memory: None)
+
+
+def _checked_owners(placement: str, location: str, ownership, num_rows: int, ranks: Ranks) -> _core.Ownership:
+    if placement not in PLACEMENTS:
+        raise ValueError(f"placement is {placement!r}, expected one of {PLACEMENTS}")
+    if location != "host":
+        raise ValueError(f"location is {location!r}: tables lie in memory of the host, 'host'")
+    if placement != "distributed" and ranks.machines > 1:
+        raise ValueError(
+            f"placement is {placement!r}, but the ranks are on {ranks.machines} machines, which share no memory: "
+            "'distributed' can be used there"
+        )
+    owners = owners_of_rows(ownership, num_rows, ranks.size)
+    if placement == "continuous" and not owners.is_ranges:
+        raise ValueError("placement is 'continuous', whose owners are ranges of ids: 'chunked' takes any ownership")
+    return owners
+
+
+def _layout(owners: _core.Ownership, stride: int, ranks: Ranks) -> Layout:
+    """Collective. The first rank of a machine makes the map for all of them."""
+    if stride == 0 or owners.is_ranges:
+        return Layout(owners, stride)
+
+    def make():
+        if not ranks.is_first:
+            return None, None
+        map = _core.SharedMemory.create(owners.num_nodes * _core.map_itemsize(owners, stride))
+        _core.write_map(owners, stride, map_array(owners, stride, map))
+        return map, _handle(map)
+
+    map, handles = ranks.share(make)
+
+    def take():
+        return Layout(owners, stride, map or opened(handles[ranks.reached.index(True)])), None
+
+    return ranks.share(take)[0]
+
+
+def _build(form: Form, placement: str, ranks: Ranks, layout: Layout, fill: Fill) -> TableMemory:
+    def make():
+        begin, end = layout.spans(form)[ranks.rank]
+        own = _core.SharedMemory.create(end - begin)
+        return own, _handle(own)
+
+    own, handles = ranks.share(make)
+
+    def take():
+        others = [opened(handle) if reached else None for handle, reached in zip(handles, ranks.reached)]
+        pieces = [own if k == ranks.rank else piece for k, piece in enumerate(others)]
+        memory = TableMemory(form, placement, ranks, layout, pieces)
+        fill(memory)
+        return memory, None
+
+    memory, _ = ranks.share(take)
+    return memory
+
+
+def _handle(memory: _core.SharedMemory) -> Handle:
+    """For ranks that open it before this process drops it."""
+    return Handle(os.getpid(), memory.fd, memory.identity)
+
+
+def _as_shape(shape) -> tuple[int, ...]:
+    if hasattr(shape, "__index__"):
+        shape = (shape,)
+    if not isinstance(shape, (tuple, list)) or not 1 <= len(shape) <= MAX_DIMENSIONS:
+        raise TypeError(f"shape is {shortened(shape)}, expected 1 to {MAX_DIMENSIONS} numbers, rows first")
+    return tuple(as_count(size, f"shape[{i}]") for i, size in enumerate(shape))
+
+
+def _as_dtype(dtype) -> np.dtype:
+    name = dtype_name(dtype)
+    return bfloat16 if name == "bfloat16" else as_array(np.empty(1, name), "dtype").dtype

@@ -1,0 +1,70 @@
+"""Who owns a row: what a user may say about that, turned into what the engine takes."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from ramet import _core
+from ramet.arrays import as_array
+from ramet.stores.contents import NODE
+
+
+def owners_of_rows(ownership, num_rows: int, parts: int) -> _core.Ownership:
+    """Who of `parts` ranks owns which row of a table.
+
+    ownership: None or "range" (ranges of ids, as equal as can be), "hash" (of the id, as that of the nodes of a graph
+    without named types), or what owners_given() takes.
+    """
+    if ownership is None or (isinstance(ownership, str) and ownership == "range"):
+        least, more = divmod(num_rows, parts)
+        return _core.Ownership.ranges(np.array([k * least + min(k, more) for k in range(parts + 1)]))
+    return owners_given(ownership, NODE, num_rows, parts, "ownership")
+
+
+def owners_given(ownership, node_type: str, num_rows: int, parts: int, what: str) -> _core.Ownership:
+    """From "hash", an Ownership, a vector of owners (integers [num_rows]), bounds of ranges (integers [parts + 1], from
+    0 to num_rows), or the path of an .npy file of either, which is mapped."""
+    if isinstance(ownership, _core.Ownership):
+        if (ownership.num_nodes, ownership.parts) != (num_rows, parts):
+            raise ValueError(
+                f"{what} is of {ownership.num_nodes} rows and {ownership.parts} ranks, but there are {num_rows} rows "
+                f"and {parts} ranks"
+            )
+        return ownership
+    if isinstance(ownership, str) and ownership == "hash":
+        return _core.Ownership.hashed(node_type, num_rows, parts)
+    place = what
+    if isinstance(ownership, (str, os.PathLike)):
+        place = os.fspath(ownership)
+        if not os.path.exists(place):
+            raise FileNotFoundError(f"{what} is {place!r}: neither 'range', 'hash' nor a file")
+        ownership = _load(place)
+    return _of_array(as_array(ownership, what), num_rows, parts, place)
+
+
+def _load(path: str) -> np.ndarray:
+    try:
+        owners = np.load(path, mmap_mode="r")
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{path} is no .npy file of owners: {error}") from error
+    if not isinstance(owners, np.ndarray):
+        raise ValueError(f"{path} is an archive of arrays, expected an .npy file of owners")
+    return owners
+
+
+def _of_array(owners: np.ndarray, num_nodes: int, parts: int, place: str) -> _core.Ownership:
+    if owners.ndim != 1 or owners.dtype.kind not in "iu":
+        raise ValueError(f"{place} is {owners.dtype}{list(owners.shape)}, expected one dimension of integers")
+    is_bounds = len(owners) == parts + 1 != num_nodes and owners[0] == 0 and owners[-1] == num_nodes
+    if is_bounds:
+        return _core.Ownership.ranges(owners.astype(np.int64))
+    if len(owners) != num_nodes:
+        raise ValueError(f"{place} has {len(owners)} entries, but there are {num_nodes} nodes")
+    if num_nodes and not 0 <= owners.min() <= owners.max() < parts:
+        worst = int(np.argmax((owners < 0) | (owners >= parts)))
+        raise ValueError(f"{place}[{worst}] = {owners[worst]} is outside [0, {parts}), the ranks")
+    if owners.dtype not in (np.uint8, np.uint16):
+        owners = owners.astype(np.uint8 if parts <= 256 else np.uint16)
+    return _core.Ownership.by_vector(np.ascontiguousarray(owners), parts, place)

@@ -1,0 +1,80 @@
+"""Ranks: the processes that share a table, as one of them sees them. Imports torch only where there are several."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from ramet.loading.ranks import rank_and_world
+
+Kept = TypeVar("Kept")
+Told = TypeVar("Told")
+
+
+class Ranks:
+    """`rank` of `size`, on `machines` machines; `reached[k]`: rank k is on this machine. `group`: the group's
+    collectives; None for a rank alone, and where a table was unpickled."""
+
+    def __init__(self, rank: int, reached: tuple[bool, ...], machines: int, group=None):
+        self.rank, self.size = rank, len(reached)
+        self.reached, self.machines, self.group = reached, machines, group
+
+    @classmethod
+    def alone(cls) -> Ranks:
+        return cls(0, (True,), 1)
+
+    @classmethod
+    def of(cls, distributed) -> Ranks:
+        """Those of `distributed`, as of a NeighborLoader. Collective: every rank calls it."""
+        if rank_and_world(distributed)[1] == 1:
+            return cls.alone()
+        from ramet.distributed.group import Group
+
+        group = Group(True, distributed)
+        machines = group.gather(_machine)
+        reached = tuple(machine == machines[group.rank] for machine in machines)
+        return cls(group.rank, reached, len(set(machines)), group)
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the first rank of its machine."""
+        return self.reached.index(True) == self.rank
+
+    def agree(self, make: Callable[[], tuple[Kept, dict]]) -> Kept:
+        """What make() returns besides its options. ValueError, on every rank, where these differ."""
+        kept = []
+
+        def prepare() -> dict:
+            value, options = make()
+            kept.append(value)
+            return options
+
+        if self.group is None:
+            prepare()
+        else:
+            self.group.compare(prepare)
+        return kept[0]
+
+    def share(self, make: Callable[[], tuple[Kept, Told]]) -> tuple[Kept, list[Told]]:
+        """make() returns what this rank keeps, and what it tells: the former, and the latter of all ranks. Where
+        make() fails on one rank, every rank raises an error."""
+        kept = []
+
+        def tell() -> Told:
+            value, told = make()
+            kept.append(value)
+            return told
+
+        told = [tell()] if self.group is None else self.group.gather(tell)
+        return kept[0], told
+
+    def __reduce__(self):
+        return Ranks, (self.rank, self.reached, self.machines)
+
+
+def _machine() -> tuple[str, int]:
+    """Processes with the same can open each other's descriptors."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return boot, os.stat("/proc/self/ns/pid").st_ino

@@ -1,0 +1,156 @@
+"""Tables that ranks of one machine share: the same rows for any ranks, placement and owners."""
+
+import re
+
+import numpy as np
+import processes
+import pytest
+
+import ramet
+
+pytest.importorskip("torch")
+
+import table_ranks as ranks
+from world import world_of
+
+WORLD = 5
+ROWS = 1003
+PLACEMENTS = ("continuous", "chunked", "distributed")
+DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "bfloat16")
+ALL_DTYPES = (*DTYPES, "float32", "float64")
+
+
+@pytest.fixture(scope="module")
+def world():
+    names = processes.shared_memory_names()
+    with world_of(WORLD) as world:
+        yield world
+    assert not processes.new_shared_memory_names(names)
+
+
+def call(world, function, size: int, *arguments) -> list:
+    """What the first `size` ranks say."""
+    answers = world.call(function, size, *arguments)
+    assert answers[size:] == [None] * (WORLD - size)
+    return answers[:size]
+
+
+def ownership_of(kind: str, size: int, rows: int = ROWS):
+    """Some owners, those where ranks have nothing among them."""
+    random = np.random.default_rng([size, rows])
+    return {
+        "equal": None,
+        "hash": "hash",
+        "bounds": np.sort(np.r_[0, random.integers(0, rows + 1, size - 1), rows]),
+        "last": np.r_[np.zeros(size, np.int64), rows],
+        "vector": random.choice(random.permutation(size)[: (size + 1) // 2], rows),
+    }[kind]
+
+
+def kinds_of(placement: str) -> tuple:
+    return ("equal", "bounds", "last") if placement == "continuous" else ("equal", "bounds", "last", "hash", "vector")
+
+
+@pytest.mark.parametrize("size", range(1, WORLD + 1))
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_rows_are_those_of_one_process(world, placement, size):
+    for init, dtype, kind in [
+        ("normal", "float32", "equal"),
+        ("xavier", "bfloat16", "bounds"),
+        ("of_ids", "float32", "last"),
+        (1.5, "float16", "hash"),
+        ("uniform", "float32", "vector"),
+    ]:
+        if kind not in kinds_of(placement):
+            kind = "bounds"
+        options = {"dtype": dtype, "init": init, "seed": 3}
+        alone = ramet.Table.create((ROWS, 2), **options | {"init": getattr(ranks, str(init), init)})
+        expected = ranks.bits(alone.numpy())
+        options |= {"placement": placement, "ownership": ownership_of(kind, size)}
+        own = []
+        for rows, ids, chunks in call(world, ranks.contents, size, (ROWS, 2), options):
+            np.testing.assert_array_equal(rows, expected)
+            own.append(ids)
+            assert len(chunks) == size
+        assert np.sort(np.concatenate(own)).tolist() == list(range(ROWS))
+        np.testing.assert_array_equal(np.concatenate(chunks), expected[np.concatenate(own)])
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("placement", ["continuous", "chunked"])
+def test_everyone_writes_any_row(world, placement, size):
+    expected = np.repeat(np.arange(ROWS)[:, None], 7, 1).astype(np.float32)
+    for rank in range(size):
+        np.add.at(expected, np.random.default_rng([5, rank]).integers(0, ROWS, 100), 1)
+    for kind in kinds_of(placement):
+        options = {"placement": placement, "ownership": ownership_of(kind, size)}
+        for rows in call(world, ranks.write, size, (ROWS, 7), options, 5):
+            np.testing.assert_array_equal(rows, expected[::-1])
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_a_table_pickles_as_a_handle(world, placement):
+    for kind in kinds_of(placement):
+        ownership = ownership_of(kind, 4, 50)
+        for rows in call(world, ranks.pickled, 4, {"placement": placement, "ownership": ownership}):
+            if kind == "equal":
+                assert rows == [1] * 13 + [2] * 13 + [3] * 12 + [4] * 12
+            if kind == "vector":
+                assert rows == (ownership + 1).tolist()
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_a_state_has_the_places_of_its_table(world, placement):
+    for kind in kinds_of(placement):
+        options = {"placement": placement, "ownership": ownership_of(kind, 3)}
+        for rows in call(world, ranks.state, 3, (ROWS, 3), options):
+            assert rows == list(range(ROWS))
+
+
+WRONG = [
+    ({"placement": "spread"}, "ValueError: placement is 'spread'"),
+    ({"location": "device"}, "ValueError: location is 'device'.*'host'"),
+    ({"placement": "continuous", "ownership": "hash"}, "ValueError: .*'chunked' takes any"),
+    ({"ownership": [0, 5]}, r"ValueError: ownership has 2 entries"),
+    ({"init": "gauss"}, "ValueError: init is 'gauss'"),
+    ({"seed": -1}, "ValueError: seed is -1"),
+    ({"dtype": "complex64"}, "TypeError: .*complex64"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "message"), WRONG, ids=[repr(wrong) for wrong, _ in WRONG])
+def test_what_is_wrong_on_one_rank_is_an_error_on_all(world, wrong, message):
+    options = {"placement": "chunked", "init": "of_ids"}
+    said = world.call(ranks.error, WORLD, [(10, 2)], [options, options | wrong, *[options] * 3])
+    for rank, text in enumerate(said):
+        assert re.match(message if rank == 1 else f"ValueError: rank 1 cannot cooperate: {message}", text), text
+
+
+def test_rows_that_one_rank_cannot_make_are_an_error_on_all(world):
+    for text in world.call(ranks.error, WORLD, [(10, 2)], [{"init": "not_of_rank_1", "placement": "chunked"}]):
+        assert text.endswith("ArithmeticError: no rows"), text
+
+
+DIFFERENT = [
+    ("shape", [(10, 2), (10, 3)], [{}]),
+    ("dtype", [(10, 2)], [{}, {"dtype": "float16"}]),
+    ("placement", [(10, 2)], [{}, {"placement": "distributed"}]),
+    ("ownership", [(10, 2)], [{}, {"ownership": [0, 5, 5, 5, 5, 10]}]),
+    ("seed", [(10, 2)], [{}, {"seed": 1}]),
+    ("init", [(10, 2)], [{}, {"init": "normal"}]),
+]
+
+
+@pytest.mark.parametrize(("name", "shapes", "options"), DIFFERENT, ids=[name for name, *_ in DIFFERENT])
+def test_options_that_differ_between_ranks_are_an_error_on_all(world, name, shapes, options):
+    for text in world.call(ranks.error, WORLD, shapes, [{"placement": "chunked"} | given for given in options]):
+        assert re.match(f"ValueError: rank 1 has {name}=", text), text
+
+
+@pytest.mark.parametrize("placement", ["chunked", "distributed"])
+def test_a_view_that_a_placement_lacks_names_those_there_are(placement):
+    table = ramet.Table.create((10, 2), placement=placement)
+    for view in (table.numpy, table.torch, lambda: table[2:5]):
+        with pytest.raises(ValueError, match=rf"{placement} table .* local\(\) and chunks\(\)"):
+            view()
+    assert table[3].shape == (2,) and table.local().numpy().shape == (10, 2)
