@@ -32,14 +32,14 @@ class Table:
         memory: TableMemory | None = None,
     ):
         # With a source, (graph, name, type), `rows` is its _core.Table; with a memory its rows by place.
-        self._core = _core_table(rows, scale) if source is None else rows
+        self._rows_by_place: _core.Table = _core_table(rows, scale) if source is None else rows
         self._source = source
         self._memory = memory
         self._ranks = Ranks.alone() if memory is None else memory.ranks
         self._places = None if memory is None else memory.layout.places
-        if memory is not None and memory.placement != "continuous":
-            self._core = _core.WholeTable(self._core, self._places)
-        self._by_place = self._core.numpy()
+        is_dense = memory is None or self._places.is_dense
+        self._core = self._rows_by_place if is_dense else _core.WholeTable(self._rows_by_place, self._places)
+        self._by_place = self._rows_by_place.numpy()
 
     @classmethod
     def create(
