@@ -30,7 +30,7 @@ BELOW = {
 # include/ramet/<name>.h: the API.
 PUBLIC_HEADERS = {
     "base": "error isa array placement random row_list buffer_pool version",
-    "storage": "pages shared_memory store store_writer",
+    "storage": "pages row_files shared_memory store store_writer",
     "graph": "graph csc generate node_rows ownership part",
     "kernels": "cuda",
     "device": "cuda_memory",

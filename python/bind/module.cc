@@ -16,6 +16,7 @@ namespace ramet::bind {
 
 void bind_table(nb::module_& m);
 void bind_row_exchange(nb::module_& m);
+void bind_row_files(nb::module_& m);
 void bind_shared_memory(nb::module_& m);
 void bind_optimizer(nb::module_& m);
 void bind_graph(nb::module_& m);
@@ -92,6 +93,7 @@ NB_MODULE(_core, m) {
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&TakingGil::begin_exit));
   bind_table(m);
   bind_row_exchange(m);
+  bind_row_files(m);
   bind_shared_memory(m);
   bind_optimizer(m);
   bind_graph(m);

@@ -39,13 +39,6 @@ Manifest read_manifest(const Folder& folder) {
   return parse_manifest(file.read(0, file.size()), ManifestForm::kFolder, place);
 }
 
-NpyHeader read_npy_header(const InputFile& file) {
-  std::string head = file.read(0, std::min(file.size(), kNpyDataOffset));
-  const int64_t data_offset = npy_data_offset(head, file.size(), file.place());
-  if (data_offset > int64_t(head.size())) head = file.read(0, data_offset);
-  return parse_npy_header(head, file.size(), file.place());
-}
-
 Array copied(const Array& array, const std::string& place) {
   const std::string what = "a copy of " + place + ", which is there no more,";
   require_memory(array.bytes(), what);

@@ -88,18 +88,22 @@ InputFile::InputFile(Fd fd, std::string place) : fd_(std::move(fd)), place_(std:
 
 std::string InputFile::read(int64_t offset, int64_t size) const {
   std::string bytes(static_cast<size_t>(size), '\0');
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = ::pread(fd_.get(), bytes.data() + done, bytes.size() - done,
-                                static_cast<off_t>(offset) + static_cast<off_t>(done));
+  read_into(bytes.data(), offset, size);
+  return bytes;
+}
+
+void InputFile::read_into(void* data, int64_t offset, int64_t size) const {
+  int64_t done = 0;
+  while (done < size) {
+    const ssize_t got = ::pread(fd_.get(), static_cast<std::byte*>(data) + done,
+                                static_cast<size_t>(size - done), offset + done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw_errno(errno, "read", place_);
     if (got == 0)
-      throw_error(ErrorCode::kCorrupt, place_, " ends at byte ", offset + int64_t(done), ", byte ",
+      throw_error(ErrorCode::kCorrupt, place_, " ends at byte ", offset + done, ", byte ",
                   offset + size, " is needed");
-    done += static_cast<size_t>(got);
+    done += got;
   }
-  return bytes;
 }
 
 std::shared_ptr<std::byte> InputFile::map(OpenMode mode) const {
@@ -107,6 +111,20 @@ std::shared_ptr<std::byte> InputFile::map(OpenMode mode) const {
   void* data = map_pages(fd_.get(), size, mode);
   if (!data) throw_errno(errno, "map", place_);
   return {static_cast<std::byte*>(data), [size](std::byte* mapped) { ::munmap(mapped, size); }};
+}
+
+void InputFile::map_at(std::byte* address, int64_t offset, int64_t size) const {
+  const auto length = static_cast<size_t>(size);
+  if (::mmap(address, length, PROT_READ, MAP_SHARED | MAP_FIXED, fd_.get(), offset) == MAP_FAILED)
+    throw_errno(errno, "map", place_);
+  if (length >= kHugePage) ::madvise(address, length, MADV_HUGEPAGE);
+}
+
+void map_memory_at(std::byte* address, int64_t size, const std::string& place) {
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+  const auto length = static_cast<size_t>(size);
+  if (::mmap(address, length, PROT_READ | PROT_WRITE, kFlags, -1, 0) == MAP_FAILED)
+    throw_errno(errno, "take memory for", place);
 }
 
 std::shared_ptr<std::byte> map_memory(int64_t size, const std::string& place) {

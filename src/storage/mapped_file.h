@@ -24,10 +24,15 @@ class InputFile {
 
   // Exactly the bytes [offset, offset + size); kCorrupt if the file ends before.
   [[nodiscard]] std::string read(int64_t offset, int64_t size) const;
+  void read_into(void* data, int64_t offset, int64_t size) const;
 
   // The whole file, which must not be empty. The mapping lives as long as the pointer, and needs
   // neither the InputFile nor, once it is there, the file's name.
   [[nodiscard]] std::shared_ptr<std::byte> map(OpenMode mode) const;
+
+  // Its bytes [offset, offset + size), read-only, at `address`, in place of what is there.
+  // `address` and `offset` are multiples of the page size.
+  void map_at(std::byte* address, int64_t offset, int64_t size) const;
 
   // Gives up the descriptor, for a caller that keeps it.
   [[nodiscard]] Fd release() && { return std::move(fd_); }
@@ -41,5 +46,7 @@ class InputFile {
 
 // Memory of this process alone, zeros; `size` is not 0. kNoSpace if there is none.
 [[nodiscard]] std::shared_ptr<std::byte> map_memory(int64_t size, const std::string& place);
+// The same at `address`, on a page, in place of what is there.
+void map_memory_at(std::byte* address, int64_t size, const std::string& place);
 
 }  // namespace ramet

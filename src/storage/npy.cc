@@ -1,5 +1,6 @@
 #include "npy.h"
 
+#include <algorithm>
 #include <array>
 
 #include "npy_dict.h"
@@ -12,8 +13,6 @@ namespace ramet {
 namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
-// Version 1.0 cannot have more; version 2.0 could have 4 GiB, which no array of ours needs.
-constexpr int64_t kMaxHeaderBytes = 65536;
 constexpr int64_t kDataAlignment = 16;
 
 struct DescrEntry {
@@ -91,8 +90,8 @@ int64_t npy_data_offset(std::string_view head, int64_t file_size, const std::str
   for (size_t i = prefix; i-- > 8;)
     length = length * 256 + byte_at(head, i);
   const int64_t offset = int64_t(prefix) + length;
-  if (offset > kMaxHeaderBytes)
-    throw_corrupt(place, ".npy header of ", offset, " bytes; at most ", kMaxHeaderBytes,
+  if (offset > kMaxNpyHeaderBytes)
+    throw_corrupt(place, ".npy header of ", offset, " bytes; at most ", kMaxNpyHeaderBytes,
                   " are read");
   if (offset > file_size)
     throw_corrupt(place, ".npy header of ", offset, " bytes in a file of ", file_size, " bytes");
@@ -117,6 +116,13 @@ NpyHeader parse_npy_header(std::string_view head, int64_t file_size, const std::
     throw_corrupt(place, "the file has ", file_size - offset, " bytes of data, ", descr(dtype),
                   " (", shape_text(dict.shape, ", "), ") needs ", bytes);
   return {dtype, std::move(dict.shape), offset};
+}
+
+NpyHeader read_npy_header(const InputFile& file) {
+  std::string head = file.read(0, std::min(file.size(), kNpyDataOffset));
+  const int64_t data_offset = npy_data_offset(head, file.size(), file.place());
+  if (data_offset > int64_t(head.size())) head = file.read(0, data_offset);
+  return parse_npy_header(head, file.size(), file.place());
 }
 
 }  // namespace ramet

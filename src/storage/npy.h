@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mapped_file.h"
 #include "ramet/array.h"
 
 namespace ramet {
@@ -14,6 +15,10 @@ namespace ramet {
 // Where the data of a file that Ramet writes begins: on a page. numpy refuses headers of more
 // than 10,000 bytes, so it cannot be further.
 inline constexpr int64_t kNpyDataOffset = 4096;
+
+// Version 1.0 cannot have a longer header; version 2.0 could have 4 GiB, which no array of ours
+// needs.
+inline constexpr int64_t kMaxNpyHeaderBytes = 65536;
 
 struct NpyHeader {
   DType dtype = DType::kInt64;
@@ -38,5 +43,7 @@ struct NpyHeader {
 [[nodiscard]] NpyHeader parse_npy_header(std::string_view head,
                                          int64_t file_size,
                                          const std::string& place);
+// Both steps.
+[[nodiscard]] NpyHeader read_npy_header(const InputFile& file);
 
 }  // namespace ramet

@@ -47,10 +47,12 @@ std::set<std::string> beyond_memory(const std::map<std::string, Array>& arrays,
 void advise_row_reads(const Array& array) {
   const auto* const mapping = static_cast<const std::byte*>(array.owner.get());
   const auto* const end = static_cast<const std::byte*>(array.data) + array.bytes();
-  auto* const address = const_cast<std::byte*>(mapping);
-  const auto size = static_cast<size_t>(end - mapping);
-  ::madvise(address, size, MADV_NOHUGEPAGE);
-  ::madvise(address, size, MADV_RANDOM);
+  advise_row_reads(const_cast<std::byte*>(mapping), end - mapping);
+}
+
+void advise_row_reads(std::byte* mapping, int64_t size) {
+  ::madvise(mapping, static_cast<size_t>(size), MADV_NOHUGEPAGE);
+  ::madvise(mapping, static_cast<size_t>(size), MADV_RANDOM);
 }
 
 }  // namespace ramet

@@ -1,6 +1,7 @@
 // Arrays that memory cannot hold: which those are, and how single rows of them are read from disk.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -20,5 +21,7 @@ namespace ramet {
 // From now on the kernel reads of `array`, which has a mapping of its own, the page that is touched
 // and no other: without this a row of 512 bytes makes it read 2 MiB and more.
 void advise_row_reads(const Array& array);
+// The same of a mapping.
+void advise_row_reads(std::byte* mapping, int64_t size);
 
 }  // namespace ramet

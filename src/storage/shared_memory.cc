@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <string>
 
+#include "address_range.h"
 #include "base/system/posix.h"
 #include "base/system/space.h"
 #include "huge_pages.h"
@@ -26,28 +26,6 @@ constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 int64_t page_size() {
   return ::sysconf(_SC_PAGESIZE);
 }
-
-// Address space, from a multiple of 2 MiB on.
-class AddressRange {
- public:
-  explicit AddressRange(size_t size) : size_(size + kHugeAlignment) {
-    start_ = ::mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (start_ == MAP_FAILED)
-      throw_errno(errno, concat("reserve ", size, " addresses for"), kPlace);
-  }
-  ~AddressRange() { ::munmap(start_, size_); }
-  AddressRange(const AddressRange&) = delete;
-  AddressRange& operator=(const AddressRange&) = delete;
-
-  [[nodiscard]] std::byte* begin() const {
-    const auto address = round_up(reinterpret_cast<int64_t>(start_), kHugeAlignment);
-    return reinterpret_cast<std::byte*>(address);
-  }
-
- private:
-  void* start_;
-  size_t size_;
-};
 
 }  // namespace
 
@@ -93,7 +71,7 @@ std::pair<uint64_t, uint64_t> SharedMemory::identity() const {
 }
 
 std::shared_ptr<std::byte> map_side_by_side(std::span<const PlacedMemory> pieces, int64_t bytes) {
-  const auto range = std::make_shared<AddressRange>(static_cast<size_t>(bytes));
+  const auto range = std::make_shared<AddressRange>(static_cast<size_t>(bytes), kPlace);
   int64_t end = 0;
   for (const auto& [memory, offset] : pieces) {
     if (offset < end || offset % page_size() != 0 || memory.bytes() > bytes - offset)

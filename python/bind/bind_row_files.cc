@@ -1,0 +1,66 @@
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "arrays.h"
+#include "gil.h"
+#include "paths.h"
+#include "ramet/row_files.h"
+
+namespace ramet::bind {
+
+namespace {
+
+RowFile inspect(const nb::bytes& path) {
+  const std::string name = to_string(path);
+  const GilRelease release;
+  return inspect_npy(name);
+}
+
+// `rows`: of the dtype and row shape that the file's rows have.
+RowFile inspect_as(const nb::bytes& path, const AnyArray& rows) {
+  const std::string name = to_string(path);
+  const Array form = borrow(rows);
+  const GilRelease release;
+  return inspect_raw(name, form.dtype, {form.shape.begin() + 1, form.shape.end()});
+}
+
+nb::object map(const std::vector<RowFile>& files, int64_t stride) {
+  Array rows;
+  {
+    const GilRelease release;
+    rows = map_rows(files, stride);
+  }
+  return to_numpy(rows);
+}
+
+}  // namespace
+
+void bind_row_files(nb::module_& m) {
+  nb::class_<RowFile>(m, "RowFile")
+      .def_static("npy", &inspect, nb::arg("path"))
+      .def_static("raw", &inspect_as, nb::arg("path"), nb::arg("rows").noconvert())
+      .def("as_bfloat16", &RowFile::as_bfloat16)
+      .def_ro("shape", &RowFile::shape)
+      .def_ro("size", &RowFile::size)
+      .def_ro("identity", &RowFile::identity)
+      .def_prop_ro("row_bytes", &RowFile::row_bytes)
+      // No rows, of the dtype and row shape.
+      .def_prop_ro("form", [](const RowFile& file) {
+        Array none = file.array();
+        none.shape[0] = 0;
+        return to_numpy(none);
+      });
+  m.def(
+      "file_stride",
+      [](int64_t most_rows, int64_t files, const std::vector<int64_t>& row_bytes) {
+        return file_stride(most_rows, files, row_bytes);
+      },
+      nb::kw_only(), nb::arg("most_rows"), nb::arg("files"), nb::arg("row_bytes"));
+  m.def("map_rows", &map, nb::arg("files"), nb::kw_only(), nb::arg("stride"));
+}
+
+}  // namespace ramet::bind
