@@ -53,6 +53,28 @@ void write_store(const std::string& path,
                  const StoreContents& contents,
                  const WriteOptions& options = {});
 
+// A folder of several stores, part-0, part-1, ..., and of a text about them, parts.json, that takes
+// its place as a whole. They are written to temp(), also by other processes; then commit() syncs
+// all of it and renames it over the target: the old folder or the new one, whenever writers are
+// killed. The target may be absent, an empty folder, or such a folder. What is left is removed by
+// close().
+class PartsFolder {
+ public:
+  // Throws what write_store() would for that path.
+  explicit PartsFolder(const std::string& path);
+  ~PartsFolder();
+  PartsFolder(const PartsFolder&) = delete;
+  PartsFolder& operator=(const PartsFolder&) = delete;
+
+  [[nodiscard]] std::string temp() const;
+  void commit();
+  void close();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 [[nodiscard]] std::shared_ptr<const Store> make_segment(const StoreContents& contents,
                                                         const Progress& progress = {});
 

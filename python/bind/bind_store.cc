@@ -123,6 +123,15 @@ void bind_store(nb::module_& m) {
       nb::arg("sorted_rows") = SortedRows{}, nb::arg("part") = nb::none(),
       nb::arg("progress") = nb::none(), nb::arg("before_commit") = nb::none());
 
+  nb::class_<PartsFolder>(m, "PartsFolder")
+      .def(
+          "__init__",
+          [](PartsFolder* self, const nb::bytes& path) { new (self) PartsFolder(to_string(path)); },
+          nb::arg("path"))
+      .def_prop_ro("temp", [](const PartsFolder& folder) { return to_bytes(folder.temp()); })
+      .def("commit", &PartsFolder::commit, nb::call_guard<GilRelease>())
+      .def("close", &PartsFolder::close, nb::call_guard<GilRelease>());
+
   m.def(
       "make_segment",
       [](const NodeCounts& node_counts, const NamedArrays& arrays, const Names& bfloat16,

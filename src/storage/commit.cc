@@ -1,6 +1,8 @@
 #include "commit.h"
 
+#include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -40,6 +42,12 @@ bool came_between(int error) {
   return error == EEXIST || error == ENOTEMPTY || error == ENOTDIR;
 }
 
+void sync_file(const Folder& folder, const std::string& name, const std::string& place) {
+  const Fd fd(::openat(folder.fd(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd) throw_errno(errno, "open", place);
+  sync_to_disk(fd.get(), place);
+}
+
 void sync_parent(const Target& target) {
   sync_to_disk(target.parent().fd(), target.parent().place());
 }
@@ -51,7 +59,7 @@ void sync_parent(const Target& target) {
 // The store at the target, locked, or nothing if there is nothing. Waits for the writer who put it
 // there, until that one has removed the store before it. File systems without locks go without.
 Fd lock_store(const Target& target) {
-  while (std::optional<Folder> store = target.find_store()) {
+  while (std::optional<Folder> store = target.find_old()) {
     while (::flock(store->fd(), LOCK_EX) != 0 && errno == EINTR) {
     }
     if (target.is_at(target.name(), store->fd())) return std::move(*store).release();
@@ -71,6 +79,20 @@ int try_to_take_place(const Target& target, const std::string& temp, const Fd& o
 }
 
 }  // namespace
+
+void sync_tree(const Folder& folder) {
+  for (const std::string& name : folder.entries(/*dot_files=*/true)) {
+    const std::string place = folder.place() + "/" + name;
+    struct stat status{};
+    if (::fstatat(folder.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+      throw_errno(errno, "inspect", place);
+    if (S_ISDIR(status.st_mode))
+      sync_tree(Folder(folder.fd(), name, place));
+    else if (S_ISREG(status.st_mode))
+      sync_file(folder, name, place);
+  }
+  sync_to_disk(folder.fd(), folder.place());
+}
 
 Fd take_place(const Target& target, const std::string& temp) {
   while (true) {

@@ -1,12 +1,16 @@
-// The moment in which a finished store takes its place.
+// The moment in which a finished folder takes its place.
 #pragma once
 
 #include <string>
 
 #include "base/system/posix.h"
+#include "folder.h"
 #include "target.h"
 
 namespace ramet {
+
+// Syncs all files of a folder, and then the folders that name them.
+void sync_tree(const Folder& folder);
 
 // Gives the folder `temp` (a name beside the target) the target's name. The store that stood there
 // has the name `temp` afterwards; what is returned is a lock on it, which keeps other writers from

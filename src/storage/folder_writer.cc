@@ -1,4 +1,4 @@
-// write_store: contents into a temporary folder, synced, renamed onto the target.
+// write_store and PartsFolder: a temporary folder, synced, renamed onto the target.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -34,6 +34,29 @@ int64_t disk_needed(const StoreContents& contents) {
     needed += kNpyDataOffset + round_up(array.bytes(), kBlockBytes) + kBlockBytes;
   return needed;
 }
+
+// A temporary folder that gets the target's mode and, when it is whole, its place.
+class NewFolder {
+ public:
+  explicit NewFolder(const Target& target) : target_(target), temp_(target) {
+    mode_ = target.mode();
+    if (mode_) temp_.set_mode(S_IRWXU);  // what is private is so at every moment
+  }
+
+  [[nodiscard]] const TempFolder& temp() const { return temp_; }
+
+  void commit() {
+    sync_tree(Folder(target_.parent().fd(), temp_.name(), temp_.path()));
+    if (mode_) temp_.set_mode(*mode_);
+    old_ = take_place(target_, temp_.name());
+  }
+
+ private:
+  const Target& target_;
+  Fd old_;  // its lock outlives the TempFolder, which removes it
+  TempFolder temp_;
+  std::optional<mode_t> mode_;
+};
 
 class FolderWriter {
  public:
@@ -81,27 +104,6 @@ class FolderWriter {
   std::set<std::string> made_;
 };
 
-void sync_file(const Folder& folder, const std::string& name, const std::string& place) {
-  const Fd fd(::openat(folder.fd(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd) throw_errno(errno, "open", place);
-  sync_to_disk(fd.get(), place);
-}
-
-// Files before the folders that name them.
-void sync_tree(const Folder& folder) {
-  for (const std::string& name : folder.entries(/*dot_files=*/true)) {
-    const std::string place = folder.place() + "/" + name;
-    struct stat status{};
-    if (::fstatat(folder.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
-      throw_errno(errno, "inspect", place);
-    if (S_ISDIR(status.st_mode))
-      sync_tree(Folder(folder.fd(), name, place));
-    else if (S_ISREG(status.st_mode))
-      sync_file(folder, name, place);
-  }
-  sync_to_disk(folder.fd(), folder.place());
-}
-
 }  // namespace
 
 void write_store(const std::string& path,
@@ -113,15 +115,38 @@ void write_store(const std::string& path,
   const Target target(path);
   remove_stale(target);
   require_disk(disk_needed(contents), "the store " + target.path(), target.parent().place());
-  Fd old_store;  // its lock outlives the TempFolder, which removes it
-  const TempFolder folder(target);
-  const std::optional<mode_t> mode = target.mode();
-  if (mode) folder.set_mode(S_IRWXU);  // what is private is so at every moment
-  FolderWriter(folder, contents).write(options.progress);
-  if (options.before_commit) options.before_commit(folder.path());
-  sync_tree(Folder(target.parent().fd(), folder.name(), folder.path()));
-  if (mode) folder.set_mode(*mode);
-  old_store = take_place(target, folder.name());
+  NewFolder folder(target);
+  FolderWriter(folder.temp(), contents).write(options.progress);
+  if (options.before_commit) options.before_commit(folder.temp().path());
+  folder.commit();
+}
+
+struct PartsFolder::State {
+  explicit State(const std::string& path) : target(path, parts_folder()) {
+    remove_stale(target);
+    folder.emplace(target);
+  }
+  Target target;
+  std::optional<NewFolder> folder;
+};
+
+PartsFolder::PartsFolder(const std::string& path) {
+  make_parents(path);
+  state_ = std::make_unique<State>(path);
+}
+
+PartsFolder::~PartsFolder() = default;
+
+std::string PartsFolder::temp() const {
+  return state_->folder->temp().path();
+}
+
+void PartsFolder::commit() {
+  state_->folder->commit();
+}
+
+void PartsFolder::close() {
+  state_.reset();
 }
 
 }  // namespace ramet

@@ -61,15 +61,14 @@ bool is_link(int folder, const std::string& name) {
          S_ISLNK(status.st_mode);
 }
 
-bool begins_like_manifest(int folder, const std::string& place) {
-  const InputFile file(folder, folder == AT_FDCWD ? place : "ramet.txt", place);
-  const std::string_view magic = kManifestMagic;
+bool begins_with(std::string_view magic, const InputFile& file) {
   return file.read(0, std::min<int64_t>(file.size(), int64_t(magic.size()))) == magic;
 }
 
-bool is_store(const Folder& folder) {
+bool is_of(const FolderKind& kind, const Folder& folder) {
   try {
-    return begins_like_manifest(folder.fd(), folder.place() + "/ramet.txt");
+    const std::string place = folder.place() + "/" + kind.text;
+    return begins_with(kind.magic, InputFile(folder.fd(), kind.text, place));
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kIo) throw;
     return false;
@@ -82,7 +81,8 @@ void check_not_inside_store(std::string folder, const std::string& path) {
   while (true) {
     bool found = false;
     try {
-      found = begins_like_manifest(AT_FDCWD, folder + "/ramet.txt");
+      const std::string place = folder + "/" + store_folder().text;
+      found = begins_with(store_folder().magic, InputFile(AT_FDCWD, place, place));
     } catch (const Error&) {
     }
     if (found)
@@ -92,12 +92,12 @@ void check_not_inside_store(std::string folder, const std::string& path) {
   }
 }
 
-// Files of somebody else would go with the store.
-void check_nothing_foreign(const Folder& store) {
-  for (const std::string& entry : store.entries()) {
-    if (entry == "ramet.txt" || entry == "checksums.txt" || is_array_folder(entry)) continue;
-    throw_invalid(store.place(), " holds ", quoted(entry),
-                  ", which is no part of a store; it is not replaced");
+// Files of somebody else would go with the folder.
+void check_nothing_foreign(const FolderKind& kind, const Folder& folder) {
+  for (const std::string& entry : folder.entries()) {
+    if (entry == kind.text || kind.belongs(entry)) continue;
+    throw_invalid(folder.place(), " holds ", quoted(entry), ", which is no part of ", kind.what,
+                  "; it is not replaced");
   }
 }
 
@@ -108,15 +108,37 @@ std::string nearest_folder(const std::string& path) {
   return folder.empty() ? nearest_folder(parent) : folder;
 }
 
-}  // namespace
-
-Target::Target(const std::string& path) : Target(locate(without_trailing_slashes(path))) {
-  check_not_inside_store(parent_.place(), this->path());
-  static_cast<void>(find_store());
+bool belongs_to_store(std::string_view entry) {
+  return entry == "checksums.txt" || is_array_folder(entry);
 }
 
-Target::Target(std::pair<std::string, std::string> parent_and_name)
-    : parent_(AT_FDCWD, parent_and_name.first, parent_and_name.first),
+bool belongs_to_parts(std::string_view entry) {
+  constexpr std::string_view kPart = "part-";
+  return entry.starts_with(kPart) && parse_count(entry.substr(kPart.size())).has_value();
+}
+
+}  // namespace
+
+const FolderKind& store_folder() {
+  static constexpr FolderKind kKind{"a store", "ramet.txt", kManifestMagic, &belongs_to_store};
+  return kKind;
+}
+
+const FolderKind& parts_folder() {
+  static constexpr FolderKind kKind{"a folder of parts", "parts.json", kPartsMagic,
+                                    &belongs_to_parts};
+  return kKind;
+}
+
+Target::Target(const std::string& path, const FolderKind& kind)
+    : Target(locate(without_trailing_slashes(path)), kind) {
+  check_not_inside_store(parent_.place(), this->path());
+  static_cast<void>(find_old());
+}
+
+Target::Target(std::pair<std::string, std::string> parent_and_name, const FolderKind& kind)
+    : kind_(&kind),
+      parent_(AT_FDCWD, parent_and_name.first, parent_and_name.first),
       name_(std::move(parent_and_name.second)) {}
 
 std::string Target::path_of(const std::string& name) const {
@@ -139,12 +161,12 @@ bool Target::is_at(const std::string& name, int fd) const {
 
 // Another writer may replace the store, and remove the old one, while it is looked at: what is
 // seen counts only if the folder still stands there afterwards.
-std::optional<Folder> Target::find_store() const {
+std::optional<Folder> Target::find_old() const {
   while (exists(name_)) {
     try {
       Folder folder(parent_.fd(), name_, path());
-      if (is_store(folder)) {
-        check_nothing_foreign(folder);
+      if (is_of(*kind_, folder)) {
+        check_nothing_foreign(*kind_, folder);
         return folder;
       }
       const bool is_empty = folder.entries(/*dot_files=*/true).empty();
@@ -156,7 +178,7 @@ std::optional<Folder> Target::find_store() const {
       if (error.code() == ErrorCode::kNotFound && !is_link(parent_.fd(), name_)) continue;
       if (error.code() == ErrorCode::kIo || error.code() == ErrorCode::kInvalidArgument) throw;
     }
-    throw_invalid(path(), " is there and is not a store; it is not replaced");
+    throw_invalid(path(), " is there and is not ", kind_->what, "; it is not replaced");
   }
   return std::nullopt;
 }

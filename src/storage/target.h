@@ -1,10 +1,11 @@
-// The place where a store is to be written.
+// The place where a store, or a folder of parts, is to be written.
 #pragma once
 
 #include <sys/types.h>
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "folder.h"
@@ -13,12 +14,23 @@ namespace ramet {
 
 inline constexpr mode_t kModeBits = 07777;
 
+// What may be replaced there: a folder with this text, and with nothing that does not belong.
+struct FolderKind {
+  const char* what;
+  const char* text;   // the name of a file
+  const char* magic;  // which begins with this, in every version
+  bool (*belongs)(std::string_view entry);
+};
+inline constexpr const char* kPartsMagic = "{\n  \"ramet-parts\": ";
+[[nodiscard]] const FolderKind& store_folder();
+[[nodiscard]] const FolderKind& parts_folder();
+
 // A name in a folder that is there; links in the path are followed, also a link to a store.
 class Target {
  public:
   // Throws kNotFound if the folder around `path` is missing; kInvalidArgument if what stands at
-  // `path` is neither a store nor an empty folder, and if it lies inside of a store.
-  explicit Target(const std::string& path);
+  // `path` is neither of the kind nor an empty folder, and if it lies inside of a store.
+  explicit Target(const std::string& path, const FolderKind& kind = store_folder());
 
   [[nodiscard]] const Folder& parent() const { return parent_; }
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -29,16 +41,16 @@ class Target {
   [[nodiscard]] bool exists(const std::string& name) const;
   // Whether this name of the parent folder is that of the open folder `fd`.
   [[nodiscard]] bool is_at(const std::string& name, int fd) const;
-  // The store at the target, nothing if there is nothing or an empty folder. Throws
-  // kInvalidArgument if there is anything else; a store is a folder with a ramet.txt, of whatever
-  // version, and with nothing that is no part of a store.
-  [[nodiscard]] std::optional<Folder> find_store() const;
+  // The folder of the kind at the target, nothing if there is nothing or an empty folder. Throws
+  // kInvalidArgument if there is anything else.
+  [[nodiscard]] std::optional<Folder> find_old() const;
   // The permissions of the folder at the target, if there is one.
   [[nodiscard]] std::optional<mode_t> mode() const;
 
  private:
-  explicit Target(std::pair<std::string, std::string> parent_and_name);
+  Target(std::pair<std::string, std::string> parent_and_name, const FolderKind& kind);
 
+  const FolderKind* kind_;
   Folder parent_;
   std::string name_;
 };
