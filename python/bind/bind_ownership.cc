@@ -25,18 +25,20 @@ nb::object transfer(std::vector<T> values) {
                         .writable = true});
 }
 
+// int64[parts + 1] of ranges; None of other owners.
+nb::object bounds_of(const Ownership& ownership) {
+  if (!ownership.is_ranges()) return nb::none();
+  std::vector<int64_t> bounds{0};
+  for (int64_t part = 0; part < ownership.parts(); ++part)
+    bounds.push_back(ownership.span_of(part).end);
+  return transfer(std::move(bounds));
+}
+
 // (bounds, vector, what it is named after, nodes, parts); a hash has neither bounds nor a vector.
 nb::tuple get_state(const Ownership& ownership) {
-  nb::object bounds = nb::none(), vector = nb::none();
-  if (ownership.is_ranges()) {
-    std::vector<int64_t> values{0};
-    for (int64_t part = 0; part < ownership.parts(); ++part)
-      values.push_back(ownership.span_of(part).end);
-    bounds = transfer(std::move(values));
-  } else if (!ownership.vector().shape.empty()) {
-    vector = to_numpy(ownership.vector());
-  }
-  return nb::make_tuple(bounds, vector, ownership.name(), ownership.num_nodes(), ownership.parts());
+  nb::object vector = nb::none();
+  if (!ownership.vector().shape.empty()) vector = to_numpy(ownership.vector());
+  return nb::make_tuple(bounds_of(ownership), vector, ownership.name(), ownership.num_nodes(), ownership.parts());
 }
 
 Ownership of_state(const nb::tuple& state) {
@@ -67,6 +69,7 @@ void bind_ownership(nb::module_& m) {
       .def_prop_ro("parts", &Ownership::parts)
       .def_prop_ro("num_nodes", &Ownership::num_nodes)
       .def_prop_ro("is_ranges", &Ownership::is_ranges)
+      .def_prop_ro("bounds", &bounds_of)
       .def(
           "owners",
           [](const Ownership& ownership, const Ids& nodes) {

@@ -17,11 +17,11 @@ from ramet.graph import open as open_store
 from ramet.stores import metis
 from ramet.stores.contents import write
 from ramet.stores.ownership import stored
+from ramet.tables.owners import owner_vector
 from ramet.tables.table import Table
 
 METHODS = ("metis", "range", "hash")
 REPORT = "partition.json"
-_HASHED = 1 << 22  # nodes whose owners are computed at a time
 
 
 def partition(
@@ -128,18 +128,9 @@ def _owners(graph: Graph, parts: int, method: str, balance: str, seed: int) -> d
     if method == "metis":
         owner = metis.owners(graph, parts, balance, seed)
     else:
-        owner = {t: _hashed(graph, t, parts) for t in graph.node_types}
+        hashed = {t: _core.Ownership.hashed(t, graph.num_nodes(t), parts) for t in graph.node_types}
+        owner = {t: owner_vector(ownership) for t, ownership in hashed.items()}
     return {node_type: of_type.astype(narrow) for node_type, of_type in owner.items()}
-
-
-def _hashed(graph: Graph, node_type: str, parts: int) -> np.ndarray:
-    ownership = _core.Ownership.hashed(node_type, graph.num_nodes(node_type), parts)
-    num_nodes = graph.num_nodes(node_type)
-    owner = np.empty(num_nodes, np.uint16)
-    for begin in range(0, num_nodes, _HASHED):
-        end = min(begin + _HASHED, num_nodes)
-        owner[begin:end] = ownership.owners(np.arange(begin, end))
-    return owner
 
 
 def _report(graph: Graph, owner: dict, ownership: dict, parts: int) -> dict:

@@ -36,7 +36,7 @@ def create(
     ranks = Ranks.of(distributed)
 
     def check() -> tuple[Wanted, dict]:
-        form = Form(_as_shape(shape), _as_dtype(dtype))
+        form = Form(_as_shape(shape), as_dtype(dtype))
         wanted = Wanted(form, placement, _checked_owners(placement, location, ownership, form.shape[0], ranks))
         return wanted, {
             "shape": form.shape,
@@ -48,13 +48,13 @@ def create(
         }
 
     form, placement, owners = ranks.agree(check)
-    layout = _layout(owners, 0 if placement == "continuous" else _core.stride_of(owners, form.row_bytes), ranks)
+    layout = layout_of(owners, 0 if placement == "continuous" else _core.stride_of(owners, form.row_bytes), ranks)
     return _build(form, placement, ranks, layout, fill)
 
 
 def beside(memory: TableMemory, row_shape: tuple[int, ...], dtype) -> TableMemory:
     """Zeros with the places, owners and ranks of a table. Collective."""
-    form = Form((memory.form.shape[0], *row_shape), _as_dtype(dtype))
+    form = Form((memory.form.shape[0], *row_shape), as_dtype(dtype))
     return _build(form, memory.placement, memory.ranks, memory.layout, lambda memory: None)
 
 
@@ -74,8 +74,8 @@ def _checked_owners(placement: str, location: str, ownership, num_rows: int, ran
     return owners
 
 
-def _layout(owners: _core.Ownership, stride: int, ranks: Ranks) -> Layout:
-    """Collective. The first rank of a machine makes the map for all of them."""
+def layout_of(owners: _core.Ownership, stride: int, ranks: Ranks) -> Layout:
+    """`stride`: 0 where a row's place is its id. Collective: the first rank of a machine makes the map for all."""
     if stride == 0 or owners.is_ranges:
         return Layout(owners, stride)
 
@@ -126,6 +126,6 @@ def _as_shape(shape) -> tuple[int, ...]:
     return tuple(as_count(size, f"shape[{i}]") for i, size in enumerate(shape))
 
 
-def _as_dtype(dtype) -> np.dtype:
+def as_dtype(dtype) -> np.dtype:
     name = dtype_name(dtype)
     return bfloat16 if name == "bfloat16" else as_array(np.empty(1, name), "dtype").dtype

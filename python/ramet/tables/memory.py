@@ -54,7 +54,8 @@ class Layout:
 
 
 class TableMemory:
-    """Rows of one table, in the pieces of `ranks`; those of other machines are not there.
+    """Rows of one table, in the pieces of `ranks`; those of other machines are not there. `parts`: the ranks whose
+    rows are this process's.
 
     `rows`: of all places, writable, in this process's addresses. Those of holes must not be touched.
     """
@@ -63,6 +64,7 @@ class TableMemory:
         self, form: Form, placement: str, ranks: Ranks, layout: Layout, pieces: list[_core.SharedMemory | None]
     ):
         self.form, self.placement, self.ranks, self.layout = form, placement, ranks, layout
+        self.parts = [ranks.rank]
         self._pieces = pieces
         spans = layout.spans(form)
         placed = [(piece, begin) for piece, (begin, _) in zip(pieces, spans) if piece is not None and piece.bytes > 0]
@@ -74,6 +76,9 @@ class TableMemory:
         """The rows of a rank, in the order of their ids: a view."""
         begin, end = self.layout.places.places_of(part)
         return self.rows[begin:end]
+
+    def scale_of(self, part: int) -> None:
+        """None: rows that can be written have no scale."""
 
     def __reduce__(self):
         handles = [piece and _pack(piece) for piece in self._pieces]

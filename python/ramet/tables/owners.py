@@ -10,6 +10,8 @@ from ramet import _core
 from ramet.arrays import as_array
 from ramet.stores.contents import NODE
 
+AT_A_TIME = 1 << 22  # rows whose owners are computed
+
 
 def owners_of_rows(ownership, num_rows: int, parts: int) -> _core.Ownership:
     """Who of `parts` ranks owns which row of a table.
@@ -42,6 +44,15 @@ def owners_given(ownership, node_type: str, num_rows: int, parts: int, what: str
             raise FileNotFoundError(f"{what} is {place!r}: neither 'range', 'hash' nor a file")
         ownership = _load(place)
     return _of_array(as_array(ownership, what), num_rows, parts, place)
+
+
+def owner_vector(ownership: _core.Ownership) -> np.ndarray:
+    """The owner of each row, uint8 or uint16 [num_rows]: as parts of a graph have it."""
+    owner = np.empty(ownership.num_nodes, np.uint8 if ownership.parts <= 256 else np.uint16)
+    for begin in range(0, len(owner), AT_A_TIME):
+        end = min(begin + AT_A_TIME, len(owner))
+        owner[begin:end] = ownership.owners(np.arange(begin, end))
+    return owner
 
 
 def _load(path: str) -> np.ndarray:

@@ -7,11 +7,16 @@ import operator
 import numpy as np
 
 from ramet import _core
+from ramet.arguments import shortened
 from ramet.arrays import INT32_MAX, as_array, as_count, as_ids, as_rows
-from ramet.dtypes import Quantized, bfloat16, bits, dtype_name
+from ramet.dtypes import Quantized, bfloat16, bits, dtype_name, scaled_by
+from ramet.stores.contents import NODE
 from ramet.tables import create as tables
+from ramet.tables.copying import copy_rows
+from ramet.tables.files import FileMemory, open_files
 from ramet.tables.init_rows import init_rows
 from ramet.tables.memory import TableMemory
+from ramet.tables.parts import Pieces, save_parts
 from ramet.tables.ranks import Ranks
 from ramet.tensors import in_place, to_tensor, torch_or_none
 
@@ -29,10 +34,10 @@ class Table:
         *,
         scale: np.ndarray | None = None,
         source: tuple | None = None,
-        memory: TableMemory | None = None,
+        memory: TableMemory | FileMemory | None = None,
     ):
         # With a source, (graph, name, type), `rows` is its _core.Table; with a memory its rows by place.
-        self._rows_by_place: _core.Table = _core_table(rows, scale) if source is None else rows
+        self._rows_by_place = rows if isinstance(rows, _core.Table) else _core_table(rows, scale)
         self._source = source
         self._memory = memory
         self._ranks = Ranks.alone() if memory is None else memory.ranks
@@ -84,6 +89,42 @@ class Table:
         options = {"placement": placement, "location": location, "distributed": distributed, "ownership": ownership}
         return _of_memory(tables.create(shape, dtype, fill, init=init, seed=seed, **options))
 
+    @classmethod
+    def open(cls, paths, name: str | None = None, node_type: str | None = None, dtype=None, shape=None) -> Table:
+        """The rows of files, mapped as they are, for reading: every process that opens them shares their pages. Of one
+        file the table is "continuous", of several "chunked"; it has one rank, whatever the number of files.
+
+        paths: one path or a list of .npy files, or of raw files, which hold the bytes of rows and nothing else: row 0
+            of a file follows the last row of the one before. Or a folder: a store, or the parts of `ramet partition` or
+            `save` (docs/format.md, sections 7 and 8); or a list of such parts.
+        name, node_type: of a folder's table; None for the only one.
+        dtype, shape: of raw files, (rows, ...), where rows may be None: the files' sizes say how many. Of .npy files
+            they are checked; dtype "bfloat16" reads uint16 as its bits.
+
+        Raises FileNotFoundError, CorruptStoreError for files that are too short or damaged, and ValueError for files
+        that do not fit each other, dtype or shape. A file must not be truncated while the table is used.
+        """
+        return _of_files(open_files(paths, name, node_type, dtype, shape))
+
+    def copy_from(self, other: Table) -> None:
+        """Copies all rows of a table of the same shape, whatever its ranks, owners and placement: every rank gathers
+        its own, a few megabytes at a time. For loading, for other owners, for another placement.
+
+        float32, float16, bfloat16 and int8 with a scale go into float32, float16 and bfloat16, rounded to the nearest;
+        all else into its own dtype. Collective where this table, or a distributed `other`, has several ranks. Raises
+        ValueError where shapes or dtypes do not fit, on every rank.
+        """
+        if not isinstance(other, Table):
+            raise TypeError(f"other is {shortened(other)}, expected a ramet.Table")
+        copy_rows(self, self._ranks, other, other._ranks)
+
+    def save(self, path) -> None:
+        """Writes the table to the folder `path`: a part for each rank, or for each file of an opened table, which numpy
+        and `open` read (docs/format.md, section 8). A folder that is there already is replaced as a whole, when all
+        ranks are done; whatever else is there is refused. Collective: an error of one rank is one on every rank, and
+        then nothing has changed. OSError where the disk refuses or is too small."""
+        save_parts(path, {NODE: {"rows": self._pieces()}}, {}, self._ranks)
+
     @property
     def shape(self) -> tuple[int, ...]:
         return (len(self), *self._by_place.shape[1:])
@@ -114,28 +155,34 @@ class Table:
     @property
     def ownership(self) -> _core.Ownership:
         """Which rank owns which row: what other tables and loaders take as `ownership`."""
-        return _core.Ownership.ranges(np.array([0, len(self)])) if self._places is None else self._places.owners
+        return _core.Ownership.ranges(np.array([0, len(self)])) if self.ranks == 1 else self._places.owners
 
     def owned(self) -> np.ndarray:
         """The ids of this rank's own rows, int64, ascending."""
-        return np.arange(len(self)) if self._places is None else self._places.owned(self.rank)
+        return np.arange(len(self)) if self.ranks == 1 else self._places.owned(self.rank)
 
     def local(self) -> Table:
-        """This rank's own rows, in the order of `owned()`: a view, a table of its own."""
-        return self if self._memory is None else Table(self._memory.rows_of(self.rank))
+        """This rank's own rows, in the order of `owned()`: a view, a table of its own. ValueError where they lie in
+        several files."""
+        if self._memory is not None and len(self._memory.parts) > 1:
+            raise ValueError(f"the rows lie in {len(self._memory.parts)} files: chunks() has those of each")
+        return self if self._memory is None else self._chunk(self.rank)
 
     def chunks(self) -> list[Table]:
-        """The rows of every rank, as `local()`. ValueError where ranks are on other machines."""
+        """The rows of every rank, as `local()`, or of every file. ValueError where ranks are on other machines."""
         if not all(self._ranks.reached):
             raise ValueError("ranks on other machines have rows of this table: local() has those of this rank")
-        return [self] if self._memory is None else [Table(self._memory.rows_of(k)) for k in range(self.ranks)]
+        return [self] if self._memory is None else [self._chunk(part) for part in range(self._places.parts)]
 
     @property
     def scale(self) -> np.ndarray | None:
         """The float32 scale of quantized int8 rows, a view: [num_rows, 1, ...] or [1, columns, ...]. Rows stand for
-        rows * scale. None for other rows.
+        rows * scale. None for other rows. ValueError where the scales of rows lie in several files.
         """
-        return self._core.scale
+        scale = self._core.scale
+        if scale is not None and len(scale) > 1 and self.placement != "continuous":
+            raise ValueError(f"the scales of rows lie in {self._places.parts} files: those of chunks()")
+        return scale
 
     @property
     def is_encoded(self) -> bool:
@@ -234,15 +281,29 @@ class Table:
             raise ValueError("ranks on other machines have rows of this table, which cannot be exchanged yet")
 
     def __repr__(self) -> str:
-        scaled = "" if self.scale is None else f", scale {list(self.scale.shape)}"
+        scale = self._core.scale
+        scaled = "" if scale is None else f", scale by {scaled_by(scale, len(self._by_place))}"
         return f"<ramet.Table {self._core.name} {dtype_name(self.dtype)}{list(self.shape)}{scaled}>"
 
     def __reduce__(self):
         if self._source is not None:
             return _of_graph, self._source
+        if isinstance(self._memory, FileMemory):
+            return _of_files, (self._memory,)
         if self._memory is not None:
             return _of_memory, (self._memory,)
         return Table, (self.numpy() if self.scale is None else Quantized(self.numpy(), self.scale),)
+
+    def _chunk(self, part: int) -> Table:
+        return Table(self._memory.rows_of(part), scale=self._memory.scale_of(part))
+
+    def _pieces(self) -> Pieces:
+        """What this process writes of the table where it is saved."""
+        if self._memory is None:
+            return Pieces(self.ownership, {0: (self.numpy(), self.scale)})
+        of = self._memory
+        owners = self._places.owners if len(of.parts) > 1 else self.ownership
+        return Pieces(owners, {part: (of.rows_of(part), of.scale_of(part)) for part in of.parts})
 
     @property
     def _own(self) -> tuple[int, int]:
@@ -279,7 +340,7 @@ class Table:
         if not (array.flags.c_contiguous and array.flags.aligned and array.flags.writeable):
             raise ValueError("out must be C-contiguous, aligned and writable")
         name = self._core.name
-        for what, read in ((name, self._by_place), (f"the scale of {name}", self.scale), ("ids", ids)):
+        for what, read in ((name, self._by_place), (f"the scale of {name}", self._core.scale), ("ids", ids)):
             if read is not None and np.may_share_memory(array, read):
                 raise ValueError(f"out lies in the memory of {what}")
         return bits(array)
@@ -311,6 +372,10 @@ def _of_graph(graph, name: str, of) -> Table:
 
 def _of_memory(memory: TableMemory) -> Table:
     return Table(memory.rows, memory=memory)
+
+
+def _of_files(memory: FileMemory) -> Table:
+    return Table(memory.core, memory=memory)
 
 
 def _quantized(rows, scale) -> Quantized:
