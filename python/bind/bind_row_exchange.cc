@@ -50,14 +50,13 @@ void pack_into(const Lists& lists, const Room& out, int threads) {
 }
 
 // (ids, rows) of each list, views that keep the bytes alive. `like`: a table whose rows these are
-// for; `decoded`: as float32.
+// for, by place.
 std::vector<nb::tuple> unpack_from(const Bytes& bytes,
                                    const Table& like,
-                                   bool decoded,
                                    const std::string& sender) {
   const Array kept = keep(AnyArray(bytes), false);
   const auto lists =
-      unpack(std::as_bytes(kept.as<uint8_t>()), like.form(decoded), like.rows().rows(), sender);
+      unpack(std::as_bytes(kept.as<uint8_t>()), like.form(false), like.rows().rows(), sender);
   std::vector<nb::tuple> result;
   for (RowList list : lists) {
     Array ids = ramet::borrow(list.ids);
@@ -78,7 +77,7 @@ void bind_row_exchange(nb::module_& m) {
   m.def("pack", &pack_into, nb::arg("lists").noconvert(), nb::arg("out").noconvert(), nb::kw_only(),
         nb::arg("threads"));
   m.def("unpack", &unpack_from, nb::arg("bytes").noconvert(), nb::kw_only(), nb::arg("like"),
-        nb::arg("decoded"), nb::arg("sender"));
+        nb::arg("sender"));
 }
 
 }  // namespace ramet::bind

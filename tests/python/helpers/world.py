@@ -4,7 +4,9 @@ The functions lie beside the tests that ask for them, in any file of the tests.
 """
 
 import contextlib
+import datetime
 import importlib
+import multiprocessing
 import sys
 import tempfile
 from pathlib import Path
@@ -13,9 +15,9 @@ import processes
 
 
 @contextlib.contextmanager
-def world_of(size: int):
-    """`size` ranks, alive inside this context."""
-    arguments = (__file__, processes.MEETING, size)
+def world_of(size: int, seconds: float = processes.PATIENCE):
+    """`size` ranks, alive inside this context, whose collectives time out after so many seconds."""
+    arguments = (__file__, processes.MEETING, size, seconds)
     with processes.meeting_of(*arguments, env={"OMP_NUM_THREADS": "1"}) as (meeting, _):
         yield World(meeting.expect(size))
 
@@ -24,12 +26,12 @@ class World:
     def __init__(self, lines: list[processes.Line]):
         self.lines = sorted(lines, key=lambda line: int(line.role))
 
-    def call(self, function, *arguments) -> list:
-        """What every rank's call returns, by rank, tensors as numpy arrays."""
+    def call(self, function, *arguments, without: tuple = ()) -> list:
+        """What every rank's call returns, by rank, tensors as numpy arrays; nothing of ranks that end in it."""
         file = function.__code__.co_filename
         for line in self.lines:
             line.tell(("call", file, function.__name__, *arguments))
-        outcomes = [line.hear() for line in self.lines]
+        outcomes = [line.hear() for rank, line in enumerate(self.lines) if rank not in without]
         for outcome, value in outcomes:
             assert outcome == "done", value
         return [value for _, value in outcomes]
@@ -44,22 +46,26 @@ def call(file: str, function: str, *arguments):
     return tree_map_only(sys.modules["torch"].Tensor, lambda tensor: tensor.detach().numpy(), result)
 
 
-def rank(number: int, size: int, file: str, address: str) -> None:
+def rank(number: int, size: int, seconds: float, file: str, address: str) -> None:
     import torch.distributed as dist
 
-    dist.init_process_group("gloo", init_method=f"file://{file}", rank=number, world_size=size)
+    timeout = datetime.timedelta(seconds=seconds)
+    dist.init_process_group("gloo", init_method=f"file://{file}", rank=number, world_size=size, timeout=timeout)
     processes.answer(processes.visit(address, str(number)), {"call": call})
     dist.destroy_process_group()
 
 
 def main() -> None:
-    import torch
+    import torch  # noqa: F401 (once for all ranks, which are forked)
 
-    address, size = sys.argv[1], int(sys.argv[2])
+    address, size, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+    fork = multiprocessing.get_context("fork").Process
     with tempfile.TemporaryDirectory() as folder:
-        # Forked, so that torch is imported once for all.
-        arguments = (size, f"{folder}/meet", address)
-        torch.multiprocessing.start_processes(rank, arguments, nprocs=size, start_method="fork")
+        ranks = [fork(target=rank, args=(k, size, seconds, f"{folder}/meet", address)) for k in range(size)]
+        for process in ranks:
+            process.start()
+        for process in ranks:
+            process.join()
 
 
 if __name__ == "__main__":
