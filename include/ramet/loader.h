@@ -25,6 +25,7 @@
 #include "ramet/placement.h"
 #include "ramet/sampler.h"
 #include "ramet/table.h"
+#include "ramet/whole_table.h"
 
 namespace ramet {
 
@@ -38,9 +39,10 @@ struct TableRequest {
   std::string name;
   bool at_seeds = false;
   int edge_type = kNoEdgeType;
-  // Rows of a host batch come from here instead of the graph's table: row v is node v's. A batch
-  // has rows as they were when it was made, where somebody writes to them.
+  // Rows of a host batch come from here instead of the graph's table: row v is node v's, or where
+  // `places` has it. A batch has rows as they were when it was made, where somebody writes to them.
   std::optional<Table> given = std::nullopt;
+  std::optional<RowPlaces> places = std::nullopt;
   [[nodiscard]] bool is_of_edges() const { return edge_type != kNoEdgeType; }
 };
 

@@ -20,7 +20,9 @@ namespace ramet::bind {
 namespace {
 
 // Position of the type, name, at the seeds, of an edge type, a Table that is not the graph's.
-using TableTuple = std::tuple<int, std::string, bool, bool, std::optional<Table>>;
+// It has its rows by place, and the places follow where a row's is not its id.
+using TableTuple =
+    std::tuple<int, std::string, bool, bool, std::optional<Table>, std::optional<RowPlaces>>;
 // Of a node type: its position, ids, and times.
 using InputTuple = std::tuple<int, std::optional<Ids>, std::optional<Ids>>;
 
@@ -60,6 +62,12 @@ Array copy_of(const std::optional<Ids>& values) {
   return values ? copy(ramet::borrow(borrow(*values))) : Array{};
 }
 
+TableRequest request_of(const TableTuple& table) {
+  const auto& [type, name, at_seeds, of_edges, given, places] = table;
+  if (of_edges) return {.name = name, .edge_type = type};
+  return {type, name, at_seeds, kNoEdgeType, given, places};
+}
+
 LoaderOptions make_options(SampleOptions sample,
                            const std::vector<InputTuple>& inputs,
                            int64_t batch_size,
@@ -85,12 +93,8 @@ LoaderOptions make_options(SampleOptions sample,
   options.world = world;
   options.threads = threads;
   options.prefetch = prefetch;
-  for (const auto& [type, name, at_seeds, of_edges, given] : tables) {
-    if (of_edges)
-      options.tables.push_back({.name = name, .edge_type = type, .given = given});
-    else
-      options.tables.push_back({type, name, at_seeds, kNoEdgeType, given});
-  }
+  for (const TableTuple& table : tables)
+    options.tables.push_back(request_of(table));
   options.decode = decode;
   options.edges_ahead = edges_ahead;
   options.device = device;

@@ -52,9 +52,14 @@ Array rows_of(const Graph& graph,
   const NodeRows& rows_of_type = graph.node_types()[node_type].rows;
   std::span<const int64_t> nodes = minibatch.n_id[node_type].as<int64_t>();
   if (request.at_seeds) nodes = nodes.first(static_cast<size_t>(num_seeds(minibatch, node_type)));
-  if (request.given || rows_of_type.is_whole()) return borrow(nodes);
+  const bool is_row = request.given ? !request.places : rows_of_type.is_whole();
+  if (is_row) return borrow(nodes);
   Array rows = pool.allocate_array(DType::kInt64, {std::ssize(nodes)});
-  rows_of_type.require(nodes, static_cast<int64_t*>(rows.data));
+  auto* const row = static_cast<int64_t*>(rows.data);
+  if (request.places)
+    request.places->look_up(nodes, row);
+  else
+    rows_of_type.require(nodes, row);
   return rows;
 }
 

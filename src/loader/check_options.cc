@@ -62,7 +62,7 @@ void check_given(const TableRequest& request, const Graph& graph, const DeviceOp
   if (device.index != kHost)
     throw_invalid("table '", request.name, "' is not the graph's, which batches of a device need");
   const NodeType& type = graph.node_types()[static_cast<size_t>(request.node_type)];
-  const int64_t rows = request.given->rows().rows();
+  const int64_t rows = request.places ? request.places->num_rows() : request.given->rows().rows();
   if (rows != type.num_nodes)
     throw_invalid("table '", request.name, "' has ", rows, " rows, but node type '", type.name,
                   "' has ", type.num_nodes, " nodes");

@@ -26,7 +26,14 @@ from ramet.loading.placement import TOPOLOGY, Placed, as_placement, device_optio
 from ramet.loading.ranks import rank_and_world, warn_of_global_batch
 from ramet.loading.samplers import Sampler, as_sampler
 from ramet.loading.summary import Summary
-from ramet.loading.table_requests import as_requests, described, for_engine, names_of_given
+from ramet.loading.table_requests import (
+    as_requests,
+    described,
+    for_engine,
+    names_of_given,
+    require_owned_alike,
+    require_reached,
+)
 from ramet.loading.times import Time
 from ramet.loading.watch import Watched
 from ramet.stores.ownership import as_owners
@@ -136,6 +143,7 @@ class NeighborLoader:
 
         if self._group is None:
             make()
+            require_reached(self._requests)
         else:
             self._group.compare(make)
         self.origin = self._make_origin(decode)
@@ -183,6 +191,7 @@ class NeighborLoader:
         """What the ranks of the group must have alike."""
         group = self._group
         owners = as_owners(ownership, self.graph, group.size)
+        require_owned_alike(self.graph, self._requests, owners, group.rank)
         self._cooperative = _core.CooperativeLoader(
             self._core,
             owners=owners,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ramet import _core
 from ramet.arguments import shortened
 from ramet.dtypes import dtype_name
 from ramet.graph import EdgeTypeName, Graph
@@ -72,14 +73,56 @@ def names_of_given(tables) -> list | None:
 
 
 def for_engine(graph: Graph, requests: dict, expand: str) -> list[tuple]:
-    """(position of the type, table, at the seeds only, of an edge type, the Table that is given), as
+    """(position of the type, table, at the seeds only, of an edge type, rows and places of the Table that is given), as
     _core.NeighborLoader takes them."""
     return [
-        (graph.node_types.index(t), name, is_at_seeds(name, expand), False, None if table is None else table._core)
+        (graph.node_types.index(t), name, is_at_seeds(name, expand), False, *_rows_and_places(table))
         if isinstance(t, str)
-        else (graph.edge_types.index(t), name, False, True, None)
+        else (graph.edge_types.index(t), name, False, True, None, None)
         for (t, name), table in requests.items()
     ]
+
+
+def _rows_and_places(table: Table | None) -> tuple[_core.Table | None, _core.RowPlaces | None]:
+    if table is None:
+        return None, None
+    rows, places = table._rows_by_place, table._places  # noqa: SLF001 (as the engine has them)
+    return rows, None if places is None or places.is_dense else places
+
+
+def require_reached(requests: dict) -> None:
+    """ValueError for a table of which other machines have rows."""
+    for (_, name), table in requests.items():
+        if table is not None and not all(table._ranks.reached):  # noqa: SLF001 (its processes)
+            raise ValueError(
+                f"tables[{name!r}] is {table!r}, of which ranks on other machines have rows: cooperative loaders take "
+                "it, whose ranks read their own rows"
+            )
+
+
+def require_owned_alike(graph: Graph, requests: dict, owners: list[_core.Ownership], rank: int) -> None:
+    """ValueError unless this rank has the rows of its own nodes: `owners` by node type, where ranks cooperate."""
+    for (of, name), table in requests.items():
+        if table is None or table.ranks == 1:
+            continue
+        nodes = owners[graph.node_types.index(of)]
+        if (table.rank, table.ranks) != (rank, nodes.parts):
+            raise ValueError(
+                f"tables[{name!r}] is shared by {table.ranks} ranks, of which this is {table.rank}, but in the group "
+                f"of the loader it is {rank} of {nodes.parts}"
+            )
+        if table.ownership.digest() != nodes.digest():
+            raise ValueError(
+                f"tables[{name!r}] is owned by {_said(table.ownership)}, but the loader's nodes of type {of!r} by "
+                f"{_said(nodes)}: a rank reads its own rows alone"
+            )
+
+
+def _said(owners: _core.Ownership) -> str:
+    bounds, vector, *_ = owners.__getstate__()
+    if bounds is not None:
+        return f"ranges with the bounds {shortened(bounds.tolist())}"
+    return f"{'a hash' if vector is None else 'a vector'} (digest {owners.digest():016x})"
 
 
 def described(graph: Graph, of: Of, name: str, table: Table | None) -> str:
