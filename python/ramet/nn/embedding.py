@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-import torch.distributed as dist
 
+from ramet.dtypes import dtype_name
 from ramet.tables.table import Table
 from ramet.tensors import to_tensor
 
@@ -20,16 +20,17 @@ class Gradients(NamedTuple):
     call: int
     ids: np.ndarray  # int64 [k]
     gradients: np.ndarray  # float32 [k, ...]
+    owned: bool  # all rows are this rank's
 
 
 class Pending:
     """What calls got in backward, since clear()."""
 
     def __init__(self):
+        self._calls = 0
         self.clear()
 
     def clear(self) -> None:
-        self._calls = 0
         self._kept: list[Gradients] = []
 
     def next_call(self) -> int:
@@ -38,6 +39,11 @@ class Pending:
 
     def keep(self, gradients: Gradients) -> None:
         self._kept.append(gradients)
+
+    @property
+    def stays_here(self) -> bool:
+        """Whether other ranks have no part in it. A rank that got nothing does not know."""
+        return bool(self._kept) and all(kept.owned for kept in self._kept)
 
     def in_order(self) -> list[Gradients]:
         """In the order of the calls; of one call in that of its backwards."""
@@ -48,11 +54,12 @@ class Embedding(torch.nn.Module):
     """Rows by id that an optimizer of `ramet.optim` trains: `Embedding(n, 64)`, or `Embedding(table)` over a Table that
     can be written to, of float32, float16 or bfloat16.
 
-    dtype, init, seed: as of Table.create.
+    dtype, placement, distributed, ownership, init, seed: as of Table.create. Over several ranks all of them make the
+        Embedding, alike; without `distributed` these are the ranks of torch.distributed.
 
     It has no parameters: DistributedDataParallel and dense optimizers do not see it. What calls get in backward waits
     in `pending` until the optimizer's zero_grad(): several calls of a step, and several backwards, add up. Pickles as a
-    handle of the same rows. Raises ValueError where torch.distributed has several ranks, which would learn apart.
+    handle of the same rows, for processes of the same machine.
     """
 
     def __init__(
@@ -61,12 +68,13 @@ class Embedding(torch.nn.Module):
         embedding_dim: int | None = None,
         dtype="float32",
         *,
+        placement: str = "continuous",
+        distributed=None,
+        ownership=None,
         init="normal",
         seed: int = 0,
     ):
         super().__init__()
-        if dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1:
-            raise ValueError(f"torch.distributed has {dist.get_world_size()} ranks: an Embedding learns in one process")
         if isinstance(num_embeddings, Table):
             self.table = num_embeddings
         else:
@@ -74,7 +82,8 @@ class Embedding(torch.nn.Module):
                 raise TypeError(
                     "embedding_dim is missing: Embedding(num_embeddings, embedding_dim), or Embedding(table)"
                 )
-            self.table = Table.create((num_embeddings, embedding_dim), dtype, init=init, seed=seed)
+            options = {"placement": placement, "distributed": distributed, "ownership": ownership}
+            self.table = Table.create((num_embeddings, embedding_dim), dtype, init=init, seed=seed, **options)
         _check(self.table)
         # What makes the rows require a gradient; not a parameter.
         self.anchor = torch.empty(0, requires_grad=True)
@@ -90,13 +99,20 @@ class Embedding(torch.nn.Module):
 
     @property
     def weight(self) -> torch.Tensor:
-        """All rows, without a copy: what is written to it changes them."""
+        """All rows, without a copy: what is written to it changes them. ValueError where no single array has them all:
+        `table.local()` and `table.chunks()` have those of ranks."""
         return self.table.torch()
 
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """The rows `ids`, integers of any shape: [*ids.shape, ...], on the device of `ids`. IndexError names the first
-        id out of range."""
-        return Rows.apply(self.anchor, self, ids)
+    def forward(self, ids: torch.Tensor, owned: bool = False) -> torch.Tensor:
+        """The rows `ids`, integers of any shape: [*ids.shape, ...], on the device of `ids`.
+
+        owned: all ids are rows of this rank: no other takes part, neither now nor in the optimizer's step. Ranks say
+            the same in a step, a rank without ids by a call with none of them.
+
+        Of a distributed table every rank calls this, unless the rows are owned. IndexError names the first id out of
+        range, or with `owned` the first that is another rank's.
+        """
+        return Rows.apply(self.anchor, self, ids, owned)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         self.pending.clear()
@@ -109,29 +125,44 @@ class Embedding(torch.nn.Module):
 
 
 class Rows(torch.autograd.Function):
-    """`Rows.apply(anchor, embedding, ids)`: backward keeps the gradients in the embedding."""
+    """`Rows.apply(anchor, embedding, ids, owned)`: backward keeps the gradients in the embedding."""
 
     @staticmethod
-    def forward(ctx, anchor, embedding: Embedding, ids: torch.Tensor) -> torch.Tensor:
+    def forward(ctx, anchor, embedding: Embedding, ids: torch.Tensor, owned: bool) -> torch.Tensor:
         if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
             raise TypeError(f"ids are {ids.dtype}, expected integers")
+        table = embedding.table
         ctx.ids = ids.detach().to("cpu", torch.int64, copy=True).reshape(-1).numpy()
-        ctx.embedding, ctx.call = embedding, embedding.pending.next_call()
-        rows = to_tensor(embedding.table.gather(ctx.ids, threads=torch.get_num_threads()))
-        return rows.view(*ids.shape, *embedding.table.shape[1:]).to(ids.device)
+        ctx.embedding, ctx.call, ctx.owned = embedding, embedding.pending.next_call(), owned
+        if owned:
+            rows = _gather_own(table, ctx.ids)
+        else:
+            rows = table.gather(ctx.ids, threads=torch.get_num_threads())
+        return to_tensor(rows).view(*ids.shape, *table.shape[1:]).to(ids.device)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, gradient: torch.Tensor):
         rows = gradient.reshape(len(ctx.ids), *ctx.embedding.table.shape[1:])
         kept = rows.to("cpu", torch.float32).contiguous().numpy()
-        ctx.embedding.pending.keep(Gradients(ctx.call, ctx.ids, kept))
-        return None, None, None
+        ctx.embedding.pending.keep(Gradients(ctx.call, ctx.ids, kept, ctx.owned))
+        return None, None, None, None
+
+
+def _gather_own(table: Table, ids: np.ndarray) -> np.ndarray:
+    """As table.gather, where they lie in this process. IndexError names the first id that is another rank's."""
+    if table.ranks > 1:
+        places, (begin, end) = table._place_of(ids), table._own
+        foreign = (places < begin) | (places >= end)
+        if foreign.any():
+            first = int(foreign.argmax())
+            raise IndexError(f"ids[{first}] = {ids[first]} is a row of another rank, not of rank {table.rank}")
+    return table._core.gather(ids, threads=torch.get_num_threads(), decode=False, out=None)
 
 
 def _check(table: Table) -> None:
-    name = "bfloat16" if table.dtype.names else str(table.dtype)
+    name = dtype_name(table.dtype)
     if name not in LEARNING or len(table.shape) < 2:
         raise ValueError(f"the rows are {name}{list(table.shape)}; those of {LEARNING} with 2 dimensions or more learn")
-    if not table.numpy().flags.writeable:
+    if not table.local().numpy().flags.writeable:
         raise ValueError("the table is read-only: ramet.Table.create makes one that learns")

@@ -11,8 +11,8 @@ STEPS = ("row", "all")
 class SGD(SparseOptimizer):
     """Stochastic gradient descent, as torch's for sparse gradients. See SparseOptimizer."""
 
-    def __init__(self, embeddings, lr: float, *, rounding: str = "nearest", seed: int = 0):
-        super().__init__(embeddings, {"lr": lr}, rounding, seed)
+    def __init__(self, embeddings, lr: float, *, rounding: str = "nearest", seed: int = 0, average: bool = True):
+        super().__init__(embeddings, {"lr": lr}, rounding=rounding, seed=seed, average=average)
 
     def _method(self, group: dict) -> _core.Sgd:
         return _core.Sgd(learning_rate=group["lr"])
@@ -31,8 +31,11 @@ class AdaGrad(SparseOptimizer):
         *,
         rounding: str = "nearest",
         seed: int = 0,
+        average: bool = True,
     ):
-        super().__init__(embeddings, {"lr": lr, "eps": eps, "rowwise": rowwise}, rounding, seed)
+        super().__init__(
+            embeddings, {"lr": lr, "eps": eps, "rowwise": rowwise}, rounding=rounding, seed=seed, average=average
+        )
 
     def _method(self, group: dict) -> _core.AdaGrad:
         return _core.AdaGrad(learning_rate=group["lr"], eps=group["eps"], rowwise=group["rowwise"])
@@ -51,8 +54,11 @@ class RMSProp(SparseOptimizer):
         *,
         rounding: str = "nearest",
         seed: int = 0,
+        average: bool = True,
     ):
-        super().__init__(embeddings, {"lr": lr, "alpha": alpha, "eps": eps}, rounding, seed)
+        super().__init__(
+            embeddings, {"lr": lr, "alpha": alpha, "eps": eps}, rounding=rounding, seed=seed, average=average
+        )
 
     def _method(self, group: dict) -> _core.RmsProp:
         return _core.RmsProp(learning_rate=group["lr"], alpha=group["alpha"], eps=group["eps"])
@@ -77,19 +83,19 @@ class Adam(SparseOptimizer):
         *,
         rounding: str = "nearest",
         seed: int = 0,
+        average: bool = True,
     ):
-        if steps not in STEPS:
-            raise ValueError(f"steps is {steps!r}, expected one of {STEPS}")
-        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay}
-        self._steps = getattr(_core.Steps, steps)
-        super().__init__(embeddings, defaults, rounding, seed)
+        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "steps": steps}
+        super().__init__(embeddings, defaults, rounding=rounding, seed=seed, average=average)
 
     def _method(self, group: dict) -> _core.Adam:
+        if group["steps"] not in STEPS:
+            raise ValueError(f"steps is {group['steps']!r}, expected one of {STEPS}")
         return _core.Adam(
             learning_rate=group["lr"],
             beta1=group["betas"][0],
             beta2=group["betas"][1],
             eps=group["eps"],
             weight_decay=group["weight_decay"],
-            steps=self._steps,
+            steps=getattr(_core.Steps, group["steps"]),
         )

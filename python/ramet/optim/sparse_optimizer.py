@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import torch
 
 from ramet import _core
-from ramet.arguments import UINT64_MAX, as_int
+from ramet.arguments import UINT64_MAX, as_flag, as_int
+from ramet.distributed.mail import Mail, deliver_all, done_all, fail_all
+from ramet.dtypes import dtype_name
 from ramet.nn.embedding import Embedding
+from ramet.tables.ranks import Ranks
 from ramet.tables.table import Table
 
 ROUNDINGS = ("nearest", "stochastic")
@@ -14,28 +19,47 @@ ROUNDINGS = ("nearest", "stochastic")
 
 class SparseOptimizer(torch.optim.Optimizer):
     """Applies what embeddings got in backward to those rows alone; the others, and their state, are not touched. The
-    gradients of a row are summed in the order of calls and positions and applied once: the same bits for any number of
-    threads (docs/semantics.md, section 19). torch's learning rate schedulers work on it.
+    owner of a row sums its gradients in the order of ranks, calls and positions and applies the sum once: the same bits
+    for any number of threads (docs/semantics.md, section 19). torch's learning rate schedulers work on it.
 
     embeddings: an Embedding, or several.
     rounding: of float16 and bfloat16 rows: "nearest", or "stochastic", to either neighbor, right in the mean; a pure
         function of (seed, row, step, column).
+    average: whether the sum over ranks is divided by their number, as DistributedDataParallel does.
 
-    The state is in float32 tables, beside the rows. ValueError for options out of their range, when they are used.
+    The state is in tables of the same placement and owners, of float32. All ranks of the embeddings make the optimizer
+    and its steps together. ValueError on every rank where their optimizers differ. ValueError for options out of their
+    range, when they are used.
     """
 
-    def __init__(self, embeddings, defaults: dict, rounding: str = "nearest", seed: int = 0):
+    def __init__(self, embeddings, defaults: dict, *, rounding: str, seed: int, average: bool):
         self.embeddings = [embeddings] if isinstance(embeddings, Embedding) else list(embeddings)
+        self._rounding, self._seed, self._average = rounding, seed, average
+        self._number = 0
+        for ranks in _sets_of_ranks(self.embeddings):
+            ranks.agree(lambda: (None, self._checked(defaults)))
+        super().__init__([embedding.anchor for embedding in self.embeddings], defaults)
+        forms = _core.optimizer_state(self._method(defaults))
+        self._learners = [Learner(embedding, forms, rounding == "stochastic") for embedding in self.embeddings]
+
+    def _checked(self, defaults: dict) -> dict:
+        """What ranks have alike."""
         for embedding in self.embeddings:
             if not isinstance(embedding, Embedding):
                 raise TypeError(f"embeddings holds a {type(embedding).__name__}, expected ramet.nn.Embedding")
-        if rounding not in ROUNDINGS:
-            raise ValueError(f"rounding is {rounding!r}, expected one of {ROUNDINGS}")
-        self._rounding, self._seed = rounding, as_int(seed, "seed", 0, UINT64_MAX)
-        self._number = 0
-        super().__init__([embedding.anchor for embedding in self.embeddings], defaults)
-        forms = _core.optimizer_state(self._method(self.param_groups[0]))
-        self._state = [_zeros(embedding.table, forms) for embedding in self.embeddings]
+        if self._rounding not in ROUNDINGS:
+            raise ValueError(f"rounding is {self._rounding!r}, expected one of {ROUNDINGS}")
+        self._seed = as_int(self._seed, "seed", 0, UINT64_MAX)
+        self._average = as_flag(self._average, "average")
+        self._method(defaults)
+        return {
+            "optimizer": type(self).__name__,
+            **defaults,
+            "rounding": self._rounding,
+            "seed": self._seed,
+            "average": self._average,
+            "embeddings": [f"{dtype_name(e.table.dtype)}{list(e.table.shape)}" for e in self.embeddings],
+        }
 
     def _method(self, group: dict):
         """The engine's optimizer with the options of a parameter group."""
@@ -43,12 +67,9 @@ class SparseOptimizer(torch.optim.Optimizer):
 
     def state_of(self, embedding: Embedding) -> dict[str, Table]:
         """The state of an embedding's rows, by name."""
-        return dict(self._state[self._position(embedding)])
-
-    def _position(self, embedding: Embedding) -> int:
-        for position, known in enumerate(self.embeddings):
-            if known is embedding:
-                return position
+        for learner in self._learners:
+            if learner.embedding is embedding:
+                return dict(learner.state)
         raise KeyError("the optimizer does not have this embedding")
 
     @torch.no_grad()
@@ -59,24 +80,37 @@ class SparseOptimizer(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         self._number += 1
-        for embedding, state in zip(self.embeddings, self._state):
-            gradients = [(kept.ids, kept.gradients) for kept in embedding.pending.in_order()]
-            if gradients:
-                self._apply(embedding.table, list(state.values()), gradients)
+        by_channel: dict[object, list[Learner]] = {}
+        for learner in self._learners:
+            by_channel.setdefault(learner.channel(), []).append(learner)
+        for channel, learners in by_channel.items():
+            if channel is None:
+                self._apply(learners, [learner.gradients() for learner in learners])
+            else:
+                self._step_together(learners)
         return loss
 
-    def _apply(self, table: Table, state: list[Table], gradients: list) -> None:
-        step = _core.OptimizerStep(
-            self._method(self.param_groups[0]),
-            number=self._number,
-            divisor=1.0,
-            stochastic=self._rounding == "stochastic",
-            seed=self._seed,
-            row_ids=None,
-        )
-        rows, state_rows = table._core, [rows._core for rows in state]
-        threads = torch.get_num_threads()
-        _core.apply_gradients(step, rows, state_rows, gradients, own=(0, len(table)), threads=threads)
+    def _step_together(self, learners: list[Learner]) -> None:
+        """Of embeddings that the same ranks share, in as many collectives as of one."""
+        mails = [Mail.of(learner.embedding.table) for learner in learners]
+        with _telling_failures(mails):
+            letters = [(mail, learner.gradients()) for mail, learner in zip(mails, learners)]
+        delivered = deliver_all(letters, threads=torch.get_num_threads(), step=self._number)
+        with _telling_failures(mails):
+            self._apply(learners, delivered)
+        done_all(mails)
+
+    def _apply(self, learners: list[Learner], gradients: list[list]) -> None:
+        for learner, lists in zip(learners, gradients):
+            step = _core.OptimizerStep(
+                self._method(self.param_groups[0]),
+                number=self._number,
+                divisor=float(learner.embedding.table.ranks) if self._average else 1.0,
+                stochastic=self._rounding == "stochastic",
+                seed=self._seed,
+                row_ids=learner.row_ids,
+            )
+            learner.apply(step, lists)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forgets the gradients."""
@@ -84,5 +118,49 @@ class SparseOptimizer(torch.optim.Optimizer):
             embedding.zero_grad()
 
 
-def _zeros(table: Table, forms) -> dict[str, Table]:
-    return {name: Table.create(table.shape[:1] if per_row else table.shape, dtype) for name, dtype, per_row in forms}
+class Learner:
+    """An embedding with its `state`, tables by name. `row_ids`: of this rank's rows, where places do not say them."""
+
+    def __init__(self, embedding: Embedding, forms: list[tuple], stochastic: bool):
+        table = embedding.table
+        self.embedding = embedding
+        self.state = {name: table._beside(() if by_row else table.shape[1:], dtype) for name, dtype, by_row in forms}
+        self.row_ids = table.owned() if stochastic and table.placement != "continuous" else None
+        self._rows, *self._state_rows = (part._rows_by_place for part in (table, *self.state.values()))
+
+    def channel(self):
+        """Through which the gradients of this step go to other ranks; None where these have no part in it."""
+        table = self.embedding.table
+        return None if table.ranks == 1 or self.embedding.pending.stays_here else table._ranks.group.channel
+
+    def gradients(self) -> list[tuple]:
+        """(places, gradients) of every backward."""
+        table = self.embedding.table
+        return [(table._place_of(kept.ids), kept.gradients) for kept in self.embedding.pending.in_order()]
+
+    def apply(self, step: _core.OptimizerStep, lists: list[tuple]) -> None:
+        """Lists of (places, gradients), to this rank's rows."""
+        own, threads = self.embedding.table._own, torch.get_num_threads()
+        _core.apply_gradients(step, self._rows, self._state_rows, lists, own=own, threads=threads)
+
+
+@contextmanager
+def _telling_failures(mails: list[Mail]):
+    """The other ranks wait for this one."""
+    try:
+        yield
+    except BaseException:
+        fail_all(mails)
+        raise
+
+
+def _sets_of_ranks(embeddings: list) -> list[Ranks]:
+    """The ranks that share embeddings, each set of them once."""
+    sets = {}
+    for embedding in embeddings:
+        if isinstance(embedding, Embedding) and embedding.table.ranks > 1:
+            ranks = embedding.table._ranks
+            if ranks.group is None:
+                raise ValueError("an embedding over several ranks was unpickled: only its ranks make steps")
+            sets.setdefault(tuple(ranks.group.members), ranks)
+    return list(sets.values()) or [Ranks.alone()]
