@@ -36,7 +36,7 @@ from ramet.loading.table_requests import (
 )
 from ramet.loading.times import Time
 from ramet.loading.watch import Watched
-from ramet.stores.ownership import as_owners
+from ramet.stores.ownership import as_owners, by_node_type
 
 
 class NeighborLoader:
@@ -68,7 +68,8 @@ class NeighborLoader:
     Ranks
         distributed=None: rank and world size of torch.distributed; False: this process alone; or a process group.
         cooperative=None: True, or a process group: its ranks make each batch together (docs/cooperative.md).
-        ownership=None: who owns a node, where ranks cooperate: "range", "hash", a vector, its file, or a dict.
+        ownership=None: who owns a node, where ranks cooperate: "range", "hash", a vector, its file, or a dict; or what
+            another loader's `ownership` is, which tables take, too.
     Device
         device=None: "cuda": batches are made on the GPU, bit-identical to the CPU's (docs/cuda.md).
         placement=None: where topology and tables lie, and caches: a ramet.Placement; or a place, or a dict by table.
@@ -135,6 +136,7 @@ class NeighborLoader:
         }
         ahead = {"threads": threads, "prefetch": prefetch}
         decode = as_flag(decode, "decode")
+        self.ownership = None
         self._cooperative: _core.CooperativeLoader | None = None
 
         def make() -> dict:
@@ -192,6 +194,7 @@ class NeighborLoader:
         group = self._group
         owners = as_owners(ownership, self.graph, group.size)
         require_owned_alike(self.graph, self._requests, owners, group.rank)
+        self.ownership = by_node_type(owners, self.graph)
         self._cooperative = _core.CooperativeLoader(
             self._core,
             owners=owners,

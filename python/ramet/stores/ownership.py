@@ -17,7 +17,8 @@ def as_owners(ownership, graph: Graph, parts: int) -> list[_core.Ownership]:
     ownership: None or "range" (ranges of ids, with about equally many in-edges and nodes), "hash" (of the id), a vector
     of owners (integers [num_nodes], or the path of an .npy file of them, which is mapped), or a dict of any of these by
     node type. An int64 file or vector of parts + 1 entries from 0 to num_nodes is bounds of ranges.
-    A part of a graph says itself who owns what: None.
+    Or what ramet.distributed.ownership() returned.
+    A part of a graph says itself who owns what: None, or the same again.
     Raises ValueError or TypeError where that does not cover the graph, or is not of so many ranks.
     """
     if not 1 <= parts <= _core.MAX_PARTS:
@@ -37,11 +38,24 @@ def as_owners(ownership, graph: Graph, parts: int) -> list[_core.Ownership]:
 
 def _of_part(graph: Graph, ownership, parts: int) -> list[_core.Ownership]:
     index, count = graph.part
-    if ownership is not None:
-        raise ValueError("ownership is given, but the graph is a part, which says itself who owns what")
     if parts != count:
         raise ValueError(f"the graph is part {index} of {count}, but {parts} ranks cooperate: each needs one part")
-    return [stored(graph._core.owner(t), parts, f"the owners of node type {t!r}") for t in graph.node_types]
+    owners = [stored(graph._core.owner(t), parts, f"the owners of node type {t!r}") for t in graph.node_types]
+    if ownership is not None and not _are_same(ownership, by_node_type(owners, graph)):
+        raise ValueError("ownership is given, but the graph is a part, which says itself who owns what")
+    return owners
+
+
+def by_node_type(owners: list[_core.Ownership], graph: Graph) -> _core.Ownership | dict[str, _core.Ownership]:
+    """The only one, or by node type."""
+    return owners[0] if len(owners) == 1 else dict(zip(graph.node_types, owners))
+
+
+def _are_same(given, owners) -> bool:
+    if isinstance(given, Mapping) and isinstance(owners, Mapping):
+        return given.keys() == owners.keys() and all(_are_same(given[t], owners[t]) for t in owners)
+    types = (given, owners)
+    return all(isinstance(one, _core.Ownership) for one in types) and given.digest() == owners.digest()
 
 
 def stored(owner: np.ndarray, parts: int, place: str) -> _core.Ownership:

@@ -33,7 +33,7 @@ class Ranks:
         from ramet.distributed.group import Group
 
         group = Group(True, distributed)
-        machines = group.gather(_machine)
+        machines = group.gather(this_machine)
         reached = tuple(machine == machines[group.rank] for machine in machines)
         return cls(group.rank, reached, len(set(machines)), group)
 
@@ -74,7 +74,7 @@ class Ranks:
         return Ranks, (self.rank, self.reached, self.machines)
 
 
-def _machine() -> tuple[str, int]:
+def this_machine() -> tuple[str, int]:
     """Processes with the same can open each other's descriptors."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return boot, os.stat("/proc/self/ns/pid").st_ino

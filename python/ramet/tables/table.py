@@ -35,11 +35,13 @@ class Table:
         scale: np.ndarray | None = None,
         source: tuple | None = None,
         memory: TableMemory | FileMemory | None = None,
+        piece: tuple[TableMemory | FileMemory, int] | None = None,
     ):
         # With a source, (graph, name, type), `rows` is its _core.Table; with a memory its rows by place.
         self._rows_by_place = rows if isinstance(rows, _core.Table) else _core_table(rows, scale)
         self._source = source
         self._memory = memory
+        self._piece = piece  # what it is a view of
         self._ranks = Ranks.alone() if memory is None else memory.ranks
         self._places = None if memory is None else memory.layout.places
         is_dense = memory is None or self._places.is_dense
@@ -166,13 +168,13 @@ class Table:
         several files."""
         if self._memory is not None and len(self._memory.parts) > 1:
             raise ValueError(f"the rows lie in {len(self._memory.parts)} files: chunks() has those of each")
-        return self if self._memory is None else self._chunk(self.rank)
+        return self if self._memory is None else _of_piece(self._memory, self.rank)
 
     def chunks(self) -> list[Table]:
         """The rows of every rank, as `local()`, or of every file. ValueError where ranks are on other machines."""
         if not all(self._ranks.reached):
             raise ValueError("ranks on other machines have rows of this table: local() has those of this rank")
-        return [self] if self._memory is None else [self._chunk(part) for part in range(self._places.parts)]
+        return [self] if self._memory is None else [_of_piece(self._memory, part) for part in range(self._places.parts)]
 
     @property
     def scale(self) -> np.ndarray | None:
@@ -292,10 +294,9 @@ class Table:
             return _of_files, (self._memory,)
         if self._memory is not None:
             return _of_memory, (self._memory,)
+        if self._piece is not None:
+            return _of_piece, self._piece
         return Table, (self.numpy() if self.scale is None else Quantized(self.numpy(), self.scale),)
-
-    def _chunk(self, part: int) -> Table:
-        return Table(self._memory.rows_of(part), scale=self._memory.scale_of(part))
 
     def _pieces(self) -> Pieces:
         """What this process writes of the table where it is saved."""
@@ -376,6 +377,10 @@ def _of_memory(memory: TableMemory) -> Table:
 
 def _of_files(memory: FileMemory) -> Table:
     return Table(memory.core, memory=memory)
+
+
+def _of_piece(memory: TableMemory | FileMemory, part: int) -> Table:
+    return Table(memory.rows_of(part), scale=memory.scale_of(part), piece=(memory, part))
 
 
 def _quantized(rows, scale) -> Quantized:

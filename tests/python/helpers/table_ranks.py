@@ -107,3 +107,34 @@ def state(size, shape, options):
     state.scatter(state.owned(), state.owned())
     dist.barrier(group_of(tuple(range(size))))
     return state.gather(np.arange(shape[0])).tolist()
+
+
+def owners(size, store):
+    """Whether a table's owners are those of a graph, of a loader and of another loader, and whether batches have rows
+    of this rank alone."""
+    group = group_of(tuple(range(size)))
+    if dist.get_rank() >= size:
+        return None
+    graph = ramet.open(store)
+    options = {"distributed": group, "ownership": "hash"}
+    given = ramet.distributed.ownership(graph, **options)
+    loader = ramet.NeighborLoader(graph, [2, 2], batch_size=20, cooperative=True, **options)
+    again = ramet.NeighborLoader(graph, [2], cooperative=True, distributed=group, ownership=given)
+    table = ramet.Table.create((graph.num_nodes(), 2), placement="chunked", distributed=group, ownership=given)
+    plain = ramet.Table.create((graph.num_nodes(), 2), placement="chunked", **options)
+    digests = {one.digest() for one in (given, loader.ownership, again.ownership, table.ownership, plain.ownership)}
+    return len(digests), all(np.isin(np.asarray(batch.n_id), table.owned()).all() for batch in loader)
+
+
+def machine_groups():
+    """The ranks of both groups."""
+    return tuple(dist.get_process_group_ranks(group) for group in ramet.distributed.machine_groups())
+
+
+def hold(size, placement, megabytes):
+    """Makes a table that stays until the process ends."""
+    table = make(size, (megabytes, 1 << 18), {"placement": placement, "init": 1})
+    held.append(table)
+
+
+held = []

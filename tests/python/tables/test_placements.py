@@ -1,6 +1,11 @@
 """Tables that ranks of one machine share: the same rows for any ranks, placement and owners."""
 
+import os
+import pickle
 import re
+import signal
+import time
+from pathlib import Path
 
 import numpy as np
 import processes
@@ -154,3 +159,58 @@ def test_a_view_that_a_placement_lacks_names_those_there_are(placement):
         with pytest.raises(ValueError, match=rf"{placement} table .* local\(\) and chunks\(\)"):
             view()
     assert table[3].shape == (2,) and table.local().numpy().shape == (10, 2)
+
+
+@pytest.mark.parametrize("dtype", ALL_DTYPES)
+def test_every_dtype_and_width_on_any_number_of_ranks(world, dtype):
+    shapes = [(0, 3), (1, 1), (7, 257), (5000, 1), (9,), (300, 2, 3), (4, 0), (3000, 16)]
+    for number, shape in enumerate(shapes):
+        size, placement = 1 + number % WORLD, PLACEMENTS[number % 3]
+        init = "uniform" if dtype in ("float16", "bfloat16", "float32") else 1
+        options = {"dtype": dtype, "init": init}
+        expected = ranks.bits(ramet.Table.create(shape, **options).numpy())
+        for rows, _, _ in call(world, ranks.contents, size, shape, options | {"placement": placement}):
+            np.testing.assert_array_equal(rows, expected)
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_ids_outside_the_table_are_named_and_nothing_is_written(placement):
+    table = ramet.Table.create((10, 2), placement=placement)
+    for bad in (-1, 10):
+        for wrong in (
+            lambda ids: table.gather(ids),
+            lambda ids: table.scatter(ids, np.ones((3, 2), np.float32)),
+            lambda ids: table.add(ids, np.ones((3, 2), np.float32)),
+        ):
+            with pytest.raises(IndexError, match=rf"ids\[1\] = {bad} is outside the 10 rows"):
+                wrong(np.array([0, bad, 1]))
+    assert not table.gather(np.arange(10)).any()
+
+
+def test_pieces_pickle_as_handles_of_the_same_rows():
+    table = ramet.Table.create((10_000, 64), placement="chunked")
+    handle = pickle.dumps(table.local())
+    assert len(handle) < 2000
+    table.scatter([7], np.ones((1, 64), np.float32))
+    assert (pickle.loads(handle).numpy()[7] == 1).all()
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_nothing_is_left_of_ranks_that_are_killed(placement):
+    names, before = processes.shared_memory_names(), shared_bytes()
+    with world_of(3) as world:
+        world.call(ranks.hold, 3, placement, 300)
+        assert shared_bytes() > before + (150 << 20)
+        for line in world.lines:
+            os.kill(line.pid, signal.SIGKILL)
+    assert not processes.new_shared_memory_names(names)
+    deadline = time.monotonic() + processes.PATIENCE
+    while shared_bytes() > before + (150 << 20):  # other programs of the machine have shared memory, too
+        assert time.monotonic() < deadline, "the memory of a table is left"
+        time.sleep(0.05)
+
+
+def shared_bytes() -> int:
+    """Of the whole machine."""
+    text = Path("/proc/meminfo").read_text()
+    return int(re.search(r"^Shmem: +(\d+) kB$", text, re.MULTILINE)[1]) << 10

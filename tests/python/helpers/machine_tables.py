@@ -1,0 +1,49 @@
+"""A program of the tests: `torchrun machine_tables.py RESULTS`, ranks of several machines with tables. Writes what `look`
+returns to RESULTS."""
+
+import pickle
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch.distributed as dist
+
+import ramet
+import ramet.distributed
+
+
+def error_of(make) -> str:
+    try:
+        make()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def look() -> dict:
+    groups = ramet.distributed.machine_groups()
+    here = ramet.Table.create((101, 3), placement="continuous", distributed=groups.machine, init="normal")
+    across = ramet.Table.create((101, 3), placement="distributed", distributed=groups.across, init="normal")
+    table = ramet.Table.create((1001, 3), placement="distributed", ownership="hash", init="normal")
+    rows = np.concatenate([here.gather(here.owned()), across.local().numpy(), table.local().numpy()])
+    return {
+        "machine": dist.get_process_group_ranks(groups.machine),
+        "across": dist.get_process_group_ranks(groups.across),
+        "reached": table._ranks.reached,
+        "ids": [here.owned(), across.owned(), table.owned()],
+        "rows": rows,
+        "errors": [error_of(lambda p=p: ramet.Table.create((10, 2), placement=p)) for p in ("continuous", "chunked")],
+        "chunks": error_of(table.chunks),
+    }
+
+
+def main() -> None:
+    dist.init_process_group("gloo")
+    result = look()
+    (Path(sys.argv[1]) / f"{dist.get_rank()}.pickle").write_bytes(pickle.dumps(result))
+    dist.barrier()  # no rank closes its connections while another uses them
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""Tables of ranks on several machines, two on each."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import ramet
+
+pytest.importorskip("torch")
+
+import machine_tables  # noqa: E402  (needs torch)
+from machines import name_of, run_on_machines  # noqa: E402
+
+pytestmark = pytest.mark.slow
+MACHINES = 2
+TORCHRUN = (
+    *("-m", "torch.distributed.run", f"--nnodes={MACHINES}", "--nproc-per-node=2"),
+    *("--rdzv-backend=c10d", f"--rdzv-endpoint={name_of(0)}:29500"),
+)
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory):
+    """What each rank wrote."""
+    folder = tmp_path_factory.mktemp("machines")
+    program = (*TORCHRUN, machine_tables.__file__, folder)
+    run_on_machines(MACHINES, folder, lambda k: program, lambda k: "true")
+    return [pickle.loads((folder / f"{rank}.pickle").read_bytes()) for rank in range(2 * MACHINES)]
+
+
+def test_ranks_find_their_machines(seen):
+    machines = {tuple(rank["machine"]) for rank in seen}
+    assert sorted(rank for machine in machines for rank in machine) == [0, 1, 2, 3]
+    for number, rank in enumerate(seen):
+        assert number in rank["machine"] and len(rank["machine"]) == 2
+        position = rank["machine"].index(number)
+        assert rank["across"] == sorted(machine[position] for machine in machines)
+        assert [k for k, reached in enumerate(rank["reached"]) if reached] == rank["machine"]
+
+
+def test_own_rows_are_those_of_one_process(seen):
+    small, large = (ramet.Table.create((rows, 3), init="normal").numpy() for rows in (101, 1001))
+    for rank in seen:
+        here, across, everywhere = rank["ids"]
+        np.testing.assert_array_equal(rank["rows"], np.concatenate([small[here], small[across], large[everywhere]]))
+    assert np.sort(np.concatenate([rank["ids"][2] for rank in seen])).tolist() == list(range(1001))
+
+
+def test_what_needs_one_machine_says_so_on_every_rank(seen):
+    for rank in seen:
+        for placement, error in zip(("continuous", "chunked"), rank["errors"]):
+            assert error.startswith(f"ValueError: placement is '{placement}', but the ranks are on 2 machines")
+        assert "local()" in rank["chunks"]
