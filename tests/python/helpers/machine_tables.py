@@ -1,5 +1,5 @@
-"""A program of the tests: `torchrun machine_tables.py RESULTS`, ranks of several machines with tables. Writes what `look`
-returns to RESULTS."""
+"""A program of the tests: `torchrun machine_tables.py RESULTS`, ranks of several machines with tables. Writes what
+`look` returns to RESULTS."""
 
 import pickle
 import sys

@@ -125,6 +125,8 @@ def calls(folder: Path):
         yield f"{kind} split", graph.split, {"name": "train", "node_type": of}
     yield "Table", ramet.Table, {"rows": rows, "scale": None}
     yield "Table of int8", ramet.Table, {"rows": np.ones((3, 2), np.int8), "scale": np.ones((3, 1), np.float32)}
+    placed = {"placement": "chunked", "location": "host", "distributed": None, "ownership": None}
+    yield "create a table", ramet.Table.create, {"shape": (3, 2), "dtype": "float32", **placed, "init": 0, "seed": 0}
     yield "gather", table.gather, {"ids": ids, "threads": 1, "dtype": None, "out": None}
     arrays = {"indptr": indptr, "indices": indices, "nodes": None, "edges": None, "splits": None, "num_nodes": None}
     yield "from_arrays", ramet.from_arrays, arrays | {"edge_ids": None, "sort_by": None}

@@ -9,8 +9,8 @@ import ramet
 
 pytest.importorskip("torch")
 
-import machine_tables  # noqa: E402  (needs torch)
-from machines import name_of, run_on_machines  # noqa: E402
+import machine_tables
+from machines import name_of, run_on_machines
 
 pytestmark = pytest.mark.slow
 MACHINES = 2

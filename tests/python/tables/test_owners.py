@@ -11,10 +11,10 @@ from ramet.stores.ownership import as_owners
 
 pytest.importorskip("torch")
 
-import table_ranks as ranks  # noqa: E402  (these need torch)
-from world import world_of  # noqa: E402
+import table_ranks as ranks
+from world import world_of
 
-import ramet.distributed  # noqa: E402
+import ramet.distributed
 
 
 @pytest.fixture(scope="module")
