@@ -44,6 +44,11 @@ void bind_row_files(nb::module_& m) {
       .def_static("npy", &inspect, nb::arg("path"))
       .def_static("raw", &inspect_as, nb::arg("path"), nb::arg("rows").noconvert())
       .def("as_bfloat16", &RowFile::as_bfloat16)
+      .def("without_rows",
+           [](RowFile file) {
+             file.shape[0] = 0;
+             return file;
+           })
       .def_ro("shape", &RowFile::shape)
       .def_ro("size", &RowFile::size)
       .def_ro("identity", &RowFile::identity)

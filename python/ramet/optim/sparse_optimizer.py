@@ -11,6 +11,7 @@ from ramet.arguments import UINT64_MAX, as_flag, as_int
 from ramet.distributed.mail import Mail, deliver_all, done_all, fail_all
 from ramet.dtypes import dtype_name
 from ramet.nn.embedding import Embedding
+from ramet.optim import checkpoint
 from ramet.tables.ranks import Ranks
 from ramet.tables.table import Table
 
@@ -117,6 +118,50 @@ class SparseOptimizer(torch.optim.Optimizer):
         for embedding in self.embeddings:
             embedding.zero_grad()
 
+    def save(self, path) -> None:
+        """Writes a checkpoint to the folder `path`: the embeddings' rows and their state, in a part for each rank, and
+        a text of options and step (docs/format.md, section 8). It takes the place of the one before when all ranks are
+        done: whenever they are killed, there is the old or the new one. Gradients are not in it, nor schedulers.
+        Collective: an error of one rank is one on every rank. OSError where the disk refuses or is too small."""
+        checkpoint.save(path, self, self._said())
+
+    def load(self, path) -> None:
+        """Continues where the checkpoint at `path` was saved: rows, state, options and step are those of then, and so
+        are later steps, to the bit. Ranks, owners and placements may be others. Ranks without a common file system each
+        need the parts with their own rows. Collective.
+
+        ValueError, naming both, where the optimizer, the embeddings' shapes or dtypes, or their state are others, and
+        where ranks load different checkpoints; nothing has changed then. FileNotFoundError and CorruptStoreError.
+        """
+        said = checkpoint.load(path, self, self._said(), check=self._options_of)
+        self.param_groups[0].update(self._options_of(said))
+        self._number, self._average = said["step"], said["average"]
+        self._rounding, self._seed = said["rounding"], said["seed"]
+        for learner in self._learners:
+            learner.know_rows(self._rounding == "stochastic")
+
+    def _said(self) -> dict:
+        options = {name: value for name, value in self.param_groups[0].items() if name != "params"}
+        return {
+            "optimizer": type(self).__name__,
+            "step": self._number,
+            "options": {name: float(value) if hasattr(value, "dtype") else value for name, value in options.items()},
+            "rounding": self._rounding,
+            "seed": self._seed,
+            "average": self._average,
+        }
+
+    def _options_of(self, said: dict) -> dict:
+        """Those of a checkpoint. ValueError or TypeError where they are none."""
+        if said["rounding"] not in ROUNDINGS:
+            raise ValueError(f"rounding is {said['rounding']!r}, expected one of {ROUNDINGS}")
+        as_flag(said["average"], "average")
+        as_int(said["step"], "step", 0)
+        as_int(said["seed"], "seed", 0, UINT64_MAX)
+        options = {name: tuple(value) if isinstance(value, list) else value for name, value in said["options"].items()}
+        self._method({**self.param_groups[0], **options})
+        return options
+
 
 class Learner:
     """An embedding with its `state`, tables by name. `row_ids`: of this rank's rows, where places do not say them."""
@@ -125,8 +170,12 @@ class Learner:
         table = embedding.table
         self.embedding = embedding
         self.state = {name: table._beside(() if by_row else table.shape[1:], dtype) for name, dtype, by_row in forms}
-        self.row_ids = table.owned() if stochastic and table.placement != "continuous" else None
         self._rows, *self._state_rows = (part._rows_by_place for part in (table, *self.state.values()))
+        self.know_rows(stochastic)
+
+    def know_rows(self, stochastic: bool) -> None:
+        table = self.embedding.table
+        self.row_ids = table.owned() if stochastic and table.placement != "continuous" else None
 
     def channel(self):
         """Through which the gradients of this step go to other ranks; None where these have no part in it."""

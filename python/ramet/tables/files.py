@@ -14,6 +14,7 @@ from ramet.arrays import as_count
 from ramet.dtypes import SCALE_SUFFIX, bfloat16, bits, dtype_name, scaled_by
 from ramet.tables.create import as_dtype, layout_of
 from ramet.tables.memory import Layout
+from ramet.tables.owners import rows_of_parts
 from ramet.tables.ranks import Ranks
 
 ATTEMPTS = 100
@@ -23,12 +24,13 @@ class FileMemory:
     """The rows of files, by place: row r of file k is row k * stride + r. Nothing may touch the others. As TableMemory,
     of one rank, but for reading alone, and with a scale. Pickles as what opens it again."""
 
-    def __init__(self, core: _core.Table, layout: Layout):
+    def __init__(self, core: _core.Table, layout: Layout, missing: frozenset[int] = frozenset()):
         self.core = core  # by place
         self.layout = layout
         self.ranks = Ranks.alone()
         self.placement = "continuous" if layout.places.parts == 1 else "chunked"
         self.parts = range(layout.places.parts)
+        self.missing = missing  # parts
         self.opened_by: tuple = ()
 
     def rows_of(self, part: int) -> np.ndarray:
@@ -69,7 +71,7 @@ def _open(paths: list[str], name, node_type, dtype, shape) -> tuple[FileMemory, 
     if not all(folders) or dtype is not None or shape is not None:
         given = "files beside it" if not all(folders) else "dtype and shape, which files say themselves"
         raise ValueError(f"{paths[folders.index(True)]} is a folder; there are {given}")
-    return _unreplaced(paths, lambda: _open_parts(stores_of(paths), name, node_type))
+    return unreplaced(paths, lambda: open_parts(stores_of(paths), name, node_type))
 
 
 def stores_of(paths: list[str]) -> list[str]:
@@ -151,22 +153,32 @@ class _Part(NamedTuple):
     scales: _core.RowFile | None  # of rows that have one each
 
 
-def _open_parts(stores: list[str], name, node_type) -> tuple[FileMemory, int]:
+def open_parts(stores: list[str], name, node_type, *, whole: int | None = None) -> tuple[FileMemory, int]:
+    """A table of stores, and a digest of the files. `whole`: the id that parts must have; some may then be missing,
+    whose rows nothing may touch."""
     first = _look(stores[0], name, node_type)
     if first.part is None:
         if len(stores) > 1:
             raise ValueError(f"{stores[0]} is a whole store; there are {len(stores) - 1} beside it")
         return _map([first.rows], None, first.scale)
     parts = _in_order(stores, [first, *(_look(store, name, node_type) for store in stores[1:])])
+    if whole is not None and first.part[2] != whole:
+        raise ValueError(f"{stores[0]} is a part of {first.part[2]:016x}, but the text beside it is of {whole:016x}")
+    missing = [index for index, part in enumerate(parts) if part is None]
+    if missing and whole is None:
+        raise ValueError(f"{stores[0]} is one of {len(parts)} parts, of which {missing[0]} is missing")
     owners = None
     if len(parts) > 1 and first.owner.dtype == np.int64:
         owners = _core.Ownership.ranges(first.owner)
     elif len(parts) > 1:
         owners = _core.Ownership.by_vector(first.owner, len(parts), f"the owners in {stores[0]}")
-    scales = [part.scales for part in parts]
-    if None in scales and any(not np.array_equal(part.scale, first.scale) for part in parts):
+    rows = [part.rows if part else first.rows.without_rows() for part in parts]
+    if all(part is None or part.scales for part in parts):
+        scales = [part.scales if part else first.scales.without_rows() for part in parts]
+        return _map(rows, scales, None, owners, missing)
+    if any(part and not np.array_equal(part.scale, first.scale) for part in parts):
         raise ValueError(f"the parts beside {stores[0]} have other scales for their columns")
-    return _map([part.rows for part in parts], None if None in scales else scales, first.scale, owners)
+    return _map(rows, None, first.scale, owners, missing)
 
 
 def _look(store: str, name, node_type) -> _Part:
@@ -194,8 +206,8 @@ def _only(names: list[str], given, what: str, store: str) -> str:
     return names[0]
 
 
-def _in_order(stores: list[str], parts: list[_Part]) -> list[_Part]:
-    """All parts of one whole. ValueError where that is not what they are."""
+def _in_order(stores: list[str], parts: list[_Part]) -> list[_Part | None]:
+    """All parts of one whole, None for those that are missing. ValueError where that is not what they are."""
     by_index = {}
     for store, part in zip(stores, parts):
         if part.part is None:
@@ -209,37 +221,34 @@ def _in_order(stores: list[str], parts: list[_Part]) -> list[_Part]:
         if index in by_index:
             raise ValueError(f"{store} and {by_index[index][0]} are both part {index} of {count}")
         by_index[index] = (store, part)
-    count = parts[0].part[1]
-    missing = [index for index in range(count) if index not in by_index]
-    if missing:
-        raise ValueError(f"{stores[0]} is one of {count} parts, of which {missing[0]} is missing")
-    return [by_index[index][1] for index in range(count)]
+    return [by_index[index][1] if index in by_index else None for index in range(parts[0].part[1])]
 
 
-def _map(files: list[_core.RowFile], scales=None, scale=None, owners=None) -> tuple[FileMemory, int]:
-    """`scale`: of columns; `scales`: files with one for each row."""
+def _map(files: list[_core.RowFile], scales=None, scale=None, owners=None, missing=()) -> tuple[FileMemory, int]:
+    """`scale`: of columns; `scales`: files with one for each row; `missing`: files that are not there."""
     rows = [file.shape[0] for file in files]
     owners = _core.Ownership.ranges(np.cumsum([0, *rows])) if owners is None else owners
     stride = rows[0]
     if len(files) > 1:
         row_bytes = [listed[0].row_bytes for listed in (files, scales) if listed]
-        stride = _core.file_stride(most_rows=max(rows), files=len(files), row_bytes=row_bytes)
+        most = max(rows) if not missing else int(rows_of_parts(owners).max())
+        stride = _core.file_stride(most_rows=most, files=len(files), row_bytes=row_bytes)
     layout = layout_of(owners, stride if len(files) > 1 else 0, Ranks.alone())
     for part, count in enumerate(rows):
         begin, end = layout.places.places_of(part)
-        if end - begin != count:
+        if end - begin != count and part not in missing:
             raise _core.CorruptStoreError(f"part {part} has {count} rows, but owns {end - begin}")
     mapped = _core.map_rows(files, stride=stride)
     scale = scale if scales is None else _core.map_rows(scales, stride=stride)
     core = _core.Table(bits(mapped), scale, bfloat16=mapped.dtype == bfloat16, writable=False)
-    return FileMemory(core, layout), _digest(files)
+    return FileMemory(core, layout, frozenset(missing)), _digest(files)
 
 
 def _digest(files: list[_core.RowFile]) -> int:
     return hash(tuple((file.size, file.identity) for file in files))  # of integers: the same in every process
 
 
-def _unreplaced(paths: list[str], read):
+def unreplaced(paths: list[str], read):
     """What read() returns, of folders that stood at these paths all the while: a writer may exchange them."""
     for _ in range(ATTEMPTS):
         held = [os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) for path in paths]

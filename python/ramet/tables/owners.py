@@ -55,6 +55,13 @@ def owner_vector(ownership: _core.Ownership) -> np.ndarray:
     return owner
 
 
+def rows_of_parts(ownership: _core.Ownership) -> np.ndarray:
+    """How many rows each part owns, int64 [parts]."""
+    if ownership.is_ranges:
+        return np.diff(ownership.bounds)
+    return np.bincount(owner_vector(ownership), minlength=ownership.parts)
+
+
 def _load(path: str) -> np.ndarray:
     try:
         owners = np.load(path, mmap_mode="r")

@@ -1,0 +1,86 @@
+"""Tables saved together with a text about them, and loaded again by any ranks. docs/format.md, section 8."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from ramet import _core
+from ramet.arguments import as_path
+from ramet.tables.files import FileMemory, open_parts, stores_of, unreplaced
+from ramet.tables.parts import TEXT, read_text, save_parts
+from ramet.tables.ranks import Ranks
+from ramet.tables.table import Table
+
+Tables = dict[str, dict[str, Table]]  # by node type and name
+AT_A_TIME = 1 << 20
+
+
+def save_tables(path, tables: Tables, text: dict) -> None:
+    """Writes the tables, which have the same ranks, in one step. Collective, as Table.save."""
+    pieces = {}
+    for of, named in tables.items():
+        pieces[of] = {name: table._pieces() for name, table in named.items()}  # noqa: SLF001 (the package's)
+    save_parts(path, pieces, text, _ranks_of(tables))
+
+
+def load_tables(path, tables: Tables, fits: Callable[[dict], None]) -> dict:
+    """Fills the tables from a folder that save_tables() has written, also for other ranks, owners and placements;
+    returns the text, at which fits() has looked first. Collective: an error of one rank is one on every rank, and
+    nothing has changed, but where a file cannot be read on the way.
+
+    A machine may have some of the parts alone: those with the rows of its own ranks."""
+    ranks = _ranks_of(tables)
+
+    def read():
+        folder = os.path.abspath(as_path(path))
+        text, opened = unreplaced([folder], lambda: _open(folder, tables, fits))
+        for of, named in opened.items():
+            for name, memory in named.items():
+                _check_parts(folder, tables[of][name], memory)
+        return (text, opened), text["id"]
+
+    (text, opened), ids = ranks.share(read)
+    if len(set(ids)) > 1:
+        said = ranks.share(lambda: (None, f"{text['id']}, step {text.get('step')}"))[1]
+        other = next(rank for rank, id in enumerate(ids) if id != ids[0])
+        raise ValueError(f"rank 0 loads {said[0]}, but rank {other} {said[other]}: they are of different saves")
+    for of, named in opened.items():
+        for name, memory in named.items():
+            tables[of][name].copy_from(Table(memory.core, memory=memory))
+    return text
+
+
+def _open(folder: str, tables: Tables, fits: Callable[[dict], None]) -> tuple[dict, dict[str, dict[str, FileMemory]]]:
+    text = read_text(folder)
+    fits(text)
+    stores, id = stores_of([folder]), int(text["id"], 16)
+    opened = {of: {name: open_parts(stores, name, of, whole=id)[0] for name in tables[of]} for of in tables}
+    for of, named in opened.items():
+        for name, memory in named.items():
+            if len(memory.parts) != text["parts"]:
+                raise _core.CorruptStoreError(
+                    f"{os.path.join(folder, TEXT)} says {text['parts']} parts, but {name!r} of {of!r} has "
+                    f"{len(memory.parts)}"
+                )
+    return text, opened
+
+
+def _check_parts(folder: str, table: Table, memory: FileMemory) -> None:
+    """ValueError where rows of this rank lie in parts that are not there."""
+    if not memory.missing:
+        return
+    ids, owners = table.owned(), memory.layout.places.owners
+    for begin in range(0, len(ids), AT_A_TIME):
+        some = ids[begin : begin + AT_A_TIME]
+        for id, part in zip(some.tolist(), owners.owners(some).tolist()):
+            if part in memory.missing:
+                raise ValueError(f"row {id}, of rank {table.rank}, lies in part-{part}, which is not in {folder}")
+
+
+def _ranks_of(tables: Tables) -> Ranks:
+    every = [table._ranks for named in tables.values() for table in named.values()]  # noqa: SLF001 (the package's)
+    members = [None if ranks.group is None else ranks.group.members for ranks in every]
+    if any(other != members[0] for other in members):
+        raise ValueError(f"tables of several sets of ranks, {members}, cannot be saved together")
+    return every[0]
