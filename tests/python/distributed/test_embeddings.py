@@ -71,7 +71,7 @@ def assert_same_training(answers, expected) -> None:
             np.testing.assert_allclose(one, other.numpy(), rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize("mode", [{}], ids=str)
+@pytest.mark.parametrize("mode", [{}, {"cooperative": True}, {"cooperative": True, "ownership": "hash"}], ids=str)
 @pytest.mark.parametrize("placement", ["continuous", "chunked", "distributed"])
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_training_is_that_of_one_process(world, trained_alone, store, size, placement, mode):
@@ -88,6 +88,12 @@ def test_optimizers_that_differ_are_refused_on_every_rank(world):
         for name, words in said.items():
             assert words.startswith("ValueError: "), name
             assert ("'some'" if name == "fails" else f"rank 1 has {name}=") in words
+
+
+def test_only_its_ranks_train_an_embedding(world):
+    """What was unpickled does not know them."""
+    for rows, words in call(world, ranks.unpickled, 2):
+        assert (rows == 1).all() and "was unpickled" in words
 
 
 def test_owned_ids_are_those_of_the_rank(world):

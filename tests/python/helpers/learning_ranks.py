@@ -5,6 +5,7 @@ import contextlib
 import functools
 import itertools
 import os
+import pickle
 import signal
 
 import numpy as np
@@ -219,6 +220,16 @@ def unlike_optimizers(size: int) -> dict[str, str]:
     }
     usual = functools.partial(ramet.optim.Adam, one, 0.1)
     return {name: refused(other if rank == 1 else usual) for name, other in make.items()}
+
+
+def unpickled(size: int) -> tuple:
+    """All rows of an embedding that was unpickled, and how an optimizer of it is refused."""
+    group, rank = group_of(size), dist.get_rank()
+    if rank >= size:
+        return None
+    embedding = ramet.nn.Embedding(ROWS, WIDTH, placement="chunked", init=1, distributed=group)
+    other = pickle.loads(pickle.dumps(embedding))
+    return other(torch.arange(ROWS)), refused(lambda: ramet.optim.SGD(other, 0.1))
 
 
 def owned_ids(size: int) -> dict:
