@@ -38,19 +38,25 @@ class RowPlaces {
   [[nodiscard]] NodeRange places_of(int64_t part) const;
   // places[i] = the place of row ids[i].
   void look_up(std::span<const int64_t> ids, int64_t* places, int threads = 1) const;
+  // Of ids [begin, end) alone, to places[0], places[1], ...
+  void look_up(std::span<const int64_t> ids, int64_t begin, int64_t end, int64_t* places) const;
   // int64: the ids of a part's rows, ascending.
   [[nodiscard]] Array owned(int64_t part) const;
 
  private:
   explicit RowPlaces(Ownership owners) : owners_(std::move(owners)) {}
-  void look_up_piece(std::span<const int64_t> ids, int64_t* places) const;
+  // Whether all ids are rows; then their places.
+  [[nodiscard]] bool look_up_piece(std::span<const int64_t> ids, int64_t* places) const;
+  [[nodiscard]] bool look_up_in_ranges(std::span<const int64_t> ids, int64_t* places) const;
+  void set_ranges();
 
   Ownership owners_;
   bool is_dense_ = true;
   int64_t stride_ = 0, num_places_ = 0;
   std::vector<int64_t> rows_of_;  // by part
-  std::vector<int64_t> deltas_;   // of ranges, by part: place - id
-  Array map_;                     // of other owners: int32 or int64 [num_rows]
+  // Of ranges: where parts 1, 2, ... begin, filled up to 2^n - 1, and place - id by part.
+  std::vector<int64_t> begins_, deltas_;
+  Array map_;  // of other owners: int32 or int64 [num_rows]
 };
 
 // The stride with which every piece of rows of `row_bytes` begins at a multiple of 2 MiB; of 4 KiB

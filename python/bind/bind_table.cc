@@ -171,8 +171,7 @@ void bind_table(nb::module_& m) {
       .def_prop_ro("name", [](const WholeTable& rows) { return rows.rows_by_place().name(); })
       .def_prop_ro("is_encoded",
                    [](const WholeTable& rows) { return rows.rows_by_place().is_encoded(); })
-      .def_prop_ro("scale", [](const WholeTable& rows) { return scale_of(rows.rows_by_place()); })
-      .def("numpy", [](const WholeTable& rows) { return to_numpy(rows.rows_by_place().rows()); });
+      .def_prop_ro("scale", [](const WholeTable& rows) { return scale_of(rows.rows_by_place()); });
   bind_rows(whole);
 }
 

@@ -175,3 +175,21 @@ TEST_CASE("a whole table gathers, sets and sums rows by id") {
     CHECK(values(table.gather(own.as<int64_t>())) == values(piece));
   }
 }
+
+TEST_CASE("a gather of a whole table names the id as it was given, and decodes as a table") {
+  const Ownership owners = Ownership::hashed("node", 9000, 3);
+  const RowPlaces places = strided_places(owners, 4000);
+  const Array rows = zeros(DType::kBFloat16, {12'000, 1});
+  for (int64_t place = 0; place < 12'000; ++place)
+    static_cast<uint16_t*>(rows.data)[place] = static_cast<uint16_t>(place);
+  const WholeTable table(Table(rows), places);
+  std::vector<int64_t> ids = all_ids(9000), found(ids.size());
+  places.look_up(ids, found.data());
+  const Array decoded = table.gather_float32(ids, 2), expected = Table(rows).gather_float32(found);
+  CHECK(std::memcmp(decoded.data, expected.data, 9000 * sizeof(float)) == 0);
+  ids[8003] = 9000;
+  check_throws(ErrorCode::kOutOfRange, {"ids[8003] = 9000", "the 9000 rows"},
+               [&] { (void)table.gather(ids, 2); });
+  check_throws(ErrorCode::kOutOfRange, {"ids[8003] = 9000", "the 9000 rows"},
+               [&] { (void)table.gather_float32(ids); });
+}

@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "base/scale.h"
+#include "gather_rows.h"
 #include "kernels/kernels.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
@@ -18,30 +19,55 @@ constexpr int64_t kChunkBytes = 256 << 10;
 // Runs kernel(args) for chunks of the ids, each with its part of the output.
 template <typename Kernel>
 void gather_chunks(const Table& table,
-                   std::span<const int64_t> ids,
+                   int64_t count,
+                   const RowsOfIds& rows_of,
                    void* out,
                    int64_t out_row_bytes,
                    int threads,
                    Kernel kernel) {
   const Array& rows = table.rows();
   const int64_t grain = out_row_bytes > 0 ? kChunkBytes / out_row_bytes + 1 : kChunkBytes;
-  const int64_t output_bytes = static_cast<int64_t>(ids.size()) * out_row_bytes;
-  parallel_for(static_cast<int64_t>(ids.size()), grain, threads, [&](int64_t begin, int64_t end) {
+  const int64_t output_bytes = count * out_row_bytes;
+  parallel_for(count, grain, threads, [&](int64_t begin, int64_t end) {
+    std::vector<int64_t> buffer;
+    const int64_t* ids = rows_of(begin, end, buffer);
     const int64_t bad = kernel(GatherArgs{.table = rows.data,
                                           .num_rows = rows.rows(),
                                           .row_bytes = rows.row_bytes(),
-                                          .ids = ids.data() + begin,
+                                          .ids = ids,
                                           .num_ids = end - begin,
                                           .out = static_cast<char*>(out) + begin * out_row_bytes,
                                           .output_bytes = output_bytes});
     if (bad < 0) return;
-    throw_error(ErrorCode::kOutOfRange, "ids[", begin + bad,
-                "] = ", ids[static_cast<size_t>(begin + bad)], " is outside the ", rows.rows(),
-                " rows of ", table.name());
+    throw_error(ErrorCode::kOutOfRange, "ids[", begin + bad, "] = ", ids[bad], " is outside the ",
+                rows.rows(), " rows of ", table.name());
   });
 }
 
+RowsOfIds ids_are_rows(std::span<const int64_t> ids) {
+  return [ids](int64_t begin, int64_t, std::vector<int64_t>&) { return ids.data() + begin; };
+}
+
 }  // namespace
+
+void gather_rows(
+    const Table& table, int64_t count, const RowsOfIds& rows_of, void* out, int threads) {
+  gather_chunks(table, count, rows_of, out, table.rows().row_bytes(), threads,
+                cpu_kernels()->gather_rows);
+}
+
+void gather_rows_float32(
+    const Table& table, int64_t count, const RowsOfIds& rows_of, float* out, int threads) {
+  if (table.rows().dtype == DType::kFloat32)
+    return gather_rows(table, count, rows_of, out, threads);
+  const Encoding encoded_as = table.encoding();
+  const auto* scale = static_cast<const float*>(table.scale().data);
+  gather_chunks(table, count, rows_of, out, table.form(true).row_bytes(), threads,
+                [&](const GatherArgs& rows) {
+                  return cpu_kernels()->gather_decoded(
+                      {.rows = rows, .encoding = encoded_as, .scale = scale});
+                });
+}
 
 Table::Table(Array rows, Array scale, std::string name)
     : rows_(std::move(rows)), scale_(std::move(scale)), name_(std::move(name)) {
@@ -67,7 +93,7 @@ Encoding Table::encoding() const {
 }
 
 void Table::gather(std::span<const int64_t> ids, void* out, int threads) const {
-  gather_chunks(*this, ids, out, rows_.row_bytes(), threads, cpu_kernels()->gather_rows);
+  gather_rows(*this, std::ssize(ids), ids_are_rows(ids), out, threads);
 }
 
 Array Table::gather(std::span<const int64_t> ids, int threads) const {
@@ -78,12 +104,7 @@ Array Table::gather(std::span<const int64_t> ids, int threads) const {
 }
 
 void Table::gather_float32(std::span<const int64_t> ids, float* out, int threads) const {
-  if (rows_.dtype == DType::kFloat32) return gather(ids, out, threads);
-  const Encoding encoded_as = encoding();
-  gather_chunks(*this, ids, out, form(true).row_bytes(), threads, [&](const GatherArgs& rows) {
-    return cpu_kernels()->gather_decoded(
-        {.rows = rows, .encoding = encoded_as, .scale = static_cast<const float*>(scale_.data)});
-  });
+  gather_rows_float32(*this, std::ssize(ids), ids_are_rows(ids), out, threads);
 }
 
 Array Table::gather_float32(std::span<const int64_t> ids, int threads) const {

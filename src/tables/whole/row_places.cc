@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -56,6 +57,14 @@ void check_map(const Array& map, const Ownership& owners, int64_t stride) {
                 owners.num_nodes(), "]");
 }
 
+bool is_below(int64_t id, int64_t bound) {
+  return static_cast<uint64_t>(id) < static_cast<uint64_t>(bound);
+}
+
+bool all_below(std::span<const int64_t> ids, int64_t bound) {
+  return std::all_of(ids.begin(), ids.end(), [&](int64_t id) { return is_below(id, bound); });
+}
+
 template <typename Body>
 void with_entries(const Array& map, Body body) {
   if (map.dtype == DType::kInt32) return body(static_cast<int32_t*>(map.data));
@@ -82,13 +91,23 @@ RowPlaces RowPlaces::strided(Ownership owners, int64_t stride, Array map) {
   result.stride_ = stride;
   result.num_places_ = stride * result.parts();
   if (result.owners_.is_ranges()) {
-    for (int64_t part = 0; part < result.parts(); ++part)
-      result.deltas_.push_back(part * stride - result.owners_.span_of(part).begin);
+    result.set_ranges();
   } else {
     check_map(map, result.owners_, stride);
     result.map_ = std::move(map);
   }
   return result;
+}
+
+void RowPlaces::set_ranges() {
+  const auto size = std::bit_ceil(static_cast<size_t>(parts()));
+  for (int64_t part = 0; part < parts(); ++part) {
+    const int64_t begin = owners_.span_of(part).begin;
+    deltas_.push_back(part * stride_ - begin);
+    if (part > 0) begins_.push_back(begin);
+  }
+  deltas_.resize(size);
+  begins_.resize(size - 1, std::numeric_limits<int64_t>::max());
 }
 
 NodeRange RowPlaces::places_of(int64_t part) const {
@@ -98,38 +117,56 @@ NodeRange RowPlaces::places_of(int64_t part) const {
 }
 
 void RowPlaces::look_up(std::span<const int64_t> ids, int64_t* places, int threads) const {
-  parallel_for(std::ssize(ids), 64 * kPiece, threads, [&](int64_t begin, int64_t end) {
-    for (int64_t first = begin; first < end; first += kPiece) {
-      const int64_t count = std::min(kPiece, end - first);
-      const auto piece = ids.subspan(static_cast<size_t>(first), static_cast<size_t>(count));
-      const auto outside = std::find_if(piece.begin(), piece.end(), [&](int64_t id) {
-        return static_cast<uint64_t>(id) >= static_cast<uint64_t>(num_rows());
-      });
-      if (outside != piece.end())
-        throw_error(ErrorCode::kOutOfRange, "ids[", first + (outside - piece.begin()),
-                    "] = ", *outside, " is outside the ", num_rows(), " rows of table");
-      look_up_piece(piece, places + first);
-    }
-  });
+  parallel_for(std::ssize(ids), 64 * kPiece, threads,
+               [&](int64_t begin, int64_t end) { look_up(ids, begin, end, places + begin); });
 }
 
-void RowPlaces::look_up_piece(std::span<const int64_t> ids, int64_t* places) const {
+void RowPlaces::look_up(std::span<const int64_t> ids,
+                        int64_t begin,
+                        int64_t end,
+                        int64_t* places) const {
+  for (int64_t first = begin; first < end; first += kPiece) {
+    const int64_t count = std::min(kPiece, end - first);
+    const auto piece = ids.subspan(static_cast<size_t>(first), static_cast<size_t>(count));
+    if (look_up_piece(piece, places + (first - begin))) continue;
+    const auto outside = std::find_if_not(piece.begin(), piece.end(),
+                                          [&](int64_t id) { return is_below(id, num_rows()); });
+    throw_error(ErrorCode::kOutOfRange, "ids[", first + (outside - piece.begin()), "] = ", *outside,
+                " is outside the ", num_rows(), " rows of table");
+  }
+}
+
+bool RowPlaces::look_up_piece(std::span<const int64_t> ids, int64_t* places) const {
   constexpr size_t kAhead = 32;
+  if (!is_dense_ && owners_.is_ranges()) return look_up_in_ranges(ids, places);
+  if (!all_below(ids, num_rows())) return false;
   if (is_dense_) {
     std::copy(ids.begin(), ids.end(), places);
-  } else if (owners_.is_ranges()) {
-    std::array<uint16_t, kPiece> owner{};
-    owners_.owners(ids, owner.data());
-    for (size_t i = 0; i < ids.size(); ++i)
-      places[i] = ids[i] + deltas_[owner[i]];
-  } else {
-    with_entries(map_, [&](const auto* entries) {
-      for (size_t i = 0; i < ids.size(); ++i) {
-        if (i + kAhead < ids.size()) __builtin_prefetch(&entries[ids[i + kAhead]]);
-        places[i] = entries[ids[i]];
-      }
-    });
+    return true;
   }
+  with_entries(map_, [&](const auto* entries) {
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (i + kAhead < ids.size()) __builtin_prefetch(&entries[ids[i + kAhead]]);
+      places[i] = entries[ids[i]];
+    }
+  });
+  return true;
+}
+
+// No branch depends on an id.
+bool RowPlaces::look_up_in_ranges(std::span<const int64_t> ids, int64_t* places) const {
+  const int64_t *begins = begins_.data(), *deltas = deltas_.data(), rows = num_rows();
+  const size_t half = deltas_.size() / 2;
+  bool all_inside = true;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const int64_t id = ids[i];
+    all_inside &= is_below(id, rows);
+    size_t part = 0;
+    for (size_t step = half; step > 0; step /= 2)
+      part += begins[part + step - 1] <= id ? step : 0;
+    places[i] = id + deltas[part];
+  }
+  return all_inside;
 }
 
 Array RowPlaces::owned(int64_t part) const {

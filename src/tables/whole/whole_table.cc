@@ -2,10 +2,25 @@
 
 #include <utility>
 
+#include "ramet/buffer_pool.h"
 #include "ramet/error.h"
 #include "ramet/table_rows.h"
+#include "tables/host/gather_rows.h"
 
 namespace ramet {
+
+namespace {
+
+// Looks up a chunk of ids at a time, just before its rows are read.
+RowsOfIds looked_up(const RowPlaces& places, std::span<const int64_t> ids) {
+  return [&places, ids](int64_t begin, int64_t end, std::vector<int64_t>& buffer) {
+    buffer.resize(static_cast<size_t>(end - begin));
+    places.look_up(ids, begin, end, buffer.data());
+    return static_cast<const int64_t*>(buffer.data());
+  };
+}
+
+}  // namespace
 
 WholeTable::WholeTable(Table rows_by_place, RowPlaces places)
     : rows_(std::move(rows_by_place)), places_(std::move(places)) {
@@ -20,19 +35,26 @@ std::vector<int64_t> WholeTable::places_of(std::span<const int64_t> ids, int thr
 }
 
 void WholeTable::gather(std::span<const int64_t> ids, void* out, int threads) const {
-  rows_.gather(places_of(ids, threads), out, threads);
+  gather_rows(rows_, std::ssize(ids), looked_up(places_, ids), out, threads);
 }
 
 Array WholeTable::gather(std::span<const int64_t> ids, int threads) const {
-  return rows_.gather(places_of(ids, threads), threads);
+  const RowForm form = rows_.form(false);
+  Array out = BufferPool::shared()->allocate_array(form.dtype, form.shape_of(std::ssize(ids)));
+  gather(ids, out.data, threads);
+  return out;
 }
 
 void WholeTable::gather_float32(std::span<const int64_t> ids, float* out, int threads) const {
-  rows_.gather_float32(places_of(ids, threads), out, threads);
+  gather_rows_float32(rows_, std::ssize(ids), looked_up(places_, ids), out, threads);
 }
 
 Array WholeTable::gather_float32(std::span<const int64_t> ids, int threads) const {
-  return rows_.gather_float32(places_of(ids, threads), threads);
+  if (rows_.rows().dtype != DType::kFloat32) static_cast<void>(rows_.encoding());  // may throw
+  const RowForm form = rows_.form(true);
+  Array out = BufferPool::shared()->allocate_array(form.dtype, form.shape_of(std::ssize(ids)));
+  gather_float32(ids, static_cast<float*>(out.data), threads);
+  return out;
 }
 
 void WholeTable::set_rows(std::span<const int64_t> ids, const Array& rows, int threads) const {
