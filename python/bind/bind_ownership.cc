@@ -38,7 +38,8 @@ nb::object bounds_of(const Ownership& ownership) {
 nb::tuple get_state(const Ownership& ownership) {
   nb::object vector = nb::none();
   if (!ownership.vector().shape.empty()) vector = to_numpy(ownership.vector());
-  return nb::make_tuple(bounds_of(ownership), vector, ownership.name(), ownership.num_nodes(), ownership.parts());
+  return nb::make_tuple(bounds_of(ownership), vector, ownership.name(), ownership.num_nodes(),
+                        ownership.parts());
 }
 
 Ownership of_state(const nb::tuple& state) {
