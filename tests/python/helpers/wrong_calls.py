@@ -127,6 +127,15 @@ def calls(folder: Path):
     yield "Table of int8", ramet.Table, {"rows": np.ones((3, 2), np.int8), "scale": np.ones((3, 1), np.float32)}
     placed = {"placement": "chunked", "location": "host", "distributed": None, "ownership": None}
     yield "create a table", ramet.Table.create, {"shape": (3, 2), "dtype": "float32", **placed, "init": 0, "seed": 0}
+    np.save(folder / "rows.npy", rows)
+    rows.tofile(folder / "rows.bin")
+    of_table = {"paths": folder / "plain", "name": "feat", "node_type": "node"}
+    yield "open a table", ramet.Table.open, of_table
+    of_rows = {"dtype": "float32", "shape": (30, 2)}
+    yield "open a raw file", ramet.Table.open, {"paths": [folder / "rows.bin"], **of_rows}
+    yield "open a file", ramet.Table.open, {"paths": [folder / "rows.npy"], **of_rows}
+    yield "copy a table", ramet.Table.create((30, 2)).copy_from, {"other": ramet.Table(rows)}
+    yield "save a table", ramet.Table(rows).save, {"path": folder / "saved"}
     yield "gather", table.gather, {"ids": ids, "threads": 1, "dtype": None, "out": None}
     arrays = {"indptr": indptr, "indices": indices, "nodes": None, "edges": None, "splits": None, "num_nodes": None}
     yield "from_arrays", ramet.from_arrays, arrays | {"edge_ids": None, "sort_by": None}
