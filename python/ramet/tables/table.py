@@ -8,17 +8,18 @@ import numpy as np
 
 from ramet import _core
 from ramet.arguments import shortened
-from ramet.arrays import INT32_MAX, as_array, as_count, as_ids, as_rows
+from ramet.arrays import INT32_MAX, as_array, as_count, as_rows
 from ramet.dtypes import Quantized, bfloat16, bits, dtype_name, scaled_by
 from ramet.stores.contents import NODE
 from ramet.tables import create as tables
+from ramet.tables.arguments import as_buffer, as_row_ids, as_rows_of_ids
 from ramet.tables.copying import copy_rows
 from ramet.tables.files import FileMemory, open_files
 from ramet.tables.init_rows import init_rows
 from ramet.tables.memory import TableMemory
 from ramet.tables.parts import Pieces, save_parts
 from ramet.tables.ranks import Ranks
-from ramet.tensors import in_place, to_tensor, torch_or_none
+from ramet.tensors import to_tensor, torch_or_none
 
 
 class Table:
@@ -227,8 +228,8 @@ class Table:
         return to_tensor(self.numpy() if self._source is None else self._private_rows())
 
     def gather(self, ids, threads: int = 1, *, dtype=None, out=None):
-        """The rows `ids` (integers, numpy or torch), as an array of shape [len(ids), ...]: a tensor for a tensor of
-        ids, else a numpy array.
+        """The rows `ids` (integers of any shape, numpy or torch), as an array of shape [*ids.shape, ...]: a tensor for
+        a tensor of ids, else a numpy array.
 
         dtype: None for rows as they are stored, or float32 (its name, numpy's or torch's). float16, bfloat16 and int8
             with a scale are then decoded during the gather (docs/format.md, section 2).
@@ -241,22 +242,20 @@ class Table:
         self._require_reached()
         is_tensor = type(ids).__module__ == "torch"
         decode = self._decodes(dtype)
-        ids = _as_int64(ids, is_tensor)
-        rows = self._core.gather(
-            ids,
-            threads=as_count(threads, "threads", INT32_MAX),
-            decode=decode,
-            out=None if out is None else self._buffer(out, ids, np.dtype(np.float32) if decode else self.dtype),
-        )
+        ids, shape = as_row_ids(ids)
+        buffer = None if out is None else self._buffer(out, ids, shape, decode)
+        threads = as_count(threads, "threads", INT32_MAX)
+        rows = self._core.gather(ids, threads=threads, decode=decode, out=buffer)
         if out is not None:
             return out
+        rows = rows if len(shape) == 1 else rows.reshape(shape + rows.shape[1:])
         return to_tensor(rows) if is_tensor else rows
 
     def scatter(self, ids, rows, threads: int = 1) -> None:
         """Writes rows[i] to row ids[i]; of a row that is given twice the last stays.
 
-        rows: [len(ids), ...] of the table's dtype, numpy or torch. float32 goes into float16 and bfloat16, too, rounded
-            to the nearest.
+        rows: [*ids.shape, ...] of the table's dtype, numpy or torch. float32 goes into float16 and bfloat16, too,
+            rounded to the nearest.
 
         Raises IndexError naming the first id out of range, ValueError for rows that do not fit and for a table that is
         read-only. Nothing is written then. Another process that writes the same rows at the same time is not kept out.
@@ -270,13 +269,10 @@ class Table:
 
     def _write(self, write, ids, rows, threads: int) -> None:
         self._require_reached()
-        rows = as_array(rows.detach() if type(rows).__module__ == "torch" else rows, "rows")
-        write(
-            _as_int64(ids, type(ids).__module__ == "torch"),
-            bits(rows),
-            bfloat16=rows.dtype == bfloat16,
-            threads=as_count(threads, "threads", INT32_MAX),
-        )
+        ids, shape = as_row_ids(ids)
+        rows = as_rows_of_ids(rows, shape)
+        threads = as_count(threads, "threads", INT32_MAX)
+        write(ids, bits(rows), bfloat16=rows.dtype == bfloat16, threads=threads)
 
     def _require_reached(self) -> None:
         if not all(self._ranks.reached):
@@ -329,36 +325,14 @@ class Table:
         stored = dtype_name(self.dtype)
         raise ValueError(f"dtype is {dtype!r}; rows of {self._core.name} come as {stored} (None) or as 'float32'")
 
-    def _buffer(self, out, ids: np.ndarray, dtype: np.dtype) -> np.ndarray:
-        """`out` as _core takes it, checked."""
-        array = np.asarray(out) if isinstance(out, np.ndarray) else in_place(out)
-        shape = (len(ids), *self.shape[1:])
-        if array.dtype != dtype or array.shape != shape:
-            raise ValueError(
-                f"out is {dtype_name(array.dtype)}{list(array.shape)}, but the rows are "
-                f"{dtype_name(dtype)}{list(shape)}"
-            )
-        if not (array.flags.c_contiguous and array.flags.aligned and array.flags.writeable):
-            raise ValueError("out must be C-contiguous, aligned and writable")
+    def _buffer(self, out, ids: np.ndarray, ids_shape: tuple[int, ...], decode: bool) -> np.ndarray:
         name = self._core.name
-        for what, read in ((name, self._by_place), (f"the scale of {name}", self._core.scale), ("ids", ids)):
-            if read is not None and np.may_share_memory(array, read):
-                raise ValueError(f"out lies in the memory of {what}")
-        return bits(array)
+        read = {name: self._by_place, f"the scale of {name}": self._core.scale, "ids": ids}
+        return as_buffer(out, np.dtype(np.float32) if decode else self.dtype, ids_shape + self.shape[1:], read)
 
     def _private_rows(self) -> np.ndarray:
         graph, name, of = self._source
         return graph._private_rows(name, of)  # noqa: SLF001 (one mapping for all tables of the name)
-
-
-def _as_int64(ids, is_tensor: bool) -> np.ndarray:
-    """Ids of rows for the engine. What is that already goes by the general checks: they take longer than the
-    gather of a thousand small rows."""
-    array = ids.numpy() if is_tensor and ids.is_cpu and not ids.requires_grad else ids
-    plain = type(array) is np.ndarray and array.ndim == 1 and array.dtype == np.int64
-    if plain and array.flags.c_contiguous and array.flags.aligned:
-        return array
-    return as_ids(ids, "ids").astype(np.int64, copy=False)
 
 
 def _core_table(rows, scale) -> _core.Table:

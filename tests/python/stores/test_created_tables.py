@@ -188,3 +188,21 @@ def test_empty_tables_and_empty_lists():
     wide = ramet.Table.create((4, 0), init="xavier")
     wide.add([1, 1], np.empty((2, 0), np.float32))
     assert wide.numpy().shape == (4, 0)
+
+
+@pytest.mark.parametrize("placement", ["continuous", "chunked"])
+@pytest.mark.parametrize("ids", [[[1, 4, 1], [0, 3, 2]], np.arange(8, dtype=np.int32).reshape(2, 2, 2).T, [[]]])
+def test_ids_of_any_shape(ids, placement):
+    table = ramet.Table.create((8, 3), init="uniform", placement=placement)
+    flat = table.gather(np.arange(8))
+    shape = np.shape(ids)
+    rows = table.gather(ids)
+    assert rows.shape == (*shape, 3)
+    np.testing.assert_array_equal(rows, flat[np.array(ids, np.int64)])
+    out = np.empty((*shape, 3), np.float32)
+    assert table.gather(ids, out=out) is out
+    np.testing.assert_array_equal(out, rows)
+    table.scatter(ids, np.full((*shape, 3), 7, np.float32))
+    assert (table.gather(ids) == 7).all()
+    with pytest.raises(ValueError, match=r"rows are float32\[4, 3\], which do not fit ids"):
+        table.add(ids, np.ones((4, 3), np.float32))
