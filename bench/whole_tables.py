@@ -103,6 +103,7 @@ def steps(sizes: tuple[int, int, int], repetitions: int) -> dict:
 def memory(sizes: tuple[int, int, int], placement: str) -> tuple[int, int]:
     """(PSS of all ranks that the table and its state take, bytes of weights and state once)."""
     rows, width, _ = sizes
+    ramet.optim.Adam(ramet.nn.Embedding(1, 1, placement=placement))  # imports what an optimizer needs
     everyone = [0] * dist.get_world_size()
     dist.all_gather_object(everyone, os.getpid())
     before = _pss_of(everyone)
