@@ -10,6 +10,7 @@
 // Failure: next() throws the Error of a thread in the place of its batch.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -43,7 +44,14 @@ struct TableRequest {
   // `places` has it. A batch has rows as they were when it was made, where somebody writes to them.
   std::optional<Table> given = std::nullopt;
   std::optional<RowPlaces> places = std::nullopt;
+  // Where other machines have rows: by owner of `places`, whether its rows are in this process's
+  // addresses, and which owner this process is. Other rows are pulled, which needs a GroupThread.
+  std::vector<bool> reached = {};
+  int rank = 0;
   [[nodiscard]] bool is_of_edges() const { return edge_type != kNoEdgeType; }
+  [[nodiscard]] bool is_pulled() const {
+    return std::find(reached.begin(), reached.end(), false) != reached.end();
+  }
 };
 
 // The rows in a device cache: those with most out-edges, or those that most of a few sampled
@@ -166,6 +174,7 @@ class EpochStream {
 
 class CudaGraph;
 class DevicePool;
+class GroupThread;  // cooperative_loader.h
 struct LoaderParts;
 
 class NeighborLoader {
@@ -176,6 +185,11 @@ class NeighborLoader {
   [[nodiscard]] int64_t num_steps() const;
   // Starts the epoch at `first_step`.
   [[nodiscard]] std::unique_ptr<EpochStream> start(int64_t epoch, int64_t first_step = 0) const;
+  // The same where tables are pulled: by `thread`, in the order of steps. Tasks are submitted to it
+  // in start() and next() alone, so that ranks that run the same program do so in the same order.
+  [[nodiscard]] std::unique_ptr<EpochStream> start(int64_t epoch,
+                                                   int64_t first_step,
+                                                   std::shared_ptr<GroupThread> thread) const;
   // The same for listed batches instead of the epoch's. kOutOfRange for a position that no input
   // node has, here and below.
   [[nodiscard]] std::unique_ptr<EpochStream> start(int64_t epoch,

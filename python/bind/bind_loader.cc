@@ -11,6 +11,7 @@
 #include "arrays.h"
 #include "epoch_stream.h"
 #include "gil.h"
+#include "group_thread.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
 #include "ramet/loader.h"
@@ -19,10 +20,6 @@ namespace ramet::bind {
 
 namespace {
 
-// Position of the type, name, at the seeds, of an edge type, a Table that is not the graph's.
-// It has its rows by place, and the places follow where a row's is not its id.
-using TableTuple =
-    std::tuple<int, std::string, bool, bool, std::optional<Table>, std::optional<RowPlaces>>;
 // Of a node type: its position, ids, and times.
 using InputTuple = std::tuple<int, std::optional<Ids>, std::optional<Ids>>;
 
@@ -62,12 +59,6 @@ Array copy_of(const std::optional<Ids>& values) {
   return values ? copy(ramet::borrow(borrow(*values))) : Array{};
 }
 
-TableRequest request_of(const TableTuple& table) {
-  const auto& [type, name, at_seeds, of_edges, given, places] = table;
-  if (of_edges) return {.name = name, .edge_type = type};
-  return {type, name, at_seeds, kNoEdgeType, given, places};
-}
-
 LoaderOptions make_options(SampleOptions sample,
                            const std::vector<InputTuple>& inputs,
                            int64_t batch_size,
@@ -77,7 +68,7 @@ LoaderOptions make_options(SampleOptions sample,
                            int world,
                            int threads,
                            int prefetch,
-                           const std::vector<TableTuple>& tables,
+                           const std::vector<TableRequest>& tables,
                            bool decode,
                            bool edges_ahead,
                            const DeviceOptions& device) {
@@ -93,8 +84,7 @@ LoaderOptions make_options(SampleOptions sample,
   options.world = world;
   options.threads = threads;
   options.prefetch = prefetch;
-  for (const TableTuple& table : tables)
-    options.tables.push_back(request_of(table));
+  options.tables = tables;
   options.decode = decode;
   options.edges_ahead = edges_ahead;
   options.device = device;
@@ -140,6 +130,26 @@ void bind_loader(nb::module_& m) {
           nb::kw_only(), nb::arg("index"), nb::arg("topology"), nb::arg("tables"),
           nb::arg("copy_bytes"), nb::arg("cache_rows"), nb::arg("cache_by"), nb::arg("max_sms"));
 
+  nb::class_<TableRequest>(m, "TableRequest")
+      .def(
+          "__init__",
+          [](TableRequest* self, std::string name, int node_type, bool at_seeds, int edge_type,
+             std::optional<Table> given, std::optional<RowPlaces> places, std::vector<bool> reached,
+             int rank) {
+            new (self) TableRequest{.node_type = node_type,
+                                    .name = std::move(name),
+                                    .at_seeds = at_seeds,
+                                    .edge_type = edge_type,
+                                    .given = std::move(given),
+                                    .places = std::move(places),
+                                    .reached = std::move(reached),
+                                    .rank = rank};
+          },
+          nb::arg("name"), nb::kw_only(), nb::arg("node_type") = 0, nb::arg("at_seeds") = false,
+          nb::arg("edge_type") = kNoEdgeType, nb::arg("given") = nb::none(),
+          nb::arg("places") = nb::none(), nb::arg("reached") = std::vector<bool>(),
+          nb::arg("rank") = 0);
+
   nb::class_<PyStream>(m, "EpochStream")
       .def("next", &PyStream::next)
       .def("close", &PyStream::close);
@@ -150,7 +160,7 @@ void bind_loader(nb::module_& m) {
           [](NeighborLoader* self, std::shared_ptr<Graph> graph, SampleOptions sample,
              const std::vector<InputTuple>& inputs, int64_t batch_size, bool shuffle,
              bool drop_last, int rank, int world, int threads, int prefetch,
-             const std::vector<TableTuple>& tables, bool decode, bool edges_ahead,
+             const std::vector<TableRequest>& tables, bool decode, bool edges_ahead,
              const DeviceOptions& device) {
             const GilRelease release;  // it may read a whole graph
             new (self) NeighborLoader(
@@ -172,6 +182,14 @@ void bind_loader(nb::module_& m) {
            })
       .def("start", &start, nb::arg("epoch"), nb::arg("first_step"),
            nb::arg("order").noconvert() = nb::none(), nb::arg("offsets").noconvert() = nb::none())
+      // `thread`: a GroupThread of ramet.loading.cooperative.
+      .def(
+          "start_pulling",
+          [](const NeighborLoader& loader, int64_t epoch, int64_t first_step, nb::object thread) {
+            auto group = std::make_shared<PyGroupThread>(std::move(thread));
+            return PyStream(loader.start(epoch, first_step, std::move(group)), loader.graph());
+          },
+          nb::arg("epoch"), nb::arg("first_step"), nb::arg("thread"))
       .def(
           "make",
           [](const NeighborLoader& loader, const Ids& positions, int64_t epoch, int64_t step) {

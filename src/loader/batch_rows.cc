@@ -35,6 +35,13 @@ Table table_of(const Graph& graph, const TableRequest& request) {
   return find_table(type.tables, type.scales, request.name, "node type '" + type.name + "'");
 }
 
+std::span<const int64_t> nodes_of(const TableRequest& request, const Minibatch& minibatch) {
+  const auto node_type = static_cast<size_t>(request.node_type);
+  const auto nodes = minibatch.n_id[node_type].as<int64_t>();
+  if (!request.at_seeds) return nodes;
+  return nodes.first(static_cast<size_t>(num_seeds(minibatch, node_type)));
+}
+
 Array rows_of(const Graph& graph,
               const TableRequest& request,
               const Minibatch& minibatch,
@@ -50,8 +57,7 @@ Array rows_of(const Graph& graph,
   }
   const auto node_type = static_cast<size_t>(request.node_type);
   const NodeRows& rows_of_type = graph.node_types()[node_type].rows;
-  std::span<const int64_t> nodes = minibatch.n_id[node_type].as<int64_t>();
-  if (request.at_seeds) nodes = nodes.first(static_cast<size_t>(num_seeds(minibatch, node_type)));
+  const std::span<const int64_t> nodes = nodes_of(request, minibatch);
   const bool is_row = request.given ? !request.places : rows_of_type.is_whole();
   if (is_row) return borrow(nodes);
   Array rows = pool.allocate_array(DType::kInt64, {std::ssize(nodes)});
@@ -88,6 +94,10 @@ Array rows_on_device(const TableRequest& request,
 RowSources host_sources(const Graph& graph, const LoaderOptions& options, int64_t cache_rows) {
   RowSources sources;
   for (const TableRequest& request : options.tables) {
+    if (request.is_pulled()) {
+      sources.push_back(nullptr);
+      continue;
+    }
     const bool caches = !request.at_seeds && !request.is_of_edges() && !request.given;
     sources.push_back(
         make_row_source(table_of(graph, request),
@@ -102,15 +112,18 @@ void gather_tables(const std::vector<TableRequest>& requests,
                    const ReadContext& context,
                    const std::atomic<bool>* stop,
                    Batch& batch) {
-  std::vector<Array> ids;  // live until the reads are complete
-  std::vector<std::unique_ptr<RowRead>> reads;
+  std::vector<Array> ids(requests.size());  // live until the reads are complete
+  std::vector<std::unique_ptr<RowRead>> reads(requests.size());
   for (size_t i = 0; i < requests.size() && (stop == nullptr || !stop->load()); ++i) {
-    ids.push_back(ids_of(requests[i], sources[i]->ids_device()));
-    reads.push_back(sources[i]->submit(ids.back(), context));
+    if (sources[i] == nullptr) continue;
+    ids[i] = ids_of(requests[i], sources[i]->ids_device());
+    reads[i] = sources[i]->submit(ids[i], context);
   }
-  for (const auto& read : reads) {
-    GatheredRows gathered = read->complete();
-    batch.tables.push_back(std::move(gathered.rows));
+  batch.tables.resize(requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (reads[i] == nullptr) continue;
+    GatheredRows gathered = reads[i]->complete();
+    batch.tables[i] = std::move(gathered.rows);
     batch.cache += gathered.cache;
   }
 }

@@ -12,6 +12,10 @@ namespace ramet {
 // kNotFound names the tables that there are.
 [[nodiscard]] Table table_of(const Graph& graph, const TableRequest& request);
 
+// The nodes whose rows a table of a node type is asked for: all, or the seeds.
+[[nodiscard]] std::span<const int64_t> nodes_of(const TableRequest& request,
+                                                const Minibatch& minibatch);
+
 // int64 [n] on the host: the rows that a minibatch of the host needs, of each seed or node, or of
 // each edge of all blocks. Borrowed from the minibatch where it has them, else of `pool`.
 [[nodiscard]] Array rows_of(const Graph& graph,
@@ -33,7 +37,8 @@ using RowSources = std::vector<std::shared_ptr<const RowSource>>;
                                       const LoaderOptions& options,
                                       int64_t cache_rows = 0);
 
-// Gathers the rows of `batch.minibatch` into batch.tables, and counts to batch.cache.
+// Gathers the rows of `batch.minibatch` into batch.tables, and counts to batch.cache. Leaves out
+// tables without a source, which are pulled.
 // `ids_of(request, device)`: which rows, in memory of that device or of the host. Once `stop` is
 // set it returns early, and the tables are meaningless.
 void gather_tables(const std::vector<TableRequest>& requests,

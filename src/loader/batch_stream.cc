@@ -13,7 +13,7 @@
 namespace ramet {
 namespace {
 
-// Samples a step into its slot.
+// What the group's thread does for a step, in its slot.
 class StepTask : public SampleTask {
  public:
   StepTask(std::shared_ptr<Pipeline> pipeline, const Batch& batch, Pipeline::Slot* slot)
@@ -30,7 +30,7 @@ class StepTask : public SampleTask {
   }
 
   void run(const Exchange& exchange) override {
-    pipeline_->sample(*slot_, exchange);
+    pipeline_->run_task(*slot_, exchange);
     end(nullptr);
   }
   void fail(std::exception_ptr error) final { end(std::move(error)); }
@@ -41,7 +41,7 @@ class StepTask : public SampleTask {
   }
   [[nodiscard]] Error given_up() const {
     return {ErrorCode::kIo, concat("epoch ", epoch, ", step ", step,
-                                   " was not sampled: the thread of its group has ended")};
+                                   " was not made: the thread of its group has ended")};
   }
 
   const pid_t owner_ = getpid();
@@ -167,14 +167,15 @@ class BatchStream final : public EpochStream {
 std::unique_ptr<EpochStream> start_stream(std::shared_ptr<const LoaderParts> parts,
                                           Steps steps,
                                           MakeSource make_source,
-                                          std::shared_ptr<GroupThread> group) {
+                                          std::shared_ptr<GroupThread> group,
+                                          GroupWork group_work) {
   const int64_t count = steps.plan->num_steps();
   if (steps.epoch < 0 || steps.first < 0 || steps.first > count)
     throw_invalid("cannot start at epoch ", steps.epoch, ", step ", steps.first, " of ", count);
-  const auto workers = static_cast<int>(
-      std::min<int64_t>(group == nullptr ? parts->max_threads : 1, count - steps.first));
+  const auto workers = static_cast<int>(std::min<int64_t>(
+      group_work == GroupWork::kSample ? 1 : parts->max_threads, count - steps.first));
   auto pipeline = std::make_shared<Pipeline>(std::move(parts), std::move(steps),
-                                             std::move(make_source), group != nullptr);
+                                             std::move(make_source), group_work);
   return std::make_unique<BatchStream>(std::move(pipeline), std::move(group), workers);
 }
 

@@ -61,6 +61,10 @@ void check_given(const TableRequest& request, const Graph& graph, const DeviceOp
     throw_invalid("table '", request.name, "' is of an edge type, whose rows are the graph's own");
   if (device.index != kHost)
     throw_invalid("table '", request.name, "' is not the graph's, which batches of a device need");
+  if (!request.reached.empty() &&
+      (!request.places || std::ssize(request.reached) != request.places->parts()))
+    throw_invalid("table '", request.name, "' has ", request.reached.size(),
+                  " ranks, expected those of its places");
   const NodeType& type = graph.node_types()[static_cast<size_t>(request.node_type)];
   const int64_t rows = request.places ? request.places->num_rows() : request.given->rows().rows();
   if (rows != type.num_nodes)

@@ -34,7 +34,8 @@ std::unique_ptr<EpochStream> CooperativeLoader::start(int64_t epoch,
   const auto make_source = [parts = parts_](const Exchange& exchange) {
     return std::make_unique<CooperativeBatchSource>(parts, exchange);
   };
-  return start_stream(loader_, {loader_->plan, epoch, first_step}, make_source, std::move(thread));
+  return start_stream(loader_, {loader_->plan, epoch, first_step}, make_source, std::move(thread),
+                      GroupWork::kSample);
 }
 
 std::optional<Message> CooperativeLoader::begin(int64_t epoch, int64_t step) {

@@ -17,6 +17,7 @@
 #include "listed_plan.h"
 #include "loader_parts.h"
 #include "ramet/cuda_memory.h"
+#include "ramet/error.h"
 #include "ramet/random.h"
 #include "seed_plan.h"
 
@@ -88,10 +89,22 @@ std::unique_ptr<BatchSource> source_of(std::shared_ptr<const LoaderParts> parts)
   return on_host ? make_host_source(std::move(parts)) : make_device_source(std::move(parts));
 }
 
+// kInvalidArgument where nobody would pull.
+void require_pulled(const LoaderParts& parts, GroupWork group_work) {
+  for (const TableRequest& request : parts.options.tables) {
+    if (request.is_pulled() && group_work != GroupWork::kPull)
+      throw_invalid("table '", request.name, "' has rows on other machines, ",
+                    "and there is no thread of its group to pull them");
+  }
+}
+
 std::unique_ptr<EpochStream> start_batches(const std::shared_ptr<const LoaderParts>& parts,
-                                           Steps steps) {
+                                           Steps steps,
+                                           std::shared_ptr<GroupThread> thread = nullptr) {
+  const GroupWork group_work = thread == nullptr ? GroupWork::kNone : GroupWork::kPull;
+  require_pulled(*parts, group_work);
   const auto make_source = [parts](const Exchange& /*exchange*/) { return source_of(parts); };
-  return start_stream(parts, std::move(steps), make_source);
+  return start_stream(parts, std::move(steps), make_source, std::move(thread), group_work);
 }
 
 // Absorbs the weights or times of a type, where it has some.
@@ -122,6 +135,12 @@ std::unique_ptr<EpochStream> NeighborLoader::start(int64_t epoch, int64_t first_
 
 std::unique_ptr<EpochStream> NeighborLoader::start(int64_t epoch,
                                                    int64_t first_step,
+                                                   std::shared_ptr<GroupThread> thread) const {
+  return start_batches(parts_, {parts_->plan, epoch, first_step}, std::move(thread));
+}
+
+std::unique_ptr<EpochStream> NeighborLoader::start(int64_t epoch,
+                                                   int64_t first_step,
                                                    BatchList batches) const {
   auto plan = std::make_shared<const ListedPlan>(std::move(batches), parts_->seeds.num_items(),
                                                  options().rank, options().world);
@@ -137,6 +156,7 @@ Batch NeighborLoader::make(std::span<const int64_t> positions, int64_t epoch, in
   batch.global_num_seeds = std::ssize(positions);
   batch.input_id = copy(borrow(positions), *parts_->pool);  // checked afterwards: no one changes it
   require_positions(batch.input_id.as<int64_t>(), parts_->seeds.num_items(), "positions");
+  require_pulled(*parts_, GroupWork::kNone);
   const std::unique_ptr<BatchSource> source = source_of(parts_);
   const std::atomic<bool> never{false};
   {

@@ -4,23 +4,23 @@
 #include <span>
 #include <utility>
 
+#include "pulled_rows.h"
+
 namespace ramet {
 
 Pipeline::Pipeline(std::shared_ptr<const LoaderParts> parts,
                    Steps steps,
                    MakeSource make_source,
-                   bool by_group)
+                   GroupWork group_work)
     : parts_(std::move(parts)),
       steps_(std::move(steps)),
       num_steps_(steps_.plan->num_steps()),
       make_source_(std::move(make_source)),
-      by_group_(by_group),
+      group_work_(group_work),
       scaler_(parts_->max_threads, parts_->stats.get().threads),
       ring_(static_cast<size_t>(std::clamp<int64_t>(num_steps_, 1, parts_->max_prefetch))),
       next_to_sample_(steps_.first),
-      next_to_deliver_(steps_.first) {
-  sampled_.reserve(ring_.size());
-}
+      next_to_deliver_(steps_.first) {}
 
 void Pipeline::run_worker(int index) {
   std::unique_ptr<BatchSource> source;
@@ -39,7 +39,10 @@ void Pipeline::run_worker(int index) {
       slot->error = std::current_exception();
     }
     lock.lock();
-    put(*slot);
+    if (group_work_ == GroupWork::kPull && !slot->is_sampled)
+      put_drawn(*slot);
+    else
+      put(*slot);
   }
 }
 
@@ -53,14 +56,17 @@ void Pipeline::sample(BatchSource& source, Batch& batch) {
 // that is stopped fetches what it has sampled, too: only fetch() releases the batch from its CUDA
 // stream.
 Pipeline::Slot* Pipeline::next_work(std::unique_lock<std::mutex>& lock, int index) {
-  const auto may_sample = [&] { return !by_group_ && index < threads() && has_room(); };
-  const auto is_over = [&] {
-    return stop_.load() || (!by_group_ && next_to_sample_ == num_steps_);
+  const bool is_alone = group_work_ == GroupWork::kNone;
+  const auto may_sample = [&] {
+    return index < threads() && (is_alone ? has_room() : !begun_.empty());
   };
+  const auto is_over = [&] { return stop_.load() || (is_alone && next_to_sample_ == num_steps_); };
   room_.wait(lock, [&] { return !sampled_.empty() || is_over() || may_sample(); });
-  if (sampled_.empty()) return is_over() ? nullptr : &begin_step();
-  Slot* oldest = sampled_.front();
-  sampled_.erase(sampled_.begin());
+  if (sampled_.empty() && is_over()) return nullptr;
+  if (sampled_.empty() && is_alone) return &begin_step();
+  std::deque<Slot*>& queue = sampled_.empty() ? begun_ : sampled_;
+  Slot* oldest = queue.front();
+  queue.pop_front();
   return oldest;
 }
 
@@ -73,8 +79,16 @@ Pipeline::Slot& Pipeline::begin_step() {
   return slot_of(step);
 }
 
+// A worker has sampled `slot`. Where its task has failed before, nobody pulls its rows.
+void Pipeline::put_drawn(Slot& slot) {
+  slot.is_drawn = true;
+  batch_drawn_.notify_all();
+  if (slot.has_task_ended) put(slot);
+}
+
 // A stage of `slot` is over.
 void Pipeline::put(Slot& slot) {
+  if (slot.error == nullptr) slot.error = std::exchange(slot.task_error, nullptr);
   if (slot.error == nullptr && !slot.is_sampled) {
     slot.is_sampled = true;
     sampled_.push_back(&slot);
@@ -90,7 +104,12 @@ void Pipeline::put(Slot& slot) {
 Pipeline::Slot* Pipeline::reserve() {
   const std::lock_guard lock(mutex_);
   if (stop_.load() || has_failed_ || !has_room()) return nullptr;
-  return &begin_step();
+  Slot* slot = &begin_step();
+  if (group_work_ == GroupWork::kPull) {
+    begun_.push_back(slot);
+    room_.notify_all();  // a worker may sample
+  }
+  return slot;
 }
 
 void Pipeline::begin_task() {
@@ -99,8 +118,11 @@ void Pipeline::begin_task() {
 }
 
 // Time in an exchange is the other ranks', too, and does not count.
-void Pipeline::sample(Slot& slot, const Exchange& exchange) {
-  double& seconds = slot.batch.timings.sample_seconds;
+void Pipeline::run_task(Slot& slot, const Exchange& exchange) {
+  const bool pulls = group_work_ == GroupWork::kPull;
+  if (pulls && !wait_until_drawn(slot)) return pull_rows(*parts_, nullptr, exchange);
+  BatchTimings& timings = slot.batch.timings;
+  double& seconds = pulls ? timings.gather_seconds : timings.sample_seconds;
   const Exchange untimed = [&](const Message& message) {
     const auto start = Clock::now();
     Message received = exchange(message);
@@ -108,7 +130,17 @@ void Pipeline::sample(Slot& slot, const Exchange& exchange) {
     return received;
   };
   const AddSeconds timer(seconds);
-  sample(*make_source_(untimed), slot.batch);
+  if (pulls)
+    pull_rows(*parts_, &slot.batch, untimed);
+  else
+    sample(*make_source_(untimed), slot.batch);
+}
+
+bool Pipeline::wait_until_drawn(const Slot& slot) {
+  std::unique_lock lock(mutex_);
+  batch_drawn_.wait(lock, [&] { return stop_.load() || slot.is_drawn; });
+  if (slot.is_drawn && slot.error != nullptr) std::rethrow_exception(slot.error);
+  return !stop_.load();
 }
 
 void Pipeline::end_task(Slot* slot, std::exception_ptr error) {
@@ -116,7 +148,9 @@ void Pipeline::end_task(Slot* slot, std::exception_ptr error) {
   --tasks_;
   task_ended_.notify_all();
   if (slot == nullptr) return;
-  slot->error = std::move(error);
+  slot->task_error = std::move(error);
+  slot->has_task_ended = true;
+  if (group_work_ == GroupWork::kPull && !slot->is_drawn) return;  // it is a worker's
   put(*slot);
   room_.notify_all();  // a worker may fetch
 }
@@ -147,6 +181,7 @@ void Pipeline::stop() {
   const std::lock_guard lock(mutex_);
   stop_.store(true);
   room_.notify_all();
+  batch_drawn_.notify_all();
   batch_ready_.notify_all();
 }
 
@@ -158,14 +193,15 @@ bool Pipeline::wait_for_tasks(std::chrono::milliseconds timeout) {
 // How many workers may sample now.
 int Pipeline::threads() const {
   if (parts_->options.threads > 0) return parts_->options.threads;
-  return by_group_ ? 1 : scaler_.threads();
+  return group_work_ == GroupWork::kSample ? 1 : scaler_.threads();
 }
 
 // How many batches may wait or be made now.
 int64_t Pipeline::ahead() const {
   const auto most = static_cast<int64_t>(ring_.size());
   const bool is_automatic = parts_->options.threads == 0 && parts_->options.prefetch == 0;
-  return is_automatic && !by_group_ ? std::min<int64_t>(most, threads() + 1) : most;
+  return is_automatic && group_work_ == GroupWork::kNone ? std::min<int64_t>(most, threads() + 1)
+                                                         : most;
 }
 
 bool Pipeline::has_room() const {

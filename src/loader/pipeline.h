@@ -5,7 +5,9 @@
 // A worker fetches the oldest sampled batch, else it samples the next step, as soon as there is
 // room ahead of the consumer. It marks a batch as sampled and takes its next work under one lock.
 // So it fetches what it has sampled itself: scratch memory is warm, and a device's batch stays on
-// one CUDA stream. Only what the thread of a group samples waits in the queue between the stages.
+// one CUDA stream. Only what passes through the thread of a group waits in queues between the
+// stages: where that samples, and where it pulls rows from other machines for batches that workers
+// have sampled. Which steps the thread works on is up to the consumer alone.
 //
 // Where the number of threads is automatic, the first few workers do all the work, as many as the
 // WorkerScaler asks for. Thread-safe. A forked child must leave the parent's untouched: its mutex
@@ -15,6 +17,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -36,6 +39,9 @@ struct Steps {
   int64_t epoch = 0, first = 0;
 };
 
+// What the thread of a group does in each step, in the order of steps; workers do the rest.
+enum class GroupWork : uint8_t { kNone, kSample, kPull };
+
 // Makes a source for one thread. An Exchange is for ranks that sample together; else it is empty.
 using MakeSource = std::function<std::unique_ptr<BatchSource>(const Exchange&)>;
 
@@ -43,25 +49,27 @@ class Pipeline {
  public:
   struct Slot {
     Batch batch;
-    std::exception_ptr error;
+    std::exception_ptr error, task_error;
+    bool has_task_ended = false;
+    bool is_drawn = false;  // with GroupWork::kPull: a worker has sampled it
     bool is_sampled = false, is_ready = false;
   };
 
-  // `by_group`: the thread of a group samples, and workers fetch alone.
   Pipeline(std::shared_ptr<const LoaderParts> parts,
            Steps steps,
            MakeSource make_source,
-           bool by_group);
+           GroupWork group_work);
 
   // Works until stop() or the end of the epoch.
   void run_worker(int index);
 
-  // What the thread of a group does. reserve() returns the next step's slot, or nullptr where there
+  // What the thread of a group does: all that was reserved, to its end, also after stop(), since
+  // the other ranks wait for it. reserve() returns the next step's slot, or nullptr where there
   // is no room or no step. A task is under way from begin_task() to end_task(), which says what
   // became of its slot, if it has one.
   [[nodiscard]] Slot* reserve();
   void begin_task();
-  void sample(Slot& slot, const Exchange& exchange);
+  void run_task(Slot& slot, const Exchange& exchange);
   void end_task(Slot* slot, std::exception_ptr error);
 
   // The next batch or its error, in order; nullopt at the end, or if `timeout` passes first.
@@ -74,6 +82,8 @@ class Pipeline {
 
  private:
   void sample(BatchSource& source, Batch& batch);
+  // False once the stream is stopped: `slot` may be a worker's for ever.
+  [[nodiscard]] bool wait_until_drawn(const Slot& slot);
 
   // These are called under the lock.
   [[nodiscard]] int threads() const;
@@ -83,6 +93,7 @@ class Pipeline {
   [[nodiscard]] Slot& slot_of(int64_t step);
   Slot& begin_step();
   Slot* next_work(std::unique_lock<std::mutex>& lock, int index);
+  void put_drawn(Slot& slot);
   void put(Slot& slot);
   void begin_wait();
   void end_wait(Batch& batch);
@@ -91,14 +102,15 @@ class Pipeline {
   const Steps steps_;
   const int64_t num_steps_;
   const MakeSource make_source_;
-  const bool by_group_;
+  const GroupWork group_work_;
   std::atomic<bool> stop_{false};
 
   std::mutex mutex_;
-  std::condition_variable room_, batch_ready_, task_ended_;
+  std::condition_variable room_, batch_drawn_, batch_ready_, task_ended_;
   WorkerScaler scaler_;
   std::vector<Slot> ring_;
-  std::vector<Slot*> sampled_;  // the queue between the stages, the oldest first
+  std::deque<Slot*> begun_;    // with GroupWork::kPull: to be sampled
+  std::deque<Slot*> sampled_;  // to be fetched, the oldest first
   int64_t next_to_sample_, next_to_deliver_;
   int tasks_ = 0;  // under way
   bool has_failed_ = false;

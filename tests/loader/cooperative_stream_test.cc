@@ -3,17 +3,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <exception>
 #include <functional>
-#include <mutex>
 #include <numeric>
 #include <thread>
 
 #include "ramet/cooperative_loader.h"
 #include "support/cooperative_fixture.h"
 #include "support/part_fixture.h"
+#include "support/rank_threads.h"
 #include "support/store_fixture.h"
 
 using namespace ramet;
@@ -22,85 +19,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr int64_t kRanks = 3;
-
-// Moves messages between the ranks' threads. Once a rank has failed, so do all exchanges.
-class Mail {
- public:
-  Message exchange(size_t rank, const Message& message) {
-    std::unique_lock lock(mutex_);
-    const int64_t mine = round_;
-    sent_[rank] = message;
-    if (++num_sent_ == kRanks) {
-      arrived_ = deliver(sent_);
-      num_sent_ = 0;
-      ++round_;
-      changed_.notify_all();
-    }
-    changed_.wait(lock, [&] { return round_ != mine || failed_; });
-    if (round_ == mine) throw Error(ErrorCode::kIo, "another rank failed");
-    return arrived_[rank];
-  }
-
-  void fail() {
-    const std::lock_guard lock(mutex_);
-    failed_ = true;
-    changed_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  Messages sent_ = Messages(kRanks), arrived_;
-  int64_t num_sent_ = 0, round_ = 0;
-  bool failed_ = false;
-};
-
-class RankThread final : public GroupThread {
- public:
-  RankThread(Mail& mail, size_t rank) : mail_(mail), rank_(rank), thread_([this] { run(); }) {}
-  ~RankThread() override {
-    submit(nullptr);
-    thread_.join();
-  }
-
-  void submit(std::unique_ptr<SampleTask> task) override {
-    const std::lock_guard lock(mutex_);
-    tasks_.push_back(std::move(task));
-    changed_.notify_all();
-  }
-  bool is_caller() const override { return std::this_thread::get_id() == thread_.get_id(); }
-
- private:
-  void run() {
-    while (const auto task = next()) {
-      std::exception_ptr error;
-      try {
-        task->run([&](const Message& message) { return mail_.exchange(rank_, message); });
-      } catch (...) {
-        error = std::current_exception();
-      }
-      if (error == nullptr) continue;
-      mail_.fail();
-      task->fail(std::move(error));
-    }
-  }
-
-  std::unique_ptr<SampleTask> next() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !tasks_.empty(); });
-    auto task = std::move(tasks_.front());
-    tasks_.pop_front();
-    return task;
-  }
-
-  Mail& mail_;
-  const size_t rank_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::unique_ptr<SampleTask>> tasks_;
-  std::thread thread_;  // the last member: it uses the others
-};
+constexpr size_t kRanks = 3;
 
 LoaderOptions options_with(int prefetch) {
   LoaderOptions options;
@@ -118,7 +37,7 @@ using Program =
 
 void run_ranks(const std::function<CooperativeLoader(int64_t rank)>& make_loader,
                const Program& program) {
-  Mail mail;
+  Mail mail(kRanks);
   std::vector<std::thread> ranks;
   for (size_t rank = 0; rank < kRanks; ++rank) {
     ranks.emplace_back([&, rank] {
@@ -225,8 +144,7 @@ TEST_CASE("a task that is dropped is an error in the place of its batch") {
   const auto graph = make_graph(100, 500, 1);
   const CooperativeLoader loader(NeighborLoader(graph, options_with(1)), {by_hash(*graph, 1), 0});
   const auto stream = loader.start(0, 1, std::make_shared<Nowhere>());
-  check_throws(ErrorCode::kIo, {"epoch 0, step 1 was not sampled"},
-               [&] { (void)stream->next(60s); });
+  check_throws(ErrorCode::kIo, {"epoch 0, step 1 was not made"}, [&] { (void)stream->next(60s); });
   CHECK(stream->done());
   CHECK(stream->close(60s));
 }

@@ -9,9 +9,10 @@ from ramet import _core, foreign_words, html
 from ramet.arguments import as_flag, as_int, shortened
 from ramet.graph import Graph
 from ramet.loading.batch import Origin
-from ramet.loading.combinations import GIVEN, PART, RANKS, SEVERAL, SUPPORTED, check, kind_of
+from ramet.loading.combinations import CPU, GIVEN, PART, RANKS, SEVERAL, SUPPORTED, check, kind_of
 from ramet.loading.cooperative import GroupThread
 from ramet.loading.epochs import EpochIterator, Epochs, EpochSampler
+from ramet.loading.given_tables import names_of_given, pulling_group, require_owned_alike
 from ramet.loading.options import (
     MAX_PREFETCH,
     MAX_THREADS,
@@ -26,17 +27,12 @@ from ramet.loading.placement import TOPOLOGY, Placed, as_placement, device_optio
 from ramet.loading.ranks import rank_and_world, warn_of_global_batch
 from ramet.loading.samplers import Sampler, as_sampler
 from ramet.loading.summary import Summary
-from ramet.loading.table_requests import (
-    as_requests,
-    described,
-    for_engine,
-    names_of_given,
-    require_owned_alike,
-    require_reached,
-)
+from ramet.loading.table_requests import as_requests, described, for_engine
 from ramet.loading.times import Time
 from ramet.loading.watch import Watched
 from ramet.stores.ownership import as_owners, by_node_type
+
+PULLED_AHEAD = 4  # batches: the same on every rank, however many cores its machine has
 
 
 class NeighborLoader:
@@ -119,6 +115,7 @@ class NeighborLoader:
         if kind not in SUPPORTED[PART]:
             require_whole(graph)
         self._group = _make_group(cooperative, distributed) if kind == RANKS else None
+        self._pulling = pulling_group(tables) if kind == CPU else None
         self.rank, self.world = rank_and_world(distributed)
         sampling = {
             "sampler": sampler,
@@ -141,13 +138,15 @@ class NeighborLoader:
 
         def make() -> dict:
             self._make_core(num_neighbors, inputs, sampling, batches, ahead, tables=tables, decode=decode)
-            return {} if self._group is None else self._cooperate(ownership) | {"decode": decode}
+            if self._group is not None:
+                return self._cooperate(ownership) | {"decode": decode}
+            return {"batches": len(self), "prefetch": self._core.max_prefetch, "tables": self._described_tables()}
 
-        if self._group is None:
+        together = self._group or self._pulling
+        if together is None:
             make()
-            require_reached(self._requests)
         else:
-            self._group.compare(make)
+            together.compare(make)
         self.origin = self._make_origin(decode)
         self._epochs = self._make_epochs(distributed, input_nodes)
         warn_of_global_batch(batch_size, self.rank, self.world)
@@ -162,8 +161,9 @@ class NeighborLoader:
         self.seed_types = [graph.node_types[of_type.node_type] for of_type in chosen]
         self._requests = as_requests(graph, self.seed_types, tables, sample["expand"])
         batches = batches | {"batch_size": as_int(batches["batch_size"], "batch_size", 1)}
-        automatic = 0 if group is None else 1
         threads, prefetch = ahead["threads"], ahead["prefetch"]
+        few = 0 if group is None else 1  # 0: the engine decides, which ranks that pull rows do alike
+        ahead_alike = few if self._pulling is None else PULLED_AHEAD
         self.options = sample | batches
         self.sample_options = for_sampling(sample)
         self._core = _core.NeighborLoader(
@@ -173,9 +173,9 @@ class NeighborLoader:
             inputs=chosen,
             rank=self.rank if group is None else group.index,
             world=self.world if group is None else group.count,
-            threads=automatic if threads is None else as_int(threads, "threads", 1, MAX_THREADS),
-            prefetch=automatic if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
-            tables=for_engine(graph, self._requests, sample["expand"]),
+            threads=few if threads is None else as_int(threads, "threads", 1, MAX_THREADS),
+            prefetch=ahead_alike if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
+            tables=for_engine(graph, self._requests, sample["expand"], self._pulling is not None),
             decode=decode,
             edges_ahead=self.edges_ahead,
             device=self._device_options(),
@@ -204,10 +204,13 @@ class NeighborLoader:
         return self.options | {
             "prefetch": self._core.max_prefetch,
             "part": "its own" if self.graph.part in (None, (group.rank, group.size)) else self.graph.part[0],
-            "tables": [described(self.graph, *key, table) for key, table in self._requests.items()],
+            "tables": self._described_tables(),
             "ownership": [f"{of_type.digest():016x}" for of_type in owners],
             "graph, input_nodes and options": f"{self._core.fingerprint():016x}",
         }
+
+    def _described_tables(self) -> list[str]:
+        return [described(self.graph, *key, table) for key, table in self._requests.items()]
 
     def _make_origin(self, decode: bool) -> Origin:
         rows = None if self._group is None else self._group.channel.rows
@@ -218,6 +221,8 @@ class NeighborLoader:
         start = self._core.start
         if self._cooperative is not None:
             start = partial(self._cooperative.start, thread=GroupThread(self._group))
+        elif self._pulling is not None:
+            start = partial(self._core.start_pulling, thread=GroupThread(self._pulling))
         watched = self._watch(distributed, input_nodes) if self.world > 1 else None
         return Epochs(start, len(self), self.origin, distributed=distributed, watched=watched)
 

@@ -1,0 +1,96 @@
+"""Tables that are given to a loader, whose rows come in place of the graph's, or beside them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+
+from ramet import _core
+from ramet.arguments import shortened
+from ramet.graph import Graph
+from ramet.tables.table import Table
+
+
+def requests_given(graph: Graph, name, table) -> Iterator[tuple[tuple[str, str], Table | None]]:
+    """The requests of tables[name], which is a Table, or a dict of these by node type."""
+    what = f"tables[{name!r}]"
+    of, name = name if isinstance(name, tuple) else (None, name)
+    if isinstance(table, Mapping) and of is None:
+        by_type = table
+    elif of is None and graph.is_hetero:
+        raise TypeError(f"{what} is {shortened(table)}, expected a dict by node type; there is {graph.node_types}")
+    else:
+        by_type = {graph.node_types[0] if of is None else of: table}
+    for t, of_type in by_type.items():
+        if t not in graph.node_types:
+            raise ValueError(f"{what} is of {t!r}, which is no node type; there is {graph.node_types}")
+        if of_type is None:
+            graph.table(name, t)  # KeyError where there is none
+        elif not isinstance(of_type, Table):
+            raise TypeError(f"{what} of node type {t!r} is {shortened(of_type)}, expected a ramet.Table or None")
+        yield (t, name), of_type
+
+
+def names_of_given(tables) -> list | None:
+    """The names of tables whose rows do not come from the graph; None for none."""
+    return list(dict.fromkeys(name for name, table in _of_all(tables) if table is not None)) or None
+
+
+def _of_all(tables) -> Iterator[tuple]:
+    """(name, what is given for it) of every name and node type of `tables`, as of NeighborLoader."""
+    for name, table in tables.items() if isinstance(tables, Mapping) else ():
+        yield from ((name, of_type) for of_type in (table.values() if isinstance(table, Mapping) else [table]))
+
+
+def fields_of(table: Table, pulls: bool) -> dict:
+    """Of the engine's request for rows of the table."""
+    places, ranks = table._places, table._ranks  # noqa: SLF001 (as the engine has them)
+    fields = {"given": table._rows_by_place}  # noqa: SLF001
+    if places is not None and not places.is_dense:
+        fields["places"] = places
+    return fields | {"reached": list(ranks.reached), "rank": ranks.rank} if pulls and not _is_here(table) else fields
+
+
+def pulling_group(tables):
+    """The Group whose thread pulls rows of the given tables that lie on other machines; None where there are none.
+    ValueError unless these tables have one group."""
+    pulled = [table for _, table in _of_all(tables) if isinstance(table, Table) and not _is_here(table)]
+    groups = {None if group is None else tuple(group.members): group for group in map(_group_of, pulled)}
+    if None in groups:
+        raise ValueError("a table with rows on other machines was unpickled: its group is with the ranks that made it")
+    if len(groups) > 1:
+        raise ValueError(f"tables have rows on other machines of the ranks {list(groups)}, expected one group of ranks")
+    return copy.copy(next(iter(groups.values()))) if groups else None  # which counts this loader as its own
+
+
+def _is_here(table: Table) -> bool:
+    return all(table._ranks.reached)  # noqa: SLF001
+
+
+def _group_of(table: Table):
+    return table._ranks.group  # noqa: SLF001
+
+
+def require_owned_alike(graph: Graph, requests: dict, owners: list[_core.Ownership], rank: int) -> None:
+    """ValueError unless this rank has the rows of its own nodes: `owners` by node type, where ranks cooperate."""
+    for (of, name), table in requests.items():
+        if table is None or table.ranks == 1:
+            continue
+        nodes = owners[graph.node_types.index(of)]
+        if (table.rank, table.ranks) != (rank, nodes.parts):
+            raise ValueError(
+                f"tables[{name!r}] is shared by {table.ranks} ranks, of which this is {table.rank}, but in the group "
+                f"of the loader it is {rank} of {nodes.parts}"
+            )
+        if table.ownership.digest() != nodes.digest():
+            raise ValueError(
+                f"tables[{name!r}] is owned by {_said(table.ownership)}, but the loader's nodes of type {of!r} by "
+                f"{_said(nodes)}: a rank reads its own rows alone"
+            )
+
+
+def _said(owners: _core.Ownership) -> str:
+    bounds, vector, *_ = owners.__getstate__()
+    if bounds is not None:
+        return f"ranges with the bounds {shortened(bounds.tolist())}"
+    return f"{'a hash' if vector is None else 'a vector'} (digest {owners.digest():016x})"

@@ -1,0 +1,193 @@
+// Streams of ranks whose tables have rows on other machines: each rank has its own rows and those
+// of the ranks that it reaches, and pulls the others.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <thread>
+
+#include "ramet/cooperative_loader.h"
+#include "ramet/loader.h"
+#include "support/rank_threads.h"
+#include "support/store_fixture.h"
+
+using namespace ramet;
+using namespace ramet::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int64_t kRanks = 3, kNodes = 500, kStride = 512;
+
+// Ranks 0 and 1 are on one machine, rank 2 is on another.
+bool reaches(int64_t rank, int64_t other) {
+  return (rank == 2) == (other == 2);
+}
+
+float value_of(int64_t id) {
+  return static_cast<float>(id) + 0.25F;
+}
+
+// A table of two columns, or of seeds alone: rows that a rank does not reach are NaNs there.
+TableRequest request_of(int64_t rank, const Ownership& owners, bool at_seeds) {
+  Array map = BufferPool::create()->allocate_array(map_dtype(owners, kStride), {kNodes});
+  write_map(owners, kStride, map);
+  const RowPlaces places = RowPlaces::strided(owners, kStride, map);
+  const Array rows =
+      BufferPool::create()->allocate_array(DType::kFloat32, {places.num_places(), 2});
+  auto* const value = static_cast<float*>(rows.data);
+  std::fill(value, value + 2 * places.num_places(), std::numeric_limits<float>::quiet_NaN());
+  TableRequest request{.name = "pulled", .at_seeds = at_seeds, .rank = static_cast<int>(rank)};
+  for (int64_t other = 0; other < kRanks; ++other) {
+    request.reached.push_back(reaches(rank, other));
+    if (!reaches(rank, other)) continue;
+    const Array ids = places.owned(other);
+    for (int64_t i = 0; i < ids.rows(); ++i) {
+      float* const row = value + 2 * (places.places_of(other).begin + i);
+      row[0] = value_of(ids.as<int64_t>()[static_cast<size_t>(i)]);
+      row[1] = -row[0];
+    }
+  }
+  request.given = Table(rows);
+  request.places = places;
+  return request;
+}
+
+LoaderOptions options_of(int64_t rank, const Ownership& owners, int threads, int prefetch) {
+  LoaderOptions options;
+  options.sample = {.fanouts = {{4, 3}}, .seed = 5};
+  options.batch_size = 50;
+  options.shuffle = true;
+  options.rank = static_cast<int>(rank);
+  options.world = kRanks;
+  options.threads = threads;
+  options.prefetch = prefetch;
+  options.tables = {
+      request_of(rank, owners, true), {.name = "feat"}, request_of(rank, owners, false)};
+  return options;
+}
+
+// Runs `program` on every rank at once.
+using Program =
+    std::function<void(int64_t rank, const NeighborLoader&, const std::shared_ptr<GroupThread>&)>;
+
+void run_ranks(const std::shared_ptr<const Graph>& graph,
+               int threads,
+               int prefetch,
+               const Program& program) {
+  Mail mail(kRanks);
+  const Ownership owners = by_hash(*graph, kRanks).front();
+  std::vector<std::thread> ranks;
+  for (int64_t rank = 0; rank < kRanks; ++rank) {
+    ranks.emplace_back([&, rank] {
+      const NeighborLoader loader(graph, options_of(rank, owners, threads, prefetch));
+      program(rank, loader, std::make_shared<RankThread>(mail, static_cast<size_t>(rank)));
+    });
+  }
+  for (std::thread& rank : ranks)
+    rank.join();
+}
+
+void close(EpochStream& stream) {
+  while (!stream.close(10ms)) {
+  }
+}
+
+bool has_its_rows(const Array& rows, std::span<const int64_t> ids) {
+  const auto values = rows.as<float>();
+  bool same = values.size() == 2 * ids.size();
+  for (size_t i = 0; same && i < ids.size(); ++i)
+    same = values[2 * i] == value_of(ids[i]) && values[2 * i + 1] == -value_of(ids[i]);
+  return same;
+}
+
+bool is_right(const Batch& batch) {
+  const auto ids = batch.minibatch.n_id[0].as<int64_t>();
+  const auto own = batch.tables.at(1).as<float>();
+  return has_its_rows(batch.tables.at(0),
+                      ids.first(static_cast<size_t>(batch.minibatch.num_seeds))) &&
+         own[0] == static_cast<float>(ids[0]) && has_its_rows(batch.tables.at(2), ids);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "rows of other machines are pulled, in the order of steps, also for two streams at once") {
+  const auto graph = make_graph(kNodes, 4000, 1);
+  for (const int threads : {0, 1, 3}) {
+    int64_t right[kRanks] = {};
+    run_ranks(graph, threads, 4,
+              [&](int64_t rank, const NeighborLoader& loader, const auto& thread) {
+                const auto one = loader.start(0, 0, thread), other = loader.start(1, 2, thread);
+                while (const auto batch = one->next(60s)) {
+                  right[rank] += is_right(*batch) ? 1 : 0;
+                  if (const auto second = other->next(60s))
+                    right[rank] += is_right(*second) ? 1 : 0;
+                }
+                close(*one);
+                close(*other);
+              });
+    for (const int64_t batches : right)
+      CHECK(batches == 10 + 8);
+  }
+}
+
+TEST_CASE("a stream with pulled rows that is left early leaves the ranks in step") {
+  const auto graph = make_graph(kNodes, 4000, 1);
+  bool right[kRanks] = {};
+  run_ranks(graph, 2, 3, [&](int64_t rank, const NeighborLoader& loader, const auto& thread) {
+    for (int64_t epoch = 0; epoch < 8; ++epoch) {
+      const auto stream = loader.start(epoch, 0, thread);
+      for (int64_t step = 0; step < epoch; ++step)
+        (void)stream->next(60s);
+      if (epoch % 2 == 0) close(*stream);  // else the tasks outlive the stream
+    }
+    const auto stream = loader.start(5, 9, thread);
+    right[rank] = is_right(*stream->next(60s));
+    close(*stream);
+  });
+  for (const bool is : right)
+    CHECK(is);
+}
+
+TEST_CASE("a rank that fails ends the streams of all that pull its rows") {
+  const auto graph = make_graph(kNodes, 4000, 1);
+  bool has_failed[kRanks] = {};
+  run_ranks(graph, 2, 2, [&](int64_t rank, const NeighborLoader& loader, const auto& thread) {
+    class Failing final : public SampleTask {
+     public:
+      Failing() : SampleTask(0, 0) {}
+      void run(const Exchange& /*exchange*/) override { throw std::bad_alloc(); }
+      void fail(std::exception_ptr /*error*/) override {}
+    };
+    const auto stream = loader.start(0, 0, thread);
+    (void)stream->next(60s);
+    if (rank == 1) thread->submit(std::make_unique<Failing>());
+    try {
+      while (stream->next(60s)) {
+      }
+    } catch (const Error& error) {
+      has_failed[rank] = error.code() == ErrorCode::kIo && stream->done();
+    }
+    close(*stream);
+  });
+  for (const bool failed : has_failed)
+    CHECK(failed);
+}
+
+TEST_CASE("rows are not pulled without a thread, nor by one that drops its tasks") {
+  class Nowhere final : public GroupThread {
+   public:
+    void submit(std::unique_ptr<SampleTask> /*task*/) override {}
+    bool is_caller() const override { return false; }
+  };
+  const auto graph = make_graph(kNodes, 500, 1);
+  const NeighborLoader loader(graph, options_of(0, by_hash(*graph, kRanks).front(), 1, 1));
+  check_throws(ErrorCode::kInvalidArgument, {"table 'pulled' has rows on other machines"},
+               [&] { (void)loader.start(0); });
+  const auto stream = loader.start(0, 1, std::make_shared<Nowhere>());
+  check_throws(ErrorCode::kIo, {"epoch 0, step 1 was not made"}, [&] { (void)stream->next(60s); });
+  CHECK(stream->close(60s));
+}
