@@ -164,5 +164,5 @@ def _check(table: Table) -> None:
     name = dtype_name(table.dtype)
     if name not in LEARNING or len(table.shape) < 2:
         raise ValueError(f"the rows are {name}{list(table.shape)}; those of {LEARNING} with 2 dimensions or more learn")
-    if not table.local().numpy().flags.writeable:
+    if not table._rows_by_place.numpy().flags.writeable:
         raise ValueError("the table is read-only: ramet.Table.create makes one that learns")

@@ -251,15 +251,12 @@ def _digest(files: list[_core.RowFile]) -> int:
 def unreplaced(paths: list[str], read):
     """What read() returns, of folders that stood at these paths all the while: a writer may exchange them."""
     for _ in range(ATTEMPTS):
-        held = [os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) for path in paths]
+        before = [_folder_at(path) for path in paths]
         try:
             result, failure = read(), None
         except Exception as error:
             result, failure = None, error
-        replaced = not all(_is_at(path, fd) for path, fd in zip(paths, held))
-        for fd in held:
-            os.close(fd)
-        if replaced:
+        if [_folder_at(path) for path in paths] != before:
             continue
         if failure is not None:
             raise failure
@@ -267,8 +264,9 @@ def unreplaced(paths: list[str], read):
     raise OSError(f"{paths[0]} was replaced {ATTEMPTS} times while it was being opened")
 
 
-def _is_at(path: str, fd: int) -> bool:
+def _folder_at(path: str) -> tuple[int, int] | None:
     try:
-        return os.path.samestat(os.stat(path), os.fstat(fd))
-    except FileNotFoundError:
-        return False
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

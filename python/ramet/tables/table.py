@@ -313,7 +313,7 @@ class Table:
 
     def _beside(self, row_shape: tuple[int, ...], dtype) -> Table:
         """Zeros with the places, owners and ranks of this table, in rows of another form. Collective."""
-        if self._memory is None:
+        if not isinstance(self._memory, TableMemory):
             return Table.create((len(self), *row_shape), dtype, distributed=False)
         return _of_memory(tables.beside(self._memory, row_shape, dtype))
 

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import pickle
+import resource
 
 import numpy as np
 import pytest
@@ -95,6 +96,39 @@ def test_rows_cannot_be_written(tmp_path):
             write([0], np.zeros((1, 5), np.float32))
     with pytest.raises(ValueError, match="read-only"):
         table.copy_from(table)
+
+
+def test_rows_of_files_do_not_learn(tmp_path):
+    pytest.importorskip("torch")
+    table = ramet.Table.open(in_files(tmp_path, some_rows()))
+    with pytest.raises(ValueError, match=r"read-only: ramet\.Table\.create makes one that learns"):
+        ramet.nn.Embedding(table)
+
+
+def test_more_files_than_a_process_may_have_open(tmp_path):
+    rows = some_rows()
+    paths = in_files(tmp_path / "files", rows, cuts=list(range(0, 301, 2)))
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 50, limits[1]))
+    try:
+        table = ramet.Table.open(paths)
+        table.save(tmp_path / "saved")
+        parts = ramet.Table.open([tmp_path / f"saved/part-{k}" for k in range(150)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    for opened in (table, parts):
+        np.testing.assert_array_equal(opened.gather(IDS), rows[IDS])
+
+
+def test_a_loader_takes_rows_of_files(tmp_path):
+    pytest.importorskip("torch")
+    rows = some_rows()
+    indices = np.random.default_rng(1).integers(0, 300, 900)
+    graph = ramet.from_arrays(np.arange(301) * 3, indices, splits={"train": np.arange(100)})
+    for paths in (in_files(tmp_path, rows), in_files(tmp_path / "one", rows, cuts=[0, 300])):
+        loader = ramet.NeighborLoader(graph, [2, 2], "train", 10, tables={"feat": ramet.Table.open(paths)})
+        for batch in loader:
+            np.testing.assert_array_equal(batch.x.numpy(), rows[batch.n_id.numpy()])
 
 
 def test_what_no_single_array_has(tmp_path):
