@@ -116,6 +116,14 @@ def test_a_step_has_two_collectives_and_none_for_owned_rows(world):
     assert call(world, ranks.collectives, 3) == [[0, 2, 2]] * 3
 
 
+def test_ranks_without_rows(world):
+    """5 less the average of what ranks got, which is 2 for each."""
+    expected = np.broadcast_to(np.array([3, 5, 3], np.float32)[:, None, None], (3, 2, 4))
+    for of_rank in call(world, ranks.few_rows, 5):
+        for rows in of_rank:
+            np.testing.assert_array_equal(rows, expected)
+
+
 def test_a_nan_of_one_rank_stays_in_its_row(world):
     assert call(world, ranks.poisoned, 3) == [[7]] * 3
 

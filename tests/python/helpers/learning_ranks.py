@@ -297,6 +297,23 @@ def collectives(size: int) -> list[int]:
     return result
 
 
+def few_rows(size: int) -> list[np.ndarray]:
+    """Three rows of two dimensions, also where most ranks own none, after a step in which every rank asks for two of
+    them twice."""
+    group, rank = group_of(size), dist.get_rank()
+    if rank >= size:
+        return None
+    result = []
+    for placement, ownership in (("continuous", None), ("chunked", np.full(3, size - 1)), ("distributed", "hash")):
+        where = {"placement": placement, "ownership": ownership, "distributed": group}
+        embedding = ramet.nn.Embedding(ramet.Table.create((3, 2, 4), init=5, **where))
+        optimizer = ramet.optim.SGD(embedding, lr=1.0)
+        embedding(torch.tensor([[0, 2], [2, 0]])).sum().backward()
+        optimizer.step()
+        result.append(embedding.table.gather(np.arange(3)))
+    return result
+
+
 def poisoned(size: int) -> list[int]:
     """The rows with a NaN after a step in which the last rank has one in the gradient of row 7."""
     group, rank = group_of(size), dist.get_rank()
