@@ -10,6 +10,7 @@
 
 #include "arrays.h"
 #include "gil.h"
+#include "ramet/buffer_pool.h"
 #include "ramet/table.h"
 #include "ramet/table_rows.h"
 #include "ramet/whole_table.h"
@@ -143,6 +144,17 @@ void bind_places(nb::module_& m) {
 }  // namespace
 
 void bind_table(nb::module_& m) {
+  m.def(
+      "copied",
+      [](const AnyArray& array) {
+        Array copied;
+        {
+          const GilRelease release;
+          copied = copy(borrow(array), *BufferPool::shared());
+        }
+        return to_numpy(copied);
+      },
+      nb::arg("array").noconvert());
   nb::enum_<Distribution>(m, "Distribution")
       .value("normal", Distribution::kNormal)
       .value("uniform", Distribution::kUniform)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from ramet import _core
 from ramet.dtypes import dtype_name
 from ramet.tables.table import Table
 from ramet.tensors import to_tensor
@@ -144,7 +145,8 @@ class Rows(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx, gradient: torch.Tensor):
         rows = gradient.reshape(len(ctx.ids), *ctx.embedding.table.shape[1:])
-        kept = rows.to("cpu", torch.float32).contiguous().numpy()
+        # A copy: what is given may be the gradient of somebody else, too, who writes to it before the step.
+        kept = _core.copied(rows.to("cpu", torch.float32).contiguous().numpy())
         ctx.embedding.pending.keep(Gradients(ctx.call, ctx.ids, kept, ctx.owned))
         return None, None, None, None
 

@@ -129,6 +129,17 @@ def test_gradients_add_up_until_they_are_zeroed():
     assert torch.equal(embedding.weight[1], torch.full((WIDTH,), -2.0))
 
 
+def test_a_gradient_that_is_written_to_after_backward_counts_as_it_was():
+    embedding = ramet.nn.Embedding(ROWS, WIDTH, init=0)
+    other = torch.nn.Parameter(torch.zeros(2 * WIDTH))  # autograd may give both the same memory
+    gradients = torch.ones(2, WIDTH)
+    (embedding(torch.tensor([1, 2])) + other.view(2, WIDTH)).backward(gradients)
+    gradients.zero_()
+    other.grad.zero_()
+    ramet.optim.SGD(embedding, lr=1.0).step()
+    assert (embedding.weight[1:3] == -1).all()
+
+
 def test_a_nan_stays_in_its_row():
     embedding = ramet.nn.Embedding(ROWS, WIDTH)
     gradients = torch.ones(2, WIDTH)
