@@ -51,6 +51,7 @@ class Ranks:
             kept.append(value)
             return options
 
+        self.require_group()
         if self.group is None:
             prepare()
         else:
@@ -67,8 +68,16 @@ class Ranks:
             kept.append(value)
             return told
 
+        self.require_group()
         told = [tell()] if self.group is None else self.group.gather(tell)
         return kept[0], told
+
+    def require_group(self) -> None:
+        """ValueError where there are other ranks that cannot be asked."""
+        if self.group is None and self.size > 1:
+            raise ValueError(
+                f"the table was unpickled: its {self.size} ranks do nothing together here, only where it was created"
+            )
 
     def __reduce__(self):
         return Ranks, (self.rank, self.reached, self.machines)

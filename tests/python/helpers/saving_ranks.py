@@ -1,6 +1,7 @@
 """What every rank of a world does for the tests of saved tables. The first `size` ranks are a process group; the others
 return None. options: as of Table.create."""
 
+import pickle
 import resource
 import signal
 
@@ -20,6 +21,20 @@ def save(size, shape, options, path):
     except Exception as problem:
         return f"{type(problem).__name__}: {problem}"
     return None
+
+
+def save_an_unpickled_one(size, shape, options, path):
+    """What that says; the table itself is there before."""
+    table = make(size, shape, options)
+    if table is None:
+        return None
+    table.save(path)
+    handle = pickle.loads(pickle.dumps(table))
+    try:
+        handle.save(path)
+    except ValueError as problem:
+        return str(problem)
+    return "saved"
 
 
 def save_where_a_rank_has_no_disk(size, shape, options, path):

@@ -74,6 +74,13 @@ def test_an_error_of_one_rank_leaves_what_there_was(world, tmp_path):
     assert all("is there and is not a folder of parts" in error for error in errors[:2])
 
 
+def test_a_table_that_was_unpickled_saves_nothing_alone(world, tmp_path):
+    options = {"placement": "chunked", "init": "normal", "seed": 1}
+    errors = world.call(ranks.save_an_unpickled_one, 3, SHAPE, options, tmp_path / "saved")
+    assert all("the table was unpickled: its 3 ranks do nothing together here" in error for error in errors)
+    np.testing.assert_array_equal(ramet.Table.open(tmp_path / "saved").gather(np.arange(SHAPE[0])), expected())
+
+
 def test_shapes_that_do_not_fit_on_one_rank(world):
     errors = world.call(ranks.copy_of_the_wrong_shape, 3, [(10, 2), (10, 3), (10, 2)], {"placement": "chunked"})
     assert all("the table is [10, 2], but the other one [10, 3]" in error for error in errors)
