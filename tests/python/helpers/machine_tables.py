@@ -20,11 +20,23 @@ def error_of(make) -> str:
     return ""
 
 
-def look() -> dict:
+def save_and_load(table: ramet.Table, machine, folder: Path) -> None:
+    """To a folder of all machines, and to one on each; and from there into a table of other owners."""
+    table.save(folder / "saved")
+    on_machine = folder / f"machine-{min(dist.get_process_group_ranks(machine))}"
+    on_machine.mkdir(exist_ok=True)
+    table.save(on_machine / "saved")
+    files, again = ramet.Table.open(folder / "saved"), ramet.Table.create(table.shape, placement="distributed")
+    again.copy_from(files)
+    np.testing.assert_array_equal(again.local().numpy(), files.gather(again.owned()))
+
+
+def look(folder: Path) -> dict:
     groups = ramet.distributed.machine_groups()
     here = ramet.Table.create((101, 3), placement="continuous", distributed=groups.machine, init="normal")
     across = ramet.Table.create((101, 3), placement="distributed", distributed=groups.across, init="normal")
     table = ramet.Table.create((1001, 3), placement="distributed", ownership="hash", init="normal")
+    save_and_load(table, groups.machine, folder)
     rows = np.concatenate([here.gather(here.owned()), across.local().numpy(), table.local().numpy()])
     return {
         "machine": dist.get_process_group_ranks(groups.machine),
@@ -39,8 +51,9 @@ def look() -> dict:
 
 def main() -> None:
     dist.init_process_group("gloo")
-    result = look()
-    (Path(sys.argv[1]) / f"{dist.get_rank()}.pickle").write_bytes(pickle.dumps(result))
+    folder = Path(sys.argv[1])
+    result = look(folder)
+    (folder / f"{dist.get_rank()}.pickle").write_bytes(pickle.dumps(result))
     dist.barrier()  # no rank closes its connections while another uses them
     dist.destroy_process_group()
 

@@ -21,11 +21,17 @@ TORCHRUN = (
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory):
-    """What each rank wrote."""
+def folder(tmp_path_factory):
+    """Where each rank wrote."""
     folder = tmp_path_factory.mktemp("machines")
     program = (*TORCHRUN, machine_tables.__file__, folder)
     run_on_machines(MACHINES, folder, lambda k: program, lambda k: "true")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def seen(folder):
+    """What each rank wrote."""
     return [pickle.loads((folder / f"{rank}.pickle").read_bytes()) for rank in range(2 * MACHINES)]
 
 
@@ -45,6 +51,18 @@ def test_own_rows_are_those_of_one_process(seen):
         here, across, everywhere = rank["ids"]
         np.testing.assert_array_equal(rank["rows"], np.concatenate([small[here], small[across], large[everywhere]]))
     assert np.sort(np.concatenate([rank["ids"][2] for rank in seen])).tolist() == list(range(1001))
+
+
+def test_machines_save_together_and_apart(folder):
+    expected = ramet.Table.create((1001, 3), init="normal").numpy()
+    parts = {name: sorted(path.name for path in (folder / name / "saved").iterdir()) for name in ("", "machine-0")}
+    assert parts == {
+        "": [*(f"part-{k}" for k in range(4)), "parts.json"],
+        "machine-0": ["part-0", "part-1", "parts.json"],
+    }
+    apart = [folder / f"machine-{k - k % 2}/saved/part-{k}" for k in range(4)]
+    for paths in (folder / "saved", apart):
+        np.testing.assert_array_equal(ramet.Table.open(paths).gather(np.arange(1001)), expected)
 
 
 def test_what_needs_one_machine_says_so_on_every_rank(seen):
