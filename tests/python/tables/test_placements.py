@@ -197,20 +197,29 @@ def test_pieces_pickle_as_handles_of_the_same_rows():
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_nothing_is_left_of_ranks_that_are_killed(placement):
-    names, before = processes.shared_memory_names(), shared_bytes()
+    names = processes.shared_memory_names()
     with world_of(3) as world:
-        world.call(ranks.hold, 3, placement, 300)
-        assert shared_bytes() > before + (150 << 20)
+        pieces, *others = world.call(ranks.hold, 3, placement, 30)
+        assert len(pieces) == 3 and others == [pieces] * 2
+        assert len(users_of(pieces)) == 3
         for line in world.lines:
             os.kill(line.pid, signal.SIGKILL)
     assert not processes.new_shared_memory_names(names)
     deadline = time.monotonic() + processes.PATIENCE
-    while shared_bytes() > before + (150 << 20):  # other programs of the machine have shared memory, too
-        assert time.monotonic() < deadline, "the memory of a table is left"
+    while users_of(pieces):  # the kernel frees what nobody has
+        assert time.monotonic() < deadline, "a process has the memory of a table"
         time.sleep(0.05)
 
 
-def shared_bytes() -> int:
-    """Of the whole machine."""
-    text = Path("/proc/meminfo").read_text()
-    return int(re.search(r"^Shmem: +(\d+) kB$", text, re.MULTILINE)[1]) << 10
+def users_of(inodes: set[int]) -> list[Path]:
+    """The processes that have memory without a name of these inodes open or mapped."""
+    return [process for process in Path("/proc").glob("[0-9]*") if uses(process, inodes)]
+
+
+def uses(process: Path, inodes: set[int]) -> bool:
+    try:
+        mapped = re.findall(r"(\d+) +/memfd:", (process / "maps").read_text())
+        opened = [file.stat().st_ino for file in (process / "fd").iterdir() if "memfd:" in os.readlink(file)]
+    except OSError:  # it has ended
+        return False
+    return not inodes.isdisjoint([*map(int, mapped), *opened])
