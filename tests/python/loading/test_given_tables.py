@@ -180,3 +180,12 @@ def test_what_does_not_fit_a_heterogeneous_graph_is_refused(tables, error, words
 def test_a_device_takes_tables_of_the_graph_alone():
     with pytest.raises(ValueError, match=f"{GIVEN} is .*'feat'.*, which a loader with a device does not take"):
         ramet.loading.combinations.check(ramet.loading.combinations.GPU, {GIVEN: ["feat"]})
+
+
+def test_tables_of_files_are_given_as_others(graph, tmp_path):
+    rows = rows_of(graph)
+    paths = [tmp_path / "0.npy", tmp_path / "1.npy"]
+    for path, part in zip(paths, (rows[:600], rows[600:])):
+        np.save(path, part)
+    for batch in ramet.NeighborLoader(graph, tables={"feat": ramet.Table.open(paths)}, **NEEDED):
+        np.testing.assert_array_equal(batch.x, rows[numpy_of(batch.n_id)])
