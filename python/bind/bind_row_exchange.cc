@@ -1,8 +1,10 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -10,6 +12,8 @@
 
 #include "arrays.h"
 #include "gil.h"
+#include "group_thread.h"
+#include "ramet/buffer_pool.h"
 #include "ramet/error.h"
 #include "ramet/row_exchange.h"
 #include "ramet/table_rows.h"
@@ -66,6 +70,74 @@ std::vector<nb::tuple> unpack_from(const Bytes& bytes,
   return result;
 }
 
+nb::tuple push_lists(const Lists& lists,
+                     const RowPlaces& places,
+                     const std::vector<bool>& reached,
+                     bool last,
+                     int threads) {
+  const std::vector<RowList> borrowed = borrow_lists(lists);
+  Message message;
+  {
+    const GilRelease release;
+    message = push(borrowed, places, reached, last ? Repeats::kLast : Repeats::kAll, threads);
+  }
+  return to_python(message);
+}
+
+nb::tuple answer(std::vector<int64_t> bytes,
+                 const Bytes& data,
+                 const Table& rows,
+                 std::pair<int64_t, int64_t> own,
+                 int threads) {
+  const Message requests{std::move(bytes), borrow(AnyArray(data))};
+  Message message;
+  {
+    const GilRelease release;
+    message = RowPull::answer(requests, rows, {own.first, own.second}, threads);
+  }
+  return to_python(message);
+}
+
+// Into `out` where it is given, and then nothing is returned. `decode`: as float32.
+nb::object finish(const RowPull& pull,
+                  std::vector<int64_t> bytes,
+                  const Bytes& data,
+                  const Table& rows,
+                  int64_t count,
+                  bool decode,
+                  const std::optional<nb::ndarray<nb::c_contig, nb::device::cpu>>& out,
+                  int threads) {
+  const RowForm form = rows.form(decode);
+  const Message answers{std::move(bytes), borrow(AnyArray(data))};
+  Array into = out ? borrow(AnyArray(*out))
+                   : BufferPool::shared()->allocate_array(form.dtype, form.shape_of(count));
+  into.dtype = form.dtype;
+  into.shape = form.shape_of(count);
+  {
+    const GilRelease release;
+    pull.finish(answers, rows.rows(), into, threads);
+  }
+  return out ? nb::none() : to_numpy(into);
+}
+
+void bind_pull(nb::module_& m) {
+  nb::class_<RowPull>(m, "RowPull")
+      .def(
+          "__init__",
+          [](RowPull* self, const Ids& wanted, const RowPlaces& places,
+             const std::vector<bool>& reached, const Table& like) {
+            new (self) RowPull(borrow(wanted), places, reached, like.form(false));
+          },
+          nb::arg("wanted").noconvert(), nb::kw_only(), nb::arg("places"), nb::arg("reached"),
+          nb::arg("like"), nb::keep_alive<1, 2>())
+      .def("requests", [](const RowPull& pull) { return to_python(pull.requests()); })
+      .def_static("answer", &answer, nb::arg("bytes"), nb::arg("data").noconvert(), nb::kw_only(),
+                  nb::arg("rows"), nb::arg("own"), nb::arg("threads"))
+      .def("finish", &finish, nb::arg("bytes"), nb::arg("data").noconvert(), nb::kw_only(),
+           nb::arg("rows"), nb::arg("count"), nb::arg("decode"), nb::arg("out").noconvert().none(),
+           nb::arg("threads"));
+}
+
 }  // namespace
 
 void bind_row_exchange(nb::module_& m) {
@@ -78,6 +150,9 @@ void bind_row_exchange(nb::module_& m) {
         nb::arg("threads"));
   m.def("unpack", &unpack_from, nb::arg("bytes").noconvert(), nb::kw_only(), nb::arg("like"),
         nb::arg("sender"));
+  m.def("push", &push_lists, nb::arg("lists").noconvert(), nb::kw_only(), nb::arg("places"),
+        nb::arg("reached"), nb::arg("last"), nb::arg("threads"));
+  bind_pull(m);
 }
 
 }  // namespace ramet::bind

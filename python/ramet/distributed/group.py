@@ -98,21 +98,23 @@ class Group:
     def place(self, epoch: int, step: int) -> Place:
         return Place(self.loader, epoch, step)
 
-    def exchange(self, message: tuple, place: Place) -> tuple:
+    def exchange(self, message: tuple | None, place: Place, wire=None) -> tuple:
         """Sends (bytes for each rank, uint8 array) and returns what came from each, in the same form. ValueError, on
-        every rank, where another one is at another place: their messages would fit together by chance at most."""
+        every rank, where another one is at another place: their messages would fit together by chance at most.
+        RuntimeError, on every rank, where one has no message: it has failed. wire: None for the channel's `ids`."""
         if self.size == 1:
             return message
-        bytes_out, data = message
+        wire = self.channel.ids if wire is None else wire
+        bytes_out, data = message or ([FAILED] * self.size, None)
         heads = torch.tensor([[count, *place] for count in bytes_out])
         incoming = torch.empty_like(heads)
-        dist.all_to_all_single(incoming, heads, group=self.channel.ids)
+        dist.all_to_all_single(incoming, heads, group=wire)
         bytes_in = incoming[:, 0].tolist()
         if FAILED in bytes_in:
             raise RuntimeError(f"rank {self.members[bytes_in.index(FAILED)]} failed")
         self._compare_places([Place(*numbers) for numbers in incoming[:, 1:].tolist()])
         received = torch.empty(sum(bytes_in), dtype=torch.uint8)
-        dist.all_to_all_single(received, torch.from_numpy(data), bytes_in, bytes_out, group=self.channel.ids)
+        dist.all_to_all_single(received, torch.from_numpy(data), bytes_in, bytes_out, group=wire)
         return bytes_in, received.numpy()
 
     def _compare_places(self, places: list[Place]) -> None:

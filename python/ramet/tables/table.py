@@ -13,6 +13,7 @@ from ramet.dtypes import Quantized, bfloat16, bits, dtype_name, scaled_by
 from ramet.stores.contents import NODE
 from ramet.tables import create as tables
 from ramet.tables.arguments import as_buffer, as_row_ids, as_rows_of_ids
+from ramet.tables.calls import call_together, start
 from ramet.tables.copying import copy_rows
 from ramet.tables.files import FileMemory, open_files
 from ramet.tables.init_rows import init_rows
@@ -227,7 +228,7 @@ class Table:
             raise ImportError("Table.torch() needs torch, which is not installed")
         return to_tensor(self.numpy() if self._source is None else self._private_rows())
 
-    def gather(self, ids, threads: int = 1, *, dtype=None, out=None):
+    def gather(self, ids, threads: int = 1, *, dtype=None, out=None, async_op: bool = False):
         """The rows `ids` (integers of any shape, numpy or torch), as an array of shape [*ids.shape, ...]: a tensor for
         a tensor of ids, else a numpy array.
 
@@ -235,48 +236,81 @@ class Table:
             with a scale are then decoded during the gather (docs/format.md, section 2).
         out: the array to write to and return: C-contiguous, numpy or CPU tensor, of that shape and dtype. It must not
             share memory with the table, its scale or `ids`. None: recycled memory.
+        async_op: returns at once an object whose wait() returns the rows.
+
+        Of a distributed table all ranks make the same calls, in one order, each with ids of its own; an error of one is
+        one on all. Those with async_op are in an order of their own: nothing else may write the same rows before
+        wait().
 
         Raises IndexError naming the first id out of range, and TypeError for ids that are not integers. Raises
         ValueError for another dtype, for rows without a float32 form, and for an `out` that does not fit.
         """
-        self._require_reached()
+        if async_op:
+            return start(self._together, lambda: self.gather(ids, threads, dtype=dtype, out=out))
         is_tensor = type(ids).__module__ == "torch"
-        decode = self._decodes(dtype)
-        ids, shape = as_row_ids(ids)
-        buffer = None if out is None else self._buffer(out, ids, shape, decode)
-        threads = as_count(threads, "threads", INT32_MAX)
-        rows = self._core.gather(ids, threads=threads, decode=decode, out=buffer)
+        shape = ()
+
+        def check() -> tuple:
+            nonlocal shape
+            decode = self._decodes(dtype)
+            array, shape = as_row_ids(ids)
+            buffer = None if out is None else self._buffer(out, array, shape, decode)
+            return array, as_count(threads, "threads", INT32_MAX), decode, buffer
+
+        if self._together is None:
+            self._require_reached()
+            array, threads, decode, buffer = check()
+            rows = self._core.gather(array, threads=threads, decode=decode, out=buffer)
+        else:
+            rows = call_together(self, "gather", check)
         if out is not None:
             return out
         rows = rows if len(shape) == 1 else rows.reshape(shape + rows.shape[1:])
         return to_tensor(rows) if is_tensor else rows
 
-    def scatter(self, ids, rows, threads: int = 1) -> None:
+    def scatter(self, ids, rows, threads: int = 1, *, async_op: bool = False):
         """Writes rows[i] to row ids[i]; of a row that is given twice the last stays.
 
         rows: [*ids.shape, ...] of the table's dtype, numpy or torch. float32 goes into float16 and bfloat16, too,
             rounded to the nearest.
+        async_op: as of gather; wait() returns None when the rows are written.
+
+        Of a distributed table all ranks call this together. What they give follows in the order of the ranks, and when
+        it returns all of it is written, on every rank.
 
         Raises IndexError naming the first id out of range, ValueError for rows that do not fit and for a table that is
-        read-only. Nothing is written then. Another process that writes the same rows at the same time is not kept out.
+        read-only. Nothing is written then. Another process that writes the same rows at the same time is not kept out,
+        but by a distributed table.
         """
-        self._write(self._core.set_rows, ids, rows, threads)
+        return self._write("scatter", self._core.set_rows, ids, rows, threads, async_op)
 
-    def add(self, ids, rows, threads: int = 1) -> None:
+    def add(self, ids, rows, threads: int = 1, *, async_op: bool = False):
         """Adds rows[i] to row ids[i]; what is given for a row is summed in order, and the sum added once: the same bits
-        for any number of threads. See scatter."""
-        self._write(self._core.sum_rows, ids, rows, threads)
+        for any number of threads, and of a distributed table for any split of a list over its ranks. See scatter."""
+        return self._write("add", self._core.sum_rows, ids, rows, threads, async_op)
 
-    def _write(self, write, ids, rows, threads: int) -> None:
+    def _write(self, name: str, write, ids, rows, threads: int, async_op: bool):
+        if async_op:
+            return start(self._together, lambda: self._write(name, write, ids, rows, threads, False))
+
+        def check() -> tuple:
+            array, shape = as_row_ids(ids)
+            return array, as_rows_of_ids(rows, shape), as_count(threads, "threads", INT32_MAX)
+
+        if self._together is not None:
+            return call_together(self, name, check)
         self._require_reached()
-        ids, shape = as_row_ids(ids)
-        rows = as_rows_of_ids(rows, shape)
-        threads = as_count(threads, "threads", INT32_MAX)
-        write(ids, bits(rows), bfloat16=rows.dtype == bfloat16, threads=threads)
+        places, array, threads = check()
+        return write(places, bits(array), bfloat16=array.dtype == bfloat16, threads=threads)
+
+    @property
+    def _together(self):
+        """The group whose collectives are calls of this table; None where they are this process's alone."""
+        return self._ranks.group if self.placement == "distributed" else None
 
     def _require_reached(self) -> None:
         if not all(self._ranks.reached):
-            raise ValueError("ranks on other machines have rows of this table, which cannot be exchanged yet")
+            raise ValueError("ranks on other machines have rows of this table, and this is no rank: it was unpickled")
 
     def __repr__(self) -> str:
         scale = self._core.scale

@@ -2,27 +2,13 @@
 #include <cstring>
 
 #include "base/parallel.h"
-#include "ramet/error.h"
+#include "packed.h"
 #include "ramet/row_exchange.h"
 
 namespace ramet {
 namespace {
 
-constexpr int64_t kWord = sizeof(int64_t);
-constexpr int64_t kWordsOfList = 2;
 constexpr int64_t kBytesOfCopy = int64_t{1} << 18;
-
-constexpr int64_t padded(int64_t bytes) {
-  return (bytes + kPackUnit - 1) / kPackUnit * kPackUnit;
-}
-
-int64_t head_bytes(int64_t lists) {
-  return padded((1 + kWordsOfList * lists) * kWord);
-}
-
-int64_t ids_bytes(const RowList& list) {
-  return std::ssize(list.ids) * kWord;
-}
 
 // Of a part and its padding; returns the end.
 std::byte* copy(const void* from, int64_t bytes, std::byte* to, int threads) {
@@ -86,21 +72,19 @@ void check_places(std::span<const int64_t> ids, int64_t num_places, const Unpack
 int64_t packed_bytes(std::span<const RowList> lists) {
   int64_t bytes = head_bytes(std::ssize(lists));
   for (const RowList& list : lists)
-    bytes += padded(ids_bytes(list)) + padded(list.rows.bytes());
+    bytes += padded(std::ssize(list.ids) * kWord) + padded(list.rows.bytes());
   return bytes;
 }
 
 void pack(std::span<const RowList> lists, std::byte* out, int threads) {
-  std::vector<int64_t> head = {std::ssize(lists)};
+  std::vector<int64_t> counts;
   for (const RowList& list : lists) {
-    if (list.rows.rows() != std::ssize(list.ids))
-      throw_invalid(list.rows.describe(), " rows for ", list.ids.size(), " ids");
-    head.push_back(std::ssize(list.ids));
-    head.push_back(static_cast<int64_t>(list.rows.dtype));
+    check_list(list);
+    counts.push_back(std::ssize(list.ids));
   }
-  out = copy(head.data(), std::ssize(head) * kWord, out, 1);
+  out = write_head(lists, counts, out);
   for (const RowList& list : lists) {
-    out = copy(list.ids.data(), ids_bytes(list), out, threads);
+    out = copy(list.ids.data(), list.rows.rows() * kWord, out, threads);
     out = copy(list.rows.data, list.rows.bytes(), out, threads);
   }
 }

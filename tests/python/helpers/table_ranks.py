@@ -61,9 +61,9 @@ def write(size, shape, options, seed):
     table.scatter(own, np.broadcast_to(own[:, None], (len(own), *shape[1:])).astype(table.dtype))
     for rank in range(size):
         dist.barrier(group)
-        if rank == table.rank:
-            ids = np.random.default_rng([seed, rank]).integers(0, shape[0], 100)
-            table.add(ids, np.ones((100, *shape[1:]), table.dtype), threads=2)
+        ids = np.random.default_rng([seed, rank]).integers(0, shape[0], 100)[: 100 if rank == table.rank else 0]
+        if len(ids) or table.placement == "distributed":  # which all ranks call
+            table.add(ids, np.ones((len(ids), *shape[1:]), table.dtype), threads=2)
     dist.barrier(group)
     return table.gather(np.arange(shape[0])[::-1])
 

@@ -74,7 +74,7 @@ def test_two_tables_go_together(world):
         ("between", "ArithmeticError: no step", "RuntimeError: rank 1 failed"),
         ("shape", "ValueError: rows are float32[2, 4], which do not fit 3 places", "RuntimeError: rank 1 failed"),
         ("done", "RuntimeError: nothing was delivered", "RuntimeError: rank 1 failed"),
-        ("step", "ValueError: rank 1 is at delivery", "ValueError: rank 1 is at delivery"),
+        ("step", "ValueError: rank 1 is at meeting", "ValueError: rank 1 is at meeting"),
         ("twice", "RuntimeError: delivery", "RuntimeError: delivery"),
     ],
 )
@@ -91,7 +91,7 @@ def test_an_error_of_one_rank_is_one_on_all_and_the_next_delivery_is_fine(world,
 def test_different_tables_are_an_error_on_all(world):
     outcomes = world.call(ranks.other_table, "table", "other")
     assert len(set(outcomes)) == 1
-    assert outcomes[0].startswith("ValueError: rank 1 is at delivery")
+    assert outcomes[0].startswith("ValueError: rank 1 is at meeting")
 
 
 def test_an_unpickled_table_has_no_mail(world):

@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <cstring>
+
+#include "base/narrow.h"
+#include "base/parallel.h"
+#include "base/prefetch.h"
+#include "base/row_groups.h"
+#include "parts.h"
+#include "ramet/buffer_pool.h"
+#include "ramet/error.h"
+#include "ramet/row_exchange.h"
+
+namespace ramet {
+namespace {
+
+constexpr int64_t kWord = sizeof(int64_t);
+constexpr int64_t kGrain = 1024;  // rows
+constexpr int64_t kAhead = 4;     // rows
+constexpr int64_t kLine = 64;
+
+// A rank's bytes end at a multiple of 8, where the next one's begin.
+constexpr int64_t padded(int64_t bytes) {
+  return (bytes + kWord - 1) / kWord * kWord;
+}
+
+std::span<const int64_t> places_from(const Message& requests, size_t rank, int64_t start) {
+  const int64_t bytes = requests.bytes[rank];
+  if (bytes < 0 || bytes % kWord != 0 || bytes > requests.data.bytes() - start)
+    throw_error(ErrorCode::kCorrupt, "rank ", rank, " sent ", bytes, " bytes that are no requests");
+  return requests.data.as<int64_t>().subspan(static_cast<size_t>(start / kWord),
+                                             static_cast<size_t>(bytes / kWord));
+}
+
+void check_own(std::span<const int64_t> places, NodeRange own, size_t rank) {
+  const auto outside = std::find_if(places.begin(), places.end(), [&](int64_t place) {
+    return place < own.begin || place >= own.end;
+  });
+  if (outside != places.end())
+    throw_error(ErrorCode::kCorrupt, "rank ", rank, " asked for place ", *outside,
+                ", but this rank's lie in [", own.begin, ", ", own.end, ")");
+}
+
+void request_row(const char* row, int64_t bytes) {
+  for (int64_t at = 0; at < bytes; at += kLine)
+    prefetch(row + at);
+}
+
+}  // namespace
+
+RowPull::RowPull(std::span<const int64_t> wanted,
+                 const RowPlaces& places,
+                 const std::vector<bool>& reached,
+                 const RowForm& form)
+    : wanted_(wanted),
+      row_bytes_(form.row_bytes()),
+      counts_(reached.size()),
+      at_(wanted.size(), -1) {
+  const RowList list{wanted, {}};
+  RowGroups groups(std::span(&list, 1), places.num_places(), 0, places.num_places());
+  const PartOfPlace part_of(places);
+  size_t latest = 0;
+  int64_t next = 0;  // byte of the answers
+  // One thread: in ascending order.
+  groups.visit(1, [&](const RowBucket& bucket) {
+    for (size_t first = 0, last; first < bucket.places.size(); first = last) {
+      last = bucket.end_of_row(first);
+      const int64_t place = bucket.row(first);
+      const size_t part = part_of(place);
+      if (reached[part]) continue;
+      if (part != latest) next = padded(next);
+      latest = part;
+      asked_.push_back(place);
+      ++counts_[part];
+      for (size_t i = first; i < last; ++i)
+        at_[static_cast<size_t>(bucket.position(i))] = next;
+      next += row_bytes_;
+    }
+  });
+}
+
+Message RowPull::requests() const {
+  Message message;
+  for (const int64_t count : counts_)
+    message.bytes.push_back(count * kWord);
+  message.data = BufferPool::shared()->allocate_array(DType::kUInt8, {std::ssize(asked_) * kWord});
+  if (!asked_.empty())
+    std::memcpy(message.data.data, asked_.data(), asked_.size() * sizeof(int64_t));
+  return message;
+}
+
+Message RowPull::answer(const Message& requests, const Table& rows, NodeRange own, int threads) {
+  const int64_t row_bytes = rows.rows().row_bytes();
+  Message message;
+  std::vector<std::span<const int64_t>> places;
+  int64_t start = 0, total = 0;
+  for (size_t rank = 0; rank < requests.bytes.size(); ++rank) {
+    places.push_back(places_from(requests, rank, start));
+    check_own(places.back(), own, rank);
+    start += requests.bytes[rank];
+    message.bytes.push_back(padded(std::ssize(places.back()) * row_bytes));
+    total += message.bytes.back();
+  }
+  message.data = BufferPool::shared()->allocate_array(DType::kUInt8, {total});
+  auto* out = static_cast<char*>(message.data.data);
+  for (size_t rank = 0; rank < places.size(); ++rank) {
+    const int64_t bytes = std::ssize(places[rank]) * row_bytes;
+    if (bytes > 0) rows.gather(places[rank], out, threads);
+    std::memset(out + bytes, 0, static_cast<size_t>(message.bytes[rank] - bytes));
+    out += message.bytes[rank];
+  }
+  return message;
+}
+
+void RowPull::finish(const Message& answers,
+                     const Array& rows,
+                     const Array& out,
+                     int threads) const {
+  int64_t total = 0;
+  for (size_t rank = 0; rank < counts_.size(); ++rank) {
+    const int64_t expected = padded(counts_[rank] * row_bytes_);
+    if (answers.bytes.size() != counts_.size() || answers.bytes[rank] != expected)
+      throw_error(ErrorCode::kCorrupt, "rank ", rank, " answered ", counts_[rank],
+                  " requests not by ", expected, " bytes");
+    total += expected;
+  }
+  if (answers.data.bytes() != total || rows.row_bytes() != row_bytes_ ||
+      out.rows() != std::ssize(wanted_))
+    throw_invalid(out.describe(), " and ", answers.data.describe(), " for ", wanted_.size(),
+                  " rows of ", rows.describe());
+  const int64_t width = row_bytes_ / item_size(rows.dtype), out_bytes = out.row_bytes();
+  const auto row = [&](int64_t i) {
+    const int64_t at = at_[static_cast<size_t>(i)];
+    return at >= 0
+               ? static_cast<const char*>(answers.data.data) + at
+               : static_cast<const char*>(rows.data) + wanted_[static_cast<size_t>(i)] * row_bytes_;
+  };
+  parallel_for(out.rows(), kGrain, threads, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if (i + kAhead < end) request_row(row(i + kAhead), row_bytes_);
+      char* to = static_cast<char*>(out.data) + i * out_bytes;
+      if (out.dtype == rows.dtype)
+        std::memcpy(to, row(i), static_cast<size_t>(row_bytes_));
+      else
+        widen_row(row(i), width, rows.dtype, reinterpret_cast<float*>(to));
+    }
+  });
+}
+
+}  // namespace ramet
