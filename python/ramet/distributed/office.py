@@ -47,6 +47,7 @@ class Head(NamedTuple):
     kind: int
     number: int
     step: int = 0
+    options: int = 0  # a digest of what is done
     tables: int = 0
     which: int = 0  # a digest of the tables' numbers
     pid: int = 0
@@ -56,11 +57,13 @@ class Head(NamedTuple):
 
     @property
     def doing(self) -> tuple:
-        return self[:5]
+        return self[:6]
 
     def __str__(self) -> str:
-        of = f", step {self.step}, of {self.tables} tables (digest {self.which:08x})" if self.tables else ""
-        return f"at meeting {self.number}, {Kind(self.kind).name.lower()}{of}"
+        said = f"at meeting {self.number}, {Kind(self.kind).name.lower()}"
+        if self.tables:
+            said += f", step {self.step}, of {self.tables} tables (digest {self.which:08x})"
+        return f"{said}, with options of digest {self.options:08x}" if self.options else said
 
 
 class Arena:
@@ -105,8 +108,8 @@ class Office:
         self._number, self._is_open = 0, False
         self._told: list[tuple] = []  # collectives that nobody waits for, and what they read
 
-    def deliver(self, letters: list[tuple[Mail, Lists]], kind: Kind, threads: int, step: int) -> list[Lists]:
-        """What every rank gave for each of these tables, until done()."""
+    def deliver(self, letters: list[tuple[Mail, Lists]], kind: Kind, threads: int, what: tuple) -> list[Lists]:
+        """What every rank gave for each of these tables, until done(). what: (step, digest of options)."""
         reached = letters[0][0].ranks.reached
         near = [k for k, is_near in enumerate(reached) if is_near and k != self._rank]
         far = [k for k, is_near in enumerate(reached) if not is_near]
@@ -117,7 +120,7 @@ class Office:
             if near:
                 self._arena.pack([lists for _, lists in packed], threads)
             messages = [_pushed(mail, lists, kind, threads) for mail, lists in packed] if far else []
-        heads = self.meet(kind, [mail for mail, _ in letters], step)
+        heads = self.meet(kind, [mail for mail, _ in letters], what)
         self._is_open = True
         with self.telling():
             arrived = [self.exchange(message) for message in messages]
@@ -145,16 +148,16 @@ class Office:
             raise
 
     def fail(self) -> None:
-        self._is_open = False
+        self._is_open, self._arena = False, Arena()  # others may still read what lies in the old one
         self._told = [one for one in self._told if not one[0].is_completed()]
         with contextlib.suppress(RuntimeError):  # where the connection is what failed
             self._told.append(self._gather(Head(Kind.FAILED, self._number), async_op=True))
 
-    def meet(self, kind: Kind, mails: Iterable[Mail] = (), step: int = 0) -> list[Head]:
+    def meet(self, kind: Kind, mails: Iterable[Mail] = (), what: tuple = (0, 0)) -> list[Head]:
         """The heads of all ranks, which do the same."""
         numbers = [mail.ranks.group.loader for mail in mails]
         which = zlib.crc32(np.array(numbers, np.int64).tobytes())
-        mine = Head(kind, self._number + 1, step, len(numbers), which, *self._arena.handle)
+        mine = Head(kind, self._number + 1, *what, len(numbers), which, *self._arena.handle)
         _, _, gathered = self._gather(mine, async_op=False)
         heads = [Head(*numbers) for numbers in gathered.tolist()]
         for rank, head in enumerate(heads):

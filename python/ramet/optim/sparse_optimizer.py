@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from contextlib import contextmanager
 
 import torch
@@ -29,8 +30,8 @@ class SparseOptimizer(torch.optim.Optimizer):
     average: whether the sum over ranks is divided by their number, as DistributedDataParallel does.
 
     The state is in tables of the same placement and owners, of float32. All ranks of the embeddings make the optimizer
-    and its steps together. ValueError on every rank where their optimizers differ. ValueError for options out of their
-    range, when they are used.
+    and its steps together. ValueError on every rank where their optimizers differ, and where options do at a step.
+    ValueError for options out of their range, when they are used.
     """
 
     def __init__(self, embeddings, defaults: dict, *, rounding: str, seed: int, average: bool):
@@ -48,6 +49,8 @@ class SparseOptimizer(torch.optim.Optimizer):
         for embedding in self.embeddings:
             if not isinstance(embedding, Embedding):
                 raise TypeError(f"embeddings holds a {type(embedding).__name__}, expected ramet.nn.Embedding")
+        if len({id(embedding) for embedding in self.embeddings}) < len(self.embeddings):
+            raise ValueError("embeddings has the same Embedding twice, whose gradients would be applied twice")
         if self._rounding not in ROUNDINGS:
             raise ValueError(f"rounding is {self._rounding!r}, expected one of {ROUNDINGS}")
         self._seed = as_int(self._seed, "seed", 0, UINT64_MAX)
@@ -86,7 +89,8 @@ class SparseOptimizer(torch.optim.Optimizer):
             by_channel.setdefault(learner.channel(), []).append(learner)
         for channel, learners in by_channel.items():
             if channel is None:
-                self._apply(learners, [learner.gradients() for learner in learners])
+                for learner in learners:
+                    learner.apply(self._step_of(learner), learner.gradients())
             else:
                 self._step_together(learners)
         return loss
@@ -95,28 +99,45 @@ class SparseOptimizer(torch.optim.Optimizer):
         """Of embeddings that the same ranks share, in as many collectives as of one."""
         mails = [Mail.of(learner.embedding.table) for learner in learners]
         with _telling_failures(mails):
+            steps = [self._step_of(learner) for learner in learners]
+            for learner, step in zip(learners, steps):
+                learner.apply(step, [])  # an error while all rows are as they were
             letters = [(mail, learner.gradients()) for mail, learner in zip(mails, learners)]
-        delivered = deliver_all(letters, threads=torch.get_num_threads(), step=self._number)
+        options = zlib.crc32(repr(self._said()).encode())
+        delivered = deliver_all(letters, threads=torch.get_num_threads(), step=self._number, options=options)
         with _telling_failures(mails):
-            self._apply(learners, delivered)
+            for learner, step, lists in zip(learners, steps, delivered):
+                learner.apply(step, lists)
         done_all(mails)
 
-    def _apply(self, learners: list[Learner], gradients: list[list]) -> None:
-        for learner, lists in zip(learners, gradients):
-            step = _core.OptimizerStep(
-                self._method(self.param_groups[0]),
-                number=self._number,
-                divisor=float(learner.embedding.table.ranks) if self._average else 1.0,
-                stochastic=self._rounding == "stochastic",
-                seed=self._seed,
-                row_ids=learner.row_ids,
-            )
-            learner.apply(step, lists)
+    def _step_of(self, learner: Learner) -> _core.OptimizerStep:
+        return _core.OptimizerStep(
+            self._method(self.param_groups[0]),
+            number=self._number,
+            divisor=float(learner.embedding.table.ranks) if self._average else 1.0,
+            stochastic=self._rounding == "stochastic",
+            seed=self._seed,
+            row_ids=learner.row_ids,
+        )
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forgets the gradients."""
         for embedding in self.embeddings:
             embedding.zero_grad()
+
+    def add_param_group(self, param_group: dict) -> None:
+        """ValueError: an optimizer has the embeddings that it was made with."""
+        if hasattr(self, "_learners"):
+            raise ValueError("an optimizer of embeddings gets all of them when it is made: make another one")
+        super().add_param_group(param_group)
+
+    def state_dict(self) -> dict:
+        """NotImplementedError: the state lies in tables; save() and load() write and read it."""
+        raise NotImplementedError("the state lies in tables that ranks share: use optimizer.save(path), and load(path)")
+
+    def load_state_dict(self, state_dict: dict) -> None:
+        """NotImplementedError, as state_dict()."""
+        self.state_dict()
 
     def save(self, path) -> None:
         """Writes a checkpoint to the folder `path`: the embeddings' rows and their state, in a part for each rank, and

@@ -20,6 +20,8 @@ from ramet.tables.ranks import Ranks
 
 PLACEMENTS = ("continuous", "chunked", "distributed")
 
+MOST_ADDRESSES = 1 << 47
+
 Fill = Callable[[TableMemory], None]
 
 
@@ -37,6 +39,7 @@ def create(
 
     def check() -> tuple[Wanted, dict]:
         form = Form(_as_shape(shape), as_dtype(dtype))
+        _require_memory(form, ranks)
         wanted = Wanted(form, placement, _checked_owners(placement, location, ownership, form.shape[0], ranks))
         return wanted, {
             "shape": form.shape,
@@ -56,6 +59,18 @@ def beside(memory: TableMemory, row_shape: tuple[int, ...], dtype) -> TableMemor
     """Zeros with the places, owners and ranks of a table. Collective."""
     form = Form((memory.form.shape[0], *row_shape), as_dtype(dtype))
     return _build(form, memory.placement, memory.ranks, memory.layout, lambda memory: None)
+
+
+def _require_memory(form: Form, ranks: Ranks) -> None:
+    """MemoryError for what no machine can hold, before anything is done for each row. Pieces are compared with what is
+    available when they are made."""
+    most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if ranks.machines == 1 else MOST_ADDRESSES
+    if form.bytes > most:
+        what = "bytes of memory" if ranks.machines == 1 else "addresses"
+        raise MemoryError(
+            f"a table {dtype_name(form.dtype)}{list(form.shape)} takes {form.bytes:,} bytes, but this machine has "
+            f"{most:,} {what}"
+        )
 
 
 def _checked_owners(placement: str, location: str, ownership, num_rows: int, ranks: Ranks) -> _core.Ownership:

@@ -317,6 +317,18 @@ class Table:
         scaled = "" if scale is None else f", scale by {scaled_by(scale, len(self._by_place))}"
         return f"<ramet.Table {self._core.name} {dtype_name(self.dtype)}{list(self.shape)}{scaled}>"
 
+    def __deepcopy__(self, memo) -> Table:
+        """Rows of its own for a table that is written to, so that copies of a model learn apart."""
+        if not isinstance(self._memory, TableMemory):
+            return self
+        if self.ranks > 1:
+            raise TypeError(
+                f"a table of {self.ranks} ranks is not copied by one: on all of them, Table.create one and copy_from it"
+            )
+        copied = self._beside(self.shape[1:], self.dtype)
+        copied.copy_from(self)
+        return copied
+
     def __reduce__(self):
         if self._source is not None:
             return _of_graph, self._source

@@ -90,6 +90,12 @@ def test_optimizers_that_differ_are_refused_on_every_rank(world):
             assert ("'some'" if name == "fails" else f"rank 1 has {name}=") in words
 
 
+def test_options_that_differ_or_are_wrong_stop_a_step_before_rows_change(world):
+    differs, wrong = zip(*call(world, ranks.unlike_steps, 2))
+    assert all("with options of digest" in words and words.startswith("ValueError: rank 1 is at") for words in differs)
+    assert wrong[1].startswith("ValueError: lr is -1") and "rank 1 failed" in wrong[0]
+
+
 def test_only_its_ranks_train_an_embedding(world):
     """What was unpickled does not know them."""
     for rows, words in call(world, ranks.unpickled, 2):

@@ -222,6 +222,22 @@ def unlike_optimizers(size: int) -> dict[str, str]:
     return {name: refused(other if rank == 1 else usual) for name, other in make.items()}
 
 
+def unlike_steps(size: int) -> list[str]:
+    """What a step says whose rate differs between ranks, and then one whose rate is wrong on rank 1."""
+    group, rank = group_of(size), dist.get_rank()
+    if rank >= size:
+        return None
+    embedding = ramet.nn.Embedding(ROWS, WIDTH, distributed=group, init=1)
+    optimizer = ramet.optim.SGD(embedding, lr=0.1)
+    embedding(torch.arange(ROWS)).sum().backward()
+    said = []
+    for rates in ([0.1, 0.2], [0.1, -1.0]):
+        optimizer.param_groups[0]["lr"] = rates[rank]
+        said.append(refused(optimizer.step))
+        assert (embedding.weight == 1).all()
+    return said
+
+
 def unpickled(size: int) -> tuple:
     """All rows of an embedding that was unpickled, and how an optimizer of it is refused."""
     group, rank = group_of(size), dist.get_rank()

@@ -1,5 +1,6 @@
 """ramet.nn.Embedding and ramet.optim beside torch's own on dense rows (docs/semantics.md, section 19)."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -217,6 +218,15 @@ def test_ids_of_any_shape_and_dtype():
     assert embedding(torch.empty(0, dtype=torch.int64)).shape == (0, WIDTH)
 
 
+def test_copies_of_an_embedding_learn_apart():
+    embedding = ramet.nn.Embedding(ROWS, WIDTH, "bfloat16")
+    best = copy.deepcopy(embedding)
+    before = embedding.weight.clone()
+    embedding(torch.arange(ROWS)).sum().backward()
+    ramet.optim.SGD(embedding, lr=1.0).step()
+    assert torch.equal(best.weight, before) and not torch.equal(embedding.weight, before)
+
+
 def test_an_embedding_pickles_as_a_handle():
     embedding = ramet.nn.Embedding(ROWS, WIDTH)
     other = pickle.loads(pickle.dumps(embedding))
@@ -235,6 +245,10 @@ def test_an_embedding_pickles_as_a_handle():
         (lambda e: ramet.optim.Adam([torch.nn.Linear(1, 1)]), TypeError, "Linear, expected ramet.nn.Embedding"),
         (lambda e: ramet.optim.Adam(e, steps="some"), ValueError, "'some'"),
         (lambda e: ramet.optim.SGD(e, 0.1, rounding="up"), ValueError, "'up'"),
+        (lambda e: ramet.optim.SGD([e, e], 0.1), ValueError, "twice"),
+        (lambda e: ramet.optim.SGD(e, 0.1).add_param_group({"params": [e.anchor]}), ValueError, "make another one"),
+        (lambda e: ramet.optim.Adam(e).state_dict(), NotImplementedError, r"save\(path\)"),
+        (lambda e: ramet.optim.Adam(e).load_state_dict({}), NotImplementedError, r"load\(path\)"),
     ],
 )
 def test_wrong_calls_name_what_is_wrong(wrong, error, message):

@@ -155,7 +155,7 @@ def test_a_handle_is_small_and_nothing_has_a_name():
         (lambda: ramet.Table.create((2, 2), "int32", init="normal"), ValueError, r"int32\[2, 2\]"),
         (lambda: ramet.Table.create((2, 2), init=[1]), TypeError, r"init is \[1\]"),
         (lambda: ramet.Table.create((2, 2), init=lambda ids: np.ones((1, 2), "f4")), ValueError, r"float32\[1, 2\]"),
-        (lambda: ramet.Table.create((1 << 40, 1 << 10)), (MemoryError, OSError), "shared memory"),
+        (lambda: ramet.Table.create((1 << 40, 1 << 10)), MemoryError, "this machine has .* bytes of memory"),
         (lambda: ramet.Table.create((3, 2)).scatter([0, 3], np.zeros((2, 2), "f4")), IndexError, r"ids\[1\] = 3"),
         (lambda: ramet.Table.create((3, 2)).scatter([0], np.zeros((1, 2), "f8")), ValueError, r"float64\[1, 2\]"),
         (lambda: ramet.Table.create((3, 2)).add([0], np.zeros((1, 3), "f4")), ValueError, r"float32\[1, 3\]"),
