@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import torch.distributed as dist
+from learning_ranks import learn
 
 import ramet
 import ramet.distributed
@@ -46,6 +47,7 @@ def look(folder: Path) -> dict:
         "rows": rows,
         "errors": [error_of(lambda p=p: ramet.Table.create((10, 2), placement=p)) for p in ("continuous", "chunked")],
         "chunks": error_of(table.chunks),
+        "learned": learn("Adam", "stochastic", dist.get_rank(), 4, placement="distributed", ownership="hash"),
     }
 
 

@@ -10,6 +10,7 @@ import ramet
 pytest.importorskip("torch")
 
 import machine_tables
+from learning_ranks import learn
 from machines import name_of, run_on_machines
 
 pytestmark = pytest.mark.slow
@@ -70,3 +71,9 @@ def test_what_needs_one_machine_says_so_on_every_rank(seen):
         for placement, error in zip(("continuous", "chunked"), rank["errors"]):
             assert error.startswith(f"ValueError: placement is '{placement}', but the ranks are on 2 machines")
         assert "local()" in rank["chunks"]
+
+
+def test_embeddings_learn_the_bits_of_one_process(seen):
+    alone = learn("Adam", "stochastic", 0, 1)
+    for rank in seen:
+        assert rank["learned"] == alone
