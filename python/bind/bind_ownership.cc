@@ -67,6 +67,11 @@ void bind_ownership(nb::module_& m) {
             return Ownership::by_vector(keep(owners, false), parts, place);
           },
           nb::arg("owners").noconvert(), nb::arg("parts"), nb::arg("place"))
+      .def("__repr__",
+           [](const Ownership& owners) {
+             return "<Ownership of " + std::to_string(owners.num_nodes()) + " rows by " +
+                    std::to_string(owners.parts()) + " ranks>";
+           })
       .def_prop_ro("parts", &Ownership::parts)
       .def_prop_ro("num_nodes", &Ownership::num_nodes)
       .def_prop_ro("is_ranges", &Ownership::is_ranges)

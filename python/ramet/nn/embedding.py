@@ -130,6 +130,8 @@ class Rows(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, anchor, embedding: Embedding, ids: torch.Tensor, owned: bool) -> torch.Tensor:
+        if not isinstance(ids, torch.Tensor):
+            raise TypeError(f"ids is a {type(ids).__name__}, expected a tensor of integers")
         if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
             raise TypeError(f"ids are {ids.dtype}, expected integers")
         table = embedding.table

@@ -269,4 +269,4 @@ def _folder_at(path: str) -> tuple[int, int] | None:
         status = os.stat(path)
     except OSError:
         return None
-    return status.st_dev, status.st_ino
+    return status.st_dev, status.st_ino, status.st_ctime_ns

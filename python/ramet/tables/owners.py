@@ -75,7 +75,7 @@ def _load(path: str) -> np.ndarray:
 def _of_array(owners: np.ndarray, num_nodes: int, parts: int, place: str) -> _core.Ownership:
     if owners.ndim != 1 or owners.dtype.kind not in "iu":
         raise ValueError(f"{place} is {owners.dtype}{list(owners.shape)}, expected one dimension of integers")
-    is_bounds = len(owners) == parts + 1 != num_nodes and owners[0] == 0 and owners[-1] == num_nodes
+    is_bounds = len(owners) == parts + 1 and owners[0] == 0 and owners[-1] == num_nodes
     if is_bounds:
         return _core.Ownership.ranges(owners.astype(np.int64))
     if len(owners) != num_nodes:

@@ -38,12 +38,13 @@ def save_parts(path, pieces: dict[str, dict[str, Pieces]], text: dict, ranks: Ra
     count = some.owners.parts
 
     def prepare():
-        return os.path.realpath(as_path(path)), (secrets.randbits(64), text)
+        folder = os.path.realpath(as_path(path))
+        return folder, (secrets.randbits(64), {"folder": os.path.basename(folder), **text})
 
     path, said = ranks.share(prepare)
     id = said[0][0]
     for rank, (_, other) in enumerate(said):
-        if other != text:
+        if other != said[0][1]:
             raise ValueError(f"rank {rank} saves {other}, but rank 0 {said[0][1]}")
     text = {"ramet-parts": VERSION, "id": f"{id:016x}", "parts": count, **text}
     folder = None

@@ -164,7 +164,9 @@ bool RowPlaces::look_up_in_ranges(std::span<const int64_t> ids, int64_t* places)
     size_t part = 0;
     for (size_t step = half; step > 0; step /= 2)
       part += begins[part + step - 1] <= id ? step : 0;
-    places[i] = id + deltas[part];
+    // An id far outside may overflow; it is refused below.
+    places[i] =
+        static_cast<int64_t>(static_cast<uint64_t>(id) + static_cast<uint64_t>(deltas[part]));
   }
   return all_inside;
 }
