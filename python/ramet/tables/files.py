@@ -264,7 +264,7 @@ def unreplaced(paths: list[str], read):
     raise OSError(f"{paths[0]} was replaced {ATTEMPTS} times while it was being opened")
 
 
-def _folder_at(path: str) -> tuple[int, int] | None:
+def _folder_at(path: str) -> tuple[int, int, int] | None:
     try:
         status = os.stat(path)
     except OSError:

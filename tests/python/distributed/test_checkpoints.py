@@ -83,13 +83,16 @@ def test_file_systems_apart(world, alone, tmp_path):
     check_rows(world.call(ranks.load_and_train, 2, place, range(3, 6), second[0]), alone, 2)
 
 
+KILLS = int(os.environ.get("RAMET_TEST_KILLS", "40"))  # 200 take five minutes
+
+
 @pytest.mark.parametrize(
-    ("size", "kills"), [(1, 5), (2, 10), pytest.param(2, 200, marks=[pytest.mark.slow, pytest.mark.timeout(3000)])]
+    ("size", "kills"), [(1, 3), (2, 5), pytest.param(2, KILLS, marks=[pytest.mark.slow, pytest.mark.timeout(3000)])]
 )
 def test_a_killed_rank_leaves_the_old_checkpoint_or_the_new_one(tmp_path, size, kills):
     names = processes.shared_memory_names()
     command = [sys.executable, Path(killed_savers.__file__), tmp_path, size, kills]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=3000)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > kills // 3  # of different steps
+    assert int(done.stdout) > kills // 4  # of different steps
     assert not processes.new_shared_memory_names(names)
