@@ -26,10 +26,8 @@ PLACES = [
 
 @pytest.fixture(scope="module")
 def world():
-    names = processes.shared_memory_names()
     with world_of(WORLD) as world:
         yield world
-    assert not processes.new_shared_memory_names(names)
 
 
 @pytest.fixture(scope="module")

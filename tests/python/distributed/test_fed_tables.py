@@ -1,7 +1,6 @@
 """Loaders that take rows from tables which ranks share."""
 
 import numpy as np
-import processes
 import pytest
 from small_graphs import NUM_NODES, homogeneous, numpy_of
 
@@ -40,10 +39,8 @@ def store(graph, tmp_path_factory) -> str:
 
 @pytest.fixture(scope="module")
 def world():
-    names = processes.shared_memory_names()
     with world_of(WORLD) as world:
         yield world
-    assert not processes.new_shared_memory_names(names)
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,13 @@ import processes
 
 @contextlib.contextmanager
 def world_of(size: int, seconds: float = processes.PATIENCE):
-    """`size` ranks, alive inside this context, whose collectives time out after so many seconds."""
+    """`size` ranks, alive inside this context, whose collectives time out after so many seconds. They leave nothing
+    with a name in shared memory."""
+    names = processes.shared_memory_names()
     arguments = (__file__, processes.MEETING, size, seconds)
     with processes.meeting_of(*arguments, env={"OMP_NUM_THREADS": "1"}) as (meeting, _):
         yield World(meeting.expect(size))
+    assert not processes.new_shared_memory_names(names)
 
 
 class World:

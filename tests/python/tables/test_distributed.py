@@ -22,10 +22,8 @@ ROWS, WIDTH = 301, 7
 
 @pytest.fixture(scope="module")
 def world():
-    names = processes.shared_memory_names()
     with world_of(WORLD) as world:
         yield world
-    assert not processes.new_shared_memory_names(names)
 
 
 def alone(rows: int, width: int, dtype: str) -> list[np.ndarray]:

@@ -27,10 +27,8 @@ ALL_DTYPES = (*DTYPES, "float32", "float64")
 
 @pytest.fixture(scope="module")
 def world():
-    names = processes.shared_memory_names()
     with world_of(WORLD) as world:
         yield world
-    assert not processes.new_shared_memory_names(names)
 
 
 def call(world, function, size: int, *arguments) -> list:

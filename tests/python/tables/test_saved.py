@@ -3,7 +3,6 @@
 import os
 
 import numpy as np
-import processes
 import pytest
 
 import ramet
@@ -24,10 +23,8 @@ PLACES = [
 
 @pytest.fixture(scope="module")
 def world():
-    names = processes.shared_memory_names()
     with world_of(WORLD) as world:
         yield world
-    assert not processes.new_shared_memory_names(names)
 
 
 def expected(dtype="float32"):
