@@ -284,11 +284,12 @@ def test_gather(graph):
         ([-1], IndexError, r"ids\[0\] = -1 is outside the 1000 rows of table 'feat'"),
         ([1.0], TypeError, "ids has dtype float64"),
         (np.ones(NUM_NODES, bool), TypeError, "ids has dtype bool"),
+        (5, ValueError, "ids has 0 dimensions"),
         (None, TypeError, "ids"),
     ]:
         with pytest.raises(error, match=message):
             table.gather(ids)
-    assert table.gather([[1]]).shape == (1, 1, 8) and table.gather(5).shape == (8,)
+    assert table.gather([[1]]).shape == (1, 1, 8)
     with pytest.raises(ValueError, match="threads is -1"):
         table.gather([1], threads=-1)
     with pytest.raises(TypeError, match=r"threads is 1\.5"):
