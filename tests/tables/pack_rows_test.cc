@@ -59,8 +59,8 @@ TEST_CASE("rows of a narrow table travel narrow or as float32") {
   const Listed wide(7, kPlaces, kWidth, 1);
   std::vector<uint16_t> bits(7 * kWidth, 0x3c00);
   const Array narrow{bits.data(), DType::kFloat16, {7, kWidth}, nullptr, false};
-  const auto read =
-      unpacked(packed({wide.list(), {wide.list().ids, narrow}}), {DType::kFloat16, {kWidth}});
+  const Words words = packed({wide.list(), {wide.list().ids, narrow}});
+  const auto read = unpacked(words, {DType::kFloat16, {kWidth}});
   CHECK(read[0].rows.dtype == DType::kFloat32);
   CHECK(read[1].rows.dtype == DType::kFloat16);
   CHECK(bytes_of(read[1].rows) == bytes_of(narrow));
