@@ -70,7 +70,8 @@ TEST_CASE("rows of a narrow table travel narrow or as float32") {
 TEST_CASE("rows without bytes travel") {
   const std::vector<int64_t> ids = {1, 2, 3};
   const Array rows{nullptr, DType::kFloat32, {3, 0}, nullptr, false};
-  const auto read = unpacked(packed({{ids, rows}}), {DType::kFloat32, {0}});
+  const Words words = packed({{ids, rows}});
+  const auto read = unpacked(words, {DType::kFloat32, {0}});
   REQUIRE(read.size() == 1);
   CHECK(read[0].rows.shape == std::vector<int64_t>{3, 0});
 }
