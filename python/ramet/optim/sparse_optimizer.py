@@ -132,11 +132,11 @@ class SparseOptimizer(torch.optim.Optimizer):
         super().add_param_group(param_group)
 
     def state_dict(self) -> dict:
-        """NotImplementedError: the state lies in tables; save() and load() write and read it."""
-        raise NotImplementedError("the state lies in tables that ranks share: use optimizer.save(path), and load(path)")
+        """TypeError: the state lies in tables; save() and load() write and read it."""
+        raise TypeError("the state lies in tables that ranks share: use optimizer.save(path), and load(path)")
 
     def load_state_dict(self, state_dict: dict) -> None:
-        """NotImplementedError, as state_dict()."""
+        """TypeError, as state_dict()."""
         self.state_dict()
 
     def save(self, path) -> None:

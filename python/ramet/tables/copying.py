@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ramet.dtypes import dtype_name
+from ramet.tables.memory import TableMemory
 
 if TYPE_CHECKING:
     from ramet.tables.ranks import Ranks
@@ -25,14 +27,29 @@ def copy_rows(table: Table, ranks: Ranks, other: Table, others: Ranks) -> None:
     if other.placement == "distributed" and others.size > 1:  # whose gather is a collective
         rounds = max(others.share(lambda: (None, rounds))[1])
 
-    def copy() -> tuple[None, None]:
+    def fill() -> tuple[None, None]:
         for begin in range(0, rounds * rows, rows):
             part = ids[begin : begin + rows]
             got = other.gather(part, threads=0, dtype="float32" if decode else None)
             own.scatter(np.arange(begin, begin + len(part)), got, threads=0)
         return None, None
 
-    ranks.share(copy)
+    ranks.share(fill)
+
+
+def deep_copied(table: Table, memo: dict) -> Table:
+    """What copy.deepcopy gives: rows of its own for a table that was created, so that copies of a model learn apart.
+    Others are copied as they pickle. TypeError where one rank alone would copy a table of several."""
+    if not isinstance(table._memory, TableMemory):  # noqa: SLF001 (of this package)
+        make, arguments = table.__reduce__()
+        return make(*copy.deepcopy(arguments, memo))
+    if table.ranks > 1:
+        raise TypeError(
+            f"a table of {table.ranks} ranks is not copied by one: on all of them, Table.create one and copy_from it"
+        )
+    copied = table._beside(table.shape[1:], table.dtype)  # noqa: SLF001
+    copied.copy_from(table)
+    return copied
 
 
 def _row_bytes(table: Table) -> int:

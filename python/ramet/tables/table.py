@@ -14,7 +14,7 @@ from ramet.stores.contents import NODE
 from ramet.tables import create as tables
 from ramet.tables.arguments import as_buffer, as_row_ids, as_rows_of_ids
 from ramet.tables.calls import call_together, start
-from ramet.tables.copying import copy_rows
+from ramet.tables.copying import copy_rows, deep_copied
 from ramet.tables.files import FileMemory, open_files
 from ramet.tables.init_rows import init_rows
 from ramet.tables.memory import TableMemory
@@ -318,16 +318,7 @@ class Table:
         return f"<ramet.Table {self._core.name} {dtype_name(self.dtype)}{list(self.shape)}{scaled}>"
 
     def __deepcopy__(self, memo) -> Table:
-        """Rows of its own for a table that is written to, so that copies of a model learn apart."""
-        if not isinstance(self._memory, TableMemory):
-            return self
-        if self.ranks > 1:
-            raise TypeError(
-                f"a table of {self.ranks} ranks is not copied by one: on all of them, Table.create one and copy_from it"
-            )
-        copied = self._beside(self.shape[1:], self.dtype)
-        copied.copy_from(self)
-        return copied
+        return deep_copied(self, memo)
 
     def __reduce__(self):
         if self._source is not None:

@@ -1,5 +1,6 @@
 """ramet.Table.create: tables that are written to, and shared (docs/semantics.md, section 18)."""
 
+import copy
 import math
 import multiprocessing
 import os
@@ -134,6 +135,13 @@ def test_processes_share_the_rows(method):
     process.start()
     process.join()
     assert process.exitcode == 0 and (table.numpy()[2] == 8).all()
+
+
+def test_deep_copies_have_rows_of_their_own():
+    for table in (ramet.Table.create((5, 3), "bfloat16", init=1), ramet.Table(np.ones((5, 3), np.float32))):
+        copied = copy.deepcopy(table)
+        table.scatter([2], np.full((1, 3), 8, np.float32))
+        assert (copied.gather([2], dtype="float32") == 1).all() and (table.gather([2], dtype="float32") == 8).all()
 
 
 def test_a_handle_is_small_and_nothing_has_a_name():
