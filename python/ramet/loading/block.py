@@ -9,7 +9,7 @@ import numpy as np
 
 from ramet import foreign_words
 from ramet.cuda import torch_devices
-from ramet.graph import Graph
+from ramet.graph import EdgeTypeName, Graph
 from ramet.tensors import to_tensor
 
 if TYPE_CHECKING:
@@ -28,6 +28,16 @@ class Block:
         self.index = index  # in batch.blocks
         self._plan = None
         self._edge_index = None
+        self._of_types: dict[EdgeTypeName, BlockOfType] = {}
+
+    def __getitem__(self, edge_type: EdgeTypeName) -> BlockOfType:
+        """The block's edges of one type of a heterogeneous graph: a Block whose values are those of this type and of
+        its sources and destinations, no dicts. Raises KeyError for another type.
+        """
+        found = self._of_types.get(edge_type)
+        if found is None:
+            found = self._of_types[edge_type] = BlockOfType(self.batch, self.index, edge_type)
+        return found
 
     @property
     def num_src(self):
@@ -44,16 +54,7 @@ class Block:
     @property
     def n_id(self):
         """int64 [num_src]: the ids of the sources, destinations first. Computed on access."""
-        core = self.batch._core
-
-        def ids(t: int):
-            if not self.is_cooperative:
-                return self.batch._tensor(core.n_id(t)[: core.num_src(self.index, t)])
-            destinations = core.n_id(t)[: core.num_dst(self.index, t)]
-            pulled = core.plan(self.index, t).source_ids
-            return self.batch._tensor(np.concatenate([destinations, pulled], dtype=np.int64))
-
-        return per_type(self.batch.graph, self.batch.graph.node_types, ids)
+        return per_type(self.batch.graph, self.batch.graph.node_types, self._ids)
 
     @property
     def is_cooperative(self) -> bool:
@@ -154,6 +155,14 @@ class Block:
     def __getattr__(self, word: str):
         raise foreign_words.no_attribute(self, foreign_words.BLOCK, word)
 
+    def _ids(self, node_type: int):
+        core = self.batch._core
+        if not self.is_cooperative:
+            return self.batch._tensor(core.n_id(node_type)[: core.num_src(self.index, node_type)])
+        destinations = core.n_id(node_type)[: core.num_dst(self.index, node_type)]
+        pulled = core.plan(self.index, node_type).source_ids
+        return self.batch._tensor(np.concatenate([destinations, pulled], dtype=np.int64))
+
     def _num_edges(self, edge_type: int) -> int:
         return self.batch._core.num_edges_of(self.index, edge_type)
 
@@ -163,9 +172,12 @@ class Block:
             i = list(batch.origin.requests).index((edge_type, name))
             return batch._tensor(batch._core.rows_of_block(i, t, self.index))
         table = batch.graph.table(name, edge_type)
-        position = self.position[edge_type] if batch.graph.is_hetero else self.position
+        position = self._position_of(edge_type)
         dtype = "float32" if batch.origin.decode and table.is_encoded else None
         return batch._placed(to_tensor(table.gather(position if batch.device is None else position.cpu(), dtype=dtype)))
+
+    def _position_of(self, edge_type: EdgeTypeName):
+        return self.position[edge_type] if self.batch.graph.is_hetero else self.position
 
     def _per_node_type(self, get: Callable):
         graph = self.batch.graph
@@ -186,6 +198,50 @@ class Block:
     def _per_edge_type(self, get: Callable):
         graph = self.batch.graph
         return per_type(graph, graph.edge_types, lambda t: self.batch._tensor(get(self.index, t)))
+
+
+class BlockOfType(Block):
+    """The edges of one type of a block, as `block[edge_type]` gives them: what a Block of a homogeneous graph has.
+
+    `n_id` and `num_src` are of the sources' type, `num_dst` and `indptr` of the destinations'.
+    """
+
+    def __init__(self, batch: Batch, index: int, edge_type: EdgeTypeName):
+        super().__init__(batch, index)
+        types = batch.graph.edge_types
+        if edge_type not in types:
+            raise KeyError(f"block[{edge_type!r}]: the graph has edges of {types}")
+        self.edge_type = edge_type
+        self._type = types.index(edge_type)
+        self._of_sources, self._of_destinations = (batch.graph.node_types.index(edge_type[end]) for end in (0, 2))
+
+    num_src = property(lambda self: self.batch._core.num_src(self.index, self._of_sources))
+    num_dst = property(lambda self: self.batch._core.num_dst(self.index, self._of_destinations))
+    num_edges = property(lambda self: self.batch._core.num_edges_of(self.index, self._type))
+    n_id = property(lambda self: self._ids(self._of_sources))
+
+    @property
+    def plan(self):
+        return self.batch._core.plan(self.index, self._of_sources) if self.is_cooperative else None
+
+    def table(self, name: str):
+        """[num_edges, ...]: as Block.table. Raises KeyError with the existing names."""
+        there = self.batch.graph.tables(self.edge_type)
+        if name not in there:
+            raise KeyError(f"{self.edge_type} has no table {name!r}; there is {there}")
+        return self._rows(name, self.edge_type)
+
+    def __getitem__(self, edge_type: EdgeTypeName):
+        raise KeyError(f"block[{edge_type!r}]: this is the block of {self.edge_type} alone")
+
+    def __repr__(self) -> str:
+        return f"Block({self.num_src} -> {self.num_dst} of {'-'.join(self.edge_type)})"
+
+    def _per_edge_type(self, get: Callable):
+        return self.batch._tensor(get(self.index, self._type))
+
+    def _position_of(self, edge_type: EdgeTypeName):
+        return self.position
 
 
 def per_type(graph: Graph, types: list, get: Callable):

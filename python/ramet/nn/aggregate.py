@@ -1,0 +1,124 @@
+"""aggregate: what a destination gets from its sources."""
+
+from __future__ import annotations
+
+import torch
+
+from ramet.loading.block import Block
+from ramet.nn import functions
+from ramet.nn.edges import BlockEdges, edges_of
+
+REDUCTIONS = ("sum", "mean", "max", "min", "softmax")
+_ROWS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
+
+
+def aggregate(block, x, reduce: str = "mean", edge_weight=None):
+    """[num_dst, ...]: for each destination of `block`, its sources' rows of `x`, reduced; 0 where it has no edges.
+
+    block: a Block, one edge type of a heterogeneous Block (`block[edge_type]`), or BlockEdges.
+    x: float32, float64, bfloat16 or float16 [num_src or more, ...], the sources' rows. Sums are float32 (float64 for
+        float64), in the order of edges, and rounded to the dtype of x once. Or `TableRows`, of which it is computed
+        without gathering them.
+    reduce: "sum"; "mean", which divides by the number of edges; "max" or "min" of each element; "softmax", the sum
+        weighted by the softmax of `edge_weight` over a destination's edges.
+    edge_weight: floating [num_edges] or [num_edges, heads]: weights of "sum" and "mean", scores of "softmax". `heads`
+        divides the elements of a row into as many equal parts; each has its own column. By default a block's own
+        weights count, where the sampler gave some: "mean" is then the sum of weight times row, which estimates the mean
+        over all in-neighbors, and "sum" this times the number of edges.
+
+    On a heterogeneous block with x a dict by node type, a dict by edge type, of those whose sources have rows;
+    `edge_weight` is None, or a dict by edge type.
+
+    Differentiable once, in x and edge_weight. Elements that share a maximum share its gradient evenly. Results and
+    gradients have the same bits for any number of threads (torch.get_num_threads() are used); docs/semantics.md,
+    section 20, defines them.
+
+    Raises ValueError for an unknown `reduce`, too few rows, weights of another length, another device; TypeError for a
+    dtype that is not one of these.
+    """
+    if isinstance(x, dict):
+        return _by_type(block, x, reduce, edge_weight)
+    edges = edges_of(block)
+    if reduce not in REDUCTIONS:
+        raise ValueError(f"reduce is {reduce!r}, expected one of {', '.join(REDUCTIONS)}")
+    is_table = hasattr(x, "aggregate")  # TableRows
+    if not is_table:
+        _check_rows(edges, x)
+    weights = _columns(edges, reduce, edge_weight, _dtype_of_sums(x))
+    if reduce == "softmax":
+        reduce, weights = "sum", functions.edge_softmax(edges, weights)
+    if is_table:
+        return x.aggregate(edges, reduce, weights)
+    return _reduced(edges, x, *(own_weights(edges, reduce) if weights is None else (reduce, weights)))
+
+
+def own_weights(edges: BlockEdges, reduce: str) -> tuple:
+    """(reduce, weights [num_edges, 1] or None) that `reduce` comes to where no weights are given."""
+    if edges.edge_weight is None or reduce in ("max", "min"):
+        return reduce, None
+    return "sum", (edges.edge_weight if reduce == "mean" else edges.sum_weight)[:, None]
+
+
+def _reduced(edges: BlockEdges, x, reduce: str, weights):
+    rows = x if x.dim() == 2 else x.flatten(1) if x.dim() > 2 else x[:, None]
+    if weights is not None:
+        if weights.shape[1] == 0 or rows.shape[1] % weights.shape[1]:
+            width, heads = rows.shape[1], weights.shape[1]
+            raise ValueError(f"edge_weight has {heads} columns, which do not divide the {width} elements of a row of x")
+        weights = weights.to(_dtype_of_sums(x))  # a block's own are float32
+    out = functions.aggregate(edges, rows.contiguous(), reduce, weights)
+    return out if x.dim() == 2 else out.view(edges.num_dst, *x.shape[1:])
+
+
+def _columns(edges: BlockEdges, reduce: str, weights, dtype):
+    """The weights that are given, as [num_edges, heads] in the order of the edges, in the dtype of sums; or None."""
+    if weights is None:
+        if reduce == "softmax":
+            raise ValueError('reduce="softmax" needs scores of the edges, as edge_weight')
+        return None
+    if reduce in ("max", "min"):
+        raise ValueError(f'edge_weight is given, but reduce="{reduce}" has no weights')
+    if not isinstance(weights, torch.Tensor) or not weights.is_floating_point():
+        raise TypeError(f"edge_weight is {_described(weights)}, expected a floating tensor")
+    if weights.dim() not in (1, 2) or weights.shape[0] != edges.num_edges:
+        count = edges.num_edges
+        raise ValueError(
+            f"edge_weight has shape {list(weights.shape)}, but the block has {count} edges: expected [{count}] or "
+            f"[{count}, heads]"
+        )
+    _check_device(edges, weights, "edge_weight")
+    weights = edges.sorted_rows(weights if weights.dim() == 2 else weights[:, None])
+    return weights.to(dtype).contiguous()
+
+
+def _dtype_of_sums(x) -> torch.dtype:
+    return torch.float64 if x.dtype == torch.float64 else torch.float32
+
+
+def _check_rows(edges: BlockEdges, x) -> None:
+    if not isinstance(x, torch.Tensor) or x.dtype not in _ROWS:
+        raise TypeError(f"x is {_described(x)}, expected a tensor of float32, float64, bfloat16 or float16")
+    if x.dim() == 0 or x.shape[0] < edges.num_src:
+        raise ValueError(f"x has shape {list(x.shape)}, but the block has {edges.num_src} sources")
+    _check_device(edges, x, "x")
+
+
+def _check_device(edges: BlockEdges, tensor, name: str) -> None:
+    if tensor.device != edges.device:
+        raise ValueError(f"{name} lies on {tensor.device}, but the block's edges on {edges.device}")
+
+
+def _by_type(block, x: dict, reduce: str, edge_weight) -> dict:
+    if not isinstance(block, Block) or not block.batch.graph.is_hetero:
+        raise TypeError(f"x is a dict, but the block ({block!r}) has one type of nodes")
+    weights = {} if edge_weight is None else edge_weight
+    if not isinstance(weights, dict):
+        raise TypeError(f"edge_weight is {_described(weights)}, expected a dict by edge type, as x is one by node type")
+    types = [t for t in block.batch.graph.edge_types if t[0] in x]
+    return {t: aggregate(block[t], x[t[0]], reduce, weights.get(t)) for t in types}
+
+
+def _described(value) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of {value.dtype}"
+    return f"a {type(value).__name__}"

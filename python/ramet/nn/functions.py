@@ -1,0 +1,86 @@
+"""The operators of aggregations with their gradients, as autograd Functions over core_ops or torch_ops."""
+
+from __future__ import annotations
+
+import torch
+
+from ramet.nn import torch_ops
+
+
+def backend(tensor):
+    """The module that computes on the tensor's device."""
+    return torch_ops
+
+
+def aggregate(edges, x, reduce: str, weights=None):
+    """backend.aggregate with gradients for x [rows, width] and weights [num_edges, heads]."""
+    if not torch.is_grad_enabled() or not (x.requires_grad or (weights is not None and weights.requires_grad)):
+        return backend(x).aggregate(edges, x, reduce, weights)
+    if reduce in ("max", "min"):
+        return _Extreme.apply(x, edges, reduce)
+    return _Sum.apply(x, weights, edges, reduce)
+
+
+def edge_softmax(edges, scores):
+    """backend.edge_softmax with a gradient for scores [num_edges, heads]."""
+    return _EdgeSoftmax.apply(scores, edges)
+
+
+class _Sum(torch.autograd.Function):
+    """The sum or mean of rows, weighted or not."""
+
+    @staticmethod
+    def forward(ctx, x, weights, edges, reduce):
+        ctx.edges, ctx.rows, ctx.mean = edges, len(x), reduce == "mean"
+        ctx.save_for_backward(weights, x if ctx.needs_input_grad[1] else None)
+        return backend(x).aggregate(edges, x, reduce, weights)
+
+    @staticmethod
+    def backward(ctx, grad):
+        refuse_twice("ramet.nn.aggregate")
+        weights, x = ctx.saved_tensors
+        grad, ops = grad.contiguous(), backend(grad)
+        of_x = of_weights = None
+        if ctx.needs_input_grad[0]:
+            of_x = ops.aggregate_back(ctx.edges, grad, ctx.rows, weights, ctx.mean)
+        if ctx.needs_input_grad[1]:
+            of_weights = ops.edge_dots(ctx.edges, grad, x, weights.shape[1], ctx.mean)
+        return of_x, of_weights, None, None
+
+
+class _Extreme(torch.autograd.Function):
+    """The largest or smallest value of each column."""
+
+    @staticmethod
+    def forward(ctx, x, edges, reduce):
+        reduced = backend(x).aggregate(edges, x, reduce)
+        ctx.edges = edges
+        ctx.save_for_backward(x, reduced)
+        return reduced
+
+    @staticmethod
+    def backward(ctx, grad):
+        refuse_twice("ramet.nn.aggregate")
+        x, reduced = ctx.saved_tensors
+        return backend(grad).extremes_back(ctx.edges, x, reduced, grad.contiguous()), None, None
+
+
+class _EdgeSoftmax(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, scores, edges):
+        softmax = backend(scores).edge_softmax(edges, scores)
+        ctx.edges = edges
+        ctx.save_for_backward(softmax)
+        return softmax
+
+    @staticmethod
+    def backward(ctx, grad):
+        refuse_twice("ramet.nn.edge_softmax")
+        (softmax,) = ctx.saved_tensors
+        return backend(grad).edge_softmax_back(ctx.edges, softmax, grad.contiguous()), None
+
+
+def refuse_twice(name: str) -> None:
+    """RuntimeError in a backward whose own gradient is wanted (create_graph=True)."""
+    if torch.is_grad_enabled():
+        raise RuntimeError(f"{name} has a first derivative only: its backward cannot run with create_graph=True")

@@ -1,0 +1,99 @@
+"""What an aggregation computes, by torch's own operators: for tensors of a GPU, and the twin of the engine's kernels.
+
+Every function gathers the rows of edges, and sums them by destination or by source, in the order of edges. Nothing is
+added atomically, so the bits are the same each time. Rows of float16 and bfloat16 are summed as float32, and the sum is
+rounded once. `core_ops` has the same functions; `functions` makes either differentiable.
+
+edges: BlockEdges. x, grad, dst_rows, ...: [rows, width]. weights: [num_edges, heads], heads dividing width, or None.
+"""
+
+from __future__ import annotations
+
+import torch
+
+
+def aggregate(edges, x, reduce: str, weights=None):
+    """[num_dst, width]: the sum, mean, max or min over a destination's edges of weight times source row; 0 where there
+    are none. The mean divides by the number of edges.
+    """
+    rows = _scaled(_wide(x)[edges.indices], weights)
+    if reduce in ("max", "min"):
+        out = torch.segment_reduce(rows, reduce, offsets=edges.indptr, unsafe=True)
+        out.masked_fill_((edges.degrees == 0)[:, None], 0)
+    else:
+        out = _sums(rows, edges.indptr)
+        if reduce == "mean":
+            out /= _divisors(edges)
+    return out.to(x.dtype)
+
+
+def aggregate_back(edges, grad, rows: int, weights=None, mean: bool = False):
+    """[rows, width]: the gradient of x in aggregate(edges, x, "sum" or "mean", weights)."""
+    grad, dtype = _wide(grad), grad.dtype
+    if mean:
+        grad = grad / _divisors(edges)
+    transposed = edges.transposed
+    of_edges = _scaled(grad[transposed.indices], None if weights is None else weights[transposed.edges])
+    return _padded(_sums(of_edges, transposed.indptr), rows).to(dtype)
+
+
+def edge_dots(edges, dst_rows, src_rows, heads: int, mean: bool = False):
+    """[num_edges, heads]: the products of the rows of an edge's two ends, by head; with `mean` over the number of the
+    destination's edges. The gradient of weights, where dst_rows is that of the result.
+    """
+    dst_rows, src_rows = _wide(dst_rows), _wide(src_rows)
+    if mean:
+        dst_rows = dst_rows / _divisors(edges)
+    products = dst_rows[edges.destinations] * src_rows[edges.indices]
+    return products.view(len(products), heads, -1).sum(2)
+
+
+def extremes_back(edges, x, reduced, grad):
+    """[len(x), width]: the gradient of x in reduced = aggregate(edges, x, "max" or "min"). Edges that have the extreme
+    share the gradient evenly, as in torch.scatter_reduce.
+    """
+    at = edges.destinations
+    chosen = (x[edges.indices] == reduced[at]).to(_wide(grad).dtype)
+    shared = _wide(grad) / _sums(chosen, edges.indptr).clamp_(min=1)
+    of_edges = chosen * shared[at]
+    transposed = edges.transposed
+    return _padded(_sums(of_edges[transposed.edges], transposed.indptr), len(x)).to(grad.dtype)
+
+
+def edge_softmax(edges, scores):
+    """[num_edges, heads]: exp(score - largest) over the sum of these, over a destination's edges."""
+    at = edges.destinations
+    wide = _wide(scores)
+    largest = torch.segment_reduce(wide, "max", offsets=edges.indptr, unsafe=True)
+    powers = (wide - largest[at]).exp_()
+    return (powers / _sums(powers, edges.indptr)[at]).to(scores.dtype)
+
+
+def edge_softmax_back(edges, softmax, grad):
+    """[num_edges, heads]: the gradient of scores in softmax = edge_softmax(edges, scores)."""
+    weighted = _wide(softmax) * _wide(grad)
+    return (weighted - _wide(softmax) * _sums(weighted, edges.indptr)[edges.destinations]).to(grad.dtype)
+
+
+def _wide(rows):
+    """Rows as they are summed."""
+    return rows if rows.dtype == torch.float64 else rows.float()
+
+
+def _sums(of_edges, indptr):
+    return torch.segment_reduce(of_edges, "sum", offsets=indptr, unsafe=True)
+
+
+def _scaled(rows, weights):
+    if weights is None:
+        return rows
+    return (rows.view(*weights.shape, -1) * weights[:, :, None]).view(rows.shape)
+
+
+def _divisors(edges):
+    return edges.degrees.clamp(min=1)[:, None]
+
+
+def _padded(out, rows: int):
+    """x may have rows that are no source's."""
+    return out if len(out) == rows else torch.cat([out, out.new_zeros(rows - len(out), out.shape[1])])
