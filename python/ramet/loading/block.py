@@ -10,6 +10,7 @@ import numpy as np
 from ramet import foreign_words
 from ramet.cuda import torch_devices
 from ramet.graph import EdgeTypeName, Graph
+from ramet.loading import origins
 from ramet.tensors import to_tensor
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ class Block:
     Destinations are n_id[:num_dst], and the first sources. Sources are n_id[:num_src]. Where ranks cooperate, sources
     are the block's own `n_id`, whose rows `ramet.distributed.exchange` pulls.
     """
+
+    edge_type: EdgeTypeName | None = None  # of a block of one type, as block[edge_type] is
 
     def __init__(self, batch: Batch, index: int):
         self.batch = batch  # keeps the memory alive
@@ -98,6 +101,8 @@ class Block:
         if self._edge_index is not None:
             return self._edge_index
         edge_index = self._derived(self.batch._core.edge_index)
+        for edge_type, tensor in edge_index.items() if isinstance(edge_index, dict) else [(self.edge_type, edge_index)]:
+            origins.remember(tensor, self.batch, self.index, edge_type)
         if self.is_cooperative:
             self._edge_index = edge_index
         return edge_index

@@ -6,6 +6,7 @@ import torch
 
 from ramet.loading.block import Block
 from ramet.nn import functions
+from ramet.nn.edge_checks import described
 from ramet.nn.edges import BlockEdges, edges_of
 
 REDUCTIONS = ("sum", "mean", "max", "min", "softmax")
@@ -79,7 +80,7 @@ def _columns(edges: BlockEdges, reduce: str, weights, dtype):
     if reduce in ("max", "min"):
         raise ValueError(f'edge_weight is given, but reduce="{reduce}" has no weights')
     if not isinstance(weights, torch.Tensor) or not weights.is_floating_point():
-        raise TypeError(f"edge_weight is {_described(weights)}, expected a floating tensor")
+        raise TypeError(f"edge_weight is {described(weights)}, expected a floating tensor")
     if weights.dim() not in (1, 2) or weights.shape[0] != edges.num_edges:
         count = edges.num_edges
         raise ValueError(
@@ -87,8 +88,7 @@ def _columns(edges: BlockEdges, reduce: str, weights, dtype):
             f"[{count}, heads]"
         )
     _check_device(edges, weights, "edge_weight")
-    weights = edges.sorted_rows(weights if weights.dim() == 2 else weights[:, None])
-    return weights.to(dtype).contiguous()
+    return (weights if weights.dim() == 2 else weights[:, None]).to(dtype).contiguous()
 
 
 def _dtype_of_sums(x) -> torch.dtype:
@@ -97,7 +97,7 @@ def _dtype_of_sums(x) -> torch.dtype:
 
 def _check_rows(edges: BlockEdges, x) -> None:
     if not isinstance(x, torch.Tensor) or x.dtype not in _ROWS:
-        raise TypeError(f"x is {_described(x)}, expected a tensor of float32, float64, bfloat16 or float16")
+        raise TypeError(f"x is {described(x)}, expected a tensor of float32, float64, bfloat16 or float16")
     if x.dim() == 0 or x.shape[0] < edges.num_src:
         raise ValueError(f"x has shape {list(x.shape)}, but the block has {edges.num_src} sources")
     _check_device(edges, x, "x")
@@ -113,12 +113,6 @@ def _by_type(block, x: dict, reduce: str, edge_weight) -> dict:
         raise TypeError(f"x is a dict, but the block ({block!r}) has one type of nodes")
     weights = {} if edge_weight is None else edge_weight
     if not isinstance(weights, dict):
-        raise TypeError(f"edge_weight is {_described(weights)}, expected a dict by edge type, as x is one by node type")
+        raise TypeError(f"edge_weight is {described(weights)}, expected a dict by edge type, as x is one by node type")
     types = [t for t in block.batch.graph.edge_types if t[0] in x]
     return {t: aggregate(block[t], x[t[0]], reduce, weights.get(t)) for t in types}
-
-
-def _described(value) -> str:
-    if isinstance(value, torch.Tensor):
-        return f"a tensor of {value.dtype}"
-    return f"a {type(value).__name__}"

@@ -6,10 +6,12 @@ import weakref
 from typing import NamedTuple
 
 import torch
+from torch.utils import _pytree as pytree  # as torch.export's documentation names it
+from torch.utils.weak import WeakIdKeyDictionary
 
 from ramet.loading.block import Block
-
-_INT32_MAX = 2**31 - 1
+from ramet.loading.origins import block_of, version_of
+from ramet.nn import edge_checks
 
 
 class Transposed(NamedTuple):
@@ -29,36 +31,43 @@ class BlockEdges:
     indices: int32 [num_edges]: each edge's source.
     num_src: the number of sources. `indices` are below it.
     edge_weight: float [num_edges]: weights with which the edges count (see `aggregate`), or None.
-    order: int64 [num_edges]: see from_edge_index, or None.
-    checked: whether the caller knows that the arrays are right.
+    edge_order: int64 [num_edges]: see from_edge_index, or None.
+    derived: what another BlockEdges with the same tensors has derived of them, to be shared. The tensors are then known
+        to be right, and are not checked.
 
-    Shares the tensors, which must not change. What is derived of them is computed once. For torch.compile and
-    torch.export it is a tree of its tensors: pass a model `edges_of(block)` in the place of the block.
+    Shares the tensors, which must not change. What is derived of them is computed once. torch.compile and torch.export
+    see a tree of tensors: give a model `edges_of(block)` in the place of the block.
 
     Raises TypeError for another dtype, ValueError for arrays that are no such graph, IndexError for a source that is
     out of range; they name the value and the bound.
     """
 
-    def __init__(self, indptr, indices, num_src: int, edge_weight=None, *, order=None, checked: bool = False):
+    def __init__(
+        self, indptr, indices, num_src: int, edge_weight=None, *, edge_order=None, derived: dict | None = None
+    ):
         self.indptr = indptr
         self.indices = indices
         self.num_src = num_src
         self.edge_weight = edge_weight
-        self.order = order
-        self._derived = {}
-        if not checked:
-            _check(self)
+        self.edge_order = edge_order
+        self.derived = {} if derived is None else derived
+        if derived is None:
+            edge_checks.check(indptr, indices, num_src)
 
     @classmethod
     def from_edge_index(cls, edge_index, num_src: int, num_dst: int) -> BlockEdges:
-        """The edges of integers [2, num_edges], (source; destination), in any order. `order` then has the positions of
-        the edges in `edge_index`, by destination, and `sorted_rows` brings what belongs to edges into this order.
+        """The edges of integers [2, num_edges], (source; destination), in any order. `edge_order` then has the position
+        in `edge_index` of each edge: what belongs to edges is of_edges[edge_order] in the order of these. It is None
+        where the order is the same.
         """
-        _check_edge_index(edge_index, num_src, num_dst)
-        source, destination = edge_index
-        ordered, order = torch.sort(destination, stable=True)
-        indptr = _offsets(ordered, num_dst)
-        return cls(indptr, source[order].int(), num_src, order=order, checked=True)
+        compiling = torch.compiler.is_compiling()  # which cannot look at values; its operators check them
+        if not compiling:
+            edge_checks.check_edge_index(edge_index, num_src, num_dst)
+        (source, destination), order = edge_index, None
+        if compiling or (destination.diff() < 0).any():
+            destination, order = torch.sort(destination, stable=True)
+        indices = (source if order is None else source[order]).int()
+        return cls(_offsets(destination, num_dst), indices, num_src, edge_order=order, derived={})
 
     @property
     def num_dst(self) -> int:
@@ -80,12 +89,7 @@ class BlockEdges:
     @property
     def destinations(self):
         """int64 [num_edges]: each edge's destination."""
-        return self._once(
-            "destinations",
-            lambda: torch.repeat_interleave(
-                torch.arange(self.num_dst, device=self.device), self.degrees, output_size=self.num_edges
-            ),
-        )
+        return self._once("destinations", self._repeat_destinations)
 
     @property
     def transposed(self) -> Transposed:
@@ -94,49 +98,70 @@ class BlockEdges:
 
     @property
     def sum_weight(self):
-        """float [num_edges]: with which weights a sum over edges estimates that over all in-neighbors' mean, times the
-        number of edges: `edge_weight` times the destination's edges. None where these are 1.
-        """
+        """float [num_edges]: `edge_weight` times the number of the destination's edges, or None where that is 1."""
         if self.edge_weight is None:
             return None
         return self._once("sum_weight", lambda: self.edge_weight * self.degrees[self.destinations])
-
-    def sorted_rows(self, of_edges):
-        """Rows of edges, given in the order of the edge_index that these edges were made from, in the order of
-        `indices`; itself for the edges of a block.
-        """
-        return of_edges if self.order is None else of_edges.index_select(0, self.order)
 
     def __repr__(self) -> str:
         return f"BlockEdges({self.num_src} -> {self.num_dst}, {self.num_edges} edges)"
 
     def _once(self, name: str, compute):
-        if name not in self._derived:
-            self._derived[name] = compute()
-        return self._derived[name]
+        if name not in self.derived:
+            self.derived[name] = compute()
+        return self.derived[name]
+
+    def _repeat_destinations(self):
+        numbers = torch.arange(self.num_dst, device=self.device)
+        return torch.repeat_interleave(numbers, self.degrees, output_size=self.num_edges)
 
     def _transpose(self) -> Transposed:
         ordered, edges = torch.sort(self.indices, stable=True)
         return Transposed(_offsets(ordered, self.num_src), self.destinations[edges], edges)
 
 
-def edges_of(block) -> BlockEdges:
-    """The BlockEdges of a Block, of one edge type of a heterogeneous block (`block[edge_type]`), or itself. Computed
-    once for a Block. The block's own weights, where the sampler gave some, are `edge_weight`.
+pytree.register_pytree_node(
+    BlockEdges,
+    lambda edges: ([edges.indptr, edges.indices, edges.num_src, edges.edge_weight, edges.edge_order], None),
+    lambda parts, _: BlockEdges(*parts[:4], edge_order=parts[4], derived={}),
+    serialized_type_name="ramet.nn.BlockEdges",
+)
 
-    Raises ValueError for a heterogeneous Block, TypeError for another type.
+
+def edges_of(block, num_src: int | None = None, num_dst: int | None = None) -> BlockEdges:
+    """The BlockEdges of a Block, of one edge type of a heterogeneous block (`block[edge_type]`), or itself. The block's
+    own weights, where the sampler gave some, are `edge_weight`. Computed once for a Block.
+
+    Or those of an `edge_index`, integers [2, num_edges], between `num_src` and `num_dst` nodes, without weights: see
+    BlockEdges.from_edge_index. Computed once for a tensor, until it is written to. A block's own edge_index with the
+    block's number of destinations has the block's arrays.
+
+    Raises ValueError for a heterogeneous Block, TypeError for another type, and what BlockEdges raises.
     """
     if isinstance(block, BlockEdges):
         return block
+    if isinstance(block, torch.Tensor):
+        return _of_edge_index(block, num_src, num_dst)
     if not isinstance(block, Block):
         raise TypeError(f"block is a {type(block).__name__}, expected a Block, block[edge_type] or BlockEdges")
-    edges = _known.get(block)
+    edges = _of_blocks.get(block)
     if edges is None:
-        edges = _known[block] = _of_block(block)
+        edges = _of_blocks[block] = _of_block(block)
     return edges
 
 
-_known: weakref.WeakKeyDictionary[Block, BlockEdges] = weakref.WeakKeyDictionary()
+def edges_of_tensors(indptr, indices, num_src: int) -> BlockEdges:
+    """The BlockEdges of these tensors: checked, unless a BlockEdges that edges_of() made has this very `indices`."""
+    derived = _derived_by_indices.get(indices)
+    edges = BlockEdges(indptr, indices, num_src, derived=derived)
+    if derived is None:
+        _derived_by_indices[indices] = edges.derived
+    return edges
+
+
+_of_blocks: weakref.WeakKeyDictionary[Block, BlockEdges] = weakref.WeakKeyDictionary()
+_of_edge_indexes = WeakIdKeyDictionary()  # edge_index -> (its version, num_src, num_dst, BlockEdges)
+_derived_by_indices = WeakIdKeyDictionary()
 
 
 def _of_block(block: Block) -> BlockEdges:
@@ -144,45 +169,32 @@ def _of_block(block: Block) -> BlockEdges:
         types = block.batch.graph.edge_types
         raise ValueError(f"the block has edges of {len(types)} types: block[edge_type] are those of one, of {types}")
     weights = block.edge_weight if block.has_weights else None
-    return BlockEdges(block.indptr, block.indices, block.num_src, weights, checked=True)
+    edges = BlockEdges(block.indptr, block.indices, block.num_src, weights, derived={})
+    _derived_by_indices[edges.indices] = edges.derived
+    return edges
+
+
+def _of_edge_index(edge_index, num_src, num_dst) -> BlockEdges:
+    if num_src is None or num_dst is None:
+        raise TypeError("edge_index says neither num_src nor num_dst: give both, or the block in its place")
+    if torch.compiler.is_compiling():
+        return BlockEdges.from_edge_index(edge_index, num_src, num_dst)
+    known = version_of(edge_index), num_src, num_dst
+    *key, edges = _of_edge_indexes.get(edge_index, (None,))
+    if tuple(key) != known:
+        edges = _of_origin(edge_index, *known[1:]) or BlockEdges.from_edge_index(edge_index, *known[1:])
+        _of_edge_indexes[edge_index] = (*known, edges)
+    return edges
+
+
+def _of_origin(edge_index, num_src: int, num_dst: int) -> BlockEdges | None:
+    block = block_of(edge_index)
+    if block is None or block.num_dst != num_dst or block.num_src > num_src:
+        return None
+    edges = edges_of(block)
+    return BlockEdges(edges.indptr, edges.indices, edges.num_src, derived=edges.derived)
 
 
 def _offsets(ordered, groups: int):
     """int64 [groups + 1]: where each number's group begins among sorted numbers."""
     return torch.searchsorted(ordered, torch.arange(groups + 1, device=ordered.device, dtype=ordered.dtype))
-
-
-def _check(edges: BlockEdges) -> None:
-    indptr, indices, num_src = edges.indptr, edges.indices, edges.num_src
-    for name, tensor, dtype in ("indptr", indptr, torch.int64), ("indices", indices, torch.int32):
-        if not isinstance(tensor, torch.Tensor) or tensor.dtype != dtype or tensor.dim() != 1:
-            raise TypeError(f"{name} is {_described(tensor)}, expected a 1-dimensional tensor of {dtype}")
-    if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != len(indices):
-        raise ValueError(f"indptr is {indptr.tolist()[:1]} to {indptr.tolist()[-1:]}, expected 0 to {len(indices)}")
-    if (indptr.diff() < 0).any():
-        raise ValueError(f"indptr falls at {int((indptr.diff() < 0).nonzero()[0])}")
-    if not isinstance(num_src, int) or num_src < 0:
-        raise ValueError(f"num_src is {num_src!r}, expected an integer of at least 0")
-    _check_range(indices, num_src, "indices", "num_src")
-
-
-def _check_edge_index(edge_index, num_src: int, num_dst: int) -> None:
-    if not isinstance(edge_index, torch.Tensor) or edge_index.is_floating_point() or edge_index.shape[:-1] != (2,):
-        raise TypeError(f"edge_index is {_described(edge_index)}, expected integers [2, num_edges]")
-    for row, count, name in (0, num_src, "num_src"), (1, num_dst, "num_dst"):
-        if not 0 <= count <= _INT32_MAX:
-            raise ValueError(f"{name} is {count}, expected 0 to {_INT32_MAX}")
-        _check_range(edge_index[row], count, f"edge_index[{row}]", name)
-
-
-def _check_range(ids, bound: int, what: str, name: str) -> None:
-    wrong = (ids < 0) | (ids >= bound)
-    if wrong.any():
-        position = int(wrong.nonzero()[0])
-        raise IndexError(f"{what}[{position}] is {int(ids[position])}, but {name} is {bound}")
-
-
-def _described(value) -> str:
-    if isinstance(value, torch.Tensor):
-        return f"{value.dtype} {list(value.shape)}"
-    return f"a {type(value).__name__}"

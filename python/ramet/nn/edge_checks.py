@@ -1,0 +1,54 @@
+"""What the tensors of a block's edges must be; errors name the value and the bound."""
+
+from __future__ import annotations
+
+import torch
+
+_INT32_MAX = 2**31 - 1
+
+
+def check(indptr, indices, num_src: int) -> None:
+    """TypeError, ValueError or IndexError unless they are a CSC of `num_src` sources."""
+    for name, tensor, dtype in ("indptr", indptr, torch.int64), ("indices", indices, torch.int32):
+        if not isinstance(tensor, torch.Tensor) or tensor.dtype != dtype or tensor.dim() != 1:
+            raise TypeError(f"{name} is {described(tensor)}, expected a tensor of {dtype} with one dimension")
+    check_count(num_src, "num_src")
+    if indptr.device != indices.device:
+        raise ValueError(f"indptr lies on {indptr.device}, but indices on {indices.device}")
+    if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != len(indices):
+        ends = indptr[[0, -1]].tolist() if len(indptr) else []
+        raise ValueError(f"indptr has the ends {ends}, expected [0, {len(indices)}], the number of indices")
+    falls = indptr.diff() < 0
+    if falls.any():
+        raise ValueError(f"indptr falls after indptr[{int(falls.nonzero()[0])}]")
+    _check_range(indices, num_src, "indices", "num_src")
+
+
+def check_edge_index(edge_index, num_src: int, num_dst: int) -> None:
+    """TypeError, ValueError or IndexError unless it is integers [2, num_edges], sources and destinations."""
+    if not isinstance(edge_index, torch.Tensor) or edge_index.is_floating_point() or edge_index.dim() != 2:
+        raise TypeError(f"edge_index is {described(edge_index)}, expected integers [2, num_edges]")
+    if len(edge_index) != 2:
+        raise ValueError(f"edge_index has shape {list(edge_index.shape)}, expected [2, num_edges]")
+    for row, count, name in (0, num_src, "num_src"), (1, num_dst, "num_dst"):
+        check_count(count, name)
+        _check_range(edge_index[row], count, f"edge_index[{row}]", name)
+
+
+def check_count(count, name: str) -> None:
+    if not isinstance(count, int) or not 0 <= count <= _INT32_MAX:
+        raise ValueError(f"{name} is {count!r}, expected an integer from 0 to {_INT32_MAX}")
+
+
+def described(value) -> str:
+    """For messages: what was given where a tensor was expected."""
+    if isinstance(value, torch.Tensor):
+        return f"{str(value.dtype).removeprefix('torch.')} {list(value.shape)}"
+    return f"a {type(value).__name__}"
+
+
+def _check_range(ids, bound: int, what: str, name: str) -> None:
+    wrong = (ids < 0) | (ids >= bound)
+    if wrong.any():
+        position = int(wrong.nonzero()[0])
+        raise IndexError(f"{what}[{position}] is {int(ids[position])}, but {name} is {bound}")
