@@ -51,6 +51,19 @@ const MergedEdges* edges_ahead(const PyBatch& b, int edge_type) {
   return edges.empty() ? nullptr : &edges.at(static_cast<size_t>(edge_type));
 }
 
+std::shared_ptr<const BlockEdges> block_edges(PyBatch& b, size_t block, size_t edge_type) {
+  const Relation& relation = relation_of(b, block, edge_type);
+  const auto& types = b.graph->edge_types();
+  b.block_edges.resize(b.batch.minibatch.blocks.size() * types.size());
+  auto& edges = b.block_edges[block * types.size() + edge_type];
+  if (edges == nullptr) {
+    const auto source = static_cast<size_t>(types[edge_type].src);
+    edges =
+        BlockEdges::trusted(relation.indptr, relation.indices, block_of(b, block).num_src[source]);
+  }
+  return edges;
+}
+
 void bind_batch(nb::module_& m) {
   // Types are positions in Graph.node_types and Graph.edge_types.
   nb::class_<PyBatch>(m, "Batch")
@@ -111,6 +124,7 @@ void bind_batch(nb::module_& m) {
                         size_t type) { return to_python(relation_of(b, block, type).indptr); })
       .def("indices", [](const PyBatch& b, size_t block,
                          size_t type) { return to_python(relation_of(b, block, type).indices); })
+      .def("block_edges", &block_edges)
       .def("has_weights",
            [](const PyBatch& b, size_t block) { return has_weights(block_of(b, block)); })
       .def("position",

@@ -1,10 +1,19 @@
 // Stands in for the vector kernels where the build's processor has none of these instructions.
+#include "aggregate.h"
 #include "floyd.h"
 #include "gather.h"
 #include "labor_scan.h"
 #include "update.h"
 
 namespace ramet {
+
+AggregateKernels aggregate_avx2(RowType) {
+  return {};
+}
+
+AggregateKernels aggregate_avx512(RowType) {
+  return {};
+}
 
 GatherRows streaming_gather() {
   return nullptr;

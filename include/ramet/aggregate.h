@@ -1,0 +1,46 @@
+// Aggregation over the edges of a block: what message passing computes between two layers, and the
+// gradients. docs/semantics.md, section 20, defines every bit.
+//
+// Rows are arrays of float32, float64, bfloat16 or float16, C-contiguous, whose first extent counts
+// rows; all others together are the elements of a row. Weights are [num_edges] or [num_edges,
+// heads], float64 with rows of float64, else float32. Of several heads each multiplies its part of
+// the row: heads divides the elements. Sums are of float32, or float64, in the order of edges.
+//
+// Memory: the caller's; `out` overlaps no other array. Threads and forks: any; the bits do not
+// depend on `threads` (the most that are used; 0: all). Failure: kInvalidArgument for arrays that
+// do not fit each other; what BlockEdges::check() throws for edges that a caller has damaged, when
+// `out` may have been written.
+#pragma once
+
+#include <cstdint>
+
+#include "ramet/array.h"
+#include "ramet/block_edges.h"
+
+namespace ramet {
+
+enum class Reduce : uint8_t { kSum, kMean, kMax, kMin };
+
+struct AggregateOptions {
+  Reduce reduce = Reduce::kSum;
+  const Array* weights = nullptr;  // of sums and means; nullptr: all 1
+  int threads = 0;
+};
+
+// out[d] = the sum of (weight times) x[s] over the edges (s, d), of at least num_src rows; divided
+// by their number for kMean; or their maximum or minimum, element by element, which is NaN where an
+// element is. 0 where there is no edge.
+void aggregate(const BlockEdges& edges,
+               const Array& x,
+               const Array& out,
+               const AggregateOptions& options);
+
+// out[s] = the sum of grad[d] over the edges (s, d), times the weight, and for kMean times 1 /
+// (edges of d): the gradient of aggregate()'s x for kSum and kMean, given that of its result. `out`
+// has num_src rows.
+void aggregate_back(const BlockEdges& edges,
+                    const Array& grad,
+                    const Array& out,
+                    const AggregateOptions& options);
+
+}  // namespace ramet

@@ -1,0 +1,63 @@
+// BlockEdges: the edges of a block as an aggregation over them needs them, and their transpose,
+// which gradients are pulled over.
+//
+// Memory: shares the arrays that it is given; the transpose is its own (pooled). Threads: any; the
+// transpose is built once, on first use, while others who ask for it wait. Forks: any, but not
+// while another thread builds the transpose. Failure: what the constructor and transposed() say.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "ramet/array.h"
+
+namespace ramet {
+
+class BlockEdges {
+ public:
+  // By source: which destinations it has edges to. The edges of a source are in the order of the
+  // block's.
+  struct Transposed {
+    Array indptr;   // int64[num_src + 1]
+    Array indices;  // int32[num_edges]: destinations
+    Array edges;    // int32[num_edges]: positions in the block's indices
+  };
+
+  // `indptr`: int64[num_dst + 1], ascending from 0 to the number of edges. `indices`:
+  // int32[num_edges], sources in [0, num_src). Throws kInvalidArgument for other arrays, and
+  // kOutOfRange for a source outside its bound.
+  BlockEdges(Array indptr, Array indices, int64_t num_src);
+  // Of arrays that a sampler made: without a look at them.
+  [[nodiscard]] static std::shared_ptr<const BlockEdges> trusted(Array indptr,
+                                                                 Array indices,
+                                                                 int64_t num_src);
+
+  [[nodiscard]] int64_t num_src() const { return num_src_; }
+  [[nodiscard]] int64_t num_dst() const { return indptr_.rows() - 1; }
+  [[nodiscard]] int64_t num_edges() const { return indices_.rows(); }
+  [[nodiscard]] const Array& indptr() const { return indptr_; }
+  [[nodiscard]] const Array& indices() const { return indices_; }
+
+  // By a counting sort, on at most `threads` threads (0: all); the same for any number. Throws what
+  // check() throws, and kNoSpace.
+  [[nodiscard]] const Transposed& transposed(int threads) const;
+  [[nodiscard]] bool is_transposed() const { return is_transposed_; }
+
+  // Compares every entry with its bound, as the constructor: a caller may have written to the
+  // arrays since.
+  void check() const;
+
+ private:
+  struct Trusted {};
+  BlockEdges(Trusted, Array indptr, Array indices, int64_t num_src);
+
+  Array indptr_, indices_;
+  int64_t num_src_;
+  mutable std::mutex mutex_;
+  mutable std::atomic<bool> is_transposed_{false};
+  mutable Transposed transposed_;
+};
+
+}  // namespace ramet

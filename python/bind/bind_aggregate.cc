@@ -1,0 +1,112 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.h"
+#include "gil.h"
+#include "ramet/aggregate.h"
+#include "ramet/buffer_pool.h"
+#include "ramet/error.h"
+
+namespace ramet::bind {
+
+namespace {
+
+using Buffer = nb::ndarray<nb::c_contig, nb::device::cpu>;  // to be written to
+
+Array borrow_out(const Buffer& out) {
+  Array array = borrow(AnyArray(out));
+  array.writable = true;
+  return array;
+}
+
+Reduce reduce_named(const std::string& name) {
+  if (name == "sum") return Reduce::kSum;
+  if (name == "mean") return Reduce::kMean;
+  if (name == "max") return Reduce::kMax;
+  if (name == "min") return Reduce::kMin;
+  throw_invalid("reduce is '", name, "', expected 'sum', 'mean', 'max' or 'min'");
+}
+
+DType float_named(const std::string& name) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kBFloat16, DType::kFloat16,
+                            DType::kInt32, DType::kInt64}) {
+    if (name == ramet::name(dtype)) return dtype;
+  }
+  throw_invalid("dtype is '", name, "', expected a floating one, int32 or int64");
+}
+
+void bind_block_edges(nb::module_& m) {
+  nb::class_<BlockEdges>(m, "BlockEdges")
+      .def(
+          "__init__",
+          [](BlockEdges* self, const AnyArray& indptr, const AnyArray& indices, int64_t num_src) {
+            Array offsets = keep(indptr, false), sources = keep(indices, false);
+            const GilRelease release;
+            new (self) BlockEdges(std::move(offsets), std::move(sources), num_src);
+          },
+          nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("num_src"))
+      .def_prop_ro("num_src", &BlockEdges::num_src)
+      .def_prop_ro("num_dst", &BlockEdges::num_dst)
+      .def_prop_ro("num_edges", &BlockEdges::num_edges)
+      .def_prop_ro("indptr", [](const BlockEdges& e) { return to_numpy(e.indptr()); })
+      .def_prop_ro("indices", [](const BlockEdges& e) { return to_numpy(e.indices()); })
+      .def(
+          "transpose",
+          [](const BlockEdges& edges, int threads) {
+            const GilRelease release;
+            (void)edges.transposed(threads);
+          },
+          nb::arg("threads") = 1)
+      .def_prop_ro("is_transposed", &BlockEdges::is_transposed);
+}
+
+}  // namespace
+
+void bind_aggregate(nb::module_& m) {
+  bind_block_edges(m);
+  m.def(
+      "aggregate",
+      [](const BlockEdges& edges, const AnyArray& x, const Buffer& out, const std::string& reduce,
+         const std::optional<AnyArray>& weights, int threads) {
+        const Array rows = borrow(x), result = borrow_out(out);
+        const Array factors = weights ? borrow(*weights) : Array{};
+        const AggregateOptions options{.reduce = reduce_named(reduce),
+                                       .weights = weights ? &factors : nullptr,
+                                       .threads = threads};
+        const GilRelease release;
+        aggregate(edges, rows, result, options);
+      },
+      nb::arg("edges"), nb::arg("x").noconvert(), nb::arg("out").noconvert(),
+      nb::arg("reduce") = "sum", nb::arg("weights").noconvert() = nb::none(),
+      nb::arg("threads") = 1);
+  m.def(
+      "aggregate_back",
+      [](const BlockEdges& edges, const AnyArray& grad, const Buffer& out,
+         const std::optional<AnyArray>& weights, bool mean, int threads) {
+        const Array rows = borrow(grad), result = borrow_out(out);
+        const Array factors = weights ? borrow(*weights) : Array{};
+        const AggregateOptions options{.reduce = mean ? Reduce::kMean : Reduce::kSum,
+                                       .weights = weights ? &factors : nullptr,
+                                       .threads = threads};
+        const GilRelease release;
+        aggregate_back(edges, rows, result, options);
+      },
+      nb::arg("edges"), nb::arg("grad").noconvert(), nb::arg("out").noconvert(),
+      nb::arg("weights").noconvert() = nb::none(), nb::arg("mean") = false, nb::arg("threads") = 1);
+  // An array of undefined contents from the pool of the process, to be used as a tensor.
+  m.def(
+      "pooled",
+      [](std::vector<int64_t> shape, const std::string& dtype) {
+        return to_numpy(BufferPool::shared()->allocate_array(float_named(dtype), std::move(shape)));
+      },
+      nb::arg("shape"), nb::arg("dtype"));
+}
+
+}  // namespace ramet::bind

@@ -1,0 +1,9 @@
+#include "aggregate.h"
+
+namespace ramet {
+
+AggregateKernels aggregate_avx512(RowType) {
+  return {};
+}
+
+}  // namespace ramet

@@ -1,0 +1,342 @@
+// Aggregation and its gradients against arithmetic, an element at a time: the same bits.
+// docs/semantics.md, section 20.
+#include "ramet/aggregate.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "base/narrow.h"
+#include "ramet/error.h"
+#include "ramet/random.h"
+
+using namespace ramet;
+
+namespace {
+
+struct Edges {
+  std::vector<int64_t> indptr{0};
+  std::vector<int32_t> indices;
+  int64_t num_src;
+
+  // Destination d has degree(d) edges from random sources.
+  template <typename Degree>
+  Edges(int64_t num_dst, int64_t sources, Degree degree) : num_src(sources) {
+    for (int64_t d = 0; d < num_dst; ++d) {
+      for (int64_t i = 0; i < degree(d); ++i)
+        indices.push_back(static_cast<int32_t>(uniform_below(
+            mix64(static_cast<uint64_t>(d * 1000 + i)), static_cast<uint64_t>(num_src))));
+      indptr.push_back(std::ssize(indices));
+    }
+  }
+
+  [[nodiscard]] BlockEdges block() const {
+    return {borrow(std::span<const int64_t>(indptr)), borrow(std::span<const int32_t>(indices)),
+            num_src};
+  }
+  [[nodiscard]] int64_t num_dst() const { return std::ssize(indptr) - 1; }
+};
+
+std::vector<Edges> all_edges() {
+  std::vector<Edges> all;
+  all.emplace_back(200, 300, [](int64_t d) { return d % 12; });
+  all.emplace_back(40, 7, [](int64_t d) { return d == 3 ? 5000 : d % 2; });  // hubs, both ways
+  all.emplace_back(30, 50, [](int64_t) { return 0; });
+  all.emplace_back(0, 5, [](int64_t) { return 0; });
+  all.emplace_back(0, 0, [](int64_t) { return 0; });
+  return all;
+}
+
+// Rows as numbers, and as an Array of a dtype that holds them exactly.
+struct Rows {
+  std::vector<double> values;
+  std::vector<std::byte> bytes;
+  Array array;
+
+  Rows(DType dtype, std::vector<int64_t> shape, uint64_t key = 0) {
+    array = {nullptr, dtype, std::move(shape), nullptr, true};
+    bytes.resize(static_cast<size_t>(array.bytes()) + 1);
+    array.data = bytes.data();
+    const int64_t count = array.bytes() / item_size(dtype);
+    for (int64_t i = 0; i < count; ++i) {
+      // Eighths, so that a half holds them, but sums of products round.
+      const auto word = static_cast<int64_t>(absorb(key, static_cast<uint64_t>(i)) % 1021);
+      set(i, static_cast<double>(word - 510) / (dtype == DType::kBFloat16 ? 512 : 300));
+    }
+    read();
+  }
+
+  void set(int64_t i, double value) {
+    if (array.dtype == DType::kFloat64)
+      std::memcpy(bytes.data() + i * 8, &value, 8);
+    else {
+      const auto single = static_cast<float>(value);
+      narrow_row(&single, 1, array.dtype, bytes.data() + i * item_size(array.dtype));
+    }
+  }
+
+  void read() {
+    values.resize(static_cast<size_t>(array.bytes() / item_size(array.dtype)));
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (array.dtype == DType::kFloat64) {
+        std::memcpy(&values[i], bytes.data() + i * 8, 8);
+        continue;
+      }
+      float single;
+      widen_row(bytes.data() + i * static_cast<size_t>(item_size(array.dtype)), 1, array.dtype,
+                &single);
+      values[i] = single;
+    }
+  }
+};
+
+// Sums in T, one after the other, with the rounding of the rows' type.
+template <typename T>
+Rows aggregate_by_definition(const Edges& edges,
+                             const Rows& x,
+                             Reduce reduce,
+                             const Rows* weights,
+                             int64_t width,
+                             int64_t heads) {
+  Rows out(x.array.dtype, {edges.num_dst(), width});
+  for (int64_t d = 0; d < edges.num_dst(); ++d) {
+    const int64_t begin = edges.indptr[size_t(d)], end = edges.indptr[size_t(d) + 1];
+    for (int64_t c = 0; c < width; ++c) {
+      T result = 0;
+      for (int64_t e = begin; e < end; ++e) {
+        const auto value = static_cast<T>(x.values[size_t(edges.indices[size_t(e)] * width + c)]);
+        if (reduce == Reduce::kMax || reduce == Reduce::kMin) {
+          const bool is_better = reduce == Reduce::kMax ? value > result : value < result;
+          if (e == begin || is_better) result = value;
+          continue;
+        }
+        const T weight =
+            weights == nullptr
+                ? T{1}
+                : static_cast<T>(weights->values[size_t(e * heads + c / (width / heads))]);
+        result += weights == nullptr ? value : weight * value;
+      }
+      if (reduce == Reduce::kMean && begin < end) result /= static_cast<T>(end - begin);
+      out.set(d * width + c, static_cast<double>(result));
+    }
+  }
+  return out;
+}
+
+template <typename T>
+Rows back_by_definition(const Edges& edges,
+                        const Rows& grad,
+                        Reduce reduce,
+                        const Rows* weights,
+                        int64_t width,
+                        int64_t heads) {
+  std::vector<T> sums(size_t(edges.num_src * width), T{0});
+  for (int64_t d = 0; d < edges.num_dst(); ++d) {
+    const int64_t begin = edges.indptr[size_t(d)], end = edges.indptr[size_t(d) + 1];
+    const T part = reduce == Reduce::kMean ? T{1} / static_cast<T>(end - begin) : T{1};
+    for (int64_t e = begin; e < end; ++e) {
+      for (int64_t c = 0; c < width; ++c) {
+        const auto value = static_cast<T>(grad.values[size_t(d * width + c)]);
+        T& sum = sums[size_t(edges.indices[size_t(e)] * width + c)];
+        if (weights == nullptr)
+          sum += part * value;
+        else
+          sum += static_cast<T>(weights->values[size_t(e * heads + c / (width / heads))]) * part *
+                 value;
+      }
+    }
+  }
+  Rows out(grad.array.dtype, {edges.num_src, width});
+  for (size_t i = 0; i < sums.size(); ++i)
+    out.set(int64_t(i), static_cast<double>(sums[i]));
+  return out;
+}
+
+template <typename Body>
+void for_each_case(const Body& body) {
+  for (const Edges& edges : all_edges()) {
+    for (const DType dtype :
+         {DType::kFloat32, DType::kFloat64, DType::kBFloat16, DType::kFloat16}) {
+      for (const auto& [width, heads] : {std::pair{1, 1},
+                                         {3, 1},
+                                         {7, 7},
+                                         {8, 1},
+                                         {12, 3},
+                                         {64, 4},
+                                         {100, 1},
+                                         {128, 1},
+                                         {144, 2},
+                                         {0, 1}})
+        body(edges, dtype, int64_t{width}, int64_t{heads});
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("aggregates are what arithmetic, edge by edge, gives") {
+  for_each_case([](const Edges& edges, DType dtype, int64_t width, int64_t heads) {
+    const BlockEdges block = edges.block();
+    const Rows x(dtype, {edges.num_src, width}, 1);
+    const Rows weights(dtype == DType::kFloat64 ? dtype : DType::kFloat32,
+                       {block.num_edges(), heads}, 2);
+    for (const Reduce reduce : {Reduce::kSum, Reduce::kMean, Reduce::kMax, Reduce::kMin}) {
+      const bool is_sum = reduce == Reduce::kSum || reduce == Reduce::kMean;
+      for (const Rows* weighted : {static_cast<const Rows*>(nullptr), &weights}) {
+        if (weighted != nullptr && !is_sum) continue;
+        const Rows expected =
+            dtype == DType::kFloat64
+                ? aggregate_by_definition<double>(edges, x, reduce, weighted, width, heads)
+                : aggregate_by_definition<float>(edges, x, reduce, weighted, width, heads);
+        for (const int threads : {1, 4}) {
+          const Rows out(dtype, {edges.num_dst(), width}, 3);
+          aggregate(block, x.array, out.array,
+                    {.reduce = reduce,
+                     .weights = weighted == nullptr ? nullptr : &weighted->array,
+                     .threads = threads});
+          CHECK(out.bytes == expected.bytes);
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("gradients of aggregates are what arithmetic, edge by edge, gives") {
+  for_each_case([](const Edges& edges, DType dtype, int64_t width, int64_t heads) {
+    const BlockEdges block = edges.block();
+    const Rows grad(dtype, {edges.num_dst(), width}, 1);
+    const Rows weights(dtype == DType::kFloat64 ? dtype : DType::kFloat32,
+                       {block.num_edges(), heads}, 2);
+    for (const Reduce reduce : {Reduce::kSum, Reduce::kMean}) {
+      for (const Rows* weighted : {static_cast<const Rows*>(nullptr), &weights}) {
+        const Rows expected =
+            dtype == DType::kFloat64
+                ? back_by_definition<double>(edges, grad, reduce, weighted, width, heads)
+                : back_by_definition<float>(edges, grad, reduce, weighted, width, heads);
+        for (const int threads : {1, 4}) {
+          const Rows out(dtype, {edges.num_src, width}, 3);
+          aggregate_back(block, grad.array, out.array,
+                         {.reduce = reduce,
+                          .weights = weighted == nullptr ? nullptr : &weighted->array,
+                          .threads = threads});
+          CHECK(out.bytes == expected.bytes);
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("a maximum or minimum that meets a NaN is one") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const size_t at : {0, 1, 2}) {
+    std::vector<float> x(3 * 17, 1.0F);
+    x[at * 17 + 16] = nan;
+    const std::vector<int64_t> indptr = {0, 3};
+    const std::vector<int32_t> indices = {0, 1, 2};
+    const BlockEdges edges(borrow(std::span<const int64_t>(indptr)),
+                           borrow(std::span<const int32_t>(indices)), 3);
+    for (const Reduce reduce : {Reduce::kMax, Reduce::kMin}) {
+      std::vector<float> out(17);
+      aggregate(edges, {x.data(), DType::kFloat32, {3, 17}, nullptr, false},
+                {out.data(), DType::kFloat32, {1, 17}, nullptr, true}, {.reduce = reduce});
+      CHECK(std::isnan(out[16]));
+      CHECK(out[15] == 1);
+    }
+  }
+}
+
+TEST_CASE("transposed edges are sorted by source, and in the block's order") {
+  for (const Edges& edges : all_edges()) {
+    const BlockEdges block = edges.block();
+    CHECK(!block.is_transposed());
+    const auto& back = block.transposed(1);
+    CHECK(block.is_transposed());
+    CHECK(&back == &block.transposed(2));
+    REQUIRE(back.indptr.rows() == edges.num_src + 1);
+    const auto indptr = back.indptr.as<int64_t>();
+    const auto positions = back.edges.as<int32_t>(), destinations = back.indices.as<int32_t>();
+    CHECK(indptr.back() == std::ssize(edges.indices));
+    for (int64_t s = 0; s < edges.num_src; ++s) {
+      for (int64_t i = indptr[size_t(s)]; i < indptr[size_t(s) + 1]; ++i) {
+        const int32_t position = positions[size_t(i)], d = destinations[size_t(i)];
+        CHECK(edges.indices[size_t(position)] == s);
+        CHECK((edges.indptr[size_t(d)] <= position && position < edges.indptr[size_t(d) + 1]));
+        CHECK((i == indptr[size_t(s)] || positions[size_t(i) - 1] < position));
+      }
+    }
+  }
+}
+
+TEST_CASE("edges that do not fit are refused") {
+  const auto make = [](const std::vector<int64_t>& indptr, const std::vector<int32_t>& indices) {
+    const BlockEdges edges(borrow(std::span<const int64_t>(indptr)),
+                           borrow(std::span<const int32_t>(indices)), 3);
+  };
+  CHECK_NOTHROW(make({0, 2}, {0, 2}));
+  CHECK_THROWS_WITH_AS(make({0, 2}, {0, 3}), "indices[1] is 3, outside [0, 3)", Error);
+  CHECK_THROWS_WITH_AS(make({0, 2}, {-1, 0}), "indices[0] is -1, outside [0, 3)", Error);
+  CHECK_THROWS_WITH_AS(make({1, 2}, {0, 0}), "indptr[0] is 1, expected 0", Error);
+  CHECK_THROWS_WITH_AS(make({0, 2, 1, 2}, {0, 0}),
+                       "indptr[2] is 1, expected at least 2, as before it", Error);
+  CHECK_THROWS_WITH_AS(make({0, 1}, {0, 0}), "indptr ends with 1, but there are 2 indices", Error);
+  CHECK_THROWS_AS(make({}, {}), Error);
+}
+
+TEST_CASE("edges that a caller damages after the check do no harm") {
+  std::vector<int64_t> indptr = {0, 1, 3};
+  std::vector<int32_t> indices = {0, 1, 2};
+  std::vector<float> x(3 * 40, 1.0F), out(3 * 40);
+  const Array rows{x.data(), DType::kFloat32, {3, 40}, nullptr, false};
+  const Array result{out.data(), DType::kFloat32, {2, 40}, nullptr, true};
+  const Array back{out.data(), DType::kFloat32, {3, 40}, nullptr, true};
+  const auto damage_fails = [&](auto& value, auto damaged) {
+    const auto before = value;
+    const BlockEdges edges(borrow(std::span<const int64_t>(indptr)),
+                           borrow(std::span<const int32_t>(indices)), 3);
+    value = damaged;
+    CHECK_THROWS_AS(aggregate(edges, rows, result, {}), Error);
+    CHECK_THROWS_AS(aggregate_back(edges, result, back, {}), Error);
+    CHECK_THROWS_AS(static_cast<void>(edges.transposed(1)), Error);
+    value = before;
+    CHECK_NOTHROW(aggregate_back(edges, result, back, {}));
+  };
+  for (const int32_t bad : {-1, 3, std::numeric_limits<int32_t>::max()})
+    damage_fails(indices[1], bad);
+  for (const int64_t bad : {int64_t{-1}, int64_t{4}, std::numeric_limits<int64_t>::max(),
+                            std::numeric_limits<int64_t>::min()})
+    damage_fails(indptr[1], bad);
+}
+
+TEST_CASE("arrays that do not fit the edges are refused") {
+  const Edges edges(4, 6, [](int64_t) { return 2; });
+  const BlockEdges block = edges.block();
+  const Rows x(DType::kFloat32, {6, 8}), out(DType::kFloat32, {4, 8});
+  const auto refuses = [&](const Array& from, const Array& to,
+                           const AggregateOptions& options = {}) {
+    CHECK_THROWS_AS(aggregate(block, from, to, options), Error);
+  };
+  refuses(Rows(DType::kFloat32, {5, 8}).array, out.array);
+  refuses(x.array, Rows(DType::kFloat32, {3, 8}).array);
+  refuses(x.array, Rows(DType::kFloat32, {4, 9}).array);
+  refuses(x.array, Rows(DType::kFloat64, {4, 8}).array);
+  Array integers = x.array;
+  integers.dtype = DType::kInt32;
+  refuses(integers, out.array);
+  Array constant = out.array;
+  constant.writable = false;
+  refuses(x.array, constant);
+  for (const std::vector<int64_t>& shape :
+       {std::vector<int64_t>{7}, {9, 1}, {8, 3}, {8, 0}, {8, 1, 1}}) {
+    const Rows weights(DType::kFloat32, shape);
+    refuses(x.array, out.array, {.weights = &weights.array});
+  }
+  const Rows doubles(DType::kFloat64, {8}), floats(DType::kFloat32, {8});
+  refuses(x.array, out.array, {.weights = &doubles.array});
+  refuses(x.array, out.array, {.reduce = Reduce::kMax, .weights = &floats.array});
+  CHECK_THROWS_AS(aggregate_back(block, out.array, x.array, {.reduce = Reduce::kMax}), Error);
+  CHECK_THROWS_AS(aggregate_back(block, x.array, out.array, {}), Error);
+}
