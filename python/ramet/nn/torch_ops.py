@@ -45,7 +45,7 @@ def edge_dots(edges, dst_rows, src_rows, heads: int, mean: bool = False):
     if mean:
         dst_rows = dst_rows / _divisors(edges)
     products = dst_rows[edges.destinations] * src_rows[edges.indices]
-    return products.view(len(products), heads, -1).sum(2)
+    return products.view(len(products), heads, products.shape[1] // heads).sum(2)
 
 
 def extremes_back(edges, x, reduced, grad):
@@ -87,7 +87,8 @@ def _sums(of_edges, indptr):
 def _scaled(rows, weights):
     if weights is None:
         return rows
-    return (rows.view(*weights.shape, -1) * weights[:, :, None]).view(rows.shape)
+    parts = rows.view(*weights.shape, rows.shape[1] // weights.shape[1])
+    return (parts * weights[:, :, None]).view(rows.shape)
 
 
 def _divisors(edges):

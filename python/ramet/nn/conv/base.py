@@ -1,0 +1,156 @@
+"""What all layers have in common: whom they are called with, and how they count what is cheaper."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+from ramet.nn.aggregate import aggregate
+from ramet.nn.edges import BlockEdges, edges_of
+
+# Options of PyG's MessagePassing, each with the one value that layers on blocks have, and why.
+_OF_PYG = {
+    "flow": ("source_to_target", "a block has the in-edges of its destinations alone"),
+    "node_dim": (-2, "rows are the first dimension"),
+    "decomposed_layers": (1, "no row is written per edge, so there is nothing to cut"),
+    "aggr_kwargs": (None, "sums, means and extremes have no options"),
+    "cached": (False, "every batch has other edges"),
+    "is_sorted": (False, "a block's edges are sorted by destination"),
+}
+_SUMS = {"add": "sum", "sum": "sum", "mean": "mean", "max": "max", "min": "min"}
+
+# How many flops of a GEMM take as long as reading a float32 of some row from memory. A core has about 160 GFLOP/s and
+# 10 GB/s, which makes 64; a wrong guess costs a few percent, since both orders are then about as fast.
+_FLOPS_PER_READ = 64
+
+
+class Conv(torch.nn.Module):
+    """A layer: `conv(x, block)` returns a row for each of the block's destinations.
+
+    x: [num_src, ...], the rows of the block's sources; or a pair, (rows of sources, rows of destinations), where these
+        differ, as they do between node types, or where the second is None for a layer without rows of its own; or the
+        loader's TableRows.
+    block: a Block, one edge type of a heterogeneous Block (`block[edge_type]`), or a BlockEdges. PyG's `edge_index`
+        works, too, and has PyG's meaning then: as many destinations as `x`, or the pair's second, has rows, and no
+        weights but those given.
+
+    Raises ValueError where `x` has fewer rows than the block has sources, or destinations.
+    """
+
+    def inputs(self, x, block) -> tuple:
+        """(BlockEdges, rows of sources, rows of destinations); the second is a TableRows where `x` is one."""
+        one = not isinstance(x, (tuple, list))
+        x_src, x_dst = (x, x) if one else _as_pair(x)
+        if isinstance(block, torch.Tensor):
+            edges = _of_pyg(block, x_src, x_dst)
+        else:
+            edges = edges_of(block)
+        if not is_table(x_src):
+            _require_rows(x_src, edges.num_src, "sources")
+        return edges, x_src, None if x_dst is None else _first(x_dst, edges.num_dst)
+
+
+def is_table(x) -> bool:
+    """Whether it is the loader's TableRows, of which sums and means over edges are cheaper than the rows."""
+    return not isinstance(x, torch.Tensor) and hasattr(x, "destinations")
+
+
+def rows_of(x):
+    """The rows themselves, for a layer that needs more of them than a sum or mean."""
+    return x.rows() if is_table(x) else x
+
+
+def in_order(edges: BlockEdges, of_edges: torch.Tensor | None) -> torch.Tensor | None:
+    """What belongs to edges [E, ...], in the order of the caller's edge_index, in the order of `edges`."""
+    if of_edges is None or edges.edge_order is None:
+        return of_edges
+    if len(of_edges) != edges.num_edges:
+        raise ValueError(f"there are {len(of_edges)} rows of edges, but {edges.num_edges} edges")
+    return of_edges[edges.edge_order]
+
+
+def linear_first(edges: BlockEdges, x, width_out: int) -> bool:
+    """Whether a sum over edges is cheaper of rows that a linear map has made `width_out` wide, than of `x` itself.
+
+    The map is then computed for sources, of which there are more than destinations. Backward does what forward does
+    again: a GEMM for the weights and one for rows that need a gradient, and a sum over edges where one is needed.
+    """
+    width_in = x.shape[-1]
+    if is_table(x) or width_out >= width_in:
+        return False
+    backward, of_rows = torch.is_grad_enabled(), torch.is_grad_enabled() and x.requires_grad
+    reads_saved = edges.num_edges * (width_in * (1 + of_rows) - width_out * (1 + backward))
+    more_flops = 2 * (edges.num_src - edges.num_dst) * width_in * width_out * (1 + backward + of_rows)
+    return reads_saved * _FLOPS_PER_READ > more_flops
+
+
+def neighbors_and_root(edges: BlockEdges, x_src, x_dst, reduce: str, edge_weight, lin, root) -> torch.Tensor:
+    """lin(aggregate(x_src)) + root(x_dst) [num_dst, width of lin], without a pass over memory for the sum or the bias.
+
+    lin, root: Linear; `root` may be None, as may `x_dst`.
+    """
+    lin.ready(x_src.shape[-1])
+    has_root = root is not None and x_dst is not None
+    if has_root:
+        root.ready(x_dst.shape[-1])
+    if reduce in ("sum", "mean") and linear_first(edges, x_src, lin.out_channels):
+        out = aggregate(edges, F.linear(x_src, lin.weight), reduce, edge_weight)
+        if has_root:
+            return F.linear(x_dst, root.weight, lin.bias).add_(out)
+        return out if lin.bias is None else out.add_(lin.bias)
+    out = F.linear(aggregate(edges, x_src, reduce, edge_weight), lin.weight, lin.bias)
+    return add_linear(out, x_dst, root.weight) if has_root else out
+
+
+def add_linear(out: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """out + x @ weight.T, written over `out`: a GEMM that adds to what is there, and no pass over memory beside it.
+    Under autocast, where dtypes may differ, into a new tensor."""
+    if out.dtype == x.dtype == weight.dtype:
+        return out.addmm_(x, weight.t())
+    return torch.addmm(out, x, weight.t())
+
+
+def reduction(layer, aggr, known=_SUMS) -> str:
+    """The reduction of ramet.nn.aggregate that PyG calls `aggr`. ValueError for others."""
+    if isinstance(aggr, str) and aggr in known:
+        return known[aggr]
+    raise ValueError(
+        f"{type(layer).__name__}: aggr is {aggr!r}, expected one of {', '.join(known)}. PyG's layer has others, and "
+        "takes blocks, too: conv((x, x[: block.num_dst]), block.edge_index)"
+    )
+
+
+def refuse(layer, options: dict) -> None:
+    """ValueError for options of PyG's layers that make no sense on a block, TypeError for those that nobody has."""
+    for name, value in options.items():
+        if name not in _OF_PYG:
+            raise TypeError(f"{type(layer).__name__} has no argument {name!r}")
+        only, reason = _OF_PYG[name]
+        if value != only and not (name == "node_dim" and value == 0):
+            raise ValueError(f"{type(layer).__name__}: {name} is {value!r}; it can only be {only!r}, since {reason}")
+
+
+def _as_pair(x) -> tuple:
+    if len(x) != 2 or x[0] is None:
+        raise ValueError(f"x is a tuple of {len(x)}; it must be (rows of sources, rows of destinations)")
+    return tuple(x)
+
+
+def _of_pyg(edge_index: torch.Tensor, x_src, x_dst) -> BlockEdges:
+    if x_dst is None:
+        raise ValueError("with an edge_index and without rows of destinations their number is unknown: pass the block")
+    return edges_of(edge_index, len(x_src), len(x_dst))
+
+
+def _first(x, count: int) -> torch.Tensor:
+    if is_table(x):
+        return x.destinations
+    _require_rows(x, count, "destinations")
+    return x if len(x) == count else x[:count]
+
+
+def _require_rows(x: torch.Tensor, count: int, whose: str) -> None:
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"x is a {type(x).__name__}; it must be a tensor, a pair of tensors, or the loader's TableRows")
+    if x.dim() == 0 or len(x) < count:
+        raise ValueError(f"x has {len(x) if x.dim() else 'no'} rows, but the block has {count} {whose}")

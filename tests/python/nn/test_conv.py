@@ -1,0 +1,174 @@
+"""The layers of ramet.nn against PyG's, with the same weights, on random blocks."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pyg = pytest.importorskip("torch_geometric.nn")
+
+from block_edges import edge_index_of  # noqa: E402  (needs torch)
+
+from ramet import nn  # noqa: E402
+from ramet.nn import BlockEdges  # noqa: E402
+
+WIDTH, OUT = 6, 4
+
+
+def block(kind: str) -> BlockEdges:
+    """Parallel edges, self loops and destinations without edges in all that have edges."""
+    num_src, num_dst, num_edges = {
+        "small": (30, 12, 90),
+        "wide": (200, 150, 300),
+        "hub": (60, 3, 500),
+        "one": (1, 1, 3),
+        "no edges": (5, 3, 0),
+        "no destinations": (5, 0, 0),
+        "nothing": (0, 0, 0),
+    }[kind]
+    generator = torch.Generator().manual_seed(3)
+    destination = torch.randint(0, max(num_dst - num_dst // 4, 1), (num_edges,), generator=generator)
+    source = torch.randint(0, max(num_src, 1), (num_edges,), generator=generator)
+    source[: num_edges // 4] = destination[: num_edges // 4]
+    source[: num_edges // 20] = source[0] if num_edges else 0
+    return BlockEdges(*_csc(torch.stack([source, destination]), num_src, num_dst))
+
+
+def _csc(edge_index, num_src, num_dst):
+    edges = BlockEdges.from_edge_index(edge_index, num_src, num_dst)
+    return edges.indptr, edges.indices, num_src
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """The layers are small, and torch's threads would wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+KINDS = ["small", "wide", "hub", "one", "no edges", "no destinations", "nothing"]
+
+
+def mlp(width=WIDTH):
+    return torch.nn.Sequential(torch.nn.Linear(width, 8), torch.nn.ReLU(), torch.nn.Linear(8, OUT))
+
+
+LAYERS = {
+    "sage": lambda m: m.SAGEConv(WIDTH, OUT),
+    "sage of two": lambda m: m.SAGEConv((WIDTH, WIDTH), OUT, normalize=True),
+    "sage sum": lambda m: m.SAGEConv(WIDTH, OUT, aggr="sum", bias=False),
+    "sage max": lambda m: m.SAGEConv(WIDTH, OUT, aggr="max"),
+    "sage min": lambda m: m.SAGEConv(WIDTH, OUT, aggr="min", root_weight=False),
+    "sage project": lambda m: m.SAGEConv(WIDTH, OUT, project=True),
+    "graph": lambda m: m.GraphConv(WIDTH, OUT),
+    "graph mean": lambda m: m.GraphConv((WIDTH, WIDTH), OUT, aggr="mean", bias=False),
+    "graph max": lambda m: m.GraphConv(WIDTH, OUT, aggr="max"),
+    "graph wide": lambda m: m.GraphConv(WIDTH, 2 * WIDTH),
+    "gin": lambda m: m.GINConv(mlp(), eps=0.3),
+    "gin trained": lambda m: m.GINConv(mlp(), train_eps=True),
+    "gin max": lambda m: m.GINConv(mlp(), 0.5, True, aggr="max"),
+    "gcn": lambda m: m.GCNConv(WIDTH, OUT),
+    "gcn improved": lambda m: m.GCNConv(WIDTH, OUT, improved=True, bias=False),
+    "gcn without loops": lambda m: m.GCNConv(WIDTH, 2 * WIDTH, add_self_loops=False),
+    "gcn plain": lambda m: m.GCNConv(WIDTH, OUT, normalize=False),
+}
+WEIGHTED = [name for name in LAYERS if name.startswith(("graph", "gcn"))]
+RELATIONS = 5
+RGCN = {
+    "plain": lambda m: m.RGCNConv(WIDTH, OUT, RELATIONS),
+    "sum": lambda m: m.RGCNConv((WIDTH, WIDTH), OUT, RELATIONS, aggr="add", root_weight=False),
+    "max": lambda m: m.RGCNConv(WIDTH, OUT, RELATIONS, aggr="max", bias=False),
+    "bases": lambda m: m.RGCNConv(WIDTH, OUT, RELATIONS, num_bases=3),
+    "blocks": lambda m: m.RGCNConv(WIDTH, OUT, RELATIONS, num_blocks=2),
+}
+
+
+def pair(make, dtype=torch.float64):
+    """Our layer and PyG's with the same random weights, biases too."""
+    ours, theirs = make(nn).to(dtype), make(pyg).to(dtype)
+    torch.manual_seed(5)
+    for parameter in ours.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    theirs.load_state_dict(ours.state_dict())
+    return ours, theirs
+
+
+def on_the_block(conv, x, edges, *more):
+    """PyG's layer, all rows in and out: what it says of destinations."""
+    return conv(x, edge_index_of(edges), *more)[: edges.num_dst]
+
+
+def compare(ours, theirs, x, edges, *more, call=None, atol=1e-12):
+    """Results, and gradients of rows, parameters and floating arguments."""
+    results = []
+    for conv, run in (ours, lambda c, x, e, *m: c(x, e, *m)), (theirs, call or on_the_block):
+        rows = x.clone().requires_grad_()
+        arguments = [a.clone().requires_grad_() if a.is_floating_point() else a for a in more]
+        out = run(conv, rows, edges, *arguments)
+        wanted = [rows, *[a for a in arguments if a.requires_grad], *conv.parameters()]
+        weights = torch.randn(out.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+        grads = torch.autograd.grad((out * weights).sum(), wanted, allow_unused=True)
+        grads = [torch.zeros_like(w) if g is None else g for w, g in zip(wanted, grads)]
+        results.append((out, grads))
+    torch.testing.assert_close(*(out for out, _ in results), rtol=atol, atol=atol)
+    for mine, other in zip(*(grads for _, grads in results), strict=True):
+        torch.testing.assert_close(mine, other, rtol=atol, atol=atol)
+
+
+def rows(count, *shape, dtype=torch.float64, seed=2):
+    return torch.randn(count, *shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_is_that_of_pyg(name, kind):
+    edges = block(kind)
+    x = rows(edges.num_src, WIDTH)
+    ours, theirs = pair(LAYERS[name])
+    compare(ours, theirs, x, edges)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_a_weighted_layer_is_that_of_pyg(name, kind):
+    edges = block(kind)
+    x, weight = rows(edges.num_src, WIDTH), rows(edges.num_edges, seed=4).abs() + 0.1
+    ours, theirs = pair(LAYERS[name])
+    compare(ours, theirs, x, edges, weight)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", RGCN)
+def test_relations_are_those_of_pyg(name, kind):
+    edges = block(kind)
+    x = rows(edges.num_src, WIDTH)
+    edge_type = torch.arange(edges.num_edges) * 7 % (RELATIONS - 1)  # the last has none
+    compare(*pair(RGCN[name]), x, edges, edge_type)
+
+
+HETERO = {
+    ("paper", "cites", "paper"): lambda m: m.SAGEConv(WIDTH, OUT),
+    ("author", "writes", "paper"): lambda m: m.GraphConv((3, WIDTH), OUT),
+    ("paper", "written.by", "author"): lambda m: m.SAGEConv((WIDTH, 3), OUT, aggr="max"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:There exist node types")
+@pytest.mark.parametrize("aggr", ["sum", "mean", "min", "max", "cat", None])
+def test_types_together_are_those_of_pyg(aggr):
+    small, wide = block("small"), block("wide")
+    edges = dict(zip(HETERO, [small, BlockEdges(wide.indptr[:13], wide.indices[: wide.indptr[12]], 200), small]))
+    ours, theirs = pair(lambda m: m.HeteroConv({t: make(m) for t, make in HETERO.items()}, aggr=aggr))
+    x = {"paper": rows(30, WIDTH), "author": rows(200, 3, seed=7)}
+    got = ours(x, edges)
+    wanted = theirs(x, {t: edge_index_of(e) for t, e in edges.items()})
+    assert list(got) == list(wanted)
+    for node_type, num_dst in ("paper", 12), ("author", 12):
+        assert len(got[node_type]) == num_dst
+        torch.testing.assert_close(got[node_type], wanted[node_type][:num_dst], rtol=1e-12, atol=1e-12)
+    weight = rows(edges["author", "writes", "paper"].num_edges, seed=8)
+    got = ours(x, edges, edge_weight={("author", "writes", "paper"): weight})["paper"]
+    wanted = theirs(
+        x, {t: edge_index_of(e) for t, e in edges.items()}, edge_weight_dict={("author", "writes", "paper"): weight}
+    )
+    torch.testing.assert_close(got, wanted["paper"][:12], rtol=1e-12, atol=1e-12)
