@@ -120,10 +120,12 @@ class BlockEdges:
         return Transposed(_offsets(ordered, self.num_src), self.destinations[edges], edges)
 
 
+_PARTS = ("indptr", "indices", "num_src", "edge_weight", "edge_order")
 pytree.register_pytree_node(
     BlockEdges,
-    lambda edges: ([edges.indptr, edges.indices, edges.num_src, edges.edge_weight, edges.edge_order], None),
+    lambda edges: ([getattr(edges, name) for name in _PARTS], None),
     lambda parts, _: BlockEdges(*parts[:4], edge_order=parts[4], derived={}),
+    flatten_with_keys_fn=lambda edges: ([(pytree.GetAttrKey(name), getattr(edges, name)) for name in _PARTS], None),
     serialized_type_name="ramet.nn.BlockEdges",
 )
 

@@ -45,7 +45,7 @@ def edge_dots(edges, dst_rows, src_rows, heads: int, mean: bool = False):
     if mean:
         dst_rows = dst_rows / _divisors(edges)
     products = dst_rows[edges.destinations] * src_rows[edges.indices]
-    return products.view(len(products), heads, products.shape[1] // heads).sum(2)
+    return _parts(products, heads).sum(2)
 
 
 def extremes_back(edges, x, reduced, grad):
@@ -87,8 +87,11 @@ def _sums(of_edges, indptr):
 def _scaled(rows, weights):
     if weights is None:
         return rows
-    parts = rows.view(*weights.shape, rows.shape[1] // weights.shape[1])
-    return (parts * weights[:, :, None]).view(rows.shape)
+    return (_parts(rows, weights.shape[1]) * weights[:, :, None]).view(rows.shape)
+
+
+def _parts(rows, heads: int):
+    return rows.view(rows.shape[0], heads, rows.shape[1] // heads)
 
 
 def _divisors(edges):

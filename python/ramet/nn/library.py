@@ -1,0 +1,127 @@
+"""The operators of aggregations as operators of torch.library, torch.ops.ramet: for torch.compile and torch.export.
+
+In the place of BlockEdges they take its tensors, and find the rest by the tensor `indices`, or check it and make it.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ramet.nn.edges import edges_of_tensors
+from ramet.nn.functions import backend
+
+
+def aggregate(edges, x, reduce: str, weights=None):
+    """functions.aggregate as an operator."""
+    return _aggregate(edges.indptr, edges.indices, edges.num_src, x, weights, reduce)
+
+
+def edge_softmax(edges, scores):
+    """functions.edge_softmax as an operator."""
+    return _edge_softmax(edges.indptr, edges.indices, edges.num_src, scores)
+
+
+@torch.library.custom_op("ramet::aggregate", mutates_args=())
+def _aggregate(indptr: Tensor, indices: Tensor, num_src: int, x: Tensor, weights: Tensor | None, reduce: str) -> Tensor:
+    return backend(x).aggregate(edges_of_tensors(indptr, indices, num_src), x.contiguous(), reduce, weights)
+
+
+@torch.library.custom_op("ramet::aggregate_back", mutates_args=())
+def _aggregate_back(
+    indptr: Tensor, indices: Tensor, num_src: int, grad: Tensor, rows: int, weights: Tensor | None, mean: bool
+) -> Tensor:
+    edges = edges_of_tensors(indptr, indices, num_src)
+    return backend(grad).aggregate_back(edges, grad.contiguous(), rows, weights, mean)
+
+
+@torch.library.custom_op("ramet::edge_dots", mutates_args=())
+def _edge_dots(
+    indptr: Tensor, indices: Tensor, num_src: int, dst_rows: Tensor, src_rows: Tensor, heads: int, mean: bool
+) -> Tensor:
+    edges = edges_of_tensors(indptr, indices, num_src)
+    return backend(src_rows).edge_dots(edges, dst_rows.contiguous(), src_rows.contiguous(), heads, mean)
+
+
+@torch.library.custom_op("ramet::extremes_back", mutates_args=())
+def _extremes_back(indptr: Tensor, indices: Tensor, num_src: int, x: Tensor, reduced: Tensor, grad: Tensor) -> Tensor:
+    edges = edges_of_tensors(indptr, indices, num_src)
+    return backend(grad).extremes_back(edges, x.contiguous(), reduced, grad.contiguous())
+
+
+@torch.library.custom_op("ramet::edge_softmax", mutates_args=())
+def _edge_softmax(indptr: Tensor, indices: Tensor, num_src: int, scores: Tensor) -> Tensor:
+    return backend(scores).edge_softmax(edges_of_tensors(indptr, indices, num_src), scores.contiguous())
+
+
+@torch.library.custom_op("ramet::edge_softmax_back", mutates_args=())
+def _edge_softmax_back(indptr: Tensor, indices: Tensor, num_src: int, softmax: Tensor, grad: Tensor) -> Tensor:
+    edges = edges_of_tensors(indptr, indices, num_src)
+    return backend(grad).edge_softmax_back(edges, softmax.contiguous(), grad.contiguous())
+
+
+@_aggregate.register_fake
+def _(indptr, indices, num_src, x, weights, reduce):
+    return x.new_empty(indptr.shape[0] - 1, x.shape[1])
+
+
+@_aggregate_back.register_fake
+def _(indptr, indices, num_src, grad, rows, weights, mean):
+    return grad.new_empty(rows, grad.shape[1])
+
+
+@_edge_dots.register_fake
+def _(indptr, indices, num_src, dst_rows, src_rows, heads, mean):
+    dtype = torch.float64 if src_rows.dtype == torch.float64 else torch.float32
+    return src_rows.new_empty(indices.shape[0], heads, dtype=dtype)
+
+
+@_extremes_back.register_fake
+def _(indptr, indices, num_src, x, reduced, grad):
+    return torch.empty_like(x, memory_format=torch.contiguous_format)
+
+
+@_edge_softmax.register_fake
+def _(indptr, indices, num_src, scores):
+    return torch.empty_like(scores, memory_format=torch.contiguous_format)
+
+
+@_edge_softmax_back.register_fake
+def _(indptr, indices, num_src, softmax, grad):
+    return torch.empty_like(grad, memory_format=torch.contiguous_format)
+
+
+def _keep_for_aggregate(ctx, inputs, output):
+    indptr, indices, ctx.num_src, x, weights, ctx.reduce = inputs
+    is_extreme = ctx.reduce in ("max", "min")
+    ctx.rows = x.shape[0]
+    needs_x = is_extreme or (weights is not None and ctx.needs_input_grad[4])
+    ctx.save_for_backward(indptr, indices, weights, x if needs_x else None, output if is_extreme else None)
+
+
+def _aggregate_backward(ctx, grad):
+    indptr, indices, weights, x, reduced = ctx.saved_tensors
+    edges, mean = (indptr, indices, ctx.num_src), ctx.reduce == "mean"
+    of_x = of_weights = None
+    if ctx.needs_input_grad[3]:
+        if reduced is not None:
+            of_x = _extremes_back(*edges, x, reduced, grad)
+        else:
+            of_x = _aggregate_back(*edges, grad, ctx.rows, weights, mean)
+    if ctx.needs_input_grad[4]:
+        of_weights = _edge_dots(*edges, grad, x, weights.shape[1], mean)
+    return None, None, None, of_x, of_weights, None
+
+
+def _keep_for_softmax(ctx, inputs, output):
+    indptr, indices, ctx.num_src, _ = inputs
+    ctx.save_for_backward(indptr, indices, output)
+
+
+def _softmax_backward(ctx, grad):
+    indptr, indices, softmax = ctx.saved_tensors
+    return None, None, None, _edge_softmax_back(indptr, indices, ctx.num_src, softmax, grad)
+
+
+_aggregate.register_autograd(_aggregate_backward, setup_context=_keep_for_aggregate)
+_edge_softmax.register_autograd(_softmax_backward, setup_context=_keep_for_softmax)

@@ -1,0 +1,99 @@
+"""ramet.nn.aggregate inside torch.compile and torch.export: one graph, also for blocks of other sizes."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from block_edges import random_edges  # noqa: E402  (needs torch)
+from torch._dynamo.utils import counters  # noqa: E402
+
+from ramet.nn import BlockEdges, aggregate, library  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+    counters.clear()
+    yield
+    torch._dynamo.reset()
+
+
+class Model(torch.nn.Module):
+    """Every reduction, in two layers."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.score = torch.nn.Linear(6, 2)
+        self.lin = torch.nn.Linear(6, 6)
+
+    def forward(self, x, blocks: list[BlockEdges]):
+        for edges in blocks:
+            out = sum(aggregate(edges, x, reduce) for reduce in ("sum", "mean", "max", "min"))
+            scores = self.score(x)[edges.indices]
+            out = out + aggregate(edges, x, "softmax", scores) + aggregate(edges, x, "mean", scores[:, 0])
+            x = self.lin(out + x[: edges.num_dst]).relu()
+        return x
+
+
+def inputs(seed: int):
+    blocks = [random_edges(40 + 7 * seed, 25 + seed, 150 + seed, seed), random_edges(25 + seed, 10, 60, seed)]
+    x = torch.randn(blocks[0].num_src, 6, generator=torch.Generator().manual_seed(seed)).requires_grad_()
+    return x, blocks
+
+
+def results(model, x, blocks) -> list:
+    model.zero_grad()
+    out = model(x, blocks)
+    out.square().sum().backward()
+    found = [out.detach(), x.grad, *(p.grad for p in model.parameters())]
+    x.grad = None
+    return found
+
+
+def test_a_model_is_one_graph():
+    plain, compiled = Model(), Model()
+    compiled.compile(fullgraph=True, dynamic=True, backend="aot_eager")
+    graphs = None
+    for seed in range(5):
+        x, blocks = inputs(seed)
+        for found, wanted in zip(results(compiled, x, blocks), results(plain, x, blocks), strict=True):
+            torch.testing.assert_close(found, wanted)
+        graphs = graphs or counters["stats"]["unique_graphs"]
+        assert counters["stats"]["unique_graphs"] == graphs == 1 and not counters["graph_break"]
+
+
+def test_a_model_can_be_exported():
+    model = Model()
+    x, blocks = inputs(0)
+    sizes = torch.export.Dim.AUTO
+    of_edges = [{0: sizes}, {0: sizes}, sizes, None, None]
+    exported = torch.export.export(model, (x, blocks), dynamic_shapes=({0: sizes, 1: None}, [of_edges, of_edges]))
+    assert "ramet.aggregate" in str(exported.graph)
+    for seed in range(3):
+        x, blocks = inputs(seed)
+        torch.testing.assert_close(exported.module()(x, blocks), model(x, blocks))
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "max"])
+def test_the_operators_keep_what_torch_asks_of_one(reduce):
+    edges = random_edges(6, 4, 15)
+    x = torch.randn(edges.num_src, 4, dtype=torch.float64, requires_grad=True)
+    weights = None if reduce == "max" else torch.rand(edges.num_edges, 2, dtype=torch.float64, requires_grad=True)
+    arguments = edges.indptr, edges.indices, edges.num_src, x, weights, reduce
+    torch.library.opcheck(torch.ops.ramet.aggregate, arguments)
+    function = lambda x, w: library.aggregate(edges, x, reduce, w)  # noqa: E731
+    assert torch.autograd.gradcheck(function, (x, weights))
+
+
+def test_softmax_keeps_what_torch_asks_of_an_operator():
+    edges = random_edges(6, 4, 15)
+    scores = torch.randn(edges.num_edges, 2, dtype=torch.float64, requires_grad=True)
+    torch.library.opcheck(torch.ops.ramet.edge_softmax, (edges.indptr, edges.indices, edges.num_src, scores))
+    assert torch.autograd.gradcheck(lambda scores: library.edge_softmax(edges, scores), scores)
+
+
+def test_an_operator_checks_edges_that_nobody_made():
+    x = torch.ones(3, 2)
+    with pytest.raises(IndexError, match=r"indices\[1\] is 3, but num_src is 3"):
+        torch.ops.ramet.aggregate(torch.tensor([0, 2]), torch.tensor([0, 3], dtype=torch.int32), 3, x, None, "sum")
