@@ -6,6 +6,7 @@ from ramet.nn.batch_norm import BatchNorm
 from ramet.nn.conv import GCNConv, GINConv, GraphConv, HeteroConv, RGCNConv, SAGEConv
 from ramet.nn.edges import BlockEdges, edges_of
 from ramet.nn.embedding import Embedding
+from ramet.nn.from_pyg import from_pyg
 from ramet.nn.inference import layerwise
 from ramet.nn.node_dropout import Dropout, dropout
 
@@ -23,5 +24,6 @@ __all__ = [
     "aggregate",
     "dropout",
     "edges_of",
+    "from_pyg",
     "layerwise",
 ]

@@ -1,0 +1,234 @@
+"""from_pyg: PyG's convolutions in a model become those of ramet.nn."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch.nn.parameter import is_lazy
+
+from ramet.nn.conv import GCNConv, GINConv, GraphConv, HeteroConv, RGCNConv, SAGEConv
+from ramet.nn.conv.base import Conv
+from ramet.nn.edges import edges_of
+
+
+class Layer(NamedTuple):
+    """A convolution of PyG in a model: its name there, its class, and why it was left (None: it was replaced)."""
+
+    name: str
+    kind: str
+    reason: str | None
+
+
+class Report(list):
+    """What from_pyg did with each convolution, a list of Layer."""
+
+    @property
+    def replaced(self) -> list[Layer]:
+        return [layer for layer in self if layer.reason is None]
+
+    @property
+    def left(self) -> list[Layer]:
+        return [layer for layer in self if layer.reason is not None]
+
+    def __repr__(self) -> str:
+        lines = [f"{len(self.replaced)} of {len(self)} layers are of ramet.nn now"]
+        lines += [f"  {layer.name or 'the model'}: {layer.kind}" for layer in self.replaced]
+        lines += [f"  {layer.name or 'the model'}: {layer.kind} is left: {layer.reason}" for layer in self.left]
+        return "\n".join(lines)
+
+
+def from_pyg(model: torch.nn.Module) -> Report:
+    """Turns every convolution of PyG in `model`, for which ramet.nn has a layer, into that layer, in place.
+
+        print(ramet.nn.from_pyg(model))
+
+    The layers are the same objects with another class, so optimizers, lists and hooks that hold them stay right.
+    Parameters and buffers are the same objects, with the same names. Calls stay as they are, and mean the same:
+    `conv((x, x_dst), edge_index)` and `conv(x, edge_index, edge_weight)`, with results that are equal up to rounding.
+    They are fast for `block.edge_index`, whose edges are sorted already; another edge_index is sorted once.
+    `conv(x, block)` works, too. What was called with a SparseTensor must be called with an edge_index.
+
+    Layers are left, with the reason, where ramet.nn has none or not the options, and where they are not as PyG made
+    them: subclasses, hooks inside, an Explainer's masks, parametrizations. A HeteroConv is left if one of its layers
+    is. A model that PyG is not imported for has none of its layers.
+    """
+    report, done = Report(), set()
+    for name, module in reversed(list(model.named_modules())):  # inner ones first
+        if module in done or not _is(module, "MessagePassing HeteroConv"):
+            continue
+        done.add(module)
+        kind = type(module).__name__
+        try:
+            _replace(module, _rebuilt(module))
+            reason = None
+        except (ValueError, TypeError) as error:
+            reason = str(error)
+        report.insert(0, Layer(name, kind, reason))
+    return report
+
+
+class PygCall:
+    """Forward pre-hook: arguments named as in PyG's forward (`names`) become those of the layer."""
+
+    def __init__(self, names: tuple[str, ...]):
+        self.names = names
+
+    def __call__(self, layer, args, kwargs):
+        if len(args) == 2 and not kwargs:
+            return None
+        call = dict(zip(self.names, args, strict=False)) | kwargs
+        call = {name.removesuffix("_dict"): value for name, value in call.items()}
+        x, edges, size = call.pop("x"), call.pop("edge_index", None), call.pop("size", None)
+        edges = call.pop("block", edges)
+        if size is not None and isinstance(edges, torch.Tensor):
+            edges = edges_of(edges, *size)
+        return (x, edges), {name: value for name, value in call.items() if value is not None}
+
+
+def _sage(old, options):
+    lin = old.lin_l
+    return SAGEConv(
+        old.in_channels,
+        old.out_channels,
+        old.aggr,
+        old.normalize,
+        old.root_weight,
+        old.project,
+        bias=lin.bias is not None,
+        **options,
+    )
+
+
+def _graph(old, options):
+    return GraphConv(old.in_channels, old.out_channels, old.aggr, bias=old.lin_rel.bias is not None, **options)
+
+
+def _gin(old, options):
+    new = GINConv(torch.nn.Identity(), old.initial_eps, "eps" in old._parameters, aggr=old.aggr, **options)  # noqa: SLF001 (torch's)
+    new.nn = old.nn
+    return new
+
+
+def _gcn(old, options):
+    if old.aggr not in ("add", "sum"):
+        raise ValueError(f"aggr is {old.aggr!r}; GCNConv of ramet.nn has sums alone")
+    return GCNConv(
+        old.in_channels,
+        old.out_channels,
+        old.improved,
+        old.cached,
+        old.add_self_loops,
+        old.normalize,
+        bias=old.bias is not None,
+        **options,
+    )
+
+
+def _rgcn(old, options):
+    return RGCNConv(
+        old.in_channels,
+        old.out_channels,
+        old.num_relations,
+        old.num_bases,
+        old.num_blocks,
+        old.aggr,
+        root_weight=old.root is not None,
+        bias=old.bias is not None,
+        **options,
+    )
+
+
+def _hetero(old, options):
+    others = [edge_type for edge_type, conv in old.convs.items() if not isinstance(conv, Conv)]
+    if others:
+        raise ValueError(f"its layer for {others[0]} is left")
+    return HeteroConv(dict(old.convs.items()), old.aggr)
+
+
+_BUILDERS: dict[str, Callable] = {
+    "SAGEConv": _sage,
+    "GraphConv": _graph,
+    "GINConv": _gin,
+    "GCNConv": _gcn,
+    "RGCNConv": _rgcn,
+    "HeteroConv": _hetero,
+}
+
+
+def _rebuilt(old) -> torch.nn.Module:
+    """A layer of ramet.nn with the options, parameters and buffers of `old`. ValueError where there is none."""
+    kind = type(old).__name__
+    if kind not in _BUILDERS:
+        raise ValueError("ramet.nn has no such layer")
+    if not _is_exactly(old, kind):
+        raise ValueError("it is a subclass of PyG's, which may compute something else")
+    if kind != "HeteroConv":
+        _require_plain(old)
+    options = {name: getattr(old, name) for name in ("flow", "node_dim", "decomposed_layers") if hasattr(old, name)}
+    with torch.device("meta"):  # the first values of parameters are thrown away
+        new = _BUILDERS[kind](old, options)
+    _share(old, new)
+    return new
+
+
+def _require_plain(old) -> None:
+    if old.explain or any(hooks for name, hooks in vars(old).items() if _is_hook_of_pyg(name)):
+        raise ValueError("it has hooks or masks inside, which PyG's own message passing calls")
+    inside = [m for name, child in old.named_children() if name != "nn" for m in child.modules()]
+    if any(m._forward_hooks or m._backward_hooks for m in inside):  # noqa: SLF001 (torch's)
+        raise ValueError("a module inside it has hooks")
+    if any(type(hook).__name__ == "PullRows" for hook in old._forward_pre_hooks.values()):  # noqa: SLF001 (torch's)
+        raise ValueError("it is in a Cooperative already: call from_pyg before")
+
+
+def _is_hook_of_pyg(name: str) -> bool:
+    parts = ("_propagate", "_message", "_aggregate", "_edge_update")
+    return name.startswith(parts) and name.endswith("_hooks")
+
+
+def _share(old, new) -> None:
+    """Gives `new` the parameters and buffers of `old`, of the same names."""
+    theirs = dict([*old.named_parameters(remove_duplicate=False), *old.named_buffers(remove_duplicate=False)])
+    mine = dict([*new.named_parameters(remove_duplicate=False), *new.named_buffers(remove_duplicate=False)])
+    if theirs.keys() != mine.keys():
+        raise ValueError(f"its parameters are {list(theirs)}, expected {list(mine)}")
+    for name, tensor in theirs.items():
+        path, _, leaf = name.rpartition(".")
+        holder = new.get_submodule(path)
+        setattr(holder, leaf, tensor)
+        if leaf == "weight" and hasattr(holder, "in_channels") and holder is not new and not is_lazy(tensor):
+            holder.in_channels = tensor.shape[-1]
+
+
+def _replace(old, new) -> None:
+    """`old` becomes `new`, whoever holds it."""
+    names = tuple(inspect.signature(old.forward).parameters)
+    if _is(old, "HeteroConv"):
+        names = ("x", "edge_index", *_third_arguments(old))
+    hooks = {name: value for name, value in vars(old).items() if name in vars(new) and "_hooks" in name}
+    new.train(old.training)
+    old.__class__ = type(new)
+    vars(old).clear()
+    vars(old).update(vars(new) | hooks)
+    old.register_forward_pre_hook(PygCall(names), with_kwargs=True, prepend=True)
+
+
+def _third_arguments(hetero) -> tuple[str, ...]:
+    """What HeteroConv's positional arguments after the second are called by its layers."""
+    first = next(iter(hetero.convs.values()), None)
+    hooks = [] if first is None else [h for h in first._forward_pre_hooks.values() if isinstance(h, PygCall)]  # noqa: SLF001 (torch's)
+    return hooks[0].names[2:] if hooks else ()
+
+
+def _is_exactly(module, kind: str) -> bool:
+    return type(module) is getattr(sys.modules["torch_geometric.nn"], kind)
+
+
+def _is(module, names: str) -> bool:
+    """Whether it is of one of these classes of torch_geometric.nn, which who has such a module has imported."""
+    pyg = sys.modules.get("torch_geometric.nn")
+    return pyg is not None and any(isinstance(module, getattr(pyg, name, ())) for name in names.split())
