@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ramet.distributed.row_exchange import exchange
+from ramet.loading.block import Block
 from ramet.nn.cooperation import own_rows
 
 
@@ -16,15 +17,19 @@ class Cooperation:
         self.group = blocks[0].group
         blocks = [block for block in blocks if block.is_cooperative]
         self.is_cooperative = bool(blocks)
+        self._blocks = {(id(block.batch), block.index): block for block in blocks}
         self._levels = _levels(blocks)  # of own rows that layers have, by name; the same names on every rank
         # By the id of edge_index, which blocks keep alive.
         self._edges = {id(edges): (block, kind) for block in blocks for kind, edges in _edges_of(block)}
         self._latest = None  # the block that was pulled for last
         self._pulled: dict = {}  # for it: what makes rows the same -> (rows, what exchange made of them)
 
-    def find(self, edge_index):
-        """(block, edge type or None) that have this very tensor, or None."""
-        return self._edges.get(id(edge_index))
+    def find(self, edges):
+        """(block, edge type or None) of a Block, or that have this very edge_index; or None."""
+        if not isinstance(edges, Block):
+            return self._edges.get(id(edges))
+        block = self._blocks.get((id(edges.batch), edges.index))
+        return None if block is None else (block, edges.edge_type)
 
     def pull(self, block, rows: list) -> list:
         """exchange() for a list of (node type or None, tensor), in as few collectives as there are different tensors of

@@ -10,6 +10,8 @@ import torch
 
 from ramet.distributed.pull import PullRows, PullRowsByType
 from ramet.nn.batch_norm import BatchNorm
+from ramet.nn.conv import GCNConv, HeteroConv
+from ramet.nn.conv.base import Conv
 
 _DEGREES = (
     "normalizes by the degrees of sources, which no rank knows inside a block: use normalize=False with edge weights "
@@ -28,10 +30,11 @@ _ACROSS_ROWS = (
 
 
 def layers_of(model: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
-    """(dotted name, layer) of every layer of PyG that passes messages, not those inside another; none without PyG."""
+    """(dotted name, layer) of every layer of ramet.nn and PyG that passes messages, not those inside another."""
     inner: set = set()
     for name, module in model.named_modules():
-        if module not in inner and _is(module, "MessagePassing HeteroConv"):
+        is_layer = isinstance(module, (Conv, HeteroConv)) or _is(module, "MessagePassing HeteroConv")
+        if module not in inner and is_layer:
             inner.update(module.modules())
             yield name, module
 
@@ -40,6 +43,10 @@ def hook_of(name: str, layer: torch.nn.Module) -> PullRows:
     """What must run before `layer`. ValueError where that is unknown."""
     names = set(inspect.signature(layer.forward).parameters)
     name = f"{name or 'the model'} ({type(layer).__name__})"
+    if isinstance(layer, HeteroConv):
+        return PullRowsByType(name, "block")
+    if isinstance(layer, Conv):
+        return PullRows(name, "block")
     if _is(layer, "HeteroConv") or {"x_dict", "edge_index_dict"} <= names:
         return PullRowsByType(name)
     if {"x", "edge_index"} <= names:
@@ -60,6 +67,8 @@ def _problem(module) -> str | None:
         return "is in a Cooperative already"
     if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):  # noqa: SLF001 (torch's)
         return _batch_norm_problem(module)
+    if isinstance(module, GCNConv) and module.normalize:
+        return _DEGREES
     if (_is(module, _NORMALIZED) and module.normalize) or (_is(module, "EGConv") and "symnorm" in module.aggregators):
         return _DEGREES
     if _is(module, _SEVERAL_HOPS):

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 
 import torch
 
 from ramet.nn.cooperation import current, own_rows
 
 # Arguments whose rows are edges, which every rank has, beside the rows that are pulled and flags.
-_KNOWN = frozenset({"x", "edge_index", "edge_attr", "edge_type", "edge_weight", "size"})
+_KNOWN = frozenset({"x", "block", "edge_index", "edge_attr", "edge_type", "edge_weight", "size"})
 
 
 class PullRows:
-    """Forward pre-hook of a layer that has `x` and `edge_index`. `name` is how errors name the layer."""
+    """Forward pre-hook of a layer that has `x` and `edges`, "edge_index" or "block". `name` is how errors name the
+    layer."""
 
-    def __init__(self, name: str):
-        self.name = name
+    def __init__(self, name: str, edges: str = "edge_index"):
+        self.name, self.edges = name, edges
 
     def __call__(self, layer, args, kwargs):
         cooperation = current()
@@ -25,7 +27,7 @@ class PullRows:
         call = inspect.signature(layer.forward).bind(*args, **kwargs)
         for name, value in call.arguments.items():
             self._check_known(name, value)
-        block, edge_type = self._find(cooperation, call.arguments.get("edge_index"))
+        block, edge_type = self._find(cooperation, call.arguments.get(self.edges))
         node_type = edge_type and edge_type[0]
         x, *rest = _as_pair(call.arguments.get("x"))
         self._check_rows(x, block, node_type)
@@ -45,7 +47,7 @@ class PullRows:
         if found is None:
             raise ValueError(
                 f"{self.name} gets an edge_index that is of no block of this batch: pass block.edge_index as it is, "
-                "since it says which rows belong to other ranks"
+                "or a layer of ramet.nn the block itself, since these say which rows belong to other ranks"
             )
         return found
 
@@ -62,25 +64,28 @@ class PullRows:
 
 
 class PullRowsByType(PullRows):
-    """The same for a layer over all types at once, HeteroConv or one that has `x_dict` and `edge_index_dict`: one
-    exchange moves the rows of all types."""
+    """The same for a layer over all types at once, HeteroConv or one that has `x_dict` and `edge_index_dict`, or `x`
+    and `block`: one exchange moves the rows of all types."""
 
     def __call__(self, layer, args, kwargs):
         cooperation = current()
         if cooperation is None or not cooperation.is_cooperative:
             return None
-        names = [f"{name}_dict" for name in ("x", "edge_index", *_more_arguments(layer))]
+        suffix = "_dict" if self.edges == "edge_index" else ""
+        names = [f"{name}{suffix}" for name in ("x", self.edges, *_more_arguments(layer))]
         call = dict(zip(names, args, strict=False)) | kwargs
         for name, value in call.items():
             self._check_known(name.removesuffix("_dict"), value)
-        block = self._find_all(cooperation, call.get("edge_index_dict", {}))
-        call["x_dict"] = self._pull_all(cooperation, block, call.get("x_dict", {}))
+        block = self._find_all(cooperation, call.get(f"{self.edges}{suffix}", {}))
+        call[f"x{suffix}"] = self._pull_all(cooperation, block, call.get(f"x{suffix}", {}))
         args = (*(call[name] for name in names[: len(args)]), *args[len(names) :])
         return args, {name: call[name] for name in kwargs}
 
-    def _find_all(self, cooperation, edge_index_dict):
+    def _find_all(self, cooperation, edges):
+        if not isinstance(edges, Mapping):
+            return self._find(cooperation, edges)[0]
         block = None
-        for key, edge_index in edge_index_dict.items():
+        for key, edge_index in edges.items():
             found, edge_type = self._find(cooperation, edge_index)
             if edge_type != key or (block is not None and found.index != block.index):
                 raise ValueError(f"{self.name} gets for {key} the edge_index of {edge_type} of {found}")

@@ -19,6 +19,7 @@ from small_graphs import WIDTH  # noqa: E402
 from world import world_of  # noqa: E402
 
 import ramet  # noqa: E402
+from ramet import nn as ours  # noqa: E402
 from ramet.distributed import BatchNorm, Cooperative, context, exchange  # noqa: E402
 from ramet.nn import cooperation  # noqa: E402
 
@@ -68,7 +69,7 @@ def test_float32(world, name):
     compare(world.call(models.train, name, "float32", TOGETHER), models.train(name, "float32"), 1e-5)
 
 
-@pytest.mark.parametrize("name", ["sage", "gat", "gin", "plain", "by node type", "hgt"])
+@pytest.mark.parametrize("name", ["sage", "gat", "gin", "plain", "by node type", "hgt", "our gin", "our types"])
 def test_ranks_that_own_nothing(world, name):
     """Two seeds of three ranks: somebody has no rows, and takes part."""
     compare(world.call(models.train, name, "float64", TOGETHER, 2), models.train(name, "float64", None, 2), 1e-10)
@@ -120,7 +121,16 @@ def count_exchanges(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "each"), [("sage", 1), ("shared", 1), ("by node type", 1), ("by edge type", 1), ("conv per edge type", 2)]
+    ("name", "each"),
+    [
+        ("sage", 1),
+        ("shared", 1),
+        ("by node type", 1),
+        ("by edge type", 1),
+        ("conv per edge type", 2),
+        ("our sage", 1),
+        ("our types", 1),
+    ],
 )
 def test_nothing_is_pulled_twice(world, name, each):
     """One exchange a block, of all types where the layer has them; one a type where convolutions run one by one."""
@@ -259,10 +269,16 @@ def test_models_that_are_refused(name):
     assert type(model[1]) is torch.nn.BatchNorm1d  # nothing was changed
 
 
+def test_our_gcn_conv_is_refused_where_it_normalizes():
+    with pytest.raises(ValueError, match=rf"the model \(GCNConv\) {GCN_HINT}"):
+        Cooperative(ours.GCNConv(4, 4))
+
+
 def test_what_looks_like_them_is_taken():
     Cooperative(
         torch.nn.ModuleList(
             [
+                ours.GCNConv(4, 4, normalize=False),
                 pyg.GCNConv(4, 4, normalize=False),
                 pyg.SAGEConv(4, 4, normalize=True),  # of its outputs
                 pyg.LayerNorm(4, mode="node"),

@@ -11,6 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch_geometric import nn as pyg
 
 import ramet
+from ramet import nn as ours
 from ramet.distributed import Cooperative, dropout, exchange
 
 CLASSES, HIDDEN = 5, 8
@@ -36,6 +37,37 @@ class Stack(torch.nn.Module):
             if i == 0:
                 x = dropout(self.between(x).relu(), block, self.p, self.training)
         return x
+
+
+class OnBlocks(torch.nn.Module):
+    """Layers of ramet.nn, called with `pairs` of rows or with all rows."""
+
+    def __init__(self, make, pairs=False):
+        super().__init__()
+        self.convs = torch.nn.ModuleList([make(WIDTH, HIDDEN), make(HIDDEN, CLASSES)])
+        self.pairs = pairs
+
+    def forward(self, x, blocks):
+        for conv, block in zip(self.convs, blocks, strict=True):
+            x = conv((x, x[: block.num_dst]) if self.pairs else x, block).relu()
+        return x
+
+
+class OnTypes(torch.nn.Module):
+    """HeteroConv of ramet.nn."""
+
+    def __init__(self, edge_types):
+        super().__init__()
+        make = {edge_types[0]: ours.GraphConv, edge_types[1]: ours.SAGEConv, edge_types[2]: ours.SAGEConv}
+        widths = {"paper": PAPER, "author": AUTHOR}
+        first = {(s, r, d): make[s, r, d]((widths[s], widths[d]), HIDDEN) for s, r, d in edge_types}
+        last = {t: make[t]((HIDDEN, HIDDEN), CLASSES) for t in edge_types if t[2] == "paper"}
+        self.layers = torch.nn.ModuleList([ours.HeteroConv(first), ours.HeteroConv(last)])
+
+    def forward(self, x, blocks):
+        for layer, block in zip(self.layers, blocks, strict=True):
+            x = {t: rows.relu() for t, rows in layer(x, block).items()}
+        return x["paper"]
 
 
 class Twice(torch.nn.Module):
@@ -167,6 +199,10 @@ def gin(width, out):
     return pyg.GINConv(mlp, train_eps=True)
 
 
+def gin_on_blocks(width, out):
+    return ours.GINConv(gin(width, out).nn, train_eps=True)
+
+
 MODELS = {
     "sage": lambda graph: Stack(pyg.SAGEConv),
     "sage on all rows": lambda graph: Stack(pyg.SAGEConv, whole=True, between=torch.nn.LayerNorm(HIDDEN)),
@@ -184,8 +220,13 @@ MODELS = {
     "weights": lambda graph: Typed(graph.edge_types, "weights"),
     "conv per edge type": lambda graph: Typed(graph.edge_types, "conv"),
     "hgt": lambda graph: Transformer(graph),
+    "our sage": lambda graph: OnBlocks(ours.SAGEConv),
+    "our graph conv": lambda graph: OnBlocks(ours.GraphConv, pairs=True),
+    "our gin": lambda graph: OnBlocks(gin_on_blocks),
+    "our gcn": lambda graph: OnBlocks(lambda a, b: ours.GCNConv(a, b, normalize=False)),
+    "our types": lambda graph: OnTypes(graph.edge_types),
 }
-HETERO = ("by node type", "by edge type", "weights", "conv per edge type", "hgt")
+HETERO = ("our types", "by node type", "by edge type", "weights", "conv per edge type", "hgt")
 
 
 def graph_for(name):
