@@ -7,14 +7,20 @@ import torch
 _INT32_MAX = 2**31 - 1
 
 
-def check(indptr, indices, num_src: int) -> None:
-    """TypeError, ValueError or IndexError unless they are a CSC of `num_src` sources."""
+def check_types(indptr, indices, num_src: int) -> None:
+    """TypeError or ValueError unless they are tensors of the same device that can be a CSC."""
     for name, tensor, dtype in ("indptr", indptr, torch.int64), ("indices", indices, torch.int32):
         if not isinstance(tensor, torch.Tensor) or tensor.dtype != dtype or tensor.dim() != 1:
             raise TypeError(f"{name} is {described(tensor)}, expected a tensor of {dtype} with one dimension")
     check_count(num_src, "num_src")
     if indptr.device != indices.device:
         raise ValueError(f"indptr lies on {indptr.device}, but indices on {indices.device}")
+
+
+def check_values(indptr, indices, num_src: int) -> None:
+    """ValueError or IndexError unless they are a CSC of `num_src` sources; for tensors of a device, which the engine
+    does not check.
+    """
     if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != len(indices):
         ends = indptr[[0, -1]].tolist() if len(indptr) else []
         raise ValueError(f"indptr has the ends {ends}, expected [0, {len(indices)}], the number of indices")

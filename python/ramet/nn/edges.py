@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import torch
 from torch.utils import _pytree as pytree  # as torch.export's documentation names it
+from torch.utils.dlpack import to_dlpack
 from torch.utils.weak import WeakIdKeyDictionary
 
+from ramet import _core
 from ramet.loading.block import Block
 from ramet.loading.origins import block_of, version_of
 from ramet.nn import edge_checks
@@ -52,7 +54,11 @@ class BlockEdges:
         self.edge_order = edge_order
         self.derived = {} if derived is None else derived
         if derived is None:
-            edge_checks.check(indptr, indices, num_src)
+            edge_checks.check_types(indptr, indices, num_src)
+            if self.device.type == "cpu":
+                _ = self.core  # checks the values
+            else:
+                edge_checks.check_values(indptr, indices, num_src)
 
     @classmethod
     def from_edge_index(cls, edge_index, num_src: int, num_dst: int) -> BlockEdges:
@@ -80,6 +86,11 @@ class BlockEdges:
     @property
     def device(self) -> torch.device:
         return self.indices.device
+
+    @property
+    def core(self) -> _core.BlockEdges:
+        """The engine's edges, of the CPU."""
+        return self._once("core", self._make_core)
 
     @property
     def degrees(self):
@@ -110,6 +121,10 @@ class BlockEdges:
         if name not in self.derived:
             self.derived[name] = compute()
         return self.derived[name]
+
+    def _make_core(self) -> _core.BlockEdges:
+        # Through other tensors over the memory: what is derived may not keep `indices` alive, by which it is found.
+        return _core.BlockEdges(to_dlpack(self.indptr.detach()), to_dlpack(self.indices.detach()), self.num_src)
 
     def _repeat_destinations(self):
         numbers = torch.arange(self.num_dst, device=self.device)
@@ -171,7 +186,12 @@ def _of_block(block: Block) -> BlockEdges:
         types = block.batch.graph.edge_types
         raise ValueError(f"the block has edges of {len(types)} types: block[edge_type] are those of one, of {types}")
     weights = block.edge_weight if block.has_weights else None
-    edges = BlockEdges(block.indptr, block.indices, block.num_src, weights, derived={})
+    batch = block.batch
+    derived = {}
+    if batch.origin.device is None:
+        edge_type = 0 if block.edge_type is None else batch.graph.edge_types.index(block.edge_type)
+        derived["core"] = batch._core.block_edges(block.index, edge_type)
+    edges = BlockEdges(block.indptr, block.indices, block.num_src, weights, derived=derived)
     _derived_by_indices[edges.indices] = edges.derived
     return edges
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import torch
 
-from ramet.nn import torch_ops
+from ramet.nn import core_ops, torch_ops
 
 
 def backend(tensor):
     """The module that computes on the tensor's device."""
-    return torch_ops
+    return core_ops if tensor.is_cpu else torch_ops
 
 
 def aggregate(edges, x, reduce: str, weights=None):

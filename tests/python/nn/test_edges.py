@@ -11,7 +11,7 @@ from block_edges import edge_index_of, random_edges  # noqa: E402  (needs torch)
 from small_graphs import CITES, WRITES, heterogeneous, homogeneous  # noqa: E402
 
 import ramet  # noqa: E402
-from ramet.nn import BlockEdges, edges_of  # noqa: E402
+from ramet.nn import BlockEdges, edge_checks, edges_of  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -142,12 +142,12 @@ def test_nothing_keeps_a_batch_alive():
     [
         (([0, 1], [0.0], 1), TypeError, r"indices is float32 \[1\], expected a tensor of torch\.int32"),
         (([0, 1], [[0]], 1), TypeError, r"indices is int32 \[1, 1\]"),
-        (([], [], 1), ValueError, r"indptr has the ends \[\], expected \[0, 0\]"),
-        (([0, 1], [0, 0], 1), ValueError, r"indptr has the ends \[0, 1\], expected \[0, 2\]"),
-        (([1, 1], [0], 1), ValueError, r"indptr has the ends \[1, 1\], expected \[0, 1\]"),
-        (([0, 2, 1, 2], [0, 0], 1), ValueError, r"indptr falls after indptr\[1\]"),
-        (([0, 2], [0, 3], 3), IndexError, r"indices\[1\] is 3, but num_src is 3"),
-        (([0, 2], [0, -1], 3), IndexError, r"indices\[1\] is -1, but num_src is 3"),
+        (([], [], 1), ValueError, r"indptr is int64\[0\], expected int64\[num_dst \+ 1\]"),
+        (([0, 1], [0, 0], 1), ValueError, "indptr ends with 1, but there are 2 indices"),
+        (([1, 1], [0], 1), ValueError, r"indptr\[0\] is 1, expected 0"),
+        (([0, 2, 1, 2], [0, 0], 1), ValueError, r"indptr\[2\] is 1, expected at least 2"),
+        (([0, 2], [0, 3], 3), IndexError, r"indices\[1\] is 3, outside \[0, 3\)"),
+        (([0, 2], [0, -1], 3), IndexError, r"indices\[1\] is -1, outside \[0, 3\)"),
         (([0], [], -1), ValueError, "num_src is -1, expected an integer from 0"),
         (([0], [], 2.0), ValueError, "num_src is 2.0, expected an integer from 0"),
     ],
@@ -159,6 +159,24 @@ def test_arrays_that_are_no_edges(parts, error, message):
     indices = torch.tensor(indices, dtype=torch.float32 if is_float else torch.int32)
     with pytest.raises(error, match=message):
         BlockEdges(torch.tensor(indptr, dtype=torch.int64), indices, num_src)
+
+
+@pytest.mark.parametrize(
+    ("parts", "error", "message"),
+    [
+        (([], [], 1), ValueError, r"indptr has the ends \[\], expected \[0, 0\]"),
+        (([0, 1], [0, 0], 1), ValueError, r"indptr has the ends \[0, 1\], expected \[0, 2\]"),
+        (([1, 1], [0], 1), ValueError, r"indptr has the ends \[1, 1\], expected \[0, 1\]"),
+        (([0, 2, 1, 2], [0, 0], 1), ValueError, r"indptr falls after indptr\[1\]"),
+        (([0, 2], [0, 3], 3), IndexError, r"indices\[1\] is 3, but num_src is 3"),
+        (([0, 2], [0, -1], 3), IndexError, r"indices\[1\] is -1, but num_src is 3"),
+    ],
+    ids=str,
+)
+def test_values_of_a_device_that_are_no_edges(parts, error, message):
+    indptr, indices, num_src = parts
+    with pytest.raises(error, match=message):
+        edge_checks.check_values(torch.tensor(indptr, dtype=torch.int64), torch.tensor(indices), num_src)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,57 @@
+"""What an aggregation computes, by the engine's kernels with torch.get_num_threads() threads: for tensors of the CPU.
+
+The functions and their arguments are those of `torch_ops`; docs/semantics.md, section 20, defines the bits. Arrays go
+to the engine as DLPack's capsules: less than a microsecond each, also where a tensor requires a gradient.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.utils.dlpack import to_dlpack
+
+from ramet import _core
+from ramet.dtypes import dtype_name
+from ramet.nn import torch_ops
+from ramet.tensors import to_tensor
+
+_POOLED_BYTES = 256 * 1024  # torch has memory of fewer bytes at hand, too
+_threads = torch.get_num_threads
+
+
+def aggregate(edges, x, reduce: str, weights=None):
+    out = new_rows(edges.num_dst, x)
+    _core.aggregate(edges.core, to_dlpack(x), to_dlpack(out), reduce, _optional(weights), _threads())
+    return out
+
+
+def aggregate_back(edges, grad, rows: int, weights=None, mean: bool = False):
+    out, sources = _of_sources(edges, rows, grad)
+    _core.aggregate_back(edges.core, to_dlpack(grad), to_dlpack(sources), _optional(weights), mean, _threads())
+    return out
+
+
+edge_dots, extremes_back = torch_ops.edge_dots, torch_ops.extremes_back
+edge_softmax, edge_softmax_back = torch_ops.edge_softmax, torch_ops.edge_softmax_back
+
+
+def new_rows(count: int, like):
+    """[count, width]: memory for rows like those of `like`. What is large comes from the engine's pool, and returns
+    there when the last tensor over it dies.
+    """
+    width = like.shape[1]
+    if count * width * like.element_size() < _POOLED_BYTES:
+        return like.new_empty(count, width)
+    return to_tensor(_core.pooled([count, width], dtype_name(like.dtype)))
+
+
+def _of_sources(edges, rows: int, like) -> tuple:
+    """(memory for `rows` rows, its first num_src): x may have rows that are no source's, and their gradient is 0."""
+    out = new_rows(rows, like)
+    if rows == edges.num_src:
+        return out, out
+    out[edges.num_src :] = 0
+    return out, out[: edges.num_src]
+
+
+def _optional(weights):
+    return None if weights is None else to_dlpack(weights)
