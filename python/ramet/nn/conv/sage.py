@@ -41,10 +41,10 @@ class SAGEConv(Conv):
         self.in_channels, self.out_channels, self.aggr = in_channels, out_channels, aggr
         self.normalize, self.root_weight, self.project = normalize, root_weight, project
         sources, destinations = (in_channels, in_channels) if isinstance(in_channels, int) else in_channels
+        if project and sources < 0:
+            raise ValueError("SAGEConv: project needs in_channels, which both sides of its matrix have")
         if project:
             self.lin = Linear(sources, sources, bias=True)
-            if sources < 0:
-                raise ValueError("SAGEConv: project needs in_channels, since it is the width of two sides of a matrix")
         self.lin_l = Linear(sources, out_channels, bias=bias)
         self.lin_r = Linear(destinations, out_channels, bias=False) if root_weight else None
 

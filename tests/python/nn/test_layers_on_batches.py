@@ -1,0 +1,304 @@
+"""The layers of ramet.nn on batches: samplers' weights, exact inference, autocast, PyG's first values, wrong calls."""
+
+import copy
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pyg = pytest.importorskip("torch_geometric.nn")
+
+from small_graphs import NUM_NODES, WIDTH, heterogeneous, homogeneous  # noqa: E402  (needs torch)
+
+import ramet  # noqa: E402
+from ramet import nn  # noqa: E402
+
+OUT = 5
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """The layers are small, and torch's threads would wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def graph() -> ramet.Graph:
+    plain = homogeneous()
+    edges = np.stack([plain.indices(), np.repeat(np.arange(NUM_NODES), np.diff(plain.indptr()))])
+    random = np.random.default_rng(1)
+    return ramet.from_edge_index(
+        edges,
+        NUM_NODES,
+        nodes={name: plain.table(name).numpy() for name in ("feat", "label")},
+        edges={"w": random.random(8000, np.float32), "kind": random.integers(0, 3, 8000)},
+        splits={"train": plain.split("train")},
+    )
+
+
+SAMPLERS = {
+    "uniform": {},
+    "replace": {"sampler": ramet.Uniform(replace=True)},
+    "labor": {"sampler": ramet.Labor(iterations=1)},
+    "horvitz-thompson": {"sampler": ramet.Labor(weights="horvitz-thompson")},
+    "weighted": {"sampler": ramet.Weighted("w")},
+    "kappa": {"sampler": ramet.Labor(iterations=1), "dependent": 4},
+    "all": {"num_neighbors": [-1]},
+}
+
+
+@pytest.fixture(scope="module", params=SAMPLERS)
+def batch(request, graph) -> ramet.Batch:
+    options = {"num_neighbors": [5]} | SAMPLERS[request.param]
+    batch = next(iter(ramet.NeighborLoader(graph, input_nodes="train", batch_size=60, **options)))
+    expected = request.param in ("labor", "horvitz-thompson", "kappa")
+    assert batch.blocks[0].has_weights is expected
+    return batch
+
+
+@pytest.fixture(scope="module")
+def block_and_rows(graph) -> tuple:
+    batch = next(iter(ramet.NeighborLoader(graph, [5], "train", 60)))
+    return batch.blocks[0], batch.x
+
+
+def pair(make):
+    """Our layer and PyG's with the same weights, in float64."""
+    torch.manual_seed(0)
+    ours, theirs = make(nn).double(), make(pyg).double()
+    theirs.load_state_dict(ours.state_dict())
+    return ours, theirs
+
+
+def close(ours, theirs, atol=1e-10):
+    torch.testing.assert_close(ours, theirs, rtol=atol, atol=atol)
+
+
+def test_means_and_sums_count_the_weights_of_a_block(batch):
+    block, x = batch.blocks[0], batch.x.double()
+    both, weight = (x, x[: block.num_dst]), block.edge_weight.double()
+    times = torch.bincount(block.edge_index[1], minlength=block.num_dst)[block.edge_index[1]]
+
+    sage, theirs = pair(lambda m: m.SAGEConv(WIDTH, OUT))
+    mean = pyg.GraphConv(WIDTH, OUT).double()  # SAGEConv with weights, as docs/layers.md says
+    names = {"lin_l": "lin_rel", "lin_r": "lin_root"}
+    mean.load_state_dict({names[k.split(".")[0]] + "." + k.split(".")[1]: v for k, v in sage.state_dict().items()})
+    wanted = mean(both, block.edge_index, weight)
+    close(sage(x, block), wanted, 1e-6)
+    close(sage(both, block), wanted, 1e-6)
+    close(sage(x, block, edge_weight=weight * times), wanted, 1e-6)  # "mean" divides given ones by the number
+    if not block.has_weights:
+        close(sage(x, block), theirs(both, block.edge_index), 1e-6)
+    close(sage(both, block.edge_index), theirs(both, block.edge_index))  # an edge_index has none
+
+    for make in (lambda m: m.GraphConv(WIDTH, OUT), lambda m: m.GCNConv(WIDTH, OUT, normalize=False)):
+        ours, theirs = pair(make)
+        rows = both if isinstance(theirs, pyg.GraphConv) else x
+        close(ours(x, block), theirs(rows, block.edge_index, weight * times)[: block.num_dst], 1e-6)
+    ours, theirs = pair(lambda m: m.GCNConv(WIDTH, OUT))
+    given = (weight * times,) if block.has_weights else ()
+    close(ours(x, block), theirs(x, block.edge_index, *given)[: block.num_dst], 1e-6)
+
+    ours = nn.GINConv(torch.nn.Identity(), eps=0.5)
+    sums = pyg.SimpleConv(aggr="sum")(both, block.edge_index, weight * times)
+    close(ours(x, block), sums + 1.5 * x[: block.num_dst], 1e-6)
+
+
+def test_relations_count_the_weights_of_a_block(batch):
+    """The mean over a relation divides by its weights' sum, which is the number of its edges where they are even."""
+    block, x = batch.blocks[0], batch.x.double()
+    conv = nn.RGCNConv(WIDTH, OUT, 3, root_weight=False).double()
+    kind, weight = block.table("kind"), block.edge_weight.double()
+    wanted = torch.zeros(block.num_dst, OUT, dtype=torch.float64)
+    for e, (s, d) in enumerate(block.edge_index.T.tolist()):
+        total = weight[(block.edge_index[1] == d) & (kind == kind[e])].sum()
+        wanted[d] += weight[e] / total * x[s] @ conv.weight[kind[e]].detach()
+    close(conv(x, block, kind), wanted, 1e-6)
+
+
+def test_wide_rows_are_multiplied_first_and_are_the_same():
+    """A narrow result of wide rows, where there are many more edges than sources."""
+    edges = torch.stack([torch.arange(2000) % 50, torch.arange(2000) * 7 % 40])
+    block = nn.BlockEdges.from_edge_index(edges, 50, 40)
+    x = torch.randn(50, 300, dtype=torch.float64, requires_grad=True)
+    for name, options in ("SAGEConv", {}), ("SAGEConv", {"root_weight": False}), ("GraphConv", {}), ("GCNConv", {}):
+        ours, theirs = pair(lambda m, name=name, options=options: getattr(m, name)(300, 2, **options))
+        assert nn.conv.base.linear_first(block, x, 2)
+        rows = x if name == "GCNConv" else (x, x[:40])
+        results = [ours(x, block), theirs(rows, edges)[:40]]
+        close(*results)
+        grads = [
+            torch.autograd.grad(out.square().sum(), [x, *c.parameters()]) for out, c in zip(results, (ours, theirs))
+        ]
+        for one, other in zip(*grads, strict=True):
+            close(one, other)
+
+
+def test_inference_takes_layers_as_they_are(graph):
+    torch.manual_seed(0)
+    convs = [nn.SAGEConv(WIDTH, 7), nn.GINConv(torch.nn.Linear(7, 6)), nn.GraphConv(6, OUT, aggr="max")]
+    theirs = [pyg.SAGEConv(WIDTH, 7), pyg.GINConv(torch.nn.Linear(7, 6)), pyg.GraphConv(6, OUT, aggr="max")]
+    destination = np.repeat(np.arange(NUM_NODES), np.diff(graph.indptr()))
+    whole = torch.from_numpy(np.stack([graph.indices(), destination]).astype(np.int64))
+    x = graph.table("feat").torch()
+    for conv, other in zip(convs, theirs):
+        other.load_state_dict(conv.state_dict())
+        x = other(x, whole)
+    close(nn.layerwise(graph, convs, batch_size=300), x.detach(), 1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:There exist node types")
+def test_types_on_a_batch_and_in_inference():
+    graph = heterogeneous()
+    torch.manual_seed(0)
+    convs = [nn.HeteroConv({t: nn.SAGEConv((-1, -1), width) for t in graph.edge_types}) for width in (7, OUT)]
+    theirs = [pyg.HeteroConv({t: pyg.SAGEConv((-1, -1), width) for t in graph.edge_types}) for width in (7, OUT)]
+    batch = next(iter(ramet.NeighborLoader(graph, [-1, -1], ("paper", None), 30)))
+    x = batch.x
+    for conv, block in zip(convs, batch.blocks):
+        x = conv(x, block)
+        assert {t: len(rows) for t, rows in x.items()} == block.num_dst
+    rows = {t: graph.table("feat", t).torch() for t in graph.node_types}
+    edges = {
+        t: np.stack([graph.indices(t), np.repeat(np.arange(graph.num_nodes(t[2])), np.diff(graph.indptr(t)))])
+        for t in graph.edge_types
+    }
+    edges = {t: torch.from_numpy(pairs.astype(np.int64)) for t, pairs in edges.items()}
+    for conv, other in zip(convs, theirs):
+        other.load_state_dict(conv.state_dict())
+        rows = other(rows, edges)
+    close(x["paper"], rows["paper"][batch.seeds], 1e-5)
+    close(nn.layerwise(graph, convs)["paper"], rows["paper"].detach(), 1e-5)
+
+
+MAKE = {
+    "sage": lambda: nn.SAGEConv(WIDTH, OUT),
+    "graph": lambda: nn.GraphConv(WIDTH, OUT),
+    "gin": lambda: nn.GINConv(torch.nn.Linear(WIDTH, OUT), train_eps=True),
+    "gcn": lambda: nn.GCNConv(WIDTH, OUT),
+}
+
+
+@pytest.mark.parametrize("name", MAKE)
+@pytest.mark.parametrize("rows", ["float32", "bfloat16"])
+def test_autocast_multiplies_in_bfloat16_and_keeps_the_weights_float32(batch, name, rows):
+    torch.manual_seed(0)
+    conv, block = MAKE[name](), batch.blocks[0]
+    wanted = conv(batch.x, block).detach()
+    with torch.autocast("cpu", torch.bfloat16):
+        out = conv(batch.x.to(getattr(torch, rows)), block)
+    assert out.dtype == torch.bfloat16
+    out.float().sum().backward()
+    assert all(p.grad is not None and p.grad.dtype == torch.float32 for p in conv.parameters())
+    assert (out - wanted).abs().max() <= 0.05 * wanted.abs().max()
+
+
+@pytest.mark.parametrize("name", ["SAGEConv", "GraphConv", "GCNConv"])
+def test_widths_are_those_of_the_first_rows(block_and_rows, name):
+    conv, (block, x) = getattr(nn, name)(-1, OUT), block_and_rows
+    before = {key: copy.deepcopy(value) for key, value in conv.state_dict().items()}
+    out = conv(x, block)
+    known, theirs = getattr(nn, name)(WIDTH, OUT), getattr(pyg, name)(-1, OUT)
+    for other in (known, theirs):
+        other.load_state_dict(conv.state_dict())
+    close(known(x, block), out)
+    lazy = getattr(nn, name)(-1, OUT)
+    lazy.load_state_dict(theirs.state_dict())
+    close(lazy(x, block), out)
+    lazy.load_state_dict(before)  # unknown again
+    lazy(torch.zeros(len(x), 3), block)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda m: m.SAGEConv(300, 200),
+        lambda m: m.GCNConv(300, 200),
+        lambda m: m.GraphConv(300, 200),
+        lambda m: m.RGCNConv(300, 200, 50, num_bases=40),
+    ],
+    ids=["sage", "gcn", "graph", "rgcn"],
+)
+def test_first_values_are_spread_as_those_of_pyg(make):
+    torch.manual_seed(0)
+    ours, theirs = make(nn), make(pyg)
+    for _ in range(2):
+        assert set(ours.state_dict()) == set(theirs.state_dict())
+        for name, value in theirs.state_dict().items():
+            mine = ours.state_dict()[name]
+            assert mine.shape == value.shape
+            torch.testing.assert_close(mine.abs().max(), value.abs().max(), rtol=0.05, atol=0)
+            torch.testing.assert_close(mine.std(), value.std(), rtol=0.2 if value.dim() == 1 else 0.05, atol=0)
+        with torch.no_grad():
+            for parameter in ours.parameters():
+                parameter.fill_(7)
+        ours.reset_parameters()
+
+
+WRONG = {
+    "too few rows": (lambda c, x, b: c(x[: b.num_src - 1], b), ValueError, r"x has \d+ rows, but the block has \d+ so"),
+    "few of two": (lambda c, x, b: c((x, x[:1]), b), ValueError, r"x has 1 rows, but the block has \d+ destinations"),
+    "integers": (lambda c, x, b: c(x.long(), b), TypeError, "int64"),
+    "three": (lambda c, x, b: c((x, x, x), b), ValueError, "tuple of 3"),
+    "no rows": (lambda c, x, b: c(None, b), TypeError, "NoneType"),
+    "no block": (lambda c, x, b: c(x, None), TypeError, "block is a NoneType"),
+    "edge_index alone": (lambda c, x, b: c((x, None), b.edge_index), ValueError, "pass the block"),
+    "few weights": (lambda c, x, b: c(x, b, torch.ones(3)), ValueError, r"edge_weight has shape \[3\]"),
+    "few weights of an edge_index": (
+        lambda c, x, b: c(x, b.edge_index.flip(1), torch.ones(3)),
+        ValueError,
+        "3 rows of edges",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_calls(block_and_rows, name):
+    (call, error, message), (block, x) = WRONG[name], block_and_rows
+    with pytest.raises(error, match=message):
+        call(nn.GraphConv(WIDTH, OUT), x, block)
+
+
+def test_wrong_options():
+    for make, message in {
+        lambda: nn.SAGEConv(4, 4, aggr="lstm"): "aggr is 'lstm', expected one of add, sum",
+        lambda: nn.SAGEConv(4, 4, flow="target_to_source"): "flow is 'target_to_source'; it can only be",
+        lambda: nn.SAGEConv(-1, 4, project=True): "project needs in_channels",
+        lambda: nn.GCNConv(4, 4, cached=True): "cached is True.*other edges",
+        lambda: nn.GCNConv(4, 4, add_self_loops=True, normalize=False): "add_self_loops needs normalize",
+        lambda: nn.RGCNConv(4, 4, 2, is_sorted=True): "is_sorted is True",
+        lambda: nn.RGCNConv(4, 4, 2, num_bases=2, num_blocks=2): "both given",
+        lambda: nn.RGCNConv(4, 4, 2, num_blocks=3): "does not divide 4 and 4",
+        lambda: nn.HeteroConv({}, aggr="mul"): "aggr is 'mul'",
+        lambda: nn.HeteroConv({("a", "to", "b"): nn.GCNConv(4, 4)}): "no self loops",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            make()
+    with pytest.raises(TypeError, match="SAGEConv has no argument 'root'"):
+        nn.SAGEConv(4, 4, root=True)
+
+
+def test_wrong_calls_of_some_layers(block_and_rows):
+    block, x = block_and_rows
+    conv = nn.RGCNConv(WIDTH, OUT, 3)
+    for edge_type, message in (
+        (None, "missing"),
+        (torch.ones(3).long(), r"int64 \[3\]"),
+        (block.table("kind") + 1, r"in \[\d, 3\]; there are 3"),
+    ):
+        with pytest.raises(ValueError, match=f"edge_type is .*{message}"):
+            conv(x, block, edge_type)
+    with pytest.raises(ValueError, match="for ids of nodes use rows"):
+        conv(block.n_id, block, block.table("kind"))
+    with pytest.raises(ValueError, match="x is a pair"):
+        nn.GCNConv(WIDTH, OUT)((x, x), block)
+    hetero = heterogeneous()
+    types = next(iter(ramet.NeighborLoader(hetero, [2], ("paper", None), 30)))
+    layer = nn.HeteroConv({t: nn.SAGEConv((-1, -1), 4) for t in hetero.edge_types})
+    with pytest.raises(KeyError, match="x has no rows of 'author'"):
+        layer({"paper": types.x["paper"]}, types.blocks[0])
+    with pytest.raises(ValueError, match="block has edges of 3 types"):
+        nn.SAGEConv(6, 4)(types.x["paper"], types.blocks[0])
