@@ -37,15 +37,15 @@ PUBLIC_HEADERS = {
     "exchange": "exchange",
     "tables": "table cuda_table row_exchange table_rows whole_table",
     "sampling": "sample_options sampler induced cuda_sampler fingerprint",
-    "nn": "aggregate block_edges dropout optimizer",
+    "nn": "aggregate attention block_edges dropout optimizer",
     "loader": "loader cooperative_loader",
 }
 # src/<layer>/<name>.h: internal, but layers above may include them.
 EXPORTS = {
     "base": "dependent_lanes digest draw_keys free_list grow_array half lanes_scalar listed_rows narrow normal "
     "parallel per_process permutation prefetch row_groups scale thread_note system/posix system/space",
-    "kernels": "kernels cuda_backend cuda_rows cuda_sampling cpu/aggregate cpu/floyd cpu/labor_scan cpu/pick "
-    "cpu/update",
+    "kernels": "kernels cuda_backend cuda_rows cuda_sampling cpu/aggregate cpu/attention cpu/floyd cpu/labor_scan "
+    "cpu/pick cpu/update",
     "device": "device_memory",
     "exchange": "incoming_ids message routes",
     "tables": "row_source cache/hot_rows device/placement_plan",

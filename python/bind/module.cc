@@ -26,6 +26,7 @@ void bind_sampler(nb::module_& m);
 void bind_loader(nb::module_& m);
 void bind_dropout(nb::module_& m);
 void bind_aggregate(nb::module_& m);
+void bind_attention(nb::module_& m);
 void bind_ownership(nb::module_& m);
 void bind_cooperative(nb::module_& m);
 void bind_cuda(nb::module_& m);
@@ -101,6 +102,7 @@ NB_MODULE(_core, m) {
   bind_part(m);
   bind_store(m);
   bind_aggregate(m);
+  bind_attention(m);
   bind_sampler(m);
   bind_loader(m);
   bind_dropout(m);

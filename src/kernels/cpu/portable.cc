@@ -1,5 +1,6 @@
 // Stands in for the vector kernels where the build's processor has none of these instructions.
 #include "aggregate.h"
+#include "attention.h"
 #include "floyd.h"
 #include "gather.h"
 #include "labor_scan.h"
@@ -36,6 +37,14 @@ LaborKernel labor_avx2() {
 }
 
 LaborKernel labor_avx512() {
+  return {};
+}
+
+AttentionKernels<float> attention_avx2() {
+  return {};
+}
+
+AttentionKernels<float> attention_avx512() {
   return {};
 }
 
