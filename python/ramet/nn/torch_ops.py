@@ -23,29 +23,25 @@ def aggregate(edges, x, reduce: str, weights=None):
     else:
         out = _sums(rows, edges.indptr)
         if reduce == "mean":
-            out /= _divisors(edges)
+            out /= edges.degrees.clamp(min=1)[:, None]
     return out.to(x.dtype)
 
 
 def aggregate_back(edges, grad, rows: int, weights=None, mean: bool = False):
     """[rows, width]: the gradient of x in aggregate(edges, x, "sum" or "mean", weights)."""
-    grad, dtype = _wide(grad), grad.dtype
-    if mean:
-        grad = grad / _divisors(edges)
-    transposed = edges.transposed
-    of_edges = _scaled(grad[transposed.indices], None if weights is None else weights[transposed.edges])
-    return _padded(_sums(of_edges, transposed.indptr), rows).to(dtype)
+    rows_of_edges = _wide(grad)[edges.transposed.indices]
+    weights = _factors(edges, weights, rows_of_edges.dtype) if mean else weights
+    of_edges = _scaled(rows_of_edges, None if weights is None else weights[edges.transposed.edges])
+    return _padded(_sums(of_edges, edges.transposed.indptr), rows).to(grad.dtype)
 
 
 def edge_dots(edges, dst_rows, src_rows, heads: int, mean: bool = False):
     """[num_edges, heads]: the products of the rows of an edge's two ends, by head; with `mean` over the number of the
     destination's edges. The gradient of weights, where dst_rows is that of the result.
     """
-    dst_rows, src_rows = _wide(dst_rows), _wide(src_rows)
-    if mean:
-        dst_rows = dst_rows / _divisors(edges)
-    products = dst_rows[edges.destinations] * src_rows[edges.indices]
-    return _parts(products, heads).sum(2)
+    products = _wide(dst_rows)[edges.destinations] * _wide(src_rows)[edges.indices]
+    dots = _parts(products, heads).sum(2)
+    return dots * _factors(edges, None, dots.dtype) if mean else dots
 
 
 def extremes_back(edges, x, reduced, grad):
@@ -94,8 +90,10 @@ def _parts(rows, heads: int):
     return rows.view(rows.shape[0], heads, rows.shape[1] // heads)
 
 
-def _divisors(edges):
-    return edges.degrees.clamp(min=1)[:, None]
+def _factors(edges, weights, dtype):
+    """[num_edges, heads]: weights over the number of the destination's edges, where weights are 1 by default."""
+    parts = (1 / edges.degrees.to(dtype))[edges.destinations][:, None]
+    return parts if weights is None else weights * parts
 
 
 def _padded(out, rows: int):
