@@ -31,7 +31,18 @@ def aggregate_back(edges, grad, rows: int, weights=None, mean: bool = False):
 
 
 edge_dots, extremes_back = torch_ops.edge_dots, torch_ops.extremes_back
-edge_softmax, edge_softmax_back = torch_ops.edge_softmax, torch_ops.edge_softmax_back
+
+
+def edge_softmax(edges, scores):
+    out = torch.empty_like(scores)
+    _core.edge_softmax(edges.core, to_dlpack(scores), to_dlpack(out), _threads())
+    return out
+
+
+def edge_softmax_back(edges, softmax, grad):
+    out = torch.empty_like(grad)
+    _core.edge_softmax_back(edges.core, to_dlpack(softmax), to_dlpack(grad), to_dlpack(out), _threads())
+    return out
 
 
 def new_rows(count: int, like):
