@@ -15,9 +15,9 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel
-from torch_geometric.nn import SAGEConv
 
 import ramet
+from ramet.nn import SAGEConv
 
 
 class Sage(torch.nn.Module):
@@ -27,7 +27,7 @@ class Sage(torch.nn.Module):
 
     def forward(self, x, blocks):
         for i, (conv, block) in enumerate(zip(self.convs, blocks, strict=True)):
-            x = conv((x, x[: block.num_dst]), block.edge_index)
+            x = conv(x, block)
             if i + 1 < len(self.convs):
                 x = x.relu()
         return x

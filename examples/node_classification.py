@@ -16,28 +16,26 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel
-from torch_geometric.nn import GraphConv
 from tqdm import tqdm
 
 import ramet
-from ramet.nn import layerwise
+from ramet.nn import SAGEConv, layerwise
 
 
 class SAGE(torch.nn.Module):
-    """GraphSAGE with the mean. GraphConv is SAGEConv with weights: the sum with the block's weights estimates the mean
-    over all in-neighbors, whatever the sampler (docs/semantics.md, section 8)."""
+    """GraphSAGE with the mean: layers count the blocks' weights, and so estimate the mean over all in-neighbors with
+    every sampler (docs/semantics.md, section 8)."""
 
     def __init__(self, widths, dropout):
         super().__init__()
-        self.convs = torch.nn.ModuleList(GraphConv(a, b, aggr="add") for a, b in pairwise(widths))
+        self.convs = torch.nn.ModuleList(SAGEConv(a, b) for a, b in pairwise(widths))
         self.dropout = dropout
 
     def layer(self, i, x, block):  # rows of the block's sources -> rows of its destinations
-        edges = block.edge_index.to(x.device), block.edge_weight.to(x.device, x.dtype)
-        x = self.convs[i]((x, x[: block.num_dst]), *edges)
+        x = self.convs[i](x, block)
         if i + 1 == len(self.convs):
             return x
-        return F.dropout(x.relu(), self.dropout, self.training)
+        return F.dropout(x.relu_(), self.dropout, self.training)
 
     def layers(self):  # what ramet.nn.layerwise asks for
         return [partial(self.layer, i) for i in range(len(self.convs))]
@@ -84,8 +82,9 @@ def train(graph, args):
     for epoch in range(1, args.epochs + 1):
         ddp.train()
         for batch in tqdm(loader, desc=f"epoch {epoch}", disable=rank > 0):
-            out = ddp(batch.x.to(device), batch.blocks)
-            loss = F.cross_entropy(out, batch.y.long().to(device), reduction="none")
+            batch = batch.to(device)
+            out = ddp(batch.x, batch.blocks)
+            loss = F.cross_entropy(out, batch.y.long(), reduction="none")
             optimizer.zero_grad()
             batch.mean(loss).backward()  # averaged over ranks: the global batch's gradient
             optimizer.step()

@@ -16,10 +16,10 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel
-from torch_geometric.nn import SAGEConv
 
 import ramet
 from ramet.distributed import Cooperative, dropout
+from ramet.nn import SAGEConv
 
 
 class Sage(torch.nn.Module):
@@ -31,7 +31,7 @@ class Sage(torch.nn.Module):
 
     def forward(self, x, blocks):
         for i, (conv, block) in enumerate(zip(self.convs, blocks, strict=True)):
-            x = conv((x, x[: block.num_dst]), block.edge_index)
+            x = conv(x, block)
             if i + 1 < len(self.convs):
                 x = dropout(x.relu(), block, 0.5, self.training)
         return x

@@ -45,14 +45,15 @@ def layerwise(
 
     model: a module with a method `layers()`, or the sequence that it returns: one function `f(x, block)` per layer,
         first layer first. `x` has the rows of the block's sources, [block.num_src, ...]. The result has a row per
-        destination, which are the first sources: [block.num_dst, ...], a tensor or numpy array of any dtype. For a
-        convolution of PyG use `lambda x, block: conv((x, x[:block.num_dst]), block.edge_index)`. Modules are in
-        evaluation mode during the call, and restored afterwards.
+        destination, which are the first sources: [block.num_dst, ...], a tensor or numpy array of any dtype. A layer
+        of ramet.nn is such a function; for a convolution of PyG use
+        `lambda x, block: conv((x, x[:block.num_dst]), block.edge_index)`. Modules are in evaluation mode during the
+        call, and restored afterwards.
     table: the input of the first layer.
     nodes: restricts the last layer: ids, a bool mask or the name of a split. Row i of the result is then the i-th of
         them. Earlier layers are computed only for the nodes that these depend on.
     dtype: of the rows that layers get; default: that of the model's parameters, or float32.
-    device: where layers run; blocks stay on the CPU.
+    device: where layers run, and their blocks lie.
 
     On heterogeneous graphs, `x`, the layers' outputs and the result are dicts by node type. A layer may leave out types
     that nobody reads. `nodes` is a pair of node type and nodes, and the result then that type's tensor.
@@ -148,9 +149,8 @@ class _Pass:
             for t, n_id in self._per_type(batch.n_id, node_type).items()
             if t in rows
         }
-        if self.graph.is_hetero:
-            return layer.rows_of(node_type, x, batch.blocks[0])
-        return layer.rows(x[node_type], batch.blocks[0])
+        block = batch.to(self.device).blocks[0]
+        return layer.rows_of(node_type, x, block) if self.graph.is_hetero else layer.rows(x[node_type], block)
 
     def _per_type(self, value, node_type):
         return value if self.graph.is_hetero else {node_type: value}

@@ -19,9 +19,9 @@ _OF_PYG = {
 }
 _SUMS = {"add": "sum", "sum": "sum", "mean": "mean", "max": "max", "min": "min"}
 
-# How many flops of a GEMM take as long as reading a float32 of some row from memory. A core has about 160 GFLOP/s and
-# 10 GB/s, which makes 64; a wrong guess costs a few percent, since both orders are then about as fast.
-_FLOPS_PER_READ = 64
+# How many flops of a GEMM take as long as reading an element of some row. Measured with 1 and 2 threads; where a wrong
+# guess matters little, both orders are about as fast.
+_FLOPS_PER_READ = 32
 
 
 class Conv(torch.nn.Module):
@@ -72,16 +72,17 @@ def in_order(edges: BlockEdges, of_edges: torch.Tensor | None) -> torch.Tensor |
 def linear_first(edges: BlockEdges, x, width_out: int) -> bool:
     """Whether a sum over edges is cheaper of rows that a linear map has made `width_out` wide, than of `x` itself.
 
-    The map is then computed for sources, of which there are more than destinations. Backward does what forward does
-    again: a GEMM for the weights and one for rows that need a gradient, and a sum over edges where one is needed.
+    The map is then computed for sources, of which there are more than destinations, and reads all of them. Backward
+    does again what forward does: a GEMM for the weights and one for rows that need a gradient, and a sum over edges for
+    what was summed, if that needs a gradient.
     """
     width_in = x.shape[-1]
     if is_table(x) or width_out >= width_in:
         return False
     backward, of_rows = torch.is_grad_enabled(), torch.is_grad_enabled() and x.requires_grad
-    reads_saved = edges.num_edges * (width_in * (1 + of_rows) - width_out * (1 + backward))
-    more_flops = 2 * (edges.num_src - edges.num_dst) * width_in * width_out * (1 + backward + of_rows)
-    return reads_saved * _FLOPS_PER_READ > more_flops
+    more_rows = (edges.num_src - edges.num_dst) * width_in * (1 + backward + of_rows)
+    reads_saved = edges.num_edges * (width_in * (1 + of_rows) - width_out * (1 + backward)) - more_rows
+    return reads_saved * _FLOPS_PER_READ > 2 * more_rows * width_out
 
 
 def neighbors_and_root(edges: BlockEdges, x_src, x_dst, reduce: str, edge_weight, lin, root) -> torch.Tensor:
