@@ -21,6 +21,7 @@ TWO_RANKS = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"
         pytest.param("docs/dgl.md", (), marks=pytest.mark.slow),
         ("docs/embeddings.md", TWO_RANKS),
         ("docs/tables.md", ()),
+        ("docs/training_step.md", ()),
         pytest.param("docs/layers.md", (), marks=pytest.mark.slow),
         pytest.param("docs/pyg.md", (), marks=pytest.mark.slow),
         pytest.param("docs/cooperative.md", TWO_RANKS, marks=pytest.mark.slow),
