@@ -25,6 +25,10 @@ BINARY = HERE.parent / "build" / "micro" / "bench" / "micro" / "ramet_micro"
 # By family: what its rates are in, and which variants are divided.
 OURS, TWO = "ramet", "ramet, 2 threads"
 FAMILIES = {
+    "aggregate": (
+        "M edges/s",
+        [(OURS, "read"), (OURS, "naive"), (OURS, "scatter"), (OURS, "forward"), (TWO, OURS)],
+    ),
     "gather": ("GB/s", [(OURS, "additive bound"), (OURS, "memcpy"), (OURS, "linear copy"), (TWO, OURS)]),
     "sampler": ("M edges/s", [(OURS, "replay"), (TWO, "replay, 2 threads"), (TWO, OURS)]),
     "labor": ("M in-edges/s", [(OURS, "scalar scan"), (OURS, "read"), ("ramet, kappa 8", OURS)]),

@@ -41,6 +41,7 @@ int main(int argc, char** argv) try {
     std::fprintf(stderr, "unknown argument: %s\n", argv[i]);
     return 2;
   }
+  ramet::bench::add_aggregate(options);
   ramet::bench::add_csc(options);
   ramet::bench::add_gather(options);
   ramet::bench::add_labor(options);

@@ -43,4 +43,35 @@ void aggregate_back(const BlockEdges& edges,
                     const Array& out,
                     const AggregateOptions& options);
 
+// out[e, h] = the product of dst_rows[d] and src_rows[s] for each edge e = (s, d), head by head:
+// sum over the elements of head h. With `is_mean` it is divided by the edges of d. So it is the
+// gradient of aggregate()'s weights, given that of its result as dst_rows. `out` is as weights are.
+struct EdgeDotsOptions {
+  bool is_mean = false;
+  int threads = 0;
+};
+void edge_dots(const BlockEdges& edges,
+               const Array& dst_rows,
+               const Array& src_rows,
+               const Array& out,
+               const EdgeDotsOptions& options);
+
+// The gradient of maxima and minima, `reduced`, of x, given theirs, in two steps. Where several
+// edges of a destination have the extreme, they share the gradient evenly.
+// out[d] = grad[d] / (the number of edges (s, d) with x[s] == reduced[d]), element by element.
+void share_extremes(const BlockEdges& edges,
+                    const Array& x,
+                    const Array& reduced,
+                    const Array& grad,
+                    const Array& out,
+                    int threads);
+// out[s] = the sum of shared[d] over the edges (s, d) with x[s] == reduced[d], element by element.
+// `out` has num_src rows.
+void extremes_back(const BlockEdges& edges,
+                   const Array& x,
+                   const Array& reduced,
+                   const Array& shared,
+                   const Array& out,
+                   int threads);
+
 }  // namespace ramet

@@ -60,4 +60,14 @@ class BlockEdges {
   mutable Transposed transposed_;
 };
 
+// Edges in any order as BlockEdges: those of a destination stay in their order.
+struct SortedEdges {
+  std::shared_ptr<const BlockEdges> edges;
+  Array order;  // int64[num_edges]: the position of each; without data where they were in order
+};
+
+// `edge_index`: int64[2, num_edges], sources above destinations. Throws kInvalidArgument for
+// another array, and kOutOfRange for a node outside its bound.
+[[nodiscard]] SortedEdges sort_edges(const Array& edge_index, int64_t num_src, int64_t num_dst);
+
 }  // namespace ramet

@@ -52,6 +52,18 @@ void bind_block_edges(nb::module_& m) {
             new (self) BlockEdges(std::move(offsets), std::move(sources), num_src);
           },
           nb::arg("indptr").noconvert(), nb::arg("indices").noconvert(), nb::arg("num_src"))
+      // (BlockEdges, int64 order or None where the edges were in order).
+      .def_static(
+          "from_edge_index",
+          [](const AnyArray& edge_index, int64_t num_src, int64_t num_dst) {
+            const Array ids = borrow(edge_index);
+            const auto [edges, order] = [&] {
+              const GilRelease release;
+              return sort_edges(ids, num_src, num_dst);
+            }();
+            return nb::make_tuple(edges, order.data == nullptr ? nb::none() : to_numpy(order));
+          },
+          nb::arg("edge_index").noconvert(), nb::arg("num_src"), nb::arg("num_dst"))
       .def_prop_ro("num_src", &BlockEdges::num_src)
       .def_prop_ro("num_dst", &BlockEdges::num_dst)
       .def_prop_ro("num_edges", &BlockEdges::num_edges)
@@ -64,7 +76,17 @@ void bind_block_edges(nb::module_& m) {
             (void)edges.transposed(threads);
           },
           nb::arg("threads") = 1)
-      .def_prop_ro("is_transposed", &BlockEdges::is_transposed);
+      .def_prop_ro("is_transposed", &BlockEdges::is_transposed)
+      // (indptr, indices, edges); built where it is not.
+      .def_prop_ro("transposed", [](const BlockEdges& edges) {
+        const BlockEdges::Transposed* back = nullptr;
+        {
+          const GilRelease release;
+          back = &edges.transposed(1);
+        }
+        return nb::make_tuple(to_numpy(back->indptr), to_numpy(back->indices),
+                              to_numpy(back->edges));
+      });
 }
 
 }  // namespace
@@ -100,6 +122,38 @@ void bind_aggregate(nb::module_& m) {
       },
       nb::arg("edges"), nb::arg("grad").noconvert(), nb::arg("out").noconvert(),
       nb::arg("weights").noconvert() = nb::none(), nb::arg("mean") = false, nb::arg("threads") = 1);
+  m.def(
+      "edge_dots",
+      [](const BlockEdges& edges, const AnyArray& dst_rows, const AnyArray& src_rows,
+         const Buffer& out, bool mean, int threads) {
+        const Array own = borrow(dst_rows), rows = borrow(src_rows), result = borrow_out(out);
+        const GilRelease release;
+        edge_dots(edges, own, rows, result, {.is_mean = mean, .threads = threads});
+      },
+      nb::arg("edges"), nb::arg("dst_rows").noconvert(), nb::arg("src_rows").noconvert(),
+      nb::arg("out").noconvert(), nb::arg("mean") = false, nb::arg("threads") = 1);
+  m.def(
+      "share_extremes",
+      [](const BlockEdges& edges, const AnyArray& x, const AnyArray& reduced, const AnyArray& grad,
+         const Buffer& out, int threads) {
+        const Array rows = borrow(x), extremes = borrow(reduced), gradient = borrow(grad);
+        const Array result = borrow_out(out);
+        const GilRelease release;
+        share_extremes(edges, rows, extremes, gradient, result, threads);
+      },
+      nb::arg("edges"), nb::arg("x").noconvert(), nb::arg("reduced").noconvert(),
+      nb::arg("grad").noconvert(), nb::arg("out").noconvert(), nb::arg("threads") = 1);
+  m.def(
+      "extremes_back",
+      [](const BlockEdges& edges, const AnyArray& x, const AnyArray& reduced,
+         const AnyArray& shared, const Buffer& out, int threads) {
+        const Array rows = borrow(x), extremes = borrow(reduced), gradient = borrow(shared);
+        const Array result = borrow_out(out);
+        const GilRelease release;
+        extremes_back(edges, rows, extremes, gradient, result, threads);
+      },
+      nb::arg("edges"), nb::arg("x").noconvert(), nb::arg("reduced").noconvert(),
+      nb::arg("shared").noconvert(), nb::arg("out").noconvert(), nb::arg("threads") = 1);
   // An array of undefined contents from the pool of the process, to be used as a tensor.
   m.def(
       "pooled",

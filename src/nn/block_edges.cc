@@ -1,5 +1,8 @@
 #include "ramet/block_edges.h"
 
+#include <algorithm>
+#include <limits>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -9,29 +12,47 @@
 namespace ramet {
 namespace {
 
-constexpr int64_t kMaxEdges = int64_t{1} << 31;  // positions are int32
+constexpr int64_t kMaxInt32 = std::numeric_limits<int32_t>::max();  // as ids and positions are
+
+void check_count(int64_t count, int64_t most, const char* what) {
+  if (count < 0 || count > most)
+    throw_invalid(what, " is ", count, ", expected in [0, ", most, "]");
+}
+
+// `begin`: how a message names an entry, up to its position.
+template <typename Id>
+void check_ids(std::span<const Id> ids, int64_t bound, const char* begin) {
+  for (size_t e = 0; e < ids.size(); ++e) {
+    if (ids[e] >= 0 && ids[e] < bound) continue;
+    throw_error(ErrorCode::kOutOfRange, begin, e, "] is ", ids[e], ", outside [0, ", bound, ")");
+  }
+}
 
 void check_forms(const Array& indptr, const Array& indices, int64_t num_src) {
   if (indptr.dtype != DType::kInt64 || indptr.shape.size() != 1 || indptr.rows() < 1)
     throw_invalid("indptr is ", indptr.describe(), ", expected int64[num_dst + 1]");
   if (indices.dtype != DType::kInt32 || indices.shape.size() != 1)
     throw_invalid("indices are ", indices.describe(), ", expected int32[num_edges]");
-  if (indices.rows() >= kMaxEdges)
-    throw_invalid("indices are ", indices.describe(), ", expected less than 2^31");
-  if (num_src < 0) throw_invalid("num_src is ", num_src, ", expected at least 0");
+  check_count(indices.rows(), kMaxInt32, "num_edges");
+  check_count(num_src, std::numeric_limits<int64_t>::max() / 16, "num_src");
   if (indptr.device != kHost || indices.device != kHost)
     throw_invalid("edges are in memory of device ", indices.device, ", expected the host's");
 }
 
-// Counts, in indptr[s + 1], the edges of each source; false where an index is out of range.
-bool count_sources(std::span<const int32_t> indices, int64_t num_src, int64_t* indptr) {
-  for (int64_t s = 0; s <= num_src; ++s)
-    indptr[s] = 0;
-  for (const int32_t source : indices) {
-    if (static_cast<uint64_t>(int64_t{source}) >= static_cast<uint64_t>(num_src)) return false;
-    ++indptr[source + 1];
-  }
-  return true;
+// The first half of a counting sort, of keys in [0, ends.size() - 1): where the places of key k
+// begin is in ends[k + 1], to be counted up until they end there; so `ends` are then offsets.
+template <typename Key>
+void begin_places(std::span<const Key> keys, std::span<int64_t> ends) {
+  std::ranges::fill(ends, 0);
+  for (const Key key : keys)
+    ++ends[static_cast<size_t>(key) + 1];
+  for (int64_t sum = 0; int64_t& end : ends)
+    sum += std::exchange(end, sum);
+}
+
+template <typename T>
+std::span<T> entries(const Array& array) {
+  return {static_cast<T*>(array.data), static_cast<size_t>(array.rows())};
 }
 
 }  // namespace
@@ -63,34 +84,26 @@ void BlockEdges::check() const {
   }
   if (offsets.back() != num_edges())
     throw_invalid("indptr ends with ", offsets.back(), ", but there are ", num_edges(), " indices");
-  const auto sources = indices_.as<int32_t>();
-  for (size_t e = 0; e < sources.size(); ++e) {
-    if (sources[e] >= 0 && sources[e] < num_src_) continue;
-    throw_error(ErrorCode::kOutOfRange, "indices[", e, "] is ", sources[e], ", outside [0, ",
-                num_src_, ")");
-  }
+  check_ids(indices_.as<int32_t>(), num_src_, "indices[");
 }
 
 const BlockEdges::Transposed& BlockEdges::transposed(int) const {
   const std::lock_guard lock(mutex_);
   if (is_transposed_) return transposed_;
+  check();
   const auto& pool = BufferPool::shared();
   Transposed result{pool->allocate_array(DType::kInt64, {num_src_ + 1}),
                     pool->allocate_array(DType::kInt32, {num_edges()}),
                     pool->allocate_array(DType::kInt32, {num_edges()})};
-  auto* const ends = static_cast<int64_t*>(result.indptr.data);
+  const auto ends = entries<int64_t>(result.indptr);
   auto* const destinations = static_cast<int32_t*>(result.indices.data);
   auto* const positions = static_cast<int32_t*>(result.edges.data);
   const auto offsets = indptr_.as<int64_t>();
   const auto sources = indices_.as<int32_t>();
-  check();
-  if (!count_sources(sources, num_src_, ends)) check();
-  for (int64_t s = 0, sum = 0; s < num_src_; ++s)  // to where the edges of s begin, in ends[s + 1]
-    sum += std::exchange(ends[s + 1], sum);
-  for (int64_t d = 0; d < num_dst(); ++d) {
-    for (int64_t e = offsets[static_cast<size_t>(d)]; e < offsets[static_cast<size_t>(d) + 1];
-         ++e) {
-      const int64_t place = ends[sources[static_cast<size_t>(e)] + 1]++;
+  begin_places(sources, ends);
+  for (size_t d = 0; d + 1 < offsets.size(); ++d) {
+    for (int64_t e = offsets[d]; e < offsets[d + 1]; ++e) {
+      const int64_t place = ends[static_cast<size_t>(sources[static_cast<size_t>(e)]) + 1]++;
       destinations[place] = static_cast<int32_t>(d);
       positions[place] = static_cast<int32_t>(e);
     }
@@ -98,6 +111,44 @@ const BlockEdges::Transposed& BlockEdges::transposed(int) const {
   transposed_ = std::move(result);
   is_transposed_ = true;
   return transposed_;
+}
+
+SortedEdges sort_edges(const Array& edge_index, int64_t num_src, int64_t num_dst) {
+  if (edge_index.dtype != DType::kInt64 || edge_index.shape.size() != 2 || edge_index.rows() != 2)
+    throw_invalid("edge_index is ", edge_index.describe(), ", expected int64[2, num_edges]");
+  const int64_t num_edges = edge_index.shape[1];
+  check_count(num_edges, kMaxInt32, "num_edges");
+  check_count(num_src, kMaxInt32, "num_src");
+  check_count(num_dst, kMaxInt32, "num_dst");
+  const auto ids = edge_index.as<int64_t>();
+  const auto sources = ids.first(static_cast<size_t>(num_edges));
+  const auto destinations = ids.last(static_cast<size_t>(num_edges));
+  check_ids(sources, num_src, "edge_index[0, ");
+  check_ids(destinations, num_dst, "edge_index[1, ");
+
+  const auto& pool = BufferPool::shared();
+  Array indptr = pool->allocate_array(DType::kInt64, {num_dst + 1});
+  Array indices = pool->allocate_array(DType::kInt32, {num_edges});
+  const auto ends = entries<int64_t>(indptr);
+  const auto sorted = entries<int32_t>(indices);
+  begin_places(destinations, ends);
+  SortedEdges result;
+  if (std::ranges::is_sorted(destinations)) {
+    std::ranges::transform(sources, sorted.begin(),
+                           [](int64_t source) { return static_cast<int32_t>(source); });
+    std::rotate(ends.begin(), ends.begin() + 1, ends.end());
+    ends.back() = num_edges;
+  } else {
+    result.order = pool->allocate_array(DType::kInt64, {num_edges});
+    const auto order = entries<int64_t>(result.order);
+    for (size_t e = 0; e < sources.size(); ++e) {
+      const auto place = static_cast<size_t>(ends[static_cast<size_t>(destinations[e]) + 1]++);
+      sorted[place] = static_cast<int32_t>(sources[e]);
+      order[place] = static_cast<int64_t>(e);
+    }
+  }
+  result.edges = BlockEdges::trusted(std::move(indptr), std::move(indices), num_src);
+  return result;
 }
 
 }  // namespace ramet

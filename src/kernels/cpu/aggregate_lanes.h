@@ -20,9 +20,26 @@ namespace {
 constexpr int kMaxVectors = 8;  // of a pass: half of AVX2's registers
 constexpr int64_t kLineBytes = 64;
 
+// Requests kBytes from `address` on. A prefetch cannot fault: any address will do. Inlined, since
+// GCC takes a function for one without effect that only requests, and drops its calls.
+template <int64_t kBytes>
+[[gnu::always_inline]] inline void request_bytes(uint64_t address) {
+#pragma GCC unroll 16
+  for (uint64_t at = 0; at < uint64_t{kBytes}; at += kLineBytes)
+    __builtin_prefetch(reinterpret_cast<const void*>(address + at), 0, 3);
+}
+
+// How many edges ahead rows are requested: some 8 KiB of them, but no fewer than 4.
+inline int64_t edges_ahead(int64_t row_bytes) {
+  constexpr int64_t kLeast = 4, kMost = 32, kBytes = 8 << 10;
+  const int64_t fit = row_bytes > 0 ? kBytes / row_bytes : kMost;
+  return fit < kLeast ? kLeast : fit > kMost ? kMost : fit;
+}
+
 // Rows of an array. A cursor is what a pass reads the elements of a row by.
 template <typename L>
 struct PlainRows {
+  static constexpr int64_t kBytes = L::kBytes;  // of an element
   const char* base;
   int64_t row_bytes;
 
@@ -35,19 +52,21 @@ struct PlainRows {
   };
   Cursor cursor(int32_t source) const { return {base + source * row_bytes}; }
 
-  // Nobody has checked the source yet, but a prefetch cannot fault: any address will do, also one
-  // that wraps around.
-  uint64_t address(int32_t source) const {
-    return reinterpret_cast<uint64_t>(base) +
-           static_cast<uint64_t>(int64_t{source}) * static_cast<uint64_t>(row_bytes);
+  // Elements from `column` on. Nobody has checked the source yet: the address may wrap around.
+  template <int64_t kElements>
+  [[gnu::always_inline]] void request(int32_t source, int64_t column) const {
+    request_bytes<kElements * kBytes>(reinterpret_cast<uint64_t>(base) +
+                                      static_cast<uint64_t>(int64_t{source}) *
+                                          static_cast<uint64_t>(row_bytes) +
+                                      static_cast<uint64_t>(column * kBytes));
   }
 };
 
 // What a vector of a row counts: itself, or itself times the edge's weight.
 template <typename L>
 struct Unweighted {
-  static constexpr bool kIsSum = true;
   using Vector = typename L::Vector;
+  static Vector start() { return L::fill(0); }
   struct Term {
     Vector operator()(Vector sum, Vector value) const { return L::add(sum, value); }
   };
@@ -57,8 +76,8 @@ struct Unweighted {
 
 template <typename L>
 struct Weighted {
-  static constexpr bool kIsSum = true;
   using Vector = typename L::Vector;
+  static Vector start() { return L::fill(0); }
   struct Term {
     Vector weight;
     Vector operator()(Vector sum, Vector value) const { return L::add(sum, L::mul(weight, value)); }
@@ -73,8 +92,8 @@ struct Weighted {
 // A maximum that has met a NaN stays one, as torch's.
 template <typename L>
 struct Greatest {
-  static constexpr bool kIsSum = false;
   using Vector = typename L::Vector;
+  static Vector start() { return L::fill(-__builtin_inff()); }
   struct Term {
     Vector operator()(Vector best, Vector value) const { return L::max(best, value); }
   };
@@ -84,8 +103,8 @@ struct Greatest {
 
 template <typename L>
 struct Least {
-  static constexpr bool kIsSum = false;
   using Vector = typename L::Vector;
+  static Vector start() { return L::fill(__builtin_inff()); }
   struct Term {
     Vector operator()(Vector best, Vector value) const { return L::min(best, value); }
   };
@@ -99,109 +118,99 @@ class Aggregation {
 
  public:
   explicit Aggregation(const AggregateArgs& args)
-      : args_(args), rows_(args), terms_(args), ahead_(edges_ahead(args.width * L::kBytes)) {}
+      : args_(args),
+        rows_(args),
+        terms_(args),
+        head_width_(args.width / args.heads),
+        ahead_(edges_ahead(args.width * Rows::kBytes)) {}
 
-  bool run(int64_t begin, int64_t end) {
-    bool good = true;
-    for (int64_t d = begin; d < end && good; ++d) {
-      first_ = args_.indptr[d], last_ = args_.indptr[d + 1];
-      good = is_good();
-      if (good) reduce(static_cast<char*>(args_.out) + d * args_.width * L::kBytes);
+  bool run(int64_t begin, int64_t end) const {
+    bool is_good = true;
+    for (int64_t d = begin; d < end && is_good; ++d) {
+      const Destination to{args_.indptr[d], args_.indptr[d + 1],
+                           static_cast<char*>(args_.out) + d * args_.width * L::kBytes};
+      is_good = to.first >= 0 && to.first <= to.last && to.last <= args_.num_edges;
+      for (int64_t head = 0; head < args_.heads && is_good; ++head)
+        is_good = reduce(to, head);
     }
     if constexpr (kStreamed) L::fence();
-    return good;
+    return is_good;
   }
 
  private:
-  // Some 8 KiB, but no fewer than 4 rows.
-  static int64_t edges_ahead(int64_t row_bytes) {
-    constexpr int64_t kLeast = 4, kMost = 32, kBytes = 8 << 10;
-    const int64_t fit = row_bytes > 0 ? kBytes / row_bytes : kMost;
-    return fit < kLeast ? kLeast : fit > kMost ? kMost : fit;
-  }
+  struct Destination {
+    int64_t first, last;  // edges
+    char* out;
+  };
 
-  bool is_good() const {
-    if (first_ < 0 || last_ < first_ || last_ > args_.num_edges) return false;
-    bool is_bad = false;
-    for (int64_t e = first_; e < last_; ++e)
-      is_bad |=
-          static_cast<uint64_t>(int64_t{args_.indices[e]}) >= static_cast<uint64_t>(args_.num_rows);
-    return !is_bad;
-  }
-
-  void reduce(char* out) {
-    const int64_t head_width = args_.width / args_.heads;
-    for (int64_t head = 0; head < args_.heads; ++head) {
-      const int64_t begin = head * head_width, end = begin + head_width;
-      int64_t c = begin;
-      for (; c + kMaxVectors * L::kLanes <= end; c += kMaxVectors * L::kLanes)
-        pass<kMaxVectors>(out, c, head);
-      if (c + 4 * L::kLanes <= end) pass<4>(out, c, head), c += 4 * L::kLanes;
-      if (c + 2 * L::kLanes <= end) pass<2>(out, c, head), c += 2 * L::kLanes;
-      if (c + L::kLanes <= end) pass<1>(out, c, head), c += L::kLanes;
-      // The last vector ends with the head, and so may compute again what the one before has.
-      if (c < end) pass<1>(out, end - L::kLanes, head);
+  bool reduce(const Destination& to, int64_t head) const {
+    int64_t column = head * head_width_;
+    const int64_t end = column + head_width_;
+    for (; column + kMaxVectors * L::kLanes <= end; column += kMaxVectors * L::kLanes) {
+      if (!pass<kMaxVectors>(to, column, head)) return false;
     }
+    return reduce_rest<kMaxVectors>(to, column, head);
+  }
+
+  // The columns from `column` on, which kVectors cover. The last pass ends with the head, and so
+  // may compute again what the one before has.
+  template <int kVectors>
+  bool reduce_rest(const Destination& to, int64_t column, int64_t head) const {
+    const int64_t begin = head * head_width_, end = begin + head_width_;
+    if (column == end) return true;
+    if constexpr (kVectors > 1) {
+      constexpr int kHalf = kVectors / 2;
+      if (column + kHalf * L::kLanes >= end) return reduce_rest<kHalf>(to, column, head);
+      if (end - kVectors * L::kLanes < begin)
+        return pass<kHalf>(to, column, head) &&
+               reduce_rest<kHalf>(to, column + kHalf * L::kLanes, head);
+    }
+    return pass<kVectors>(to, end - kVectors * L::kLanes, head);
   }
 
   // Columns [column, column + kVectors * L::kLanes).
   template <int kVectors>
-  void pass(char* out, int64_t column, int64_t head) const {
+  bool pass(const Destination& to, int64_t column, int64_t head) const {
     Vector result[kVectors];
-    int64_t e = first_;
-    if (Terms::kIsSum || first_ == last_) {
+    const bool is_empty = to.first == to.last;
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v)
-        result[v] = L::fill(0);
-    } else {
-      const auto row = rows_.cursor(args_.indices[e]);
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v)
-        result[v] = row.at(column + v * L::kLanes);
-      ++e;
-    }
-    for (; e < last_; ++e) {
-      request<kVectors>(e, column);
-      const auto row = rows_.cursor(args_.indices[e]);
+    for (int v = 0; v < kVectors; ++v)
+      result[v] = is_empty ? L::fill(0) : Terms::start();
+    for (int64_t e = to.first; e < to.last; ++e) {
+      const int64_t coming = e + ahead_ < args_.num_edges ? e + ahead_ : args_.num_edges - 1;
+      rows_.template request<kVectors * L::kLanes>(args_.indices[coming], column);
+      const int32_t source = args_.indices[e];
+      if (static_cast<uint64_t>(int64_t{source}) >= static_cast<uint64_t>(args_.num_rows))
+        return false;
+      const auto row = rows_.cursor(source);
       const auto term = terms_.of(e, head);
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v)
         result[v] = term(result[v], row.at(column + v * L::kLanes));
     }
-    if (args_.reduction == Reduction::kMean && first_ != last_) {
-      const Vector count = L::fill(static_cast<typename L::Scalar>(last_ - first_));
+    if (args_.reduction == Reduction::kMean && !is_empty) {
+      const Vector count = L::fill(static_cast<typename L::Scalar>(to.last - to.first));
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v)
         result[v] = L::div(result[v], count);
     }
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v)
-      put(out + (column + v * L::kLanes) * L::kBytes, result[v]);
+      put(to.out + (column + v * L::kLanes) * L::kBytes, result[v]);
+    return true;
   }
 
-  static void put(char* to, Vector value) {
+  static void put(char* at, Vector value) {
     if constexpr (kStreamed)
-      L::stream(to, value);
+      L::stream(at, value);
     else
-      L::store(to, value);
-  }
-
-  template <int kVectors>
-  void request(int64_t e, int64_t column) const {
-    const int64_t coming = e + ahead_ < args_.num_edges ? e + ahead_ : args_.num_edges - 1;
-    const uint64_t from =
-        rows_.address(args_.indices[coming]) + static_cast<uint64_t>(column * L::kBytes);
-    constexpr int64_t kBytes = kVectors * L::kLanes * L::kBytes;
-#pragma GCC unroll 16
-    for (int64_t at = 0; at < kBytes; at += kLineBytes)
-      __builtin_prefetch(reinterpret_cast<const void*>(from + static_cast<uint64_t>(at)), 0, 3);
+      L::store(at, value);
   }
 
   const AggregateArgs args_;  // a copy, which no store of a row can be to
   const Rows rows_;
   const Terms terms_;
-  const int64_t ahead_;
-  int64_t first_ = 0, last_ = 0;  // edges of the destination
+  const int64_t head_width_, ahead_;
 };
 
 template <typename L, typename Rows, typename Terms>
@@ -210,9 +219,8 @@ bool run_aggregation(const AggregateArgs& args, int64_t begin, int64_t end) {
   return Aggregation<L, Rows, Terms, false>(args).run(begin, end);
 }
 
-template <typename L>
-bool aggregate_plain(const AggregateArgs& args, int64_t begin, int64_t end) {
-  using Rows = PlainRows<L>;
+template <typename L, typename Rows>
+bool aggregate_rows(const AggregateArgs& args, int64_t begin, int64_t end) {
   if (args.reduction == Reduction::kMax)
     return run_aggregation<L, Rows, Greatest<L>>(args, begin, end);
   if (args.reduction == Reduction::kMin)
@@ -223,7 +231,7 @@ bool aggregate_plain(const AggregateArgs& args, int64_t begin, int64_t end) {
 
 template <typename L>
 AggregateKernels aggregate_kernels_of() {
-  return {L::kLanes, aggregate_plain<L>};
+  return {L::kLanes, aggregate_rows<L, PlainRows<L>>};
 }
 
 }  // namespace

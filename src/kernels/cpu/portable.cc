@@ -1,6 +1,7 @@
 // Stands in for the vector kernels where the build's processor has none of these instructions.
 #include "aggregate.h"
 #include "attention.h"
+#include "edge_rows.h"
 #include "floyd.h"
 #include "gather.h"
 #include "labor_scan.h"
@@ -13,6 +14,14 @@ AggregateKernels aggregate_avx2(RowType) {
 }
 
 AggregateKernels aggregate_avx512(RowType) {
+  return {};
+}
+
+EdgeRowsKernels edge_rows_avx2(RowType) {
+  return {};
+}
+
+EdgeRowsKernels edge_rows_avx512(RowType) {
   return {};
 }
 

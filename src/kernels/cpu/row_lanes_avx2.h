@@ -23,6 +23,16 @@ struct Avx2Floats {
   static Vector keep_nan(Vector a, Vector other) {
     return _mm256_blendv_ps(other, a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
   }
+  // `value` where a == b, else 0.
+  static Vector where_equal(Vector a, Vector b, Vector value) {
+    return _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ), value);
+  }
+  // The upper half is added to the lower, until there is one.
+  static float sum(Vector v) {
+    const __m128 four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+  }
   static void fence() { _mm_sfence(); }
 };
 
@@ -87,6 +97,13 @@ struct Avx2Float64 {
   static Vector min(Vector a, Vector b) { return keep_nan(a, _mm256_min_pd(a, b)); }
   static Vector keep_nan(Vector a, Vector other) {
     return _mm256_blendv_pd(other, a, _mm256_cmp_pd(a, a, _CMP_UNORD_Q));
+  }
+  static Vector where_equal(Vector a, Vector b, Vector value) {
+    return _mm256_and_pd(_mm256_cmp_pd(a, b, _CMP_EQ_OQ), value);
+  }
+  static double sum(Vector v) {
+    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
   }
   static Vector load(const char* p) { return _mm256_loadu_pd(reinterpret_cast<const double*>(p)); }
   static void store(char* p, Vector v) { _mm256_storeu_pd(reinterpret_cast<double*>(p), v); }
