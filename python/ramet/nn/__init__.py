@@ -2,8 +2,9 @@
 inference layer by layer. Needs torch."""
 
 from ramet.nn.aggregate import aggregate
+from ramet.nn.attention import edge_softmax
 from ramet.nn.batch_norm import BatchNorm
-from ramet.nn.conv import GCNConv, GINConv, GraphConv, HeteroConv, RGCNConv, SAGEConv
+from ramet.nn.conv import GATConv, GATv2Conv, GCNConv, GINConv, GraphConv, HeteroConv, RGCNConv, SAGEConv
 from ramet.nn.edges import BlockEdges, edges_of
 from ramet.nn.embedding import Embedding
 from ramet.nn.from_pyg import from_pyg
@@ -15,6 +16,8 @@ __all__ = [
     "BlockEdges",
     "Dropout",
     "Embedding",
+    "GATConv",
+    "GATv2Conv",
     "GCNConv",
     "GINConv",
     "GraphConv",
@@ -23,6 +26,7 @@ __all__ = [
     "SAGEConv",
     "aggregate",
     "dropout",
+    "edge_softmax",
     "edges_of",
     "from_pyg",
     "layerwise",

@@ -47,7 +47,7 @@ def aggregate(block, x, reduce: str = "mean", edge_weight=None):
         _check_rows(edges, x)
     weights = _columns(edges, reduce, edge_weight, _dtype_of_sums(x))
     if reduce == "softmax":
-        reduce, weights = "sum", _operators().edge_softmax(edges, weights)
+        reduce, weights = "sum", operators().edge_softmax(edges, weights)
     if is_table:
         return x.aggregate(edges, reduce, weights)
     return _reduced(edges, x, *(own_weights(edges, reduce) if weights is None else (reduce, weights)))
@@ -67,7 +67,7 @@ def _reduced(edges: BlockEdges, x, reduce: str, weights):
             width, heads = rows.shape[1], weights.shape[1]
             raise ValueError(f"edge_weight has {heads} columns, which do not divide the {width} elements of a row of x")
         weights = weights.to(_dtype_of_sums(x))  # a block's own are float32
-    out = _operators().aggregate(edges, rows.contiguous(), reduce, weights)
+    out = operators().aggregate(edges, rows.contiguous(), reduce, weights)
     return out if x.dim() == 2 else out.view(edges.num_dst, *x.shape[1:])
 
 
@@ -91,7 +91,8 @@ def _columns(edges: BlockEdges, reduce: str, weights, dtype):
     return (weights if weights.dim() == 2 else weights[:, None]).to(dtype).contiguous()
 
 
-def _operators():
+def operators():
+    """The module that makes operators differentiable, also under torch.compile and torch.export."""
     return library if torch.compiler.is_compiling() else functions
 
 

@@ -6,6 +6,8 @@ to the engine as DLPack's capsules: less than a microsecond each, also where a t
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch.utils.dlpack import to_dlpack
 
@@ -49,10 +51,14 @@ def new_rows(count: int, like):
     """[count, width]: memory for rows like those of `like`. What is large comes from the engine's pool, and returns
     there when the last tensor over it dies.
     """
-    width = like.shape[1]
-    if count * width * like.element_size() < _POOLED_BYTES:
-        return like.new_empty(count, width)
-    return to_tensor(_core.pooled([count, width], dtype_name(like.dtype)))
+    return new(like, count, like.shape[1])
+
+
+def new(like, *shape: int):
+    """The same, of any shape."""
+    if math.prod(shape) * like.element_size() < _POOLED_BYTES:
+        return like.new_empty(shape)
+    return to_tensor(_core.pooled(list(shape), dtype_name(like.dtype)))
 
 
 def _of_sources(edges, rows: int, like) -> tuple:

@@ -14,6 +14,7 @@ from ramet import _core
 from ramet.loading.block import Block
 from ramet.loading.origins import block_of, version_of
 from ramet.nn import edge_checks
+from ramet.tensors import to_tensor
 
 
 class Transposed(NamedTuple):
@@ -114,6 +115,13 @@ class BlockEdges:
             return None
         return self._once("sum_weight", lambda: self.edge_weight * self.degrees[self.destinations])
 
+    @property
+    def with_self_loops(self) -> tuple[BlockEdges, torch.Tensor]:
+        """(edges, positions): these edges with one self loop at each destination that is a source, too, after its other
+        edges, and without those that were there; int32 [num_edges], where each was among these edges, or -1 for a loop.
+        """
+        return self._once("with_self_loops", self._add_self_loops)
+
     def __repr__(self) -> str:
         return f"BlockEdges({self.num_src} -> {self.num_dst}, {self.num_edges} edges)"
 
@@ -129,6 +137,19 @@ class BlockEdges:
     def _repeat_destinations(self):
         numbers = torch.arange(self.num_dst, device=self.device)
         return torch.repeat_interleave(numbers, self.degrees, output_size=self.num_edges)
+
+    def _add_self_loops(self):
+        if self.indices.is_cpu:
+            core, positions = _core.with_self_loops(self.core, torch.get_num_threads())
+            indptr, indices = to_tensor(core.indptr), to_tensor(core.indices)
+            return BlockEdges(indptr, indices, self.num_src, derived={"core": core}), to_tensor(positions)
+        is_kept = self.indices != self.destinations
+        loops = torch.arange(min(self.num_src, self.num_dst), device=self.device)
+        kept = is_kept.nonzero().squeeze(1)
+        destinations, order = torch.sort(torch.cat([self.destinations[kept], loops]), stable=True)
+        indices = torch.cat([self.indices[kept], loops.int()])[order]
+        positions = torch.cat([kept.int(), torch.full_like(loops, -1, dtype=torch.int32)])[order]
+        return BlockEdges(_offsets(destinations, self.num_dst), indices, self.num_src, derived={}), positions
 
     def _transpose(self) -> Transposed:
         ordered, edges = torch.sort(self.indices, stable=True)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch.nn.parameter import is_lazy
 
-from ramet.nn.conv import GCNConv, GINConv, GraphConv, HeteroConv, RGCNConv, SAGEConv
+from ramet.nn.conv import GATConv, GATv2Conv, GCNConv, GINConv, GraphConv, HeteroConv, RGCNConv, SAGEConv
 from ramet.nn.conv.base import Conv
 from ramet.nn.edges import edges_of
 
@@ -142,6 +142,20 @@ def _rgcn(old, options):
     )
 
 
+def _gat(old, options):
+    return GATConv(**_of_attention(old), **options)
+
+
+def _gatv2(old, options):
+    return GATv2Conv(**_of_attention(old), share_weights=old.share_weights, **options)
+
+
+def _of_attention(old) -> dict:
+    names = "in_channels out_channels heads concat negative_slope dropout add_self_loops edge_dim fill_value aggr"
+    found = {name: getattr(old, name) for name in names.split()}
+    return found | {"bias": old.bias is not None, "residual": old.residual}
+
+
 def _hetero(old, options):
     others = [edge_type for edge_type, conv in old.convs.items() if not isinstance(conv, Conv)]
     if others:
@@ -155,6 +169,8 @@ _BUILDERS: dict[str, Callable] = {
     "GINConv": _gin,
     "GCNConv": _gcn,
     "RGCNConv": _rgcn,
+    "GATConv": _gat,
+    "GATv2Conv": _gatv2,
     "HeteroConv": _hetero,
 }
 

@@ -1,0 +1,213 @@
+"""Attention over the edges of a block: softmax, the scores of GAT and of GATv2, and sums that weigh a row by head.
+
+Tensors of the CPU go through the engine's kernels, all others, and those of torch.compile, through torch's operators.
+Scores and rows are float32 or float64, the same within a call.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch.utils.dlpack import to_dlpack
+
+from ramet import _core
+from ramet.nn.aggregate import operators
+from ramet.nn.core_ops import new
+from ramet.nn.edges import edges_of
+from ramet.nn.functions import refuse_twice
+
+
+def edge_softmax(block, scores):
+    """The softmax of `scores` over the edges of each destination: exp(score - largest) over the sum of these.
+
+    block: what `ramet.nn.aggregate` takes.
+    scores: floating [num_edges] or [num_edges, heads]. Each head is on its own.
+
+    Returns a tensor of the same shape and dtype, with a first derivative. Of one edge it is 1. Raises ValueError for
+    another shape or device, TypeError for another dtype.
+    """
+    edges = edges_of(block)
+    if not isinstance(scores, torch.Tensor) or not scores.is_floating_point():
+        raise TypeError(f"scores are {getattr(scores, 'dtype', type(scores).__name__)}, expected a floating tensor")
+    if scores.dim() not in (1, 2) or len(scores) != edges.num_edges:
+        count = edges.num_edges
+        raise ValueError(
+            f"scores have shape {list(scores.shape)}, but the block has {count} edges: expected [{count}] or "
+            f"[{count}, heads]"
+        )
+    if scores.device != edges.device:
+        raise ValueError(f"scores lie on {scores.device}, but the block's edges on {edges.device}")
+    columns = scores if scores.dim() == 2 else scores[:, None]
+    wide = columns if columns.dtype == torch.float64 else columns.float()
+    softmax = operators().edge_softmax(edges, wide.contiguous())
+    return softmax.to(scores.dtype).view_as(scores)
+
+
+def gat_softmax(edges, source, destination, edge, negative_slope: float):
+    """[num_edges, heads]: the softmax of leaky_relu(source[s] + destination[d] + edge[e]) over a destination's edges.
+
+    source: [num_src or more, heads]. destination: [num_dst, heads]. edge: [num_edges, heads], or None.
+    Veličković and others: "Graph attention networks", 2018.
+    """
+    if by_torch(source):
+        scores = source[edges.indices] + destination[edges.destinations]
+        scores = scores if edge is None else scores + edge
+        return edge_softmax(edges, F.leaky_relu(scores, negative_slope))
+    return _GatSoftmax.apply(source, destination, edge, edges, negative_slope)
+
+
+def head_sums(edges, x, weights):
+    """[num_dst, heads, width]: for each head, the sum over a destination's edges of weight times the source's row.
+
+    x: [num_src or more, width]. weights: [num_edges, heads]. Unlike in `aggregate`, each head takes the whole row.
+    """
+    return _HeadSums.apply(x, weights, edges)
+
+
+def project_heads(wide, weight):
+    """[n, heads * channels]: each head's rows of `wide` [n, heads, width] times its part of `weight`,
+    [heads * channels, width].
+    """
+    return _HeadProjection.apply(wide, weight)
+
+
+def gatv2_scores(edges, source, destination, att, edge, negative_slope: float):
+    """[num_edges, heads]: <att[h], leaky_relu(source[s, h] + destination[d, h] + edge[e, h])>.
+
+    source: [num_src or more, heads, channels]. destination: [num_dst, heads, channels]. att: [heads, channels].
+    edge: [num_edges, heads, channels], or None.
+    Brody, Alon, Yahav: "How attentive are graph attention networks?", 2022.
+    """
+    if by_torch(source):
+        rows = source[edges.indices] + destination[edges.destinations]
+        rows = rows if edge is None else rows + edge
+        return (F.leaky_relu(rows, negative_slope) * att).sum(2)
+    return _Gatv2Scores.apply(source, destination, att, edge, edges, negative_slope)
+
+
+def _engine(function, edges, *arguments) -> None:
+    """Calls the engine with arrays over the memory of tensors."""
+    arrays = (to_dlpack(a.detach()) if isinstance(a, torch.Tensor) else a for a in arguments)
+    function(edges.core, *arrays, torch.get_num_threads())
+
+
+def by_torch(tensor) -> bool:
+    """Whether torch's operators compute what is asked for of the tensor."""
+    return not tensor.is_cpu or torch.compiler.is_compiling()
+
+
+class _GatSoftmax(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, source, destination, edge, edges, negative_slope):
+        ctx.edges, ctx.negative_slope, ctx.rows = edges, negative_slope, len(source)
+        inputs = _contiguous(source[: edges.num_src], destination, edge)
+        softmax = new(source, edges.num_edges, source.shape[1])
+        _engine(_core.gat_softmax, edges, *inputs, softmax, negative_slope)
+        ctx.save_for_backward(*inputs, softmax)
+        return softmax
+
+    @staticmethod
+    def backward(ctx, grad):
+        refuse_twice("GAT's softmax")
+        *inputs, softmax = ctx.saved_tensors
+        of_scores, of_destination = new(softmax, *softmax.shape), torch.empty_like(inputs[1])
+        saved = (*inputs, softmax, grad.contiguous())
+        _engine(_core.gat_softmax_back, ctx.edges, *saved, of_scores, of_destination, ctx.negative_slope)
+        of_source = None
+        if ctx.needs_input_grad[0]:
+            of_source, sources = _of_sources(softmax, ctx.rows, ctx.edges.num_src, softmax.shape[1])
+            _engine(_core.sum_at_sources, ctx.edges, of_scores, sources)
+        return of_source, of_destination, of_scores if ctx.needs_input_grad[2] else None, None, None
+
+
+class _HeadSums(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weights, edges):
+        x, weights = _contiguous(x, weights)
+        ctx.edges, ctx.rows = edges, len(x)
+        ctx.save_for_backward(x if ctx.needs_input_grad[1] else None, weights)
+        sums = new(x, edges.num_dst, weights.shape[1], x.shape[1])
+        _engine(_core.head_sums, edges, x, weights, sums)
+        return sums
+
+    @staticmethod
+    def backward(ctx, grad):
+        refuse_twice("a sum by head")
+        x, weights = ctx.saved_tensors
+        grad = grad.contiguous()
+        of_x = of_weights = None
+        if ctx.needs_input_grad[1]:
+            of_weights = new(weights, *weights.shape)
+            _engine(_core.head_dots, ctx.edges, grad, x, of_weights)
+        if ctx.needs_input_grad[0]:
+            of_x, sources = _of_sources(grad, ctx.rows, ctx.edges.num_src, grad.shape[2])
+            _engine(_core.head_sums_back, ctx.edges, grad, weights, sources)
+        return of_x, of_weights, None
+
+
+class _HeadProjection(torch.autograd.Function):
+    """A GEMM for each head, between slices of the arrays."""
+
+    @staticmethod
+    def forward(ctx, wide, weight):
+        ctx.save_for_backward(wide, weight)
+        out = new(wide, len(wide), len(weight))
+        for rows, part, to in _by_head(wide, weight, out):
+            torch.mm(rows, part.t(), out=to)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        refuse_twice("a projection by head")
+        wide, weight = ctx.saved_tensors
+        of_wide = of_weight = None
+        if ctx.needs_input_grad[0]:
+            of_wide = new(wide, *wide.shape)
+            for to, part, of_out in _by_head(of_wide, weight, grad):
+                torch.mm(of_out, part, out=to)
+        if ctx.needs_input_grad[1]:
+            of_weight = torch.empty_like(weight)
+            for rows, to, of_out in _by_head(wide, of_weight, grad):
+                torch.mm(of_out.t(), rows, out=to)
+        return of_wide, of_weight
+
+
+class _Gatv2Scores(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, source, destination, att, edge, edges, negative_slope):
+        inputs = _contiguous(source, destination, att, edge)
+        ctx.edges, ctx.negative_slope = edges, negative_slope
+        ctx.save_for_backward(*inputs)
+        scores = new(source, edges.num_edges, len(att))
+        _engine(_core.gatv2_scores, edges, *inputs, scores, negative_slope)
+        return scores
+
+    @staticmethod
+    def backward(ctx, grad):
+        refuse_twice("GATv2's scores")
+        inputs = ctx.saved_tensors
+        grads = [new(tensor, *tensor.shape) if need else None for tensor, need in zip(inputs, ctx.needs_input_grad)]
+        outputs = list(grads)
+        if grads[0] is not None:
+            grads[0], outputs[0] = _of_sources(grad, len(inputs[0]), ctx.edges.num_src, *inputs[2].shape)
+        _engine(_core.gatv2_scores_back, ctx.edges, *inputs, grad.contiguous(), *outputs, ctx.negative_slope)
+        return *grads, None, None
+
+
+def _contiguous(*tensors) -> list:
+    return [None if tensor is None else tensor.contiguous() for tensor in tensors]
+
+
+def _by_head(wide, weight, out):
+    """For each head its part of `wide` [n, heads, width], of `weight` [heads * channels, width], and of `out` [n, heads
+    * channels].
+    """
+    heads = wide.shape[1]
+    return zip(wide.unbind(1), weight.chunk(heads), out.chunk(heads, 1), strict=True)
+
+
+def _of_sources(like, rows: int, num_src: int, *shape: int) -> tuple:
+    """(memory for `rows` rows of a shape, its first num_src): rows that are no source's have the gradient 0."""
+    out = new(like, rows, *shape)
+    out[num_src:] = 0
+    return out, out[:num_src]

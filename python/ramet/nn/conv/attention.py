@@ -1,0 +1,124 @@
+"""What GATConv and GATv2Conv share: self loops, edge features, and what follows the sum."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+from ramet.nn.conv.base import Conv, in_order, refuse
+from ramet.nn.conv.linear import Linear, zeros
+from ramet.nn.edges import BlockEdges
+
+# How features of a destination's loop follow from its edges' (fill_value), and what they are without edges.
+_FILLS = {"add": ("sum", 0), "mean": ("mean", 0), "min": ("min", 0), "max": ("max", 0), "mul": ("prod", 1)}
+
+
+class AttentionConv(Conv):
+    """A layer whose edges weigh what a softmax over their destination's scores says."""
+
+    def __init__(
+        self, in_channels, out_channels, heads, concat, negative_slope, dropout, add_self_loops, edge_dim, fill_value,
+        options,
+    ):  # fmt: skip
+        super().__init__()
+        if options.pop("aggr", "add") not in ("add", "sum"):
+            raise ValueError(f"{type(self).__name__}: attention is a weighted sum; aggr can only be 'add'")
+        refuse(self, options)
+        if heads < 1 or out_channels < 1:
+            raise ValueError(f"{type(self).__name__}: heads {heads}, out_channels {out_channels}: expected at least 1")
+        if isinstance(fill_value, str) and fill_value not in _FILLS:
+            raise ValueError(f"{type(self).__name__}: fill_value is {fill_value!r}, expected one of {list(_FILLS)}")
+        self.in_channels, self.out_channels, self.heads, self.concat = in_channels, out_channels, heads, concat
+        self.negative_slope, self.dropout, self.add_self_loops = negative_slope, dropout, add_self_loops
+        self.edge_dim, self.fill_value = edge_dim, fill_value
+
+    @property
+    def widths_in(self) -> tuple[int, int]:
+        """Of the rows of sources, and of destinations."""
+        return (self.in_channels,) * 2 if isinstance(self.in_channels, int) else tuple(self.in_channels)
+
+    @property
+    def width_out(self) -> int:
+        return self.out_channels * (self.heads if self.concat else 1)
+
+    def edge_map(self) -> Linear | None:
+        """The linear map of edge features, where there are some."""
+        if self.edge_dim is None:
+            return None
+        return Linear(self.edge_dim, self.heads * self.out_channels, bias=False, glorot=True)
+
+    def add_last(self, bias: bool, residual: bool) -> None:
+        """What is added to the sum: `bias`, and the destinations' rows through the map `res`."""
+        self.residual = residual
+        self.res = Linear(self.widths_in[1], self.width_out, bias=False, glorot=True) if residual else None
+        if bias:
+            self.bias = torch.nn.Parameter(torch.zeros(self.width_out))
+        else:
+            self.register_parameter("bias", None)
+
+    def reset_parameters(self) -> None:
+        for lin in self.children():
+            lin.reset_parameters()
+        zeros(self.bias)
+
+    def edges_and_features(self, edges: BlockEdges, edge_attr):
+        """(edges, edge_attr): in the order of the edges, and with self loops, where the layer adds them."""
+        if edge_attr is not None:
+            edge_attr = self._checked(edges, edge_attr)
+        if not self.add_self_loops:
+            return edges, edge_attr
+        looped, positions = edges.with_self_loops
+        if edge_attr is None:
+            return looped, None
+        return looped, self._with_loops(edge_attr, looped, positions)
+
+    def finish(self, out, x_dst):
+        """The layer's result, from the sums of heads side by side (concat) or their mean."""
+        if self.res is not None:
+            out = out + self.res(x_dst)
+        return out if self.bias is None else out + self.bias
+
+    def dropped(self, alpha):
+        """`alpha` after dropout, which draws from torch's generator as PyG's."""
+        return F.dropout(alpha, self.dropout, self.training)
+
+    def result(self, out, edges: BlockEdges, alpha, return_attention_weights):
+        """`out`, with (edge_index, alpha) where it is asked for."""
+        if not return_attention_weights:
+            return out
+        return out, (torch.stack([edges.indices.long(), edges.destinations]), alpha)
+
+    def _checked(self, edges: BlockEdges, edge_attr):
+        if self.edge_dim is None:
+            raise ValueError(f"{type(self).__name__}: edge_attr is given, but edge_dim is None")
+        if len(edge_attr) != edges.num_edges:
+            raise ValueError(f"edge_attr has {len(edge_attr)} rows, but the block has {edges.num_edges} edges")
+        return in_order(edges, edge_attr if edge_attr.dim() > 1 else edge_attr[:, None])
+
+    def _with_loops(self, edge_attr, looped: BlockEdges, positions):
+        is_loop = positions < 0
+        destinations = looped.destinations[is_loop]
+        if isinstance(self.fill_value, str):
+            loops = self._reduced(edge_attr[positions[~is_loop]], looped, is_loop)[destinations]
+        else:
+            fill = torch.as_tensor(self.fill_value, dtype=edge_attr.dtype, device=edge_attr.device)
+            loops = fill.expand(len(destinations), edge_attr.shape[1])
+        places = positions.long()
+        places[is_loop] = len(edge_attr) + torch.arange(len(destinations), device=places.device)
+        return torch.cat([edge_attr, loops])[places]
+
+    def _reduced(self, kept, looped: BlockEdges, is_loop):
+        """[num_dst, edge_dim], of the features of edges that are no loops."""
+        reduce, of_none = _FILLS[self.fill_value]
+        ends = torch.cat([is_loop.new_zeros(1, dtype=torch.long), (~is_loop).cumsum(0)])
+        offsets = ends[looped.indptr]
+        reduced = torch.segment_reduce(kept, reduce, offsets=offsets, unsafe=True)
+        return reduced.masked_fill((offsets.diff() == 0)[:, None], of_none)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, heads={self.heads})"
+
+
+def by_autocast(x) -> bool:
+    """Whether autocast chooses the dtypes of products of `x`."""
+    return torch.is_autocast_enabled(x.device.type)
