@@ -13,10 +13,10 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel
-from torch_geometric.nn import GATConv, GINConv, SAGEConv
 
 import ramet
 from ramet.distributed import Cooperative, dropout
+from ramet.nn import GATConv, GINConv, SAGEConv
 
 
 def gin(width, out):
@@ -24,7 +24,7 @@ def gin(width, out):
     return GINConv(torch.nn.Sequential(*mlp))
 
 
-CONVS = {"sage": SAGEConv, "gat": lambda width, out: GATConv((width, width), out), "gin": gin}
+CONVS = {"sage": SAGEConv, "gat": GATConv, "gin": gin}
 
 
 class Model(torch.nn.Module):
@@ -37,7 +37,7 @@ class Model(torch.nn.Module):
 
     def forward(self, x, blocks):
         for i, (conv, block) in enumerate(zip(self.convs, blocks, strict=True)):
-            x = conv((x, x[: block.num_dst]), block.edge_index)
+            x = conv(x, block)
             if i + 1 < len(self.convs):
                 x = dropout(x.relu(), block, self.p, self.training)
         return x

@@ -224,6 +224,8 @@ MODELS = {
     "our graph conv": lambda graph: OnBlocks(ours.GraphConv, pairs=True),
     "our gin": lambda graph: OnBlocks(gin_on_blocks),
     "our gcn": lambda graph: OnBlocks(lambda a, b: ours.GCNConv(a, b, normalize=False)),
+    "our gat": lambda graph: OnBlocks(ours.GATConv),
+    "our gatv2": lambda graph: OnBlocks(lambda a, b: ours.GATv2Conv((a, a), b, heads=2, concat=False), pairs=True),
     "our types": lambda graph: OnTypes(graph.edge_types),
 }
 HETERO = ("our types", "by node type", "by edge type", "weights", "conv per edge type", "hgt")

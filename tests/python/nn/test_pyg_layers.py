@@ -1,4 +1,4 @@
-"""What docs/layers.md says of PyG's layers on blocks, against the layers on the whole graph."""
+"""What docs/layers.md says of layers on blocks, ours and PyG's, against PyG's layers on the whole graph."""
 
 import re
 from pathlib import Path
@@ -67,7 +67,7 @@ def check(page, layer, whole, hops: int = 1) -> None:
 def test_gcn_is_the_layer_on_the_whole_graph(page):
     torch.manual_seed(0)
     convs = [nn.GCNConv(16, 16) for _ in range(2)]
-    ours = [nn.GCNConv(16, 16, normalize=False) for _ in range(2)]
+    ours = [ramet.nn.GCNConv(16, 16, normalize=False) for _ in range(2)]
     for conv, own in zip(convs, ours):
         torch.nn.init.normal_(conv.bias)
         own.load_state_dict(conv.state_dict())
@@ -78,14 +78,15 @@ def test_gcn_is_the_layer_on_the_whole_graph(page):
     left = iter(ours)
     check(page, lambda x, block: page["gcn"](next(left), x, block), expected[2], hops=2)
     # Without the page's weights it is another layer.
-    plain = at_seeds(page["graph"], lambda x, block: convs[0](x, block.edge_index)[: block.num_dst], page["feat"])
-    assert (plain - expected[1][SEEDS]).abs().max() > 0.1
+    plain = ramet.nn.GCNConv(16, 16)
+    plain.load_state_dict(convs[0].state_dict())
+    assert (at_seeds(page["graph"], plain, page["feat"]) - expected[1][SEEDS]).abs().max() > 0.1
 
 
 @pytest.mark.parametrize("sampler", [{}, {"sampler": ramet.Uniform(replace=True)}, {"sampler": "labor"}], ids=str)
 def test_the_mean_of_gcn_over_samples_is_gcn(page, sampler):
     torch.manual_seed(0)
-    conv = nn.GCNConv(16, 16, normalize=False, bias=False).requires_grad_(False)
+    conv = ramet.nn.GCNConv(16, 16, normalize=False, bias=False).requires_grad_(False)
     whole = at_seeds(page["graph"], lambda x, block: page["gcn"](conv, x, block), page["feat"])
     errors = []
     for step in range(100):
@@ -105,7 +106,9 @@ def test_sums_and_means_are_the_layers_on_the_whole_graph(page):
         return lambda x, block: conv((x, x[: block.num_dst]), block.edge_index, *(part(block) for part in more))
 
     gin = nn.GINConv(torch.nn.Sequential(torch.nn.Linear(16, 8), torch.nn.ReLU()), eps=0.5)
-    check(page, lambda x, block: page["gin"](gin, x, block), gin(x, whole))
+    ours = ramet.nn.GINConv(gin.nn, eps=0.5)
+    check(page, lambda x, block: ours(x, block, page["sum_weights"](block)), gin(x, whole))
+    check(page, ours, gin(x, whole))
     check(page, on_pairs(gin), gin(x, whole))
     add = nn.GraphConv(16, 8, aggr="add")
     check(page, on_pairs(add, page["sum_weights"]), add(x, whole))
@@ -133,7 +136,7 @@ def test_a_sum_of_samples_is_smaller_than_the_sum(page):
     torch.testing.assert_close(scaled[:, 0], degree)
 
 
-@pytest.mark.parametrize("way", ["pairs", "rows", "to_hetero"])
+@pytest.mark.parametrize("way", ["ours", "pairs", "rows", "to_hetero"])
 def test_types_together_are_the_layers_on_the_whole_graph(page, way):
     graph = page["papers_and_authors"]
     x = {t: graph.table("feat", t).torch() for t in graph.node_types}
@@ -156,6 +159,12 @@ def test_types_together_are_the_layers_on_the_whole_graph(page, way):
     else:
         layer = page["convs"][0]
     expected = layer(x, whole)["paper"][::9]
+    if way == "ours":
+        layer = page["stack"][0]
+        layer.load_state_dict(page["convs"][0].state_dict())
+        got = layer(rows, block)["paper"]
+        torch.testing.assert_close(got, expected, rtol=0, atol=1e-5)
+        return
     given = page["pairs"](rows, block) if way == "pairs" else rows
     got = layer(given, block.edge_index)["paper"]
     assert len(got) == (block.num_dst["paper"] if way == "pairs" else block.num_src["paper"])

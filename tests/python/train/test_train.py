@@ -342,7 +342,7 @@ def test_example(store, tmp_path, launcher):
     assert done.returncode == 0, done.stderr
     last = done.stdout.strip().splitlines()[-1]
     assert float(last.split()[2].rstrip(",")) > 0.5
-    assert "convs.0.lin_rel.weight" in torch.load(model, weights_only=True)
+    assert "convs.0.lin_l.weight" in torch.load(model, weights_only=True)
 
 
 # ---- inference
