@@ -13,7 +13,6 @@ from torch.utils.dlpack import to_dlpack
 
 from ramet import _core
 from ramet.dtypes import dtype_name
-from ramet.nn import torch_ops
 from ramet.tensors import to_tensor
 
 _POOLED_BYTES = 256 * 1024  # torch has memory of fewer bytes at hand, too
@@ -32,7 +31,21 @@ def aggregate_back(edges, grad, rows: int, weights=None, mean: bool = False):
     return out
 
 
-edge_dots, extremes_back = torch_ops.edge_dots, torch_ops.extremes_back
+def edge_dots(edges, dst_rows, src_rows, heads: int, mean: bool = False):
+    dtype = torch.float64 if src_rows.dtype == torch.float64 else torch.float32
+    out = torch.empty(edges.num_edges, heads, dtype=dtype)
+    _core.edge_dots(edges.core, to_dlpack(dst_rows), to_dlpack(src_rows), to_dlpack(out), mean, _threads())
+    return out
+
+
+def extremes_back(edges, x, reduced, grad):
+    shared = new_rows(edges.num_dst, grad)
+    ends = to_dlpack(x), to_dlpack(reduced)  # a capsule is used up by a call
+    _core.share_extremes(edges.core, *ends, to_dlpack(grad), to_dlpack(shared), _threads())
+    out, sources = _of_sources(edges, x.shape[0], x)
+    ends = to_dlpack(x), to_dlpack(reduced)
+    _core.extremes_back(edges.core, *ends, to_dlpack(shared), to_dlpack(sources), _threads())
+    return out
 
 
 def edge_softmax(edges, scores):

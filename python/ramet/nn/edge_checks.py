@@ -31,14 +31,19 @@ def check_values(indptr, indices, num_src: int) -> None:
 
 
 def check_edge_index(edge_index, num_src: int, num_dst: int) -> None:
-    """TypeError, ValueError or IndexError unless it is integers [2, num_edges], sources and destinations."""
+    """TypeError or ValueError unless it is integers [2, num_edges] between so many nodes."""
     if not isinstance(edge_index, torch.Tensor) or edge_index.is_floating_point() or edge_index.dim() != 2:
         raise TypeError(f"edge_index is {described(edge_index)}, expected integers [2, num_edges]")
     if len(edge_index) != 2:
         raise ValueError(f"edge_index has shape {list(edge_index.shape)}, expected [2, num_edges]")
-    for row, count, name in (0, num_src, "num_src"), (1, num_dst, "num_dst"):
-        check_count(count, name)
-        _check_range(edge_index[row], count, f"edge_index[{row}]", name)
+    check_count(num_src, "num_src")
+    check_count(num_dst, "num_dst")
+
+
+def check_ends(edge_index, num_src: int, num_dst: int) -> None:
+    """IndexError unless the nodes are in range; for tensors of a device."""
+    _check_range(edge_index[0], num_src, "edge_index[0]", "num_src")
+    _check_range(edge_index[1], num_dst, "edge_index[1]", "num_dst")
 
 
 def check_count(count, name: str) -> None:

@@ -67,14 +67,22 @@ class BlockEdges:
         in `edge_index` of each edge: what belongs to edges is of_edges[edge_order] in the order of these. It is None
         where the order is the same.
         """
-        compiling = torch.compiler.is_compiling()  # which cannot look at values; its operators check them
-        if not compiling:
-            edge_checks.check_edge_index(edge_index, num_src, num_dst)
-        (source, destination), order = edge_index, None
-        if compiling or (destination.diff() < 0).any():
-            destination, order = torch.sort(destination, stable=True)
-        indices = (source if order is None else source[order]).int()
-        return cls(_offsets(destination, num_dst), indices, num_src, edge_order=order, derived={})
+        if torch.compiler.is_compiling():  # which cannot look at values; its operators check them
+            return cls._sorted(edge_index, num_src, num_dst)
+        edge_checks.check_edge_index(edge_index, num_src, num_dst)
+        if edge_index.is_cpu:
+            core, order = _core.BlockEdges.from_edge_index(to_dlpack(edge_index.long().contiguous()), num_src, num_dst)
+            parts = to_tensor(core.indptr), to_tensor(core.indices), num_src
+            return cls(*parts, edge_order=None if order is None else to_tensor(order), derived={"core": core})
+        edge_checks.check_ends(edge_index, num_src, num_dst)
+        return cls._sorted(edge_index, num_src, num_dst)
+
+    @classmethod
+    def _sorted(cls, edge_index, num_src: int, num_dst: int) -> BlockEdges:
+        """The same by torch's operators, with an `edge_order` in any case."""
+        source, destination = edge_index
+        destination, order = torch.sort(destination, stable=True)
+        return cls(_offsets(destination, num_dst), source[order].int(), num_src, edge_order=order, derived={})
 
     @property
     def num_dst(self) -> int:

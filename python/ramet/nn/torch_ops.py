@@ -41,7 +41,7 @@ def edge_dots(edges, dst_rows, src_rows, heads: int, mean: bool = False):
     """
     products = _wide(dst_rows)[edges.destinations] * _wide(src_rows)[edges.indices]
     dots = _parts(products, heads).sum(2)
-    return dots * _factors(edges, None, dots.dtype) if mean else dots
+    return dots / edges.degrees[edges.destinations][:, None] if mean else dots
 
 
 def extremes_back(edges, x, reduced, grad):
@@ -50,7 +50,7 @@ def extremes_back(edges, x, reduced, grad):
     """
     at = edges.destinations
     chosen = (x[edges.indices] == reduced[at]).to(_wide(grad).dtype)
-    shared = _wide(grad) / _sums(chosen, edges.indptr).clamp_(min=1)
+    shared = (_wide(grad) / _sums(chosen, edges.indptr).clamp_(min=1)).to(grad.dtype)
     of_edges = chosen * shared[at]
     transposed = edges.transposed
     return _padded(_sums(of_edges[transposed.edges], transposed.indptr), len(x)).to(grad.dtype)

@@ -179,15 +179,30 @@ def test_values_of_a_device_that_are_no_edges(parts, error, message):
         edge_checks.check_values(torch.tensor(indptr, dtype=torch.int64), torch.tensor(indices), num_src)
 
 
+def test_an_edge_index_of_a_device():
+    """Whose edges torch's operators check and sort."""
+    edge_index = torch.randint(0, 30, (2, 400), generator=torch.Generator().manual_seed(0))
+    edge_checks.check_ends(edge_index, 30, 30)
+    ours, torchs = BlockEdges.from_edge_index(edge_index, 30, 32), BlockEdges._sorted(edge_index, 30, 32)
+    for name in ("indptr", "indices", "edge_order"):
+        assert torch.equal(getattr(ours, name), getattr(torchs, name)), name
+    for num_src, num_dst, message in (
+        (29, 30, r"edge_index\[0\]\[\d+\] is 29"),
+        (30, 29, r"edge_index\[1\]\[\d+\] is 29"),
+    ):
+        with pytest.raises(IndexError, match=message):
+            edge_checks.check_ends(edge_index, num_src, num_dst)
+
+
 @pytest.mark.parametrize(
     ("edge_index", "error", "message"),
     [
         (torch.zeros(2, 3), TypeError, r"edge_index is float32 \[2, 3\], expected integers \[2, num_edges\]"),
         (torch.zeros(3, dtype=torch.int64), TypeError, r"edge_index is int64 \[3\]"),
         (torch.zeros(3, 2, dtype=torch.int64), ValueError, r"edge_index has shape \[3, 2\]"),
-        (torch.tensor([[0, 4], [0, 0]]), IndexError, r"edge_index\[0\]\[1\] is 4, but num_src is 4"),
-        (torch.tensor([[0, 0], [5, 0]]), IndexError, r"edge_index\[1\]\[0\] is 5, but num_dst is 5"),
-        (torch.tensor([[0, 0], [-1, 0]]), IndexError, r"edge_index\[1\]\[0\] is -1"),
+        (torch.tensor([[0, 4], [0, 0]]), IndexError, r"edge_index\[0, 1\] is 4, outside \[0, 4\)"),
+        (torch.tensor([[0, 0], [5, 0]]), IndexError, r"edge_index\[1, 0\] is 5, outside \[0, 5\)"),
+        (torch.tensor([[0, 0], [-1, 0]]), IndexError, r"edge_index\[1, 0\] is -1"),
     ],
     ids=str,
 )
