@@ -15,6 +15,7 @@ from torch_geometric.nn import SAGEConv
 
 import ramet
 import ramet.pyg
+from ramet import nn
 
 OPTIONS = {"dynamic": True, "backend": "aot_eager"}
 
@@ -69,6 +70,34 @@ def test_layers_on_blocks(graph):
         conv.compile(**OPTIONS)
     loader = ramet.NeighborLoader(graph, [5, 3], batch_size=60, shuffle=True)
     assert_one_epoch_compiles_once(lambda b: (model(b), plain(b)), loader, num_graphs=2)
+
+
+class OfEdges(torch.nn.Module):
+    """Layers of ramet.nn, which are called with the edges of blocks, a tree of tensors."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        mlp = torch.nn.Linear(8, 8)
+        self.convs = torch.nn.ModuleList(
+            [nn.GCNConv(8, 8), nn.GINConv(mlp), nn.GraphConv(8, 8, "max"), nn.SAGEConv(8, 3)]
+        )
+
+    def forward(self, x, edges):
+        for conv, of_block in zip(self.convs, edges):
+            x = conv(x, of_block)
+        return x
+
+
+def test_our_layers_are_one_graph(graph):
+    plain, model = OfEdges(), OfEdges()
+    model.compile(fullgraph=True, **OPTIONS)
+    loader = ramet.NeighborLoader(graph, [5, 3, 3, 2], batch_size=60, shuffle=True)
+
+    def forward(batch):
+        return model(batch.x, [nn.edges_of(block) for block in batch.blocks]), plain(batch.x, batch.blocks)
+
+    assert_one_epoch_compiles_once(forward, loader, num_graphs=1)
 
 
 def test_a_model_on_pygs_batches(graph):

@@ -40,9 +40,11 @@ class Linear(torch.nn.Module):
 
     def ready(self, width: int) -> Linear:
         """This map, with its weights made for rows of `width` if nobody knew the width before."""
-        if is_lazy(self.weight):
+        if self.in_channels < 0:  # what torch.compile can see
+            is_first = is_lazy(self.weight)
             self._materialize(width)
-            self.reset_parameters()
+            if is_first:
+                self.reset_parameters()
         return self
 
     def forward(self, x):
@@ -54,7 +56,8 @@ class Linear(torch.nn.Module):
 
     def _materialize(self, width: int) -> None:
         self.in_channels = width
-        self.weight.materialize((self.out_channels, width))
+        if is_lazy(self.weight):  # not, where another Linear shares it and has been ready before
+            self.weight.materialize((self.out_channels, width))
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         """As torch does, and weights of unknown width as they are, which cannot be detached."""
