@@ -24,8 +24,8 @@ BELOW = {
     "exchange": ("graph", "kernels"),
     "tables": ("exchange", "device"),
     "sampling": ("exchange", "device"),
-    "nn": ("kernels",),
-    "loader": ("sampling", "tables"),
+    "nn": ("tables",),
+    "loader": ("sampling", "nn"),
 }
 # include/ramet/<name>.h: the API.
 PUBLIC_HEADERS = {
@@ -37,7 +37,7 @@ PUBLIC_HEADERS = {
     "exchange": "exchange",
     "tables": "table cuda_table row_exchange table_rows whole_table",
     "sampling": "sample_options sampler induced cuda_sampler fingerprint",
-    "nn": "aggregate attention block_edges dropout optimizer",
+    "nn": "aggregate aggregate_table attention block_edges dropout optimizer",
     "loader": "loader cooperative_loader",
 }
 # src/<layer>/<name>.h: internal, but layers above may include them.

@@ -11,6 +11,7 @@
 #include "arrays.h"
 #include "gil.h"
 #include "ramet/aggregate.h"
+#include "ramet/aggregate_table.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
 
@@ -106,6 +107,22 @@ void bind_aggregate(nb::module_& m) {
         aggregate(edges, rows, result, options);
       },
       nb::arg("edges"), nb::arg("x").noconvert(), nb::arg("out").noconvert(),
+      nb::arg("reduce") = "sum", nb::arg("weights").noconvert() = nb::none(),
+      nb::arg("threads") = 1);
+  // Straight from a table, of the rows `ids`.
+  m.def(
+      "aggregate_rows",
+      [](const BlockEdges& edges, const Table& table, const Ids& ids, const Buffer& out,
+         const std::string& reduce, const std::optional<AnyArray>& weights, int threads) {
+        const Array result = borrow_out(out);
+        const Array factors = weights ? borrow(*weights) : Array{};
+        const AggregateOptions options{.reduce = reduce_named(reduce),
+                                       .weights = weights ? &factors : nullptr,
+                                       .threads = threads};
+        const GilRelease release;
+        aggregate_table(edges, table, ramet::borrow(borrow(ids)), result, options);
+      },
+      nb::arg("edges"), nb::arg("table"), nb::arg("ids").noconvert(), nb::arg("out").noconvert(),
       nb::arg("reduce") = "sum", nb::arg("weights").noconvert() = nb::none(),
       nb::arg("threads") = 1);
   m.def(

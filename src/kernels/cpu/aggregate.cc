@@ -22,6 +22,19 @@ AggregateKernels plain_kernels(RowType type) {
   return {};
 }
 
+// The best of those for vectors that a head is no shorter than.
+template <typename Type>
+AggregateKernel best_kernel(Type type, int64_t head_width) {
+  AggregateKernels best = aggregate_single(type);
+  const auto offer = [&](const AggregateKernels& kernels) {
+    if (kernels.aggregate != nullptr && kernels.lanes <= head_width) best = kernels;
+  };
+  offer(aggregate_portable(type));
+  if (isa() >= Isa::kAvx2) offer(aggregate_avx2(type));
+  if (isa() >= Isa::kAvx512) offer(aggregate_avx512(type));
+  return best.aggregate;
+}
+
 }  // namespace
 
 AggregateKernels aggregate_single(RowType type) {
@@ -33,14 +46,11 @@ AggregateKernels aggregate_portable(RowType type) {
 }
 
 AggregateKernel aggregate_kernel(RowType type, int64_t head_width) {
-  AggregateKernels best = aggregate_single(type);
-  const auto offer = [&](const AggregateKernels& kernels) {
-    if (kernels.aggregate != nullptr && kernels.lanes <= head_width) best = kernels;
-  };
-  offer(aggregate_portable(type));
-  if (isa() >= Isa::kAvx2) offer(aggregate_avx2(type));
-  if (isa() >= Isa::kAvx512) offer(aggregate_avx512(type));
-  return best.aggregate;
+  return best_kernel(type, head_width);
+}
+
+AggregateKernel aggregate_kernel(TableRowType type, int64_t head_width) {
+  return best_kernel(type, head_width);
 }
 
 }  // namespace ramet

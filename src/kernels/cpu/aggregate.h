@@ -14,6 +14,17 @@ enum class Reduction : uint8_t { kSum, kMean, kMax, kMin };
 
 enum class RowType : uint8_t { kFloat32, kFloat64, kBFloat16, kFloat16 };
 
+// Of a table: its elements, and what they become. Decoded and scaled ones come as float32.
+enum class TableRowType : uint8_t {
+  kFloat32,
+  kBFloat16,
+  kFloat16,
+  kDecodedBFloat16,
+  kDecodedFloat16,
+  kInt8ScaledByRow,
+  kInt8ScaledByColumn,
+};
+
 struct AggregateArgs {
   const int64_t* indptr = nullptr;   // of each destination: where its edges begin, and end
   const int32_t* indices = nullptr;  // num_edges: the row of each edge's source
@@ -21,6 +32,10 @@ struct AggregateArgs {
   const void* rows = nullptr;  // num_rows of `width` elements
   int64_t num_rows = 0;
   int64_t width = 0;
+  // Of a table, `rows`: num_rows row numbers, those of the sources, which have been checked; and
+  // the scale of int8, one for each row of the table, or for each element of a row.
+  const int64_t* ids = nullptr;
+  const float* scale = nullptr;
   // [num_edges, heads] that rows are multiplied by, head by head; float64 with rows of float64,
   // else float32. For kSum and kMean; nullptr: all 1.
   const void* weights = nullptr;
@@ -40,6 +55,8 @@ using AggregateKernel = bool (*)(const AggregateArgs& args, int64_t begin, int64
 // The best that this machine's instructions offer for rows whose heads have so many elements.
 [[nodiscard]] AggregateKernel aggregate_kernel(RowType type, int64_t head_width);
 
+[[nodiscard]] AggregateKernel aggregate_kernel(TableRowType type, int64_t head_width);
+
 // A vector is `lanes` elements, and heads have as many at least; nullptr where there is no kernel.
 struct AggregateKernels {
   int64_t lanes = 0;
@@ -49,5 +66,11 @@ struct AggregateKernels {
 [[nodiscard]] AggregateKernels aggregate_single(RowType type);  // for any width
 [[nodiscard]] AggregateKernels aggregate_avx2(RowType type);
 [[nodiscard]] AggregateKernels aggregate_avx512(RowType type);
+
+// The same of a table.
+[[nodiscard]] AggregateKernels aggregate_portable(TableRowType type);
+[[nodiscard]] AggregateKernels aggregate_single(TableRowType type);
+[[nodiscard]] AggregateKernels aggregate_avx2(TableRowType type);
+[[nodiscard]] AggregateKernels aggregate_avx512(TableRowType type);
 
 }  // namespace ramet

@@ -13,7 +13,15 @@ AggregateKernels aggregate_avx2(RowType) {
   return {};
 }
 
+AggregateKernels aggregate_avx2(TableRowType) {
+  return {};
+}
+
 AggregateKernels aggregate_avx512(RowType) {
+  return {};
+}
+
+AggregateKernels aggregate_avx512(TableRowType) {
   return {};
 }
 
