@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "ramet/array.h"
+#include "ramet/block_edges.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/cuda.h"
 #include "ramet/graph.h"
@@ -40,6 +41,9 @@ struct TableRequest {
   std::string name;
   bool at_seeds = false;
   int edge_type = kNoEdgeType;
+  // Of a host batch's node table: rows come for the destinations of the first block alone. Of its
+  // sources come the means over edges, which are summed from the table: Batch::means.
+  bool fused = false;
   // Rows of a host batch come from here instead of the graph's table: row v is node v's, or where
   // `places` has it. A batch has rows as they were when it was made, where somebody writes to them.
   std::optional<Table> given = std::nullopt;
@@ -57,6 +61,10 @@ struct TableRequest {
 // The rows in a device cache: those with most out-edges, or those that most of a few sampled
 // batches need.
 enum class CacheBy { kDegree, kPresampling };
+
+// Of which blocks the threads make BlockEdges::transposed(), which backward of a layer needs.
+// kInner: of all but the first, whose sources are mostly features that need no gradient.
+enum class TransposeAhead : uint8_t { kNone, kInner, kAll };
 
 // Batches that are made on, and for, a CUDA device.
 struct DeviceOptions {
@@ -94,6 +102,7 @@ struct LoaderOptions {
   std::vector<TableRequest> tables;
   bool decode = true;        // float16, bfloat16 and quantized int8 rows arrive as float32
   bool edges_ahead = false;  // with Expand::kOnce: host batches come with Batch::edges
+  TransposeAhead transpose = TransposeAhead::kNone;  // of host batches
   DeviceOptions device = {};
 };
 
@@ -101,7 +110,8 @@ inline constexpr int kMaxAutomaticThreads = 8;  // bounds the memory of what is 
 inline constexpr int kMaxThreads = 4096;
 inline constexpr int kMaxPrefetch = 65536;
 
-// Seconds of the thread that made the batch, and of the caller's wait in next().
+// Seconds of the thread that made the batch, and of the caller's wait in next(). Means and
+// transposed blocks count as gathering.
 struct BatchTimings {
   double sample_seconds = 0, gather_seconds = 0, wait_seconds = 0;
 };
@@ -111,12 +121,23 @@ struct MergedEdges {
   Array edge_index, edge_ids;
 };
 
+// The means of a fused table over the edges of one type in the first block, by the block's weights
+// where it has some: a row for each destination. The values are float32 or as rows are handed out.
+struct TableMeans {
+  size_t table = 0;  // of LoaderOptions::tables
+  int edge_type = 0;
+  Array rows;
+};
+
 struct Batch {
   Minibatch minibatch;
   // int64[num_seeds], in host memory: the position of each seed among the InputNodes of its type.
   Array input_id;
   std::vector<Array> tables;       // one per LoaderOptions::tables; see also rows_of_block()
   std::vector<MergedEdges> edges;  // by edge type, with LoaderOptions::edges_ahead; else empty
+  std::vector<TableMeans> means;   // of TableRequest::fused
+  // By block, then edge type; what is not there yet, block_edges() makes.
+  std::vector<std::shared_ptr<const BlockEdges>> block_edges;
   int64_t step = 0, epoch = 0;
   int64_t global_num_seeds = 0;  // seeds of the global batch; num_seeds of it are here
   CacheStats cache;              // of the rows of tables that have one
@@ -130,6 +151,13 @@ struct BatchList {
   std::vector<int64_t> order;
   std::vector<int64_t> offsets;  // ascending from 0 to the length of `order`
 };
+
+// The edges of one type of a block of the host, for aggregations. Made on first use: one thread at
+// a time. kOutOfRange for a block or type that there is not.
+[[nodiscard]] const std::shared_ptr<const BlockEdges>& block_edges(const Graph& graph,
+                                                                   Batch& batch,
+                                                                   size_t block,
+                                                                   size_t edge_type);
 
 struct BatchSize {
   int64_t nodes = 0, edges = 0;  // over all types, and hops

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
-#include "ramet/block_edges.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_sampler.h"
 #include "ramet/graph.h"
@@ -18,8 +16,6 @@ struct PyBatch {
   // Of a batch of a device.
   std::shared_ptr<const CudaGraph> cuda_graph = nullptr;  // nullptr, too, where processors sampled
   std::shared_ptr<DevicePool> pool = nullptr;
-  // By block, then edge type; made on first use.
-  std::vector<std::shared_ptr<const BlockEdges>> block_edges = {};
 };
 
 }  // namespace ramet::bind

@@ -49,6 +49,13 @@ Location location_of(const std::string& name) {
   return location_named(name, kLocations, "placement");
 }
 
+TransposeAhead transpose_named(const std::string& name) {
+  if (name == "none") return TransposeAhead::kNone;
+  if (name == "inner") return TransposeAhead::kInner;
+  if (name == "all") return TransposeAhead::kAll;
+  throw_invalid("transpose is '", name, "', expected 'none', 'inner' or 'all'");
+}
+
 CacheBy cache_by_named(const std::string& name) {
   if (name == "degree") return CacheBy::kDegree;
   if (name == "presampling") return CacheBy::kPresampling;
@@ -71,6 +78,7 @@ LoaderOptions make_options(SampleOptions sample,
                            const std::vector<TableRequest>& tables,
                            bool decode,
                            bool edges_ahead,
+                           const std::string& transpose,
                            const DeviceOptions& device) {
   LoaderOptions options;
   options.sample = std::move(sample);
@@ -87,6 +95,7 @@ LoaderOptions make_options(SampleOptions sample,
   options.tables = tables;
   options.decode = decode;
   options.edges_ahead = edges_ahead;
+  options.transpose = transpose_named(transpose);
   options.device = device;
   return options;
 }
@@ -135,11 +144,12 @@ void bind_loader(nb::module_& m) {
           "__init__",
           [](TableRequest* self, std::string name, int node_type, bool at_seeds, int edge_type,
              std::optional<Table> given, std::optional<RowPlaces> places, std::vector<bool> reached,
-             int rank) {
+             int rank, bool fused) {
             new (self) TableRequest{.node_type = node_type,
                                     .name = std::move(name),
                                     .at_seeds = at_seeds,
                                     .edge_type = edge_type,
+                                    .fused = fused,
                                     .given = std::move(given),
                                     .places = std::move(places),
                                     .reached = std::move(reached),
@@ -148,7 +158,7 @@ void bind_loader(nb::module_& m) {
           nb::arg("name"), nb::kw_only(), nb::arg("node_type") = 0, nb::arg("at_seeds") = false,
           nb::arg("edge_type") = kNoEdgeType, nb::arg("given") = nb::none(),
           nb::arg("places") = nb::none(), nb::arg("reached") = std::vector<bool>(),
-          nb::arg("rank") = 0);
+          nb::arg("rank") = 0, nb::arg("fused") = false);
 
   nb::class_<PyStream>(m, "EpochStream")
       .def("next", &PyStream::next)
@@ -161,17 +171,17 @@ void bind_loader(nb::module_& m) {
              const std::vector<InputTuple>& inputs, int64_t batch_size, bool shuffle,
              bool drop_last, int rank, int world, int threads, int prefetch,
              const std::vector<TableRequest>& tables, bool decode, bool edges_ahead,
-             const DeviceOptions& device) {
+             const std::string& transpose, const DeviceOptions& device) {
             const GilRelease release;  // it may read a whole graph
             new (self) NeighborLoader(
                 std::move(graph),
                 make_options(std::move(sample), inputs, batch_size, shuffle, drop_last, rank, world,
-                             threads, prefetch, tables, decode, edges_ahead, device));
+                             threads, prefetch, tables, decode, edges_ahead, transpose, device));
           },
           nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("inputs").noconvert(),
           nb::arg("batch_size"), nb::arg("shuffle"), nb::arg("drop_last"), nb::arg("rank"),
           nb::arg("world"), nb::arg("threads"), nb::arg("prefetch"), nb::arg("tables"),
-          nb::arg("decode"), nb::arg("edges_ahead"), nb::arg("device"))
+          nb::arg("decode"), nb::arg("edges_ahead"), nb::arg("transpose"), nb::arg("device"))
       .def_prop_ro("num_steps", &NeighborLoader::num_steps)
       .def("fingerprint", &NeighborLoader::fingerprint)
       .def("tables_digest", &NeighborLoader::tables_digest)

@@ -51,19 +51,6 @@ const MergedEdges* edges_ahead(const PyBatch& b, int edge_type) {
   return edges.empty() ? nullptr : &edges.at(static_cast<size_t>(edge_type));
 }
 
-std::shared_ptr<const BlockEdges> block_edges(PyBatch& b, size_t block, size_t edge_type) {
-  const Relation& relation = relation_of(b, block, edge_type);
-  const auto& types = b.graph->edge_types();
-  b.block_edges.resize(b.batch.minibatch.blocks.size() * types.size());
-  auto& edges = b.block_edges[block * types.size() + edge_type];
-  if (edges == nullptr) {
-    const auto source = static_cast<size_t>(types[edge_type].src);
-    edges =
-        BlockEdges::trusted(relation.indptr, relation.indices, block_of(b, block).num_src[source]);
-  }
-  return edges;
-}
-
 void bind_batch(nb::module_& m) {
   // Types are positions in Graph.node_types and Graph.edge_types.
   nb::class_<PyBatch>(m, "Batch")
@@ -124,7 +111,17 @@ void bind_batch(nb::module_& m) {
                         size_t type) { return to_python(relation_of(b, block, type).indptr); })
       .def("indices", [](const PyBatch& b, size_t block,
                          size_t type) { return to_python(relation_of(b, block, type).indices); })
-      .def("block_edges", &block_edges)
+      .def("block_edges", [](PyBatch& b, size_t block,
+                             size_t type) { return block_edges(*b.graph, b.batch, block, type); })
+      // (table, edge type, rows) of each.
+      .def_prop_ro(
+          "means",
+          [](const PyBatch& b) {
+            std::vector<nb::tuple> all;
+            for (const TableMeans& means : b.batch.means)
+              all.push_back(nb::make_tuple(means.table, means.edge_type, to_python(means.rows)));
+            return all;
+          })
       .def("has_weights",
            [](const PyBatch& b, size_t block) { return has_weights(block_of(b, block)); })
       .def("position",

@@ -1,5 +1,6 @@
 #include "batch_arrays.h"
 #include "ramet/cuda_memory.h"
+#include "ramet/error.h"
 
 namespace ramet {
 
@@ -29,6 +30,24 @@ Array rows_of_block(const Batch& batch, size_t table, int edge_type, size_t bloc
   rows.data = static_cast<char*>(rows.data) + begin * rows.row_bytes();
   rows.shape[0] = count(block);
   return rows;
+}
+
+const std::shared_ptr<const BlockEdges>& block_edges(const Graph& graph,
+                                                     Batch& batch,
+                                                     size_t block,
+                                                     size_t edge_type) {
+  const auto& blocks = batch.minibatch.blocks;
+  const auto& types = graph.edge_types();
+  require_index(static_cast<int64_t>(block), std::ssize(blocks), "block");
+  require_index(static_cast<int64_t>(edge_type), std::ssize(types), "edge type");
+  batch.block_edges.resize(blocks.size() * types.size());
+  auto& edges = batch.block_edges[block * types.size() + edge_type];
+  if (edges == nullptr) {
+    const Relation& relation = blocks[block].relations[edge_type];
+    const auto source = static_cast<size_t>(types[edge_type].src);
+    edges = BlockEdges::trusted(relation.indptr, relation.indices, blocks[block].num_src[source]);
+  }
+  return edges;
 }
 
 BatchSize size_of(const Batch& batch) {

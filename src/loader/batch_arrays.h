@@ -20,6 +20,8 @@ void for_each_array(const Batch& batch, Body&& body) {
     visit(edge_index);
     visit(edge_ids);
   }
+  for (const TableMeans& means : batch.means)
+    visit(means.rows);
 }
 
 // From now on these streams, and no others, use the arrays; none: the work of all streams is done.

@@ -38,8 +38,9 @@ Table table_of(const Graph& graph, const TableRequest& request) {
 std::span<const int64_t> nodes_of(const TableRequest& request, const Minibatch& minibatch) {
   const auto node_type = static_cast<size_t>(request.node_type);
   const auto nodes = minibatch.n_id[node_type].as<int64_t>();
-  if (!request.at_seeds) return nodes;
-  return nodes.first(static_cast<size_t>(num_seeds(minibatch, node_type)));
+  if (request.at_seeds) return nodes.first(static_cast<size_t>(num_seeds(minibatch, node_type)));
+  if (!request.fused || minibatch.blocks.empty()) return nodes;
+  return nodes.first(static_cast<size_t>(minibatch.blocks[0].num_dst[node_type]));
 }
 
 Array rows_of(const Graph& graph,
@@ -55,9 +56,15 @@ Array rows_of(const Graph& graph,
     });
     return rows;
   }
+  return rows_of_nodes(graph, request, nodes_of(request, minibatch), pool);
+}
+
+Array rows_of_nodes(const Graph& graph,
+                    const TableRequest& request,
+                    std::span<const int64_t> nodes,
+                    BufferPool& pool) {
   const auto node_type = static_cast<size_t>(request.node_type);
   const NodeRows& rows_of_type = graph.node_types()[node_type].rows;
-  const std::span<const int64_t> nodes = nodes_of(request, minibatch);
   const bool is_row = request.given ? !request.places : rows_of_type.is_whole();
   if (is_row) return borrow(nodes);
   Array rows = pool.allocate_array(DType::kInt64, {std::ssize(nodes)});

@@ -12,7 +12,8 @@ namespace ramet {
 // kNotFound names the tables that there are.
 [[nodiscard]] Table table_of(const Graph& graph, const TableRequest& request);
 
-// The nodes whose rows a table of a node type is asked for: all, or the seeds.
+// The nodes whose rows a table of a node type is gathered at: all, the seeds, or destinations of
+// the first block.
 [[nodiscard]] std::span<const int64_t> nodes_of(const TableRequest& request,
                                                 const Minibatch& minibatch);
 
@@ -28,6 +29,12 @@ namespace ramet {
                                    const Minibatch& minibatch,
                                    BufferPool& pool,
                                    CudaStreamHandle stream);
+
+// The same of nodes that the table of a node type has.
+[[nodiscard]] Array rows_of_nodes(const Graph& graph,
+                                  const TableRequest& request,
+                                  std::span<const int64_t> nodes,
+                                  BufferPool& pool);
 
 using RowSources = std::vector<std::shared_ptr<const RowSource>>;
 

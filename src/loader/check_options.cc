@@ -72,6 +72,21 @@ void check_given(const TableRequest& request, const Graph& graph, const DeviceOp
                   "' has ", type.num_nodes, " nodes");
 }
 
+void check_fused(const TableRequest& request, const Graph& graph, const LoaderOptions& options) {
+  const std::string what = "table '" + request.name + "' is fused with the first block, ";
+  if (request.is_of_edges() || request.at_seeds)
+    throw_invalid(what, "but is not asked for at the nodes of a type");
+  if (request.is_pulled()) throw_invalid(what, "but has rows on other machines");
+  if (options.device.index != kHost) throw_invalid(what, "which is for batches of the host");
+  if (options.sample.expand == Expand::kOnce)
+    throw_invalid(what, "but with expand 'once' there are no blocks");
+  const Table table = table_of(graph, request);
+  const DType dtype = table.form(options.decode).dtype;
+  if (dtype != DType::kFloat32 && dtype != DType::kFloat16 && dtype != DType::kBFloat16)
+    throw_invalid(what, "but its rows are ", name(dtype),
+                  ", expected float32, float16 or bfloat16");
+}
+
 void check_table(const TableRequest& request, const Graph& graph, const LoaderOptions& options) {
   if (request.at_seeds && (request.is_of_edges() || !is_input(options, request.node_type)))
     throw_invalid("table '", request.name,
@@ -84,6 +99,7 @@ void check_table(const TableRequest& request, const Graph& graph, const LoaderOp
     check_given(request, graph, options.device);
   else
     static_cast<void>(table_of(graph, request));
+  if (request.fused) check_fused(request, graph, options);
 }
 
 void check_device(const DeviceOptions& device, size_t num_tables) {
@@ -105,6 +121,8 @@ void check(const LoaderOptions& options, const Graph& graph) {
   require_at_most(options.prefetch, kMaxPrefetch, "prefetch");
   for (const TableRequest& request : options.tables)
     check_table(request, graph, options);
+  if (options.transpose != TransposeAhead::kNone && options.device.index != kHost)
+    throw_invalid("blocks are transposed ahead, which is for batches of the host");
   if (options.device.index != kHost) check_device(options.device, options.tables.size());
 }
 

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "layer_work.h"
+
 namespace ramet {
 
 CooperativeParts::CooperativeParts(std::shared_ptr<const LoaderParts> its_loader,
@@ -31,6 +33,7 @@ void CooperativeBatchSource::fetch(Batch& batch, const std::atomic<bool>& stop) 
   const LoaderParts& loader = *parts_->loader;
   gather_tables(*loader.graph, loader.options.tables, parts_->sources,
                 {.pool = loader.pool, .threads = parts_->threads}, &stop, batch);
+  work_for_layers(loader, stop, parts_->threads, batch);
 }
 
 std::optional<Message> begin_sampling(CooperativeParts& parts, Batch& batch) {

@@ -2,6 +2,7 @@
 
 #include "batch_rows.h"
 #include "batch_source.h"
+#include "layer_work.h"
 #include "loader_parts.h"
 
 namespace ramet {
@@ -22,6 +23,7 @@ class HostBatchSource final : public BatchSource {
     const Graph& graph = *parts_->graph;
     gather_tables(graph, parts_->options.tables, parts_->sources, {.pool = parts_->pool}, &stop,
                   batch);
+    work_for_layers(*parts_, stop, 1, batch);
     if (!parts_->options.edges_ahead || !batch.minibatch.merged) return;
     for (int type = 0; type < std::ssize(graph.edge_types()) && !stop.load(); ++type)
       batch.edges.push_back({merged_edge_index(graph, batch.minibatch, type),

@@ -34,6 +34,7 @@ class Origin:
     group: the process group that moves rows between ranks that make a batch together; None for one rank.
     device: the torch.device that the engine makes batches on; None for the CPU.
     decode: whether tables are decoded to float32.
+    fused: the Table of each request whose rows the first layer reads from it, alone; see ramet.nn.TableRows.
     compared: positions of the blocks whose rows' dtype and width the ranks have compared; see
         ramet.distributed.exchange.
     """
@@ -45,6 +46,7 @@ class Origin:
     group: object = None
     device: object = None
     decode: bool = True
+    fused: dict = field(default_factory=dict)
     compared: set[int] = field(default_factory=set)
 
 
@@ -142,10 +144,10 @@ class Batch:
     @property
     def tables(self) -> dict:
         """The gathered node tables by name: rows at `n_id`, but with expand="every" those of "label" at `seeds`. For
-        rows of edges see Block.table and Edges.table.
+        rows of edges see Block.table and Edges.table. With fuse=True "feat" is a ramet.nn.TableRows.
         """
         if self._tables is None:
-            self._tables = self._by_table(lambda i, *_: self._tensor(self._core.table(i)))
+            self._tables = self._by_table(self._rows)
         return self._tables
 
     @property
@@ -159,7 +161,7 @@ class Batch:
 
     @property
     def x(self):
-        """The rows of table "feat" at `n_id`."""
+        """The rows of table "feat" at `n_id`; with fuse=True a ramet.nn.TableRows of them."""
         return self._named_table("x", "feat")
 
     @property
@@ -278,6 +280,14 @@ class Batch:
             else:
                 tables[name] = rows
         return tables
+
+    def _rows(self, i: int, node_type: str, name: str):
+        rows = self._tensor(self._core.table(i))
+        if (node_type, name) not in self.origin.fused:
+            return rows
+        from ramet.nn.table_rows import of_batch  # imports torch
+
+        return of_batch(self, i, node_type, rows)
 
     def _scale(self, i: int, node_type: str, name: str):
         given = self.origin.requests[node_type, name]

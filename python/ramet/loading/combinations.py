@@ -26,6 +26,8 @@ SUPPORTED = {
     "tables": EVERYWHERE,
     GIVEN: (CPU, RANKS),
     "decode": EVERYWHERE,
+    "fuse": (CPU,),
+    "transpose": (CPU, RANKS),
     "device": (GPU,),
     "ownership": (RANKS,),
     "placement.topology": (GPU,),
@@ -36,6 +38,8 @@ SUPPORTED = {
     "placement.max_sms": (GPU,),
     PART: (RANKS,),
 }
+
+NEED_BLOCKS = ("fuse", "transpose")  # which expand="once" does not make
 
 
 def kind_of(device, cooperative) -> str:
@@ -50,6 +54,8 @@ def check(kind: str, given: dict) -> None:
         takers = SUPPORTED.get(name, EVERYWHERE)
         if kind not in takers:
             raise ValueError(f"{name} is {shortened(value)}, which {kind} does not take, only {' or '.join(takers)}")
+        if name in NEED_BLOCKS and given.get("expand") == "once":
+            raise ValueError(f"{name} is {shortened(value)}, which expand='once' does not take: it makes no blocks")
 
 
 def as_markdown() -> str:
@@ -60,6 +66,8 @@ def as_markdown() -> str:
         "A `NeighborLoader` makes batches on the CPU, on a GPU (`device=`), or together with other ranks",
         "(`cooperative=`). Each combination without a mark is refused with an error that names the option.",
         "Options that are not listed work everywhere. This page is generated from the code that checks them.",
+        "",
+        f"{' and '.join(f'`{name}`' for name in NEED_BLOCKS)} are for blocks: `expand='once'` refuses them.",
         "",
         "| option | CPU | GPU | cooperating ranks |",
         "|---|---|---|---|",

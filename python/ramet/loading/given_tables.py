@@ -48,13 +48,13 @@ def fields_of(table: Table, pulls: bool) -> dict:
     fields = {"given": table._rows_by_place}  # noqa: SLF001
     if places is not None and not places.is_dense:
         fields["places"] = places
-    return fields | {"reached": list(ranks.reached), "rank": ranks.rank} if pulls and not _is_here(table) else fields
+    return fields | {"reached": list(ranks.reached), "rank": ranks.rank} if pulls and not is_here(table) else fields
 
 
 def pulling_group(tables):
     """The Group whose thread pulls rows of the given tables that lie on other machines; None where there are none.
     ValueError unless these tables have one group."""
-    pulled = [table for _, table in _of_all(tables) if isinstance(table, Table) and not _is_here(table)]
+    pulled = [table for _, table in _of_all(tables) if isinstance(table, Table) and not is_here(table)]
     groups = {None if group is None else tuple(group.members): group for group in map(_group_of, pulled)}
     if None in groups:
         raise ValueError("a table with rows on other machines was unpickled: its group is with the ranks that made it")
@@ -63,7 +63,8 @@ def pulling_group(tables):
     return copy.copy(next(iter(groups.values()))) if groups else None  # which counts this loader as its own
 
 
-def _is_here(table: Table) -> bool:
+def is_here(table: Table) -> bool:
+    """Whether this process's addresses have all rows."""
     return all(table._ranks.reached)  # noqa: SLF001
 
 

@@ -13,6 +13,7 @@ from ramet.loading.combinations import CPU, GIVEN, PART, RANKS, SEVERAL, SUPPORT
 from ramet.loading.cooperative import GroupThread
 from ramet.loading.epochs import EpochIterator, Epochs, EpochSampler
 from ramet.loading.given_tables import names_of_given, pulling_group, require_owned_alike
+from ramet.loading.layer_work import as_transpose, fused_tables, given_for_layers
 from ramet.loading.options import (
     MAX_PREFETCH,
     MAX_THREADS,
@@ -58,6 +59,10 @@ class NeighborLoader:
         tables=None: names of node and edge tables to gather; None: "feat" and "label". Or a dict, name to ramet.Table:
             rows come from that instead of the graph (None: the graph's); on a heterogeneous graph by node type.
         decode=True: float16, bfloat16 and int8 tables arrive as float32.
+    For the model's layers
+        fuse=False: True: `batch.x` is a ramet.nn.TableRows: rows of the first block's sources are not gathered, but
+            averaged straight from the table, by the threads.
+        transpose=False: True: the threads transpose the blocks but the first, as backward needs them; "all": each.
     Speed
         threads=None: C++ threads, a batch for each; cooperating ranks: one for all. None: as many as the loop needs.
         prefetch=None: batches made ahead; None: about one per thread.
@@ -96,6 +101,8 @@ class NeighborLoader:
         prefetch: int | None = None,
         tables: tuple[str, ...] | Mapping | None = None,
         decode: bool = True,
+        fuse: bool = False,
+        transpose: bool | str = False,
         distributed=None,
         cooperative=None,
         ownership=None,
@@ -109,6 +116,7 @@ class NeighborLoader:
         given = {"device": self.device, "ownership": ownership, "input_time": input_time, "time": time}
         given["expand"] = None if isinstance(expand, str) and expand == "every" else expand
         given["disjoint"] = None if disjoint is False else disjoint
+        given |= given_for_layers(fuse, transpose)
         given[GIVEN] = names_of_given(tables)
         given[SEVERAL] = list(input_nodes) if isinstance(input_nodes, Mapping) and len(input_nodes) > 1 else None
         check(kind, {name: value for name, value in given.items() if value is not None} | self._asked.given())
@@ -131,7 +139,7 @@ class NeighborLoader:
             "shuffle": as_flag(shuffle, "shuffle"),
             "drop_last": as_flag(drop_last, "drop_last"),
         }
-        ahead = {"threads": threads, "prefetch": prefetch}
+        ahead = {"threads": threads, "prefetch": prefetch, "fuse": fuse, "transpose": as_transpose(transpose)}
         decode = as_flag(decode, "decode")
         self.ownership = None
         self._cooperative: _core.CooperativeLoader | None = None
@@ -160,6 +168,7 @@ class NeighborLoader:
         chosen = as_inputs(input_nodes, input_time, graph, "input_nodes", sample["time"])
         self.seed_types = [graph.node_types[of_type.node_type] for of_type in chosen]
         self._requests = as_requests(graph, self.seed_types, tables, sample["expand"])
+        self._fused = fused_tables(graph, self._requests, decode) if ahead["fuse"] else {}
         batches = batches | {"batch_size": as_int(batches["batch_size"], "batch_size", 1)}
         threads, prefetch = ahead["threads"], ahead["prefetch"]
         few = 0 if group is None else 1  # 0: the engine decides, which ranks that pull rows do alike
@@ -175,9 +184,10 @@ class NeighborLoader:
             world=self.world if group is None else group.count,
             threads=few if threads is None else as_int(threads, "threads", 1, MAX_THREADS),
             prefetch=ahead_alike if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
-            tables=for_engine(graph, self._requests, sample["expand"], self._pulling is not None),
+            tables=for_engine(graph, self._requests, sample["expand"], self._pulling is not None, self._fused),
             decode=decode,
             edges_ahead=self.edges_ahead,
+            transpose=ahead["transpose"],
             device=self._device_options(),
         )
         arrays = [array for of_type in chosen for array in (of_type.ids, of_type.times)]
@@ -215,7 +225,9 @@ class NeighborLoader:
     def _make_origin(self, decode: bool) -> Origin:
         rows = None if self._group is None else self._group.channel.rows
         seed, device = self.options["seed"], self.device
-        return Origin(self.graph, self.world, self._requests, seed, group=rows, device=device, decode=decode)
+        return Origin(
+            self.graph, self.world, self._requests, seed, group=rows, device=device, decode=decode, fused=self._fused
+        )
 
     def _make_epochs(self, distributed, input_nodes) -> Epochs:
         start = self._core.start

@@ -42,15 +42,16 @@ def as_requests(graph: Graph, seed_types: list[str], tables, expand: str) -> dic
     return requests
 
 
-def for_engine(graph: Graph, requests: dict, expand: str, pulls: bool) -> list[_core.TableRequest]:
-    """`pulls`: whether rows of tables on other machines are to be pulled."""
+def for_engine(graph: Graph, requests: dict, expand: str, pulls: bool, fused: dict) -> list[_core.TableRequest]:
+    """`pulls`: whether rows of tables on other machines are to be pulled. `fused`: of fused_tables()."""
 
     def request(of: Of, name: str, table: Table | None) -> _core.TableRequest:
         if not isinstance(of, str):
             return _core.TableRequest(name, edge_type=graph.edge_types.index(of))
         fields = {} if table is None else fields_of(table, pulls)
         node_type = graph.node_types.index(of)
-        return _core.TableRequest(name, node_type=node_type, at_seeds=is_at_seeds(name, expand), **fields)
+        fields |= {"at_seeds": is_at_seeds(name, expand), "fused": (of, name) in fused}
+        return _core.TableRequest(name, node_type=node_type, **fields)
 
     return [request(of, name, table) for (of, name), table in requests.items()]
 

@@ -10,6 +10,7 @@ from ramet.nn.embedding import Embedding
 from ramet.nn.from_pyg import from_pyg
 from ramet.nn.inference import layerwise
 from ramet.nn.node_dropout import Dropout, dropout
+from ramet.nn.table_rows import TableRows
 
 __all__ = [
     "BatchNorm",
@@ -24,6 +25,7 @@ __all__ = [
     "HeteroConv",
     "RGCNConv",
     "SAGEConv",
+    "TableRows",
     "aggregate",
     "dropout",
     "edge_softmax",

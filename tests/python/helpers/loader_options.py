@@ -17,6 +17,8 @@ OPTIONS = {
     "tables": {"tables": ("feat",)},
     GIVEN: {"tables": {"feat": ramet.Table(np.zeros(NUM_NODES))}},
     "decode": {"decode": False},
+    "fuse": {"fuse": True},
+    "transpose": {"transpose": True},
     "ownership": {"ownership": "hash"},
     "placement.topology": {"placement": ramet.Placement(topology="device")},
     "placement.tables": {"placement": {"feat": "in_place"}},

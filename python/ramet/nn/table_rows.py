@@ -1,0 +1,209 @@
+"""TableRows: the first layer's input, rows that stay in their table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from ramet import _core
+from ramet.arguments import as_int
+from ramet.dtypes import dtype_name
+from ramet.loading.block import Block
+from ramet.loading.given_tables import fields_of, is_here
+from ramet.loading.layer_work import FLOATING, FUSED, is_floating
+from ramet.nn.aggregate import aggregate, own_weights
+from ramet.nn.edges import BlockEdges
+from ramet.tables.arguments import as_row_ids
+from ramet.tables.table import Table
+from ramet.tensors import to_tensor
+
+
+class Means(NamedTuple):
+    """What a loader's threads have averaged: over which edges, whether by the block's own weights, and the result."""
+
+    core: _core.BlockEdges
+    by_weights: bool
+    rows: torch.Tensor
+
+    def is_over(self, edges: BlockEdges) -> bool:
+        return edges.core is self.core and self.by_weights == (edges.edge_weight is not None)
+
+
+class Ready(NamedTuple):
+    """What there is already of a batch's TableRows. device: of all results; None for the CPU."""
+
+    destinations: torch.Tensor | None = None
+    means: Sequence[Means] = ()
+    device: torch.device | None = None
+
+
+class TableRows:
+    """Rows of a table at the sources of a block, for a layer that aggregates first: `aggregate(block, rows)` reads them
+    straight from the table, decodes them on the way, and writes the sums alone. A loader with fuse=True hands its
+    `batch.x` out so, with the means over the first block, which its threads have computed ahead.
+
+    table: a ramet.Table, or what ramet.Table takes, of float32, float16, bfloat16 or scaled int8 rows. They are read
+        when they are needed, so they must not change until then.
+    n_id: integers [num_src]: the row of each source of the block.
+    block: the Block, whose first sources are its destinations; or its number of destinations, as of one node type of a
+        heterogeneous block.
+    decode: float16 and bfloat16 rows stand for float32; False: results are rounded to the stored dtype, as of rows that
+        were gathered without decoding.
+
+    Results have no gradient for the rows. They have the bits of `aggregate(block, rows.rows())` (docs/semantics.md,
+    section 20).
+
+    Raises TypeError for rows of another dtype, rows that learn (ramet.nn.Embedding, tensors that require a gradient),
+    and ids that are not integers; ValueError for fewer ids than sources or destinations, and for rows on other
+    machines; IndexError for an id that the table lacks, when it is used.
+    """
+
+    def __init__(self, table, n_id, block: Block | int, *, decode: bool = True, ready: Ready | None = None):
+        self._table = _as_table(table, decode)
+        ids, shape = as_row_ids(n_id)
+        if len(shape) != 1:
+            raise ValueError(f"n_id has shape {list(shape)}, expected one dimension")
+        self._ids = to_tensor(ids)
+        self._num_dst = _num_dst(block, len(ids))
+        self._decode = decode
+        self._ready = Ready() if ready is None else ready
+        self._destinations = self._ready.destinations
+
+    @property
+    def table(self) -> Table:
+        """Where the rows lie."""
+        return self._table
+
+    @property
+    def n_id(self) -> torch.Tensor:
+        """int64 [num_src], on the CPU."""
+        return self._ids
+
+    @property
+    def shape(self) -> torch.Size:
+        """[num_src, ...]."""
+        return torch.Size((len(self._ids), *self._table.shape[1:]))
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of results."""
+        return torch.float32 if self._decode else getattr(torch, dtype_name(self._table.dtype))
+
+    @property
+    def device(self) -> torch.device:
+        """Of results."""
+        return torch.device("cpu") if self._ready.device is None else self._ready.device
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @property
+    def destinations(self) -> torch.Tensor:
+        """[num_dst, ...]: the rows of the block's destinations: what the layer adds to the sources' means."""
+        if self._destinations is None:
+            self._destinations = self._gathered(self._ids[: self._num_dst])
+        return self._destinations
+
+    def rows(self) -> torch.Tensor:
+        """[num_src, ...]: all rows, gathered at each call, for layers that transform them before they aggregate."""
+        return self._gathered(self._ids)
+
+    def aggregate(self, edges: BlockEdges, reduce: str = "mean", weights: torch.Tensor | None = None) -> torch.Tensor:
+        """[num_dst, ...]: what ramet.nn.aggregate gives for these rows: "sum", "mean", "max" or "min" over `edges`.
+
+        weights: [num_edges, heads] in the order of `edges`; None: the edges' own, where they have some. Weights that
+            require a gradient, and edges on another device than the CPU, need all rows gathered, as rows() does.
+
+        The loader's means are handed out without a copy, the same tensor each time, unless somebody has written to it.
+        """
+        if reduce == "mean" and weights is None:
+            for means in self._ready.means:
+                if means.is_over(edges) and means.rows._version == 0:  # noqa: SLF001 (torch's count of writes)
+                    return means.rows
+        if edges.device.type != "cpu" or (weights is not None and weights.requires_grad):
+            return aggregate(edges, self.rows(), reduce, weights)
+        if len(self._ids) < edges.num_src:
+            raise ValueError(f"n_id has {len(self._ids)} ids, but the edges have {edges.num_src} sources")
+        if weights is None:
+            reduce, weights = own_weights(edges, reduce)
+        out = to_tensor(_core.pooled((edges.num_dst, *self._table.shape[1:]), dtype_name(self.dtype)))
+        rows, core = self._in_engine(self._ids)
+        _core.aggregate_rows(
+            edges.core, core, rows, out, reduce=reduce, weights=weights, threads=torch.get_num_threads()
+        )
+        return self._placed(out)
+
+    def to(self, device, *, non_blocking: bool = False) -> TableRows:
+        """With results on `device`, where `destinations` and the loader's means are copied now."""
+
+        def copied(rows: torch.Tensor) -> torch.Tensor:
+            return rows.to(device, non_blocking=non_blocking)
+
+        means = [Means(core, by_weights, copied(rows)) for core, by_weights, rows in self._ready.means]
+        ready = Ready(copied(self.destinations), means, torch.device(device))
+        return TableRows(self._table, self._ids, self._num_dst, decode=self._decode, ready=ready)
+
+    def __repr__(self) -> str:
+        return f"TableRows({list(self.shape)} of {self._table!r})"
+
+    def __reduce__(self):
+        return _of_ids, (self._table, self._ids, self._num_dst, self._decode)
+
+    def _gathered(self, ids: torch.Tensor) -> torch.Tensor:
+        rows, core = self._in_engine(ids)
+        decode = self._decode and core.is_encoded
+        gathered = core.gather(rows, threads=torch.get_num_threads(), decode=decode, out=None)
+        return self._placed(to_tensor(gathered))
+
+    def _in_engine(self, ids: torch.Tensor) -> tuple[np.ndarray, _core.Table]:
+        """The rows `ids` as numbers of rows of the engine's table, and that."""
+        fields = fields_of(self._table, pulls=False)
+        places = fields.get("places")
+        return ids.numpy() if places is None else places.look_up(ids.numpy()), fields["given"]
+
+    def _placed(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor if self._ready.device is None else tensor.to(self._ready.device)
+
+
+def of_batch(batch, position: int, node_type: str, destinations: torch.Tensor) -> TableRows:
+    """batch.x of a loader with fuse=True. position: of the table among those that were gathered, whose rows are
+    `destinations`; these are where the batch's tensors are handed out."""
+    core, origin, t = batch._core, batch.origin, batch.graph.node_types.index(node_type)
+    means = [
+        Means(core.block_edges(0, edge_type), core.has_weights(0), batch._tensor(rows))  # noqa: SLF001
+        for table, edge_type, rows in core.means
+        if table == position
+    ]
+    table = origin.fused[node_type, FUSED]
+    ready = Ready(destinations, means, batch.device)
+    return TableRows(table, core.n_id(t), len(destinations), decode=origin.decode, ready=ready)
+
+
+def _of_ids(table, n_id, num_dst: int, decode: bool) -> TableRows:
+    return TableRows(table, n_id, num_dst, decode=decode)
+
+
+def _as_table(table, decode: bool) -> Table:
+    if isinstance(table, torch.nn.Module) or getattr(table, "requires_grad", False):
+        what = "a tensor that requires a gradient" if isinstance(table, torch.Tensor) else f"a {type(table).__name__}"
+        raise TypeError(f"table is {what}, whose rows learn: gather them, as in embedding(n_id), for the layer")
+    table = table if isinstance(table, Table) else Table(table)
+    if not is_floating(table, decode):
+        stored = dtype_name(table.dtype)
+        raise TypeError(f"table holds {stored}, expected {', '.join(FLOATING)}, or int8 with a scale and decode=True")
+    if not is_here(table):
+        raise ValueError("the table has rows on other machines: gather them for the layer")
+    return table
+
+
+def _num_dst(block: Block | int, num_ids: int) -> int:
+    if not isinstance(block, Block):
+        return as_int(block, "block", 0, num_ids)
+    if isinstance(block.num_dst, dict):
+        raise TypeError("block is of a heterogeneous graph: give the number of destinations of the node type")
+    if num_ids < block.num_src:
+        raise ValueError(f"n_id has {num_ids} ids, but the block has {block.num_src} sources")
+    return block.num_dst
