@@ -26,7 +26,9 @@ class Model(torch.nn.Module):
 
     def layer(self, i, x, block):
         """Rows of the block's destinations, from rows of its sources."""
-        x = F.dropout(x, self.dropout if i else self.input_dropout, self.training)
+        dropout = self.dropout if i else self.input_dropout
+        if dropout:  # else x may be TableRows
+            x = F.dropout(x, dropout, self.training)
         out = self.convs[i](x, block)
         return out if i + 1 == len(self.convs) else out.relu_()
 

@@ -104,11 +104,9 @@ def neighbors_and_root(edges: BlockEdges, x_src, x_dst, reduce: str, edge_weight
 
 
 def add_linear(out: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """out + x @ weight.T, written over `out`: a GEMM that adds to what is there, and no pass over memory beside it.
-    Under autocast, where dtypes may differ, into a new tensor."""
-    if out.dtype == x.dtype == weight.dtype:
-        return out.addmm_(x, weight.t())
-    return torch.addmm(out, x, weight.t())
+    """out + x @ weight.T, written over `out`, in its dtype, which autocast may have chosen: a GEMM that adds to what is
+    there, and no pass over memory beside it."""
+    return out.addmm_(x.to(out.dtype), weight.t().to(out.dtype))
 
 
 def reduction(layer, aggr, known=_SUMS) -> str:
