@@ -171,6 +171,9 @@ def test_types_on_a_batch_and_in_inference():
         other.load_state_dict(conv.state_dict())
         rows = other(rows, edges)
     close(x["paper"], rows["paper"][batch.seeds], 1e-5)
+    fused = next(iter(ramet.NeighborLoader(graph, [-1, -1], ("paper", None), 30, fuse=True)))
+    assert all(isinstance(rows, nn.TableRows) for rows in fused.x.values())
+    close(convs[1](convs[0](fused.x, fused.blocks[0]), fused.blocks[1])["paper"], x["paper"], 1e-5)
     close(nn.layerwise(graph, convs)["paper"], rows["paper"].detach(), 1e-5)
 
 
@@ -194,6 +197,35 @@ def test_autocast_multiplies_in_bfloat16_and_keeps_the_weights_float32(batch, na
     out.float().sum().backward()
     assert all(p.grad is not None and p.grad.dtype == torch.float32 for p in conv.parameters())
     assert (out - wanted).abs().max() <= 0.05 * wanted.abs().max()
+
+
+FUSED = {
+    **MAKE,
+    "sage max": lambda: nn.SAGEConv(WIDTH, OUT, aggr="max"),
+    "sage project": lambda: nn.SAGEConv(WIDTH, OUT, project=True),
+    "gin mean": lambda: nn.GINConv(torch.nn.Linear(WIDTH, OUT), aggr="mean"),
+    "gcn plain": lambda: nn.GCNConv(WIDTH, OUT, normalize=False),
+    "graph max": lambda: nn.GraphConv(WIDTH, OUT, aggr="max"),
+    "gat": lambda: nn.GATConv(WIDTH, OUT),
+    "gatv2": lambda: nn.GATv2Conv(WIDTH, OUT),
+}
+
+
+@pytest.mark.parametrize("sampler", ["uniform", "labor"])
+@pytest.mark.parametrize("name", FUSED)
+def test_rows_in_their_table_give_the_same(graph, name, sampler):
+    options = {"num_neighbors": [5], "input_nodes": "train", "batch_size": 60} | SAMPLERS[sampler]
+    batch, fused = (next(iter(ramet.NeighborLoader(graph, fuse=fuse, **options))) for fuse in (False, True))
+    conv, block = FUSED[name](), batch.blocks[0]
+    close(conv(fused.x, fused.blocks[0]), conv(batch.x, block), 1e-5)
+    close(conv(fused.x, fused.blocks[0]), conv(batch.x, block), 1e-5)  # what is ready was not written to
+    close(conv(fused.x, fused.blocks[0].edge_index), conv(batch.x, block.edge_index), 1e-5)
+    if name.startswith(("sage", "graph")) and name != "sage max":
+        weight = torch.rand(block.num_edges, requires_grad=True)
+        more = conv(fused.x, fused.blocks[0], weight), conv((batch.x, batch.x), block, weight)
+        close(*more, 1e-5)
+        if "project" not in name:
+            close(conv((fused.x, None), block), conv((batch.x, None), block), 1e-5)
 
 
 @pytest.mark.parametrize("name", ["SAGEConv", "GraphConv", "GCNConv"])

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 
 from ramet.nn.aggregate import aggregate
 from ramet.nn.edges import BlockEdges, edges_of
+from ramet.nn.table_rows import TableRows
 
 # Options of PyG's MessagePassing, each with the one value that layers on blocks have, and why.
 _OF_PYG = {
@@ -41,7 +42,8 @@ class Conv(torch.nn.Module):
         """(BlockEdges, rows of sources, rows of destinations); the second is a TableRows where `x` is one."""
         one = not isinstance(x, (tuple, list))
         x_src, x_dst = (x, x) if one else _as_pair(x)
-        if isinstance(block, torch.Tensor):
+        if isinstance(block, torch.Tensor):  # of whose destinations a TableRows does not know
+            x_src, x_dst = rows_of(x_src), rows_of(x_dst)
             edges = _of_pyg(block, x_src, x_dst)
         else:
             edges = edges_of(block)
@@ -52,7 +54,7 @@ class Conv(torch.nn.Module):
 
 def is_table(x) -> bool:
     """Whether it is the loader's TableRows, of which sums and means over edges are cheaper than the rows."""
-    return not isinstance(x, torch.Tensor) and hasattr(x, "destinations")
+    return isinstance(x, TableRows)
 
 
 def rows_of(x):
@@ -142,8 +144,7 @@ def _of_pyg(edge_index: torch.Tensor, x_src, x_dst) -> BlockEdges:
 
 
 def _first(x, count: int) -> torch.Tensor:
-    if is_table(x):
-        return x.destinations
+    x = x.destinations if is_table(x) else x
     _require_rows(x, count, "destinations")
     return x if len(x) == count else x[:count]
 
