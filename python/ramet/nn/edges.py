@@ -147,6 +147,9 @@ class BlockEdges:
         return torch.repeat_interleave(numbers, self.degrees, output_size=self.num_edges)
 
     def _add_self_loops(self):
+        if torch.compiler.is_compiling():
+            *parts, positions = torch.ops.ramet.with_self_loops(self.indptr, self.indices, self.num_src)
+            return BlockEdges(*parts, self.num_src, derived={}), positions
         if self.indices.is_cpu:
             core, positions = _core.with_self_loops(self.core, torch.get_num_threads())
             indptr, indices = to_tensor(core.indptr), to_tensor(core.indices)

@@ -60,6 +60,12 @@ def _edge_softmax_back(indptr: Tensor, indices: Tensor, num_src: int, softmax: T
     return backend(grad).edge_softmax_back(edges, softmax.contiguous(), grad.contiguous())
 
 
+@torch.library.custom_op("ramet::with_self_loops", mutates_args=())
+def _with_self_loops(indptr: Tensor, indices: Tensor, num_src: int) -> tuple[Tensor, Tensor, Tensor]:
+    edges, positions = edges_of_tensors(indptr, indices, num_src).with_self_loops
+    return edges.indptr.clone(), edges.indices.clone(), positions.clone()  # what is cached stays so
+
+
 @_aggregate.register_fake
 def _(indptr, indices, num_src, x, weights, reduce):
     return x.new_empty(indptr.shape[0] - 1, x.shape[1])
@@ -89,6 +95,12 @@ def _(indptr, indices, num_src, scores):
 @_edge_softmax_back.register_fake
 def _(indptr, indices, num_src, softmax, grad):
     return torch.empty_like(grad, memory_format=torch.contiguous_format)
+
+
+@_with_self_loops.register_fake
+def _(indptr, indices, num_src):
+    num_edges = torch.library.get_ctx().new_dynamic_size()
+    return torch.empty_like(indptr), indices.new_empty(num_edges), indices.new_empty(num_edges)
 
 
 def _keep_for_aggregate(ctx, inputs, output):

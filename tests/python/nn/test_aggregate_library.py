@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch")
 from block_edges import random_edges  # noqa: E402  (needs torch)
 from torch._dynamo.utils import counters  # noqa: E402
 
+from ramet import nn  # noqa: E402
 from ramet.nn import BlockEdges, aggregate, library  # noqa: E402
 
 
@@ -97,3 +98,30 @@ def test_an_operator_checks_edges_that_nobody_made():
     x = torch.ones(3, 2)
     with pytest.raises(IndexError, match=r"indices\[1\] is 3, outside \[0, 3\)"):
         torch.ops.ramet.aggregate(torch.tensor([0, 2]), torch.tensor([0, 3], dtype=torch.int32), 3, x, None, "sum")
+
+
+LAYERS = {
+    "GATConv": lambda: nn.GATConv(6, 5, heads=2),
+    "GATv2Conv without loops": lambda: nn.GATv2Conv(6, 5, heads=2, add_self_loops=False),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_is_one_graph(name):
+    layer = LAYERS[name]()
+    compiled = torch.compile(layer, fullgraph=True, dynamic=True, backend="aot_eager")
+    for seed in range(3):
+        x, (edges, _) = inputs(seed)
+        with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=name == "GATConv"):  # of self loops
+            found, wanted = compiled(x, edges), layer(x, edges)
+        torch.testing.assert_close(found, wanted)
+        for of_compiled, gradient in zip(*(torch.autograd.grad(out.sum(), x) for out in (found, wanted))):
+            torch.testing.assert_close(of_compiled, gradient)
+    assert counters["stats"]["unique_graphs"] == 1
+
+
+def test_attention_can_be_exported():
+    x, (edges, _) = inputs(0)
+    layer = nn.GATConv(6, 5, heads=2, add_self_loops=False)
+    exported = torch.export.export(layer, (x, edges))
+    torch.testing.assert_close(exported.module()(x, edges), layer(x, edges))
