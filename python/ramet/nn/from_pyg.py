@@ -47,14 +47,16 @@ def from_pyg(model: torch.nn.Module) -> Report:
         print(ramet.nn.from_pyg(model))
 
     The layers are the same objects with another class, so optimizers, lists and hooks that hold them stay right.
-    Parameters and buffers are the same objects, with the same names. Calls stay as they are, and mean the same:
-    `conv((x, x_dst), edge_index)` and `conv(x, edge_index, edge_weight)`, with results that are equal up to rounding.
-    They are fast for `block.edge_index`, whose edges are sorted already; another edge_index is sorted once.
-    `conv(x, block)` works, too. What was called with a SparseTensor must be called with an edge_index.
+    Parameters and buffers are the same objects, with the same names; attributes that others put on a layer stay. Calls
+    stay as they are, and mean the same: `conv((x, x_dst), edge_index)` and `conv(x, edge_index, edge_weight)`, with
+    results that are equal up to rounding. They are fast for `block.edge_index`, whose edges are sorted already; another
+    edge_index is sorted once. `conv(x, block)` works, too. Calls of PyG that raise from now on: with a SparseTensor,
+    with rows [batch, nodes, width], with None or ids in the place of rows (RGCNConv), and with (x, None) where neither
+    a block nor `size` says how many destinations there are.
 
     Layers are left, with the reason, where ramet.nn has none or not the options, and where they are not as PyG made
-    them: subclasses, hooks inside, an Explainer's masks, parametrizations. A HeteroConv is left if one of its layers
-    is. A model that PyG is not imported for has none of its layers.
+    them: subclasses, methods or modules inside that were replaced, hooks inside, an Explainer's masks,
+    parametrizations. A HeteroConv is left if one of its layers is.
     """
     report, done = Report(), set()
     for name, module in reversed(list(model.named_modules())):  # inner ones first
@@ -175,6 +177,15 @@ _BUILDERS: dict[str, Callable] = {
 }
 
 
+_AGGREGATIONS = {
+    "add": "SumAggregation",
+    "sum": "SumAggregation",
+    "mean": "MeanAggregation",
+    "max": "MaxAggregation",
+    "min": "MinAggregation",
+}
+
+
 def _rebuilt(old) -> torch.nn.Module:
     """A layer of ramet.nn with the options, parameters and buffers of `old`. ValueError where there is none."""
     kind = type(old).__name__
@@ -182,8 +193,7 @@ def _rebuilt(old) -> torch.nn.Module:
         raise ValueError("ramet.nn has no such layer")
     if not _is_exactly(old, kind):
         raise ValueError("it is a subclass of PyG's, which may compute something else")
-    if kind != "HeteroConv":
-        _require_plain(old)
+    _require_plain(old)
     options = {name: getattr(old, name) for name in ("flow", "node_dim", "decomposed_layers") if hasattr(old, name)}
     with torch.device("meta"):  # the first values of parameters are thrown away
         new = _BUILDERS[kind](old, options)
@@ -192,13 +202,29 @@ def _rebuilt(old) -> torch.nn.Module:
 
 
 def _require_plain(old) -> None:
+    """ValueError unless it computes what its class and options say."""
+    replaced = [name for name, value in vars(old).items() if callable(value) and hasattr(type(old), name)]
+    if replaced:
+        raise ValueError(f"its {replaced[0]}() was replaced")
+    if _is(old, "HeteroConv"):
+        return
     if old.explain or any(hooks for name, hooks in vars(old).items() if _is_hook_of_pyg(name)):
         raise ValueError("it has hooks or masks inside, which PyG's own message passing calls")
-    inside = [m for name, child in old.named_children() if name != "nn" for m in child.modules()]
-    if any(m._forward_hooks or m._backward_hooks for m in inside):  # noqa: SLF001 (torch's)
-        raise ValueError("a module inside it has hooks")
     if any(type(hook).__name__ == "PullRows" for hook in old._forward_pre_hooks.values()):  # noqa: SLF001 (torch's)
         raise ValueError("it is in a Cooperative already: call from_pyg before")
+    aggregation = type(old.aggr_module).__name__
+    if isinstance(old.aggr, str) and old.aggr in _AGGREGATIONS and aggregation != _AGGREGATIONS[old.aggr]:
+        raise ValueError(f"aggr is {old.aggr!r}, but its module is a {aggregation}")
+    for name, child in old.named_children():
+        if name.startswith("lin") or name == "res":
+            _require_plain_linear(name, child)
+
+
+def _require_plain_linear(name: str, child: torch.nn.Module) -> None:
+    known = torch.nn.Linear, sys.modules["torch_geometric.nn"].Linear
+    hooks = sum(len(value) for attribute, value in vars(child).items() if attribute.endswith("_hooks"))
+    if type(child) not in known or hooks > hasattr(child, "_hook"):  # PyG's, which makes a lazy one's weight
+        raise ValueError(f"its {name} is a {type(child).__name__} of another kind, or has hooks")
 
 
 def _is_hook_of_pyg(name: str) -> bool:
@@ -225,11 +251,15 @@ def _replace(old, new) -> None:
     names = tuple(inspect.signature(old.forward).parameters)
     if _is(old, "HeteroConv"):
         names = ("x", "edge_index", *_third_arguments(old))
+    of_pyg = vars(sys.modules["torch_geometric.nn"].MessagePassing()).keys() - vars(torch.nn.Module()).keys()
     hooks = {name: value for name, value in vars(old).items() if name in vars(new) and "_hooks" in name}
+    kept = {name: value for name, value in vars(old).items() if name not in of_pyg}
+    modules = {name: child for name, child in old._modules.items() if name != "aggr_module"}  # noqa: SLF001 (torch's)
+    modules |= new._modules  # noqa: SLF001 (torch's)
     new.train(old.training)
     old.__class__ = type(new)
     vars(old).clear()
-    vars(old).update(vars(new) | hooks)
+    vars(old).update(kept | vars(new) | hooks | {"_modules": modules})
     old.register_forward_pre_hook(PygCall(names), with_kwargs=True, prepend=True)
 
 

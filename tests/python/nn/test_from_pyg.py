@@ -205,14 +205,43 @@ def test_hooks_and_inner_modules_that_are_not_pygs():
     conv = pyg.SAGEConv(WIDTH, 4)
     conv.register_propagate_forward_hook(lambda *args: None)
     assert "hooks" in nn.from_pyg(conv)[0].reason
-    conv = pyg.SAGEConv(WIDTH, 4)
-    torch.nn.utils.parametrizations.weight_norm(conv.lin_l)
-    assert "parameters" in nn.from_pyg(conv)[0].reason
     conv, seen = pyg.SAGEConv(WIDTH, 4), []
+    conv.mine, conv.extra = "kept", torch.nn.Dropout()
     conv.register_forward_hook(lambda *args: seen.append(1))
     assert nn.from_pyg(conv)[0].reason is None  # the model itself
     conv(rows(NODES).float(), graph())
     assert isinstance(conv, nn.SAGEConv) and seen == [1]
+    assert conv.mine == "kept" and isinstance(conv.extra, torch.nn.Dropout)
+
+
+def change_linear(conv):
+    class Mine(pyg.Linear):
+        def forward(self, x):
+            return 2 * super().forward(x)
+
+    conv.lin_l = Mine(WIDTH, 4)
+
+
+CHANGES = {
+    "weight_norm": lambda conv: torch.nn.utils.parametrizations.weight_norm(conv.lin_l),
+    "pre-hook": lambda conv: conv.lin_l.register_forward_pre_hook(lambda module, args: None),
+    "backward pre-hook": lambda conv: conv.lin_r.register_full_backward_pre_hook(lambda module, grad: None),
+    "linear": change_linear,
+    "forward": lambda conv: setattr(conv, "forward", lambda x, edge_index: x),
+    "message": lambda conv: setattr(conv, "message", lambda x_j: 2 * x_j),
+    "aggregation": lambda conv: setattr(conv, "aggr_module", pyg.MaxAggregation()),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_was_changed_is_left(name):
+    conv = pyg.SAGEConv(WIDTH, 4)
+    CHANGES[name](conv)
+    (left,) = nn.from_pyg(conv).left
+    assert type(conv) is pyg.SAGEConv, left
+    lazy = pyg.SAGEConv(-1, 4)  # has a hook of PyG's own
+    assert nn.from_pyg(lazy).replaced
+    assert lazy(rows(NODES).float(), graph()).shape == (NODES, 4)
 
 
 def test_a_replaced_model_is_a_module_like_any_other():

@@ -211,6 +211,15 @@ FUSED = {
 }
 
 
+@pytest.mark.parametrize("name", FUSED)
+def test_rows_beyond_the_sources_are_not_read(block_and_rows, name):
+    conv, (block, x) = FUSED[name](), block_and_rows
+    out = conv(torch.cat([x, torch.full_like(x, float("nan"))]), block)
+    close(out, conv(x, block), 1e-6)
+    out.sum().backward()
+    assert all(p.grad.isfinite().all() for p in conv.parameters())
+
+
 @pytest.mark.parametrize("sampler", ["uniform", "labor"])
 @pytest.mark.parametrize("name", FUSED)
 def test_rows_in_their_table_give_the_same(graph, name, sampler):
@@ -276,13 +285,15 @@ WRONG = {
     "integers": (lambda c, x, b: c(x.long(), b), TypeError, "int64"),
     "three": (lambda c, x, b: c((x, x, x), b), ValueError, "tuple of 3"),
     "no rows": (lambda c, x, b: c(None, b), TypeError, "NoneType"),
+    "three dimensions": (lambda c, x, b: c(x[:, None], b), ValueError, r"x has shape \[\d+, 1, 8\], expected"),
+    "heads": (lambda c, x, b: c(x, b, torch.ones(b.num_edges, 2)), ValueError, r"edge_weight has shape \[\d+, 2\]"),
     "no block": (lambda c, x, b: c(x, None), TypeError, "block is a NoneType"),
     "edge_index alone": (lambda c, x, b: c((x, None), b.edge_index), ValueError, "pass the block"),
     "few weights": (lambda c, x, b: c(x, b, torch.ones(3)), ValueError, r"edge_weight has shape \[3\]"),
     "few weights of an edge_index": (
         lambda c, x, b: c(x, b.edge_index.flip(1), torch.ones(3)),
         ValueError,
-        "3 rows of edges",
+        r"edge_weight has shape \[3\]",
     ),
 }
 
@@ -323,8 +334,9 @@ def test_wrong_calls_of_some_layers(block_and_rows):
     ):
         with pytest.raises(ValueError, match=f"edge_type is .*{message}"):
             conv(x, block, edge_type)
-    with pytest.raises(ValueError, match="for ids of nodes use rows"):
-        conv(block.n_id, block, block.table("kind"))
+    for x_of_none, kind in (block.n_id, "torch.int64"), (None, "None"):
+        with pytest.raises(ValueError, match=f"x is {kind}; for nodes without features use rows"):
+            conv(x_of_none, block, block.table("kind"))
     with pytest.raises(ValueError, match="x is a pair"):
         nn.GCNConv(WIDTH, OUT)((x, x), block)
     hetero = heterogeneous()

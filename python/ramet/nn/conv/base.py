@@ -28,14 +28,14 @@ _FLOPS_PER_READ = 32
 class Conv(torch.nn.Module):
     """A layer: `conv(x, block)` returns a row for each of the block's destinations.
 
-    x: [num_src, ...], the rows of the block's sources; or a pair, (rows of sources, rows of destinations), where these
-        differ, as they do between node types, or where the second is None for a layer without rows of its own; or the
-        loader's TableRows.
+    x: [num_src, width], the rows of the block's sources; or a pair, (rows of sources, rows of destinations), where
+        these differ, as they do between node types, or where the second is None for a layer without rows of its own; or
+        the loader's TableRows.
     block: a Block, one edge type of a heterogeneous Block (`block[edge_type]`), or a BlockEdges. PyG's `edge_index`
         works, too, and has PyG's meaning then: as many destinations as `x`, or the pair's second, has rows, and no
         weights but those given.
 
-    Raises ValueError where `x` has fewer rows than the block has sources, or destinations.
+    Raises ValueError where `x` has other than two dimensions, or fewer rows than the block has sources or destinations.
     """
 
     def inputs(self, x, block) -> tuple:
@@ -48,8 +48,8 @@ class Conv(torch.nn.Module):
         else:
             edges = edges_of(block)
         if not is_table(x_src):
-            _require_rows(x_src, edges.num_src, "sources")
-        return edges, x_src, None if x_dst is None else _first(x_dst, edges.num_dst)
+            x_src = _first(x_src, edges.num_src, "sources")
+        return edges, x_src, None if x_dst is None else _first(x_dst, edges.num_dst, "destinations")
 
 
 def is_table(x) -> bool:
@@ -69,6 +69,19 @@ def in_order(edges: BlockEdges, of_edges: torch.Tensor | None) -> torch.Tensor |
     if len(of_edges) != edges.num_edges:
         raise ValueError(f"there are {len(of_edges)} rows of edges, but {edges.num_edges} edges")
     return of_edges[edges.edge_order]
+
+
+def weights_in_order(edges: BlockEdges, edge_weight: torch.Tensor | None) -> torch.Tensor | None:
+    """The same for weights, one per edge: [E], or [E, 1] as PyG's layers take them, too."""
+    if edge_weight is None:
+        return None
+    if not isinstance(edge_weight, torch.Tensor) or not edge_weight.is_floating_point():
+        given = getattr(edge_weight, "dtype", type(edge_weight).__name__)
+        raise TypeError(f"edge_weight is {given}, expected a floating tensor")
+    if edge_weight.shape not in ((edges.num_edges,), (edges.num_edges, 1)):
+        shape, count = list(edge_weight.shape), edges.num_edges
+        raise ValueError(f"edge_weight has shape {shape}, but there are {count} edges: expected [{count}]")
+    return in_order(edges, edge_weight.flatten())
 
 
 def linear_first(edges: BlockEdges, x, width_out: int) -> bool:
@@ -132,25 +145,28 @@ def refuse(layer, options: dict) -> None:
 
 
 def _as_pair(x) -> tuple:
-    if len(x) != 2 or x[0] is None:
+    if len(x) != 2:
         raise ValueError(f"x is a tuple of {len(x)}; it must be (rows of sources, rows of destinations)")
     return tuple(x)
 
 
 def _of_pyg(edge_index: torch.Tensor, x_src, x_dst) -> BlockEdges:
+    _require_rows(x_src, 0, "sources")
     if x_dst is None:
         raise ValueError("with an edge_index and without rows of destinations their number is unknown: pass the block")
     return edges_of(edge_index, len(x_src), len(x_dst))
 
 
-def _first(x, count: int) -> torch.Tensor:
+def _first(x, count: int, whose: str) -> torch.Tensor:
     x = x.destinations if is_table(x) else x
-    _require_rows(x, count, "destinations")
+    _require_rows(x, count, whose)
     return x if len(x) == count else x[:count]
 
 
 def _require_rows(x: torch.Tensor, count: int, whose: str) -> None:
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"x is a {type(x).__name__}; it must be a tensor, a pair of tensors, or the loader's TableRows")
-    if x.dim() == 0 or len(x) < count:
-        raise ValueError(f"x has {len(x) if x.dim() else 'no'} rows, but the block has {count} {whose}")
+    if x.dim() != 2:
+        raise ValueError(f"x has shape {list(x.shape)}, expected [rows, width]")
+    if len(x) < count:
+        raise ValueError(f"x has {len(x)} rows, but the block has {count} {whose}")

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from ramet.nn.aggregate import aggregate
-from ramet.nn.conv.base import Conv, in_order, linear_first, refuse
+from ramet.nn.conv.base import Conv, linear_first, refuse, weights_in_order
 from ramet.nn.conv.linear import Linear, zeros
 from ramet.nn.edges import BlockEdges
 
@@ -63,7 +63,7 @@ class GCNConv(Conv):
         if self.normalize and isinstance(x, (tuple, list)):
             raise ValueError("GCNConv: x is a pair, but normalize needs sources and destinations of one kind, in one x")
         edges, x_src, x_dst = self.inputs(x, block)
-        weight, loops = in_order(edges, edge_weight), None
+        weight, loops = weights_in_order(edges, edge_weight), None
         if self.normalize:
             weight, loops = self._normalized(edges, weight, _dtype_of_weights(x_src))
         self.lin.ready(x_src.shape[-1])

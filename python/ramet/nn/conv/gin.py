@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ramet.nn.aggregate import aggregate
-from ramet.nn.conv.base import Conv, in_order, reduction, refuse
+from ramet.nn.conv.base import Conv, reduction, refuse, weights_in_order
 from ramet.nn.conv.linear import reset
 
 
@@ -40,7 +40,7 @@ class GINConv(Conv):
 
     def forward(self, x, block, edge_weight=None):
         edges, x_src, x_dst = self.inputs(x, block)
-        edge_weight = in_order(edges, edge_weight)
+        edge_weight = weights_in_order(edges, edge_weight)
         out = aggregate(edges, x_src, self.reduce, edge_weight)
         if x_dst is not None:
             out = self._with_root(out, x_dst)

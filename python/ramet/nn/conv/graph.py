@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ramet.nn.conv.base import Conv, in_order, neighbors_and_root, reduction, refuse, rows_of
+from ramet.nn.conv.base import Conv, neighbors_and_root, reduction, refuse, rows_of, weights_in_order
 from ramet.nn.conv.linear import Linear
 from ramet.nn.edges import BlockEdges
 
@@ -40,7 +40,7 @@ class GraphConv(Conv):
 
     def forward(self, x, block, edge_weight=None):
         edges, x_src, x_dst = self.inputs(x, block)
-        edge_weight = in_order(edges, edge_weight)
+        edge_weight = weights_in_order(edges, edge_weight)
         if edge_weight is not None and self.reduce in ("max", "min"):
             edges, x_src, edge_weight = *_messages(edges, rows_of(x_src), edge_weight), None
         return neighbors_and_root(edges, x_src, x_dst, self.reduce, edge_weight, self.lin_rel, self.lin_root)

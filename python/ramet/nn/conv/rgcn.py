@@ -8,7 +8,7 @@ import torch
 from torch.nn.parameter import Parameter
 
 from ramet.nn.aggregate import aggregate
-from ramet.nn.conv.base import Conv, add_linear, in_order, reduction, refuse, rows_of
+from ramet.nn.conv.base import Conv, add_linear, in_order, reduction, refuse, rows_of, weights_in_order
 from ramet.nn.conv.linear import glorot, zeros
 from ramet.nn.edges import BlockEdges
 
@@ -64,12 +64,13 @@ class RGCNConv(Conv):
         zeros(self.bias)
 
     def forward(self, x, block, edge_type=None, edge_weight=None):
+        if x is None or (isinstance(x, torch.Tensor) and not x.is_floating_point()):
+            given = "None" if x is None else str(x.dtype)
+            raise ValueError(f"RGCNConv: x is {given}; for nodes without features use rows of ramet.nn.Embedding")
         edges, x_src, x_dst = self.inputs(x, block)
         x_src = rows_of(x_src)
-        if not x_src.is_floating_point():
-            raise ValueError(f"RGCNConv: x is {x_src.dtype}; for ids of nodes use rows of ramet.nn.Embedding")
         groups = self._groups(edges, in_order(edges, edge_type))
-        sums = aggregate(groups.edges, x_src, *groups.how(edges, self.reduce, in_order(edges, edge_weight)))
+        sums = aggregate(groups.edges, x_src, *groups.how(edges, self.reduce, weights_in_order(edges, edge_weight)))
         parts = zip(sums.split(groups.counts), self._weights().unbind(), strict=True)
         products = torch.cat([self._product(part, weight) for part, weight in parts])
         out = aggregate(groups.into, products, "sum")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch.nn.functional as F
 
-from ramet.nn.conv.base import Conv, in_order, neighbors_and_root, reduction, refuse, rows_of
+from ramet.nn.conv.base import Conv, neighbors_and_root, reduction, refuse, rows_of, weights_in_order
 from ramet.nn.conv.linear import Linear
 
 
@@ -54,7 +54,7 @@ class SAGEConv(Conv):
 
     def forward(self, x, block, edge_weight=None):
         edges, x_src, x_dst = self.inputs(x, block)
-        edge_weight = in_order(edges, edge_weight)
+        edge_weight = weights_in_order(edges, edge_weight)
         if self.project:
             x_src = self.lin(rows_of(x_src)).relu_()
         out = neighbors_and_root(edges, x_src, x_dst, self.reduce, edge_weight, self.lin_l, self.lin_r)
