@@ -68,6 +68,9 @@ struct SortedEdges {
 
 // `edge_index`: int64[2, num_edges], sources above destinations. Throws kInvalidArgument for
 // another array, and kOutOfRange for a node outside its bound.
-[[nodiscard]] SortedEdges sort_edges(const Array& edge_index, int64_t num_src, int64_t num_dst);
+[[nodiscard]] SortedEdges sort_edges(const Array& edge_index,
+                                     int64_t num_src,
+                                     int64_t num_dst,
+                                     int threads = 1);
 
 }  // namespace ramet

@@ -56,15 +56,16 @@ void bind_block_edges(nb::module_& m) {
       // (BlockEdges, int64 order or None where the edges were in order).
       .def_static(
           "from_edge_index",
-          [](const AnyArray& edge_index, int64_t num_src, int64_t num_dst) {
+          [](const AnyArray& edge_index, int64_t num_src, int64_t num_dst, int threads) {
             const Array ids = borrow(edge_index);
             const auto [edges, order] = [&] {
               const GilRelease release;
-              return sort_edges(ids, num_src, num_dst);
+              return sort_edges(ids, num_src, num_dst, threads);
             }();
             return nb::make_tuple(edges, order.data == nullptr ? nb::none() : to_numpy(order));
           },
-          nb::arg("edge_index").noconvert(), nb::arg("num_src"), nb::arg("num_dst"))
+          nb::arg("edge_index").noconvert(), nb::arg("num_src"), nb::arg("num_dst"),
+          nb::arg("threads") = 1)
       .def_prop_ro("num_src", &BlockEdges::num_src)
       .def_prop_ro("num_dst", &BlockEdges::num_dst)
       .def_prop_ro("num_edges", &BlockEdges::num_edges)

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "counting_sort.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
 
@@ -37,17 +38,6 @@ void check_forms(const Array& indptr, const Array& indices, int64_t num_src) {
   check_count(num_src, std::numeric_limits<int64_t>::max() / 16, "num_src");
   if (indptr.device != kHost || indices.device != kHost)
     throw_invalid("edges are in memory of device ", indices.device, ", expected the host's");
-}
-
-// The first half of a counting sort, of keys in [0, ends.size() - 1): where the places of key k
-// begin is in ends[k + 1], to be counted up until they end there; so `ends` are then offsets.
-template <typename Key>
-void begin_places(std::span<const Key> keys, std::span<int64_t> ends) {
-  std::ranges::fill(ends, 0);
-  for (const Key key : keys)
-    ++ends[static_cast<size_t>(key) + 1];
-  for (int64_t sum = 0; int64_t& end : ends)
-    sum += std::exchange(end, sum);
 }
 
 template <typename T>
@@ -87,7 +77,7 @@ void BlockEdges::check() const {
   check_ids(indices_.as<int32_t>(), num_src_, "indices[");
 }
 
-const BlockEdges::Transposed& BlockEdges::transposed(int) const {
+const BlockEdges::Transposed& BlockEdges::transposed(int threads) const {
   const std::lock_guard lock(mutex_);
   if (is_transposed_) return transposed_;
   check();
@@ -95,25 +85,31 @@ const BlockEdges::Transposed& BlockEdges::transposed(int) const {
   Transposed result{pool->allocate_array(DType::kInt64, {num_src_ + 1}),
                     pool->allocate_array(DType::kInt32, {num_edges()}),
                     pool->allocate_array(DType::kInt32, {num_edges()})};
-  const auto ends = entries<int64_t>(result.indptr);
   auto* const destinations = static_cast<int32_t*>(result.indices.data);
   auto* const positions = static_cast<int32_t*>(result.edges.data);
   const auto offsets = indptr_.as<int64_t>();
-  const auto sources = indices_.as<int32_t>();
-  begin_places(sources, ends);
-  for (size_t d = 0; d + 1 < offsets.size(); ++d) {
-    for (int64_t e = offsets[d]; e < offsets[d + 1]; ++e) {
-      const int64_t place = ends[static_cast<size_t>(sources[static_cast<size_t>(e)]) + 1]++;
-      destinations[place] = static_cast<int32_t>(d);
-      positions[place] = static_cast<int32_t>(e);
+  const CountingSort<int32_t> sort(indices_.as<int32_t>(), num_src_,
+                                   static_cast<int64_t*>(result.indptr.data), threads);
+  sort.visit([&](const auto& part) {
+    auto end_of_next = std::ranges::upper_bound(offsets, part.begin());
+    for (int64_t e = part.begin(); e < part.end(); ++end_of_next) {
+      const auto d = static_cast<int32_t>(end_of_next - offsets.begin() - 1);
+      for (const int64_t end = std::min(*end_of_next, part.end()); e < end; ++e) {
+        const int64_t guess = part.guess_ahead(e);
+        __builtin_prefetch(destinations + guess, 1);
+        __builtin_prefetch(positions + guess, 1);
+        const int64_t place = part.take(e);
+        destinations[place] = d;
+        positions[place] = static_cast<int32_t>(e);
+      }
     }
-  }
+  });
   transposed_ = std::move(result);
   is_transposed_ = true;
   return transposed_;
 }
 
-SortedEdges sort_edges(const Array& edge_index, int64_t num_src, int64_t num_dst) {
+SortedEdges sort_edges(const Array& edge_index, int64_t num_src, int64_t num_dst, int threads) {
   if (edge_index.dtype != DType::kInt64 || edge_index.shape.size() != 2 || edge_index.rows() != 2)
     throw_invalid("edge_index is ", edge_index.describe(), ", expected int64[2, num_edges]");
   const int64_t num_edges = edge_index.shape[1];
@@ -129,23 +125,23 @@ SortedEdges sort_edges(const Array& edge_index, int64_t num_src, int64_t num_dst
   const auto& pool = BufferPool::shared();
   Array indptr = pool->allocate_array(DType::kInt64, {num_dst + 1});
   Array indices = pool->allocate_array(DType::kInt32, {num_edges});
-  const auto ends = entries<int64_t>(indptr);
   const auto sorted = entries<int32_t>(indices);
-  begin_places(destinations, ends);
+  const CountingSort<int64_t> sort(destinations, num_dst, static_cast<int64_t*>(indptr.data),
+                                   threads);
   SortedEdges result;
   if (std::ranges::is_sorted(destinations)) {
     std::ranges::transform(sources, sorted.begin(),
                            [](int64_t source) { return static_cast<int32_t>(source); });
-    std::rotate(ends.begin(), ends.begin() + 1, ends.end());
-    ends.back() = num_edges;
   } else {
     result.order = pool->allocate_array(DType::kInt64, {num_edges});
     const auto order = entries<int64_t>(result.order);
-    for (size_t e = 0; e < sources.size(); ++e) {
-      const auto place = static_cast<size_t>(ends[static_cast<size_t>(destinations[e]) + 1]++);
-      sorted[place] = static_cast<int32_t>(sources[e]);
-      order[place] = static_cast<int64_t>(e);
-    }
+    sort.visit([&](const auto& part) {
+      for (int64_t e = part.begin(); e < part.end(); ++e) {
+        const auto place = static_cast<size_t>(part.take(e));
+        sorted[place] = static_cast<int32_t>(sources[static_cast<size_t>(e)]);
+        order[place] = e;
+      }
+    });
   }
   result.edges = BlockEdges::trusted(std::move(indptr), std::move(indices), num_src);
   return result;
