@@ -104,6 +104,8 @@ const BlockEdges::Transposed& BlockEdges::transposed(int threads) const {
       }
     }
   });
+  for (Array* array : {&result.indptr, &result.indices, &result.edges})
+    array->writable = false;  // nobody compares them with their bounds again
   transposed_ = std::move(result);
   is_transposed_ = true;
   return transposed_;

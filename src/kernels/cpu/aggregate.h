@@ -40,6 +40,8 @@ struct AggregateArgs {
   // else float32. For kSum and kMean; nullptr: all 1.
   const void* weights = nullptr;
   int64_t heads = 1;  // divides `width`
+  // num_rows that rows of arrays are multiplied by, in the place of weights; of their type.
+  const void* row_weights = nullptr;
   Reduction reduction = Reduction::kSum;
   void* out = nullptr;  // a row for each destination; overlaps nothing of the above
   // Whether `out` is written past the caches. Then its rows, and their heads, are whole lines of 64

@@ -71,7 +71,7 @@ struct Unweighted {
     Vector operator()(Vector sum, Vector value) const { return L::add(sum, value); }
   };
   explicit Unweighted(const AggregateArgs&) {}
-  Term of(int64_t, int64_t) const { return {}; }
+  Term of(int64_t, int64_t, int64_t) const { return {}; }
 };
 
 template <typename L>
@@ -86,7 +86,18 @@ struct Weighted {
   int64_t heads;
   explicit Weighted(const AggregateArgs& args)
       : weights(static_cast<const typename L::Scalar*>(args.weights)), heads(args.heads) {}
-  Term of(int64_t edge, int64_t head) const { return {L::fill(weights[edge * heads + head])}; }
+  Term of(int64_t edge, int64_t, int64_t head) const {
+    return {L::fill(weights[edge * heads + head])};
+  }
+};
+
+template <typename L>
+struct WeightedByRow : Weighted<L> {
+  using Term = typename Weighted<L>::Term;
+  const typename L::Scalar* row_weights;
+  explicit WeightedByRow(const AggregateArgs& args)
+      : Weighted<L>(args), row_weights(static_cast<const typename L::Scalar*>(args.row_weights)) {}
+  Term of(int64_t, int64_t source, int64_t) const { return {L::fill(row_weights[source])}; }
 };
 
 // A maximum that has met a NaN stays one, as torch's.
@@ -98,7 +109,7 @@ struct Greatest {
     Vector operator()(Vector best, Vector value) const { return L::max(best, value); }
   };
   explicit Greatest(const AggregateArgs&) {}
-  Term of(int64_t, int64_t) const { return {}; }
+  Term of(int64_t, int64_t, int64_t) const { return {}; }
 };
 
 template <typename L>
@@ -109,7 +120,7 @@ struct Least {
     Vector operator()(Vector best, Vector value) const { return L::min(best, value); }
   };
   explicit Least(const AggregateArgs&) {}
-  Term of(int64_t, int64_t) const { return {}; }
+  Term of(int64_t, int64_t, int64_t) const { return {}; }
 };
 
 template <typename L, typename Rows, typename Terms, bool kStreamed>
@@ -183,7 +194,7 @@ class Aggregation {
       if (static_cast<uint64_t>(int64_t{source}) >= static_cast<uint64_t>(args_.num_rows))
         return false;
       const auto row = rows_.cursor(source);
-      const auto term = terms_.of(e, head);
+      const auto term = terms_.of(e, source, head);
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v)
         result[v] = term(result[v], row.at(column + v * L::kLanes));
@@ -230,8 +241,15 @@ bool aggregate_rows(const AggregateArgs& args, int64_t begin, int64_t end) {
 }
 
 template <typename L>
+bool aggregate_plain(const AggregateArgs& args, int64_t begin, int64_t end) {
+  if (args.row_weights != nullptr)
+    return run_aggregation<L, PlainRows<L>, WeightedByRow<L>>(args, begin, end);
+  return aggregate_rows<L, PlainRows<L>>(args, begin, end);
+}
+
+template <typename L>
 AggregateKernels aggregate_kernels_of() {
-  return {L::kLanes, aggregate_rows<L, PlainRows<L>>};
+  return {L::kLanes, aggregate_plain<L>};
 }
 
 }  // namespace
