@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from cuda_device import DEVICE, synchronize, used_bytes
 from harness import Figure, Report, finish, interleave, options, products
-from training_batch import BATCH, FANOUTS, HIDDEN, example_model
+from training import BATCH, FANOUTS, HIDDEN, example_model
 
 import ramet
 

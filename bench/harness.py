@@ -177,6 +177,7 @@ def arrays(store: Path) -> dict[str, np.ndarray]:
         "feat": store / "node" / "node" / "feat.npy",
         "label": store / "node" / "node" / "label.npy",
         "train": store / "split" / "train" / "node.npy",
+        "val": store / "split" / "val" / "node.npy",
     }
     return {name: np.load(file, mmap_mode="c") for name, file in files.items() if file.exists()}
 
@@ -240,7 +241,7 @@ class Peer:
     """A program of bench/peers in its peer's environment, that answers requests, so that repetitions of
     it and of ours can alternate. None of it runs between requests."""
 
-    def __init__(self, python: str, program: str, *arguments):
+    def __init__(self, python: str, program: str, *arguments, environment: dict[str, str] | None = None):
         self.program = program
         command = [python, HERE / "peers" / program, *arguments]
         answers, there = os.pipe()  # not stdout: libraries print to that
@@ -250,7 +251,9 @@ class Peer:
             stdout=sys.stderr,
             text=True,
             pass_fds=[there],
-            env=os.environ | {"PYTHONPATH": str(HERE), "DGLBACKEND": "pytorch", ANSWERS: str(there)},
+            env=os.environ
+            | {"PYTHONPATH": str(HERE), "DGLBACKEND": "pytorch", ANSWERS: str(there)}
+            | (environment or {}),
         )
         os.close(there)
         self._answers = os.fdopen(answers)

@@ -12,7 +12,7 @@ import time
 import torch
 import torch.nn.functional as F
 from harness import Figure, Report, finish, options, products
-from training_batch import BATCH, FANOUTS, THREADS, packaged_model
+from training import BATCH, FANOUTS, THREADS, packaged_model
 
 import ramet
 

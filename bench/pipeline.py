@@ -14,7 +14,7 @@ import time
 import torch
 import torch.nn.functional as F
 from harness import Figure, Report, finish, interleave, options, products
-from training_batch import BATCH, FANOUTS, packaged_model
+from training import BATCH, FANOUTS, packaged_model
 
 import ramet
 

@@ -99,6 +99,12 @@ def _arrive(data: bytes, pack_seconds: float) -> Arrived:
     return Arrived(data, pack_seconds)
 
 
+def peak() -> int:
+    """The most bytes that this process had in memory, mapped files included."""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:")) * 1024
+
+
 def pss(pids, programs: bool = True) -> int:
     """Proportional set size of processes together, in bytes: a page that n processes have mapped counts 1/n
     for each. `programs=False` leaves out the files of programs and libraries."""
