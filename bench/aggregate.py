@@ -5,6 +5,9 @@ The block is the farthest hop of a batch of products, [15, 10, 5] from 1024 seed
 every edge and scatters it. "DGL" is copy_u and mean, in its own environment. Outputs are new tensors, as in training:
 ours are recycled. Backward includes transposing the block, but for "transposed ahead".
 
+The roofline has what bounds the parts of a step: the memory, by its read rate, or the arithmetic, by the rate of a large
+product of matrices.
+
 "fused" computes the mean straight from the loader's table; beside it, the rows are gathered first. The kernels alone,
 beside the bound of the memory, are in the micro benchmarks.
 """
@@ -19,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from harness import Peer, Report, finish, interleave, options, products
+from harness import Peer, Report, finish, interleave, options, products, seconds
 from torch_geometric.utils import scatter
 from train_cases import BATCH, CASES
 
@@ -138,6 +141,42 @@ def add_fused(report: Report, chosen, graph, batch, block) -> None:
     report.table(["table", "gather, then the mean, ms", "fused, ms", "fused over it"], lines)
 
 
+def rate(run) -> float:
+    """Calls per second: the best of some."""
+    run()
+    return 1 / min(seconds(run) for _ in range(5))
+
+
+def add_roofline(report: Report, chosen, block) -> None:
+    """GFLOP/s against FLOP per byte: of the means over edges, and of the first layer's product of matrices."""
+    size, hidden = 512 if chosen.small else 2048, CASES["GraphSAGE"].hidden
+    square, memory = torch.ones(size, size), torch.ones((1 << 20) if chosen.small else (1 << 28))
+    peaks = {
+        "GFLOP/s": 2e-9 * size**3 * rate(lambda: square @ square),
+        "GB/s": 4e-9 * len(memory) * rate(memory.sum),
+    }
+    points = {}
+    edges = ramet.nn.BlockEdges(block.indptr, block.indices, block.num_src)
+    for width in (32, 128, 256):
+        x = torch.ones(block.num_src, width)
+        work = 1e-9 * block.num_edges * width
+        bytes_moved = 4e-9 * (block.num_edges + block.num_dst) * width
+        done = work * rate(lambda x=x: ramet.nn.aggregate(edges, x, "mean"))
+        points[f"mean over edges, D = {width}"] = [work / bytes_moved, done]
+    x, weight = torch.ones(block.num_dst, 128), torch.ones(128, hidden)
+    work = 2e-9 * x.numel() * hidden
+    bytes_moved = 4e-9 * (x.numel() + weight.numel() + block.num_dst * hidden)
+    points["first layer's matrix product"] = [work / bytes_moved, work * rate(lambda: x @ weight)]
+    report.keep("roofline", {"peaks": peaks, "points": points})
+    lines = [
+        [name, f"{intensity:.2f}", f"{done:.1f}", f"{done / min(peaks['GFLOP/s'], peaks['GB/s'] * intensity):.2f}"]
+        for name, (intensity, done) in points.items()
+    ]
+    report.note(f"**Roofline.** Peaks: {peaks['GFLOP/s']:.0f} GFLOP/s, {peaks['GB/s']:.1f} GB/s read in order.")
+    report.note("![GFLOP/s against FLOP per byte](aggregate.svg)")
+    report.table(["part of a step", "FLOP per byte", "GFLOP/s", "share of the roof"], lines)
+
+
 def main() -> None:
     chosen = options(__doc__)
     torch.set_num_threads(THREADS)
@@ -152,6 +191,7 @@ def main() -> None:
             peer = stack.enter_context(Peer(chosen.peers["dgl"], "dgl_aggregate.py", file))
         add_means(report, chosen, block, peer)
     add_fused(report, chosen, graph, batch, block)
+    add_roofline(report, chosen, block)
     report.missing_peers(chosen, "dgl")
     finish(report, chosen)
 

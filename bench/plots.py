@@ -56,11 +56,24 @@ def cooperative(raw: dict, axes) -> None:
     axes.legend()
 
 
-PLOTS = {"sampling": sampling, "trainers": trainers, "cooperative": cooperative}
+def roofline(raw: dict, axes) -> None:
+    """What bounds the parts of a training step: the slope is the memory's read rate, the roof that of arithmetic."""
+    peaks, points = raw["roofline"]["peaks"], raw["roofline"]["points"]
+    ridge = peaks["GFLOP/s"] / peaks["GB/s"]
+    intensities = [0.1, ridge, max(100, 2 * ridge)]
+    axes.plot(intensities, [min(peaks["GFLOP/s"], peaks["GB/s"] * i) for i in intensities], "k-", label="the machine")
+    for name, (intensity, done) in points.items():
+        axes.plot([intensity], [done], "o", label=name)
+    axes.set(title="Parts of a training step", xlabel="FLOP per byte", ylabel="GFLOP/s", xscale="log", yscale="log")
+    axes.legend()
 
 
-def draw(results: dict, folder: Path) -> list[Path]:
-    """Draws what the run has measured. Raises ImportError without matplotlib."""
+PLOTS = {"sampling": sampling, "trainers": trainers, "cooperative": cooperative, "aggregate": roofline}
+ON_PAGES = ("aggregate",)
+
+
+def draw(results: dict, folder: Path, pages: Path) -> list[Path]:
+    """Draws what the run has measured; to `pages` what they show. Raises ImportError without matplotlib."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -73,7 +86,7 @@ def draw(results: dict, folder: Path) -> list[Path]:
             continue
         figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
         plot(benchmark["raw"], axes)
-        files.append(folder / f"{name}.png")
+        files.append(pages / f"{name}.svg" if name in ON_PAGES else folder / f"{name}.png")
         figure.savefig(files[-1], dpi=120)
         pyplot.close(figure)
     return files
@@ -81,4 +94,4 @@ def draw(results: dict, folder: Path) -> list[Path]:
 
 if __name__ == "__main__":
     source = Path(sys.argv[1])
-    print(*draw(json.loads(source.read_text()), source.parent), sep="\n")
+    print(*draw(json.loads(source.read_text()), source.parent, source.parent), sep="\n")

@@ -110,7 +110,7 @@ def write(results: dict, folder: Path, pages: Path) -> None:
     for name in results["benchmarks"]:
         (pages / f"{name}.md").write_text(page(name, results))
     try:
-        plots.draw(results, folder)
+        plots.draw(results, folder, pages)
     except ImportError:
         print("No plots: matplotlib is not installed.")
     print(f"\nThe results are in {folder}: results.json, which is {results['date']}.json; tables in {pages}.")

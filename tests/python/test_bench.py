@@ -25,6 +25,8 @@ Figure, Report = harness.Figure, harness.Report
         ["temporal"],
         ["option_costs"],
         ["labor_training"],
+        ["aggregate"],
+        ["train_step", "--case", "small batches"],
         ["micro", "--family", "random"],
     ],
     ids=" ".join,
@@ -184,11 +186,14 @@ def test_small_runs_are_not_compared(tmp_path):
 
 def test_plots(tmp_path):
     pytest.importorskip("matplotlib")
+    (tmp_path / "pages").mkdir()
     samplers = {f"products [15, 10, 5] ('{s}', {t}), M/s": [1.0, 2.0] for s, t in (("a", 1), ("a", 2), ("b", 1))}
     steady = {f"{n} steady trainers": {"batches/s": [3.0 * n], "pss": [1e9 * n]} for n in (1, 2)}
-    results = {"benchmarks": {"sampling": {"raw": samplers}, "trainers": {"raw": steady}, "gather": {"failed": True}}}
-    files = plots.draw(results, tmp_path)
-    assert [file.name for file in files] == ["sampling.png", "trainers.png"]
+    roofline = {"peaks": {"GFLOP/s": 100.0, "GB/s": 10.0}, "points": {"a mean": [0.2, 1.5]}}
+    raw = {"sampling": samplers, "trainers": steady, "aggregate": {"roofline": roofline}}
+    results = {"benchmarks": {name: {"raw": value} for name, value in raw.items()} | {"gather": {"failed": True}}}
+    files = plots.draw(results, tmp_path, tmp_path / "pages")
+    assert [file.name for file in files] == ["sampling.png", "trainers.png", "aggregate.svg"]
     assert all(file.stat().st_size > 1000 for file in files)
 
 
