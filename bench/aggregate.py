@@ -5,8 +5,8 @@ The block is the farthest hop of a batch of products, [15, 10, 5] from 1024 seed
 every edge and scatters it. "DGL" is copy_u and mean, in its own environment. Outputs are new tensors, as in training:
 ours are recycled. Backward includes transposing the block, but for "transposed ahead".
 
-The roofline has what bounds the parts of a step: the memory, by its read rate, or the arithmetic, by the rate of a large
-product of matrices.
+The roofline has what bounds the parts of a step: the memory, by its read rate, or the arithmetic, by the rate of a
+large product of matrices.
 
 "fused" computes the mean straight from the loader's table; beside it, the rows are gathered first. The kernels alone,
 beside the bound of the memory, are in the micro benchmarks.
@@ -78,7 +78,7 @@ def mean_by_scatter(block):
 def mean_by_us(block, transposed: bool = False):
     edges = ramet.nn.BlockEdges(block.indptr, block.indices, block.num_src)
     if transposed:
-        edges.transpose()
+        _ = edges.transposed
         return lambda x: ramet.nn.aggregate(edges, x, "mean")
 
     def run(x):
