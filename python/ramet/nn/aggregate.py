@@ -8,6 +8,7 @@ from ramet.loading.block import Block
 from ramet.nn import functions, library
 from ramet.nn.edge_checks import described
 from ramet.nn.edges import BlockEdges, edges_of
+from ramet.nn.tracing import is_traced
 
 REDUCTIONS = ("sum", "mean", "max", "min", "softmax")
 _ROWS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
@@ -47,7 +48,7 @@ def aggregate(block, x, reduce: str = "mean", edge_weight=None):
         _check_rows(edges, x)
     weights = _columns(edges, reduce, edge_weight, _dtype_of_sums(x))
     if reduce == "softmax":
-        reduce, weights = "sum", operators().edge_softmax(edges, weights)
+        reduce, weights = "sum", operators(weights).edge_softmax(edges, weights)
     if is_table:
         return x.aggregate(edges, reduce, weights)
     return _reduced(edges, x, *(own_weights(edges, reduce) if weights is None else (reduce, weights)))
@@ -61,13 +62,13 @@ def own_weights(edges: BlockEdges, reduce: str) -> tuple:
 
 
 def _reduced(edges: BlockEdges, x, reduce: str, weights):
-    rows = x if x.dim() == 2 else x.flatten(1) if x.dim() > 2 else x[:, None]
+    rows = (x if x.dim() == 2 else x.flatten(1) if x.dim() > 2 else x[:, None]).contiguous().resolve_neg()
     if weights is not None:
         if weights.shape[1] == 0 or rows.shape[1] % weights.shape[1]:
             width, heads = rows.shape[1], weights.shape[1]
             raise ValueError(f"edge_weight has {heads} columns, which do not divide the {width} elements of a row of x")
         weights = weights.to(_dtype_of_sums(x))  # a block's own are float32
-    out = operators().aggregate(edges, rows.contiguous(), reduce, weights)
+    out = operators(rows).aggregate(edges, rows, reduce, weights)
     return out if x.dim() == 2 else out.view(edges.num_dst, *x.shape[1:])
 
 
@@ -88,12 +89,12 @@ def _columns(edges: BlockEdges, reduce: str, weights, dtype):
             f"[{count}, heads]"
         )
     _check_device(edges, weights, "edge_weight")
-    return (weights if weights.dim() == 2 else weights[:, None]).to(dtype).contiguous()
+    return (weights if weights.dim() == 2 else weights[:, None]).to(dtype).contiguous().resolve_neg()
 
 
-def operators():
-    """The module that makes operators differentiable, also under torch.compile and torch.export."""
-    return library if torch.compiler.is_compiling() else functions
+def operators(tensor):
+    """The module whose operators are differentiable: those of the library where calls on `tensor` are recorded."""
+    return library if is_traced(tensor) else functions
 
 
 def _dtype_of_sums(x) -> torch.dtype:

@@ -15,6 +15,7 @@ from ramet.nn.aggregate import operators
 from ramet.nn.core_ops import new
 from ramet.nn.edges import edges_of
 from ramet.nn.functions import refuse_twice
+from ramet.nn.tracing import is_traced
 
 
 def edge_softmax(block, scores):
@@ -39,7 +40,7 @@ def edge_softmax(block, scores):
         raise ValueError(f"scores lie on {scores.device}, but the block's edges on {edges.device}")
     columns = scores if scores.dim() == 2 else scores[:, None]
     wide = columns if columns.dtype == torch.float64 else columns.float()
-    softmax = operators().edge_softmax(edges, wide.contiguous())
+    softmax = operators(wide).edge_softmax(edges, wide.contiguous().resolve_neg())
     return softmax.to(scores.dtype).view_as(scores)
 
 
@@ -87,13 +88,13 @@ def gatv2_scores(edges, source, destination, att, edge, negative_slope: float):
 
 def _engine(function, edges, *arguments) -> None:
     """Calls the engine with arrays over the memory of tensors."""
-    arrays = (to_dlpack(a.detach()) if isinstance(a, torch.Tensor) else a for a in arguments)
+    arrays = (to_dlpack(a.detach().resolve_neg()) if isinstance(a, torch.Tensor) else a for a in arguments)
     function(edges.core, *arrays, torch.get_num_threads())
 
 
 def by_torch(tensor) -> bool:
     """Whether torch's operators compute what is asked for of the tensor."""
-    return not tensor.is_cpu or torch.compiler.is_compiling()
+    return not tensor.is_cpu or is_traced(tensor)
 
 
 class _GatSoftmax(torch.autograd.Function):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from ramet import _core
 from ramet.loading.block import Block
 from ramet.loading.origins import block_of, version_of
 from ramet.nn import edge_checks
+from ramet.nn.tracing import is_traced
 from ramet.tensors import to_tensor
 
 
@@ -67,7 +69,7 @@ class BlockEdges:
         in `edge_index` of each edge: what belongs to edges is of_edges[edge_order] in the order of these. It is None
         where the order is the same.
         """
-        if torch.compiler.is_compiling():  # which cannot look at values; its operators check them
+        if is_traced(edge_index):  # nobody can look at values; operators check them
             return cls._sorted(edge_index, num_src, num_dst)
         edge_checks.check_edge_index(edge_index, num_src, num_dst)
         if edge_index.is_cpu:
@@ -130,12 +132,15 @@ class BlockEdges:
         """
         return self._once("with_self_loops", self._add_self_loops)
 
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "derived": {}}  # which holds memory of the engine
+
     def __repr__(self) -> str:
         return f"BlockEdges({self.num_src} -> {self.num_dst}, {self.num_edges} edges)"
 
     def _once(self, name: str, compute):
         if name not in self.derived:
-            self.derived[name] = compute()
+            self.derived[name] = _for_training(compute)()
         return self.derived[name]
 
     def _make_core(self) -> _core.BlockEdges:
@@ -147,7 +152,7 @@ class BlockEdges:
         return torch.repeat_interleave(numbers, self.degrees, output_size=self.num_edges)
 
     def _add_self_loops(self):
-        if torch.compiler.is_compiling():
+        if is_traced(self.indices):
             *parts, positions = torch.ops.ramet.with_self_loops(self.indptr, self.indices, self.num_src)
             return BlockEdges(*parts, self.num_src, derived={}), positions
         if self.indices.is_cpu:
@@ -200,19 +205,51 @@ def edges_of(block, num_src: int | None = None, num_dst: int | None = None) -> B
 
 
 def edges_of_tensors(indptr, indices, num_src: int) -> BlockEdges:
-    """The BlockEdges of these tensors: checked, unless a BlockEdges that edges_of() made has this very `indices`."""
-    derived = _derived_by_indices.get(indices)
-    edges = BlockEdges(indptr, indices, num_src, derived=derived)
-    if derived is None:
-        _derived_by_indices[indices] = edges.derived
+    """The BlockEdges of these tensors: checked, unless they are those of a BlockEdges that is known, as it was."""
+    known = _by_indices.get(indices)
+    if known is not None and known.indptr() is indptr and known.state == _state(indptr, indices, num_src):
+        return BlockEdges(indptr, indices, num_src, derived=known.derived)
+    edges = BlockEdges(indptr, indices, num_src)
+    _remember(edges)
     return edges
+
+
+class _Known(NamedTuple):
+    """What is derived of tensors, of which `indices` is the key; it keeps neither alive."""
+
+    indptr: weakref.ref
+    state: tuple
+    derived: dict
+
+
+def _state(indptr, indices, num_src: int) -> tuple:
+    return version_of(indptr), version_of(indices), num_src
+
+
+def _remember(edges: BlockEdges) -> None:
+    state = _state(edges.indptr, edges.indices, edges.num_src)
+    _by_indices[edges.indices] = _Known(weakref.ref(edges.indptr), state, edges.derived)
+
+
+def _for_training(function):
+    """Whose tensors can be saved for backward, also where the caller is in inference mode."""
+
+    @functools.wraps(function)
+    def outside_of_inference(*arguments):
+        if torch.compiler.is_compiling() or not torch.is_inference_mode_enabled():
+            return function(*arguments)
+        with torch.inference_mode(False):
+            return function(*arguments)
+
+    return outside_of_inference
 
 
 _of_blocks: weakref.WeakKeyDictionary[Block, BlockEdges] = weakref.WeakKeyDictionary()
 _of_edge_indexes = WeakIdKeyDictionary()  # edge_index -> (its version, num_src, num_dst, BlockEdges)
-_derived_by_indices = WeakIdKeyDictionary()
+_by_indices = WeakIdKeyDictionary()  # -> _Known
 
 
+@_for_training
 def _of_block(block: Block) -> BlockEdges:
     if isinstance(block.num_edges, dict):
         types = block.batch.graph.edge_types
@@ -224,14 +261,15 @@ def _of_block(block: Block) -> BlockEdges:
         edge_type = 0 if block.edge_type is None else batch.graph.edge_types.index(block.edge_type)
         derived["core"] = batch._core.block_edges(block.index, edge_type)
     edges = BlockEdges(block.indptr, block.indices, block.num_src, weights, derived=derived)
-    _derived_by_indices[edges.indices] = edges.derived
+    _remember(edges)
     return edges
 
 
+@_for_training
 def _of_edge_index(edge_index, num_src, num_dst) -> BlockEdges:
     if num_src is None or num_dst is None:
         raise TypeError("edge_index says neither num_src nor num_dst: give both, or the block in its place")
-    if torch.compiler.is_compiling():
+    if is_traced(edge_index):
         return BlockEdges.from_edge_index(edge_index, num_src, num_dst)
     known = version_of(edge_index), num_src, num_dst
     *key, edges = _of_edge_indexes.get(edge_index, (None,))

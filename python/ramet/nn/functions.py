@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch.autograd import forward_ad
 
 from ramet.nn import core_ops, torch_ops
 
@@ -14,7 +15,9 @@ def backend(tensor):
 
 def aggregate(edges, x, reduce: str, weights=None):
     """backend.aggregate with gradients for x [rows, width] and weights [num_edges, heads]."""
-    if not torch.is_grad_enabled() or not (x.requires_grad or (weights is not None and weights.requires_grad)):
+    has_gradient = x.requires_grad or (weights is not None and weights.requires_grad)
+    in_forward_mode = forward_ad._current_level >= 0  # noqa: SLF001 (torch's)
+    if not in_forward_mode and not (has_gradient and torch.is_grad_enabled()):
         return backend(x).aggregate(edges, x, reduce, weights)
     if reduce in ("max", "min"):
         return _Extreme.apply(x, edges, reduce)
@@ -24,6 +27,11 @@ def aggregate(edges, x, reduce: str, weights=None):
 def edge_softmax(edges, scores):
     """backend.edge_softmax with a gradient for scores [num_edges, heads]."""
     return _EdgeSoftmax.apply(scores, edges)
+
+
+def plain(rows):
+    """The rows as memory holds them: contiguous, and with their signs."""
+    return rows.contiguous().resolve_neg()
 
 
 class _Sum(torch.autograd.Function):
@@ -36,10 +44,14 @@ class _Sum(torch.autograd.Function):
         return backend(x).aggregate(edges, x, reduce, weights)
 
     @staticmethod
+    def jvp(ctx, *_):
+        refuse_forward_mode("ramet.nn.aggregate")
+
+    @staticmethod
     def backward(ctx, grad):
         refuse_twice("ramet.nn.aggregate")
         weights, x = ctx.saved_tensors
-        grad, ops = grad.contiguous(), backend(grad)
+        grad, ops = plain(grad), backend(grad)
         of_x = of_weights = None
         if ctx.needs_input_grad[0]:
             of_x = ops.aggregate_back(ctx.edges, grad, ctx.rows, weights, ctx.mean)
@@ -59,10 +71,14 @@ class _Extreme(torch.autograd.Function):
         return reduced
 
     @staticmethod
+    def jvp(ctx, *_):
+        refuse_forward_mode("ramet.nn.aggregate")
+
+    @staticmethod
     def backward(ctx, grad):
         refuse_twice("ramet.nn.aggregate")
         x, reduced = ctx.saved_tensors
-        return backend(grad).extremes_back(ctx.edges, x, reduced, grad.contiguous()), None, None
+        return backend(grad).extremes_back(ctx.edges, x, reduced, plain(grad)), None, None
 
 
 class _EdgeSoftmax(torch.autograd.Function):
@@ -74,13 +90,22 @@ class _EdgeSoftmax(torch.autograd.Function):
         return softmax
 
     @staticmethod
+    def jvp(ctx, *_):
+        refuse_forward_mode("ramet.nn.edge_softmax")
+
+    @staticmethod
     def backward(ctx, grad):
         refuse_twice("ramet.nn.edge_softmax")
         (softmax,) = ctx.saved_tensors
-        return backend(grad).edge_softmax_back(ctx.edges, softmax, grad.contiguous()), None
+        return backend(grad).edge_softmax_back(ctx.edges, softmax, plain(grad)), None
 
 
 def refuse_twice(name: str) -> None:
     """RuntimeError in a backward whose own gradient is wanted (create_graph=True)."""
     if torch.is_grad_enabled():
         raise RuntimeError(f"{name} has a first derivative only: its backward cannot run with create_graph=True")
+
+
+def refuse_forward_mode(name: str) -> None:
+    """RuntimeError in a Function's jvp."""
+    raise RuntimeError(f"{name} has no forward-mode derivative: torch.autograd.grad and backward compute its gradient")

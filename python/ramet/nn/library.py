@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ramet.nn.edges import edges_of_tensors
-from ramet.nn.functions import backend
+from ramet.nn.functions import backend, plain
 
 
 def aggregate(edges, x, reduce: str, weights=None):
@@ -24,7 +24,7 @@ def edge_softmax(edges, scores):
 
 @torch.library.custom_op("ramet::aggregate", mutates_args=())
 def _aggregate(indptr: Tensor, indices: Tensor, num_src: int, x: Tensor, weights: Tensor | None, reduce: str) -> Tensor:
-    return backend(x).aggregate(edges_of_tensors(indptr, indices, num_src), x.contiguous(), reduce, weights)
+    return backend(x).aggregate(edges_of_tensors(indptr, indices, num_src), plain(x), reduce, weights)
 
 
 @torch.library.custom_op("ramet::aggregate_back", mutates_args=())
@@ -32,7 +32,7 @@ def _aggregate_back(
     indptr: Tensor, indices: Tensor, num_src: int, grad: Tensor, rows: int, weights: Tensor | None, mean: bool
 ) -> Tensor:
     edges = edges_of_tensors(indptr, indices, num_src)
-    return backend(grad).aggregate_back(edges, grad.contiguous(), rows, weights, mean)
+    return backend(grad).aggregate_back(edges, plain(grad), rows, weights, mean)
 
 
 @torch.library.custom_op("ramet::edge_dots", mutates_args=())
@@ -40,24 +40,24 @@ def _edge_dots(
     indptr: Tensor, indices: Tensor, num_src: int, dst_rows: Tensor, src_rows: Tensor, heads: int, mean: bool
 ) -> Tensor:
     edges = edges_of_tensors(indptr, indices, num_src)
-    return backend(src_rows).edge_dots(edges, dst_rows.contiguous(), src_rows.contiguous(), heads, mean)
+    return backend(src_rows).edge_dots(edges, plain(dst_rows), plain(src_rows), heads, mean)
 
 
 @torch.library.custom_op("ramet::extremes_back", mutates_args=())
 def _extremes_back(indptr: Tensor, indices: Tensor, num_src: int, x: Tensor, reduced: Tensor, grad: Tensor) -> Tensor:
     edges = edges_of_tensors(indptr, indices, num_src)
-    return backend(grad).extremes_back(edges, x.contiguous(), reduced, grad.contiguous())
+    return backend(grad).extremes_back(edges, plain(x), reduced, plain(grad))
 
 
 @torch.library.custom_op("ramet::edge_softmax", mutates_args=())
 def _edge_softmax(indptr: Tensor, indices: Tensor, num_src: int, scores: Tensor) -> Tensor:
-    return backend(scores).edge_softmax(edges_of_tensors(indptr, indices, num_src), scores.contiguous())
+    return backend(scores).edge_softmax(edges_of_tensors(indptr, indices, num_src), plain(scores))
 
 
 @torch.library.custom_op("ramet::edge_softmax_back", mutates_args=())
 def _edge_softmax_back(indptr: Tensor, indices: Tensor, num_src: int, softmax: Tensor, grad: Tensor) -> Tensor:
     edges = edges_of_tensors(indptr, indices, num_src)
-    return backend(grad).edge_softmax_back(edges, softmax.contiguous(), grad.contiguous())
+    return backend(grad).edge_softmax_back(edges, plain(softmax), plain(grad))
 
 
 @torch.library.custom_op("ramet::with_self_loops", mutates_args=())

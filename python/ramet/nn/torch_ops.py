@@ -46,11 +46,12 @@ def edge_dots(edges, dst_rows, src_rows, heads: int, mean: bool = False):
 
 def extremes_back(edges, x, reduced, grad):
     """[len(x), width]: the gradient of x in reduced = aggregate(edges, x, "max" or "min"). Edges that have the extreme
-    share the gradient evenly, as in torch.scatter_reduce.
+    share the gradient evenly, as in torch.scatter_reduce; all edges of a NaN get a NaN.
     """
     at = edges.destinations
-    chosen = (x[edges.indices] == reduced[at]).to(_wide(grad).dtype)
-    shared = (_wide(grad) / _sums(chosen, edges.indptr).clamp_(min=1)).to(grad.dtype)
+    has_nan = reduced.isnan()
+    chosen = ((x[edges.indices] == reduced[at]) | has_nan[at]).to(_wide(grad).dtype)
+    shared = (_wide(grad) / _sums(chosen, edges.indptr).clamp_(min=1)).to(grad.dtype).masked_fill_(has_nan, torch.nan)
     of_edges = chosen * shared[at]
     transposed = edges.transposed
     return _padded(_sums(of_edges[transposed.edges], transposed.indptr), len(x)).to(grad.dtype)

@@ -219,3 +219,31 @@ def test_backward_twice_is_torchs_error():
     out.backward()
     with pytest.raises(RuntimeError, match="backward through the graph a second time"):
         out.backward()
+
+
+def test_a_nan_among_extremes_is_in_the_gradient_as_pygs():
+    pyg = pytest.importorskip("torch_geometric")
+    x = rows(EDGES.num_src, 3).requires_grad_()
+    x.data[0, 0], x.data[1, 1], x.data[2, 1] = torch.nan, torch.inf, -torch.inf
+    theirs = pyg.utils.scatter(x[EDGES.indices], EDGES.destinations, 0, EDGES.num_dst, "max")
+    grads = [torch.autograd.grad(out.sum(), x)[0] for out in (aggregate(EDGES, x, "max"), theirs)]
+    assert grads[0].isnan().any()
+    torch.testing.assert_close(*grads, equal_nan=True)
+
+
+def test_forward_mode_is_refused_by_name():
+    with torch.autograd.forward_ad.dual_level():
+        x = torch.autograd.forward_ad.make_dual(rows(EDGES.num_src, 2), torch.ones(EDGES.num_src, 2).double())
+        for reduce in ("sum", "max"):
+            with pytest.raises(RuntimeError, match=r"ramet\.nn\.aggregate has no forward-mode derivative"):
+                aggregate(EDGES, x, reduce)
+
+
+def test_rows_whose_sign_is_a_bit_of_the_tensor():
+    x, weights = rows(EDGES.num_src, 2), rows(EDGES.num_edges)
+    negative, grad = torch._neg_view(x), torch._neg_view(rows(EDGES.num_dst, 2))
+    assert torch.equal(aggregate(EDGES, negative), aggregate(EDGES, -x))
+    assert torch.equal(aggregate(EDGES, x, "sum", torch._neg_view(weights)), aggregate(EDGES, x, "sum", -weights))
+    x.requires_grad_()
+    (found,), (wanted,) = (torch.autograd.grad(aggregate(EDGES, x), x, g) for g in (grad, grad.clone()))
+    assert torch.equal(found, wanted)

@@ -5,10 +5,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from block_edges import random_edges  # noqa: E402  (needs torch)
+from small_graphs import homogeneous  # noqa: E402
 from torch._dynamo.utils import counters  # noqa: E402
+from torch._subclasses import FakeTensorMode  # noqa: E402
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 
+import ramet  # noqa: E402
 from ramet import nn  # noqa: E402
-from ramet.nn import BlockEdges, aggregate, library  # noqa: E402
+from ramet.nn import BlockEdges, aggregate, edges_of, library  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -125,3 +129,38 @@ def test_attention_can_be_exported():
     layer = nn.GATConv(6, 5, heads=2, add_self_loops=False)
     exported = torch.export.export(layer, (x, edges))
     torch.testing.assert_close(exported.module()(x, edges), layer(x, edges))
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.trace:DeprecationWarning", "ignore::torch.jit.TracerWarning")
+def test_other_tracers_see_the_operator():
+    x, (edges, _) = inputs(0)
+    x = x.detach()
+    traced = make_fx(lambda x: aggregate(edges, x))(x)
+    assert torch.equal(traced(x * 2), aggregate(edges, x * 2))
+    traced = torch.jit.trace(lambda x: aggregate(edges, x), x)
+    assert torch.equal(traced(x * 2), aggregate(edges, x * 2))
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        assert aggregate(edges, mode.from_tensor(x)).shape == (edges.num_dst, 6)
+
+
+def test_operators_tell_tensors_apart():
+    indices, x = torch.tensor([0, 1, 2], dtype=torch.int32), torch.tensor([[0.0], [1.0], [2.0]])
+
+    def sums(indptr, num_src=3):
+        return torch.ops.ramet.aggregate(torch.tensor(indptr), indices, num_src, x, None, "sum").flatten().tolist()
+
+    assert sums([0, 1, 3]) == [0, 3]
+    assert sums([0, 2, 3]) == [1, 2]
+    indices[0] = 2
+    assert sums([0, 2, 3]) == [3, 2]
+    with pytest.raises(IndexError, match=r"indices\[0\] is 2, outside \[0, 2\)"):
+        sums([0, 2, 3], 2)
+
+
+def test_a_compiled_model_takes_what_blocks_have_at_hand(monkeypatch):
+    block = ramet.sample(homogeneous(), list(range(50)), [4, 3]).blocks[0]
+    x, edges = torch.randn(block.num_src, 4, requires_grad=True), edges_of(block)
+    monkeypatch.setattr(BlockEdges, "_make_core", lambda _: pytest.fail("the engine's edges were made anew"))
+    compiled = torch.compile(aggregate, fullgraph=True, dynamic=True, backend="aot_eager")
+    compiled(edges, x).sum().backward()
+    assert torch.equal(x.grad, torch.autograd.grad(aggregate(block, x).sum(), x)[0])

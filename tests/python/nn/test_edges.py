@@ -1,6 +1,8 @@
 """BlockEdges, and which edges a block, a type of a block and an edge_index have."""
 
+import copy
 import gc
+import pickle
 import weakref
 
 import pytest
@@ -11,7 +13,7 @@ from block_edges import edge_index_of, random_edges  # noqa: E402  (needs torch)
 from small_graphs import CITES, WRITES, heterogeneous, homogeneous  # noqa: E402
 
 import ramet  # noqa: E402
-from ramet.nn import BlockEdges, edge_checks, edges_of  # noqa: E402
+from ramet.nn import BlockEdges, aggregate, edge_checks, edges_of  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -209,3 +211,32 @@ def test_an_edge_index_of_a_device():
 def test_tensors_that_are_no_edge_index(edge_index, error, message):
     with pytest.raises(error, match=message):
         BlockEdges.from_edge_index(edge_index, 4, 5)
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+@pytest.mark.parametrize("is_sorted", [False, True])
+def test_an_edge_index_is_not_kept(dtype, is_sorted):
+    edge_index = torch.tensor([[0, 1, 2, 0], [0, 0, 1, 2] if is_sorted else [2, 0, 1, 0]], dtype=dtype)
+    edges = edges_of(edge_index, 3, 3)
+    before, alive = edges.indices.clone(), weakref.ref(edge_index)
+    edge_index.zero_()
+    assert torch.equal(edges.indices, before)
+    del edge_index
+    assert alive() is None
+
+
+def test_what_inference_mode_derives_can_be_trained_on():
+    edge_index = torch.tensor([[0, 1, 2, 0], [2, 0, 1, 0]])
+    block = ramet.sample(homogeneous(), list(range(50)), [4], sampler=ramet.Labor(iterations=1)).blocks[0]
+    with torch.inference_mode():
+        edges, own = edges_of(edge_index, 3, 3), edges_of(block)
+        derived = [edges.edge_order, edges.destinations, own.edge_weight, own.sum_weight, own.with_self_loops[1]]
+    assert not any(tensor.is_inference() for tensor in derived)
+
+
+def test_edges_can_be_copied_and_pickled():
+    edges = random_edges()
+    assert edges.degrees.sum() == edges.num_edges
+    for copied in (copy.deepcopy(edges), pickle.loads(pickle.dumps(edges))):
+        assert torch.equal(edge_index_of(copied), edge_index_of(edges)) and copied.num_src == edges.num_src
+        assert torch.equal(aggregate(copied, torch.eye(40)), aggregate(edges, torch.eye(40)))

@@ -1,0 +1,19 @@
+"""Whether somebody records operators, so that the engine must be called through one."""
+
+from __future__ import annotations
+
+import torch
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def is_traced(tensor) -> bool:
+    """Whether a call on `tensor` is recorded, by torch.compile, torch.export, make_fx or torch.jit.trace, or is looked
+    at by a mode or a subclass of tensors, as fake tensors are.
+    """
+    return (
+        torch.compiler.is_compiling()
+        or type(tensor) not in _PLAIN
+        or torch._C._len_torch_dispatch_stack() > 0  # noqa: SLF001 (torch's)
+        or torch.jit.is_tracing()
+    )
