@@ -45,7 +45,10 @@ inline void store(T* p, int64_t count, typename L::Values v) {
 
 // The rows that the edges of node `next` read.
 template <typename T>
-inline void request_rows(const EdgeLists& edges, int64_t next, const T* rows, int64_t width) {
+[[gnu::always_inline]] inline void request_rows(const EdgeLists& edges,
+                                                int64_t next,
+                                                const T* rows,
+                                                int64_t width) {
   const int64_t first = edges.offsets[next], last = edges.offsets[next + 1];
   const int64_t bytes = width * int64_t{sizeof(T)};
   for (int64_t e = first; e < last && e < first + kEdgesAhead; ++e) {

@@ -3,6 +3,8 @@
 Without a code generator, which would only take time: what is traced is the same for all of them.
 """
 
+import copy
+
 import pytest
 
 pytest.importorskip("torch_geometric")
@@ -75,13 +77,9 @@ def test_layers_on_blocks(graph):
 class OfEdges(torch.nn.Module):
     """Layers of ramet.nn, which are called with the edges of blocks, a tree of tensors."""
 
-    def __init__(self):
+    def __init__(self, *convs):
         super().__init__()
-        torch.manual_seed(0)
-        mlp = torch.nn.Linear(8, 8)
-        self.convs = torch.nn.ModuleList(
-            [nn.GCNConv(8, 8), nn.GINConv(mlp), nn.GraphConv(8, 8, "max"), nn.SAGEConv(8, 3)]
-        )
+        self.convs = torch.nn.ModuleList(convs)
 
     def forward(self, x, edges):
         for conv, of_block in zip(self.convs, edges):
@@ -89,10 +87,20 @@ class OfEdges(torch.nn.Module):
         return x
 
 
-def test_our_layers_are_one_graph(graph):
-    plain, model = OfEdges(), OfEdges()
+def with_sums():
+    return [nn.GCNConv(8, 8), nn.GINConv(torch.nn.Linear(8, 8)), nn.GraphConv(8, 8, "max"), nn.SAGEConv(8, 3)]
+
+
+def with_attention():
+    return [nn.GATConv(8, 4, 2, add_self_loops=False), nn.GATv2Conv(8, 3, add_self_loops=False)]
+
+
+@pytest.mark.parametrize("layers", [with_sums, with_attention])
+def test_our_layers_are_one_graph(graph, layers):
+    plain = OfEdges(*layers())
+    model = copy.deepcopy(plain)
     model.compile(fullgraph=True, **OPTIONS)
-    loader = ramet.NeighborLoader(graph, [5, 3, 3, 2], batch_size=60, shuffle=True)
+    loader = ramet.NeighborLoader(graph, [5, 3, 3, 2][: len(plain.convs)], batch_size=60, shuffle=True)
 
     def forward(batch):
         return model(batch.x, [nn.edges_of(block) for block in batch.blocks]), plain(batch.x, batch.blocks)

@@ -32,7 +32,8 @@ class GATConv(AttentionConv):
     concat: whether heads stand side by side; else their mean is the result [num_dst, out_channels].
     dropout: of alpha. It draws from torch's generator, as PyG's; `ramet.nn.dropout` follows nodes, but drops rows.
     add_self_loops: each destination that is a source has one edge to itself, also where it had none. Only for blocks
-        whose sources and destinations are nodes of one type.
+        whose sources and destinations are nodes of one type. torch.compile breaks its graph here, since how many edges
+        there are then depends on values.
     edge_dim: the width of edge features, `conv(x, block, edge_attr)` with edge_attr [num_edges, edge_dim].
     fill_value: the features of self loops: a number, a tensor, or the "mean", "add", "min", "max" or "mul" of those of
         the destination's edges.
