@@ -146,7 +146,8 @@ TEST_CASE(
 TEST_CASE("sums by head, their pulls and dots are those of the definition") {
   const Lists lists;
   for (const auto& kernels : all_kernels()) {
-    for (const auto& [heads, width] : shapes()) {
+    for (const Shape& shape : shapes()) {
+      const int64_t heads = shape.heads, width = shape.width;
       CAPTURE(heads);
       CAPTURE(width);
       const auto rows = some_values(kEnds * width, 1), weights = some_values(kEdges * heads, 2);
