@@ -21,13 +21,15 @@ def remember(edge_index, batch: Batch, index: int, edge_type: EdgeTypeName | Non
 
 
 def block_of(edge_index) -> Block | None:
-    """The block whose edge_index this tensor is, unless it was written to since, or the batch is gone."""
+    """The block whose edge_index this tensor is, unless it was written to since, or nobody knows, or the batch is
+    gone.
+    """
     origin = _origins().get(edge_index)
     if origin is None:
         return None
     version, batch, index, edge_type = origin
     batch = batch()
-    if batch is None or version != version_of(edge_index):
+    if batch is None or version is None or version != version_of(edge_index):
         return None
     block = batch.blocks[index]
     return block if edge_type is None else block[edge_type]

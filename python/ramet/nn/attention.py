@@ -30,7 +30,7 @@ def edge_softmax(block, scores):
     edges = edges_of(block)
     if not isinstance(scores, torch.Tensor) or not scores.is_floating_point():
         raise TypeError(f"scores are {getattr(scores, 'dtype', type(scores).__name__)}, expected a floating tensor")
-    if scores.dim() not in (1, 2) or len(scores) != edges.num_edges:
+    if scores.dim() not in (1, 2) or scores.shape[0] != edges.num_edges:
         count = edges.num_edges
         raise ValueError(
             f"scores have shape {list(scores.shape)}, but the block has {count} edges: expected [{count}] or "

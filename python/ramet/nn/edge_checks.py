@@ -21,13 +21,18 @@ def check_values(indptr, indices, num_src: int) -> None:
     """ValueError or IndexError unless they are a CSC of `num_src` sources; for tensors of a device, which the engine
     does not check.
     """
-    if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != len(indices):
+    check_offsets(indptr, len(indices))
+    _check_range(indices, num_src, "indices", "num_src")
+
+
+def check_offsets(indptr, num_edges: int) -> None:
+    """ValueError unless `indptr` ascends from 0 to the number of edges."""
+    if len(indptr) == 0 or indptr[0] != 0 or indptr[-1] != num_edges:
         ends = indptr[[0, -1]].tolist() if len(indptr) else []
-        raise ValueError(f"indptr has the ends {ends}, expected [0, {len(indices)}], the number of indices")
+        raise ValueError(f"indptr has the ends {ends}, expected [0, {num_edges}], the number of indices")
     falls = indptr.diff() < 0
     if falls.any():
         raise ValueError(f"indptr falls after indptr[{int(falls.nonzero()[0])}]")
-    _check_range(indices, num_src, "indices", "num_src")
 
 
 def check_edge_index(edge_index, num_src: int, num_dst: int) -> None:

@@ -148,6 +148,8 @@ class BlockEdges:
         return _core.BlockEdges(to_dlpack(self.indptr.detach()), to_dlpack(self.indices.detach()), self.num_src)
 
     def _repeat_destinations(self):
+        if not is_traced(self.indptr):  # a caller may have written to it, and torch believes it
+            edge_checks.check_offsets(self.indptr, self.num_edges)
         numbers = torch.arange(self.num_dst, device=self.device)
         return torch.repeat_interleave(numbers, self.degrees, output_size=self.num_edges)
 
@@ -188,8 +190,8 @@ def edges_of(block, num_src: int | None = None, num_dst: int | None = None) -> B
     own weights, where the sampler gave some, are `edge_weight`. Computed once for a Block.
 
     Or those of an `edge_index`, integers [2, num_edges], between `num_src` and `num_dst` nodes, without weights: see
-    BlockEdges.from_edge_index. Computed once for a tensor, until it is written to. A block's own edge_index with the
-    block's number of destinations has the block's arrays.
+    BlockEdges.from_edge_index. Computed once for a tensor, until torch writes to it (what numpy writes to its memory is
+    not seen). A block's own edge_index with the block's number of destinations has the block's arrays.
 
     Raises ValueError for a heterogeneous Block, TypeError for another type, and what BlockEdges raises.
     """
@@ -208,7 +210,8 @@ def edges_of(block, num_src: int | None = None, num_dst: int | None = None) -> B
 def edges_of_tensors(indptr, indices, num_src: int) -> BlockEdges:
     """The BlockEdges of these tensors: checked, unless they are those of a BlockEdges that is known, as it was."""
     known = _by_indices.get(indices)
-    if known is not None and known.indptr() is indptr and known.state == _state(indptr, indices, num_src):
+    state = _state(indptr, indices, num_src)
+    if known is not None and known.indptr() is indptr and known.state == state and None not in state:
         return BlockEdges(indptr, indices, num_src, derived=known.derived)
     edges = BlockEdges(indptr, indices, num_src)
     _remember(edges)
@@ -274,7 +277,7 @@ def _of_edge_index(edge_index, num_src, num_dst) -> BlockEdges:
         return BlockEdges.from_edge_index(edge_index, num_src, num_dst)
     known = version_of(edge_index), num_src, num_dst
     *key, edges = _of_edge_indexes.get(edge_index, (None,))
-    if tuple(key) != known:
+    if known[0] is None or tuple(key) != known:  # None: nobody can tell whether it was written to
         edges = _of_origin(edge_index, *known[1:]) or BlockEdges.from_edge_index(edge_index, *known[1:])
         _of_edge_indexes[edge_index] = (*known, edges)
     return edges

@@ -124,9 +124,11 @@ def test_a_layer_is_one_graph(name):
     assert counters["stats"]["unique_graphs"] == 1
 
 
-def test_attention_can_be_exported():
+@pytest.mark.parametrize("add_self_loops", [False, True])
+@pytest.mark.parametrize("kind", [nn.GATConv, nn.GATv2Conv])
+def test_attention_can_be_exported(kind, add_self_loops):
     x, (edges, _) = inputs(0)
-    layer = nn.GATConv(6, 5, heads=2, add_self_loops=False)
+    layer = kind(6, 5, heads=2, add_self_loops=add_self_loops)
     exported = torch.export.export(layer, (x, edges))
     torch.testing.assert_close(exported.module()(x, edges), layer(x, edges))
 

@@ -240,3 +240,23 @@ def test_edges_can_be_copied_and_pickled():
     for copied in (copy.deepcopy(edges), pickle.loads(pickle.dumps(edges))):
         assert torch.equal(edge_index_of(copied), edge_index_of(edges)) and copied.num_src == edges.num_src
         assert torch.equal(aggregate(copied, torch.eye(40)), aggregate(edges, torch.eye(40)))
+
+
+def test_an_indptr_that_was_written_to_is_refused():
+    for position, value in ((2, 10**12), (2, -1), (-1, 1_000), (0, 1)):
+        edges = random_edges()
+        edges.indptr[position] = value
+        with pytest.raises(ValueError, match=r"indptr (has the ends|falls after)"):
+            _ = edges.destinations
+
+
+def test_edges_of_an_edge_index_of_inference_mode_are_never_old():
+    with torch.inference_mode():
+        edge_index = torch.tensor([[0, 1, 2], [0, 1, 2]])
+        assert edges_of(edge_index, 3, 3).indices.tolist() == [0, 1, 2]
+        edge_index[0] = 0
+        assert edges_of(edge_index, 3, 3).indices.tolist() == [0, 0, 0]
+        block = ramet.sample(homogeneous(), list(range(50)), [4]).blocks[0]
+        edge_index = block.edge_index
+        edge_index[0] = 0
+        assert not edges_of(edge_index, block.num_src, block.num_dst).indices.any()
