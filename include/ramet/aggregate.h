@@ -57,7 +57,8 @@ void edge_dots(const BlockEdges& edges,
                const EdgeDotsOptions& options);
 
 // The gradient of maxima and minima, `reduced`, of x, given theirs, in two steps. Where several
-// edges of a destination have the extreme, they share the gradient evenly.
+// edges of a destination have the extreme, they share the gradient evenly. All get a NaN where the
+// extreme is one.
 // out[d] = grad[d] / (the number of edges (s, d) with x[s] == reduced[d]), element by element.
 void share_extremes(const BlockEdges& edges,
                     const Array& x,

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "nn/aggregation_cases.h"
 #include "ramet/aggregate.h"
@@ -129,6 +131,24 @@ TEST_CASE("the gradient of an extreme is shared by those that have it") {
       }
     }
   });
+}
+
+TEST_CASE("all sources of an extreme that is a NaN get a NaN") {
+  const std::vector<int64_t> indptr = {0, 2, 3};
+  const std::vector<int32_t> indices = {0, 1, 2};
+  const BlockEdges edges(borrow(std::span(indptr)), borrow(std::span(indices)), 3);
+  for (const int64_t width : {3, 37}) {
+    Rows x(DType::kFloat32, {3, width}, 1), reduced(DType::kFloat32, {2, width});
+    const Rows grad(DType::kFloat32, {2, width}, 2);
+    Rows shared(DType::kFloat32, {2, width}), back(DType::kFloat32, {3, width});
+    x.set(width + 1, std::numeric_limits<double>::quiet_NaN());
+    aggregate(edges, x.array, reduced.array, {.reduce = Reduce::kMax});
+    share_extremes(edges, x.array, reduced.array, grad.array, shared.array, 1);
+    extremes_back(edges, x.array, reduced.array, shared.array, back.array, 1);
+    back.read();
+    for (int64_t i = 0; i < 3 * width; ++i)
+      CHECK(std::isnan(back.values[size_t(i)]) == (i == 1 || i == width + 1));
+  }
 }
 
 TEST_CASE("gradients refuse arrays that do not fit") {

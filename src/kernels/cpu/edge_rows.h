@@ -31,9 +31,11 @@ struct EdgeRowsKernels {
   // out[e, h] = the product of head h of own[d] and of rows[s], for each edge e = (s, d); float64
   // for rows of float64, else float32.
   EdgeRowsKernel dots = nullptr;
-  // out[d] = second[d] / (the number of edges for which rows[s] == own[d]), element by element.
+  // out[d] = second[d] / (the number of edges for which rows[s] == own[d]), element by element; NaN
+  // where own[d] is.
   EdgeRowsKernel ties = nullptr;
-  // out[d] = the sum of second[s] over the edges for which rows[s] == own[d], element by element.
+  // out[d] = the sum of second[s] over the edges for which rows[s] == own[d], or one of them is a
+  // NaN, element by element.
   EdgeRowsKernel matches = nullptr;
 };
 

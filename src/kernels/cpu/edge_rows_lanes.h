@@ -152,7 +152,7 @@ struct Ties {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       const auto gradient = L::load(edges.second(d) + at + v * kStep);
-      L::store(out + v * kStep, L::div(gradient, L::max(count[v], one)));
+      L::store(out + v * kStep, L::keep_nan(own[v], L::div(gradient, L::max(count[v], one))));
     }
   }
 };

@@ -23,9 +23,9 @@ struct Avx2Floats {
   static Vector keep_nan(Vector a, Vector other) {
     return _mm256_blendv_ps(other, a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
   }
-  // `value` where a == b, else 0.
+  // `value` where a == b or one of them is a NaN, else 0.
   static Vector where_equal(Vector a, Vector b, Vector value) {
-    return _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ), value);
+    return _mm256_and_ps(_mm256_cmp_ps(a, b, _CMP_EQ_UQ), value);
   }
   // The upper half is added to the lower, until there is one.
   static float sum(Vector v) {
@@ -99,7 +99,7 @@ struct Avx2Float64 {
     return _mm256_blendv_pd(other, a, _mm256_cmp_pd(a, a, _CMP_UNORD_Q));
   }
   static Vector where_equal(Vector a, Vector b, Vector value) {
-    return _mm256_and_pd(_mm256_cmp_pd(a, b, _CMP_EQ_OQ), value);
+    return _mm256_and_pd(_mm256_cmp_pd(a, b, _CMP_EQ_UQ), value);
   }
   static double sum(Vector v) {
     const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));

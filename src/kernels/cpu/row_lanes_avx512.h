@@ -22,7 +22,7 @@ struct Avx512Floats {
     return _mm512_mask_mov_ps(other, _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a);
   }
   static Vector where_equal(Vector a, Vector b, Vector value) {
-    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ), value);
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, b, _CMP_EQ_UQ), value);
   }
   static float sum(Vector v) {
     const __m256 low = _mm512_castps512_ps256(v), high = _mm512_extractf32x8_ps(v, 1);
@@ -95,7 +95,7 @@ struct Avx512Float64 {
     return _mm512_mask_mov_pd(other, _mm512_cmp_pd_mask(a, a, _CMP_UNORD_Q), a);
   }
   static Vector where_equal(Vector a, Vector b, Vector value) {
-    return _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ), value);
+    return _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(a, b, _CMP_EQ_UQ), value);
   }
   static double sum(Vector v) {
     const __m256d four = _mm256_add_pd(_mm512_castpd512_pd256(v), _mm512_extractf64x4_pd(v, 1));

@@ -44,15 +44,18 @@ struct Plain {
     return map(a, b, [](T x, T y) { return x / y; });
   }
   static Vector max(const Vector& a, const Vector& b) {
-    return map(a, b, [](T x, T y) { return x != x ? x : x > y ? x : y; });
+    return keep_nan(a, map(a, b, [](T x, T y) { return x > y ? x : y; }));
   }
   static Vector min(const Vector& a, const Vector& b) {
-    return map(a, b, [](T x, T y) { return x != x ? x : x < y ? x : y; });
+    return keep_nan(a, map(a, b, [](T x, T y) { return x < y ? x : y; }));
+  }
+  static Vector keep_nan(const Vector& a, const Vector& other) {
+    return map(a, other, [](T x, T y) { return x != x ? x : y; });
   }
   static Vector where_equal(const Vector& a, const Vector& b, const Vector& value) {
     Vector result;
     for (int64_t i = 0; i < kCount; ++i)
-      result.v[i] = a.v[i] == b.v[i] ? value.v[i] : T{0};
+      result.v[i] = a.v[i] < b.v[i] || a.v[i] > b.v[i] ? T{0} : value.v[i];
     return result;
   }
   static T sum(Vector v) {
