@@ -45,9 +45,6 @@ def extremes_back(edges, x, reduced, grad):
     out, sources = _of_sources(edges, x.shape[0], x)
     ends = to_dlpack(x), to_dlpack(reduced)
     _core.extremes_back(edges.core, *ends, to_dlpack(shared), to_dlpack(sources), _threads())
-    if reduced.sum().isnan():  # a NaN among the extremes, which no row equals: NaN to all of its edges
-        nan = torch.zeros_like(grad).masked_fill_(reduced.isnan(), torch.nan)
-        out += aggregate_back(edges, nan, x.shape[0])
     return out
 
 
