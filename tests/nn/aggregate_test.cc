@@ -10,7 +10,9 @@
 #include <numeric>
 #include <vector>
 
+#include "kernels/cpu/aggregate.h"
 #include "nn/aggregation_cases.h"
+#include "ramet/buffer_pool.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
 
@@ -132,6 +134,33 @@ TEST_CASE("gradients of aggregates are what arithmetic, edge by edge, gives") {
       }
     }
   });
+}
+
+TEST_CASE("results that are written past the caches are the same") {
+  const Edges edges(50, 80, [](int64_t d) { return d % 5; });
+  for (const auto& [dtype, type] : {std::pair{DType::kFloat32, RowType::kFloat32},
+                                    {DType::kFloat64, RowType::kFloat64},
+                                    {DType::kBFloat16, RowType::kBFloat16},
+                                    {DType::kFloat16, RowType::kFloat16}}) {
+    constexpr int64_t kWidth = 96;
+    const Rows x(dtype, {80, kWidth}, 1);
+    const auto bytes = static_cast<size_t>(50 * x.array.row_bytes());
+    const auto pool = BufferPool::create();
+    const auto cached = pool->allocate(int64_t(bytes)), streamed = pool->allocate(int64_t(bytes));
+    AggregateArgs args{.indptr = edges.indptr.data(),
+                       .indices = edges.indices.data(),
+                       .num_edges = std::ssize(edges.indices),
+                       .rows = x.array.data,
+                       .num_rows = 80,
+                       .width = kWidth,
+                       .reduction = Reduction::kMean,
+                       .out = cached.get()};
+    CHECK(aggregate_kernel(type, kWidth)(args, 0, 50));
+    args.out = streamed.get();
+    args.streamed = true;
+    CHECK(aggregate_kernel(type, kWidth)(args, 0, 50));
+    CHECK(std::memcmp(cached.get(), streamed.get(), bytes) == 0);
+  }
 }
 
 TEST_CASE("a maximum or minimum that meets a NaN is one") {
