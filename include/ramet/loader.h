@@ -114,6 +114,7 @@ inline constexpr int kMaxPrefetch = 65536;
 // transposed blocks count as gathering.
 struct BatchTimings {
   double sample_seconds = 0, gather_seconds = 0, wait_seconds = 0;
+  double core_wait_seconds = 0;  // of sampling and gathering: others ran on the cores
 };
 
 // merged_edge_index() and merged_edge_ids() of an edge type.
@@ -186,7 +187,10 @@ struct LoaderSummary {
   double first_wait_seconds = 0;                  // of these, for the first batch of each stream
   int64_t streams = 0;                            // that have handed out a batch
   double use_seconds = 0;  // the caller's own time, from a batch to the following next()
-  int threads = 0;         // needed at the last batch
+  // Of sampling and gathering, and of the caller's own time: their threads waited for a core.
+  double core_wait_seconds = 0, use_core_wait_seconds = 0;
+  int threads = 0;  // needed at the last batch
+  int cores = 1;    // that this process may use
 };
 
 class EpochStream {

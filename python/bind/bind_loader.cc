@@ -39,7 +39,10 @@ nb::dict as_dict(const LoaderSummary& sum) {
   fields["first_wait_seconds"] = sum.first_wait_seconds;
   fields["streams"] = sum.streams;
   fields["use_seconds"] = sum.use_seconds;
+  fields["core_wait_seconds"] = sum.core_wait_seconds;
+  fields["use_core_wait_seconds"] = sum.use_core_wait_seconds;
   fields["threads"] = sum.threads;
+  fields["cores"] = sum.cores;
   return fields;
 }
 

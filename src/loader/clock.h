@@ -1,7 +1,9 @@
-// Seconds of steady time.
+// Seconds of steady time, and of waits for a core.
 #pragma once
 
 #include <chrono>
+
+#include "base/system/core_wait.h"
 
 namespace ramet {
 
@@ -26,6 +28,20 @@ class AddSeconds {
  private:
   double& sum_;
   const Clock::time_point start_ = Clock::now();
+};
+
+// Adds what the thread of `wait` waits for a core, during its own life, to `sum`.
+class AddCoreWait {
+ public:
+  AddCoreWait(const CoreWait& wait, double& sum) : wait_(wait), sum_(sum) {}
+  ~AddCoreWait() { sum_ += wait_.seconds() - start_; }
+  AddCoreWait(const AddCoreWait&) = delete;
+  AddCoreWait& operator=(const AddCoreWait&) = delete;
+
+ private:
+  const CoreWait& wait_;
+  double& sum_;
+  const double start_ = wait_.seconds();
 };
 
 }  // namespace ramet

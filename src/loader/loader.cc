@@ -211,7 +211,9 @@ uint64_t NeighborLoader::tables_digest() const {
 }
 
 LoaderSummary NeighborLoader::summary() const {
-  return parts_->stats.get();
+  LoaderSummary summary = parts_->stats.get();
+  summary.cores = hardware_threads();
+  return summary;
 }
 
 int NeighborLoader::max_threads() const {

@@ -24,6 +24,7 @@ Pipeline::Pipeline(std::shared_ptr<const LoaderParts> parts,
 
 void Pipeline::run_worker(int index) {
   std::unique_ptr<BatchSource> source;
+  const CoreWait core_wait;
   std::unique_lock lock(mutex_);
   while (Slot* slot = next_work(lock, index)) {
     lock.unlock();
@@ -31,6 +32,7 @@ void Pipeline::run_worker(int index) {
     try {
       if (!source) source = make_source_({});
       const AddSeconds timer(slot->is_sampled ? timings.gather_seconds : timings.sample_seconds);
+      const AddCoreWait waits(core_wait, timings.core_wait_seconds);
       if (slot->is_sampled)
         source->fetch(slot->batch, stop_);
       else
@@ -96,7 +98,8 @@ void Pipeline::put(Slot& slot) {
   }
   slot.is_ready = true;
   const BatchTimings& timings = slot.batch.timings;
-  if (slot.error == nullptr) scaler_.made(timings.sample_seconds + timings.gather_seconds);
+  if (slot.error == nullptr)
+    scaler_.made(timings.sample_seconds + timings.gather_seconds - timings.core_wait_seconds);
   batch_ready_.notify_all();
   room_.notify_all();  // other workers may be needed now
 }
@@ -221,9 +224,10 @@ void Pipeline::begin_wait() {
   if (waiting_since_) return;
   waiting_since_ = Clock::now();
   if (!handed_out_) return;
-  const double used = seconds_between(*handed_out_, *waiting_since_);
-  scaler_.used(used);
-  parts_->stats.add_use(used);
+  const double used = seconds_between(handed_out_->at, *waiting_since_);
+  const double core_wait = std::max(0.0, caller_wait_->seconds() - handed_out_->core_wait);
+  scaler_.used(used - core_wait);
+  parts_->stats.add_use(used, core_wait);
   room_.notify_all();  // other workers may be needed now
 }
 
@@ -232,7 +236,11 @@ void Pipeline::end_wait(Batch& batch) {
   batch.timings.wait_seconds = seconds_since(waiting_since_.value_or(Clock::now()));
   parts_->stats.add_batch(batch, threads(), !handed_out_);
   waiting_since_.reset();
-  handed_out_ = Clock::now();
+  if (caller_ != std::this_thread::get_id()) {
+    caller_ = std::this_thread::get_id();
+    caller_wait_.emplace();
+  }
+  handed_out_ = {Clock::now(), caller_wait_->seconds()};
 }
 
 }  // namespace ramet

@@ -23,6 +23,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "batch_source.h"
@@ -114,7 +115,15 @@ class Pipeline {
   int64_t next_to_sample_, next_to_deliver_;
   int tasks_ = 0;  // under way
   bool has_failed_ = false;
-  std::optional<Clock::time_point> waiting_since_, handed_out_;
+  // The last batch that the caller got: when, and what its thread had waited for a core by then.
+  struct HandedOut {
+    Clock::time_point at;
+    double core_wait;
+  };
+  std::optional<Clock::time_point> waiting_since_;
+  std::optional<HandedOut> handed_out_;
+  std::thread::id caller_;
+  std::optional<CoreWait> caller_wait_;  // of the thread that got it, which may not be the next
 };
 
 }  // namespace ramet

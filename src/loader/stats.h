@@ -27,6 +27,7 @@ class LoaderStats {
       sum.sample_seconds += timings.sample_seconds;
       sum.gather_seconds += timings.gather_seconds;
       sum.wait_seconds += timings.wait_seconds;
+      sum.core_wait_seconds += timings.core_wait_seconds;
       if (is_first) {
         sum.first_wait_seconds += timings.wait_seconds;
         ++sum.streams;
@@ -35,8 +36,11 @@ class LoaderStats {
     });
   }
 
-  void add_use(double seconds) {
-    change([&](LoaderSummary& sum) { sum.use_seconds += seconds; });
+  void add_use(double seconds, double core_wait_seconds) {
+    change([&](LoaderSummary& sum) {
+      sum.use_seconds += seconds;
+      sum.use_core_wait_seconds += core_wait_seconds;
+    });
   }
 
   [[nodiscard]] LoaderSummary get() {

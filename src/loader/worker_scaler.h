@@ -1,7 +1,8 @@
 // WorkerScaler: how many threads should make batches. The loop uses a batch every `used` seconds
 // and a thread makes one in `made` seconds, so made / used threads keep up with it. More would only
 // take cores from what the loop itself computes: a thread of a parallel layer that loses its core
-// for a while holds up all others at the layer's end.
+// for a while holds up all others at the layer's end. Both times are without waits for a core: more
+// threads do not bring more cores.
 //
 // Each time is the median of the last few, since a loop that pauses to validate, or one very large
 // batch, says nothing about the rest. Not thread-safe.

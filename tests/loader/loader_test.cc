@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/parallel.h"
+#include "loader/clock.h"
 #include "loader/worker_scaler.h"
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
@@ -323,6 +325,33 @@ TEST_CASE("the number of workers follows the slower of making and using") {
   CHECK(scaler.threads() == 7);
   CHECK(WorkerScaler(4, 0).threads() == 1);
   CHECK(WorkerScaler(4, 9).threads() == 4);
+}
+
+TEST_CASE("waits for a core are a part of the time, and count where threads share one") {
+  const CoreWait core_wait;
+  const double before = core_wait.seconds();
+  const auto begin = Clock::now();
+  const auto work = [&] {
+    while (seconds_since(begin) < 0.1)
+      ;
+  };
+  std::vector<std::thread> others;
+  for (int i = 0; i < 2 * machine_threads(); ++i)
+    others.emplace_back(work);
+  work();
+  const double waited = core_wait.seconds() - before;
+  for (std::thread& thread : others)
+    thread.join();
+  CHECK(waited <= seconds_since(begin));
+  if (core_wait.seconds() > 0) CHECK(waited > 0);  // this kernel counts
+
+  const auto graph = test::make_graph(1000, 9000, 1);
+  const NeighborLoader loader(graph, options_for(2));
+  static_cast<void>(run_epoch(loader, 0));
+  const LoaderSummary told = loader.summary();
+  CHECK(told.core_wait_seconds >= 0);
+  CHECK(told.core_wait_seconds <= told.sample_seconds + told.gather_seconds);
+  CHECK(told.use_core_wait_seconds <= told.use_seconds);
 }
 
 TEST_CASE("the summary adds up what was handed out") {

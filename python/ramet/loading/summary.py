@@ -14,7 +14,9 @@ class Summary:
     """Counts and seconds of the batches that a loader returned; `str()` interprets them.
 
     The loop's time is `wait_seconds`, in which it waited for batches, plus `use_seconds`, its own work between batches.
-    `sample_seconds` and `gather_seconds` are those of all loader threads, and overlap with it.
+    `sample_seconds` and `gather_seconds` are those of all loader threads, and overlap with it. All three include waits
+    for a core that others were using: of the loop's thread `use_core_wait_seconds`, of loader threads
+    `core_wait_seconds`; 0 where the kernel does not count them.
     """
 
     batches: int
@@ -31,6 +33,9 @@ class Summary:
     first_wait_seconds: float  # of these, for the first batch of each iterator: nothing was made ahead
     streams: int  # iterators that handed out a batch
     use_seconds: float
+    core_wait_seconds: float
+    use_core_wait_seconds: float
+    cores: int  # that this process may use
     threads: int  # that made batches at the end
     max_threads: int
     max_prefetch: int  # batches that wait or are being made, at most
@@ -51,10 +56,22 @@ class Summary:
 
     @property
     def bound(self) -> str:
-        """ "training", "preparation", or "unknown" before the second batch."""
+        """ "training"; or what takes loader threads longer, "sampling" or "memory", which is the gathering of rows; or
+        "unknown" before the second batch.
+        """
         if self.batches < 2:
             return "unknown"
-        return "training" if self.wait_share < HIDDEN else "preparation"
+        if self.wait_share < HIDDEN:
+            return "training"
+        return "sampling" if self.sample_seconds > self.gather_seconds else "memory"
+
+    @property
+    def short_of_cores(self) -> tuple[float, float]:
+        """The shares of their time, in [0, 1], that the loop's thread, in its own work, and loader threads waited for a
+        core. Others were using it: this process's threads, where these are more than cores, or other programs.
+        """
+        making = self.sample_seconds + self.gather_seconds
+        return self.use_core_wait_seconds / max(self.use_seconds, 1e-9), self.core_wait_seconds / max(making, 1e-9)
 
     def __str__(self) -> str:
         if self.bound == "unknown":
@@ -73,10 +90,14 @@ class Summary:
         ahead = f", and {first:.0%} for the first of each epoch" if apart else ""
         if self.bound == "training":
             return f"training-bound: the loop waited {self.wait_share:.0%} of its time for batches{ahead}"
-        return f"preparation-bound: the loop waited {self.wait_share:.0%} of its time for batches{ahead} ({parts})"
+        return f"{self.bound}-bound: the loop waited {self.wait_share:.0%} of its time for batches{ahead} ({parts})"
 
     def _threads(self) -> str:
-        return f"{self.threads} of {self.max_threads} threads needed"
+        needed = f"{self.threads} of {self.max_threads} threads needed on {self.cores} cores"
+        loop, making = self.short_of_cores
+        if max(loop, making) < HIDDEN:
+            return needed
+        return f"{needed}, which are short: the loop waited {loop:.0%} of its own time for a core, threads {making:.0%}"
 
     def _work(self) -> str:
         n = self.batches

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -106,7 +107,7 @@ def test_a_loop_that_only_iterates_gets_all(graph):
         numpy_of(batch.n_id)
     told = loader.summary()
     assert told.threads == told.max_threads
-    assert told.bound == "preparation" and "preparation-bound" in str(told)
+    assert told.bound in ("sampling", "memory") and f"{told.bound}-bound: the loop waited" in str(told)
 
 
 def test_a_number_of_threads_is_exact(graph):
@@ -155,17 +156,20 @@ def told(**changes) -> ramet.Summary:
         "gather_seconds": 4.0,
         "wait_seconds": 0.0,
         "first_wait_seconds": 0.0,
+        "core_wait_seconds": 0.1,
+        "use_core_wait_seconds": 0.1,
         "streams": 1,
     }
     counts = {"batches": 10, "nodes": 1000, "edges": 5000, "bytes": 10_000_000, "table_bytes": 9_000_000}
     counts |= {"cache_hits": 0, "cache_misses": 0}
     other = {"largest_batch_bytes": 1_500_000, "threads": 1, "max_threads": 2, "max_prefetch": 3, "pool_bytes": 2**22}
+    other["cores"] = 2
     return ramet.Summary(**{**seconds, **counts, **other, "use_seconds": 10.0} | changes)
 
 
 def test_a_loop_of_one_batch_per_epoch_may_be_bound_by_waiting():
     waiting = told(wait_seconds=90.0, first_wait_seconds=90.0, streams=10)
-    assert waiting.bound == "preparation" and waiting.wait_share == 0.9
+    assert waiting.bound == "sampling" and waiting.wait_share == 0.9
     assert "first of each" not in str(waiting)
 
 
@@ -174,11 +178,38 @@ def test_the_summary_says_what_bounds_the_loop():
     assert training.bound == "training"
     assert "waited 1% of its time for batches, and 12% for the first of each epoch" in str(training)
     preparation = told(wait_seconds=10.0, threads=2)
-    assert preparation.bound == "preparation" and preparation.wait_share == 0.5
+    assert preparation.bound == "sampling" and preparation.wait_share == 0.5
+    assert told(wait_seconds=10.0, gather_seconds=7.0).bound == "memory"
     assert "waited 50%" in str(preparation) and "sampling 60%, gathering 40%" in str(preparation)
-    assert "2 of 2 threads" in str(preparation)
+    assert "2 of 2 threads needed on 2 cores\n" in str(preparation)
     assert "at most 3 batches ahead, the largest 1.5 MB; the pool holds 4.2 MB" in str(training)
     assert json.loads(json.dumps(vars(training)))["batches"] == 10
+
+
+def test_the_summary_says_that_cores_are_short():
+    short = told(use_core_wait_seconds=3.0, core_wait_seconds=2.0)
+    assert short.short_of_cores == (0.3, 0.2)
+    assert "on 2 cores, which are short: the loop waited 30% of its own time for a core, threads 20%" in str(short)
+
+
+CROWDED = """
+import os, threading, numpy as np, ramet
+os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+edges = np.random.default_rng(0).integers(0, 5000, (2, 100_000))
+loader = ramet.NeighborLoader(ramet.from_edge_index(edges, num_nodes=5000), [10, 10], batch_size=50, threads=2)
+for batch in loader:
+    sum(range(50_000))
+told = loader.summary()
+print(told.cores, *told.short_of_cores, sep="\\n")
+"""
+
+
+def test_threads_that_share_a_core_wait_for_it():
+    done = subprocess.run([sys.executable, "-c", CROWDED], capture_output=True, text=True, timeout=60, check=True)
+    cores, loop, making = map(float, done.stdout.split())
+    assert cores == 1 and 0 <= loop <= 1 and 0 <= making <= 1
+    if os.path.exists("/proc/thread-self/schedstat"):
+        assert loop + making > 0.1
 
 
 # ---- memory that the process keeps
