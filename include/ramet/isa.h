@@ -12,6 +12,9 @@ namespace ramet {
 enum class Isa { kPortable, kAvx2, kAvx512 };
 
 [[nodiscard]] Isa isa();
+// Whether the processor multiplies matrices of bfloat16, by AVX512-BF16 or AMX. Other processors
+// compute with float32 after all, or slowly. No kernel of ours needs it.
+[[nodiscard]] bool multiplies_bfloat16();
 [[nodiscard]] const char* name(Isa isa);
 
 }  // namespace ramet

@@ -44,6 +44,7 @@ struct TableRequest {
   // Of a host batch's node table: rows come for the destinations of the first block alone. Of its
   // sources come the means over edges, which are summed from the table: Batch::means.
   bool fused = false;
+  bool as_bfloat16 = false;  // rows of floats arrive as bfloat16, in host batches
   // Rows of a host batch come from here instead of the graph's table: row v is node v's, or where
   // `places` has it. A batch has rows as they were when it was made, where somebody writes to them.
   std::optional<Table> given = std::nullopt;

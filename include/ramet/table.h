@@ -65,6 +65,10 @@ class Table {
   void gather_float32(std::span<const int64_t> ids, float* out, int threads = 1) const;
   [[nodiscard]] Array gather_float32(std::span<const int64_t> ids, int threads = 1) const;
 
+  // The same as bfloat16: rows of bfloat16 as they are, others rounded from what gather_float32()
+  // gives, to the nearest, ties to even. No float32 row is written to memory.
+  void gather_bfloat16(std::span<const int64_t> ids, uint16_t* out, int threads = 1) const;
+
  private:
   Array rows_, scale_;
   std::string name_;

@@ -147,11 +147,12 @@ void bind_loader(nb::module_& m) {
           "__init__",
           [](TableRequest* self, std::string name, int node_type, bool at_seeds, int edge_type,
              std::optional<Table> given, std::optional<RowPlaces> places, std::vector<bool> reached,
-             int rank, bool fused) {
+             int rank, bool fused, bool as_bfloat16) {
             new (self) TableRequest{.node_type = node_type,
                                     .name = std::move(name),
                                     .at_seeds = at_seeds,
                                     .edge_type = edge_type,
+                                    .as_bfloat16 = as_bfloat16,
                                     .fused = fused,
                                     .given = std::move(given),
                                     .places = std::move(places),
@@ -161,7 +162,7 @@ void bind_loader(nb::module_& m) {
           nb::arg("name"), nb::kw_only(), nb::arg("node_type") = 0, nb::arg("at_seeds") = false,
           nb::arg("edge_type") = kNoEdgeType, nb::arg("given") = nb::none(),
           nb::arg("places") = nb::none(), nb::arg("reached") = std::vector<bool>(),
-          nb::arg("rank") = 0, nb::arg("fused") = false);
+          nb::arg("rank") = 0, nb::arg("fused") = false, nb::arg("as_bfloat16") = false);
 
   nb::class_<PyStream>(m, "EpochStream")
       .def("next", &PyStream::next)

@@ -90,6 +90,7 @@ NB_MODULE(_core, m) {
   m.attr("__version__") = kVersion;
   bind_errors(m);
   m.def("isa", [] { return name(isa()); });
+  m.def("multiplies_bfloat16", &multiplies_bfloat16);
   // Objects that live in globals, or in daemon threads, are no leak worth a page of text at exit.
   nb::set_leak_warnings(false);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&TakingGil::begin_exit));

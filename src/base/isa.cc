@@ -54,6 +54,18 @@ Isa isa() {
   return chosen;
 }
 
+bool multiplies_bfloat16() {
+#ifdef RAMET_VECTOR
+  constexpr unsigned kAvx512Bf16 = 1u << 5, kAmxBf16 = 1u << 22;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  const bool has_amx = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & kAmxBf16) != 0;
+  const bool has_avx = __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & kAvx512Bf16) != 0;
+  return widest() == Isa::kAvx512 && (has_amx || has_avx);
+#else
+  return false;
+#endif
+}
+
 const char* name(Isa isa) {
   switch (isa) {
     case Isa::kPortable:

@@ -34,6 +34,8 @@ struct Kernels {
   int64_t (*gather_rows)(const GatherArgs& args);
   // The same, decoding rows to float32, with the same bits on every device.
   int64_t (*gather_decoded)(const DecodeArgs& args);
+  // out[i] = values[i] as bfloat16, rounded to the nearest, ties to even.
+  void (*narrow)(const float* values, int64_t count, uint16_t* out);
 };
 
 // Never nullptr. Throws what isa() throws at its first call.

@@ -15,7 +15,9 @@ std::shared_ptr<const RowSource> make_row_source(const Table& table,
     return std::make_shared<DeviceRows>(
         CudaTable(table, {.device = device, .placement = location, .cached = options.cached}),
         options.decode);
-  std::shared_ptr<const RowSource> source = std::make_shared<HostRows>(table, options.decode);
+  RowForm form = table.form(options.decode);
+  if (options.as_bfloat16) form.dtype = DType::kBFloat16;
+  std::shared_ptr<const RowSource> source = std::make_shared<HostRows>(table, std::move(form));
   if (options.cache_rows > 0)
     source = std::make_shared<CachedRows>(source, table.rows().rows(), options.cache_rows);
   if (device != kHost) source = std::make_shared<StagedRows>(source);

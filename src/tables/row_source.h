@@ -70,6 +70,7 @@ class RowSource {
 
 struct RowSourceOptions {
   bool decode = true;                        // encoded rows come as float32
+  bool as_bfloat16 = false;                  // on the host: rows of floats come as bfloat16
   int device = kHost;                        // where rows come to
   Placement placement = Location::kInPlace;  // with a device; kAuto must have been decided
   Array cached = {};       // with kInPlace: the rows to keep in device memory (CudaTableOptions)

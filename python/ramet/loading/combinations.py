@@ -28,6 +28,7 @@ SUPPORTED = {
     "decode": EVERYWHERE,
     "fuse": (CPU,),
     "transpose": (CPU, RANKS),
+    "feature_dtype": (CPU,),
     "device": (GPU,),
     "ownership": (RANKS,),
     "placement.topology": (GPU,),

@@ -28,7 +28,7 @@ from ramet.loading.placement import TOPOLOGY, Placed, as_placement, device_optio
 from ramet.loading.ranks import rank_and_world, warn_of_global_batch
 from ramet.loading.samplers import Sampler, as_sampler
 from ramet.loading.summary import Summary
-from ramet.loading.table_requests import as_requests, described, for_engine
+from ramet.loading.table_requests import as_requests, described, for_engine, narrowed_tables
 from ramet.loading.times import Time
 from ramet.loading.watch import Watched
 from ramet.stores.ownership import as_owners, by_node_type
@@ -59,6 +59,7 @@ class NeighborLoader:
         tables=None: names of node and edge tables to gather; None: "feat" and "label". Or a dict, name to ramet.Table:
             rows come from that instead of the graph (None: the graph's); on a heterogeneous graph by node type.
         decode=True: float16, bfloat16 and int8 tables arrive as float32.
+        feature_dtype=None: "bfloat16": node tables of floats, but "label", arrive as that, rounded by the threads.
     For the model's layers
         fuse=False: True: `batch.x` is a ramet.nn.TableRows: rows of the first block's sources are not gathered, but
             averaged straight from the table, by the threads.
@@ -101,6 +102,7 @@ class NeighborLoader:
         prefetch: int | None = None,
         tables: tuple[str, ...] | Mapping | None = None,
         decode: bool = True,
+        feature_dtype=None,
         fuse: bool = False,
         transpose: bool | str = False,
         distributed=None,
@@ -114,6 +116,7 @@ class NeighborLoader:
         self.graph, self.device, self._asked = as_graph(graph), as_device(device), as_placement(placement)
         kind = kind_of(self.device, cooperative)
         given = {"device": self.device, "ownership": ownership, "input_time": input_time, "time": time}
+        given["feature_dtype"] = feature_dtype
         given["expand"] = None if isinstance(expand, str) and expand == "every" else expand
         given["disjoint"] = None if disjoint is False else disjoint
         given |= given_for_layers(fuse, transpose)
@@ -140,6 +143,7 @@ class NeighborLoader:
             "drop_last": as_flag(drop_last, "drop_last"),
         }
         ahead = {"threads": threads, "prefetch": prefetch, "fuse": fuse, "transpose": as_transpose(transpose)}
+        ahead["feature_dtype"] = feature_dtype
         decode = as_flag(decode, "decode")
         self.ownership = None
         self._cooperative: _core.CooperativeLoader | None = None
@@ -169,6 +173,8 @@ class NeighborLoader:
         self.seed_types = [graph.node_types[of_type.node_type] for of_type in chosen]
         self._requests = as_requests(graph, self.seed_types, tables, sample["expand"])
         self._fused = fused_tables(graph, self._requests, decode) if ahead["fuse"] else {}
+        narrowed = narrowed_tables(graph, self._requests, ahead["feature_dtype"], decode, self._fused)
+        formed = {"fused": self._fused, "narrowed": narrowed}
         batches = batches | {"batch_size": as_int(batches["batch_size"], "batch_size", 1)}
         threads, prefetch = ahead["threads"], ahead["prefetch"]
         few = 0 if group is None else 1  # 0: the engine decides, which ranks that pull rows do alike
@@ -184,7 +190,7 @@ class NeighborLoader:
             world=self.world if group is None else group.count,
             threads=few if threads is None else as_int(threads, "threads", 1, MAX_THREADS),
             prefetch=ahead_alike if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
-            tables=for_engine(graph, self._requests, sample["expand"], self._pulling is not None, self._fused),
+            tables=for_engine(graph, self._requests, sample["expand"], self._pulling is not None, **formed),
             decode=decode,
             edges_ahead=self.edges_ahead,
             transpose=ahead["transpose"],

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/narrow.h"
 #include "decode_rows.h"
 #include "ramet/isa.h"
 
@@ -31,9 +32,18 @@ int64_t gather_decoded(const DecodeArgs& args) {
   return (bytes >= kStreamedBytes ? best.streamed : best.cached)(args);
 }
 
-constexpr Kernels kCpuKernels{"cpu", gather_rows, gather_decoded};
+void narrow(const float* values, int64_t count, uint16_t* out) {
+  static const Narrow best = best_narrow();
+  best(values, count, out);
+}
+
+constexpr Kernels kCpuKernels{"cpu", gather_rows, gather_decoded, narrow};
 
 }  // namespace
+
+void narrow_portable(const float* values, int64_t count, uint16_t* out) {
+  narrow_row(values, count, DType::kBFloat16, out);
+}
 
 const Kernels* cpu_kernels() {
   (void)isa();  // may throw, which a kernel must not

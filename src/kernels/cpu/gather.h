@@ -24,6 +24,11 @@ struct DecodingGathers {
 };
 DecodingGathers decoding_gathers();
 
+// Kernels::narrow: the best that this machine's instructions offer.
+using Narrow = void (*)(const float* values, int64_t count, uint16_t* out);
+Narrow best_narrow();
+void narrow_portable(const float* values, int64_t count, uint16_t* out);
+
 int64_t gather_decoded_portable(const DecodeArgs& args);  // ordinary stores
 
 // Need the instructions that they are named for.
@@ -31,6 +36,7 @@ int64_t gather_streamed_avx2(const GatherArgs& args);
 int64_t gather_streamed_avx512(const GatherArgs& args);
 int64_t decode_cached_avx2(const DecodeArgs& args);
 int64_t decode_streamed_avx2(const DecodeArgs& args);
+void narrow_avx2(const float* values, int64_t count, uint16_t* out);
 int64_t decode_cached_avx512(const DecodeArgs& args);
 int64_t decode_streamed_avx512(const DecodeArgs& args);
 

@@ -41,6 +41,10 @@ DecodingGathers decoding_gathers() {
   return {gather_decoded_portable, gather_decoded_portable};
 }
 
+Narrow best_narrow() {
+  return narrow_portable;
+}
+
 FloydKernel floyd_avx2() {
   return nullptr;
 }

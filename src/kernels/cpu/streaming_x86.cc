@@ -28,4 +28,8 @@ DecodingGathers decoding_gathers() {
   return {gather_decoded_portable, gather_decoded_portable};
 }
 
+Narrow best_narrow() {
+  return isa() == Isa::kPortable ? narrow_portable : narrow_avx2;
+}
+
 }  // namespace ramet

@@ -1,4 +1,4 @@
-// HostRows: rows of a Table that processors gather, and decode.
+// HostRows: rows of a Table that processors gather, and decode or round.
 #pragma once
 
 #include "tables/row_source.h"
@@ -7,7 +7,8 @@ namespace ramet {
 
 class HostRows final : public RowSource {
  public:
-  HostRows(Table table, bool decode) : RowSource(table.form(decode)), table_(std::move(table)) {}
+  // Rows of `table` as `form` says: as they are stored, or as float32 or bfloat16.
+  HostRows(Table table, RowForm form) : RowSource(std::move(form)), table_(std::move(table)) {}
 
   // The rows are read when it returns.
   [[nodiscard]] std::unique_ptr<RowRead> submit(const Array& ids,

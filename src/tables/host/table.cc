@@ -1,5 +1,6 @@
 #include "ramet/table.h"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 
@@ -15,6 +16,8 @@ namespace {
 
 // Enough bytes per chunk to hide the cost of handing a chunk to a thread.
 constexpr int64_t kChunkBytes = 256 << 10;
+// Of rows on their way to bfloat16: they stay in a core's own cache.
+constexpr int64_t kNarrowedFloats = 32 << 10;
 
 // Runs kernel(args) for chunks of the ids, each with its part of the output.
 template <typename Kernel>
@@ -44,6 +47,35 @@ void gather_chunks(const Table& table,
   });
 }
 
+// What gathers rows of `table` as float32; kInvalidArgument where nothing does.
+std::function<int64_t(const GatherArgs&)> float32_kernel(const Table& table) {
+  if (table.rows().dtype == DType::kFloat32) return cpu_kernels()->gather_rows;
+  return [encoding = table.encoding(), scale = static_cast<const float*>(table.scale().data)](
+             const GatherArgs& rows) {
+    return cpu_kernels()->gather_decoded({.rows = rows, .encoding = encoding, .scale = scale});
+  };
+}
+
+// Gathers a few rows of `width` floats at a time, which are in the cache when they are rounded.
+int64_t gather_narrowed(const std::function<int64_t(const GatherArgs&)>& gather_float32,
+                        const GatherArgs& args,
+                        int64_t width) {
+  const int64_t step = std::max<int64_t>(kNarrowedFloats / std::max<int64_t>(width, 1), 1);
+  std::vector<float> rows(static_cast<size_t>(std::min(step, args.num_ids) * width));
+  for (int64_t first = 0; first < args.num_ids; first += step) {
+    GatherArgs some = args;
+    some.ids += first;
+    some.num_ids = std::min(step, args.num_ids - first);
+    some.out = rows.data();
+    some.output_bytes = 0;
+    const int64_t bad = gather_float32(some);
+    if (bad >= 0) return first + bad;
+    cpu_kernels()->narrow(rows.data(), some.num_ids * width,
+                          static_cast<uint16_t*>(args.out) + first * width);
+  }
+  return -1;
+}
+
 RowsOfIds ids_are_rows(std::span<const int64_t> ids) {
   return [ids](int64_t begin, int64_t, std::vector<int64_t>&) { return ids.data() + begin; };
 }
@@ -58,15 +90,8 @@ void gather_rows(
 
 void gather_rows_float32(
     const Table& table, int64_t count, const RowsOfIds& rows_of, float* out, int threads) {
-  if (table.rows().dtype == DType::kFloat32)
-    return gather_rows(table, count, rows_of, out, threads);
-  const Encoding encoded_as = table.encoding();
-  const auto* scale = static_cast<const float*>(table.scale().data);
   gather_chunks(table, count, rows_of, out, table.form(true).row_bytes(), threads,
-                [&](const GatherArgs& rows) {
-                  return cpu_kernels()->gather_decoded(
-                      {.rows = rows, .encoding = encoded_as, .scale = scale});
-                });
+                float32_kernel(table));
 }
 
 Table::Table(Array rows, Array scale, std::string name)
@@ -113,6 +138,15 @@ Array Table::gather_float32(std::span<const int64_t> ids, int threads) const {
       BufferPool::shared()->allocate_array(DType::kFloat32, form(true).shape_of(std::ssize(ids)));
   gather_float32(ids, static_cast<float*>(out.data), threads);
   return out;
+}
+
+void Table::gather_bfloat16(std::span<const int64_t> ids, uint16_t* out, int threads) const {
+  if (rows_.dtype == DType::kBFloat16) return gather(ids, out, threads);
+  const auto gather_float32 = float32_kernel(*this);
+  const RowForm narrow{DType::kBFloat16, form(true).shape};
+  const int64_t row_bytes = narrow.row_bytes(), width = row_bytes / 2;
+  gather_chunks(*this, std::ssize(ids), ids_are_rows(ids), out, row_bytes, threads,
+                [&](const GatherArgs& rows) { return gather_narrowed(gather_float32, rows, width); });
 }
 
 RowForm Table::form(bool decode) const {
