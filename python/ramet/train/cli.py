@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from ramet.loading.samplers import add_sampler_options, sampler_of
 from ramet.loading.summary import Summary
+from ramet.stores.info import size
 from ramet.train.config import DTYPES, MEASURES, MODELS, Config
 
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130  # as in ramet.cli
@@ -86,7 +87,13 @@ def _add_train(subparsers):
         default=default.input_dropout,
         help="dropout of the features (default: %(default)s)",
     )
-    add("--dtype", choices=DTYPES, default=default.dtype, help="of parameters and arithmetic")
+    add(
+        "--dtype",
+        choices=DTYPES,
+        default=default.dtype,
+        help="of parameters and arithmetic; with bfloat16, features, rows and products of matrices have it, parameters "
+        "and sums are float32: fast where the processor has AVX512-BF16 or AMX (default: %(default)s)",
+    )
     add(
         "--eval-every",
         type=int,
@@ -197,7 +204,8 @@ def _report(metrics):
         from ramet.train.evaluate import in_words
 
         print(f"test accuracy {metrics['test_accuracy']:.4f} ({in_words(metrics['inference'])})")
-        print(f"{metrics['batches_per_second']:.1f} batches per second")
+        peak = max(metrics["peak_memory_bytes"])
+        print(f"{metrics['batches_per_second']:.1f} batches per second, at most {size(peak)} in memory per process")
     if "pipeline" in metrics:
         print(Summary(**metrics["pipeline"]))
     print(f"run folder {metrics['folder']}")

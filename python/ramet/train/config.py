@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ramet.loading.samplers import Sampler, as_sampler
 
 MODELS = ("sage", "gat", "gin")
-DTYPES = ("float32", "float64")
+DTYPES = ("float32", "float64", "bfloat16")
 MEASURES = ("accuracy", "loss")
 HEADS = 4  # of gat's hidden layers; its last layer has one
 
@@ -34,7 +34,9 @@ class Config:
     weight_decay: float = 0.0
     dropout: float = 0.5
     input_dropout: float = 0.0
-    dtype: str = "float32"  # of parameters and arithmetic
+    dtype: str = (
+        "float32"  # of parameters and arithmetic; bfloat16: of products of matrices and rows, see docs/training.md
+    )
     eval_every: int = 1  # epochs between validations
     best_by: str = "accuracy"  # what makes a model the best one in validation: accuracy, loss
     patience: int | None = None  # stop after so many validations without a better one

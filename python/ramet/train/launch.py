@@ -16,6 +16,8 @@ from ramet.train.plot import draw
 from ramet.train.task import find_task
 from ramet.train.worker import work
 
+SPINS = "1000"  # tens of microseconds
+
 
 class TrainingError(RuntimeError):
     """A trainer process failed; the message says which and how."""
@@ -65,7 +67,8 @@ def _meeting_place():
 def _run_trainers(config, arguments, poll):
     context = None
     try:
-        context = mp.start_processes(work, args=arguments, nprocs=config.processes, join=False)
+        with _short_spins():
+            context = mp.start_processes(work, args=arguments, nprocs=config.processes, join=False)
         while not context.join(timeout=0.1):
             if poll:
                 poll(context.pids())
@@ -81,6 +84,23 @@ def _run_trainers(config, arguments, poll):
     finally:
         if context:
             _stop(context.processes)
+
+
+@contextlib.contextmanager
+def _short_spins():
+    """Processes that are started meanwhile have threads of OpenMP that soon sleep when they wait for each other.
+
+    By default libgomp spins for milliseconds, and a thread that has no core meanwhile may be the one that all wait for:
+    here a loader's threads, or other programs, take cores, too. What the user has set stays.
+    """
+    if any(name in os.environ for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")):
+        yield
+        return
+    os.environ["GOMP_SPINCOUNT"] = SPINS
+    try:
+        yield
+    finally:
+        os.environ.pop("GOMP_SPINCOUNT", None)
 
 
 def _cause(context, error):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 
 import torch
 import torch.distributed as dist
@@ -10,7 +11,7 @@ import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
-from ramet import NeighborLoader
+from ramet import NeighborLoader, _core
 from ramet.train.evaluate import class_scores, inference, torch_threads
 from ramet.train.folder import RunFolder
 from ramet.train.model import build_model
@@ -34,11 +35,15 @@ class _Fit:
         self.rank, self.world = _rank_and_world()
         self.task = find_task(graph, splits)
         self.dtype = getattr(torch, config.dtype)
+        self.is_mixed = self.dtype == torch.bfloat16
+        if self.is_mixed and self.rank == 0:
+            _warn_of_bfloat16()
         self.model = build_model(config, self.task.num_features, self.task.num_classes)
         self.ddp = DistributedDataParallel(self.model) if self.world > 1 else self.model
         # The model is the same on every rank; dropout must not be.
         torch.manual_seed(config.seed + self.rank * 1_000_003)
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=config.lr, weight_decay=config.weight_decay)
+        parameters = list(self.model.parameters())
+        self.optimizer = torch.optim.Adam(parameters, lr=config.lr, weight_decay=config.weight_decay, fused=True)
         self.loader = NeighborLoader(
             graph,
             num_neighbors=list(config.num_neighbors),
@@ -46,6 +51,7 @@ class _Fit:
             batch_size=config.batch_size,
             shuffle=True,
             threads=config.threads,
+            feature_dtype=config.dtype if self.is_mixed else None,
             **config.sampling,
         )
         self.folder = RunFolder(folder) if folder and self.rank == 0 else None
@@ -82,15 +88,22 @@ class _Fit:
         self.ddp.train()
         losses = []
         for batch in self.loader:
-            out = self.ddp(batch.x.to(self.dtype), batch.blocks)
-            loss = batch.mean(F.cross_entropy(out, batch.y.long().flatten(), reduction="none"))
-            self.optimizer.zero_grad()
-            loss.backward()
-            self.optimizer.step()
-            losses.append(loss.detach())
+            losses.append(self._step(batch))
             self.bar.update()
-            self.bar.set_postfix(loss=f"{loss.item():.4f}", refresh=False)
+            if not self.bar.disable:
+                self.bar.set_postfix(loss=f"{losses[-1].item():.4f}", refresh=False)
         return self._global_mean(torch.stack(losses)).tolist()
+
+    def _step(self, batch):
+        """A step of training; the loss."""
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.is_mixed):
+            out = self.ddp(batch.x.to(self.dtype), batch.blocks)
+        out = out.float() if self.is_mixed else out
+        loss = batch.mean(F.cross_entropy(out, batch.y.long().flatten(), reduction="none"))
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return loss.detach()
 
     def _global_mean(self, values):
         """The mean over ranks; batch.mean scales so that this is the global batch's loss."""
@@ -180,6 +193,15 @@ def _rank_and_world():
     if dist.is_available() and dist.is_initialized():
         return dist.get_rank(), dist.get_world_size()
     return 0, 1
+
+
+def _warn_of_bfloat16():
+    if not _core.multiplies_bfloat16():
+        warnings.warn(
+            "dtype is bfloat16, but this processor has neither AVX512-BF16 nor AMX: training will be slower than with "
+            "float32",
+            stacklevel=4,
+        )
 
 
 def _line(record):

@@ -49,7 +49,7 @@ def build_model(config, num_features, num_classes) -> Model:
     torch.manual_seed(config.seed)
     convs = [_conv(config, widths[i], widths[i + 1], last=i + 1 == depth) for i in range(depth)]
     model = Model(convs, config.dropout, config.input_dropout)
-    return model.to(getattr(torch, config.dtype))
+    return model.to(torch.float64 if config.dtype == "float64" else torch.float32)  # bfloat16 is autocast's
 
 
 def _conv(config, num_in, num_out, last):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import time
 from datetime import timedelta
@@ -32,11 +33,18 @@ def work(rank, config, folder, place, progress):
     attach_seconds = time.perf_counter() - begin
     with _joined(rank, config.processes, place):
         metrics = fit(graph, config, folder=folder, progress=progress)
-        everyone = [attach_seconds] * config.processes
+        own = {"attach_seconds": attach_seconds, "peak_memory_bytes": _peak_memory_bytes()}
+        everyone = [own]
         if config.processes > 1:
-            dist.all_gather_object(everyone, attach_seconds)
+            everyone *= config.processes
+            dist.all_gather_object(everyone, own)
         if rank == 0:
-            RunFolder(folder).write_metrics(metrics | {"attach_seconds": everyone})
+            RunFolder(folder).write_metrics(metrics | {name: [of[name] for of in everyone] for name in own})
+
+
+def _peak_memory_bytes() -> int:
+    """The most memory that this process had, pages of the store that it had read among them."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 @contextlib.contextmanager
