@@ -1,6 +1,7 @@
 """Test accuracy of `ramet train`'s models on public datasets, beside the reference of their users.
 
     python bench/accuracy.py [--seeds 5] [--dataset cora] [--model gin] [--dtype int8-row] [--sampler labor]
+        [--compute bfloat16]
 
 Seed s is the model's seed and, for the datasets without a public split, the split's: 20 nodes of
 each class to train on, 30 to validate, the rest to test. The test accuracy is that of the model
@@ -9,7 +10,8 @@ repository; stores made of them in build/accuracy. Exits with 1 if a mean of sag
 default model, misses its bar: two points below the reference, the accuracy of SGC (Wu et al. 2019) on the same splits.
 With --dtype the features are stored as that, for each that is named, so that they can be compared on the same seeds;
 the default is the dataset's own. With --sampler training samples with that, for each that is named, and with --model it
-trains each that is named, all with the options that suit sage.
+trains each that is named, all with the options that suit sage. --compute is the --dtype of `ramet train`, for each that
+is named.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from ramet.dtypes import dtype_name
 from ramet.loading.samplers import SAMPLERS
 from ramet.stores.build import split_per_class
 from ramet.train import Config, fit
-from ramet.train.config import MODELS
+from ramet.train.config import DTYPES, MODELS
 
 ROOT = Path(__file__).resolve().parents[1]
 MARGIN = 2.0  # points below the reference that are allowed
@@ -126,6 +128,7 @@ def main() -> int:
     parser.add_argument("--epochs", type=int, help="default: the dataset's own")
     parser.add_argument("--dtype", choices=FORMS, action="append", help="of the features; default: the dataset's own")
     parser.add_argument("--sampler", choices=tuple(SAMPLERS), action="append", help="of training; default: uniform")
+    parser.add_argument("--compute", choices=DTYPES, action="append", help="the dtype of training; default: float32")
     parser.add_argument("--data", type=Path, default=default_data())
     parser.add_argument("--cache", type=Path, default=ROOT / "build" / "accuracy")
     arguments = parser.parse_args()
@@ -136,20 +139,20 @@ def main() -> int:
     torch.set_num_threads(1)  # the matrices are small: more threads mostly wait for each other
     missed = False
     more = {} if arguments.epochs is None else {"epochs": arguments.epochs}
-    head = f"{'dataset':18} {'model':6} {'features':12} {'sampler':8} {'test accuracy, %':>18}"
+    head = f"{'dataset':18} {'model':6} {'features':12} {'sampler':8} {'compute':8} {'test accuracy, %':>18}"
     print(f"{head} {'bar':>6} {'reference':>10} {'s/seed':>7}")
     for name in arguments.dataset or DATASETS:
         chosen = arguments.model or ["sage"], arguments.dtype or [None], arguments.sampler or ["uniform"]
-        for model, form, sampler in itertools.product(*chosen):
+        for model, form, sampler, compute in itertools.product(*chosen, arguments.compute or ["float32"]):
             graph = open_dataset(name, arguments.data, arguments.cache, form)
             begin = time.perf_counter()
-            options = more | {"model": model, "sampler": sampler}
+            options = more | {"model": model, "sampler": sampler, "dtype": compute}
             results = [accuracy(name, graph, seed, **options) for seed in range(arguments.seeds)]
             seconds = (time.perf_counter() - begin) / arguments.seeds
             missed |= model == "sage" and mean(results) < DATASETS[name].bar
             print(
                 f"{name:18} {model:6} {form or dtype_name(graph.table('feat').dtype):12} {sampler:8} "
-                f"{mean(results):9.2f} "
+                f"{compute:8} {mean(results):9.2f} "
                 f"+- {pstdev(results):5.2f} {DATASETS[name].bar:6.1f} {DATASETS[name].reference:10.1f} {seconds:7.1f}",
                 flush=True,
             )

@@ -43,7 +43,7 @@ PUBLIC_HEADERS = {
 # src/<layer>/<name>.h: internal, but layers above may include them.
 EXPORTS = {
     "base": "dependent_lanes digest draw_keys free_list grow_array half lanes_scalar listed_rows narrow normal "
-    "parallel per_process permutation prefetch row_groups scale thread_note system/posix system/space",
+    "parallel per_process permutation prefetch row_groups scale thread_note system/core_wait system/posix system/space",
     "kernels": "kernels cuda_backend cuda_rows cuda_sampling cpu/aggregate cpu/attention cpu/edge_rows cpu/floyd "
     "cpu/labor_scan cpu/pick cpu/update",
     "device": "device_memory",

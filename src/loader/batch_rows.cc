@@ -107,10 +107,9 @@ RowSources host_sources(const Graph& graph, const LoaderOptions& options, int64_
     }
     const bool caches = !request.at_seeds && !request.is_of_edges() && !request.given;
     sources.push_back(
-        make_row_source(table_of(graph, request),
-                        {.decode = options.decode,
-                         .as_bfloat16 = request.as_bfloat16,
-                         .cache_rows = caches ? cache_rows : 0}));
+        make_row_source(table_of(graph, request), {.decode = options.decode,
+                                                   .as_bfloat16 = request.as_bfloat16,
+                                                   .cache_rows = caches ? cache_rows : 0}));
   }
   return sources;
 }

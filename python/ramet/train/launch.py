@@ -67,7 +67,7 @@ def _meeting_place():
 def _run_trainers(config, arguments, poll):
     context = None
     try:
-        with _short_spins():
+        with short_spins():
             context = mp.start_processes(work, args=arguments, nprocs=config.processes, join=False)
         while not context.join(timeout=0.1):
             if poll:
@@ -87,7 +87,7 @@ def _run_trainers(config, arguments, poll):
 
 
 @contextlib.contextmanager
-def _short_spins():
+def short_spins():
     """Processes that are started meanwhile have threads of OpenMP that soon sleep when they wait for each other.
 
     By default libgomp spins for milliseconds, and a thread that has no core meanwhile may be the one that all wait for:

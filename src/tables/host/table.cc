@@ -50,8 +50,8 @@ void gather_chunks(const Table& table,
 // What gathers rows of `table` as float32; kInvalidArgument where nothing does.
 std::function<int64_t(const GatherArgs&)> float32_kernel(const Table& table) {
   if (table.rows().dtype == DType::kFloat32) return cpu_kernels()->gather_rows;
-  return [encoding = table.encoding(), scale = static_cast<const float*>(table.scale().data)](
-             const GatherArgs& rows) {
+  return [encoding = table.encoding(),
+          scale = static_cast<const float*>(table.scale().data)](const GatherArgs& rows) {
     return cpu_kernels()->gather_decoded({.rows = rows, .encoding = encoding, .scale = scale});
   };
 }
@@ -145,8 +145,9 @@ void Table::gather_bfloat16(std::span<const int64_t> ids, uint16_t* out, int thr
   const auto gather_float32 = float32_kernel(*this);
   const RowForm narrow{DType::kBFloat16, form(true).shape};
   const int64_t row_bytes = narrow.row_bytes(), width = row_bytes / 2;
-  gather_chunks(*this, std::ssize(ids), ids_are_rows(ids), out, row_bytes, threads,
-                [&](const GatherArgs& rows) { return gather_narrowed(gather_float32, rows, width); });
+  gather_chunks(
+      *this, std::ssize(ids), ids_are_rows(ids), out, row_bytes, threads,
+      [&](const GatherArgs& rows) { return gather_narrowed(gather_float32, rows, width); });
 }
 
 RowForm Table::form(bool decode) const {

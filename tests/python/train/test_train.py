@@ -18,14 +18,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
+import torch.nn.functional as F  # noqa: E402
 from torch_geometric.nn import SAGEConv  # noqa: E402
 
 import ramet  # noqa: E402
 from ramet import cli  # noqa: E402
 from ramet.nn import layerwise  # noqa: E402
-from ramet.train import Config, fit, run  # noqa: E402
+from ramet.train import Config, fit, launch, run  # noqa: E402
 from ramet.train.launch import TrainingError  # noqa: E402
 from ramet.train.model import build_model  # noqa: E402
+from ramet.train.predict import predict  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "examples" / "node_classification.py"
@@ -73,6 +75,9 @@ def test_command_fills_a_run_folder(store, tmp_path):
     assert metrics["test_accuracy"] > 0.5  # chance is 0.25
     assert f"test accuracy {metrics['test_accuracy']:.4f} (all neighbors, layer by layer)\n" in done.stdout
     assert len(metrics["attach_seconds"]) == 2
+    peaks = metrics["peak_memory_bytes"]
+    assert len(peaks) == 2 and all(2**26 < peak < 2**33 for peak in peaks)
+    assert "batches per second, at most " in done.stdout and " in memory per process\n" in done.stdout
     assert not metrics["interrupted"]
     assert metrics["pipeline"]["batches"] == 28 and "-bound: " in done.stdout
 
@@ -84,6 +89,39 @@ def test_command_fills_a_run_folder(store, tmp_path):
     predicted = layerwise(graph, model, nodes="test").argmax(dim=1).numpy()
     right = predicted == graph.table("label").gather(graph.split("test"))
     assert right.mean() == pytest.approx(metrics["test_accuracy"])
+
+
+@pytest.mark.parametrize("model", ["sage", "gat", "gin"])
+def test_bfloat16_keeps_parameters_in_float32(store, tmp_path, monkeypatch, model):
+    seen = []
+    monkeypatch.setattr(
+        "torch.nn.functional.cross_entropy",
+        lambda out, *a, real=F.cross_entropy, **k: (
+            seen.append((out.dtype, torch.is_autocast_enabled("cpu"))),
+            real(out, *a, **k),
+        )[1],
+    )
+    config = Config(str(store), model=model, hidden=32, epochs=6, batch_size=BATCH, dtype="bfloat16", seed=1)
+    is_slow = not ramet._core.multiplies_bfloat16()
+    with pytest.warns(UserWarning, match="AVX512-BF16") if is_slow else contextlib.nullcontext():
+        metrics = fit(ramet.open(store), config, folder=tmp_path)
+    assert set(seen) == {(torch.float32, False)}
+    assert metrics["losses"][-1] < metrics["losses"][0] and metrics["test_accuracy"] > 0.5  # chance is 0.25
+    best = torch.load(tmp_path / "best.pt", weights_only=True)
+    assert {value.dtype for value in best["model"].values()} == {torch.float32}
+    again = predict(str(store), tmp_path, "test")
+    assert again.accuracy["test"][0] == pytest.approx(metrics["test_accuracy"])
+
+
+def test_trainers_spin_for_a_short_time_unless_told_otherwise(monkeypatch):
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    with launch.short_spins():
+        assert os.environ["GOMP_SPINCOUNT"] == launch.SPINS
+    assert "GOMP_SPINCOUNT" not in os.environ
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    with launch.short_spins():
+        assert "GOMP_SPINCOUNT" not in os.environ
 
 
 @pytest.mark.slow
