@@ -52,6 +52,9 @@ struct PlainRows {
   };
   Cursor cursor(int32_t source) const { return {base + source * row_bytes}; }
 
+  // What request() will need, some time before it.
+  [[gnu::always_inline]] void announce(int32_t) const {}
+
   // Elements from `column` on. Nobody has checked the source yet: the address may wrap around.
   template <int64_t kElements>
   [[gnu::always_inline]] void request(int32_t source, int64_t column) const {
@@ -188,8 +191,8 @@ class Aggregation {
     for (int v = 0; v < kVectors; ++v)
       result[v] = is_empty ? L::fill(0) : Terms::start();
     for (int64_t e = to.first; e < to.last; ++e) {
-      const int64_t coming = e + ahead_ < args_.num_edges ? e + ahead_ : args_.num_edges - 1;
-      rows_.template request<kVectors * L::kLanes>(args_.indices[coming], column);
+      rows_.announce(args_.indices[later(e, 2 * ahead_)]);
+      rows_.template request<kVectors * L::kLanes>(args_.indices[later(e, ahead_)], column);
       const int32_t source = args_.indices[e];
       if (static_cast<uint64_t>(int64_t{source}) >= static_cast<uint64_t>(args_.num_rows))
         return false;
@@ -209,6 +212,10 @@ class Aggregation {
     for (int v = 0; v < kVectors; ++v)
       put(to.out + (column + v * L::kLanes) * L::kBytes, result[v]);
     return true;
+  }
+
+  int64_t later(int64_t edge, int64_t edges) const {
+    return edge + edges < args_.num_edges ? edge + edges : args_.num_edges - 1;
   }
 
   static void put(char* at, Vector value) {
