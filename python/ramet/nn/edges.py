@@ -153,7 +153,6 @@ class BlockEdges:
         numbers = torch.arange(self.num_dst, device=self.device)
         return torch.repeat_interleave(numbers, self.degrees, output_size=self.num_edges)
 
-    @torch.compiler.disable(reason="how many edges there are then depends on values")
     def _add_self_loops(self):
         if is_traced(self.indices):
             *parts, positions = torch.ops.ramet.with_self_loops(self.indptr, self.indices, self.num_src)
