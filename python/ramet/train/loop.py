@@ -12,6 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
 from ramet import NeighborLoader, _core
+from ramet.loading.layer_work import is_floating
 from ramet.train.evaluate import class_scores, inference, torch_threads
 from ramet.train.folder import RunFolder
 from ramet.train.model import build_model
@@ -44,6 +45,7 @@ class _Fit:
         torch.manual_seed(config.seed + self.rank * 1_000_003)
         parameters = list(self.model.parameters())
         self.optimizer = torch.optim.Adam(parameters, lr=config.lr, weight_decay=config.weight_decay, fused=True)
+        self.is_fused = _is_fused(graph, config)
         self.loader = NeighborLoader(
             graph,
             num_neighbors=list(config.num_neighbors),
@@ -51,6 +53,7 @@ class _Fit:
             batch_size=config.batch_size,
             shuffle=True,
             threads=config.threads,
+            fuse=self.is_fused,
             feature_dtype=config.dtype if self.is_mixed else None,
             **config.sampling,
         )
@@ -97,7 +100,7 @@ class _Fit:
     def _step(self, batch):
         """A step of training; the loss."""
         with torch.autocast("cpu", torch.bfloat16, enabled=self.is_mixed):
-            out = self.ddp(batch.x.to(self.dtype), batch.blocks)
+            out = self.ddp(batch.x if self.is_fused else batch.x.to(self.dtype), batch.blocks)
         out = out.float() if self.is_mixed else out
         loss = batch.mean(F.cross_entropy(out, batch.y.long().flatten(), reduction="none"))
         self.optimizer.zero_grad()
@@ -187,6 +190,13 @@ class _Fit:
             "best_epoch": best["epoch"],
             "val_accuracy": best["val_accuracy"],
         }
+
+
+def _is_fused(graph, config) -> bool:
+    """Whether the loader averages features over the first block where they lie: GraphSAGE begins with means of them,
+    unless something is dropped before, and sums are float32."""
+    begins_with_means = config.model == "sage" and config.dtype == "float32" and not config.input_dropout
+    return begins_with_means and is_floating(graph.table("feat"), decode=True)
 
 
 def _rank_and_world():

@@ -24,7 +24,7 @@ from torch_geometric.nn import SAGEConv  # noqa: E402
 import ramet  # noqa: E402
 from ramet import cli  # noqa: E402
 from ramet.nn import layerwise  # noqa: E402
-from ramet.train import Config, fit, launch, run  # noqa: E402
+from ramet.train import Config, fit, launch, loop, run  # noqa: E402
 from ramet.train.launch import TrainingError  # noqa: E402
 from ramet.train.model import build_model  # noqa: E402
 from ramet.train.predict import predict  # noqa: E402
@@ -578,6 +578,23 @@ def test_heterogeneous_inference():
         assert torch.allclose(rows, expected[t], rtol=1e-4, atol=1e-3)
     some = layerwise(graph, [layer, layer], nodes=("paper", [5, 2]), batch_size=7)
     assert torch.allclose(some, expected["paper"][[5, 2]], rtol=1e-4, atol=1e-3)
+
+
+def test_graphsage_averages_features_where_they_lie(store, monkeypatch):
+    """With the losses of rows that were gathered; other models get rows."""
+    graph, config = ramet.open(store), Config(str(store), hidden=16, epochs=2, batch_size=BATCH)
+    assert loop._is_fused(graph, config)
+    for other in (
+        {"model": "gat"},
+        {"model": "gin"},
+        {"dtype": "float64"},
+        {"dtype": "bfloat16"},
+        {"input_dropout": 0.1},
+    ):
+        assert not loop._is_fused(graph, replace(config, **other))
+    losses = fit(graph, config)["losses"]
+    monkeypatch.setattr(loop, "_is_fused", lambda *_: False)
+    assert fit(graph, config)["losses"] == losses
 
 
 # ---- one run, whatever the number of processes
