@@ -19,6 +19,7 @@ OPTIONS = {
     "decode": {"decode": False},
     "fuse": {"fuse": True},
     "transpose": {"transpose": True},
+    "feature_dtype": {"feature_dtype": "bfloat16"},
     "ownership": {"ownership": "hash"},
     "placement.topology": {"placement": ramet.Placement(topology="device")},
     "placement.tables": {"placement": {"feat": "in_place"}},
