@@ -1,8 +1,8 @@
 """A program of the tests: `trainers.py METHOD ADDRESS COUNT [SOURCE ...]` stands for a training run.
 
-The sources are folders of stores, or "memory" for a graph made in memory. METHOD is how the graphs get from
-the parent to COUNT trainers; with "path" this process is a trainer itself. All of them visit the meeting at
-ADDRESS and do what they are asked until it ends.
+The sources are folders of stores, or "memory" for a graph made in memory; "dropped" is such a graph, freed before
+there are trainers. METHOD is how the graphs get from the parent to COUNT trainers; with "path" this process is a
+trainer itself. All of them visit the meeting at ADDRESS and do what they are asked until it ends.
 """
 
 import gc
@@ -127,7 +127,9 @@ def start_all(method: str, address: str, count: int, graphs: list[ramet.Graph]):
 
 def main() -> None:
     method, address, count, *sources = sys.argv[1:]
-    graphs = [make_graph() if source == "memory" else ramet.open(source) for source in sources]
+    if "dropped" in sources:
+        make_graph()
+    graphs = [make_graph() if source == "memory" else ramet.open(source) for source in sources if source != "dropped"]
     if method == "path":
         serve(address, graphs)
         return

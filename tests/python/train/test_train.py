@@ -23,7 +23,7 @@ from torch_geometric.nn import SAGEConv  # noqa: E402
 
 import ramet  # noqa: E402
 from ramet import cli  # noqa: E402
-from ramet.nn import layerwise  # noqa: E402
+from ramet.nn import BlockEdges, layerwise  # noqa: E402
 from ramet.train import Config, fit, launch, loop, run  # noqa: E402
 from ramet.train.launch import TrainingError  # noqa: E402
 from ramet.train.model import build_model  # noqa: E402
@@ -386,16 +386,10 @@ def test_example(store, tmp_path, launcher):
 # ---- inference
 
 
-class WholeGraph:
-    """The whole graph as a block: every node is source and destination, every edge is there."""
-
-    def __init__(self, graph):
-        self.num_src = self.num_dst = graph.num_nodes()
-        self.indptr = torch.from_numpy(graph.indptr().copy())
-        self.indices = torch.from_numpy(graph.indices().copy())
-        destinations = torch.repeat_interleave(torch.arange(self.num_dst), self.indptr.diff())
-        self.edge_index = torch.stack([self.indices.long(), destinations])
-        self.has_weights = False
+def whole(graph) -> BlockEdges:
+    """Every node is source and destination, every edge is there."""
+    indptr, indices = (torch.from_numpy(array.copy()) for array in (graph.indptr(), graph.indices()))
+    return BlockEdges(indptr, indices, graph.num_nodes())
 
 
 @pytest.mark.parametrize("name", ["sage", "gat", "gin"])
@@ -407,7 +401,7 @@ def test_inference_is_the_full_forward_pass(store, name, depth):
     x = torch.from_numpy(graph.table("feat").numpy().copy())
     model.eval()
     with torch.no_grad():
-        expected = model(x, [WholeGraph(graph)] * depth)
+        expected = model(x, [whole(graph)] * depth)
     model.train()
     found = layerwise(graph, model, batch_size=97)
     assert model.training and model.convs[0].training and not found.requires_grad
@@ -426,7 +420,7 @@ def test_inference_in_float64_and_from_functions(store):
     model = build_model(config, 16, 4).eval()
     x = torch.from_numpy(graph.table("feat").numpy().copy()).double()
     with torch.no_grad():
-        expected = model(x, [WholeGraph(graph)] * 2)
+        expected = model(x, [whole(graph)] * 2)
     functions = [partial(model.layer, i) for i in range(2)]
     for found in (layerwise(graph, model), layerwise(graph, functions, dtype=torch.float64)):
         assert found.dtype == torch.float64
