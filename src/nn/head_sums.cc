@@ -25,6 +25,16 @@ void sum_values(
   }
 }
 
+// Runs `kernel` over all chunks of `work`.
+template <typename T>
+void run(const EdgeWork& work,
+         HeadArgs<T> args,
+         void (*kernel)(const HeadArgs<T>&, int64_t, int64_t),
+         int threads) {
+  args.edges = work.lists();
+  work.visit(threads, [&](int64_t, int64_t begin, int64_t end) { kernel(args, begin, end); });
+}
+
 }  // namespace
 
 void sum_at_sources(const BlockEdges& edges, const Array& values, const Array& out, int threads) {
@@ -46,15 +56,12 @@ void head_sums(
   require_output("out", out, weights.dtype, {edges.num_dst(), heads, width});
   with_float("weights", weights, [&](auto zero) {
     using T = decltype(zero);
-    const EdgeWork work = EdgeWork::by_destination(edges);
-    const HeadArgs<T> args{.edges = work.lists(),
-                           .heads = heads,
+    const HeadArgs<T> args{.heads = heads,
                            .width = width,
                            .rows = data_of<T>(x),
                            .weights = data_of<T>(weights),
                            .out = writable_data<T>(out)};
-    const auto kernel = attention_kernels<T>().sums;
-    work.visit(threads, [&](int64_t, int64_t begin, int64_t end) { kernel(args, begin, end); });
+    run(EdgeWork::by_destination(edges), args, attention_kernels<T>().sums, threads);
   });
 }
 
@@ -68,15 +75,12 @@ void head_sums_back(const BlockEdges& edges,
   require_output("out", out, weights.dtype, {edges.num_src(), width});
   with_float("weights", weights, [&](auto zero) {
     using T = decltype(zero);
-    const EdgeWork work = EdgeWork::by_source(edges, threads);
-    const HeadArgs<T> args{.edges = work.lists(),
-                           .heads = heads,
+    const HeadArgs<T> args{.heads = heads,
                            .width = width,
                            .weights = data_of<T>(weights),
                            .wide = data_of<T>(grad),
                            .out = writable_data<T>(out)};
-    const auto kernel = attention_kernels<T>().pull;
-    work.visit(threads, [&](int64_t, int64_t begin, int64_t end) { kernel(args, begin, end); });
+    run(EdgeWork::by_source(edges, threads), args, attention_kernels<T>().pull, threads);
   });
 }
 
@@ -88,15 +92,12 @@ void head_dots(
   require_output("out", out, out.dtype, out.shape);
   with_float("out", out, [&](auto zero) {
     using T = decltype(zero);
-    const EdgeWork work = EdgeWork::by_destination(edges);
-    const HeadArgs<T> args{.edges = work.lists(),
-                           .heads = heads,
+    const HeadArgs<T> args{.heads = heads,
                            .width = width,
                            .rows = data_of<T>(x),
                            .wide = data_of<T>(grad),
                            .out = writable_data<T>(out)};
-    const auto kernel = attention_kernels<T>().dots;
-    work.visit(threads, [&](int64_t, int64_t begin, int64_t end) { kernel(args, begin, end); });
+    run(EdgeWork::by_destination(edges), args, attention_kernels<T>().dots, threads);
   });
 }
 
