@@ -34,8 +34,8 @@ class Goal:
 
 
 GOALS = {
-    "products": Goal("GraphSAGE", 0.90, 10, 4, 40),
-    "amazon_computers": Goal("amazon_computers", 0.78, 5, 1, 60),
+    "products": Goal("GraphSAGE", 0.75, 10, 4, 40),
+    "amazon_computers": Goal("amazon_computers", 0.74, 5, 1, 60),
 }
 
 

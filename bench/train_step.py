@@ -8,7 +8,8 @@ PyG's documented way. "blocks by hand" passes each layer the destinations of its
 "memory kept" are processes that keep freed memory: ours by ramet.keep_memory(), the peers by the same settings of
 malloc, given in the environment. "floor" is the products of matrices of the layers alone, forward and backward, in
 memory that is kept. Every program is a process of its own. All take turns; the first batches of a turn, made during
-other turns, do not count. "peak" is the most memory that a process had, the mapped store included.
+other turns, do not count. Ours, also with PyG's layers, has torch's fused Adam, as `ramet train`; the peers have Adam
+as it comes. "peak" is the most memory that a process had, the mapped store included.
 """
 
 from __future__ import annotations
