@@ -11,16 +11,18 @@ import numpy as np
 import processes
 import pytest
 from small_graphs import homogeneous, numpy_of, summary
+from tries import least
 
 import ramet
 
 NODES = 20_000
 WARM, COUNTED = 30, 60
+FEW = max(80 * 1024 // resource.getpagesize(), 2)  # page faults
 
 
 @pytest.fixture(scope="module")
 def graph() -> ramet.Graph:
-    """Batches of it have arrays of some hundred KB each, in 4 KiB pages."""
+    """Batches of it have arrays of some hundred KB each."""
     rng = np.random.default_rng(0)
     return ramet.from_edge_index(
         rng.integers(0, NODES, (2, 10 * NODES)),
@@ -55,15 +57,18 @@ def test_a_steady_loop_takes_no_page_faults(graph, threads):
         nonlocal largest
         largest = max(largest, next(batches).nbytes)
 
-    assert faults_per_step(step) < 20
-    assert largest > 100 * 4096  # so many faults a fresh batch would take
+    assert least(lambda: faults_per_step(step), FEW) < FEW
+    assert largest > 5 * FEW * resource.getpagesize()  # so many faults a fresh batch would take
 
 
 def test_sampling_and_gathering_in_a_loop_take_no_page_faults(graph):
     rng = np.random.default_rng(1)
     table = graph.table("feat")
-    assert faults_per_step(lambda: ramet.sample(graph, rng.integers(0, NODES, rng.integers(150, 300)), [10, 5])) < 20
-    assert faults_per_step(lambda: table.gather(rng.integers(0, NODES, rng.integers(5_000, 10_000)))) < 20
+    for step in (
+        lambda: ramet.sample(graph, rng.integers(0, NODES, rng.integers(150, 300)), [10, 5]),
+        lambda: table.gather(rng.integers(0, NODES, rng.integers(5_000, 10_000))),
+    ):
+        assert least(lambda step=step: faults_per_step(step), FEW) < FEW
 
 
 def test_the_pool_does_not_grow(graph):
@@ -91,21 +96,32 @@ def test_automatic_threads_give_the_same_batches():
     assert loaders[2].summary().max_prefetch == 1 and loaders[3].summary().max_prefetch == 7
 
 
-def test_a_loop_that_is_slower_than_one_thread_gets_one(graph):
+TRIES = 5  # of what other programs on the machine disturb: one of them must do
+
+
+def of_a_slow_loop(graph) -> ramet.Summary:
     loader = ramet.NeighborLoader(graph, [5], batch_size=50)
     for batch in itertools.islice(loader, 12):
         time.sleep(20 * sum(batch.timings.values()))
-    told = loader.summary()
-    assert told.threads == 1
-    assert told.bound == "training" and "training-bound" in str(told)
+    return loader.summary()
 
 
-def test_a_loop_that_only_iterates_gets_all(graph):
+def test_a_loop_that_is_slower_than_one_thread_gets_one(graph):
+    tries = (of_a_slow_loop(graph) for _ in range(TRIES))
+    assert any(told.threads == 1 and told.bound == "training" and "training-bound" in str(told) for told in tries)
+
+
+def of_a_fast_loop(graph) -> ramet.Summary:
     loader = ramet.NeighborLoader(graph, [10, 10, 10], batch_size=500)
     for batch in itertools.islice(loader, 12):
         numpy_of(batch.n_id)
-    told = loader.summary()
-    assert told.threads == told.max_threads
+    return loader.summary()
+
+
+def test_a_loop_that_only_iterates_gets_all(graph):
+    tries = (of_a_fast_loop(graph) for _ in range(TRIES))
+    told = next((told for told in tries if told.threads == told.max_threads), None)
+    assert told is not None
     assert told.bound in ("sampling", "memory") and f"{told.bound}-bound: the loop waited" in str(told)
 
 
@@ -246,7 +262,7 @@ def faults_of_a_step():
 
 fresh = min(faults_of_a_step() for _ in range(3))
 kept = ramet.keep_memory()
-recycled = min(faults_of_a_step() for _ in range(4))
+recycled = min(faults_of_a_step() for _ in range(8))
 print(int(kept), fresh, recycled)
 """
 
@@ -255,4 +271,4 @@ def test_keeping_memory_ends_the_page_faults():
     kept, fresh, recycled = map(int, processes.run("-c", KEEP).split())
     if not kept:
         pytest.skip("the C library has no mallopt")
-    assert recycled < 20 < fresh
+    assert recycled < FEW < fresh
