@@ -140,7 +140,7 @@ class BlockEdges:
 
     def _once(self, name: str, compute):
         if name not in self.derived:
-            self.derived[name] = _for_training(compute)()
+            self.derived[name] = for_training(compute)()
         return self.derived[name]
 
     def _make_core(self) -> _core.BlockEdges:
@@ -234,8 +234,8 @@ def _remember(edges: BlockEdges) -> None:
     _by_indices[edges.indices] = _Known(weakref.ref(edges.indptr), state, edges.derived)
 
 
-def _for_training(function):
-    """Whose tensors can be saved for backward, also where the caller is in inference mode."""
+def for_training(function):
+    """Whose tensors can be saved for backward and count writes, also where the caller is in inference mode."""
 
     @functools.wraps(function)
     def outside_of_inference(*arguments):
@@ -252,7 +252,7 @@ _of_edge_indexes = WeakIdKeyDictionary()  # edge_index -> (its version, num_src,
 _by_indices = WeakIdKeyDictionary()  # -> _Known
 
 
-@_for_training
+@for_training
 def _of_block(block: Block) -> BlockEdges:
     if isinstance(block.num_edges, dict):
         types = block.batch.graph.edge_types
@@ -268,7 +268,7 @@ def _of_block(block: Block) -> BlockEdges:
     return edges
 
 
-@_for_training
+@for_training
 def _of_edge_index(edge_index, num_src, num_dst) -> BlockEdges:
     if num_src is None or num_dst is None:
         raise TypeError("edge_index says neither num_src nor num_dst: give both, or the block in its place")

@@ -14,8 +14,9 @@ from ramet.dtypes import dtype_name
 from ramet.loading.block import Block
 from ramet.loading.given_tables import fields_of, is_here
 from ramet.loading.layer_work import FLOATING, FUSED, is_floating
+from ramet.loading.origins import version_of
 from ramet.nn.aggregate import aggregate, own_weights
-from ramet.nn.edges import BlockEdges
+from ramet.nn.edges import BlockEdges, for_training
 from ramet.tables.arguments import as_row_ids
 from ramet.tables.table import Table
 from ramet.tensors import to_tensor
@@ -121,7 +122,7 @@ class TableRows:
         """
         if reduce == "mean" and weights is None:
             for means in self._ready.means:
-                if means.is_over(edges) and means.rows._version == 0:  # noqa: SLF001 (torch's count of writes)
+                if means.is_over(edges) and version_of(means.rows) == 0:
                     return means.rows
         if edges.device.type != "cpu" or (weights is not None and weights.requires_grad):
             return aggregate(edges, self.rows(), reduce, weights)
@@ -136,6 +137,7 @@ class TableRows:
         )
         return self._placed(out)
 
+    @for_training
     def to(self, device, *, non_blocking: bool = False) -> TableRows:
         """With results on `device`, where `destinations` and the loader's means are copied now."""
 
@@ -168,6 +170,7 @@ class TableRows:
         return tensor if self._ready.device is None else tensor.to(self._ready.device)
 
 
+@for_training
 def of_batch(batch, position: int, node_type: str, destinations: torch.Tensor) -> TableRows:
     """batch.x of a loader with fuse=True. position: of the table among those that were gathered, whose rows are
     `destinations`; these are where the batch's tensors are handed out."""

@@ -12,7 +12,7 @@ import ramet
 
 torch = pytest.importorskip("torch")
 
-from ramet.nn import Embedding, TableRows, aggregate, edges_of  # noqa: E402  (needs torch)
+from ramet.nn import Embedding, GINConv, TableRows, aggregate, edges_of  # noqa: E402  (needs torch)
 
 NEEDED = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 40, "shuffle": True}
 DTYPES = ["float32", "float16", "bfloat16", "int8 by row", "int8 by column"]
@@ -111,6 +111,30 @@ def test_the_loaders_means_are_handed_out_until_they_are_written_to():
     assert aggregate(block, fused.x).data_ptr() == means.data_ptr()
     means += 1
     assert aggregate(block, fused.x).equal(aggregate(plain.blocks[0], plain.x))
+
+
+def test_layers_do_not_write_to_the_loaders_means():
+    fused, _ = next(iter(pairs(graph_of("float32"))))
+    block = fused.blocks[0]
+    means = aggregate(block, fused.x)
+    before = means.clone()
+    GINConv(torch.nn.Identity(), aggr="mean", train_eps=True, eps=0.5)(fused.x, block)
+    assert means.equal(before) and not means.requires_grad
+
+
+@pytest.mark.parametrize("loader_too", [True, False])
+def test_inference_mode(loader_too):
+    graph = graph_of("float32")
+    wanted = [aggregate(plain.blocks[0], plain.x) for _, plain in pairs(graph)]
+    with torch.inference_mode(loader_too):
+        for (fused, _), expected in zip(pairs(graph), wanted, strict=True):
+            with torch.inference_mode():
+                means = aggregate(fused.blocks[0], fused.x)
+                assert means.equal(expected)
+                assert aggregate(fused.blocks[0], fused.x).data_ptr() == means.data_ptr()
+                means += 1
+                assert aggregate(fused.blocks[0], fused.x).equal(expected)
+                assert aggregate(fused.blocks[0], fused.x.to("cpu")).equal(expected)
 
 
 def test_tables_that_are_given():

@@ -48,9 +48,9 @@ class GINConv(Conv):
 
     def _with_root(self, out, x_dst):
         scale = (1 + self.eps).to(out.dtype)
-        if self.reduce in ("sum", "mean"):
+        if self.reduce == "sum":
             return out.addcmul_(x_dst, scale)
-        return torch.addcmul(out, x_dst, scale)  # backward of an extreme needs the extreme
+        return torch.addcmul(out, x_dst, scale)  # a mean may be the loader's; backward of an extreme needs the extreme
 
     def __repr__(self) -> str:
         return f"GINConv(nn={self.nn})"
