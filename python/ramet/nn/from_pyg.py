@@ -256,7 +256,9 @@ def _replace(old, new) -> None:
     kept = {name: value for name, value in vars(old).items() if name not in of_pyg}
     modules = {name: child for name, child in old._modules.items() if name != "aggr_module"}  # noqa: SLF001 (torch's)
     modules |= new._modules  # noqa: SLF001 (torch's)
-    new.train(old.training)
+    new.training = old.training
+    for name, child in new.named_children():  # not new.train(): `old` may share what is inside, as GINConv's nn
+        child.training = old.get_submodule(name).training
     old.__class__ = type(new)
     vars(old).clear()
     vars(old).update(kept | vars(new) | hooks | {"_modules": modules})

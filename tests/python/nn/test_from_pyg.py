@@ -214,6 +214,15 @@ def test_hooks_and_inner_modules_that_are_not_pygs():
     assert conv.mine == "kept" and isinstance(conv.extra, torch.nn.Dropout)
 
 
+def test_modes_of_inner_modules_stay():
+    mlp = torch.nn.Sequential(torch.nn.Linear(WIDTH, 8), torch.nn.BatchNorm1d(8))
+    model = torch.nn.ModuleList([pyg.GINConv(mlp), pyg.SAGEConv(WIDTH, 4).eval()])
+    mlp[1].eval()
+    nn.from_pyg(model)
+    assert [module.training for module in model[0].modules()] == [True, True, True, False]
+    assert not any(module.training for module in model[1].modules())
+
+
 def change_linear(conv):
     class Mine(pyg.Linear):
         def forward(self, x):
