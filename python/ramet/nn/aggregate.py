@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ramet.loading.block import Block
-from ramet.nn import functions, library
+from ramet.nn import edge_checks, functions, library
 from ramet.nn.edge_checks import described
 from ramet.nn.edges import BlockEdges, edges_of
 from ramet.nn.tracing import is_traced
@@ -43,7 +43,7 @@ def aggregate(block, x, reduce: str = "mean", edge_weight=None):
     edges = edges_of(block)
     if reduce not in REDUCTIONS:
         raise ValueError(f"reduce is {reduce!r}, expected one of {', '.join(REDUCTIONS)}")
-    is_table = hasattr(x, "aggregate")  # TableRows
+    is_table = _is_table(x)
     if not is_table:
         _check_rows(edges, x)
     weights = _columns(edges, reduce, edge_weight, _dtype_of_sums(x))
@@ -97,6 +97,14 @@ def operators(tensor):
     return library if is_traced(tensor) else functions
 
 
+def _is_table(x) -> bool:
+    if isinstance(x, torch.Tensor):
+        return False
+    from ramet.nn.table_rows import TableRows  # which imports this module
+
+    return isinstance(x, TableRows)
+
+
 def _dtype_of_sums(x) -> torch.dtype:
     return torch.float64 if x.dtype == torch.float64 else torch.float32
 
@@ -120,5 +128,7 @@ def _by_type(block, x: dict, reduce: str, edge_weight) -> dict:
     weights = {} if edge_weight is None else edge_weight
     if not isinstance(weights, dict):
         raise TypeError(f"edge_weight is {described(weights)}, expected a dict by edge type, as x is one by node type")
-    types = [t for t in block.batch.graph.edge_types if t[0] in x]
+    known = block.batch.graph.edge_types
+    edge_checks.check_edge_types(weights, known, "edge_weight")
+    types = [t for t in known if t[0] in x]
     return {t: aggregate(block[t], x[t[0]], reduce, weights.get(t)) for t in types}

@@ -56,6 +56,13 @@ def check_count(count, name: str) -> None:
         raise ValueError(f"{name} is {count!r}, expected an integer from 0 to {_INT32_MAX}")
 
 
+def check_edge_types(by_type, known, name: str) -> None:
+    """ValueError unless the keys of `by_type` are among the types `known`."""
+    unknown = [edge_type for edge_type in by_type if edge_type not in known]
+    if unknown:
+        raise ValueError(f"{name} has the edge types {unknown}, expected some of {list(known)}")
+
+
 def described(value) -> str:
     """For messages: what was given where a tensor was expected."""
     if isinstance(value, torch.Tensor):

@@ -168,6 +168,13 @@ def test_a_batch_lives_as_long_as_backward_needs_it():
 EDGES = random_edges()
 
 
+class Frame:
+    """Rows of another library, which have an aggregate() of their own, as pandas' have."""
+
+    def aggregate(self, *_):
+        raise AssertionError("called")
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
@@ -175,6 +182,7 @@ EDGES = random_edges()
         ((torch.ones(()),), ValueError, r"x has shape \[\], but the block has 40 sources"),
         ((torch.ones(40, 2).long(),), TypeError, r"x is int64 \[40, 2\], expected a tensor of float32"),
         (([[1.0]],), TypeError, "x is a list, expected a tensor of float32"),
+        ((Frame(),), TypeError, "x is a Frame, expected a tensor of float32"),
         ((torch.ones(40, 2, device="meta"),), ValueError, "x lies on meta, but the block's edges on cpu"),
         ((torch.ones(40, 2), "median"), ValueError, "reduce is 'median', expected one of sum, mean, max, min, softmax"),
         ((torch.ones(40, 2), "sum", torch.ones(149)), ValueError, r"edge_weight has shape \[149\], .* 150 edges"),
@@ -201,6 +209,8 @@ def test_what_is_refused_of_types():
         aggregate(block, torch.ones(500, 2))
     with pytest.raises(TypeError, match=r"edge_weight is float32 \[3\], expected a dict by edge type"):
         aggregate(block, {"paper": torch.ones(500, 2)}, "sum", torch.ones(3))
+    with pytest.raises(ValueError, match=r"edge_weight has the edge types \[\('paper', 'cite', 'paper'\)\], expected"):
+        aggregate(block, {"paper": torch.ones(500, 2)}, "sum", {("paper", "cite", "paper"): torch.ones(3)})
 
 
 @pytest.mark.parametrize("reduce", [*REDUCTIONS, "softmax"])

@@ -344,5 +344,11 @@ def test_wrong_calls_of_some_layers(block_and_rows):
     layer = nn.HeteroConv({t: nn.SAGEConv((-1, -1), 4) for t in hetero.edge_types})
     with pytest.raises(KeyError, match="x has no rows of 'author'"):
         layer({"paper": types.x["paper"]}, types.blocks[0])
+    for weights, error, message in (
+        ({("paper", "cite", "paper"): torch.ones(3)}, ValueError, "HeteroConv: edge_weight has the edge types"),
+        (torch.ones(3), TypeError, "HeteroConv: edge_weight is float32"),
+    ):
+        with pytest.raises(error, match=message):
+            layer(types.x, types.blocks[0], edge_weight=weights)
     with pytest.raises(ValueError, match="block has edges of 3 types"):
         nn.SAGEConv(6, 4)(types.x["paper"], types.blocks[0])

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 import torch
 
+from ramet.nn.edge_checks import check_edge_types, described
+
 _AGGREGATIONS = ("sum", "mean", "min", "max", "cat", None)
 
 
@@ -44,8 +46,13 @@ class HeteroConv(torch.nn.Module):
         by_type: further arguments of the layers, each a dict by edge type: edge_weight={edge_type: weights}.
 
         Returns rows of destinations by node type, of those that are a destination here. Raises KeyError for a type of
-        `x` that a layer needs.
+        `x` that a layer needs, ValueError for an edge type in `by_type` that neither a layer nor the block has.
         """
+        for name, values in by_type.items():
+            if not isinstance(values, Mapping):
+                raise TypeError(f"HeteroConv: {name} is {described(values)}, expected a dict by edge type")
+            known = block if isinstance(block, Mapping) else block.batch.graph.edge_types
+            check_edge_types(values, [*self.edge_types, *known], f"HeteroConv: {name}")
         results: dict[str, list] = {}
         for edge_type, conv in zip(self.edge_types, self.convs.values(), strict=True):
             if isinstance(block, Mapping) and edge_type not in block:
