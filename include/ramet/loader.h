@@ -59,9 +59,9 @@ struct TableRequest {
   }
 };
 
-// The rows in a device cache: those with most out-edges, or those that most of a few sampled
-// batches need.
-enum class CacheBy { kDegree, kPresampling };
+// The rows in a cache: of the nodes with most out-edges, of those that most of a few sampled
+// batches need, or, in front of tables on the host alone, the rows that were used last.
+enum class CacheBy : uint8_t { kDegree, kPresampling, kRecency };
 
 // Of which blocks the threads make BlockEdges::transposed(), which backward of a layer needs.
 // kInner: of all but the first, whose sources are mostly features that need no gradient.
@@ -76,6 +76,14 @@ struct DeviceOptions {
   int64_t cache_rows = 0;         // of each table that is read in place at all nodes
   CacheBy cache_by = CacheBy::kDegree;
   int max_sms = 0;  // multiprocessors that gathering may use; 0: all
+};
+
+// Where host batches have their rows from.
+struct HostOptions {
+  // One per LoaderOptions::tables, kAuto or kInPlace; empty: all kAuto.
+  std::vector<Placement> tables = {};
+  int64_t cache_rows = 0;  // kept in memory, of each table of the graph that is read at all nodes
+  CacheBy cache_by = CacheBy::kRecency;  // with kRecency, hits depend on which thread came first
 };
 
 // The nodes of a type that an epoch has as seeds.
@@ -104,12 +112,14 @@ struct LoaderOptions {
   bool decode = true;        // float16, bfloat16 and quantized int8 rows arrive as float32
   bool edges_ahead = false;  // with Expand::kOnce: host batches come with Batch::edges
   TransposeAhead transpose = TransposeAhead::kNone;  // of host batches
+  HostOptions host = {};                             // of host batches
   DeviceOptions device = {};
 };
 
 inline constexpr int kMaxAutomaticThreads = 8;  // bounds the memory of what is made ahead
 inline constexpr int kMaxThreads = 4096;
 inline constexpr int kMaxPrefetch = 65536;
+inline constexpr int64_t kMaxCachedRows = (int64_t{1} << 31) - 1;
 
 // Seconds of the thread that made the batch, and of the caller's wait in next(). Means and
 // transposed blocks count as gathering.
@@ -256,8 +266,8 @@ class NeighborLoader {
   [[nodiscard]] std::shared_ptr<DevicePool> device_pool() const;
   // The topology for the device; nullptr where the CPU samples.
   [[nodiscard]] std::shared_ptr<const CudaGraph> cuda_graph() const;
-  // One decision for the "topology", and one for each of LoaderOptions::tables; none for host
-  // batches.
+  // One decision for each of LoaderOptions::tables; with a device, one for the "topology" before
+  // them.
   [[nodiscard]] std::vector<PlacementDecision> placement() const;
   // For CooperativeLoader.
   [[nodiscard]] const std::shared_ptr<const LoaderParts>& parts() const { return parts_; }

@@ -62,7 +62,8 @@ TransposeAhead transpose_named(const std::string& name) {
 CacheBy cache_by_named(const std::string& name) {
   if (name == "degree") return CacheBy::kDegree;
   if (name == "presampling") return CacheBy::kPresampling;
-  throw_invalid("cache_by is '", name, "', expected 'degree' or 'presampling'");
+  if (name == "recency") return CacheBy::kRecency;
+  throw_invalid("cache_by is '", name, "', expected 'degree', 'presampling' or 'recency'");
 }
 
 Array copy_of(const std::optional<Ids>& values) {
@@ -82,6 +83,7 @@ LoaderOptions make_options(SampleOptions sample,
                            bool decode,
                            bool edges_ahead,
                            const std::string& transpose,
+                           const HostOptions& host,
                            const DeviceOptions& device) {
   LoaderOptions options;
   options.sample = std::move(sample);
@@ -99,6 +101,7 @@ LoaderOptions make_options(SampleOptions sample,
   options.decode = decode;
   options.edges_ahead = edges_ahead;
   options.transpose = transpose_named(transpose);
+  options.host = host;
   options.device = device;
   return options;
 }
@@ -142,6 +145,18 @@ void bind_loader(nb::module_& m) {
           nb::kw_only(), nb::arg("index"), nb::arg("topology"), nb::arg("tables"),
           nb::arg("copy_bytes"), nb::arg("cache_rows"), nb::arg("cache_by"), nb::arg("max_sms"));
 
+  nb::class_<HostOptions>(m, "HostOptions")
+      .def(nb::init<>())
+      .def(
+          "__init__",
+          [](HostOptions* self, const std::vector<std::string>& tables, int64_t cache_rows,
+             const std::string& cache_by) {
+            new (self) HostOptions{.cache_rows = cache_rows, .cache_by = cache_by_named(cache_by)};
+            for (const std::string& location : tables)
+              self->tables.push_back(location_of(location));
+          },
+          nb::kw_only(), nb::arg("tables"), nb::arg("cache_rows"), nb::arg("cache_by"));
+
   nb::class_<TableRequest>(m, "TableRequest")
       .def(
           "__init__",
@@ -175,17 +190,18 @@ void bind_loader(nb::module_& m) {
              const std::vector<InputTuple>& inputs, int64_t batch_size, bool shuffle,
              bool drop_last, int rank, int world, int threads, int prefetch,
              const std::vector<TableRequest>& tables, bool decode, bool edges_ahead,
-             const std::string& transpose, const DeviceOptions& device) {
+             const std::string& transpose, const HostOptions& host, const DeviceOptions& device) {
             const GilRelease release;  // it may read a whole graph
             new (self) NeighborLoader(
-                std::move(graph),
-                make_options(std::move(sample), inputs, batch_size, shuffle, drop_last, rank, world,
-                             threads, prefetch, tables, decode, edges_ahead, transpose, device));
+                std::move(graph), make_options(std::move(sample), inputs, batch_size, shuffle,
+                                               drop_last, rank, world, threads, prefetch, tables,
+                                               decode, edges_ahead, transpose, host, device));
           },
           nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("inputs").noconvert(),
           nb::arg("batch_size"), nb::arg("shuffle"), nb::arg("drop_last"), nb::arg("rank"),
           nb::arg("world"), nb::arg("threads"), nb::arg("prefetch"), nb::arg("tables"),
-          nb::arg("decode"), nb::arg("edges_ahead"), nb::arg("transpose"), nb::arg("device"))
+          nb::arg("decode"), nb::arg("edges_ahead"), nb::arg("transpose"), nb::arg("host"),
+          nb::arg("device"))
       .def_prop_ro("num_steps", &NeighborLoader::num_steps)
       .def("fingerprint", &NeighborLoader::fingerprint)
       .def("tables_digest", &NeighborLoader::tables_digest)

@@ -35,6 +35,10 @@ Table table_of(const Graph& graph, const TableRequest& request) {
   return find_table(type.tables, type.scales, request.name, "node type '" + type.name + "'");
 }
 
+int64_t bytes_of(const Table& table) {
+  return table.rows().bytes() + (table.has_scale() ? table.scale().bytes() : 0);
+}
+
 std::span<const int64_t> nodes_of(const TableRequest& request, const Minibatch& minibatch) {
   const auto node_type = static_cast<size_t>(request.node_type);
   const auto nodes = minibatch.n_id[node_type].as<int64_t>();
@@ -96,22 +100,6 @@ Array rows_on_device(const TableRequest& request,
     row += of_block.rows();
   });
   return rows;
-}
-
-RowSources host_sources(const Graph& graph, const LoaderOptions& options, int64_t cache_rows) {
-  RowSources sources;
-  for (const TableRequest& request : options.tables) {
-    if (request.is_pulled()) {
-      sources.push_back(nullptr);
-      continue;
-    }
-    const bool caches = !request.at_seeds && !request.is_of_edges() && !request.given;
-    sources.push_back(
-        make_row_source(table_of(graph, request), {.decode = options.decode,
-                                                   .as_bfloat16 = request.as_bfloat16,
-                                                   .cache_rows = caches ? cache_rows : 0}));
-  }
-  return sources;
 }
 
 void gather_tables(const std::vector<TableRequest>& requests,

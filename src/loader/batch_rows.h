@@ -12,6 +12,9 @@ namespace ramet {
 // kNotFound names the tables that there are.
 [[nodiscard]] Table table_of(const Graph& graph, const TableRequest& request);
 
+// Of its rows, and of their scale.
+[[nodiscard]] int64_t bytes_of(const Table& table);
+
 // The nodes whose rows a table of a node type is gathered at: all, the seeds, or destinations of
 // the first block.
 [[nodiscard]] std::span<const int64_t> nodes_of(const TableRequest& request,
@@ -37,12 +40,6 @@ namespace ramet {
                                   BufferPool& pool);
 
 using RowSources = std::vector<std::shared_ptr<const RowSource>>;
-
-// Sources of the rows of the host. `cache_rows`: the most rows to keep of each table of the graph
-// that is gathered at all nodes.
-[[nodiscard]] RowSources host_sources(const Graph& graph,
-                                      const LoaderOptions& options,
-                                      int64_t cache_rows = 0);
 
 // Gathers the rows of `batch.minibatch` into batch.tables, and counts to batch.cache. Leaves out
 // tables without a source, which are pulled.

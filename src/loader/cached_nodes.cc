@@ -1,5 +1,7 @@
 #include "cached_nodes.h"
 
+#include <algorithm>
+
 #include "tables/cache/hot_rows.h"
 
 namespace ramet {
@@ -37,6 +39,17 @@ std::vector<int64_t> nodes_by_presampling(std::shared_ptr<const Graph> graph,
     count_ids(batch.n_id[static_cast<size_t>(type)], batches);
   }
   return hottest_rows(count, batches, out_degrees(*graph, type));
+}
+
+std::vector<int64_t> nodes_to_cache(const std::shared_ptr<const Graph>& graph,
+                                    const LoaderOptions& options,
+                                    const SeedsOfStep& seeds,
+                                    int64_t num_steps,
+                                    int type,
+                                    CachedNodes wanted) {
+  if (wanted.by == CacheBy::kDegree) return nodes_by_degree(*graph, type, wanted.count);
+  return nodes_by_presampling(graph, options, seeds, std::min(kPresampledSteps, num_steps), type,
+                              wanted.count);
 }
 
 }  // namespace ramet

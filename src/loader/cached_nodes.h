@@ -1,4 +1,4 @@
-// Which rows of a node table the cache of a device holds.
+// Which rows of a node table a cache holds that does not change.
 #pragma once
 
 #include <cstdint>
@@ -25,5 +25,27 @@ using SeedsOfStep = std::function<SeedList(int64_t step)>;
                                                         int64_t num_steps,
                                                         int type,
                                                         int64_t count);
+
+inline constexpr int64_t kPresampledSteps = 20;
+
+// How many rows, and which: kDegree or kPresampling.
+struct CachedNodes {
+  int64_t count = 0;
+  CacheBy by = CacheBy::kDegree;
+};
+
+// The node ids of `type` that a cache of such a loader holds, ascending. Presamples the first
+// kPresampledSteps of its `num_steps`.
+[[nodiscard]] std::vector<int64_t> nodes_to_cache(const std::shared_ptr<const Graph>& graph,
+                                                  const LoaderOptions& options,
+                                                  const SeedsOfStep& seeds,
+                                                  int64_t num_steps,
+                                                  int type,
+                                                  CachedNodes wanted);
+
+// Whether rows of the table are cached: of a table of the graph that is read at all nodes.
+[[nodiscard]] inline bool is_cached(const TableRequest& request) {
+  return !request.at_seeds && !request.is_of_edges() && !request.given;
+}
 
 }  // namespace ramet

@@ -105,9 +105,29 @@ void check_table(const TableRequest& request, const Graph& graph, const LoaderOp
 void check_device(const DeviceOptions& device, size_t num_tables) {
   require_at_least(device.index, 0, "device");
   require_at_least(device.cache_rows, 0, "cache_rows");
+  if (device.cache_by == CacheBy::kRecency)
+    throw_invalid("a device cache has the rows used last, expected those by degree or presampling");
   require_at_least(device.max_sms, 0, "max_sms");
   if (!device.tables.empty() && device.tables.size() != num_tables)
     throw_invalid("placements of ", device.tables.size(), " tables for ", num_tables);
+}
+
+void check_host(const LoaderOptions& options, const Graph& graph) {
+  const HostOptions& host = options.host;
+  require_at_least(host.cache_rows, 0, "cache_rows");
+  require_at_most(host.cache_rows, kMaxCachedRows, "cache_rows");
+  if (host.cache_rows > 0 && host.cache_by != CacheBy::kRecency && graph.part())
+    throw_invalid("rows of a part are cached by degree or presampling, expected those used last");
+  if (!host.tables.empty() && host.tables.size() != options.tables.size())
+    throw_invalid("placements of ", host.tables.size(), " tables for ", options.tables.size());
+  for (const Placement& placement : host.tables)
+    if (placement != Location::kAuto && placement != Location::kInPlace)
+      throw_invalid("the placement of a table is '", name(placement.location),
+                    "', expected 'auto' or 'in_place' for batches of the host");
+  for (const TableRequest& request : options.tables)
+    if (request.fused && host.cache_rows > 0)
+      throw_invalid("table '", request.name, "' is fused with the first block, which reads it in ",
+                    "place, but ", host.cache_rows, " rows are to be cached");
 }
 
 }  // namespace
@@ -123,7 +143,10 @@ void check(const LoaderOptions& options, const Graph& graph) {
     check_table(request, graph, options);
   if (options.transpose != TransposeAhead::kNone && options.device.index != kHost)
     throw_invalid("blocks are transposed ahead, which is for batches of the host");
-  if (options.device.index != kHost) check_device(options.device, options.tables.size());
+  if (options.device.index == kHost)
+    check_host(options, graph);
+  else
+    check_device(options.device, options.tables.size());
 }
 
 void require_at_least(int64_t value, int64_t least, const char* name) {

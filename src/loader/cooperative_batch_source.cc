@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "host_side.h"
 #include "layer_work.h"
 
 namespace ramet {
@@ -15,7 +16,7 @@ CooperativeParts::CooperativeParts(std::shared_ptr<const LoaderParts> its_loader
     : loader(std::move(its_loader)),
       membership(std::move(its_membership)),
       threads(std::max(loader->options.threads, 1)),
-      sources(host_sources(*loader->graph, loader->options, cache_rows)),
+      sources(with_caches(*loader->graph, loader->options.tables, loader->sources, cache_rows)),
       sampler(loader->graph, loader->options.sample, membership, loader->pool, threads) {}
 
 CooperativeBatchSource::CooperativeBatchSource(std::shared_ptr<CooperativeParts> parts,

@@ -10,11 +10,6 @@
 #include "ramet/error.h"
 
 namespace ramet {
-namespace {
-
-constexpr int64_t kMostCachedRows = (int64_t{1} << 31) - 1;
-
-}  // namespace
 
 CooperativeLoader::CooperativeLoader(const NeighborLoader& loader,
                                      Membership membership,
@@ -23,8 +18,8 @@ CooperativeLoader::CooperativeLoader(const NeighborLoader& loader,
   if (loader_->options.inputs.size() != 1)
     throw_invalid("input nodes are of ", loader_->options.inputs.size(),
                   " node types, expected one where ranks cooperate");
-  if (cache_rows < 0 || cache_rows > kMostCachedRows)
-    throw_invalid("cache_rows is ", cache_rows, ", expected 0 to ", kMostCachedRows);
+  if (cache_rows < 0 || cache_rows > kMaxCachedRows)
+    throw_invalid("cache_rows is ", cache_rows, ", expected 0 to ", kMaxCachedRows);
   parts_ = std::make_shared<CooperativeParts>(loader_, std::move(membership), cache_rows);
 }
 

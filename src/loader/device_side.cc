@@ -1,6 +1,5 @@
 #include "device_side.h"
 
-#include <algorithm>
 #include <string>
 
 #include "batch_rows.h"
@@ -9,8 +8,6 @@
 
 namespace ramet {
 namespace {
-
-constexpr int64_t kPresampledSteps = 20;
 
 int64_t bytes_for_copies(const DeviceOptions& options) {
   if (options.copy_bytes >= 0) return options.copy_bytes;
@@ -39,18 +36,11 @@ Array cached_rows(const std::shared_ptr<const Graph>& graph,
                   const DeviceSideOptions& side,
                   const TableRequest& request) {
   const DeviceOptions& options = side.loader.device;
-  if (options.cache_rows == 0 || request.at_seeds || request.is_of_edges()) return {};
+  if (options.cache_rows == 0 || !is_cached(request)) return {};
   const std::vector<int64_t> ids =
-      options.cache_by == CacheBy::kDegree
-          ? nodes_by_degree(*graph, request.node_type, options.cache_rows)
-          : nodes_by_presampling(graph, side.loader, side.seeds,
-                                 std::min(kPresampledSteps, side.num_steps), request.node_type,
-                                 options.cache_rows);
+      nodes_to_cache(graph, side.loader, side.seeds, side.num_steps, request.node_type,
+                     {options.cache_rows, options.cache_by});
   return copy(borrow(std::span<const int64_t>(ids)));
-}
-
-int64_t bytes_of(const Table& table) {
-  return table.rows().bytes() + (table.has_scale() ? table.scale().bytes() : 0);
 }
 
 }  // namespace

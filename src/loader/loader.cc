@@ -14,6 +14,7 @@
 #include "batch_stream.h"
 #include "check_options.h"
 #include "clock.h"
+#include "host_side.h"
 #include "listed_plan.h"
 #include "loader_parts.h"
 #include "ramet/cuda_memory.h"
@@ -49,12 +50,15 @@ bool is_staged(const DeviceSide& side) {
   });
 }
 
+SeedsOfStep seeds_of_step(const LoaderParts& parts) {
+  return [&](int64_t step) { return parts.seeds.of(parts.plan->items(0, step)); };
+}
+
 std::shared_ptr<const DeviceSide> make_device_side(const LoaderParts& parts) {
-  const auto seeds = [&](int64_t step) { return parts.seeds.of(parts.plan->items(0, step)); };
   return DeviceSide::create(parts.graph, {.loader = parts.options,
                                           .threads = parts.max_threads,
                                           .pinned = parts.pool,
-                                          .seeds = seeds,
+                                          .seeds = seeds_of_step(parts),
                                           .num_steps = parts.plan->num_steps()});
 }
 
@@ -77,8 +81,12 @@ std::shared_ptr<const LoaderParts> make_parts(std::shared_ptr<const Graph> graph
     parts->sources = parts->device_side->sources();
     // The device does all the work.
     if (threads == 0 && !is_staged(*parts->device_side)) parts->max_threads = 1;
+    parts->placement = parts->device_side->placement();
   } else {
-    parts->sources = host_sources(*parts->graph, parts->options, 0);
+    HostSide side = make_host_side(parts->graph, parts->options, seeds_of_step(*parts),
+                                   parts->plan->num_steps());
+    parts->sources = std::move(side.sources);
+    parts->placement = std::move(side.placement);
   }
   parts->max_prefetch = prefetch > 0 ? prefetch : parts->max_threads + (threads > 0 ? 0 : 1);
   return parts;
@@ -245,8 +253,7 @@ std::shared_ptr<const CudaGraph> NeighborLoader::cuda_graph() const {
 }
 
 std::vector<PlacementDecision> NeighborLoader::placement() const {
-  if (parts_->device_side == nullptr) return {};
-  return parts_->device_side->placement();
+  return parts_->placement;
 }
 
 }  // namespace ramet

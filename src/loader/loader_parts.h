@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "batch_plan.h"
 #include "batch_rows.h"
@@ -22,6 +23,7 @@ struct LoaderParts {
   int max_threads = 1, max_prefetch = 1;
   std::shared_ptr<const DeviceSide> device_side = nullptr;  // nullptr: host batches
   RowSources sources = {};                                  // by LoaderOptions::tables
+  std::vector<PlacementDecision> placement = {};            // as NeighborLoader::placement()
   mutable LoaderStats stats = {};
 };
 

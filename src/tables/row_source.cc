@@ -1,6 +1,9 @@
 #include "row_source.h"
 
+#include <utility>
+
 #include "cache/cached_rows.h"
+#include "cache/kept_rows.h"
 #include "device/device_rows.h"
 #include "device/staged_rows.h"
 #include "host/host_rows.h"
@@ -18,10 +21,20 @@ std::shared_ptr<const RowSource> make_row_source(const Table& table,
   RowForm form = table.form(options.decode);
   if (options.as_bfloat16) form.dtype = DType::kBFloat16;
   std::shared_ptr<const RowSource> source = std::make_shared<HostRows>(table, std::move(form));
-  if (options.cache_rows > 0)
-    source = std::make_shared<CachedRows>(source, table.rows().rows(), options.cache_rows);
   if (device != kHost) source = std::make_shared<StagedRows>(source);
   return source;
+}
+
+std::shared_ptr<const RowSource> with_last_rows(std::shared_ptr<const RowSource> source,
+                                                int64_t num_rows,
+                                                int64_t capacity) {
+  return std::make_shared<CachedRows>(std::move(source), num_rows, capacity);
+}
+
+std::shared_ptr<const RowSource> with_kept_rows(std::shared_ptr<const RowSource> source,
+                                                int64_t num_rows,
+                                                std::span<const int64_t> ids) {
+  return std::make_shared<KeptRows>(std::move(source), num_rows, ids);
 }
 
 }  // namespace ramet

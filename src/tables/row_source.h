@@ -12,6 +12,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "ramet/array.h"
@@ -73,11 +74,17 @@ struct RowSourceOptions {
   bool as_bfloat16 = false;                  // on the host: rows of floats come as bfloat16
   int device = kHost;                        // where rows come to
   Placement placement = Location::kInPlace;  // with a device; kAuto must have been decided
-  Array cached = {};       // with kInPlace: the rows to keep in device memory (CudaTableOptions)
-  int64_t cache_rows = 0;  // on the host: the most rows to keep that were used last
+  Array cached = {};  // with kInPlace: the rows to keep in device memory (CudaTableOptions)
 };
 
 [[nodiscard]] std::shared_ptr<const RowSource> make_row_source(const Table& table,
                                                                const RowSourceOptions& options);
+
+// `source`, of `num_rows` rows that come to memory of the host, behind a cache: of the rows that
+// were used last, `capacity` at most; or of the rows `ids`, which are read now and do not change.
+[[nodiscard]] std::shared_ptr<const RowSource> with_last_rows(
+    std::shared_ptr<const RowSource> source, int64_t num_rows, int64_t capacity);
+[[nodiscard]] std::shared_ptr<const RowSource> with_kept_rows(
+    std::shared_ptr<const RowSource> source, int64_t num_rows, std::span<const int64_t> ids);
 
 }  // namespace ramet

@@ -46,7 +46,6 @@ TEST_CASE("every source of a device hands out the rows of the table, in any orde
         {.decode = decode, .device = 0, .placement = Location::kInPlace},
         {.decode = decode, .device = 0, .placement = Location::kPinnedCopy},
         {.decode = decode, .device = 0, .placement = Location::kStaged},
-        {.decode = decode, .device = 0, .placement = Location::kStaged, .cache_rows = 20},
         {.decode = decode, .device = 0, .cached = borrow(std::span(cached))}};
     for (const RowSourceOptions& options : kinds) {
       const auto source = make_row_source(table, options);

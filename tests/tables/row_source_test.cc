@@ -41,18 +41,36 @@ void require_equal(const Array& expected, const Array& got) {
   REQUIRE(std::memcmp(got.data, expected.data, static_cast<size_t>(expected.bytes())) == 0);
 }
 
-const RowSourceOptions kKinds[] = {{.decode = true},
-                                   {.decode = false},
-                                   {.decode = true, .cache_rows = 7},
-                                   {.decode = false, .cache_rows = 1000}};
+using Source = std::shared_ptr<const RowSource>;
+
+// A source, alone and behind every kind of cache.
+std::vector<Source> every_source(const Table& table, bool decode) {
+  const Source plain = make_row_source(table, {.decode = decode});
+  std::vector<int64_t> ids;
+  std::vector<Source> sources{plain, with_last_rows(plain, kRows, 7),
+                              with_last_rows(plain, kRows, 1000)};
+  for (int64_t id = 0; id < kRows; ++id) {
+    if (id % 11 == 0) sources.push_back(with_kept_rows(plain, kRows, ids));
+    ids.push_back((7 * id + 3) % kRows);
+  }
+  sources.push_back(with_kept_rows(plain, kRows, ids));
+  return sources;
+}
+
+std::vector<Source> all_sources(const Table& table) {
+  std::vector<Source> sources = every_source(table, true);
+  for (const Source& source : every_source(table, false))
+    sources.push_back(source);
+  return sources;
+}
 
 }  // namespace
 
 TEST_CASE("reads may be outstanding together, and be completed in any order or dropped") {
   const Table table = half_table();
   const ReadContext context{.pool = BufferPool::create()};
-  for (const RowSourceOptions& options : kKinds) {
-    const auto source = make_row_source(table, options);
+  for (const Source& source : all_sources(table)) {
+    const bool decode = source->form().dtype == DType::kFloat32;
     for (uint64_t round = 0; round < 20; ++round) {
       std::vector<std::vector<int64_t>> ids;
       std::vector<std::unique_ptr<RowRead>> reads;
@@ -65,7 +83,7 @@ TEST_CASE("reads may be outstanding together, and be completed in any order or d
         const size_t i = (3 * k + round) % 4;
         if (reads[i] == nullptr) continue;
         const Array rows = reads[i]->complete().rows;
-        require_equal(options.decode ? table.gather_float32(ids[i]) : table.gather(ids[i]), rows);
+        require_equal(decode ? table.gather_float32(ids[i]) : table.gather(ids[i]), rows);
       }
     }
   }
@@ -83,14 +101,17 @@ TEST_CASE("a source says in which form it hands out rows") {
 
 TEST_CASE("rows that the cache had are hits, others misses") {
   const ReadContext context{.pool = BufferPool::create()};
-  const auto source = make_row_source(half_table(), {.cache_rows = 3});
+  const auto plain = make_row_source(half_table(), {});
+  Source source = with_last_rows(plain, kRows, 3);
   const auto stats_of = [&](const std::vector<int64_t>& ids) {
     return source->submit(as_array(ids), context)->complete().cache;
   };
   CHECK(stats_of({1, 2, 3}) == CacheStats{0, 3});
   CHECK(stats_of({3, 1, 4, 2}) == CacheStats{3, 1});
   CHECK(stats_of({}) == CacheStats{0, 0});
-  const auto plain = make_row_source(half_table(), {});
+  source = with_kept_rows(plain, kRows, std::vector<int64_t>{4, 1});
+  for (int batch = 0; batch < 2; ++batch)
+    CHECK(stats_of({3, 1, 4, 2, 1}) == CacheStats{3, 2});
   CHECK(plain->submit(as_array({1}), context)->complete().cache == CacheStats{0, 0});
 }
 
@@ -99,6 +120,11 @@ TEST_CASE("an id outside the table is an error, and the source stays usable") {
   const ReadContext context{.pool = BufferPool::create()};
   const auto source = make_row_source(table, {});
   const std::vector<int64_t> bad{1, kRows};
+  CHECK_THROWS_WITH(static_cast<void>(with_kept_rows(source, kRows, bad)),
+                    "ids[1] = 60 is outside the 60 rows of half");
+  const Source kept = with_kept_rows(source, kRows, std::vector<int64_t>{2});
+  CHECK_THROWS_WITH(static_cast<void>(kept->submit(as_array(bad), context)),
+                    "ids[1] = 60 is outside the 60 rows of half");
   CHECK_THROWS_WITH(static_cast<void>(source->submit(as_array(bad), context)),
                     "ids[1] = 60 is outside the 60 rows of half");
   const std::vector<int64_t> good{1};
@@ -108,7 +134,7 @@ TEST_CASE("an id outside the table is an error, and the source stays usable") {
 
 TEST_CASE("threads read through one cache, each its own rows") {
   const Table table = half_table();
-  const auto source = make_row_source(table, {.cache_rows = 9});
+  const Source source = with_last_rows(make_row_source(table, {}), kRows, 9);
   std::vector<std::thread> threads;
   std::atomic<int> wrong = 0;
   for (uint64_t t = 0; t < 4; ++t)

@@ -31,16 +31,23 @@ SUPPORTED = {
     "feature_dtype": (CPU,),
     "device": (GPU,),
     "ownership": (RANKS,),
-    "placement.topology": (GPU,),
-    "placement.tables": (GPU,),
-    "placement.cache_rows": (GPU, RANKS),
-    "placement.cache_by": (GPU,),
+    "placement.topology='device'": (GPU,),
+    "placement.topology='in_place'": EVERYWHERE,
+    "placement.topology='staged'": (GPU,),
+    "placement.tables='device'": (GPU,),
+    "placement.tables='in_place'": EVERYWHERE,
+    "placement.tables='staged'": (GPU,),
+    "placement.cache_rows": EVERYWHERE,
+    "placement.cache_by='degree'": (CPU, GPU),
+    "placement.cache_by='presampling'": (CPU, GPU),
+    "placement.cache_by='recency'": (CPU, RANKS),
     "placement.device_memory": (GPU,),
     "placement.max_sms": (GPU,),
     PART: (RANKS,),
 }
 
 NEED_BLOCKS = ("fuse", "transpose")  # which expand="once" does not make
+CACHED = "placement.cache_rows"
 
 
 def kind_of(device, cooperative) -> str:
@@ -54,9 +61,12 @@ def check(kind: str, given: dict) -> None:
     for name, value in given.items():
         takers = SUPPORTED.get(name, EVERYWHERE)
         if kind not in takers:
-            raise ValueError(f"{name} is {shortened(value)}, which {kind} does not take, only {' or '.join(takers)}")
+            said = name if "=" in name else f"{name} is {shortened(value)}"
+            raise ValueError(f"{said}, which {kind} does not take, only {' or '.join(takers)}")
         if name in NEED_BLOCKS and given.get("expand") == "once":
             raise ValueError(f"{name} is {shortened(value)}, which expand='once' does not take: it makes no blocks")
+    if "fuse" in given and CACHED in given:
+        raise ValueError(f"fuse is True, which sums rows where they lie, but {CACHED} is {given[CACHED]}")
 
 
 def as_markdown() -> str:
@@ -69,6 +79,7 @@ def as_markdown() -> str:
         "Options that are not listed work everywhere. This page is generated from the code that checks them.",
         "",
         f"{' and '.join(f'`{name}`' for name in NEED_BLOCKS)} are for blocks: `expand='once'` refuses them.",
+        f"`fuse` sums rows where they lie: it refuses `{CACHED}`.",
         "",
         "| option | CPU | GPU | cooperating ranks |",
         "|---|---|---|---|",

@@ -24,7 +24,7 @@ from ramet.loading.options import (
     require_whole,
     sample_options,
 )
-from ramet.loading.placement import TOPOLOGY, Placed, as_placement, device_options
+from ramet.loading.placement import TOPOLOGY, Placed, as_placement, device_options, host_options
 from ramet.loading.ranks import rank_and_world, warn_of_global_batch
 from ramet.loading.samplers import Sampler, as_sampler
 from ramet.loading.summary import Summary
@@ -194,16 +194,19 @@ class NeighborLoader:
             decode=decode,
             edges_ahead=self.edges_ahead,
             transpose=ahead["transpose"],
-            device=self._device_options(),
+            **self._placed_options(),
         )
         arrays = [array for of_type in chosen for array in (of_type.ids, of_type.times)]
         self._ends = [a if a is None else (len(a), *a[:8].tolist(), *a[-8:].tolist()) for a in arrays]
 
-    def _device_options(self) -> _core.DeviceOptions:
-        if self.device is None:
-            return _core.DeviceOptions()
+    def _placed_options(self) -> dict:
         names = [name for _, name in self._requests]
-        return _core.DeviceOptions(**device_options(self.device.index, self._asked, names))
+        if self.device is not None:
+            device = _core.DeviceOptions(**device_options(self.device.index, self._asked, names))
+            return {"host": _core.HostOptions(), "device": device}
+        cache_rows = int(self._asked.cache_rows) if self._group is None else 0  # those of a group have their own
+        host = _core.HostOptions(**host_options(self._asked, names, cache_rows))
+        return {"host": host, "device": _core.DeviceOptions()}
 
     def _cooperate(self, ownership) -> dict:
         """What the ranks of the group must have alike."""
@@ -353,13 +356,11 @@ class NeighborLoader:
 
     @property
     def placement(self) -> dict[str, Placed]:
-        """Of a loader with a device: where it has the "topology" and each table, and why; on a heterogeneous graph by
-        (node type, table). Else empty."""
+        """Where the loader has each table, how it reads it, and why; on a heterogeneous graph by (node type, table).
+        With a device, also where the "topology" is."""
         keys = [name if not self.graph.is_hetero else (node_type, name) for node_type, name in self._requests]
-        return {
-            key: Placed(location, nbytes, why)
-            for key, (location, nbytes, why) in zip([TOPOLOGY, *keys], self._core.placement)
-        }
+        keys = keys if self.device is None else [TOPOLOGY, *keys]
+        return {key: Placed(*decision) for key, decision in zip(keys, self._core.placement, strict=True)}
 
     @property
     def buffer_bytes(self) -> dict[str, int]:

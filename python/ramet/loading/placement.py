@@ -10,23 +10,25 @@ from ramet.arguments import as_int, shortened
 from ramet.arrays import INT32_MAX
 
 PLACES = ("auto", "device", "in_place", "staged")
-CACHED_BY = ("degree", "presampling")
+CACHED_BY = ("degree", "presampling", "recency")
 TOPOLOGY = "topology"
 
 
 @dataclass(frozen=True)
 class Placement:
     """Where a loader has the topology and its tables, and what it caches: `placement=` of a NeighborLoader. See
-    docs/cuda.md.
+    docs/loader.md, with a device docs/cuda.md, and docs/combinations.md.
 
     topology, tables: with a device, "device" (a copy in its memory), "in_place" (it reads host memory, of which all
         processes share one copy), "staged" (the CPU gathers or samples, and copies) or "auto" (a copy if it fits, else
-        the faster of the other two, measured). `tables` may be a dict by table name; others are "auto".
-    cache_rows: the maximum number of rows cached per node table of the graph; `cache_use` counts hits. With a device:
-        rows of tables that are read in place, in device memory, chosen when the loader is made. Where ranks cooperate:
-        the rows that a rank used last, in its own memory, for tables on slow storage.
-    cache_by: with a device, the rows to cache: "degree", of the nodes with most out-edges, or "presampling", of the
-        nodes in most of the first 20 batches.
+        the faster of the other two, measured). On the CPU, "in_place" and "auto": threads read the store's memory.
+        `tables` may be a dict by table name; others are "auto".
+    cache_rows: the maximum number of rows cached per node table of the graph, where it is gathered at all nodes;
+        `cache_use` counts hits. With a device: rows of tables that are read in place, in device memory. On the CPU: in
+        memory, as they are handed out, for tables on slow storage.
+    cache_by: the rows to cache. "degree": of the nodes with most out-edges. "presampling": of the nodes in most of the
+        first 20 batches. Both are chosen when the loader is made. "recency": the rows that were used last, on the CPU
+        alone, which with several threads depend on their timing. None: "degree" with a device, else "recency".
     device_memory: bytes that copies made by "auto" may take; None: half of the free device memory.
     max_sms: multiprocessors that gathering may use; None: all.
 
@@ -36,7 +38,7 @@ class Placement:
     topology: str = "auto"
     tables: str | Mapping[str, str] = "auto"
     cache_rows: int = 0
-    cache_by: str = "degree"
+    cache_by: str | None = None
     device_memory: int | None = None
     max_sms: int | None = None
 
@@ -47,7 +49,8 @@ class Placement:
                 _check_word(place, f"placement.tables[{shortened(name)}]", PLACES)
         else:
             _check_word(self.tables, "placement.tables", PLACES)
-        _check_word(self.cache_by, "placement.cache_by", CACHED_BY)
+        if self.cache_by is not None:
+            _check_word(self.cache_by, "placement.cache_by", CACHED_BY)
         as_int(self.cache_rows, "placement.cache_rows", 0, INT32_MAX)
         if self.device_memory is not None:
             as_int(self.device_memory, "placement.device_memory", 0)
@@ -55,21 +58,28 @@ class Placement:
             as_int(self.max_sms, "placement.max_sms", 1, INT32_MAX)
 
     def given(self) -> dict[str, object]:
-        """The fields that are not the defaults, as a user spells them."""
+        """The fields that are not the defaults, as docs/combinations.md names them: words by their value."""
         default = Placement()
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {f"placement.{name}": value for name, value in values.items() if value != getattr(default, name)}
+        found: dict[str, object] = {}
+        for name, value in values.items():
+            if name in ("topology", "tables", "cache_by"):
+                words = value.values() if isinstance(value, Mapping) else [value]
+                found |= {f"placement.{name}={word!r}": word for word in words if word not in ("auto", None)}
+            elif value != getattr(default, name):
+                found[f"placement.{name}"] = value
+        return found
 
     def place_of(self, table: str) -> str:
         return self.tables.get(table, "auto") if isinstance(self.tables, Mapping) else self.tables
 
 
 class Placed(NamedTuple):
-    """How a device gets at a table, or at the topology.
+    """How a loader gets at a table, or a device at the topology.
 
-    place: "device", a copy in its memory; "in_place", by reading the host's memory, of which all processes share one
-    copy; "staged": processors gather rows into page-locked memory, which is copied (of the topology: they sample).
-    nbytes: of the whole table. why: a sentence.
+    place: "in_place", by reading the host's memory, of which all processes share one copy. With a device, also
+    "device", a copy in its memory; or "staged": processors gather rows into page-locked memory, which is copied (of the
+    topology: they sample). nbytes: of the whole table. why: a sentence; it names the cache, too.
     """
 
     place: str
@@ -93,19 +103,32 @@ def as_placement(value) -> Placement:
 
 def device_options(device: int, placement: Placement, table_names: list[str]) -> dict:
     """What `_core.DeviceOptions` takes. ValueError for a table that the loader does not gather."""
+    return {
+        "index": device,
+        "topology": placement.topology,
+        "tables": _places(placement, table_names),
+        "copy_bytes": -1 if placement.device_memory is None else int(placement.device_memory),
+        "cache_rows": int(placement.cache_rows),
+        "cache_by": placement.cache_by or "degree",
+        "max_sms": 0 if placement.max_sms is None else int(placement.max_sms),
+    }
+
+
+def host_options(placement: Placement, table_names: list[str], cache_rows: int) -> dict:
+    """What `_core.HostOptions` takes, with a cache of `cache_rows`. ValueError as device_options."""
+    return {
+        "tables": _places(placement, table_names),
+        "cache_rows": cache_rows,
+        "cache_by": placement.cache_by or "recency",
+    }
+
+
+def _places(placement: Placement, table_names: list[str]) -> list[str]:
     if isinstance(placement.tables, Mapping):
         for name in placement.tables:
             if name not in table_names:
                 raise ValueError(f"placement.tables names {shortened(name)}; there is {sorted(set(table_names))}")
-    return {
-        "index": device,
-        "topology": placement.topology,
-        "tables": [placement.place_of(name) for name in table_names],
-        "copy_bytes": -1 if placement.device_memory is None else int(placement.device_memory),
-        "cache_rows": int(placement.cache_rows),
-        "cache_by": placement.cache_by,
-        "max_sms": 0 if placement.max_sms is None else int(placement.max_sms),
-    }
+    return [placement.place_of(name) for name in table_names]
 
 
 def _check_word(value, what: str, words: tuple[str, ...]) -> None:

@@ -1,0 +1,33 @@
+// KeptRows: another source, with some of its rows in memory in front of it: those that are asked
+// for most, chosen beforehand. Immutable, so threads read it without a lock, and hits depend on the
+// ids alone. Memory: these rows as they are handed out, and 4 bytes for each row of the table.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "tables/row_source.h"
+
+namespace ramet {
+
+class KeptRows final : public RowSource {
+ public:
+  // `source`: of `num_rows` rows in host memory. `ids`: of the rows to keep, which are read now.
+  KeptRows(std::shared_ptr<const RowSource> source, int64_t num_rows, std::span<const int64_t> ids);
+
+  // Rows that are here are copied when it returns; the others are submitted to the source. An id
+  // that is no row of the table is the source's error.
+  [[nodiscard]] std::unique_ptr<RowRead> submit(const Array& ids,
+                                                const ReadContext& context) const override;
+
+ private:
+  class Read;
+
+  [[nodiscard]] const char* kept(int64_t id) const;  // nullptr where it is not here
+
+  std::shared_ptr<const RowSource> source_;
+  std::vector<int32_t> slot_of_row_;  // -1: not here
+  Array rows_;                        // by slot
+};
+
+}  // namespace ramet
