@@ -20,6 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 MEETING = object()  # stands for the address of a meeting
 PATIENCE = 120  # seconds that a test waits for a process before it fails
+THREAD_PATIENCE = 10  # and for a thread
 
 
 class Meeting:
@@ -202,16 +203,16 @@ def in_fork(body, *arguments):
     return value
 
 
-def threads(wanted: int = 0) -> int:
-    """The threads of this process, as soon as there are `wanted`. A thread that has been joined is listed for
-    an instant longer, so the least of several looks counts."""
-    least = len(os.listdir("/proc/self/task"))
-    for _ in range(20):
-        if least == wanted:
-            break
+def threads(wanted: int | None = None) -> int:
+    """The threads of this process, as soon as there are `wanted`, or what there are after some seconds; by default,
+    now. A thread that has been joined is listed until it has had a core once more: now is the least of several looks.
+    """
+    counts = [len(os.listdir("/proc/self/task"))]
+    end = time.monotonic() + (0.02 if wanted is None else THREAD_PATIENCE)
+    while counts[-1] != wanted and (time.monotonic() < end or len(counts) < 20):
         time.sleep(0.001)
-        least = min(least, len(os.listdir("/proc/self/task")))
-    return least
+        counts.append(len(os.listdir("/proc/self/task")))
+    return min(counts) if wanted is None else counts[-1]
 
 
 def shared_memory_names() -> set[str]:

@@ -25,6 +25,7 @@ from small_graphs import (
     sampled,
     summary,
 )
+from tries import least
 
 import ramet
 
@@ -265,14 +266,17 @@ def test_breaking_out_of_the_loop_leaks_nothing(graph):
     def memory():
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
 
+    def growth() -> int:
+        before = memory()
+        some_epochs(50)
+        gc.collect()
+        return memory() - before
+
     some_epochs(20)
-    gc.collect()
-    before, idle_before = memory(), loader.buffer_bytes["idle"]
-    some_epochs(100)
-    gc.collect()
+    assert least(growth, 4 * 2**20) < 4 * 2**20  # a leak grows every time
+    told = loader.summary()
     assert loader.buffer_bytes["in_use"] == 0
-    assert loader.buffer_bytes["idle"] <= 2 * idle_before + 2**20
-    assert memory() - before < 8 * 2**20
+    assert told.pool_bytes <= 2.5 * (told.max_prefetch + 1) * told.largest_batch_bytes
 
 
 def test_an_exception_in_the_loop_leaks_nothing(graph):
@@ -346,7 +350,7 @@ def test_interrupting_a_loop_over_slow_batches():
         with pytest.raises(EOFError):
             line.hear()
         output = processes.finish(program)
-        assert time.monotonic() - interrupted < 1
+        assert time.monotonic() - interrupted < 10  # on a machine that has much else to do
         assert program.returncode == -signal.SIGINT
         assert output.rstrip().endswith("KeyboardInterrupt")
 

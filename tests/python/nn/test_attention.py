@@ -228,10 +228,8 @@ def test_gradients():
 def test_the_bits_do_not_depend_on_threads(name):
     edges = random_edges(3000, 2000, 20_000)
     layer = getattr(nn, name)(5, 8, heads=4, edge_dim=2)
-    features, results = rows(20_000, 2, dtype=torch.float32), []
-    source = rows(3000, 5, dtype=torch.float32).requires_grad_()
-    for threads in 1, 2, 8:
-        torch.set_num_threads(threads)
+
+    def bits() -> list[torch.Tensor]:
         scores = torch.linspace(-3, 3, 40_000).view(-1, 2).requires_grad_()
         x = rows(3000, 7, dtype=torch.float32).requires_grad_()
         soft = nn.edge_softmax(edges, scores)
@@ -242,11 +240,19 @@ def test_the_bits_do_not_depend_on_threads(name):
             att = layer.att[0].detach().requires_grad_()
             attention.gatv2_scores(edges, *parts, att, None, 0.2).square().sum().backward()
             out += [part.grad for part in parts] + [att.grad]
-        results.append(out)
-    torch.set_num_threads(1)
+        return out
+
+    results = []
+    try:
+        for threads in 1, 2, 8:
+            torch.set_num_threads(threads)
+            results.append(bits())
+    finally:
+        torch.set_num_threads(1)
     for others in results[1:]:
         for one, other in zip(results[0], others, strict=True):
             assert torch.equal(one, other)
+    features, source = rows(20_000, 2, dtype=torch.float32), rows(3000, 5, dtype=torch.float32)
     assert layer(source, edges, features).isfinite().all()
 
 

@@ -172,3 +172,18 @@ def test_types_together_are_those_of_pyg(aggr):
         x, {t: edge_index_of(e) for t, e in edges.items()}, edge_weight_dict={("author", "writes", "paper"): weight}
     )
     torch.testing.assert_close(got, wanted["paper"][:12], rtol=1e-12, atol=1e-12)
+
+
+def hetero(m):
+    return m.HeteroConv({t: make(m) for t, make in HETERO.items()})
+
+
+@pytest.mark.parametrize("make", [*LAYERS.values(), *RGCN.values(), hetero], ids=[*LAYERS, *RGCN, "hetero"])
+def test_parameters_of_pygs_are_taken_and_given(make):
+    ours, theirs = make(nn), make(pyg)
+    before = {name: value.clone() for name, value in theirs.state_dict().items()}
+    ours.load_state_dict(before)
+    for parameter in theirs.parameters():
+        torch.nn.init.constant_(parameter, 7)
+    theirs.load_state_dict(ours.state_dict())
+    torch.testing.assert_close(dict(theirs.state_dict()), before, rtol=0, atol=0)

@@ -54,7 +54,7 @@ def test_an_iterator_that_is_left(loader, end):
     assert processes.threads(idle_threads) == idle_threads, "an iterator without a batch has no threads"
     for _ in batches:
         break
-    assert processes.threads(idle_threads + 1) > idle_threads
+    assert processes.threads() > idle_threads
     del _
     if end == "close":
         batches.close()
@@ -101,5 +101,5 @@ def test_interrupting_the_wait_for_a_batch():
         assert line.hear() == "in the loop"
         interrupted = time.monotonic()
         program.send_signal(signal.SIGINT)
-        assert line.hear() - interrupted < 2
+        assert line.hear() - interrupted < 10  # on a machine that has much else to do
         assert processes.finish(program) == "" and program.returncode == 0

@@ -31,6 +31,7 @@ from ramet.train.predict import predict  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "examples" / "node_classification.py"
+PATIENCE = 300  # seconds for processes that import torch and PyG
 BATCH = 33  # not a multiple of 2 or 4; the last batch of an epoch of 199 seeds has one seed
 
 
@@ -57,13 +58,19 @@ def ramet_train(store, out, *options):
     return command("-m", "ramet.cli", "train", store, "--out", out, "--batch-size", BATCH, *options)
 
 
+def assert_learned(metrics) -> None:
+    """By whole epochs: the last batch of one has one seed, whose loss says little."""
+    assert metrics["epochs"][-1]["loss"] < metrics["epochs"][0]["loss"]
+    assert metrics["test_accuracy"] > 0.5  # chance is 0.25
+
+
 # ---- ramet train
 
 
 def test_command_fills_a_run_folder(store, tmp_path):
     out = tmp_path / "runs" / "first"
     options = ("--processes", 2, "--epochs", 4, "--hidden", 32, "--seed", 3, "--num-neighbors", "5,5")
-    done = subprocess.run(ramet_train(store, out, *options), capture_output=True, text=True, timeout=120)
+    done = subprocess.run(ramet_train(store, out, *options), capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert f"run folder {out}" in done.stdout
     assert sorted(path.name for path in out.iterdir()) == ["best.pt", "curves.png", "metrics.json"]
@@ -71,8 +78,7 @@ def test_command_fills_a_run_folder(store, tmp_path):
     metrics = json.loads((out / "metrics.json").read_text())
     assert metrics["options"]["store"] == str(store) and metrics["options"]["seed"] == 3
     assert len(metrics["losses"]) == 4 * 7 == 4 * metrics["steps_per_epoch"]
-    assert metrics["losses"][-1] < metrics["losses"][0]
-    assert metrics["test_accuracy"] > 0.5  # chance is 0.25
+    assert_learned(metrics)
     assert f"test accuracy {metrics['test_accuracy']:.4f} (all neighbors, layer by layer)\n" in done.stdout
     assert len(metrics["attach_seconds"]) == 2
     peaks = metrics["peak_memory_bytes"]
@@ -106,7 +112,7 @@ def test_bfloat16_keeps_parameters_in_float32(store, tmp_path, monkeypatch, mode
     with pytest.warns(UserWarning, match="AVX512-BF16") if is_slow else contextlib.nullcontext():
         metrics = fit(ramet.open(store), config, folder=tmp_path)
     assert set(seen) == {(torch.float32, False)}
-    assert metrics["losses"][-1] < metrics["losses"][0] and metrics["test_accuracy"] > 0.5  # chance is 0.25
+    assert_learned(metrics)
     best = torch.load(tmp_path / "best.pt", weights_only=True)
     assert {value.dtype for value in best["model"].values()} == {torch.float32}
     again = predict(str(store), tmp_path, "test")
@@ -289,16 +295,16 @@ def test_ctrl_c_keeps_the_best_model_and_leaves_no_process(store, tmp_path):
         start_new_session=True,
     ) as process:
         try:
-            wait_for((out / "best.pt").exists, 60, "a first model")
-            wait_for((out / "metrics.json").exists, 60, "the metrics of its epoch")
+            wait_for((out / "best.pt").exists, PATIENCE, "a first model")
+            wait_for((out / "metrics.json").exists, PATIENCE, "the metrics of its epoch")
             trainers = children(process.pid)
             os.killpg(process.pid, signal.SIGINT)  # what a terminal does
-            output, error = process.communicate(timeout=20)
+            output, error = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
     assert process.returncode == 130, error
     assert "interrupted after" in output and "Traceback" not in error
-    wait_for(lambda: not any(map(alive, trainers)), 10, "the trainers' end")
+    wait_for(lambda: not any(map(alive, trainers)), PATIENCE, "the trainers' end")
     assert torch.load(out / "best.pt", weights_only=True)["val_accuracy"] > 0
     metrics = json.loads((out / "metrics.json").read_text())
     assert metrics["interrupted"] and "test_accuracy" not in metrics
@@ -329,7 +335,8 @@ def listening(pids) -> set[str]:
             for descriptor in Path(f"/proc/{pid}/fd").iterdir():
                 with contextlib.suppress(OSError):
                     inodes.add(os.readlink(descriptor))
-    rows = [row.split() for name in ("tcp", "tcp6") for row in Path(f"/proc/net/{name}").read_text().splitlines()]
+    tables = [Path("/proc/net/tcp"), Path("/proc/net/tcp6")]  # the second, where there is IPv6
+    rows = [row.split() for table in tables if table.exists() for row in table.read_text().splitlines()]
     return {row[1].split(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in inodes}
 
 
@@ -376,7 +383,7 @@ def test_example(store, tmp_path, launcher):
         start.insert(start.index("--nproc_per_node=2"), "--standalone")
     model = tmp_path / "best.pt"
     options = ["--epochs", 3, "--batch-size", BATCH, "--num-neighbors", 5, 5, "--save", model]
-    done = subprocess.run([*start, *map(str, options)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*start, *map(str, options)], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     last = done.stdout.strip().splitlines()[-1]
     assert float(last.split()[2].rstrip(",")) > 0.5
@@ -588,7 +595,7 @@ def test_graphsage_averages_features_where_they_lie(store, monkeypatch):
         assert not loop._is_fused(graph, replace(config, **other))
     losses = fit(graph, config)["losses"]
     monkeypatch.setattr(loop, "_is_fused", lambda *_: False)
-    assert fit(graph, config)["losses"] == losses
+    assert fit(graph, config)["losses"] == pytest.approx(losses, rel=1e-3)
 
 
 # ---- one run, whatever the number of processes
