@@ -1,0 +1,132 @@
+// Sorts of so many edges that several threads have a part each, against std::stable_sort: the same
+// places for any number of threads.
+#include "nn/counting_sort.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "nn/aggregation_cases.h"
+#include "ramet/block_edges.h"
+#include "ramet/random.h"
+
+using namespace ramet;
+
+namespace {
+
+constexpr int64_t kOfPart = int64_t{64} << 10;      // keys of the smallest part
+constexpr int64_t kManyKeys = 3 * kOfPart / 2 + 7;  // whose places are found in two chunks
+constexpr int kThreads[] = {1, 2, 3, 7};
+
+// In [0, num_keys), each with the same chance.
+template <typename Key>
+std::vector<Key> some_keys(int64_t count, int64_t num_keys) {
+  std::vector<Key> keys;
+  for (int64_t i = 0; i < count; ++i)
+    keys.push_back(static_cast<Key>(
+        uniform_below(mix64(static_cast<uint64_t>(i)), static_cast<uint64_t>(num_keys))));
+  return keys;
+}
+
+template <typename Key>
+std::vector<int64_t> order_by_definition(std::span<const Key> keys) {
+  std::vector<int64_t> order(keys.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](int64_t i) { return keys[size_t(i)]; });
+  return order;
+}
+
+template <typename Key>
+std::vector<int64_t> offsets_by_definition(std::span<const Key> keys, int64_t num_keys) {
+  std::vector<int64_t> offsets(size_t(num_keys) + 1, 0);
+  for (const Key key : keys)
+    ++offsets[size_t(key) + 1];
+  std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+  return offsets;
+}
+
+template <typename Key>
+void check_sort(const std::vector<Key>& keys, int64_t num_keys, int threads) {
+  CAPTURE(keys.size());
+  CAPTURE(num_keys);
+  CAPTURE(threads);
+  std::vector<int64_t> offsets(size_t(num_keys) + 1, -1), order(keys.size(), -1);
+  const CountingSort<Key> sort(keys, num_keys, offsets.data(), threads);
+  std::atomic<int64_t> parts = 0, wild_guesses = 0;
+  sort.visit([&](const auto& part) {
+    ++parts;
+    for (int64_t i = part.begin(); i < part.end(); ++i) {
+      const int64_t guess = part.guess_ahead(i);
+      if (guess < 0 || guess > std::ssize(keys)) ++wild_guesses;
+      order[size_t(part.take(i))] = i;
+    }
+  });
+  CHECK(parts == std::clamp<int64_t>(std::ssize(keys) / kOfPart, 1, threads));
+  CHECK(wild_guesses == 0);
+  CHECK(offsets == offsets_by_definition<Key>(keys, num_keys));
+  CHECK(order == order_by_definition<Key>(keys));
+}
+
+// Of enough edges for seven parts.
+std::vector<Edges> large_edges() {
+  std::vector<Edges> all;
+  all.emplace_back(5100, kManyKeys, [](int64_t d) { return d % 183; });
+  all.emplace_back(9, 3, [](int64_t d) { return d == 4 ? 7 * kOfPart : d % 2; });
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("keys are sorted as by std::stable_sort for any number of threads") {
+  for (const int threads : kThreads) {
+    for (const int64_t num_keys : {int64_t{1}, int64_t{3}, int64_t{1000}, kManyKeys})
+      check_sort(some_keys<int32_t>(7 * kOfPart + 5, num_keys), num_keys, threads);
+    check_sort(some_keys<int64_t>(2 * kOfPart, kManyKeys), kManyKeys, threads);
+    check_sort(some_keys<int64_t>(2 * kOfPart - 1, 3), 3, threads);  // one part
+    check_sort(some_keys<int32_t>(0, 1), kManyKeys, threads);
+  }
+}
+
+TEST_CASE("many edges are transposed as by std::stable_sort for any number of threads") {
+  for (const Edges& edges : large_edges()) {
+    const std::span<const int32_t> sources = edges.indices;
+    const auto order = order_by_definition(sources);
+    const auto offsets = offsets_by_definition(sources, edges.num_src);
+    std::vector<int32_t> destinations;
+    for (const int64_t e : order) {
+      const auto end_of_own = std::ranges::upper_bound(edges.indptr, e);
+      destinations.push_back(static_cast<int32_t>(end_of_own - edges.indptr.begin() - 1));
+    }
+    for (const int threads : kThreads) {
+      const BlockEdges block = edges.block();
+      const BlockEdges::Transposed& found = block.transposed(threads);
+      CHECK(std::ranges::equal(found.indptr.as<int64_t>(), offsets));
+      CHECK(std::ranges::equal(found.indices.as<int32_t>(), destinations));
+      CHECK(std::ranges::equal(found.edges.as<int32_t>(), order));
+    }
+  }
+}
+
+TEST_CASE("many edges are sorted by destination as by std::stable_sort for any number of threads") {
+  constexpr int64_t kCount = 7 * kOfPart + 5;
+  for (const int64_t num_dst : {int64_t{3}, kManyKeys}) {
+    std::vector<int64_t> ids = some_keys<int64_t>(2 * kCount, num_dst);
+    const std::span<const int64_t> sources = std::span(ids).first(kCount),
+                                   destinations = std::span(ids).last(kCount);
+    const auto order = order_by_definition(destinations);
+    const auto offsets = offsets_by_definition(destinations, num_dst);
+    for (const int threads : kThreads) {
+      const Array edge_index{ids.data(), DType::kInt64, {2, kCount}, nullptr, false};
+      const SortedEdges sorted = sort_edges(edge_index, num_dst, num_dst, threads);
+      CHECK(std::ranges::equal(sorted.edges->indptr().as<int64_t>(), offsets));
+      CHECK(std::ranges::equal(sorted.order.as<int64_t>(), order));
+      CHECK(std::ranges::equal(sorted.edges->indices().as<int32_t>(), order, {}, {},
+                               [&](int64_t e) { return sources[size_t(e)]; }));
+    }
+  }
+}
