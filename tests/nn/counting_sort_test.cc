@@ -20,7 +20,7 @@ using namespace ramet;
 namespace {
 
 constexpr int64_t kOfPart = int64_t{64} << 10;      // keys of the smallest part
-constexpr int64_t kManyKeys = 3 * kOfPart / 2 + 7;  // whose places are found in two chunks
+constexpr int64_t kManyKeys = 5 * kOfPart / 2 + 7;  // whose places are found in three chunks
 constexpr int kThreads[] = {1, 2, 3, 7};
 
 // In [0, num_keys), each with the same chance.
