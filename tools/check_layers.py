@@ -35,7 +35,7 @@ PUBLIC_HEADERS = {
     "kernels": "cuda",
     "device": "cuda_memory",
     "exchange": "exchange",
-    "tables": "table cuda_table row_exchange table_rows whole_table",
+    "tables": "table cache_hits cuda_table row_exchange table_rows whole_table",
     "sampling": "sample_options sampler induced cuda_sampler fingerprint",
     "nn": "aggregate aggregate_table attention block_edges dropout optimizer",
     "loader": "loader cooperative_loader",

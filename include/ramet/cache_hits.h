@@ -1,0 +1,37 @@
+// cache_hits: what a cache in front of a table would have had, from row ids alone.
+//
+// The rules are those of the caches themselves. Nothing is read, and nothing is kept. Threads: any.
+// Failure: Error kInvalidArgument and kOutOfRange, naming the value and the bound.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ramet/array.h"
+
+namespace ramet {
+
+// Which rows a cache holds.
+enum class CacheRule : uint8_t {
+  kRecency,    // those that were used last
+  kHeld,       // those with the highest counts, from their first use on
+  kLookAhead,  // those whose next use is nearest; of others, those with the highest counts
+};
+
+struct CacheHitsOptions {
+  CacheRule rule = CacheRule::kLookAhead;
+  int64_t capacity = 0;      // rows
+  int window = 0;            // of kLookAhead: how many batches after the current one are known
+  Array counts = {};         // int64 [num_rows]; of kLookAhead: or none
+  Array second_counts = {};  // of kHeld: int64 [num_rows], for equal counts; or none
+};
+
+// How many rows of each batch the cache has, in order. `epochs`: the row ids of batches, int32 or
+// int64 [n], distinct in a batch. The cache goes on from epoch to epoch, but it does not look
+// beyond one.
+[[nodiscard]] std::vector<int64_t> cache_hits(std::span<const std::vector<Array>> epochs,
+                                              int64_t num_rows,
+                                              const CacheHitsOptions& options);
+
+}  // namespace ramet

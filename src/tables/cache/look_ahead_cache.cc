@@ -1,0 +1,182 @@
+#include "look_ahead_cache.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "ramet/error.h"
+
+namespace ramet {
+namespace {
+
+constexpr int64_t kClasses = 256;
+constexpr int32_t kRepeat = std::numeric_limits<int32_t>::max();  // the batch has the row already
+constexpr int32_t kPositions = std::numeric_limits<int32_t>::max();  // a mask
+constexpr int32_t kFirstPosition = kPositions - 99;  // every cache passes the wrap soon
+constexpr int64_t kMostUses = int64_t{1} << 30;
+constexpr size_t kLeastRing = 1024;
+constexpr size_t kAhead = 16;
+
+int64_t lists_of(int window) {
+  return kClasses + window + 1;
+}
+
+int64_t class_of(int32_t none) {
+  return -1 - none;
+}
+
+uint8_t use_class(int64_t count) {
+  if (count < 8) return static_cast<uint8_t>(std::max<int64_t>(count, 0));
+  const int exponent = static_cast<int>(std::bit_width(static_cast<uint64_t>(count))) - 1;
+  const int64_t eighth = (count >> (exponent - 3)) & 7;
+  return static_cast<uint8_t>(std::min<int64_t>((exponent - 2) * 8 + eighth, kClasses - 1));
+}
+
+}  // namespace
+
+std::vector<uint8_t> use_classes(std::span<const int64_t> counts) {
+  std::vector<uint8_t> classes(counts.size());
+  std::transform(counts.begin(), counts.end(), classes.begin(), use_class);
+  return classes;
+}
+
+LookAheadCache::LookAheadCache(int64_t capacity,
+                               int64_t num_rows,
+                               int window,
+                               std::span<const uint8_t> classes)
+    : CachePolicy(capacity, num_rows, window),
+      rows_(static_cast<size_t>(num_rows), Row{-1, -1}),
+      next_uses_(kLeastRing),
+      begin_(kFirstPosition),
+      end_(kFirstPosition),
+      lists_(this->capacity(), lists_of(window)) {
+  if (!classes.empty() && classes.size() != rows_.size())
+    throw_invalid(classes.size(), " classes of ", num_rows, " rows");
+  for (size_t r = 0; r < classes.size(); ++r)
+    rows_[r].last = -1 - classes[r];
+  row_of_slot_.reserve(static_cast<size_t>(this->capacity()));
+}
+
+int64_t LookAheadCache::memory_bytes() const {
+  return static_cast<int64_t>(rows_.size() * sizeof(Row) + next_uses_.size() * sizeof(NextUse) +
+                              row_of_slot_.capacity() * sizeof(int64_t)) +
+         lists_.memory_bytes();
+}
+
+void LookAheadCache::prepare(int64_t rows) {
+  const int64_t held = (end_ - begin_) & kPositions;
+  if (rows > kMostUses - held)
+    throw_invalid(held, " row ids wait; ", rows, " more are more than ", kMostUses);
+  const auto size = std::bit_ceil(static_cast<size_t>(held + rows));
+  if (size <= next_uses_.size()) return;
+  std::vector<NextUse> ring(size);
+  for (int64_t i = 0; i < held; ++i) {
+    const int64_t position = (begin_ + i) & kPositions;
+    ring[static_cast<size_t>(position) & (size - 1)] = next_use(position);
+  }
+  next_uses_ = std::move(ring);
+}
+
+void LookAheadCache::look_at(const Array& ids) {
+  with_ids(ids, [&](auto values) { link_uses(values); });
+  end_ = static_cast<int32_t>((end_ + ids.rows()) & kPositions);
+  ahead_ = ahead_ == window() ? 0 : ahead_ + 1;
+}
+
+// What is known last of a row moves on to its new use; the use before it learns of the new one.
+template <typename Ids>
+void LookAheadCache::link_uses(const Ids& ids) {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (i + kAhead < ids.size()) __builtin_prefetch(&row(ids[i + kAhead]), 1);
+    Row& used = row(ids[i]);
+    const int64_t position = (int64_t{end_} + static_cast<int64_t>(i)) & kPositions;
+    if (used.last < 0) {
+      next_use(position) = used.last;
+      if (used.slot >= 0) {
+        lists_.remove(used.slot);
+        lists_.add_first(kClasses + ahead_, used.slot);
+      }
+    } else if (((int64_t{used.last} - end_) & kPositions) < static_cast<int64_t>(i)) {
+      next_use(position) = kRepeat;
+      continue;
+    } else {
+      NextUse& before = next_use(used.last);
+      next_use(position) = before;
+      before = ahead_;
+    }
+    used.last = static_cast<int32_t>(position);
+  }
+}
+
+void LookAheadCache::take(const Array& ids, CacheUse& use) {
+  lists_.clear(kClasses + now_);  // all of its rows are in the batch
+  with_ids(ids, [&](auto values) { file_hits(values, use); });
+  take_in(use);
+  begin_ = static_cast<int32_t>((begin_ + ids.rows()) & kPositions);
+  now_ = now_ == window() ? 0 : now_ + 1;
+}
+
+// Finds out which rows are here, and files these by their next uses.
+template <typename Ids>
+void LookAheadCache::file_hits(const Ids& ids, CacheUse& use) {
+  find_missing(ids, use, [&](size_t i) {
+    if (i + 2 * kAhead < ids.size()) __builtin_prefetch(&row(ids[i + 2 * kAhead]), 1);
+    if (i + kAhead < ids.size()) {
+      const int32_t ahead = row(ids[i + kAhead]).slot;
+      if (ahead >= 0) lists_.prefetch(ahead);
+    }
+    Row& used = row(ids[i]);
+    const NextUse next = next_use((begin_ + static_cast<int64_t>(i)) & kPositions);
+    if (next == kRepeat) return used.slot;
+    if (next < 0) used.last = next;
+    if (used.slot >= 0) lists_.add_first(next < 0 ? class_of(next) : kClasses + next, used.slot);
+    return used.slot;
+  });
+}
+
+// Takes missing rows in as long as they are worth more than what is here.
+void LookAheadCache::take_in(CacheUse& use) {
+  int64_t worst = 0;  // nothing that is here is worth less
+  const auto next_of = [&](size_t m) { return next_use((begin_ + use.places[m]) & kPositions); };
+  for (size_t m = 0; m < use.missing.size(); ++m) {
+    const NextUse next = next_of(m);
+    if (next == kRepeat) continue;
+    const int32_t slot = slot_for(worth_of(next), worst);
+    if (slot < 0) continue;
+    row(use.missing[m]).slot = slot;
+    row_of_slot_[static_cast<size_t>(slot)] = use.missing[m];
+    lists_.add_first(next < 0 ? class_of(next) : kClasses + next, slot);
+  }
+  for (size_t m = 0; m < use.missing.size(); ++m)  // some had to go again for others of the batch
+    use.targets.push_back(next_of(m) == kRepeat ? -1 : row(use.missing[m]).slot);
+}
+
+// An empty slot, or that of the worst row where that is worth less than `worth`; else -1.
+int32_t LookAheadCache::slot_for(int64_t worth, int64_t& worst) {
+  if (std::ssize(row_of_slot_) < capacity()) {
+    row_of_slot_.push_back(-1);
+    return static_cast<int32_t>(row_of_slot_.size()) - 1;
+  }
+  if (capacity() == 0) return -1;
+  while (worst < worth && lists_.empty(list_of_worth(worst)))
+    ++worst;
+  if (worst >= worth) return -1;
+  const int32_t slot = lists_.last(list_of_worth(worst));
+  lists_.remove(slot);
+  row(row_of_slot_[static_cast<size_t>(slot)]).slot = -1;
+  return slot;
+}
+
+int64_t LookAheadCache::worth_of(NextUse next) const {
+  if (next < 0) return class_of(next);
+  const int distance = next > now_ ? next - now_ : next - now_ + window() + 1;
+  return kClasses + window() - distance;
+}
+
+int64_t LookAheadCache::list_of_worth(int64_t worth) const {
+  if (worth < kClasses) return worth;
+  const int64_t batch = now_ + kClasses + window() - worth;
+  return kClasses + (batch > window() ? batch - window() - 1 : batch);
+}
+
+}  // namespace ramet

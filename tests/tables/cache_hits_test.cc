@@ -1,0 +1,103 @@
+// What caches would have had, against caches.
+#include "ramet/cache_hits.h"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "ramet/error.h"
+#include "support/cached_rows_fixture.h"
+#include "tables/cache/held_cache.h"
+#include "tables/cache/hot_rows.h"
+#include "tables/cache/look_ahead_cache.h"
+#include "tables/cache/recency_cache.h"
+
+using namespace ramet;
+using namespace ramet::test;
+
+namespace {
+
+constexpr int64_t kRows = 60;
+
+std::vector<int64_t> some_counts() {
+  std::vector<int64_t> counts;
+  for (int64_t id = 0; id < kRows; ++id)
+    counts.push_back(id * id % 7 * 40);
+  return counts;
+}
+
+std::vector<std::vector<Array>> as_arrays(const std::vector<std::vector<Batch>>& epochs) {
+  std::vector<std::vector<Array>> arrays;
+  for (const auto& batches : epochs) {
+    arrays.emplace_back();
+    for (const Batch& batch : batches)
+      arrays.back().push_back(ids_of(batch));
+  }
+  return arrays;
+}
+
+// Epoch by epoch, so that no window reaches beyond one.
+std::vector<int64_t> hits_of(CachePolicy& policy, const std::vector<std::vector<Batch>>& epochs) {
+  std::vector<int64_t> hits;
+  RowStore store(policy);
+  for (const auto& batches : epochs) {
+    const auto missing = missing_rows(policy, batches, store);
+    for (size_t b = 0; b < batches.size(); ++b)
+      hits.push_back(std::ssize(batches[b]) - std::ssize(missing[b]));
+  }
+  return hits;
+}
+
+}  // namespace
+
+TEST_CASE("hits are those of the caches, which go on from epoch to epoch") {
+  const std::vector<std::vector<Batch>> epochs{random_batches(20, 30, kRows, 1),
+                                               {},
+                                               random_batches(9, 30, kRows, 2),
+                                               random_batches(15, 30, kRows, 3)};
+  const auto arrays = as_arrays(epochs);
+  const std::vector<int64_t> counts = some_counts(), second(kRows, 1);
+  const Array weights = borrow(std::span<const int64_t>(counts));
+  const Array others = borrow(std::span<const int64_t>(second));
+  for (const int64_t capacity : {0, 1, 7, 25, 60, 100}) {
+    RecencyCache recency(capacity, kRows);
+    CHECK(cache_hits(arrays, kRows, {.rule = CacheRule::kRecency, .capacity = capacity}) ==
+          hits_of(recency, epochs));
+    HeldCache held(hottest_rows(capacity, counts, second), kRows);
+    CHECK(cache_hits(arrays, kRows,
+                     {.rule = CacheRule::kHeld,
+                      .capacity = capacity,
+                      .counts = weights,
+                      .second_counts = others}) == hits_of(held, epochs));
+    for (const int window : {0, 3, 30}) {
+      LookAheadCache ahead(capacity, kRows, window, use_classes(counts));
+      CHECK(
+          cache_hits(arrays, kRows, {.capacity = capacity, .window = window, .counts = weights}) ==
+          hits_of(ahead, epochs));
+      LookAheadCache plain(capacity, kRows, window);
+      CHECK(cache_hits(arrays, kRows, {.capacity = capacity, .window = window}) ==
+            hits_of(plain, epochs));
+    }
+  }
+}
+
+TEST_CASE("what cannot be a cache is refused") {
+  const std::vector<std::vector<Batch>> epochs{{{1, 2, 3}}};
+  const auto arrays = as_arrays(epochs);
+  const std::vector<int64_t> few(3);
+  const auto refuses = [&](const CacheHitsOptions& options) {
+    CHECK_THROWS_AS(static_cast<void>(cache_hits(arrays, kRows, options)), Error);
+  };
+  refuses({.capacity = -1});
+  refuses({.capacity = 1, .window = -1});
+  refuses({.rule = CacheRule::kHeld, .capacity = 1});
+  refuses({.rule = CacheRule::kRecency, .capacity = -1});
+  refuses({.capacity = 1, .counts = borrow(std::span<const int64_t>(few))});
+  const std::vector<int64_t> counts = some_counts();
+  refuses({.rule = CacheRule::kHeld,
+           .capacity = -1,
+           .counts = borrow(std::span<const int64_t>(counts))});
+  refuses({.rule = static_cast<CacheRule>(9)});
+  CHECK_THROWS_AS(static_cast<void>(cache_hits(arrays, 2, {.capacity = 1})), Error);
+  CHECK_THROWS_AS(static_cast<void>(cache_hits(arrays, -1, {.capacity = 1})), Error);
+}

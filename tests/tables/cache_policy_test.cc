@@ -1,0 +1,124 @@
+// What all policies of a cache have in common, and those that do not look ahead.
+#include "tables/cache/cache_policy.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "ramet/error.h"
+#include "support/cached_rows_fixture.h"
+#include "tables/cache/held_cache.h"
+#include "tables/cache/look_ahead_cache.h"
+#include "tables/cache/recency_cache.h"
+#include "tables/cache/row_cache.h"
+
+using namespace ramet;
+using namespace ramet::test;
+
+namespace {
+
+constexpr int64_t kRows = 50;
+
+std::vector<std::unique_ptr<CachePolicy>> policies(int64_t capacity) {
+  std::vector<int64_t> held;
+  for (int64_t id = 0; id < std::min(capacity, kRows); ++id)
+    held.push_back(id);
+  std::vector<std::unique_ptr<CachePolicy>> all;
+  all.push_back(std::make_unique<RecencyCache>(capacity, kRows));
+  all.push_back(std::make_unique<HeldCache>(held, kRows));
+  for (const int window : {0, 1, 4})
+    all.push_back(std::make_unique<LookAheadCache>(capacity, kRows, window));
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("with every policy the rows that come out are those of the batch") {
+  for (const int64_t capacity : {0, 1, 3, 20, 50, 51}) {
+    for (const auto& policy : policies(capacity)) {
+      CHECK(policy->capacity() == std::min(capacity, kRows));
+      missing_rows(*policy, random_batches(150, 30, kRows, uint64_t(capacity)));
+      CHECK(policy->memory_bytes() >= 4 * kRows);
+    }
+  }
+}
+
+TEST_CASE("a row that is in a batch twice is read twice, and then is here twice") {
+  const Batch twice{4, 9, 4, 4, 7};
+  for (const int64_t capacity : {0, 1, 3, 20}) {
+    for (const auto& policy : policies(capacity)) {
+      const auto missing = missing_rows(*policy, {twice, twice, {1, 2, 3, 4, 4}, twice, twice});
+      CHECK(missing.front() == twice);
+      if (capacity == 0) CHECK(missing[1] == twice);
+      if (capacity == 20) CHECK(missing[1].empty());
+    }
+  }
+}
+
+TEST_CASE("a cache of all rows reads each once") {
+  for (const auto& policy : policies(kRows)) {
+    Batch all;
+    for (int64_t v = 0; v < kRows; ++v)
+      all.push_back(v * 7 % kRows);
+    const auto missing = missing_rows(*policy, {all, all, all});
+    CHECK(missing[0] == all);
+    CHECK(total(missing) == kRows);
+  }
+}
+
+TEST_CASE("what a policy refuses has no effect") {
+  const Batch good{1, 2, 3}, beyond{1, kRows}, below{1, -1};
+  for (const auto& policy : policies(4)) {
+    CHECK_THROWS_WITH_AS(static_cast<void>(policy->serve()), "no batch is announced", Error);
+    CHECK_THROWS_WITH_AS(policy->announce(ids_of(beyond)), "a row id is 50, outside [0, 50)",
+                         Error);
+    CHECK_THROWS_AS(policy->announce(ids_of(below)), Error);
+    const std::vector<double> reals(3);
+    CHECK_THROWS_AS(policy->announce(borrow(std::span<const double>(reals))), Error);
+    for (int i = 0; i <= policy->window(); ++i)
+      policy->announce(ids_of(good));
+    CHECK_THROWS_AS(policy->announce(ids_of(good)), Error);
+    CHECK(policy->serve().missing == good);
+    for (int i = 0; i < policy->window(); ++i)
+      CHECK(policy->serve().missing.empty());
+  }
+  CHECK_THROWS_AS(RecencyCache(-1, kRows), Error);
+  CHECK_THROWS_AS(RecencyCache(kMostSlots + 1, kMostSlots + 1), Error);
+  CHECK_THROWS_AS(LookAheadCache(1, kRows, -1), Error);
+  CHECK_THROWS_AS(LookAheadCache(1, kRows, kMostWindow + 1), Error);
+  const std::vector<int64_t> outside{kRows};
+  CHECK_THROWS_AS(HeldCache(outside, kRows), Error);
+}
+
+TEST_CASE("an empty batch and an empty table are nothing") {
+  RecencyCache recency(3, 0);
+  LookAheadCache ahead(3, 0, 2);
+  for (CachePolicy* policy :
+       {static_cast<CachePolicy*>(&recency), static_cast<CachePolicy*>(&ahead)})
+    CHECK(total(missing_rows(*policy, {{}, {}, {}})) == 0);
+}
+
+TEST_CASE("recency misses what RowCache misses") {
+  for (const int64_t capacity : {0, 1, 5, 13, 49, 50, 1'000'000'000}) {
+    const auto batches = random_batches(200, 30, kRows, uint64_t(capacity));
+    RecencyCache policy(capacity, kRows);
+    RowCache cache(capacity, kRows, 1);
+    std::vector<char> rows(kRows);
+    std::vector<Batch> missing;
+    for (const Batch& batch : batches) {
+      const MissingRows of_batch = cache.read(batch, rows.data());
+      missing.push_back(of_batch.ids);
+      cache.insert(of_batch, std::vector<char>(kRows).data(), rows.data());
+    }
+    CHECK(missing_rows(policy, batches) == missing);
+  }
+}
+
+TEST_CASE("held rows are read once, others each time") {
+  const std::vector<int64_t> held{7, 3, 7, 40};  // 7 is held once
+  HeldCache policy(held, kRows);
+  const auto missing = missing_rows(policy, {{1, 7, 2}, {7, 3, 1}, {3, 40, 7}, {40, 3, 7, 1}});
+  CHECK(missing == std::vector<Batch>{{1, 7, 2}, {3, 1}, {40}, {1}});
+}
