@@ -30,6 +30,7 @@ void bind_attention(nb::module_& m);
 void bind_ownership(nb::module_& m);
 void bind_cooperative(nb::module_& m);
 void bind_cuda(nb::module_& m);
+void bind_cache(nb::module_& m);
 
 namespace {
 
@@ -110,6 +111,7 @@ NB_MODULE(_core, m) {
   bind_ownership(m);
   bind_cooperative(m);
   bind_cuda(m);
+  bind_cache(m);
 }
 
 }  // namespace ramet::bind

@@ -1,4 +1,4 @@
-"""The command `ramet`: generate, build, info, verify, partition, work, train, predict, help."""
+"""The command `ramet`: generate, build, info, verify, partition, work, cache, train, predict, help."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from ramet._core import __version__
+from ramet.caching.cli import add_parser as add_cache
 from ramet.train.cli import add_parsers as add_training
 from ramet.work.cli import add_parser as add_work
 
@@ -75,6 +76,7 @@ def _parsers():
     _add_verify(commands)
     _add_partition(commands)
     add_work(commands)
+    add_cache(commands)
     add_training(commands)
     about = commands.add_parser("help", help="what a command does, and its options")
     about.add_argument("topic", metavar="COMMAND", nargs="?", choices=tuple(commands.choices), help="(default: all)")

@@ -25,7 +25,7 @@ def add_parser(subparsers):
     add("store", metavar="STORE", help="folder of the store")
     add("--ranks", type=int, required=True, metavar="P", help="ranks of the group")
     add("--batch-size-per-rank", type=int, default=1024, metavar="B", help="seeds per rank (default: %(default)s)")
-    add("--num-neighbors", type=_fanouts, default=[10, 10, 10], metavar="10,10,10", help="seeds' hop first; -1: all")
+    add("--num-neighbors", type=as_fanouts, default=[10, 10, 10], metavar="10,10,10", help="seeds' hop first; -1: all")
     add_sampler_options(parser)
     add("--dependent", type=int, default=1, metavar="KAPPA", help="steps of dependent minibatches (default: 1)")
     add("--ownership", default="range", metavar="range|hash|PATH", help="who owns a node (default: %(default)s)")
@@ -40,7 +40,7 @@ def add_parser(subparsers):
     parser.set_defaults(run=_run)
 
 
-def _fanouts(text: str) -> list[int]:
+def as_fanouts(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:

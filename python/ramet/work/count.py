@@ -90,7 +90,7 @@ def count_work(
     row_bytes = row_bytes if row_bytes is None else as_int(row_bytes, "row_bytes", 0)
     options = {
         "num_neighbors": num_neighbors,
-        "input_nodes": _seeds(graph) if input_nodes is None else input_nodes,
+        "input_nodes": default_seeds(graph) if input_nodes is None else input_nodes,
         "batch_size": ranks * per_rank,
         "shuffle": True,
         "seed": seed,
@@ -121,7 +121,7 @@ def count_work(
     )
 
 
-def _seeds(graph: Graph):
+def default_seeds(graph: Graph):
     """The split "train", or all nodes with in-edges of the first node type that has some."""
     if "train" in graph.splits:
         types = graph.splits["train"]
@@ -143,7 +143,7 @@ class _Counter:
     def __init__(self, graph: Graph, row_bytes: int | None, hidden: int, num_hops: int):
         self._types = range(len(graph.node_types))
         self._edge_types = range(len(graph.edge_types))
-        row_bytes = [_row_bytes(graph, t) if row_bytes is None else (row_bytes, row_bytes) for t in graph.node_types]
+        row_bytes = [bytes_of_row(graph, t) if row_bytes is None else (row_bytes, row_bytes) for t in graph.node_types]
         self._read_bytes, self._sent_bytes = zip(*row_bytes)
         self._hidden_bytes = hidden * FLOAT_BYTES
         self._hops = [Hop() for _ in range(num_hops)]
@@ -214,7 +214,7 @@ def _dot(counts, sizes) -> int:
     return sum(count * size for count, size in zip(counts, sizes))
 
 
-def _row_bytes(graph: Graph, node_type: str) -> tuple[int, int]:
+def bytes_of_row(graph: Graph, node_type: str) -> tuple[int, int]:
     """Of a row of "feat": as it is stored, and as it is sent."""
     if "feat" not in graph.tables(node_type):
         return ROW_BYTES, ROW_BYTES
