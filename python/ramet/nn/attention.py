@@ -14,7 +14,7 @@ from ramet import _core
 from ramet.nn.aggregate import operators
 from ramet.nn.core_ops import new
 from ramet.nn.edges import edges_of
-from ramet.nn.functions import refuse_twice
+from ramet.nn.functions import refuse_forward_mode, refuse_twice
 from ramet.nn.tracing import is_traced
 
 
@@ -108,10 +108,14 @@ class _GatSoftmax(torch.autograd.Function):
         return softmax
 
     @staticmethod
+    def jvp(ctx, *_):
+        refuse_forward_mode("GAT's softmax")
+
+    @staticmethod
     def backward(ctx, grad):
         refuse_twice("GAT's softmax")
         *inputs, softmax = ctx.saved_tensors
-        of_scores, of_destination = new(softmax, *softmax.shape), torch.empty_like(inputs[1])
+        of_scores, of_destination = new(softmax, *softmax.shape), new(softmax, *inputs[1].shape)
         saved = (*inputs, softmax, grad.contiguous())
         _engine(_core.gat_softmax_back, ctx.edges, *saved, of_scores, of_destination, ctx.negative_slope)
         of_source = None
@@ -130,6 +134,10 @@ class _HeadSums(torch.autograd.Function):
         sums = new(x, edges.num_dst, weights.shape[1], x.shape[1])
         _engine(_core.head_sums, edges, x, weights, sums)
         return sums
+
+    @staticmethod
+    def jvp(ctx, *_):
+        refuse_forward_mode("a sum by head")
 
     @staticmethod
     def backward(ctx, grad):
@@ -158,6 +166,10 @@ class _HeadProjection(torch.autograd.Function):
         return out
 
     @staticmethod
+    def jvp(ctx, *_):
+        refuse_forward_mode("a projection by head")
+
+    @staticmethod
     def backward(ctx, grad):
         refuse_twice("a projection by head")
         wide, weight = ctx.saved_tensors
@@ -167,7 +179,7 @@ class _HeadProjection(torch.autograd.Function):
             for to, part, of_out in _by_head(of_wide, weight, grad):
                 torch.mm(of_out, part, out=to)
         if ctx.needs_input_grad[1]:
-            of_weight = torch.empty_like(weight)
+            of_weight = new(weight, *weight.shape)
             for rows, to, of_out in _by_head(wide, of_weight, grad):
                 torch.mm(of_out.t(), rows, out=to)
         return of_wide, of_weight
@@ -182,6 +194,10 @@ class _Gatv2Scores(torch.autograd.Function):
         scores = new(source, edges.num_edges, len(att))
         _engine(_core.gatv2_scores, edges, *inputs, scores, negative_slope)
         return scores
+
+    @staticmethod
+    def jvp(ctx, *_):
+        refuse_forward_mode("GATv2's scores")
 
     @staticmethod
     def backward(ctx, grad):

@@ -33,7 +33,7 @@ def aggregate_back(edges, grad, rows: int, weights=None, mean: bool = False):
 
 def edge_dots(edges, dst_rows, src_rows, heads: int, mean: bool = False):
     dtype = torch.float64 if src_rows.dtype == torch.float64 else torch.float32
-    out = torch.empty(edges.num_edges, heads, dtype=dtype)
+    out = new(src_rows, edges.num_edges, heads, dtype=dtype)
     _core.edge_dots(edges.core, to_dlpack(dst_rows), to_dlpack(src_rows), to_dlpack(out), mean, _threads())
     return out
 
@@ -49,13 +49,13 @@ def extremes_back(edges, x, reduced, grad):
 
 
 def edge_softmax(edges, scores):
-    out = torch.empty_like(scores)
+    out = new(scores, *scores.shape)
     _core.edge_softmax(edges.core, to_dlpack(scores), to_dlpack(out), _threads())
     return out
 
 
 def edge_softmax_back(edges, softmax, grad):
-    out = torch.empty_like(grad)
+    out = new(grad, *grad.shape)
     _core.edge_softmax_back(edges.core, to_dlpack(softmax), to_dlpack(grad), to_dlpack(out), _threads())
     return out
 
@@ -67,11 +67,12 @@ def new_rows(count: int, like):
     return new(like, count, like.shape[1])
 
 
-def new(like, *shape: int):
-    """The same, of any shape."""
-    if math.prod(shape) * like.element_size() < _POOLED_BYTES:
-        return like.new_empty(shape)
-    return to_tensor(_core.pooled(list(shape), dtype_name(like.dtype)))
+def new(like, *shape: int, dtype: torch.dtype | None = None):
+    """The same, of any shape, and of another dtype where one is given."""
+    dtype = like.dtype if dtype is None else dtype
+    if math.prod(shape) * dtype.itemsize < _POOLED_BYTES:
+        return like.new_empty(shape, dtype=dtype)
+    return to_tensor(_core.pooled(list(shape), dtype_name(dtype)))
 
 
 def _of_sources(edges, rows: int, like) -> tuple:
