@@ -91,6 +91,15 @@ def with_sums():
     return [nn.GCNConv(8, 8), nn.GINConv(torch.nn.Linear(8, 8)), nn.GraphConv(8, 8, "max"), nn.SAGEConv(8, 3)]
 
 
+def test_extremes_of_products_are_one_graph(graph):
+    conv = nn.GraphConv(8, 3, "max")
+    batch = ramet.sample(graph, list(range(50)), [4])
+    edges, x = nn.edges_of(batch.blocks[0]), torch.randn(batch.num_nodes, 8)
+    weight = torch.rand(edges.num_edges)
+    compiled = torch.compile(conv, fullgraph=True, **OPTIONS)
+    torch.testing.assert_close(compiled(x, edges, weight), conv(x, edges, weight))
+
+
 def with_attention():
     return [nn.GATConv(8, 4, 2, add_self_loops=False), nn.GATv2Conv(8, 3, add_self_loops=False)]
 

@@ -53,4 +53,4 @@ def _messages(edges: BlockEdges, x, edge_weight):
     """Edges from the products of weight and row themselves. Extremes of products need these, a row per edge."""
     rows = x[edges.indices.long()] * edge_weight.to(x.dtype).view(-1, *[1] * (x.dim() - 1))
     one_each = torch.arange(edges.num_edges, dtype=torch.int32, device=rows.device)
-    return BlockEdges(edges.indptr, one_each, edges.num_edges), rows
+    return BlockEdges(edges.indptr, one_each, edges.num_edges, derived={}), rows
