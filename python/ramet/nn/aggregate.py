@@ -5,13 +5,12 @@ from __future__ import annotations
 import torch
 
 from ramet.loading.block import Block
-from ramet.nn import edge_checks, functions, library
-from ramet.nn.edge_checks import described
+from ramet.nn import functions, library
+from ramet.nn.edge_checks import ROWS, check_device, check_edge_types, described
 from ramet.nn.edges import BlockEdges, edges_of
 from ramet.nn.tracing import is_traced
 
 REDUCTIONS = ("sum", "mean", "max", "min", "softmax")
-_ROWS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 
 
 def aggregate(block, x, reduce: str = "mean", edge_weight=None):
@@ -88,7 +87,7 @@ def _columns(edges: BlockEdges, reduce: str, weights, dtype):
             f"edge_weight has shape {list(weights.shape)}, but the block has {count} edges: expected [{count}] or "
             f"[{count}, heads]"
         )
-    _check_device(edges, weights, "edge_weight")
+    check_device(edges, weights, "edge_weight")
     return (weights if weights.dim() == 2 else weights[:, None]).to(dtype).contiguous().resolve_neg()
 
 
@@ -110,16 +109,11 @@ def _dtype_of_sums(x) -> torch.dtype:
 
 
 def _check_rows(edges: BlockEdges, x) -> None:
-    if not isinstance(x, torch.Tensor) or x.dtype not in _ROWS:
+    if not isinstance(x, torch.Tensor) or x.dtype not in ROWS:
         raise TypeError(f"x is {described(x)}, expected a tensor of float32, float64, bfloat16 or float16")
     if x.dim() == 0 or x.shape[0] < edges.num_src:
         raise ValueError(f"x has shape {list(x.shape)}, but the block has {edges.num_src} sources")
-    _check_device(edges, x, "x")
-
-
-def _check_device(edges: BlockEdges, tensor, name: str) -> None:
-    if tensor.device != edges.device:
-        raise ValueError(f"{name} lies on {tensor.device}, but the block's edges on {edges.device}")
+    check_device(edges, x, "x")
 
 
 def _by_type(block, x: dict, reduce: str, edge_weight) -> dict:
@@ -129,6 +123,6 @@ def _by_type(block, x: dict, reduce: str, edge_weight) -> dict:
     if not isinstance(weights, dict):
         raise TypeError(f"edge_weight is {described(weights)}, expected a dict by edge type, as x is one by node type")
     known = block.batch.graph.edge_types
-    edge_checks.check_edge_types(weights, known, "edge_weight")
+    check_edge_types(weights, known, "edge_weight")
     types = [t for t in known if t[0] in x]
     return {t: aggregate(block[t], x[t[0]], reduce, weights.get(t)) for t in types}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
+ROWS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)  # what is aggregated
 _INT32_MAX = 2**31 - 1
 
 
@@ -15,6 +17,23 @@ def check_types(indptr, indices, num_src: int) -> None:
     check_count(num_src, "num_src")
     if indptr.device != indices.device:
         raise ValueError(f"indptr lies on {indptr.device}, but indices on {indices.device}")
+
+
+def check_weights(edge_weight, indices) -> None:
+    """TypeError or ValueError unless it is None, or a floating tensor with an element for each of `indices`."""
+    if edge_weight is None:
+        return
+    if not isinstance(edge_weight, torch.Tensor) or not edge_weight.is_floating_point():
+        raise TypeError(f"edge_weight is {described(edge_weight)}, expected a floating tensor")
+    if edge_weight.shape != indices.shape:
+        raise ValueError(f"edge_weight has shape {list(edge_weight.shape)}, expected [{len(indices)}], as indices")
+    if edge_weight.device != indices.device:
+        raise ValueError(f"edge_weight lies on {edge_weight.device}, but indices on {indices.device}")
+
+
+def check_device(edges, tensor, name: str) -> None:
+    if tensor.device != edges.device:
+        raise ValueError(f"{name} lies on {tensor.device}, but the block's edges on {edges.device}")
 
 
 def check_values(indptr, indices, num_src: int) -> None:
@@ -52,7 +71,7 @@ def check_ends(edge_index, num_src: int, num_dst: int) -> None:
 
 
 def check_count(count, name: str) -> None:
-    if not isinstance(count, int) or not 0 <= count <= _INT32_MAX:
+    if not isinstance(count, (int, np.integer)) or not 0 <= count <= _INT32_MAX:
         raise ValueError(f"{name} is {count!r}, expected an integer from 0 to {_INT32_MAX}")
 
 

@@ -58,6 +58,8 @@ class BlockEdges:
         self.derived = {} if derived is None else derived
         if derived is None:
             edge_checks.check_types(indptr, indices, num_src)
+            edge_checks.check_weights(edge_weight, indices)
+            self.num_src = int(num_src)
             if self.device.type == "cpu":
                 _ = self.core  # checks the values
             else:
@@ -72,6 +74,7 @@ class BlockEdges:
         if is_traced(edge_index):  # nobody can look at values; operators check them
             return cls._sorted(edge_index, num_src, num_dst)
         edge_checks.check_edge_index(edge_index, num_src, num_dst)
+        num_src, num_dst = int(num_src), int(num_dst)
         if edge_index.is_cpu:
             core, order = _core.BlockEdges.from_edge_index(to_dlpack(edge_index.long().contiguous()), num_src, num_dst)
             parts = to_tensor(core.indptr), to_tensor(core.indices), num_src

@@ -327,11 +327,29 @@ def test_wrong_calls_are_refused_with_value_and_bound():
         nn.GATConv(WIDTH, OUT)(x, edges, rows(90, 2))
     with pytest.raises(ValueError, match="edge_attr has 89 rows, but the block has 90 edges"):
         nn.GATv2Conv(WIDTH, OUT, edge_dim=2)(x, edges, rows(89, 2))
-    with pytest.raises(ValueError, match="no rows of destinations"):
-        nn.GATv2Conv(WIDTH, OUT)((x, None), edges)
+    for features, error, message in (
+        (torch.ones(90, 3), ValueError, r"edge_attr has shape \[90, 3\], expected \[num_edges, 2\]"),
+        (torch.ones(90, 2).long(), TypeError, r"edge_attr is int64 \[90, 2\]"),
+        ([[1.0]], TypeError, "edge_attr is a list"),
+        (torch.ones(90, 2, device="meta"), ValueError, "edge_attr lies on meta"),
+    ):
+        with pytest.raises(error, match=message):
+            nn.GATConv(WIDTH, OUT, edge_dim=2)(x, edges, features)
+    for conv in nn.GATv2Conv(WIDTH, OUT), nn.GATConv((WIDTH, WIDTH), OUT, add_self_loops=False, residual=True):
+        with pytest.raises(ValueError, match="no rows of destinations"):
+            conv((x, None), edges)
     with pytest.raises(ValueError, match=r"scores have shape \[89\], but the block has 90 edges"):
         nn.edge_softmax(edges, rows(89))
     with pytest.raises(TypeError, match=r"scores are torch\.int64"):
         nn.edge_softmax(edges, torch.arange(90))
     with pytest.raises(ValueError, match="scores lie on meta"):
         nn.edge_softmax(edges, torch.empty(90, device="meta"))
+
+
+@pytest.mark.parametrize("name", ["GATConv", "GATv2Conv"])
+def test_forward_mode_is_refused_by_name(name):
+    edges, x = block("small"), rows(30, WIDTH, dtype=torch.float32)
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))
+        with pytest.raises(RuntimeError, match=r"GAT.* has no forward-mode derivative"):
+            getattr(nn, name)(WIDTH, OUT)(dual, edges)

@@ -137,6 +137,12 @@ def test_a_weighted_layer_is_that_of_pyg(name, kind):
     compare(ours, theirs, x, edges, weight)
 
 
+def test_gcn_refuses_destinations_that_are_no_sources():
+    edges = BlockEdges(torch.tensor([0, 1, 1]), torch.tensor([0], dtype=torch.int32), 1)
+    with pytest.raises(ValueError, match="the block has 2 destinations, but 1 sources"):
+        nn.GCNConv(WIDTH, OUT)(rows(2, WIDTH, dtype=torch.float32), edges)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", RGCN)
 def test_relations_are_those_of_pyg(name, kind):

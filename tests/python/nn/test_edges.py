@@ -5,6 +5,7 @@ import gc
 import pickle
 import weakref
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -161,6 +162,28 @@ def test_arrays_that_are_no_edges(parts, error, message):
     indices = torch.tensor(indices, dtype=torch.float32 if is_float else torch.int32)
     with pytest.raises(error, match=message):
         BlockEdges(torch.tensor(indptr, dtype=torch.int64), indices, num_src)
+
+
+@pytest.mark.parametrize(
+    ("weight", "error", "message"),
+    [
+        (torch.ones(3), ValueError, r"edge_weight has shape \[3\], expected \[2\]"),
+        (torch.ones(2, 1), ValueError, r"edge_weight has shape \[2, 1\]"),
+        (torch.ones(2).int(), TypeError, r"edge_weight is int32 \[2\]"),
+        ([1.0, 2.0], TypeError, "edge_weight is a list"),
+        (torch.ones(2, device="meta"), ValueError, "edge_weight lies on meta, but indices on cpu"),
+    ],
+    ids=str,
+)
+def test_weights_that_are_none(weight, error, message):
+    with pytest.raises(error, match=message):
+        BlockEdges(torch.tensor([0, 2]), torch.tensor([0, 1], dtype=torch.int32), 2, weight)
+
+
+def test_counts_may_be_numpys():
+    edges = BlockEdges(torch.tensor([0, 2]), torch.tensor([0, 1], dtype=torch.int32), np.int64(2))
+    assert type(edges.num_src) is int and edges.num_src == 2
+    assert edges_of(torch.tensor([[0], [1]]), np.int64(4), np.int32(3)).num_dst == 3
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 pyg = pytest.importorskip("torch_geometric.nn")
 
 from small_graphs import NUM_NODES, WIDTH, heterogeneous, homogeneous  # noqa: E402  (needs torch)
+from torch.nn.utils import prune  # noqa: E402
 
 import ramet  # noqa: E402
 from ramet import nn  # noqa: E402
@@ -298,6 +299,88 @@ WRONG = {
 }
 
 
+LAYERS = {
+    "sage": lambda: nn.SAGEConv(WIDTH, OUT),
+    "sage, linear first": lambda: nn.SAGEConv(WIDTH, 1),
+    "sage project": lambda: nn.SAGEConv(WIDTH, OUT, project=True),
+    "graph": lambda: nn.GraphConv(WIDTH, OUT),
+    "gcn": lambda: nn.GCNConv(WIDTH, OUT),
+    "gin": lambda: nn.GINConv(torch.nn.Linear(WIDTH, OUT)),
+    "gat": lambda: nn.GATConv(WIDTH, OUT),
+    "gatv2": lambda: nn.GATv2Conv(WIDTH, OUT),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_every_layer_names_a_wrong_dtype_and_device(block_and_rows, name):
+    (block, x), conv = block_and_rows, LAYERS[name]()
+    with pytest.raises(TypeError, match=r"x is int64 \[\d+, 8\], expected rows of float32"):
+        conv(x.long(), block)
+    with pytest.raises(ValueError, match="x lies on meta, but the block's edges on cpu"):
+        conv(x.to("meta"), block)
+    if name.startswith("gat"):
+        return
+    with pytest.raises(ValueError, match="edge_weight lies on meta, but the block's edges on cpu"):
+        conv(x, block, torch.ones(block.num_edges, device="meta"))
+    with pytest.raises(TypeError, match="edge_weight is a list, expected a floating tensor"):
+        conv(x, block, [1.0])
+
+
+MAPS = {
+    "sage": (lambda: nn.SAGEConv(WIDTH, OUT), ["lin_l", "lin_r"]),
+    "graph": (lambda: nn.GraphConv(WIDTH, 1), ["lin_rel", "lin_root"]),
+    "gcn": (lambda: nn.GCNConv(WIDTH, 20), ["lin"]),
+    "gat": (lambda: nn.GATConv(WIDTH, OUT, 2, edge_dim=2), ["lin", "lin_edge"]),
+    "gat of pairs": (lambda: nn.GATConv((WIDTH, WIDTH), OUT, 2, concat=False, residual=True), ["lin_src", "lin_dst"]),
+    "gatv2": (lambda: nn.GATv2Conv(WIDTH, OUT, 2), ["lin_l", "lin_r"]),
+}
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_maps_with_hooks_and_other_maps_are_called(block_and_rows, name):
+    (block, x), (make, maps) = block_and_rows, MAPS[name]
+    conv = make()
+    features = [torch.rand(block.num_edges, 2)] if name == "gat" else []
+    expected, doubled = conv(x, block, *features), copy.deepcopy(conv)
+    for path in maps:
+        seen = []
+        handle = conv.get_submodule(path).register_forward_hook(lambda *_, seen=seen: seen.append(1))
+        torch.testing.assert_close(conv(x, block, *features), expected, rtol=1e-4, atol=1e-5)
+        assert seen == [1], path
+        handle.remove()
+    for path in maps:
+        with torch.no_grad():
+            doubled.get_submodule(path).weight.mul_(2)
+            if doubled.get_submodule(path).bias is not None:
+                doubled.get_submodule(path).bias.mul_(2)
+        setattr(conv, path, Doubled(conv.get_submodule(path)))
+    torch.testing.assert_close(conv(x, block, *features), doubled(x, block, *features), rtol=1e-4, atol=1e-5)
+
+
+class Doubled(torch.nn.Module):
+    """A module in the place of a layer's linear map."""
+
+    def __init__(self, lin):
+        super().__init__()
+        self.lin, self.weight = lin, lin.weight
+
+    def forward(self, x):
+        return 2 * self.lin(x)
+
+
+def test_a_pruned_map_learns(block_and_rows):
+    block, x = block_and_rows
+    conv = nn.SAGEConv(WIDTH, OUT)
+    prune.l1_unstructured(conv.lin_l, "weight", 0.5)
+    optimizer = torch.optim.SGD(conv.parameters(), 0.1)
+    for _ in range(2):
+        conv(x, block).square().sum().backward()
+        optimizer.step()
+    masked = conv.lin_l.weight_mask == 0
+    conv(x, block)
+    assert masked.any() and not conv.lin_l.weight[masked].any()
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_calls(block_and_rows, name):
     (call, error, message), (block, x) = WRONG[name], block_and_rows
@@ -330,9 +413,11 @@ def test_wrong_calls_of_some_layers(block_and_rows):
     for edge_type, message in (
         (None, "missing"),
         (torch.ones(3).long(), r"int64 \[3\]"),
+        ([0, 1], "a list"),
+        (torch.ones(block.num_edges, device="meta").long(), "lies on meta"),
         (block.table("kind") + 1, r"in \[\d, 3\]; there are 3"),
     ):
-        with pytest.raises(ValueError, match=f"edge_type is .*{message}"):
+        with pytest.raises(ValueError, match=f"edge_type .*{message}"):
             conv(x, block, edge_type)
     for x_of_none, kind in (block.n_id, "torch.int64"), (None, "None"):
         with pytest.raises(ValueError, match=f"x is {kind}; for nodes without features use rows"):

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 
 from ramet.nn.conv.base import Conv, in_order, refuse
 from ramet.nn.conv.linear import Linear, zeros
+from ramet.nn.edge_checks import check_device, described
 from ramet.nn.edges import BlockEdges
 
 # How features of a destination's loop follow from its edges' (fill_value), and what they are without edges.
@@ -75,6 +76,8 @@ class AttentionConv(Conv):
     def finish(self, out, x_dst):
         """The layer's result, from the sums of heads side by side (concat) or their mean."""
         if self.res is not None:
+            if x_dst is None:
+                raise ValueError(f"{type(self).__name__}: x has no rows of destinations, which residual=True adds")
             out = out + self.res(x_dst)
         return out if self.bias is None else out + self.bias
 
@@ -91,9 +94,16 @@ class AttentionConv(Conv):
     def _checked(self, edges: BlockEdges, edge_attr):
         if self.edge_dim is None:
             raise ValueError(f"{type(self).__name__}: edge_attr is given, but edge_dim is None")
+        if not isinstance(edge_attr, torch.Tensor) or not edge_attr.is_floating_point():
+            raise TypeError(f"edge_attr is {described(edge_attr)}, expected a floating tensor")
+        if edge_attr.dim() == 1:
+            edge_attr = edge_attr[:, None]
+        if edge_attr.dim() != 2 or self.edge_dim not in (-1, edge_attr.shape[1]):
+            raise ValueError(f"edge_attr has shape {list(edge_attr.shape)}, expected [num_edges, {self.edge_dim}]")
         if len(edge_attr) != edges.num_edges:
             raise ValueError(f"edge_attr has {len(edge_attr)} rows, but the block has {edges.num_edges} edges")
-        return in_order(edges, edge_attr if edge_attr.dim() > 1 else edge_attr[:, None])
+        check_device(edges, edge_attr, "edge_attr")
+        return in_order(edges, edge_attr)
 
     def _with_loops(self, edge_attr, looped: BlockEdges, positions):
         is_loop = positions < 0

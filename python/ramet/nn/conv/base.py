@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 
 from ramet.nn.aggregate import aggregate
+from ramet.nn.conv.linear import are_plain
+from ramet.nn.edge_checks import ROWS, check_device, described
 from ramet.nn.edges import BlockEdges, edges_of
 from ramet.nn.table_rows import TableRows
 
@@ -35,7 +37,8 @@ class Conv(torch.nn.Module):
         works, too, and has PyG's meaning then: as many destinations as `x`, or the pair's second, has rows, and no
         weights but those given.
 
-    Raises ValueError where `x` has other than two dimensions, or fewer rows than the block has sources or destinations.
+    Raises ValueError where `x` has other than two dimensions, or fewer rows than the block has sources or destinations,
+    or lies on another device; TypeError for a dtype that `aggregate` has not.
     """
 
     def inputs(self, x, block) -> tuple:
@@ -49,7 +52,13 @@ class Conv(torch.nn.Module):
             edges = edges_of(block)
         if not is_table(x_src):
             x_src = _first(x_src, edges.num_src, "sources")
-        return edges, x_src, None if x_dst is None else _first(x_dst, edges.num_dst, "destinations")
+            _require_kind(x_src, edges)
+        if x_dst is None:
+            return edges, x_src, None
+        if not one and not is_table(x_dst):
+            _require_rows(x_dst, edges.num_dst, "destinations")
+            _require_kind(x_dst, edges)
+        return edges, x_src, _first(x_dst, edges.num_dst, "destinations")
 
 
 def is_table(x) -> bool:
@@ -76,11 +85,11 @@ def weights_in_order(edges: BlockEdges, edge_weight: torch.Tensor | None) -> tor
     if edge_weight is None:
         return None
     if not isinstance(edge_weight, torch.Tensor) or not edge_weight.is_floating_point():
-        given = getattr(edge_weight, "dtype", type(edge_weight).__name__)
-        raise TypeError(f"edge_weight is {given}, expected a floating tensor")
+        raise TypeError(f"edge_weight is {described(edge_weight)}, expected a floating tensor")
     if edge_weight.shape not in ((edges.num_edges,), (edges.num_edges, 1)):
         shape, count = list(edge_weight.shape), edges.num_edges
         raise ValueError(f"edge_weight has shape {shape}, but there are {count} edges: expected [{count}]")
+    check_device(edges, edge_weight, "edge_weight")
     return in_order(edges, edge_weight.flatten())
 
 
@@ -103,8 +112,11 @@ def linear_first(edges: BlockEdges, x, width_out: int) -> bool:
 def neighbors_and_root(edges: BlockEdges, x_src, x_dst, reduce: str, edge_weight, lin, root) -> torch.Tensor:
     """lin(aggregate(x_src)) + root(x_dst) [num_dst, width of lin], without a pass over memory for the sum or the bias.
 
-    lin, root: Linear; `root` may be None, as may `x_dst`.
+    lin, root: Linear, or modules in their place, which are called; `root` may be None, as may `x_dst`.
     """
+    if not are_plain(lin, root):
+        out = lin(aggregate(edges, x_src, reduce, edge_weight))
+        return out if root is None or x_dst is None else out + root(x_dst)
     lin.ready(x_src.shape[-1])
     has_root = root is not None and x_dst is not None
     if has_root:
@@ -170,3 +182,9 @@ def _require_rows(x: torch.Tensor, count: int, whose: str) -> None:
         raise ValueError(f"x has shape {list(x.shape)}, expected [rows, width]")
     if len(x) < count:
         raise ValueError(f"x has {len(x)} rows, but the block has {count} {whose}")
+
+
+def _require_kind(x: torch.Tensor, edges: BlockEdges) -> None:
+    if x.dtype not in ROWS:
+        raise TypeError(f"x is {described(x)}, expected rows of float32, float64, bfloat16 or float16")
+    check_device(edges, x, "x")

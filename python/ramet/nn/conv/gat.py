@@ -10,7 +10,7 @@ from ramet.nn import attention
 from ramet.nn.aggregate import aggregate
 from ramet.nn.conv.attention import AttentionConv, by_autocast
 from ramet.nn.conv.base import rows_of
-from ramet.nn.conv.linear import Linear, glorot
+from ramet.nn.conv.linear import Linear, are_plain, glorot
 from ramet.nn.edges import BlockEdges
 
 # A sum over edges reads and adds some 8 times slower than a GEMM multiplies and adds.
@@ -87,6 +87,8 @@ class GATConv(AttentionConv):
         edges, x_src, x_dst = self.inputs(x, block)
         edges, edge_attr = self.edges_and_features(edges, edge_attr)
         x_src, lin_src, lin_dst = rows_of(x_src), self.lin or self.lin_src, self.lin or self.lin_dst
+        if not are_plain(lin_src, lin_dst, self.lin_edge):
+            return self._by_calls(x, edges, x_src, x_dst, edge_attr, return_attention_weights)
         weight = lin_src.ready(x_src.shape[-1]).weight
         if self.lin is not None and not isinstance(x, (tuple, list)):
             score_src, score_dst = self._both_scores(edges, x_src, x_dst, weight)
@@ -99,6 +101,27 @@ class GATConv(AttentionConv):
         alpha = self.dropped(attention.gat_softmax(edges, score_src, score_dst, score_edge, self.negative_slope))
         out = self._sum(edges, x_src, weight, alpha)
         return self.result(self.finish(out, x_dst), edges, alpha, return_attention_weights)
+
+    def _by_calls(self, x, edges, x_src, x_dst, edge_attr, return_attention_weights):
+        """The same, by calls of the maps, which have hooks or are others than Linear."""
+        lin_src, lin_dst = self.lin or self.lin_src, self.lin or self.lin_dst
+        source = lin_src(x_src)
+        if x_dst is None:
+            destination = source.new_zeros(edges.num_dst, source.shape[1])
+        elif self.lin is not None and not isinstance(x, (tuple, list)) and edges.num_dst <= len(source):
+            destination = source[: edges.num_dst]
+        else:
+            destination = lin_dst(x_dst)
+        score_src, score_dst = _dots(source, self.att_src), _dots(destination, self.att_dst)
+        score_edge = None
+        if edge_attr is not None:
+            score_edge = _dots(self.lin_edge(edge_attr.to(source.dtype)), self.att_edge).to(score_src.dtype)
+        alpha = self.dropped(attention.gat_softmax(edges, score_src, score_dst, score_edge, self.negative_slope))
+        out = self._mean_of_heads(aggregate(edges, source, "sum", alpha))
+        return self.result(self.finish(out, x_dst), edges, alpha, return_attention_weights)
+
+    def _mean_of_heads(self, out):
+        return out if self.concat else out.view(-1, self.heads, self.out_channels).mean(1)
 
     def _both_scores(self, edges, x_src, x_dst, weight):
         """Of rows that are the destinations', too: by one product where rows need a gradient, which is then one."""
@@ -114,9 +137,7 @@ class GATConv(AttentionConv):
     def _sum(self, edges, x_src, weight, alpha):
         """[num_dst, width_out]: of W x_src, times alpha."""
         if not _sums_first(edges, x_src, weight, self.heads):
-            rows = F.linear(x_src, weight)
-            out = aggregate(edges, rows, "sum", alpha)
-            return out if self.concat else out.view(-1, self.heads, self.out_channels).mean(1)
+            return self._mean_of_heads(aggregate(edges, F.linear(x_src, weight), "sum", alpha))
         sums = attention.head_sums(edges, x_src, alpha)
         if self.concat:
             return attention.project_heads(sums, weight)
@@ -135,6 +156,12 @@ def _scores(x, weight, *atts):
         with torch.autocast(x.device.type, enabled=False):
             return F.linear(x.float(), maps.float())
     return F.linear(x, maps)
+
+
+def _dots(rows, att):
+    """[rows, heads]: <att[h], rows[h]>, in float32 at least."""
+    dtype = torch.promote_types(rows.dtype, torch.float32)
+    return (rows.to(dtype).view(-1, *att.shape[1:]) * att.to(dtype)).sum(-1)
 
 
 def _sums_first(edges: BlockEdges, x, weight, heads: int) -> bool:

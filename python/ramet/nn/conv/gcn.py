@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 
 from ramet.nn.aggregate import aggregate
-from ramet.nn.conv.base import Conv, linear_first, refuse, weights_in_order
-from ramet.nn.conv.linear import Linear, zeros
+from ramet.nn.conv.base import Conv, linear_first, refuse, rows_of, weights_in_order
+from ramet.nn.conv.linear import Linear, are_plain, zeros
 from ramet.nn.edges import BlockEdges
 
 
@@ -66,15 +66,23 @@ class GCNConv(Conv):
         weight, loops = weights_in_order(edges, edge_weight), None
         if self.normalize:
             weight, loops = self._normalized(edges, weight, _dtype_of_weights(x_src))
-        self.lin.ready(x_src.shape[-1])
-        if not linear_first(edges, x_src, self.out_channels):
-            return F.linear(_sum(edges, x_src, x_dst, weight, loops), self.lin.weight, self.bias)
-        x_src = F.linear(x_src, self.lin.weight)
+        if are_plain(self.lin):
+            self.lin.ready(x_src.shape[-1])
+            if not linear_first(edges, x_src, self.out_channels):
+                return F.linear(_sum(edges, x_src, x_dst, weight, loops), self.lin.weight, self.bias)
+            x_src = F.linear(x_src, self.lin.weight)
+        else:
+            x_src = self.lin(rows_of(x_src))
         out = _sum(edges, x_src, x_src[: edges.num_dst], weight, loops)
         return out if self.bias is None else out.add_(self.bias)
 
     def _normalized(self, edges: BlockEdges, weight, dtype):
         """(weights of the edges [E], of the destinations' loops [num_dst] or None), all divided."""
+        if edges.num_dst > edges.num_src:
+            raise ValueError(
+                f"GCNConv: the block has {edges.num_dst} destinations, but {edges.num_src} sources; normalize needs "
+                "each destination among the sources"
+            )
         source, destination = edges.indices.long(), edges.destinations
         weight, loop, fill = _weights(edges, weight, dtype, 2.0 if self.improved else 1.0)
         if self.add_self_loops:

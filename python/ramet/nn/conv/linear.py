@@ -77,6 +77,19 @@ class Linear(torch.nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *args)
 
 
+def are_plain(*maps) -> bool:
+    """Whether a layer may compute with the weights of these maps (None: no map) in any order, since nobody has hooks on
+    them, replaced them, or parametrized their weights."""
+    for lin in maps:
+        if lin is None:
+            continue
+        if type(lin) is not Linear or lin._forward_pre_hooks or lin._forward_hooks:  # noqa: SLF001 (torch's)
+            return False
+        if lin._backward_pre_hooks or lin._backward_hooks:  # noqa: SLF001 (torch's)
+            return False
+    return True
+
+
 def glorot(values: torch.Tensor | None) -> None:
     """Uniform within sqrt(6 / (sum of the last two sizes)), in place."""
     if values is not None:

@@ -10,6 +10,7 @@ from torch.nn.parameter import Parameter
 from ramet.nn.aggregate import aggregate
 from ramet.nn.conv.base import Conv, add_linear, in_order, reduction, refuse, rows_of, weights_in_order
 from ramet.nn.conv.linear import glorot, zeros
+from ramet.nn.edge_checks import check_device, described
 from ramet.nn.edges import BlockEdges
 
 _KNOWN = {"add": "sum", "sum": "sum", "mean": "mean", "max": "max"}
@@ -69,7 +70,7 @@ class RGCNConv(Conv):
             raise ValueError(f"RGCNConv: x is {given}; for nodes without features use rows of ramet.nn.Embedding")
         edges, x_src, x_dst = self.inputs(x, block)
         x_src = rows_of(x_src)
-        groups = self._groups(edges, in_order(edges, edge_type))
+        groups = self._groups(edges, edge_type)
         sums = aggregate(groups.edges, x_src, *groups.how(edges, self.reduce, weights_in_order(edges, edge_weight)))
         parts = zip(sums.split(groups.counts), self._weights().unbind(), strict=True)
         products = torch.cat([self._product(part, weight) for part, weight in parts])
@@ -79,10 +80,12 @@ class RGCNConv(Conv):
         return out if self.bias is None else out.add_(self.bias)
 
     def _groups(self, edges, edge_type) -> _Groups:
-        if edge_type is None or edge_type.shape != (edges.num_edges,) or edge_type.is_floating_point():
-            given = "missing" if edge_type is None else f"{edge_type.dtype} {list(edge_type.shape)}"
+        is_tensor = isinstance(edge_type, torch.Tensor)
+        if not is_tensor or edge_type.shape != (edges.num_edges,) or edge_type.is_floating_point():
+            given = "missing" if edge_type is None else described(edge_type)
             raise ValueError(f"RGCNConv: edge_type is {given}; it must be integers [{edges.num_edges}], one per edge")
-        edge_type = edge_type.long()
+        check_device(edges, edge_type, "edge_type")
+        edge_type = in_order(edges, edge_type).long()
         if edges.num_edges and not 0 <= int(edge_type.min()) <= int(edge_type.max()) < self.num_relations:
             low, high = int(edge_type.min()), int(edge_type.max())
             raise ValueError(f"RGCNConv: edge_type is in [{low}, {high}]; there are {self.num_relations} relations")
