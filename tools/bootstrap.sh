@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the development environment: the few system packages that are missing, and a virtual
 # environment in .venv with the pinned Python packages. Does nothing when both are up to date.
+# Liburing is installed where that works, once; builds do without it.
 # `bootstrap.sh bench` also gets Google Benchmark, `bootstrap.sh clang` clang, where they can: only
 # the micro benchmarks need the one, fuzzing the other.
 # PYTHON=/path/to/python3 chooses the interpreter of a new environment, CXX the compiler.
@@ -89,6 +90,12 @@ ensure_benchmark() { # no error: the other benchmarks run without it
     echo "bootstrap: no Google Benchmark (Debian, Ubuntu: libbenchmark-dev); micro benchmarks are left out" >&2
 }
 
+ensure_liburing() { # no error: without it, threads read rows of files
+  compiler_can_include liburing.h || install_packages liburing-dev || true
+  compiler_can_include liburing.h ||
+    echo "bootstrap: no liburing (Debian, Ubuntu: liburing-dev); rows of files are read without io_uring" >&2
+}
+
 ensure_clang() { # no error, and nothing where CLANGXX names one: tools/asan.sh does without
   [[ -n ${CLANGXX:-} ]] || command -v clang++ >/dev/null ||
     install_packages clang libclang-rt-dev || install_packages clang libclang-rt-14-dev || true
@@ -111,6 +118,7 @@ ensure_venv() {
   echo "bootstrap: installing the pinned Python packages into $VENV (minutes, the first time)"
   "$VENV/bin/python" -m pip install -qq --disable-pip-version-check \
     --requirement requirements-dev.txt --constraint constraints.txt </dev/null
+  ensure_liburing # here, since it is tried once
   echo "$wanted" >"$READY"
   echo "bootstrap: $VENV is ready ($("$VENV/bin/python" -V))"
 }

@@ -30,7 +30,7 @@ BELOW = {
 # include/ramet/<name>.h: the API.
 PUBLIC_HEADERS = {
     "base": "error isa array placement random row_list buffer_pool version",
-    "storage": "pages row_files shared_memory store store_writer",
+    "storage": "pages row_files row_reader shared_memory store store_writer",
     "graph": "graph csc generate node_rows ownership part",
     "kernels": "cuda",
     "device": "cuda_memory",
@@ -60,6 +60,7 @@ FOREIGN = (
     (re.compile(r"omp\.h$"), None),
     (re.compile(r"(Python\.h$|nanobind/)"), "python/bind"),
     (re.compile(r"(cuda|cub|thrust|cooperative_groups)"), "src/kernels/cuda"),
+    (re.compile(r"liburing"), "src/storage/row_reader"),
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 CONDITIONAL_CUDA = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b.*CUDA", re.IGNORECASE)

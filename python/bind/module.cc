@@ -17,6 +17,7 @@ namespace ramet::bind {
 void bind_table(nb::module_& m);
 void bind_row_exchange(nb::module_& m);
 void bind_row_files(nb::module_& m);
+void bind_row_reader(nb::module_& m);
 void bind_shared_memory(nb::module_& m);
 void bind_optimizer(nb::module_& m);
 void bind_graph(nb::module_& m);
@@ -98,6 +99,7 @@ NB_MODULE(_core, m) {
   bind_table(m);
   bind_row_exchange(m);
   bind_row_files(m);
+  bind_row_reader(m);
   bind_shared_memory(m);
   bind_optimizer(m);
   bind_graph(m);

@@ -18,6 +18,7 @@
 #include "ramet/fingerprint.h"
 #include "ramet/generate.h"
 #include "ramet/loader.h"
+#include "ramet/row_reader.h"
 #include "ramet/sampler.h"
 #include "ramet/store.h"
 #include "ramet/store_writer.h"
@@ -220,6 +221,21 @@ TEST_CASE("gathering rows") {
     const auto values = rows.as<float>();
     return std::vector<float>(values.begin(), values.end());
   });
+}
+
+TEST_CASE("reading rows from a file") {
+  const test::TempDir folder;
+  const std::string path = folder / "rows";
+  test::write_file(path, std::string(100 * 16, 'r') + std::string(100 * 16, 's'));
+  using How = RowReaderOptions::Method;
+  for (const How method : {How::kAuto, How::kThreads})
+    refuse_each([&] {
+      const auto reader = RowReader::open({{path, 0, 200, 0}}, 16,
+                                          {.method = method, .depth = 3, .request_seconds = 0});
+      std::string rows(3 * 16, '?');
+      reader->submit(std::vector<int64_t>{150, 99, 100}, rows.data())->complete();
+      return rows;
+    });
 }
 
 TEST_CASE("an epoch of a loader") {

@@ -1,0 +1,23 @@
+// What a request and a byte cost, of the files and workers at hand.
+#pragma once
+
+#include <span>
+
+#include "read_files.h"
+#include "read_queue.h"
+
+namespace ramet {
+
+struct ReadCosts {
+  double request_seconds = 10e-6, byte_seconds = 1e-9;  // of a usual disk
+};
+
+// Reads blocks at random, then `most_bytes` at a time, for some milliseconds each. What it cannot
+// measure, since the files are too small or fail, stays as usual.
+[[nodiscard]] ReadCosts measure_read_costs(ReadQueue& queue,
+                                           std::span<const RowSpan> spans,
+                                           int64_t row_bytes,
+                                           int64_t block,
+                                           int64_t most_bytes);
+
+}  // namespace ramet

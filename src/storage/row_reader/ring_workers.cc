@@ -1,0 +1,179 @@
+// One thread and a ring of io_uring: requests go to the kernel, and come back, many in a call.
+#include <liburing.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/system/posix.h"
+#include "ramet/error.h"
+#include "read_slots.h"
+#include "read_workers.h"
+
+namespace ramet {
+namespace {
+
+// The kernel's, which headers before Linux 6.1 lack: the ring waits to be used by one thread, which
+// alone is interrupted for what arrives, and only when it asks.
+constexpr unsigned kDisabled = 1u << 6, kSingleIssuer = 1u << 12, kDeferTaskrun = 1u << 13;
+
+// A ring of `entries`. An errno of the kernel is returned as it is.
+class Ring {
+ public:
+  explicit Ring(unsigned entries) {
+    error_ = make(entries, kDisabled | kSingleIssuer | kDeferTaskrun);
+    if (error_ == EINVAL) error_ = make(entries, kDisabled);  // an older kernel
+  }
+  ~Ring() {
+    if (error_ == 0) io_uring_queue_exit(&ring_);
+  }
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
+  [[nodiscard]] int error() const { return error_; }
+  io_uring* get() { return &ring_; }
+
+ private:
+  int make(unsigned entries, unsigned flags) {
+    io_uring_params params{};
+    params.flags = flags;
+    return -io_uring_queue_init_params(entries, &ring_, &params);
+  }
+
+  io_uring ring_{};
+  int error_ = 0;
+};
+
+class RingWorkers final : public ReadWorkers {
+ public:
+  RingWorkers(ReadQueue& queue, const WorkerOptions& options)
+      : queue_(queue),
+        files_(*options.files),
+        slots_(options.depth, options.slot_bytes),
+        under_way_(static_cast<size_t>(options.depth)),
+        taken_(static_cast<size_t>(options.depth)),
+        ring_(static_cast<unsigned>(options.depth)) {
+    if (ring_.error() != 0) throw_errno(ring_.error(), "make", "an io_uring");
+    for (int64_t slot = slots_.count(); slot-- > 0;)
+      free_.push_back(slot);
+    try {
+      thread_ = std::thread(&RingWorkers::run, this);
+    } catch (const std::exception&) {
+      throw_error(ErrorCode::kNoSpace, "the system gives no thread to read rows with");
+    }
+  }
+  ~RingWorkers() override { thread_.join(); }
+
+  [[nodiscard]] std::string name() const override { return "io_uring"; }
+
+ private:
+  struct UnderWay {
+    ReadTask task;
+    int64_t bytes = 0;  // that are there
+  };
+
+  void run() {
+    broken_ = -io_uring_enable_rings(ring_.get());
+    for (;;) {
+      const size_t taken = queue_.take({taken_.data(), free_.size()}, in_kernel() == 0);
+      if (taken == 0 && in_kernel() == 0) return;
+      for (size_t i = 0; i < taken; ++i)
+        begin(taken_[i]);
+      if (broken_ == 0) submit_and_wait();
+      if (broken_ == 0) reap();
+      if (broken_ != 0) give_up();
+    }
+  }
+
+  [[nodiscard]] size_t in_kernel() const { return under_way_.size() - free_.size(); }
+
+  void begin(const ReadTask& task) {
+    const int64_t slot = free_.back();
+    free_.pop_back();
+    under_way_[static_cast<size_t>(slot)] = {task, 0};
+    prepare(slot);
+  }
+
+  // Asks for what is not there of the request of a slot. There is an entry per slot.
+  void prepare(int64_t slot) {
+    const UnderWay& read = under_way_[static_cast<size_t>(slot)];
+    const ReadRequest& request = read.task.request();
+    io_uring_sqe* const entry = io_uring_get_sqe(ring_.get());
+    io_uring_prep_read(entry, files_.files[request.span].get(), slots_[slot] + read.bytes,
+                       static_cast<unsigned>(request.size - read.bytes),
+                       static_cast<uint64_t>(request.offset + read.bytes));
+    entry->user_data = static_cast<uint64_t>(slot);
+  }
+
+  // Not for one alone: each call costs about as much as a request.
+  void submit_and_wait() {
+    const auto wanted = static_cast<unsigned>(std::max<size_t>(in_kernel() / 4, 1));
+    const int result = io_uring_submit_and_wait(ring_.get(), wanted);
+    if (result >= 0 || result == -EINTR) return;
+    if (result == -EAGAIN || result == -EBUSY || result == -ENOMEM) {  // short of memory: again
+      const timespec moment{0, 1'000'000};
+      ::nanosleep(&moment, nullptr);
+      return;
+    }
+    broken_ = -result;
+  }
+
+  void reap() {
+    unsigned head = 0, seen = 0;
+    io_uring_cqe* entry = nullptr;
+    io_uring_for_each_cqe(ring_.get(), head, entry) {
+      ++seen;
+      arrive(static_cast<int64_t>(entry->user_data), entry->res);
+    }
+    io_uring_cq_advance(ring_.get(), seen);
+  }
+
+  void arrive(int64_t slot, int result) {
+    UnderWay& read = under_way_[static_cast<size_t>(slot)];
+    if (result > 0) read.bytes += result;
+    const bool interrupted = result == -EINTR || result == -EAGAIN;
+    const bool is_part = result > 0 && read.bytes < read.task.request().needed;
+    if (interrupted || (is_part && !files_.is_end(read.bytes))) return prepare(slot);
+    finish(slot, result < 0 ? -result : 0);
+  }
+
+  void finish(int64_t slot, int error) {
+    const UnderWay& read = under_way_[static_cast<size_t>(slot)];
+    queue_.finish(read.task, slots_[slot], read.bytes, error);
+    under_way_[static_cast<size_t>(slot)].task = {};
+    free_.push_back(slot);
+  }
+
+  // The ring does not work: whatever is asked for fails, as everything after it.
+  void give_up() {
+    for (int64_t slot = 0; slot < slots_.count(); ++slot)
+      if (under_way_[static_cast<size_t>(slot)].task.batch != nullptr) finish(slot, broken_);
+  }
+
+  ReadQueue& queue_;
+  const ReadFiles& files_;
+  ReadSlots slots_;
+  std::vector<UnderWay> under_way_;  // by slot
+  std::vector<ReadTask> taken_;
+  std::vector<int64_t> free_;  // slots
+  Ring ring_;                  // of the thread; closed before the slots are gone
+  int broken_ = 0;             // errno
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::string io_uring_problem() {
+  const Ring ring(1);
+  return ring.error() == 0 ? "" : std::generic_category().message(ring.error());
+}
+
+std::unique_ptr<ReadWorkers> ring_workers(ReadQueue& queue, const WorkerOptions& options) {
+  return std::make_unique<RingWorkers>(queue, options);
+}
+
+}  // namespace ramet
