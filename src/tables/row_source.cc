@@ -6,6 +6,7 @@
 #include "cache/kept_rows.h"
 #include "device/device_rows.h"
 #include "device/staged_rows.h"
+#include "disk/disk_rows.h"
 #include "host/host_rows.h"
 
 namespace ramet {
@@ -20,7 +21,11 @@ std::shared_ptr<const RowSource> make_row_source(const Table& table,
         options.decode);
   RowForm form = table.form(options.decode);
   if (options.as_bfloat16) form.dtype = DType::kBFloat16;
-  std::shared_ptr<const RowSource> source = std::make_shared<HostRows>(table, std::move(form));
+  std::shared_ptr<const RowSource> source;
+  if (options.reader != nullptr)
+    source = std::make_shared<DiskRows>(table, std::move(form), options.reader);
+  else
+    source = std::make_shared<HostRows>(table, std::move(form));
   if (device != kHost) source = std::make_shared<StagedRows>(source);
   return source;
 }

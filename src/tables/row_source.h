@@ -19,6 +19,7 @@
 #include "ramet/buffer_pool.h"
 #include "ramet/cuda.h"
 #include "ramet/placement.h"
+#include "ramet/row_reader.h"
 #include "ramet/table.h"
 
 namespace ramet {
@@ -35,7 +36,9 @@ struct ReadContext {
 
 struct GatheredRows {
   Array rows;
-  CacheStats cache;  // of these rows
+  CacheStats cache;         // of these rows
+  ReadCounts read = {};     // from files
+  double read_seconds = 0;  // that complete() waited for them
 };
 
 class RowRead {
@@ -60,6 +63,9 @@ class RowSource {
   [[nodiscard]] const RowForm& form() const { return form_; }
   // Where ids must lie: kHost, or the device in whose memory.
   [[nodiscard]] virtual int ids_device() const { return kHost; }
+  // Whether rows that were submitted come while the caller does other work, so that it pays to
+  // submit several batches ahead.
+  [[nodiscard]] virtual bool reads_ahead() const { return false; }
   // Starts to read the rows `ids`, int64 [n], which must stay as they are until the read is
   // complete.
   [[nodiscard]] virtual std::unique_ptr<RowRead> submit(const Array& ids,
@@ -75,6 +81,7 @@ struct RowSourceOptions {
   int device = kHost;                        // where rows come to
   Placement placement = Location::kInPlace;  // with a device; kAuto must have been decided
   Array cached = {};  // with kInPlace: the rows to keep in device memory (CudaTableOptions)
+  std::shared_ptr<RowReader> reader = nullptr;  // on the host: reads the rows from their files
 };
 
 [[nodiscard]] std::shared_ptr<const RowSource> make_row_source(const Table& table,

@@ -11,12 +11,13 @@ class CachedRows::Read final : public RowRead {
         read_(owner.source_->submit(borrow(std::span<const int64_t>(missing_.ids)), context)) {}
 
   GatheredRows complete() override {
-    const Array read = read_->complete().rows;
+    GatheredRows read = read_->complete();
     const std::lock_guard lock(owner_.mutex_);
-    owner_.cache_.insert(missing_, read.data, rows_.data);
+    owner_.cache_.insert(missing_, read.rows.data, rows_.data);
     const auto misses = static_cast<int64_t>(missing_.ids.size());
-    const CacheStats stats{.hits = rows_.rows() - misses, .misses = misses};
-    return {std::move(rows_), stats};
+    read.cache = {.hits = rows_.rows() - misses, .misses = misses};
+    read.rows = std::move(rows_);
+    return read;
   }
 
  private:

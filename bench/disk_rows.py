@@ -1,0 +1,203 @@
+"""Rows read from a disk: RowReader beside fio, numpy's mappings and page faults.
+
+Random rows of a file that memory does not hold. RowReader and fio read past the page cache, 128 requests at once; fio
+reads blocks of the disk's size that hold a row, of the same file. The mappings start with nothing in the page cache.
+CPU is that of the whole process, its threads and its system calls. fio (Debian: fio) is left out where it is not
+installed.
+
+The second part reads a seventh of all rows, as a batch of a graph like ogbn-products misses: with rows close to each
+other merged into one request, and with one request a row.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from harness import Figure, Report, finish, interleave, options
+
+import ramet
+from ramet import _core
+
+WIDTHS = (512, 4096, 400, 1204)
+BLOCK = 512
+PIECE = 30_822_400  # bytes: whole rows of every width
+
+
+def make_file(chosen) -> Path:
+    """A file of random bytes: no hole that the file system would answer without the disk."""
+    pieces = 1 if chosen.small else 64
+    path = Path(chosen.data) / f"disk-rows-{pieces}"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        random = np.random.default_rng(0)
+        with open(path, "wb") as file:
+            for _ in range(pieces):
+                file.write(random.bytes(PIECE))
+            os.fsync(file.fileno())
+    return path
+
+
+def drop(path: Path) -> None:
+    """Out of the page cache; nobody may have it mapped."""
+    descriptor = os.open(path, os.O_RDONLY)
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(descriptor)
+
+
+def mapped(path: Path, width: int) -> np.ndarray:
+    return np.memmap(path, np.uint8, "r", shape=(path.stat().st_size // width, width))
+
+
+class Reader:
+    """Calls return rows per second, and keep CPU seconds per row and bytes per row."""
+
+    def __init__(self, path: Path, width: int, rows: int, **reads_by):
+        wanted = {"io_uring": True, "direct": True, "depth": 128, "request_seconds": -1.0, "byte_seconds": -1.0}
+        rows_of_file = mapped(path, width)
+        self.core = _core.RowReader.open(rows_of_file, **wanted | reads_by)
+        self._rows = len(rows_of_file)
+        self._random = np.random.default_rng(os.getpid())
+        self._count = rows
+        self.out = np.empty((rows, width), np.uint8)
+        self.cpu, self.bytes, self.requests = Figure(), Figure(), Figure()
+
+    def __call__(self) -> float:
+        ids = self._random.choice(self._rows, self._count, replace=False)
+        begin, cpu = time.perf_counter(), time.process_time()
+        _, requests, size = self.core.read(ids, self.out)
+        elapsed, cpu = time.perf_counter() - begin, time.process_time() - cpu
+        self.cpu.values.append(cpu / self._count * 1e6)
+        self.bytes.values.append(size / self._count)
+        self.requests.values.append(requests / self._count)
+        return self._count / elapsed
+
+    def check(self, path: Path) -> None:
+        """A few rows are those of the mapping."""
+        ids = self._random.choice(self._rows, 100, replace=False)
+        out = np.empty((100, self.core.row_bytes), np.uint8)
+        self.core.read(ids, out)
+        assert (out == mapped(path, self.core.row_bytes)[ids]).all()
+
+
+def by_mapping(path: Path, width: int, rows: int, advice: int | None) -> Callable[[], float]:
+    def measure() -> float:
+        drop(path)
+        table = mapped(path, width)
+        if advice is not None:
+            table._mmap.madvise(advice)  # noqa: SLF001 (numpy's)
+        ids = np.random.default_rng().choice(len(table), rows, replace=False)
+        begin = time.perf_counter()
+        table[ids]
+        return rows / (time.perf_counter() - begin)
+
+    return measure
+
+
+def by_table(path: Path, width: int, rows: int) -> Callable[[], float]:
+    """Table.gather, whose mapping has 2 MiB pages."""
+
+    def measure() -> float:
+        drop(path)
+        table = ramet.Table.open(path, dtype=np.uint8, shape=(path.stat().st_size // width, width))
+        ids = np.random.default_rng().choice(len(table), rows, replace=False)
+        begin = time.perf_counter()
+        table.gather(ids)
+        return rows / (time.perf_counter() - begin)
+
+    return measure
+
+
+def by_fio(path: Path, width: int, seconds: float) -> Callable[[], float]:
+    """Blocks per second of fio: of the fewest bytes that may hold a row."""
+    size = -(-width // BLOCK) * BLOCK
+    command = ["fio", "--name=rows", f"--filename={path}", "--rw=randread", f"--bs={size}", f"--blockalign={BLOCK}"]
+    command += ["--direct=1", "--ioengine=io_uring", "--iodepth=128", "--readonly", "--randrepeat=0", "--norandommap"]
+    command += ["--time_based", f"--runtime={seconds}", "--output-format=json"]
+
+    def measure() -> float:
+        result = json.loads(subprocess.check_output(command))
+        return result["jobs"][0]["read"]["iops"]
+
+    return measure
+
+
+def single_rows(report: Report, path: Path, chosen) -> None:
+    rows, slow_rows, repetitions = (2_000, 20, 1) if chosen.small else (60_000, 500, 5)
+    lines = []
+    for width in WIDTHS:
+        reader = Reader(path, width, rows)
+        reader.check(path)
+        threads = Reader(path, width, rows // 4, io_uring=False)
+        variants = {
+            "reader": reader,
+            "threads": threads,
+            "random": by_mapping(path, width, slow_rows, mmap.MADV_RANDOM),
+            "memmap": by_mapping(path, width, slow_rows // 5, None),
+            "table": by_table(path, width, slow_rows // 5),
+        }
+        if shutil.which("fio"):
+            variants["fio"] = by_fio(path, width, 0.2 if chosen.small else 1.0)
+        rates = interleave(variants, repetitions)
+        ours = rates["reader"]
+        over = {name: ours.over(rate) for name, rate in rates.items() if name != "reader"}
+        fio = [rates["fio"].text(0), over["fio"].text()] if "fio" in rates else ["not installed", ""]
+        others = [over[name].text(1) for name in ("threads", "random", "memmap", "table")]
+        lines.append([width, ours.text(0), *fio, *others, reader.cpu.text(), reader.bytes.text(0)])
+        report.keep(f"{width} bytes, rows/s", ours)
+        report.absolute(f"{width} bytes, CPU us a row", reader.cpu)
+        for name, ratio in over.items():
+            report.ratio(f"{width} bytes over {name}", ratio)
+    report.note(f"Random rows, {reader.core.how}; medians, with the lowest and the highest:")
+    beside = [
+        "fio, rows/s",
+        "over fio",
+        "over threads with pread",
+        "over np.memmap, MADV_RANDOM",
+        "over np.memmap",
+        "over Table.gather",
+    ]
+    report.table(["bytes a row", "rows/s", *beside, "CPU us a row", "bytes read a row"], lines)
+
+
+def merged_rows(report: Report, path: Path, chosen) -> None:
+    width = 512
+    count = path.stat().st_size // width // 7
+    repetitions = 1 if chosen.small else 5
+    merged = Reader(path, width, count)
+    single = Reader(path, width, count, request_seconds=0.0)
+    rates = interleave({"merged": merged, "single": single}, repetitions)
+    ratio = rates["merged"].over(rates["single"])
+    report.note(f"A seventh of all rows, {count:,} of {width} bytes:")
+    report.table(
+        ["requests", "rows/s", "requests a row", "bytes read a row", "CPU us a row"],
+        [
+            [name, rates[key].text(0), *(figure.text(3) for figure in (reader.requests, reader.bytes, reader.cpu))]
+            for name, key, reader in (("merged", "merged", merged), ("one a row", "single", single))
+        ],
+    )
+    costs = f"{merged.core.request_seconds * 1e6:.1f} us a request, {merged.core.byte_seconds * 1e9:.2f} ns a byte"
+    report.note(f"Merged over one a row: {ratio.text()}. Costs as measured: {costs}.")
+    report.ratio("merged over one request a row", ratio)
+
+
+def main() -> None:
+    chosen = options(__doc__)
+    path = make_file(chosen)
+    report = Report("Rows read from a disk")
+    if problem := _core.io_uring_problem():
+        report.note(f"Without io_uring, by threads: {problem}.")
+    single_rows(report, path, chosen)
+    merged_rows(report, path, chosen)
+    finish(report, chosen)
+
+
+if __name__ == "__main__":
+    main()
