@@ -196,7 +196,7 @@ class Frame:
         ((torch.ones(40, 2), "softmax"), ValueError, "needs scores of the edges"),
         (({"a": torch.ones(40, 2)},), TypeError, r"x is a dict, but the block .* has one type of nodes"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_what_is_refused(arguments, error, message):
     with pytest.raises(error, match=message):
