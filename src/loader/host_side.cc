@@ -48,7 +48,9 @@ HostSide make_host_side(const std::shared_ptr<const Graph>& graph,
                         const LoaderOptions& options,
                         const SeedsOfStep& seeds,
                         int64_t num_steps) {
-  const auto& [places, cache_rows, cache_by] = options.host;
+  const std::vector<Placement>& places = options.host.tables;
+  const int64_t cache_rows = options.host.cache_rows;
+  const CacheBy cache_by = options.host.cache_by;
   std::map<int, std::vector<int64_t>> nodes;  // to cache, by type
   const auto with_cache = [&](std::shared_ptr<const RowSource> source, int type, int64_t rows) {
     if (cache_by == CacheBy::kRecency) return with_last_rows(std::move(source), rows, cache_rows);
