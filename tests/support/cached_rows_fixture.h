@@ -37,7 +37,8 @@ class RowStore {
 
   // Serves the batch `ids`; which rows are missing.
   std::vector<int64_t> serve(const Batch& ids) {
-    const CacheUse use = policy_.serve();
+    policy_.serve(use_);
+    const CacheUse& use = use_;
     REQUIRE(use.slots.size() == ids.size());
     REQUIRE(use.places.size() == use.missing.size());
     REQUIRE(use.targets.size() == use.missing.size());
@@ -59,6 +60,7 @@ class RowStore {
  private:
   CachePolicy& policy_;
   std::vector<int64_t> rows_;  // by slot: the row id
+  CacheUse use_;               // of the batch before, and so reused
 };
 
 inline Array ids_of(const Batch& batch) {

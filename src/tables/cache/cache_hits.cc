@@ -42,12 +42,13 @@ std::vector<int64_t> cache_hits(std::span<const std::vector<Array>> epochs,
   if (num_rows < 0) throw_invalid("a table of ", num_rows, " rows, expected at least 0");
   const auto policy = make_policy(num_rows, options);
   std::vector<int64_t> hits;
+  CacheUse use;
   for (const std::vector<Array>& batches : epochs) {
     int64_t announced = 0;
     for (int64_t b = 0; b < std::ssize(batches); ++b) {
       for (; announced < std::ssize(batches) && announced <= b + policy->window(); ++announced)
         policy->announce(batches[static_cast<size_t>(announced)]);
-      const CacheUse use = policy->serve();
+      policy->serve(use);
       hits.push_back(std::ssize(use.slots) - std::ssize(use.missing));
     }
   }

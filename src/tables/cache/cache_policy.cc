@@ -7,10 +7,15 @@
 
 namespace ramet {
 
-CacheUse::CacheUse(int64_t num_rows) : slots(static_cast<size_t>(num_rows)) {
-  missing.reserve(slots.size());
-  places.reserve(slots.size());
-  targets.reserve(slots.size());
+void CacheUse::prepare(int64_t num_rows) {
+  const auto rows = static_cast<size_t>(num_rows);
+  slots.resize(rows);
+  missing.clear();
+  places.clear();
+  targets.clear();
+  missing.reserve(rows);
+  places.reserve(rows);
+  targets.reserve(rows);
 }
 
 CachePolicy::CachePolicy(int64_t capacity, int64_t num_rows, int window)
@@ -37,12 +42,17 @@ void CachePolicy::announce(Array ids) {
 }
 
 CacheUse CachePolicy::serve() {
+  CacheUse use;
+  serve(use);
+  return use;
+}
+
+void CachePolicy::serve(CacheUse& use) {
   if (announced_.empty()) throw_invalid("no batch is announced");
   const Array& ids = announced_.front();
-  CacheUse use(ids.rows());
+  use.prepare(ids.rows());
   take(ids, use);
   announced_.pop_front();
-  return use;
 }
 
 }  // namespace ramet

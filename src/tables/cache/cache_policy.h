@@ -22,14 +22,17 @@ namespace ramet {
 inline constexpr int64_t kMostSlots = int64_t{1} << 30;
 inline constexpr int kMostWindow = 1 << 20;
 
-// How a batch gets its rows.
+// How a batch gets its rows. Serving into the same object again reuses its memory.
 struct CacheUse {
   std::vector<int32_t> slots;    // by place in the batch: the slot that has the row, or -1
   std::vector<int64_t> missing;  // the ids of rows that no slot has
   std::vector<int64_t> places;   // of each missing row: its place in the batch
   std::vector<int32_t> targets;  // of each missing row: the slot that is to have it now, or -1
 
-  explicit CacheUse(int64_t num_rows);
+  CacheUse() = default;
+  explicit CacheUse(int64_t num_rows) { prepare(num_rows); }
+  // For another batch of so many rows: nothing is missing so far, and there is room for all.
+  void prepare(int64_t num_rows);
 };
 
 class CachePolicy {
@@ -48,6 +51,8 @@ class CachePolicy {
   void announce(Array ids);
   // Serves the batch that has waited longest. kInvalidArgument where none waits.
   [[nodiscard]] CacheUse serve();
+  // The same, where `use` is that of a batch before: faster, since it takes no new memory.
+  void serve(CacheUse& use);
   // Of the policy, without the ids of announced batches.
   [[nodiscard]] virtual int64_t memory_bytes() const = 0;
 
