@@ -35,7 +35,7 @@ PUBLIC_HEADERS = {
     "kernels": "cuda",
     "device": "cuda_memory",
     "exchange": "exchange",
-    "tables": "table cache_hits cuda_table row_exchange table_rows whole_table",
+    "tables": "table cache_hits cuda_table id_listener record_table row_exchange table_rows whole_table",
     "sampling": "sample_options sampler induced cuda_sampler fingerprint",
     "nn": "aggregate aggregate_table attention block_edges dropout optimizer",
     "loader": "loader cooperative_loader",
@@ -43,7 +43,9 @@ PUBLIC_HEADERS = {
 # src/<layer>/<name>.h: internal, but layers above may include them.
 EXPORTS = {
     "base": "dependent_lanes digest draw_keys free_list grow_array half lanes_scalar listed_rows narrow normal "
-    "parallel per_process permutation prefetch row_groups scale thread_note system/core_wait system/posix system/space",
+    "parallel per_process permutation prefetch row_groups scale thread_note system/core_wait system/posix "
+    "system/reserved_memory system/space",
+    "storage": "row_reader/direct_block row_writer unnamed_file",
     "kernels": "kernels cuda_backend cuda_rows cuda_sampling cpu/aggregate cpu/attention cpu/edge_rows cpu/floyd "
     "cpu/labor_scan cpu/pick cpu/update",
     "device": "device_memory",

@@ -81,4 +81,13 @@ void apply_gradients(const OptimizerStep& step,
                      int64_t end,
                      int threads = 1);
 
+class RecordTable;
+
+// The same to rows of a table on a disk, whose columns are the weights and state_of(); gradients
+// are those of its rows, and the bits those of weights in memory. `step.row_ids` is not looked at.
+void apply_gradients(const OptimizerStep& step,
+                     RecordTable& records,
+                     std::span<const RowList> gradients,
+                     int threads = 1);
+
 }  // namespace ramet

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,9 @@ struct StoreContents {
   std::vector<std::pair<std::string, Array>> arrays;  // "node/paper/feat" -> rows
   std::optional<Part> part = std::nullopt;            // of a part of a graph
   std::map<std::string, std::string> sorted_rows{};   // Store::sorted_rows()
+  // Arrays of `arrays` without data: write_store() makes their files as long as they need, and
+  // WriteOptions::before_commit fills them.
+  std::set<std::string> to_fill{};
   [[nodiscard]] int64_t bytes() const;
 };
 

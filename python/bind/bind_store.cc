@@ -41,6 +41,17 @@ StoreContents borrow_contents(const NodeCounts& node_counts,
   return contents;
 }
 
+// `to_fill`: names of arrays of which one row was given, and how many rows there will be.
+void leave_to_fill(StoreContents& contents, const std::map<std::string, int64_t>& to_fill) {
+  for (auto& [name, array] : contents.arrays) {
+    const auto found = to_fill.find(name);
+    if (found == to_fill.end()) continue;
+    array.data = nullptr;
+    array.shape.front() = found->second;
+    contents.to_fill.insert(name);
+  }
+}
+
 // Progress that lets Ctrl-C through, with or without a callable to report to.
 Progress interruptible(const nb::object& callable) {
   return [callable = callable.ptr()](int64_t done, int64_t total) {
@@ -101,8 +112,9 @@ void bind_store(nb::module_& m) {
       "write_store",
       [](const nb::bytes& path, const NodeCounts& node_counts, const NamedArrays& arrays,
          const Names& bfloat16, const SortedRows& sorted_rows, const std::optional<PartOf>& part,
-         const nb::object& progress, const nb::object& before_commit) {
+         const NodeCounts& to_fill, const nb::object& progress, const nb::object& before_commit) {
         StoreContents contents = borrow_contents(node_counts, arrays, bfloat16, sorted_rows);
+        leave_to_fill(contents, to_fill);
         if (part) {
           const auto& [index, count, whole_fingerprint] = *part;
           contents.part = Part{index, count, whole_fingerprint};
@@ -121,7 +133,8 @@ void bind_store(nb::module_& m) {
       },
       nb::arg("path"), nb::arg("node_counts"), nb::arg("arrays"), nb::arg("bfloat16") = Names{},
       nb::arg("sorted_rows") = SortedRows{}, nb::arg("part") = nb::none(),
-      nb::arg("progress") = nb::none(), nb::arg("before_commit") = nb::none());
+      nb::arg("to_fill") = NodeCounts{}, nb::arg("progress") = nb::none(),
+      nb::arg("before_commit") = nb::none());
 
   nb::class_<PartsFolder>(m, "PartsFolder")
       .def(

@@ -15,6 +15,7 @@ namespace nb = nanobind;
 namespace ramet::bind {
 
 void bind_table(nb::module_& m);
+void bind_record_table(nb::module_& m);
 void bind_row_exchange(nb::module_& m);
 void bind_row_files(nb::module_& m);
 void bind_row_reader(nb::module_& m);
@@ -102,6 +103,7 @@ NB_MODULE(_core, m) {
   bind_row_reader(m);
   bind_shared_memory(m);
   bind_optimizer(m);
+  bind_record_table(m);
   bind_graph(m);
   bind_part(m);
   bind_store(m);

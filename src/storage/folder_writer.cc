@@ -1,6 +1,7 @@
 // write_store and PartsFolder: a temporary folder, synced, renamed onto the target.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <set>
@@ -76,7 +77,10 @@ class FolderWriter {
       make_folder(name.substr(0, name.find('/')));
       make_folder(name.substr(0, name.rfind('/')));
       const std::string header = print_npy_header(array.dtype, array.shape);
-      write_file(name + ".npy", header, array.data, array.bytes(), count);
+      if (contents_.to_fill.count(name) > 0)
+        make_file(name + ".npy", header, array.bytes(), count);
+      else
+        write_file(name + ".npy", header, array.data, array.bytes(), count);
     }
   }
 
@@ -92,11 +96,29 @@ class FolderWriter {
                   const void* data,
                   int64_t size,
                   ProgressCount& count) {
-    const std::string place = folder_.path() + "/" + name;
-    const Fd fd(::openat(folder_.fd(), name.c_str(),
-                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-    if (!fd) throw_errno(errno, "create", place);
-    write_chunks(fd.get(), 0, head, data, size, place, count);
+    write_chunks(create(name).get(), 0, head, data, size, place_of(name), count);
+  }
+
+  // A file whose data somebody else writes.
+  void make_file(const std::string& name,
+                 const std::string& head,
+                 int64_t size,
+                 ProgressCount& count) {
+    const Fd fd = create(name);
+    write_chunks(fd.get(), 0, head, nullptr, 0, place_of(name), count);
+    if (::ftruncate(fd.get(), int64_t(head.size()) + size) != 0)
+      throw_errno(errno, "resize", place_of(name));
+  }
+
+  [[nodiscard]] Fd create(const std::string& name) const {
+    Fd fd(::openat(folder_.fd(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                   0666));
+    if (!fd) throw_errno(errno, "create", place_of(name));
+    return fd;
+  }
+
+  [[nodiscard]] std::string place_of(const std::string& name) const {
+    return folder_.path() + "/" + name;
   }
 
   const TempFolder& folder_;

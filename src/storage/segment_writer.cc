@@ -83,6 +83,7 @@ void set_size(int fd, const Layout& layout) {
 }  // namespace
 
 std::shared_ptr<const Store> make_segment(const StoreContents& contents, const Progress& progress) {
+  if (!contents.to_fill.empty()) throw_invalid("a segment has arrays that are still to be filled");
   check_contents(contents);
   const Layout layout = lay_out(contents);
   require_memory(layout.needed, kPlace);

@@ -56,7 +56,8 @@ void check_contents(const StoreContents& contents) {
     if (!problem.empty()) throw_invalid("array name ", quoted(name), ": ", problem);
     if (!names.insert(name).second) throw_invalid("the array ", quoted(name), " is given twice");
     check_shape(name, array);
-    if (!array.data && array_bytes(array.dtype, array.shape) > 0)
+    if (!array.data && array_bytes(array.dtype, array.shape) > 0 &&
+        contents.to_fill.count(name) == 0)
       throw_invalid("the array ", quoted(name), " has no data");
   }
   check_sorted_rows(contents, names);

@@ -9,10 +9,12 @@ import torch
 
 from ramet import _core
 from ramet.dtypes import dtype_name
+from ramet.tables.records import RecordTable, create_records
 from ramet.tables.table import Table
 from ramet.tensors import to_tensor
 
 LEARNING = ("float32", "float16", "bfloat16")
+LOCATIONS = ("host", "disk")
 
 
 class Gradients(NamedTuple):
@@ -57,6 +59,10 @@ class Embedding(torch.nn.Module):
 
     dtype, placement, distributed, ownership, init, seed: as of Table.create. Over several ranks all of them make the
         Embedding, alike; without `distributed` these are the ranks of torch.distributed.
+    location: "host", or "disk": rows and their optimizer's state lie in a file without a name on the file system of the
+        folder `path`; in memory are those of the batches under way, and the ones used last, `cache_rows` in all. Of one
+        process; it cannot be pickled, and `init` is no function. OSError where the disk refuses: rows that cannot be
+        written stay in memory.
 
     It has no parameters: DistributedDataParallel and dense optimizers do not see it. What calls get in backward waits
     in `pending` until the optimizer's zero_grad(): several calls of a step, and several backwards, add up. Pickles as a
@@ -74,9 +80,18 @@ class Embedding(torch.nn.Module):
         ownership=None,
         init="normal",
         seed: int = 0,
+        location: str = "host",
+        path=None,
+        cache_rows: int | None = None,
     ):
         super().__init__()
+        if location not in LOCATIONS:
+            raise ValueError(f"location is {location!r}, expected one of {LOCATIONS}")
+        if location == "host" and (path is not None or cache_rows is not None):
+            raise ValueError("path and cache_rows are of rows on a disk: location='disk'")
         if isinstance(num_embeddings, Table):
+            if location == "disk":
+                raise ValueError("location is 'disk', but the rows of a Table are where it has them")
             self.table = num_embeddings
         else:
             if embedding_dim is None:
@@ -84,8 +99,14 @@ class Embedding(torch.nn.Module):
                     "embedding_dim is missing: Embedding(num_embeddings, embedding_dim), or Embedding(table)"
                 )
             options = {"placement": placement, "distributed": distributed, "ownership": ownership}
-            self.table = Table.create((num_embeddings, embedding_dim), dtype, init=init, seed=seed, **options)
-        _check(self.table)
+            options |= {"init": init, "seed": seed}
+            if location == "disk":
+                options |= {"path": path, "cache_rows": cache_rows}
+                self.table = create_records(num_embeddings, embedding_dim, dtype, **options)
+            else:
+                self.table = Table.create((num_embeddings, embedding_dim), dtype, **options)
+        if location == "host":
+            _check(self.table)
         # What makes the rows require a gradient; not a parameter.
         self.anchor = torch.empty(0, requires_grad=True)
         self.pending = Pending()
@@ -115,6 +136,17 @@ class Embedding(torch.nn.Module):
         """
         return Rows.apply(self.anchor, self, ids, owned)
 
+    def announce(self, ids) -> None:
+        """Says the ids of a call to come, in the order of the calls: rows on a disk are read ahead. Advice: calls may
+        have other ids. Rows in memory are there."""
+        if isinstance(self.table, RecordTable):
+            self.table.announce(ids)
+
+    def forget(self) -> None:
+        """Calls that were announced and not made will not come."""
+        if isinstance(self.table, RecordTable):
+            self.table.forget()
+
     def zero_grad(self, set_to_none: bool = True) -> None:
         self.pending.clear()
 
@@ -137,7 +169,7 @@ class Rows(torch.autograd.Function):
         table = embedding.table
         ctx.ids = ids.detach().to("cpu", torch.int64, copy=True).reshape(-1).numpy()
         ctx.embedding, ctx.call, ctx.owned = embedding, embedding.pending.next_call(), owned
-        if owned:
+        if owned and not isinstance(table, RecordTable):
             rows = _gather_own(table, ctx.ids)
         else:
             rows = table.gather(ctx.ids, threads=torch.get_num_threads())

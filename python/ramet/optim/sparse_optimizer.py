@@ -14,6 +14,7 @@ from ramet.dtypes import dtype_name
 from ramet.nn.embedding import Embedding
 from ramet.optim import checkpoint
 from ramet.tables.ranks import Ranks
+from ramet.tables.records import RecordTable
 from ramet.tables.table import Table
 
 ROUNDINGS = ("nearest", "stochastic")
@@ -29,7 +30,8 @@ class SparseOptimizer(torch.optim.Optimizer):
         function of (seed, row, step, column).
     average: whether the sum over ranks is divided by their number, as DistributedDataParallel does.
 
-    The state is in tables of the same placement and owners, of float32. All ranks of the embeddings make the optimizer
+    The state is in tables of the same placement and owners, of float32; of an embedding on a disk it is beside the
+    rows, of one optimizer at a time. All ranks of the embeddings make the optimizer
     and its steps together. ValueError on every rank where their optimizers differ, and where options do at a step.
     ValueError for options out of their range, when they are used.
     """
@@ -42,7 +44,7 @@ class SparseOptimizer(torch.optim.Optimizer):
             ranks.agree(lambda: (None, self._checked(defaults)))
         super().__init__([embedding.anchor for embedding in self.embeddings], defaults)
         forms = _core.optimizer_state(self._method(defaults))
-        self._learners = [Learner(embedding, forms, rounding == "stochastic") for embedding in self.embeddings]
+        self._learners = [_learner_of(embedding, forms, rounding == "stochastic") for embedding in self.embeddings]
 
     def _checked(self, defaults: dict) -> dict:
         """What ranks have alike."""
@@ -84,7 +86,7 @@ class SparseOptimizer(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         self._number += 1
-        by_channel: dict[object, list[Learner]] = {}
+        by_channel: dict[object, list[Learner | RecordLearner]] = {}
         for learner in self._learners:
             by_channel.setdefault(learner.channel(), []).append(learner)
         for channel, learners in by_channel.items():
@@ -110,7 +112,7 @@ class SparseOptimizer(torch.optim.Optimizer):
                 learner.apply(step, lists)
         done_all(mails)
 
-    def _step_of(self, learner: Learner) -> _core.OptimizerStep:
+    def _step_of(self, learner: Learner | RecordLearner) -> _core.OptimizerStep:
         return _core.OptimizerStep(
             self._method(self.param_groups[0]),
             number=self._number,
@@ -212,6 +214,36 @@ class Learner:
         """Lists of (places, gradients), to this rank's rows."""
         own, threads = self.embedding.table._own, torch.get_num_threads()
         _core.apply_gradients(step, self._rows, self._state_rows, lists, own=own, threads=threads)
+
+
+class RecordLearner:
+    """As Learner, of an embedding on a disk, whose rows have their state beside them."""
+
+    row_ids = None  # of the records themselves
+
+    def __init__(self, embedding: Embedding, forms: list[tuple]):
+        self.embedding = embedding
+        self.state = embedding.table.set_state(self, forms)
+
+    def know_rows(self, stochastic: bool) -> None:
+        """They know themselves."""
+
+    def channel(self) -> None:
+        """None: there are no other ranks."""
+
+    def gradients(self) -> list[tuple]:
+        """(ids, gradients) of every backward."""
+        return [(kept.ids, kept.gradients) for kept in self.embedding.pending.in_order()]
+
+    def apply(self, step: _core.OptimizerStep, lists: list[tuple]) -> None:
+        """Lists of (ids, gradients)."""
+        self.embedding.table.apply_gradients(self, step, lists, threads=torch.get_num_threads())
+
+
+def _learner_of(embedding: Embedding, forms: list[tuple], stochastic: bool) -> Learner | RecordLearner:
+    if isinstance(embedding.table, RecordTable):
+        return RecordLearner(embedding, forms)
+    return Learner(embedding, forms, stochastic)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, bits, check_scale
 from ramet.progress import byte_progress
 from ramet.stores.checksums import write_checksums
 from ramet.stores.recode import recode
+from ramet.stores.streamed import StreamedRows, fill_files
 
 NODE = "node"  # the node type and the edge type of a graph whose types were not named
 EDGE = (NODE, "to", NODE)
@@ -131,8 +132,9 @@ def write(
     sorted_rows: dict[str, str] | None = None,
     part: tuple[int, int, int] | None = None,
 ) -> None:
-    """Writes a store from counts by encoded type name and arrays by place in the folder; `dtype` and `scale` as in
-    ramet.save(); `sorted_rows`: as of Contents; `part`: index, count and the whole graph's fingerprint, of a part."""
+    """Writes a store from counts by encoded type name and arrays, or StreamedRows, by place in the folder; `dtype` and
+    `scale` as in ramet.save(); `sorted_rows`: as of Contents; `part`: index, count and the whole graph's fingerprint,
+    of a part."""
     path = as_path(path)
     checksums, progress = as_flag(checksums, "checksums"), as_flag(progress, "progress")
     check_scale(scale)
@@ -142,7 +144,13 @@ def write(
         os.makedirs(beside, exist_ok=True)
         arrays = recode(arrays, dtype, scale, beside, progress=progress)
 
-    def sum_files(folder: bytes) -> None:
+    streamed = {place: array for place, array in arrays if isinstance(array, StreamedRows)}
+    arrays = [(place, array.row if place in streamed else array) for place, array in arrays]
+
+    def finish(folder: bytes) -> None:
+        fill_files(os.fsdecode(folder), streamed)
+        if not checksums:
+            return
         with byte_progress(progress, "checksums") as report:
             write_checksums(os.fsdecode(folder), report)
 
@@ -153,8 +161,9 @@ def write(
             *_for_core(arrays),
             sorted_rows=sorted_rows or {},
             part=part,
+            to_fill={place: array.count for place, array in streamed.items()},
             progress=report,
-            before_commit=sum_files if checksums else None,
+            before_commit=finish if checksums or streamed else None,
         )
 
 

@@ -10,6 +10,7 @@ from ramet.arguments import as_path
 from ramet.tables.files import FileMemory, open_parts, stores_of, unreplaced
 from ramet.tables.parts import TEXT, read_text, save_parts
 from ramet.tables.ranks import Ranks
+from ramet.tables.records import copy_tables
 from ramet.tables.table import Table
 
 Tables = dict[str, dict[str, Table]]  # by node type and name
@@ -46,8 +47,7 @@ def load_tables(path, tables: Tables, fits: Callable[[dict], None]) -> dict:
         other = next(rank for rank, id in enumerate(ids) if id != ids[0])
         raise ValueError(f"rank 0 loads {said[0]}, but rank {other} {said[other]}: they are of different saves")
     for of, named in opened.items():
-        for name, memory in named.items():
-            tables[of][name].copy_from(Table(memory.core, memory=memory))
+        copy_tables(tables[of], {name: Table(memory.core, memory=memory) for name, memory in named.items()})
     return text
 
 

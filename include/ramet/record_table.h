@@ -1,0 +1,118 @@
+// RecordTable: rows that learn, and their state, in a file, for tables that memory does not hold.
+//
+// What belongs to a row, its weights and its optimizer's state, is one record: read by one request,
+// and written by one when it leaves memory, if it changed. Rows that never changed are not in the
+// file: their weights are a function of (seed, row, column), their state is zero. So a table of any
+// size is made at once, and takes the disk that its changed rows need. A record gets its place in
+// the file when it is written first, behind those before it.
+//
+// In memory is each record at most once: those of batches under way, and behind them, up to
+// `cache_rows` in all, those that were used last. Under way is a batch from gather() to the next
+// gather() or update(), and one that was announced, from when it is read ahead. So a row that is
+// read ahead, and changed by an earlier batch meanwhile, is served as that batch left it. Batches
+// are read ahead in their order, as far as there is room.
+//
+// Memory: memory_bytes(). The file has no name; it ends with the process. Threads: calls wait for
+// each other, but for announce() and forget(), which do not wait for the disk. A table that is
+// announced to has a thread that reads ahead. Forks: a child's calls are kInvalidArgument. Failure:
+// kIo and kNoSpace name folder and bytes; a record that cannot be written stays in memory, and the
+// table may be used on.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ramet/array.h"
+#include "ramet/id_listener.h"
+#include "ramet/row_reader.h"
+#include "ramet/table_rows.h"
+
+namespace ramet {
+
+// A part of each record, of this dtype and shape.
+struct RecordColumn {
+  DType dtype = DType::kFloat32;
+  std::vector<int64_t> shape = {};
+};
+
+// What the first column begins with; the others begin with zeros.
+struct RecordInit {
+  std::optional<Distribution> distribution = std::nullopt;  // of `seed`; none: `value`
+  uint64_t seed = 0;
+  double value = 0;
+};
+
+struct RecordTableOptions {
+  std::string folder = {};  // of the file system
+  int64_t cache_rows = 0;   // records in memory, if the batches under way are not more
+  RecordInit init = {};
+  RowReaderOptions::Method method = RowReaderOptions::Method::kAuto;
+};
+
+// Since the table was made.
+struct RecordCounts {
+  int64_t hits = 0, misses = 0;  // of ids of batches: in memory already, and not
+  int64_t read_ahead = 0;        // batches that were when they were gathered
+  ReadCounts read, written;      // records
+
+  RecordCounts& operator+=(const RecordCounts& other);
+};
+
+// Records in memory, for update().
+struct HeldRecords {
+  std::vector<Array> columns;  // [slots, ...], of all slots; only those named may be touched
+  std::vector<std::vector<int64_t>> slots;  // of each list of ids: where its rows are
+  Array row_ids;                            // int64[slots]: the row in each slot
+};
+
+class RecordTable final : public IdListener {
+ public:
+  // Rows of the first column, which is float32, float16 or bfloat16. kNotFound and kIo where the
+  // folder refuses a file; kNoSpace if the cache does not fit in memory.
+  RecordTable(int64_t num_rows, RecordColumn weights, RecordTableOptions options);
+  ~RecordTable() override;
+
+  [[nodiscard]] int64_t num_rows() const;
+  [[nodiscard]] std::vector<RecordColumn> columns() const;
+  [[nodiscard]] int64_t cache_rows() const;
+  // Of a record in the file, with padding.
+  [[nodiscard]] int64_t record_bytes() const;
+  // "io_uring, direct, blocks of 512 bytes".
+  [[nodiscard]] std::string how() const;
+  [[nodiscard]] RecordCounts counts() const;
+  // Taken so far, and by the file.
+  [[nodiscard]] int64_t memory_bytes() const;
+  [[nodiscard]] int64_t file_bytes() const;
+
+  // Gives records other columns behind the first, of zeros, and forgets those that were there. The
+  // records are copied to a new file.
+  void set_state(std::vector<RecordColumn> state);
+
+  // Rows of the first column. kOutOfRange names the first id that is none.
+  [[nodiscard]] Array gather(std::span<const int64_t> ids, int threads = 1);
+  // Calls body with the records of all rows that `lists` name, which it may change.
+  void update(std::span<const std::span<const int64_t>> lists,
+              const std::function<void(const HeldRecords&)>& body);
+
+  // The columns of rows [begin, end), which the cache does not remember.
+  [[nodiscard]] std::vector<Array> read(int64_t begin, int64_t end, int threads = 1);
+  // Sets them: `columns` are of such arrays.
+  void write(int64_t begin, std::span<const Array> columns);
+
+  void announce(const Array& ids) override;
+  void forget() override;
+
+ private:
+  class State;
+
+  [[nodiscard]] State& state() const;
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ramet

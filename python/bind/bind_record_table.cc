@@ -1,0 +1,151 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.h"
+#include "gil.h"
+#include "paths.h"
+#include "ramet/optimizer.h"
+#include "ramet/record_table.h"
+
+namespace ramet::bind {
+
+namespace {
+
+void make(RecordTable* self,
+          int64_t num_rows,
+          const AnyArray& row,
+          bool bfloat16,
+          const nb::bytes& folder,
+          int64_t cache_rows,
+          std::optional<Distribution> distribution,
+          double value,
+          uint64_t seed,
+          bool io_uring) {
+  const Array form = borrow(row);
+  RecordTableOptions options;
+  options.folder = to_string(folder);
+  options.cache_rows = cache_rows;
+  options.init = {.distribution = distribution, .seed = seed, .value = value};
+  using Method = RowReaderOptions::Method;
+  options.method = io_uring ? Method::kAuto : Method::kThreads;
+  const GilRelease release;
+  new (self) RecordTable(num_rows, {bfloat16 ? DType::kBFloat16 : form.dtype, form.shape}, options);
+}
+
+// `state`: of each column an array of one row.
+void set_state(RecordTable& table, const std::vector<AnyArray>& state) {
+  std::vector<RecordColumn> columns;
+  for (const AnyArray& row : state) {
+    const Array form = borrow(row);
+    columns.push_back({form.dtype, {form.shape.begin() + 1, form.shape.end()}});
+  }
+  const GilRelease release;
+  table.set_state(std::move(columns));
+}
+
+nb::object gather(RecordTable& table, const Ids& ids, int threads) {
+  Array rows;
+  {
+    const GilRelease release;
+    rows = table.gather(borrow(ids), threads);
+  }
+  return to_numpy(rows);
+}
+
+std::vector<nb::object> read(RecordTable& table, int64_t begin, int64_t end, int threads) {
+  std::vector<Array> columns;
+  {
+    const GilRelease release;
+    columns = table.read(begin, end, threads);
+  }
+  std::vector<nb::object> arrays;
+  for (const Array& column : columns)
+    arrays.push_back(to_numpy(column));
+  return arrays;
+}
+
+// `bfloat16`: the first column holds the bits.
+void write(RecordTable& table, int64_t begin, const std::vector<AnyArray>& columns, bool bfloat16) {
+  std::vector<Array> arrays;
+  for (const AnyArray& column : columns)
+    arrays.push_back(borrow(column));
+  if (bfloat16) arrays.front().dtype = DType::kBFloat16;
+  const GilRelease release;
+  table.write(begin, arrays);
+}
+
+void apply(const OptimizerStep& step,
+           RecordTable& records,
+           const std::vector<std::pair<Ids, AnyArray>>& gradients,
+           int threads) {
+  std::vector<RowList> lists;
+  for (const auto& [ids, values] : gradients)
+    lists.push_back({borrow(ids), borrow(values)});
+  const GilRelease release;
+  apply_gradients(step, records, lists, threads);
+}
+
+nb::dict counts(const RecordTable& table) {
+  RecordCounts counts;
+  {
+    const GilRelease release;
+    counts = table.counts();
+  }
+  nb::dict result;
+  result["hits"] = counts.hits;
+  result["misses"] = counts.misses;
+  result["batches_read_ahead"] = counts.read_ahead;
+  result["rows_read"] = counts.read.rows;
+  result["requests_read"] = counts.read.requests;
+  result["bytes_read"] = counts.read.bytes;
+  result["rows_written"] = counts.written.rows;
+  result["requests_written"] = counts.written.requests;
+  result["bytes_written"] = counts.written.bytes;
+  return result;
+}
+
+}  // namespace
+
+void bind_record_table(nb::module_& m) {
+  nb::class_<IdListener>(m, "IdListener")
+      .def(
+          "announce",
+          [](IdListener& listener, const Ids& ids) {
+            const Array values = borrow(AnyArray(ids));
+            const GilRelease release;
+            listener.announce(values);
+          },
+          nb::arg("ids").noconvert())
+      .def("forget", &IdListener::forget);
+  nb::class_<RecordTable, IdListener>(m, "RecordTable")
+      .def("__init__", &make, nb::arg("num_rows"), nb::arg("row").noconvert(), nb::kw_only(),
+           nb::arg("bfloat16"), nb::arg("folder"), nb::arg("cache_rows"),
+           nb::arg("distribution").none(), nb::arg("value"), nb::arg("seed"), nb::arg("io_uring"))
+      .def("set_state", &set_state, nb::arg("state"))
+      .def("gather", &gather, nb::arg("ids").noconvert(), nb::kw_only(), nb::arg("threads"))
+      .def("read", &read, nb::arg("begin"), nb::arg("end"), nb::kw_only(), nb::arg("threads"))
+      .def("write", &write, nb::arg("begin"), nb::arg("columns"), nb::kw_only(),
+           nb::arg("bfloat16"))
+      .def(
+          "apply_gradients",
+          [](RecordTable& records, const OptimizerStep& step,
+             const std::vector<std::pair<Ids, AnyArray>>& gradients,
+             int threads) { apply(step, records, gradients, threads); },
+          nb::arg("step"), nb::arg("gradients"), nb::kw_only(), nb::arg("threads"))
+      .def("counts", &counts)
+      .def_prop_ro("num_rows", &RecordTable::num_rows)
+      .def_prop_ro("cache_rows", &RecordTable::cache_rows)
+      .def_prop_ro("record_bytes", &RecordTable::record_bytes)
+      .def_prop_ro("how", &RecordTable::how)
+      .def_prop_ro("memory_bytes", &RecordTable::memory_bytes)
+      .def_prop_ro("file_bytes", &RecordTable::file_bytes);
+}
+
+}  // namespace ramet::bind

@@ -1,0 +1,40 @@
+// RowWriter: rows of one width written into a file, many requests at once, those side by side in
+// one.
+//
+// Threads: one call at a time; each starts threads that write, and waits for them. A request waits
+// for the disk and not for a core, so there are more of them than cores. Forks: plain memory and a
+// descriptor.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "base/system/posix.h"
+#include "ramet/row_reader.h"
+
+namespace ramet {
+
+// Copies row i of those that are written to `to`. Called once for each, by any thread.
+using PackRow = std::function<void(size_t i, std::byte* to)>;
+
+class RowWriter {
+ public:
+  // `file`: open for writing, with O_DIRECT only if rows are whole blocks. `place`: how errors name
+  // it.
+  RowWriter(Fd file, int64_t row_bytes, std::string place);
+
+  // Writes rows to the places numbers[i], which ascend. Returns when all are written. kIo and
+  // kNoSpace name bytes and place; some of the rows may be written then.
+  ReadCounts write(std::span<const int64_t> numbers, const PackRow& pack) const;
+  // Until what was written is on the disk. kIo.
+  void sync() const { sync_to_disk(file_.get(), place_); }
+
+ private:
+  Fd file_;
+  int64_t row_bytes_;
+  std::string place_;
+};
+
+}  // namespace ramet

@@ -1,0 +1,82 @@
+// RecordFile: records of rows, in a file without a name. A record is written to its place in it,
+// which it gets, behind the others, when it is written first: so new records are written side by
+// side, where holes between records would cost the file system far more than the records.
+//
+// Memory: 4 bytes per row, of rows that have records. One thread at a time. Failure: kIo and
+// kNoSpace name the folder.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/system/reserved_memory.h"
+#include "ramet/row_reader.h"
+#include "record_layout.h"
+#include "storage/row_writer.h"
+
+namespace ramet {
+
+// Takes the records of rows [first, first + count) of those asked for, one after the other.
+using TakeRecords = std::function<void(size_t first, size_t count, const std::byte* records)>;
+
+class RecordFile {
+ public:
+  static constexpr int64_t kMostRows = std::numeric_limits<uint32_t>::max() - 1;
+
+  // A file on the file system of `folder`, for records of `record_bytes`.
+  RecordFile(const std::string& folder,
+             int64_t num_rows,
+             int64_t record_bytes,
+             RowReaderOptions::Method method);
+
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+  [[nodiscard]] int64_t record_bytes() const { return width_.bytes; }
+  [[nodiscard]] std::string how() const { return reader_->how(); }
+  [[nodiscard]] int64_t bytes() const { return int64_t{count_} * width_.bytes; }
+  [[nodiscard]] int64_t memory_bytes() const;
+
+  [[nodiscard]] bool has(int64_t row) const { return places_.as<uint32_t>()[row] != 0; }
+  // Records of distinct rows, ascending.
+  ReadCounts write(std::span<const int64_t> rows, const PackRow& pack);
+
+ private:
+  friend class RecordReads;
+
+  std::string folder_;
+  RecordWidth width_;
+  ReservedMemory places_;  // by row: uint32, from 1 on; 0: none
+  uint32_t count_ = 0;     // places
+  std::unique_ptr<RowWriter> writer_;
+  std::shared_ptr<RowReader> reader_;
+};
+
+// Records of rows that the file has, on their way in pieces. Destroying it drops what is left.
+class RecordReads {
+ public:
+  // Starts to read.
+  RecordReads(const RecordFile& file, std::span<const int64_t> rows);
+
+  // Until all are read. kIo.
+  ReadCounts finish(const TakeRecords& take);
+
+ private:
+  struct Piece {
+    size_t first = 0, count = 0;
+    std::unique_ptr<std::byte[]> records;
+    std::vector<int64_t> numbers;
+    std::unique_ptr<PendingRows> rows;  // last: it writes to the records
+  };
+
+  void submit();
+
+  const RecordFile& file_;
+  std::span<const int64_t> rows_;
+  size_t next_ = 0;  // the first that is not submitted
+  std::deque<Piece> pieces_;
+};
+
+}  // namespace ramet

@@ -1,0 +1,179 @@
+"""Embeddings whose rows lie on a disk, beside those in memory (docs/embeddings.md, "Rows on a disk")."""
+
+import copy
+import os
+import pickle
+import resource
+
+import numpy as np
+import pytest
+
+import ramet
+
+torch = pytest.importorskip("torch")
+
+ROWS, WIDTH, BATCH = 200, 67, 60
+
+MAKERS = {
+    "SGD": lambda embeddings: ramet.optim.SGD(embeddings, lr=0.1),
+    "AdaGrad": lambda embeddings: ramet.optim.AdaGrad(embeddings, lr=0.1),
+    "row-wise AdaGrad": lambda embeddings: ramet.optim.AdaGrad(embeddings, lr=0.1, rowwise=True),
+    "RMSProp": lambda embeddings: ramet.optim.RMSProp(embeddings, lr=0.1),
+    "Adam": lambda embeddings: ramet.optim.Adam(embeddings, lr=0.1),
+    "rounded Adam": lambda embeddings: ramet.optim.Adam(embeddings, lr=0.1, rounding="stochastic", seed=7),
+}
+
+
+def on_disk(path, cache_rows, **options):
+    return ramet.nn.Embedding(ROWS, WIDTH, seed=3, location="disk", path=path, cache_rows=cache_rows, **options)
+
+
+def batch(step):
+    return torch.randint(0, ROWS, (BATCH,), generator=torch.Generator().manual_seed(step))
+
+
+def train(optimizer, steps, announced=0) -> None:
+    """`announced`: batches ahead of the step."""
+    (embedding,) = optimizer.embeddings
+    for step in steps:
+        if announced:
+            embedding.announce(batch(step + announced))
+        optimizer.zero_grad()
+        (embedding(batch(step)).float() ** 2).sum().backward()
+        if step % 3 == 2:  # another call of the step
+            embedding(batch(step + 100).view(2, -1)).float().sum().backward()
+        optimizer.step()
+
+
+def all_rows(optimizer) -> list[np.ndarray]:
+    (embedding,) = optimizer.embeddings
+    tables = [embedding.table, *optimizer.state_of(embedding).values()]
+    return [table.gather(np.arange(ROWS)).view(np.uint8) for table in tables]
+
+
+def check_equal(optimizer, other) -> None:
+    for rows, others in zip(all_rows(optimizer), all_rows(other), strict=True):
+        np.testing.assert_array_equal(rows, others)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_steps_are_those_of_rows_in_memory_to_the_bit(tmp_path, name):
+    dtype = "bfloat16" if name == "rounded Adam" else "float32"
+    expected = MAKERS[name](ramet.nn.Embedding(ROWS, WIDTH, dtype, seed=3))
+    train(expected, range(6))
+    threads = torch.get_num_threads()
+    try:
+        for cache_rows, count, announced in ((0, 1, 0), (1, 2, 0), (20, 2, 1), (100, 1, 2), (10 * ROWS, 2, 0)):
+            torch.set_num_threads(count)
+            optimizer = MAKERS[name](on_disk(tmp_path, cache_rows, dtype=dtype))
+            train(optimizer, range(6), announced)
+            check_equal(optimizer, expected)
+            assert os.listdir(tmp_path) == []
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_a_checkpoint_goes_to_a_disk_and_back_to_memory(tmp_path):
+    (tmp_path / "rows").mkdir()
+    for name in ("SGD", "Adam", "rounded Adam"):
+        dtype = "bfloat16" if name == "rounded Adam" else "float32"
+        embeddings = [on_disk(tmp_path / "rows", 30, dtype=dtype) for _ in range(2)]
+        optimizer, again = (MAKERS[name](embedding) for embedding in embeddings)
+        in_memory = MAKERS[name](ramet.nn.Embedding(ROWS, WIDTH, dtype, seed=5))
+        train(optimizer, range(4))
+        optimizer.save(tmp_path / "checkpoint")
+        train(again, range(9, 12))  # rows that are overwritten
+        for other in (again, in_memory):
+            other.load(tmp_path / "checkpoint")
+            check_equal(optimizer, other)
+        in_memory.save(tmp_path / "checkpoint")
+        again.load(tmp_path / "checkpoint")
+        for each in (optimizer, again, in_memory):
+            train(each, range(4, 7))
+        check_equal(optimizer, again)
+        check_equal(optimizer, in_memory)
+    weights = ramet.Table.open(tmp_path / "checkpoint", "weight", "embedding-0")
+    assert weights.shape == (ROWS, WIDTH)
+
+
+def test_a_failed_save_leaves_the_checkpoint_before(tmp_path):
+    optimizer = ramet.optim.Adam(on_disk(tmp_path, 30))
+    train(optimizer, range(2))
+    optimizer.save(tmp_path / "checkpoint")
+    train(optimizer, range(2, 4))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (16 << 10, before[1]))
+        with pytest.raises(OSError, match="File too large"):
+            optimizer.save(tmp_path / "checkpoint")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    again = ramet.optim.Adam(on_disk(tmp_path, 30))
+    again.load(tmp_path / "checkpoint")
+    train(again, range(2, 4))
+    check_equal(optimizer, again)
+    assert os.listdir(tmp_path) == ["checkpoint"]
+
+
+def test_a_full_disk_loses_nothing(tmp_path):
+    optimizer, twin = ramet.optim.Adam(on_disk(tmp_path, 70)), ramet.optim.Adam(ramet.nn.Embedding(ROWS, WIDTH, seed=3))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    train(optimizer, range(1))
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20 * 1024, before[1]))
+        with pytest.raises(OSError, match=f"cannot write .* bytes at byte .* of the records in {tmp_path}"):
+            train(optimizer, [1, 2, 3])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    done = optimizer.param_groups and optimizer._number
+    train(optimizer, range(done, 4))
+    train(twin, range(4))
+    check_equal(optimizer, twin)
+
+
+def test_another_optimizer_begins_with_the_rows_and_no_state(tmp_path):
+    embedding = on_disk(tmp_path, 30)
+    first = ramet.optim.Adam(embedding)
+    train(first, range(2))
+    weights = embedding.table.gather(np.arange(ROWS))
+    second = ramet.optim.AdaGrad(embedding, lr=0.1)
+    np.testing.assert_array_equal(embedding.table.gather(np.arange(ROWS)), weights)
+    assert not second.state_of(embedding)["moment2"].gather(np.arange(ROWS)).any()
+    train(second, range(2))
+    with pytest.raises(ValueError, match="another optimizer has taken the embedding over"):
+        train(first, range(2))
+
+
+def test_what_does_not_work_is_said(tmp_path):
+    embedding = on_disk(tmp_path, 5)
+    with pytest.raises(TypeError, match="neither pickled nor copied"):
+        pickle.dumps(embedding)
+    with pytest.raises(TypeError, match="neither pickled nor copied"):
+        copy.deepcopy(embedding)
+    with pytest.raises(ValueError, match="lie on a disk"):
+        _ = embedding.weight
+    with pytest.raises(IndexError, match=r"ids\[1\] = 200 is outside the 200 rows"):
+        embedding(torch.tensor([1, ROWS]))
+    with pytest.raises(IndexError, match=r"ids\[0\] = -1"):
+        embedding.announce([-1])
+    for error, match, options in (
+        (ValueError, "path is missing", {"path": None}),
+        (ValueError, "cache_rows is missing", {"cache_rows": None}),
+        (ValueError, "cache_rows is -1", {"cache_rows": -1}),
+        (FileNotFoundError, "absent", {"path": tmp_path / "absent"}),
+        (ValueError, "init is a function", {"init": lambda ids: ids}),
+        (ValueError, "placement and ownership", {"placement": "chunked"}),
+        (ValueError, "those of .* learn", {"dtype": "int32"}),
+        (ValueError, "location is 'tape'", {"location": "tape"}),
+        (ValueError, "are of rows on a disk", {"location": "host"}),
+    ):
+        with pytest.raises(error, match=match):
+            ramet.nn.Embedding(ROWS, WIDTH, **{"location": "disk", "path": tmp_path, "cache_rows": 5, **options})
+    child = os.fork()
+    if child == 0:
+        try:
+            embedding(torch.tensor([1]))
+        except ValueError as error:
+            os._exit(0 if "this is its fork" in str(error) else 1)
+        os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0

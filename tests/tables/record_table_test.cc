@@ -1,0 +1,378 @@
+// Records on a disk against a map of them; docs/embeddings.md, "Rows on a disk".
+#include "ramet/record_table.h"
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstring>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ramet/error.h"
+#include "ramet/random.h"
+#include "support/fork.h"
+#include "support/row_reader_fixture.h"
+#include "support/temp_dir.h"
+#include "tables/disk/record_layout.h"
+
+using namespace ramet;
+using namespace ramet::test;
+
+namespace {
+
+using Ids = std::vector<int64_t>;
+
+constexpr int64_t kRows = 300, kWidth = 70;  // 280 bytes: a record of two blocks with its state
+
+RecordTableOptions options_in(const std::string& folder, int64_t cache_rows) {
+  return {.folder = folder,
+          .cache_rows = cache_rows,
+          .init = {.distribution = Distribution::kNormal, .seed = 7}};
+}
+
+std::vector<RecordColumn> state_columns() {
+  return {{DType::kFloat32, {kWidth}}, {DType::kInt32, {}}};
+}
+
+std::vector<float> initial_row(int64_t id) {
+  std::vector<float> row(kWidth);
+  Array rows{row.data(), DType::kFloat32, {1, kWidth}, nullptr, true};
+  init_rows(rows, Distribution::kNormal, 7, std::span(&id, 1), kRows);
+  return row;
+}
+
+// What a slow table has, and what an update does to a row.
+struct TwinRow {
+  std::vector<float> weights, moments;
+  int32_t steps = 0;
+
+  explicit TwinRow(int64_t id) : weights(initial_row(id)), moments(kWidth) {}
+  void update(float by) {
+    ++steps;
+    for (size_t i = 0; i < weights.size(); ++i) {
+      moments[i] = moments[i] / 2 + by + static_cast<float>(i);
+      weights[i] += moments[i] * static_cast<float>(steps);
+    }
+  }
+};
+
+class Twin {
+ public:
+  TwinRow& operator[](int64_t id) { return rows_.try_emplace(id, id).first->second; }
+
+ private:
+  std::map<int64_t, TwinRow> rows_;
+};
+
+void check_gather(RecordTable& table, Twin& twin, const Ids& ids, int threads = 2) {
+  const Array rows = table.gather(ids, threads);
+  REQUIRE(rows.shape == std::vector<int64_t>{std::ssize(ids), kWidth});
+  for (size_t i = 0; i < ids.size(); ++i)
+    REQUIRE(std::memcmp(rows.as<float>().data() + i * kWidth, twin[ids[i]].weights.data(),
+                        kWidth * sizeof(float)) == 0);
+}
+
+void check_all(RecordTable& table, Twin& twin, int64_t begin, int64_t end) {
+  const std::vector<Array> columns = table.read(begin, end);
+  REQUIRE(columns.size() == 3);
+  for (int64_t row = begin; row < end; ++row) {
+    const auto at = static_cast<size_t>(row - begin);
+    const TwinRow& expected = twin[row];
+    const auto same = [&](const Array& array, const std::vector<float>& values) {
+      return std::memcmp(array.as<float>().data() + at * kWidth, values.data(),
+                         kWidth * sizeof(float)) == 0;
+    };
+    REQUIRE(same(columns[0], expected.weights));
+    REQUIRE(same(columns[1], expected.moments));
+    REQUIRE(columns[2].as<int32_t>()[at] == expected.steps);
+  }
+}
+
+// Each row once, in the table and in the twin.
+void update_both(RecordTable& table, Twin& twin, const Ids& ids, float by) {
+  const std::span<const int64_t> list(ids);
+  table.update(std::span(&list, 1), [&](const HeldRecords& held) {
+    std::map<int64_t, int64_t> slots;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const int64_t slot = held.slots[0][i];
+      REQUIRE(held.row_ids.as<int64_t>()[static_cast<size_t>(slot)] == ids[i]);
+      slots[ids[i]] = slot;
+    }
+    for (const auto& [id, slot] : slots) {
+      auto* weights = static_cast<float*>(held.columns[0].data) + slot * kWidth;
+      auto* moments = static_cast<float*>(held.columns[1].data) + slot * kWidth;
+      const int32_t steps = ++static_cast<int32_t*>(held.columns[2].data)[slot];
+      for (size_t i = 0; i < kWidth; ++i) {
+        moments[i] = moments[i] / 2 + by + static_cast<float>(i);
+        weights[i] += moments[i] * static_cast<float>(steps);
+      }
+      twin[id].update(by);
+    }
+  });
+}
+
+// Sets rows to those of a table of other values.
+void write_both(RecordTable& table, Twin& twin, int64_t begin, int64_t end, float by) {
+  for (int64_t row = begin; row < end; ++row)
+    twin[row].update(by);
+  std::vector<Array> columns = table.read(begin, end);
+  for (int64_t row = begin; row < end; ++row) {
+    const auto at = row - begin;
+    const TwinRow& of = twin[row];
+    std::copy(of.weights.begin(), of.weights.end(),
+              static_cast<float*>(columns[0].data) + at * kWidth);
+    std::copy(of.moments.begin(), of.moments.end(),
+              static_cast<float*>(columns[1].data) + at * kWidth);
+    static_cast<int32_t*>(columns[2].data)[at] = of.steps;
+  }
+  table.write(begin, columns);
+}
+
+Ids batch(uint64_t key, size_t count = 25) {
+  Ids ids = drawn_ids(count, kRows, key);
+  for (size_t i = 0; i < ids.size(); i += 3)
+    ids[i] = ids[i] % 20;  // some are used often
+  return ids;
+}
+
+Array borrowed(const Ids& ids) {
+  return borrow(std::span<const int64_t>(ids));
+}
+
+}  // namespace
+
+TEST_CASE("rows and their state are those of a table in memory, whatever the cache holds") {
+  const TempDir folder;
+  for (const int64_t cache_rows : {0, 1, 10, 60, 300, 1000})
+    for (const auto method : {ReadMethod::kAuto, ReadMethod::kThreads}) {
+      CAPTURE(cache_rows);
+      RecordTableOptions options = options_in(folder.path(), cache_rows);
+      options.method = method;
+      RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options);
+      Twin twin;
+      check_gather(table, twin, batch(1));
+      table.set_state(state_columns());
+      for (uint64_t step = 0; step < 40; ++step) {
+        const Ids ids = batch(step);
+        check_gather(table, twin, ids);
+        if (step % 5 == 1) check_gather(table, twin, batch(step + 100));  // a second call
+        update_both(table, twin, ids, 0.5F * static_cast<float>(step));
+        if (step % 7 == 2) update_both(table, twin, batch(step + 200), 1);  // that nobody read
+        if (step % 8 == 3) write_both(table, twin, 50, 90, 3);
+        if (step % 8 == 5) check_all(table, twin, 0, kRows);
+      }
+      check_all(table, twin, 0, kRows);
+      const RecordCounts counts = table.counts();
+      CHECK((counts.written.rows > 0) == (cache_rows < 300 || counts.written.rows > 0));
+      CHECK(table.file_bytes() <= kRows * table.record_bytes());
+      CHECK(entries_of(folder.path().c_str()) == 0);
+    }
+}
+
+TEST_CASE("batches that are announced are read ahead, and served as earlier batches left them") {
+  const TempDir folder;
+  for (const int64_t cache_rows : {0, 10, 60, 120, 300}) {
+    RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options_in(folder.path(), cache_rows));
+    table.set_state(state_columns());
+    Twin twin;
+    constexpr uint64_t kSteps = 60, kWindow = 3;
+    std::vector<Ids> batches;
+    for (uint64_t step = 0; step < kSteps; ++step)
+      batches.push_back(batch(step));
+    uint64_t announced = 0;
+    for (uint64_t step = 0; step < kSteps; ++step) {
+      for (; announced < std::min(step + kWindow, kSteps); ++announced)
+        table.announce(borrowed(batches[announced]));
+      if (step % 10 == 4) continue;                                      // a batch is left out
+      if (step % 10 == 6) check_gather(table, twin, batch(step + 100));  // or comes unannounced
+      if (step == 30) table.forget();
+      check_gather(table, twin, batches[step]);
+      update_both(table, twin, batches[step], 0.25F);
+    }
+    check_all(table, twin, 0, kRows);
+    if (cache_rows == 0) CHECK(table.counts().read_ahead == 0);
+  }
+}
+
+TEST_CASE("another thread may announce and forget while batches are used") {
+  const TempDir folder;
+  RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options_in(folder.path(), 100));
+  table.set_state(state_columns());
+  Twin twin;
+  std::thread loader([&table] {
+    for (uint64_t step = 0; step < 200; ++step) {
+      table.announce(borrowed(batch(step)));
+      if (step % 50 == 49) table.forget();
+    }
+  });
+  for (uint64_t step = 0; step < 200; ++step) {
+    check_gather(table, twin, batch(step));
+    update_both(table, twin, batch(step), 1);
+    if (step == 100) {
+      table.set_state({});  // also while it reads ahead
+      break;
+    }
+  }
+  loader.join();
+  table.forget();
+}
+
+TEST_CASE("a batch that is announced is there when it is asked for") {
+  const TempDir folder;
+  RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options_in(folder.path(), 60));
+  table.set_state(state_columns());
+  Twin twin;
+  for (uint64_t step = 0; step < 10; ++step)
+    update_both(table, twin, batch(step), 1);
+  int64_t ahead = 0;
+  for (uint64_t step = 0; step < 10 && ahead == 0; ++step) {
+    table.announce(borrowed(batch(step)));
+    for (int wait = 0; wait < 1000 && table.counts().hits == ahead; ++wait)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    check_gather(table, twin, batch(step));
+    ahead = table.counts().read_ahead;
+  }
+  CHECK(ahead > 0);
+}
+
+TEST_CASE("a new state begins with zeros and leaves the weights") {
+  const TempDir folder;
+  RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options_in(folder.path(), 20));
+  CHECK(table.file_bytes() == 0);
+  table.set_state(state_columns());
+  CHECK(table.file_bytes() == 0);  // nothing was changed
+  Twin twin;
+  for (uint64_t step = 0; step < 10; ++step)
+    update_both(table, twin, batch(step), 1);
+  table.set_state({});
+  CHECK(table.columns().size() == 1);
+  const Ids ids = batch(3);
+  const RecordCounts before = table.counts();
+  check_gather(table, twin, ids);
+  CHECK(table.counts().written.rows >= before.written.rows);
+  table.set_state(state_columns());
+  const std::vector<Array> columns = table.read(0, kRows);
+  for (const float moment : columns[1].as<float>())
+    REQUIRE(moment == 0);
+}
+
+TEST_CASE("constants, narrow rows and rows without values") {
+  const TempDir folder;
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    RecordTable table(5, {dtype, {3}},
+                      {.folder = folder.path(), .cache_rows = 1, .init = {.value = 0.5}});
+    const Array rows = table.gather(Ids{4, 4, 0});
+    CHECK(rows.dtype == dtype);
+    const std::string bits = dtype == DType::kFloat32   ? std::string("\0\0\0\x3f", 4)
+                             : dtype == DType::kFloat16 ? std::string("\0\x38", 2)
+                                                        : std::string("\0\x3f", 2);
+    for (size_t i = 0; i < 9; ++i)
+      CHECK(std::memcmp(static_cast<char*>(rows.data) + i * bits.size(), bits.data(),
+                        bits.size()) == 0);
+  }
+  RecordTable empty(0, {DType::kFloat32, {3}}, options_in(folder.path(), 5));
+  CHECK(empty.gather({}).shape == std::vector<int64_t>{0, 3});
+  RecordTable narrow(5, {DType::kFloat32, {0}}, options_in(folder.path(), 5));
+  narrow.update({}, [](const HeldRecords&) {});
+  CHECK(narrow.gather(Ids{4}).shape == std::vector<int64_t>{1, 0});
+}
+
+TEST_CASE("records are padded to blocks where that costs no more than themselves") {
+  CHECK(width_of(1540, 512).bytes == 2048);
+  CHECK(width_of(1540, 512).direct);
+  CHECK(width_of(512, 512).bytes == 512);
+  CHECK(!width_of(1540, 4096).direct);
+  CHECK(width_of(1540, 4096).bytes == 1540);
+  CHECK(width_of(196, 512).bytes == 204);  // 20 of a page
+  CHECK(!width_of(196, 512).direct);
+  CHECK(width_of(2052, 0).bytes == 2052);
+  CHECK(width_of(0, 512).bytes == 0);
+}
+
+TEST_CASE("what is wrong is named, and nothing has changed") {
+  const TempDir folder;
+  const RecordColumn weights{DType::kFloat32, {kWidth}};
+  const auto code_of = [&](int64_t rows, const RecordColumn& column, RecordTableOptions options) {
+    try {
+      const RecordTable table(rows, column, std::move(options));
+    } catch (const Error& error) {
+      CHECK(std::string(error.what()) != "");
+      return error.code();
+    }
+    FAIL("no error");
+    return ErrorCode::kIo;
+  };
+  CHECK(code_of(5, weights, options_in(folder / "absent", 5)) == ErrorCode::kNotFound);
+  CHECK(code_of(5, weights, options_in(folder.path(), -1)) == ErrorCode::kInvalidArgument);
+  CHECK(code_of(-1, weights, options_in(folder.path(), 1)) == ErrorCode::kInvalidArgument);
+  CHECK(code_of(5, {DType::kInt32, {1}}, options_in(folder.path(), 1)) ==
+        ErrorCode::kInvalidArgument);
+  CHECK(code_of(int64_t{1} << 40, weights, options_in(folder.path(), 1)) ==
+        ErrorCode::kInvalidArgument);
+  CHECK(code_of(int64_t{1} << 31, {DType::kFloat32, {1 << 20}},
+                options_in(folder.path(), int64_t{1} << 30)) == ErrorCode::kNoSpace);
+
+  RecordTable table(kRows, weights, options_in(folder.path(), 5));
+  const Array wide = borrowed(Ids{1});
+  CHECK_THROWS_WITH(static_cast<void>(table.gather(Ids{3, kRows})),
+                    "ids[1] = 300 is outside the 300 rows of the embedding");
+  CHECK_THROWS_AS(table.announce(borrowed(Ids{-1})), Error);
+  CHECK_THROWS_AS(static_cast<void>(table.read(5, 3)), Error);
+  CHECK_THROWS_AS(table.write(0, std::vector<Array>{wide}), Error);
+}
+
+TEST_CASE("a disk that is full is an error that loses nothing") {
+  const TempDir folder;
+  Twin twin;
+  RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options_in(folder.path(), 40));
+  table.set_state(state_columns());
+  ::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  // Of all files of this process: as if the disk had room for 50 records.
+  const auto most = static_cast<rlim_t>(50 * table.record_bytes());
+  const rlimit limit{most, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  int failures = 0;
+  for (uint64_t step = 0; step < 10; ++step) {
+    const Ids ids = batch(step, 30);
+    try {
+      check_gather(table, twin, ids);
+    } catch (const Error& error) {
+      ++failures;
+      const std::string text = error.what();
+      CHECK(text.find(folder.path()) != std::string::npos);
+      CHECK(text.find(" bytes at byte ") != std::string::npos);
+      continue;
+    }
+    update_both(table, twin, ids, 1);
+  }
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  CHECK(failures > 0);
+  check_all(table, twin, 0, kRows);
+  for (uint64_t step = 0; step < 10; ++step)
+    update_both(table, twin, batch(step, 30), 1);
+  check_all(table, twin, 0, kRows);
+}
+
+TEST_CASE("a forked child is refused, and takes nothing from its parent") {
+  const TempDir folder;
+  auto table = std::make_unique<RecordTable>(kRows, RecordColumn{DType::kFloat32, {kWidth}},
+                                             options_in(folder.path(), 20));
+  table->announce(borrowed(batch(0)));
+  CHECK(holds_in_child([&] {
+    bool refused = false;
+    try {
+      static_cast<void>(table->gather(Ids{1}));
+    } catch (const Error& error) {
+      refused = error.code() == ErrorCode::kInvalidArgument;
+    }
+    table.reset();
+    return refused;
+  }));
+  Twin twin;
+  check_gather(*table, twin, batch(0));
+}
