@@ -15,6 +15,7 @@ import sys
 from functools import partial
 
 import torch
+from disk_embeddings import measure_disk
 from embedding_data import gradients_of
 from harness import PEERS, Figure, Peer, Report, finish, interleave, options, seconds
 
@@ -120,6 +121,7 @@ def main() -> None:
     heads = [text for name in BESIDE for text in (f"{name}, ms", "over ours")]
     report.table(["optimizer", "threads", "step, ms", "backward, step, ms", *heads, "state, MiB"], lines)
     report.missing_peers(chosen, "dgl", "fbgemm")
+    measure_disk(chosen, report)
     finish(report, chosen)
 
 

@@ -82,6 +82,11 @@ class RecordTable:
         return self._core.counts()
 
     @property
+    def how(self) -> str:
+        """How records are read: "io_uring, direct, blocks of 512 bytes"."""
+        return self._core.how
+
+    @property
     def memory_bytes(self) -> int:
         """Of this process, taken by rows so far."""
         return self._core.memory_bytes
