@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from graphs import FOR_LABOR, GRAPHS, stores
@@ -41,10 +43,11 @@ def loader(graph, batch: int, **more) -> ramet.NeighborLoader:
     return ramet.NeighborLoader(graph, FANOUTS, input_nodes(graph), batch, **options)
 
 
-def members(of: ramet.NeighborLoader, ranks: int, cache_rows: int = 0) -> list:
-    owners = as_owners(None, of.graph, ranks)
-    made = range(ranks)
-    return [_core.CooperativeLoader(of._core, owners=owners, rank=rank, cache_rows=cache_rows) for rank in made]
+def members(make_loader: Callable[[], ramet.NeighborLoader], ranks: int) -> list:
+    """Each with a loader of its own, and so with its cache."""
+    loaders = [make_loader() for _ in range(ranks)]
+    owners = as_owners(None, loaders[0].graph, ranks)
+    return [_core.CooperativeLoader(of._core, owners=owners, rank=rank) for rank, of in enumerate(loaders)]
 
 
 def work_table(report: Report, graphs: dict, batches: int, batch: int) -> None:
@@ -85,7 +88,7 @@ def plans(report: Report, graphs: dict, repetitions: int, batch: int) -> None:
     lines = []
     for (name, graph), sampler, ranks in itertools.product(graphs.items(), SAMPLERS, RANKS):
         of = loader(graph, ranks * batch, sampler=sampler)
-        together = members(of, ranks)
+        together = members(lambda of=of: of, ranks)
         steps = min(len(of), 3 * repetitions)
         ratios = [cost(of, together, step) for step in range(steps)]
         figure = Figure(ratios[steps // 3 :])  # the first ones touch fresh memory
@@ -94,14 +97,20 @@ def plans(report: Report, graphs: dict, repetitions: int, batch: int) -> None:
     report.table(["graph", "sampler", "ranks", "sum of the ranks' sampling, over one process's"], lines)
 
 
+def with_cache(graph, batch: int, sampler: str, kappa: int, rows: int) -> ramet.NeighborLoader:
+    placement = ramet.Placement(cache_rows=rows, cache_by="recency")
+    return loader(graph, batch, sampler=sampler, dependent=kappa, tables=("feat",), placement=placement)
+
+
 def cache_hits(report: Report, graph, run: int, batch: int) -> None:
     lines = []
     for sampler, kappa in itertools.product(SAMPLERS, KAPPAS):
-        of = loader(graph, CACHED_RANKS * batch, sampler=sampler, dependent=kappa, tables=("feat",))
-        rows = len(make_together(members(of, CACHED_RANKS), 0, 0)[0].n_id(0))
+        cached = partial(with_cache, graph, CACHED_RANKS * batch, sampler, kappa)
+        of = cached(0)
+        rows = len(make_together(members(lambda of=of: of, CACHED_RANKS), 0, 0)[0].n_id(0))
         rates = []
         for share in CACHE_SHARES:
-            together = members(of, CACHED_RANKS, cache_rows=int(share * rows))
+            together = members(partial(cached, int(share * rows)), CACHED_RANKS)
             batches = [batch for step in range(min(run, len(of))) for batch in make_together(together, 0, step)]
             hits, misses = np.sum([(batch.cache_hits, batch.cache_misses) for batch in batches], axis=0)
             rates.append(hits / (hits + misses))

@@ -50,7 +50,7 @@ EXPORTS = {
     "cpu/labor_scan cpu/pick cpu/update",
     "device": "device_memory",
     "exchange": "incoming_ids message routes",
-    "tables": "row_source cache/hot_rows device/placement_plan",
+    "tables": "row_source cache/hot_rows cache/stream_cache device/placement_plan",
     "sampling": "cooperative_sampler",
 }
 LAYER_OF_PUBLIC = {f"{stem}.h": layer for layer, stems in PUBLIC_HEADERS.items() for stem in stems.split()}

@@ -54,8 +54,7 @@ class GroupThread {
 
 class CooperativeLoader {
  public:
-  // `cache_rows`: as DeviceOptions::cache_rows, but it caches the rows used last.
-  CooperativeLoader(const NeighborLoader& loader, Membership membership, int64_t cache_rows = 0);
+  CooperativeLoader(const NeighborLoader& loader, Membership membership);
 
   // Starts the epoch at `first_step`. The stream submits tasks to `thread` only in start() and
   // next(). Ranks that run the same program therefore exchange messages in the same order. The

@@ -25,6 +25,7 @@
 #include "ramet/cuda.h"
 #include "ramet/graph.h"
 #include "ramet/placement.h"
+#include "ramet/row_reader.h"
 #include "ramet/sampler.h"
 #include "ramet/table.h"
 #include "ramet/whole_table.h"
@@ -59,9 +60,11 @@ struct TableRequest {
   }
 };
 
-// The rows in a cache: of the nodes with most out-edges, of those that most of a few sampled
-// batches need, or, in front of tables on the host alone, the rows that were used last.
-enum class CacheBy : uint8_t { kDegree, kPresampling, kRecency };
+// The rows in a cache: of the nodes with most out-edges; of those that most of a few sampled
+// batches need. For host batches alone: the rows that were used last; those whose next use is
+// nearest (look_ahead_cache.h). kAuto: kDegree with a device, else kLookAhead in front of a disk,
+// else kRecency.
+enum class CacheBy : uint8_t { kAuto, kDegree, kPresampling, kRecency, kLookAhead };
 
 // Of which blocks the threads make BlockEdges::transposed(), which backward of a layer needs.
 // kInner: of all but the first, whose sources are mostly features that need no gradient.
@@ -74,16 +77,20 @@ struct DeviceOptions {
   std::vector<Placement> tables;  // one per LoaderOptions::tables; empty: all kAuto
   int64_t copy_bytes = -1;        // of device memory for copies, at most; -1: half of what is free
   int64_t cache_rows = 0;         // of each table that is read in place at all nodes
-  CacheBy cache_by = CacheBy::kDegree;
+  CacheBy cache_by = CacheBy::kAuto;
   int max_sms = 0;  // multiprocessors that gathering may use; 0: all
 };
 
 // Where host batches have their rows from.
 struct HostOptions {
-  // One per LoaderOptions::tables, kAuto or kInPlace; empty: all kAuto.
+  // One per LoaderOptions::tables, kAuto, kInPlace or kDisk; empty: all kAuto.
   std::vector<Placement> tables = {};
-  int64_t cache_rows = 0;  // kept in memory, of each table of the graph that is read at all nodes
-  CacheBy cache_by = CacheBy::kRecency;  // with kRecency, hits depend on which thread came first
+  // Kept in memory as they are handed out, of each table that is read at all nodes: of the graph's
+  // tables, and of given ones that are read from a disk. With kRecency and kLookAhead one stream at
+  // a time has them; others read without.
+  int64_t cache_rows = 0;
+  CacheBy cache_by = CacheBy::kAuto;
+  int look_ahead = 16;  // of kLookAhead: batches that are sampled before the rows of one are chosen
 };
 
 // The nodes of a type that an epoch has as seeds.
@@ -119,12 +126,14 @@ struct LoaderOptions {
 inline constexpr int kMaxAutomaticThreads = 8;  // bounds the memory of what is made ahead
 inline constexpr int kMaxThreads = 4096;
 inline constexpr int kMaxPrefetch = 65536;
+inline constexpr int kMaxLookAhead = 65536;
 inline constexpr int64_t kMaxCachedRows = (int64_t{1} << 31) - 1;
 
 // Seconds of the thread that made the batch, and of the caller's wait in next(). Means and
 // transposed blocks count as gathering.
 struct BatchTimings {
   double sample_seconds = 0, gather_seconds = 0, wait_seconds = 0;
+  double read_seconds = 0;       // waited for rows of a disk, beside gathering
   double core_wait_seconds = 0;  // of sampling and gathering: others ran on the cores
 };
 
@@ -153,6 +162,7 @@ struct Batch {
   int64_t step = 0, epoch = 0;
   int64_t global_num_seeds = 0;  // seeds of the global batch; num_seeds of it are here
   CacheStats cache;              // of the rows of tables that have one
+  ReadCounts read;               // from disks
   BatchTimings timings;
 };
 
@@ -193,11 +203,12 @@ struct LoaderSummary {
   int64_t batches = 0, nodes = 0, edges = 0;
   int64_t bytes = 0, table_bytes = 0, largest_batch_bytes = 0;
   CacheStats cache;
-  double sample_seconds = 0, gather_seconds = 0;  // of all threads
-  double wait_seconds = 0;                        // the caller waited in next()
-  double first_wait_seconds = 0;                  // of these, for the first batch of each stream
-  int64_t streams = 0;                            // that have handed out a batch
-  double use_seconds = 0;  // the caller's own time, from a batch to the following next()
+  ReadCounts read;
+  double sample_seconds = 0, gather_seconds = 0, read_seconds = 0;  // of all threads
+  double wait_seconds = 0;                                          // the caller waited in next()
+  double first_wait_seconds = 0;  // of these, for the first batch of each stream
+  int64_t streams = 0;            // that have handed out a batch
+  double use_seconds = 0;         // the caller's own time, from a batch to the following next()
   // Of sampling and gathering, and of the caller's own time: their threads waited for a core.
   double core_wait_seconds = 0, use_core_wait_seconds = 0;
   int threads = 0;  // needed at the last batch
@@ -257,6 +268,9 @@ class NeighborLoader {
   // The maximum number of threads, and of batches that wait or are being made, per stream.
   [[nodiscard]] int max_threads() const;
   [[nodiscard]] int max_prefetch() const;
+  // The same with batches that are only sampled: those that a cache looks ahead, and those whose
+  // rows are on their way from a disk.
+  [[nodiscard]] int max_sampled() const;
 
   [[nodiscard]] const LoaderOptions& options() const;
   [[nodiscard]] const std::shared_ptr<const Graph>& graph() const;
@@ -266,6 +280,8 @@ class NeighborLoader {
   [[nodiscard]] std::shared_ptr<DevicePool> device_pool() const;
   // The topology for the device; nullptr where the CPU samples.
   [[nodiscard]] std::shared_ptr<const CudaGraph> cuda_graph() const;
+  // Of the caches that change, in this process.
+  [[nodiscard]] int64_t cache_bytes() const;
   // One decision for each of LoaderOptions::tables; with a device, one for the "topology" before
   // them.
   [[nodiscard]] std::vector<PlacementDecision> placement() const;

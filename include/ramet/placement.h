@@ -16,11 +16,15 @@ enum class Layout : uint8_t {
 };
 
 enum class Location : uint8_t {
-  kAuto,        // a copy where it fits into device memory, else the faster of kInPlace and kStaged
+  // With a device: a copy where it fits into device memory, else the faster of kInPlace and
+  // kStaged.
+  // On the host: kDisk where memory could not hold it, else kInPlace.
+  kAuto,
   kDevice,      // a copy in device memory
   kInPlace,     // host memory, page-locked; kernels read it over the bus, all processes share it
   kStaged,      // host memory; processors gather or sample into page-locked memory, which is copied
   kPinnedCopy,  // a copy in page-locked memory of this process, for where registration is refused
+  kDisk,        // files; requests of a RowReader read single rows of them
 };
 
 struct Placement {
@@ -33,7 +37,7 @@ struct Placement {
   Layout layout;
 };
 
-// "auto", "device", "in_place", "staged", "pinned_copy".
+// "auto", "device", "in_place", "staged", "pinned_copy", "disk".
 [[nodiscard]] const char* name(Location location);
 // The location of that name; kInvalidArgument naming `what` unless it is one of `allowed`.
 [[nodiscard]] Location location_named(std::string_view name,

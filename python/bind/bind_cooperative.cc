@@ -39,11 +39,8 @@ void bind_cooperative(nb::module_& m) {
       .def(
           "__init__",
           [](CooperativeLoader* self, const NeighborLoader& loader, std::vector<Ownership> owners,
-             int64_t rank, int64_t cache_rows) {
-            new (self) CooperativeLoader(loader, {std::move(owners), rank}, cache_rows);
-          },
-          nb::arg("loader"), nb::kw_only(), nb::arg("owners"), nb::arg("rank"),
-          nb::arg("cache_rows"))
+             int64_t rank) { new (self) CooperativeLoader(loader, {std::move(owners), rank}); },
+          nb::arg("loader"), nb::kw_only(), nb::arg("owners"), nb::arg("rank"))
       // `thread`: a GroupThread of ramet.loading.cooperative.
       .def(
           "start",

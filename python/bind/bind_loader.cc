@@ -35,6 +35,10 @@ nb::dict as_dict(const LoaderSummary& sum) {
   fields["cache_misses"] = sum.cache.misses;
   fields["sample_seconds"] = sum.sample_seconds;
   fields["gather_seconds"] = sum.gather_seconds;
+  fields["read_seconds"] = sum.read_seconds;
+  fields["rows_read"] = sum.read.rows;
+  fields["requests_read"] = sum.read.requests;
+  fields["bytes_read"] = sum.read.bytes;
   fields["wait_seconds"] = sum.wait_seconds;
   fields["first_wait_seconds"] = sum.first_wait_seconds;
   fields["streams"] = sum.streams;
@@ -48,7 +52,7 @@ nb::dict as_dict(const LoaderSummary& sum) {
 
 Location location_of(const std::string& name) {
   static constexpr Location kLocations[] = {Location::kAuto, Location::kDevice, Location::kInPlace,
-                                            Location::kStaged};
+                                            Location::kStaged, Location::kDisk};
   return location_named(name, kLocations, "placement");
 }
 
@@ -63,7 +67,10 @@ CacheBy cache_by_named(const std::string& name) {
   if (name == "degree") return CacheBy::kDegree;
   if (name == "presampling") return CacheBy::kPresampling;
   if (name == "recency") return CacheBy::kRecency;
-  throw_invalid("cache_by is '", name, "', expected 'degree', 'presampling' or 'recency'");
+  if (name == "look-ahead") return CacheBy::kLookAhead;
+  if (name == "auto") return CacheBy::kAuto;
+  throw_invalid("cache_by is '", name,
+                "', expected 'auto', 'degree', 'presampling', 'recency' or 'look-ahead'");
 }
 
 Array copy_of(const std::optional<Ids>& values) {
@@ -150,12 +157,15 @@ void bind_loader(nb::module_& m) {
       .def(
           "__init__",
           [](HostOptions* self, const std::vector<std::string>& tables, int64_t cache_rows,
-             const std::string& cache_by) {
-            new (self) HostOptions{.cache_rows = cache_rows, .cache_by = cache_by_named(cache_by)};
+             const std::string& cache_by, int look_ahead) {
+            new (self) HostOptions{.cache_rows = cache_rows,
+                                   .cache_by = cache_by_named(cache_by),
+                                   .look_ahead = look_ahead};
             for (const std::string& location : tables)
               self->tables.push_back(location_of(location));
           },
-          nb::kw_only(), nb::arg("tables"), nb::arg("cache_rows"), nb::arg("cache_by"));
+          nb::kw_only(), nb::arg("tables"), nb::arg("cache_rows"), nb::arg("cache_by"),
+          nb::arg("look_ahead"));
 
   nb::class_<TableRequest>(m, "TableRequest")
       .def(
@@ -243,6 +253,8 @@ void bind_loader(nb::module_& m) {
                    [](const NeighborLoader& loader) { return loader.device_pool()->bytes_idle(); })
       .def_prop_ro("max_threads", &NeighborLoader::max_threads)
       .def_prop_ro("max_prefetch", &NeighborLoader::max_prefetch)
+      .def_prop_ro("max_sampled", &NeighborLoader::max_sampled)
+      .def_prop_ro("cache_bytes", &NeighborLoader::cache_bytes)
       .def("summary", [](const NeighborLoader& loader) { return as_dict(loader.summary()); })
       .def_prop_ro("buffer_bytes_in_use",
                    [](const NeighborLoader& loader) { return loader.pool()->bytes_in_use(); })

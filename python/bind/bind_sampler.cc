@@ -71,6 +71,7 @@ void bind_batch(nb::module_& m) {
                    [](const PyBatch& b) { return b.batch.timings.sample_seconds; })
       .def_prop_ro("gather_seconds",
                    [](const PyBatch& b) { return b.batch.timings.gather_seconds; })
+      .def_prop_ro("read_seconds", [](const PyBatch& b) { return b.batch.timings.read_seconds; })
       .def_prop_ro("wait_seconds", [](const PyBatch& b) { return b.batch.timings.wait_seconds; })
       .def_prop_ro("num_nodes", [](const PyBatch& b) { return size_of(b.batch).nodes; })
       .def_prop_ro("num_edges", [](const PyBatch& b) { return size_of(b.batch).edges; })

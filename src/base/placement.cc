@@ -19,6 +19,8 @@ const char* name(Location location) {
       return "staged";
     case Location::kPinnedCopy:
       return "pinned_copy";
+    case Location::kDisk:
+      return "disk";
   }
   return "";
 }

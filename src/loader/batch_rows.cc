@@ -124,16 +124,4 @@ void gather_tables(const std::vector<TableRequest>& requests,
   }
 }
 
-void gather_tables(const Graph& graph,
-                   const std::vector<TableRequest>& requests,
-                   const RowSources& sources,
-                   const ReadContext& context,
-                   const std::atomic<bool>* stop,
-                   Batch& batch) {
-  const auto ids_of = [&](const TableRequest& request, int) {
-    return rows_of(graph, request, batch.minibatch, *context.pool);
-  };
-  gather_tables(requests, sources, ids_of, context, stop, batch);
-}
-
 }  // namespace ramet

@@ -51,12 +51,5 @@ void gather_tables(const std::vector<TableRequest>& requests,
                    const ReadContext& context,
                    const std::atomic<bool>* stop,
                    Batch& batch);
-// The same of a minibatch of the host.
-void gather_tables(const Graph& graph,
-                   const std::vector<TableRequest>& requests,
-                   const RowSources& sources,
-                   const ReadContext& context,
-                   const std::atomic<bool>* stop,
-                   Batch& batch);
 
 }  // namespace ramet

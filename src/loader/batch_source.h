@@ -10,8 +10,11 @@
 #include <memory>
 
 #include "ramet/loader.h"
+#include "tables/row_source.h"
 
 namespace ramet {
+
+class BatchReads;
 
 class BatchSource {
  public:
@@ -20,8 +23,9 @@ class BatchSource {
   // Samples the minibatch of batch.epoch, batch.step and the input nodes batch.input_id. Once
   // `stop` is set, each stage returns early, and the batch is meaningless.
   virtual void sample(Batch& batch, const std::atomic<bool>& stop) = 0;
-  // Gathers the rows of a sampled batch. Then any thread may use the batch.
-  virtual void fetch(Batch& batch, const std::atomic<bool>& stop) = 0;
+  // Gathers the rows of a sampled batch. Then any thread may use the batch. `reads`: what is on its
+  // way to a host batch (table_reads.h), or nullptr.
+  virtual void fetch(Batch& batch, BatchReads* reads, const std::atomic<bool>& stop) = 0;
 };
 
 // Of host batches, which processors make in buffers of the loader's pool, and of device batches.
@@ -29,5 +33,11 @@ class BatchSource {
     std::shared_ptr<const LoaderParts> parts);
 [[nodiscard]] std::unique_ptr<BatchSource> make_device_source(
     std::shared_ptr<const LoaderParts> parts);
+
+// Fetches a batch of no stream, through the loader's caches where no stream has these.
+void fetch_alone(std::shared_ptr<const LoaderParts> parts,
+                 BatchSource& source,
+                 const ReadContext& context,
+                 Batch& batch);
 
 }  // namespace ramet

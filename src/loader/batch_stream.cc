@@ -144,7 +144,7 @@ class BatchStream final : public EpochStream {
   // run the same program, submit in the same order.
   void submit_tasks() {
     if (group_ == nullptr) return;
-    while (Pipeline::Slot* slot = pipeline().reserve())
+    while (Pipeline::Slot* slot = pipeline().next_task())
       group_->submit(std::make_unique<StepTask>(workers_->pipeline, slot->batch, slot));
   }
 

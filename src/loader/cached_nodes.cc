@@ -7,6 +7,9 @@
 namespace ramet {
 namespace {
 
+constexpr int64_t kMostCounted = int64_t{1} << 27;
+constexpr int64_t kStretch = 4096;  // edges counted one after the other
+
 std::vector<int64_t> zero_counts(const Graph& graph, int type) {
   const NodeType& nodes = graph.node_types()[static_cast<size_t>(type)];
   return std::vector<int64_t>(static_cast<size_t>(nodes.num_nodes));
@@ -17,6 +20,17 @@ std::vector<int64_t> out_degrees(const Graph& graph, int type) {
   for (const EdgeType& edges : graph.edge_types())
     if (edges.src == type) count_ids(edges.indices, degrees);
   return degrees;
+}
+
+// Stretches of `ids`, evenly spread, with about `count` of them.
+void count_some(const Array& ids, int64_t count, std::span<int64_t> counts) {
+  const int64_t step = kStretch * std::max<int64_t>(1, (ids.rows() + count - 1) / count);
+  for (int64_t begin = 0; begin < ids.rows(); begin += step) {
+    Array some = ids;
+    some.data = static_cast<char*>(some.data) + begin * ids.row_bytes();
+    some.shape[0] = std::min(kStretch, ids.rows() - begin);
+    count_ids(some, counts);
+  }
 }
 
 }  // namespace
@@ -50,6 +64,23 @@ std::vector<int64_t> nodes_to_cache(const std::shared_ptr<const Graph>& graph,
   if (wanted.by == CacheBy::kDegree) return nodes_by_degree(*graph, type, wanted.count);
   return nodes_by_presampling(graph, options, seeds, std::min(kPresampledSteps, num_steps), type,
                               wanted.count);
+}
+
+std::vector<int64_t> uses_by_row(const Graph& graph, int type) {
+  std::vector<int64_t> by_node = zero_counts(graph, type);
+  int64_t edges = 0;
+  for (const EdgeType& of_type : graph.edge_types())
+    if (of_type.src == type) edges += of_type.indices.rows();
+  for (const EdgeType& of_type : graph.edge_types())
+    if (of_type.src == type && of_type.indices.rows() > 0)
+      count_some(of_type.indices,
+                 std::max<int64_t>(1, kMostCounted * of_type.indices.rows() / edges), by_node);
+  const NodeRows& rows = graph.node_types()[static_cast<size_t>(type)].rows;
+  if (rows.is_whole()) return by_node;
+  std::vector<int64_t> by_row;
+  for (const int64_t node : rows.nodes().as<int64_t>())
+    by_row.push_back(by_node[static_cast<size_t>(node)]);
+  return by_row;
 }
 
 }  // namespace ramet

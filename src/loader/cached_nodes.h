@@ -43,9 +43,13 @@ struct CachedNodes {
                                                   int type,
                                                   CachedNodes wanted);
 
-// Whether rows of the table are cached: of a table of the graph that is read at all nodes.
-[[nodiscard]] inline bool is_cached(const TableRequest& request) {
-  return !request.at_seeds && !request.is_of_edges() && !request.given;
+// How often rows of the tables of `type` may be used, in the order of rows: as their nodes are the
+// sources of edges. Of larger graphs some of the edges, about 2^27, are counted.
+[[nodiscard]] std::vector<int64_t> uses_by_row(const Graph& graph, int type);
+
+// Whether the table is read at all nodes of a type, and so worth a cache.
+[[nodiscard]] inline bool is_of_nodes(const TableRequest& request) {
+  return !request.at_seeds && !request.is_of_edges();
 }
 
 }  // namespace ramet

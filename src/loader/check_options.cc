@@ -105,8 +105,8 @@ void check_table(const TableRequest& request, const Graph& graph, const LoaderOp
 void check_device(const DeviceOptions& device, size_t num_tables) {
   require_at_least(device.index, 0, "device");
   require_at_least(device.cache_rows, 0, "cache_rows");
-  if (device.cache_by == CacheBy::kRecency)
-    throw_invalid("a device cache has the rows used last, expected those by degree or presampling");
+  if (device.cache_by == CacheBy::kRecency || device.cache_by == CacheBy::kLookAhead)
+    throw_invalid("the rows of a device cache change, expected those by degree or presampling");
   require_at_least(device.max_sms, 0, "max_sms");
   if (!device.tables.empty() && device.tables.size() != num_tables)
     throw_invalid("placements of ", device.tables.size(), " tables for ", num_tables);
@@ -116,14 +116,20 @@ void check_host(const LoaderOptions& options, const Graph& graph) {
   const HostOptions& host = options.host;
   require_at_least(host.cache_rows, 0, "cache_rows");
   require_at_most(host.cache_rows, kMaxCachedRows, "cache_rows");
-  if (host.cache_rows > 0 && host.cache_by != CacheBy::kRecency && graph.part())
-    throw_invalid("rows of a part are cached by degree or presampling, expected those used last");
+  require_at_least(host.look_ahead, 0, "look_ahead");
+  require_at_most(host.look_ahead, kMaxLookAhead, "look_ahead");
+  const bool is_static =
+      host.cache_by == CacheBy::kDegree || host.cache_by == CacheBy::kPresampling;
+  if (host.cache_rows > 0 && is_static && graph.part())
+    throw_invalid("rows of a part are cached by degree or presampling, expected those used last ",
+                  "or next");
   if (!host.tables.empty() && host.tables.size() != options.tables.size())
     throw_invalid("placements of ", host.tables.size(), " tables for ", options.tables.size());
   for (const Placement& placement : host.tables)
-    if (placement != Location::kAuto && placement != Location::kInPlace)
+    if (placement != Location::kAuto && placement != Location::kInPlace &&
+        placement != Location::kDisk)
       throw_invalid("the placement of a table is '", name(placement.location),
-                    "', expected 'auto' or 'in_place' for batches of the host");
+                    "', expected 'auto', 'in_place' or 'disk' for batches of the host");
   for (const TableRequest& request : options.tables)
     if (request.fused && host.cache_rows > 0)
       throw_invalid("table '", request.name, "' is fused with the first block, which reads it in ",

@@ -5,18 +5,16 @@
 #include <utility>
 #include <vector>
 
-#include "host_side.h"
 #include "layer_work.h"
+#include "table_reads.h"
 
 namespace ramet {
 
 CooperativeParts::CooperativeParts(std::shared_ptr<const LoaderParts> its_loader,
-                                   Membership its_membership,
-                                   int64_t cache_rows)
+                                   Membership its_membership)
     : loader(std::move(its_loader)),
       membership(std::move(its_membership)),
       threads(std::max(loader->options.threads, 1)),
-      sources(with_caches(*loader->graph, loader->options.tables, loader->sources, cache_rows)),
       sampler(loader->graph, loader->options.sample, membership, loader->pool, threads) {}
 
 CooperativeBatchSource::CooperativeBatchSource(std::shared_ptr<CooperativeParts> parts,
@@ -30,10 +28,9 @@ void CooperativeBatchSource::sample(Batch& batch, const std::atomic<bool>& /*sto
   batch.minibatch = parts_->sampler.take();
 }
 
-void CooperativeBatchSource::fetch(Batch& batch, const std::atomic<bool>& stop) {
+void CooperativeBatchSource::fetch(Batch& batch, BatchReads* reads, const std::atomic<bool>& stop) {
   const LoaderParts& loader = *parts_->loader;
-  gather_tables(*loader.graph, loader.options.tables, parts_->sources,
-                {.pool = loader.pool, .threads = parts_->threads}, &stop, batch);
+  complete(reads, loader, {.pool = loader.pool, .threads = parts_->threads}, stop, batch);
   work_for_layers(loader, stop, parts_->threads, batch);
 }
 

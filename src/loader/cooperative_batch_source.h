@@ -14,14 +14,11 @@ namespace ramet {
 
 // What the sources of a CooperativeLoader share. The sampler belongs to the group's thread.
 struct CooperativeParts {
-  CooperativeParts(std::shared_ptr<const LoaderParts> its_loader,
-                   Membership its_membership,
-                   int64_t cache_rows);
+  CooperativeParts(std::shared_ptr<const LoaderParts> its_loader, Membership its_membership);
 
   const std::shared_ptr<const LoaderParts> loader;
   const Membership membership;
   const int threads;  // which work on one batch
-  const RowSources sources;
   CooperativeSampler sampler;
 };
 
@@ -32,7 +29,7 @@ class CooperativeBatchSource final : public BatchSource {
 
   // To its end, whatever `stop` says: the other ranks wait for this one.
   void sample(Batch& batch, const std::atomic<bool>& stop) override;
-  void fetch(Batch& batch, const std::atomic<bool>& stop) override;
+  void fetch(Batch& batch, BatchReads* reads, const std::atomic<bool>& stop) override;
 
  private:
   const std::shared_ptr<CooperativeParts> parts_;

@@ -11,16 +11,12 @@
 
 namespace ramet {
 
-CooperativeLoader::CooperativeLoader(const NeighborLoader& loader,
-                                     Membership membership,
-                                     int64_t cache_rows)
+CooperativeLoader::CooperativeLoader(const NeighborLoader& loader, Membership membership)
     : loader_(loader.parts()) {
   if (loader_->options.inputs.size() != 1)
     throw_invalid("input nodes are of ", loader_->options.inputs.size(),
                   " node types, expected one where ranks cooperate");
-  if (cache_rows < 0 || cache_rows > kMaxCachedRows)
-    throw_invalid("cache_rows is ", cache_rows, ", expected 0 to ", kMaxCachedRows);
-  parts_ = std::make_shared<CooperativeParts>(loader_, std::move(membership), cache_rows);
+  parts_ = std::make_shared<CooperativeParts>(loader_, std::move(membership));
 }
 
 std::unique_ptr<EpochStream> CooperativeLoader::start(int64_t epoch,
@@ -57,7 +53,8 @@ Batch CooperativeLoader::finish() {
   batch_.minibatch = parts_->sampler.take();
   {
     const AddSeconds timer(batch_.timings.gather_seconds);
-    CooperativeBatchSource(parts_).fetch(batch_, false);
+    CooperativeBatchSource source(parts_);
+    fetch_alone(loader_, source, {.pool = loader_->pool, .threads = parts_->threads}, batch_);
   }
   return std::move(batch_);
 }

@@ -37,7 +37,7 @@ class DeviceBatchSource final : public BatchSource {
     finish_on_error(batch, [&] { sample_on_stream(batch, stop); });
   }
 
-  void fetch(Batch& batch, const std::atomic<bool>& stop) override {
+  void fetch(Batch& batch, BatchReads* /*reads*/, const std::atomic<bool>& stop) override {
     finish_on_error(batch, [&] {
       fetch_on_stream(batch, stop);
       stream_.synchronize();

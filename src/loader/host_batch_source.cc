@@ -4,6 +4,7 @@
 #include "batch_source.h"
 #include "layer_work.h"
 #include "loader_parts.h"
+#include "table_reads.h"
 
 namespace ramet {
 namespace {
@@ -19,10 +20,9 @@ class HostBatchSource final : public BatchSource {
                                       static_cast<uint64_t>(batch.step), &stop);
   }
 
-  void fetch(Batch& batch, const std::atomic<bool>& stop) override {
+  void fetch(Batch& batch, BatchReads* reads, const std::atomic<bool>& stop) override {
     const Graph& graph = *parts_->graph;
-    gather_tables(graph, parts_->options.tables, parts_->sources, {.pool = parts_->pool}, &stop,
-                  batch);
+    complete(reads, *parts_, {.pool = parts_->pool}, stop, batch);
     work_for_layers(*parts_, stop, 1, batch);
     if (!parts_->options.edges_ahead || !batch.minibatch.merged) return;
     for (int type = 0; type < std::ssize(graph.edge_types()) && !stop.load(); ++type)

@@ -6,31 +6,12 @@
 #include <utility>
 
 #include "ramet/error.h"
-#include "ramet/store.h"
+#include "table_place.h"
 
 namespace ramet {
 namespace {
 
-// As the graph's store names it.
-std::string array_name(const Graph& graph, const TableRequest& request) {
-  if (request.is_of_edges()) {
-    const EdgeType& type = graph.edge_types()[static_cast<size_t>(request.edge_type)];
-    return "edge/" + type.encoded + "/" + request.name;
-  }
-  const NodeType& type = graph.node_types()[static_cast<size_t>(request.node_type)];
-  return "node/" + encode_name(type.name) + "/" + request.name;
-}
-
-std::string why_in_place(const Graph& graph, const TableRequest& request, Placement wanted) {
-  if (request.is_pulled()) return "rows of this machine; others are pulled";
-  if (wanted != Location::kAuto) return "as asked";
-  if (request.given) return "the rows are those of a given table";
-  if (graph.store()->read_by_row().count(array_name(graph, request)) > 0)
-    return "memory could not hold it when the store was opened: pages are read as rows are touched";
-  return "memory could hold it when the store was opened";
-}
-
-const char* why_cached(CacheBy by) {
+std::string why_cached(const HostOptions& host, CacheBy by) {
   switch (by) {
     case CacheBy::kDegree:
       return "of the nodes with most out-edges";
@@ -38,9 +19,100 @@ const char* why_cached(CacheBy by) {
       return "of the nodes in most of the first batches";
     case CacheBy::kRecency:
       return "that were used last";
+    case CacheBy::kLookAhead:
+      return concat("whose next use is nearest, looking ahead ", host.look_ahead, " batches");
+    case CacheBy::kAuto:
+      break;
   }
   return "";
 }
+
+// Makes the sides of one loader's tables.
+class Maker {
+ public:
+  Maker(const std::shared_ptr<const Graph>& graph,
+        const LoaderOptions& options,
+        const SeedsOfStep& seeds,
+        int64_t num_steps)
+      : graph_(graph), options_(options), seeds_(seeds), num_steps_(num_steps) {}
+
+  void add(const TableRequest& request, Placement wanted) {
+    const Table table = table_of(*graph_, request);
+    TablePlace place = place_of(*graph_, request, wanted);
+    std::shared_ptr<const RowSource> near = make_row_source(
+        table,
+        {.decode = options_.decode, .as_bfloat16 = request.as_bfloat16, .reader = place.reader});
+    makers_.emplace_back();
+    pulled_makers_.emplace_back();
+    side_.near_sources.emplace_back();
+    if (request.is_pulled())
+      side_.near_sources.back() = std::exchange(near, pulled(request, table));
+    const bool is_given = request.given && !request.is_pulled();
+    const bool is_fixed = !is_given || place.location == Location::kDisk;
+    if (options_.host.cache_rows > 0 && is_of_nodes(request) && is_fixed)
+      near = cached(std::move(near), request, table.rows().rows(), place);
+    side_.sources.push_back(std::move(near));
+    side_.placement.push_back(
+        {request.name, place.location, bytes_of(table), std::move(place.why)});
+  }
+
+  HostSide take() {
+    side_.caches = std::make_shared<const TableCaches>(std::move(makers_));
+    side_.pulled_caches = std::make_shared<const TableCaches>(std::move(pulled_makers_));
+    return std::move(side_);
+  }
+
+ private:
+  [[nodiscard]] std::shared_ptr<const RowSource> pulled(const TableRequest& request,
+                                                        const Table& rows) const {
+    return make_pulled_source(rows, *request.places, request.reached, request.rank,
+                              options_.decode);
+  }
+
+  // The source that reads without the caches of streams.
+  std::shared_ptr<const RowSource> cached(std::shared_ptr<const RowSource> source,
+                                          const TableRequest& request,
+                                          int64_t rows,
+                                          TablePlace& place) {
+    const HostOptions& host = options_.host;
+    CacheBy by = host.cache_by;
+    const bool is_far = place.location == Location::kDisk || request.is_pulled();
+    if (by == CacheBy::kAuto) by = is_far ? CacheBy::kLookAhead : CacheBy::kRecency;
+    const bool is_chosen = by == CacheBy::kDegree || by == CacheBy::kPresampling;
+    if (is_chosen && request.is_pulled()) return source;
+    const int64_t kept = std::min(host.cache_rows, rows);
+    place.why += concat("; a cache has ", kept, " rows ", why_cached(host, by));
+    if (is_chosen)
+      return with_kept_rows(std::move(source), rows, nodes_of_type(request.node_type, by));
+    (request.is_pulled() ? pulled_makers_ : makers_).back() =
+        by == CacheBy::kRecency
+            ? last_rows(source, rows, kept)
+            : next_rows(source, rows, kept, host.look_ahead, uses_of(request.node_type, rows));
+    return source;
+  }
+
+  const std::vector<int64_t>& nodes_of_type(int type, CacheBy by) {
+    if (nodes_.count(type) == 0)
+      nodes_[type] = nodes_to_cache(graph_, options_, seeds_, num_steps_, type,
+                                    {options_.host.cache_rows, by});
+    return nodes_[type];
+  }
+
+  // Nothing of a table whose rows are not those of the graph.
+  std::span<const int64_t> uses_of(int type, int64_t rows) {
+    if (uses_.count(type) == 0) uses_[type] = uses_by_row(*graph_, type);
+    return std::ssize(uses_[type]) == rows ? uses_[type] : std::span<const int64_t>();
+  }
+
+  const std::shared_ptr<const Graph>& graph_;
+  const LoaderOptions& options_;
+  const SeedsOfStep& seeds_;
+  const int64_t num_steps_;
+  HostSide side_;
+  std::vector<MakeStreamCache> makers_, pulled_makers_;
+  std::map<int, std::vector<int64_t>> nodes_;  // to cache, by type
+  std::map<int, std::vector<int64_t>> uses_;   // by type and row
+};
 
 }  // namespace
 
@@ -49,44 +121,10 @@ HostSide make_host_side(const std::shared_ptr<const Graph>& graph,
                         const SeedsOfStep& seeds,
                         int64_t num_steps) {
   const std::vector<Placement>& places = options.host.tables;
-  const int64_t cache_rows = options.host.cache_rows;
-  const CacheBy cache_by = options.host.cache_by;
-  std::map<int, std::vector<int64_t>> nodes;  // to cache, by type
-  const auto with_cache = [&](std::shared_ptr<const RowSource> source, int type, int64_t rows) {
-    if (cache_by == CacheBy::kRecency) return with_last_rows(std::move(source), rows, cache_rows);
-    if (nodes.count(type) == 0)
-      nodes[type] = nodes_to_cache(graph, options, seeds, num_steps, type, {cache_rows, cache_by});
-    return with_kept_rows(std::move(source), rows, nodes[type]);
-  };
-  HostSide side;
-  for (size_t i = 0; i < options.tables.size(); ++i) {
-    const TableRequest& request = options.tables[i];
-    const Table table = table_of(*graph, request);
-    std::string why = why_in_place(*graph, request, places.empty() ? Placement() : places[i]);
-    std::shared_ptr<const RowSource> source;
-    if (!request.is_pulled())
-      source =
-          make_row_source(table, {.decode = options.decode, .as_bfloat16 = request.as_bfloat16});
-    if (cache_rows > 0 && is_cached(request)) {
-      const int64_t rows = table.rows().rows();
-      source = with_cache(std::move(source), request.node_type, rows);
-      why += concat("; a cache has ", std::min(cache_rows, rows), " rows ", why_cached(cache_by));
-    }
-    side.sources.push_back(std::move(source));
-    side.placement.push_back({request.name, Location::kInPlace, bytes_of(table), std::move(why)});
-  }
-  return side;
-}
-
-RowSources with_caches(const Graph& graph,
-                       const std::vector<TableRequest>& requests,
-                       RowSources sources,
-                       int64_t cache_rows) {
-  for (size_t i = 0; i < requests.size() && cache_rows > 0; ++i)
-    if (is_cached(requests[i]))
-      sources[i] = with_last_rows(std::move(sources[i]), table_of(graph, requests[i]).rows().rows(),
-                                  cache_rows);
-  return sources;
+  Maker maker(graph, options, seeds, num_steps);
+  for (size_t i = 0; i < options.tables.size(); ++i)
+    maker.add(options.tables[i], places.empty() ? Placement() : places[i]);
+  return maker.take();
 }
 
 }  // namespace ramet

@@ -1,4 +1,4 @@
-// What host batches have their rows from: a source for each table, and the decision on it.
+// What host batches have their rows from: a source for each table, caches, and the decision on it.
 #pragma once
 
 #include <memory>
@@ -7,26 +7,23 @@
 #include "batch_rows.h"
 #include "cached_nodes.h"
 #include "ramet/loader.h"
+#include "table_caches.h"
 
 namespace ramet {
 
-// Both by LoaderOptions::tables.
+// By LoaderOptions::tables.
 struct HostSide {
-  RowSources sources;  // nullptr where rows are pulled
+  RowSources sources;
+  RowSources near_sources;  // where rows are pulled: of those in reach; else nullptr
+  std::shared_ptr<const TableCaches> caches, pulled_caches;
   std::vector<PlacementDecision> placement;
 };
 
-// Decides, and fills caches that do not change. `seeds`: of the steps below `num_steps`.
+// Decides, opens files, and fills caches that do not change. `seeds`: of the steps below
+// `num_steps`.
 [[nodiscard]] HostSide make_host_side(const std::shared_ptr<const Graph>& graph,
                                       const LoaderOptions& options,
                                       const SeedsOfStep& seeds,
                                       int64_t num_steps);
-
-// The sources of `requests`, those of tables that are cached behind a cache of the rows used last:
-// at most `cache_rows` each.
-[[nodiscard]] RowSources with_caches(const Graph& graph,
-                                     const std::vector<TableRequest>& requests,
-                                     RowSources sources,
-                                     int64_t cache_rows);
 
 }  // namespace ramet

@@ -17,6 +17,7 @@
 #include "host_side.h"
 #include "listed_plan.h"
 #include "loader_parts.h"
+#include "pipeline.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
@@ -48,6 +49,11 @@ bool is_staged(const DeviceSide& side) {
   return std::any_of(placed.begin(), placed.end(), [](const PlacementDecision& decision) {
     return decision.placement == Location::kStaged;
   });
+}
+
+bool any_reads_ahead(const RowSources& sources) {
+  return std::any_of(sources.begin(), sources.end(),
+                     [](const auto& source) { return source->reads_ahead(); });
 }
 
 SeedsOfStep seeds_of_step(const LoaderParts& parts) {
@@ -86,6 +92,10 @@ std::shared_ptr<const LoaderParts> make_parts(std::shared_ptr<const Graph> graph
     HostSide side = make_host_side(parts->graph, parts->options, seeds_of_step(*parts),
                                    parts->plan->num_steps());
     parts->sources = std::move(side.sources);
+    parts->near_sources = std::move(side.near_sources);
+    parts->caches = std::move(side.caches);
+    parts->pulled_caches = std::move(side.pulled_caches);
+    parts->reads_ahead = any_reads_ahead(parts->sources);
     parts->placement = std::move(side.placement);
   }
   parts->max_prefetch = prefetch > 0 ? prefetch : parts->max_threads + (threads > 0 ? 0 : 1);
@@ -173,7 +183,7 @@ Batch NeighborLoader::make(std::span<const int64_t> positions, int64_t epoch, in
   }
   {
     const AddSeconds timer(batch.timings.gather_seconds);
-    source->fetch(batch, never);
+    fetch_alone(parts_, *source, {.pool = parts_->pool}, batch);
   }
   return batch;
 }
@@ -230,6 +240,14 @@ int NeighborLoader::max_threads() const {
 
 int NeighborLoader::max_prefetch() const {
   return parts_->max_prefetch;
+}
+
+int NeighborLoader::max_sampled() const {
+  return static_cast<int>(parts_->max_prefetch + limits_of(*parts_, GroupWork::kNone).ahead());
+}
+
+int64_t NeighborLoader::cache_bytes() const {
+  return parts_->caches == nullptr ? 0 : parts_->caches->memory_bytes();
 }
 
 const LoaderOptions& NeighborLoader::options() const {

@@ -11,6 +11,7 @@
 #include "node_seeds.h"
 #include "ramet/loader.h"
 #include "stats.h"
+#include "table_caches.h"
 
 namespace ramet {
 
@@ -24,6 +25,10 @@ struct LoaderParts {
   std::shared_ptr<const DeviceSide> device_side = nullptr;  // nullptr: host batches
   RowSources sources = {};                                  // by LoaderOptions::tables
   std::vector<PlacementDecision> placement = {};            // as NeighborLoader::placement()
+  RowSources near_sources = {};  // where rows are pulled: of those in reach, by place; else nullptr
+  // Of host batches, in order: of this machine's tables, and of rows that are pulled.
+  std::shared_ptr<const TableCaches> caches = nullptr, pulled_caches = nullptr;
+  bool reads_ahead = false;  // whether a source does
   mutable LoaderStats stats = {};
 };
 

@@ -4,9 +4,33 @@
 #include <span>
 #include <utility>
 
-#include "pulled_rows.h"
-
 namespace ramet {
+
+namespace {
+
+constexpr int64_t kReadsAhead = 4;  // batches: a disk has enough to do, and a loop may stutter
+
+bool is_ordered(const LoaderParts& parts) {
+  return parts.reads_ahead || (parts.caches != nullptr && parts.caches->has_any());
+}
+
+// Those of a group of ranks work on one batch together.
+ReadContext context_of(const LoaderParts& parts, GroupWork group_work) {
+  const bool is_together = group_work == GroupWork::kSample;
+  return {.pool = parts.pool, .threads = is_together ? std::max(parts.options.threads, 1) : 1};
+}
+
+}  // namespace
+
+AheadLimits limits_of(const LoaderParts& parts, GroupWork group_work) {
+  const auto& places = parts.options.host.tables;
+  const bool is_asked = std::find(places.begin(), places.end(), Location::kDisk) != places.end();
+  const bool reads = group_work == GroupWork::kNone ? parts.reads_ahead : is_asked;
+  const bool pulls = group_work == GroupWork::kPull;
+  return {.reading = reads ? kReadsAhead : 0,
+          .known = parts.caches == nullptr ? 0 : parts.caches->window(),
+          .to_pull = pulls ? parts.pulled_caches->window() : 0};
+}
 
 Pipeline::Pipeline(std::shared_ptr<const LoaderParts> parts,
                    Steps steps,
@@ -17,35 +41,56 @@ Pipeline::Pipeline(std::shared_ptr<const LoaderParts> parts,
       num_steps_(steps_.plan->num_steps()),
       make_source_(std::move(make_source)),
       group_work_(group_work),
+      limits_(limits_of(*parts_, group_work)),
+      context_(context_of(*parts_, group_work)),
+      reads_(is_ordered(*parts_) ? std::make_unique<TableReads>(parts_) : nullptr),
+      pulls_(group_work == GroupWork::kPull ? std::make_unique<PulledReads>(parts_) : nullptr),
+      next_to_announce_pull_(steps_.first),
       scaler_(parts_->max_threads, parts_->stats.get().threads),
-      ring_(static_cast<size_t>(std::clamp<int64_t>(num_steps_, 1, parts_->max_prefetch))),
+      ring_(static_cast<size_t>(
+          std::clamp<int64_t>(num_steps_, 1, parts_->max_prefetch + limits_.ahead()))),
+      next_task_(steps_.first),
       next_to_sample_(steps_.first),
-      next_to_deliver_(steps_.first) {}
+      next_to_deliver_(steps_.first),
+      next_to_announce_(steps_.first),
+      next_to_begin_(steps_.first),
+      next_to_fetch_(steps_.first),
+      order_end_(num_steps_) {}
 
 void Pipeline::run_worker(int index) {
   std::unique_ptr<BatchSource> source;
   const CoreWait core_wait;
   std::unique_lock lock(mutex_);
-  while (Slot* slot = next_work(lock, index)) {
+  while (const std::optional<Work> work = next_work(lock, index)) {
     lock.unlock();
-    BatchTimings& timings = slot->batch.timings;
     try {
-      if (!source) source = make_source_({});
-      const AddSeconds timer(slot->is_sampled ? timings.gather_seconds : timings.sample_seconds);
-      const AddCoreWait waits(core_wait, timings.core_wait_seconds);
-      if (slot->is_sampled)
-        source->fetch(slot->batch, stop_);
-      else
-        sample(*source, slot->batch);
+      work_on(*work, source, core_wait);
     } catch (...) {
-      slot->error = std::current_exception();
+      work->slot->error = std::current_exception();
     }
     lock.lock();
-    if (group_work_ == GroupWork::kPull && !slot->is_sampled)
-      put_drawn(*slot);
-    else
-      put(*slot);
+    end_work(*work);
   }
+}
+
+void Pipeline::work_on(const Work& work,
+                       std::unique_ptr<BatchSource>& source,
+                       const CoreWait& core_wait) {
+  Slot& slot = *work.slot;
+  BatchTimings& timings = slot.batch.timings;
+  if (!source) source = make_source_({});
+  const AddCoreWait waits(core_wait, timings.core_wait_seconds);
+  if (work.task == Task::kSample) {
+    const AddSeconds timer(timings.sample_seconds);
+    return sample(*source, slot.batch);
+  }
+  {
+    const AddSeconds timer(timings.gather_seconds);
+    if (work.task == Task::kAnnounce) reads_->announce(slot.batch);
+    if (work.task == Task::kBegin) slot.reads = reads_->begin(context_, slot.batch);
+    if (work.task == Task::kFetch) source->fetch(slot.batch, slot.reads.get(), stop_);
+  }
+  if (work.task == Task::kFetch) timings.gather_seconds -= timings.read_seconds;
 }
 
 void Pipeline::sample(BatchSource& source, Batch& batch) {
@@ -54,22 +99,59 @@ void Pipeline::sample(BatchSource& source, Batch& batch) {
   source.sample(batch, stop_);
 }
 
-// Waits until there is work for this worker; nullptr when there is nothing left to do. A worker
-// that is stopped fetches what it has sampled, too: only fetch() releases the batch from its CUDA
-// stream.
-Pipeline::Slot* Pipeline::next_work(std::unique_lock<std::mutex>& lock, int index) {
+// Waits until there is work for this worker; nothing when there is none left to do.
+std::optional<Pipeline::Work> Pipeline::next_work(std::unique_lock<std::mutex>& lock, int index) {
+  std::optional<Work> work;
+  room_.wait(lock, [&] {
+    work = find_work(index);
+    return work || is_over();
+  });
+  return work;
+}
+
+// What was sampled comes first, also once the stream is stopped: only fetch() releases a batch from
+// its CUDA stream. Where rows are read ahead it is worth more to have some on their way.
+std::optional<Pipeline::Work> Pipeline::find_work(int index) {
+  if (!sampled_.empty()) {
+    Slot* const oldest = sampled_.front();
+    sampled_.pop_front();
+    return Work{Task::kFetch, oldest};
+  }
+  if (stop_.load()) return std::nullopt;
+  if (const std::optional<Work> work = find_in_order()) return work;
   const bool is_alone = group_work_ == GroupWork::kNone;
-  const auto may_sample = [&] {
-    return index < threads() && (is_alone ? has_room() : !begun_.empty());
-  };
-  const auto is_over = [&] { return stop_.load() || (is_alone && next_to_sample_ == num_steps_); };
-  room_.wait(lock, [&] { return !sampled_.empty() || is_over() || may_sample(); });
-  if (sampled_.empty() && is_over()) return nullptr;
-  if (sampled_.empty() && is_alone) return &begin_step();
-  std::deque<Slot*>& queue = sampled_.empty() ? begun_ : sampled_;
-  Slot* oldest = queue.front();
-  queue.pop_front();
-  return oldest;
+  const bool may_sample = index < threads() && (is_alone ? has_room() : !begun_.empty());
+  const bool may_fetch = next_to_fetch_ < std::min(next_to_begin_, next_to_deliver_ + ahead());
+  if (may_fetch && (!may_sample || next_to_begin_ - next_to_fetch_ >= limits_.reading))
+    return Work{Task::kFetch, &slot_of(next_to_fetch_++)};
+  if (!may_sample) return std::nullopt;
+  if (is_alone) return Work{Task::kSample, &begin_step()};
+  Slot* const oldest = begun_.front();
+  begun_.pop_front();
+  return Work{Task::kSample, oldest};
+}
+
+// Of what one worker at a time does, in the order of steps.
+std::optional<Pipeline::Work> Pipeline::find_in_order() {
+  if (reads_ == nullptr || is_in_order_) return std::nullopt;
+  const int64_t window = reads_->window();
+  const bool is_known = next_to_announce_ > next_to_begin_ + window ||
+                        (next_to_announce_ == order_end_ && next_to_begin_ < order_end_);
+  std::optional<Work> work;
+  if (is_known && next_to_begin_ < next_to_deliver_ + ahead() + limits_.reading)
+    work = Work{Task::kBegin, &slot_of(next_to_begin_)};
+  else if (!is_known && next_to_announce_ < std::min(next_to_sample_, order_end_) &&
+           slot_of(next_to_announce_).is_sampled)
+    work = Work{Task::kAnnounce, &slot_of(next_to_announce_)};
+  is_in_order_ = work.has_value();
+  return work;
+}
+
+// Whether there is nothing to wait for.
+bool Pipeline::is_over() const {
+  if (stop_.load()) return true;
+  if (group_work_ != GroupWork::kNone) return false;
+  return reads_ == nullptr ? next_to_sample_ == num_steps_ : next_to_fetch_ >= order_end_;
 }
 
 Pipeline::Slot& Pipeline::begin_step() {
@@ -79,6 +161,23 @@ Pipeline::Slot& Pipeline::begin_step() {
   batch.step = step;
   batch.global_num_seeds = steps_.plan->global_size(step);
   return slot_of(step);
+}
+
+void Pipeline::end_work(const Work& work) {
+  if (work.task == Task::kAnnounce || work.task == Task::kBegin) return end_in_order(work);
+  if (work.task == Task::kSample && group_work_ == GroupWork::kPull) return put_drawn(*work.slot);
+  put(*work.slot);
+}
+
+// Where a step fails, the ones before it are still made, by what is known.
+void Pipeline::end_in_order(const Work& work) {
+  is_in_order_ = false;
+  int64_t& next = work.task == Task::kAnnounce ? next_to_announce_ : next_to_begin_;
+  if (work.slot->error == nullptr)
+    ++next;
+  else
+    put(*work.slot);
+  room_.notify_all();
 }
 
 // A worker has sampled `slot`. Where its task has failed before, nobody pulls its rows.
@@ -93,10 +192,15 @@ void Pipeline::put(Slot& slot) {
   if (slot.error == nullptr) slot.error = std::exchange(slot.task_error, nullptr);
   if (slot.error == nullptr && !slot.is_sampled) {
     slot.is_sampled = true;
-    sampled_.push_back(&slot);
+    if (reads_ == nullptr)
+      sampled_.push_back(&slot);
+    else
+      room_.notify_all();  // it may be announced
     return;
   }
   slot.is_ready = true;
+  slot.reads.reset();
+  if (slot.error != nullptr) order_end_ = std::min(order_end_, slot.batch.step);
   const BatchTimings& timings = slot.batch.timings;
   if (slot.error == nullptr)
     scaler_.made(timings.sample_seconds + timings.gather_seconds - timings.core_wait_seconds);
@@ -104,15 +208,20 @@ void Pipeline::put(Slot& slot) {
   room_.notify_all();  // other workers may be needed now
 }
 
-Pipeline::Slot* Pipeline::reserve() {
+Pipeline::Slot* Pipeline::next_task() {
   const std::lock_guard lock(mutex_);
-  if (stop_.load() || has_failed_ || !has_room()) return nullptr;
-  Slot* slot = &begin_step();
-  if (group_work_ == GroupWork::kPull) {
-    begun_.push_back(slot);
+  if (stop_.load() || has_failed_) return nullptr;
+  while (has_room()) {
+    Slot& slot = begin_step();
+    if (group_work_ != GroupWork::kPull) continue;
+    begun_.push_back(&slot);
     room_.notify_all();  // a worker may sample
   }
-  return slot;
+  // A step's rows are pulled when all are known that a cache looks ahead.
+  const bool all_known = next_to_sample_ == num_steps_;
+  const int64_t known = all_known ? num_steps_ : next_to_sample_ - limits_.to_pull;
+  const int64_t room = next_to_deliver_ + ahead() + limits_.ahead() - limits_.to_pull;
+  return next_task_ < std::min(known, room) ? &slot_of(next_task_++) : nullptr;
 }
 
 void Pipeline::begin_task() {
@@ -123,7 +232,7 @@ void Pipeline::begin_task() {
 // Time in an exchange is the other ranks', too, and does not count.
 void Pipeline::run_task(Slot& slot, const Exchange& exchange) {
   const bool pulls = group_work_ == GroupWork::kPull;
-  if (pulls && !wait_until_drawn(slot)) return pull_rows(*parts_, nullptr, exchange);
+  if (pulls && !wait_until_drawn(slot)) return pulls_->pull(nullptr, exchange);
   BatchTimings& timings = slot.batch.timings;
   double& seconds = pulls ? timings.gather_seconds : timings.sample_seconds;
   const Exchange untimed = [&](const Message& message) {
@@ -134,9 +243,29 @@ void Pipeline::run_task(Slot& slot, const Exchange& exchange) {
   };
   const AddSeconds timer(seconds);
   if (pulls)
-    pull_rows(*parts_, &slot.batch, untimed);
+    pull(slot, untimed);
   else
     sample(*make_source_(untimed), slot.batch);
+}
+
+void Pipeline::pull(Slot& slot, const Exchange& exchange) {
+  const int64_t step = slot.batch.step;
+  announce_pulls(std::min(step + pulls_->window(), num_steps_ - 1));
+  const bool is_announced = next_to_announce_pull_ > step;  // else the stream has ended
+  pulls_->pull(is_announced ? &slot.batch : nullptr, exchange);
+}
+
+// Announces the steps up to `last`, which workers sample. One that fails is the last that a cache
+// can know: the stream ends with it.
+void Pipeline::announce_pulls(int64_t last) {
+  try {
+    for (int64_t& next = next_to_announce_pull_; next >= 0 && next <= last; ++next) {
+      if (!wait_until_drawn(slot_of(next))) break;
+      pulls_->announce(slot_of(next).batch);
+    }
+  } catch (...) {
+    next_to_announce_pull_ = -1;
+  }
 }
 
 bool Pipeline::wait_until_drawn(const Slot& slot) {
@@ -168,6 +297,9 @@ std::optional<Pipeline::Slot> Pipeline::take(std::chrono::milliseconds timeout) 
   if (!is_woken || is_finished()) return std::nullopt;
   Slot taken = std::exchange(next(), {});
   ++next_to_deliver_;
+  const bool is_last = next_to_deliver_ == num_steps_ && taken.error == nullptr;
+  if (is_last && reads_ != nullptr) reads_->finish();
+  if (is_last && pulls_ != nullptr) pulls_->finish();
   room_.notify_all();
   batch_ready_.notify_all();
   has_failed_ = taken.error != nullptr;
@@ -201,14 +333,14 @@ int Pipeline::threads() const {
 
 // How many batches may wait or be made now.
 int64_t Pipeline::ahead() const {
-  const auto most = static_cast<int64_t>(ring_.size());
+  const int64_t most = parts_->max_prefetch;
   const bool is_automatic = parts_->options.threads == 0 && parts_->options.prefetch == 0;
   return is_automatic && group_work_ == GroupWork::kNone ? std::min<int64_t>(most, threads() + 1)
                                                          : most;
 }
 
 bool Pipeline::has_room() const {
-  return next_to_sample_ < num_steps_ && next_to_sample_ < next_to_deliver_ + ahead();
+  return next_to_sample_ < std::min(num_steps_, next_to_deliver_ + ahead() + limits_.ahead());
 }
 
 bool Pipeline::is_finished() const {

@@ -2,6 +2,11 @@
 // its step: sampled, fetched, delivered. What it holds depends on its step alone, so neither the
 // number of workers nor their timing can be seen in the result.
 //
+// Where rows come from a disk or through a cache that batches change, a batch is announced and
+// begun between being sampled and fetched (TableReads): both in the order of steps, by one worker
+// at a time. A cache that looks ahead has a batch begun only when the batches of its window are
+// announced. Batches are fetched in that order, too, but by all workers at once.
+//
 // A worker fetches the oldest sampled batch, else it samples the next step, as soon as there is
 // room ahead of the consumer. It marks a batch as sampled and takes its next work under one lock.
 // So it fetches what it has sampled itself: scratch memory is warm, and a device's batch stays on
@@ -29,7 +34,9 @@
 #include "batch_source.h"
 #include "clock.h"
 #include "loader_parts.h"
+#include "pulled_reads.h"
 #include "ramet/cooperative_loader.h"
+#include "table_reads.h"
 #include "worker_scaler.h"
 
 namespace ramet {
@@ -43,6 +50,17 @@ struct Steps {
 // What the thread of a group does in each step, in the order of steps; workers do the rest.
 enum class GroupWork : uint8_t { kNone, kSample, kPull };
 
+// How many batches may be ahead of those with their rows.
+struct AheadLimits {
+  int64_t reading = 0;  // rows on their way
+  int64_t known = 0;    // sampled, for a cache to look at
+  int64_t to_pull = 0;  // the same, for one in front of rows that are pulled
+
+  [[nodiscard]] int64_t ahead() const { return reading + known + to_pull; }
+};
+// Of a group the same on all ranks, which are alike in their options.
+[[nodiscard]] AheadLimits limits_of(const LoaderParts& parts, GroupWork group_work);
+
 // Makes a source for one thread. An Exchange is for ranks that sample together; else it is empty.
 using MakeSource = std::function<std::unique_ptr<BatchSource>(const Exchange&)>;
 
@@ -50,6 +68,7 @@ class Pipeline {
  public:
   struct Slot {
     Batch batch;
+    std::unique_ptr<BatchReads> reads;  // of a batch that was begun
     std::exception_ptr error, task_error;
     bool has_task_ended = false;
     bool is_drawn = false;  // with GroupWork::kPull: a worker has sampled it
@@ -64,11 +83,12 @@ class Pipeline {
   // Works until stop() or the end of the epoch.
   void run_worker(int index);
 
-  // What the thread of a group does: all that was reserved, to its end, also after stop(), since
-  // the other ranks wait for it. reserve() returns the next step's slot, or nullptr where there
-  // is no room or no step. A task is under way from begin_task() to end_task(), which says what
-  // became of its slot, if it has one.
-  [[nodiscard]] Slot* reserve();
+  // What the thread of a group does: all tasks that were handed out, to their ends, also after
+  // stop(), since the other ranks wait for it. next_task() returns the slot of the next step to
+  // work on, or nullptr where there is none yet: both are up to the consumer alone, who calls it.
+  // A task is under way from begin_task() to end_task(), which says what became of its slot, if it
+  // has one.
+  [[nodiscard]] Slot* next_task();
   void begin_task();
   void run_task(Slot& slot, const Exchange& exchange);
   void end_task(Slot* slot, std::exception_ptr error);
@@ -83,8 +103,17 @@ class Pipeline {
 
  private:
   void sample(BatchSource& source, Batch& batch);
+  void pull(Slot& slot, const Exchange& exchange);
+  void announce_pulls(int64_t last);
   // False once the stream is stopped: `slot` may be a worker's for ever.
   [[nodiscard]] bool wait_until_drawn(const Slot& slot);
+
+  enum class Task : uint8_t { kSample, kAnnounce, kBegin, kFetch };
+  struct Work {
+    Task task;
+    Slot* slot;
+  };
+  void work_on(const Work& work, std::unique_ptr<BatchSource>& source, const CoreWait& core_wait);
 
   // These are called under the lock.
   [[nodiscard]] int threads() const;
@@ -93,7 +122,12 @@ class Pipeline {
   [[nodiscard]] bool is_finished() const;
   [[nodiscard]] Slot& slot_of(int64_t step);
   Slot& begin_step();
-  Slot* next_work(std::unique_lock<std::mutex>& lock, int index);
+  [[nodiscard]] std::optional<Work> next_work(std::unique_lock<std::mutex>& lock, int index);
+  [[nodiscard]] std::optional<Work> find_work(int index);
+  [[nodiscard]] std::optional<Work> find_in_order();
+  [[nodiscard]] bool is_over() const;
+  void end_work(const Work& work);
+  void end_in_order(const Work& work);
   void put_drawn(Slot& slot);
   void put(Slot& slot);
   void begin_wait();
@@ -104,6 +138,11 @@ class Pipeline {
   const int64_t num_steps_;
   const MakeSource make_source_;
   const GroupWork group_work_;
+  const AheadLimits limits_;
+  const ReadContext context_;
+  const std::unique_ptr<TableReads> reads_;   // nullptr: batches are fetched as soon as sampled
+  const std::unique_ptr<PulledReads> pulls_;  // of GroupWork::kPull
+  int64_t next_to_announce_pull_;             // the group's thread's; -1: a step has failed
   std::atomic<bool> stop_{false};
 
   std::mutex mutex_;
@@ -111,9 +150,13 @@ class Pipeline {
   WorkerScaler scaler_;
   std::vector<Slot> ring_;
   std::deque<Slot*> begun_;    // with GroupWork::kPull: to be sampled
+  int64_t next_task_;          // of a group
   std::deque<Slot*> sampled_;  // to be fetched, the oldest first
   int64_t next_to_sample_, next_to_deliver_;
-  int tasks_ = 0;  // under way
+  // With reads_. Steps from order_end_ on are not announced: they do not exist, or one has failed.
+  int64_t next_to_announce_, next_to_begin_, next_to_fetch_, order_end_;
+  bool is_in_order_ = false;  // a worker announces or begins
+  int tasks_ = 0;             // under way
   bool has_failed_ = false;
   // The last batch that the caller got: when, and what its thread had waited for a core by then.
   struct HandedOut {

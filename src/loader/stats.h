@@ -24,8 +24,10 @@ class LoaderStats {
       sum.table_bytes += size.table_bytes;
       sum.largest_batch_bytes = std::max(sum.largest_batch_bytes, size.bytes);
       sum.cache += batch.cache;
+      sum.read += batch.read;
       sum.sample_seconds += timings.sample_seconds;
       sum.gather_seconds += timings.gather_seconds;
+      sum.read_seconds += timings.read_seconds;
       sum.wait_seconds += timings.wait_seconds;
       sum.core_wait_seconds += timings.core_wait_seconds;
       if (is_first) {

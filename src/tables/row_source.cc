@@ -2,11 +2,11 @@
 
 #include <utility>
 
-#include "cache/cached_rows.h"
 #include "cache/kept_rows.h"
 #include "device/device_rows.h"
 #include "device/staged_rows.h"
 #include "disk/disk_rows.h"
+#include "exchange/pulled_rows.h"
 #include "host/host_rows.h"
 
 namespace ramet {
@@ -30,10 +30,9 @@ std::shared_ptr<const RowSource> make_row_source(const Table& table,
   return source;
 }
 
-std::shared_ptr<const RowSource> with_last_rows(std::shared_ptr<const RowSource> source,
-                                                int64_t num_rows,
-                                                int64_t capacity) {
-  return std::make_shared<CachedRows>(std::move(source), num_rows, capacity);
+std::shared_ptr<const RowSource> make_pulled_source(
+    const Table& rows, RowPlaces places, std::vector<bool> reached, int rank, bool decode) {
+  return std::make_shared<PulledRows>(rows, std::move(places), std::move(reached), rank, decode);
 }
 
 std::shared_ptr<const RowSource> with_kept_rows(std::shared_ptr<const RowSource> source,

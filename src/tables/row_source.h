@@ -11,6 +11,7 @@
 // which ids are outside its table: it leaves their rows as they are.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -18,9 +19,11 @@
 #include "ramet/array.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/cuda.h"
+#include "ramet/exchange.h"
 #include "ramet/placement.h"
 #include "ramet/row_reader.h"
 #include "ramet/table.h"
+#include "ramet/whole_table.h"
 
 namespace ramet {
 
@@ -32,6 +35,8 @@ struct ReadContext {
   CudaStreamHandle stream = nullptr;
   std::shared_ptr<BufferPool> pinned = nullptr;  // page-locked, for what is copied to the device
   int max_sms = 0;                               // of CudaGatherArgs
+  // For rows on other machines: sends a message to all ranks, and returns what they sent.
+  const std::function<Message(const Message&)>* exchange = nullptr;
 };
 
 struct GatheredRows {
@@ -87,10 +92,12 @@ struct RowSourceOptions {
 [[nodiscard]] std::shared_ptr<const RowSource> make_row_source(const Table& table,
                                                                const RowSourceOptions& options);
 
-// `source`, of `num_rows` rows that come to memory of the host, behind a cache: of the rows that
-// were used last, `capacity` at most; or of the rows `ids`, which are read now and do not change.
-[[nodiscard]] std::shared_ptr<const RowSource> with_last_rows(
-    std::shared_ptr<const RowSource> source, int64_t num_rows, int64_t capacity);
+// Of rows by place, some of which other ranks send (tables/exchange/pulled_rows.h).
+[[nodiscard]] std::shared_ptr<const RowSource> make_pulled_source(
+    const Table& rows, RowPlaces places, std::vector<bool> reached, int rank, bool decode);
+
+// `source`, of `num_rows` rows that come to memory of the host, behind a cache of the rows `ids`,
+// which are read now and do not change. See also stream_cache.h.
 [[nodiscard]] std::shared_ptr<const RowSource> with_kept_rows(
     std::shared_ptr<const RowSource> source, int64_t num_rows, std::span<const int64_t> ids);
 

@@ -28,6 +28,9 @@ LoaderOptions options_with(int prefetch) {
   options.shuffle = true;
   options.prefetch = prefetch;
   options.tables = {{.name = "feat"}};
+  options.host.cache_rows = 20;
+  options.host.cache_by = CacheBy::kLookAhead;
+  options.host.look_ahead = 3;
   return options;
 }
 
@@ -52,7 +55,7 @@ void run_ranks(const std::function<CooperativeLoader(int64_t rank)>& make_loader
 void run_ranks(const std::shared_ptr<const Graph>& graph, int prefetch, const Program& program) {
   const auto make_loader = [&](int64_t rank) {
     const NeighborLoader loader(graph, options_with(prefetch));
-    return CooperativeLoader(loader, {by_hash(*graph, kRanks), rank}, 20);
+    return CooperativeLoader(loader, {by_hash(*graph, kRanks), rank});
   };
   run_ranks(make_loader, program);
 }

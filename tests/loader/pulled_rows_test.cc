@@ -55,8 +55,17 @@ TableRequest request_of(int64_t rank, const Ownership& owners, bool at_seeds) {
   return request;
 }
 
-LoaderOptions options_of(int64_t rank, const Ownership& owners, int threads, int prefetch) {
+// With a cache, rows of a table that no rank holds alone come through it.
+struct Cache {
+  int64_t rows = 0;
+  CacheBy by = CacheBy::kAuto;
+  int look_ahead = 16;
+};
+
+LoaderOptions options_of(
+    int64_t rank, const Ownership& owners, int threads, int prefetch, const Cache& cache = {}) {
   LoaderOptions options;
+  options.host = {.cache_rows = cache.rows, .cache_by = cache.by, .look_ahead = cache.look_ahead};
   options.sample = {.fanouts = {{4, 3}}, .seed = 5};
   options.batch_size = 50;
   options.shuffle = true;
@@ -76,13 +85,14 @@ using Program =
 void run_ranks(const std::shared_ptr<const Graph>& graph,
                int threads,
                int prefetch,
-               const Program& program) {
+               const Program& program,
+               const Cache& cache = {}) {
   Mail mail(kRanks);
   const Ownership owners = by_hash(*graph, kRanks).front();
   std::vector<std::thread> ranks;
   for (int64_t rank = 0; rank < kRanks; ++rank) {
     ranks.emplace_back([&, rank] {
-      const NeighborLoader loader(graph, options_of(rank, owners, threads, prefetch));
+      const NeighborLoader loader(graph, options_of(rank, owners, threads, prefetch, cache));
       program(rank, loader, std::make_shared<RankThread>(mail, static_cast<size_t>(rank)));
     });
   }
@@ -134,20 +144,55 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("with a cache the same rows come, and hits are up to the batches alone") {
+  const auto graph = make_graph(kNodes, 4000, 1);
+  for (const Cache cache : {Cache{1, CacheBy::kAuto, 0}, Cache{100, CacheBy::kRecency, 0},
+                            Cache{100, CacheBy::kAuto, 3}, Cache{kNodes, CacheBy::kAuto, 100}}) {
+    std::vector<CacheStats> expected[kRanks];
+    for (const int threads : {1, 3}) {
+      bool right[kRanks] = {};
+      std::vector<CacheStats> uses[kRanks];
+      run_ranks(
+          graph, threads, 2,
+          [&](int64_t rank, const NeighborLoader& loader, const auto& thread) {
+            right[rank] = true;
+            for (const int64_t epoch : {0, 1}) {
+              const auto stream = loader.start(epoch, 0, thread);
+              while (const auto batch = stream->next(60s)) {
+                right[rank] &= is_right(*batch);
+                uses[rank].push_back(batch->cache);
+              }
+              close(*stream);
+            }
+          },
+          cache);
+      for (int64_t rank = 0; rank < kRanks; ++rank) {
+        CHECK(right[rank]);
+        CHECK(uses[rank].size() == 20);
+        if (expected[rank].empty()) expected[rank] = uses[rank];
+        CHECK(uses[rank] == expected[rank]);
+        if (cache.rows > 1) CHECK(uses[rank].back().hits > 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("a stream with pulled rows that is left early leaves the ranks in step") {
   const auto graph = make_graph(kNodes, 4000, 1);
   bool right[kRanks] = {};
-  run_ranks(graph, 2, 3, [&](int64_t rank, const NeighborLoader& loader, const auto& thread) {
-    for (int64_t epoch = 0; epoch < 8; ++epoch) {
-      const auto stream = loader.start(epoch, 0, thread);
-      for (int64_t step = 0; step < epoch; ++step)
-        (void)stream->next(60s);
-      if (epoch % 2 == 0) close(*stream);  // else the tasks outlive the stream
-    }
-    const auto stream = loader.start(5, 9, thread);
-    right[rank] = is_right(*stream->next(60s));
-    close(*stream);
-  });
+  run_ranks(graph, 2, 3,
+            [&](int64_t rank, const NeighborLoader& loader, const auto& thread) {
+              for (int64_t epoch = 0; epoch < 8; ++epoch) {
+                const auto stream = loader.start(epoch, 0, thread);
+                for (int64_t step = 0; step < epoch; ++step)
+                  (void)stream->next(60s);
+                if (epoch % 2 == 0) close(*stream);  // else the tasks outlive the stream
+              }
+              const auto stream = loader.start(5, 9, thread);
+              right[rank] = is_right(*stream->next(60s));
+              close(*stream);
+            },
+            {.rows = 50, .look_ahead = 4});
   for (const bool is : right)
     CHECK(is);
 }

@@ -211,11 +211,16 @@ class Batch:
 
     @property
     def timings(self) -> dict[str, float]:
-        """Seconds: "sample" and "gather" that a loader's thread spent on this batch, and "wait" that the loop waited
-        for it.
+        """Seconds: "sample" and "gather" that a loader's thread spent on this batch, "read" that it waited for rows of
+        a disk, and "wait" that the loop waited for it.
         """
         core = self._core
-        return {"sample": core.sample_seconds, "gather": core.gather_seconds, "wait": core.wait_seconds}
+        return {
+            "sample": core.sample_seconds,
+            "gather": core.gather_seconds,
+            "read": core.read_seconds,
+            "wait": core.wait_seconds,
+        }
 
     num_nodes = property(lambda self: self._core.num_nodes, doc="Nodes in the batch, of all types.")
     num_edges = property(lambda self: self._core.num_edges, doc="Sampled edges, of all hops and types.")

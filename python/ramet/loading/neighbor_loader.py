@@ -204,8 +204,7 @@ class NeighborLoader:
         if self.device is not None:
             device = _core.DeviceOptions(**device_options(self.device.index, self._asked, names))
             return {"host": _core.HostOptions(), "device": device}
-        cache_rows = int(self._asked.cache_rows) if self._group is None else 0  # those of a group have their own
-        host = _core.HostOptions(**host_options(self._asked, names, cache_rows))
+        host = _core.HostOptions(**host_options(self._asked, names, self._group is not None))
         return {"host": host, "device": _core.DeviceOptions()}
 
     def _cooperate(self, ownership) -> dict:
@@ -218,9 +217,9 @@ class NeighborLoader:
             self._core,
             owners=owners,
             rank=group.rank,
-            cache_rows=int(self._asked.cache_rows),
         )
         return self.options | {
+            "placement": f"{self._asked}",
             "prefetch": self._core.max_prefetch,
             "part": "its own" if self.graph.part in (None, (group.rank, group.size)) else self.graph.part[0],
             "tables": self._described_tables(),
@@ -344,6 +343,8 @@ class NeighborLoader:
             **core.summary(),
             max_threads=core.max_threads,
             max_prefetch=core.max_prefetch,
+            max_sampled=core.max_sampled,
+            cache_bytes=core.cache_bytes,
             pool_bytes=held["in_use"] + held["idle"],
         )
 

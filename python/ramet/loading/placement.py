@@ -9,9 +9,10 @@ from typing import NamedTuple
 from ramet.arguments import as_int, shortened
 from ramet.arrays import INT32_MAX
 
-PLACES = ("auto", "device", "in_place", "staged")
-CACHED_BY = ("degree", "presampling", "recency")
+PLACES = ("auto", "device", "disk", "in_place", "staged")
+CACHED_BY = ("degree", "look-ahead", "presampling", "recency")
 TOPOLOGY = "topology"
+MAX_LOOK_AHEAD = 65536
 
 
 @dataclass(frozen=True)
@@ -21,14 +22,17 @@ class Placement:
 
     topology, tables: with a device, "device" (a copy in its memory), "in_place" (it reads host memory, of which all
         processes share one copy), "staged" (the CPU gathers or samples, and copies) or "auto" (a copy if it fits, else
-        the faster of the other two, measured). On the CPU, "in_place" and "auto": threads read the store's memory.
-        `tables` may be a dict by table name; others are "auto".
+        the faster of the other two, measured). On the CPU, "in_place" (threads read the store's memory), of tables
+        "disk" (rows are read from files by requests of their own: docs/disk.md), or "auto" ("disk" where memory could
+        not hold the table). `tables` may be a dict by table name; others are "auto".
     cache_rows: the maximum number of rows cached per node table of the graph, where it is gathered at all nodes;
         `cache_use` counts hits. With a device: rows of tables that are read in place, in device memory. On the CPU: in
-        memory, as they are handed out, for tables on slow storage.
+        memory, as they are handed out, for tables on slow storage, also given ones that are read from a disk.
     cache_by: the rows to cache. "degree": of the nodes with most out-edges. "presampling": of the nodes in most of the
-        first 20 batches. Both are chosen when the loader is made. "recency": the rows that were used last, on the CPU
-        alone, which with several threads depend on their timing. None: "degree" with a device, else "recency".
+        first 20 batches. Both are chosen when the loader is made. On the CPU alone: "recency", the rows that were used
+        last, and "look-ahead", those whose next use is nearest. None: "degree" with a device, "look-ahead" in front of
+        a disk, else "recency". docs/caches.md compares them.
+    look_ahead: with "look-ahead", how many batches are sampled before the rows of one are chosen.
     device_memory: bytes that copies made by "auto" may take; None: half of the free device memory.
     max_sms: multiprocessors that gathering may use; None: all.
 
@@ -39,6 +43,7 @@ class Placement:
     tables: str | Mapping[str, str] = "auto"
     cache_rows: int = 0
     cache_by: str | None = None
+    look_ahead: int = 16
     device_memory: int | None = None
     max_sms: int | None = None
 
@@ -52,6 +57,7 @@ class Placement:
         if self.cache_by is not None:
             _check_word(self.cache_by, "placement.cache_by", CACHED_BY)
         as_int(self.cache_rows, "placement.cache_rows", 0, INT32_MAX)
+        as_int(self.look_ahead, "placement.look_ahead", 0, MAX_LOOK_AHEAD)
         if self.device_memory is not None:
             as_int(self.device_memory, "placement.device_memory", 0)
         if self.max_sms is not None:
@@ -77,9 +83,10 @@ class Placement:
 class Placed(NamedTuple):
     """How a loader gets at a table, or a device at the topology.
 
-    place: "in_place", by reading the host's memory, of which all processes share one copy. With a device, also
-    "device", a copy in its memory; or "staged": processors gather rows into page-locked memory, which is copied (of the
-    topology: they sample). nbytes: of the whole table. why: a sentence; it names the cache, too.
+    place: "in_place", by reading the host's memory, of which all processes share one copy; or "disk", by reading rows
+    from files. With a device, also "device", a copy in its memory; or "staged": processors gather rows into page-locked
+    memory, which is copied (of the topology: they sample). nbytes: of the whole table. why: a sentence; it names the
+    cache, too.
     """
 
     place: str
@@ -114,12 +121,16 @@ def device_options(device: int, placement: Placement, table_names: list[str]) ->
     }
 
 
-def host_options(placement: Placement, table_names: list[str], cache_rows: int) -> dict:
-    """What `_core.HostOptions` takes, with a cache of `cache_rows`. ValueError as device_options."""
+def host_options(placement: Placement, table_names: list[str], together: bool) -> dict:
+    """What `_core.HostOptions` takes. together: of cooperating ranks, whose caches must be of one kind, whatever their
+    machines' memory holds. ValueError as device_options."""
+    places = _places(placement, table_names)
+    by_asked = "look-ahead" if "disk" in places else "recency"
     return {
-        "tables": _places(placement, table_names),
-        "cache_rows": cache_rows,
-        "cache_by": placement.cache_by or "recency",
+        "tables": places,
+        "cache_rows": int(placement.cache_rows),
+        "cache_by": placement.cache_by or (by_asked if together else "auto"),
+        "look_ahead": int(placement.look_ahead),
     }
 
 

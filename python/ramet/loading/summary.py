@@ -14,9 +14,9 @@ class Summary:
     """Counts and seconds of the batches that a loader returned; `str()` interprets them.
 
     The loop's time is `wait_seconds`, in which it waited for batches, plus `use_seconds`, its own work between batches.
-    `sample_seconds` and `gather_seconds` are those of all loader threads, and overlap with it. All three include waits
-    for a core that others were using: of the loop's thread `use_core_wait_seconds`, of loader threads
-    `core_wait_seconds`; 0 where the kernel does not count them.
+    `sample_seconds`, `gather_seconds` and `read_seconds` are those of all loader threads, and overlap with it; in the
+    last they waited for rows of a disk. All others include waits for a core that others were using: of the loop's
+    thread `use_core_wait_seconds`, of loader threads `core_wait_seconds`; 0 where the kernel does not count them.
     """
 
     batches: int
@@ -29,6 +29,10 @@ class Summary:
     cache_misses: int  # rows that were read from behind a cache
     sample_seconds: float
     gather_seconds: float
+    read_seconds: float
+    rows_read: int  # distinct rows of a batch, from disks
+    requests_read: int
+    bytes_read: int
     wait_seconds: float
     first_wait_seconds: float  # of these, for the first batch of each iterator: nothing was made ahead
     streams: int  # iterators that handed out a batch
@@ -39,6 +43,8 @@ class Summary:
     threads: int  # that made batches at the end
     max_threads: int
     max_prefetch: int  # batches that wait or are being made, at most
+    max_sampled: int  # the same with those of which a cache knows the ids, and those whose rows are being read
+    cache_bytes: int  # of caches whose rows change
     pool_bytes: int  # held now, by batches and for those to come
 
     @property
@@ -56,14 +62,15 @@ class Summary:
 
     @property
     def bound(self) -> str:
-        """ "training"; or what takes loader threads longer, "sampling" or "memory", which is the gathering of rows; or
-        "unknown" before the second batch.
+        """ "training"; or what takes loader threads longer: "sampling", "memory", which is the gathering of rows, or
+        "disk", which is waiting for them; or "unknown" before the second batch.
         """
         if self.batches < 2:
             return "unknown"
         if self.wait_share < HIDDEN:
             return "training"
-        return "sampling" if self.sample_seconds > self.gather_seconds else "memory"
+        seconds = {"sampling": self.sample_seconds, "memory": self.gather_seconds, "disk": self.read_seconds}
+        return max(seconds, key=seconds.get)
 
     @property
     def short_of_cores(self) -> tuple[float, float]:
@@ -76,15 +83,17 @@ class Summary:
     def __str__(self) -> str:
         if self.bound == "unknown":
             return f"{self.batches} batches: too few to say what bounds the loop"
-        return f"{self._verdict()}; {self._threads()}\n{self._work()}\n{self._memory()}"
+        lines = [f"{self._verdict()}; {self._threads()}", self._work(), self._disk(), self._memory()]
+        return "\n".join(line for line in lines if line)
 
     def __repr__(self) -> str:
         return f"<ramet.Summary: {self}>"
 
     def _verdict(self) -> str:
-        making = self.sample_seconds + self.gather_seconds
-        sampling = self.sample_seconds / max(making, 1e-9)
-        parts = f"sampling {sampling:.0%}, gathering {1 - sampling:.0%} of making them"
+        making = max(self.sample_seconds + self.gather_seconds + self.read_seconds, 1e-9)
+        shares = {"sampling": self.sample_seconds, "gathering": self.gather_seconds}
+        shares |= {"waiting for the disk": self.read_seconds} if self.rows_read else {}
+        parts = ", ".join(f"{name} {seconds / making:.0%}" for name, seconds in shares.items()) + " of making them"
         first = self.first_wait_seconds / max(self.loop_seconds, 1e-9)
         apart = first >= HIDDEN and self.batches > self.streams
         ahead = f", and {first:.0%} for the first of each epoch" if apart else ""
@@ -110,8 +119,20 @@ class Summary:
             f"{sample} sampling, {gather} gathering in a thread; {wait} waiting, {use} in the loop"
         )
 
-    def _memory(self) -> str:
+    def _disk(self) -> str:
+        if not self.rows_read:
+            return ""
+        n = self.batches
         return (
-            f"at most {self.max_prefetch} batches ahead, the largest {size(self.largest_batch_bytes)}; "
-            f"the pool holds {size(self.pool_bytes)}"
+            f"{self.rows_read / n:,.0f} rows of a batch come from a disk, by {self.requests_read / n:,.0f} requests "
+            f"of {size(self.bytes_read / n)} together; a thread waits {self.read_seconds / n * 1e3:,.1f} ms for them"
+        )
+
+    def _memory(self) -> str:
+        sampled = self.max_sampled - self.max_prefetch
+        more = f" and {sampled} sampled" if sampled else ""
+        caches = f", caches {size(self.cache_bytes)}" if self.cache_bytes else ""
+        return (
+            f"at most {self.max_prefetch} batches ahead{more}, the largest {size(self.largest_batch_bytes)}; "
+            f"the pool holds {size(self.pool_bytes)}{caches}"
         )

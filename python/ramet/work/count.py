@@ -103,7 +103,7 @@ def count_work(
     if len(loader) == 0:
         raise ValueError("there are no seeds: no split 'train', and no node with in-edges")
     owners = as_owners(ownership, graph, ranks)
-    together = [_core.CooperativeLoader(loader._core, owners=owners, rank=rank, cache_rows=0) for rank in range(ranks)]
+    together = [_core.CooperativeLoader(loader._core, owners=owners, rank=rank) for rank in range(ranks)]
     batches = min(batches, len(loader))
     (seed_type,) = (graph.node_types.index(t) for t in loader.seed_types)  # the ranks have refused several
     counter = _Counter(graph, row_bytes, hidden, num_hops=len(loader.options["fanouts"][0]))

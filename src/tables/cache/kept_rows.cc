@@ -13,33 +13,43 @@ constexpr size_t kAhead = 16;
 
 class KeptRows::Read final : public RowRead {
  public:
-  // `places`: in `rows`, of the rows `missing`.
-  Read(const RowSource& source,
-       Array rows,
-       std::vector<int64_t> missing,
-       std::vector<int64_t> places,
-       const ReadContext& context)
-      : rows_(std::move(rows)),
-        missing_(std::move(missing)),
-        places_(std::move(places)),
-        read_(source.submit(borrow(std::span<const int64_t>(missing_)), context)) {}
+  Read(const KeptRows& owner, const Array& ids, const ReadContext& context)
+      : owner_(owner), ids_(ids), pool_(context.pool) {
+    const auto values = ids_.as<int64_t>();
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (owner_.kept(values[i]) != nullptr) continue;
+      missing_.push_back(values[i]);
+      places_.push_back(i);
+    }
+    read_ = owner_.source_->submit(borrow(std::span<const int64_t>(missing_)), context);
+  }
 
   GatheredRows complete() override {
     GatheredRows read = read_->complete();
-    const auto bytes = static_cast<size_t>(rows_.row_bytes());
+    Array rows = pool_->allocate_array(owner_.form().dtype, owner_.form().shape_of(ids_.rows()));
+    const auto bytes = static_cast<size_t>(rows.row_bytes());
+    char* const out = static_cast<char*>(rows.data);
+    const auto values = ids_.as<int64_t>();
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (i + kAhead < values.size()) __builtin_prefetch(owner_.kept(values[i + kAhead]));
+      if (const char* from = owner_.kept(values[i])) std::memcpy(out + i * bytes, from, bytes);
+    }
     for (size_t m = 0; m < places_.size(); ++m)
-      std::memcpy(static_cast<char*>(rows_.data) + static_cast<size_t>(places_[m]) * bytes,
-                  static_cast<const char*>(read.rows.data) + m * bytes, bytes);
+      std::memcpy(out + places_[m] * bytes, static_cast<const char*>(read.rows.data) + m * bytes,
+                  bytes);
     const int64_t misses = std::ssize(missing_);
-    read.cache = {.hits = rows_.rows() - misses, .misses = misses};
-    read.rows = std::move(rows_);
+    read.cache = {.hits = rows.rows() - misses, .misses = misses};
+    read.rows = std::move(rows);
     return read;
   }
 
  private:
-  Array rows_;
-  std::vector<int64_t> missing_, places_;
-  std::unique_ptr<RowRead> read_;
+  const KeptRows& owner_;
+  const Array ids_;
+  const std::shared_ptr<BufferPool> pool_;
+  std::vector<int64_t> missing_;
+  std::vector<size_t> places_;
+  std::unique_ptr<RowRead> read_;  // last: it reads missing_
 };
 
 KeptRows::KeptRows(std::shared_ptr<const RowSource> source,
@@ -60,23 +70,8 @@ const char* KeptRows::kept(int64_t id) const {
   return slot < 0 ? nullptr : static_cast<const char*>(rows_.data) + slot * rows_.row_bytes();
 }
 
-std::unique_ptr<RowRead> KeptRows::submit(const Array& ids_array,
-                                          const ReadContext& context) const {
-  Array rows = context.pool->allocate_array(form().dtype, form().shape_of(ids_array.rows()));
-  const auto bytes = static_cast<size_t>(rows.row_bytes());
-  std::vector<int64_t> missing, places;
-  const auto ids = ids_array.as<int64_t>();
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (i + kAhead < ids.size()) __builtin_prefetch(kept(ids[i + kAhead]));
-    if (const char* from = kept(ids[i])) {
-      std::memcpy(static_cast<char*>(rows.data) + i * bytes, from, bytes);
-      continue;
-    }
-    missing.push_back(ids[i]);
-    places.push_back(static_cast<int64_t>(i));
-  }
-  return std::make_unique<Read>(*source_, std::move(rows), std::move(missing), std::move(places),
-                                context);
+std::unique_ptr<RowRead> KeptRows::submit(const Array& ids, const ReadContext& context) const {
+  return std::make_unique<Read>(*this, ids, context);
 }
 
 }  // namespace ramet

@@ -15,8 +15,9 @@ class KeptRows final : public RowSource {
   // `source`: of `num_rows` rows in host memory. `ids`: of the rows to keep, which are read now.
   KeptRows(std::shared_ptr<const RowSource> source, int64_t num_rows, std::span<const int64_t> ids);
 
-  // Rows that are here are copied when it returns; the others are submitted to the source. An id
-  // that is no row of the table is the source's error.
+  [[nodiscard]] bool reads_ahead() const override { return source_->reads_ahead(); }
+  // Rows that are not here are submitted to the source. An id that is no row of the table is the
+  // source's error.
   [[nodiscard]] std::unique_ptr<RowRead> submit(const Array& ids,
                                                 const ReadContext& context) const override;
 

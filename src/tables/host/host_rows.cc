@@ -1,29 +1,35 @@
 #include "host_rows.h"
 
 namespace ramet {
-namespace {
 
-// A read that was done when it was submitted.
-class FinishedRead final : public RowRead {
+class HostRows::Read final : public RowRead {
  public:
-  explicit FinishedRead(Array rows) : rows_(std::move(rows)) {}
-  GatheredRows complete() override { return {std::move(rows_), {}}; }
+  Read(const HostRows& owner, const Array& ids, const ReadContext& context)
+      : owner_(owner), ids_(ids), pool_(context.pool), threads_(context.threads) {}
+
+  GatheredRows complete() override {
+    const Table& table = owner_.table_;
+    const DType dtype = owner_.form().dtype;
+    const auto ids = ids_.as<int64_t>();
+    Array rows = pool_->allocate_array(dtype, owner_.form().shape_of(ids_.rows()));
+    if (dtype == table.rows().dtype)
+      table.gather(ids, rows.data, threads_);
+    else if (dtype == DType::kBFloat16)
+      table.gather_bfloat16(ids, static_cast<uint16_t*>(rows.data), threads_);
+    else
+      table.gather_float32(ids, static_cast<float*>(rows.data), threads_);
+    return {.rows = std::move(rows), .cache = {}};
+  }
 
  private:
-  Array rows_;
+  const HostRows& owner_;
+  const Array ids_;
+  const std::shared_ptr<BufferPool> pool_;
+  const int threads_;
 };
 
-}  // namespace
-
 std::unique_ptr<RowRead> HostRows::submit(const Array& ids, const ReadContext& context) const {
-  Array rows = context.pool->allocate_array(form().dtype, form().shape_of(ids.rows()));
-  if (form().dtype == table_.rows().dtype)
-    table_.gather(ids.as<int64_t>(), rows.data, context.threads);
-  else if (form().dtype == DType::kBFloat16)
-    table_.gather_bfloat16(ids.as<int64_t>(), static_cast<uint16_t*>(rows.data), context.threads);
-  else
-    table_.gather_float32(ids.as<int64_t>(), static_cast<float*>(rows.data), context.threads);
-  return std::make_unique<FinishedRead>(std::move(rows));
+  return std::make_unique<Read>(*this, ids, context);
 }
 
 }  // namespace ramet

@@ -10,11 +10,13 @@ class HostRows final : public RowSource {
   // Rows of `table` as `form` says: as they are stored, or as float32 or bfloat16.
   HostRows(Table table, RowForm form) : RowSource(std::move(form)), table_(std::move(table)) {}
 
-  // The rows are read when it returns.
+  // The rows are read when the read is completed.
   [[nodiscard]] std::unique_ptr<RowRead> submit(const Array& ids,
                                                 const ReadContext& context) const override;
 
  private:
+  class Read;
+
   Table table_;
 };
 

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import twin
+from small_graphs import numpy_of
 
 import ramet
 
@@ -164,3 +165,16 @@ def labor(iterations=0, **options):
 def thompson(iterations=0, **options):
     """LABOR-i with Horvitz-Thompson weights."""
     return labor(iterations, weights="horvitz-thompson", **options)
+
+
+def assert_same(batch, expected) -> None:
+    """Two batches of one process have the same nodes, edges and rows, to the bit."""
+    assert batch.fingerprint() == expected.fingerprint()
+    assert batch.tables.keys() == expected.tables.keys()
+    for name, rows in expected.tables.items():
+        by_type = rows if isinstance(rows, dict) else {"": rows}
+        found = batch.tables[name] if isinstance(rows, dict) else {"": batch.tables[name]}
+        assert found.keys() == by_type.keys()
+        for kind, wanted in by_type.items():
+            assert numpy_of(found[kind]).dtype == numpy_of(wanted).dtype
+            assert np.array_equal(numpy_of(found[kind]), numpy_of(wanted))

@@ -12,8 +12,8 @@ from ramet.work import make_together
 
 
 class Together:
-    """The cooperative loaders of all ranks of a group, and a loader of the whole batch. options: as of a
-    NeighborLoader."""
+    """The cooperative loaders of all ranks of a group, each with a cache of its own, and a loader of the whole batch.
+    options: as of a NeighborLoader."""
 
     def __init__(self, graph, num_ranks, *, ownership=None, cache_rows=0, threads=1, **options):
         self.graph = graph
@@ -21,10 +21,12 @@ class Together:
         self._origin = dataclasses.replace(self.alone.origin, world=num_ranks)
         owners = as_owners(ownership, graph, num_ranks)
         self.owners = owners
-        self.ranks = [
-            _core.CooperativeLoader(self.alone._core, owners=owners, rank=rank, cache_rows=cache_rows)
-            for rank in range(num_ranks)
-        ]
+        placement = ramet.Placement(cache_rows=cache_rows, cache_by="recency")
+
+        def loader():
+            return ramet.NeighborLoader(graph, distributed=False, threads=threads, placement=placement, **options)
+
+        self.ranks = [_core.CooperativeLoader(loader()._core, owners=owners, rank=rank) for rank in range(num_ranks)]
 
     def batches(self, epoch: int = 0, step: int = 0) -> list[ramet.Batch]:
         """One batch, by rank."""

@@ -31,13 +31,14 @@ def test_a_loader_has_few_arguments():
 
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.parametrize("kind", [CPU, RANKS])
-def test_loaders_take_what_the_table_says(kind, option):
+def test_loaders_take_what_the_table_says(kind, option, tmp_path):
     if kind == RANKS:
         pytest.importorskip("torch")
     for cooperative in [True] if kind == RANKS else [None, False]:
         arguments = {"cooperative": cooperative, **OPTIONS[option]}
         if kind in SUPPORTED[option]:
-            graph = homogeneous(time=np.arange(NUM_NODES))
+            ramet.save(homogeneous(time=np.arange(NUM_NODES)), tmp_path / f"store-{cooperative}")
+            graph = ramet.open(tmp_path / f"store-{cooperative}")
             assert next(iter(ramet.NeighborLoader(graph, [2], **arguments))).num_seeds == 1
         else:
             with pytest.raises(ValueError, match=f"^{option}( is .*)?, which {kind} does not take, only a .*loader"):

@@ -162,13 +162,14 @@ def test_a_batch_counts_what_it_holds(graph):
     arrays = [batch.n_id, batch.input_id, *(a for b in batch.blocks for a in (b.indptr, b.indices))]
     positions = 4 * batch.num_edges  # 32 bits wide until somebody asks for them
     assert batch.nbytes == sum(numpy_of(a).nbytes for a in arrays) + positions
-    assert batch.timings == {"sample": 0, "gather": 0, "wait": 0}
+    assert batch.timings == {"sample": 0, "gather": 0, "read": 0, "wait": 0}
 
 
 def told(**changes) -> ramet.Summary:
     seconds = {
         "sample_seconds": 6.0,
         "gather_seconds": 4.0,
+        "read_seconds": 0.0,
         "wait_seconds": 0.0,
         "first_wait_seconds": 0.0,
         "core_wait_seconds": 0.1,
@@ -176,9 +177,9 @@ def told(**changes) -> ramet.Summary:
         "streams": 1,
     }
     counts = {"batches": 10, "nodes": 1000, "edges": 5000, "bytes": 10_000_000, "table_bytes": 9_000_000}
-    counts |= {"cache_hits": 0, "cache_misses": 0}
+    counts |= {"cache_hits": 0, "cache_misses": 0, "rows_read": 0, "requests_read": 0, "bytes_read": 0}
     other = {"largest_batch_bytes": 1_500_000, "threads": 1, "max_threads": 2, "max_prefetch": 3, "pool_bytes": 2**22}
-    other["cores"] = 2
+    other |= {"cores": 2, "max_sampled": 3, "cache_bytes": 0}
     return ramet.Summary(**{**seconds, **counts, **other, "use_seconds": 10.0} | changes)
 
 
@@ -199,6 +200,15 @@ def test_the_summary_says_what_bounds_the_loop():
     assert "2 of 2 threads needed on 2 cores\n" in str(preparation)
     assert "at most 3 batches ahead, the largest 1.5 MB; the pool holds 4.2 MB" in str(training)
     assert json.loads(json.dumps(vars(training)))["batches"] == 10
+
+
+def test_the_summary_says_what_a_disk_does():
+    reads = {"rows_read": 3000, "requests_read": 1000, "bytes_read": 2_000_000, "max_sampled": 23}
+    disk = told(wait_seconds=10.0, read_seconds=30.0, cache_bytes=5_000_000, **reads)
+    assert disk.bound == "disk"
+    assert "sampling 15%, gathering 10%, waiting for the disk 75% of making them" in str(disk)
+    assert "300 rows of a batch come from a disk, by 100 requests of 200.0 kB together" in str(disk)
+    assert "at most 3 batches ahead and 20 sampled" in str(disk) and "caches 5.0 MB" in str(disk)
 
 
 def test_the_summary_says_that_cores_are_short():

@@ -1,0 +1,78 @@
+#include "table_place.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/system/space.h"
+#include "batch_rows.h"
+#include "ramet/error.h"
+#include "ramet/store.h"
+
+namespace ramet {
+namespace {
+
+// As the graph's store names it.
+std::string array_name(const Graph& graph, const TableRequest& request) {
+  if (request.is_of_edges()) {
+    const EdgeType& type = graph.edge_types()[static_cast<size_t>(request.edge_type)];
+    return "edge/" + type.encoded + "/" + request.name;
+  }
+  const NodeType& type = graph.node_types()[static_cast<size_t>(request.node_type)];
+  return "node/" + encode_name(type.name) + "/" + request.name;
+}
+
+// Whether memory could not hold the rows when their store was opened; of a given table, now.
+bool is_beyond_memory(const Graph& graph, const TableRequest& request, const Table& table) {
+  if (request.given) return table.rows().bytes() > available_memory().bytes;
+  return graph.store()->read_by_row().count(array_name(graph, request)) > 0;
+}
+
+std::string million(double count) {
+  const auto tenths = static_cast<int64_t>(count / 1e5);
+  return concat(tenths / 10, ".", tenths % 10, " M");
+}
+
+TablePlace on_disk(const Table& table, std::vector<RowSpan> files, std::string why) {
+  auto reader = RowReader::open(std::move(files), table.rows().row_bytes());
+  why += concat("; ", reader->how(), "; ", million(reader->rows_per_second()),
+                " single rows a second");
+  return {Location::kDisk, std::move(why), std::move(reader)};
+}
+
+TablePlace decided(const Graph& graph, const TableRequest& request, const Table& table) {
+  if (!is_beyond_memory(graph, request, table))
+    return {Location::kInPlace, request.given ? "the rows are those of a given table"
+                                              : "memory could hold it when the store was opened"};
+  const std::string found = request.given ? "memory cannot hold the given table"
+                                          : "memory could not hold it when the store was opened";
+  if (request.fused) return {Location::kInPlace, found + ", but fused rows are summed in place"};
+  try {
+    return on_disk(table, files_of(table.rows()), found);
+  } catch (const Error& error) {  // in memory alone, say
+    return {Location::kInPlace, concat(found, ", and no files can be read: ", error.what())};
+  }
+}
+
+}  // namespace
+
+TablePlace place_of(const Graph& graph, const TableRequest& request, Placement wanted) {
+  const std::string what = concat("table '", request.name, "' is to be read from a disk, ");
+  const bool is_disk = wanted == Location::kDisk;
+  if (is_disk && request.is_pulled()) throw_invalid(what, "but has rows on other machines");
+  if (is_disk && request.fused) throw_invalid(what, "but fused rows are summed in place");
+  if (request.is_pulled())
+    return {Location::kInPlace, "rows in reach are read in place, others are pulled"};
+  const Table table = table_of(graph, request);
+  if (wanted == Location::kAuto) return decided(graph, request, table);
+  if (!is_disk) return {Location::kInPlace, "as asked"};
+  std::vector<RowSpan> files;
+  try {
+    files = files_of(table.rows());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalidArgument) throw;
+    throw_invalid(what, "but ", error.what());
+  }
+  return on_disk(table, std::move(files), "as asked");
+}
+
+}  // namespace ramet

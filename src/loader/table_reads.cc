@@ -1,0 +1,103 @@
+#include "table_reads.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "batch_source.h"
+#include "loader_parts.h"
+
+namespace ramet {
+
+BatchReads::BatchReads(const LoaderParts& parts)
+    : parts_(parts),
+      ids_(parts.options.tables.size()),
+      reads_(parts.options.tables.size()),
+      is_cached_(parts.options.tables.size()) {}
+
+void BatchReads::complete(const ReadContext& context, const std::atomic<bool>& stop, Batch& batch) {
+  batch.tables.resize(reads_.size());
+  for (size_t i = 0; i < reads_.size() && !stop.load(); ++i) {
+    const RowSource* const source = parts_.sources[i].get();
+    if (parts_.options.tables[i].is_pulled()) continue;  // by the thread of its group
+    if (reads_[i] == nullptr) {
+      ids_[i] = rows_of(*parts_.graph, parts_.options.tables[i], batch.minibatch, *context.pool);
+      reads_[i] = source->submit(ids_[i], context);
+    }
+    GatheredRows gathered = reads_[i]->complete();
+    if (parts_.caches->has_cache(i) && !is_cached_[i]) gathered.cache.misses = ids_[i].rows();
+    batch.tables[i] = std::move(gathered.rows);
+    batch.cache += gathered.cache;
+    batch.read += gathered.read;
+    batch.timings.read_seconds += gathered.read_seconds;
+  }
+}
+
+void complete(BatchReads* reads,
+              const LoaderParts& parts,
+              const ReadContext& context,
+              const std::atomic<bool>& stop,
+              Batch& batch) {
+  if (reads != nullptr) return reads->complete(context, stop, batch);
+  BatchReads(parts).complete(context, stop, batch);
+}
+
+TableReads::TableReads(std::shared_ptr<const LoaderParts> parts)
+    : parts_(std::move(parts)), caches_(parts_->caches->borrow()), has_caches_(!caches_.empty()) {
+  for (const auto& cache : caches_)
+    if (cache != nullptr) window_ = std::max(window_, cache->window());
+}
+
+TableReads::~TableReads() {
+  if (!has_caches_) return;
+  caches_.clear();  // left early
+  parts_->caches->give_back({});
+}
+
+void TableReads::announce(const Batch& batch) {
+  for (size_t i = 0; i < caches_.size(); ++i)
+    if (caches_[i] != nullptr && caches_[i]->window() > 0)
+      caches_[i]->announce(ids_of(batch, i, *parts_->pool));
+}
+
+std::unique_ptr<BatchReads> TableReads::begin(const ReadContext& context, const Batch& batch) {
+  auto reads = std::make_unique<BatchReads>(*parts_);
+  for (size_t i = 0; i < parts_->sources.size(); ++i) {
+    StreamCache* const cache = cache_of(i);
+    if (cache != nullptr) {
+      if (cache->window() == 0) cache->announce(ids_of(batch, i, *context.pool));
+      reads->reads_[i] = cache->begin(context);
+      reads->is_cached_[i] = true;
+    } else if (parts_->sources[i]->reads_ahead()) {
+      reads->ids_[i] = ids_of(batch, i, *context.pool);
+      reads->reads_[i] = parts_->sources[i]->submit(reads->ids_[i], context);
+    }
+  }
+  return reads;
+}
+
+void TableReads::finish() {
+  if (std::exchange(has_caches_, false)) parts_->caches->give_back(std::exchange(caches_, {}));
+}
+
+StreamCache* TableReads::cache_of(size_t table) const {
+  return caches_.empty() ? nullptr : caches_[table].get();
+}
+
+Array TableReads::ids_of(const Batch& batch, size_t table, BufferPool& pool) const {
+  return rows_of(*parts_->graph, parts_->options.tables[table], batch.minibatch, pool);
+}
+
+void fetch_alone(std::shared_ptr<const LoaderParts> parts,
+                 BatchSource& source,
+                 const ReadContext& context,
+                 Batch& batch) {
+  const std::atomic<bool> never{false};
+  if (parts->caches == nullptr) return source.fetch(batch, nullptr, never);
+  TableReads reads(std::move(parts));
+  reads.announce(batch);
+  const std::unique_ptr<BatchReads> begun = reads.begin(context, batch);
+  source.fetch(batch, begun.get(), never);
+  reads.finish();
+}
+
+}  // namespace ramet

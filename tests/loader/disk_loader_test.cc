@@ -1,0 +1,206 @@
+// Loaders whose rows come from a disk, and through caches that batches change: the batches are
+// those of rows in place, to the bit, for any number of threads. docs/disk.md.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "ramet/error.h"
+#include "ramet/loader.h"
+#include "ramet/row_files.h"
+#include "support/fork.h"
+#include "support/graph_fixture.h"
+#include "support/row_reader_fixture.h"
+
+using namespace ramet;
+using namespace ramet::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int64_t kNodes = 1000, kBatch = 33;
+
+// A graph, and a given table of it in a file.
+struct OnDisk {
+  OnDisk() : graph(make_graph(kNodes, 9000, 1)), path(folder / "rows") {
+    std::string bytes;
+    for (int64_t id = 0; id < kNodes; ++id)
+      bytes += marked_row(id, 48);
+    write_file(path, bytes);
+    table.emplace(map_rows(std::vector{inspect_raw(path, DType::kInt64, {6})}, kNodes), "rows");
+  }
+
+  [[nodiscard]] LoaderOptions options(Location location, int threads) const {
+    LoaderOptions options;
+    options.sample = {{{4, 3}}, Uniform{}, 5};
+    options.batch_size = kBatch;
+    options.shuffle = true;
+    options.threads = threads;
+    options.tables = {{.name = "rows", .given = table}};
+    options.host.tables = {location};
+    return options;
+  }
+
+  TempDir folder;
+  std::shared_ptr<const Graph> graph;
+  std::string path;
+  std::optional<Table> table;
+};
+
+struct Epoch {
+  std::vector<Batch> batches;
+  std::vector<CacheStats> use;
+};
+
+Epoch run_epoch(const NeighborLoader& loader, int64_t epoch) {
+  Epoch result;
+  const auto stream = loader.start(epoch);
+  while (!stream->done()) {
+    auto batch = stream->next(60s);
+    if (!batch) continue;
+    result.use.push_back(batch->cache);
+    result.batches.push_back(std::move(*batch));
+  }
+  return result;
+}
+
+bool are_equal(const Array& one, const Array& other) {
+  return one.shape == other.shape &&
+         std::memcmp(one.data, other.data, static_cast<size_t>(one.bytes())) == 0;
+}
+
+void check_same(const std::vector<Batch>& got, const std::vector<Batch>& expected) {
+  REQUIRE(got.size() == expected.size());
+  for (size_t s = 0; s < got.size(); ++s) {
+    CHECK(got[s].step == static_cast<int64_t>(s));
+    CHECK(are_equal(got[s].minibatch.n_id[0], expected[s].minibatch.n_id[0]));
+    CHECK(are_equal(got[s].tables[0], expected[s].tables[0]));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("batches of a disk are those in place, with every cache and number of threads") {
+  const OnDisk on_disk;
+  const NeighborLoader in_place(on_disk.graph, on_disk.options(Location::kInPlace, 2));
+  const Epoch expected[] = {run_epoch(in_place, 0), run_epoch(in_place, 1)};
+  for (const CacheBy by : {CacheBy::kAuto, CacheBy::kRecency, CacheBy::kDegree})
+    for (const int look_ahead : {0, 3, 100}) {
+      std::vector<CacheStats> uses[2];
+      for (const int threads : {1, 2, 8}) {
+        LoaderOptions options = on_disk.options(Location::kDisk, threads);
+        options.host.cache_rows = 200;
+        options.host.cache_by = by;
+        options.host.look_ahead = look_ahead;
+        const NeighborLoader loader(on_disk.graph, options);
+        CHECK(loader.placement()[0].placement == Location::kDisk);
+        for (const int64_t epoch : {0, 1}) {
+          const Epoch got = run_epoch(loader, epoch);
+          check_same(got.batches, expected[epoch].batches);
+          if (uses[epoch].empty()) uses[epoch] = got.use;
+          CHECK(got.use == uses[epoch]);
+        }
+        const LoaderSummary sum = loader.summary();
+        CHECK(sum.read.rows == sum.cache.misses);
+        CHECK(sum.read.requests > 0);
+      }
+    }
+}
+
+TEST_CASE("a stream that was left early leaves no trace in the next one's hits") {
+  const OnDisk on_disk;
+  LoaderOptions options = on_disk.options(Location::kDisk, 3);
+  options.host.cache_rows = 150;
+  options.host.look_ahead = 4;
+  const NeighborLoader loader(on_disk.graph, options);
+  const std::vector<CacheStats> first = run_epoch(loader, 0).use;
+  for (const int taken : {0, 1, 7}) {
+    const NeighborLoader other(on_disk.graph, options);
+    {
+      const auto stream = other.start(5);
+      for (int i = 0; i < taken; ++i)
+        CHECK(stream->next(60s));
+    }
+    CHECK(run_epoch(other, 0).use == first);
+  }
+}
+
+TEST_CASE("of two streams at once the second reads without the cache") {
+  const OnDisk on_disk;
+  LoaderOptions options = on_disk.options(Location::kDisk, 2);
+  options.host.cache_rows = kNodes;
+  const NeighborLoader loader(on_disk.graph, options);
+  const NeighborLoader in_place(on_disk.graph, on_disk.options(Location::kInPlace, 2));
+  const auto one = loader.start(0), other = loader.start(1);
+  std::vector<Batch> batches[2];
+  int64_t hits[2] = {};
+  for (int64_t step = 0; step < loader.num_steps(); ++step)
+    for (const int which : {0, 1}) {
+      auto batch = (which == 0 ? *one : *other).next(60s);
+      REQUIRE(batch);
+      hits[which] += batch->cache.hits;
+      batches[which].push_back(std::move(*batch));
+    }
+  for (const int which : {0, 1})
+    check_same(batches[which], run_epoch(in_place, which).batches);
+  CHECK(hits[0] > 0);
+  CHECK(hits[1] == 0);
+}
+
+TEST_CASE("an error comes in the place of its batch, and the loader goes on") {
+  const OnDisk on_disk;
+  LoaderOptions options = on_disk.options(Location::kDisk, 2);
+  options.host.cache_rows = 50;
+  options.host.look_ahead = 2;
+  const NeighborLoader loader(on_disk.graph, options);
+  std::filesystem::resize_file(on_disk.path, kNodes * 48 / 2);
+  const auto stream = loader.start(0);
+  bool has_failed = false;
+  while (!stream->done() && !has_failed) {
+    try {
+      static_cast<void>(stream->next(60s));
+    } catch (const Error& error) {
+      has_failed = true;
+      CHECK(error.code() == ErrorCode::kCorrupt);
+    }
+  }
+  CHECK(has_failed);
+  CHECK(stream->done());
+  std::string bytes;
+  for (int64_t id = 0; id < kNodes; ++id)
+    bytes += marked_row(id, 48);
+  write_file(on_disk.path, bytes);  // the same file
+  const NeighborLoader in_place(on_disk.graph, on_disk.options(Location::kInPlace, 2));
+  check_same(run_epoch(loader, 0).batches, run_epoch(in_place, 0).batches);
+}
+
+TEST_CASE("a forked child reads from the disk with a cache of its own") {
+  const OnDisk on_disk;
+  LoaderOptions options = on_disk.options(Location::kDisk, 2);
+  options.host.cache_rows = 50;
+  const NeighborLoader loader(on_disk.graph, options);
+  const auto stream = loader.start(1);
+  static_cast<void>(stream->next(60s));
+  const auto size = static_cast<size_t>(loader.num_steps());
+  if (kNoThreadsAfterFork) return;
+  CHECK(holds_in_child([&] { return run_epoch(loader, 0).batches.size() == size; }));
+}
+
+TEST_CASE("a table that is no file is refused by name") {
+  const auto graph = make_graph(100, 500, 1);
+  LoaderOptions options;
+  options.sample = {{{4, 3}}, Uniform{}, 5};
+  options.tables = {{.name = "feat"}};
+  options.host.tables = {Location::kDisk};
+  try {
+    const NeighborLoader loader(graph, options);
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::kInvalidArgument);
+    CHECK(std::string(error.what()).find("'feat' is to be read from a disk, but") !=
+          std::string::npos);
+  }
+}
