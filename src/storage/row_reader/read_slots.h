@@ -27,6 +27,7 @@ class ReadSlots {
 
   [[nodiscard]] std::byte* operator[](int64_t slot) const { return memory_.get() + slot * stride_; }
   [[nodiscard]] int64_t count() const { return count_; }
+  [[nodiscard]] int64_t stride() const { return stride_; }
   [[nodiscard]] int64_t bytes() const { return count_ * stride_; }
 
  private:

@@ -1,4 +1,7 @@
 // One thread and a ring of io_uring: requests go to the kernel, and come back, many in a call.
+//
+// The kernel knows the first part of each slot from the start: else it would look the pages up, and
+// hold them, for each request.
 #include <liburing.h>
 #include <time.h>
 
@@ -20,6 +23,10 @@ namespace {
 // The kernel's, which headers before Linux 6.1 lack: the ring waits to be used by one thread, which
 // alone is interrupted for what arrives, and only when it asks.
 constexpr unsigned kDisabled = 1u << 6, kSingleIssuer = 1u << 12, kDeferTaskrun = 1u << 13;
+
+// Of a slot, what the kernel keeps in memory: enough for rows of usual widths, and little of what
+// a process may lock (8 MiB, by default).
+constexpr int64_t kKeptBytes = int64_t{16} << 10;
 
 // A ring of `entries`. An errno of the kernel is returned as it is.
 class Ring {
@@ -58,6 +65,7 @@ class RingWorkers final : public ReadWorkers {
         taken_(static_cast<size_t>(options.depth)),
         ring_(static_cast<unsigned>(options.depth)) {
     if (ring_.error() != 0) throw_errno(ring_.error(), "make", "an io_uring");
+    register_slots();
     for (int64_t slot = slots_.count(); slot-- > 0;)
       free_.push_back(slot);
     try {
@@ -75,6 +83,17 @@ class RingWorkers final : public ReadWorkers {
     ReadTask task;
     int64_t bytes = 0;  // that are there
   };
+
+  // Not needed: where the kernel refuses, it looks memory up by request.
+  void register_slots() {
+    std::vector<iovec> parts;
+    const int64_t bytes = std::min(kKeptBytes, slots_.stride());
+    for (int64_t slot = 0; slot < slots_.count(); ++slot)
+      parts.push_back({slots_[slot], static_cast<size_t>(bytes)});
+    if (io_uring_register_buffers(ring_.get(), parts.data(), static_cast<unsigned>(parts.size())) ==
+        0)
+      known_bytes_ = bytes;
+  }
 
   void run() {
     broken_ = -io_uring_enable_rings(ring_.get());
@@ -103,9 +122,14 @@ class RingWorkers final : public ReadWorkers {
     const UnderWay& read = under_way_[static_cast<size_t>(slot)];
     const ReadRequest& request = read.task.request();
     io_uring_sqe* const entry = io_uring_get_sqe(ring_.get());
-    io_uring_prep_read(entry, files_.files[request.span].get(), slots_[slot] + read.bytes,
-                       static_cast<unsigned>(request.size - read.bytes),
-                       static_cast<uint64_t>(request.offset + read.bytes));
+    const int file = files_.files[request.span].get();
+    std::byte* const to = slots_[slot] + read.bytes;
+    const auto bytes = static_cast<unsigned>(request.size - read.bytes);
+    const auto offset = static_cast<uint64_t>(request.offset + read.bytes);
+    if (request.size <= known_bytes_)
+      io_uring_prep_read_fixed(entry, file, to, bytes, offset, static_cast<int>(slot));
+    else
+      io_uring_prep_read(entry, file, to, bytes, offset);
     entry->user_data = static_cast<uint64_t>(slot);
   }
 
@@ -161,6 +185,7 @@ class RingWorkers final : public ReadWorkers {
   std::vector<ReadTask> taken_;
   std::vector<int64_t> free_;  // slots
   Ring ring_;                  // of the thread; closed before the slots are gone
+  int64_t known_bytes_ = 0;    // of each slot, from its begin
   int broken_ = 0;             // errno
   std::thread thread_;
 };
