@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "ramet/random.h"
 
@@ -9,16 +10,17 @@ namespace ramet {
 namespace {
 
 constexpr double kEnoughSeconds = 2e-3;
-constexpr size_t kMostRequests = 1024;
+constexpr size_t kFewRequests = 16, kMostRequests = 1024;
+constexpr int kRounds = 3;
 constexpr int64_t kSmallFile = int64_t{4} << 20;
 
-// The seconds of a request of `size` bytes, of so many at random places of the file `span` that
-// they take a while; 0 where one fails.
+// The seconds of a request of `size` bytes at random places of the file `span`: of `count` of them,
+// and of more, where these take no while. 0 where one fails.
 double seconds_of_request(
-    ReadQueue& queue, const RowSpan& rows, size_t span, int64_t end, int64_t size) {
+    ReadQueue& queue, const RowSpan& rows, size_t span, int64_t end, int64_t size, size_t& count) {
   const int64_t places = (end - rows.offset) / size;
   uint64_t draw = random_bits();  // not what the page cache has from the last time
-  for (size_t count = 16;; count *= 2) {
+  for (;; count *= 2) {
     ReadBatch batch;
     for (size_t i = 0; i < count; ++i) {
       const auto place = static_cast<int64_t>(mix64(++draw) % static_cast<uint64_t>(places));
@@ -49,8 +51,13 @@ ReadCosts measure_read_costs(ReadQueue& queue,
   const int64_t end = largest->offset + largest->num_rows * row_bytes;
   const int64_t small = block > 1 ? block : 512;
   const int64_t large = most_bytes / small * small;
-  const double of_small = seconds_of_request(queue, *largest, span, end, small);
-  const double of_large = seconds_of_request(queue, *largest, span, end, large);
+  const auto least = std::numeric_limits<double>::max();
+  double of_small = least, of_large = least;
+  size_t smalls = kFewRequests, larges = kFewRequests;
+  for (int round = 0; round < kRounds; ++round) {  // what else uses the disk disturbs some of them
+    of_small = std::min(of_small, seconds_of_request(queue, *largest, span, end, small, smalls));
+    of_large = std::min(of_large, seconds_of_request(queue, *largest, span, end, large, larges));
+  }
   if (of_small <= 0 || of_large <= 0) return {};
   ReadCosts costs;
   costs.byte_seconds =
