@@ -28,6 +28,7 @@ QUICK = (
     "sampling",
     "gather",
     "cold_gather",
+    "disk_rows",
     "end_to_end",
     "aggregate",
     "train_step",
