@@ -2,7 +2,8 @@
 
 The additive bound of a gather loads one word from every cache line of the same rows, prefetched, then writes as many
 bytes, one after the other. The replay of a sampled batch repeats its loads alone, with addresses known in advance: row
-bounds, edges, and 4 bytes per source node. `memcpy` is a loop of one call per row, as in index_select.
+bounds, edges, and 4 bytes per source node. "cache" is a cache that looks ahead, without the rows, beside a gather of
+the same rows of 512 bytes from memory. `memcpy` is a loop of one call per row, as in index_select.
 
 Google Benchmark runs the repetitions of a family's cases in random order; a ratio is the median of the ratios of the
 repetitions. (Debian's build of that library calls itself DEBUG; what is measured is not.)
@@ -30,6 +31,7 @@ FAMILIES = {
         [(OURS, "read"), (OURS, "naive"), (OURS, "scatter"), (OURS, "forward"), (TWO, OURS)],
     ),
     "gather": ("GB/s", [(OURS, "additive bound"), (OURS, "memcpy"), (OURS, "linear copy"), (TWO, OURS)]),
+    "cache": ("M rows/s", [(OURS, "gather")]),
     "sampler": ("M edges/s", [(OURS, "replay"), (TWO, "replay, 2 threads"), (TWO, OURS)]),
     "labor": ("M in-edges/s", [(OURS, "scalar scan"), (OURS, "read"), ("ramet, kappa 8", OURS)]),
     "relabel": ("M ids/s", [(OURS, "replay"), (OURS, "unordered_map")]),
@@ -38,7 +40,7 @@ FAMILIES = {
     "store": ("k/s", [(OURS, "system calls")]),
     "update": ("M rows/s", [(OURS, "traffic"), (TWO, "traffic, 2 threads"), (TWO, OURS)]),
 }
-ON_GRAPHS = {"labor", "sampler", "store"}
+ON_GRAPHS = {"cache", "labor", "sampler", "store"}
 SCALE = {"G": 1e-9, "M": 1e-6, "k": 1e-3}
 NAME = re.compile(r"(?P<family>\w+)/(?P<case>[^|]+)\|(?P<variant>.+?)(/min_time:[\d.]+)?(/real_time)?(/threads:\d+)?$")
 

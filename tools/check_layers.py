@@ -42,8 +42,8 @@ PUBLIC_HEADERS = {
 }
 # src/<layer>/<name>.h: internal, but layers above may include them.
 EXPORTS = {
-    "base": "dependent_lanes digest draw_keys free_list grow_array half lanes_scalar listed_rows narrow normal "
-    "parallel per_process permutation prefetch row_groups scale thread_note system/core_wait system/posix "
+    "base": "dependent_lanes digest draw_keys free_list grow_array half huge_vector lanes_scalar listed_rows narrow "
+    "normal parallel per_process permutation prefetch row_groups scale thread_note system/core_wait system/posix "
     "system/reserved_memory system/space",
     "storage": "row_reader/direct_block row_writer unnamed_file",
     "kernels": "kernels cuda_backend cuda_rows cuda_sampling cpu/aggregate cpu/attention cpu/edge_rows cpu/floyd "

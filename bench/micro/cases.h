@@ -32,6 +32,7 @@ benchmark::internal::Benchmark* add(const std::string& name,
 
 // One per file.
 void add_aggregate(const Options& options);
+void add_cache(const Options& options);
 void add_csc(const Options& options);
 void add_gather(const Options& options);
 void add_labor(const Options& options);

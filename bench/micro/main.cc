@@ -42,6 +42,7 @@ int main(int argc, char** argv) try {
     return 2;
   }
   ramet::bench::add_aggregate(options);
+  ramet::bench::add_cache(options);
   ramet::bench::add_csc(options);
   ramet::bench::add_gather(options);
   ramet::bench::add_labor(options);

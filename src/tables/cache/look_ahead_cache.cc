@@ -1,6 +1,7 @@
 #include "look_ahead_cache.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 
@@ -15,7 +16,7 @@ constexpr int32_t kPositions = std::numeric_limits<int32_t>::max();  // a mask
 constexpr int32_t kFirstPosition = kPositions - 99;  // every cache passes the wrap soon
 constexpr int64_t kMostUses = int64_t{1} << 30;
 constexpr size_t kLeastRing = 1024;
-constexpr size_t kAhead = 16;
+constexpr size_t kAhead = 32;
 
 int64_t lists_of(int window) {
   return kClasses + window + 1;
@@ -39,6 +40,32 @@ std::vector<uint8_t> use_classes(std::span<const int64_t> counts) {
   std::transform(counts.begin(), counts.end(), classes.begin(), use_class);
   return classes;
 }
+
+// Rows that a batch evicts. They learn of it a little later, once their memory is close; at the
+// latest when this is destroyed.
+class LookAheadCache::Evicted {
+ public:
+  explicit Evicted(LookAheadCache& cache) : cache_(cache) {}
+  ~Evicted() {
+    for (size_t i = count_ - std::min(count_, rows_.size()); i < count_; ++i)
+      forget(i);
+  }
+  Evicted(const Evicted&) = delete;
+  Evicted& operator=(const Evicted&) = delete;
+
+  void add(int64_t id) {
+    __builtin_prefetch(&cache_.row(id), 1);
+    if (count_ >= rows_.size()) forget(count_);
+    rows_[count_++ % rows_.size()] = id;
+  }
+
+ private:
+  void forget(size_t i) { cache_.row(rows_[i % rows_.size()]).slot = -1; }
+
+  LookAheadCache& cache_;
+  std::array<int64_t, kAhead> rows_{};
+  size_t count_ = 0;
+};
 
 LookAheadCache::LookAheadCache(int64_t capacity,
                                int64_t num_rows,
@@ -69,7 +96,7 @@ void LookAheadCache::prepare(int64_t rows) {
     throw_invalid(held, " row ids wait; ", rows, " more are more than ", kMostUses);
   const auto size = std::bit_ceil(static_cast<size_t>(held + rows));
   if (size <= next_uses_.size()) return;
-  std::vector<NextUse> ring(size);
+  HugeVector<NextUse> ring(size);
   for (int64_t i = 0; i < held; ++i) {
     const int64_t position = (begin_ + i) & kPositions;
     ring[static_cast<size_t>(position) & (size - 1)] = next_use(position);
@@ -83,11 +110,21 @@ void LookAheadCache::look_at(const Array& ids) {
   ahead_ = ahead_ == window() ? 0 : ahead_ + 1;
 }
 
+// Asks for what link_uses() will need of a row that is here already: the use before, or the row's
+// place in its list.
+void LookAheadCache::prefetch_use(const Row& used) const {
+  if (used.last >= 0)
+    __builtin_prefetch(&next_uses_[at(used.last)], 1);
+  else if (used.slot >= 0)
+    lists_.prefetch(used.slot);
+}
+
 // What is known last of a row moves on to its new use; the use before it learns of the new one.
 template <typename Ids>
 void LookAheadCache::link_uses(const Ids& ids) {
   for (size_t i = 0; i < ids.size(); ++i) {
-    if (i + kAhead < ids.size()) __builtin_prefetch(&row(ids[i + kAhead]), 1);
+    if (i + 2 * kAhead < ids.size()) __builtin_prefetch(&row(ids[i + 2 * kAhead]), 1);
+    if (i + kAhead < ids.size()) prefetch_use(row(ids[i + kAhead]));
     Row& used = row(ids[i]);
     const int64_t position = (int64_t{end_} + static_cast<int64_t>(i)) & kPositions;
     if (used.last < 0) {
@@ -129,30 +166,36 @@ void LookAheadCache::file_hits(const Ids& ids, CacheUse& use) {
     const NextUse next = next_use((begin_ + static_cast<int64_t>(i)) & kPositions);
     if (next == kRepeat) return used.slot;
     if (next < 0) used.last = next;
-    if (used.slot >= 0) lists_.add_first(next < 0 ? class_of(next) : kClasses + next, used.slot);
+    if (used.slot >= 0) lists_.add_first(list_of(next), used.slot);
     return used.slot;
   });
 }
 
 // Takes missing rows in as long as they are worth more than what is here.
 void LookAheadCache::take_in(CacheUse& use) {
+  const size_t missing = use.missing.size();
+  use.targets.assign(missing, -1);
+  Evicted evicted(*this);
   int64_t worst = 0;  // nothing that is here is worth less
-  const auto next_of = [&](size_t m) { return next_use((begin_ + use.places[m]) & kPositions); };
-  for (size_t m = 0; m < use.missing.size(); ++m) {
-    const NextUse next = next_of(m);
+  for (size_t m = 0; m < missing; ++m) {
+    if (m + kAhead < missing) __builtin_prefetch(&row(use.missing[m + kAhead]), 1);
+    const NextUse next = next_use((begin_ + use.places[m]) & kPositions);
     if (next == kRepeat) continue;
-    const int32_t slot = slot_for(worth_of(next), worst);
+    const int32_t slot = slot_for(worth_of(next), worst, evicted);
     if (slot < 0) continue;
+    use.targets[m] = slot;
     row(use.missing[m]).slot = slot;
     row_of_slot_[static_cast<size_t>(slot)] = use.missing[m];
-    lists_.add_first(next < 0 ? class_of(next) : kClasses + next, slot);
+    lists_.add_first(list_of(next), slot);
   }
-  for (size_t m = 0; m < use.missing.size(); ++m)  // some had to go again for others of the batch
-    use.targets.push_back(next_of(m) == kRepeat ? -1 : row(use.missing[m]).slot);
+  for (size_t m = 0; m < missing; ++m) {  // some had to go again for others of the batch
+    int32_t& slot = use.targets[m];
+    if (slot >= 0 && row_of_slot_[static_cast<size_t>(slot)] != use.missing[m]) slot = -1;
+  }
 }
 
 // An empty slot, or that of the worst row where that is worth less than `worth`; else -1.
-int32_t LookAheadCache::slot_for(int64_t worth, int64_t& worst) {
+int32_t LookAheadCache::slot_for(int64_t worth, int64_t& worst, Evicted& evicted) {
   if (std::ssize(row_of_slot_) < capacity()) {
     row_of_slot_.push_back(-1);
     return static_cast<int32_t>(row_of_slot_.size()) - 1;
@@ -163,8 +206,12 @@ int32_t LookAheadCache::slot_for(int64_t worth, int64_t& worst) {
   if (worst >= worth) return -1;
   const int32_t slot = lists_.last(list_of_worth(worst));
   lists_.remove(slot);
-  row(row_of_slot_[static_cast<size_t>(slot)]).slot = -1;
+  evicted.add(row_of_slot_[static_cast<size_t>(slot)]);
   return slot;
+}
+
+int64_t LookAheadCache::list_of(NextUse next) {
+  return next < 0 ? class_of(next) : kClasses + next;
 }
 
 int64_t LookAheadCache::worth_of(NextUse next) const {

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/huge_vector.h"
 #include "cache_policy.h"
 #include "slot_lists.h"
 
@@ -42,31 +43,36 @@ class LookAheadCache final : public CachePolicy {
     int32_t last;  // position of its last announced use; -1 - class where none is announced
   };
 
+  class Evicted;
+
   void prepare(int64_t rows) override;
   void look_at(const Array& ids) override;
   void take(const Array& ids, CacheUse& use) override;
 
+  void prefetch_use(const Row& used) const;
   template <typename Ids>
   void link_uses(const Ids& ids);
   template <typename Ids>
   void file_hits(const Ids& ids, CacheUse& use);
   void take_in(CacheUse& use);
-  [[nodiscard]] int32_t slot_for(int64_t worth, int64_t& worst);
+  [[nodiscard]] int32_t slot_for(int64_t worth, int64_t& worst, Evicted& evicted);
+  [[nodiscard]] static int64_t list_of(NextUse next);
   // The higher, the rather a row is kept: classes, then batches, the nearest last.
   [[nodiscard]] int64_t worth_of(NextUse next) const;
   [[nodiscard]] int64_t list_of_worth(int64_t worth) const;
   [[nodiscard]] Row& row(int64_t id) { return rows_[static_cast<size_t>(id)]; }
   // By position: of all uses that were ever announced, modulo 2^31.
-  [[nodiscard]] NextUse& next_use(int64_t position) {
-    return next_uses_[static_cast<size_t>(position) & (next_uses_.size() - 1)];
+  [[nodiscard]] NextUse& next_use(int64_t position) { return next_uses_[at(position)]; }
+  [[nodiscard]] size_t at(int64_t position) const {
+    return static_cast<size_t>(position) & (next_uses_.size() - 1);
   }
 
-  std::vector<Row> rows_;
-  std::vector<NextUse> next_uses_;  // a ring, of announced uses; its size is a power of 2
-  int32_t begin_, end_;             // positions of announced uses
-  int32_t now_ = 0, ahead_ = 0;  // the batches to be served and announced next, modulo window + 1
-  std::vector<int64_t> row_of_slot_;  // of slots that were filled
-  SlotLists lists_;                   // by class, then by batch of next use modulo window + 1
+  HugeVector<Row> rows_;
+  HugeVector<NextUse> next_uses_;  // a ring, of announced uses; its size is a power of 2
+  int32_t begin_, end_;            // positions of announced uses
+  int32_t now_ = 0, ahead_ = 0;    // the batches to be served and announced next, modulo window + 1
+  HugeVector<int64_t> row_of_slot_;  // of slots that were filled
+  SlotLists lists_;                  // by class, then by batch of next use modulo window + 1
 };
 
 }  // namespace ramet

@@ -4,7 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+
+#include "base/huge_vector.h"
 
 namespace ramet {
 
@@ -54,7 +55,7 @@ class SlotLists {
   [[nodiscard]] const Link& at(int64_t i) const { return links_[static_cast<size_t>(i)]; }
 
   int64_t slots_;
-  std::vector<Link> links_;  // of slots, then of the lists' ends
+  HugeVector<Link> links_;  // of slots, then of the lists' ends
 };
 
 }  // namespace ramet
