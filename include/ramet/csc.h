@@ -41,6 +41,11 @@ struct Csc {
                             int64_t num_dst,
                             const CscOptions& options = {});
 
+// The same; forgets the arrays once it has copied them. Where nobody else holds them, their memory
+// is free before the result takes its own.
+[[nodiscard]] Csc build_csc(
+    Array&& src, Array&& dst, int64_t num_src, int64_t num_dst, const CscOptions& options = {});
+
 // Sorts each row by `keys`, int64, one per edge; equal keys stay in their order. Entry p of the
 // result is where the edge at position p stood: int32 where positions fit, else int64.
 // kInvalidArgument: arrays that do not fit each other; threads as above.

@@ -121,8 +121,11 @@ void drop_identity_ids(Csc& csc) {
   if (identity) csc.edge_ids = {};
 }
 
+// Called once the edges have been copied.
+using OnCopied = std::function<void()>;
+
 template <typename Record, typename T>
-Csc sort_edges(const EdgeList<T>& edges, const Sizes& sizes) {
+Csc sort_edges(const EdgeList<T>& edges, const Sizes& sizes, const OnCopied& on_copied) {
   Array indptr = allocate(DType::kInt64, sizes.num_dst + 1);
   const Buckets buckets(sizes.num_dst, edges.size());
   RadixPartitioner<T> partitioner(edges, buckets, sizes.threads);
@@ -131,6 +134,7 @@ Csc sort_edges(const EdgeList<T>& edges, const Sizes& sizes) {
     check_range(edges.dst, sizes.num_dst, "destination");
   }
   const auto partition = partitioner.template scatter<Record>();
+  on_copied();
   const auto kept =
       edges.undirected ? deduplicate(partition, buckets, sizes) : all_of(partition.begin);
   Csc csc = place_buckets(partition, buckets, kept, std::move(indptr), sizes);
@@ -139,17 +143,24 @@ Csc sort_edges(const EdgeList<T>& edges, const Sizes& sizes) {
 }
 
 template <typename Index, typename T>
-Csc choose_ids(const EdgeList<T>& edges, const Sizes& sizes, bool edge_ids) {
-  if (!edge_ids) return sort_edges<EdgeRecord<Index, NoId>>(edges, sizes);
+Csc choose_ids(const EdgeList<T>& edges,
+               const Sizes& sizes,
+               bool edge_ids,
+               const OnCopied& on_copied) {
+  if (!edge_ids) return sort_edges<EdgeRecord<Index, NoId>>(edges, sizes, on_copied);
   if (width_for(edges.size() * (edges.undirected ? 2 : 1)) == DType::kInt32)
-    return sort_edges<EdgeRecord<Index, int32_t>>(edges, sizes);
-  return sort_edges<EdgeRecord<Index, int64_t>>(edges, sizes);
+    return sort_edges<EdgeRecord<Index, int32_t>>(edges, sizes, on_copied);
+  return sort_edges<EdgeRecord<Index, int64_t>>(edges, sizes, on_copied);
 }
 
 template <typename T>
-Csc choose_widths(const EdgeList<T>& edges, const Sizes& sizes, bool edge_ids) {
-  if (width_for(sizes.num_src) == DType::kInt32) return choose_ids<int32_t>(edges, sizes, edge_ids);
-  return choose_ids<int64_t>(edges, sizes, edge_ids);
+Csc choose_widths(const EdgeList<T>& edges,
+                  const Sizes& sizes,
+                  bool edge_ids,
+                  const OnCopied& on_copied) {
+  if (width_for(sizes.num_src) == DType::kInt32)
+    return choose_ids<int32_t>(edges, sizes, edge_ids, on_copied);
+  return choose_ids<int64_t>(edges, sizes, edge_ids, on_copied);
 }
 
 void require_ids(const Array& ids, const char* what) {
@@ -157,13 +168,12 @@ void require_ids(const Array& ids, const char* what) {
   throw_invalid(what, " is ", ids.describe(), ", expected one dimension of int32 or int64");
 }
 
-}  // namespace
-
-Csc build_csc(const Array& src,
-              const Array& dst,
-              int64_t num_src,
-              int64_t num_dst,
-              const CscOptions& options) {
+Csc check_and_build(const Array& src,
+                    const Array& dst,
+                    int64_t num_src,
+                    int64_t num_dst,
+                    const CscOptions& options,
+                    const OnCopied& on_copied) {
   require_ids(src, "src");
   require_ids(dst, "dst");
   if (src.rows() != dst.rows() || src.dtype != dst.dtype) {
@@ -186,8 +196,23 @@ Csc build_csc(const Array& src,
     using T = typename decltype(sources)::value_type;
     const EdgeList<T> edges{sources, dst.as<T>(), options.undirected};
     const int threads = options.threads > 0 ? options.threads : hardware_threads();
-    return choose_widths(edges, {num_src, num_dst, threads}, options.edge_ids);
+    return choose_widths(edges, {num_src, num_dst, threads}, options.edge_ids, on_copied);
   });
+}
+
+}  // namespace
+
+Csc build_csc(const Array& src,
+              const Array& dst,
+              int64_t num_src,
+              int64_t num_dst,
+              const CscOptions& options) {
+  return check_and_build(src, dst, num_src, num_dst, options, [] {});
+}
+
+Csc build_csc(
+    Array&& src, Array&& dst, int64_t num_src, int64_t num_dst, const CscOptions& options) {
+  return check_and_build(src, dst, num_src, num_dst, options, [&] { src = dst = {}; });
 }
 
 Csc check_csc(const Array& indptr, const Array& indices, int64_t num_src, int64_t num_dst) {

@@ -1,6 +1,7 @@
 // Planted communities: see generate.h for the model.
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/parallel.h"
@@ -99,10 +100,10 @@ void draw_edges(const PlantedOptions& o, int threads, int32_t* src, int32_t* dst
 }
 
 Csc draw_topology(const PlantedOptions& o, int threads) {
-  const Array src = allocate(DType::kInt32, {o.num_edges});
-  const Array dst = allocate(DType::kInt32, {o.num_edges});
+  Array src = allocate(DType::kInt32, {o.num_edges});
+  Array dst = allocate(DType::kInt32, {o.num_edges});
   draw_edges(o, threads, static_cast<int32_t*>(src.data), static_cast<int32_t*>(dst.data));
-  return build_csc(src, dst, o.num_nodes, o.num_nodes,
+  return build_csc(std::move(src), std::move(dst), o.num_nodes, o.num_nodes,
                    {.undirected = true, .edge_ids = false, .threads = threads});
 }
 

@@ -102,11 +102,11 @@ void draw_edges(const RmatOptions& o, int threads, int64_t num_edges, int32_t* s
 
 Csc draw_topology(const RmatOptions& o, int threads) {
   const int64_t num_nodes = int64_t{1} << o.scale, num_edges = num_nodes * o.edge_factor;
-  const Array src = allocate(DType::kInt32, {num_edges});
-  const Array dst = allocate(DType::kInt32, {num_edges});
+  Array src = allocate(DType::kInt32, {num_edges});
+  Array dst = allocate(DType::kInt32, {num_edges});
   draw_edges(o, threads, num_edges, static_cast<int32_t*>(src.data),
              static_cast<int32_t*>(dst.data));
-  return build_csc(src, dst, num_nodes, num_nodes,
+  return build_csc(std::move(src), std::move(dst), num_nodes, num_nodes,
                    {.undirected = true, .edge_ids = false, .threads = threads});
 }
 

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "ramet/error.h"
@@ -54,6 +57,20 @@ TEST_CASE("build_csc keeps the order of edges within a row") {
     rows[static_cast<size_t>(edges.dst[e])].emplace_back(edges.src[e], static_cast<int64_t>(e));
   }
   check_rows(build(edges, 50, 70), rows);
+}
+
+TEST_CASE("build_csc frees the edges that it was given, and leaves those that it was shown") {
+  const auto owner = std::make_shared<std::vector<int64_t>>(test::random_edges(50, 50, 900, 1).src);
+  Array src = borrow(std::span<const int64_t>(*owner));
+  src.owner = owner;
+  Array dst = src;
+  const Csc shown = build_csc(src, dst, 50, 50, {.undirected = true});
+  CHECK(owner.use_count() == 3);
+  const Csc given = build_csc(std::move(src), std::move(dst), 50, 50, {.undirected = true});
+  CHECK(owner.use_count() == 1);
+  REQUIRE(given.indices.rows() == shown.indices.rows());
+  for (int64_t p = 0; p < shown.indices.rows(); ++p)
+    REQUIRE(at(given.indices, p) == at(shown.indices, p));
 }
 
 TEST_CASE("undirected: the union with the reverses, the lowest id of each pair, loops once") {
