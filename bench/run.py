@@ -48,13 +48,14 @@ QUICK = (
     "whole_tables",
 )
 ON_GPU = ("cuda_gather", "cuda_sampling", "cuda_epoch")
-BENCHMARKS = (*QUICK, *ON_GPU, "equality")  # the last one is about bits, not time, and takes minutes
+LONG = ("topology", "equality")  # graphs of 13 GB, made in minutes; bits, not time, for minutes
+BENCHMARKS = (*QUICK, *ON_GPU, *LONG)
 
 
 def add_only(parser) -> None:
     default = f"{', '.join(QUICK)}; with a GPU {', '.join(ON_GPU)}, too"
     parser.add_argument("--only", choices=BENCHMARKS, action="append", help=f"default: {default}")
-    parser.add_argument("--all", action="store_true", help="equality, too")
+    parser.add_argument("--all", action="store_true", help=f"{', '.join(LONG)}, too")
     parser.add_argument("--pages", type=Path, metavar="FOLDER", help="of the tables; default: build/bench/results")
 
 
@@ -64,7 +65,7 @@ def names(chosen) -> tuple[str, ...]:
     if not ramet.cuda.is_available():
         print(f"left out: {', '.join(ON_GPU)} ({ramet.cuda.why_not()})")
     here = (*QUICK, *ON_GPU) if ramet.cuda.is_available() else QUICK
-    return (*here, "equality") if chosen.all else here
+    return (*here, *LONG) if chosen.all else here
 
 
 def check_noise() -> tuple[float, str]:

@@ -16,7 +16,7 @@ Figure, Report = harness.Figure, harness.Report
     "arguments",
     [
         ["sampling", "--graph", "products"],
-        ["sampling", "--graph", "rmat-22"],
+        ["topology"],
         ["gather"],
         ["end_to_end"],
         ["labor", "--graph", "products"],
