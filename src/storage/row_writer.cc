@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cerrno>
 #include <exception>
-#include <limits>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -26,22 +25,22 @@ struct Run {
   size_t first, end;
 };
 
-std::vector<Run> runs_of(std::span<const int64_t> numbers, int64_t most_rows) {
+int64_t most_rows(int64_t row_bytes) {
+  return std::max<int64_t>(kMostBytes / row_bytes, 1);
+}
+
+std::vector<Run> runs_of(std::span<const int64_t> numbers, int64_t most) {
   std::vector<Run> runs;
   for (size_t i = 0; i < numbers.size(); ++i) {
     const bool extends = i > 0 && numbers[i] == numbers[i - 1] + 1 &&
-                         static_cast<int64_t>(i - runs.back().first) < most_rows;
+                         static_cast<int64_t>(i - runs.back().first) < most;
     if (!extends) runs.push_back({i, i});
     runs.back().end = i + 1;
   }
   return runs;
 }
 
-// What went wrong with the first run that failed.
-struct Failure {
-  size_t run = std::numeric_limits<size_t>::max();
-  int error = 0;
-};
+using Failure = WriteRing::Failure;
 
 class Writing {
  public:
@@ -50,15 +49,18 @@ class Writing {
         row_bytes_(row_bytes),
         numbers_(numbers),
         pack_(pack),
-        most_rows_(std::max<int64_t>(kMostBytes / row_bytes, 1)),
-        runs_(runs_of(numbers, most_rows_)) {}
+        runs_(runs_of(numbers, most_rows(row_bytes))) {}
 
   [[nodiscard]] const std::vector<Run>& runs() const { return runs_; }
-  [[nodiscard]] const Failure& failure() const { return failure_; }
 
-  void write_all() {
+  Failure by_ring(WriteRing& ring) {
+    return ring.write(file_, runs_.size(),
+                      [this](size_t run, std::byte* buffer) { return packed(runs_[run], buffer); });
+  }
+
+  Failure by_threads() {
     const size_t wanted = runs_.size() <= kFewRuns ? 1 : std::min(runs_.size(), kMostThreads);
-    const ReadSlots buffers(static_cast<int64_t>(wanted), most_rows_ * row_bytes_);
+    const ReadSlots buffers(static_cast<int64_t>(wanted), most_rows(row_bytes_) * row_bytes_);
     std::vector<std::thread> threads;
     try {
       for (size_t i = 1; i < wanted; ++i)
@@ -68,6 +70,7 @@ class Writing {
     work(buffers[0]);
     for (std::thread& thread : threads)
       thread.join();
+    return failure_;
   }
 
  private:
@@ -78,12 +81,16 @@ class Writing {
     }
   }
 
-  // An errno, or 0.
-  [[nodiscard]] int write(const Run& run, std::byte* buffer) const {
+  [[nodiscard]] RingWrite packed(const Run& run, std::byte* buffer) const {
     for (size_t i = run.first; i < run.end; ++i)
       pack_(i, buffer + static_cast<int64_t>(i - run.first) * row_bytes_);
-    const int64_t size = static_cast<int64_t>(run.end - run.first) * row_bytes_;
-    const int64_t offset = numbers_[run.first] * row_bytes_;
+    return {.offset = numbers_[run.first] * row_bytes_,
+            .size = static_cast<int64_t>(run.end - run.first) * row_bytes_};
+  }
+
+  // An errno, or 0.
+  [[nodiscard]] int write(const Run& run, std::byte* buffer) const {
+    const auto [offset, size] = packed(run, buffer);
     for (int64_t done = 0; done < size;) {
       const ssize_t wrote =
           ::pwrite(file_, buffer + done, static_cast<size_t>(size - done), offset + done);
@@ -98,14 +105,13 @@ class Writing {
   void note(size_t run, int error) {
     const std::lock_guard lock(mutex_);
     failed_.store(true);
-    if (run < failure_.run) failure_ = {run, error};
+    if (failure_.error == 0 || run < failure_.write) failure_ = {run, error};
   }
 
   int file_;
   int64_t row_bytes_;
   std::span<const int64_t> numbers_;
   const PackRow& pack_;
-  int64_t most_rows_;
   std::vector<Run> runs_;
   std::atomic<size_t> next_{0};
   std::atomic<bool> failed_{false};
@@ -115,19 +121,22 @@ class Writing {
 
 }  // namespace
 
-RowWriter::RowWriter(Fd file, int64_t row_bytes, std::string place)
-    : file_(std::move(file)), row_bytes_(row_bytes), place_(std::move(place)) {}
+RowWriter::RowWriter(Fd file, int64_t row_bytes, std::string place, bool io_uring)
+    : file_(std::move(file)), row_bytes_(row_bytes), place_(std::move(place)) {
+  if (io_uring && row_bytes > 0) ring_ = make_write_ring(most_rows(row_bytes) * row_bytes);
+}
 
-ReadCounts RowWriter::write(std::span<const int64_t> numbers, const PackRow& pack) const {
+ReadCounts RowWriter::write(std::span<const int64_t> numbers, const PackRow& pack) {
   if (numbers.empty() || row_bytes_ == 0) return {};
   Writing writing(file_.get(), row_bytes_, numbers, pack);
-  writing.write_all();
+  const bool by_ring = ring_ != nullptr && writing.runs().size() > kFewRuns;
+  const Failure failure = by_ring ? writing.by_ring(*ring_) : writing.by_threads();
   const auto rows = std::ssize(numbers);
-  if (const auto [run, error] = writing.failure(); error != 0) {
-    const auto count = static_cast<int64_t>(writing.runs()[run].end - writing.runs()[run].first);
-    throw_errno(error,
-                concat("write ", count * row_bytes_, " bytes at byte ",
-                       numbers[writing.runs()[run].first] * row_bytes_, " of"),
+  if (failure.error != 0) {
+    const Run& run = writing.runs()[failure.write];
+    throw_errno(failure.error,
+                concat("write ", static_cast<int64_t>(run.end - run.first) * row_bytes_,
+                       " bytes at byte ", numbers[run.first] * row_bytes_, " of"),
                 place_);
   }
   return {.rows = rows, .requests = std::ssize(writing.runs()), .bytes = rows * row_bytes_};

@@ -1,18 +1,21 @@
 // RowWriter: rows of one width written into a file, many requests at once, those side by side in
 // one.
 //
-// Threads: one call at a time; each starts threads that write, and waits for them. A request waits
-// for the disk and not for a core, so there are more of them than cores. Forks: plain memory and a
-// descriptor.
+// Requests go to the kernel by io_uring. Where that is refused, a call starts threads that write,
+// more of them than cores, since a request waits for the disk; and waits for them.
+//
+// Threads: one call at a time. Forks: not for a child.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 
 #include "base/system/posix.h"
 #include "ramet/row_reader.h"
+#include "row_reader/write_ring.h"
 
 namespace ramet {
 
@@ -23,11 +26,11 @@ class RowWriter {
  public:
   // `file`: open for writing, with O_DIRECT only if rows are whole blocks. `place`: how errors name
   // it.
-  RowWriter(Fd file, int64_t row_bytes, std::string place);
+  RowWriter(Fd file, int64_t row_bytes, std::string place, bool io_uring);
 
   // Writes rows to the places numbers[i], which ascend. Returns when all are written. kIo and
   // kNoSpace name bytes and place; some of the rows may be written then.
-  ReadCounts write(std::span<const int64_t> numbers, const PackRow& pack) const;
+  ReadCounts write(std::span<const int64_t> numbers, const PackRow& pack);
   // Until what was written is on the disk. kIo.
   void sync() const { sync_to_disk(file_.get(), place_); }
 
@@ -35,6 +38,7 @@ class RowWriter {
   Fd file_;
   int64_t row_bytes_;
   std::string place_;
+  std::unique_ptr<WriteRing> ring_;  // nullptr: threads write
 };
 
 }  // namespace ramet

@@ -59,7 +59,8 @@ RecordFile::RecordFile(const std::string& folder,
     if (!direct) throw_errno(errno, "open the records in", folder);
     file = std::move(direct);
   }
-  writer_ = std::make_unique<RowWriter>(std::move(file), width_.bytes, "the records in " + folder);
+  writer_ = std::make_unique<RowWriter>(std::move(file), width_.bytes, "the records in " + folder,
+                                        method != RowReaderOptions::Method::kThreads);
 }
 
 int64_t RecordFile::memory_bytes() const {
