@@ -17,8 +17,9 @@ constexpr int64_t kStep = int64_t{64} << 20;  // by which it grows at least: cal
 }  // namespace
 
 ReservedMemory::ReservedMemory(int64_t most_bytes, std::string what)
-    : what_(std::move(what)), most_bytes_(most_bytes), process_(::getpid()) {
-  if (most_bytes_ == 0) return;
+    : what_(std::move(what)),
+      most_bytes_(std::max<int64_t>(most_bytes, 1)),  // an address, also for no bytes
+      process_(::getpid()) {
   void* const start = ::mmap(nullptr, static_cast<size_t>(most_bytes_), PROT_NONE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED)
