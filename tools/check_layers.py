@@ -33,9 +33,9 @@ PUBLIC_HEADERS = {
     "storage": "pages row_files row_reader shared_memory store store_writer",
     "graph": "graph csc generate node_rows ownership part",
     "kernels": "cuda",
-    "device": "cuda_memory",
+    "device": "cuda_memory device_pieces",
     "exchange": "exchange",
-    "tables": "table cache_hits cuda_table id_listener record_table row_exchange table_rows whole_table",
+    "tables": "table cache_hits cuda_table device_table id_listener record_table row_exchange table_rows whole_table",
     "sampling": "sample_options sampler induced cuda_sampler fingerprint",
     "nn": "aggregate aggregate_table attention block_edges dropout optimizer",
     "loader": "loader cooperative_loader",
@@ -43,14 +43,15 @@ PUBLIC_HEADERS = {
 # src/<layer>/<name>.h: internal, but layers above may include them.
 EXPORTS = {
     "base": "dependent_lanes digest draw_keys free_list grow_array half huge_vector lanes_scalar listed_rows narrow "
-    "normal parallel per_process permutation prefetch row_groups scale thread_note system/core_wait system/posix "
-    "system/reserved_memory system/space",
+    "narrow_value normal parallel per_process permutation prefetch row_groups scale thread_note system/core_wait "
+    "system/posix system/reserved_memory system/space",
     "storage": "row_reader/direct_block row_writer unnamed_file",
-    "kernels": "kernels cuda_backend cuda_rows cuda_sampling cpu/aggregate cpu/attention cpu/edge_rows cpu/floyd "
-    "cpu/labor_scan cpu/pick cpu/update",
+    "kernels": "kernels adam_rates cuda_backend cuda_named_rows cuda_pieces cuda_rows cuda_sampling cpu/aggregate "
+    "cpu/attention cpu/edge_rows cpu/floyd cpu/labor_scan cpu/pick cpu/update",
     "device": "device_memory",
     "exchange": "incoming_ids message routes",
-    "tables": "row_source cache/hot_rows cache/stream_cache device/placement_plan",
+    "tables": "row_source cache/hot_rows cache/stream_cache device/device_places device/named_rows "
+    "device/placement_plan",
     "sampling": "cooperative_sampler",
 }
 LAYER_OF_PUBLIC = {f"{stem}.h": layer for layer, stems in PUBLIC_HEADERS.items() for stem in stems.split()}

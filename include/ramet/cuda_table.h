@@ -1,5 +1,6 @@
 // CudaTable: a Table as one device reads it: a copy in device memory, or in place in page-locked
-// host memory, optionally with a cache of chosen rows in device memory.
+// host memory, optionally with a cache of chosen rows in device memory. Of a Table that lies on the
+// device, in place (kInPlace).
 //
 // Keeps the table alive, and waits for the device before it frees memory: it may die while kernels
 // read it. gather() may run in any thread and in several at once. Only streams order scatter() with

@@ -72,7 +72,8 @@ struct OptimizerStep {
 
 // Applies `gradients` (float32), list after list, to the rows [begin, end) of `weights` (float32,
 // float16 or bfloat16, writable) and to their state, in the order of state_of(). Gradients of other
-// rows are left out.
+// rows are left out. Where the weights lie on a device, so does the state, and gradients may; the
+// step is then complete when this returns.
 void apply_gradients(const OptimizerStep& step,
                      const Array& weights,
                      std::span<const Array> state,

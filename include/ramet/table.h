@@ -1,8 +1,9 @@
 // Table: rows by row id (features, labels, embeddings).
 //
 // A value over an Array, and over its scale if it holds quantized int8; keeps both alive. gather()
-// and gather_float32() may run in any thread, and in several at once. Failure: an id outside the
-// table is kOutOfRange and names value, bound and position.
+// and gather_float32() may run in any thread, and in several at once. The Array may lie on a
+// device, without a scale: ids and rows of these calls are the host's all the same. Failure: an id
+// outside the table is kOutOfRange and names value, bound and position.
 #pragma once
 
 #include <cstdint>

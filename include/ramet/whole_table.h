@@ -34,6 +34,13 @@ class RowPlaces {
   [[nodiscard]] const Ownership& owners() const { return owners_; }
   [[nodiscard]] const Array& map() const { return map_; }
 
+  // How places follow from ids where owners are ranges: place = id + deltas[part], where parts 1,
+  // 2,
+  // ... begin at `begins`, filled up to 2^n - 1. Of dense places one part. Else empty.
+  struct Ranges {
+    std::vector<int64_t> begins, deltas;
+  };
+  [[nodiscard]] Ranges ranges() const;
   // Where the rows of a part lie. kOutOfRange unless `part` is a part.
   [[nodiscard]] NodeRange places_of(int64_t part) const;
   // places[i] = the place of row ids[i].

@@ -8,7 +8,7 @@ namespace ramet {
 
 // Exact, as a processor's own instruction: halves below 2^-14 have no implicit one, and their
 // 10 bits count in units of 2^-24; infinity stays, and a NaN keeps its bits and becomes quiet.
-inline float from_half(uint16_t half) {
+constexpr float from_half(uint16_t half) {
   constexpr uint32_t kInfinity = 0x7C00, kLeastNormal = 0x0400, kQuiet = 1u << 22;
   const uint32_t sign = uint32_t{half} >> 15 << 31, magnitude = half & 0x7FFFu;
   if (magnitude < kLeastNormal) {

@@ -16,6 +16,8 @@
 
 #include <cstdint>
 
+#include "kernels/cuda_named_rows.h"
+#include "kernels/cuda_pieces.h"
 #include "kernels/cuda_rows.h"
 #include "kernels/cuda_sampling.h"
 #include "ramet/cuda.h"
@@ -69,7 +71,9 @@ struct CudaBackend {
   const char* name;        // "cuda", or "emulated" in tests
   int dlpack_device_type;  // of its memory, for tensors of other libraries: kDLCUDA
   CudaRuntime runtime;
+  const CudaPieces* pieces;
   CudaRowKernels rows;
+  CudaNamedRowKernels named_rows;
   CudaSamplingKernels sampling;
 };
 

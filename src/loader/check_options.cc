@@ -59,8 +59,12 @@ bool is_input(const LoaderOptions& options, int node_type) {
 void check_given(const TableRequest& request, const Graph& graph, const DeviceOptions& device) {
   if (request.is_of_edges())
     throw_invalid("table '", request.name, "' is of an edge type, whose rows are the graph's own");
-  if (device.index != kHost)
-    throw_invalid("table '", request.name, "' is not the graph's, which batches of a device need");
+  if (device.index != kHost && request.given->rows().device != device.index)
+    throw_invalid("table '", request.name, "' is neither the graph's nor lies on device ",
+                  device.index, ", which batches of that device need");
+  if (device.index != kHost && !request.reached.empty())
+    throw_invalid("table '", request.name,
+                  "' has rows on other machines, which batches of a device cannot have");
   if (!request.reached.empty() &&
       (!request.places || std::ssize(request.reached) != request.places->parts()))
     throw_invalid("table '", request.name, "' has ", request.reached.size(),
@@ -78,6 +82,8 @@ void check_fused(const TableRequest& request, const Graph& graph, const LoaderOp
     throw_invalid(what, "but is not asked for at the nodes of a type");
   if (request.is_pulled()) throw_invalid(what, "but has rows on other machines");
   if (options.device.index != kHost) throw_invalid(what, "which is for batches of the host");
+  if (table_of(graph, request).rows().device != kHost)
+    throw_invalid(what, "but lies on a device, whose rows the host cannot read in place");
   if (options.sample.expand == Expand::kOnce)
     throw_invalid(what, "but with expand 'once' there are no blocks");
   const Table table = table_of(graph, request);

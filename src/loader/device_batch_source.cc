@@ -62,8 +62,7 @@ class DeviceBatchSource final : public BatchSource {
 
   void fetch_on_stream(Batch& batch, const std::atomic<bool>& stop) {
     const auto ids_of = [&](const TableRequest& request, int device) {
-      if (device != kHost)
-        return rows_on_device(request, batch.minibatch, *pool_, stream_.handle());
+      if (device != kHost) return rows_on_stream(request, batch.minibatch);
       if (on_host_.n_id.empty()) on_host_ = ids_to_host(batch.minibatch);
       return rows_of(*parts_->graph, request, on_host_, *parts_->pool);
     };
@@ -73,6 +72,13 @@ class DeviceBatchSource final : public BatchSource {
                    .pinned = parts_->pool,
                    .max_sms = parts_->options.device.max_sms},
                   &stop, batch);
+  }
+
+  Array rows_on_stream(const TableRequest& request, const Minibatch& minibatch) {
+    const Array ids = rows_on_device(request, minibatch, *pool_, stream_.handle());
+    const auto table = static_cast<size_t>(&request - parts_->options.tables.data());
+    const DevicePlaces* places = side_.places(table);
+    return places == nullptr ? ids : places->look_up(ids, *pool_, stream_.handle());
   }
 
   // What rows_of() looks at.

@@ -43,6 +43,11 @@ Array cached_rows(const std::shared_ptr<const Graph>& graph,
   return copy(borrow(std::span<const int64_t>(ids)));
 }
 
+std::unique_ptr<const DevicePlaces> places_of(const TableRequest& request, int device) {
+  if (!request.places) return nullptr;
+  return std::make_unique<const DevicePlaces>(*request.places, device);
+}
+
 }  // namespace
 
 std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const Graph>& graph,
@@ -74,6 +79,14 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
     const Table table = table_of(*graph, request);
     const Placement wanted = device.tables.empty() ? Placement() : device.tables.at(i);
     RowSourceOptions source{.decode = loader.decode, .device = device.index};
+    side->places_.push_back(places_of(request, device.index));
+    if (table.rows().device != kHost) {
+      source.placement = wanted == Location::kAuto ? Location::kInPlace : wanted.location;
+      side->placement_.push_back(
+          {request.name, source.placement, bytes_of(table), "lies on the device"});
+      side->sources_.push_back(make_row_source(table, source));
+      continue;
+    }
     source.placement = decide(request.name, bytes_of(table), wanted, [&] {
       return measure_reading(table, *side->pool_, options.pinned,
                              {loader.decode, options.threads, device.max_sms});

@@ -57,6 +57,9 @@ void aggregate_table(const BlockEdges& edges,
                      const Array& out,
                      const AggregateOptions& options) {
   const TableRowType type = table_row_type(table, out);
+  if (table.rows().device != kHost)
+    throw_invalid(table.name(), " lies on device ", table.rows().device,
+                  ", whose rows the host cannot aggregate: gather them");
   const int64_t width = width_of(table.rows());
   if (out.rows() != edges.num_dst() || width_of(out) != width)
     throw_invalid("out is ", out.describe(), ", expected ", edges.num_dst(), " rows of ", width,

@@ -10,24 +10,19 @@
 #include "base/listed_rows.h"
 #include "base/narrow.h"
 #include "base/row_groups.h"
+#include "device/device_memory.h"
+#include "kernels/adam_rates.h"
 #include "kernels/cpu/update.h"
+#include "kernels/cuda_backend.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
+#include "tables/device/named_rows.h"
 
 namespace ramet {
 namespace {
 
 constexpr size_t kAhead = 4;  // rows
 constexpr int64_t kLine = 64;
-
-// By squaring: the same bits on every machine, unlike pow.
-double power(double base, int64_t exponent) {
-  double result = 1;
-  for (; exponent > 0; exponent >>= 1, base *= base) {
-    if ((exponent & 1) != 0) result *= base;
-  }
-  return result;
-}
 
 UpdateRule rule_of(const Optimizer& optimizer) {
   if (const auto* ada = std::get_if<AdaGrad>(&optimizer))
@@ -36,14 +31,14 @@ UpdateRule rule_of(const Optimizer& optimizer) {
   return std::holds_alternative<Adam>(optimizer) ? UpdateRule::kAdam : UpdateRule::kSgd;
 }
 
+AdamOptions options_of(const Adam& adam) {
+  return {adam.learning_rate, adam.beta1, adam.beta2, adam.steps == Steps::kRow};
+}
+
 void set_step(const Adam& adam, int64_t number, RowUpdate& row) {
-  const double unbiased1 = 1 - power(adam.beta1, number);
-  const double unbiased2 = std::sqrt(1 - power(adam.beta2, number));
-  const bool is_of_row = adam.steps == Steps::kRow;
-  const double rate = adam.learning_rate / unbiased1;
-  // torch's Adam, and torch's SparseAdam, which differ in what eps is added to.
-  row.rate = static_cast<float>(is_of_row ? rate : rate * unbiased2);
-  row.root_scale = static_cast<float>(is_of_row ? 1 / unbiased2 : 1);
+  const AdamRates rates = adam_rates(options_of(adam), number);
+  row.rate = rates.rate;
+  row.root_scale = rates.root_scale;
 }
 
 // What is the same for all rows.
@@ -110,7 +105,8 @@ void check_state(const OptimizerStep& step, const Array& weights, std::span<cons
     Array expected = weights;
     expected.dtype = forms[i].dtype;
     if (forms[i].per_row) expected.shape = {weights.rows()};
-    if (state[i].dtype == expected.dtype && state[i].shape == expected.shape && state[i].writable)
+    if (state[i].dtype == expected.dtype && state[i].shape == expected.shape && state[i].writable &&
+        state[i].device == weights.device)
       continue;
     throw_invalid("state '", forms[i].name, "' is ", state[i].describe(), ", expected writable ",
                   expected.describe());
@@ -122,7 +118,8 @@ void check_gradients(const Array& weights, std::span<const RowList> lists) {
     Array expected = weights;
     expected.dtype = DType::kFloat32;
     expected.shape[0] = std::ssize(ids);
-    if (gradients.dtype == expected.dtype && gradients.shape == expected.shape) continue;
+    const bool is_near = gradients.device == kHost || gradients.device == weights.device;
+    if (gradients.dtype == expected.dtype && gradients.shape == expected.shape && is_near) continue;
     throw_invalid("gradients are ", gradients.describe(), ", expected ", expected.describe());
   }
 }
@@ -136,6 +133,32 @@ void check_row_ids(const Array& ids, int64_t begin, int64_t end) {
 void request(const void* row, int64_t bytes) {
   for (int64_t at = 0; at < bytes; at += kLine)
     __builtin_prefetch(static_cast<const char*>(row) + at, 1, 3);
+}
+
+// The arrays of a step's state, by what they are.
+struct StateArrays {
+  float* moment1 = nullptr;
+  float* moment2 = nullptr;
+  int32_t* steps = nullptr;
+};
+
+StateArrays state_arrays(const OptimizerStep& step, std::span<const Array> state) {
+  StateArrays arrays;
+  const std::vector<StateForm> forms = state_of(step.optimizer);
+  for (size_t i = 0; i < forms.size(); ++i) {
+    if (forms[i].dtype == DType::kInt32)
+      arrays.steps = static_cast<int32_t*>(state[i].data);
+    else if (forms[i].name == "moment1")
+      arrays.moment1 = static_cast<float*>(state[i].data);
+    else
+      arrays.moment2 = static_cast<float*>(state[i].data);
+  }
+  return arrays;
+}
+
+uint64_t rounding_key(const OptimizerStep& step) {
+  return absorb(absorb(static_cast<uint64_t>(Domain::kRounding), step.seed),
+                static_cast<uint64_t>(step.number));
 }
 
 // One step over the rows of a bucket.
@@ -153,18 +176,12 @@ class Update {
         kernels_(update_kernels()),
         width_(weights.row_bytes() / item_size(weights.dtype)),
         constants_(constants_of(step, width_)),
-        rounding_key_(absorb(absorb(static_cast<uint64_t>(Domain::kRounding), step.seed),
-                             static_cast<uint64_t>(step.number))) {
+        rounding_key_(rounding_key(step)) {
     if (step.row_ids.rows() > 0) ids_ = step.row_ids.as<int64_t>().data() - begin;
-    const std::vector<StateForm> forms = state_of(step.optimizer);
-    for (size_t i = 0; i < forms.size(); ++i) {
-      if (forms[i].dtype == DType::kInt32)
-        steps_ = static_cast<int32_t*>(state[i].data);
-      else if (forms[i].name == "moment1")
-        moment1_ = static_cast<float*>(state[i].data);
-      else
-        moment2_ = static_cast<float*>(state[i].data);
-    }
+    const StateArrays arrays = state_arrays(step, state);
+    moment1_ = arrays.moment1;
+    moment2_ = arrays.moment2;
+    steps_ = arrays.steps;
   }
 
   void operator()(const RowBucket& bucket) const {
@@ -248,6 +265,39 @@ class Update {
   int32_t* steps_ = nullptr;
 };
 
+// The same by a kernel, complete when it returns.
+void update_on_device(const OptimizerStep& step,
+                      const Array& weights,
+                      std::span<const Array> state,
+                      std::span<const RowList> gradients,
+                      NodeRange own,
+                      int threads) {
+  const int device = weights.device;
+  const CudaBackend& cuda = require_cuda();
+  const NamedRows named(gradients, weights.rows(), own, device, threads);
+  const StateArrays arrays = state_arrays(step, state);
+  const int64_t width = weights.row_bytes() / item_size(weights.dtype);
+  std::shared_ptr<void> row_ids;
+  if (step.row_ids.rows() > 0) row_ids = copy_on(device, step.row_ids.data, step.row_ids.bytes());
+  CudaUpdateArgs args{
+      .weights = {weights.data, weights.dtype, width, named.view()},
+      .rule = rule_of(step.optimizer),
+      .constants = constants_of(step, width),
+      .moment1 = arrays.moment1,
+      .moment2 = arrays.moment2,
+      .steps = arrays.steps,
+      .adam = {},
+      .divisor = static_cast<float>(step.divisor),
+      .stochastic = step.stochastic,
+      .rounding_key = rounding_key(step),
+      .row_ids = static_cast<const int64_t*>(row_ids.get()),
+      .first_row = own.begin,
+  };
+  if (const auto* adam = std::get_if<Adam>(&step.optimizer)) args.adam = options_of(*adam);
+  cuda.named_rows.update(device, args, nullptr);
+  cuda.runtime.synchronize(device, nullptr);
+}
+
 }  // namespace
 
 std::vector<StateForm> state_of(const Optimizer& optimizer) {
@@ -276,6 +326,8 @@ void apply_gradients(const OptimizerStep& step,
   if (begin < 0 || begin > end || end > weights.rows())
     throw_invalid("rows [", begin, ", ", end, ") of ", weights.rows());
   check_row_ids(step.row_ids, begin, end);
+  if (weights.device != kHost)
+    return update_on_device(step, weights, state, gradients, {begin, end}, threads);
   RowGroups groups(gradients, weights.rows(), begin, end);
   const ListedRows rows(gradients);
   groups.visit(threads, Update(step, weights, state, rows, begin));

@@ -12,6 +12,7 @@
 //                                                       threads at atomics, and delays streams
 //   RAMET_EMULATOR_DEVICES=N      1; with 0 there is no device
 //   RAMET_EMULATOR_MEMORY=BYTES   of each device, 4 GiB
+//   RAMET_EMULATOR_PEERS=0        devices cannot read each other's memory
 //   RAMET_EMULATOR_REFUSE_REGISTER=1  cudaHostRegister is not supported; with 2 it may lock no more
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // `L` wraps the instructions of a file: L::kCount floats in an L::Floats. What is left of a row is
 // computed by One, one float at a time. In an unnamed namespace, so that each file has its own
-// copy, compiled for its instructions.
+// copy, compiled for its instructions. Rules are constexpr so that nvcc compiles them for a GPU.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct Sgd {
   const RowUpdate& row;
 
   template <typename L>
-  void run(int64_t i) const {
+  constexpr void run(int64_t i) const {
     const auto step = L::mul(L::fill(row.rate), L::load(row.gradient + i));
     L::store(row.weight + i, L::sub(L::load(row.weight + i), step));
   }
@@ -47,7 +47,7 @@ struct Sgd {
 
 // weight -= rate * gradient / (sqrt(squares) + eps)
 template <typename L>
-void step_by_root(const RowUpdate& row, int64_t i, typename L::Floats squares) {
+constexpr void step_by_root(const RowUpdate& row, int64_t i, typename L::Floats squares) {
   const auto root = L::add(L::sqrt(squares), L::fill(row.eps));
   const auto step = L::mul(L::fill(row.rate), L::div(L::load(row.gradient + i), root));
   L::store(row.weight + i, L::sub(L::load(row.weight + i), step));
@@ -57,7 +57,7 @@ struct AdaGrad {
   const RowUpdate& row;
 
   template <typename L>
-  void run(int64_t i) const {
+  constexpr void run(int64_t i) const {
     const auto g = L::load(row.gradient + i);
     const auto sum = L::add(L::load(row.moment2 + i), L::mul(g, g));
     L::store(row.moment2 + i, sum);
@@ -69,7 +69,7 @@ struct RowwiseAdaGrad {
   const RowUpdate& row;
 
   template <typename L>
-  void run(int64_t i) const {
+  constexpr void run(int64_t i) const {
     step_by_root<L>(row, i, L::fill(*row.moment2));
   }
 };
@@ -78,7 +78,7 @@ struct RmsProp {
   const RowUpdate& row;
 
   template <typename L>
-  void run(int64_t i) const {
+  constexpr void run(int64_t i) const {
     const auto g = L::load(row.gradient + i), old = L::load(row.moment2 + i);
     const auto average = L::add(old, L::mul(L::fill(row.blend2), L::sub(L::mul(g, g), old)));
     L::store(row.moment2 + i, average);
@@ -90,7 +90,7 @@ struct Adam {
   const RowUpdate& row;
 
   template <typename L>
-  void run(int64_t i) const {
+  constexpr void run(int64_t i) const {
     const auto weight = L::load(row.weight + i);
     const auto g = L::add(L::load(row.gradient + i), L::mul(L::fill(row.weight_decay), weight));
     const auto old1 = L::load(row.moment1 + i), old2 = L::load(row.moment2 + i);
@@ -113,7 +113,7 @@ struct Squares {
   float* parts;
 
   template <typename L>
-  void run(int64_t i) const {
+  constexpr void run(int64_t i) const {
     float* part = parts + i % kParts;
     const auto value = L::load(values + i);
     L::store(part, L::add(L::load(part), L::mul(value, value)));
@@ -153,7 +153,7 @@ struct Sum {
   const float* values;
 
   template <typename L>
-  void run(int64_t i) const {
+  constexpr void run(int64_t i) const {
     L::store(to + i, L::add(L::load(to + i), L::load(values + i)));
   }
 };

@@ -1,4 +1,6 @@
 // The table of what src/kernels/cuda/ offers.
+#include "kernels/cuda/named_rows.h"
+#include "kernels/cuda/pieces.h"
 #include "kernels/cuda/rows.h"
 #include "kernels/cuda/runtime.h"
 #include "kernels/cuda/sampling.h"
@@ -36,7 +38,10 @@ constexpr CudaBackend kBackend{
     .name = RAMET_BACKEND_NAME,
     .dlpack_device_type = RAMET_DLPACK_DEVICE_TYPE,
     .runtime = kRuntime,
+    .pieces = &kCudaPieces,
     .rows = {gather_rows_cuda, gather_decoded_cuda, scatter_rows_cuda},
+    .named_rows = {set_named_rows_cuda, sum_named_rows_cuda, update_named_rows_cuda,
+                   find_places_cuda},
     .sampling = kCudaSamplingKernels,
 };
 

@@ -15,6 +15,10 @@ PlacedTable::PlacedTable(Table its_table, const CudaTableOptions& options)
   const bool caches = !options.cached.shape.empty();
   const Counters zero;
   copy_to(device, counters_.get(), &zero, sizeof(zero));
+  if (table.rows().device != kHost) {
+    read_there(caches);
+    return;
+  }
   switch (placement.location) {
     case Location::kInPlace:
       lock(options.copy_where_refused);
@@ -44,6 +48,19 @@ PlacedTable::~PlacedTable() {
   } catch (const Error&) {
     // A kernel's own failure; its work is over.
   }
+}
+
+// What lies on a device is read in place, by that device alone.
+void PlacedTable::read_there(bool caches) {
+  if (table.rows().device != device)
+    throw_invalid(table.name(), " lies on device ", table.rows().device, ", not on device ",
+                  device);
+  if (caches || (placement.location != Location::kInPlace && placement.location != Location::kAuto))
+    throw_invalid(table.name(), " lies on device ", device, ", where its placement is 'in_place'",
+                  caches ? " and a cache is no use" : "");
+  placement = Location::kInPlace;
+  rows = table.rows().data;
+  cache.view.hits = &counters()->hits;
 }
 
 bool PlacedTable::scales_rows() const {

@@ -44,6 +44,7 @@ class PlacedTable {
  private:
   // A scale by row is read with its row, so it lies where the rows do; one by column is small.
   [[nodiscard]] bool scales_rows() const;
+  void read_there(bool caches);
   void lock(bool copy_where_refused);
   void read_locked(const Array& its_rows, const Array& its_scale);
   void copy_to_host();

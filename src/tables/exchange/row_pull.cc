@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstring>
+#include <span>
+#include <vector>
 
 #include "base/narrow.h"
 #include "base/parallel.h"
@@ -39,6 +41,40 @@ void check_own(std::span<const int64_t> places, NodeRange own, size_t rank) {
     throw_error(ErrorCode::kCorrupt, "rank ", rank, " asked for place ", *outside,
                 ", but this rank's lie in [", own.begin, ", ", own.end, ")");
 }
+
+// Rows that this process's addresses have: where they lie, or gathered from a device.
+class NearRows {
+ public:
+  // `at`: not negative of rows that others sent.
+  NearRows(const Array& rows,
+           std::span<const int64_t> wanted,
+           std::span<const int64_t> at,
+           int threads)
+      : data_(static_cast<const char*>(rows.data)), row_bytes_(rows.row_bytes()), rows_(wanted) {
+    if (rows.device == kHost) return;
+    std::vector<int64_t> places;
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      numbers_.push_back(std::ssize(places));
+      if (at[i] < 0) places.push_back(wanted[i]);
+    }
+    gathered_ = Table(rows).gather(places, threads);
+    data_ = static_cast<const char*>(gathered_.data);
+    rows_ = numbers_;
+  }
+  NearRows(const NearRows&) = delete;
+  NearRows& operator=(const NearRows&) = delete;
+
+  [[nodiscard]] const char* row(int64_t i) const {
+    return data_ + rows_[static_cast<size_t>(i)] * row_bytes_;
+  }
+
+ private:
+  const char* data_;
+  int64_t row_bytes_;
+  std::span<const int64_t> rows_;  // by position
+  std::vector<int64_t> numbers_;
+  Array gathered_;
+};
 
 void request_row(const char* row, int64_t bytes) {
   for (int64_t at = 0; at < bytes; at += kLine)
@@ -128,11 +164,10 @@ void RowPull::finish(const Message& answers,
     throw_invalid(out.describe(), " and ", answers.data.describe(), " for ", wanted_.size(),
                   " rows of ", rows.describe());
   const int64_t width = row_bytes_ / item_size(rows.dtype), out_bytes = out.row_bytes();
+  const NearRows near(rows, wanted_, at_, threads);
   const auto row = [&](int64_t i) {
     const int64_t at = at_[static_cast<size_t>(i)];
-    return at >= 0
-               ? static_cast<const char*>(answers.data.data) + at
-               : static_cast<const char*>(rows.data) + wanted_[static_cast<size_t>(i)] * row_bytes_;
+    return at >= 0 ? static_cast<const char*>(answers.data.data) + at : near.row(i);
   };
   parallel_for(out.rows(), kGrain, threads, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

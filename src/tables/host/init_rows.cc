@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -8,11 +9,13 @@
 #include "ramet/error.h"
 #include "ramet/random.h"
 #include "ramet/table_rows.h"
+#include "tables/device/staged.h"
 
 namespace ramet {
 namespace {
 
 constexpr int64_t kValuesOfChunk = int64_t{1} << 16;
+constexpr int64_t kStagedBytes = int64_t{16} << 20;
 
 // In [0, 1).
 double uniform_of(uint32_t r) {
@@ -31,6 +34,25 @@ void fill_row(uint64_t row_key, int64_t width, float* out, Value value) {
   for (int64_t column = 0; column < width; ++column) {
     word = column % 2 == 0 ? absorb(row_key, static_cast<uint64_t>(column) / 2) : word >> 32;
     out[column] = static_cast<float>(value(static_cast<uint32_t>(word)));
+  }
+}
+
+// Of a device: made on the host, a few megabytes at a time, and copied.
+template <typename FillRows>
+void init_staged(const Array& rows, int64_t grain, int threads, const FillRows& fill_rows) {
+  const int64_t row_bytes = rows.row_bytes();
+  if (row_bytes == 0) return;
+  const int64_t step = std::max(kStagedBytes / row_bytes, grain);
+  std::vector<char> staged;
+  for (int64_t first = 0; first < rows.rows(); first += step) {
+    Array some = rows;
+    some.shape[0] = std::min(step, rows.rows() - first);
+    some.data = static_cast<char*>(rows.data) + first * row_bytes;
+    staged.resize(static_cast<size_t>(some.bytes()));
+    parallel_for(some.rows(), grain, threads, [&](int64_t begin, int64_t end) {
+      fill_rows(first + begin, first + end, staged.data() + begin * row_bytes);
+    });
+    copy_staged(some, staged.data());
   }
 }
 
@@ -63,13 +85,17 @@ void init_rows(const Array& rows,
                         [bound](uint32_t r) { return bound * (2 * uniform_of(r) - 1); });
     }
   };
-  const int64_t grain = kValuesOfChunk / std::max<int64_t>(width, 1) + 1;
-  parallel_for(rows.rows(), grain, threads, [&](int64_t begin, int64_t end) {
+  const auto fill_rows = [&](int64_t begin, int64_t end, char* out) {
     std::vector<float> values(static_cast<size_t>(width));
     for (int64_t i = begin; i < end; ++i) {
       fill(absorb(key, static_cast<uint64_t>(ids[static_cast<size_t>(i)])), values.data());
-      narrow_row(values.data(), width, rows.dtype, static_cast<char*>(rows.data) + i * row_bytes);
+      narrow_row(values.data(), width, rows.dtype, out + (i - begin) * row_bytes);
     }
+  };
+  const int64_t grain = kValuesOfChunk / std::max<int64_t>(width, 1) + 1;
+  if (rows.device != kHost) return init_staged(rows, grain, threads, fill_rows);
+  parallel_for(rows.rows(), grain, threads, [&](int64_t begin, int64_t end) {
+    fill_rows(begin, end, static_cast<char*>(rows.data) + begin * row_bytes);
   });
 }
 

@@ -10,6 +10,7 @@
 #include "kernels/kernels.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
+#include "tables/device/staged.h"
 
 namespace ramet {
 namespace {
@@ -84,12 +85,14 @@ RowsOfIds ids_are_rows(std::span<const int64_t> ids) {
 
 void gather_rows(
     const Table& table, int64_t count, const RowsOfIds& rows_of, void* out, int threads) {
+  if (table.rows().device != kHost) return gather_staged(table, count, rows_of, out, false);
   gather_chunks(table, count, rows_of, out, table.rows().row_bytes(), threads,
                 cpu_kernels()->gather_rows);
 }
 
 void gather_rows_float32(
     const Table& table, int64_t count, const RowsOfIds& rows_of, float* out, int threads) {
+  if (table.rows().device != kHost) return gather_staged(table, count, rows_of, out, true);
   gather_chunks(table, count, rows_of, out, table.form(true).row_bytes(), threads,
                 float32_kernel(table));
 }
@@ -142,6 +145,10 @@ Array Table::gather_float32(std::span<const int64_t> ids, int threads) const {
 
 void Table::gather_bfloat16(std::span<const int64_t> ids, uint16_t* out, int threads) const {
   if (rows_.dtype == DType::kBFloat16) return gather(ids, out, threads);
+  if (rows_.device != kHost) {
+    const Array wide = gather_float32(ids, threads);
+    return cpu_kernels()->narrow(static_cast<const float*>(wide.data), wide.bytes() / 4, out);
+  }
   const auto gather_float32 = float32_kernel(*this);
   const RowForm narrow{DType::kBFloat16, form(true).shape};
   const int64_t row_bytes = narrow.row_bytes(), width = row_bytes / 2;

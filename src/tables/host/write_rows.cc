@@ -9,6 +9,7 @@
 #include "base/row_groups.h"
 #include "ramet/error.h"
 #include "ramet/table_rows.h"
+#include "tables/device/staged.h"
 
 namespace ramet {
 namespace {
@@ -26,6 +27,7 @@ void check_fit(const Array& table, std::span<const RowList> lists, NodeRange own
         rows.dtype == table.dtype || (rows.dtype == DType::kFloat32 && is_narrow(table.dtype));
     const bool fits = fits_dtype && rows.shape.size() == table.shape.size() &&
                       rows.rows() == std::ssize(ids) &&
+                      (rows.device == kHost || rows.device == table.device) &&
                       std::equal(rows.shape.begin() + 1, rows.shape.end(), table.shape.begin() + 1);
     if (!fits)
       throw_invalid("rows are ", rows.describe(), ", which do not fit ", ids.size(), " ids and ",
@@ -106,6 +108,7 @@ void sum_narrow(const Array& table, std::span<const RowList> lists, NodeRange ow
 
 void set_rows(const Array& table, std::span<const RowList> lists, NodeRange own, int threads) {
   check_fit(table, lists, own);
+  if (table.device != kHost) return set_staged(table, lists, own, threads);
   const int64_t row_bytes = table.row_bytes(), width = row_bytes / item_size(table.dtype);
   for_each_row(table, lists, own, threads, [&](char* row, const Given& given) {
     const auto [from, dtype] = given[given.size() - 1];
@@ -118,9 +121,10 @@ void set_rows(const Array& table, std::span<const RowList> lists, NodeRange own,
 
 void sum_rows(const Array& table, std::span<const RowList> lists, NodeRange own, int threads) {
   check_fit(table, lists, own);
+  if (table.dtype == DType::kBool) throw_invalid("rows of bool cannot be added");
+  if (table.device != kHost) return sum_staged(table, lists, own, threads);
   switch (table.dtype) {
     case DType::kBool:
-      throw_invalid("rows of bool cannot be added");
     case DType::kInt8:
     case DType::kUInt8:
       return sum_typed<uint8_t>(table, lists, own, threads);

@@ -110,6 +110,10 @@ void RowPlaces::set_ranges() {
   begins_.resize(size - 1, std::numeric_limits<int64_t>::max());
 }
 
+RowPlaces::Ranges RowPlaces::ranges() const {
+  return is_dense_ ? Ranges{{}, {0}} : Ranges{begins_, deltas_};
+}
+
 NodeRange RowPlaces::places_of(int64_t part) const {
   if (is_dense_) return owners_.span_of(part);
   require_index(part, parts(), "part");

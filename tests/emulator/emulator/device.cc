@@ -163,6 +163,14 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   return cudaSuccess;
 }
 
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  if (const auto error = emulator::check_usable()) return error;
+  if (!emulator::is_device(device) || !emulator::is_device(peer))
+    return note(cudaErrorInvalidDevice);
+  *can = device != peer && emulator::are_peers() ? 1 : 0;
+  return cudaSuccess;
+}
+
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   cudaDeviceProp properties;
   if (const auto error = cudaGetDeviceProperties(&properties, device)) return error;

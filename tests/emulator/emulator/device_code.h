@@ -16,7 +16,6 @@
 #define __device__
 #define __global__
 #define __forceinline__ inline
-#define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __shared__ static thread_local  // a block runs on one thread
 

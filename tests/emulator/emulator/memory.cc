@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <mutex>
 
 #include "emulator/errors.h"
 #include "emulator/launch.h"
+#include "emulator/memory.h"
 #include "emulator/runtime_api.h"
 #include "emulator/settings.h"
 
@@ -18,55 +18,6 @@ namespace {
 constexpr int kPoison = 0xab;
 constexpr size_t kAlignment = 256;
 constexpr uintptr_t kPageBytes = 4096;
-
-struct Range {
-  size_t bytes;
-  int device;
-};
-
-// Disjoint ranges of addresses.
-class Ranges {
- public:
-  void insert(uintptr_t begin, Range range) { ranges_[begin] = range; }
-  bool erase(uintptr_t begin) { return ranges_.erase(begin) != 0; }
-  [[nodiscard]] bool overlaps(uintptr_t begin, size_t bytes) const {
-    const auto next = ranges_.lower_bound(begin + bytes);
-    if (next == ranges_.begin()) return false;
-    const auto& [first, range] = *std::prev(next);
-    return first + range.bytes > begin;
-  }
-  [[nodiscard]] const Range* find(uintptr_t address) const {
-    const auto next = ranges_.upper_bound(address);
-    if (next == ranges_.begin()) return nullptr;
-    const auto& [first, range] = *std::prev(next);
-    return address - first < range.bytes ? &range : nullptr;
-  }
-  [[nodiscard]] uint64_t bytes_of(int device) const {
-    uint64_t sum = 0;
-    for (const auto& [first, range] : ranges_)
-      if (range.device == device) sum += range.bytes;
-    return sum;
-  }
-
- private:
-  std::map<uintptr_t, Range> ranges_;
-};
-
-struct Memory {
-  std::mutex mutex;
-  Ranges device;
-  Ranges pinned;
-  Ranges registered;
-};
-
-Memory& memory() {
-  static Memory instance;
-  return instance;
-}
-
-uintptr_t address_of(const void* pointer) {
-  return reinterpret_cast<uintptr_t>(pointer);
-}
 
 void* allocate(size_t bytes, size_t alignment = kAlignment) {
   void* result = nullptr;
@@ -91,7 +42,7 @@ bool is_one_piece(const void* data, size_t bytes) {
     const Range* range = ranges->find(begin);
     return range != nullptr && range == ranges->find(begin + bytes - 1);
   }
-  return true;
+  return !memory().mapped.overlaps(begin, bytes) || memory().mapped.covers(begin, bytes);
 }
 
 cudaError_t free_from(Ranges& ranges, void* pointer) {
@@ -104,6 +55,12 @@ cudaError_t free_from(Ranges& ranges, void* pointer) {
 }
 
 }  // namespace
+
+Memory& memory() {
+  static Memory instance;
+  return instance;
+}
+
 }  // namespace emulator
 
 using emulator::address_of;
@@ -113,7 +70,8 @@ using emulator::note;
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   if (const auto error = emulator::check_usable()) return error;
   const std::lock_guard lock(memory().mutex);
-  const uint64_t used = memory().device.bytes_of(emulator::current_device());
+  const int device = emulator::current_device();
+  const uint64_t used = memory().device.bytes_of(device) + memory().pieces.bytes_of(device);
   *total = emulator::device_memory();
   *free = used < *total ? *total - used : 0;
   return cudaSuccess;
@@ -194,8 +152,9 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   const uintptr_t address = address_of(pointer);
   void* same = const_cast<void*>(pointer);
   *attributes = {cudaMemoryTypeUnregistered, -2, nullptr, same};
-  if (const auto* range = memory().device.find(address))
-    *attributes = {cudaMemoryTypeDevice, range->device, same, nullptr};
+  for (const auto* device : {&memory().device, &memory().mapped})
+    if (const auto* range = device->find(address))
+      *attributes = {cudaMemoryTypeDevice, range->device, same, nullptr};
   for (const auto* host : {&memory().pinned, &memory().registered})
     if (const auto* range = host->find(address))
       *attributes = {cudaMemoryTypeHost, range->device, same, same};

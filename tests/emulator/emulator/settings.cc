@@ -37,6 +37,10 @@ uint64_t device_memory() {
   return number("RAMET_EMULATOR_MEMORY", uint64_t{4} << 30);
 }
 
+bool are_peers() {
+  return number("RAMET_EMULATOR_PEERS", 1) != 0;
+}
+
 cudaError_t error_of_registration() {
   switch (number("RAMET_EMULATOR_REFUSE_REGISTER", 0)) {
     case 0:

@@ -19,5 +19,7 @@ Schedule schedule();
 int num_devices();
 uint64_t device_memory();
 cudaError_t error_of_registration();
+// Whether devices read each other's memory.
+bool are_peers();
 
 }  // namespace emulator

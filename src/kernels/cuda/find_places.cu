@@ -1,0 +1,40 @@
+// The places of ids: by a map, or among ranges by a binary search that branches on no id.
+#include "kernels/cuda/check.h"
+#include "kernels/cuda/device_scope.h"
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/named_rows.h"
+#include "kernels/cuda/row_grid.cuh"
+#include "kernels/cuda/row_ids.cuh"
+
+namespace ramet {
+namespace {
+
+__device__ int64_t place_of(const CudaPlacesArgs& args, int64_t id) {
+  if (args.map != nullptr) return id_at(args.map, args.wide_map, id);
+  int part = 0;
+  for (int step = args.size / 2; step > 0; step /= 2)
+    part += args.begins[part + step - 1] <= id ? step : 0;
+  return id + args.deltas[part];
+}
+
+__global__ void __launch_bounds__(kRowThreads) find_places_kernel(CudaPlacesArgs args) {
+  const RowLanes ids(1);
+  for (int64_t i = ids.first_row; i < args.num_ids; i += ids.stride) {
+    const int64_t id = id_at(args.ids, args.wide_ids, i);
+    const bool fits = is_row(id, args.num_rows);
+    args.places[i] = fits ? place_of(args, id) : -1;
+    if (!fits) report_bad(args.bad, i);
+  }
+}
+
+}  // namespace
+
+void find_places_cuda(int device, const CudaPlacesArgs& args, void* stream) {
+  if (args.num_ids == 0) return;
+  const DeviceScope scope(device);
+  launch("find_places", find_places_kernel,
+         row_grid(find_places_kernel, device, args.num_ids, 1, 0), dim3(kRowThreads),
+         static_cast<cudaStream_t>(stream), args);
+}
+
+}  // namespace ramet

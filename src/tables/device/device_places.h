@@ -1,0 +1,35 @@
+// DevicePlaces: RowPlaces (ramet/whole_table.h) that kernels of a device look up.
+//
+// Takes 4 or 8 bytes of device memory for each row where owners are not ranges, which processes do
+// not share. Immutable; any thread; not after a fork. Lives until its kernels have finished.
+#pragma once
+
+#include <memory>
+
+#include "ramet/buffer_pool.h"
+#include "ramet/cuda.h"
+#include "ramet/whole_table.h"
+
+namespace ramet {
+
+class DevicePlaces {
+ public:
+  DevicePlaces(const RowPlaces& places, int device);
+
+  [[nodiscard]] int device() const { return device_; }
+  // int64 [n], of `pool`, whose buffers are ready for `stream`: the places of `ids`, int32 or int64
+  // [n] of the device; -1 of an id that is no row. `bad`: as in CudaGatherArgs.
+  [[nodiscard]] Array look_up(const Array& ids,
+                              BufferPool& pool,
+                              CudaStreamHandle stream,
+                              uint64_t* bad = nullptr) const;
+
+ private:
+  int device_;
+  int64_t num_rows_;
+  int size_ = 0;
+  bool wide_map_ = false;
+  std::shared_ptr<void> begins_, deltas_, map_;
+};
+
+}  // namespace ramet

@@ -1,0 +1,198 @@
+// Tables on a device against the same on the host, to the bit: docs/tables.md, "Tables on devices";
+// docs/semantics.md, sections 18 and 19.
+#include "ramet/device_table.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "cuda/errors.h"
+#include "cuda/on_host.h"
+#include "ramet/cuda_memory.h"
+#include "ramet/device_pieces.h"
+#include "ramet/optimizer.h"
+#include "ramet/table_rows.h"
+#include "support/listed.h"
+
+namespace ramet {
+namespace {
+
+using test::Listed;
+
+constexpr int64_t kRows = 60;
+
+Array on_host(DType dtype, std::vector<int64_t> shape) {
+  Array array = BufferPool::create()->allocate_array(dtype, std::move(shape));
+  array.writable = true;
+  std::memset(array.data, 0, static_cast<size_t>(array.bytes()));
+  return array;
+}
+
+// Zeros in a piece.
+Array on_device(DType dtype, const std::vector<int64_t>& shape) {
+  Array array{nullptr, dtype, shape, nullptr, true, 0};
+  const int64_t unit = DevicePiece::unit(0);
+  const PlacedPiece piece{DevicePiece::create(0, (array.bytes() / unit + 1) * unit), 0};
+  array.owner = map_on_device(std::span(&piece, 1), array.bytes(), 0);
+  array.data = const_cast<void*>(array.owner.get());
+  return array;
+}
+
+bool same_bits(const Array& host, const Array& device) {
+  const Array copied = test::on_host(device);
+  return std::memcmp(host.data, copied.data, static_cast<size_t>(host.bytes())) == 0;
+}
+
+std::vector<RowList> lists_of(const Listed& listed) {
+  return {listed.part(0, 50), listed.part(50, 50), listed.part(50, 200)};
+}
+
+// Calls body(array) for both.
+template <typename Body>
+void check_both(DType dtype, int64_t width, Body body) {
+  CAPTURE(name(dtype));
+  CAPTURE(width);
+  const Array host = on_host(dtype, {kRows, width}), device = on_device(dtype, {kRows, width});
+  body(host);
+  body(device);
+  CHECK(same_bits(host, device));
+}
+
+constexpr DType kFloats[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
+
+TEST_CASE("rows set and summed: repeats, several lists, owners") {
+  for (const DType dtype : kFloats) {
+    for (const int64_t width : {1, 7, 40}) {
+      const Listed listed(200, kRows, width, 3);
+      check_both(dtype, width, [&](const Array& rows) {
+        init_rows(rows, Distribution::kNormal, 5, std::vector<int64_t>(kRows, 9), kRows);
+        set_rows(rows, lists_of(listed), {0, 40}, 2);
+        sum_rows(rows, lists_of(listed), {10, kRows}, 2);
+      });
+    }
+  }
+}
+
+TEST_CASE("integers and doubles are summed, too, and bool is not") {
+  const Listed listed(200, kRows, 3, 3);
+  for (const DType dtype :
+       {DType::kInt8, DType::kUInt16, DType::kInt32, DType::kInt64, DType::kFloat64}) {
+    const Array given = on_host(dtype, {200, 3});
+    for (int64_t i = 0; i < given.bytes(); ++i)
+      static_cast<uint8_t*>(given.data)[i] = static_cast<uint8_t>(i % 7 == 3 ? 200 : i % 63);
+    const RowList list{listed.list().ids, given};
+    check_both(dtype, 3, [&](const Array& rows) {
+      set_rows(rows, std::span(&list, 1), {0, kRows});
+      sum_rows(rows, std::span(&list, 1), {0, kRows});
+    });
+  }
+  const RowList flags{listed.list().ids, on_host(DType::kBool, {200, 3})};
+  CHECK(test::contains(test::message_of(ErrorCode::kInvalidArgument,
+                                        [&] {
+                                          sum_rows(on_device(DType::kBool, {kRows, 3}),
+                                                   std::span(&flags, 1), {0, kRows});
+                                        }),
+                       "bool"));
+}
+
+TEST_CASE("values that rows begin with") {
+  std::vector<int64_t> ids(kRows);
+  std::iota(ids.begin(), ids.end(), 100);
+  for (const auto distribution :
+       {Distribution::kNormal, Distribution::kUniform, Distribution::kXavier})
+    for (const DType dtype : kFloats)
+      check_both(dtype, 5,
+                 [&](const Array& rows) { init_rows(rows, distribution, 7, ids, 1000, 2); });
+}
+
+std::vector<Array> state_arrays(const Optimizer& optimizer, const Array& weights) {
+  std::vector<Array> arrays;
+  for (const StateForm& form : state_of(optimizer)) {
+    const auto shape = form.per_row ? std::vector{kRows} : weights.shape;
+    arrays.push_back(weights.device == kHost ? on_host(form.dtype, shape)
+                                             : on_device(form.dtype, shape));
+  }
+  return arrays;
+}
+
+TEST_CASE("optimizers: three steps of every rule, weights and state") {
+  const Optimizer optimizers[] = {Sgd{0.1},
+                                  AdaGrad{.learning_rate = 0.1},
+                                  AdaGrad{.learning_rate = 0.1, .rowwise = true},
+                                  RmsProp{.learning_rate = 0.01},
+                                  Adam{.learning_rate = 0.01, .weight_decay = 0.1},
+                                  Adam{.learning_rate = 0.01, .steps = Steps::kAll}};
+  std::vector<int64_t> ids(kRows);
+  std::iota(ids.begin(), ids.end(), 500);
+  for (const Optimizer& optimizer : optimizers) {
+    CAPTURE(optimizer.index());
+    for (const DType dtype : kFloats) {
+      for (const int64_t width : {3, 50}) {
+        const Listed listed(200, kRows, width, 11);
+        std::vector<Array> states[2];
+        int which = 0;
+        check_both(dtype, width, [&](const Array& weights) {
+          std::vector<Array>& state = states[which++] = state_arrays(optimizer, weights);
+          init_rows(weights, Distribution::kNormal, 1, ids, kRows);
+          for (int64_t number = 1; number <= 3; ++number) {
+            OptimizerStep step{optimizer, number, number == 2 ? 3.0 : 1.0, number == 3, 4, {}};
+            if (number == 3) step.row_ids = borrow(std::span<const int64_t>(ids).subspan(5));
+            apply_gradients(step, weights, state, lists_of(listed), number == 3 ? 5 : 0, kRows, 2);
+          }
+        });
+        for (size_t i = 0; i < states[0].size(); ++i)
+          CHECK(same_bits(states[0][i], states[1][i]));
+      }
+    }
+  }
+}
+
+TEST_CASE("rows gathered by ids of the host and of the device, from dense places and others") {
+  const int64_t width = 9;
+  std::vector<uint16_t> owner(kRows);
+  for (size_t i = 0; i < owner.size(); ++i)
+    owner[i] = static_cast<uint16_t>(i * i % 3);
+  std::vector<int64_t> bounds = {0, 25, 25, kRows};
+  const auto map_of = [&](const Ownership& owners, int64_t stride) {
+    const Array map = on_host(map_dtype(owners, stride), {kRows});
+    write_map(owners, stride, map);
+    return map;
+  };
+  const Ownership ranges = Ownership::ranges(borrow(std::span<const int64_t>(bounds)));
+  const Ownership vector =
+      Ownership::by_vector({owner.data(), DType::kUInt16, {kRows}, nullptr, false}, 3, "owners");
+  const RowPlaces all[] = {RowPlaces::dense(ranges), RowPlaces::strided(ranges, 40),
+                           RowPlaces::strided(vector, 48, map_of(vector, 48))};
+  const Listed listed(300, kRows, width, 17);
+  const auto ids = listed.list().ids;
+  for (const RowPlaces& places : all) {
+    for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
+      const Array host = on_host(dtype, {places.num_places(), width});
+      const Array device = on_device(dtype, host.shape);
+      const WholeTable here{Table(host), places}, there{Table(device), places};
+      for (const WholeTable* table : {&here, &there})
+        table->set_rows(ids, listed.list().rows);
+      CHECK(same_bits(host, device));
+      const Array expected = here.gather(ids), wide = here.gather_float32(ids);
+      CHECK(std::memcmp(there.gather(ids).data, expected.data, size_t(expected.bytes())) == 0);
+      CHECK(std::memcmp(there.gather_float32(ids).data, wide.data, size_t(wide.bytes())) == 0);
+
+      const auto pool = DevicePool::shared(0)->on(nullptr);
+      const Array ids_there = pool->allocate_array(DType::kInt64, {std::ssize(ids)});
+      require_cuda().runtime.copy(0, ids_there.data, ids.data(), ids_there.bytes(), nullptr);
+      const Array out = pool->allocate_array(dtype, expected.shape);
+      const DeviceTable by_id(Table(device), places);
+      by_id.gather(ids_there, out, nullptr);
+      CHECK(same_bits(expected, out));
+      require_cuda().runtime.fill(0, static_cast<char*>(ids_there.data) + 80, 0x7F, 8, nullptr);
+      CHECK(test::contains(
+          test::message_of(ErrorCode::kOutOfRange, [&] { by_id.gather(ids_there, out, nullptr); }),
+          "ids[10] = 9187201950435737471 is outside the 60 rows"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ramet

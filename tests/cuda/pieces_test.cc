@@ -1,0 +1,104 @@
+// Memory of a device that two processes map: docs/tables.md, "Tables on devices".
+#include <doctest/doctest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "cuda/errors.h"
+#include "cuda/rows_fixture.h"
+#include "ramet/device_pieces.h"
+
+namespace ramet {
+namespace {
+
+constexpr const char* kFd = "RAMET_TEST_PIECE_FD";
+
+std::vector<int32_t> numbers(int32_t first, size_t count) {
+  std::vector<int32_t> values(count);
+  std::iota(values.begin(), values.end(), first);
+  return values;
+}
+
+void write(void* at, const std::vector<int32_t>& values) {
+  runtime().copy(0, at, values.data(), long(values.size() * 4), nullptr);
+  runtime().synchronize(0, nullptr);
+}
+
+std::vector<int32_t> read(const void* at, size_t count) {
+  std::vector<int32_t> values(count);
+  runtime().copy(0, values.data(), at, long(count * 4), nullptr);
+  runtime().synchronize(0, nullptr);
+  return values;
+}
+
+char* at(const std::shared_ptr<void>& range, int64_t offset) {
+  return static_cast<char*>(range.get()) + offset;
+}
+
+TEST_CASE("pieces lie side by side in one range, and begin with zeros") {
+  const int64_t unit = DevicePiece::unit(0);
+  const PlacedPiece pieces[] = {{DevicePiece::create(0, unit), 0},
+                                {DevicePiece::create(0, 0), unit},
+                                {DevicePiece::create(0, 2 * unit), unit}};
+  const auto range = map_on_device(pieces, 3 * unit - 100, 0);
+  CHECK(read(at(range, unit - 8), 4) == std::vector<int32_t>(4));
+  write(at(range, unit - 8), numbers(1, 4));  // over the end of one piece
+  const auto again = map_on_device(std::span(pieces).last(1), 3 * unit, 0);
+  CHECK(read(at(again, unit), 2) == numbers(3, 2));
+}
+
+TEST_CASE("the other process of a piece" * doctest::skip(std::getenv(kFd) == nullptr)) {
+  const int64_t unit = DevicePiece::unit(0);
+  const PlacedPiece placed{DevicePiece::open(0, std::atoi(std::getenv(kFd)), unit), 0};
+  const auto range = map_on_device(std::span(&placed, 1), unit, 0);
+  REQUIRE(read(range.get(), 5) == numbers(10, 5));
+  write(at(range, 20), numbers(15, 5));
+}
+
+TEST_CASE("another process reads and writes a piece by its descriptor") {
+  const int64_t unit = DevicePiece::unit(0);
+  const DevicePiece piece = DevicePiece::create(0, unit);
+  const PlacedPiece placed{piece, 0};
+  const auto range = map_on_device(std::span(&placed, 1), unit, 0);
+  write(range.get(), numbers(10, 5));
+  const int inherited = dup(piece.fd());  // without FD_CLOEXEC
+  setenv(kFd, std::to_string(inherited).c_str(), 1);
+  char program[] = "/proc/self/exe", which[] = "--test-case=the other process of a piece";
+  char* const arguments[] = {program, which, nullptr};
+  pid_t child = 0;
+  REQUIRE(posix_spawn(&child, program, nullptr, nullptr, arguments, environ) == 0);
+  unsetenv(kFd);
+  close(inherited);
+  int status = -1;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
+  CHECK(read(range.get(), 10) == numbers(10, 10));
+}
+
+TEST_CASE("what does not fit is refused by name") {
+  const int64_t unit = DevicePiece::unit(0);
+  const PlacedPiece pieces[] = {{DevicePiece::create(0, unit), 0},
+                                {DevicePiece::create(0, unit), 0}};
+  using test::contains, test::message_of;
+  CHECK(contains(message_of(ErrorCode::kInvalidArgument,
+                            [&] { static_cast<void>(map_on_device(pieces, 2 * unit, 0)); }),
+                 "the piece before ends at"));
+  CHECK(contains(message_of(ErrorCode::kInvalidArgument,
+                            [&] { static_cast<void>(DevicePiece::create(0, 100)); }),
+                 "in units of"));
+  CHECK(contains(
+      message_of(ErrorCode::kDevice, [&] { static_cast<void>(DevicePiece::open(0, 0, unit)); }),
+      "opening another process's piece"));
+  CHECK(contains(message_of(ErrorCode::kNoSpace,
+                            [&] { static_cast<void>(DevicePiece::create(0, unit << 20)); }),
+                 "bytes are free"));
+}
+
+}  // namespace
+}  // namespace ramet
