@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "arrays.h"
+#include "device_array.h"
 #include "gil.h"
 #include "ramet/optimizer.h"
 #include "ramet/table.h"
@@ -21,7 +22,7 @@ namespace {
 void apply(const OptimizerStep& step,
            const Table& weights,
            const std::vector<Table>& state,
-           const std::vector<std::pair<Ids, AnyArray>>& gradients,
+           const std::vector<std::pair<Ids, AnyRows>>& gradients,
            std::pair<int64_t, int64_t> own,
            int threads) {
   std::vector<Array> state_rows;

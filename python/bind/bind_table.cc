@@ -1,6 +1,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <optional>
@@ -9,8 +11,10 @@
 #include <vector>
 
 #include "arrays.h"
+#include "device_array.h"
 #include "gil.h"
 #include "ramet/buffer_pool.h"
+#include "ramet/error.h"
 #include "ramet/table.h"
 #include "ramet/table_rows.h"
 #include "ramet/whole_table.h"
@@ -61,9 +65,8 @@ void sum_list(const WholeTable& table, List ids, const Array& rows, int threads)
 
 // `bfloat16`: `rows` holds the bits.
 template <typename Rows, void (*kWrite)(const Rows&, List, const Array&, int)>
-void write(const Rows& table, const Ids& ids, const AnyArray& rows, bool bfloat16, int threads) {
-  Array values = borrow(rows);
-  if (bfloat16) values.dtype = DType::kBFloat16;
+void write(const Rows& table, const Ids& ids, const AnyRows& rows, bool bfloat16, int threads) {
+  const Array values = borrow(rows, bfloat16);
   const GilRelease release;
   kWrite(table, borrow(ids), values, threads);
 }
@@ -91,6 +94,23 @@ void bind_rows(nb::class_<Rows>& type) {
 
 nb::object scale_of(const Table& table) {
   return table.has_scale() ? to_numpy(table.scale()) : nb::none();
+}
+
+nb::object as_numpy(const Table& table) {
+  if (table.rows().device != kHost)
+    throw_invalid(table.name(), " lies on device ", table.rows().device,
+                  ", where numpy has no arrays");
+  return to_numpy(table.rows());
+}
+
+// Rows [begin, end): a view.
+Table part(const Table& table, int64_t begin, int64_t end) {
+  Array rows = table.rows();
+  if (begin < 0 || begin > end || end > rows.rows())
+    throw_invalid("rows [", begin, ", ", end, ") of ", rows.rows());
+  rows.data = static_cast<char*>(rows.data) + begin * rows.row_bytes();
+  rows.shape[0] = end - begin;
+  return Table(rows, table.name());
 }
 
 std::pair<int64_t, int64_t> places_of(const RowPlaces& places, int64_t part) {
@@ -172,7 +192,17 @@ void bind_table(nb::module_& m) {
           nb::arg("bfloat16"), nb::arg("writable"))
       .def_prop_ro("name", &Table::name)
       .def_prop_ro("is_encoded", &Table::is_encoded)
-      .def("numpy", [](const Table& table) { return to_numpy(table.rows()); })
+      .def_prop_ro("device",
+                   [](const Table& table) -> std::optional<int> {
+                     const int device = table.rows().device;
+                     return device == kHost ? std::nullopt : std::optional(device);
+                   })
+      .def_prop_ro("shape", [](const Table& table) { return table.rows().shape; })
+      .def_prop_ro("dtype", [](const Table& table) { return name(table.rows().dtype); })
+      .def_prop_ro("is_writable", [](const Table& table) { return table.rows().writable; })
+      .def("part", &part, nb::arg("begin"), nb::arg("end"))
+      .def("numpy", &as_numpy)
+      .def("tensor", [](const Table& table) { return to_python(table.rows()); })
       .def_prop_ro("scale", &scale_of)
       .def("init_rows", &init, nb::arg("distribution"), nb::kw_only(), nb::arg("seed"),
            nb::arg("ids").noconvert(), nb::arg("num_rows"), nb::arg("threads"));

@@ -32,6 +32,8 @@ void bind_attention(nb::module_& m);
 void bind_ownership(nb::module_& m);
 void bind_cooperative(nb::module_& m);
 void bind_cuda(nb::module_& m);
+void bind_device_array(nb::module_& m);
+void bind_device_table(nb::module_& m);
 void bind_cache(nb::module_& m);
 
 namespace {
@@ -97,6 +99,7 @@ NB_MODULE(_core, m) {
   // Objects that live in globals, or in daemon threads, are no leak worth a page of text at exit.
   nb::set_leak_warnings(false);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&TakingGil::begin_exit));
+  bind_device_array(m);
   bind_table(m);
   bind_row_exchange(m);
   bind_row_files(m);
@@ -115,6 +118,7 @@ NB_MODULE(_core, m) {
   bind_ownership(m);
   bind_cooperative(m);
   bind_cuda(m);
+  bind_device_table(m);
   bind_cache(m);
 }
 

@@ -36,6 +36,20 @@ def holds(device, tensor) -> bool:
     return tensor.device == device
 
 
+def is_on_device(value) -> bool:
+    """Whether `value` is a tensor on any CUDA device."""
+    return type(value).__module__.startswith("torch") and getattr(value, "is_cuda", False)
+
+
+def on_host(value):
+    """A tensor on a device as one on the CPU, anything else as it is. Waits for the device's current stream."""
+    return value.detach().cpu() if is_on_device(value) else value
+
+
+def wait_for(stream) -> None:
+    stream.synchronize()
+
+
 def empty(shape, dtype, device):
     """A tensor with undefined contents, from torch's allocator, for the current stream."""
     return torch_or_none().empty(shape, dtype=dtype, device=device)

@@ -67,6 +67,8 @@ class UnifiedTensor:
             "max_sms": max_sms,
         }
         self._table = source if isinstance(source, Table) else Table(_memory_of(source))
+        if self._table.location == "device":
+            raise ValueError(f"source is {source!r}, whose rows lie on a device already: its gather() reads them there")
         self._decode = bool(decode)
         self._max_sms = as_count(max_sms, "max_sms")
         self._dtype = _result_dtype(self._table, self._decode)

@@ -21,7 +21,7 @@ import torch.distributed as dist
 
 from ramet import _core, descriptor
 from ramet.distributed.channel import in_channel
-from ramet.dtypes import bfloat16, bits
+from ramet.dtypes import bfloat16, bits, dtype_name
 from ramet.tables.ranks import Ranks
 
 if TYPE_CHECKING:
@@ -245,12 +245,11 @@ def listed(lists: Lists) -> list[tuple[np.ndarray, np.ndarray, bool]]:
 
 def _checked(mail: Mail, lists: Lists) -> list[tuple[np.ndarray, np.ndarray, bool]]:
     """As _core takes them. ValueError where they do not fit."""
-    form = mail.rows.numpy()
+    shape, dtype = mail.rows.shape, mail.rows.dtype
     for places, rows in lists:
-        if rows.shape != (len(places), *form.shape[1:]) or rows.dtype not in (form.dtype, np.float32):
+        if rows.shape != (len(places), *shape[1:]) or dtype_name(rows.dtype) not in (dtype, "float32"):
             raise ValueError(
-                f"rows are {rows.dtype}{list(rows.shape)}, which do not fit {len(places)} places of "
-                f"{form.dtype}{list(form.shape)}"
+                f"rows are {rows.dtype}{list(rows.shape)}, which do not fit {len(places)} places of {dtype}{shape}"
             )
     return listed(lists)
 

@@ -12,6 +12,7 @@ CPU, GPU, RANKS = "a loader on the CPU", "a loader with a device", "a cooperativ
 PART = "a part of a graph"  # ramet.partition
 SEVERAL = "input_nodes of several types"
 GIVEN = "a ramet.Table in tables"
+GIVEN_THERE = "a ramet.Table on a device in tables"
 EVERYWHERE = (CPU, GPU, RANKS)
 
 # Option, as errors spell it -> who takes it. What is not named here goes with everything.
@@ -25,6 +26,7 @@ SUPPORTED = {
     SEVERAL: (CPU, GPU),
     "tables": EVERYWHERE,
     GIVEN: (CPU, RANKS),
+    GIVEN_THERE: (GPU,),
     "decode": EVERYWHERE,
     "fuse": (CPU,),
     "transpose": (CPU, RANKS),

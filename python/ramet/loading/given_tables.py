@@ -31,9 +31,14 @@ def requests_given(graph: Graph, name, table) -> Iterator[tuple[tuple[str, str],
         yield (t, name), of_type
 
 
-def names_of_given(tables) -> list | None:
-    """The names of tables whose rows do not come from the graph; None for none."""
-    return list(dict.fromkeys(name for name, table in _of_all(tables) if table is not None)) or None
+def names_of_given(tables, location: str) -> list | None:
+    """The names of tables at this location whose rows do not come from the graph; None for none."""
+    given = (name for name, table in _of_all(tables) if table is not None and _location_of(table) == location)
+    return list(dict.fromkeys(given)) or None
+
+
+def _location_of(table) -> str:
+    return getattr(table, "location", "host")  # what is no Table is refused later
 
 
 def _of_all(tables) -> Iterator[tuple]:

@@ -9,7 +9,7 @@ from ramet import _core, foreign_words, html
 from ramet.arguments import as_flag, as_int, shortened
 from ramet.graph import Graph
 from ramet.loading.batch import Origin
-from ramet.loading.combinations import CPU, GIVEN, PART, RANKS, SEVERAL, SUPPORTED, check, kind_of
+from ramet.loading.combinations import CPU, GIVEN, GIVEN_THERE, PART, RANKS, SEVERAL, SUPPORTED, check, kind_of
 from ramet.loading.cooperative import GroupThread
 from ramet.loading.epochs import EpochIterator, Epochs, EpochSampler
 from ramet.loading.given_tables import names_of_given, pulling_group, require_owned_alike
@@ -120,7 +120,8 @@ class NeighborLoader:
         given["expand"] = None if isinstance(expand, str) and expand == "every" else expand
         given["disjoint"] = None if disjoint is False else disjoint
         given |= given_for_layers(fuse, transpose)
-        given[GIVEN] = names_of_given(tables)
+        given[GIVEN] = names_of_given(tables, "host")
+        given[GIVEN_THERE] = names_of_given(tables, "device")
         given[SEVERAL] = list(input_nodes) if isinstance(input_nodes, Mapping) and len(input_nodes) > 1 else None
         check(kind, {name: value for name, value in given.items() if value is not None} | self._asked.given())
         if kind not in SUPPORTED[PART]:

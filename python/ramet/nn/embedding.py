@@ -8,13 +8,14 @@ import numpy as np
 import torch
 
 from ramet import _core
+from ramet.cuda import torch_devices as devices
 from ramet.dtypes import dtype_name
 from ramet.tables.records import RecordTable, create_records
 from ramet.tables.table import Table
 from ramet.tensors import to_tensor
 
 LEARNING = ("float32", "float16", "bfloat16")
-LOCATIONS = ("host", "disk")
+LOCATIONS = ("host", "device", "disk")
 
 
 class Gradients(NamedTuple):
@@ -22,7 +23,7 @@ class Gradients(NamedTuple):
 
     call: int
     ids: np.ndarray  # int64 [k]
-    gradients: np.ndarray  # float32 [k, ...]
+    gradients: np.ndarray | torch.Tensor  # float32 [k, ...]; a tensor where table and gradients lie on one device
     owned: bool  # all rows are this rank's
 
 
@@ -59,10 +60,10 @@ class Embedding(torch.nn.Module):
 
     dtype, placement, distributed, ownership, init, seed: as of Table.create. Over several ranks all of them make the
         Embedding, alike; without `distributed` these are the ranks of torch.distributed.
-    location: "host", or "disk": rows and their optimizer's state lie in a file without a name on the file system of the
-        folder `path`; in memory are those of the batches under way, and the ones used last, `cache_rows` in all. Of one
-        process; it cannot be pickled, and `init` is no function. OSError where the disk refuses: rows that cannot be
-        written stay in memory.
+    location: "host", "device", as of Table.create, or "disk": rows and their optimizer's state lie in a file without a
+        name on the file system of the folder `path`; in memory are those of the batches under way, and the ones used
+        last, `cache_rows` in all. Of one process; it cannot be pickled, and `init` is no function. OSError where the
+        disk refuses: rows that cannot be written stay in memory.
 
     It has no parameters: DistributedDataParallel and dense optimizers do not see it. What calls get in backward waits
     in `pending` until the optimizer's zero_grad(): several calls of a step, and several backwards, add up. Pickles as a
@@ -87,7 +88,7 @@ class Embedding(torch.nn.Module):
         super().__init__()
         if location not in LOCATIONS:
             raise ValueError(f"location is {location!r}, expected one of {LOCATIONS}")
-        if location == "host" and (path is not None or cache_rows is not None):
+        if location != "disk" and (path is not None or cache_rows is not None):
             raise ValueError("path and cache_rows are of rows on a disk: location='disk'")
         if isinstance(num_embeddings, Table):
             if location == "disk":
@@ -104,8 +105,8 @@ class Embedding(torch.nn.Module):
                 options |= {"path": path, "cache_rows": cache_rows}
                 self.table = create_records(num_embeddings, embedding_dim, dtype, **options)
             else:
-                self.table = Table.create((num_embeddings, embedding_dim), dtype, **options)
-        if location == "host":
+                self.table = Table.create((num_embeddings, embedding_dim), dtype, location=location, **options)
+        if location != "disk":
             _check(self.table)
         # What makes the rows require a gradient; not a parameter.
         self.anchor = torch.empty(0, requires_grad=True)
@@ -167,38 +168,54 @@ class Rows(torch.autograd.Function):
         if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
             raise TypeError(f"ids are {ids.dtype}, expected integers")
         table = embedding.table
-        ctx.ids = ids.detach().to("cpu", torch.int64, copy=True).reshape(-1).numpy()
+        ctx.ids = devices.on_host(ids.detach()).to(torch.int64, copy=True).reshape(-1).numpy()
         ctx.embedding, ctx.call, ctx.owned = embedding, embedding.pending.next_call(), owned
-        if owned and not isinstance(table, RecordTable):
-            rows = _gather_own(table, ctx.ids)
+        is_own = owned and not isinstance(table, RecordTable)
+        if is_own:
+            _require_own(table, ctx.ids)
+        if _is_beside(table, ids) and (owned or table.placement != "distributed"):
+            return table._on_device.gather(ids.detach(), decode=False)
+        threads = torch.get_num_threads()
+        if is_own:
+            rows = table._core.gather(ctx.ids, threads=threads, decode=False, out=None)
         else:
-            rows = table.gather(ctx.ids, threads=torch.get_num_threads())
-        return to_tensor(rows).view(*ids.shape, *table.shape[1:]).to(ids.device)
+            rows = table.gather(ctx.ids, threads=threads)
+        rows = to_tensor(rows).view(*ids.shape, *table.shape[1:])
+        return devices.move(rows, ids.device) if devices.is_on_device(ids) else rows.to(ids.device)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, gradient: torch.Tensor):
         rows = gradient.reshape(len(ctx.ids), *ctx.embedding.table.shape[1:])
         # A copy: what is given may be the gradient of somebody else, too, who writes to it before the step.
-        kept = _core.copied(rows.to("cpu", torch.float32).contiguous().numpy())
+        table = ctx.embedding.table
+        if table.ranks == 1 and _is_beside(table, rows):
+            kept = rows.detach().to(torch.float32).contiguous().clone()
+        else:
+            kept = _core.copied(devices.on_host(rows).to("cpu", torch.float32).contiguous().numpy())
         ctx.embedding.pending.keep(Gradients(ctx.call, ctx.ids, kept, ctx.owned))
         return None, None, None, None
 
 
-def _gather_own(table: Table, ids: np.ndarray) -> np.ndarray:
-    """As table.gather, where they lie in this process. IndexError names the first id that is another rank's."""
-    if table.ranks > 1:
-        places, (begin, end) = table._place_of(ids), table._own
-        foreign = (places < begin) | (places >= end)
-        if foreign.any():
-            first = int(foreign.argmax())
-            raise IndexError(f"ids[{first}] = {ids[first]} is a row of another rank, not of rank {table.rank}")
-    return table._core.gather(ids, threads=torch.get_num_threads(), decode=False, out=None)
+def _is_beside(table: Table, tensor: torch.Tensor) -> bool:
+    """Whether both lie on devices."""
+    return isinstance(table, Table) and table.location == "device" and devices.is_on_device(tensor)
+
+
+def _require_own(table: Table, ids: np.ndarray) -> None:
+    """IndexError names the first id that is another rank's."""
+    if table.ranks == 1:
+        return
+    places, (begin, end) = table._place_of(ids), table._own
+    foreign = (places < begin) | (places >= end)
+    if foreign.any():
+        first = int(foreign.argmax())
+        raise IndexError(f"ids[{first}] = {ids[first]} is a row of another rank, not of rank {table.rank}")
 
 
 def _check(table: Table) -> None:
     name = dtype_name(table.dtype)
     if name not in LEARNING or len(table.shape) < 2:
         raise ValueError(f"the rows are {name}{list(table.shape)}; those of {LEARNING} with 2 dimensions or more learn")
-    if not table._rows_by_place.numpy().flags.writeable:
+    if not table._rows_by_place.is_writable:
         raise ValueError("the table is read-only: ramet.Table.create makes one that learns")

@@ -11,7 +11,7 @@ from ramet import _core
 from ramet.arguments import UINT64_MAX, as_flag, as_int
 from ramet.distributed.mail import Mail, deliver_all, done_all, fail_all
 from ramet.dtypes import dtype_name
-from ramet.nn.embedding import Embedding
+from ramet.nn.embedding import Embedding, Gradients
 from ramet.optim import checkpoint
 from ramet.tables.ranks import Ranks
 from ramet.tables.records import RecordTable
@@ -208,7 +208,14 @@ class Learner:
     def gradients(self) -> list[tuple]:
         """(places, gradients) of every backward."""
         table = self.embedding.table
-        return [(table._place_of(kept.ids), kept.gradients) for kept in self.embedding.pending.in_order()]
+        return [(table._place_of(kept.ids), self._given(kept)) for kept in self.embedding.pending.in_order()]
+
+    def _given(self, kept: Gradients):
+        """Gradients as the engine takes them."""
+        if not isinstance(kept.gradients, torch.Tensor):
+            return kept.gradients
+        rows = self.embedding.table._on_device
+        return rows.view(rows.completed(kept.gradients), len(kept.ids))
 
     def apply(self, step: _core.OptimizerStep, lists: list[tuple]) -> None:
         """Lists of (places, gradients), to this rank's rows."""

@@ -14,11 +14,12 @@ from ramet.arrays import MAX_DIMENSIONS, as_array, as_count
 from ramet.descriptor import Handle
 from ramet.dtypes import bfloat16, dtype_name
 from ramet.tables.init_rows import described
-from ramet.tables.memory import Form, Layout, TableMemory, map_array, opened
+from ramet.tables.memory import Form, HostPieces, Layout, TableMemory, map_array, opened
 from ramet.tables.owners import owners_of_rows
 from ramet.tables.ranks import Ranks
 
 PLACEMENTS = ("continuous", "chunked", "distributed")
+LOCATIONS = ("host", "device")
 
 MOST_ADDRESSES = 1 << 47
 
@@ -39,12 +40,15 @@ def create(
 
     def check() -> tuple[Wanted, dict]:
         form = Form(_as_shape(shape), as_dtype(dtype))
-        _require_memory(form, ranks)
-        wanted = Wanted(form, placement, _checked_owners(placement, location, ownership, form.shape[0], ranks))
+        _check_location(location)
+        if location == "host":
+            _require_memory(form, ranks)
+        wanted = Wanted(form, placement, _checked_owners(placement, ownership, form.shape[0], ranks))
         return wanted, {
             "shape": form.shape,
             "dtype": dtype_name(form.dtype),
             "placement": placement,
+            "location": location,
             "ownership": wanted.owners.digest(),
             "init": described(init),
             "seed": as_int(seed, "seed", 0, UINT64_MAX),
@@ -52,13 +56,13 @@ def create(
 
     form, placement, owners = ranks.agree(check)
     layout = layout_of(owners, 0 if placement == "continuous" else _core.stride_of(owners, form.row_bytes), ranks)
-    return _build(form, placement, ranks, layout, fill)
+    return _build(form, placement, ranks, layout, _pieces_at(location, ranks), fill)
 
 
 def beside(memory: TableMemory, row_shape: tuple[int, ...], dtype) -> TableMemory:
     """Zeros with the places, owners and ranks of a table. Collective."""
     form = Form((memory.form.shape[0], *row_shape), as_dtype(dtype))
-    return _build(form, memory.placement, memory.ranks, memory.layout, lambda memory: None)
+    return _build(form, memory.placement, memory.ranks, memory.layout, memory.kind, lambda memory: None)
 
 
 def _require_memory(form: Form, ranks: Ranks) -> None:
@@ -73,11 +77,25 @@ def _require_memory(form: Form, ranks: Ranks) -> None:
         )
 
 
-def _checked_owners(placement: str, location: str, ownership, num_rows: int, ranks: Ranks) -> _core.Ownership:
+def _check_location(location: str) -> None:
+    if location not in LOCATIONS:
+        raise ValueError(f"location is {location!r}, expected one of {LOCATIONS}")
+
+
+def _pieces_at(location: str, ranks: Ranks):
+    """What makes the pieces of a table. Collective."""
+    if location == "host":
+        return HostPieces()
+    from ramet.tables.device_memory import DevicePieces  # imports torch
+
+    pieces = ranks.share(lambda: (DevicePieces.here(), None))[0]
+    pieces.require_peers(ranks)
+    return pieces
+
+
+def _checked_owners(placement: str, ownership, num_rows: int, ranks: Ranks) -> _core.Ownership:
     if placement not in PLACEMENTS:
         raise ValueError(f"placement is {placement!r}, expected one of {PLACEMENTS}")
-    if location != "host":
-        raise ValueError(f"location is {location!r}: tables lie in memory of the host, 'host'")
     if placement != "distributed" and ranks.machines > 1:
         raise ValueError(
             f"placement is {placement!r}, but the ranks are on {ranks.machines} machines, which share no memory: "
@@ -109,22 +127,28 @@ def layout_of(owners: _core.Ownership, stride: int, ranks: Ranks) -> Layout:
     return ranks.share(take)[0]
 
 
-def _build(form: Form, placement: str, ranks: Ranks, layout: Layout, fill: Fill) -> TableMemory:
+def _build(form: Form, placement: str, ranks: Ranks, layout: Layout, kind, fill: Fill) -> TableMemory:
     def make():
-        begin, end = layout.spans(form)[ranks.rank]
-        own = _core.SharedMemory.create(end - begin)
-        return own, _handle(own)
+        begin, end = layout.spans(form, kind.unit)[ranks.rank]
+        own = kind.create(end - begin)
+        return own, kind.share(own)
 
     own, handles = ranks.share(make)
 
     def take():
-        others = [opened(handle) if reached else None for handle, reached in zip(handles, ranks.reached)]
+        others = [
+            None if k == ranks.rank or not is_near else kind.opened(handle)
+            for k, (handle, is_near) in enumerate(zip(handles, ranks.reached))
+        ]
         pieces = [own if k == ranks.rank else piece for k, piece in enumerate(others)]
-        memory = TableMemory(form, placement, ranks, layout, pieces)
+        memory = TableMemory(form, placement, ranks, layout, pieces, kind)
         fill(memory)
         return memory, None
 
-    memory, _ = ranks.share(take)
+    try:
+        memory, _ = ranks.share(take)
+    finally:
+        kind.forget(handles[ranks.rank])
     return memory
 
 

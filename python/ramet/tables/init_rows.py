@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import TYPE_CHECKING
 
@@ -43,15 +44,15 @@ def init_rows(rows: Table, places: _core.RowPlaces, rank: int, init, seed: int) 
 
 
 def _fill(rows: Table, value) -> None:
-    if not rows.is_encoded:
+    if not rows.is_encoded and rows.location == "host":
         rows.numpy()[:] = value
         return
-    row = np.full((1, *rows.shape[1:]), value, np.float32)
+    row = np.full((1, *rows.shape[1:]), value, np.float32 if rows.is_encoded else rows.dtype)
     for first, last in _chunks(rows):
         rows.scatter(np.arange(first, last), np.broadcast_to(row, (last - first, *row.shape[1:])))
 
 
 def _chunks(rows: Table):
-    chunk = max(1, CHUNK_BYTES // max(1, rows.numpy()[:1].nbytes))
+    chunk = max(1, CHUNK_BYTES // max(1, math.prod(rows.shape[1:]) * rows.dtype.itemsize))
     for first in range(0, len(rows), chunk):
         yield first, min(first + chunk, len(rows))

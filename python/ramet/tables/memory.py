@@ -39,12 +39,13 @@ class Layout:
         self._arguments = owners, stride, map
         self.places = _places(owners, stride, map)
 
-    def spans(self, form: Form) -> list[tuple[int, int]]:
-        """Where each piece begins and ends, in bytes."""
+    def spans(self, form: Form, unit: int | None = None) -> list[tuple[int, int]]:
+        """Where each piece begins and ends, in bytes. unit: pieces begin at multiples of it; None: as the host's do."""
         places = [self.places.places_of(part) for part in range(self.places.parts)]
         if not self.places.is_dense:
             return [(begin * form.row_bytes, end * form.row_bytes) for begin, end in places]
-        unit = HUGE_PAGE if form.bytes >= 2 * HUGE_PAGE * len(places) else PAGE
+        if unit is None:
+            unit = HUGE_PAGE if form.bytes >= 2 * HUGE_PAGE * len(places) else PAGE
         ends = [min(math.ceil(end * form.row_bytes / unit) * unit, form.bytes) for _, end in places]
         return list(zip([0, *ends], [*ends[:-1], form.bytes]))
 
@@ -53,36 +54,64 @@ class Layout:
         return _opened_layout, (owners, stride, map and _pack(map))
 
 
+class HostPieces:
+    """Makes, hands over and maps pieces of shared memory."""
+
+    location = "host"
+    unit = None
+
+    def create(self, size: int) -> _core.SharedMemory:
+        return _core.SharedMemory.create(size)
+
+    def share(self, piece: _core.SharedMemory) -> descriptor.Handle:
+        """For ranks that open it before this process drops it."""
+        return descriptor.Handle(os.getpid(), piece.fd, piece.identity)
+
+    def forget(self, handle: descriptor.Handle) -> None:
+        """Every rank has opened it."""
+
+    def pack(self, piece: _core.SharedMemory) -> descriptor.Handle:
+        """A handle for a pickle."""
+        return _pack(piece)
+
+    def opened(self, handle: descriptor.Handle) -> _core.SharedMemory:
+        return opened(handle)
+
+    @staticmethod
+    def part(rows: np.ndarray, begin: int, end: int) -> np.ndarray:
+        return rows[begin:end]
+
+    def rows(self, placed: list[tuple], shape: tuple[int, ...], form: Form) -> np.ndarray:
+        return _core.map_side_by_side(placed, shape[0] * form.row_bytes).view(form.dtype).reshape(shape)
+
+
 class TableMemory:
     """Rows of one table, in the pieces of `ranks`; those of other machines are not there. `parts`: the ranks whose
     rows are this process's.
 
-    `rows`: of all places, writable, in this process's addresses. Those of holes must not be touched.
+    `rows`: of all places, writable, in this process's addresses: an array, or a _core.Table of a device. Those of holes
+    must not be touched. `kind`: makes pieces, and maps them.
     """
 
-    def __init__(
-        self, form: Form, placement: str, ranks: Ranks, layout: Layout, pieces: list[_core.SharedMemory | None]
-    ):
+    def __init__(self, form: Form, placement: str, ranks: Ranks, layout: Layout, pieces: list, kind=None):
         self.form, self.placement, self.ranks, self.layout = form, placement, ranks, layout
+        self.kind = HostPieces() if kind is None else kind
         self.parts = [ranks.rank]
         self._pieces = pieces
-        spans = layout.spans(form)
+        spans = layout.spans(form, self.kind.unit)
         placed = [(piece, begin) for piece, (begin, _) in zip(pieces, spans) if piece is not None and piece.bytes > 0]
-        places = layout.places.num_places
-        data = _core.map_side_by_side(placed, places * form.row_bytes)
-        self.rows = data.view(form.dtype).reshape((places, *form.shape[1:]))
+        self.rows = self.kind.rows(placed, (layout.places.num_places, *form.shape[1:]), form)
 
-    def rows_of(self, part: int) -> np.ndarray:
+    def rows_of(self, part: int):
         """The rows of a rank, in the order of their ids: a view."""
-        begin, end = self.layout.places.places_of(part)
-        return self.rows[begin:end]
+        return self.kind.part(self.rows, *self.layout.places.places_of(part))
 
     def scale_of(self, part: int) -> None:
         """None: rows that can be written have no scale."""
 
     def __reduce__(self):
-        handles = [piece and _pack(piece) for piece in self._pieces]
-        return _opened, (self.form, self.placement, self.ranks, self.layout, handles)
+        handles = [piece and self.kind.pack(piece) for piece in self._pieces]
+        return _opened, (self.form, self.placement, self.ranks, self.layout, self.kind, handles)
 
 
 def opened(handle: descriptor.Handle) -> _core.SharedMemory:
@@ -104,8 +133,8 @@ def _pack(memory: _core.SharedMemory) -> descriptor.Handle:
     return descriptor.pack(memory.fd, memory.identity, lambda: _handed_out.append(memory))
 
 
-def _opened(form: Form, placement: str, ranks: Ranks, layout: Layout, handles: list) -> TableMemory:
-    return TableMemory(form, placement, ranks, layout, [handle and opened(handle) for handle in handles])
+def _opened(form: Form, placement: str, ranks: Ranks, layout: Layout, kind, handles: list) -> TableMemory:
+    return TableMemory(form, placement, ranks, layout, [handle and kind.opened(handle) for handle in handles], kind)
 
 
 def _opened_layout(owners: _core.Ownership, stride: int, handle: descriptor.Handle | None) -> Layout:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 
 import numpy as np
@@ -9,12 +10,14 @@ import numpy as np
 from ramet import _core
 from ramet.arguments import shortened
 from ramet.arrays import INT32_MAX, as_array, as_count, as_rows
+from ramet.cuda import torch_devices as devices
 from ramet.dtypes import Quantized, bfloat16, bits, dtype_name, scaled_by
 from ramet.stores.contents import NODE
 from ramet.tables import create as tables
 from ramet.tables.arguments import as_buffer, as_row_ids, as_rows_of_ids
 from ramet.tables.calls import call_together, start
 from ramet.tables.copying import copy_rows, deep_copied
+from ramet.tables.create import as_dtype
 from ramet.tables.files import FileMemory, open_files
 from ramet.tables.init_rows import init_rows
 from ramet.tables.memory import TableMemory
@@ -48,7 +51,9 @@ class Table:
         self._places = None if memory is None else memory.layout.places
         is_dense = memory is None or self._places.is_dense
         self._core = self._rows_by_place if is_dense else _core.WholeTable(self._rows_by_place, self._places)
-        self._by_place = self._rows_by_place.numpy()
+        self._device = self._rows_by_place.device
+        self._shape = tuple(self._rows_by_place.shape)  # by place
+        self._dtype = as_dtype(self._rows_by_place.dtype)
 
     @classmethod
     def create(
@@ -71,7 +76,8 @@ class Table:
         dtype: any that a store can hold, by its name, numpy's or torch's.
         placement: "continuous", one range of addresses in every process; "chunked", one for each rank; both for ranks
             of one machine, where everyone reads and writes at will; or "distributed", for any ranks.
-        location: "host".
+        location: "host", or "device": each rank's piece is memory of torch's current CUDA device, which the kernels of
+            all ranks of the machine read and write.
         distributed: the ranks, as of a NeighborLoader: None for those of torch.distributed where it is initialized,
             False for this process alone, or a process group.
         ownership: whose memory has which row: None (ranges of ids, as equal as can be), bounds of ranges, "hash", a
@@ -82,8 +88,9 @@ class Table:
             column) alone (docs/semantics.md, section 18); or a function that takes ids, int64 [k], and returns their
             rows, [k, ...]. Each rank writes its own rows. They are the same for any ranks and placement.
 
-        Raises MemoryError or OSError where memory is missing, ValueError and TypeError for what does not fit. An error
-        of one rank is one on every rank.
+        Raises MemoryError or OSError where memory is missing, ValueError and TypeError for what does not fit,
+        RuntimeError where there is no device, or two that cannot read each other's memory. An error of one rank is one
+        on every rank.
         """
 
         def fill(memory: TableMemory) -> None:
@@ -131,12 +138,12 @@ class Table:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (len(self), *self._by_place.shape[1:])
+        return (len(self), *self._shape[1:])
 
     @property
     def dtype(self) -> np.dtype:
         """The stored dtype; `ramet.bfloat16` for bfloat16, which numpy does not have."""
-        return self._by_place.dtype
+        return self._dtype
 
     @property
     def placement(self) -> str:
@@ -145,7 +152,8 @@ class Table:
 
     @property
     def location(self) -> str:
-        return "host"
+        """ "host" or "device": where the rows lie."""
+        return "host" if self._device is None else "device"
 
     @property
     def rank(self) -> int:
@@ -194,7 +202,7 @@ class Table:
         return self._core.is_encoded
 
     def __len__(self) -> int:
-        return len(self._by_place) if self._places is None else self._places.num_rows
+        return self._shape[0] if self._places is None else self._places.num_rows
 
     def __getitem__(self, index):
         """table[ids] is gather(ids), table[3] that row and table[10:20] a view of rows, as they are stored: numpy
@@ -202,35 +210,36 @@ class Table:
         if isinstance(index, tuple):
             raise TypeError(f"a table takes one index, of rows, not {len(index)}: table[ids][:, columns]")
         if isinstance(index, slice):
-            return self.numpy()[index]
+            return self.numpy()[index] if self._device is None else self.torch()[index]
         if hasattr(index, "__index__") and not getattr(index, "shape", ()):
             return self.gather([operator.index(index)])[0]
         return self.gather(index)
 
     def numpy(self) -> np.ndarray:
         """The rows as they are stored, without a copy. Read-only unless the graph was opened copy-on-write. ValueError
-        for a table that is not continuous."""
-        if self.placement != "continuous":
-            raise ValueError(
-                f"the rows of a {self.placement} table lie in several arrays: those of local() and chunks(); "
-                "gather() copies rows of all"
-            )
-        return self._by_place
+        for a table that is not continuous, or lies on a device."""
+        self._require_one_array()
+        if self._device is not None:
+            raise ValueError("the rows lie on a device, where numpy has no arrays: torch() views, gather() copies them")
+        return self._rows_by_place.numpy()
 
     def torch(self):
         """A tensor of the rows as they are stored, without a copy.
 
         Torch has no read-only tensors. For a graph's table the tensor is therefore a private copy-on-write mapping:
         reads share the pages, writes stay in this tensor. If the store was replaced or removed since it was opened, the
-        tensor is a copy in memory.
+        tensor is a copy in memory. Of a table on a device it is a CUDA tensor.
         """
         if torch_or_none() is None:
             raise ImportError("Table.torch() needs torch, which is not installed")
+        if self._device is not None:
+            self._require_one_array()
+            return self._rows_by_place.tensor()
         return to_tensor(self.numpy() if self._source is None else self._private_rows())
 
     def gather(self, ids, threads: int = 1, *, dtype=None, out=None, async_op: bool = False):
         """The rows `ids` (integers of any shape, numpy or torch), as an array of shape [*ids.shape, ...]: a tensor for
-        a tensor of ids, else a numpy array.
+        a tensor of ids, else a numpy array. Ids that are a CUDA tensor, of a table on that device, give one.
 
         dtype: None for rows as they are stored, or float32 (its name, numpy's or torch's). float16, bfloat16 and int8
             with a scale are then decoded during the gather (docs/format.md, section 2).
@@ -247,6 +256,11 @@ class Table:
         """
         if async_op:
             return start(self._together, lambda: self.gather(ids, threads, dtype=dtype, out=out))
+        if self._device is not None and devices.is_on_device(ids):
+            if self._together is not None:
+                return self._on_device.moved(self.gather(devices.on_host(ids), threads, dtype=dtype), out)
+            self._require_reached()
+            return self._on_device.gather(ids, self._decodes(dtype), out)
         is_tensor = type(ids).__module__ == "torch"
         shape = ()
 
@@ -272,7 +286,7 @@ class Table:
         """Writes rows[i] to row ids[i]; of a row that is given twice the last stays.
 
         rows: [*ids.shape, ...] of the table's dtype, numpy or torch. float32 goes into float16 and bfloat16, too,
-            rounded to the nearest.
+            rounded to the nearest. Into a table on a device, CUDA tensors go as they are.
         async_op: as of gather; wait() returns None when the rows are written.
 
         Of a distributed table all ranks call this together. What they give follows in the order of the ranks, and when
@@ -294,19 +308,38 @@ class Table:
             return start(self._together, lambda: self._write(name, write, ids, rows, threads, False))
 
         def check() -> tuple:
-            array, shape = as_row_ids(ids)
-            return array, as_rows_of_ids(rows, shape), as_count(threads, "threads", INT32_MAX)
+            array, shape = as_row_ids(devices.on_host(ids))
+            return array, as_rows_of_ids(devices.on_host(rows), shape), as_count(threads, "threads", INT32_MAX)
 
+        if self._device is not None and self._together is None and devices.is_on_device(rows):
+            self._require_reached()
+            array, shape = as_row_ids(devices.on_host(ids))
+            rows = self._on_device.given(rows, shape)
+            threads = as_count(threads, "threads", INT32_MAX)
+            return write(array, self._on_device.view(rows, len(array)), bfloat16=False, threads=threads)
         if self._together is not None:
             return call_together(self, name, check)
         self._require_reached()
         places, array, threads = check()
         return write(places, bits(array), bfloat16=array.dtype == bfloat16, threads=threads)
 
+    @functools.cached_property
+    def _on_device(self):
+        from ramet.tables.device_rows import DeviceRows
+
+        return DeviceRows(self._rows_by_place, self._places, self.shape)
+
     @property
     def _together(self):
         """The group whose collectives are calls of this table; None where they are this process's alone."""
         return self._ranks.group if self.placement == "distributed" else None
+
+    def _require_one_array(self) -> None:
+        if self.placement != "continuous":
+            raise ValueError(
+                f"the rows of a {self.placement} table lie in several arrays: those of local() and chunks(); "
+                "gather() copies rows of all"
+            )
 
     def _require_reached(self) -> None:
         if not all(self._ranks.reached):
@@ -314,8 +347,9 @@ class Table:
 
     def __repr__(self) -> str:
         scale = self._core.scale
-        scaled = "" if scale is None else f", scale by {scaled_by(scale, len(self._by_place))}"
-        return f"<ramet.Table {self._core.name} {dtype_name(self.dtype)}{list(self.shape)}{scaled}>"
+        scaled = "" if scale is None else f", scale by {scaled_by(scale, self._shape[0])}"
+        where = "" if self._device is None else f" on device {self._device}"
+        return f"<ramet.Table {self._core.name} {dtype_name(self.dtype)}{list(self.shape)}{scaled}{where}>"
 
     def __deepcopy__(self, memo) -> Table:
         return deep_copied(self, memo)
@@ -337,6 +371,8 @@ class Table:
             return Pieces(self.ownership, {0: (self.numpy(), self.scale)})
         of = self._memory
         owners = self._places.owners if len(of.parts) > 1 else self.ownership
+        if self._device is not None:
+            return Pieces(owners, {self.rank: (self.local().gather(np.arange(len(self.owned()))), None)})
         return Pieces(owners, {part: (of.rows_of(part), of.scale_of(part)) for part in of.parts})
 
     @property
@@ -364,7 +400,8 @@ class Table:
 
     def _buffer(self, out, ids: np.ndarray, ids_shape: tuple[int, ...], decode: bool) -> np.ndarray:
         name = self._core.name
-        read = {name: self._by_place, f"the scale of {name}": self._core.scale, "ids": ids}
+        rows = None if self._device is not None else self._rows_by_place.numpy()
+        read = {name: rows, f"the scale of {name}": self._core.scale, "ids": ids}
         return as_buffer(out, np.dtype(np.float32) if decode else self.dtype, ids_shape + self.shape[1:], read)
 
     def _private_rows(self) -> np.ndarray:

@@ -18,7 +18,21 @@ class OnDevice(torch.Tensor):
 
 
 def replace(set_attribute=setattr) -> None:
-    for function in (problem, as_device, holds, empty, arange, move, as_stream, handle, using, mark_use):
+    for function in (
+        problem,
+        as_device,
+        holds,
+        is_on_device,
+        on_host,
+        wait_for,
+        empty,
+        arange,
+        move,
+        as_stream,
+        handle,
+        using,
+        mark_use,
+    ):
         set_attribute(devices, function.__name__, function)
 
 
@@ -34,6 +48,18 @@ def as_device(device):
 
 def holds(device, tensor) -> bool:
     return isinstance(tensor, OnDevice)
+
+
+def is_on_device(value):
+    return isinstance(value, OnDevice)
+
+
+def on_host(value):
+    return value.as_subclass(torch.Tensor).detach().clone() if is_on_device(value) else value
+
+
+def wait_for(stream) -> None:
+    _core.cuda_synchronize(0)
 
 
 def empty(shape, dtype, device):

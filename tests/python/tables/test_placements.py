@@ -112,7 +112,7 @@ def test_a_state_has_the_places_of_its_table(world, placement):
 
 WRONG = [
     ({"placement": "spread"}, "ValueError: placement is 'spread'"),
-    ({"location": "device"}, "ValueError: location is 'device'.*'host'"),
+    ({"location": "disk"}, "ValueError: location is 'disk'.*'host'"),
     ({"placement": "continuous", "ownership": "hash"}, "ValueError: .*'chunked' takes any"),
     ({"ownership": [0, 5]}, r"ValueError: ownership has 2 entries"),
     ({"init": "gauss"}, "ValueError: init is 'gauss'"),

@@ -1,0 +1,89 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.h"
+#include "device_array.h"
+#include "gil.h"
+#include "ramet/device_pieces.h"
+#include "ramet/device_table.h"
+#include "ramet/error.h"
+
+namespace ramet::bind {
+
+namespace {
+
+DType dtype_named(const std::string& wanted) {
+  for (int number = 0; number <= static_cast<int>(DType::kFloat64); ++number) {
+    const auto dtype = static_cast<DType>(number);
+    if (name(dtype) == wanted) return dtype;
+  }
+  throw_invalid("dtype is '", wanted, "', which no table has");
+}
+
+DevicePiece create(int device, int64_t bytes) {
+  const GilRelease release;
+  return DevicePiece::create(device, bytes);
+}
+
+Table map(const std::vector<std::pair<DevicePiece, int64_t>>& pieces,
+          int device,
+          const std::string& dtype,
+          const std::vector<int64_t>& shape) {
+  std::vector<PlacedPiece> placed;
+  for (const auto& [piece, offset] : pieces)
+    placed.push_back({piece, offset});
+  Array rows{nullptr, dtype_named(dtype), shape, nullptr, true, device};
+  rows.owner = map_on_device(placed, rows.bytes(), device);
+  rows.data = const_cast<void*>(rows.owner.get());
+  return Table(rows, "table");
+}
+
+void gather(const DeviceTable& table,
+            const DeviceArray& ids,
+            const DeviceArray& out,
+            uintptr_t stream,
+            bool decode) {
+  table.gather(ids.array, out.array, reinterpret_cast<void*>(stream), {.decode = decode});
+}
+
+}  // namespace
+
+void bind_device_table(nb::module_& m) {
+  nb::class_<DevicePiece>(m, "DevicePiece")
+      .def_static("create", &create, nb::arg("device"), nb::arg("bytes"))
+      .def_static("open", &DevicePiece::open, nb::arg("device"), nb::arg("fd"), nb::arg("bytes"))
+      .def_static("unit", &DevicePiece::unit, nb::arg("device"))
+      .def_prop_ro("fd", &DevicePiece::fd)
+      .def_prop_ro("bytes", &DevicePiece::bytes)
+      .def_prop_ro("device", &DevicePiece::device);
+  m.def("map_on_device", &map, nb::arg("pieces"), nb::kw_only(), nb::arg("device"),
+        nb::arg("dtype"), nb::arg("shape"));
+  m.def("require_access", &require_access, nb::arg("device"), nb::arg("other"));
+  nb::class_<DeviceTable>(m, "DeviceTable")
+      .def(nb::init<Table, const std::optional<RowPlaces>&>(), nb::arg("rows_by_place"),
+           nb::arg("places").none())
+      .def("gather", &gather, nb::arg("ids"), nb::arg("out"), nb::kw_only(), nb::arg("stream"),
+           nb::arg("decode"), nb::call_guard<GilRelease>());
+}
+
+// Before what takes one.
+void bind_device_array(nb::module_& m) {
+  nb::class_<DeviceArray>(m, "DeviceArray")
+      .def(
+          "__init__",
+          [](DeviceArray* self, uintptr_t data, const std::string& dtype,
+             std::vector<int64_t> shape, int device) {
+            new (self) DeviceArray{{reinterpret_cast<void*>(data), dtype_named(dtype),
+                                    std::move(shape), nullptr, true, device}};
+          },
+          nb::arg("data"), nb::kw_only(), nb::arg("dtype"), nb::arg("shape"), nb::arg("device"));
+}
+
+}  // namespace ramet::bind
