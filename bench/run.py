@@ -47,7 +47,7 @@ QUICK = (
     "embeddings",
     "whole_tables",
 )
-ON_GPU = ("cuda_gather", "cuda_sampling", "cuda_epoch")
+ON_GPU = ("cuda_gather", "cuda_tables", "cuda_sampling", "cuda_epoch")
 LONG = ("topology", "equality")  # graphs of 13 GB, made in minutes; bits, not time, for minutes
 BENCHMARKS = (*QUICK, *ON_GPU, *LONG)
 

@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACK = ROOT / ".gpu"
 ANY_CHIP = "90"  # what is built for where there is no GPU to ask
 SKIPPED = 77  # of the C++ tests, without a GPU
-BENCHMARKS = ("cuda_gather", "cuda_sampling", "cuda_epoch")  # of bench/
+BENCHMARKS = ("cuda_gather", "cuda_tables", "cuda_sampling", "cuda_epoch")  # of bench/
 TAIL = 40  # lines of a failed step in the report
 
 PYTHON_FACTS = """

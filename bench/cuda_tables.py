@@ -1,0 +1,90 @@
+"""Tables on a device that two processes share on one GPU: gathering their rows, and a step of an optimizer.
+
+"gather": one of 2 ranks gathers random rows of a table, of which each rank owns a half, and of the same rows in a table
+of its own and in a tensor of torch's allocator, all by ids on the device; the other rank waits. "step": the rows of a
+million that have a gradient, by Adam, on the device and on the host with all cores.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import torch
+import torch.distributed as dist
+from cuda_device import DEVICE, seconds_on
+from embedding_data import gradients_of
+from harness import Figure, Report, finish, interleave, options
+from whole_tables import on_ranks
+
+import ramet
+import ramet.nn
+import ramet.optim
+
+RANKS = 2
+WIDTHS = (32, 100, 128, 301)
+PLACEMENTS = ("continuous", "chunked")
+OWN, TENSOR = "own memory", "torch's memory, index_select"
+
+
+def gathers(width: int, rows: int, count: int, repetitions: int) -> dict:
+    """{where: seconds} of rank 0."""
+    where = {"location": "device", "init": 1}
+    tables = {name: ramet.Table.create((rows, width), placement=name, **where) for name in PLACEMENTS}
+    if dist.get_rank() != 0:
+        return {}
+    tables[OWN] = ramet.Table.create((rows, width), distributed=False, **where)
+    tensor = torch.ones(rows, width, device=DEVICE)
+    ids = torch.randint(rows, (count,), device=DEVICE)
+    out = torch.empty(count, width, device=DEVICE)
+    variants = {name: partial(seconds_on, partial(table.gather, ids, out=out)) for name, table in tables.items()}
+    variants[TENSOR] = partial(seconds_on, partial(torch.index_select, tensor, 0, ids, out=out))
+    return {name: figure.values for name, figure in interleave(variants, repetitions).items()}
+
+
+def measure_gathers(chosen, report: Report) -> None:
+    size, count, repetitions = (2 << 30, 1_000_000, 7) if not chosen.small else (8 << 20, 10_000, 2)
+    lines = []
+    for width in WIDTHS:
+        rows = size // (4 * width)
+        found = on_ranks(RANKS, gathers, width, rows, count, repetitions)
+        times = {name: Figure(values) for name, values in found.items()}
+        rates = {name: Figure([count * width * 4 / value / 1e9 for value in f.values]) for name, f in times.items()}
+        for name in (*PLACEMENTS, TENSOR):
+            report.ratio(f"{width} floats, {name} over own memory", rates[name].over(rates[OWN]))
+        shares = [rates[name].over(rates[OWN]).text() for name in PLACEMENTS]
+        lines.append([width, *(rates[name].text(1) for name in (*PLACEMENTS, OWN, TENSOR)), *shares])
+    heads = [f"{name}, GB/s" for name in (*PLACEMENTS, OWN, TENSOR)]
+    report.table(["floats a row", *heads, *(f"{name} / own" for name in PLACEMENTS)], lines)
+
+
+def step_of(location: str, sizes: tuple[int, int, int]):
+    rows, width, _ = sizes
+    embedding = ramet.nn.Embedding(rows, width, location=location)
+    optimizer = ramet.optim.Adam(embedding, steps="all")
+    ids, gradients = (torch.from_numpy(array) for array in gradients_of(*sizes))
+    if location == "device":
+        ids, gradients = ids.to(DEVICE), gradients.to(DEVICE)
+    embedding(ids).backward(gradients)
+    return optimizer.step
+
+
+def measure_steps(chosen, report: Report) -> None:
+    sizes = (1_000_000, 128, 200_000) if not chosen.small else (10_000, 128, 2_000)
+    variants = {name: partial(seconds_on, step_of(name, sizes)) for name in ("host", "device")}
+    figures = interleave(variants, 5 if not chosen.small else 2)
+    share = figures["device"].over(figures["host"])
+    report.ratio("step on the device over the host's", share, "lower")
+    line = [figures["host"].text(2, 1e3), figures["device"].text(2, 1e3), share.text()]
+    report.table(["step on the host, ms", "on the device, ms", "device / host"], [line])
+
+
+def main() -> None:
+    chosen = options(__doc__)
+    report = Report("Tables on a device that processes share")
+    measure_gathers(chosen, report)
+    measure_steps(chosen, report)
+    finish(report, chosen)
+
+
+if __name__ == "__main__":
+    main()
