@@ -5,7 +5,7 @@
 
 STORE has node tables "feat" and "label" and a split "train". Every step prints the loss, which is that of one process
 up to rounding (--nproc-per-node=1). On several machines, with --placement distributed, ranks pull the rows of other
-machines ahead of the loop.
+machines ahead of the loop. --cache-rows keeps some of them.
 """
 
 import argparse
@@ -42,6 +42,7 @@ def main(args):
     table.copy_from(feat)
 
     options = {"batch_size": args.batch_size, "shuffle": True, "seed": args.seed}
+    options["placement"] = ramet.Placement(cache_rows=args.cache_rows)
     loader = ramet.NeighborLoader(graph, args.num_neighbors, "train", tables={"feat": table, "label": None}, **options)
     torch.manual_seed(args.seed)  # the same first model on every rank
     model = Sage([feat.shape[1], *[args.hidden] * (len(args.num_neighbors) - 1), classes]).to(args.dtype)
@@ -63,6 +64,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("store")
     parser.add_argument("--placement", choices=("continuous", "chunked", "distributed"), default="continuous")
+    parser.add_argument("--cache-rows", type=int, default=0, help="rows of other machines that a rank keeps")
     parser.add_argument("--hidden", type=int, default=64)
     parser.add_argument("--num-neighbors", type=int, nargs="+", default=[10, 10])
     parser.add_argument("--batch-size", type=int, default=50, help="of the global batch, over all ranks")

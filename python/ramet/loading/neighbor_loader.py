@@ -153,7 +153,12 @@ class NeighborLoader:
             self._make_core(num_neighbors, inputs, sampling, batches, ahead, tables=tables, decode=decode)
             if self._group is not None:
                 return self._cooperate(ownership) | {"decode": decode}
-            return {"batches": len(self), "prefetch": self._core.max_prefetch, "tables": self._described_tables()}
+            return {
+                "batches": len(self),
+                "prefetch": self._core.max_prefetch,
+                "placement": f"{self._asked}",
+                "tables": self._described_tables(),
+            }
 
         together = self._group or self._pulling
         if together is None:
@@ -205,7 +210,9 @@ class NeighborLoader:
         if self.device is not None:
             device = _core.DeviceOptions(**device_options(self.device.index, self._asked, names))
             return {"host": _core.HostOptions(), "device": device}
-        host = _core.HostOptions(**host_options(self._asked, names, self._group is not None))
+        pulls = self._pulling is not None
+        together = pulls or self._group is not None
+        host = _core.HostOptions(**host_options(self._asked, names, together=together, pulls=pulls))
         return {"host": host, "device": _core.DeviceOptions()}
 
     def _cooperate(self, ownership) -> dict:

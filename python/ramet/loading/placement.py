@@ -27,11 +27,13 @@ class Placement:
         not hold the table). `tables` may be a dict by table name; others are "auto".
     cache_rows: the maximum number of rows cached per node table of the graph, where it is gathered at all nodes;
         `cache_use` counts hits. With a device: rows of tables that are read in place, in device memory. On the CPU: in
-        memory, as they are handed out, for tables on slow storage, also given ones that are read from a disk.
+        memory, as they are handed out, for tables on slow storage; of given tables for those that are read from a disk,
+        and for rows of other machines, which must not change then.
     cache_by: the rows to cache. "degree": of the nodes with most out-edges. "presampling": of the nodes in most of the
         first 20 batches. Both are chosen when the loader is made. On the CPU alone: "recency", the rows that were used
-        last, and "look-ahead", those whose next use is nearest. None: "degree" with a device, "look-ahead" in front of
-        a disk, else "recency". docs/caches.md compares them.
+        last, and "look-ahead", those whose next use is nearest. Rows of other machines take these two alone. None:
+        "degree" with a device, "look-ahead" in front of a disk or of other machines, else "recency". docs/caches.md
+        compares them.
     look_ahead: with "look-ahead", how many batches are sampled before the rows of one are chosen.
     device_memory: bytes that copies made by "auto" may take; None: half of the free device memory.
     max_sms: multiprocessors that gathering may use; None: all.
@@ -121,11 +123,11 @@ def device_options(device: int, placement: Placement, table_names: list[str]) ->
     }
 
 
-def host_options(placement: Placement, table_names: list[str], together: bool) -> dict:
-    """What `_core.HostOptions` takes. together: of cooperating ranks, whose caches must be of one kind, whatever their
-    machines' memory holds. ValueError as device_options."""
+def host_options(placement: Placement, table_names: list[str], *, together: bool, pulls: bool) -> dict:
+    """What `_core.HostOptions` takes. together: of ranks that cooperate or pull rows from each other, whose caches must
+    be of one kind, whatever their machines' memory holds. ValueError as device_options."""
     places = _places(placement, table_names)
-    by_asked = "look-ahead" if "disk" in places else "recency"
+    by_asked = "look-ahead" if pulls or "disk" in places else "recency"
     return {
         "tables": places,
         "cache_rows": int(placement.cache_rows),

@@ -57,6 +57,6 @@ def test_four_ranks_train_what_one_process_trains(store, alone):
 def test_two_machines_train_what_one_process_trains(store, alone, tmp_path):
     rendezvous = ("--rdzv-backend=c10d", f"--rdzv-endpoint={name_of(0)}:29500")
     launch = (*TORCHRUN, "--nnodes=2", "--nproc-per-node=2", *rendezvous)
-    program = (*launch, EXAMPLE, store, *OPTIONS, "--placement", "distributed")
+    program = (*launch, EXAMPLE, store, *OPTIONS, "--placement", "distributed", "--cache-rows", 500)
     printed = run_on_machines(2, tmp_path, lambda k: program, lambda k: "true")
     check(losses("".join(printed)), alone)
