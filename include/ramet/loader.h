@@ -24,6 +24,7 @@
 #include "ramet/buffer_pool.h"
 #include "ramet/cuda.h"
 #include "ramet/graph.h"
+#include "ramet/id_listener.h"
 #include "ramet/placement.h"
 #include "ramet/row_reader.h"
 #include "ramet/sampler.h"
@@ -101,6 +102,13 @@ struct InputNodes {
   Array times = {};
 };
 
+// Rows that a training loop looks up for the nodes of a type: it is told the nodes of each batch
+// before the loop gets it, in the order of steps.
+struct LookedUp {
+  int node_type = 0;
+  std::shared_ptr<IdListener> rows;
+};
+
 struct LoaderOptions {
   SampleOptions sample;
   // Of different types. Those of a later type follow those of an earlier one, and batches are of
@@ -116,6 +124,7 @@ struct LoaderOptions {
   int threads = 0;
   int prefetch = 0;  // batches ahead; 0: as many as threads, and one more where these are automatic
   std::vector<TableRequest> tables;
+  std::vector<LookedUp> looked_up = {};  // of host batches; of several streams by the first alone
   bool decode = true;        // float16, bfloat16 and quantized int8 rows arrive as float32
   bool edges_ahead = false;  // with Expand::kOnce: host batches come with Batch::edges
   TransposeAhead transpose = TransposeAhead::kNone;  // of host batches

@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -22,6 +23,8 @@ namespace {
 
 // Of a node type: its position, ids, and times.
 using InputTuple = std::tuple<int, std::optional<Ids>, std::optional<Ids>>;
+// The position of a node type, and rows that are looked up for its nodes.
+using LookedUpPair = std::pair<int, std::shared_ptr<IdListener>>;
 
 nb::dict as_dict(const LoaderSummary& sum) {
   nb::dict fields;
@@ -87,6 +90,7 @@ LoaderOptions make_options(SampleOptions sample,
                            int threads,
                            int prefetch,
                            const std::vector<TableRequest>& tables,
+                           const std::vector<LookedUpPair>& looked_up,
                            bool decode,
                            bool edges_ahead,
                            const std::string& transpose,
@@ -105,6 +109,8 @@ LoaderOptions make_options(SampleOptions sample,
   options.threads = threads;
   options.prefetch = prefetch;
   options.tables = tables;
+  for (const auto& [type, rows] : looked_up)
+    options.looked_up.push_back({type, rows});
   options.decode = decode;
   options.edges_ahead = edges_ahead;
   options.transpose = transpose_named(transpose);
@@ -199,18 +205,19 @@ void bind_loader(nb::module_& m) {
           [](NeighborLoader* self, std::shared_ptr<Graph> graph, SampleOptions sample,
              const std::vector<InputTuple>& inputs, int64_t batch_size, bool shuffle,
              bool drop_last, int rank, int world, int threads, int prefetch,
-             const std::vector<TableRequest>& tables, bool decode, bool edges_ahead,
+             const std::vector<TableRequest>& tables, const std::vector<LookedUpPair>& looked_up,
+             bool decode, bool edges_ahead,
              const std::string& transpose, const HostOptions& host, const DeviceOptions& device) {
             const GilRelease release;  // it may read a whole graph
             new (self) NeighborLoader(
                 std::move(graph), make_options(std::move(sample), inputs, batch_size, shuffle,
                                                drop_last, rank, world, threads, prefetch, tables,
-                                               decode, edges_ahead, transpose, host, device));
+                                               looked_up, decode, edges_ahead, transpose, host, device));
           },
           nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("inputs").noconvert(),
           nb::arg("batch_size"), nb::arg("shuffle"), nb::arg("drop_last"), nb::arg("rank"),
           nb::arg("world"), nb::arg("threads"), nb::arg("prefetch"), nb::arg("tables"),
-          nb::arg("decode"), nb::arg("edges_ahead"), nb::arg("transpose"), nb::arg("host"),
+          nb::arg("looked_up"), nb::arg("decode"), nb::arg("edges_ahead"), nb::arg("transpose"), nb::arg("host"),
           nb::arg("device"))
       .def_prop_ro("num_steps", &NeighborLoader::num_steps)
       .def("fingerprint", &NeighborLoader::fingerprint)

@@ -95,7 +95,7 @@ std::shared_ptr<const LoaderParts> make_parts(std::shared_ptr<const Graph> graph
     parts->near_sources = std::move(side.near_sources);
     parts->caches = std::move(side.caches);
     parts->pulled_caches = std::move(side.pulled_caches);
-    parts->reads_ahead = any_reads_ahead(parts->sources);
+    parts->reads_ahead = any_reads_ahead(parts->sources) || !parts->options.looked_up.empty();
     parts->placement = std::move(side.placement);
   }
   parts->max_prefetch = prefetch > 0 ? prefetch : parts->max_threads + (threads > 0 ? 0 : 1);

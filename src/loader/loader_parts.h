@@ -28,7 +28,7 @@ struct LoaderParts {
   RowSources near_sources = {};  // where rows are pulled: of those in reach, by place; else nullptr
   // Of host batches, in order: of this machine's tables, and of rows that are pulled.
   std::shared_ptr<const TableCaches> caches = nullptr, pulled_caches = nullptr;
-  bool reads_ahead = false;  // whether a source does
+  bool reads_ahead = false;  // whether a source or a listener does
   mutable LoaderStats stats = {};
 };
 

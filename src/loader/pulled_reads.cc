@@ -1,6 +1,7 @@
 #include "pulled_reads.h"
 
 #include <cstring>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -23,11 +24,13 @@ Array copy_of(const std::vector<int64_t>& values, BufferPool& pool) {
 
 PulledReads::PulledReads(std::shared_ptr<const LoaderParts> parts)
     : parts_(std::move(parts)),
-      caches_(parts_->pulled_caches->borrow()),
-      has_caches_(!caches_.empty()),
       // Also without the caches: ranks submit the same tasks, whichever of them have these.
       window_(parts_->pulled_caches->window()),
-      announced_(parts_->sources.size()) {}
+      announced_(parts_->sources.size()) {
+  std::optional<TableCaches::Caches> borrowed = parts_->pulled_caches->borrow();
+  has_caches_ = borrowed.has_value();
+  if (has_caches_) caches_ = std::move(*borrowed);
+}
 
 PulledReads::~PulledReads() {
   if (!has_caches_) return;

@@ -48,7 +48,7 @@ class PulledReads {
 
   std::shared_ptr<const LoaderParts> parts_;
   TableCaches::Caches caches_;
-  bool has_caches_;
+  bool has_caches_ = false;
   int window_;
   std::vector<std::deque<Split>> announced_;  // by table with a cache
 };

@@ -15,10 +15,10 @@ TableCaches::TableCaches(std::vector<MakeStreamCache> makers) : makers_(std::mov
   shelf_.get().caches = std::move(caches);
 }
 
-TableCaches::Caches TableCaches::borrow() const {
+std::optional<TableCaches::Caches> TableCaches::borrow() const {
   Shelf& shelf = shelf_.get();
   const std::lock_guard lock(shelf.mutex);
-  if (shelf.is_borrowed) return {};
+  if (shelf.is_borrowed) return std::nullopt;
   Caches caches = shelf.caches.empty() ? make() : std::exchange(shelf.caches, {});
   shelf.is_borrowed = true;
   return caches;

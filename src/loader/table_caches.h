@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/per_process.h"
@@ -30,8 +31,8 @@ class TableCaches {
   [[nodiscard]] bool has_any() const { return memory_bytes_ > 0; }
   [[nodiscard]] bool has_cache(size_t table) const { return static_cast<bool>(makers_[table]); }
 
-  // Empty where another stream has them.
-  [[nodiscard]] Caches borrow() const;
+  // Nothing where another stream has them.
+  [[nodiscard]] std::optional<Caches> borrow() const;
   // Those of borrow().
   void give_back(Caches caches) const;
 

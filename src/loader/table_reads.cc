@@ -1,6 +1,7 @@
 #include "table_reads.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "batch_source.h"
@@ -42,18 +43,27 @@ void complete(BatchReads* reads,
 }
 
 TableReads::TableReads(std::shared_ptr<const LoaderParts> parts)
-    : parts_(std::move(parts)), caches_(parts_->caches->borrow()), has_caches_(!caches_.empty()) {
+    : parts_(std::move(parts)) {
+  std::optional<TableCaches::Caches> borrowed = parts_->caches->borrow();
+  is_first_ = borrowed.has_value();
+  if (is_first_) caches_ = std::move(*borrowed);
   for (const auto& cache : caches_)
     if (cache != nullptr) window_ = std::max(window_, cache->window());
 }
 
 TableReads::~TableReads() {
-  if (!has_caches_) return;
+  if (!is_first_) return;
   caches_.clear();  // left early
   parts_->caches->give_back({});
+  for (const LookedUp& rows : parts_->options.looked_up)
+    rows.rows->forget();
 }
 
 void TableReads::announce(const Batch& batch) {
+  for (size_t i = 0; i < parts_->options.looked_up.size() && is_first_; ++i) {
+    const LookedUp& rows = parts_->options.looked_up[i];
+    rows.rows->announce(batch.minibatch.n_id[static_cast<size_t>(rows.node_type)]);
+  }
   for (size_t i = 0; i < caches_.size(); ++i)
     if (caches_[i] != nullptr && caches_[i]->window() > 0)
       caches_[i]->announce(ids_of(batch, i, *parts_->pool));
@@ -76,7 +86,7 @@ std::unique_ptr<BatchReads> TableReads::begin(const ReadContext& context, const 
 }
 
 void TableReads::finish() {
-  if (std::exchange(has_caches_, false)) parts_->caches->give_back(std::exchange(caches_, {}));
+  if (std::exchange(is_first_, false)) parts_->caches->give_back(std::exchange(caches_, {}));
 }
 
 StreamCache* TableReads::cache_of(size_t table) const {

@@ -54,7 +54,7 @@ class TableReads {
 
   // How many batches after the one to begin next may be announced.
   [[nodiscard]] int window() const { return window_; }
-  // A sampled batch, whose minibatch must stay until it is begun.
+  // A sampled batch, whose minibatch must stay until it is begun. Tells LoaderOptions::looked_up.
   void announce(const Batch& batch);
   // Starts to read the batch that was announced first.
   [[nodiscard]] std::unique_ptr<BatchReads> begin(const ReadContext& context, const Batch& batch);
@@ -67,7 +67,7 @@ class TableReads {
 
   std::shared_ptr<const LoaderParts> parts_;
   TableCaches::Caches caches_;
-  bool has_caches_;
+  bool is_first_ = false;  // no other stream has the caches
   int window_ = 0;
 };
 

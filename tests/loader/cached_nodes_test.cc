@@ -60,3 +60,13 @@ TEST_CASE("rows by presampling are those in most batches, then with most out-edg
   const auto seeds = [&](int64_t step) { return SeedList{{{0, loader.seeds(0, step)}}}; };
   CHECK(nodes_by_presampling(graph, options, seeds, 5, 0, 40) == best(score, 40));
 }
+
+TEST_CASE("uses by row are out-edges") {
+  const auto graph = test::make_graph(200, 1500, 3);
+  std::vector<int64_t> degrees(200);
+  with_ids(graph->edge_types()[0].indices, [&](auto sources) {
+    for (const auto source : sources)
+      ++degrees[static_cast<size_t>(source)];
+  });
+  CHECK(uses_by_row(*graph, 0) == degrees);
+}

@@ -27,6 +27,7 @@ SUPPORTED = {
     "tables": EVERYWHERE,
     GIVEN: (CPU, RANKS),
     GIVEN_THERE: (GPU,),
+    "embeddings": (CPU,),
     "decode": EVERYWHERE,
     "fuse": (CPU,),
     "transpose": (CPU, RANKS),

@@ -11,6 +11,7 @@ from ramet.graph import Graph
 from ramet.loading.batch import Origin
 from ramet.loading.combinations import CPU, GIVEN, GIVEN_THERE, PART, RANKS, SEVERAL, SUPPORTED, check, kind_of
 from ramet.loading.cooperative import GroupThread
+from ramet.loading.embeddings import rows_of_embeddings
 from ramet.loading.epochs import EpochIterator, Epochs, EpochSampler
 from ramet.loading.given_tables import names_of_given, pulling_group, require_owned_alike
 from ramet.loading.layer_work import as_transpose, fused_tables, given_for_layers
@@ -58,6 +59,8 @@ class NeighborLoader:
         shuffle=False, drop_last=False: of the seeds; of a last batch that is smaller.
         tables=None: names of node and edge tables to gather; None: "feat" and "label". Or a dict, name to ramet.Table:
             rows come from that instead of the graph (None: the graph's); on a heterogeneous graph by node type.
+        embeddings=None: {"node": embedding}, by node type: a ramet.nn.Embedding on a disk reads ahead what the loop
+            will ask it for, the rows of all nodes of a batch.
         decode=True: float16, bfloat16 and int8 tables arrive as float32.
         feature_dtype=None: "bfloat16": node tables of floats, but "label", arrive as that, rounded by the threads.
     For the model's layers
@@ -101,6 +104,7 @@ class NeighborLoader:
         threads: int | None = None,
         prefetch: int | None = None,
         tables: tuple[str, ...] | Mapping | None = None,
+        embeddings: Mapping | None = None,
         decode: bool = True,
         feature_dtype=None,
         fuse: bool = False,
@@ -122,6 +126,7 @@ class NeighborLoader:
         given |= given_for_layers(fuse, transpose)
         given[GIVEN] = names_of_given(tables, "host")
         given[GIVEN_THERE] = names_of_given(tables, "device")
+        given["embeddings"] = embeddings
         given[SEVERAL] = list(input_nodes) if isinstance(input_nodes, Mapping) and len(input_nodes) > 1 else None
         check(kind, {name: value for name, value in given.items() if value is not None} | self._asked.given())
         if kind not in SUPPORTED[PART]:
@@ -150,7 +155,8 @@ class NeighborLoader:
         self._cooperative: _core.CooperativeLoader | None = None
 
         def make() -> dict:
-            self._make_core(num_neighbors, inputs, sampling, batches, ahead, tables=tables, decode=decode)
+            rows = {"tables": tables, "looked_up": rows_of_embeddings(self.graph, embeddings), "decode": decode}
+            self._make_core(num_neighbors, inputs, sampling, batches, ahead, **rows)
             if self._group is not None:
                 return self._cooperate(ownership) | {"decode": decode}
             return {
@@ -170,7 +176,7 @@ class NeighborLoader:
         warn_of_global_batch(batch_size, self.rank, self.world)
 
     def _make_core(
-        self, num_neighbors, inputs: tuple, sampling: dict, batches: dict, ahead: dict, *, tables, decode: bool
+        self, num_neighbors, inputs: tuple, sampling: dict, batches: dict, ahead: dict, *, tables, looked_up, decode
     ) -> None:
         graph, group = self.graph, self._group
         input_nodes, input_time = inputs
@@ -197,6 +203,7 @@ class NeighborLoader:
             threads=few if threads is None else as_int(threads, "threads", 1, MAX_THREADS),
             prefetch=ahead_alike if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
             tables=for_engine(graph, self._requests, sample["expand"], self._pulling is not None, **formed),
+            looked_up=looked_up,
             decode=decode,
             edges_ahead=self.edges_ahead,
             transpose=ahead["transpose"],

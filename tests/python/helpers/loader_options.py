@@ -16,6 +16,7 @@ OPTIONS = {
     "input_time": {"input_nodes": None, "time": ramet.Time("time"), "input_time": np.zeros(NUM_NODES, np.int64)},
     "tables": {"tables": ("feat",)},
     GIVEN: {"tables": {"feat": ramet.Table(np.zeros(NUM_NODES))}},
+    "embeddings": {"embeddings": {}},
     "decode": {"decode": False},
     "fuse": {"fuse": True},
     "transpose": {"transpose": True},
