@@ -206,19 +206,20 @@ void bind_loader(nb::module_& m) {
              const std::vector<InputTuple>& inputs, int64_t batch_size, bool shuffle,
              bool drop_last, int rank, int world, int threads, int prefetch,
              const std::vector<TableRequest>& tables, const std::vector<LookedUpPair>& looked_up,
-             bool decode, bool edges_ahead,
-             const std::string& transpose, const HostOptions& host, const DeviceOptions& device) {
+             bool decode, bool edges_ahead, const std::string& transpose, const HostOptions& host,
+             const DeviceOptions& device) {
             const GilRelease release;  // it may read a whole graph
             new (self) NeighborLoader(
-                std::move(graph), make_options(std::move(sample), inputs, batch_size, shuffle,
-                                               drop_last, rank, world, threads, prefetch, tables,
-                                               looked_up, decode, edges_ahead, transpose, host, device));
+                std::move(graph),
+                make_options(std::move(sample), inputs, batch_size, shuffle, drop_last, rank, world,
+                             threads, prefetch, tables, looked_up, decode, edges_ahead, transpose,
+                             host, device));
           },
           nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("inputs").noconvert(),
           nb::arg("batch_size"), nb::arg("shuffle"), nb::arg("drop_last"), nb::arg("rank"),
           nb::arg("world"), nb::arg("threads"), nb::arg("prefetch"), nb::arg("tables"),
-          nb::arg("looked_up"), nb::arg("decode"), nb::arg("edges_ahead"), nb::arg("transpose"), nb::arg("host"),
-          nb::arg("device"))
+          nb::arg("looked_up"), nb::arg("decode"), nb::arg("edges_ahead"), nb::arg("transpose"),
+          nb::arg("host"), nb::arg("device"))
       .def_prop_ro("num_steps", &NeighborLoader::num_steps)
       .def("fingerprint", &NeighborLoader::fingerprint)
       .def("tables_digest", &NeighborLoader::tables_digest)

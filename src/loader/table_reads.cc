@@ -42,8 +42,7 @@ void complete(BatchReads* reads,
   BatchReads(parts).complete(context, stop, batch);
 }
 
-TableReads::TableReads(std::shared_ptr<const LoaderParts> parts)
-    : parts_(std::move(parts)) {
+TableReads::TableReads(std::shared_ptr<const LoaderParts> parts) : parts_(std::move(parts)) {
   std::optional<TableCaches::Caches> borrowed = parts_->caches->borrow();
   is_first_ = borrowed.has_value();
   if (is_first_) caches_ = std::move(*borrowed);
