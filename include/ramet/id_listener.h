@@ -19,7 +19,7 @@ class IdListener {
   // others use the rows. The ids are read here. kOutOfRange for an id beyond the rows;
   // kInvalidArgument in a process forked since.
   virtual void announce(const Array& ids) = 0;
-  // Of the announced batches those that are not used yet will not come.
+  // Of the announced batches those that are not used yet will not come. Throws nothing.
   virtual void forget() = 0;
 };
 

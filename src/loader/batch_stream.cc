@@ -78,6 +78,7 @@ class BatchStream final : public EpochStream {
     pipeline().stop();
     for (std::thread& thread : workers_->threads)
       thread.join();
+    pipeline().leave();
   }
 
   std::optional<Batch> next(std::chrono::milliseconds timeout) override {

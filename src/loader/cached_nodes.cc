@@ -1,6 +1,7 @@
 #include "cached_nodes.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "tables/cache/hot_rows.h"
 
@@ -66,7 +67,10 @@ std::vector<int64_t> nodes_to_cache(const std::shared_ptr<const Graph>& graph,
                               wanted.count);
 }
 
-std::vector<int64_t> uses_by_row(const Graph& graph, int type) {
+std::vector<int64_t> uses_by_row(const Graph& graph,
+                                 const TableRequest& request,
+                                 int64_t num_rows) {
+  const int type = request.node_type;
   std::vector<int64_t> by_node = zero_counts(graph, type);
   int64_t edges = 0;
   for (const EdgeType& of_type : graph.edge_types())
@@ -76,10 +80,20 @@ std::vector<int64_t> uses_by_row(const Graph& graph, int type) {
       count_some(of_type.indices,
                  std::max<int64_t>(1, kMostCounted * of_type.indices.rows() / edges), by_node);
   const NodeRows& rows = graph.node_types()[static_cast<size_t>(type)].rows;
-  if (rows.is_whole()) return by_node;
-  std::vector<int64_t> by_row;
-  for (const int64_t node : rows.nodes().as<int64_t>())
-    by_row.push_back(by_node[static_cast<size_t>(node)]);
+  const bool is_by_node = request.given ? !request.places : rows.is_whole();
+  if (is_by_node) return by_node;
+  std::vector<int64_t> nodes(by_node.size()), row_of(by_node.size());
+  std::iota(nodes.begin(), nodes.end(), int64_t{0});
+  if (request.given) {
+    request.places->look_up(nodes, row_of.data());
+  } else {
+    const auto own = rows.nodes().as<int64_t>();
+    nodes.assign(own.begin(), own.end());
+    std::iota(row_of.begin(), row_of.end(), int64_t{0});
+  }
+  std::vector<int64_t> by_row(static_cast<size_t>(num_rows));
+  for (size_t i = 0; i < nodes.size(); ++i)
+    by_row[static_cast<size_t>(row_of[i])] = by_node[static_cast<size_t>(nodes[i])];
   return by_row;
 }
 

@@ -43,9 +43,11 @@ struct CachedNodes {
                                                   int type,
                                                   CachedNodes wanted);
 
-// How often rows of the tables of `type` may be used, in the order of rows: as their nodes are the
-// sources of edges. Of larger graphs some of the edges, about 2^27, are counted.
-[[nodiscard]] std::vector<int64_t> uses_by_row(const Graph& graph, int type);
+// How often each of the `num_rows` rows of a node table may be used: as its node is the source of
+// edges. Of larger graphs some of the edges, about 2^27, are counted.
+[[nodiscard]] std::vector<int64_t> uses_by_row(const Graph& graph,
+                                               const TableRequest& request,
+                                               int64_t num_rows);
 
 // Whether the table is read at all nodes of a type, and so worth a cache.
 [[nodiscard]] inline bool is_of_nodes(const TableRequest& request) {

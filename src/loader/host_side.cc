@@ -82,26 +82,22 @@ class Maker {
     if (is_chosen && request.is_pulled()) return source;
     const int64_t kept = std::min(host.cache_rows, rows);
     place.why += concat("; a cache has ", kept, " rows ", why_cached(host, by));
-    if (is_chosen)
-      return with_kept_rows(std::move(source), rows, nodes_of_type(request.node_type, by));
+    if (is_chosen) return with_kept_rows(std::move(source), rows, rows_to_keep(request, by));
     (request.is_pulled() ? pulled_makers_ : makers_).back() =
         by == CacheBy::kRecency
             ? last_rows(source, rows, kept)
-            : next_rows(source, rows, kept, host.look_ahead, uses_of(request.node_type, rows));
+            : next_rows(source, rows, kept, host.look_ahead, uses_by_row(*graph_, request, rows));
     return source;
   }
 
-  const std::vector<int64_t>& nodes_of_type(int type, CacheBy by) {
+  std::vector<int64_t> rows_to_keep(const TableRequest& request, CacheBy by) {
+    const int type = request.node_type;
     if (nodes_.count(type) == 0)
       nodes_[type] = nodes_to_cache(graph_, options_, seeds_, num_steps_, type,
                                     {options_.host.cache_rows, by});
-    return nodes_[type];
-  }
-
-  // Nothing of a table whose rows are not those of the graph.
-  std::span<const int64_t> uses_of(int type, int64_t rows) {
-    if (uses_.count(type) == 0) uses_[type] = uses_by_row(*graph_, type);
-    return std::ssize(uses_[type]) == rows ? uses_[type] : std::span<const int64_t>();
+    std::vector<int64_t> rows = nodes_[type];
+    if (request.places) request.places->look_up(nodes_[type], rows.data());
+    return rows;
   }
 
   const std::shared_ptr<const Graph>& graph_;
@@ -111,7 +107,6 @@ class Maker {
   HostSide side_;
   std::vector<MakeStreamCache> makers_, pulled_makers_;
   std::map<int, std::vector<int64_t>> nodes_;  // to cache, by type
-  std::map<int, std::vector<int64_t>> uses_;   // by type and row
 };
 
 }  // namespace

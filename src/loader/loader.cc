@@ -243,11 +243,16 @@ int NeighborLoader::max_prefetch() const {
 }
 
 int NeighborLoader::max_sampled() const {
-  return static_cast<int>(parts_->max_prefetch + limits_of(*parts_, GroupWork::kNone).ahead());
+  const auto& tables = parts_->options.tables;
+  const bool pulls = std::any_of(tables.begin(), tables.end(),
+                                 [](const auto& table) { return table.is_pulled(); });
+  const AheadLimits limits = limits_of(*parts_, pulls ? GroupWork::kPull : GroupWork::kNone);
+  return static_cast<int>(parts_->max_prefetch + limits.ahead());
 }
 
 int64_t NeighborLoader::cache_bytes() const {
-  return parts_->caches == nullptr ? 0 : parts_->caches->memory_bytes();
+  if (parts_->caches == nullptr) return 0;
+  return parts_->caches->memory_bytes() + parts_->pulled_caches->memory_bytes();
 }
 
 const LoaderOptions& NeighborLoader::options() const {

@@ -14,6 +14,12 @@ bool is_ordered(const LoaderParts& parts) {
   return parts.reads_ahead || (parts.caches != nullptr && parts.caches->has_any());
 }
 
+// The most that a cache may look ahead, wherever this rank reads its tables.
+int asked_window(const LoaderOptions& options) {
+  const HostOptions& host = options.host;
+  return host.cache_rows > 0 && host.cache_by == CacheBy::kLookAhead ? host.look_ahead : 0;
+}
+
 // Those of a group of ranks work on one batch together.
 ReadContext context_of(const LoaderParts& parts, GroupWork group_work) {
   const bool is_together = group_work == GroupWork::kSample;
@@ -27,8 +33,9 @@ AheadLimits limits_of(const LoaderParts& parts, GroupWork group_work) {
   const bool is_asked = std::find(places.begin(), places.end(), Location::kDisk) != places.end();
   const bool reads = group_work == GroupWork::kNone ? parts.reads_ahead : is_asked;
   const bool pulls = group_work == GroupWork::kPull;
+  const int window = parts.caches == nullptr ? 0 : parts.caches->window();
   return {.reading = reads ? kReadsAhead : 0,
-          .known = parts.caches == nullptr ? 0 : parts.caches->window(),
+          .known = group_work == GroupWork::kNone ? window : asked_window(parts.options),
           .to_pull = pulls ? parts.pulled_caches->window() : 0};
 }
 
@@ -86,7 +93,10 @@ void Pipeline::work_on(const Work& work,
   }
   {
     const AddSeconds timer(timings.gather_seconds);
-    if (work.task == Task::kAnnounce) reads_->announce(slot.batch);
+    if (work.task == Task::kAnnounce) {
+      reads_->tell(slot.batch);
+      reads_->announce(slot.batch);
+    }
     if (work.task == Task::kBegin) slot.reads = reads_->begin(context_, slot.batch);
     if (work.task == Task::kFetch) source->fetch(slot.batch, slot.reads.get(), stop_);
   }
@@ -135,8 +145,9 @@ std::optional<Pipeline::Work> Pipeline::find_work(int index) {
 std::optional<Pipeline::Work> Pipeline::find_in_order() {
   if (reads_ == nullptr || is_in_order_) return std::nullopt;
   const int64_t window = reads_->window();
-  const bool is_known = next_to_announce_ > next_to_begin_ + window ||
-                        (next_to_announce_ == order_end_ && next_to_begin_ < order_end_);
+  const bool is_known =
+      next_to_begin_ < order_end_ &&
+      (next_to_announce_ > next_to_begin_ + window || next_to_announce_ == order_end_);
   std::optional<Work> work;
   if (is_known && next_to_begin_ < next_to_deliver_ + ahead() + limits_.reading)
     work = Work{Task::kBegin, &slot_of(next_to_begin_)};
@@ -232,7 +243,7 @@ void Pipeline::begin_task() {
 // Time in an exchange is the other ranks', too, and does not count.
 void Pipeline::run_task(Slot& slot, const Exchange& exchange) {
   const bool pulls = group_work_ == GroupWork::kPull;
-  if (pulls && !wait_until_drawn(slot)) return pulls_->pull(nullptr, exchange);
+  if (pulls && !announce_pulls(slot)) return pulls_->pull(nullptr, exchange);
   BatchTimings& timings = slot.batch.timings;
   double& seconds = pulls ? timings.gather_seconds : timings.sample_seconds;
   const Exchange untimed = [&](const Message& message) {
@@ -243,29 +254,27 @@ void Pipeline::run_task(Slot& slot, const Exchange& exchange) {
   };
   const AddSeconds timer(seconds);
   if (pulls)
-    pull(slot, untimed);
+    pulls_->pull(&slot.batch, untimed);
   else
     sample(*make_source_(untimed), slot.batch);
 }
 
-void Pipeline::pull(Slot& slot, const Exchange& exchange) {
-  const int64_t step = slot.batch.step;
-  announce_pulls(std::min(step + pulls_->window(), num_steps_ - 1));
-  const bool is_announced = next_to_announce_pull_ > step;  // else the stream has ended
-  pulls_->pull(is_announced ? &slot.batch : nullptr, exchange);
-}
-
-// Announces the steps up to `last`, which workers sample. One that fails is the last that a cache
-// can know: the stream ends with it.
-void Pipeline::announce_pulls(int64_t last) {
-  try {
-    for (int64_t& next = next_to_announce_pull_; next >= 0 && next <= last; ++next) {
-      if (!wait_until_drawn(slot_of(next))) break;
-      pulls_->announce(slot_of(next).batch);
+// Announces the steps that are to be known before the rows of `slot` are pulled, which workers
+// sample. Where a step fails, the ones before it are still pulled, by what is known. False once the
+// stream is stopped.
+bool Pipeline::announce_pulls(const Slot& slot) {
+  const int64_t step = slot.batch.step, last = std::min(step + pulls_->window(), num_steps_ - 1);
+  while (next_to_announce_pull_ <= last && pull_error_ == nullptr) {
+    try {
+      if (!wait_until_drawn(slot_of(next_to_announce_pull_))) return false;
+      pulls_->announce(slot_of(next_to_announce_pull_).batch);
+      ++next_to_announce_pull_;
+    } catch (...) {
+      pull_error_ = std::current_exception();
     }
-  } catch (...) {
-    next_to_announce_pull_ = -1;
   }
+  if (next_to_announce_pull_ <= step) std::rethrow_exception(pull_error_);
+  return true;
 }
 
 bool Pipeline::wait_until_drawn(const Slot& slot) {
@@ -318,6 +327,14 @@ void Pipeline::stop() {
   room_.notify_all();
   batch_drawn_.notify_all();
   batch_ready_.notify_all();
+}
+
+void Pipeline::leave() {
+  const std::lock_guard lock(mutex_);
+  for (Slot& slot : ring_)
+    slot.reads.reset();
+  if (reads_ != nullptr) reads_->leave();
+  if (pulls_ != nullptr && tasks_ == 0) pulls_->leave();
 }
 
 bool Pipeline::wait_for_tasks(std::chrono::milliseconds timeout) {

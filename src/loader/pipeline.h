@@ -98,13 +98,14 @@ class Pipeline {
   [[nodiscard]] bool is_done();
 
   void stop();
+  // Once stopped, and no worker runs any more: other streams may have the caches.
+  void leave();
   // Whether no task is under way any more; waits for it, but not longer than `timeout`.
   [[nodiscard]] bool wait_for_tasks(std::chrono::milliseconds timeout);
 
  private:
   void sample(BatchSource& source, Batch& batch);
-  void pull(Slot& slot, const Exchange& exchange);
-  void announce_pulls(int64_t last);
+  [[nodiscard]] bool announce_pulls(const Slot& slot);
   // False once the stream is stopped: `slot` may be a worker's for ever.
   [[nodiscard]] bool wait_until_drawn(const Slot& slot);
 
@@ -142,7 +143,8 @@ class Pipeline {
   const ReadContext context_;
   const std::unique_ptr<TableReads> reads_;   // nullptr: batches are fetched as soon as sampled
   const std::unique_ptr<PulledReads> pulls_;  // of GroupWork::kPull
-  int64_t next_to_announce_pull_;             // the group's thread's; -1: a step has failed
+  int64_t next_to_announce_pull_;             // the group's thread's, as is:
+  std::exception_ptr pull_error_;             // of that step
   std::atomic<bool> stop_{false};
 
   std::mutex mutex_;

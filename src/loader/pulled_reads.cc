@@ -33,12 +33,17 @@ PulledReads::PulledReads(std::shared_ptr<const LoaderParts> parts)
 }
 
 PulledReads::~PulledReads() {
-  if (!has_caches_) return;
-  caches_.clear();  // left early
-  parts_->pulled_caches->give_back({});
+  leave();
+}
+
+void PulledReads::leave() noexcept {
+  if (!std::exchange(has_caches_, false)) return;
+  if (is_used_) caches_.clear();  // what they have is up to timing
+  parts_->pulled_caches->give_back(std::exchange(caches_, {}));
 }
 
 void PulledReads::announce(const Batch& batch) {
+  is_used_ = true;
   for (size_t i = 0; i < caches_.size(); ++i) {
     if (caches_[i] == nullptr) continue;
     announced_[i].push_back(split(batch, i));
@@ -61,7 +66,7 @@ void PulledReads::pull(Batch* batch, const Exchange& exchange) {
     } else {
       const Array ids = rows_of(*parts_->graph, request, batch->minibatch, *parts_->pool);
       batch->tables[i] = parts_->sources[i]->submit(ids, context)->complete().rows;
-      if (parts_->pulled_caches->has_cache(i)) batch->cache.misses += ids.rows();
+      if (parts_->pulled_caches->has_cache(i)) batch->cache.misses += split(*batch, i).far.rows();
     }
   }
 }

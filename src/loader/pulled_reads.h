@@ -32,6 +32,8 @@ class PulledReads {
   void pull(Batch* batch, const Exchange& exchange);
   // Every batch was pulled. Gives the caches back.
   void finish();
+  // The stream ends here. Gives the caches back, empty if it used them.
+  void leave() noexcept;
 
  private:
   // Which rows of a batch are whose.
@@ -48,7 +50,7 @@ class PulledReads {
 
   std::shared_ptr<const LoaderParts> parts_;
   TableCaches::Caches caches_;
-  bool has_caches_ = false;
+  bool has_caches_ = false, is_used_ = false;
   int window_;
   std::vector<std::deque<Split>> announced_;  // by table with a cache
 };

@@ -6,6 +6,7 @@
 
 #include "batch_source.h"
 #include "loader_parts.h"
+#include "ramet/error.h"
 
 namespace ramet {
 
@@ -51,18 +52,31 @@ TableReads::TableReads(std::shared_ptr<const LoaderParts> parts) : parts_(std::m
 }
 
 TableReads::~TableReads() {
-  if (!is_first_) return;
-  caches_.clear();  // left early
-  parts_->caches->give_back({});
-  for (const LookedUp& rows : parts_->options.looked_up)
-    rows.rows->forget();
+  leave();
 }
 
-void TableReads::announce(const Batch& batch) {
+void TableReads::leave() noexcept {
+  if (!std::exchange(is_first_, false)) return;
+  if (is_used_) caches_.clear();  // what they have is up to timing
+  parts_->caches->give_back(std::exchange(caches_, {}));
+  for (const LookedUp& rows : parts_->options.looked_up) {
+    try {
+      if (is_used_) rows.rows->forget();
+    } catch (const Error&) {  // in a forked process, whose first batch had the error
+    }
+  }
+}
+
+void TableReads::tell(const Batch& batch) {
+  is_used_ = true;
   for (size_t i = 0; i < parts_->options.looked_up.size() && is_first_; ++i) {
     const LookedUp& rows = parts_->options.looked_up[i];
     rows.rows->announce(batch.minibatch.n_id[static_cast<size_t>(rows.node_type)]);
   }
+}
+
+void TableReads::announce(const Batch& batch) {
+  is_used_ = true;
   for (size_t i = 0; i < caches_.size(); ++i)
     if (caches_[i] != nullptr && caches_[i]->window() > 0)
       caches_[i]->announce(ids_of(batch, i, *parts_->pool));

@@ -54,12 +54,16 @@ class TableReads {
 
   // How many batches after the one to begin next may be announced.
   [[nodiscard]] int window() const { return window_; }
-  // A sampled batch, whose minibatch must stay until it is begun. Tells LoaderOptions::looked_up.
+  // Tells LoaderOptions::looked_up what a sampled batch will look up.
+  void tell(const Batch& batch);
+  // A sampled batch, whose minibatch must stay until it is begun.
   void announce(const Batch& batch);
   // Starts to read the batch that was announced first.
   [[nodiscard]] std::unique_ptr<BatchReads> begin(const ReadContext& context, const Batch& batch);
   // Every batch was completed. Gives the caches back.
   void finish();
+  // The stream ends here: its BatchReads are gone. Gives the caches back, empty if it used them.
+  void leave() noexcept;
 
  private:
   [[nodiscard]] StreamCache* cache_of(size_t table) const;
@@ -68,6 +72,7 @@ class TableReads {
   std::shared_ptr<const LoaderParts> parts_;
   TableCaches::Caches caches_;
   bool is_first_ = false;  // no other stream has the caches
+  bool is_used_ = false;
   int window_ = 0;
 };
 

@@ -139,3 +139,18 @@ TEST_CASE("after a batch that was dropped or failed nothing is handed out") {
     CHECK(!cache.is_intact());
   }
 }
+
+TEST_CASE("batches before one that failed are handed out") {
+  const Table table = half_table();
+  const ReadContext context{.pool = BufferPool::create()};
+  const Batch ids{1, 2, 3}, bad{1, kRows + 5};
+  StreamCache cache(make_row_source(table, {}), std::make_unique<RecencyCache>(9, kRows + 10));
+  cache.announce(ids_of(ids));
+  const auto first = cache.begin(context);
+  cache.announce(ids_of(bad));
+  auto second = cache.begin(context);
+  CHECK_THROWS_AS(static_cast<void>(second->complete()), Error);
+  second.reset();
+  CHECK(is_right(table, ids, first->complete()));
+  CHECK(!cache.is_intact());
+}

@@ -39,7 +39,8 @@ class SparseOptimizer(torch.optim.Optimizer):
     def __init__(self, embeddings, defaults: dict, *, rounding: str, seed: int, average: bool):
         self.embeddings = [embeddings] if isinstance(embeddings, Embedding) else list(embeddings)
         self._rounding, self._seed, self._average = rounding, seed, average
-        self._number = 0
+        self._number = 0  # of steps that were made
+        self._ahead: list[Learner | RecordLearner] = []  # they made a step that another embedding could not
         for ranks in _sets_of_ranks(self.embeddings):
             ranks.agree(lambda: (None, self._checked(defaults)))
         super().__init__([embedding.anchor for embedding in self.embeddings], defaults)
@@ -72,9 +73,11 @@ class SparseOptimizer(torch.optim.Optimizer):
         raise NotImplementedError
 
     def state_of(self, embedding: Embedding) -> dict[str, Table]:
-        """The state of an embedding's rows, by name."""
+        """The state of an embedding's rows, by name. ValueError where another optimizer has taken the rows over."""
         for learner in self._learners:
             if learner.embedding is embedding:
+                if isinstance(learner, RecordLearner):
+                    learner.check()
                 return dict(learner.state)
         raise KeyError("the optimizer does not have this embedding")
 
@@ -85,17 +88,24 @@ class SparseOptimizer(torch.optim.Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        self._number += 1
         by_channel: dict[object, list[Learner | RecordLearner]] = {}
         for learner in self._learners:
             by_channel.setdefault(learner.channel(), []).append(learner)
         for channel, learners in by_channel.items():
             if channel is None:
                 for learner in learners:
+                    if learner in self._ahead:
+                        continue
                     learner.apply(self._step_of(learner), learner.gradients())
+                    self._ahead.append(learner)
             else:
                 self._step_together(learners)
+        self._end_step()
         return loss
+
+    def _end_step(self) -> None:
+        self._number += 1
+        self._ahead = []
 
     def _step_together(self, learners: list[Learner]) -> None:
         """Of embeddings that the same ranks share, in as many collectives as of one."""
@@ -106,7 +116,7 @@ class SparseOptimizer(torch.optim.Optimizer):
                 learner.apply(step, [])  # an error while all rows are as they were
             letters = [(mail, learner.gradients()) for mail, learner in zip(mails, learners)]
         options = zlib.crc32(repr(self._said()).encode())
-        delivered = deliver_all(letters, threads=torch.get_num_threads(), step=self._number, options=options)
+        delivered = deliver_all(letters, threads=torch.get_num_threads(), step=self._number + 1, options=options)
         with _telling_failures(mails):
             for learner, step, lists in zip(learners, steps, delivered):
                 learner.apply(step, lists)
@@ -115,7 +125,7 @@ class SparseOptimizer(torch.optim.Optimizer):
     def _step_of(self, learner: Learner | RecordLearner) -> _core.OptimizerStep:
         return _core.OptimizerStep(
             self._method(self.param_groups[0]),
-            number=self._number,
+            number=self._number + 1,
             divisor=float(learner.embedding.table.ranks) if self._average else 1.0,
             stochastic=self._rounding == "stochastic",
             seed=self._seed,
@@ -124,6 +134,8 @@ class SparseOptimizer(torch.optim.Optimizer):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forgets the gradients."""
+        if self._ahead:  # a step that failed half way is not tried again
+            self._end_step()
         for embedding in self.embeddings:
             embedding.zero_grad()
 
@@ -231,6 +243,10 @@ class RecordLearner:
     def __init__(self, embedding: Embedding, forms: list[tuple]):
         self.embedding = embedding
         self.state = embedding.table.set_state(self, forms)
+
+    def check(self) -> None:
+        """ValueError where another optimizer has taken the embedding over."""
+        self.embedding.table.check_learner(self)
 
     def know_rows(self, stochastic: bool) -> None:
         """They know themselves."""

@@ -113,10 +113,14 @@ class RecordTable:
         self._state = {name: RecordColumn(self, number, row) for number, ((name, _, _), row) in columns}
         return self._state
 
-    def apply_gradients(self, learner: object, step: _core.OptimizerStep, lists: list[tuple], threads: int) -> None:
-        """Lists of (ids, gradients). ValueError where `learner` is not the one whose state rows have."""
+    def check_learner(self, learner: object) -> None:
+        """ValueError where `learner` is not the one whose state rows have."""
         if learner is not self._learner:
             raise ValueError("another optimizer has taken the embedding over: rows on a disk have the state of one")
+
+    def apply_gradients(self, learner: object, step: _core.OptimizerStep, lists: list[tuple], threads: int) -> None:
+        """Lists of (ids, gradients). ValueError where `learner` is not the one whose state rows have."""
+        self.check_learner(learner)
         self._core.apply_gradients(step, lists, threads=threads)
 
     def copy_columns(self, sources: dict[int, object]) -> None:

@@ -1,5 +1,6 @@
 #include "stream_cache.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -38,7 +39,7 @@ class StreamCache::Read final : public RowRead {
         pool_(context.pool),
         threads_(context.threads),
         read_(owner.source_->submit(borrow(std::span<const int64_t>(use_.missing)), context)) {}
-  ~Read() override { owner_.end(std::move(use_), is_complete_); }
+  ~Read() override { owner_.end(number_, std::move(use_), is_complete_); }
 
   void set_number(int64_t number) { number_ = number; }
 
@@ -100,7 +101,7 @@ std::unique_ptr<RowRead> StreamCache::begin(const ReadContext& context) {
     read = std::make_unique<Read>(*this, std::move(use), context);
   } catch (...) {
     const std::lock_guard lock(mutex_);
-    has_failed_ = true;  // the policy counts on these rows
+    first_failed_ = std::min(first_failed_, begun_);  // the policy counts on these rows
     throw;
   }
   const std::lock_guard lock(mutex_);
@@ -110,7 +111,7 @@ std::unique_ptr<RowRead> StreamCache::begin(const ReadContext& context) {
 
 bool StreamCache::is_intact() const {
   const std::lock_guard lock(mutex_);
-  return !has_failed_ && turn_ == begun_;
+  return first_failed_ == kNone && turn_ == begun_;
 }
 
 int64_t StreamCache::memory_bytes() const {
@@ -119,8 +120,8 @@ int64_t StreamCache::memory_bytes() const {
 
 void StreamCache::wait_for_turn(int64_t number) {
   std::unique_lock lock(mutex_);
-  turn_passed_.wait(lock, [&] { return turn_ == number || has_failed_; });
-  if (has_failed_)
+  turn_passed_.wait(lock, [&] { return turn_ == number || first_failed_ < number; });
+  if (turn_ != number)
     throw_error(ErrorCode::kIo, "rows that a batch before this one was to bring failed");
 }
 
@@ -130,11 +131,11 @@ void StreamCache::pass_turn() {
   turn_passed_.notify_all();
 }
 
-void StreamCache::end(CacheUse use, bool is_complete) {
+void StreamCache::end(int64_t number, CacheUse use, bool is_complete) {
   const std::lock_guard lock(mutex_);
   idle_uses_.push_back(std::move(use));
   if (is_complete) return;
-  has_failed_ = true;
+  first_failed_ = std::min(first_failed_, number);
   turn_passed_.notify_all();
 }
 

@@ -7,12 +7,13 @@
 //
 // Memory: the kept rows as they are handed out, and the policy's. Threads: one at a time calls
 // announce() and begin(); reads may be completed or dropped by any. Forks: the source's rule.
-// Failure: as the source. Once a read has failed or was dropped, is_intact() is false, and all
-// others throw kIo.
+// Failure: as the source. Once a read has failed or was dropped, is_intact() is false, and those
+// that were begun after it throw kIo.
 #pragma once
 
 #include <condition_variable>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -46,7 +47,7 @@ class StreamCache {
   void wait_for_turn(int64_t number);
   void pass_turn();
   // A read is gone, with its turn or without.
-  void end(CacheUse use, bool is_complete);
+  void end(int64_t number, CacheUse use, bool is_complete);
   [[nodiscard]] CacheUse take_idle_use();
 
   std::shared_ptr<const RowSource> source_;
@@ -57,7 +58,8 @@ class StreamCache {
   std::condition_variable turn_passed_;
   int64_t begun_ = 0, turn_ = 0;     // reads so far; the first that is not complete
   std::vector<CacheUse> idle_uses_;  // their memory is used again
-  bool has_failed_ = false;
+  static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+  int64_t first_failed_ = kNone;  // of all reads that failed or were dropped
 };
 
 using MakeStreamCache = std::function<std::unique_ptr<StreamCache>()>;

@@ -7,6 +7,8 @@ namespace ramet {
 namespace {
 
 constexpr size_t kMostBatches = size_t{1} << 16;  // more than anybody loads ahead
+// Calls without an announced batch, one after the other: nobody uses what is announced.
+constexpr int kMostOthers = 32;
 
 }  // namespace
 
@@ -24,7 +26,11 @@ std::optional<Holds> AnnouncedBatches::take(std::span<const int64_t> ids) {
   const auto found = std::find_if(batches_.begin(), batches_.end(), [&](const auto& batch) {
     return std::ranges::equal(batch->ids, ids);
   });
-  if (found == batches_.end()) return std::nullopt;
+  if (found == batches_.end()) {
+    if (!batches_.empty() && ++others_ == kMostOthers) drop(batches_.size());
+    return std::nullopt;
+  }
+  others_ = 0;
   const std::shared_ptr<Batch> batch = *found;
   drop(static_cast<size_t>(found - batches_.begin()));
   read_.wait(lock, [&] { return batch->phase != Batch::Phase::kBeingRead; });
@@ -45,6 +51,7 @@ Holds AnnouncedBatches::take_gone() {
 
 // The first so many.
 void AnnouncedBatches::drop(size_t count) {
+  others_ = 0;
   for (; count > 0; --count, batches_.pop_front()) {
     Batch& batch = *batches_.front();
     batch.is_gone = true;

@@ -28,7 +28,7 @@ class AnnouncedBatches {
 
   void push(std::vector<int64_t> ids);
   // Takes the batch of these ids away, and those before it. Its holds, if it is read ahead. Waits
-  // while it is being read.
+  // while it is being read. After 32 calls for other ids in a row it takes all away.
   [[nodiscard]] std::optional<Holds> take(std::span<const int64_t> ids);
   // Takes all away.
   void clear();
@@ -54,6 +54,7 @@ class AnnouncedBatches {
   Holds gone_;
   uint64_t room_ = 1, no_room_ = 0;  // how often there was news; which of them found no room
   uint64_t seen_room_ = 0;           // by the reader
+  int others_ = 0;                   // batches since the last one that was announced
   bool stopped_ = false;
 };
 

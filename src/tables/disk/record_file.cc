@@ -64,7 +64,7 @@ RecordFile::RecordFile(const std::string& folder,
 }
 
 int64_t RecordFile::memory_bytes() const {
-  return int64_t{count_} * kPlaceBytes + reader_->memory_bytes();
+  return int64_t{count_.load()} * kPlaceBytes + reader_->memory_bytes();
 }
 
 ReadCounts RecordFile::write(std::span<const int64_t> rows, const PackRow& pack) {
@@ -74,6 +74,7 @@ ReadCounts RecordFile::write(std::span<const int64_t> rows, const PackRow& pack)
     size_t row;
   };
   std::vector<Placed> placed(rows.size());
+  const uint32_t count = count_;
   for (size_t i = 0; i < rows.size(); ++i) {
     uint32_t& place = places[rows[i]];
     if (place == 0) place = ++count_;
@@ -84,7 +85,14 @@ ReadCounts RecordFile::write(std::span<const int64_t> rows, const PackRow& pack)
   std::vector<int64_t> numbers(rows.size());
   std::transform(placed.begin(), placed.end(), numbers.begin(),
                  [](const Placed& one) { return one.number; });
-  return writer_->write(numbers, [&](size_t i, std::byte* to) { pack(placed[i].row, to); });
+  try {
+    return writer_->write(numbers, [&](size_t i, std::byte* to) { pack(placed[i].row, to); });
+  } catch (...) {  // new rows are not in the file
+    for (const int64_t row : rows)
+      if (places[row] > count) places[row] = 0;
+    count_ = count;
+    throw;
+  }
 }
 
 RecordReads::RecordReads(const RecordFile& file, std::span<const int64_t> rows)

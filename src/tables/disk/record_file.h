@@ -6,6 +6,7 @@
 // kNoSpace name the folder.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <limits>
@@ -36,7 +37,7 @@ class RecordFile {
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] int64_t record_bytes() const { return width_.bytes; }
   [[nodiscard]] std::string how() const { return reader_->how(); }
-  [[nodiscard]] int64_t bytes() const { return int64_t{count_} * width_.bytes; }
+  [[nodiscard]] int64_t bytes() const { return int64_t{count_.load()} * width_.bytes; }
   [[nodiscard]] int64_t memory_bytes() const;
 
   [[nodiscard]] bool has(int64_t row) const { return places_.as<uint32_t>()[row] != 0; }
@@ -48,8 +49,8 @@ class RecordFile {
 
   std::string folder_;
   RecordWidth width_;
-  ReservedMemory places_;  // by row: uint32, from 1 on; 0: none
-  uint32_t count_ = 0;     // places
+  ReservedMemory places_;            // by row: uint32, from 1 on; 0: none
+  std::atomic<uint32_t> count_ = 0;  // places
   std::unique_ptr<RowWriter> writer_;
   std::shared_ptr<RowReader> reader_;
 };

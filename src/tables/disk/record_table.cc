@@ -309,7 +309,7 @@ void RecordTable::announce(const Array& ids) {
 }
 
 void RecordTable::forget() {
-  state().forget();
+  if (state_->is_of_this_process()) state_->forget();  // else there is nothing to read
 }
 
 RecordCounts& RecordCounts::operator+=(const RecordCounts& other) {
