@@ -19,7 +19,7 @@ def loader():
 
 def assert_all_is_returned(loader, idle_threads: int) -> None:
     gc.collect()
-    assert processes.threads(idle_threads) == idle_threads
+    assert processes.threads(idle_threads) <= idle_threads  # others' may have ended since
     assert loader._engine.buffer_bytes["in_use"] == 0
     assert sum(batch.batch_size for batch in loader) == 2000
 
