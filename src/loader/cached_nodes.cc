@@ -87,8 +87,9 @@ std::vector<int64_t> uses_by_row(const Graph& graph,
   if (request.given) {
     request.places->look_up(nodes, row_of.data());
   } else {
-    const auto own = rows.nodes().as<int64_t>();
-    nodes.assign(own.begin(), own.end());
+    const Array own = rows.nodes();
+    const auto ids = own.as<int64_t>();
+    nodes.assign(ids.begin(), ids.end());
     std::iota(row_of.begin(), row_of.end(), int64_t{0});
   }
   std::vector<int64_t> by_row(static_cast<size_t>(num_rows));
