@@ -115,56 +115,65 @@ def by_table(path: Path, width: int, rows: int) -> Callable[[], float]:
     return measure
 
 
-def by_fio(path: Path, width: int, seconds: float) -> Callable[[], float]:
-    """Blocks per second of fio: of the fewest bytes that may hold a row."""
-    size = -(-width // BLOCK) * BLOCK
-    command = ["fio", "--name=rows", f"--filename={path}", "--rw=randread", f"--bs={size}", f"--blockalign={BLOCK}"]
-    command += ["--direct=1", "--ioengine=io_uring", "--iodepth=128", "--readonly", "--randrepeat=0", "--norandommap"]
-    command += ["--time_based", f"--runtime={seconds}", "--output-format=json"]
+class Fio:
+    """Calls return blocks per second, of the fewest bytes that may hold a row, and keep CPU seconds per block."""
 
-    def measure() -> float:
-        result = json.loads(subprocess.check_output(command))
-        return result["jobs"][0]["read"]["iops"]
+    def __init__(self, path: Path, width: int, seconds: float):
+        size = -(-width // BLOCK) * BLOCK
+        self._command = ["fio", "--name=rows", f"--filename={path}", "--rw=randread", f"--bs={size}"]
+        self._command += [f"--blockalign={BLOCK}", "--direct=1", "--ioengine=io_uring", "--iodepth=128", "--readonly"]
+        self._command += ["--randrepeat=0", "--norandommap", "--time_based", f"--runtime={seconds * 1000:.0f}ms"]
+        self._command += ["--output-format=json"]
+        self.cpu = Figure()
 
-    return measure
+    def __call__(self) -> float:
+        job = json.loads(subprocess.check_output(self._command))["jobs"][0]
+        busy = (job["usr_cpu"] + job["sys_cpu"]) / 100
+        self.cpu.values.append(busy / job["read"]["iops"] * 1e6)
+        return job["read"]["iops"]
 
 
 def single_rows(report: Report, path: Path, chosen) -> None:
     rows, slow_rows, repetitions = (2_000, 20, 1) if chosen.small else (60_000, 500, 5)
-    lines = []
+    lines, others = [], []
     for width in WIDTHS:
         reader = Reader(path, width, rows)
         reader.check(path)
+        single = Reader(path, width, rows, request_seconds=0.0)
         threads = Reader(path, width, rows // 4, io_uring=False)
         variants = {
             "reader": reader,
+            "single": single,
             "threads": threads,
             "random": by_mapping(path, width, slow_rows, mmap.MADV_RANDOM),
             "memmap": by_mapping(path, width, slow_rows // 5, None),
             "table": by_table(path, width, slow_rows // 5),
         }
         if shutil.which("fio"):
-            variants["fio"] = by_fio(path, width, 0.2 if chosen.small else 1.0)
+            variants["fio"] = Fio(path, width, 0.2 if chosen.small else 1.0)
         rates = interleave(variants, repetitions)
         ours = rates["reader"]
         over = {name: ours.over(rate) for name, rate in rates.items() if name != "reader"}
-        fio = [rates["fio"].text(0), over["fio"].text()] if "fio" in rates else ["not installed", ""]
-        others = [over[name].text(1) for name in ("threads", "random", "memmap", "table")]
-        lines.append([width, ours.text(0), *fio, *others, reader.cpu.text(), reader.bytes.text(0)])
+        read = [ours.text(0), reader.bytes.text(0), reader.cpu.text()]
+        alone = [rates["single"].text(0), single.cpu.text()]
+        fio = ["not installed", "", "", ""]
+        if "fio" in variants:
+            over_fio = rates["single"].over(rates["fio"])
+            report.ratio(f"{width} bytes, one request a row, over fio", over_fio)
+            fio = [rates["fio"].text(0), variants["fio"].cpu.text(), over_fio.text(), over["fio"].text()]
+        lines.append([width, *read, *alone, *fio])
+        others.append([width, *(over[name].text(1) for name in ("threads", "random", "memmap", "table"))])
         report.keep(f"{width} bytes, rows/s", ours)
         report.absolute(f"{width} bytes, CPU us a row", reader.cpu)
         for name, ratio in over.items():
             report.ratio(f"{width} bytes over {name}", ratio)
     report.note(f"Random rows, {reader.core.how}; medians, with the lowest and the highest:")
-    beside = [
-        "fio, rows/s",
-        "over fio",
-        "over threads with pread",
-        "over np.memmap, MADV_RANDOM",
-        "over np.memmap",
-        "over Table.gather",
-    ]
-    report.table(["bytes a row", "rows/s", *beside, "CPU us a row", "bytes read a row"], lines)
+    heads = ["rows/s", "bytes read a row", "CPU us a row", "one request a row, rows/s", "CPU us a row"]
+    fio_heads = ["fio, rows/s", "CPU us a row", "one request a row over fio", "over fio"]
+    report.table(["bytes a row", *heads, *fio_heads], lines)
+    report.note("The reader over others:")
+    names = ["threads with pread", "np.memmap, MADV_RANDOM", "np.memmap", "Table.gather"]
+    report.table(["bytes a row", *names], others)
 
 
 def merged_rows(report: Report, path: Path, chosen) -> None:

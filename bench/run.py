@@ -29,6 +29,7 @@ QUICK = (
     "gather",
     "cold_gather",
     "disk_rows",
+    "disk_training",
     "end_to_end",
     "aggregate",
     "train_step",

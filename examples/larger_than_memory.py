@@ -1,6 +1,6 @@
 """Trains GraphSAGE on features that memory does not hold, then on the same in memory: equal losses, and both rates.
 
-    ramet generate STORE --nodes 1000000 --edges 10000000 --feature-width 256
+    ramet generate STORE --nodes 1000000 --edges 10000000 --features 256
     python examples/larger_than_memory.py STORE --memory 0.7
 
 STORE needs a table "feat" and a split "train"; without a table "label" the classes are ids modulo 16. --memory is in

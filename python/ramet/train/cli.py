@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from ramet.loading.samplers import add_sampler_options, sampler_of
 from ramet.loading.summary import Summary
 from ramet.stores.info import size
-from ramet.train.config import DTYPES, MEASURES, MODELS, Config
+from ramet.train.config import DTYPES, MEASURES, MODELS, PLACES, Config
 
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130  # as in ramet.cli
 
@@ -69,6 +69,27 @@ def _add_train(subparsers):
         type=int,
         metavar="N",
         help="sampling threads per process (default: as many as keep up with training)",
+    )
+    add(
+        "--placement",
+        choices=PLACES,
+        default=default.placement,
+        help="of the features: in_place, where the store is mapped; disk, read row by row; auto, the default: disk "
+        "where memory cannot hold them",
+    )
+    add(
+        "--cache-rows",
+        type=int,
+        metavar="N",
+        default=default.cache_rows,
+        help="features kept in memory by each process, in front of a disk (default: none)",
+    )
+    add(
+        "--look-ahead",
+        type=int,
+        metavar="N",
+        default=default.look_ahead,
+        help="batches sampled before that cache chooses its rows (default: %(default)s)",
     )
     add(
         "--release-memory",

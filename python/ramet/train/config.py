@@ -10,6 +10,7 @@ from ramet.loading.samplers import Sampler, as_sampler
 MODELS = ("sage", "gat", "gin")
 DTYPES = ("float32", "float64", "bfloat16")
 MEASURES = ("accuracy", "loss")
+PLACES = ("auto", "in_place", "disk")
 HEADS = 4  # of gat's hidden layers; its last layer has one
 
 
@@ -28,6 +29,9 @@ class Config:
     batch_size: int = 1024
     processes: int = 1
     threads: int | None = None  # sampling threads per process; None: as many as keep up with training
+    placement: str = "auto"  # of the features, as of ramet.Placement; auto: "disk" where memory cannot hold them
+    cache_rows: int = 0  # of the features, kept in memory by each process: for a disk
+    look_ahead: int = 16  # batches that are sampled before the rows of one are chosen, with a cache before a disk
     keep_memory: bool = True  # ramet.keep_memory() in every trainer process
     seed: int = 0
     lr: float = 0.003
@@ -46,12 +50,13 @@ class Config:
         object.__setattr__(self, "sampler", as_sampler(self.sampler))
         _one_of("dtype", self.dtype, DTYPES)
         _one_of("best_by", self.best_by, MEASURES)
+        _one_of("placement", self.placement, PLACES)
         for name in ("hidden", "epochs", "batch_size", "processes", "eval_every", "dependent"):
             _at_least(name, getattr(self, name), 1)
         for name in ("threads", "patience"):
             if getattr(self, name) is not None:
                 _at_least(name, getattr(self, name), 1)
-        for name in ("lr", "weight_decay", "seed"):
+        for name in ("lr", "weight_decay", "seed", "cache_rows", "look_ahead"):
             _at_least(name, getattr(self, name), 0)
         for name in ("dropout", "input_dropout"):
             if not 0 <= getattr(self, name) < 1:

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
-from ramet import NeighborLoader, _core
+from ramet import NeighborLoader, Placement, _core
 from ramet.loading.layer_work import is_floating
 from ramet.train.evaluate import class_scores, inference, torch_threads
 from ramet.train.folder import RunFolder
@@ -45,18 +45,10 @@ class _Fit:
         torch.manual_seed(config.seed + self.rank * 1_000_003)
         parameters = list(self.model.parameters())
         self.optimizer = torch.optim.Adam(parameters, lr=config.lr, weight_decay=config.weight_decay, fused=True)
-        self.is_fused = _is_fused(graph, config)
-        self.loader = NeighborLoader(
-            graph,
-            num_neighbors=list(config.num_neighbors),
-            input_nodes=self.task.splits["train"],
-            batch_size=config.batch_size,
-            shuffle=True,
-            threads=config.threads,
-            fuse=self.is_fused,
-            feature_dtype=config.dtype if self.is_mixed else None,
-            **config.sampling,
-        )
+        self.loader = self._make_loader(fuse=False)
+        self.is_fused = _begins_with_means(graph, config) and _is_in_place(self.loader, config)
+        if self.is_fused:
+            self.loader = self._make_loader(fuse=True)
         self.folder = RunFolder(folder) if folder and self.rank == 0 else None
         self.best = None  # what _keep kept
         self.losses, self.epochs = [], []
@@ -67,6 +59,23 @@ class _Fit:
             disable=None if progress and self.rank == 0 else True,
         )
         self.talks = progress and self.rank == 0
+
+    def _make_loader(self, *, fuse):
+        config = self.config
+        return NeighborLoader(
+            self.graph,
+            num_neighbors=list(config.num_neighbors),
+            input_nodes=self.task.splits["train"],
+            batch_size=config.batch_size,
+            shuffle=True,
+            threads=config.threads,
+            fuse=fuse,
+            feature_dtype=config.dtype if self.is_mixed else None,
+            placement=Placement(
+                tables={"feat": config.placement}, cache_rows=config.cache_rows, look_ahead=config.look_ahead
+            ),
+            **config.sampling,
+        )
 
     def run(self):
         bad_evaluations = 0
@@ -192,11 +201,16 @@ class _Fit:
         }
 
 
-def _is_fused(graph, config) -> bool:
-    """Whether the loader averages features over the first block where they lie: GraphSAGE begins with means of them,
+def _begins_with_means(graph, config) -> bool:
+    """Whether the first layer needs means of features alone, which the loader can make where they lie: GraphSAGE does,
     unless something is dropped before, and sums are float32."""
     begins_with_means = config.model == "sage" and config.dtype == "float32" and not config.input_dropout
     return begins_with_means and is_floating(graph.table("feat"), decode=True)
+
+
+def _is_in_place(loader, config) -> bool:
+    """Whether features are read where they lie: they come from no disk, and through no cache."""
+    return loader.placement["feat"].place == "in_place" and config.cache_rows == 0
 
 
 def _rank_and_world():

@@ -218,6 +218,7 @@ def test_a_store_without_a_task_is_one_line(store, tmp_path, capfd, changes, wor
         (("--sampler", "labor", "--importance-iterations", "1001"), "iterations is 1001, expected at most 1000"),
         (("--weights", "horvitz-thompson"), "--weights is given with --sampler uniform; only labor has it"),
         (("--model", "gat", "--hidden", "10"), "--hidden is 10; gat needs a multiple of its 4 heads"),
+        (("--cache-rows", "-1"), "--cache-rows is -1; it must be at least 0"),
         (("--layer-dependent",), "--layer-dependent is given with --sampler uniform; only labor has it"),
     ],
 )
@@ -584,7 +585,7 @@ def test_heterogeneous_inference():
 def test_graphsage_averages_features_where_they_lie(store, monkeypatch):
     """With the losses of rows that were gathered; other models get rows."""
     graph, config = ramet.open(store), Config(str(store), hidden=16, epochs=2, batch_size=BATCH)
-    assert loop._is_fused(graph, config)
+    assert loop._begins_with_means(graph, config)
     for other in (
         {"model": "gat"},
         {"model": "gin"},
@@ -592,10 +593,22 @@ def test_graphsage_averages_features_where_they_lie(store, monkeypatch):
         {"dtype": "bfloat16"},
         {"input_dropout": 0.1},
     ):
-        assert not loop._is_fused(graph, replace(config, **other))
+        assert not loop._begins_with_means(graph, replace(config, **other))
     losses = fit(graph, config)["losses"]
-    monkeypatch.setattr(loop, "_is_fused", lambda *_: False)
+    monkeypatch.setattr(loop, "_begins_with_means", lambda *_: False)
     assert fit(graph, config)["losses"] == pytest.approx(losses, rel=1e-3)
+
+
+def test_features_from_a_disk_train_the_same(store, monkeypatch):
+    """The losses of rows in memory, to the bit; the summary tells of reads and of the cache. docs/disk.md."""
+    graph, config = ramet.open(store), Config(str(store), hidden=16, epochs=2, batch_size=BATCH, placement="disk")
+    cached = fit(graph, replace(config, cache_rows=200, look_ahead=3))
+    plain = fit(graph, config)
+    monkeypatch.setattr(loop, "_begins_with_means", lambda *_: False)
+    in_memory = fit(graph, replace(config, placement="in_place"))
+    assert cached["losses"] == plain["losses"] == in_memory["losses"]
+    assert 0 < cached["pipeline"]["rows_read"] < plain["pipeline"]["rows_read"]
+    assert not in_memory["pipeline"]["rows_read"]
 
 
 # ---- one run, whatever the number of processes

@@ -1,0 +1,180 @@
+"""Training and loading with features on a disk beside features in memory: R-MAT graphs with 128 floats a node,
+[15, 10, 5], 1024 seeds, a tenth of the rows cached, 16 batches in sight.
+
+Every measurement is a process of its own. The first part trains GraphSAGE with 256 hidden units; in memory, the first
+layer's means are made where the features lie, as `ramet train` does, or from gathered rows, as from a disk. The second
+part loads batches: from a disk with 8 GB of memory in all, and from memory with features of float16.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+
+from harness import Figure, Report, finish, generated, interleave, options
+from memory_limit import NoLimit, memory_limit
+
+BATCH, FANOUTS, CLASSES, WIDTH = 1024, (15, 10, 5), 16, 128
+LIMIT = 8e9  # bytes
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a process measures."""
+
+    store: str
+    batches: int  # of these, the first half warms caches up
+    place: str = "in_place"
+    is_fused: bool = False
+    trains: bool = False
+
+
+def measure(run: Run) -> dict:
+    """What the process of a measurement does."""
+    import ramet
+
+    ramet.keep_memory()
+    graph = ramet.open(run.store)
+    if run.place == "in_place":
+        graph.table("feat").numpy().view("uint8").max()  # into the page cache, and mapped
+    cached = graph.num_nodes() // 10 if run.place == "disk" else 0
+    placement = ramet.Placement(tables={"feat": run.place}, cache_rows=cached)
+    loader = ramet.NeighborLoader(
+        graph, list(FANOUTS), "train", BATCH, shuffle=True, fuse=run.is_fused, placement=placement
+    )
+    step = make_step() if run.trains else (lambda batch: None)
+    uses, lead = [], run.batches // 2
+    for batch in islice(loader, run.batches):
+        step(batch)
+        uses.append(batch.cache_use)
+        if len(uses) == lead:
+            begin = time.perf_counter()
+    elapsed = time.perf_counter() - begin
+    hits, misses = (sum(use[key] for use in uses[lead:]) for key in ("hits", "misses"))
+    return {
+        "batches/s": (len(uses) - lead) / elapsed,
+        "hits": hits / (hits + misses) if hits else None,
+        "bound": loader.summary().bound,
+        "GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9,
+    }
+
+
+def make_step() -> Callable:
+    import torch
+    import torch.nn.functional as F
+    from training import packaged_model
+
+    model = packaged_model(WIDTH, CLASSES)
+    optimizer = torch.optim.Adam(model.parameters(), 0.003, fused=True)
+
+    def step(batch) -> None:
+        loss = batch.mean(F.cross_entropy(model(batch.x, batch.blocks), batch.seeds % CLASSES, reduction="none"))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
+class Measured:
+    """Calls return batches per second of a run; keeps what else the process says."""
+
+    def __init__(self, run: Run, join: Callable | None = None):
+        self._command = [sys.executable, __file__, "--run", json.dumps(asdict(run))]
+        self._store, self._join = Path(run.store), join
+        self.last: dict = {}
+        self.memory = Figure()
+
+    def __call__(self) -> float:
+        if self._join:
+            drop(self._store)  # what is in memory already counts for others
+        self.last = json.loads(subprocess.check_output(self._command, preexec_fn=self._join))
+        self.memory.values.append(self.last["GB"])
+        return self.last["batches/s"]
+
+
+def compare(report: Report, title: str, runs: dict[str, Measured], repetitions: int) -> dict[str, Figure]:
+    """A table of runs; the ratios are over the first."""
+    rates = interleave(runs, repetitions)
+    first = next(iter(runs))
+    lines = []
+    for name, run in runs.items():
+        over = rates[name].over(rates[first])
+        hits = "" if run.last["hits"] is None else f"{run.last['hits']:.1%}"
+        lines.append([name, rates[name].text(), over.text(), hits, run.last["bound"], run.memory.text(1)])
+        report.keep(f"{title} {name}, batches/s", rates[name])
+        if name != first:
+            report.ratio(f"{title} {name} over {first}", over)
+    report.note(f"**{title}**")
+    report.table(["features", "batches/s", "over the first", "rows that hit", "bound", "GB at most"], lines)
+    return rates
+
+
+def drop(store: Path) -> None:
+    """Out of the page cache; nobody may have it mapped."""
+    for file in store.rglob("*.npy"):
+        descriptor = os.open(file, os.O_RDONLY)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def limited(report: Report) -> Iterator[Callable | None]:
+    try:
+        with memory_limit(int(LIMIT)) as join:
+            yield join
+    except NoLimit as why:
+        report.note(f"Memory could not be limited: {why}")
+        yield None
+
+
+def stores(chosen, scale: int) -> tuple[Path, Path]:
+    """With features of float32, and of float16."""
+    import ramet
+
+    wide = generated(chosen, f"rmat-{scale}-{WIDTH}", model="rmat", scale=scale, feature_width=WIDTH)
+    narrow = wide.with_name(f"{wide.name}-float16")
+    if not narrow.exists():
+        ramet.save(ramet.open(wide), narrow, dtype="float16")
+    return wide, narrow
+
+
+def add_scale(parser) -> None:
+    parser.add_argument("--scale", type=int, help="of a graph with 2^SCALE nodes (default: 22)")
+
+
+def main() -> None:
+    chosen = options(__doc__, add_scale)
+    scale = chosen.scale or (16 if chosen.small else 22)
+    wide, narrow = stores(chosen, scale)
+    report = Report("Features on a disk")
+    repetitions, trained, loaded = (1, 4, 4) if chosen.small else (3, 32, 64)
+    training = {
+        "in memory, gathered": Run(str(wide), trained, trains=True),
+        "in memory, summed in place": Run(str(wide), trained, is_fused=True, trains=True),
+        "on a disk": Run(str(wide), trained, place="disk", trains=True),
+    }
+    compare(report, f"Training, R-MAT {scale}", {name: Measured(run) for name, run in training.items()}, repetitions)
+    with limited(report) as join:
+        loading = {
+            "float16, in memory": Measured(Run(str(narrow), loaded)),
+            "float32, on a disk, 8 GB": Measured(Run(str(wide), loaded, place="disk"), join),
+        }
+        compare(report, f"Loading, R-MAT {scale}", loading, repetitions)
+    finish(report, chosen)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--run"]:
+        print(json.dumps(measure(Run(**json.loads(sys.argv[2])))))
+    else:
+        main()
