@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "ramet/array.h"
 #include "ramet/store_writer.h"
@@ -50,5 +51,12 @@ struct RmatOptions {
 // Topology, the split "train" and, if asked for, "feat". Throws kInvalidArgument naming a bad
 // option.
 [[nodiscard]] StoreContents generate_rmat(const RmatOptions& options, int threads = 0);
+
+// The rows of "feat" from `first_row` on, as many as `out` holds: the same as in the whole table,
+// for those that memory cannot hold.
+void rmat_features(const RmatOptions& options,
+                   int64_t first_row,
+                   std::span<float> out,
+                   int threads = 0);
 
 }  // namespace ramet

@@ -74,6 +74,8 @@ OpenMode mode_of(bool copy_on_write) {
   return copy_on_write ? OpenMode::kCopyOnWrite : OpenMode::kRead;
 }
 
+using FloatRows = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;  // to be filled
+
 // uint64[count]: a word for each node, by which ramet.build splits classes.
 nb::object split_words(uint64_t seed, int64_t count) {
   Array words = BufferPool::create()->allocate_array(DType::kUInt64, {count});
@@ -205,6 +207,17 @@ void bind_store(nb::module_& m) {
       },
       nb::kw_only(), nb::arg("scale"), nb::arg("edge_factor"), nb::arg("a"), nb::arg("b"),
       nb::arg("c"), nb::arg("feature_width"), nb::arg("train_fraction"), nb::arg("seed"),
+      nb::arg("threads") = 0);
+
+  m.def(
+      "rmat_features",
+      [](int scale, uint64_t seed, int64_t first_row, const FloatRows& out, int threads) {
+        const RmatOptions options{
+            .scale = scale, .feature_width = int64_t(out.shape(1)), .seed = seed};
+        const GilRelease release;
+        rmat_features(options, first_row, {out.data(), out.size()}, threads);
+      },
+      nb::kw_only(), nb::arg("scale"), nb::arg("seed"), nb::arg("first_row"), nb::arg("out"),
       nb::arg("threads") = 0);
 }
 

@@ -110,21 +110,6 @@ Csc draw_topology(const RmatOptions& o, int threads) {
                    {.undirected = true, .edge_ids = false, .threads = threads});
 }
 
-Array draw_features(const RmatOptions& o, int threads) {
-  const int64_t num_nodes = int64_t{1} << o.scale;
-  Array features = allocate(DType::kFloat32, {num_nodes, o.feature_width});
-  auto* out = static_cast<float*>(features.data);
-  const uint64_t key = purpose_key(o.seed, kNoise);
-  parallel_for(num_nodes, kRowGrain, threads, [&](int64_t begin, int64_t end) {
-    for (int64_t v = begin; v < end; ++v) {
-      const uint64_t row_key = absorb(key, static_cast<uint64_t>(v));
-      for (int64_t j = 0; j < o.feature_width; ++j)
-        out[v * o.feature_width + j] = noise(absorb(row_key, static_cast<uint64_t>(j)));
-    }
-  });
-  return features;
-}
-
 Array draw_train(const RmatOptions& o, std::span<const int64_t> indptr) {
   std::vector<int32_t> train;
   const uint64_t key = purpose_key(o.seed, kSplit);
@@ -142,10 +127,36 @@ StoreContents generate_rmat(const RmatOptions& options, int threads) {
   Csc csc = draw_topology(options, threads);
   Array train = draw_train(options, csc.indptr.as<int64_t>());
   StoreContents contents = contents_of(int64_t{1} << options.scale, std::move(csc));
-  if (options.feature_width > 0)
-    contents.arrays.emplace_back("node/node/feat", draw_features(options, threads));
+  if (options.feature_width > 0) {
+    Array features =
+        allocate(DType::kFloat32, {int64_t{1} << options.scale, options.feature_width});
+    const auto floats = static_cast<size_t>(features.bytes()) / sizeof(float);
+    rmat_features(options, 0, {static_cast<float*>(features.data), floats}, threads);
+    contents.arrays.emplace_back("node/node/feat", std::move(features));
+  }
   contents.arrays.emplace_back("split/train/node", std::move(train));
   return contents;
+}
+
+void rmat_features(const RmatOptions& options,
+                   int64_t first_row,
+                   std::span<float> out,
+                   int threads) {
+  check(options);
+  const int64_t width = options.feature_width;
+  const int64_t num_rows = width == 0 ? 0 : std::ssize(out) / width;
+  require(num_rows * width == std::ssize(out), out.size(), " floats are no rows of ", width);
+  const int64_t num_nodes = int64_t{1} << options.scale;
+  require(first_row >= 0 && first_row <= num_nodes - num_rows, "rows ", first_row, " to ",
+          first_row + num_rows, " of ", num_nodes);
+  const uint64_t key = purpose_key(options.seed, kNoise);
+  parallel_for(num_rows, kRowGrain, threads, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const uint64_t row_key = absorb(key, static_cast<uint64_t>(first_row + r));
+      for (int64_t j = 0; j < width; ++j)
+        out[static_cast<size_t>(r * width + j)] = noise(absorb(row_key, static_cast<uint64_t>(j)));
+    }
+  });
 }
 
 }  // namespace ramet

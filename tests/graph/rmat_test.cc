@@ -49,6 +49,28 @@ TEST_CASE("rmat: the same for any number of threads, another for another seed") 
   CHECK(generate_rmat(other).arrays[1].second.rows() != one.arrays[1].second.rows());
 }
 
+TEST_CASE("rmat: features made piece by piece are those of the whole table") {
+  RmatOptions options = kSmall;
+  options.feature_width = 3;
+  const StoreContents contents = generate_rmat(options);
+  const auto found =
+      std::find_if(contents.arrays.begin(), contents.arrays.end(),
+                   [](const auto& named) { return named.first == "node/node/feat"; });
+  REQUIRE(found != contents.arrays.end());
+  const auto* const whole = static_cast<const float*>(found->second.data);
+  const int64_t num_nodes = int64_t{1} << options.scale, rows = 100;
+  for (int64_t first = 0; first < num_nodes; first += rows) {
+    std::vector<float> piece(static_cast<size_t>(3 * std::min(rows, num_nodes - first)));
+    rmat_features(options, first, piece);
+    CHECK(std::equal(piece.begin(), piece.end(), whole + 3 * first));
+  }
+  std::vector<float> four(4), six(6);
+  CHECK_THROWS_WITH_AS(rmat_features(options, 0, four),
+                       doctest::Contains("4 floats are no rows of 3"), Error);
+  CHECK_THROWS_AS(rmat_features(options, num_nodes - 1, six), Error);
+  CHECK_THROWS_AS(rmat_features(options, -1, six), Error);
+}
+
 TEST_CASE("rmat: symmetric, rows sorted, no edge twice") {
   const Rows rows(kSmall);
   for (size_t v = 0; v < rows.size(); ++v) {

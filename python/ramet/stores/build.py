@@ -15,7 +15,7 @@ from ramet.graph import open as open_store
 from ramet.stores import readers
 from ramet.stores.contents import write
 from ramet.stores.convert import edge_list_contents
-from ramet.stores.generators import resolve
+from ramet.stores.generators import make, resolve
 from ramet.stores.readers.source import Source, dense_features
 
 
@@ -89,9 +89,7 @@ def generate(
     model, options = resolve(model, preset, options)
     path, threads = as_path(path), as_count(threads, "threads", INT32_MAX)
     _core.check_target(os.fsencode(path))
-    make = {"planted": _core.generate_planted, "rmat": _core.generate_rmat}[model]
-    node_counts, arrays = make(**options, threads=threads)
-    write(path, node_counts, arrays, progress=progress)
+    write(path, *make(model, options, threads), progress=progress)
     return open_store(path)
 
 

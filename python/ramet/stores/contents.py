@@ -148,7 +148,9 @@ def write(
     arrays = [(place, array.row if place in streamed else array) for place, array in arrays]
 
     def finish(folder: bytes) -> None:
-        fill_files(os.fsdecode(folder), streamed)
+        if streamed:
+            with byte_progress(progress, "writing rows") as report:
+                fill_files(os.fsdecode(folder), streamed, report)
         if not checksums:
             return
         with byte_progress(progress, "checksums") as report:

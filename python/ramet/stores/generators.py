@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from numbers import Real
 
+import numpy as np
+
+from ramet import _core
 from ramet.arguments import shortened
+from ramet.stores.streamed import CHUNK_BYTES, StreamedRows
 
 MODELS: dict[str, dict] = {
     "planted": {
@@ -76,6 +81,32 @@ def resolve(model: str | None, preset: str | None, options: dict) -> tuple[str, 
             raise ValueError(f"model {model!r} has no option {name!r}; it has {', '.join(defaults)}")
     chosen = {name: _number(value, name, defaults[name]) for name, value in options.items()}
     return model, {**defaults, **given, **chosen}
+
+
+def make(model: str, options: dict, threads: int) -> tuple[dict[str, int], list[tuple[str, np.ndarray | StreamedRows]]]:
+    """Node counts and arrays by their place in the folder, as ramet.stores.contents.write() takes them."""
+    if model == "planted":
+        return _core.generate_planted(**options, threads=threads)
+    counts, arrays = _core.generate_rmat(**options | {"feature_width": 0}, threads=threads)
+    if options["feature_width"] > 0:
+        arrays.append(("node/node/feat", _rmat_features(options, threads)))
+    return counts, arrays
+
+
+def _rmat_features(options: dict, threads: int) -> StreamedRows:
+    """Noise, which memory need not hold: the table may be larger."""
+    count, width = 1 << options["scale"], options["feature_width"]
+    rows_of_chunk = max(1, CHUNK_BYTES // (4 * width))
+
+    def chunks() -> Iterator[tuple[int, list[np.ndarray]]]:
+        for first in range(0, count, rows_of_chunk):
+            rows = np.empty((min(rows_of_chunk, count - first), width), np.float32)
+            _core.rmat_features(
+                scale=options["scale"], seed=options["seed"], first_row=first, out=rows, threads=threads
+            )
+            yield first, [rows]
+
+    return StreamedRows(np.empty((1, width), np.float32), count, chunks, 0)
 
 
 def _number(value, name: str, default) -> int | float:

@@ -25,8 +25,10 @@ class StreamedRows(NamedTuple):
         return self.row.dtype
 
 
-def fill_files(folder: str, arrays: dict[str, StreamedRows]) -> None:
-    """Writes the data of arrays to their .npy files, which are there and long enough, by place in the folder."""
+def fill_files(folder: str, arrays: dict[str, StreamedRows], report: Callable[[int, int], None]) -> None:
+    """Writes the data of arrays to their .npy files, which are there and long enough, by place in the folder. Calls
+    report(done, total), in bytes."""
+    done, total = 0, sum(rows.row.nbytes * rows.count for rows in arrays.values())
     passes: dict[Callable, dict[int, str]] = {}
     for place, rows in arrays.items():
         passes.setdefault(rows.chunks, {})[rows.column] = os.path.join(folder, f"{place}.npy")
@@ -42,6 +44,8 @@ def fill_files(folder: str, arrays: dict[str, StreamedRows]) -> None:
                     if column not in starts:
                         starts[column] = os.fstat(file).st_size - row_bytes * _count_of(arrays, chunks, column)
                     _write(file, data, starts[column] + first * row_bytes)
+                    done += len(data)
+                report(done, total)
         finally:
             for file in files.values():
                 os.close(file)
