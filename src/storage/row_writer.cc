@@ -131,6 +131,7 @@ ReadCounts RowWriter::write(std::span<const int64_t> numbers, const PackRow& pac
   Writing writing(file_.get(), row_bytes_, numbers, pack);
   const bool by_ring = ring_ != nullptr && writing.runs().size() > kFewRuns;
   const Failure failure = by_ring ? writing.by_ring(*ring_) : writing.by_threads();
+  if (by_ring && !ring_->works()) ring_.reset();
   const auto rows = std::ssize(numbers);
   if (failure.error != 0) {
     const Run& run = writing.runs()[failure.write];

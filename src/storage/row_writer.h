@@ -2,7 +2,8 @@
 // one.
 //
 // Requests go to the kernel by io_uring. Where that is refused, a call starts threads that write,
-// more of them than cores, since a request waits for the disk; and waits for them.
+// more of them than cores, since a request waits for the disk; and waits for them. So do the calls
+// after one in which io_uring has failed.
 //
 // Threads: one call at a time. Forks: not for a child.
 #pragma once

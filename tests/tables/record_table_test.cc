@@ -19,6 +19,7 @@
 #include "ramet/error.h"
 #include "ramet/random.h"
 #include "support/fork.h"
+#include "support/refused_calls.h"
 #include "support/row_reader_fixture.h"
 #include "support/temp_dir.h"
 #include "tables/disk/record_layout.h"
@@ -371,6 +372,30 @@ TEST_CASE("a disk that is full is an error that loses nothing") {
   for (uint64_t step = 0; step < 10; ++step)
     update_both(table, twin, batch(step, 30), 1);
   check_all(table, twin, 0, kRows);
+}
+
+TEST_CASE("an io_uring that breaks under a write is an error that loses nothing") {
+  if (kNoThreadsAfterFork || !io_uring_problem().empty()) return;
+  const TempDir folder;
+  CHECK(holds_in_child([&] {
+    Twin twin;
+    RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options_in(folder.path(), 30));
+    table.set_state(state_columns());
+    for (uint64_t step = 0; step < 5; ++step)
+      update_both(table, twin, batch(step), 1);
+    // This thread writes, one of the reader's own reads.
+    if (!refuse_calls(SYS_io_uring_enter, EPERM, Refused::kCaller)) return true;
+    std::string failure;
+    for (uint64_t step = 5; step < 10; ++step) {
+      try {
+        update_both(table, twin, batch(step), 1);
+      } catch (const Error& error) {
+        failure += error.what();  // of one call: after it threads write
+      }
+    }
+    check_all(table, twin, 0, kRows);
+    return failure.find("cannot write ") == 0 && failure.rfind("cannot write ") == 0;
+  }));
 }
 
 TEST_CASE("a read that fails is an error that names the folder, and the table goes on") {

@@ -1,4 +1,4 @@
-// In place of ring_workers.cc and write_ring.cc where there is no liburing to build with.
+// In place of ring.cc, ring_workers.cc and write_ring.cc where there is no liburing to build with.
 #include "ramet/error.h"
 #include "read_workers.h"
 #include "write_ring.h"

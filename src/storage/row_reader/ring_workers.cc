@@ -3,7 +3,6 @@
 // The kernel knows the first part of each slot from the start: else it would look the pages up, and
 // hold them, for each request.
 #include <liburing.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,6 +15,7 @@
 #include "ramet/error.h"
 #include "read_slots.h"
 #include "read_workers.h"
+#include "ring.h"
 
 namespace ramet {
 namespace {
@@ -23,37 +23,11 @@ namespace {
 // The kernel's, which headers before Linux 6.1 lack: the ring waits to be used by one thread, which
 // alone is interrupted for what arrives, and only when it asks.
 constexpr unsigned kDisabled = 1u << 6, kSingleIssuer = 1u << 12, kDeferTaskrun = 1u << 13;
+constexpr unsigned kFlags[] = {kDisabled | kSingleIssuer | kDeferTaskrun, kDisabled};
 
 // Of a slot, what the kernel keeps in memory: enough for rows of usual widths, and little of what
 // a process may lock (8 MiB, by default).
 constexpr int64_t kKeptBytes = int64_t{16} << 10;
-
-// A ring of `entries`. An errno of the kernel is returned as it is.
-class Ring {
- public:
-  explicit Ring(unsigned entries) {
-    error_ = make(entries, kDisabled | kSingleIssuer | kDeferTaskrun);
-    if (error_ == EINVAL) error_ = make(entries, kDisabled);  // an older kernel
-  }
-  ~Ring() {
-    if (error_ == 0) io_uring_queue_exit(&ring_);
-  }
-  Ring(const Ring&) = delete;
-  Ring& operator=(const Ring&) = delete;
-
-  [[nodiscard]] int error() const { return error_; }
-  io_uring* get() { return &ring_; }
-
- private:
-  int make(unsigned entries, unsigned flags) {
-    io_uring_params params{};
-    params.flags = flags;
-    return -io_uring_queue_init_params(entries, &ring_, &params);
-  }
-
-  io_uring ring_{};
-  int error_ = 0;
-};
 
 class RingWorkers final : public ReadWorkers {
  public:
@@ -61,9 +35,9 @@ class RingWorkers final : public ReadWorkers {
       : queue_(queue),
         files_(*options.files),
         slots_(options.depth, options.slot_bytes),
-        under_way_(static_cast<size_t>(options.depth)),
+        reads_(static_cast<size_t>(options.depth)),
         taken_(static_cast<size_t>(options.depth)),
-        ring_(static_cast<unsigned>(options.depth)) {
+        ring_(static_cast<unsigned>(options.depth), kFlags, IORING_OP_READ) {
     if (ring_.error() != 0) throw_errno(ring_.error(), "make", "an io_uring");
     register_slots();
     for (int64_t slot = slots_.count(); slot-- > 0;)
@@ -98,28 +72,28 @@ class RingWorkers final : public ReadWorkers {
   void run() {
     broken_ = -io_uring_enable_rings(ring_.get());
     for (;;) {
-      const size_t taken = queue_.take({taken_.data(), free_.size()}, in_kernel() == 0);
-      if (taken == 0 && in_kernel() == 0) return;
+      const size_t taken = queue_.take({taken_.data(), free_.size()}, under_way() == 0);
+      if (taken == 0 && under_way() == 0) return;
       for (size_t i = 0; i < taken; ++i)
         begin(taken_[i]);
-      if (broken_ == 0) submit_and_wait();
+      if (broken_ == 0) broken_ = ring_.submit_and_wait(under_way());
       if (broken_ == 0) reap();
       if (broken_ != 0) give_up();
     }
   }
 
-  [[nodiscard]] size_t in_kernel() const { return under_way_.size() - free_.size(); }
+  [[nodiscard]] size_t under_way() const { return reads_.size() - free_.size(); }
 
   void begin(const ReadTask& task) {
     const int64_t slot = free_.back();
     free_.pop_back();
-    under_way_[static_cast<size_t>(slot)] = {task, 0};
-    prepare(slot);
+    reads_[static_cast<size_t>(slot)] = {task, 0};
+    if (broken_ == 0) prepare(slot);
   }
 
   // Asks for what is not there of the request of a slot. There is an entry per slot.
   void prepare(int64_t slot) {
-    const UnderWay& read = under_way_[static_cast<size_t>(slot)];
+    const UnderWay& read = reads_[static_cast<size_t>(slot)];
     const ReadRequest& request = read.task.request();
     io_uring_sqe* const entry = io_uring_get_sqe(ring_.get());
     const int file = files_.files[request.span].get();
@@ -133,19 +107,6 @@ class RingWorkers final : public ReadWorkers {
     entry->user_data = static_cast<uint64_t>(slot);
   }
 
-  // Not for one alone: each call costs about as much as a request.
-  void submit_and_wait() {
-    const auto wanted = static_cast<unsigned>(std::max<size_t>(in_kernel() / 4, 1));
-    const int result = io_uring_submit_and_wait(ring_.get(), wanted);
-    if (result >= 0 || result == -EINTR) return;
-    if (result == -EAGAIN || result == -EBUSY || result == -ENOMEM) {  // short of memory: again
-      const timespec moment{0, 1'000'000};
-      ::nanosleep(&moment, nullptr);
-      return;
-    }
-    broken_ = -result;
-  }
-
   void reap() {
     unsigned head = 0, seen = 0;
     io_uring_cqe* entry = nullptr;
@@ -157,7 +118,7 @@ class RingWorkers final : public ReadWorkers {
   }
 
   void arrive(int64_t slot, int result) {
-    UnderWay& read = under_way_[static_cast<size_t>(slot)];
+    UnderWay& read = reads_[static_cast<size_t>(slot)];
     if (result > 0) read.bytes += result;
     const bool interrupted = result == -EINTR || result == -EAGAIN;
     const bool is_part = result > 0 && read.bytes < read.task.request().needed;
@@ -166,22 +127,22 @@ class RingWorkers final : public ReadWorkers {
   }
 
   void finish(int64_t slot, int error) {
-    const UnderWay& read = under_way_[static_cast<size_t>(slot)];
+    const UnderWay& read = reads_[static_cast<size_t>(slot)];
     queue_.finish(read.task, slots_[slot], read.bytes, error);
-    under_way_[static_cast<size_t>(slot)].task = {};
+    reads_[static_cast<size_t>(slot)].task = {};
     free_.push_back(slot);
   }
 
   // The ring does not work: whatever is asked for fails, as everything after it.
   void give_up() {
     for (int64_t slot = 0; slot < slots_.count(); ++slot)
-      if (under_way_[static_cast<size_t>(slot)].task.batch != nullptr) finish(slot, broken_);
+      if (reads_[static_cast<size_t>(slot)].task.batch != nullptr) finish(slot, broken_);
   }
 
   ReadQueue& queue_;
   const ReadFiles& files_;
   ReadSlots slots_;
-  std::vector<UnderWay> under_way_;  // by slot
+  std::vector<UnderWay> reads_;  // by slot
   std::vector<ReadTask> taken_;
   std::vector<int64_t> free_;  // slots
   Ring ring_;                  // of the thread; closed before the slots are gone
@@ -193,7 +154,7 @@ class RingWorkers final : public ReadWorkers {
 }  // namespace
 
 std::string io_uring_problem() {
-  const Ring ring(1);
+  const Ring ring(1, kFlags, IORING_OP_READ);
   return ring.error() == 0 ? "" : std::generic_category().message(ring.error());
 }
 

@@ -30,9 +30,13 @@ class WriteRing {
       int file,
       size_t count,
       const std::function<RingWrite(size_t i, std::byte* buffer)>& prepare) = 0;
+  // False once the kernel has refused to go on, which was the failure of a call: not to be used any
+  // more.
+  [[nodiscard]] virtual bool works() const = 0;
 };
 
-// With buffers of `most_bytes`; nullptr where the kernel refuses, or this build knows no io_uring.
+// With buffers of `most_bytes`; nullptr where the kernel refuses or is too old, or this build knows
+// no io_uring.
 [[nodiscard]] std::unique_ptr<WriteRing> make_write_ring(int64_t most_bytes);
 
 }  // namespace ramet
