@@ -13,7 +13,8 @@
 namespace ramet {
 namespace {
 
-// What the group's thread does for a step, in its slot.
+// What the group's thread does for a step, in its slot. A task that has ended holds the pipeline no
+// longer: Python may keep the task, as the frames of an exception do.
 class StepTask : public SampleTask {
  public:
   StepTask(std::shared_ptr<Pipeline> pipeline, const Batch& batch, Pipeline::Slot* slot)
@@ -25,7 +26,7 @@ class StepTask : public SampleTask {
   ~StepTask() override {
     if (getpid() != owner_)
       new std::shared_ptr<Pipeline>(pipeline_);  // NOLINT: leaked on purpose
-    else if (!has_ended_)
+    else if (pipeline_ != nullptr)
       end(std::make_exception_ptr(given_up()));
   }
 
@@ -33,11 +34,13 @@ class StepTask : public SampleTask {
     pipeline_->run_task(*slot_, exchange);
     end(nullptr);
   }
-  void fail(std::exception_ptr error) final { end(std::move(error)); }
+  void fail(std::exception_ptr error) final {
+    if (pipeline_ != nullptr) end(std::move(error));
+  }
 
  private:
   void end(std::exception_ptr error) {
-    if (!std::exchange(has_ended_, true)) pipeline_->end_task(slot_, std::move(error));
+    std::exchange(pipeline_, nullptr)->end_task(slot_, std::move(error));
   }
   [[nodiscard]] Error given_up() const {
     return {ErrorCode::kIo, concat("epoch ", epoch, ", step ", step,
@@ -45,9 +48,8 @@ class StepTask : public SampleTask {
   }
 
   const pid_t owner_ = getpid();
-  const std::shared_ptr<Pipeline> pipeline_;
+  std::shared_ptr<Pipeline> pipeline_;  // nullptr: it has ended
   Pipeline::Slot* const slot_;
-  bool has_ended_ = false;
 };
 
 // Lets the other ranks know that this one could not fetch a batch.

@@ -288,6 +288,7 @@ void Pipeline::end_task(Slot* slot, std::exception_ptr error) {
   const std::lock_guard lock(mutex_);
   --tasks_;
   task_ended_.notify_all();
+  if (has_left_) return release();
   if (slot == nullptr) return;
   slot->task_error = std::move(error);
   slot->has_task_ended = true;
@@ -331,10 +332,11 @@ void Pipeline::stop() {
 
 void Pipeline::leave() {
   const std::lock_guard lock(mutex_);
+  has_left_ = true;
   for (Slot& slot : ring_)
     slot.reads.reset();
-  if (reads_ != nullptr) reads_->leave();
-  if (pulls_ != nullptr && tasks_ == 0) pulls_->leave();
+  reads_.reset();
+  release();
 }
 
 bool Pipeline::wait_for_tasks(std::chrono::milliseconds timeout) {

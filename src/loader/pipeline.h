@@ -98,7 +98,8 @@ class Pipeline {
   [[nodiscard]] bool is_done();
 
   void stop();
-  // Once stopped, and no worker runs any more: other streams may have the caches.
+  // Once stopped, and no worker runs any more: other streams may have the caches. Once no task is
+  // under way either, memory and reads are given back, whoever still holds the pipeline.
   void leave();
   // Whether no task is under way any more; waits for it, but not longer than `timeout`.
   [[nodiscard]] bool wait_for_tasks(std::chrono::milliseconds timeout);
@@ -131,6 +132,12 @@ class Pipeline {
   void end_in_order(const Work& work);
   void put_drawn(Slot& slot);
   void put(Slot& slot);
+  // Of a stream that was left: what tasks may still use, once none is under way.
+  void release() {
+    if (tasks_ > 0) return;
+    ring_.clear();
+    pulls_.reset();
+  }
   void begin_wait();
   void end_wait(Batch& batch);
 
@@ -141,10 +148,10 @@ class Pipeline {
   const GroupWork group_work_;
   const AheadLimits limits_;
   const ReadContext context_;
-  const std::unique_ptr<TableReads> reads_;   // nullptr: batches are fetched as soon as sampled
-  const std::unique_ptr<PulledReads> pulls_;  // of GroupWork::kPull
-  int64_t next_to_announce_pull_;             // the group's thread's, as is:
-  std::exception_ptr pull_error_;             // of that step
+  std::unique_ptr<TableReads> reads_;   // nullptr: batches are fetched as soon as sampled
+  std::unique_ptr<PulledReads> pulls_;  // of GroupWork::kPull
+  int64_t next_to_announce_pull_;       // the group's thread's, as is:
+  std::exception_ptr pull_error_;       // of that step
   std::atomic<bool> stop_{false};
 
   std::mutex mutex_;
@@ -159,7 +166,7 @@ class Pipeline {
   int64_t next_to_announce_, next_to_begin_, next_to_fetch_, order_end_;
   bool is_in_order_ = false;  // a worker announces or begins
   int tasks_ = 0;             // under way
-  bool has_failed_ = false;
+  bool has_failed_ = false, has_left_ = false;
   // The last batch that the caller got: when, and what its thread had waited for a core by then.
   struct HandedOut {
     Clock::time_point at;

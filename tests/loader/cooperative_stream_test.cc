@@ -138,6 +138,44 @@ TEST_CASE("a stream that is left early leaves the ranks in step") {
   CHECK(seeds[0] + seeds[1] + seeds[2] == 50);
 }
 
+TEST_CASE("a stream that is left gives its memory back, also where tasks are kept") {
+  // Of one rank, whose messages are for itself. Keeps the tasks that it has run, or is to run.
+  class Keeping final : public GroupThread {
+   public:
+    explicit Keeping(bool runs) : runs_(runs) {}
+    void submit(std::unique_ptr<SampleTask> task) override {
+      tasks_.push_back(std::move(task));
+      if (runs_) run(*tasks_.back());
+    }
+    bool is_caller() const override { return false; }
+    void run_all() {
+      for (const auto& task : tasks_)
+        run(*task);
+    }
+
+   private:
+    static void run(SampleTask& task) {
+      task.run([](const Message& message) { return message; });
+    }
+    const bool runs_;
+    std::vector<std::unique_ptr<SampleTask>> tasks_;
+  };
+  const auto graph = make_graph(500, 4000, 1);
+  const NeighborLoader loader(graph, options_with(4));
+  const CooperativeLoader alone(loader, {by_hash(*graph, 1), 0});
+  const auto kept = std::make_shared<Keeping>(true), later = std::make_shared<Keeping>(false);
+  {
+    const auto stream = alone.start(0, 0, kept);
+    CHECK(stream->next(60s));
+    CHECK(loader.pool()->bytes_in_use() > 0);
+    CHECK(stream->close(0s));
+  }
+  CHECK(loader.pool()->bytes_in_use() == 0);
+  static_cast<void>(alone.start(1, 0, later));  // left before its tasks run
+  later->run_all();
+  CHECK(loader.pool()->bytes_in_use() == 0);
+}
+
 TEST_CASE("a task that is dropped is an error in the place of its batch") {
   class Nowhere final : public GroupThread {
    public:

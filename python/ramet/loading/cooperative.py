@@ -7,6 +7,8 @@ several iterators run at once.
 
 from __future__ import annotations
 
+import traceback
+
 from ramet import _core
 
 
@@ -40,6 +42,7 @@ class GroupThread:
             task.run(lambda message: group.exchange(message, place))
         except BaseException as error:
             channel.failure = error
+            traceback.clear_frames(error.__traceback__)  # of the messages that they hold
             group.tell_failure()
             if isinstance(error, RuntimeError):  # of the collective: the engine raises others
                 rank = group.members[group.rank]

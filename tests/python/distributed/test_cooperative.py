@@ -6,6 +6,7 @@ import threading
 import time
 
 import numpy as np
+import processes
 import pytest
 from comparison import both, edge_list, labor, odd
 from small_graphs import CITES, REVERSE, WRITES, heterogeneous, homogeneous
@@ -270,6 +271,47 @@ def test_an_iterator_that_is_collected_in_the_thread_of_its_batches(no_gc):
     del cycle
     dropped.set()
     assert [batch.step for batch in loader] == list(range(20))
+
+
+@pytest.mark.parametrize("end", ["close", "del"])
+def test_an_iterator_that_is_left_gives_its_memory_back_at_once(end):
+    """As that of a loader alone does, and not when Python next runs the thread of the group."""
+    pytest.importorskip("torch")
+    graph, _ = both(200, edge_list(200, 200, 1000, seed=0))
+    loader = ramet.NeighborLoader(graph, [3], batch_size=10, cooperative=True, prefetch=4)
+    next(iter(loader))  # the group has its thread
+    threads = processes.threads()
+    for _ in range(20):
+        batches = iter(loader)
+        next(batches)
+        if end == "close":
+            batches.close()
+        del batches
+        assert loader._core.buffer_bytes_in_use == 0
+    assert processes.threads(threads) == threads
+
+
+def test_batches_ahead_of_one_that_failed_are_given_back():
+    """Although the group remembers the exception, whose frames have the task."""
+    pytest.importorskip("torch")
+    graph, _ = both(200, edge_list(200, 200, 1000, seed=0))
+
+    def left_in_use(prefetch: int) -> int:
+        loader = ramet.NeighborLoader(graph, [3], batch_size=10, cooperative=True, prefetch=prefetch)
+
+        def exchange(message, place):
+            if place.step == prefetch:
+                raise RuntimeError("the line is cut")
+            return message
+
+        loader._group.exchange = exchange
+        batches = iter(loader)
+        next(batches)
+        batches.close()
+        assert "the line is cut" in str(loader._group.channel.failure)
+        return loader._core.buffer_bytes_in_use
+
+    assert left_in_use(1) == left_in_use(8)  # what the failed one had begun
 
 
 def test_the_summary_is_that_of_any_loader():
