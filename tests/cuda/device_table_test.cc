@@ -75,6 +75,37 @@ TEST_CASE("rows set and summed: repeats, several lists, owners") {
   }
 }
 
+// Arrays of the host that are page-locked, with room between them: what is allocated there next
+// lies in locked pages, too, so that a stream may copy it later.
+class LockedHeap {
+ public:
+  LockedHeap() {
+    std::vector<std::shared_ptr<char[]>> between;
+    for (int i = 0; i < 200; ++i)
+      for (const size_t bytes : {256, 512, 1024}) {
+        auto memory = std::make_shared<char[]>(bytes);
+        Array array{memory.get(), DType::kUInt8, {static_cast<int64_t>(bytes)}, memory, true};
+        locked_.emplace_back(std::move(array));
+        between.push_back(std::make_shared<char[]>(bytes));
+      }
+  }
+
+ private:
+  std::vector<HostRegistration> locked_;
+};
+
+TEST_CASE("rows are written as they were listed, also by a stream that comes to them late") {
+  const Listed listed(200, kRows, 5, 3);
+  const LockedHeap heap;
+  const Array work = on_device(DType::kUInt8, {(int64_t{256} << 20) - 1});
+  check_both(DType::kFloat32, 5, [&](const Array& rows) {
+    require_cuda().runtime.fill(0, work.data, 0, work.bytes(), nullptr);
+    set_rows(rows, lists_of(listed), {0, kRows}, 2);
+    require_cuda().runtime.fill(0, work.data, 0, work.bytes(), nullptr);
+    sum_rows(rows, lists_of(listed), {0, kRows}, 2);
+  });
+}
+
 TEST_CASE("integers and doubles are summed, too, and bool is not") {
   const Listed listed(200, kRows, 3, 3);
   for (const DType dtype :

@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "base/row_groups.h"
+#include "device/device_memory.h"
 #include "kernels/cuda_backend.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/error.h"
@@ -67,7 +68,7 @@ NamedRows::NamedRows(
 void NamedRows::upload(const void* from, int64_t bytes, const void** to) {
   const std::shared_ptr<void> buffer =
       DevicePool::shared(device_)->on(nullptr)->allocate(bytes > 0 ? bytes : 1);
-  require_cuda().runtime.copy(device_, buffer.get(), from, bytes, nullptr);
+  copy_to(device_, buffer.get(), from, bytes);
   kept_.push_back(buffer);
   *to = buffer.get();
 }

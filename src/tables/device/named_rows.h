@@ -26,6 +26,8 @@ class NamedRows {
   [[nodiscard]] const CudaNamedRows& view() const { return view_; }
 
  private:
+  // Complete when it returns: the vectors that are copied may lie in pages that an array beside
+  // them has locked, which a stream would read when they are gone.
   void upload(const void* from, int64_t bytes, const void** to);
 
   int device_;
