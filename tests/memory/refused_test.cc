@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <iterator>
 #include <new>
+#include <numeric>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -18,6 +20,7 @@
 #include "ramet/fingerprint.h"
 #include "ramet/generate.h"
 #include "ramet/loader.h"
+#include "ramet/record_table.h"
 #include "ramet/row_reader.h"
 #include "ramet/sampler.h"
 #include "ramet/store.h"
@@ -116,13 +119,19 @@ LoaderOptions loader_options(int threads) {
   return options;
 }
 
-std::vector<std::string> run_epoch(const std::shared_ptr<const Graph>& graph, int threads) {
-  const NeighborLoader loader(graph, loader_options(threads));
+// Of each batch its nodes, edges and rows.
+std::vector<std::string> run_epoch(const std::shared_ptr<const Graph>& graph,
+                                   const LoaderOptions& options) {
+  const NeighborLoader loader(graph, options);
   std::vector<std::string> fingerprints;
   const auto stream = loader.start(0);
   while (!stream->done()) {
-    if (const auto batch = stream->next(10s))
-      fingerprints.push_back(fingerprint_of(*graph, batch->minibatch));
+    const auto batch = stream->next(10s);
+    if (!batch) continue;
+    const Array& rows = batch->tables[0];
+    fingerprints.push_back(fingerprint_of(*graph, batch->minibatch));
+    fingerprints.back().append(static_cast<const char*>(rows.data),
+                               static_cast<size_t>(rows.bytes()));
   }
   return fingerprints;
 }
@@ -241,5 +250,41 @@ TEST_CASE("reading rows from a file") {
 TEST_CASE("an epoch of a loader") {
   const auto graph = small_graph();
   for (const int threads : {1, 3, 0})
-    refuse_each([&] { return run_epoch(graph, threads); });
+    refuse_each([&] { return run_epoch(graph, loader_options(threads)); });
+}
+
+TEST_CASE("an epoch of a loader of rows that lie on a disk, through a cache") {
+  const test::TempDir folder;
+  write_store(folder / "store", generate_planted({.num_nodes = 40, .num_edges = 200}, 1));
+  const auto graph = Graph::from_store(Store::open(folder / "store"));
+  for (const CacheBy by : {CacheBy::kLookAhead, CacheBy::kRecency}) {
+    LoaderOptions options = loader_options(2);
+    options.host = {.tables = {Location::kDisk}, .cache_rows = 8, .cache_by = by, .look_ahead = 2};
+    refuse_each([&] { return run_epoch(graph, options); });
+  }
+}
+
+TEST_CASE("rows of an embedding that lies on a disk") {
+  const test::TempDir folder;
+  constexpr int64_t kWidth = 4;
+  const std::vector<int64_t> batches[] = {{1, 5, 9, 30, 31}, {5, 7, 31, 40}, {1, 9, 41, 42, 43}};
+  std::vector<int64_t> all(kNodes);
+  std::iota(all.begin(), all.end(), 0);
+  refuse_each([&] {
+    RecordTable table(kNodes, {DType::kFloat32, {kWidth}},
+                      {.folder = folder.path(), .cache_rows = 6});
+    table.set_state({{DType::kFloat32, {kWidth}}});
+    for (const std::vector<int64_t>& ids : batches) {
+      table.announce(borrow(std::span<const int64_t>(ids)));
+      const std::span<const int64_t> list(ids);
+      table.update(std::span(&list, 1), [&](const HeldRecords& held) {
+        for (const int64_t slot : held.slots[0])
+          static_cast<float*>(held.columns[0].data)[slot * kWidth] += 1;
+      });
+    }
+    const Array rows = table.gather(all);
+    const auto values = rows.as<float>();
+    return std::vector<float>(values.begin(), values.end());
+  });
+  CHECK(count_in(folder.path().c_str()) == 0);
 }

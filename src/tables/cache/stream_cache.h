@@ -12,6 +12,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -58,6 +59,7 @@ class StreamCache {
   std::condition_variable turn_passed_;
   int64_t begun_ = 0, turn_ = 0;     // reads so far; the first that is not complete
   std::vector<CacheUse> idle_uses_;  // their memory is used again
+  size_t num_uses_ = 0;              // idle, and with reads
   static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
   int64_t first_failed_ = kNone;  // of all reads that failed or were dropped
 };
