@@ -2,6 +2,8 @@
 // those of rows in place, to the bit, for any number of threads. docs/disk.md.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -13,6 +15,7 @@
 #include "ramet/row_files.h"
 #include "support/fork.h"
 #include "support/graph_fixture.h"
+#include "support/refused_calls.h"
 #include "support/row_reader_fixture.h"
 
 using namespace ramet;
@@ -187,6 +190,25 @@ TEST_CASE("a forked child reads from the disk with a cache of its own") {
   const auto size = static_cast<size_t>(loader.num_steps());
   if (kNoThreadsAfterFork) return;
   CHECK(holds_in_child([&] { return run_epoch(loader, 0).batches.size() == size; }));
+}
+
+TEST_CASE("where a container refuses io_uring the batches are the same") {
+  if (kNoThreadsAfterFork) return;
+  const OnDisk on_disk;
+  const NeighborLoader in_place(on_disk.graph, on_disk.options(Location::kInPlace, 2));
+  const Epoch expected = run_epoch(in_place, 0);
+  CHECK(holds_in_child([&] {
+    if (!refuse_calls(SYS_io_uring_setup, EPERM)) return true;
+    LoaderOptions options = on_disk.options(Location::kDisk, 2);
+    options.host.cache_rows = 50;
+    const NeighborLoader loader(on_disk.graph, options);
+    const std::vector<Batch> got = run_epoch(loader, 0).batches;
+    return loader.placement()[0].why.find("threads") != std::string::npos &&
+           std::equal(got.begin(), got.end(), expected.batches.begin(), expected.batches.end(),
+                      [](const Batch& one, const Batch& other) {
+                        return are_equal(one.tables[0], other.tables[0]);
+                      });
+  }));
 }
 
 TEST_CASE("a table that is no file is refused by name") {

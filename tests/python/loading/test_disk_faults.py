@@ -1,0 +1,173 @@
+"""Loops over rows from a disk that are left, interrupted or killed while rows are on their way: nothing is left behind,
+and the loader works again; docs/disk.md."""
+
+import gc
+import os
+import signal
+
+import numpy as np
+import processes
+import pytest
+from comparison import assert_same
+from small_graphs import homogeneous
+
+import ramet
+
+OPTIONS = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 10, "threads": 2}
+CACHES = [{}, {"cache_rows": 20, "look_ahead": 1000}, {"cache_rows": 20, "cache_by": "recency"}]
+
+
+@pytest.fixture
+def graph(tmp_path):
+    ramet.save(homogeneous(), tmp_path / "store")
+    return ramet.open(tmp_path / "store")
+
+
+def make_loader(graph, **cache) -> ramet.NeighborLoader:
+    return ramet.NeighborLoader(graph, placement=ramet.Placement(tables="disk", **cache), **OPTIONS)
+
+
+def assert_batches_are_right(loader, graph) -> None:
+    loader.set_epoch(0)
+    for batch, expected in zip(loader, ramet.NeighborLoader(graph, **OPTIONS), strict=True):
+        assert_same(batch, expected)
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def leave(batches) -> None:
+    next(batches)
+
+
+def close(batches) -> None:
+    next(batches)
+    batches.close()
+
+
+def fail(batches) -> None:
+    with pytest.raises(ZeroDivisionError):
+        for _ in batches:
+            1 / 0  # noqa: B018
+
+
+def interrupt(batches) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        for _ in batches:
+            signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("cache", CACHES)
+@pytest.mark.parametrize("end", [leave, close, fail, interrupt])
+def test_a_loop_that_is_left_leaves_no_thread_descriptor_or_memory(graph, cache, end):
+    loader = make_loader(graph, **cache)
+    threads, files = processes.threads(), descriptors()
+    for _ in range(3):
+        end(iter(loader))
+        gc.collect()
+        assert loader._core.buffer_bytes_in_use == 0
+        assert descriptors() == files
+    assert processes.threads(threads) == threads
+    assert_batches_are_right(loader, graph)
+
+
+@pytest.mark.parametrize("cache", CACHES)
+def test_a_loader_that_goes_leaves_nothing(graph, cache):
+    threads, files = processes.threads(), descriptors()
+    loader = make_loader(graph, **cache)
+    batches = iter(loader)
+    first = next(batches)
+    rows = np.asarray(first.x).copy()
+    del loader, batches
+    gc.collect()
+    assert (descriptors(), processes.threads(threads)) == (files, threads)
+    assert np.array_equal(first.x, rows)
+
+
+@pytest.mark.parametrize("cache_rows", [0, 1, 7, 10**9])
+@pytest.mark.parametrize("look_ahead", [0, 1000])
+def test_caches_of_no_row_of_fewer_than_a_batch_and_of_more_than_all(graph, cache_rows, look_ahead):
+    for cache_by in (None, "recency", "degree"):
+        named = {} if cache_by is None else {"cache_by": cache_by}
+        assert_batches_are_right(make_loader(graph, cache_rows=cache_rows, look_ahead=look_ahead, **named), graph)
+
+
+def test_two_loops_at_once_and_one_in_a_fork(graph):
+    loader = make_loader(graph, cache_rows=50)
+    one, other = iter(loader), iter(loader)
+    for _ in range(2):
+        next(one), next(other)
+    expected = [np.asarray(batch.x).copy() for batch in make_loader(graph)]
+
+    def in_child() -> bool:
+        loader.set_epoch(0)
+        with pytest.raises(ValueError, match="has no threads in the forked process"):
+            next(one)
+        return all(np.array_equal(batch.x, rows) for batch, rows in zip(loader, expected, strict=True))
+
+    assert processes.in_fork(in_child)
+    assert [len(list(batches)) for batches in (one, other)] == [19, 19]
+
+
+def test_a_file_that_another_replaces_is_read_as_it_was(graph, tmp_path):
+    loader = make_loader(graph)
+    path = tmp_path / "store" / "node" / "node" / "feat.npy"
+    np.save(tmp_path / "other.npy", np.zeros_like(graph.table("feat").numpy()))
+    (tmp_path / "other.npy").replace(path)
+    assert_batches_are_right(loader, graph)
+    with pytest.raises(FileNotFoundError, match=r"feat\.npy"):
+        make_loader(graph)
+
+
+LOOP = """
+import sys
+import processes, ramet
+line = processes.visit(sys.argv[1])
+graph = ramet.open(sys.argv[2])
+placement = ramet.Placement(tables="disk", cache_rows=50, look_ahead=8)
+loader = ramet.NeighborLoader(graph, [4, 3], threads=2, placement=placement)
+try:
+    line.tell("ready")
+    while True:
+        for batch in loader:
+            pass
+except KeyboardInterrupt:
+    line.tell("interrupted")
+"""
+
+RECORDS = """
+import sys
+import numpy as np, processes
+from ramet.tables.records import RecordTable
+line = processes.visit(sys.argv[1])
+table = RecordTable(5000, 64, np.float32, path=sys.argv[2], cache_rows=300, init="normal", seed=0)
+random = np.random.default_rng(0)
+try:
+    line.tell("ready")
+    while True:
+        table.announce(random.integers(0, 5000, 200))
+        table.gather(random.integers(0, 5000, 200))
+        begin = int(random.integers(0, 4800))
+        table._core.write(begin, table._core.read(begin, begin + 200, threads=1), bfloat16=False)
+except KeyboardInterrupt:
+    line.tell("interrupted")
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("program", [LOOP, RECORDS], ids=["loader", "embedding"])
+def test_a_program_that_is_stopped_while_it_reads(graph, tmp_path, program, how):
+    """It ends, all threads with it, and no file is left that it made."""
+    folder = tmp_path / "store" if program == LOOP else tmp_path / "records"
+    folder.mkdir(exist_ok=True)
+    before = sorted(folder.rglob("*"))
+    with processes.meeting_of("-c", program, processes.MEETING, folder) as (meeting, child):
+        (line,) = meeting.expect()
+        assert line.hear() == "ready"
+        child.send_signal(how)
+        if how == signal.SIGINT:
+            assert line.hear() == "interrupted"
+        assert processes.finish(child) == ""
+    assert child.returncode == (0 if how == signal.SIGINT else -signal.SIGKILL)
+    assert sorted(folder.rglob("*")) == before
