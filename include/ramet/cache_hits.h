@@ -1,4 +1,5 @@
-// cache_hits: what a cache in front of a table would have had, from row ids alone.
+// cache_hits: what a cache in front of a table would have had, from row ids alone; and what reading
+// the other rows would take.
 //
 // The rules are those of the caches themselves. Nothing is read, and nothing is kept. Threads: any.
 // Failure: Error kInvalidArgument and kOutOfRange, naming the value and the bound.
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "ramet/array.h"
+#include "ramet/row_reader.h"
 
 namespace ramet {
 
@@ -25,13 +27,22 @@ struct CacheHitsOptions {
   int window = 0;            // of kLookAhead: how many batches after the current one are known
   Array counts = {};         // int64 [num_rows]; of kLookAhead: or none
   Array second_counts = {};  // of kHeld: int64 [num_rows], for equal counts; or none
+  // Of the table; plans to read the rows that batches miss, from batch `first_planned` on. nullptr:
+  // nothing is planned.
+  const RowReader* reader = nullptr;
+  int64_t first_planned = 0;
 };
 
-// How many rows of each batch the cache has, in order. `epochs`: the row ids of batches, int32 or
-// int64 [n], distinct in a batch. The cache goes on from epoch to epoch, but it does not look
-// beyond one.
-[[nodiscard]] std::vector<int64_t> cache_hits(std::span<const std::vector<Array>> epochs,
-                                              int64_t num_rows,
-                                              const CacheHitsOptions& options);
+// Of one batch: the rows that the cache has, and what a reader would read for the others.
+struct CacheHits {
+  int64_t rows = 0;
+  ReadCounts read = {};
+};
+
+// Of each batch, in order. `epochs`: the row ids of batches, int32 or int64 [n], distinct in a
+// batch. The cache goes on from epoch to epoch, but it does not look beyond one.
+[[nodiscard]] std::vector<CacheHits> cache_hits(std::span<const std::vector<Array>> epochs,
+                                                int64_t num_rows,
+                                                const CacheHitsOptions& options);
 
 }  // namespace ramet

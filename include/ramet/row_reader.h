@@ -94,12 +94,16 @@ class RowReader {
   // rows come without further calls. kOutOfRange names an id that is in no span.
   [[nodiscard]] virtual std::unique_ptr<PendingRows> submit(std::span<const int64_t> ids,
                                                             void* out) = 0;
+  // What complete() would count of these rows. Reads nothing. kOutOfRange as submit().
+  [[nodiscard]] virtual ReadCounts plan(std::span<const int64_t> ids) const = 0;
 
   [[nodiscard]] virtual int64_t row_bytes() const = 0;
   // "io_uring, direct, blocks of 512 bytes".
   [[nodiscard]] virtual std::string how() const = 0;
   [[nodiscard]] virtual double request_seconds() const = 0;
   [[nodiscard]] virtual double byte_seconds() const = 0;
+  // Why these costs, which were to be measured, are not a disk's: "... lies in memory", say; or "".
+  [[nodiscard]] virtual std::string costs_problem() const = 0;
   // Single rows at random, by these costs.
   [[nodiscard]] virtual double rows_per_second() const = 0;
   // The most memory that it uses, beside what its callers give.

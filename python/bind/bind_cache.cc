@@ -1,7 +1,9 @@
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "arrays.h"
@@ -27,12 +29,13 @@ Array counts_of(const nb::object& counts) {
 }  // namespace
 
 void bind_cache(nb::module_& m) {
-  // Hits by batch. The arrays stay with the caller.
+  // By batch: rows that hit, and the requests and bytes of the others, 0 without a reader. The
+  // arrays stay with the caller.
   m.def(
       "cache_hits",
       [](const std::vector<std::vector<AnyArray>>& epochs, int64_t num_rows,
          const std::string& rule, int64_t capacity, int window, const nb::object& counts,
-         const nb::object& second_counts) {
+         const nb::object& second_counts, const RowReader* reader, int64_t first_planned) {
         std::vector<std::vector<Array>> batches;
         for (const auto& epoch : epochs) {
           batches.emplace_back();
@@ -43,12 +46,18 @@ void bind_cache(nb::module_& m) {
                                        .capacity = capacity,
                                        .window = window,
                                        .counts = counts_of(counts),
-                                       .second_counts = counts_of(second_counts)};
+                                       .second_counts = counts_of(second_counts),
+                                       .reader = reader,
+                                       .first_planned = first_planned};
         const GilRelease release;
-        return cache_hits(batches, num_rows, options);
+        std::vector<std::tuple<int64_t, int64_t, int64_t>> found;
+        for (const auto& [hits, read] : cache_hits(batches, num_rows, options))
+          found.emplace_back(hits, read.requests, read.bytes);
+        return found;
       },
       nb::arg("epochs"), nb::arg("num_rows"), nb::kw_only(), nb::arg("rule"), nb::arg("capacity"),
-      nb::arg("window") = 0, nb::arg("counts") = nb::none(), nb::arg("second_counts") = nb::none());
+      nb::arg("window") = 0, nb::arg("counts") = nb::none(), nb::arg("second_counts") = nb::none(),
+      nb::arg("reader") = nb::none(), nb::arg("first_planned") = 0);
 }
 
 }  // namespace ramet::bind

@@ -34,15 +34,27 @@ std::shared_ptr<RowReader> open(const AnyArray& rows,
                           .byte_seconds = byte_seconds});
 }
 
-// Rows to `out`; how many distinct rows, requests and bytes were read.
-std::tuple<int64_t, int64_t, int64_t> read(RowReader& reader,
-                                           const Ids& ids,
-                                           const nb::ndarray<nb::c_contig, nb::device::cpu>& out) {
+// Distinct rows, requests and bytes.
+using Counts = std::tuple<int64_t, int64_t, int64_t>;
+
+Counts as_tuple(const ReadCounts& counts) {
+  return {counts.rows, counts.requests, counts.bytes};
+}
+
+// Rows to `out`; what was read.
+Counts read(RowReader& reader,
+            const Ids& ids,
+            const nb::ndarray<nb::c_contig, nb::device::cpu>& out) {
   if (out.nbytes() != ids.size() * static_cast<size_t>(reader.row_bytes()))
     throw nb::value_error("out has other bytes than the rows");
   const GilRelease release;
-  const ReadCounts counts = reader.submit(borrow(ids), out.data())->complete();
-  return {counts.rows, counts.requests, counts.bytes};
+  return as_tuple(reader.submit(borrow(ids), out.data())->complete());
+}
+
+// What read() would read.
+Counts plan(const RowReader& reader, const Ids& ids) {
+  const GilRelease release;
+  return as_tuple(reader.plan(borrow(ids)));
 }
 
 }  // namespace
@@ -53,10 +65,12 @@ void bind_row_reader(nb::module_& m) {
                   nb::arg("direct"), nb::arg("depth"), nb::arg("request_seconds"),
                   nb::arg("byte_seconds"))
       .def("read", &read, nb::arg("ids").noconvert(), nb::arg("out").noconvert())
+      .def("plan", &plan, nb::arg("ids").noconvert())
       .def_prop_ro("row_bytes", &RowReader::row_bytes)
       .def_prop_ro("how", &RowReader::how)
       .def_prop_ro("request_seconds", &RowReader::request_seconds)
       .def_prop_ro("byte_seconds", &RowReader::byte_seconds)
+      .def_prop_ro("costs_problem", &RowReader::costs_problem)
       .def_prop_ro("rows_per_second", &RowReader::rows_per_second)
       .def_prop_ro("memory_bytes", &RowReader::memory_bytes);
   m.def("io_uring_problem", &io_uring_problem);

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <thread>
 
+#include "base/system/space.h"
 #include "ramet/error.h"
 #include "support/fork.h"
 #include "support/row_reader_fixture.h"
@@ -37,6 +38,29 @@ TEST_CASE("rows of any width and offset come as they are, in the order of the id
           check_rows(*reader, drawn_ids(500, rows, 3), row_bytes);
           CHECK(check_rows(*reader, {}, row_bytes) == ReadCounts{});
         }
+    }
+}
+
+TEST_CASE("what reading rows takes is planned without a read") {
+  const TempDir folder;
+  const std::vector<RowSpan> spans{write_marked(folder / "a", 400, 0, 900, 128),
+                                   write_marked(folder / "b", 400, 1000, 2000, 4000)};
+  for (const ReadKind& kind : read_kinds())
+    for (const double request_seconds : {0.0, 1e-6, 1.0}) {
+      const auto reader = RowReader::open(spans, 400, options_of(kind, request_seconds));
+      for (const size_t count : {0, 1, 30, 700}) {
+        std::vector<int64_t> ids = drawn_ids(count, 2900, count);
+        for (int64_t& id : ids)
+          id += id >= 900 ? 100 : 0;
+        const ReadCounts planned = reader->plan(ids);
+        CHECK(planned == check_rows(*reader, ids, 400));
+        CHECK((planned.requests == 0) == ids.empty());
+        std::reverse(ids.begin(), ids.end());
+        CHECK(planned == reader->plan(ids));
+      }
+      CHECK_THROWS_WITH(
+          static_cast<void>(reader->plan(std::vector<int64_t>{0, 950})),
+          ("ids[1] = 950 is no row of " + (folder / "a") + " and the 1 files after it").c_str());
     }
 }
 
@@ -185,6 +209,8 @@ TEST_CASE("costs are measured when a reader is opened, unless they are given") {
     CHECK(measured->request_seconds() > 0);
     CHECK(measured->byte_seconds() > 0);
     CHECK(measured->rows_per_second() > 0);
+    CHECK(measured->costs_problem() ==
+          (is_in_memory(span.path) ? span.path + " lies in memory" : ""));
     CHECK(measured->memory_bytes() >= 128 * 4096);
     CHECK(measured->memory_bytes() <= int64_t{128} << 20);
     check_rows(*measured, drawn_ids(50, 2000, 1), 4096);
@@ -193,7 +219,18 @@ TEST_CASE("costs are measured when a reader is opened, unless they are given") {
     const auto given = RowReader::open({span}, 4096, options);
     CHECK(given->request_seconds() == 0.25);
     CHECK(given->byte_seconds() == 0.5);
+    CHECK(given->costs_problem().empty());
   }
+}
+
+TEST_CASE("files that are too small to measure the disk with have the costs of a usual one") {
+  const TempDir folder;
+  const RowSpan span = write_marked(folder / "rows", 512, 0, 10, 0);
+  const auto reader = RowReader::open({span}, 512);
+  CHECK(reader->request_seconds() == 10e-6);
+  CHECK(reader->byte_seconds() == 1e-9);
+  CHECK(reader->costs_problem() == "no file has 4 MiB of rows to measure it with");
+  CHECK(RowReader::open({}, 512)->costs_problem() == reader->costs_problem());
 }
 
 TEST_CASE("a reader says how it reads") {

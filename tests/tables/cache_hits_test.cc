@@ -7,6 +7,7 @@
 
 #include "ramet/error.h"
 #include "support/cached_rows_fixture.h"
+#include "support/row_reader_fixture.h"
 #include "tables/cache/held_cache.h"
 #include "tables/cache/hot_rows.h"
 #include "tables/cache/look_ahead_cache.h"
@@ -48,6 +49,13 @@ std::vector<int64_t> hits_of(CachePolicy& policy, const std::vector<std::vector<
   return hits;
 }
 
+std::vector<int64_t> rows_in(const std::vector<CacheHits>& hits) {
+  std::vector<int64_t> rows;
+  for (const CacheHits& of_batch : hits)
+    rows.push_back(of_batch.rows);
+  return rows;
+}
+
 }  // namespace
 
 TEST_CASE("hits are those of the caches, which go on from epoch to epoch") {
@@ -61,24 +69,46 @@ TEST_CASE("hits are those of the caches, which go on from epoch to epoch") {
   const Array others = borrow(std::span<const int64_t>(second));
   for (const int64_t capacity : {0, 1, 7, 25, 60, 100}) {
     RecencyCache recency(capacity, kRows);
-    CHECK(cache_hits(arrays, kRows, {.rule = CacheRule::kRecency, .capacity = capacity}) ==
+    CHECK(rows_in(cache_hits(arrays, kRows, {.rule = CacheRule::kRecency, .capacity = capacity})) ==
           hits_of(recency, epochs));
     HeldCache held(hottest_rows(capacity, counts, second), kRows);
-    CHECK(cache_hits(arrays, kRows,
-                     {.rule = CacheRule::kHeld,
-                      .capacity = capacity,
-                      .counts = weights,
-                      .second_counts = others}) == hits_of(held, epochs));
+    CHECK(rows_in(cache_hits(arrays, kRows,
+                             {.rule = CacheRule::kHeld,
+                              .capacity = capacity,
+                              .counts = weights,
+                              .second_counts = others})) == hits_of(held, epochs));
     for (const int window : {0, 3, 30}) {
       LookAheadCache ahead(capacity, kRows, window, use_classes(counts));
-      CHECK(
-          cache_hits(arrays, kRows, {.capacity = capacity, .window = window, .counts = weights}) ==
-          hits_of(ahead, epochs));
+      CHECK(rows_in(cache_hits(arrays, kRows,
+                               {.capacity = capacity, .window = window, .counts = weights})) ==
+            hits_of(ahead, epochs));
       LookAheadCache plain(capacity, kRows, window);
-      CHECK(cache_hits(arrays, kRows, {.capacity = capacity, .window = window}) ==
+      CHECK(rows_in(cache_hits(arrays, kRows, {.capacity = capacity, .window = window})) ==
             hits_of(plain, epochs));
     }
   }
+}
+
+TEST_CASE("a reader plans the rows that counted batches miss") {
+  const std::vector<std::vector<Batch>> epochs{random_batches(4, 30, kRows, 1),
+                                               random_batches(6, 30, kRows, 2)};
+  const TempDir folder;
+  const RowSpan span = write_marked(folder / "rows", 100, 0, kRows, 128);
+  // A gap of up to 250 bytes is read through.
+  const auto reader =
+      RowReader::open({span}, 100, options_of({ReadMethod::kThreads, false}, 250e-9));
+  RecencyCache recency(25, kRows);
+  RowStore store(recency);
+  std::vector<ReadCounts> expected;
+  for (const auto& batches : epochs)
+    for (const auto& missing : missing_rows(recency, batches, store))
+      expected.push_back(check_rows(*reader, missing, 100));
+  const auto hits = cache_hits(
+      as_arrays(epochs), kRows,
+      {.rule = CacheRule::kRecency, .capacity = 25, .reader = reader.get(), .first_planned = 4});
+  REQUIRE(hits.size() == expected.size());
+  for (size_t b = 0; b < hits.size(); ++b)
+    CHECK(hits[b].read == (b < 4 ? ReadCounts{} : expected[b]));
 }
 
 TEST_CASE("what cannot be a cache is refused") {

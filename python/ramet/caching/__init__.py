@@ -1,5 +1,7 @@
-"""What caches of rows would hit, by policy and size: counted from batches' node ids alone."""
+"""What caches of rows would hit, by policy and size, and what the disk behind them would read: counted from batches'
+node ids alone."""
 
 from ramet.caching.count import CacheCount, CacheSize, count_hits
+from ramet.caching.disk import Disk, Reads
 
-__all__ = ["CacheCount", "CacheSize", "count_hits"]
+__all__ = ["CacheCount", "CacheSize", "Disk", "Reads", "count_hits"]

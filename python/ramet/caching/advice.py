@@ -28,8 +28,24 @@ def advise(count: CacheCount) -> str:
     return (
         f"A cache of {chosen.rows:,} rows ({chosen.share:.1%}, {size(chosen.bytes)}) by {described(best)} hits "
         f"{hits:.1%}, {100 * gap:.1f} points below the optimum: a batch reads {size(missed)} instead of "
-        f"{size(count.rows_per_batch * count.row_bytes)}."
+        f"{size(count.rows_per_batch * count.row_bytes)}{_gain(count, chosen, best)}."
     )
+
+
+def _gain(count: CacheCount, chosen: CacheSize, policy: str) -> str:
+    """What a batch gains on its disk."""
+    if count.uncached is None:
+        return ""
+    rates = (chosen.reads[policy].batches_per_second, count.uncached.batches_per_second)
+    cached, uncached = ("any number of" if rate is None else shown_rate(rate) for rate in rates)
+    return f", and the disk gives {cached} batches a second instead of {uncached}"
+
+
+def shown_rate(rate: float) -> str:
+    """Batches a second, with three digits where they are few."""
+    if rate >= 100:
+        return f"{rate:,.0f}"
+    return f"{rate:.1f}" if rate >= 10 else f"{rate:.3g}"
 
 
 def best_policy(of: CacheSize) -> str:

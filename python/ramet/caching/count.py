@@ -1,21 +1,22 @@
 """Counts the rows that caches would have, of several policies and sizes, beside the optimum.
 
-Batches are sampled, and their node ids are kept. Caches are replayed from these: no row is read.
+Batches are sampled, and their node ids are kept. Caches are replayed from these: no row is read. What they miss is
+planned as the requests by which a loader would read it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
 
-from ramet import _core
 from ramet.arguments import as_int, shortened
 from ramet.arrays import INT32_MAX
 from ramet.caching.advice import advise
+from ramet.caching.disk import Disk, Reads, open_reader
+from ramet.caching.replay import Replay, Replayed
 from ramet.graph import Graph
 from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.loading.samplers import as_sampler
@@ -24,28 +25,29 @@ from ramet.work.count import bytes_of_row, default_seeds
 
 SHARES = (0.02, 0.05, 0.1, 0.2)
 WINDOWS = (1, 4, 16)
-PRESAMPLED = 20  # batches, as a loader with a device presamples
 MOST_WINDOW = 1 << 20
-REPLAYED_AT_ONCE = 2  # caches: each needs memory for the whole table
 CHUNK = 1 << 24  # edges
 
 
 @dataclass
 class CacheSize:
     """A cache of so many rows. hits: by policy, the share of a batch's rows that the cache has, in the mean over all
-    rows read. "optimum": what no cache exceeds."""
+    rows read. "optimum": what no cache exceeds. reads: by policy, what a batch reads of the others; empty without a
+    disk."""
 
     rows: int
     share: float  # of the table's rows
     bytes: int
     hits: dict[str, float]
+    reads: dict[str, Reads] = field(default_factory=dict)
 
 
 @dataclass
 class CacheCount:
     """Of the rows of `node_type`. epochs: those counted, after a first one that fills the caches. batches: in all of
     these. rows_per_batch: the mean. touched: the share of the table's rows that some counted batch reads. advice: a
-    sentence."""
+    sentence. disk: that of the rows; None where no_disk says why no rate is known. uncached: what a batch reads without
+    a cache."""
 
     node_type: str
     num_rows: int
@@ -59,6 +61,9 @@ class CacheCount:
     touched: float
     sizes: list[CacheSize]
     advice: str
+    disk: Disk | None = None
+    no_disk: str = ""
+    uncached: Reads | None = None
 
 
 def count_hits(
@@ -73,12 +78,13 @@ def count_hits(
     epochs: int = 1,
     batches: int | None = None,
     row_bytes: int | None = None,
+    read_costs: tuple[float, float] | None = None,
     seed: int = 0,
     progress: bool = False,
     **sampling,
 ) -> CacheCount:
     """Samples 1 + `epochs` epochs, shuffled, and counts what caches of the rows of `node_type` would have hit in all
-    but the first, which fills them.
+    but the first, which fills them; and by how many requests a loader would read the others from the disk.
 
     The policies: "recency", the rows used last; "degree", those of the nodes with most out-edges; "presampling", those
     in most of the first 20 batches; "look-ahead W", which knows the next W batches of an epoch; "optimum", which knows
@@ -87,7 +93,10 @@ def count_hits(
     node_type: None: the type with most nodes. input_nodes: as a NeighborLoader's; None: the split "train" where there
     is one, else all nodes with in-edges. cache_rows: sizes of caches; None: 2, 5, 10 and 20 % of the rows.
     batches: the maximum number of each epoch's batches. row_bytes: of a row; None: as table "feat" has them, 512
-    without one. sampling: `sampler` and `dependent` of a NeighborLoader.
+    without one. read_costs: seconds of a request and of a byte, by which close rows become one request, and of which
+    `batches_per_second` are; None: measured, in some milliseconds. There is no `disk` where rows are not those of table
+    "feat", or of no file, or where the disk cannot be measured, since the file is small or in memory.
+    sampling: `sampler` and `dependent` of a NeighborLoader.
     Memory: 4 bytes per row of a batch (8 beyond 2^31 nodes), for all batches, up to 8 per row again for each of two
     caches that are replayed at once, and 8 per row of the table for each.
     Raises ValueError for no seeds, KeyError for an unknown type, and what a NeighborLoader raises.
@@ -112,11 +121,13 @@ def count_hits(
     )
     if len(loader) == 0:
         raise ValueError("there are no seeds: no split 'train', and no node with in-edges")
+    reader, no_disk = open_reader(graph, node_type, row_bytes, read_costs)
     ids = _sampled_ids(loader, node_type, 1 + epochs, most, progress)
-    replay = _Replay(ids, num_rows, out_degrees(graph, node_type), windows)
+    replay = Replay(ids, num_rows, out_degrees(graph, node_type), windows, reader)
+    uncached, cached = replay.run(capacities, progress)
     sizes = [
-        CacheSize(rows, rows / max(num_rows, 1), rows * row_bytes, hits)
-        for rows, hits in zip(capacities, replay.hits(capacities, progress))
+        CacheSize(rows, rows / max(num_rows, 1), rows * row_bytes, {policy: of.hits for policy, of in found.items()})
+        for rows, found in zip(capacities, cached)
     ]
     count = CacheCount(
         node_type=node_type,
@@ -131,9 +142,19 @@ def count_hits(
         touched=replay.touched(),
         sizes=sizes,
         advice="",
+        no_disk=no_disk,
     )
+    if reader is not None:
+        _add_reads(count, Disk(reader.how, reader.request_seconds, reader.byte_seconds), uncached, cached)
     count.advice = advise(count)
     return count
+
+
+def _add_reads(count: CacheCount, disk: Disk, uncached: Replayed, cached: list[dict[str, Replayed]]) -> None:
+    count.disk = disk
+    count.uncached = disk.reads(uncached.requests, uncached.bytes)
+    for size, found in zip(count.sizes, cached):
+        size.reads = {policy: disk.reads(of.requests, of.bytes) for policy, of in found.items()}
 
 
 def out_degrees(graph: Graph, node_type: str) -> np.ndarray:
@@ -182,56 +203,3 @@ def _sampled_ids(
                 kept[-1].append(np.asarray(ids).astype(narrow))
                 report(epoch * steps + len(kept[-1]), epochs * steps)
     return kept
-
-
-class _Replay:
-    """Caches over the ids of batches, by epoch; those of the first epoch are not counted."""
-
-    def __init__(self, ids: list[list[np.ndarray]], num_rows: int, degrees: np.ndarray, windows: list[int]):
-        self._ids, self._num_rows, self._degrees = ids, num_rows, degrees
-        self._all = [batch for epoch in ids for batch in epoch]
-        self.counted = self._all[len(ids[0]) :]
-        self.rows = sum(map(len, self.counted))
-        self._presampled = np.zeros(num_rows, np.int64)
-        for batch in ids[0][:PRESAMPLED]:
-            self._presampled[batch] += 1
-        self._windows = windows
-
-    def touched(self) -> float:
-        is_touched = np.zeros(self._num_rows, bool)
-        for batch in self.counted:
-            is_touched[batch] = True
-        return float(is_touched.mean()) if self._num_rows else 0.0
-
-    def hits(self, capacities: list[int], progress: bool) -> Iterator[dict[str, float]]:
-        """Of each capacity, by policy."""
-        policies = self._policies()
-        with ThreadPoolExecutor(REPLAYED_AT_ONCE) as threads, byte_progress(progress, "caches", unit="") as report:
-            tasks = [threads.submit(self._hits, rows, *policy) for rows in capacities for policy in policies.values()]
-            shares = []
-            try:
-                for task in tasks:
-                    shares.append(task.result())
-                    report(len(shares), len(tasks))
-            except BaseException:
-                threads.shutdown(cancel_futures=True)
-                raise
-        for i in range(len(capacities)):
-            yield dict(zip(policies, shares[i * len(policies) :]))
-
-    def _policies(self) -> dict[str, tuple]:
-        """By name: batches by epoch, and the rule's options."""
-        ids, degrees = self._ids, self._degrees
-        ahead = {"rule": "look-ahead", "counts": degrees}
-        return {
-            "recency": (ids, {"rule": "recency"}),
-            "degree": (ids, {"rule": "held", "counts": degrees}),
-            "presampling": (ids, {"rule": "held", "counts": self._presampled, "second_counts": degrees}),
-            **{f"look-ahead {window}": (ids, ahead | {"window": window}) for window in self._windows},
-            "optimum": ([self._all], {"rule": "look-ahead", "window": len(self._all)}),
-        }
-
-    def _hits(self, capacity: int, epochs: list[list[np.ndarray]], options: dict) -> float:
-        """The share of counted rows."""
-        hits = _core.cache_hits(epochs, self._num_rows, capacity=capacity, **options)
-        return sum(hits[len(self._all) - len(self.counted) :]) / max(self.rows, 1)

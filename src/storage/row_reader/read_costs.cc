@@ -4,6 +4,8 @@
 #include <chrono>
 #include <limits>
 
+#include "base/system/space.h"
+#include "ramet/error.h"
 #include "ramet/random.h"
 
 namespace ramet {
@@ -46,7 +48,8 @@ ReadCosts measure_read_costs(ReadQueue& queue,
   const auto largest =
       std::max_element(spans.begin(), spans.end(),
                        [](const RowSpan& a, const RowSpan& b) { return a.num_rows < b.num_rows; });
-  if (largest == spans.end() || largest->num_rows * row_bytes < kSmallFile) return {};
+  if (largest == spans.end() || largest->num_rows * row_bytes < kSmallFile)
+    return {.problem = concat("no file has ", kSmallFile >> 20, " MiB of rows to measure it with")};
   const auto span = static_cast<size_t>(largest - spans.begin());
   const int64_t end = largest->offset + largest->num_rows * row_bytes;
   const int64_t small = block > 1 ? block : 512;
@@ -58,12 +61,13 @@ ReadCosts measure_read_costs(ReadQueue& queue,
     of_small = std::min(of_small, seconds_of_request(queue, *largest, span, end, small, smalls));
     of_large = std::min(of_large, seconds_of_request(queue, *largest, span, end, large, larges));
   }
-  if (of_small <= 0 || of_large <= 0) return {};
+  if (of_small <= 0 || of_large <= 0) return {.problem = concat("cannot read ", largest->path)};
   ReadCosts costs;
   costs.byte_seconds =
       std::max(of_large - of_small, of_large / 100) / static_cast<double>(large - small);
   costs.request_seconds =
       std::max(of_small - costs.byte_seconds * static_cast<double>(small), of_small / 100);
+  if (is_in_memory(largest->path)) costs.problem = concat(largest->path, " lies in memory");
   return costs;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "read_files.h"
 #include "read_queue.h"
@@ -10,10 +11,12 @@ namespace ramet {
 
 struct ReadCosts {
   double request_seconds = 10e-6, byte_seconds = 1e-9;  // of a usual disk
+  std::string problem = {};                             // why they are not this disk's, or ""
 };
 
 // Reads blocks at random, then `most_bytes` at a time, for some milliseconds each. What it cannot
-// measure, since the files are too small or fail, stays as usual.
+// measure, since the files are too small or fail, stays as usual, and `problem` says why. So it
+// does where the files lie in memory.
 [[nodiscard]] ReadCosts measure_read_costs(ReadQueue& queue,
                                            std::span<const RowSpan> spans,
                                            int64_t row_bytes,

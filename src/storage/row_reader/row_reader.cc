@@ -80,11 +80,15 @@ class Reader final : public RowReader, public std::enable_shared_from_this<Reade
   }
 
   std::unique_ptr<PendingRows> submit(std::span<const int64_t> ids, void* out) override;
+  [[nodiscard]] ReadCounts plan(std::span<const int64_t> ids) const override {
+    return plan_requests(spans_, ids, plan_).counts;
+  }
 
   [[nodiscard]] int64_t row_bytes() const override { return plan_.row_bytes; }
   [[nodiscard]] std::string how() const override { return how_; }
   [[nodiscard]] double request_seconds() const override { return plan_.request_seconds; }
   [[nodiscard]] double byte_seconds() const override { return plan_.byte_seconds; }
+  [[nodiscard]] std::string costs_problem() const override { return costs_problem_; }
   [[nodiscard]] double rows_per_second() const override {
     const auto bytes = static_cast<double>(round_up(plan_.row_bytes, plan_.block));
     return 1 / (plan_.request_seconds + bytes * plan_.byte_seconds);
@@ -103,6 +107,7 @@ class Reader final : public RowReader, public std::enable_shared_from_this<Reade
     plan_.request_seconds =
         options.request_seconds < 0 ? costs.request_seconds : options.request_seconds;
     plan_.byte_seconds = options.byte_seconds < 0 ? costs.byte_seconds : options.byte_seconds;
+    costs_problem_ = std::move(costs.problem);
   }
 
   [[noreturn]] void throw_failure(const ReadBatch& batch) const;
@@ -113,7 +118,7 @@ class Reader final : public RowReader, public std::enable_shared_from_this<Reade
   PlanOptions plan_;
   WorkerOptions workers_;
   int64_t memory_bytes_ = 0;
-  std::string how_;
+  std::string how_, costs_problem_;
   PerProcess<Engine> engine_;  // last: its threads use the others
 };
 

@@ -19,29 +19,30 @@ std::span<const int64_t> counts_of(const Array& counts, int64_t num_rows, bool n
 }
 
 std::unique_ptr<CachePolicy> make_policy(int64_t num_rows, const CacheHitsOptions& options) {
-  const auto [rule, capacity, window, counts, second_counts] = options;
-  const auto first = counts_of(counts, num_rows, rule == CacheRule::kHeld);
-  const auto second = counts_of(second_counts, num_rows, false);
-  switch (rule) {
+  const int64_t capacity = options.capacity;
+  const auto first = counts_of(options.counts, num_rows, options.rule == CacheRule::kHeld);
+  const auto second = counts_of(options.second_counts, num_rows, false);
+  switch (options.rule) {
     case CacheRule::kRecency:
       return std::make_unique<RecencyCache>(capacity, num_rows);
     case CacheRule::kHeld:
       if (capacity < 0) throw_invalid("a cache of ", capacity, " rows, expected at least 0");
       return std::make_unique<HeldCache>(hottest_rows(capacity, first, second), num_rows);
     case CacheRule::kLookAhead:
-      return std::make_unique<LookAheadCache>(capacity, num_rows, window, use_classes(first));
+      return std::make_unique<LookAheadCache>(capacity, num_rows, options.window,
+                                              use_classes(first));
   }
-  throw_invalid("there is no rule ", static_cast<int>(rule));
+  throw_invalid("there is no rule ", static_cast<int>(options.rule));
 }
 
 }  // namespace
 
-std::vector<int64_t> cache_hits(std::span<const std::vector<Array>> epochs,
-                                int64_t num_rows,
-                                const CacheHitsOptions& options) {
+std::vector<CacheHits> cache_hits(std::span<const std::vector<Array>> epochs,
+                                  int64_t num_rows,
+                                  const CacheHitsOptions& options) {
   if (num_rows < 0) throw_invalid("a table of ", num_rows, " rows, expected at least 0");
   const auto policy = make_policy(num_rows, options);
-  std::vector<int64_t> hits;
+  std::vector<CacheHits> hits;
   CacheUse use;
   for (const std::vector<Array>& batches : epochs) {
     int64_t announced = 0;
@@ -49,7 +50,10 @@ std::vector<int64_t> cache_hits(std::span<const std::vector<Array>> epochs,
       for (; announced < std::ssize(batches) && announced <= b + policy->window(); ++announced)
         policy->announce(batches[static_cast<size_t>(announced)]);
       policy->serve(use);
-      hits.push_back(std::ssize(use.slots) - std::ssize(use.missing));
+      const bool is_planned =
+          options.reader != nullptr && std::ssize(hits) >= options.first_planned;
+      hits.push_back({.rows = std::ssize(use.slots) - std::ssize(use.missing),
+                      .read = is_planned ? options.reader->plan(use.missing) : ReadCounts{}});
     }
   }
   return hits;

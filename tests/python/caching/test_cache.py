@@ -1,7 +1,11 @@
-"""ramet cache: what caches would hit, against slow caches over a loader's batches."""
+"""ramet cache: what caches would hit, against slow caches over a loader's batches; and by which requests the rows that
+they miss are read, against a slow reader. docs/caches.md, docs/disk.md"""
 
 import dataclasses
 import json
+import re
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,9 +13,11 @@ from small_graphs import heterogeneous, homogeneous
 
 import ramet
 from ramet import cli
-from ramet.caching import CacheCount, CacheSize, count_hits
-from ramet.caching.advice import advise, best_policy
-from ramet.caching.count import PRESAMPLED, out_degrees
+from ramet.caching import CacheCount, CacheSize, Disk, Reads, count_hits
+from ramet.caching.advice import advise, best_policy, shown_rate
+from ramet.caching.count import out_degrees
+from ramet.caching.replay import PRESAMPLED
+from ramet.stores.info import size
 
 FANOUTS, BATCH_SIZE, SEED = [4, 3], 10, 7
 POLICIES = ["recency", "degree", "presampling", "look-ahead 1", "look-ahead 4", "look-ahead 16", "optimum"]
@@ -43,40 +49,46 @@ def slow_degrees(graph, node_type) -> list[int]:
     return degrees
 
 
-def hits_of_held(epochs, held: set) -> float:
-    """Of all but the first epoch; rows that were read before are there."""
+def missed_by_held(epochs, held: set) -> list[list[int]]:
+    """The rows that each batch of all but the first epoch reads; those that were read before are there."""
     read = {row for batch in epochs[0] for row in batch}
-    hits = rows = 0
+    missed = []
     for batch in (batch for epoch in epochs[1:] for batch in epoch):
-        hits += sum(row in held and row in read for row in batch)
-        rows += len(batch)
+        missed.append([row for row in batch if row not in held or row not in read])
         read |= set(batch)
-    return hits / rows
+    return missed
+
+
+def missed_by_recency(epochs, capacity: int) -> list[list[int]]:
+    used: dict[int, int] = {}  # row: batch, least recently used first
+    all_missed = []
+    for number, batch in enumerate(batch for epoch in epochs for batch in epoch):
+        missed = [row for row in batch if row not in used]
+        for row in batch:
+            if row in used:
+                del used[row]
+                used[row] = number
+        for row in missed:
+            if len(used) == capacity:
+                oldest = next(iter(used), None)
+                if oldest is None or used[oldest] == number:
+                    continue
+                del used[oldest]
+            used[row] = number
+        all_missed.append(missed)
+    return all_missed[len(epochs[0]) :]
+
+
+def hits_of(missed: list[list[int]], epochs) -> float:
+    return 1 - sum(map(len, missed)) / sum(len(batch) for epoch in epochs[1:] for batch in epoch)
+
+
+def hits_of_held(epochs, held: set) -> float:
+    return hits_of(missed_by_held(epochs, held), epochs)
 
 
 def hits_of_recency(epochs, capacity: int) -> float:
-    used: dict[int, int] = {}  # row: batch, least recently used first
-    hits = rows = number = 0
-    for is_counted, epoch in zip([False] + [True] * len(epochs), epochs):
-        for batch in epoch:
-            number += 1
-            missing = []
-            for row in batch:
-                if row in used:
-                    del used[row]
-                    used[row] = number
-                    hits += is_counted
-                else:
-                    missing.append(row)
-                rows += is_counted
-            for row in missing:
-                if len(used) == capacity:
-                    oldest = next(iter(used), None)
-                    if oldest is None or used[oldest] == number:
-                        continue
-                    del used[oldest]
-                used[row] = number
-    return hits / rows
+    return hits_of(missed_by_recency(epochs, capacity), epochs)
 
 
 def hits_of_min(epochs, capacity: int) -> float:
@@ -186,6 +198,10 @@ def test_a_graph_without_tables_and_splits():
         ({"windows": [2**21]}, "windows is 2097152, expected at most 1048576"),
         ({"cache_rows": [-1]}, "cache_rows is -1"),
         ({"cache_rows": []}, "cache_rows is empty"),
+        ({"read_costs": (1e-5,)}, r"read_costs is \(1e-05,\), expected seconds of a request and of a byte"),
+        ({"read_costs": 1e-5}, "read_costs is 1e-05"),
+        ({"read_costs": (-1.0, 0.0)}, "read_costs has -1.0, expected at least 0 seconds"),
+        ({"read_costs": (0.0, float("nan"))}, "read_costs has nan"),
         ({"node_type": "paper"}, "there is no node type 'paper'; there is 'node'"),
         ({"sampler": "neighbour"}, "sampler is 'neighbour'"),
     ],
@@ -194,6 +210,88 @@ def test_a_graph_without_tables_and_splits():
 def test_bad_arguments(arguments, message):
     with pytest.raises((ValueError, KeyError), match=message):
         count_hits(homogeneous(), **{"num_neighbors": [2], "batch_size": 5, **arguments})
+
+
+# ---- what a disk reads
+
+MOST_BYTES = 256 << 10  # of a request
+
+
+def slow_reads(rows: list[int], offset: int, row_bytes: int, block: int, costs: tuple) -> np.ndarray:
+    """Requests and bytes: a gap that costs less than another request is read through. docs/disk.md"""
+    requests: list[list[int]] = []  # begin, end
+    for row in sorted(rows):
+        begin = (offset + row * row_bytes) // block * block
+        end = -(-(offset + (row + 1) * row_bytes) // block) * block
+        first, last = requests[-1] if requests else (0, 0)
+        is_close = begin < last or (begin - last) * costs[1] < costs[0]
+        if requests and is_close and end - first <= MOST_BYTES // block * block:
+            requests[-1][1] = end
+        else:
+            requests.append([begin, end])
+    return np.array([len(requests), sum(end - begin for begin, end in requests)])
+
+
+def check_reads(reads: Reads, missed: list[list[int]], costs: tuple, **where) -> None:
+    requests, num_bytes = np.mean([slow_reads(rows, costs=costs, **where) for rows in missed], axis=0)
+    assert (reads.requests, reads.bytes) == pytest.approx((requests, num_bytes))
+    seconds = requests * costs[0] + num_bytes * costs[1]
+    assert reads.batches_per_second == (pytest.approx(1 / seconds) if seconds else None)
+
+
+@pytest.mark.parametrize("costs", [(0.0, 1e-9), (6e-7, 1e-9), (1.0, 1e-9), (1e-5, 0.0), (0.0, 0.0)], ids=str)
+def test_requests_are_those_of_a_slow_reader(store, costs):
+    graph = ramet.open(store)
+    count = count_hits(graph, FANOUTS, BATCH_SIZE, seed=SEED, cache_rows=[50, 1000], read_costs=costs)
+    assert count.no_disk == ""
+    assert (count.disk.request_seconds, count.disk.byte_seconds) == costs
+    (file,) = Path(store).rglob("feat.npy")
+    block = re.search(r"blocks of (\d+) bytes", count.disk.how)
+    where = {"offset": np.load(file, mmap_mode="r").offset, "row_bytes": 32, "block": int(block[1]) if block else 1}
+    ids, degrees = ids_of_epochs(graph, "node", 2), slow_degrees(graph, "node")
+    check_reads(count.uncached, ids[1], costs, **where)
+    for of in count.sizes:
+        assert list(of.reads) == POLICIES
+        check_reads(of.reads["recency"], missed_by_recency(ids, of.rows), costs, **where)
+        check_reads(of.reads["degree"], missed_by_held(ids, hottest(degrees, of.rows)), costs, **where)
+        assert of.reads["optimum"].bytes <= count.uncached.bytes
+
+
+def test_the_disk_is_measured_where_no_costs_are_given(tmp_path):
+    wide = np.zeros((1000, 2000), np.float32)
+    ramet.save(homogeneous(feat=wide), tmp_path / "store")
+    count = count_hits(ramet.open(tmp_path / "store"), FANOUTS, BATCH_SIZE, seed=SEED, cache_rows=[50], batches=3)
+    if "lies in memory" in count.no_disk:
+        pytest.skip(count.no_disk)
+    assert min(count.disk.request_seconds, count.disk.byte_seconds) > 0
+    reads = count.sizes[0].reads["recency"]
+    seconds = reads.requests * count.disk.request_seconds + reads.bytes * count.disk.byte_seconds
+    assert reads.batches_per_second == pytest.approx(1 / seconds)
+    assert 0 < reads.requests <= count.uncached.requests
+
+
+def why_no_disk(graph, **options) -> str:
+    count = count_hits(graph, FANOUTS, BATCH_SIZE, seed=SEED, batches=2, cache_rows=[50], **options)
+    assert (count.disk, count.uncached, count.sizes[0].reads) == (None, None, {})
+    assert "second" not in count.advice
+    return count.no_disk
+
+
+def test_without_a_disk_the_reason_is_said(store):
+    assert why_no_disk(ramet.from_arrays([0, 2, 2, 4], [1, 2, 0, 1])) == "type 'node' has no table 'feat'"
+    assert why_no_disk(homogeneous()).startswith("table 'feat' is not read from a disk: the rows are in memory")
+    opened = ramet.open(store)
+    assert why_no_disk(opened, row_bytes=512) == "rows of table 'feat' have 32 bytes, not 512"
+    assert why_no_disk(opened) == "table 'feat': no file has 4 MiB of rows to measure it with"
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no file system in memory")
+def test_a_store_in_memory_has_no_rate():
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        ramet.save(homogeneous(feat=np.zeros((1000, 2000), np.float32)), f"{folder}/store")
+        graph = ramet.open(f"{folder}/store")
+        assert why_no_disk(graph).endswith("feat.npy lies in memory")
+        assert count_hits(graph, FANOUTS, BATCH_SIZE, batches=2, read_costs=(1e-5, 1e-9)).disk.request_seconds == 1e-5
 
 
 # ---- advice
@@ -226,6 +324,17 @@ def test_a_larger_cache_is_advised_where_it_saves_much():
     )
 
 
+def test_the_gain_on_a_disk_is_named():
+    count = counted({"degree": 0.5, "optimum": 0.5})
+    count.disk, count.uncached = Disk("threads", 1e-5, 1e-9), Reads(200.0, 20e3, 1234.5)
+    rates = [(2.3456e4, "23,456"), (62.0, "62.0"), (3.14159, "3.14"), (1.2345e-3, "0.00123"), (None, "any number of")]
+    for rate, shown in rates:
+        count.sizes[0].reads["degree"] = Reads(100.0, 10e3, rate)
+        assert advise(count).endswith(
+            f"instead of 20.0 kB, and the disk gives {shown} batches a second instead of 1,234."
+        )
+
+
 # ---- the command
 
 
@@ -240,9 +349,11 @@ SMALL = ["--batch-size", BATCH_SIZE, "--num-neighbors", "4,3", "--seed", SEED]
 
 
 def test_json_is_all_that_is_printed(store, capsys):
-    result = json.loads(output_of(capsys, store, *SMALL, "--json", "--quiet", "--cache-rows", "2.5%,200"))
-    count = count_hits(ramet.open(store), FANOUTS, BATCH_SIZE, seed=SEED, cache_rows=[25, 200])
-    assert result == {"store": store, **dataclasses.asdict(count)}
+    for options, asked in [([], None), (["--read-costs", "2e-5,3e-9"], (2e-5, 3e-9))]:
+        out = output_of(capsys, store, *SMALL, "--json", "--quiet", "--cache-rows", "2.5%,200", *options)
+        count = count_hits(ramet.open(store), FANOUTS, BATCH_SIZE, seed=SEED, cache_rows=[25, 200], read_costs=asked)
+        assert json.loads(out) == {"store": store, **dataclasses.asdict(count)}
+        assert (count.disk is None) == (asked is None)
 
 
 def test_text(store, capsys):
@@ -251,11 +362,33 @@ def test_text(store, capsys):
     lines = out.splitlines()
     assert lines[0] == f"{store}: 1,000 rows of type 'node', 32 bytes each; 10 seeds, [4, 3], Uniform(replace=False)"
     assert lines[1].startswith(f"21 batches, after an epoch that fills the caches; {count.rows_per_batch:,.0f} rows")
-    assert lines[3].split()[-3:] == ["look-ahead", "2", "optimum"]
-    for of, line in zip(count.sizes, lines[4:8]):
+    assert lines[2] == f"no rate of a disk: {count.no_disk}"
+    assert lines[4].split()[-3:] == ["look-ahead", "2", "optimum"]
+    for of, line in zip(count.sizes, lines[5:9]):
         assert line.split()[4:] == [f"{100 * hits:.1f}" for hits in of.hits.values()]
     assert lines[-1] == count.advice
-    assert len({len(line) for line in lines[3:8] + lines[9:14]}) == 1
+    assert len({len(line) for line in lines[4:9] + lines[10:15]}) == 1
+    assert len(lines) == 17
+
+
+def test_text_of_a_disk(store, capsys):
+    out = output_of(capsys, store, *SMALL, "--cache-rows", "0,1000", "--windows", "2", "--read-costs", "2e-5,3e-9")
+    options = {"cache_rows": [0, 1000], "windows": [2], "read_costs": (2e-5, 3e-9)}
+    count = count_hits(ramet.open(store), FANOUTS, BATCH_SIZE, seed=SEED, **options)
+    lines = out.splitlines()
+    uncached = count.uncached
+    assert lines[2] == (
+        f"{count.disk.how}: 20 us a request, 3 ns a byte; without a cache {uncached.requests:,.0f} requests and "
+        f"{size(uncached.bytes)} a batch, {shown_rate(uncached.batches_per_second)} batches a second"
+    )
+    titles = [line[:28].rstrip() for line in lines if line.endswith("optimum")]
+    assert titles == ["rows that hit, %", "read per batch", "requests per batch", "batches per second"]
+    first = lines.index(next(line for line in lines if line.startswith("requests per batch")))
+    for of, line in zip(count.sizes, lines[first + 1 : first + 3]):
+        assert line.split()[4:] == [f"{reads.requests:,.0f}" for reads in of.reads.values()]
+    rates = [float(cell.replace(",", "")) for cell in lines[first + 5].split()[4:]]
+    assert rates == pytest.approx([of.batches_per_second for of in count.sizes[0].reads.values()], rel=5e-3)
+    assert len({len(line) for line in lines[4:-2] if line}) == 1
 
 
 @pytest.mark.parametrize(
@@ -265,6 +398,8 @@ def test_text(store, capsys):
         (["--cache-rows", "101%"], "--cache-rows has 101%, expected 0% to 100%"),
         (["--cache-rows", "nan%"], "--cache-rows has nan%"),
         (["--windows", "a"], "'a' is not a list of numbers like 1,4,16"),
+        (["--read-costs", "fast"], "'fast' is not seconds of a request and of a byte like 1e-5,1e-9"),
+        (["--read-costs", "1e-5"], "--read-costs is (1e-05,), expected seconds of a request and of a byte"),
         (["--epochs", "0"], "--epochs is 0, expected at least 1"),
         (["--node-type", "x"], "there is no node type 'x'"),
         (["--sampler", "uniform", "--importance-iterations", "1"], "only labor has it"),

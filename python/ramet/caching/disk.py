@@ -1,0 +1,78 @@
+"""What reading rows of a table takes: by how many requests, and how fast its disk answers them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ramet import _core
+from ramet.arguments import shortened
+from ramet.graph import Graph
+from ramet.work.count import bytes_of_row
+
+TABLE = "feat"
+MEASURED = -1.0
+
+
+@dataclass
+class Disk:
+    """How the rows of table "feat" are read: "io_uring, direct, blocks of 512 bytes". A request that reads b bytes
+    costs request_seconds + b * byte_seconds, where many are under way at once."""
+
+    how: str
+    request_seconds: float
+    byte_seconds: float
+
+    def reads(self, requests: float, num_bytes: float) -> Reads:
+        """Of a batch with so many."""
+        seconds = requests * self.request_seconds + num_bytes * self.byte_seconds
+        return Reads(requests, num_bytes, 1 / seconds if seconds else None)
+
+
+@dataclass
+class Reads:
+    """What a batch reads from the disk, in the mean. bytes: of requests, which read whole blocks, and gaps between
+    rows. batches_per_second: what the disk is good for; None where nothing is read."""
+
+    requests: float
+    bytes: float
+    batches_per_second: float | None
+
+
+def open_reader(
+    graph: Graph, node_type: str, row_bytes: int, read_costs: tuple[float, float] | None
+) -> tuple[_core.RowReader, str] | tuple[None, str]:
+    """A reader of the rows of `node_type`, and ""; or None, and why no disk's rate is known. read_costs: as
+    count_hits."""
+    request_seconds, byte_seconds = (MEASURED, MEASURED) if read_costs is None else _as_costs(read_costs)
+    if TABLE not in graph.tables(node_type):
+        return None, f"type {node_type!r} has no table {TABLE!r}"
+    stored, _ = bytes_of_row(graph, node_type)
+    if row_bytes != stored:
+        return None, f"rows of table {TABLE!r} have {stored:,} bytes, not {row_bytes:,}"
+    try:
+        reader = _core.RowReader.open(
+            graph.table(TABLE, node_type)._core.numpy(),
+            io_uring=True,
+            direct=True,
+            depth=128,
+            request_seconds=request_seconds,
+            byte_seconds=byte_seconds,
+        )
+    except (ValueError, OSError) as error:
+        return None, f"table {TABLE!r} is not read from a disk: {error}"
+    if reader.costs_problem:
+        return None, f"table {TABLE!r}: {reader.costs_problem}"
+    return reader, ""
+
+
+def _as_costs(costs) -> tuple[float, float]:
+    """ValueError for what are not two numbers of seconds."""
+    try:
+        request_seconds, byte_seconds = map(float, costs)
+    except (TypeError, ValueError):
+        raise ValueError(f"read_costs is {shortened(costs)}, expected seconds of a request and of a byte") from None
+    for seconds in (request_seconds, byte_seconds):
+        if not 0 <= seconds < math.inf:
+            raise ValueError(f"read_costs has {seconds}, expected at least 0 seconds, and finite ones")
+    return request_seconds, byte_seconds
