@@ -25,6 +25,7 @@
 #include "ramet/cuda.h"
 #include "ramet/graph.h"
 #include "ramet/id_listener.h"
+#include "ramet/ownership.h"
 #include "ramet/placement.h"
 #include "ramet/row_reader.h"
 #include "ramet/sampler.h"
@@ -87,11 +88,17 @@ struct HostOptions {
   // One per LoaderOptions::tables, kAuto, kInPlace or kDisk; empty: all kAuto.
   std::vector<Placement> tables = {};
   // Kept in memory as they are handed out, of each table that is read at all nodes: of the graph's
-  // tables, and of given ones that are read from a disk. With kRecency and kLookAhead one stream at
-  // a time has them; others read without.
+  // tables, of given ones that are read from a disk, and of rows that are pulled. With kRecency and
+  // kLookAhead, and where rows are pulled, one stream at a time has them; others read without.
   int64_t cache_rows = 0;
   CacheBy cache_by = CacheBy::kAuto;
   int look_ahead = 16;  // of kLookAhead: batches that are sampled before the rows of one are chosen
+  // Of ranks that cooperate: who owns which node. A rank reads the rows of its own nodes alone, and
+  // by kDegree or kPresampling it caches no others.
+  std::optional<Membership> membership = std::nullopt;
+  // Of kPresampling where ranks cooperate, which sample together: by node type, int64 [nodes], in
+  // how many of the first batches each node is. Not kept.
+  std::vector<Array> presampled = {};
 };
 
 // The nodes of a type that an epoch has as seeds.

@@ -163,15 +163,21 @@ void bind_loader(nb::module_& m) {
       .def(
           "__init__",
           [](HostOptions* self, const std::vector<std::string>& tables, int64_t cache_rows,
-             const std::string& cache_by, int look_ahead) {
+             const std::string& cache_by, int look_ahead,
+             std::optional<std::vector<Ownership>> owners, int64_t owner_rank,
+             const std::vector<AnyArray>& presampled) {
             new (self) HostOptions{.cache_rows = cache_rows,
                                    .cache_by = cache_by_named(cache_by),
                                    .look_ahead = look_ahead};
+            if (owners) self->membership = Membership{std::move(*owners), owner_rank};
+            for (const AnyArray& counts : presampled)
+              self->presampled.push_back(keep(counts, false));
             for (const std::string& location : tables)
               self->tables.push_back(location_of(location));
           },
           nb::kw_only(), nb::arg("tables"), nb::arg("cache_rows"), nb::arg("cache_by"),
-          nb::arg("look_ahead"));
+          nb::arg("look_ahead"), nb::arg("owners").none() = nb::none(), nb::arg("owner_rank") = 0,
+          nb::arg("presampled") = std::vector<AnyArray>());
 
   nb::class_<TableRequest>(m, "TableRequest")
       .def(

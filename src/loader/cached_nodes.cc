@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
+#include "ramet/part.h"
 #include "tables/cache/hot_rows.h"
 
 namespace ramet {
@@ -34,37 +36,83 @@ void count_some(const Array& ids, int64_t count, std::span<int64_t> counts) {
   }
 }
 
-}  // namespace
-
-std::vector<int64_t> nodes_by_degree(const Graph& graph, int type, int64_t count) {
-  return hottest_rows(count, out_degrees(graph, type));
+// Of some nodes; none where there are no counts.
+std::vector<int64_t> counts_at(std::span<const int64_t> nodes, std::span<const int64_t> counts) {
+  std::vector<int64_t> found(counts.empty() ? 0 : nodes.size());
+  for (size_t i = 0; i < found.size(); ++i)
+    found[i] = counts[static_cast<size_t>(nodes[i])];
+  return found;
 }
 
-std::vector<int64_t> nodes_by_presampling(std::shared_ptr<const Graph> graph,
-                                          const LoaderOptions& options,
-                                          const SeedsOfStep& seeds,
-                                          int64_t num_steps,
-                                          int type,
-                                          int64_t count) {
-  std::vector<int64_t> batches = zero_counts(*graph, type);
+// Those with rows that this process does not reach.
+Array nodes_to_pull(const TableRequest& request) {
+  std::vector<int64_t> nodes;
+  for (size_t part = 0; part < request.reached.size(); ++part) {
+    if (request.reached[part]) continue;
+    const Array owned = request.places->owned(static_cast<int64_t>(part));
+    const auto ids = owned.as<int64_t>();
+    nodes.insert(nodes.end(), ids.begin(), ids.end());
+  }
+  std::sort(nodes.begin(), nodes.end());
+  return copy(borrow(std::span<const int64_t>(nodes)));
+}
+
+}  // namespace
+
+NodeUses uses_by_degree(const Graph& graph, int type) {
+  return {.counts = out_degrees(graph, type)};
+}
+
+NodeUses uses_by_presampling(std::shared_ptr<const Graph> graph,
+                             const LoaderOptions& options,
+                             const SeedsOfStep& seeds,
+                             int64_t num_steps,
+                             int type) {
+  NodeUses uses{zero_counts(*graph, type), out_degrees(*graph, type)};
   NeighborSampler sampler(graph, options.sample);
   for (int64_t step = 0; step < num_steps; ++step) {
     const SeedList of_step = seeds(step);
     const Minibatch batch = sampler.sample(of_step.view(), 0, static_cast<uint64_t>(step));
-    count_ids(batch.n_id[static_cast<size_t>(type)], batches);
+    count_ids(batch.n_id[static_cast<size_t>(type)], uses.counts);
   }
-  return hottest_rows(count, batches, out_degrees(*graph, type));
+  return uses;
 }
 
-std::vector<int64_t> nodes_to_cache(const std::shared_ptr<const Graph>& graph,
-                                    const LoaderOptions& options,
-                                    const SeedsOfStep& seeds,
-                                    int64_t num_steps,
-                                    int type,
-                                    CachedNodes wanted) {
-  if (wanted.by == CacheBy::kDegree) return nodes_by_degree(*graph, type, wanted.count);
-  return nodes_by_presampling(graph, options, seeds, std::min(kPresampledSteps, num_steps), type,
-                              wanted.count);
+NodeUses count_uses(const std::shared_ptr<const Graph>& graph,
+                    const LoaderOptions& options,
+                    const SeedsOfStep& seeds,
+                    int64_t num_steps,
+                    int type,
+                    CacheBy by) {
+  if (by == CacheBy::kDegree) return uses_by_degree(*graph, type);
+  const std::vector<Array>& presampled = options.host.presampled;
+  if (presampled.empty())
+    return uses_by_presampling(graph, options, seeds, std::min(kPresampledSteps, num_steps), type);
+  const auto counts = presampled[static_cast<size_t>(type)].as<int64_t>();
+  return {{counts.begin(), counts.end()}, out_degrees(*graph, type)};
+}
+
+std::vector<int64_t> hottest_nodes(const NodeUses& uses,
+                                   int64_t count,
+                                   const std::optional<Array>& among) {
+  if (!among) return hottest_rows(count, uses.counts, uses.second_counts);
+  const auto nodes = among->as<int64_t>();
+  std::vector<int64_t> hottest =
+      hottest_rows(count, counts_at(nodes, uses.counts), counts_at(nodes, uses.second_counts));
+  for (int64_t& id : hottest)
+    id = nodes[static_cast<size_t>(id)];
+  return hottest;
+}
+
+std::optional<Array> nodes_behind_cache(const Graph& graph,
+                                        const TableRequest& request,
+                                        const HostOptions& host) {
+  if (request.is_pulled()) return nodes_to_pull(request);
+  const auto type = static_cast<size_t>(request.node_type);
+  const NodeRows& rows = graph.node_types()[type].rows;
+  if (!rows.is_whole()) return rows.nodes();
+  if (!host.membership) return std::nullopt;
+  return owned_nodes(host.membership->owners[type], host.membership->rank).nodes;
 }
 
 std::vector<int64_t> uses_by_row(const Graph& graph,

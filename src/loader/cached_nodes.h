@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "node_seeds.h"
@@ -13,35 +14,45 @@ namespace ramet {
 // The seeds of a step of the first epoch.
 using SeedsOfStep = std::function<SeedList(int64_t step)>;
 
-// At most `count` node ids of `type`, ascending: of those that are the sources of most edges; of
-// equal ones, the lower ids. Reads every edge once.
-[[nodiscard]] std::vector<int64_t> nodes_by_degree(const Graph& graph, int type, int64_t count);
+// How much the nodes of a type are used: by node, and of equal counts by the second ones, if any.
+struct NodeUses {
+  std::vector<int64_t> counts, second_counts = {};
+};
 
-// The same by how many of the first `num_steps` batches a node is in, which are sampled on the CPU.
-// Of equal counts, those with more out-edges.
-[[nodiscard]] std::vector<int64_t> nodes_by_presampling(std::shared_ptr<const Graph> graph,
-                                                        const LoaderOptions& options,
-                                                        const SeedsOfStep& seeds,
-                                                        int64_t num_steps,
-                                                        int type,
-                                                        int64_t count);
+// The edges that each node is the source of. Reads every edge once; of a part, those that it has.
+[[nodiscard]] NodeUses uses_by_degree(const Graph& graph, int type);
+
+// In how many of the first `num_steps` batches each node is, which are sampled on the CPU; second,
+// its out-edges.
+[[nodiscard]] NodeUses uses_by_presampling(std::shared_ptr<const Graph> graph,
+                                           const LoaderOptions& options,
+                                           const SeedsOfStep& seeds,
+                                           int64_t num_steps,
+                                           int type);
 
 inline constexpr int64_t kPresampledSteps = 20;
 
-// How many rows, and which: kDegree or kPresampling.
-struct CachedNodes {
-  int64_t count = 0;
-  CacheBy by = CacheBy::kDegree;
-};
+// By which a cache chooses that holds rows by kDegree or kPresampling. Presamples the first
+// kPresampledSteps of the loader's `num_steps`, unless ranks have done so: HostOptions::presampled.
+[[nodiscard]] NodeUses count_uses(const std::shared_ptr<const Graph>& graph,
+                                  const LoaderOptions& options,
+                                  const SeedsOfStep& seeds,
+                                  int64_t num_steps,
+                                  int type,
+                                  CacheBy by);
 
-// The node ids of `type` that a cache of such a loader holds, ascending. Presamples the first
-// kPresampledSteps of its `num_steps`.
-[[nodiscard]] std::vector<int64_t> nodes_to_cache(const std::shared_ptr<const Graph>& graph,
-                                                  const LoaderOptions& options,
-                                                  const SeedsOfStep& seeds,
-                                                  int64_t num_steps,
-                                                  int type,
-                                                  CachedNodes wanted);
+// At most `count` node ids, ascending: of those that are used most; of equal ones, the lower ids.
+// `among`: int64, ascending; nothing: all nodes.
+[[nodiscard]] std::vector<int64_t> hottest_nodes(const NodeUses& uses,
+                                                 int64_t count,
+                                                 const std::optional<Array>& among = std::nullopt);
+
+// The nodes whose rows a cache in front of the table is for, int64, ascending: those of other
+// machines, where rows are pulled; a rank's own, where ranks cooperate, and in a part; else
+// nothing, which is all nodes.
+[[nodiscard]] std::optional<Array> nodes_behind_cache(const Graph& graph,
+                                                      const TableRequest& request,
+                                                      const HostOptions& host);
 
 // How often each of the `num_rows` rows of a node table may be used: as its node is the source of
 // edges. Of larger graphs some of the edges, about 2^27, are counted.

@@ -118,17 +118,36 @@ void check_device(const DeviceOptions& device, size_t num_tables) {
     throw_invalid("placements of ", device.tables.size(), " tables for ", num_tables);
 }
 
+// What ranks that cooperate say for their caches.
+void check_cooperating(const HostOptions& host, const Graph& graph) {
+  const auto types = std::ssize(graph.node_types());
+  if (host.membership && std::ssize(host.membership->owners) != types)
+    throw_invalid("owners of ", host.membership->owners.size(), " node types, expected ", types);
+  if (host.presampled.empty()) {
+    const bool is_together = host.membership || graph.part();
+    if (is_together && host.cache_rows > 0 && host.cache_by == CacheBy::kPresampling)
+      throw_invalid("rows are cached by presampling, but ranks that cooperate sample together: ",
+                    "expected in how many of the first batches each node is");
+    return;
+  }
+  if (std::ssize(host.presampled) != types)
+    throw_invalid("presampled nodes of ", host.presampled.size(), " types, expected ", types);
+  for (size_t t = 0; t < host.presampled.size(); ++t) {
+    const Array& counts = host.presampled[t];
+    const NodeType& type = graph.node_types()[t];
+    if (counts.dtype != DType::kInt64 || counts.shape != std::vector<int64_t>{type.num_nodes})
+      throw_invalid("presampled nodes of type '", type.name, "' are ", counts.describe(),
+                    ", expected int64[", type.num_nodes, "]");
+  }
+}
+
 void check_host(const LoaderOptions& options, const Graph& graph) {
   const HostOptions& host = options.host;
   require_at_least(host.cache_rows, 0, "cache_rows");
   require_at_most(host.cache_rows, kMaxCachedRows, "cache_rows");
   require_at_least(host.look_ahead, 0, "look_ahead");
   require_at_most(host.look_ahead, kMaxLookAhead, "look_ahead");
-  const bool is_static =
-      host.cache_by == CacheBy::kDegree || host.cache_by == CacheBy::kPresampling;
-  if (host.cache_rows > 0 && is_static && graph.part())
-    throw_invalid("rows of a part are cached by degree or presampling, expected those used last ",
-                  "or next");
+  check_cooperating(host, graph);
   if (!host.tables.empty() && host.tables.size() != options.tables.size())
     throw_invalid("placements of ", host.tables.size(), " tables for ", options.tables.size());
   for (const Placement& placement : host.tables)

@@ -37,9 +37,9 @@ Array cached_rows(const std::shared_ptr<const Graph>& graph,
                   const TableRequest& request) {
   const DeviceOptions& options = side.loader.device;
   if (options.cache_rows == 0 || !is_of_nodes(request)) return {};
-  const std::vector<int64_t> ids =
-      nodes_to_cache(graph, side.loader, side.seeds, side.num_steps, request.node_type,
-                     {options.cache_rows, options.cache_by});
+  const NodeUses uses = count_uses(graph, side.loader, side.seeds, side.num_steps,
+                                   request.node_type, options.cache_by);
+  const std::vector<int64_t> ids = hottest_nodes(uses, options.cache_rows);
   return copy(borrow(std::span<const int64_t>(ids)));
 }
 

@@ -78,11 +78,10 @@ class Maker {
     CacheBy by = host.cache_by;
     const bool is_far = place.location == Location::kDisk || request.is_pulled();
     if (by == CacheBy::kAuto) by = is_far ? CacheBy::kLookAhead : CacheBy::kRecency;
-    const bool is_chosen = by == CacheBy::kDegree || by == CacheBy::kPresampling;
-    if (is_chosen && request.is_pulled()) return source;
+    if (by == CacheBy::kDegree || by == CacheBy::kPresampling)
+      return keeping(std::move(source), request, rows, by, place);
     const int64_t kept = std::min(host.cache_rows, rows);
     place.why += concat("; a cache has ", kept, " rows ", why_cached(host, by));
-    if (is_chosen) return with_kept_rows(std::move(source), rows, rows_to_keep(request, by));
     (request.is_pulled() ? pulled_makers_ : makers_).back() =
         by == CacheBy::kRecency
             ? last_rows(source, rows, kept)
@@ -90,14 +89,28 @@ class Maker {
     return source;
   }
 
+  // With rows that are chosen now. They are read now, unless other ranks must send them.
+  std::shared_ptr<const RowSource> keeping(std::shared_ptr<const RowSource> source,
+                                           const TableRequest& request,
+                                           int64_t rows,
+                                           CacheBy by,
+                                           TablePlace& place) {
+    std::vector<int64_t> kept = rows_to_keep(request, by);
+    place.why += concat("; a cache has ", kept.size(), " rows ", why_cached(options_.host, by));
+    if (!request.is_pulled()) return with_kept_rows(std::move(source), rows, kept);
+    pulled_makers_.back() = held_rows(source, rows, std::move(kept));
+    return source;
+  }
+
   std::vector<int64_t> rows_to_keep(const TableRequest& request, CacheBy by) {
     const int type = request.node_type;
-    if (nodes_.count(type) == 0)
-      nodes_[type] = nodes_to_cache(graph_, options_, seeds_, num_steps_, type,
-                                    {options_.host.cache_rows, by});
-    std::vector<int64_t> rows = nodes_[type];
-    if (request.places) request.places->look_up(nodes_[type], rows.data());
-    return rows;
+    if (uses_.count(type) == 0)
+      uses_[type] = count_uses(graph_, options_, seeds_, num_steps_, type, by);
+    const std::vector<int64_t> nodes = hottest_nodes(
+        uses_[type], options_.host.cache_rows, nodes_behind_cache(*graph_, request, options_.host));
+    const Array found = rows_of_nodes(*graph_, request, nodes, *BufferPool::create());
+    const auto rows = found.as<int64_t>();
+    return {rows.begin(), rows.end()};
   }
 
   const std::shared_ptr<const Graph>& graph_;
@@ -106,7 +119,7 @@ class Maker {
   const int64_t num_steps_;
   HostSide side_;
   std::vector<MakeStreamCache> makers_, pulled_makers_;
-  std::map<int, std::vector<int64_t>> nodes_;  // to cache, by type
+  std::map<int, NodeUses> uses_;  // by type
 };
 
 }  // namespace

@@ -91,6 +91,7 @@ std::shared_ptr<const LoaderParts> make_parts(std::shared_ptr<const Graph> graph
   } else {
     HostSide side = make_host_side(parts->graph, parts->options, seeds_of_step(*parts),
                                    parts->plan->num_steps());
+    parts->options.host.presampled.clear();  // as large as the graph has nodes
     parts->sources = std::move(side.sources);
     parts->near_sources = std::move(side.near_sources);
     parts->caches = std::move(side.caches);

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ramet/error.h"
 #include "support/graph_fixture.h"
+#include "support/store_fixture.h"
 
 using namespace ramet;
 
@@ -34,7 +36,8 @@ TEST_CASE("rows by degree are those with most out-edges") {
       ++score[static_cast<size_t>(source)].first;
   });
   for (const int64_t count : {0, 1, 50, 199, 200, 1000})
-    CHECK(nodes_by_degree(*graph, 0, count) == best(score, static_cast<size_t>(count)));
+    CHECK(hottest_nodes(uses_by_degree(*graph, 0), count) ==
+          best(score, static_cast<size_t>(count)));
 }
 
 TEST_CASE("rows by presampling are those in most batches, then with most out-edges") {
@@ -58,7 +61,66 @@ TEST_CASE("rows by presampling are those in most batches, then with most out-edg
       ++score[static_cast<size_t>(source)].second;
   });
   const auto seeds = [&](int64_t step) { return SeedList{{{0, loader.seeds(0, step)}}}; };
-  CHECK(nodes_by_presampling(graph, options, seeds, 5, 0, 40) == best(score, 40));
+  const NodeUses uses = uses_by_presampling(graph, options, seeds, 5, 0);
+  CHECK(hottest_nodes(uses, 40) == best(score, 40));
+  options.host.presampled = {borrow(std::span<const int64_t>(uses.counts))};
+  const SeedsOfStep none;  // they were sampled by others
+  const NodeUses given = count_uses(graph, options, none, 5, 0, CacheBy::kPresampling);
+  CHECK(hottest_nodes(given, 40) == best(score, 40));
+}
+
+TEST_CASE("of some nodes those are held that are used most") {
+  const NodeUses uses{{3, 9, 1, 9, 0, 3}, {0, 1, 0, 2, 0, 5}};
+  const std::vector<int64_t> nodes{0, 1, 2, 4, 5};
+  const Array among = borrow(std::span<const int64_t>(nodes));
+  using Ids = std::vector<int64_t>;
+  CHECK(hottest_nodes(uses, 1, among) == Ids{1});
+  CHECK(hottest_nodes(uses, 2, among) == Ids{1, 5});
+  CHECK(hottest_nodes({uses.counts}, 2, among) == Ids{0, 1});
+  CHECK(hottest_nodes(uses, 100, among) == nodes);
+  CHECK(hottest_nodes(uses, 100, borrow(std::span<const int64_t>())).empty());
+}
+
+TEST_CASE("a cache is for the nodes whose rows a rank reads: its own, or those of other machines") {
+  const auto graph = test::make_graph(300, 1500, 3);
+  const Ownership owners = Ownership::hashed("node", 300, 3);
+  const auto ids_of = [](const std::optional<Array>& nodes) {
+    const auto ids = nodes.value().as<int64_t>();
+    return std::vector<int64_t>(ids.begin(), ids.end());
+  };
+  std::vector<int64_t> own, far;
+  for (int64_t node = 0; node < 300; ++node) {
+    if (owners.owner(node) == 1) own.push_back(node);
+    if (owners.owner(node) != 2) far.push_back(node);
+  }
+  const TableRequest feat{.name = "feat"};
+  CHECK_FALSE(nodes_behind_cache(*graph, feat, {}));
+  CHECK(ids_of(nodes_behind_cache(*graph, feat, {.membership = Membership{{owners}, 1}})) == own);
+  Array map = BufferPool::create()->allocate_array(map_dtype(owners, 512), {300});
+  write_map(owners, 512, map);
+  TableRequest pulled{.name = "pulled", .reached = {false, false, true}, .rank = 2};
+  pulled.places = RowPlaces::strided(owners, 512, map);
+  CHECK(ids_of(nodes_behind_cache(*graph, pulled, {})) == far);
+}
+
+TEST_CASE("presampled nodes that do not fit are refused") {
+  const auto graph = test::make_graph(50, 100, 3);
+  LoaderOptions options;
+  options.sample = {{{3}}};
+  options.host = {.cache_rows = 5, .cache_by = CacheBy::kPresampling};
+  const auto refuses = [&](const std::string& word) {
+    test::check_throws(ErrorCode::kInvalidArgument, {word},
+                       [&] { const NeighborLoader loader(graph, options); });
+  };
+  options.host.membership = Membership{{Ownership::hashed("node", 50, 2)}, 1};
+  refuses("ranks that cooperate sample together");
+  const std::vector<int64_t> few(49);
+  options.host.presampled = {borrow(std::span<const int64_t>(few))};
+  refuses("presampled nodes of type 'node' are int64[49], expected int64[50]");
+  options.host.presampled.push_back(options.host.presampled.front());
+  refuses("presampled nodes of 2 types, expected 1");
+  options.host.membership->owners.clear();
+  refuses("owners of 0 node types, expected 1");
 }
 
 TEST_CASE("uses by row are out-edges") {

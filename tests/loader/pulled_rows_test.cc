@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <thread>
 
 #include "ramet/cooperative_loader.h"
@@ -121,6 +122,30 @@ bool is_right(const Batch& batch) {
          own[0] == static_cast<float>(ids[0]) && has_its_rows(batch.tables.at(2), ids);
 }
 
+// The 60 nodes, of those that may be, that are in most batches or have most out-edges.
+std::set<int64_t> held_nodes(const Graph& graph,
+                             const std::vector<std::vector<int64_t>>& batches,
+                             CacheBy by,
+                             const std::function<bool(int64_t)>& may_be) {
+  std::vector<int64_t> degrees(kNodes), in_batches(kNodes), ids;
+  with_ids(graph.edge_types()[0].indices, [&](auto sources) {
+    for (const auto source : sources)
+      ++degrees[static_cast<size_t>(source)];
+  });
+  for (const auto& batch : batches)
+    for (const int64_t node : batch)
+      in_batches[static_cast<size_t>(node)] += by == CacheBy::kPresampling ? 1 : 0;
+  for (int64_t node = 0; node < kNodes; ++node)
+    if (may_be(node)) ids.push_back(node);
+  std::stable_sort(ids.begin(), ids.end(), [&](int64_t a, int64_t b) {
+    const auto heat = [&](int64_t node) {
+      return std::pair(in_batches[static_cast<size_t>(node)], degrees[static_cast<size_t>(node)]);
+    };
+    return heat(a) > heat(b);
+  });
+  return {ids.begin(), ids.begin() + std::min<int64_t>(60, std::ssize(ids))};
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -147,7 +172,8 @@ TEST_CASE(
 TEST_CASE("with a cache the same rows come, and hits are up to the batches alone") {
   const auto graph = make_graph(kNodes, 4000, 1);
   for (const Cache cache : {Cache{1, CacheBy::kAuto, 0}, Cache{100, CacheBy::kRecency, 0},
-                            Cache{100, CacheBy::kAuto, 3}, Cache{kNodes, CacheBy::kAuto, 100}}) {
+                            Cache{100, CacheBy::kAuto, 3}, Cache{kNodes, CacheBy::kAuto, 100},
+                            Cache{100, CacheBy::kDegree, 0}, Cache{90, CacheBy::kPresampling, 0}}) {
     std::vector<CacheStats> expected[kRanks];
     for (const int threads : {1, 3}) {
       bool right[kRanks] = {};
@@ -172,6 +198,43 @@ TEST_CASE("with a cache the same rows come, and hits are up to the batches alone
         if (expected[rank].empty()) expected[rank] = uses[rank];
         CHECK(uses[rank] == expected[rank]);
         if (cache.rows > 1) CHECK(uses[rank].back().hits > 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("rows of other machines are held that are used most, each from its first use on") {
+  const auto graph = make_graph(kNodes, 4000, 1);
+  const Ownership owners = by_hash(*graph, kRanks).front();
+  for (const CacheBy by : {CacheBy::kDegree, CacheBy::kPresampling}) {
+    std::vector<std::vector<int64_t>> nodes[kRanks];
+    std::vector<CacheStats> uses[kRanks];
+    run_ranks(graph, 2, 2,
+              [&](int64_t rank, const NeighborLoader& loader, const auto& thread) {
+                const auto stream = loader.start(0, 0, thread);
+                while (const auto batch = stream->next(60s)) {
+                  const auto ids = batch->minibatch.n_id[0].template as<int64_t>();
+                  nodes[rank].emplace_back(ids.begin(), ids.end());
+                  uses[rank].push_back(batch->cache);
+                }
+                close(*stream);
+              },
+              {.rows = 60, .by = by});
+    for (int64_t rank = 0; rank < kRanks; ++rank) {
+      // The epoch's batches are those that are presampled. Another table's rows are held in place.
+      const auto held = held_nodes(*graph, nodes[rank], by, [](int64_t) { return true; });
+      const auto far = held_nodes(*graph, nodes[rank], by,
+                                  [&](int64_t node) { return !reaches(rank, owners.owner(node)); });
+      std::set<int64_t> seen;
+      for (size_t b = 0; b < nodes[rank].size(); ++b) {
+        CacheStats expected;
+        for (const int64_t node : nodes[rank][b]) {
+          ++(held.count(node) > 0 ? expected.hits : expected.misses);
+          if (reaches(rank, owners.owner(node))) continue;
+          ++(far.count(node) > 0 && seen.count(node) > 0 ? expected.hits : expected.misses);
+        }
+        seen.insert(nodes[rank][b].begin(), nodes[rank][b].end());
+        CHECK(uses[rank][b] == expected);
       }
     }
   }

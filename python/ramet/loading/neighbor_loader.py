@@ -25,7 +25,8 @@ from ramet.loading.options import (
     require_whole,
     sample_options,
 )
-from ramet.loading.placement import TOPOLOGY, Placed, as_placement, device_options, host_options
+from ramet.loading.placement import TOPOLOGY, Placed, as_placement, device_options, host_options, presamples
+from ramet.loading.presampling import presample
 from ramet.loading.ranks import rank_and_world, warn_of_global_batch
 from ramet.loading.samplers import Sampler, as_sampler
 from ramet.loading.summary import Summary
@@ -34,6 +35,7 @@ from ramet.loading.times import Time
 from ramet.loading.watch import Watched
 from ramet.stores.ownership import as_owners, by_node_type
 
+NOWHERE = {"host": _core.HostOptions(), "device": _core.DeviceOptions()}
 PULLED_AHEAD = 4  # batches: the same on every rank, however many cores its machine has
 
 
@@ -154,11 +156,13 @@ class NeighborLoader:
         self.ownership = None
         self._cooperative: _core.CooperativeLoader | None = None
 
-        def make() -> dict:
+        def make(presampled: list | None = None) -> dict:
             rows = {"tables": tables, "looked_up": rows_of_embeddings(self.graph, embeddings), "decode": decode}
-            self._make_core(num_neighbors, inputs, sampling, batches, ahead, **rows)
-            if self._group is not None:
-                return self._cooperate(ownership) | {"decode": decode}
+            owners = None if self._group is None else as_owners(ownership, self.graph, self._group.size)
+            own = {"owners": owners, "presampled": presampled}
+            self._make_core(num_neighbors, inputs, sampling, batches, ahead, **rows, **own)
+            if owners is not None:
+                return self._cooperate(owners) | {"decode": decode}
             return {
                 "batches": len(self),
                 "prefetch": self._core.max_prefetch,
@@ -171,12 +175,26 @@ class NeighborLoader:
             make()
         else:
             together.compare(make)
+        if self._group is not None and presamples(self._asked):
+            presampled = presample(self._cooperative, GroupThread(self._group), self.graph)
+            self._group.gather(partial(make, presampled))
         self.origin = self._make_origin(decode)
         self._epochs = self._make_epochs(distributed, input_nodes)
         warn_of_global_batch(batch_size, self.rank, self.world)
 
     def _make_core(
-        self, num_neighbors, inputs: tuple, sampling: dict, batches: dict, ahead: dict, *, tables, looked_up, decode
+        self,
+        num_neighbors,
+        inputs: tuple,
+        sampling: dict,
+        batches: dict,
+        ahead: dict,
+        *,
+        tables,
+        looked_up,
+        decode: bool,
+        owners: list[_core.Ownership] | None,
+        presampled: list | None,
     ) -> None:
         graph, group = self.graph, self._group
         input_nodes, input_time = inputs
@@ -191,6 +209,9 @@ class NeighborLoader:
         threads, prefetch = ahead["threads"], ahead["prefetch"]
         few = 0 if group is None else 1  # 0: the engine decides, which ranks that pull rows do alike
         ahead_alike = few if self._pulling is None else PULLED_AHEAD
+        # Ranks that cooperate sample the first batches together, with a loader that has no tables.
+        is_first = owners is not None and presamples(self._asked) and presampled is None
+        requests = {} if is_first else self._requests
         self.options = sample | batches
         self.sample_options = for_sampling(sample)
         self._core = _core.NeighborLoader(
@@ -202,30 +223,32 @@ class NeighborLoader:
             world=self.world if group is None else group.count,
             threads=few if threads is None else as_int(threads, "threads", 1, MAX_THREADS),
             prefetch=ahead_alike if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
-            tables=for_engine(graph, self._requests, sample["expand"], self._pulling is not None, **formed),
+            tables=for_engine(graph, requests, sample["expand"], self._pulling is not None, **formed),
             looked_up=looked_up,
             decode=decode,
             edges_ahead=self.edges_ahead,
             transpose=ahead["transpose"],
-            **self._placed_options(),
+            **(NOWHERE if is_first else self._placed_options(owners, presampled)),
         )
         arrays = [array for of_type in chosen for array in (of_type.ids, of_type.times)]
         self._ends = [a if a is None else (len(a), *a[:8].tolist(), *a[-8:].tolist()) for a in arrays]
 
-    def _placed_options(self) -> dict:
+    def _placed_options(self, owners: list[_core.Ownership] | None, presampled: list | None) -> dict:
         names = [name for _, name in self._requests]
         if self.device is not None:
             device = _core.DeviceOptions(**device_options(self.device.index, self._asked, names))
             return {"host": _core.HostOptions(), "device": device}
         pulls = self._pulling is not None
         together = pulls or self._group is not None
-        host = _core.HostOptions(**host_options(self._asked, names, together=together, pulls=pulls))
+        options = host_options(self._asked, names, together=together, pulls=pulls)
+        if owners is not None:
+            options |= {"owners": owners, "owner_rank": self._group.rank, "presampled": presampled or []}
+        host = _core.HostOptions(**options)
         return {"host": host, "device": _core.DeviceOptions()}
 
-    def _cooperate(self, ownership) -> dict:
+    def _cooperate(self, owners: list[_core.Ownership]) -> dict:
         """What the ranks of the group must have alike."""
         group = self._group
-        owners = as_owners(ownership, self.graph, group.size)
         require_owned_alike(self.graph, self._requests, owners, group.rank)
         self.ownership = by_node_type(owners, self.graph)
         self._cooperative = _core.CooperativeLoader(

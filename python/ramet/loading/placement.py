@@ -30,10 +30,10 @@ class Placement:
         memory, as they are handed out, for tables on slow storage; of given tables for those that are read from a disk,
         and for rows of other machines, which must not change then.
     cache_by: the rows to cache. "degree": of the nodes with most out-edges. "presampling": of the nodes in most of the
-        first 20 batches. Both are chosen when the loader is made. On the CPU alone: "recency", the rows that were used
-        last, and "look-ahead", those whose next use is nearest. Rows of other machines take these two alone. None:
-        "degree" with a device, "look-ahead" in front of a disk or of other machines, else "recency". docs/caches.md
-        compares them.
+        first 20 batches. Both are chosen when the loader is made, among the nodes whose rows the cache is for: where
+        ranks cooperate, a rank's own; of given tables, those of other machines. On the CPU alone: "recency", the rows
+        that were used last, and "look-ahead", those whose next use is nearest. None: "degree" with a device,
+        "look-ahead" in front of a disk or of other machines, else "recency". docs/caches.md compares them.
     look_ahead: with "look-ahead", how many batches are sampled before the rows of one are chosen.
     device_memory: bytes that copies made by "auto" may take; None: half of the free device memory.
     max_sms: multiprocessors that gathering may use; None: all.
@@ -121,6 +121,11 @@ def device_options(device: int, placement: Placement, table_names: list[str]) ->
         "cache_by": placement.cache_by or "degree",
         "max_sms": 0 if placement.max_sms is None else int(placement.max_sms),
     }
+
+
+def presamples(placement: Placement) -> bool:
+    """Whether the rows to cache are those of the first batches."""
+    return placement.cache_rows > 0 and placement.cache_by == "presampling"
 
 
 def host_options(placement: Placement, table_names: list[str], *, together: bool, pulls: bool) -> dict:

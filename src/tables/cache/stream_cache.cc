@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "held_cache.h"
 #include "look_ahead_cache.h"
 #include "ramet/error.h"
 #include "recency_cache.h"
@@ -156,6 +157,14 @@ MakeStreamCache last_rows(std::shared_ptr<const RowSource> source,
   return [source = std::move(source), num_rows, capacity] {
     return std::make_unique<StreamCache>(source,
                                          std::make_unique<RecencyCache>(capacity, num_rows));
+  };
+}
+
+MakeStreamCache held_rows(std::shared_ptr<const RowSource> source,
+                          int64_t num_rows,
+                          std::vector<int64_t> held) {
+  return [source = std::move(source), num_rows, held = std::move(held)] {
+    return std::make_unique<StreamCache>(source, std::make_unique<HeldCache>(held, num_rows));
   };
 }
 

@@ -56,6 +56,9 @@ def main() -> None:
         half = ramet.Table.create(feat.shape, "float16", ownership=ownership, **options)
         tables = {"feat": table, "half": half, "label": None}
         found[ownership, "slices"] = feed(graph, tables, {"threads": 2})
+        for by in ("degree", "presampling"):
+            cache = ramet.Placement(cache_rows=100, cache_by=by)
+            found[ownership, by] = feed(graph, tables, {"threads": 2, "placement": cache})
         found[ownership, "all"] = feed(graph, tables, {"cooperative": True, "ownership": table.ownership})
     found["prefetch"] = error(graph, tables, {"prefetch": 2 + rank})
     found["pickled"] = error(graph, {"feat": pickle.loads(pickle.dumps(table))}, {})
