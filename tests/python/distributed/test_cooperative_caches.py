@@ -3,7 +3,7 @@ nodes and their batches say. docs/cooperative.md, "Caches"."""
 
 import numpy as np
 import pytest
-from small_graphs import NUM_NODES, homogeneous
+from small_graphs import NUM_NODES, heterogeneous, homogeneous
 
 import ramet
 
@@ -117,3 +117,18 @@ def test_a_rank_that_cannot_make_its_tables_is_an_error_on_all(world, store):
     assert second.startswith("table 'feat' is to be read from a disk, but the rows are in memory")
     assert first == third == f"rank 1 cannot cooperate: ValueError: {second}"
     assert world.call(ranks.hits, SIZE, store, OPTIONS, {"cache_rows": ROWS, "cache_by": "presampling"})[3] is None
+
+
+@pytest.mark.parametrize("by", ["degree", "presampling"])
+def test_a_group_of_one_hits_what_a_loader_alone_hits(by):
+    """Of several node types and tables."""
+    graph = heterogeneous()
+    options = {"num_neighbors": [4, 3], "input_nodes": ("paper", "train"), "batch_size": 7, "shuffle": True}
+    options |= {"tables": ("feat", "age"), "placement": ramet.Placement(cache_rows=30, cache_by=by)}
+    alone, group = ramet.NeighborLoader(graph, **options), ramet.NeighborLoader(graph, cooperative=True, **options)
+    for batch, expected in zip(group, alone, strict=True):
+        assert batch.cache_use == expected.cache_use
+        for name, of in [("feat", "paper"), ("feat", "author"), ("age", "author")]:
+            assert np.array_equal(np.sort(batch.tables[name][of], 0), np.sort(expected.tables[name][of], 0))
+    assert alone.cache_use["hits"] > 0
+    assert group.placement["paper", "feat"].why == alone.placement["paper", "feat"].why
