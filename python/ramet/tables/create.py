@@ -128,14 +128,15 @@ def layout_of(owners: _core.Ownership, stride: int, ranks: Ranks) -> Layout:
 
 
 def _build(form: Form, placement: str, ranks: Ranks, layout: Layout, kind, fill: Fill) -> TableMemory:
+    handed_out = []
+
     def make():
         begin, end = layout.spans(form, kind.unit)[ranks.rank]
         own = kind.create(end - begin)
-        return own, kind.share(own)
+        handed_out.append(kind.share(own))
+        return own, handed_out[0]
 
-    own, handles = ranks.share(make)
-
-    def take():
+    def take(own, handles):
         others = [
             None if k == ranks.rank or not is_near else kind.opened(handle)
             for k, (handle, is_near) in enumerate(zip(handles, ranks.reached))
@@ -146,10 +147,11 @@ def _build(form: Form, placement: str, ranks: Ranks, layout: Layout, kind, fill:
         return memory, None
 
     try:
-        memory, _ = ranks.share(take)
-    finally:
-        kind.forget(handles[ranks.rank])
-    return memory
+        own, handles = ranks.share(make)
+        return ranks.share(lambda: take(own, handles))[0]
+    finally:  # also where another rank has no memory
+        for handle in handed_out:
+            kind.forget(handle)
 
 
 def _handle(memory: _core.SharedMemory) -> Handle:
