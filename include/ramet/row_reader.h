@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "ramet/array.h"
+#include "ramet/error.h"
 
 namespace ramet {
 
@@ -59,6 +60,16 @@ struct ReadCounts {
   bool operator==(const ReadCounts&) const = default;
 };
 
+// A row that could not be read; the message names it, too.
+class RowReadError : public Error {
+ public:
+  RowReadError(const Error& error, int64_t row) : Error(error), row_(row) {}
+  [[nodiscard]] int64_t row() const { return row_; }
+
+ private:
+  int64_t row_;
+};
+
 // Rows on their way. Destroying it before it is complete drops requests that have not begun, and
 // waits for the others.
 class PendingRows {
@@ -68,8 +79,9 @@ class PendingRows {
   PendingRows& operator=(const PendingRows&) = delete;
   virtual ~PendingRows() = default;
 
-  // Waits for the rows. Throws the first error, in the order of files and bytes: kCorrupt if a file
-  // ends before a row does, kIo, and kInvalidArgument in a process forked since.
+  // Waits for the rows. Throws the first error, in the order of files and bytes: a RowReadError, of
+  // kCorrupt if a file ends before a row does, or kIo; and kInvalidArgument in a process forked
+  // since.
   virtual ReadCounts complete() = 0;
 };
 

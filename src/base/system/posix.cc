@@ -36,10 +36,13 @@ Fd::~Fd() {
   ::close(fd_);
 }
 
+Error error_of(int error, const std::string& what, const std::string& place) {
+  return {code_of(error),
+          "cannot " + what + " " + place + ": " + std::generic_category().message(error), error};
+}
+
 void throw_errno(int error, const std::string& what, const std::string& place) {
-  throw Error(code_of(error),
-              "cannot " + what + " " + place + ": " + std::generic_category().message(error),
-              error);
+  throw error_of(error, what, place);
 }
 
 void check_path(const std::string& path) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "ramet/error.h"
+
 namespace ramet {
 
 class Fd {
@@ -28,7 +30,9 @@ class Fd {
 // Device and inode: which file or folder it is, whatever its name.
 using Identity = std::pair<uint64_t, uint64_t>;
 
-// Throws the Error of `error` (an errno): "cannot <what> <place>: <reason>".
+// The Error of `error` (an errno): "cannot <what> <place>: <reason>".
+[[nodiscard]] Error error_of(int error, const std::string& what, const std::string& place);
+// Throws it.
 [[noreturn]] void throw_errno(int error, const std::string& what, const std::string& place);
 
 // Throws kInvalidArgument if `path` is empty or holds a NUL, which the system would cut it at.

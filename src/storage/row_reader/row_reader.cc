@@ -110,7 +110,7 @@ class Reader final : public RowReader, public std::enable_shared_from_this<Reade
     costs_problem_ = std::move(costs.problem);
   }
 
-  [[noreturn]] void throw_failure(const ReadBatch& batch) const;
+  [[nodiscard]] RowReadError failure_of(const ReadBatch& batch) const;
 
   std::vector<RowSpan> spans_;
   ReadFiles files_;
@@ -140,7 +140,7 @@ class Reader::Pending final : public PendingRows {
     if (process_ != ::getpid())
       throw_invalid("rows that were asked for before a fork are read in the parent alone");
     queue_->wait(batch_, false);
-    if (batch_.failed.load()) reader_->throw_failure(batch_);
+    if (batch_.failed.load()) throw reader_->failure_of(batch_);
     return batch_.plan.counts;
   }
 
@@ -156,7 +156,7 @@ std::unique_ptr<PendingRows> Reader::submit(std::span<const int64_t> ids, void* 
 }
 
 // Names the row that the first byte which is not there belongs to, or the first row behind it.
-void Reader::throw_failure(const ReadBatch& batch) const {
+RowReadError Reader::failure_of(const ReadBatch& batch) const {
   const ReadFailure& failure = batch.failure;
   const ReadRequest& request = batch.plan.requests[failure.request];
   const RowSpan& span = spans_[request.span];
@@ -167,9 +167,13 @@ void Reader::throw_failure(const ReadBatch& batch) const {
   const int64_t byte = request.offset + batch.plan.copies[copy].at;
   const int64_t row = span.first_row + (byte - span.offset) / plan_.row_bytes;
   if (failure.error != 0)
-    throw_errno(failure.error, concat("read row ", row, " at byte ", byte, " of"), span.path);
-  throw_corrupt(span.path, "the file ends at byte ", request.offset + failure.bytes, ", row ", row,
-                " at byte ", byte, " needs ", plan_.row_bytes, " bytes: it was cut short");
+    return {error_of(failure.error, concat("read row ", row, " at byte ", byte, " of"), span.path),
+            row};
+  return {
+      Error(ErrorCode::kCorrupt,
+            concat(span.path, ": the file ends at byte ", request.offset + failure.bytes, ", row ",
+                   row, " at byte ", byte, " needs ", plan_.row_bytes, " bytes: it was cut short")),
+      row};
 }
 
 }  // namespace
