@@ -26,6 +26,8 @@ class ReservedMemory {
   }
   // The first `bytes`, at most those reserved, may be used; new ones are zeros. kNoSpace.
   void grow(int64_t bytes);
+  // Of memory that was taken; all that may be used, where the kernel does not say.
+  [[nodiscard]] int64_t taken_bytes() const;
 
  private:
   std::string what_;
