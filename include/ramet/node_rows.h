@@ -44,12 +44,17 @@ class NodeRows {
 
   // The row of a node; -1 for a node of another part. Here and below, the caller has checked that
   // the node is below the number of nodes.
-  [[nodiscard]] int64_t row(int64_t node) const;
+  [[nodiscard]] int64_t row(int64_t node) const {
+    if (form_ == Form::kBitmap) return row_of_bitmap(node);
+    return node >= begin_ && node - begin_ < num_rows_ ? node - begin_ : -1;
+  }
   // rows[i] = the row of nodes[i]; kOutOfRange if one has none.
   void require(std::span<const int32_t> nodes, int64_t* rows) const;
   void require(std::span<const int64_t> nodes, int64_t* rows) const;
   // int64[num_rows]: the node of each row, ascending.
-  [[nodiscard]] Array nodes() const;
+  [[nodiscard]] Array nodes() const { return nodes(0, num_rows_); }
+  // Of rows [begin, end).
+  [[nodiscard]] Array nodes(int64_t begin, int64_t end) const;
 
  private:
   enum class Form : uint8_t { kAll, kRange, kBitmap };
@@ -58,7 +63,8 @@ class NodeRows {
   void look_up(std::span<const Id> nodes, int64_t* rows) const;
   void look_up_bitmap(std::span<const int32_t> nodes, int64_t* rows) const;
   void look_up_bitmap(std::span<const int64_t> nodes, int64_t* rows) const;
-  [[nodiscard]] Array nodes_of_bitmap() const;
+  [[nodiscard]] int64_t row_of_bitmap(int64_t node) const;
+  void list_bitmap(int64_t begin, int64_t end, int64_t* nodes) const;
   [[noreturn]] void throw_not_owned(int64_t node) const;
   [[noreturn]] void throw_bad_row(int64_t node, int64_t row) const;
 

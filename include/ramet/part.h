@@ -22,6 +22,13 @@ struct OwnedNodes {
 
 [[nodiscard]] OwnedNodes owned_nodes(const Ownership& ownership, int64_t part, int threads = 0);
 
+// The bitmap alone: NodeRows finds nodes in it.
+struct OwnedBitmap {
+  Array lines;        // uint64[lines, 8]
+  int64_t count = 0;  // of nodes
+};
+[[nodiscard]] OwnedBitmap owned_bitmap(const Ownership& ownership, int64_t part, int threads = 0);
+
 struct PartEdges {
   Array indptr;    // int64[rows + 1]
   Array indices;   // as in the graph

@@ -45,10 +45,7 @@ NodeRows NodeRows::bitmap(Array owned, int64_t num_nodes, int64_t num_rows, Plac
   return rows;
 }
 
-int64_t NodeRows::row(int64_t node) const {
-  if (form_ == Form::kAll) return node;
-  if (form_ == Form::kRange)
-    return node >= begin_ && node - begin_ < num_rows_ ? node - begin_ : -1;
+int64_t NodeRows::row_of_bitmap(int64_t node) const {
   int64_t row = 0;
   look_up_bitmap(std::span<const int64_t>(&node, 1), &row);
   if (row != -1 && static_cast<uint64_t>(row) >= static_cast<uint64_t>(num_rows_))
@@ -88,27 +85,40 @@ void NodeRows::look_up_bitmap(std::span<const int64_t> nodes, int64_t* rows) con
                               static_cast<int64_t>(nodes.size()), rows);
 }
 
-Array NodeRows::nodes() const {
-  if (form_ == Form::kBitmap) return nodes_of_bitmap();
-  Array result = BufferPool::shared()->allocate_array(DType::kInt64, {num_rows_});
+Array NodeRows::nodes(int64_t begin, int64_t end) const {
+  Array result = BufferPool::shared()->allocate_array(DType::kInt64, {end - begin});
   auto* out = static_cast<int64_t*>(result.data);
-  std::iota(out, out + num_rows_, begin_);
+  if (form_ == Form::kBitmap)
+    list_bitmap(begin, end, out);
+  else
+    std::iota(out, out + (end - begin), begin_ + begin);
   return result;
 }
 
-Array NodeRows::nodes_of_bitmap() const {
-  Array result = BufferPool::shared()->allocate_array(DType::kInt64, {num_rows_});
-  auto* out = static_cast<int64_t*>(result.data);
+// From the line on that has row `begin`; up to the last line of all, where all rows are wanted.
+void NodeRows::list_bitmap(int64_t begin, int64_t end, int64_t* nodes) const {
   const uint64_t* lines = owned_.as<uint64_t>().data();
-  int64_t row = 0;
-  for (int64_t l = 0; l < num_lines(num_nodes_); ++l) {
+  const int64_t count = num_lines(num_nodes_);
+  int64_t l = 0, row = 0;
+  if (begin > 0) {
+    const auto rows_before = [lines](int64_t line) {
+      return static_cast<int64_t>(lines[line * kLineWords]);
+    };
+    for (int64_t behind = count; behind - l > 1;) {
+      const int64_t middle = l + (behind - l) / 2;
+      (rows_before(middle) <= begin ? l : behind) = middle;
+    }
+    row = rows_before(l);
+  }
+  for (; l < count && (row < end || end == num_rows_); ++l) {
     for_each_bit(lines + l * kLineWords, [&](int64_t bit) {
       const int64_t node = l * kLineBits + bit;
       if (row == num_rows_ || node >= num_nodes_) throw_bad_row(node, row);
-      out[row++] = node;
+      if (row >= begin && row < end) nodes[row - begin] = node;
+      ++row;
     });
   }
-  if (row == num_rows_) return result;
+  if (row >= end) return;
   throw_corrupt(place_->owned_place, row, " nodes are owned, but its last line makes that ",
                 num_rows_);
 }

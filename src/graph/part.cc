@@ -140,17 +140,24 @@ int64_t count_cut_rows(const EdgeType& edges,
 
 }  // namespace
 
-OwnedNodes owned_nodes(const Ownership& ownership, int64_t part, int threads) {
+OwnedBitmap owned_bitmap(const Ownership& ownership, int64_t part, int threads) {
   require_index(part, ownership.parts(), "part");
   const int64_t count = num_lines(ownership.num_nodes());
-  OwnedNodes owned;
-  owned.bitmap = allocate(DType::kUInt64, {count, kLineWords});
-  auto* lines = static_cast<uint64_t*>(owned.bitmap.data);
+  OwnedBitmap owned;
+  owned.lines = allocate(DType::kUInt64, {count, kLineWords});
+  auto* lines = static_cast<uint64_t*>(owned.lines.data);
   parallel_for(count, kLinesGrain, threads,
                [&](int64_t begin, int64_t end) { mark_lines(ownership, part, begin, end, lines); });
-  owned.nodes = allocate(DType::kInt64, {sum_lines(lines, count)});
+  owned.count = sum_lines(lines, count);
+  return owned;
+}
+
+OwnedNodes owned_nodes(const Ownership& ownership, int64_t part, int threads) {
+  const OwnedBitmap bitmap = owned_bitmap(ownership, part, threads);
+  OwnedNodes owned{allocate(DType::kInt64, {bitmap.count}), bitmap.lines};
+  const uint64_t* lines = bitmap.lines.as<uint64_t>().data();
   auto* nodes = static_cast<int64_t*>(owned.nodes.data);
-  parallel_for(count, kLinesGrain, threads, [&](int64_t begin, int64_t end) {
+  parallel_for(bitmap.lines.rows(), kLinesGrain, threads, [&](int64_t begin, int64_t end) {
     for (int64_t l = begin; l < end; ++l)
       list_line(lines + l * kLineWords, l * kLineBits, nodes);
   });

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "ramet/buffer_pool.h"
@@ -46,6 +47,13 @@ void check_rows(const NodeRows& rows, const std::vector<int64_t>& expected) {
   REQUIRE(rows.num_rows() == static_cast<int64_t>(owned.size()));
   const Array nodes = rows.nodes();
   CHECK(std::vector<int64_t>(nodes.as<int64_t>().begin(), nodes.as<int64_t>().end()) == owned);
+  const auto count = std::ssize(owned);
+  for (const auto& [begin, end] : {std::pair(count / 3, count / 2), std::pair(count / 2, count),
+                                   std::pair(int64_t{0}, count / 5), std::pair(count, count)}) {
+    const Array some = rows.nodes(begin, end);
+    CHECK(std::vector<int64_t>(some.as<int64_t>().begin(), some.as<int64_t>().end()) ==
+          std::vector<int64_t>(owned.begin() + begin, owned.begin() + end));
+  }
   std::vector<int64_t> in_order(owned.size()), looked_up(owned.size());
   std::iota(in_order.begin(), in_order.end(), 0);
   rows.require(owned, looked_up.data());
