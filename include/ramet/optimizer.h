@@ -86,6 +86,7 @@ class RecordTable;
 
 // The same to rows of a table on a disk, whose columns are the weights and state_of(); gradients
 // are those of its rows, and the bits those of weights in memory. `step.row_ids` is not looked at.
+// Afterwards records.last_step() is this one.
 void apply_gradients(const OptimizerStep& step,
                      RecordTable& records,
                      std::span<const RowList> gradients,

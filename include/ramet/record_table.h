@@ -12,6 +12,9 @@
 // read ahead, and changed by an earlier batch meanwhile, is served as that batch left it. Batches
 // are read ahead in their order, as far as there is room.
 //
+// Where several ranks share the rows, each has a table of the records that it owns. Rows are named
+// by their ids all the same, and begin with what they begin with in one table of all.
+//
 // Memory: memory_bytes(). The file has no name; it ends with the process. Threads: calls wait for
 // each other, but for announce() and forget(), which do not wait for the disk. A table that is
 // announced to has a thread that reads ahead. Forks: a child's calls are kInvalidArgument. Failure:
@@ -29,6 +32,7 @@
 
 #include "ramet/array.h"
 #include "ramet/id_listener.h"
+#include "ramet/ownership.h"
 #include "ramet/row_reader.h"
 #include "ramet/table_rows.h"
 
@@ -52,6 +56,9 @@ struct RecordTableOptions {
   int64_t cache_rows = 0;   // records in memory, if the batches under way are not more
   RecordInit init = {};
   RowReaderOptions::Method method = RowReaderOptions::Method::kAuto;
+  // The records are of the rows that `rank` owns; without owners of all rows.
+  std::optional<Ownership> owners = std::nullopt;
+  int64_t rank = 0;
 };
 
 // Since the table was made.
@@ -67,7 +74,7 @@ struct RecordCounts {
 struct HeldRecords {
   std::vector<Array> columns;  // [slots, ...], of all slots; only those named may be touched
   std::vector<std::vector<int64_t>> slots;  // of each list of ids: where its rows are
-  Array row_ids;                            // int64[slots]: the row in each slot
+  Array row_ids;                            // int64[slots]: the id of the row in each slot
 };
 
 class RecordTable final : public IdListener {
@@ -78,6 +85,10 @@ class RecordTable final : public IdListener {
   ~RecordTable() override;
 
   [[nodiscard]] int64_t num_rows() const;
+  // How many rows are this rank's, and of these, in the order of their ids, the ids of [begin,
+  // end).
+  [[nodiscard]] int64_t num_owned() const;
+  [[nodiscard]] Array owned(int64_t begin, int64_t end) const;
   [[nodiscard]] std::vector<RecordColumn> columns() const;
   [[nodiscard]] int64_t cache_rows() const;
   // Of a record in the file, with padding.
@@ -85,24 +96,28 @@ class RecordTable final : public IdListener {
   // "io_uring, direct, blocks of 512 bytes".
   [[nodiscard]] std::string how() const;
   [[nodiscard]] RecordCounts counts() const;
-  // Taken so far, and by the file.
+  // Of memory taken so far, and of the file.
   [[nodiscard]] int64_t memory_bytes() const;
   [[nodiscard]] int64_t file_bytes() const;
 
   // Gives records other columns behind the first, of zeros, and forgets those that were there. The
-  // records are copied to a new file.
+  // records are copied to a new file, unless there are no such columns before and after.
   void set_state(std::vector<RecordColumn> state);
 
-  // Rows of the first column. kOutOfRange names the first id that is none.
+  // Rows of the first column. Here and below, kOutOfRange names the first id that is none of this
+  // rank's rows.
   [[nodiscard]] Array gather(std::span<const int64_t> ids, int threads = 1);
   // Calls body with the records of all rows that `lists` name, which it may change.
   void update(std::span<const std::span<const int64_t>> lists,
               const std::function<void(const HeldRecords&)>& body);
+  // The number of the step that was applied last, as who applies it says; 0 before.
+  [[nodiscard]] int64_t last_step() const;
+  void set_last_step(int64_t number);
 
-  // The columns of rows [begin, end), which the cache does not remember.
-  [[nodiscard]] std::vector<Array> read(int64_t begin, int64_t end, int threads = 1);
-  // Sets them: `columns` are of such arrays.
-  void write(int64_t begin, std::span<const Array> columns);
+  // The columns of rows, which the cache does not remember.
+  [[nodiscard]] std::vector<Array> read(std::span<const int64_t> ids, int threads = 1);
+  // Sets them: `columns` are of such arrays. Ids ascend.
+  void write(std::span<const int64_t> ids, std::span<const Array> columns);
 
   void announce(const Array& ids) override;
   void forget() override;

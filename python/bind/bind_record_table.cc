@@ -27,7 +27,9 @@ void make(RecordTable* self,
           std::optional<Distribution> distribution,
           double value,
           uint64_t seed,
-          bool io_uring) {
+          bool io_uring,
+          const Ownership& owners,
+          int64_t rank) {
   const Array form = borrow(row);
   RecordTableOptions options;
   options.folder = to_string(folder);
@@ -35,6 +37,8 @@ void make(RecordTable* self,
   options.init = {.distribution = distribution, .seed = seed, .value = value};
   using Method = RowReaderOptions::Method;
   options.method = io_uring ? Method::kAuto : Method::kThreads;
+  options.owners = owners;
+  options.rank = rank;
   const GilRelease release;
   new (self) RecordTable(num_rows, {bfloat16 ? DType::kBFloat16 : form.dtype, form.shape}, options);
 }
@@ -59,11 +63,20 @@ nb::object gather(RecordTable& table, const Ids& ids, int threads) {
   return to_numpy(rows);
 }
 
-std::vector<nb::object> read(RecordTable& table, int64_t begin, int64_t end, int threads) {
+nb::object owned(const RecordTable& table, int64_t begin, int64_t end) {
+  Array ids;
+  {
+    const GilRelease release;
+    ids = table.owned(begin, end);
+  }
+  return to_numpy(ids);
+}
+
+std::vector<nb::object> read(RecordTable& table, const Ids& ids, int threads) {
   std::vector<Array> columns;
   {
     const GilRelease release;
-    columns = table.read(begin, end, threads);
+    columns = table.read(borrow(ids), threads);
   }
   std::vector<nb::object> arrays;
   for (const Array& column : columns)
@@ -72,13 +85,16 @@ std::vector<nb::object> read(RecordTable& table, int64_t begin, int64_t end, int
 }
 
 // `bfloat16`: the first column holds the bits.
-void write(RecordTable& table, int64_t begin, const std::vector<AnyArray>& columns, bool bfloat16) {
+void write(RecordTable& table,
+           const Ids& ids,
+           const std::vector<AnyArray>& columns,
+           bool bfloat16) {
   std::vector<Array> arrays;
   for (const AnyArray& column : columns)
     arrays.push_back(borrow(column));
   if (bfloat16) arrays.front().dtype = DType::kBFloat16;
   const GilRelease release;
-  table.write(begin, arrays);
+  table.write(borrow(ids), arrays);
 }
 
 void apply(const OptimizerStep& step,
@@ -127,11 +143,13 @@ void bind_record_table(nb::module_& m) {
   nb::class_<RecordTable, IdListener>(m, "RecordTable")
       .def("__init__", &make, nb::arg("num_rows"), nb::arg("row").noconvert(), nb::kw_only(),
            nb::arg("bfloat16"), nb::arg("folder"), nb::arg("cache_rows"),
-           nb::arg("distribution").none(), nb::arg("value"), nb::arg("seed"), nb::arg("io_uring"))
+           nb::arg("distribution").none(), nb::arg("value"), nb::arg("seed"), nb::arg("io_uring"),
+           nb::arg("owners"), nb::arg("rank"))
       .def("set_state", &set_state, nb::arg("state"))
       .def("gather", &gather, nb::arg("ids").noconvert(), nb::kw_only(), nb::arg("threads"))
-      .def("read", &read, nb::arg("begin"), nb::arg("end"), nb::kw_only(), nb::arg("threads"))
-      .def("write", &write, nb::arg("begin"), nb::arg("columns"), nb::kw_only(),
+      .def("owned", &owned, nb::arg("begin"), nb::arg("end"))
+      .def("read", &read, nb::arg("ids").noconvert(), nb::kw_only(), nb::arg("threads"))
+      .def("write", &write, nb::arg("ids").noconvert(), nb::arg("columns"), nb::kw_only(),
            nb::arg("bfloat16"))
       .def(
           "apply_gradients",
@@ -141,6 +159,8 @@ void bind_record_table(nb::module_& m) {
           nb::arg("step"), nb::arg("gradients"), nb::kw_only(), nb::arg("threads"))
       .def("counts", &counts)
       .def_prop_ro("num_rows", &RecordTable::num_rows)
+      .def_prop_ro("num_owned", &RecordTable::num_owned)
+      .def_prop_rw("last_step", &RecordTable::last_step, &RecordTable::set_last_step)
       .def_prop_ro("cache_rows", &RecordTable::cache_rows)
       .def_prop_ro("record_bytes", &RecordTable::record_bytes)
       .def_prop_ro("how", &RecordTable::how)

@@ -20,6 +20,7 @@ void apply_gradients(const OptimizerStep& step,
     apply_gradients(of_slots, weights, std::span(held.columns).subspan(1), in_slots, 0,
                     weights.rows(), threads);
   });
+  records.set_last_step(step.number);
 }
 
 }  // namespace ramet

@@ -11,6 +11,9 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <numeric>
+#include <ranges>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -81,12 +84,17 @@ void check_gather(RecordTable& table, Twin& twin, const Ids& ids, int threads = 
                         kWidth * sizeof(float)) == 0);
 }
 
-void check_all(RecordTable& table, Twin& twin, int64_t begin, int64_t end) {
-  const std::vector<Array> columns = table.read(begin, end);
+Ids from_to(int64_t begin, int64_t end) {
+  Ids ids(static_cast<size_t>(end - begin));
+  std::iota(ids.begin(), ids.end(), begin);
+  return ids;
+}
+
+void check_all(RecordTable& table, Twin& twin, const Ids& ids) {
+  const std::vector<Array> columns = table.read(ids);
   REQUIRE(columns.size() == 3);
-  for (int64_t row = begin; row < end; ++row) {
-    const auto at = static_cast<size_t>(row - begin);
-    const TwinRow& expected = twin[row];
+  for (size_t at = 0; at < ids.size(); ++at) {
+    const TwinRow& expected = twin[ids[at]];
     const auto same = [&](const Array& array, const std::vector<float>& values) {
       return std::memcmp(array.as<float>().data() + at * kWidth, values.data(),
                          kWidth * sizeof(float)) == 0;
@@ -121,20 +129,19 @@ void update_both(RecordTable& table, Twin& twin, const Ids& ids, float by) {
 }
 
 // Sets rows to those of a table of other values.
-void write_both(RecordTable& table, Twin& twin, int64_t begin, int64_t end, float by) {
-  for (int64_t row = begin; row < end; ++row)
-    twin[row].update(by);
-  std::vector<Array> columns = table.read(begin, end);
-  for (int64_t row = begin; row < end; ++row) {
-    const auto at = row - begin;
-    const TwinRow& of = twin[row];
+void write_both(RecordTable& table, Twin& twin, const Ids& ids, float by) {
+  for (const int64_t id : ids)
+    twin[id].update(by);
+  std::vector<Array> columns = table.read(ids);
+  for (int64_t at = 0; at < std::ssize(ids); ++at) {
+    const TwinRow& of = twin[ids[static_cast<size_t>(at)]];
     std::copy(of.weights.begin(), of.weights.end(),
               static_cast<float*>(columns[0].data) + at * kWidth);
     std::copy(of.moments.begin(), of.moments.end(),
               static_cast<float*>(columns[1].data) + at * kWidth);
     static_cast<int32_t*>(columns[2].data)[at] = of.steps;
   }
-  table.write(begin, columns);
+  table.write(ids, columns);
 }
 
 Ids batch(uint64_t key, size_t count = 25) {
@@ -178,10 +185,10 @@ TEST_CASE("rows and their state are those of a table in memory, whatever the cac
         if (step % 5 == 1) check_gather(table, twin, batch(step + 100));  // a second call
         update_both(table, twin, ids, 0.5F * static_cast<float>(step));
         if (step % 7 == 2) update_both(table, twin, batch(step + 200), 1);  // that nobody read
-        if (step % 8 == 3) write_both(table, twin, 50, 90, 3);
-        if (step % 8 == 5) check_all(table, twin, 0, kRows);
+        if (step % 8 == 3) write_both(table, twin, from_to(50, 90), 3);
+        if (step % 8 == 5) check_all(table, twin, from_to(0, kRows));
       }
-      check_all(table, twin, 0, kRows);
+      check_all(table, twin, from_to(0, kRows));
       if (cache_rows < 300) CHECK(table.counts().read.rows > 0);
       CHECK(table.file_bytes() <= kRows * table.record_bytes());
       CHECK(entries_of(folder.path().c_str()) == 0);
@@ -208,7 +215,7 @@ TEST_CASE("batches that are announced are read ahead, and served as earlier batc
       check_gather(table, twin, batches[step]);
       update_both(table, twin, batches[step], 0.25F);
     }
-    check_all(table, twin, 0, kRows);
+    check_all(table, twin, from_to(0, kRows));
     if (cache_rows == 0) CHECK(table.counts().read_ahead == 0);
   }
 }
@@ -270,7 +277,7 @@ TEST_CASE("a new state begins with zeros and leaves the weights") {
   check_gather(table, twin, ids);
   CHECK(table.counts().written.rows >= before.written.rows);
   table.set_state(state_columns());
-  const std::vector<Array> columns = table.read(0, kRows);
+  const std::vector<Array> columns = table.read(from_to(0, kRows));
   for (const float moment : columns[1].as<float>())
     REQUIRE(moment == 0);
 }
@@ -336,8 +343,17 @@ TEST_CASE("what is wrong is named, and nothing has changed") {
   CHECK_THROWS_WITH(static_cast<void>(table.gather(Ids{3, kRows})),
                     "ids[1] = 300 is outside the 300 rows of the embedding");
   CHECK_THROWS_AS(table.announce(borrowed(Ids{-1})), Error);
-  CHECK_THROWS_AS(static_cast<void>(table.read(5, 3)), Error);
-  CHECK_THROWS_AS(table.write(0, std::vector<Array>{wide}), Error);
+  CHECK_THROWS_AS(static_cast<void>(table.read(Ids{-1})), Error);
+  CHECK_THROWS_AS(static_cast<void>(table.owned(5, 3)), Error);
+  CHECK_THROWS_AS(table.write(Ids{0}, std::vector<Array>{wide}), Error);
+  CHECK_THROWS_WITH(table.write(Ids{3, 3}, table.read(Ids{3, 4})),
+                    "ids of columns to write do not ascend");
+  RecordTableOptions others = options_in(folder.path(), 5);
+  others.owners = Ownership::hashed("node", kRows - 1, 2);
+  CHECK(code_of(kRows, weights, others) == ErrorCode::kInvalidArgument);
+  others.owners = Ownership::hashed("node", kRows, 2);
+  others.rank = 2;
+  CHECK(code_of(kRows, weights, others) == ErrorCode::kOutOfRange);
 }
 
 TEST_CASE("a disk that is full is an error that loses nothing") {
@@ -368,10 +384,10 @@ TEST_CASE("a disk that is full is an error that loses nothing") {
   }
   ::setrlimit(RLIMIT_FSIZE, &before);
   CHECK(failures > 0);
-  check_all(table, twin, 0, kRows);
+  check_all(table, twin, from_to(0, kRows));
   for (uint64_t step = 0; step < 10; ++step)
     update_both(table, twin, batch(step, 30), 1);
-  check_all(table, twin, 0, kRows);
+  check_all(table, twin, from_to(0, kRows));
 }
 
 TEST_CASE("an io_uring that breaks under a write is an error that loses nothing") {
@@ -420,17 +436,108 @@ TEST_CASE("a read that fails is an error that names the folder, and the table go
     return "";
   };
   const Ids ids = batch(2, 200);
-  CHECK(text_of([&] {
-          static_cast<void>(table.gather(ids));
-        }).starts_with("the records in " + folder.path() + ": cannot read row "));
+  const std::string text = text_of([&] { static_cast<void>(table.gather(ids)); });
+  CHECK(text.starts_with("cannot read row "));
+  CHECK(text.find(" of the records in " + folder.path() + ": ") != std::string::npos);
   CHECK(text_of([&] { update_both(table, twin, ids, 1); }) != "");
-  CHECK(text_of([&] { static_cast<void>(table.read(0, kRows)); }) != "");
+  CHECK(text_of([&] { static_cast<void>(table.read(from_to(0, kRows))); }) != "");
   REQUIRE(::dup2(kept, reader) == reader);
   ::close(kept);
   ::close(failing);
   check_gather(table, twin, ids);
   update_both(table, twin, ids, 1);
-  check_all(table, twin, 0, kRows);
+  check_all(table, twin, from_to(0, kRows));
+}
+
+TEST_CASE("a row that cannot be read is named by its id, whatever its place in the file") {
+  const TempDir folder;
+  Twin twin;
+  RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options_in(folder.path(), 0));
+  table.set_state(state_columns());
+  for (const int64_t id : {200, 7, 123})
+    update_both(table, twin, {id}, 1);
+  const int reader = reading_descriptor_in(folder.path());
+  REQUIRE(reader >= 0);
+  const int failing = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  REQUIRE(::dup2(failing, reader) == reader);
+  ::close(failing);
+  const std::string byte = std::to_string(table.record_bytes());  // of the second record
+  CHECK_THROWS_WITH(static_cast<void>(table.gather(Ids{7})),
+                    doctest::Contains(("cannot read row 7 at byte " + byte + " of the").c_str()));
+}
+
+namespace {
+
+// Owners of kRows by two ranks and a third without rows.
+std::vector<Ownership> some_owners() {
+  const int64_t bounds[] = {0, 110, 110, kRows};
+  const auto vector = std::make_shared<std::vector<uint8_t>>(kRows);
+  for (size_t i = 0; i < vector->size(); ++i)
+    (*vector)[i] = i % 7 < 3 ? 2 : 0;
+  const Array owners{vector->data(), DType::kUInt8, {kRows}, vector, false};
+  return {Ownership::ranges(borrow(std::span<const int64_t>(bounds))),
+          Ownership::hashed("node", kRows, 3), Ownership::by_vector(owners, 3)};
+}
+
+Ids of_rank(const Ownership& owners, int64_t rank, Ids ids) {
+  std::erase_if(ids, [&](int64_t id) { return owners.owner(id) != rank; });
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("each of several ranks has the rows that it owns, by their ids") {
+  const TempDir folder;
+  for (const Ownership& owners : some_owners())
+    for (int64_t rank = 0; rank < 3; ++rank) {
+      CAPTURE(rank);
+      RecordTableOptions options = options_in(folder.path(), 30);
+      options.owners = owners;
+      options.rank = rank;
+      RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options);
+      const Ids mine = of_rank(owners, rank, from_to(0, kRows));
+      const auto count = std::ssize(mine);
+      CHECK(table.num_rows() == kRows);
+      REQUIRE(table.num_owned() == count);
+      const Array owned = table.owned(0, count), some = table.owned(count / 3, count / 2);
+      CHECK(std::ranges::equal(owned.as<int64_t>(), mine));
+      CHECK(std::ranges::equal(
+          some.as<int64_t>(), std::span(mine).subspan(static_cast<size_t>(count / 3),
+                                                      static_cast<size_t>(count / 2 - count / 3))));
+      table.set_state(state_columns());
+      Twin twin;
+      for (uint64_t step = 0; step < 30; ++step) {
+        const Ids ids = of_rank(owners, rank, batch(step, 40));
+        if (step % 2 == 0) table.announce(borrowed(ids));
+        check_gather(table, twin, ids);
+        update_both(table, twin, ids, 0.5F * static_cast<float>(step));
+      }
+      write_both(table, twin, mine, 2);
+      check_all(table, twin, mine);
+      for (int64_t id = 0; id < kRows; ++id) {
+        if (owners.owner(id) == rank) continue;
+        const std::string message = "ids[0] = " + std::to_string(id) +
+                                    " is a row of another rank, not of rank " +
+                                    std::to_string(rank);
+        CHECK_THROWS_WITH(static_cast<void>(table.gather(Ids{id})), message.c_str());
+        CHECK_THROWS_AS(table.announce(borrowed({id})), Error);
+      }
+    }
+}
+
+TEST_CASE("memory_bytes counts pages that were written to, however rows lie apart") {
+  const TempDir folder;
+  constexpr int64_t kMany = int64_t{1} << 20, kPage = 4096;
+  RecordTable table(kMany, {DType::kFloat32, {1}}, {.folder = folder.path(), .cache_rows = 1000});
+  const int64_t before = table.memory_bytes();
+  static_cast<void>(table.read(from_to(0, kMany)));  // takes none: no row is found anywhere
+  CHECK(table.memory_bytes() == before);
+  Ids apart(600);
+  for (size_t i = 0; i < apart.size(); ++i)
+    apart[i] = static_cast<int64_t>(i) * 1700;  // of 4 bytes each: more than a page apart
+  static_cast<void>(table.gather(apart));
+  CHECK(table.memory_bytes() >= before + 600 * kPage);
+  CHECK(table.memory_bytes() <= before + 2 * 4 * kMany + (int64_t{8} << 20));
 }
 
 TEST_CASE("a forked child is refused, and takes nothing from its parent") {

@@ -62,8 +62,9 @@ class Embedding(torch.nn.Module):
         Embedding, alike; without `distributed` these are the ranks of torch.distributed.
     location: "host", "device", as of Table.create, or "disk": rows and their optimizer's state lie in a file without a
         name on the file system of the folder `path`; in memory are those of the batches under way, and the ones used
-        last, `cache_rows` in all. Of one process; it cannot be pickled, and `init` is no function. OSError where the
-        disk refuses: rows that cannot be written stay in memory.
+        last, `cache_rows` in all. Of several ranks each has a file of the rows that it owns, and calls are those with
+        `owned`. It cannot be pickled, and `init` is no function. OSError where the disk refuses: rows that cannot be
+        written stay in memory.
 
     It has no parameters: DistributedDataParallel and dense optimizers do not see it. What calls get in backward waits
     in `pending` until the optimizer's zero_grad(): several calls of a step, and several backwards, add up. Pickles as a
@@ -133,7 +134,8 @@ class Embedding(torch.nn.Module):
             the same in a step, a rank without ids by a call with none of them.
 
         Of a distributed table every rank calls this, unless the rows are owned. IndexError names the first id out of
-        range, or with `owned` the first that is another rank's.
+        range, or with `owned` the first that is another rank's. ValueError for rows on a disk that several ranks have,
+        unless they are owned.
         """
         return Rows.apply(self.anchor, self, ids, owned)
 
@@ -167,10 +169,15 @@ class Rows(torch.autograd.Function):
             raise TypeError(f"ids is a {type(ids).__name__}, expected a tensor of integers")
         if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
             raise TypeError(f"ids are {ids.dtype}, expected integers")
-        table = embedding.table
+        table, is_on_disk = embedding.table, isinstance(embedding.table, RecordTable)
+        if is_on_disk and table.ranks > 1 and not owned:
+            raise ValueError(
+                f"the rows are on the disks of {table.ranks} ranks, each of which reads its own alone: "
+                "embedding(ids, owned=True), of ids that this rank owns, as a cooperative loader's batch.n_id"
+            )
         ctx.ids = devices.on_host(ids.detach()).to(torch.int64, copy=True).reshape(-1).numpy()
         ctx.embedding, ctx.call, ctx.owned = embedding, embedding.pending.next_call(), owned
-        is_own = owned and not isinstance(table, RecordTable)
+        is_own = owned and not is_on_disk  # which looks for itself
         if is_own:
             _require_own(table, ctx.ids)
         if _is_beside(table, ids) and (owned or table.placement != "distributed"):

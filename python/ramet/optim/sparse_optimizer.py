@@ -31,9 +31,9 @@ class SparseOptimizer(torch.optim.Optimizer):
     average: whether the sum over ranks is divided by their number, as DistributedDataParallel does.
 
     The state is in tables of the same placement and owners, of float32; of an embedding on a disk it is beside the
-    rows, of one optimizer at a time. All ranks of the embeddings make the optimizer
-    and its steps together. ValueError on every rank where their optimizers differ, and where options do at a step.
-    ValueError for options out of their range, when they are used.
+    rows, of one optimizer at a time. All ranks of the embeddings make the optimizer and its steps together. ValueError
+    on every rank where their optimizers differ, and where options do at a step that has an exchange. ValueError for
+    options out of their range, when they are used.
     """
 
     def __init__(self, embeddings, defaults: dict, *, rounding: str, seed: int, average: bool):
@@ -83,7 +83,10 @@ class SparseOptimizer(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure=None):
-        """One step with the gradients since zero_grad(). Returns what `closure`, which computes them, returns."""
+        """One step with the gradients since zero_grad(). Returns what `closure`, which computes them, returns.
+
+        Rows on a disk know which step was theirs: where a disk refuses, or Ctrl-C ends the call, step() again makes the
+        rest of it, and zero_grad() leaves it there."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -91,17 +94,19 @@ class SparseOptimizer(torch.optim.Optimizer):
         by_channel: dict[object, list[Learner | RecordLearner]] = {}
         for learner in self._learners:
             by_channel.setdefault(learner.channel(), []).append(learner)
-        for channel, learners in by_channel.items():
-            if channel is None:
-                for learner in learners:
-                    if learner in self._ahead:
-                        continue
-                    learner.apply(self._step_of(learner), learner.gradients())
-                    self._ahead.append(learner)
-            else:
-                self._step_together(learners)
+        # First, so that other ranks wait while this one tries again what its disk has refused.
+        for learner in by_channel.pop(None, []):
+            if not self._is_ahead(learner):
+                learner.apply(self._step_of(learner), learner.gradients())
+                self._ahead.append(learner)
+        for learners in by_channel.values():
+            self._step_together(learners)
         self._end_step()
         return loss
+
+    def _is_ahead(self, learner: Learner | RecordLearner) -> bool:
+        """Whether it has made the step that is not done yet."""
+        return learner in self._ahead or learner.has_made(self._number + 1)
 
     def _end_step(self) -> None:
         self._number += 1
@@ -134,7 +139,7 @@ class SparseOptimizer(torch.optim.Optimizer):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forgets the gradients."""
-        if self._ahead:  # a step that failed half way is not tried again
+        if any(map(self._is_ahead, self._learners)):  # a step that failed half way is not tried again
             self._end_step()
         for embedding in self.embeddings:
             embedding.zero_grad()
@@ -158,6 +163,8 @@ class SparseOptimizer(torch.optim.Optimizer):
         a text of options and step (docs/format.md, section 8). It takes the place of the one before when all ranks are
         done: whenever they are killed, there is the old or the new one. Gradients are not in it, nor schedulers.
         Collective: an error of one rank is one on every rank. OSError where the disk refuses or is too small."""
+        for ranks in _sets_of_ranks(self.embeddings):
+            ranks.share(lambda: (self._settle(), None))
         checkpoint.save(path, self, self._said())
 
     def load(self, path) -> None:
@@ -174,6 +181,17 @@ class SparseOptimizer(torch.optim.Optimizer):
         self._rounding, self._seed = said["rounding"], said["seed"]
         for learner in self._learners:
             learner.know_rows(self._rounding == "stochastic")
+
+    def _settle(self) -> None:
+        """Ends a step that every embedding has made. RuntimeError where some have not."""
+        made = sum(map(self._is_ahead, self._learners))
+        if made == len(self._learners):
+            self._end_step()
+        elif made:
+            raise RuntimeError(
+                f"{made} of {len(self._learners)} embeddings have made step {self._number + 1}: step() again makes the "
+                "rest of it, zero_grad() leaves it there"
+            )
 
     def _said(self) -> dict:
         options = {name: value for name, value in self.param_groups[0].items() if name != "params"}
@@ -211,6 +229,10 @@ class Learner:
     def know_rows(self, stochastic: bool) -> None:
         table = self.embedding.table
         self.row_ids = table.owned() if stochastic and table.placement != "continuous" else None
+
+    def has_made(self, number: int) -> bool:
+        """False: its rows do not know."""
+        return False
 
     def channel(self):
         """Through which the gradients of this step go to other ranks; None where these have no part in it."""
@@ -251,8 +273,12 @@ class RecordLearner:
     def know_rows(self, stochastic: bool) -> None:
         """They know themselves."""
 
+    def has_made(self, number: int) -> bool:
+        """Whether the last step was this one."""
+        return self.embedding.table.has_made(self, number)
+
     def channel(self) -> None:
-        """None: there are no other ranks."""
+        """None: other ranks have no part in it."""
 
     def gradients(self) -> list[tuple]:
         """(ids, gradients) of every backward."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,65 +12,80 @@ from ramet import _core
 from ramet.arguments import UINT64_MAX, as_int, as_path
 from ramet.arrays import as_count
 from ramet.dtypes import bfloat16, bits, dtype_name
-from ramet.loading.ranks import rank_and_world
 from ramet.stores.streamed import CHUNK_BYTES, StreamedRows
 from ramet.tables.arguments import as_row_ids
 from ramet.tables.create import as_dtype
 from ramet.tables.init_rows import DISTRIBUTIONS, described
+from ramet.tables.owners import owners_of_rows
 from ramet.tables.parts import Pieces
 from ramet.tables.ranks import Ranks
 
 LEARNING = ("float32", "float16", "bfloat16")
 
 
+class Wanted(NamedTuple):
+    """Of records, checked."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+    path: str
+    cache_rows: int
+    init: str | float
+    seed: int
+    ownership: _core.Ownership
+
+    def alike(self) -> dict:
+        """What ranks have alike, by the names that Table.create has: another rank's rows may be in memory."""
+        return {
+            "placement": "continuous",
+            "location": "disk",
+            "shape": self.shape,
+            "dtype": dtype_name(self.dtype),
+            "ownership": self.ownership.digest(),
+            "init": str(self.init),
+            "seed": self.seed,
+        }
+
+
 class RecordTable:
     """Rows [num_rows, width] in a file without a name on the file system of the folder `path`, and in memory those of
     the batches under way and the ones used last, `cache_rows` in all. A row and its state are one record of the file;
-    rows that never changed are not in it (docs/embeddings.md). Of this process alone: it cannot be pickled, nor used
-    after a fork."""
+    rows that never changed are not in it (docs/embeddings.md). Of several ranks, which make it together, each has the
+    rows that it owns: another rank's id is an IndexError. Of this process alone: it cannot be pickled, nor used after a
+    fork."""
 
-    ranks, rank = 1, 0
-
-    def __init__(self, num_rows: int, width: int, dtype, *, path, cache_rows: int, init, seed: int):
-        num_rows, width = as_count(num_rows, "num_embeddings"), as_count(width, "embedding_dim")
-        form = as_dtype(dtype)
-        if dtype_name(form) not in LEARNING:
-            raise ValueError(f"the rows are {dtype_name(form)}; those of {LEARNING} learn")
-        described(init)
-        if callable(init):
-            raise ValueError(f"init is a function; of rows on a disk it is a number or one of {DISTRIBUTIONS}")
-        self.dtype, self.shape = form, (num_rows, width)
-        self.path = os.path.abspath(as_path(path))
-        self._ranks = Ranks.alone()
+    def __init__(self, core: _core.RecordTable, wanted: Wanted, ranks: Ranks):
+        self.shape, self.dtype = wanted.shape, wanted.dtype
+        self.path, self.ownership = wanted.path, wanted.ownership
+        self._core, self._ranks = core, ranks
         self._state: dict[str, RecordColumn] = {}
         self._learner: object | None = None
-        self._core = _core.RecordTable(
-            num_rows,
-            bits(np.empty(width, form)),
-            bfloat16=form == bfloat16,
-            folder=os.fsencode(self.path),
-            cache_rows=as_count(cache_rows, "cache_rows"),
-            distribution=getattr(_core.Distribution, init) if isinstance(init, str) else None,
-            value=0.0 if isinstance(init, str) else float(init),
-            seed=as_int(seed, "seed", 0, UINT64_MAX),
-            io_uring=True,
-        )
 
     def __len__(self) -> int:
         return self.shape[0]
 
+    @property
+    def rank(self) -> int:
+        """This process's, of `ranks`."""
+        return self._ranks.rank
+
+    @property
+    def ranks(self) -> int:
+        return self._ranks.size
+
     def owned(self) -> np.ndarray:
-        """All ids."""
-        return np.arange(len(self))
+        """The ids of this rank's rows, int64, ascending."""
+        return self._core.owned(0, self._core.num_owned)
 
     def gather(self, ids, threads: int = 1) -> np.ndarray:
-        """The rows `ids`, integers of any shape, as a numpy array [*ids.shape, width]."""
+        """The rows `ids`, integers of any shape, as a numpy array [*ids.shape, width]. IndexError names the first id
+        that is none of this rank's rows."""
         ids, shape = as_row_ids(ids)
         rows = self._core.gather(ids, threads=as_count(threads, "threads"))
         return rows.reshape(*shape, *rows.shape[1:])
 
     def announce(self, ids) -> None:
-        """The ids of a batch to come: its rows are read ahead."""
+        """The ids of a batch to come: its rows are read ahead. IndexError as of gather."""
         self._core.announce(as_row_ids(ids)[0])
 
     def forget(self) -> None:
@@ -88,7 +104,7 @@ class RecordTable:
 
     @property
     def memory_bytes(self) -> int:
-        """Of this process, taken by rows so far."""
+        """Of this process, taken so far by rows and by what finds them."""
         return self._core.memory_bytes
 
     @property
@@ -104,13 +120,24 @@ class RecordTable:
 
     def set_state(self, learner: object, forms: list[tuple[str, str, bool]]) -> dict[str, RecordColumn]:
         """Gives each row the state that `forms` say (name, dtype, whether a row has one value), of zeros, in place of
-        what was there. From now on the gradients are those of `learner`."""
+        what was there. From now on the gradients are those of `learner`. Of several ranks all call this; an error of
+        one is one on every rank."""
         rows = [np.empty((1,) if by_row else (1, self.shape[1]), dtype) for _, dtype, by_row in forms]
-        if rows or self._state:
-            self._core.set_state(rows)
+
+        def give() -> tuple[None, None]:
+            before, self._learner = self._learner, None  # nobody's, should Ctrl-C end the call below
+            try:
+                self._core.set_state(rows)
+            except Exception:
+                self._learner = before  # as is the state
+                raise
+            self._core.last_step = 0
+            return None, None
+
+        self._ranks.share(give)
         self._learner = learner
         columns = enumerate(zip(forms, rows), start=1)
-        self._state = {name: RecordColumn(self, number, row) for number, ((name, _, _), row) in columns}
+        self._state = {name: RecordColumn(self, number, row, self._ranks) for number, ((name, _, _), row) in columns}
         return self._state
 
     def check_learner(self, learner: object) -> None:
@@ -123,35 +150,58 @@ class RecordTable:
         self.check_learner(learner)
         self._core.apply_gradients(step, lists, threads=threads)
 
+    def has_made(self, learner: object, number: int) -> bool:
+        """Whether the last step was this one of `learner`. It may have been where Ctrl-C ended the call."""
+        return learner is self._learner and self._core.last_step == number
+
     def copy_columns(self, sources: dict[int, object]) -> None:
-        """Sets columns to the rows of tables, by number, a few megabytes at a time; the others stay."""
-        for number, source in sources.items():
-            expected = (self.shape, self.dtype) if number == 0 else self._column(number).form
-            if (source.shape, source.dtype) != expected:
-                raise ValueError(f"the table is {expected}, but the other one {(source.shape, source.dtype)}")
-        for first, columns in self.chunks():
-            ids = np.arange(first, first + len(columns[0]))
+        """Sets columns of this rank's rows to those of tables that every rank reads for itself, by number, a few
+        megabytes at a time; the others stay. Of several ranks all call this; an error of one is one on every rank."""
+
+        def copy() -> tuple[None, None]:
             for number, source in sources.items():
-                columns[number] = source.gather(ids, threads=0)
-            columns = [bits(np.ascontiguousarray(column)) for column in columns]
-            self._core.write(first, columns, bfloat16=self.dtype == bfloat16)
+                expected = (self.shape, self.dtype) if number == 0 else self._column(number).form
+                if (source.shape, source.dtype) != expected:
+                    raise ValueError(f"the table is {expected}, but the other one {(source.shape, source.dtype)}")
+            for ids in self._chunks_of_ids():
+                columns = self.read(ids, threads=0)
+                for number, source in sources.items():
+                    columns[number] = source.gather(ids, threads=0)
+                columns = [bits(np.ascontiguousarray(column)) for column in columns]
+                self._core.write(ids, columns, bfloat16=self.dtype == bfloat16)
+            self._core.last_step = 0
+            return None, None
+
+        self._ranks.share(copy)
 
     def chunks(self) -> Iterator[tuple[int, list[np.ndarray]]]:
-        """(first row, a chunk of each column), of all rows in order."""
-        step = max(1, CHUNK_BYTES // max(1, self._core.record_bytes))
-        for first in range(0, len(self), step):
-            yield first, self.read(first, min(first + step, len(self)), threads=0)
+        """(how many rows came before, a chunk of each column), of this rank's rows in order."""
+        first = 0
+        for ids in self._chunks_of_ids():
+            yield first, self.read(ids, threads=0)
+            first += len(ids)
 
-    def read(self, begin: int, end: int, threads: int = 1) -> list[np.ndarray]:
-        """Each column of the rows [begin, end), which the cache does not remember."""
-        return self._core.read(begin, end, threads=threads)
+    def _chunks_of_ids(self) -> Iterator[np.ndarray]:
+        """Of this rank's rows, in order."""
+        step, end = max(1, CHUNK_BYTES // max(1, self._core.record_bytes)), self._core.num_owned
+        for first in range(0, end, step):
+            yield self._core.owned(first, min(first + step, end))
+
+    def read(self, ids: np.ndarray, threads: int = 1) -> list[np.ndarray]:
+        """Each column of the rows `ids`, int64 [k], which the cache does not remember."""
+        return self._core.read(ids, threads=threads)
 
     def _column(self, number: int) -> RecordColumn:
         return next(column for column in self._state.values() if column.number == number)
 
     def _pieces(self) -> Pieces:
         row = np.empty((1, self.shape[1]), self.dtype)
-        return _streamed(self, StreamedRows(row, len(self), self.chunks, 0))
+        return self.pieces_of(row, 0)
+
+    def pieces_of(self, row: np.ndarray, column: int) -> Pieces:
+        """What this rank writes of a column where it is saved. row: [1, ...], its form."""
+        rows = StreamedRows(row, self._core.num_owned, self.chunks, column)
+        return Pieces(self.ownership, {self.rank: (rows, None)})
 
     def __reduce__(self):
         raise TypeError("rows on a disk are of one process: they are neither pickled nor copied; save() writes them")
@@ -163,10 +213,9 @@ class RecordTable:
 class RecordColumn:
     """A part of the records: one array of the state of all rows. Read by gather(); steps alone change it."""
 
-    def __init__(self, records: RecordTable, number: int, row: np.ndarray):
+    def __init__(self, records: RecordTable, number: int, row: np.ndarray, ranks: Ranks):
         self.records, self.number = records, number
-        self._row = row
-        self._ranks = Ranks.alone()
+        self._row, self._ranks = row, ranks
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -187,31 +236,68 @@ class RecordColumn:
         return len(self.records)
 
     def gather(self, ids, threads: int = 1) -> np.ndarray:
-        """The state of the rows `ids`. Slow: for looking at some."""
+        """The state of the rows `ids`, for looking at some. IndexError as of RecordTable.gather."""
         ids, shape = as_row_ids(ids)
-        for id in ids[(ids < 0) | (ids >= len(self))][:1]:
-            raise IndexError(f"id {id} is outside the {len(self)} rows of the embedding")
-        rows = [self.records.read(id, id + 1, threads)[self.number] for id in ids.tolist()]
-        return np.concatenate(rows or [self._row[:0]]).reshape(*shape, *self._row.shape[1:])
+        return self.records.read(ids, threads)[self.number].reshape(*shape, *self._row.shape[1:])
 
     def _pieces(self) -> Pieces:
-        return _streamed(self.records, StreamedRows(self._row, len(self), self.records.chunks, self.number))
+        return self.records.pieces_of(self._row, self.number)
 
 
-def create_records(num_rows, width, dtype, *, path, cache_rows, placement, distributed, ownership, init, seed):
-    """A RecordTable for Embedding(..., location="disk")."""
+def create_records(num_rows, width, dtype, *, distributed, **options) -> RecordTable:
+    """A RecordTable for Embedding(..., location="disk"), made by all ranks together; where its file lies, and how much
+    is in memory, may be each rank's own."""
+    ranks = Ranks.of(distributed)
+
+    def check() -> tuple[Wanted, dict]:
+        wanted = _checked(num_rows, width, dtype, ranks.size, **options)
+        return wanted, wanted.alike()
+
+    wanted = ranks.agree(check)
+    core, _ = ranks.share(lambda: (_make(wanted, ranks.rank), None))
+    return RecordTable(core, wanted, ranks)
+
+
+def _checked(num_rows, width, dtype, size: int, *, path, cache_rows, placement, ownership, init, seed) -> Wanted:
     if path is None:
         raise ValueError("path is missing: the folder on whose file system the rows are to lie")
     if cache_rows is None:
         raise ValueError("cache_rows is missing: how many rows are to be in memory")
-    if rank_and_world(distributed)[1] > 1:
-        raise ValueError(
-            "location is 'disk' and there are several ranks: rows on a disk are of one process, and of every rank its "
-            "own with distributed=False"
-        )
-    if placement != "continuous" or ownership is not None:
-        raise ValueError("location is 'disk': placement and ownership are of rows in memory")
-    return RecordTable(num_rows, width, dtype, path=path, cache_rows=cache_rows, init=init, seed=seed)
+    if placement != "continuous":
+        raise ValueError(f"location is 'disk', but placement is {placement!r}, which is of rows in memory")
+    form = as_dtype(dtype)
+    if dtype_name(form) not in LEARNING:
+        raise ValueError(f"the rows are {dtype_name(form)}; those of {LEARNING} learn")
+    described(init)
+    if callable(init):
+        raise ValueError(f"init is a function; of rows on a disk it is a number or one of {DISTRIBUTIONS}")
+    shape = as_count(num_rows, "num_embeddings"), as_count(width, "embedding_dim")
+    return Wanted(
+        shape,
+        form,
+        os.path.abspath(as_path(path)),
+        as_count(cache_rows, "cache_rows"),
+        init if isinstance(init, str) else float(init),
+        as_int(seed, "seed", 0, UINT64_MAX),
+        owners_of_rows(ownership, shape[0], size),
+    )
+
+
+def _make(wanted: Wanted, rank: int) -> _core.RecordTable:
+    is_random = isinstance(wanted.init, str)
+    return _core.RecordTable(
+        wanted.shape[0],
+        bits(np.empty(wanted.shape[1], wanted.dtype)),
+        bfloat16=wanted.dtype == bfloat16,
+        folder=os.fsencode(wanted.path),
+        cache_rows=wanted.cache_rows,
+        distribution=getattr(_core.Distribution, wanted.init) if is_random else None,
+        value=0.0 if is_random else wanted.init,
+        seed=wanted.seed,
+        io_uring=True,
+        owners=wanted.ownership,
+        rank=rank,
+    )
 
 
 def copy_tables(tables: dict[str, object], sources: dict[str, object]) -> None:
@@ -225,7 +311,3 @@ def copy_tables(tables: dict[str, object], sources: dict[str, object]) -> None:
         by_records.setdefault(id(records), (records, {}))[1][number] = sources[name]
     for records, columns in by_records.values():
         records.copy_columns(columns)
-
-
-def _streamed(records: RecordTable, rows: StreamedRows) -> Pieces:
-    return Pieces(_core.Ownership.ranges(np.array([0, len(records)])), {0: (rows, None)})

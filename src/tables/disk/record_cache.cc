@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
+#include <utility>
 
 #include "base/narrow.h"
 #include "base/system/space.h"
@@ -15,12 +15,14 @@ namespace {
 constexpr int64_t kMostCacheRows = int64_t{1} << 30;
 constexpr int64_t kFillBytes = int64_t{1} << 20;  // of new rows at a time
 
-int64_t checked_capacity(int64_t cache_rows, int64_t num_rows, int64_t record_bytes) {
+// `left`: bytes of memory that somebody else is about to leave.
+int64_t checked_capacity(int64_t cache_rows, int64_t num_rows, int64_t record_bytes, int64_t left) {
   if (cache_rows < 0) throw_invalid("cache_rows is ", cache_rows, ", expected at least 0");
   const int64_t capacity = std::min(cache_rows, num_rows);
   if (capacity > kMostCacheRows)
     throw_invalid("cache_rows is ", capacity, ", expected at most ", kMostCacheRows);
-  require_memory(capacity * record_bytes, concat("a cache of ", capacity, " records"));
+  require_memory(std::max<int64_t>(capacity * record_bytes - left, 0),
+                 concat("a cache of ", capacity, " records"));
   return capacity;
 }
 
@@ -35,15 +37,20 @@ std::byte* row_of(const Array& rows, int64_t i) {
 }  // namespace
 
 RecordCache::RecordCache(int64_t num_rows,
+                         NodeRows owned,
                          std::vector<RecordColumn> columns,
-                         const RecordTableOptions& options)
+                         const RecordTableOptions& options,
+                         const RecordCache* predecessor)
     : num_rows_(num_rows),
-      cache_rows_(checked_capacity(options.cache_rows, num_rows, layout_of(columns).bytes)),
+      cache_rows_(checked_capacity(options.cache_rows,
+                                   owned.num_rows(),
+                                   layout_of(columns).bytes,
+                                   predecessor == nullptr ? 0 : predecessor->memory_.bytes())),
       init_(options.init),
-      memory_(std::move(columns), num_rows),
+      memory_(std::move(columns), owned.num_rows()),
       file_(std::make_unique<RecordFile>(
-          options.folder, num_rows, memory_.layout().bytes, options.method)),
-      slots_(num_rows) {}
+          options.folder, owned, memory_.layout().bytes, options.method)),
+      slots_(std::move(owned)) {}
 
 RecordCounts RecordCache::counts() const {
   const std::lock_guard lock(mutex_);
@@ -287,73 +294,82 @@ int64_t RecordCache::num_slots() const {
   return slots_.size();
 }
 
-std::vector<Array> RecordCache::read(int64_t begin, int64_t end, int threads) {
-  const std::lock_guard exchanging(exchange_mutex_);
-  std::vector<int64_t> stored, new_rows;
-  std::vector<std::pair<int64_t, int32_t>> found;
-  for (int64_t row = begin; row < end; ++row) {
-    if (const int32_t slot = slots_.find(row); slot >= 0)
-      found.emplace_back(row, slot);
-    else
-      (file_->has(row) ? stored : new_rows).push_back(row);
-  }
-  RecordReads reads(*file_, stored);
+std::vector<Array> RecordCache::new_columns(int64_t rows) const {
   std::vector<Array> columns;
   for (const RecordColumn& column : memory_.columns()) {
-    std::vector<int64_t> shape{end - begin};
+    std::vector<int64_t> shape{rows};
     shape.insert(shape.end(), column.shape.begin(), column.shape.end());
     columns.push_back(BufferPool::shared()->allocate_array(column.dtype, shape));
     columns.back().writable = true;
   }
+  return columns;
+}
+
+std::vector<Array> RecordCache::read(std::span<const int64_t> ids, int threads) {
+  struct At {  // of some of the rows
+    std::vector<int64_t> rows, positions;
+    void push(int64_t row, int64_t position) {
+      rows.push_back(row);
+      positions.push_back(position);
+    }
+  };
+  const std::lock_guard exchanging(exchange_mutex_);
+  std::vector<Array> columns = new_columns(std::ssize(ids));
   const RecordLayout& layout = memory_.layout();
-  for (const auto& [row, slot] : found)
-    for (size_t c = 0; c < columns.size(); ++c)
-      std::memcpy(row_of(columns[c], row - begin), memory_.row(c, slot),
-                  static_cast<size_t>(layout.sizes[c]));
-  const Array initial = initial_rows(new_rows, threads);
-  for (size_t i = 0; i < new_rows.size(); ++i)
-    for (size_t c = 0; c < columns.size(); ++c) {
-      std::byte* const to = row_of(columns[c], new_rows[i] - begin);
-      if (c == 0)
-        std::memcpy(to, row_of(initial, static_cast<int64_t>(i)),
-                    static_cast<size_t>(layout.sizes[c]));
-      else
-        std::memset(to, 0, static_cast<size_t>(layout.sizes[c]));
-    }
-  note_read(reads.finish([&](size_t first, size_t count, const std::byte* records) {
-    for (size_t i = 0; i < count; ++i) {
-      const std::byte* const record = records + static_cast<int64_t>(i) * file_->record_bytes();
+  const auto set = [&](size_t c, int64_t position, const std::byte* row) {
+    std::memcpy(row_of(columns[c], position), row, static_cast<size_t>(layout.sizes[c]));
+  };
+  At stored, fresh;
+  for (int64_t i = 0; i < std::ssize(ids); ++i) {
+    const int64_t row = ids[static_cast<size_t>(i)];
+    if (const int32_t slot = slots_.find(row); slot >= 0)
       for (size_t c = 0; c < columns.size(); ++c)
-        std::memcpy(row_of(columns[c], stored[first + i] - begin), record + layout.offsets[c],
-                    static_cast<size_t>(layout.sizes[c]));
-    }
+        set(c, i, memory_.row(c, slot));
+    else
+      (file_->has(row) ? stored : fresh).push(row, i);
+  }
+  RecordReads reads(*file_, stored.rows);
+  const Array initial = initial_rows(fresh.rows, threads);
+  for (size_t i = 0; i < fresh.rows.size(); ++i) {
+    set(0, fresh.positions[i], row_of(initial, static_cast<int64_t>(i)));
+    for (size_t c = 1; c < columns.size(); ++c)
+      std::memset(row_of(columns[c], fresh.positions[i]), 0, static_cast<size_t>(layout.sizes[c]));
+  }
+  note_read(reads.finish([&](size_t first, size_t count, const std::byte* records) {
+    for (size_t i = 0; i < count; ++i, records += file_->record_bytes())
+      for (size_t c = 0; c < columns.size(); ++c)
+        set(c, stored.positions[first + i], records + layout.offsets[c]);
   }));
   return columns;
 }
 
-void RecordCache::write(int64_t begin, std::span<const Array> columns) {
+bool RecordCache::is_initial(std::span<const Array> columns,
+                             const Array& initial,
+                             int64_t i) const {
+  const std::vector<int64_t>& sizes = memory_.layout().sizes;
+  if (std::memcmp(row_of(columns[0], i), row_of(initial, i), static_cast<size_t>(sizes[0])) != 0)
+    return false;
+  for (size_t c = 1; c < columns.size(); ++c)
+    if (!is_zero(row_of(columns[c], i), sizes[c])) return false;
+  return true;
+}
+
+void RecordCache::write(std::span<const int64_t> ids, std::span<const Array> columns) {
   const std::lock_guard exchanging(exchange_mutex_);
   const RecordLayout& layout = memory_.layout();
-  std::vector<int64_t> all(static_cast<size_t>(columns.front().rows()));
-  std::iota(all.begin(), all.end(), begin);
-  const Array initial = initial_rows(all, 0);
-  const auto is_initial = [&](int64_t i) {
-    if (std::memcmp(row_of(columns[0], i), row_of(initial, i),
-                    static_cast<size_t>(layout.sizes[0])) != 0)
-      return false;
-    for (size_t c = 1; c < columns.size(); ++c)
-      if (!is_zero(row_of(columns[c], i), layout.sizes[c])) return false;
-    return true;
-  };
-  std::vector<int64_t> rows;
-  for (const int64_t row : all) {
+  const Array initial = initial_rows(ids, 0);
+  std::vector<int64_t> rows, positions;
+  for (int64_t i = 0; i < std::ssize(ids); ++i) {
+    const int64_t row = ids[static_cast<size_t>(i)];
     const int32_t slot = slots_.find(row);
     if (slot < 0) {
-      if (file_->has(row) || !is_initial(row - begin)) rows.push_back(row);
+      if (!file_->has(row) && is_initial(columns, initial, i)) continue;
+      rows.push_back(row);
+      positions.push_back(i);
       continue;
     }
     for (size_t c = 0; c < columns.size(); ++c)
-      std::memcpy(memory_.row(c, slot), row_of(columns[c], row - begin),
+      std::memcpy(memory_.row(c, slot), row_of(columns[c], i),
                   static_cast<size_t>(layout.sizes[c]));
     const std::lock_guard lock(mutex_);
     slots_.set_changed(slot, true);
@@ -361,15 +377,14 @@ void RecordCache::write(int64_t begin, std::span<const Array> columns) {
   note_written(file_->write(rows, [&](size_t i, std::byte* to) {
     std::memset(to, 0, static_cast<size_t>(file_->record_bytes()));
     for (size_t c = 0; c < columns.size(); ++c)
-      std::memcpy(to + layout.offsets[c], row_of(columns[c], rows[i] - begin),
+      std::memcpy(to + layout.offsets[c], row_of(columns[c], positions[i]),
                   static_cast<size_t>(layout.sizes[c]));
   }));
 }
 
-bool RecordCache::may_differ(int64_t begin, int64_t end) const {
-  for (int64_t row = begin; row < end; ++row)
-    if (file_->has(row) || slots_.find(row) >= 0) return true;
-  return false;
+bool RecordCache::may_differ(std::span<const int64_t> ids) const {
+  return std::any_of(ids.begin(), ids.end(),
+                     [this](int64_t row) { return file_->has(row) || slots_.find(row) >= 0; });
 }
 
 }  // namespace ramet

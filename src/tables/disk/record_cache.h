@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "ramet/node_rows.h"
 #include "ramet/record_table.h"
 #include "record_file.h"
 #include "record_memory.h"
@@ -30,12 +31,15 @@ using Holds = std::vector<int32_t>;
 
 class RecordCache {
  public:
-  // kNoSpace where memory does not have `options.cache_rows`.
+  // Of the rows `owned` among `num_rows` of a table. kNoSpace where memory does not have
+  // `options.cache_rows`, also with what `predecessor` gives back: it is destroyed before this is
+  // used.
   RecordCache(int64_t num_rows,
+              NodeRows owned,
               std::vector<RecordColumn> columns,
-              const RecordTableOptions& options);
+              const RecordTableOptions& options,
+              const RecordCache* predecessor = nullptr);
 
-  [[nodiscard]] int64_t num_rows() const { return num_rows_; }
   [[nodiscard]] const RecordMemory& memory() const { return memory_; }
   [[nodiscard]] RecordFile& file() { return *file_; }
   [[nodiscard]] RecordCounts counts() const;
@@ -62,11 +66,12 @@ class RecordCache {
   [[nodiscard]] int64_t num_slots() const;
   [[nodiscard]] const int64_t* rows_of_slots() const { return slots_.rows(); }
 
-  // ---- of rows [begin, end), past the cache; while nobody changes records that are held
-  [[nodiscard]] std::vector<Array> read(int64_t begin, int64_t end, int threads);
-  void write(int64_t begin, std::span<const Array> columns);
-  // Whether one of them may differ from what it began with.
-  [[nodiscard]] bool may_differ(int64_t begin, int64_t end) const;
+  // ---- past the cache; while nobody changes records that are held
+  [[nodiscard]] std::vector<Array> read(std::span<const int64_t> ids, int threads);
+  // Of ids that ascend.
+  void write(std::span<const int64_t> ids, std::span<const Array> columns);
+  // Whether one of the rows may differ from what it began with.
+  [[nodiscard]] bool may_differ(std::span<const int64_t> ids) const;
 
   void count_use(int64_t hits, int64_t misses);
   void count_ahead();
@@ -79,6 +84,10 @@ class RecordCache {
   [[nodiscard]] Holds take_slots(std::span<const int64_t> rows, const Holds& leaving);
   void fill(std::span<const int64_t> rows, std::span<const int32_t> slots, int threads) const;
   [[nodiscard]] Array initial_rows(std::span<const int64_t> rows, int threads) const;
+  [[nodiscard]] std::vector<Array> new_columns(int64_t rows) const;
+  [[nodiscard]] bool is_initial(std::span<const Array> columns,
+                                const Array& initial,
+                                int64_t i) const;
   void note_read(const ReadCounts& counts);
   void note_written(const ReadCounts& counts);
 

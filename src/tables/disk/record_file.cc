@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/system/posix.h"
 #include "base/system/space.h"
@@ -38,10 +39,13 @@ int64_t block_of(const Fd& file) {
 }  // namespace
 
 RecordFile::RecordFile(const std::string& folder,
-                       int64_t num_rows,
+                       NodeRows numbers,
                        int64_t record_bytes,
                        RowReaderOptions::Method method)
-    : folder_(folder), places_(place_bytes_of(num_rows, record_bytes), "the places of records") {
+    : folder_(folder),
+      numbers_(std::move(numbers)),
+      places_(place_bytes_of(numbers_.num_rows(), record_bytes), "the places of records") {
+  const int64_t num_rows = numbers_.num_rows();
   Fd file = create_unnamed_file(folder);
   width_ = width_of(record_bytes, block_of(file));
   const int64_t bytes = num_rows * width_.bytes;
@@ -64,11 +68,10 @@ RecordFile::RecordFile(const std::string& folder,
 }
 
 int64_t RecordFile::memory_bytes() const {
-  return int64_t{count_.load()} * kPlaceBytes + reader_->memory_bytes();
+  return places_.taken_bytes() + reader_->memory_bytes();
 }
 
 ReadCounts RecordFile::write(std::span<const int64_t> rows, const PackRow& pack) {
-  auto* const places = places_.as<uint32_t>();
   struct Placed {
     int64_t number;
     size_t row;
@@ -76,9 +79,9 @@ ReadCounts RecordFile::write(std::span<const int64_t> rows, const PackRow& pack)
   std::vector<Placed> placed(rows.size());
   const uint32_t count = count_;
   for (size_t i = 0; i < rows.size(); ++i) {
-    uint32_t& place = places[rows[i]];
-    if (place == 0) place = ++count_;
-    placed[i] = {int64_t{place} - 1, i};
+    uint32_t& at = place(rows[i]);
+    if (at == 0) at = ++count_;
+    placed[i] = {int64_t{at} - 1, i};
   }
   std::sort(placed.begin(), placed.end(),
             [](const Placed& a, const Placed& b) { return a.number < b.number; });
@@ -89,7 +92,7 @@ ReadCounts RecordFile::write(std::span<const int64_t> rows, const PackRow& pack)
     return writer_->write(numbers, [&](size_t i, std::byte* to) { pack(placed[i].row, to); });
   } catch (...) {  // new rows are not in the file
     for (const int64_t row : rows)
-      if (places[row] > count) places[row] = 0;
+      if (place(row) > count) place(row) = 0;
     count_ = count;
     throw;
   }
@@ -111,12 +114,22 @@ void RecordReads::submit() {
   piece.count = std::min(most, rows_.size() - next_);
   piece.records =
       std::make_unique_for_overwrite<std::byte[]>(piece.count * static_cast<size_t>(width));
-  const auto* const places = file_.places_.as<uint32_t>();
   for (const int64_t row : rows_.subspan(piece.first, piece.count))
-    piece.numbers.push_back(int64_t{places[row]} - 1);
-  piece.rows = file_.reader_->submit(piece.numbers, piece.records.get());
+    piece.places.push_back(int64_t{file_.place(row)} - 1);
+  piece.rows = file_.reader_->submit(piece.places, piece.records.get());
   next_ += piece.count;
   pieces_.push_back(std::move(piece));
+}
+
+// The row of the embedding, where the reader knows its place in the file.
+Error RecordReads::named(const Piece& piece, const RowReadError& error) const {
+  const auto at = std::find(piece.places.begin(), piece.places.end(), error.row());
+  const int64_t row = rows_[piece.first + static_cast<size_t>(at - piece.places.begin())];
+  const std::string what =
+      concat("row ", row, " at byte ", error.row() * file_.record_bytes(), " of");
+  const std::string records = "the records in " + file_.folder_;
+  if (error.system_errno() != 0) return error_of(error.system_errno(), "read " + what, records);
+  return {error.code(), concat(what, " ", records, " is not in the file any more")};
 }
 
 ReadCounts RecordReads::finish(const TakeRecords& take) {
@@ -125,9 +138,8 @@ ReadCounts RecordReads::finish(const TakeRecords& take) {
     Piece& piece = pieces_.front();
     try {
       counts += piece.rows->complete();
-    } catch (const Error& error) {
-      throw Error(error.code(), concat("the records in ", file_.folder_, ": ", error.what()),
-                  error.system_errno());
+    } catch (const RowReadError& error) {
+      throw named(piece, error);
     }
     submit();
     take(piece.first, piece.count, piece.records.get());

@@ -2,8 +2,8 @@
 // which it gets, behind the others, when it is written first: so new records are written side by
 // side, where holes between records would cost the file system far more than the records.
 //
-// Memory: 4 bytes per row, of rows that have records. One thread at a time. Failure: kIo and
-// kNoSpace name the folder.
+// Memory: up to 4 bytes for each row that may have a record. One thread at a time. Failure: kIo and
+// kNoSpace name the folder, and the row that cannot be read.
 #pragma once
 
 #include <atomic>
@@ -15,6 +15,7 @@
 #include <string>
 
 #include "base/system/reserved_memory.h"
+#include "ramet/node_rows.h"
 #include "ramet/row_reader.h"
 #include "record_layout.h"
 #include "storage/row_writer.h"
@@ -28,9 +29,10 @@ class RecordFile {
  public:
   static constexpr int64_t kMostRows = std::numeric_limits<uint32_t>::max() - 1;
 
-  // A file on the file system of `folder`, for records of `record_bytes`.
+  // A file on the file system of `folder`, for records of `record_bytes`. `numbers`: of rows among
+  // those that may have records.
   RecordFile(const std::string& folder,
-             int64_t num_rows,
+             NodeRows numbers,
              int64_t record_bytes,
              RowReaderOptions::Method method);
 
@@ -40,16 +42,21 @@ class RecordFile {
   [[nodiscard]] int64_t bytes() const { return int64_t{count_.load()} * width_.bytes; }
   [[nodiscard]] int64_t memory_bytes() const;
 
-  [[nodiscard]] bool has(int64_t row) const { return places_.as<uint32_t>()[row] != 0; }
+  [[nodiscard]] bool has(int64_t row) const { return place(row) != 0; }
   // Records of distinct rows, ascending.
   ReadCounts write(std::span<const int64_t> rows, const PackRow& pack);
 
  private:
   friend class RecordReads;
 
+  [[nodiscard]] uint32_t& place(int64_t row) const {
+    return places_.as<uint32_t>()[numbers_.row(row)];
+  }
+
   std::string folder_;
+  NodeRows numbers_;
   RecordWidth width_;
-  ReservedMemory places_;            // by row: uint32, from 1 on; 0: none
+  ReservedMemory places_;            // by number: uint32, from 1 on; 0: none
   std::atomic<uint32_t> count_ = 0;  // places
   std::unique_ptr<RowWriter> writer_;
   std::shared_ptr<RowReader> reader_;
@@ -68,11 +75,12 @@ class RecordReads {
   struct Piece {
     size_t first = 0, count = 0;
     std::unique_ptr<std::byte[]> records;
-    std::vector<int64_t> numbers;
+    std::vector<int64_t> places;        // in the file
     std::unique_ptr<PendingRows> rows;  // last: it writes to the records
   };
 
   void submit();
+  [[nodiscard]] Error named(const Piece& piece, const RowReadError& error) const;
 
   const RecordFile& file_;
   std::span<const int64_t> rows_;

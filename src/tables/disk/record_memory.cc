@@ -1,6 +1,8 @@
 #include "record_memory.h"
 
 #include <cstring>
+#include <functional>
+#include <numeric>
 
 namespace ramet {
 
@@ -16,6 +18,11 @@ void RecordMemory::grow(int64_t slots) {
   for (size_t c = 0; c < memory_.size(); ++c)
     memory_[c]->grow(slots * layout_.sizes[c]);
   slots_ = slots;
+}
+
+int64_t RecordMemory::bytes() const {
+  return std::transform_reduce(memory_.begin(), memory_.end(), int64_t{0}, std::plus<>(),
+                               [](const auto& column) { return column->taken_bytes(); });
 }
 
 Array RecordMemory::column(size_t c, int64_t slots) const {

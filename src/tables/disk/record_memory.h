@@ -21,7 +21,7 @@ class RecordMemory {
   [[nodiscard]] const RecordLayout& layout() const { return layout_; }
   // One thread at a time. kNoSpace.
   void grow(int64_t slots);
-  [[nodiscard]] int64_t bytes() const { return slots_ * layout_.bytes; }
+  [[nodiscard]] int64_t bytes() const;
 
   // A column's array of so many slots, writable.
   [[nodiscard]] Array column(size_t c, int64_t slots) const;

@@ -1,6 +1,7 @@
 #include "record_slots.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ramet {
 namespace {
@@ -9,16 +10,17 @@ constexpr int64_t kSlotBytes = sizeof(int32_t), kRowBytes = sizeof(int64_t);
 
 }  // namespace
 
-RecordSlots::RecordSlots(int64_t num_rows)
-    : slots_(num_rows * kSlotBytes, "the slots of records"),
-      rows_(num_rows * kRowBytes, "the rows of slots"),
+RecordSlots::RecordSlots(NodeRows numbers)
+    : numbers_(std::move(numbers)),
+      slots_(numbers_.num_rows() * kSlotBytes, "the slots of records"),
+      rows_(numbers_.num_rows() * kRowBytes, "the rows of slots"),
       entries_(1) {
-  slots_.grow(num_rows * kSlotBytes);
+  slots_.grow(numbers_.num_rows() * kSlotBytes);
 }
 
 int64_t RecordSlots::memory_bytes() const {
-  return static_cast<int64_t>(entries_.capacity() * sizeof(Entry)) +
-         size() * (kRowBytes + 2 * kSlotBytes);
+  const size_t lists = entries_.capacity() * sizeof(Entry) + free_.capacity() * sizeof(int32_t);
+  return slots_.taken_bytes() + rows_.taken_bytes() + static_cast<int64_t>(lists);
 }
 
 void RecordSlots::link(int32_t previous, int32_t at, int32_t next) {
@@ -47,13 +49,13 @@ void RecordSlots::release(int32_t slot) {
 int32_t RecordSlots::take_oldest() {
   const int32_t slot = entries_[0].previous - 1;
   unlink(slot + 1);
-  slots_.as<int32_t>()[row(slot)] = 0;
+  place(row(slot)) = 0;
   return slot;
 }
 
 void RecordSlots::put_back(int32_t slot) {
   link(entries_[0].previous, slot + 1, 0);
-  slots_.as<int32_t>()[row(slot)] = slot + 1;
+  place(row(slot)) = slot + 1;
 }
 
 int32_t RecordSlots::take(int64_t row) {
@@ -73,7 +75,7 @@ int32_t RecordSlots::take(int64_t row) {
 
 void RecordSlots::publish(int32_t slot) {
   entry(slot).holds = 1;
-  slots_.as<int32_t>()[row(slot)] = slot + 1;
+  place(row(slot)) = slot + 1;
 }
 
 void RecordSlots::free(int32_t slot) {

@@ -9,15 +9,19 @@
 #include <vector>
 
 #include "base/system/reserved_memory.h"
+#include "ramet/node_rows.h"
 
 namespace ramet {
 
 class RecordSlots {
  public:
-  explicit RecordSlots(int64_t num_rows);
+  // `numbers`: of rows among those that have records.
+  explicit RecordSlots(NodeRows numbers);
 
   // The slot in which a row is found, or -1.
-  [[nodiscard]] int32_t find(int64_t row) const { return slots_.as<int32_t>()[row] - 1; }
+  [[nodiscard]] int32_t find(int64_t row) const {
+    return slots_.as<int32_t>()[numbers_.row(row)] - 1;
+  }
   // By slot, of those that were ever taken.
   [[nodiscard]] const int64_t* rows() const { return rows_.as<int64_t>(); }
   [[nodiscard]] int64_t row(int32_t slot) const { return rows()[slot]; }
@@ -58,7 +62,11 @@ class RecordSlots {
   void link(int32_t previous, int32_t at, int32_t next);
   void unlink(int32_t at);
 
-  ReservedMemory slots_;  // by row: int32, from 1 on; 0: none
+  // Where it is said in which slot a row is.
+  [[nodiscard]] int32_t& place(int64_t row) { return slots_.as<int32_t>()[numbers_.row(row)]; }
+
+  NodeRows numbers_;
+  ReservedMemory slots_;  // by number: int32, from 1 on; 0: none
   ReservedMemory rows_;   // by slot: int64
   std::vector<Entry> entries_;
   std::vector<int32_t> free_;

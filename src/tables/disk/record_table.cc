@@ -3,12 +3,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "announced_batches.h"
 #include "ramet/error.h"
+#include "ramet/node_rows.h"
+#include "ramet/part.h"
 #include "ramet/table.h"
 #include "record_cache.h"
 
@@ -24,22 +29,31 @@ void check_weights(const RecordColumn& weights) {
     throw_invalid("records of ", name(weights.dtype), ", expected float32, float16 or bfloat16");
 }
 
-void check_ids(std::span<const int64_t> ids, int64_t num_rows) {
-  for (size_t i = 0; i < ids.size(); ++i)
-    if (ids[i] < 0 || ids[i] >= num_rows)
-      throw_error(ErrorCode::kOutOfRange, "ids[", i, "] = ", ids[i], " is outside the ", num_rows,
-                  " rows of the embedding");
+// Which rows have records, and their numbers among them.
+NodeRows owned_rows(int64_t num_rows, const RecordTableOptions& options) {
+  if (!options.owners) return NodeRows::all(num_rows);
+  const Ownership& owners = *options.owners;
+  if (owners.num_nodes() != num_rows)
+    throw_invalid("owners of ", owners.num_nodes(), " rows for an embedding of ", num_rows);
+  if (owners.parts() == 1) return NodeRows::all(num_rows);
+  if (owners.is_ranges()) {
+    const auto [begin, end] = owners.span_of(options.rank);
+    return NodeRows::range(begin, end, {});
+  }
+  OwnedBitmap bitmap = owned_bitmap(owners, options.rank);
+  return NodeRows::bitmap(std::move(bitmap.lines), num_rows, bitmap.count, {});
 }
 
 // Copies the first column of rows that may have changed.
-void copy_weights(RecordCache& from, RecordCache& to) {
+void copy_weights(const NodeRows& owned, RecordCache& from, RecordCache& to) {
   const int64_t step = kCopyBytes / std::max<int64_t>(to.memory().layout().bytes, 1) + 1;
-  for (int64_t begin = 0; begin < from.num_rows(); begin += step) {
-    const int64_t end = std::min(begin + step, from.num_rows());
-    if (!from.may_differ(begin, end)) continue;
-    std::vector<Array> columns = to.read(begin, end, 0);
-    columns.front() = from.read(begin, end, 0).front();
-    to.write(begin, columns);
+  for (int64_t begin = 0; begin < owned.num_rows(); begin += step) {
+    const Array rows = owned.nodes(begin, std::min(begin + step, owned.num_rows()));
+    const auto ids = rows.as<int64_t>();
+    if (!from.may_differ(ids)) continue;
+    std::vector<Array> columns = to.read(ids, 0);
+    columns.front() = from.read(ids, 0).front();
+    to.write(ids, columns);
   }
 }
 
@@ -48,11 +62,16 @@ void copy_weights(RecordCache& from, RecordCache& to) {
 class RecordTable::State {
  public:
   State(int64_t num_rows, RecordColumn weights, RecordTableOptions options)
-      : process_(::getpid()), options_(std::move(options)), num_rows_(num_rows) {
+      : process_(::getpid()),
+        options_(std::move(options)),
+        num_rows_(num_rows),
+        owned_(owned_rows(num_rows, options_)) {
     check_weights(weights);
-    if (num_rows < 0 || num_rows > RecordFile::kMostRows)
-      throw_invalid("records of ", num_rows, " rows, expected 0 to ", RecordFile::kMostRows);
-    cache_ = std::make_unique<RecordCache>(num_rows, std::vector{std::move(weights)}, options_);
+    if (num_rows < 0 || owned_.num_rows() > RecordFile::kMostRows)
+      throw_invalid("records of ", owned_.num_rows(), " rows, expected 0 to ",
+                    RecordFile::kMostRows);
+    cache_ =
+        std::make_unique<RecordCache>(num_rows, owned_, std::vector{std::move(weights)}, options_);
   }
   ~State() {
     batches_.stop();
@@ -63,7 +82,9 @@ class RecordTable::State {
 
   [[nodiscard]] bool is_of_this_process() const { return process_ == ::getpid(); }
   [[nodiscard]] int64_t num_rows() const { return num_rows_; }
+  [[nodiscard]] const NodeRows& owned() const { return owned_; }
   [[nodiscard]] const RecordTableOptions& options() const { return options_; }
+  [[nodiscard]] std::atomic<int64_t>& last_step() { return last_step_; }
   [[nodiscard]] RecordCounts counts() {
     const std::lock_guard call(call_mutex_);
     RecordCounts counts = before_;
@@ -79,19 +100,21 @@ class RecordTable::State {
   void set_state(std::vector<RecordColumn> columns) {
     const std::lock_guard call(call_mutex_);
     const std::lock_guard reading(read_ahead_mutex_);
+    if (columns.empty() && cache_->memory().columns().size() == 1) return;
     columns.insert(columns.begin(), cache_->memory().columns().front());
     batches_.clear();
     release_gone();
     cache_->release(current_);
-    auto next = std::make_unique<RecordCache>(num_rows_, std::move(columns), options_);
-    copy_weights(*cache_, *next);
+    auto next = std::make_unique<RecordCache>(num_rows_, owned_, std::move(columns), options_,
+                                              cache_.get());
+    copy_weights(owned_, *cache_, *next);
     before_ += cache_->counts();
     cache_ = std::move(next);
   }
 
   Array gather(std::span<const int64_t> ids, int threads) {
     const std::lock_guard call(call_mutex_);
-    check_ids(ids, num_rows_);
+    check_ids(ids);
     std::optional<Holds> ahead = batches_.take(ids);
     release_gone();
     cache_->release(current_);
@@ -111,7 +134,7 @@ class RecordTable::State {
     const std::lock_guard call(call_mutex_);
     std::vector<int64_t> ids;
     for (const auto list : lists) {
-      check_ids(list, num_rows_);
+      check_ids(list);
       ids.insert(ids.end(), list.begin(), list.end());
     }
     Holds held;
@@ -129,22 +152,25 @@ class RecordTable::State {
     batches_.tell_room();
   }
 
-  std::vector<Array> read(int64_t begin, int64_t end, int threads) {
+  std::vector<Array> read(std::span<const int64_t> ids, int threads) {
     const std::lock_guard call(call_mutex_);
-    check_range(begin, end);
-    return cache_->read(begin, end, threads);
+    check_ids(ids);
+    return cache_->read(ids, threads);
   }
 
-  void write(int64_t begin, std::span<const Array> columns) {
+  void write(std::span<const int64_t> ids, std::span<const Array> columns) {
     const std::lock_guard call(call_mutex_);
-    check_columns(begin, columns);
-    cache_->write(begin, columns);
+    check_ids(ids);
+    if (std::adjacent_find(ids.begin(), ids.end(), std::greater_equal<>()) != ids.end())
+      throw_invalid("ids of columns to write do not ascend");
+    check_columns(std::ssize(ids), columns);
+    cache_->write(ids, columns);
   }
 
   void announce(const Array& ids) {
     if (ids.dtype != DType::kInt64) throw_invalid("ids are ", ids.describe(), ", expected int64");
     const auto values = ids.as<int64_t>();
-    check_ids(values, num_rows_);
+    check_ids(values);
     batches_.push({values.begin(), values.end()});
     std::call_once(started_, [this] { start(); });
   }
@@ -179,18 +205,23 @@ class RecordTable::State {
     return records;
   }
 
-  void check_range(int64_t begin, int64_t end) const {
-    if (begin < 0 || begin > end || end > num_rows_)
-      throw_invalid("rows [", begin, ", ", end, ") of ", num_rows_);
+  void check_ids(std::span<const int64_t> ids) const {
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (ids[i] < 0 || ids[i] >= num_rows_)
+        throw_error(ErrorCode::kOutOfRange, "ids[", i, "] = ", ids[i], " is outside the ",
+                    num_rows_, " rows of the embedding");
+      if (owned_.row(ids[i]) < 0)
+        throw_error(ErrorCode::kOutOfRange, "ids[", i, "] = ", ids[i],
+                    " is a row of another rank, not of rank ", options_.rank);
+    }
   }
 
-  void check_columns(int64_t begin, std::span<const Array> columns) const {
+  void check_columns(int64_t rows, std::span<const Array> columns) const {
     const auto& expected = cache_->memory().columns();
     if (columns.size() != expected.size())
       throw_invalid(columns.size(), " columns of records, expected ", expected.size());
-    check_range(begin, begin + columns.front().rows());
     for (size_t c = 0; c < columns.size(); ++c) {
-      std::vector<int64_t> shape{columns.front().rows()};
+      std::vector<int64_t> shape{rows};
       shape.insert(shape.end(), expected[c].shape.begin(), expected[c].shape.end());
       if (columns[c].dtype != expected[c].dtype || columns[c].shape != shape)
         throw_invalid("column ", c, " is ", columns[c].describe(), ", expected ",
@@ -226,6 +257,8 @@ class RecordTable::State {
   pid_t process_;
   RecordTableOptions options_;
   int64_t num_rows_;
+  NodeRows owned_;
+  std::atomic<int64_t> last_step_ = 0;
   std::mutex call_mutex_;               // of calls that use records; comes first
   std::mutex read_ahead_mutex_;         // of the thread that reads ahead
   std::unique_ptr<RecordCache> cache_;  // of either; who changes the pointer has both
@@ -253,6 +286,17 @@ RecordTable::State& RecordTable::state() const {
 
 int64_t RecordTable::num_rows() const {
   return state_->num_rows();
+}
+
+int64_t RecordTable::num_owned() const {
+  return state_->owned().num_rows();
+}
+
+Array RecordTable::owned(int64_t begin, int64_t end) const {
+  const int64_t count = num_owned();
+  if (begin < 0 || begin > end || end > count)
+    throw_invalid("rows [", begin, ", ", end, ") of the ", count, " that the rank owns");
+  return state_->owned().nodes(begin, end);
 }
 
 int64_t RecordTable::cache_rows() const {
@@ -296,12 +340,20 @@ void RecordTable::update(std::span<const std::span<const int64_t>> lists,
   state().update(lists, body);
 }
 
-std::vector<Array> RecordTable::read(int64_t begin, int64_t end, int threads) {
-  return state().read(begin, end, threads);
+int64_t RecordTable::last_step() const {
+  return state().last_step();
 }
 
-void RecordTable::write(int64_t begin, std::span<const Array> columns) {
-  state().write(begin, columns);
+void RecordTable::set_last_step(int64_t number) {
+  state().last_step() = number;
+}
+
+std::vector<Array> RecordTable::read(std::span<const int64_t> ids, int threads) {
+  return state().read(ids, threads);
+}
+
+void RecordTable::write(std::span<const int64_t> ids, std::span<const Array> columns) {
+  state().write(ids, columns);
 }
 
 void RecordTable::announce(const Array& ids) {
