@@ -27,7 +27,7 @@ SUPPORTED = {
     "tables": EVERYWHERE,
     GIVEN: (CPU, RANKS),
     GIVEN_THERE: (GPU,),
-    "embeddings": (CPU,),
+    "embeddings": (CPU, RANKS),
     "decode": EVERYWHERE,
     "fuse": (CPU,),
     "transpose": (CPU, RANKS),

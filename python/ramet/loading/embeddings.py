@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
+from ramet import _core
 from ramet.arguments import shortened
 from ramet.graph import Graph
+from ramet.loading.given_tables import require_owners_alike
+
+if TYPE_CHECKING:
+    from ramet.tables.records import RecordTable
 
 
-def rows_of_embeddings(graph: Graph, embeddings) -> list[tuple]:
-    """(position of a node type, rows on a disk) of `embeddings`, as of NeighborLoader. Rows in memory are there."""
+def rows_of_embeddings(graph: Graph, embeddings) -> dict[str, RecordTable]:
+    """Rows on a disk by node type, of `embeddings` as of NeighborLoader. Rows in memory are there."""
     if embeddings is None:
-        return []
+        return {}
     from ramet.nn.embedding import Embedding  # imports torch
     from ramet.tables.records import RecordTable
 
     if not isinstance(embeddings, Mapping):
         raise TypeError(f"embeddings is {shortened(embeddings)}, expected a dict by node type")
-    rows = []
+    rows = {}
     for node_type, embedding in embeddings.items():
         what = f"embeddings[{node_type!r}]"
         if node_type not in graph.node_types:
@@ -29,5 +35,26 @@ def rows_of_embeddings(graph: Graph, embeddings) -> list[tuple]:
                 f"{what} has {embedding.num_embeddings} rows, but there are {graph.num_nodes(node_type)} nodes"
             )
         if isinstance(embedding.table, RecordTable):
-            rows.append((graph.node_types.index(node_type), embedding.table._core))
+            rows[node_type] = embedding.table
     return rows
+
+
+def listeners_of(graph: Graph, rows: dict[str, RecordTable]) -> list[tuple]:
+    """As the engine takes them: positions of node types, and what is told their nodes."""
+    return [(graph.node_types.index(of), table._core) for of, table in rows.items()]
+
+
+def require_all_rows(rows: dict[str, RecordTable]) -> None:
+    """ValueError where a rank has some rows alone, for batches of any nodes."""
+    for of, table in rows.items():
+        if table.ranks > 1:
+            raise ValueError(
+                f"embeddings[{of!r}] is on the disks of {table.ranks} ranks, each of which has its own rows alone: "
+                "batches of a cooperative loader ask for these (cooperative=True)"
+            )
+
+
+def require_own_rows(graph: Graph, rows: dict[str, RecordTable], owners: list[_core.Ownership], rank: int) -> None:
+    """ValueError unless this rank has the rows of its own nodes: `owners` by node type, where ranks cooperate."""
+    for of, table in rows.items():
+        require_owners_alike(f"embeddings[{of!r}]", table, of, owners[graph.node_types.index(of)], rank)

@@ -80,19 +80,25 @@ def _group_of(table: Table):
 def require_owned_alike(graph: Graph, requests: dict, owners: list[_core.Ownership], rank: int) -> None:
     """ValueError unless this rank has the rows of its own nodes: `owners` by node type, where ranks cooperate."""
     for (of, name), table in requests.items():
-        if table is None or table.ranks == 1:
-            continue
-        nodes = owners[graph.node_types.index(of)]
-        if (table.rank, table.ranks) != (rank, nodes.parts):
-            raise ValueError(
-                f"tables[{name!r}] is shared by {table.ranks} ranks, of which this is {table.rank}, but in the group "
-                f"of the loader it is {rank} of {nodes.parts}"
-            )
-        if table.ownership.digest() != nodes.digest():
-            raise ValueError(
-                f"tables[{name!r}] is owned by {_said(table.ownership)}, but the loader's nodes of type {of!r} by "
-                f"{_said(nodes)}: a rank reads its own rows alone"
-            )
+        if table is not None:
+            require_owners_alike(f"tables[{name!r}]", table, of, owners[graph.node_types.index(of)], rank)
+
+
+def require_owners_alike(what: str, table, of: str, nodes: _core.Ownership, rank: int) -> None:
+    """ValueError unless the rank owns the rows of a table, or an embedding's on a disk, whose nodes of type `of` it
+    owns: `what` names it. A table of this process alone has them all."""
+    if table.ranks == 1:
+        return
+    if (table.rank, table.ranks) != (rank, nodes.parts):
+        raise ValueError(
+            f"{what} is shared by {table.ranks} ranks, of which this is {table.rank}, but in the group of the loader "
+            f"it is {rank} of {nodes.parts}"
+        )
+    if table.ownership.digest() != nodes.digest():
+        raise ValueError(
+            f"{what} is owned by {_said(table.ownership)}, but the loader's nodes of type {of!r} by {_said(nodes)}: "
+            "a rank reads its own rows alone"
+        )
 
 
 def _said(owners: _core.Ownership) -> str:

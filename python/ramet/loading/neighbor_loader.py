@@ -11,7 +11,7 @@ from ramet.graph import Graph
 from ramet.loading.batch import Origin
 from ramet.loading.combinations import CPU, GIVEN, GIVEN_THERE, PART, RANKS, SEVERAL, SUPPORTED, check, kind_of
 from ramet.loading.cooperative import GroupThread
-from ramet.loading.embeddings import rows_of_embeddings
+from ramet.loading.embeddings import listeners_of, require_all_rows, require_own_rows, rows_of_embeddings
 from ramet.loading.epochs import EpochIterator, Epochs, EpochSampler
 from ramet.loading.given_tables import names_of_given, pulling_group, require_owned_alike
 from ramet.loading.layer_work import as_transpose, fused_tables, given_for_layers
@@ -62,7 +62,7 @@ class NeighborLoader:
         tables=None: names of node and edge tables to gather; None: "feat" and "label". Or a dict, name to ramet.Table:
             rows come from that instead of the graph (None: the graph's); on a heterogeneous graph by node type.
         embeddings=None: {"node": embedding}, by node type: a ramet.nn.Embedding on a disk reads ahead what the loop
-            will ask it for, the rows of all nodes of a batch.
+            will ask it for, the rows of all nodes of a batch; where ranks cooperate, of those that this rank owns.
         decode=True: float16, bfloat16 and int8 tables arrive as float32.
         feature_dtype=None: "bfloat16": node tables of floats, but "label", arrive as that, rounded by the threads.
     For the model's layers
@@ -157,12 +157,14 @@ class NeighborLoader:
         self._cooperative: _core.CooperativeLoader | None = None
 
         def make(presampled: list | None = None) -> dict:
-            rows = {"tables": tables, "looked_up": rows_of_embeddings(self.graph, embeddings), "decode": decode}
+            looked_up = rows_of_embeddings(self.graph, embeddings)
+            rows = {"tables": tables, "looked_up": listeners_of(self.graph, looked_up), "decode": decode}
             owners = None if self._group is None else as_owners(ownership, self.graph, self._group.size)
             own = {"owners": owners, "presampled": presampled}
             self._make_core(num_neighbors, inputs, sampling, batches, ahead, **rows, **own)
             if owners is not None:
-                return self._cooperate(owners) | {"decode": decode}
+                return self._cooperate(owners, looked_up) | {"decode": decode}
+            require_all_rows(looked_up)
             return {
                 "batches": len(self),
                 "prefetch": self._core.max_prefetch,
@@ -224,7 +226,7 @@ class NeighborLoader:
             threads=few if threads is None else as_int(threads, "threads", 1, MAX_THREADS),
             prefetch=ahead_alike if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
             tables=for_engine(graph, requests, sample["expand"], self._pulling is not None, **formed),
-            looked_up=looked_up,
+            looked_up=[] if is_first else looked_up,
             decode=decode,
             edges_ahead=self.edges_ahead,
             transpose=ahead["transpose"],
@@ -246,10 +248,11 @@ class NeighborLoader:
         host = _core.HostOptions(**options)
         return {"host": host, "device": _core.DeviceOptions()}
 
-    def _cooperate(self, owners: list[_core.Ownership]) -> dict:
+    def _cooperate(self, owners: list[_core.Ownership], looked_up: dict) -> dict:
         """What the ranks of the group must have alike."""
         group = self._group
         require_owned_alike(self.graph, self._requests, owners, group.rank)
+        require_own_rows(self.graph, looked_up, owners, group.rank)
         self.ownership = by_node_type(owners, self.graph)
         self._cooperative = _core.CooperativeLoader(
             self._core,

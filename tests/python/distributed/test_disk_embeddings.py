@@ -1,0 +1,132 @@
+"""Embeddings on the disks of several ranks (gloo) beside those in memory (docs/embeddings.md, "Rows on a disk")."""
+
+import os
+
+import numpy as np
+import pytest
+from small_graphs import homogeneous
+
+import ramet
+
+pytest.importorskip("torch")
+
+import disk_ranks as ranks
+from learning_ranks import METHODS, ROWS, roundings_of
+from world import world_of
+
+WORLD = 3
+
+
+@pytest.fixture(scope="module")
+def world():
+    with world_of(WORLD) as world:
+        yield world
+
+
+def call(world, function, size: int, *arguments) -> list:
+    """What the first `size` ranks say."""
+    answers = world.call(function, size, *arguments)
+    assert answers[size:] == [None] * (WORLD - size)
+    return answers[:size]
+
+
+def together(answers) -> list[np.ndarray]:
+    """All rows, of (ids, bytes of these rows) of every rank."""
+    ids = np.concatenate([ids for ids, _ in answers])
+    assert np.sort(ids).tolist() == list(range(len(ids)))
+    order = np.argsort(ids)
+    return [np.concatenate(tables)[order] for tables in zip(*(tables for _, tables in answers))]
+
+
+def assert_equal(some, others) -> None:
+    for one, other in zip(some, others, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_steps_are_those_of_rows_in_memory_to_the_bit(world, tmp_path, size, method):
+    """Also those of one process, where gradients are not averaged."""
+    answers = call(world, ranks.learn_everywhere, size, method, tmp_path)
+    alone = {rounding: ranks.learn(method, None, None, rounding=rounding)[1] for rounding in roundings_of(method)}
+    for how in answers[0]:
+        on_disk, in_memory = (together([of_rank[how][k] for of_rank in answers]) for k in (0, 1))
+        assert_equal(on_disk, in_memory)
+        _, rounding, average = how
+        if not average:
+            assert_equal(on_disk, alone[rounding])
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_step_exchanges_nothing(world, tmp_path):
+    assert call(world, ranks.collectives, 3, tmp_path) == [[0, 0]] * 3
+
+
+def test_what_several_ranks_cannot_do_is_said(world, tmp_path):
+    for rank, said in enumerate(call(world, ranks.refusals, 2, tmp_path)):
+        other = said["other"]
+        of_others = f"IndexError: ids[0] = {other} is a row of another rank, not of rank {rank}"
+        assert said["of another rank"] == said["announced"] == said["gathered"] == of_others
+        assert said["outside"] == f"IndexError: ids[0] = {ROWS} is outside the {ROWS} rows of the embedding"
+        assert said["not owned"].startswith("ValueError: the rows are on the disks of 2 ranks")
+        assert "owned=True" in said["not owned"]
+        assert "embeddings['node'] is on the disks of 2 ranks" in said["an ordinary loader"]
+        assert "embeddings['node'] is owned by a hash" in said["other owners"]
+        assert "placement is 'chunked'" in said["placement"]
+        assert f"{tmp_path}/absent" in said["a folder of one rank"]
+        assert "rank 1 has seed=1" in said["seeds"]
+        assert "rank 1 has location='host'" in said["a place of one rank"]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    path = tmp_path_factory.mktemp("disk_embeddings") / "store"
+    ramet.save(homogeneous(), path)
+    return path
+
+
+@pytest.mark.parametrize("ownership", ["range", "hash"])
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_cooperative_loader_reads_ahead_what_a_rank_will_ask_for(world, store, tmp_path, size, ownership):
+    """The same bits, also where a loop is left early and starts again."""
+    options = {"num_neighbors": [3, 2], "input_nodes": "train", "batch_size": 30, "shuffle": True}
+    answers = call(world, ranks.cooperate, size, store, tmp_path, options, ownership)
+    assert_equal(*(together([of_rank[k] for of_rank in answers]) for k in (0, 1)))
+    assert sum(ahead for *_, ahead in answers) > 0
+
+
+def test_a_checkpoint_goes_to_other_ranks_owners_and_to_memory(world, tmp_path):
+    rows, path = tmp_path / "rows", tmp_path / "checkpoint"
+    rows.mkdir()
+    expected = ranks.learn("Adam", None, None, average=False, steps=range(5))[1]
+    for size, ownership, folder in ((3, "hash", rows), (2, "vector", None), (2, None, rows), (1, None, rows)):
+        world.call(ranks.save, size, folder, ownership, 3, path)
+        assert sorted(os.listdir(path)) == [*(f"part-{k}" for k in range(size)), "parts.json"]
+        for other, owners, where in ((1, None, rows), (3, "vector", rows), (2, "hash", None)):
+            answers = call(world, ranks.load_and_train, other, where, owners, range(3, 5), path)
+            assert_equal(together(answers), expected)
+    assert sorted(os.listdir(tmp_path)) == ["checkpoint", "rows"]
+    assert os.listdir(rows) == []
+
+
+def test_a_checkpoint_of_ranks_without_a_common_file_system(world, tmp_path):
+    paths = [tmp_path / f"machine-{rank}" for rank in range(2)]
+    for path in paths:
+        path.mkdir()
+    checkpoints = [path / "checkpoint" for path in paths]
+    world.call(ranks.save, 2, tmp_path, "hash", 3, [str(path) for path in checkpoints] + [""])
+    for rank, path in enumerate(checkpoints):
+        assert sorted(os.listdir(path)) == [f"part-{rank}", "parts.json"]
+    answers = call(world, ranks.load_and_train, 2, tmp_path, "hash", range(3, 5), [str(path) for path in checkpoints])
+    assert_equal(together(answers), ranks.learn("Adam", None, None, average=False, steps=range(5))[1])
+    answers = call(world, ranks.load_and_train, 2, tmp_path, None, [], [str(path) for path in checkpoints])
+    assert all("which is not in" in said for said in answers)
+
+
+def test_a_disk_that_is_full_is_an_error_of_its_rank_alone(world, tmp_path):
+    """Which goes on once there is room, to the same bits."""
+    answers = call(world, ranks.full_disk, 3, tmp_path)
+    errors = [error for error, _ in answers]
+    assert errors[:2] == ["nothing", "nothing"] and f"of the records in {tmp_path}" in errors[2]
+    expected = ranks.learn("Adam", None, None, average=False)[1]
+    assert_equal(together([rows for _, rows in answers]), expected)

@@ -1,0 +1,220 @@
+"""What every rank of a world does for the tests of embeddings on a disk. The first `size` ranks are a process group;
+the others return None. Rows lie on the file system of `folder`."""
+
+import itertools
+import math
+import resource
+import signal
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from checkpoint_ranks import of_rank
+from learning_ranks import (
+    ROWS,
+    WIDTH,
+    gradients_of,
+    group_of,
+    open_store,
+    optimizer_of,
+    owners_of,
+    recording,
+    refused,
+    roundings_of,
+)
+
+import ramet
+
+OWNERS = (None, "hash", "vector")
+CACHE_ROWS = 12  # fewer than a call has
+
+
+def in_group(size: int):
+    """The group, or None on a rank that is not in it."""
+    group = group_of(size)
+    return group if dist.get_rank() < size else None
+
+
+def embedding_of(folder, group, ownership=None, dtype="float32", cache_rows=CACHE_ROWS) -> ramet.nn.Embedding:
+    """In memory without a folder. group: None for this process alone."""
+    size = 1 if group is None else dist.get_world_size(group)
+    where = {"distributed": False if group is None else group, "ownership": owners_of(ownership, size)}
+    if folder is None:
+        return ramet.nn.Embedding(ROWS, WIDTH, dtype, seed=3, placement="chunked", **where)
+    return ramet.nn.Embedding(ROWS, WIDTH, dtype, seed=3, location="disk", path=folder, cache_rows=cache_rows, **where)
+
+
+def owned_pairs(embedding, step: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Of the ids and gradients of a step those of this rank's rows."""
+    ids, gradients = gradients_of(step)
+    mine = torch.from_numpy(np.isin(ids.numpy(), embedding.table.owned()))
+    return ids[mine], gradients[mine]
+
+
+def train(optimizer, steps) -> None:
+    """Steps of two calls, the second announced, with rows of this rank alone."""
+    (embedding,) = optimizer.embeddings
+    for step in steps:
+        optimizer.zero_grad()
+        ids, gradients = owned_pairs(embedding, step)
+        parts = list(zip(ids.tensor_split(2), gradients.tensor_split(2)))
+        embedding.announce(parts[1][0])
+        calls = [embedding(ids, owned=True) for ids, _ in parts]
+        for rows, (_, given) in zip(calls, parts):
+            rows.backward(given.to(rows.dtype))
+        optimizer.step()
+
+
+def own_rows(optimizer) -> tuple[np.ndarray, list[np.ndarray]]:
+    """(ids, their weights and state, as bytes)."""
+    (embedding,) = optimizer.embeddings
+    ids = embedding.table.owned()
+    tables = [embedding.table, *optimizer.state_of(embedding).values()]
+    columns = [math.prod(table.shape[1:]) for table in tables]
+    return ids, [table.gather(ids).reshape(len(ids), width).view(np.uint8) for table, width in zip(tables, columns)]
+
+
+def learn(method: str, folder, group, ownership=None, rounding="nearest", average=True, steps=range(3)):
+    """own_rows() after some steps."""
+    dtype = "float32" if rounding == "nearest" else "bfloat16"
+    optimizer = optimizer_of(
+        method, embedding_of(folder, group, ownership, dtype), rounding=rounding, seed=4, average=average
+    )
+    train(optimizer, steps)
+    return own_rows(optimizer)
+
+
+def learn_everywhere(size: int, method: str, folder) -> dict | None:
+    """own_rows() of a disk, by owners, rounding and average; and of memory."""
+    group = in_group(size)
+    if group is None:
+        return None
+    torch.set_num_threads(1 + dist.get_rank() % 2)
+    return {
+        (ownership, rounding, average): [
+            learn(method, where, group, ownership, rounding, average) for where in (folder, None)
+        ]
+        for ownership, rounding, average in itertools.product(OWNERS, roundings_of(method), (True, False))
+    }
+
+
+def collectives(size: int, folder) -> list[int] | None:
+    """Of a step with rows of this rank, and of one without any on rank 0."""
+    group = in_group(size)
+    if group is None:
+        return None
+    embedding = embedding_of(folder, group)
+    optimizer = optimizer_of("Adam", embedding)
+    counts = []
+    for is_idle in (False, True):
+        if not (is_idle and dist.get_rank() == 0):
+            ids, gradients = owned_pairs(embedding, 0)
+            embedding(ids, owned=True).backward(gradients)
+        with recording() as called:
+            optimizer.step()
+        optimizer.zero_grad()
+        counts.append(len(called))
+    return counts
+
+
+def refusals(size: int, folder) -> dict[str, str] | None:
+    """How what several ranks cannot do is refused."""
+    group = in_group(size)
+    if group is None:
+        return None
+    rank = dist.get_rank()
+    embedding = embedding_of(folder, group, "hash")
+    other = next(iter(np.setdiff1d(np.arange(ROWS), embedding.table.owned()).tolist()))
+    graph = ramet.from_edge_index(np.zeros((2, 1), np.int64), num_nodes=ROWS)
+
+    def loader(**options):
+        options = {"distributed": group, "embeddings": {"node": embedding}} | options
+        return ramet.NeighborLoader(graph, [2], **options)
+
+    def make(**options):
+        options = {"location": "disk", "path": folder, "cache_rows": 5, "distributed": group} | options
+        return ramet.nn.Embedding(ROWS, WIDTH, **options)
+
+    calls = {
+        "not owned": lambda: embedding(torch.tensor([other])),
+        "of another rank": lambda: embedding(torch.tensor([other]), owned=True),
+        "announced": lambda: embedding.announce([other]),
+        "gathered": lambda: embedding.table.gather([other]),
+        "outside": lambda: embedding(torch.tensor([ROWS]), owned=True),
+        "an ordinary loader": loader,
+        "other owners": lambda: loader(cooperative=group, ownership="range"),
+        "placement": lambda: make(placement="chunked"),
+        "a folder of one rank": lambda: make(path=folder if rank == 0 else f"{folder}/absent"),
+        "seeds": lambda: make(seed=rank),
+        "a place of one rank": lambda: make() if rank == 0 else make(location="host", path=None, cache_rows=None),
+    }
+    return {name: refused(call) for name, call in calls.items()} | {"other": other}
+
+
+def cooperate(size: int, store, folder, options: dict, ownership) -> tuple | None:
+    """(own rows of a disk, of memory, batches read ahead) after a loop that is left early, and a whole one."""
+    group = in_group(size)
+    if group is None:
+        return None
+    graph, ends = open_store(store), []
+    among = {"distributed": group, "ownership": ramet.distributed.ownership(graph, ownership, group)}
+    for where in (folder, None):
+        rows = {"placement": "chunked"} if where is None else {"location": "disk", "path": where, "cache_rows": 1000}
+        embedding = ramet.nn.Embedding(graph.num_nodes(), WIDTH, seed=3, **rows, **among)
+        loader = ramet.NeighborLoader(graph, **options, **among, cooperative=group, embeddings={"node": embedding})
+        optimizer = optimizer_of("Adam", embedding)
+        for steps in (2, 100):
+            for batch in itertools.islice(loader, steps):
+                optimizer.zero_grad()
+                embedding(batch.n_id, owned=True).square().sum().backward()
+                optimizer.step()
+        ends.append(own_rows(optimizer))
+        if where is not None:
+            ahead = embedding.table.counts()["batches_read_ahead"]
+    return *ends, ahead
+
+
+def save(size: int, folder, ownership, steps: int, path) -> None:
+    group = in_group(size)
+    if group is None:
+        return
+    optimizer = optimizer_of("Adam", embedding_of(folder, group, ownership), average=False)
+    train(optimizer, range(steps))
+    optimizer.save(of_rank(path))
+
+
+def load_and_train(size: int, folder, ownership, steps, path):
+    """Own rows after a checkpoint and more steps, or the error of loading."""
+    group = in_group(size)
+    if group is None:
+        return None
+    optimizer = optimizer_of("Adam", embedding_of(folder, group, ownership), average=False)
+    train(optimizer, range(7, 9))  # rows that are overwritten
+    try:
+        optimizer.load(of_rank(path))
+    except Exception as problem:
+        return f"{type(problem).__name__}: {problem}"
+    train(optimizer, steps)
+    return own_rows(optimizer)
+
+
+def full_disk(size: int, folder) -> tuple | None:
+    """(the error, own rows) of steps that the disk of the last rank refuses at first."""
+    group = in_group(size)
+    if group is None:
+        return None
+    optimizer = optimizer_of("Adam", embedding_of(folder, group), average=False)
+    train(optimizer, range(1))
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
+    error = "nothing"
+    if dist.get_rank() == size - 1:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2048, before[1][1]))
+    try:
+        train(optimizer, range(1, 3))
+    except OSError as problem:
+        error = str(problem)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before[1])
+        signal.signal(signal.SIGXFSZ, before[0])
+    train(optimizer, range(optimizer._number, 3))
+    return error, own_rows(optimizer)
