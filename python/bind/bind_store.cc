@@ -217,8 +217,8 @@ void bind_store(nb::module_& m) {
         const GilRelease release;
         rmat_features(options, first_row, {out.data(), out.size()}, threads);
       },
-      nb::kw_only(), nb::arg("scale"), nb::arg("seed"), nb::arg("first_row"), nb::arg("out"),
-      nb::arg("threads") = 0);
+      nb::kw_only(), nb::arg("scale"), nb::arg("seed"), nb::arg("first_row"),
+      nb::arg("out").noconvert(), nb::arg("threads") = 0);
 }
 
 }  // namespace ramet::bind

@@ -21,6 +21,7 @@ from typing import NamedTuple
 TOKEN_BYTES = 16
 TIMEOUT = 60.0  # seconds; of one exchange
 PAUSE = 0.02  # seconds, until a connection is accepted for which there was no room, of files or memory
+REFUSAL = struct.Struct("i")  # in place of the token: the errno for which the descriptor could not be sent
 CLOSED = (errno.EBADF, errno.ENOTSOCK, errno.EINVAL)  # of accept(): by somebody who closes all that is open
 
 
@@ -69,7 +70,7 @@ class Server:
                 if ready.fileobj is not self._socket:
                     self._answer(ready.fileobj)
                 elif not self._accept():
-                    return
+                    return _forget(self)
             for silent in [peer for peer, until in self._peers.items() if until < time.monotonic()]:
                 self._leave(silent)
 
@@ -85,6 +86,9 @@ class Server:
         except OSError as error:
             time.sleep(PAUSE)
             return error.errno not in CLOSED
+        if not _is_of_this_user(peer):
+            peer.close()
+            return True
         peer.setblocking(False)
         self._peers[peer] = time.monotonic() + TIMEOUT
         self._ready.register(peer, selectors.EVENT_READ)
@@ -93,10 +97,12 @@ class Server:
     def _answer(self, peer: socket.socket) -> None:
         with contextlib.suppress(OSError):  # whoever asked is gone
             token = peer.recv(TOKEN_BYTES)  # sent in one piece
-            with self._sending:
-                fd = self._served.get(token)
-                if fd is not None and _is_of_this_user(peer):
-                    socket.send_fds(peer, [token], [fd])
+            try:
+                with self._sending:
+                    if token in self._served:
+                        socket.send_fds(peer, [token], [self._served[token]])
+            except OSError as error:
+                peer.send(REFUSAL.pack(error.errno or 0))
         self._leave(peer)
 
     def _leave(self, peer: socket.socket) -> None:
@@ -131,6 +137,14 @@ def serve(fd: int) -> Address:
         return _server.serve(fd)
 
 
+def _forget(server: Server) -> None:
+    """The next to be handed out begins a new one."""
+    global _server
+    with _starting:
+        if _server is server:
+            _server = None
+
+
 def stop(address: Address) -> None:
     if _server is not None and _server.pid == address.pid:
         _server.stop(address)
@@ -149,11 +163,16 @@ def fetch(address: Address) -> int:
             raise FileNotFoundError(
                 error.errno, f"the process {address.pid} that owns this memory cannot be reached ({error})"
             ) from None
+    if said == address.token and len(fds) == 1:
+        return fds[0]
+    for fd in fds:
+        os.close(fd)
     if flags & socket.MSG_CTRUNC:
         raise OSError(errno.EMFILE, f"{os.strerror(errno.EMFILE)}: no room for the descriptor of process {address.pid}")
-    if said != address.token or len(fds) != 1:
-        raise FileNotFoundError(f"the process {address.pid} does not hand out this memory any more")
-    return fds[0]
+    if len(said) == REFUSAL.size:
+        (why,) = REFUSAL.unpack(said)
+        raise OSError(why, f"the process {address.pid} could not send its descriptor: {os.strerror(why)}")
+    raise FileNotFoundError(f"the process {address.pid} does not hand out this memory any more")
 
 
 def _is_of_this_user(peer: socket.socket) -> bool:

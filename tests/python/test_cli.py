@@ -79,6 +79,12 @@ def test_generate_rmat(tmp_path, capsys, monkeypatch):
     assert graph.num_edges() > 8 * 256  # 16 draws per node and their reverses, less repeats
 
 
+def test_a_negative_width_of_features_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="feature_width is -1, expected 0 to 2147483647"):
+        ramet.generate(tmp_path / "r", model="rmat", scale=4, feature_width=-1)
+    assert not (tmp_path / "r").exists()
+
+
 def test_a_preset_is_its_options_and_options_change_it(tmp_path, capsys):
     small = ["--scale", "7", "--quiet"]
     assert cli.main(["generate", str(tmp_path / "preset"), "--preset", "rmat-22", *small]) == 0

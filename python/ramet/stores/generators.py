@@ -39,7 +39,7 @@ MODELS: dict[str, dict] = {
 }
 
 # Of what the engine takes at all, where that is not int64; it says itself what makes sense.
-RANGES = {"seed": (0, 2**64 - 1), "skew": (0, 2**31 - 1), "scale": (0, 2**31 - 1)}
+RANGES = {"seed": (0, 2**64 - 1)} | dict.fromkeys(("skew", "scale", "feature_width"), (0, 2**31 - 1))
 
 # The graphs of docs/benchmarks.md: a model, and what differs from its defaults.
 PRESETS: dict[str, tuple[str, dict]] = {

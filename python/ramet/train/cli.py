@@ -82,7 +82,7 @@ def _add_train(subparsers):
         type=int,
         metavar="N",
         default=default.cache_rows,
-        help="features kept in memory by each process, in front of a disk (default: none)",
+        help="rows that each process keeps in memory, of features from a disk (default: none)",
     )
     add(
         "--look-ahead",

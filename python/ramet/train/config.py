@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from ramet.arrays import INT32_MAX
+from ramet.loading.placement import MAX_LOOK_AHEAD
 from ramet.loading.samplers import Sampler, as_sampler
 
 MODELS = ("sage", "gat", "gin")
@@ -30,7 +32,7 @@ class Config:
     processes: int = 1
     threads: int | None = None  # sampling threads per process; None: as many as keep up with training
     placement: str = "auto"  # of the features, as of ramet.Placement; auto: "disk" where memory cannot hold them
-    cache_rows: int = 0  # of the features, kept in memory by each process: for a disk
+    cache_rows: int = 0  # of features from a disk, kept in memory by each process
     look_ahead: int = 16  # batches that are sampled before the rows of one are chosen, with a cache before a disk
     keep_memory: bool = True  # ramet.keep_memory() in every trainer process
     seed: int = 0
@@ -53,6 +55,11 @@ class Config:
         _one_of("placement", self.placement, PLACES)
         for name in ("hidden", "epochs", "batch_size", "processes", "eval_every", "dependent"):
             _at_least(name, getattr(self, name), 1)
+        for name, bound in (("cache_rows", INT32_MAX), ("look_ahead", MAX_LOOK_AHEAD)):
+            if getattr(self, name) > bound:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at most {bound}")
+        if self.cache_rows and self.placement == "in_place":
+            raise ValueError(f"cache_rows is {self.cache_rows}, but placement is 'in_place': there is no disk to cache")
         for name in ("threads", "patience"):
             if getattr(self, name) is not None:
                 _at_least(name, getattr(self, name), 1)

@@ -45,10 +45,10 @@ class _Fit:
         torch.manual_seed(config.seed + self.rank * 1_000_003)
         parameters = list(self.model.parameters())
         self.optimizer = torch.optim.Adam(parameters, lr=config.lr, weight_decay=config.weight_decay, fused=True)
-        self.loader = self._make_loader(fuse=False)
-        self.is_fused = _begins_with_means(graph, config) and _is_in_place(self.loader, config)
-        if self.is_fused:
-            self.loader = self._make_loader(fuse=True)
+        self.is_fused = False
+        place = self._place_of_features()
+        self.is_fused = place == "in_place" and _begins_with_means(graph, config)
+        self.loader = self._make_loader(place)
         self.folder = RunFolder(folder) if folder and self.rank == 0 else None
         self.best = None  # what _keep kept
         self.losses, self.epochs = [], []
@@ -60,8 +60,19 @@ class _Fit:
         )
         self.talks = progress and self.rank == 0
 
-    def _make_loader(self, *, fuse):
+    def _place_of_features(self) -> str:
+        """ "disk" or "in_place", as rank 0 decides for all: "auto" asks how much memory there is at the moment."""
+        if self.config.placement != "auto":
+            return self.config.placement
+        decided = self._make_loader("auto").placement["feat"].place
+        is_disk = torch.tensor([decided == "disk"])
+        if self.world > 1:
+            dist.broadcast(is_disk, src=0)
+        return "disk" if is_disk else "in_place"
+
+    def _make_loader(self, place: str) -> NeighborLoader:
         config = self.config
+        cached = {"cache_rows": config.cache_rows, "look_ahead": config.look_ahead} if place == "disk" else {}
         return NeighborLoader(
             self.graph,
             num_neighbors=list(config.num_neighbors),
@@ -69,11 +80,9 @@ class _Fit:
             batch_size=config.batch_size,
             shuffle=True,
             threads=config.threads,
-            fuse=fuse,
+            fuse=self.is_fused,
             feature_dtype=config.dtype if self.is_mixed else None,
-            placement=Placement(
-                tables={"feat": config.placement}, cache_rows=config.cache_rows, look_ahead=config.look_ahead
-            ),
+            placement=Placement(tables={"feat": place}, **cached),
             **config.sampling,
         )
 
@@ -206,11 +215,6 @@ def _begins_with_means(graph, config) -> bool:
     unless something is dropped before, and sums are float32."""
     begins_with_means = config.model == "sage" and config.dtype == "float32" and not config.input_dropout
     return begins_with_means and is_floating(graph.table("feat"), decode=True)
-
-
-def _is_in_place(loader, config) -> bool:
-    """Whether features are read where they lie: they come from no disk, and through no cache."""
-    return loader.placement["feat"].place == "in_place" and config.cache_rows == 0
 
 
 def _rank_and_world():

@@ -36,6 +36,12 @@ def serve(content):
     os.write(fd, content)
     return descriptor_server.serve(fd)
 
+def serve_closed():
+    os.dup2(sys.stdin.fileno(), 50)  # which nothing opened later gets
+    address = descriptor_server.serve(50)
+    os.close(50)
+    return address
+
 def fetch(address):
     fd = descriptor_server.fetch(address)
     content = os.pread(fd, 100, 0)
@@ -68,8 +74,8 @@ def fetch_without_room(address):
     finally:
         free()
 
-requests = {"serve": serve, "fetch": fetch, "stop": descriptor_server.stop, "fill": fill, "free": free, "fork": fork,
-            "wait_until_full": was_full.wait, "fetch_without_room": fetch_without_room}
+requests = {"serve": serve, "serve_closed": serve_closed, "fetch": fetch, "stop": descriptor_server.stop, "fill": fill,
+            "free": free, "fork": fork, "wait_until_full": was_full.wait, "fetch_without_room": fetch_without_room}
 processes.answer(processes.visit(sys.argv[1]), requests)
 """
 
@@ -102,6 +108,15 @@ def test_a_descriptor_is_handed_out_until_it_is_not():
         with pytest.raises(FileNotFoundError, match=f"the process {owner.pid} does not hand out this memory any more"):
             fetched(one)
         assert fetched(other) == b"other"
+
+
+def test_a_descriptor_that_cannot_be_sent_says_why():
+    with owner_of_descriptors() as (meeting, _):
+        (owner,) = meeting.expect()
+        with pytest.raises(OSError, match=f"the process {owner.pid} could not send its descriptor") as caught:
+            fetched(owner.ask("serve_closed"))
+        assert caught.value.errno == errno.EBADF
+        assert fetched(owner.ask("serve", b"rows")) == b"rows"
 
 
 def test_a_process_that_was_out_of_descriptors_goes_on():
