@@ -1,5 +1,6 @@
 #include "table_place.h"
 
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -27,15 +28,10 @@ bool is_beyond_memory(const Graph& graph, const TableRequest& request, const Tab
   return graph.store()->read_by_row().count(array_name(graph, request)) > 0;
 }
 
-std::string million(double count) {
-  const auto tenths = static_cast<int64_t>(count / 1e5);
-  return concat(tenths / 10, ".", tenths % 10, " M");
-}
-
 TablePlace on_disk(const Table& table, std::vector<RowSpan> files, std::string why) {
   auto reader = RowReader::open(std::move(files), table.rows().row_bytes());
-  why += concat("; ", reader->how(), "; ", million(reader->rows_per_second()),
-                " single rows a second");
+  why += concat("; ", reader->how(), "; ", std::llround(reader->rows_per_second() / 1e3),
+                " thousand single rows a second");
   return {Location::kDisk, std::move(why), std::move(reader)};
 }
 

@@ -79,7 +79,7 @@ def test_the_summary_counts_what_was_read(tmp_path):
     assert told.cache_bytes >= 100 * graph.table("feat").numpy()[0].nbytes
     feat = loader.placement["feat"]
     assert feat.place == "disk"
-    assert "single rows a second" in feat.why and feat.why.endswith("looking ahead 4 batches")
+    assert " thousand single rows a second" in feat.why and feat.why.endswith("looking ahead 4 batches")
     assert loader.placement["label"].place == "in_place"
 
 
