@@ -69,11 +69,12 @@ NodeUses uses_by_presampling(std::shared_ptr<const Graph> graph,
                              int64_t num_steps,
                              int type) {
   NodeUses uses{zero_counts(*graph, type), out_degrees(*graph, type)};
+  std::vector<bool> seen(uses.counts.size());
   NeighborSampler sampler(graph, options.sample);
   for (int64_t step = 0; step < num_steps; ++step) {
     const SeedList of_step = seeds(step);
     const Minibatch batch = sampler.sample(of_step.view(), 0, static_cast<uint64_t>(step));
-    count_ids(batch.n_id[static_cast<size_t>(type)], uses.counts);
+    count_distinct_ids(batch.n_id[static_cast<size_t>(type)], seen, uses.counts);
   }
   return uses;
 }

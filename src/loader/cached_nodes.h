@@ -22,8 +22,8 @@ struct NodeUses {
 // The edges that each node is the source of. Reads every edge once; of a part, those that it has.
 [[nodiscard]] NodeUses uses_by_degree(const Graph& graph, int type);
 
-// In how many of the first `num_steps` batches each node is, which are sampled on the CPU; second,
-// its out-edges.
+// In how many of the first `num_steps` batches each node is, which are sampled on the CPU: once in
+// a batch that has it twice, as a seed or in several trees. Second, its out-edges.
 [[nodiscard]] NodeUses uses_by_presampling(std::shared_ptr<const Graph> graph,
                                            const LoaderOptions& options,
                                            const SeedsOfStep& seeds,

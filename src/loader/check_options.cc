@@ -6,6 +6,7 @@
 #include "batch_rows.h"
 #include "node_seeds.h"
 #include "ramet/error.h"
+#include "sampling/cooperative_sampler.h"
 
 namespace ramet {
 namespace {
@@ -121,8 +122,7 @@ void check_device(const DeviceOptions& device, size_t num_tables) {
 // What ranks that cooperate say for their caches.
 void check_cooperating(const HostOptions& host, const Graph& graph) {
   const auto types = std::ssize(graph.node_types());
-  if (host.membership && std::ssize(host.membership->owners) != types)
-    throw_invalid("owners of ", host.membership->owners.size(), " node types, expected ", types);
+  if (host.membership) check(*host.membership, graph);
   if (host.presampled.empty()) {
     const bool is_together = host.membership || graph.part();
     if (is_together && host.cache_rows > 0 && host.cache_by == CacheBy::kPresampling)

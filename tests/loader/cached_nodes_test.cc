@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "ramet/error.h"
 #include "support/graph_fixture.h"
@@ -69,6 +70,29 @@ TEST_CASE("rows by presampling are those in most batches, then with most out-edg
   CHECK(hottest_nodes(given, 40) == best(score, 40));
 }
 
+// docs/caches.md, "Policies": a node counts once in each batch that it is in.
+TEST_CASE("presampling counts batches, also of nodes that a batch has several times") {
+  const auto graph = test::make_graph(60, 400, 4);
+  LoaderOptions options;
+  options.sample = {{{3, 2}}, Uniform{}, 7};
+  const std::vector<int64_t> twice{5, 9, 5, 5, 9, 30};
+  const auto seeds = [&](int64_t) { return SeedList{{{0, twice}}}; };
+  for (const bool disjoint : {false, true}) {
+    options.sample.disjoint = disjoint;
+    std::vector<int64_t> expected(60);
+    NeighborSampler sampler(graph, options.sample);
+    for (uint64_t step = 0; step < 4; ++step) {
+      const SeedList of_step = seeds(0);
+      const Minibatch batch = sampler.sample(of_step.view(), 0, step);
+      const auto nodes = batch.n_id[0].as<int64_t>();
+      for (const int64_t node : std::set<int64_t>(nodes.begin(), nodes.end()))
+        ++expected[static_cast<size_t>(node)];
+    }
+    CHECK(expected[5] == 4);
+    CHECK(uses_by_presampling(graph, options, seeds, 4, 0).counts == expected);
+  }
+}
+
 TEST_CASE("of some nodes those are held that are used most") {
   const NodeUses uses{{3, 9, 1, 9, 0, 3}, {0, 1, 0, 2, 0, 5}};
   const std::vector<int64_t> nodes{0, 1, 2, 4, 5};
@@ -119,8 +143,24 @@ TEST_CASE("presampled nodes that do not fit are refused") {
   refuses("presampled nodes of type 'node' are int64[49], expected int64[50]");
   options.host.presampled.push_back(options.host.presampled.front());
   refuses("presampled nodes of 2 types, expected 1");
-  options.host.membership->owners.clear();
-  refuses("owners of 0 node types, expected 1");
+}
+
+// Of ranks that cooperate (docs/cooperative.md, "Caches").
+TEST_CASE("owners that are not those of the graph's nodes are refused before a cache is filled") {
+  const auto graph = test::make_graph(50, 100, 3);
+  const auto refuses = [&](const Membership& membership, const std::string& word) {
+    for (const CacheBy by : {CacheBy::kDegree, CacheBy::kRecency}) {
+      LoaderOptions options;
+      options.sample = {{{3}}};
+      options.host = {.cache_rows = 5, .cache_by = by, .membership = membership};
+      test::check_throws(ErrorCode::kInvalidArgument, {word},
+                         [&] { const NeighborLoader loader(graph, options); });
+    }
+  };
+  refuses({}, "ownership of 0 node types, but there are 1");
+  refuses({{Ownership::hashed("node", 1000, 2)}, 0},
+          "ownership of 1000 nodes, but node type 'node' has 50");
+  refuses({{Ownership::hashed("node", 50, 2)}, 2}, "rank is 2, expected 0 to 1");
 }
 
 TEST_CASE("uses by row are out-edges") {

@@ -12,6 +12,18 @@ void count_ids(const Array& ids, std::span<int64_t> counts) {
   });
 }
 
+void count_distinct_ids(const Array& ids, std::vector<bool>& seen, std::span<int64_t> counts) {
+  with_ids(ids, [&](auto values) {
+    for (const auto id : values) {
+      const auto at = static_cast<size_t>(id);
+      if (!seen[at]) ++counts[at];
+      seen[at] = true;
+    }
+    for (const auto id : values)
+      seen[static_cast<size_t>(id)] = false;
+  });
+}
+
 std::vector<int64_t> hottest_rows(int64_t count,
                                   std::span<const int64_t> counts,
                                   std::span<const int64_t> second_counts) {

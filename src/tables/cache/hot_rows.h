@@ -12,6 +12,10 @@ namespace ramet {
 // Adds to counts[id] how often `ids`, int32 or int64, name id; ids beyond the counts are skipped.
 void count_ids(const Array& ids, std::span<int64_t> counts);
 
+// The same, of ids that `ids` names several times once, and none beyond the counts. `seen`: as long
+// as `counts`, all false before and after.
+void count_distinct_ids(const Array& ids, std::vector<bool>& seen, std::span<int64_t> counts);
+
 // At most `count` ids, ascending: those with the highest count. Of equal counts those with the
 // higher `second_counts`, where there are any; then the lower ids.
 [[nodiscard]] std::vector<int64_t> hottest_rows(int64_t count,
