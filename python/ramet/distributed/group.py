@@ -65,11 +65,11 @@ class Group:
 
     def gather(self, make: Callable[[], object]) -> list:
         """What make() returned on every rank. ValueError, on every rank, where it failed on one: others would wait for
-        it. There its own exception is raised."""
+        it. There its own exception is raised, also KeyboardInterrupt."""
         value, problem, failure = None, None, None
         try:
             value = make()
-        except Exception as error:
+        except BaseException as error:
             problem, failure = f"{type(error).__name__}: {error}", error
         said = [(value, problem)] * self.size
         if self.size > 1:

@@ -27,6 +27,17 @@ class GroupThread:
         stream that was dropped."""
         return self._group.in_channel()
 
+    def fail(self, error: BaseException) -> None:
+        """Lets the other ranks fail in the batch after those that this rank has asked for: it has failed elsewhere, and
+        asks for no more. Does not wait for them."""
+        self._group.channel.submit(self._fail, f"{type(error).__name__}: {error}")
+
+    def _fail(self, problem: str) -> None:
+        group, channel = self._group, self._group.channel
+        if channel.failure is None:  # else they were told
+            channel.failure = RuntimeError(problem)
+            group.tell_failure()
+
     def _run(self, task: _core.SampleTask) -> None:
         try:
             self._sample(task)

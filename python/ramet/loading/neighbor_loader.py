@@ -178,8 +178,8 @@ class NeighborLoader:
         else:
             together.compare(make)
         if self._group is not None and presamples(self._asked):
-            presampled = presample(self._cooperative, GroupThread(self._group), self.graph)
-            self._group.gather(partial(make, presampled))
+            thread = GroupThread(self._group)
+            self._group.gather(lambda: make(presample(self._cooperative, thread, self.graph)))
         self.origin = self._make_origin(decode)
         self._epochs = self._make_epochs(distributed, input_nodes)
         warn_of_global_batch(batch_size, self.rank, self.world)

@@ -119,6 +119,18 @@ def test_a_rank_that_cannot_make_its_tables_is_an_error_on_all(world, store):
     assert world.call(ranks.hits, SIZE, store, OPTIONS, {"cache_rows": ROWS, "cache_by": "presampling"})[3] is None
 
 
+@pytest.mark.parametrize("error", ["MemoryError", "KeyboardInterrupt"])
+@pytest.mark.parametrize(("name", "call"), [("zeros", 0), ("asarray", 0), ("asarray", 3), ("asarray", PRESAMPLED - 1)])
+def test_a_rank_that_fails_presampling_is_an_error_on_all(world, store, error, name, call):
+    """Before its first exchange, between two, and after the last. The ranks go on with other loaders."""
+    first, second, third, _ = world.call(ranks.one_fails_presampling, SIZE, store, OPTIONS, error, name, call)
+    assert second == f"{error}: on this rank alone"
+    for said in (first, third):
+        assert said.startswith(f"ValueError: rank 1 cannot cooperate: {error}") or "rank 1 failed" in said
+    found = world.call(ranks.hits, SIZE, store, OPTIONS, {"cache_rows": ROWS, "cache_by": "presampling"})
+    assert found[0][0][1] > 0
+
+
 @pytest.mark.parametrize("by", ["degree", "presampling"])
 def test_a_group_of_one_hits_what_a_loader_alone_hits(by):
     """Of several node types and tables."""
@@ -132,3 +144,20 @@ def test_a_group_of_one_hits_what_a_loader_alone_hits(by):
             assert np.array_equal(np.sort(batch.tables[name][of], 0), np.sort(expected.tables[name][of], 0))
     assert alone.cache_use["hits"] > 0
     assert group.placement["paper", "feat"].why == alone.placement["paper", "feat"].why
+
+
+def test_a_seed_that_a_batch_has_several_times_counts_once():
+    """In how many batches a node is, for a loader alone and for ranks: docs/caches.md, "Policies"."""
+    graph = homogeneous()
+    options = {"num_neighbors": [3], "input_nodes": np.repeat(np.arange(100), 3), "batch_size": 30}
+    options["placement"] = ramet.Placement(cache_rows=20, cache_by="presampling")
+    alone, group = ramet.NeighborLoader(graph, **options), ramet.NeighborLoader(graph, cooperative=True, **options)
+    of_loaders = [[(np.asarray(b.n_id).tolist(), b.cache_use["hits"]) for b in loader] for loader in (alone, group)]
+    counts, degrees = [0] * NUM_NODES, out_degrees(graph, range(NUM_NODES))
+    for nodes, _ in of_loaders[0]:
+        for node in set(nodes):
+            counts[node] += 1
+    held = set(sorted(range(NUM_NODES), key=lambda node: (-counts[node], -degrees[node], node))[:20])
+    for of_loader in of_loaders:
+        for nodes, hits in of_loader:
+            assert hits == sum(node in held for node in nodes)

@@ -1,6 +1,7 @@
 """What every rank of a world does for the tests of cooperating ranks with caches. The first `size` ranks are a process
 group; the others return None."""
 
+import builtins
 import itertools
 
 import numpy as np
@@ -9,6 +10,7 @@ from cooperative_ranks import group_of, make_loader
 from small_graphs import homogeneous
 
 import ramet
+from ramet.loading import presampling
 
 
 def hits(size, store, options, cache: dict, epochs=1, groups=()):
@@ -40,3 +42,37 @@ def one_without_files(size, store, options):
         ramet.NeighborLoader(graph, cooperative=True, distributed=group, placement=placement, **options)
     except ValueError as error:
         return str(error)
+
+
+class Interrupted:
+    """numpy for presampling, of which a call raises."""
+
+    def __init__(self, error: type, name: str, call: int):
+        self.int64 = np.int64
+        self._error, self._name, self._left = error, name, call
+
+    def __getattr__(self, name):
+        def function(*arguments):
+            if name == self._name:
+                self._left -= 1
+                if self._left < 0:
+                    raise self._error("on this rank alone")
+            return getattr(np, name)(*arguments)
+
+        return function
+
+
+def one_fails_presampling(size, store, options, error: str, name: str, call: int):
+    """How making a loader ends on ranks of which on rank 1 a call of a function of numpy raises."""
+    group = group_of(tuple(range(size)))
+    if dist.get_rank() >= size:
+        return None
+    placement = ramet.Placement(cache_rows=10, cache_by="presampling")
+    if dist.get_rank() == 1:
+        presampling.np = Interrupted(getattr(builtins, error), name, call)
+    try:
+        ramet.NeighborLoader(ramet.open(store), cooperative=True, distributed=group, placement=placement, **options)
+    except BaseException as error:
+        return f"{type(error).__name__}: {error}"
+    finally:
+        presampling.np = np
