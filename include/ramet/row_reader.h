@@ -48,7 +48,7 @@ struct RowReaderOptions {
   int depth = 128;                // requests under way at once
   // What a request and a byte cost: between two rows, bytes that cost less than another request are
   // read, too. Zero seconds a request: every row is a request. Negative: measured when the reader
-  // is opened, in some milliseconds.
+  // is opened, in about 30 ms.
   double request_seconds = -1, byte_seconds = -1;
 };
 

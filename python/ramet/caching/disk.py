@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ramet import _core
 from ramet.arguments import shortened
+from ramet.dtypes import bits
 from ramet.graph import Graph
 from ramet.work.count import bytes_of_row
 
@@ -52,7 +53,7 @@ def open_reader(
         return None, f"rows of table {TABLE!r} have {stored:,} bytes, not {row_bytes:,}"
     try:
         reader = _core.RowReader.open(
-            graph.table(TABLE, node_type)._core.numpy(),
+            bits(graph.table(TABLE, node_type)._core.numpy()),
             io_uring=True,
             direct=True,
             depth=128,

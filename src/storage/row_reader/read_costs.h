@@ -14,13 +14,14 @@ struct ReadCosts {
   std::string problem = {};                             // why they are not this disk's, or ""
 };
 
-// Reads blocks at random, then `most_bytes` at a time, for some milliseconds each. What it cannot
-// measure, since the files are too small or fail, stays as usual, and `problem` says why. So it
-// does where the files lie in memory.
+// Reads blocks at random, then `most_bytes` at a time, for about 15 ms each; longer where the disk
+// takes longer for some hundred blocks. What it cannot measure, since the files are too small or
+// fail, stays as usual, and `problem` says why. So it does where the files lie in memory, or the
+// page cache may hold them.
 [[nodiscard]] ReadCosts measure_read_costs(ReadQueue& queue,
                                            std::span<const RowSpan> spans,
                                            int64_t row_bytes,
-                                           int64_t block,
+                                           const ReadFiles& files,
                                            int64_t most_bytes);
 
 }  // namespace ramet

@@ -103,7 +103,7 @@ class Reader final : public RowReader, public std::enable_shared_from_this<Reade
   void set_costs(const RowReaderOptions& options) {
     ReadCosts costs;
     if (options.request_seconds < 0 || options.byte_seconds < 0)
-      costs = measure_read_costs(engine().queue, spans_, plan_.row_bytes, plan_.block, kMostBytes);
+      costs = measure_read_costs(engine().queue, spans_, plan_.row_bytes, files_, kMostBytes);
     plan_.request_seconds =
         options.request_seconds < 0 ? costs.request_seconds : options.request_seconds;
     plan_.byte_seconds = options.byte_seconds < 0 ? costs.byte_seconds : options.byte_seconds;
