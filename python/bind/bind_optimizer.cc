@@ -59,6 +59,7 @@ void bind_optimizer(nb::module_& m) {
                                   nb::arg("beta2"), nb::arg("eps"), nb::arg("weight_decay"),
                                   nb::arg("steps"));
   nb::class_<OptimizerStep>(m, "OptimizerStep")
+      .def_ro("number", &OptimizerStep::number)
       .def(
           "__init__",
           [](OptimizerStep* self, const Optimizer& optimizer, int64_t number, double divisor,

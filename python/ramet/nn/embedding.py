@@ -28,20 +28,22 @@ class Gradients(NamedTuple):
 
 
 class Pending:
-    """What calls got in backward, since clear()."""
+    """What calls got in backward, since clear(). `changes`: how often that has changed."""
 
     def __init__(self):
-        self._calls = 0
+        self._calls = self.changes = 0
         self.clear()
 
     def clear(self) -> None:
         self._kept: list[Gradients] = []
+        self.changes += 1
 
     def next_call(self) -> int:
         self._calls += 1
         return self._calls
 
     def keep(self, gradients: Gradients) -> None:
+        self.changes += 1
         self._kept.append(gradients)
 
     @property

@@ -19,9 +19,9 @@ def save(path, optimizer: SparseOptimizer, said: dict) -> None:
     save_tables(path, tables, {"optimizer": said["optimizer"], **said, "embeddings": _forms(tables)})
 
 
-def load(path, optimizer: SparseOptimizer, said: dict, check: Callable[[dict], object]) -> dict:
+def load(path, optimizer: SparseOptimizer, said: dict, *, check: Callable[[dict], object], begin) -> dict:
     """What save() was told, of the checkpoint at `path`, whose rows the optimizer's tables have then. `check`: refuses
-    what it was told."""
+    what it was told. `begin`: as of load_tables()."""
     tables = _tables(optimizer)
 
     def fits(text: dict) -> None:
@@ -35,7 +35,7 @@ def load(path, optimizer: SparseOptimizer, said: dict, check: Callable[[dict], o
         except (ValueError, TypeError, KeyError, IndexError) as error:
             raise _core.CorruptStoreError(f"the text of the checkpoint {path}: {error!r}") from None
 
-    return load_tables(path, tables, fits)
+    return load_tables(path, tables, fits, begin)
 
 
 def _tables(optimizer: SparseOptimizer) -> Tables:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from contextlib import contextmanager
 
 import torch
@@ -13,11 +14,13 @@ from ramet.distributed.mail import Mail, deliver_all, done_all, fail_all
 from ramet.dtypes import dtype_name
 from ramet.nn.embedding import Embedding, Gradients
 from ramet.optim import checkpoint
+from ramet.optim.progress import Begun, Progress
 from ramet.tables.ranks import Ranks
 from ramet.tables.records import RecordTable
 from ramet.tables.table import Table
 
 ROUNDINGS = ("nearest", "stochastic")
+REMEDY = "step() again makes the rest of it, zero_grad() gives it up"
 
 
 class SparseOptimizer(torch.optim.Optimizer):
@@ -39,8 +42,7 @@ class SparseOptimizer(torch.optim.Optimizer):
     def __init__(self, embeddings, defaults: dict, *, rounding: str, seed: int, average: bool):
         self.embeddings = [embeddings] if isinstance(embeddings, Embedding) else list(embeddings)
         self._rounding, self._seed, self._average = rounding, seed, average
-        self._number = 0  # of steps that were made
-        self._ahead: list[Learner | RecordLearner] = []  # they made a step that another embedding could not
+        self._progress = Progress()
         for ranks in _sets_of_ranks(self.embeddings):
             ranks.agree(lambda: (None, self._checked(defaults)))
         super().__init__([embedding.anchor for embedding in self.embeddings], defaults)
@@ -85,46 +87,78 @@ class SparseOptimizer(torch.optim.Optimizer):
     def step(self, closure=None):
         """One step with the gradients since zero_grad(). Returns what `closure`, which computes them, returns.
 
-        Rows on a disk know which step was theirs: where a disk refuses, or Ctrl-C ends the call, step() again makes the
-        rest of it, and zero_grad() leaves it there."""
+        Where a disk refuses, or Ctrl-C ends the call, step() again makes the rest of it, and zero_grad() gives it up.
+        A step that was given up counts, so ranks go on with the same number. Gradients are spent by their step: until
+        zero_grad() or a backward, step() does nothing more. RuntimeError where a load has failed in the middle."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
+        self._require_whole()
+        if self._progress.spent != self._changes():
+            self._make_step()
+            self._end_step()
+        return loss
+
+    def _make_step(self) -> None:
+        """What is left of the step that was begun, or all of the next one."""
+        if self._progress.begun is None:
+            self._progress = self._progress._replace(begun=Begun())
+        begun = self._progress.begun
         by_channel: dict[object, list[Learner | RecordLearner]] = {}
         for learner in self._learners:
             by_channel.setdefault(learner.channel(), []).append(learner)
+        alone = by_channel.pop(None, [])
+        together = {channel: learners for channel, learners in by_channel.items() if channel not in begun.ended}
+        begun.awaited = {
+            channel: [Mail.of(learner.embedding.table) for learner in learners]
+            for channel, learners in together.items()
+        }
         # First, so that other ranks wait while this one tries again what its disk has refused.
-        for learner in by_channel.pop(None, []):
-            if not self._is_ahead(learner):
+        for learner in alone:
+            if not self._has_made(learner):
                 learner.apply(self._step_of(learner), learner.gradients())
-                self._ahead.append(learner)
-        for learners in by_channel.values():
-            self._step_together(learners)
-        self._end_step()
-        return loss
+        for channel, learners in together.items():
+            self._step_together(learners, begun, channel)
+            begun.ended.add(channel)
 
-    def _is_ahead(self, learner: Learner | RecordLearner) -> bool:
-        """Whether it has made the step that is not done yet."""
-        return learner in self._ahead or learner.has_made(self._number + 1)
+    @property
+    def _number(self) -> int:
+        """Of steps that were made, or given up."""
+        return self._progress.number
+
+    def _changes(self) -> tuple[int, ...]:
+        """Which gradients there are: other ones have other numbers."""
+        return tuple(embedding.pending.changes for embedding in self.embeddings)
+
+    def _has_made(self, learner: Learner | RecordLearner) -> bool:
+        """Whether it has made the step that was begun."""
+        return learner.has_made(self._number + 1)
 
     def _end_step(self) -> None:
-        self._number += 1
-        self._ahead = []
+        self._progress = Progress(self._number + 1, spent=self._changes(), is_mixed=self._progress.is_mixed)
 
-    def _step_together(self, learners: list[Learner]) -> None:
-        """Of embeddings that the same ranks share, in as many collectives as of one."""
-        mails = [Mail.of(learner.embedding.table) for learner in learners]
+    def _tell_failure(self) -> None:
+        """Other ranks do not wait for the step any more."""
+        if self._progress.begun is not None:
+            self._progress.begun.tell_failure()
+
+    def _step_together(self, learners: list[Learner], begun: Begun, channel) -> None:
+        """Of embeddings that the same ranks share, in as many collectives as of one. An embedding that has made the
+        step before an error takes part in the exchange, and changes no more."""
+        mails = begun.awaited[channel]
         with _telling_failures(mails):
+            del begun.awaited[channel]  # from here on they are told
             steps = [self._step_of(learner) for learner in learners]
             for learner, step in zip(learners, steps):
-                learner.apply(step, [])  # an error while all rows are as they were
+                learner.check(step)
             letters = [(mail, learner.gradients()) for mail, learner in zip(mails, learners)]
-        options = zlib.crc32(repr(self._said()).encode())
+            options = zlib.crc32(repr(self._said()).encode())
         delivered = deliver_all(letters, threads=torch.get_num_threads(), step=self._number + 1, options=options)
         with _telling_failures(mails):
             for learner, step, lists in zip(learners, steps, delivered):
-                learner.apply(step, lists)
+                if not self._has_made(learner):
+                    learner.apply(step, lists)
         done_all(mails)
 
     def _step_of(self, learner: Learner | RecordLearner) -> _core.OptimizerStep:
@@ -138,8 +172,9 @@ class SparseOptimizer(torch.optim.Optimizer):
         )
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets the gradients."""
-        if any(map(self._is_ahead, self._learners)):  # a step that failed half way is not tried again
+        """Forgets the gradients. Gives up a step that failed: ranks that wait for this one in it get an error."""
+        if self._progress.begun is not None:
+            self._tell_failure()
             self._end_step()
         for embedding in self.embeddings:
             embedding.zero_grad()
@@ -162,9 +197,11 @@ class SparseOptimizer(torch.optim.Optimizer):
         """Writes a checkpoint to the folder `path`: the embeddings' rows and their state, in a part for each rank, and
         a text of options and step (docs/format.md, section 8). It takes the place of the one before when all ranks are
         done: whenever they are killed, there is the old or the new one. Gradients are not in it, nor schedulers.
-        Collective: an error of one rank is one on every rank. OSError where the disk refuses or is too small."""
-        for ranks in _sets_of_ranks(self.embeddings):
-            ranks.share(lambda: (self._settle(), None))
+        Collective: an error of one rank is one on every rank. OSError where the disk refuses or is too small.
+        RuntimeError where a step was made by some embeddings alone, and where a load has failed in the middle."""
+        if self._progress.begun is not None and self._progress.begun.awaited:
+            raise RuntimeError(f"other ranks wait in step {self._number + 1} for this one: {REMEDY}")
+        self._require_on_every_rank(self._settle)
         checkpoint.save(path, self, self._said())
 
     def load(self, path) -> None:
@@ -174,24 +211,48 @@ class SparseOptimizer(torch.optim.Optimizer):
 
         ValueError, naming both, where the optimizer, the embeddings' shapes or dtypes, or their state are others, and
         where ranks load different checkpoints; nothing has changed then. FileNotFoundError and CorruptStoreError.
+
+        OSError, or another error, while rows are being copied, as of a disk that is full: some rows are those of the
+        checkpoint, the others those of before. step() and save() are a RuntimeError then, until a load succeeds.
         """
-        said = checkpoint.load(path, self, self._said(), check=self._options_of)
+        self._tell_failure()
+        self._require_on_every_rank(lambda: None)
+        said = checkpoint.load(path, self, self._said(), check=self._options_of, begin=self._mix)
         self.param_groups[0].update(self._options_of(said))
-        self._number, self._average = said["step"], said["average"]
-        self._rounding, self._seed = said["rounding"], said["seed"]
+        self._average, self._rounding, self._seed = said["average"], said["rounding"], said["seed"]
         for learner in self._learners:
-            learner.know_rows(self._rounding == "stochastic")
+            learner.restart(self._rounding == "stochastic")
+        self._progress = Progress(said["step"])
+
+    def _require_on_every_rank(self, ready: Callable[[], None]) -> None:
+        """Calls ready(). An error of one rank is one on every rank; ValueError where another optimizer has taken an
+        embedding over."""
+
+        def require() -> tuple[None, None]:
+            for embedding in self.embeddings:
+                self.state_of(embedding)
+            ready()
+            return None, None
+
+        for ranks in _sets_of_ranks(self.embeddings):
+            ranks.share(require)
 
     def _settle(self) -> None:
-        """Ends a step that every embedding has made. RuntimeError where some have not."""
-        made = sum(map(self._is_ahead, self._learners))
-        if made == len(self._learners):
+        """Ends a step that every embedding has made. RuntimeError where rows are not all of one step."""
+        self._require_whole()
+        made, of = sum(map(self._has_made, self._learners)), len(self._learners)
+        if made == of:
             self._end_step()
         elif made:
-            raise RuntimeError(
-                f"{made} of {len(self._learners)} embeddings have made step {self._number + 1}: step() again makes the "
-                "rest of it, zero_grad() leaves it there"
-            )
+            raise RuntimeError(f"{made} of {of} embeddings have made step {self._number + 1}: {REMEDY}")
+
+    def _mix(self) -> None:
+        """From here on rows are of two checkpoints."""
+        self._progress = self._progress._replace(is_mixed=True)
+
+    def _require_whole(self) -> None:
+        if self._progress.is_mixed:
+            raise RuntimeError("load() has failed in the middle: some rows are loaded, others are not. Load again")
 
     def _said(self) -> dict:
         options = {name: value for name, value in self.param_groups[0].items() if name != "params"}
@@ -224,15 +285,17 @@ class Learner:
         self.embedding = embedding
         self.state = {name: table._beside(() if by_row else table.shape[1:], dtype) for name, dtype, by_row in forms}
         self._rows, *self._state_rows = (part._rows_by_place for part in (table, *self.state.values()))
-        self.know_rows(stochastic)
+        self.restart(stochastic)
 
-    def know_rows(self, stochastic: bool) -> None:
+    def restart(self, stochastic: bool) -> None:
+        """With rows that have made no step that has_made() may be asked for."""
         table = self.embedding.table
         self.row_ids = table.owned() if stochastic and table.placement != "continuous" else None
+        self._last_step = 0
 
     def has_made(self, number: int) -> bool:
-        """False: its rows do not know."""
-        return False
+        """Whether the last step was this one. True, too, where Ctrl-C came just before the rows made it."""
+        return self._last_step == number
 
     def channel(self):
         """Through which the gradients of this step go to other ranks; None where these have no part in it."""
@@ -251,8 +314,20 @@ class Learner:
         rows = self.embedding.table._on_device
         return rows.view(rows.completed(kept.gradients), len(kept.ids))
 
+    def check(self, step: _core.OptimizerStep) -> None:
+        """An error where apply() would be one, while all rows are as they were."""
+        self._apply(step, [])
+
     def apply(self, step: _core.OptimizerStep, lists: list[tuple]) -> None:
         """Lists of (places, gradients), to this rank's rows."""
+        before, self._last_step = self._last_step, step.number  # first: Ctrl-C ends the call when the rows have changed
+        try:
+            self._apply(step, lists)
+        except Exception:
+            self._last_step = before
+            raise
+
+    def _apply(self, step: _core.OptimizerStep, lists: list[tuple]) -> None:
         own, threads = self.embedding.table._own, torch.get_num_threads()
         _core.apply_gradients(step, self._rows, self._state_rows, lists, own=own, threads=threads)
 
@@ -270,8 +345,8 @@ class RecordLearner:
         """ValueError where another optimizer has taken the embedding over."""
         self.embedding.table.check_learner(self)
 
-    def know_rows(self, stochastic: bool) -> None:
-        """They know themselves."""
+    def restart(self, stochastic: bool) -> None:
+        """The rows know themselves."""
 
     def has_made(self, number: int) -> bool:
         """Whether the last step was this one."""

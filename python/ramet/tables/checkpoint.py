@@ -25,10 +25,10 @@ def save_tables(path, tables: Tables, text: dict) -> None:
     save_parts(path, pieces, text, _ranks_of(tables))
 
 
-def load_tables(path, tables: Tables, fits: Callable[[dict], None]) -> dict:
+def load_tables(path, tables: Tables, fits: Callable[[dict], None], begin: Callable[[], None]) -> dict:
     """Fills the tables from a folder that save_tables() has written, also for other ranks, owners and placements;
-    returns the text, at which fits() has looked first. Collective: an error of one rank is one on every rank, and
-    nothing has changed, but where a file cannot be read on the way.
+    returns the text, at which fits() has looked first. Collective: an error of one rank is one on every rank. Before
+    begin() is called, nothing has changed; after it, an error leaves some rows filled, and others as they were.
 
     A machine may have some of the parts alone: those with the rows of its own ranks."""
     ranks = _ranks_of(tables)
@@ -46,6 +46,7 @@ def load_tables(path, tables: Tables, fits: Callable[[dict], None]) -> dict:
         said = ranks.share(lambda: (None, f"{text['id']}, step {text.get('step')}"))[1]
         other = next(rank for rank, id in enumerate(ids) if id != ids[0])
         raise ValueError(f"rank 0 loads {said[0]}, but rank {other} {said[other]}: they are of different saves")
+    begin()
     for of, named in opened.items():
         copy_tables(tables[of], {name: Table(memory.core, memory=memory) for name, memory in named.items()})
     return text

@@ -121,7 +121,7 @@ class RecordTable:
     def set_state(self, learner: object, forms: list[tuple[str, str, bool]]) -> dict[str, RecordColumn]:
         """Gives each row the state that `forms` say (name, dtype, whether a row has one value), of zeros, in place of
         what was there. From now on the gradients are those of `learner`. Of several ranks all call this; an error of
-        one is one on every rank."""
+        one is one on every rank, and then the rows learn from nobody until it is called again."""
         rows = [np.empty((1,) if by_row else (1, self.shape[1]), dtype) for _, dtype, by_row in forms]
 
         def give() -> tuple[None, None]:
@@ -129,7 +129,8 @@ class RecordTable:
             try:
                 self._core.set_state(rows)
             except Exception:
-                self._learner = before  # as is the state
+                if self.ranks == 1:  # others may have another state
+                    self._learner = before
                 raise
             self._core.last_step = 0
             return None, None

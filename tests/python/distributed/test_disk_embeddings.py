@@ -130,3 +130,35 @@ def test_a_disk_that_is_full_is_an_error_of_its_rank_alone(world, tmp_path):
     assert errors[:2] == ["nothing", "nothing"] and f"of the records in {tmp_path}" in errors[2]
     expected = ranks.learn("Adam", None, None, average=False)[1]
     assert_equal(together([rows for _, rows in answers]), expected)
+
+
+def test_a_rank_that_gives_a_step_up_stays_with_the_others(world, tmp_path):
+    """docs/embeddings.md, "A step that failed"."""
+    answers = call(world, ranks.lose_a_step, 2, tmp_path, tmp_path / "checkpoint")
+    assert answers == [(["nothing"] * 5, 4), (["nothing", "OSError: the disk is full", *["nothing"] * 3], 4)]
+
+
+def test_ranks_that_wait_for_one_that_gives_a_step_up(world, tmp_path):
+    """docs/embeddings.md, "A step that failed": nothing of the step reaches the rows in memory."""
+    answers = call(world, ranks.lose_a_step_together, 3, tmp_path, tmp_path / "checkpoint")
+    first, *others = [said for said, _ in answers]
+    assert first[0] == "nothing" and first[1] == "OSError: the disk is full" and first[3:] == ["nothing"] * 3
+    assert "other ranks wait in step 2 for this one" in first[2]
+    for said in others:
+        assert said[1] == "RuntimeError: rank 0 failed: its own error says why"
+        assert said[:1] + said[2:] == ["nothing"] * 4
+    twin = ranks.optimizer_of("Adam", ranks.embedding_of(None, None))
+    ranks.train(twin, (0, 2, 3))
+    for _, rows in answers:
+        np.testing.assert_array_equal(rows, twin.embeddings[0].table.gather(np.arange(ROWS)))
+
+
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_an_optimizer_that_one_rank_could_not_make(world, tmp_path, is_interrupted):
+    """No rank learns with the one before, and none waits for another."""
+    answers = call(world, ranks.make_half_an_optimizer, 2, tmp_path, tmp_path / "checkpoint", is_interrupted)
+    own = "KeyboardInterrupt" if is_interrupted else "OSError: the disk is full"
+    assert answers[1][0] == own and answers[0][0].startswith(f"ValueError: rank 1 cannot cooperate: {own}")
+    for _, *said in answers:
+        assert all("another optimizer has taken the embedding over" in one for one in said[:2])
+        assert said[2:] == ["nothing"] * 2

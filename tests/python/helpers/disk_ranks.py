@@ -1,6 +1,7 @@
 """What every rank of a world does for the tests of embeddings on a disk. The first `size` ranks are a process group;
 the others return None. Rows lie on the file system of `folder`."""
 
+import contextlib
 import itertools
 import math
 import resource
@@ -10,6 +11,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from checkpoint_ranks import of_rank
+from faulty_records import faulty, refused_by_the_disk
 from learning_ranks import (
     ROWS,
     WIDTH,
@@ -21,6 +23,7 @@ from learning_ranks import (
     recording,
     refused,
     roundings_of,
+    share,
 )
 
 import ramet
@@ -218,3 +221,73 @@ def full_disk(size: int, folder) -> tuple | None:
         signal.signal(signal.SIGXFSZ, before[0])
     train(optimizer, range(optimizer._number, 3))
     return error, own_rows(optimizer)
+
+
+def lose_a_step(size: int, folder, path) -> tuple | None:
+    """(errors, number of steps) where the disk of the last rank refuses the second of four steps, and all ranks go on
+    with the next batch and save."""
+    group = in_group(size)
+    if group is None:
+        return None
+    optimizer = optimizer_of("Adam steps", embedding_of(folder, group))
+    table, said = optimizer.embeddings[0].table, []
+    for step in range(4):
+        fault = faulty(table, "apply_gradients", refused_by_the_disk)
+        with fault if (step, table.rank) == (1, size - 1) else contextlib.nullcontext():
+            said.append(refused(lambda: train(optimizer, [step])))  # noqa: B023 (called at once)
+    said.append(refused(lambda: optimizer.save(path)))
+    return said, optimizer._number
+
+
+def lose_a_step_together(size: int, folder, path) -> tuple | None:
+    """(errors, rows in memory) of embeddings on a disk and in memory, where the disk of rank 0 refuses the second of
+    four steps: all ranks go on with the next batch, and save."""
+    group = in_group(size)
+    if group is None:
+        return None
+    rank, said = dist.get_rank(), []
+    disk, memory = embedding_of(folder, group), embedding_of(None, group)
+    optimizer = optimizer_of("Adam", [disk, memory], average=False)
+    for step in range(4):
+        ids, gradients = (values[share(step, rank, size)] for values in gradients_of(step))
+        memory(ids).backward(gradients)
+        ids, gradients = owned_pairs(disk, step)
+        disk(ids, owned=True).backward(gradients)
+        fault = faulty(disk.table, "apply_gradients", refused_by_the_disk)
+        with fault if (step, rank) == (1, 0) else contextlib.nullcontext():
+            said.append(refused(optimizer.step))
+            if (step, rank) == (1, 0):
+                said.append(refused(lambda: optimizer.save(path)))
+        optimizer.zero_grad()
+    said.append(refused(lambda: optimizer.save(path)))
+    return said, memory.table.gather(np.arange(ROWS))
+
+
+def interrupted_before(function):
+    """Ctrl-C before the engine runs."""
+
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    return interrupted
+
+
+def make_half_an_optimizer(size: int, folder, path, is_interrupted: bool) -> list[str] | None:
+    """How the second optimizer of an embedding is refused, which the last rank cannot make; then a step and save() of
+    the first; then those of a third."""
+    group = in_group(size)
+    if group is None:
+        return None
+    embedding = embedding_of(folder, group)
+    first = optimizer_of("Adam", embedding)
+    train(first, range(1))
+    fault = interrupted_before if is_interrupted else refused_by_the_disk
+    said = []
+    with faulty(embedding.table, "set_state", fault) if dist.get_rank() == size - 1 else contextlib.nullcontext():
+        try:
+            said.append(refused(lambda: optimizer_of("Adam", embedding)))
+        except KeyboardInterrupt:
+            said.append("KeyboardInterrupt")
+    said += [refused(lambda: train(first, [1])), refused(lambda: first.save(path))]
+    third = optimizer_of("Adam", embedding)
+    return [*said, refused(lambda: train(third, [2])), refused(lambda: third.save(path))]

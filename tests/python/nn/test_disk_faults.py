@@ -17,6 +17,7 @@ pytest.importorskip("torch")
 
 import killed_learners
 import torch
+from faulty_records import ended_by_ctrl_c, faulty, refused_by_the_disk
 
 ROWS, WIDTH, BATCH, STEPS = 300, 67, 200, 40
 
@@ -34,13 +35,17 @@ def on_disk(path):
     return ramet.nn.Embedding(ROWS, WIDTH, seed=3, location="disk", path=path, cache_rows=40)
 
 
-def step(optimizer, number: int) -> None:
+def backward(optimizer, number: int) -> None:
     (embedding,) = optimizer.embeddings
     ids = torch.randint(0, ROWS, (2 * BATCH,), generator=torch.Generator().manual_seed(number))
     embedding.announce(ids[BATCH:])
     optimizer.zero_grad()
     for part in ids.split(BATCH):
         embedding(part).square().sum().backward()
+
+
+def step(optimizer, number: int) -> None:
+    backward(optimizer, number)
     optimizer.step()
 
 
@@ -75,58 +80,39 @@ def descriptors(folder) -> int:
 
 
 def test_ctrl_c_at_any_time_and_on_to_the_same_bits(tmp_path, twin):
-    """In calls, in backward and in steps: zero_grad() goes on with the step that is to come."""
+    """In calls, in backward and in steps, also just behind them: step() again makes what is left."""
     optimizer = optimizer_of(on_disk(tmp_path))
     random, interrupts = np.random.default_rng(0), 0
-    while optimizer._number < STEPS:
+    done, is_stepping = 0, False
+    while done < STEPS:
         seconds = random.uniform(0, 0.01) * (1 + interrupts / 10)  # more and more: some steps are whole
         timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
         try:
             timer.start()
             while timer.is_alive():
-                if optimizer._number < STEPS:
-                    step(optimizer, optimizer._number)
+                if done < STEPS:
+                    if not is_stepping:
+                        backward(optimizer, done)
+                        is_stepping = True
+                    optimizer.step()
+                    done, is_stepping = done + 1, False
             time.sleep(0.01)  # for the signal
         except KeyboardInterrupt:
             interrupts += 1
         timer.join()
-        optimizer.zero_grad()
-    assert interrupts > 3
+    assert interrupts > 3 and optimizer._number == STEPS
     assert_equal(optimizer, twin)
     del optimizer
     gc.collect()
     assert descriptors(tmp_path) == 0 and os.listdir(tmp_path) == []
 
 
-class Interrupting:
-    """Stands for the engine's rows of a table: Ctrl-C while `name` runs, which is after it as Python sees it."""
-
-    def __init__(self, core, name: str):
-        self._core, self._name = core, name
-
-    def __getattr__(self, name):
-        function = getattr(self._core, name)
-        if name != self._name:
-            return function
-
-        def interrupted(*arguments, **options):
-            function(*arguments, **options)
-            signal.raise_signal(signal.SIGINT)
-
-        return interrupted
-
-
 def interrupt(table, name: str, call) -> None:
-    core = table._core
-    table._core = Interrupting(core, name)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            call()
-    finally:
-        table._core = core
+    with faulty(table, name, ended_by_ctrl_c), pytest.raises(KeyboardInterrupt):
+        call()
 
 
-@pytest.mark.parametrize("then", ["step", "zero_grad", "save"])
+@pytest.mark.parametrize("then", ["step", "zero_grad", "save", "save and step"])
 def test_a_step_that_ctrl_c_ended_is_made_once(tmp_path, then, twin):
     optimizer = optimizer_of(on_disk(tmp_path))
     for number in range(STEPS - 1):
@@ -134,12 +120,16 @@ def test_a_step_that_ctrl_c_ended_is_made_once(tmp_path, then, twin):
     interrupt(optimizer.embeddings[0].table, "apply_gradients", lambda: step(optimizer, STEPS - 1))
     if then == "step":
         optimizer.step()
+        optimizer.step()  # of gradients that are spent
     elif then == "zero_grad":
         optimizer.zero_grad()
     else:
         optimizer.save(tmp_path / "checkpoint")
-        optimizer = optimizer_of(on_disk(tmp_path))
-        optimizer.load(tmp_path / "checkpoint")
+        if then == "save and step":
+            optimizer.step()
+        else:
+            optimizer = optimizer_of(on_disk(tmp_path))
+            optimizer.load(tmp_path / "checkpoint")
     assert optimizer._number == STEPS
     assert_equal(optimizer, twin)
     step(optimizer, STEPS)
@@ -176,3 +166,81 @@ def test_ctrl_c_while_an_optimizer_takes_over(tmp_path):
     second = optimizer_of(embedding)
     np.testing.assert_array_equal(embedding.table.gather(np.arange(ROWS)), weights)
     assert not second.state_of(embedding)["moment2"].gather(np.arange(ROWS)).any()
+
+
+def in_memory():
+    return ramet.nn.Embedding(ROWS, WIDTH, seed=3)
+
+
+def test_rows_in_memory_make_a_step_that_ctrl_c_ended_once(monkeypatch):
+    """docs/embeddings.md, "A step that failed"."""
+    optimizer, twin = optimizer_of(in_memory()), optimizer_of(in_memory())
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(ramet._core, "apply_gradients", ended_by_ctrl_c(ramet._core.apply_gradients))
+        step(optimizer, 0)
+    optimizer.step()
+    step(twin, 0)
+    assert_equal(optimizer, twin)
+
+
+def half_made(tmp_path):
+    """An optimizer of rows in memory, which have made a second step, and of rows on a disk, which refuse it."""
+    embeddings = [in_memory(), on_disk(tmp_path)]
+    optimizer = optimizer_of(embeddings)
+    for number in range(2):
+        optimizer.zero_grad()
+        for embedding in embeddings:
+            embedding(torch.arange(5)).sum().backward()
+        if number == 0:
+            optimizer.step()
+    optimizer.save(tmp_path / "checkpoint")
+    with faulty(embeddings[1].table, "apply_gradients", refused_by_the_disk), pytest.raises(OSError, match="full"):
+        optimizer.step()
+    return optimizer
+
+
+def test_a_step_that_was_given_up_counts(tmp_path):
+    optimizer = half_made(tmp_path)
+    memory, disk = optimizer.embeddings
+    assert optimizer._number == 1
+    optimizer.zero_grad()
+    assert optimizer._number == 2
+    for _ in range(2):  # nothing was begun, and there are no gradients
+        optimizer.zero_grad()
+    assert optimizer._number == 2
+    assert (memory.table.gather([0]) != disk.table.gather([0])).all()
+
+
+def test_load_forgets_a_step_that_was_half_made(tmp_path):
+    optimizer = half_made(tmp_path)
+    optimizer.load(tmp_path / "checkpoint")
+    optimizer.zero_grad()
+    assert optimizer._number == 1
+    for embedding in optimizer.embeddings:
+        embedding(torch.arange(5)).sum().backward()
+    optimizer.step()
+    rows, others = (embedding.table.gather(np.arange(ROWS)) for embedding in optimizer.embeddings)
+    np.testing.assert_array_equal(rows, others)
+    assert optimizer._number == 2
+
+
+def test_after_half_a_load_there_are_neither_steps_nor_checkpoints(tmp_path, twin):
+    """docs/embeddings.md, "Checkpoints"."""
+    twin.save(tmp_path / "checkpoint")
+    optimizer = optimizer_of(on_disk(tmp_path))
+    step(optimizer, 7)
+    for _ in range(2):
+        table = optimizer.embeddings[0].table
+        with faulty(table, "write", refused_by_the_disk), pytest.raises(OSError, match="full"):
+            optimizer.load(tmp_path / "checkpoint")
+        backward(optimizer, 8)
+        for call in (optimizer.step, lambda: optimizer.save(tmp_path / "other")):
+            with pytest.raises(RuntimeError, match="failed in the middle"):
+                call()
+        with pytest.raises(FileNotFoundError):  # which changes nothing
+            optimizer.load(tmp_path / "absent")
+    optimizer.load(tmp_path / "checkpoint")
+    assert_equal(optimizer, twin)
+    step(optimizer, STEPS)
+    step(twin, STEPS)
+    assert_equal(optimizer, twin)

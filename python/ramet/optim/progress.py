@@ -1,0 +1,37 @@
+"""Progress: at which step an optimizer is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ramet.distributed.mail import fail_all
+
+if TYPE_CHECKING:
+    from ramet.distributed.channel import Channel
+    from ramet.distributed.mail import Mail
+
+
+class Begun:
+    """A step, from when it is begun until it is made or given up."""
+
+    def __init__(self):
+        self.ended: set[Channel] = set()  # whose ranks have all made it
+        self.awaited: dict[Channel, list[Mail]] = {}  # in which other ranks wait for this one
+
+    def tell_failure(self) -> None:
+        """Where other ranks wait, they get an error."""
+        while self.awaited:
+            fail_all(self.awaited.popitem()[1])
+
+
+class Progress(NamedTuple):
+    """Replaced as a whole, so that Ctrl-C finds what was before or what is after.
+
+    A step is begun, and then made or given up. Either way it counts, and the gradients that there were are spent: no
+    other step is made of them until there are others, or none.
+    """
+
+    number: int = 0  # of steps that were made, or given up
+    spent: tuple[int, ...] = ()  # Pending.changes of each embedding, when the last one ended
+    begun: Begun | None = None  # the next one
+    is_mixed: bool = False  # a load has failed in the middle: some rows are those of before
