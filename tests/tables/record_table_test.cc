@@ -409,7 +409,7 @@ TEST_CASE("an io_uring that breaks under a write is an error that loses nothing"
         failure += error.what();  // of one call: after it threads write
       }
     }
-    check_all(table, twin, 0, kRows);
+    check_all(table, twin, from_to(0, kRows));
     return failure.find("cannot write ") == 0 && failure.rfind("cannot write ") == 0;
   }));
 }
