@@ -26,11 +26,11 @@ def example_model(num_features: int, num_classes: int):
     return module.SAGE([num_features, HIDDEN, HIDDEN, num_classes], dropout=0.0)
 
 
-def packaged_model(num_features: int, num_classes: int):
+def packaged_model(num_features: int, num_classes: int, hidden: int = HIDDEN):
     """The model of `ramet train`."""
     config = SimpleNamespace(
         model="sage",
-        hidden=HIDDEN,
+        hidden=hidden,
         num_neighbors=FANOUTS,
         seed=0,
         dropout=0.0,
