@@ -13,6 +13,7 @@ import pytest
 import ramet
 from ramet import _core, cli
 from ramet.stores import generators
+from ramet.stores.build import generate
 from ramet.stores.checksums import read_checksums
 
 SMALL = ["--nodes", "300", "--edges", "900", "--communities", "4", "--classes", "4", "--features", "8"]
@@ -81,7 +82,7 @@ def test_generate_rmat(tmp_path, capsys, monkeypatch):
 
 def test_a_negative_width_of_features_is_refused(tmp_path):
     with pytest.raises(ValueError, match="feature_width is -1, expected 0 to 2147483647"):
-        ramet.generate(tmp_path / "r", model="rmat", scale=4, feature_width=-1)
+        generate(tmp_path / "r", model="rmat", scale=4, feature_width=-1)
     assert not (tmp_path / "r").exists()
 
 
