@@ -8,13 +8,13 @@ from contextlib import contextmanager
 
 import torch
 
-from ramet import _core
+from ramet import _core, interrupts
 from ramet.arguments import UINT64_MAX, as_flag, as_int
 from ramet.distributed.mail import Mail, deliver_all, done_all, fail_all
 from ramet.dtypes import dtype_name
 from ramet.nn.embedding import Embedding, Gradients
 from ramet.optim import checkpoint
-from ramet.optim.progress import Begun, Progress
+from ramet.optim.position import Begun, Position
 from ramet.tables.ranks import Ranks
 from ramet.tables.records import RecordTable
 from ramet.tables.table import Table
@@ -42,7 +42,7 @@ class SparseOptimizer(torch.optim.Optimizer):
     def __init__(self, embeddings, defaults: dict, *, rounding: str, seed: int, average: bool):
         self.embeddings = [embeddings] if isinstance(embeddings, Embedding) else list(embeddings)
         self._rounding, self._seed, self._average = rounding, seed, average
-        self._progress = Progress()
+        self._position = Position()
         for ranks in _sets_of_ranks(self.embeddings):
             ranks.agree(lambda: (None, self._checked(defaults)))
         super().__init__([embedding.anchor for embedding in self.embeddings], defaults)
@@ -87,24 +87,40 @@ class SparseOptimizer(torch.optim.Optimizer):
     def step(self, closure=None):
         """One step with the gradients since zero_grad(). Returns what `closure`, which computes them, returns.
 
-        Where a disk refuses, or Ctrl-C ends the call, step() again makes the rest of it, and zero_grad() gives it up.
-        A step that was given up counts, so ranks go on with the same number. Gradients are spent by their step: until
-        zero_grad() or a backward, step() does nothing more. RuntimeError where a load has failed in the middle."""
-        loss = None
-        if closure is not None:
+        Where a disk refuses, step() again makes the rest of it, with the same gradients and without calling `closure`,
+        and zero_grad() gives it up. A step that was given up counts, so ranks go on with the same number. Gradients are
+        spent by their step: until zero_grad() or a backward, step() does nothing more. Ctrl-C takes effect when the
+        step is made. RuntimeError where a step failed and the gradients are others now, and where a load has failed in
+        the middle."""
+        begun = self._position.begun
+        if begun is not None:
+            loss = begun.loss
+        elif closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        self._require_whole()
-        if self._progress.spent != self._changes():
-            self._make_step()
-            self._end_step()
+        else:
+            loss = None
+        with interrupts.held():
+            self._require_whole()
+            if self._position.spent != self._changes():
+                self._make_step(self._begin(loss))
+                self._end_step()
         return loss
 
-    def _make_step(self) -> None:
-        """What is left of the step that was begun, or all of the next one."""
-        if self._progress.begun is None:
-            self._progress = self._progress._replace(begun=Begun())
-        begun = self._progress.begun
+    def _begin(self, loss) -> Begun:
+        """The step that was begun, or the next one."""
+        changes, begun = self._changes(), self._position.begun
+        if begun is None:
+            begun = Begun(changes, loss)
+            self._position = self._position._replace(begun=begun)
+        elif begun.changes != changes:
+            raise RuntimeError(
+                f"step {self._number + 1} failed, and its gradients are not those of now: zero_grad() gives it up"
+            )
+        return begun
+
+    def _make_step(self, begun: Begun) -> None:
+        """What is left of it."""
         by_channel: dict[object, list[Learner | RecordLearner]] = {}
         for learner in self._learners:
             by_channel.setdefault(learner.channel(), []).append(learner)
@@ -125,7 +141,7 @@ class SparseOptimizer(torch.optim.Optimizer):
     @property
     def _number(self) -> int:
         """Of steps that were made, or given up."""
-        return self._progress.number
+        return self._position.number
 
     def _changes(self) -> tuple[int, ...]:
         """Which gradients there are: other ones have other numbers."""
@@ -136,12 +152,12 @@ class SparseOptimizer(torch.optim.Optimizer):
         return learner.has_made(self._number + 1)
 
     def _end_step(self) -> None:
-        self._progress = Progress(self._number + 1, spent=self._changes(), is_mixed=self._progress.is_mixed)
+        self._position = Position(self._number + 1, spent=self._changes(), is_mixed=self._position.is_mixed)
 
     def _tell_failure(self) -> None:
         """Other ranks do not wait for the step any more."""
-        if self._progress.begun is not None:
-            self._progress.begun.tell_failure()
+        if self._position.begun is not None:
+            self._position.begun.tell_failure()
 
     def _step_together(self, learners: list[Learner], begun: Begun, channel) -> None:
         """Of embeddings that the same ranks share, in as many collectives as of one. An embedding that has made the
@@ -173,11 +189,12 @@ class SparseOptimizer(torch.optim.Optimizer):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forgets the gradients. Gives up a step that failed: ranks that wait for this one in it get an error."""
-        if self._progress.begun is not None:
-            self._tell_failure()
-            self._end_step()
-        for embedding in self.embeddings:
-            embedding.zero_grad()
+        with interrupts.held():
+            if self._position.begun is not None:
+                self._tell_failure()
+                self._end_step()
+            for embedding in self.embeddings:
+                embedding.zero_grad()
 
     def add_param_group(self, param_group: dict) -> None:
         """ValueError: an optimizer has the embeddings that it was made with."""
@@ -199,15 +216,15 @@ class SparseOptimizer(torch.optim.Optimizer):
         done: whenever they are killed, there is the old or the new one. Gradients are not in it, nor schedulers.
         Collective: an error of one rank is one on every rank. OSError where the disk refuses or is too small.
         RuntimeError where a step was made by some embeddings alone, and where a load has failed in the middle."""
-        if self._progress.begun is not None and self._progress.begun.awaited:
+        if self._position.begun is not None and self._position.begun.awaited:
             raise RuntimeError(f"other ranks wait in step {self._number + 1} for this one: {REMEDY}")
-        self._require_on_every_rank(self._settle)
+        self._settle()
         checkpoint.save(path, self, self._said())
 
     def load(self, path) -> None:
         """Continues where the checkpoint at `path` was saved: rows, state, options and step are those of then, and so
-        are later steps, to the bit. Ranks, owners and placements may be others. Ranks without a common file system each
-        need the parts with their own rows. Collective.
+        are later steps, to the bit. Forgets gradients, and a step that failed. Ranks, owners and placements may be
+        others. Ranks without a common file system each need the parts with their own rows. Collective.
 
         ValueError, naming both, where the optimizer, the embeddings' shapes or dtypes, or their state are others, and
         where ranks load different checkpoints; nothing has changed then. FileNotFoundError and CorruptStoreError.
@@ -216,42 +233,50 @@ class SparseOptimizer(torch.optim.Optimizer):
         checkpoint, the others those of before. step() and save() are a RuntimeError then, until a load succeeds.
         """
         self._tell_failure()
-        self._require_on_every_rank(lambda: None)
+        self._on_every_rank(lambda: None)
         said = checkpoint.load(path, self, self._said(), check=self._options_of, begin=self._mix)
         self.param_groups[0].update(self._options_of(said))
         self._average, self._rounding, self._seed = said["average"], said["rounding"], said["seed"]
         for learner in self._learners:
             learner.restart(self._rounding == "stochastic")
-        self._progress = Progress(said["step"])
+        for embedding in self.embeddings:
+            embedding.zero_grad()
+        self._position = Position(said["step"], spent=self._changes())
 
-    def _require_on_every_rank(self, ready: Callable[[], None]) -> None:
-        """Calls ready(). An error of one rank is one on every rank; ValueError where another optimizer has taken an
-        embedding over."""
+    def _on_every_rank(self, ready: Callable[[], object]) -> list[list]:
+        """Of each set of ranks what ready() returned on them. An error of one rank is one on every rank; ValueError
+        where another optimizer has taken an embedding over."""
 
-        def require() -> tuple[None, None]:
+        def checked() -> tuple[None, object]:
             for embedding in self.embeddings:
                 self.state_of(embedding)
-            ready()
-            return None, None
+            return None, ready()
 
-        for ranks in _sets_of_ranks(self.embeddings):
-            ranks.share(require)
+        return [ranks.share(checked)[1] for ranks in _sets_of_ranks(self.embeddings)]
 
     def _settle(self) -> None:
-        """Ends a step that every embedding has made. RuntimeError where rows are not all of one step."""
+        """Ends a step that every embedding has made. RuntimeError where rows are not all of one step, on any rank."""
+        for steps in self._on_every_rank(self._steps_made):
+            for rank, made in enumerate(steps):
+                if made != steps[0]:
+                    raise RuntimeError(f"rank {rank} has made {made} steps, but rank 0 {steps[0]}: {REMEDY}")
+        if self._steps_made() > self._number:
+            self._end_step()
+
+    def _steps_made(self) -> int:
+        """RuntimeError where some embeddings have made others."""
         self._require_whole()
         made, of = sum(map(self._has_made, self._learners)), len(self._learners)
-        if made == of:
-            self._end_step()
-        elif made:
+        if 0 < made < of:
             raise RuntimeError(f"{made} of {of} embeddings have made step {self._number + 1}: {REMEDY}")
+        return self._number + (made > 0)
 
     def _mix(self) -> None:
         """From here on rows are of two checkpoints."""
-        self._progress = self._progress._replace(is_mixed=True)
+        self._position = self._position._replace(is_mixed=True)
 
     def _require_whole(self) -> None:
-        if self._progress.is_mixed:
+        if self._position.is_mixed:
             raise RuntimeError("load() has failed in the middle: some rows are loaded, others are not. Load again")
 
     def _said(self) -> dict:
@@ -294,7 +319,7 @@ class Learner:
         self._last_step = 0
 
     def has_made(self, number: int) -> bool:
-        """Whether the last step was this one. True, too, where Ctrl-C came just before the rows made it."""
+        """Whether the last step was this one."""
         return self._last_step == number
 
     def channel(self):
@@ -320,12 +345,8 @@ class Learner:
 
     def apply(self, step: _core.OptimizerStep, lists: list[tuple]) -> None:
         """Lists of (places, gradients), to this rank's rows."""
-        before, self._last_step = self._last_step, step.number  # first: Ctrl-C ends the call when the rows have changed
-        try:
-            self._apply(step, lists)
-        except Exception:
-            self._last_step = before
-            raise
+        self._apply(step, lists)
+        self._last_step = step.number
 
     def _apply(self, step: _core.OptimizerStep, lists: list[tuple]) -> None:
         own, threads = self.embedding.table._own, torch.get_num_threads()

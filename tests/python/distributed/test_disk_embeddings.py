@@ -162,3 +162,13 @@ def test_an_optimizer_that_one_rank_could_not_make(world, tmp_path, is_interrupt
     for _, *said in answers:
         assert all("another optimizer has taken the embedding over" in one for one in said[:2])
         assert said[2:] == ["nothing"] * 2
+
+
+def test_ctrl_c_of_one_rank_in_an_exchange_takes_effect_after_the_step(world):
+    """docs/embeddings.md, "A step that failed": no rank waits, and none is a step behind."""
+    answers = call(world, ranks.interrupt_a_step, 3)
+    assert [said for said, _ in answers] == [[], [], ["Ctrl-C in step 1"]]
+    twin = ranks.optimizer_of("Adam", ranks.embedding_of(None, None))
+    ranks.train(twin, range(4))
+    for _, rows in answers:
+        np.testing.assert_array_equal(rows, twin.embeddings[0].table.gather(np.arange(ROWS)))

@@ -27,6 +27,7 @@ from learning_ranks import (
 )
 
 import ramet
+from ramet.optim import sparse_optimizer
 
 OWNERS = (None, "hash", "vector")
 CACHE_ROWS = 12  # fewer than a call has
@@ -291,3 +292,40 @@ def make_half_an_optimizer(size: int, folder, path, is_interrupted: bool) -> lis
     said += [refused(lambda: train(first, [1])), refused(lambda: first.save(path))]
     third = optimizer_of("Adam", embedding)
     return [*said, refused(lambda: train(third, [2])), refused(lambda: third.save(path))]
+
+
+def interrupt_a_step(size: int) -> tuple | None:
+    """(errors, rows) of an embedding in memory, where the last rank gets Ctrl-C on its way into the exchange of the
+    second of four steps, and goes on with the next batch."""
+    group = in_group(size)
+    if group is None:
+        return None
+    rank, said = dist.get_rank(), []
+    memory = embedding_of(None, group)
+    optimizer = optimizer_of("Adam", memory, average=False)
+    for step in range(4):
+        ids, gradients = (values[share(step, rank, size)] for values in gradients_of(step))
+        memory(ids).backward(gradients)
+        is_interrupted = (step, rank) == (1, size - 1)
+        with interrupting_deliveries() if is_interrupted else contextlib.nullcontext():
+            try:
+                optimizer.step()
+            except KeyboardInterrupt:
+                said.append(f"Ctrl-C in step {step}")
+        optimizer.zero_grad()
+    return said, memory.table.gather(np.arange(ROWS))
+
+
+@contextlib.contextmanager
+def interrupting_deliveries():
+    deliver = sparse_optimizer.deliver_all
+
+    def interrupted(*arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+        return deliver(*arguments, **options)
+
+    sparse_optimizer.deliver_all = interrupted
+    try:
+        yield
+    finally:
+        sparse_optimizer.deliver_all = deliver

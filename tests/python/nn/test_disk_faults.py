@@ -12,6 +12,7 @@ import processes
 import pytest
 
 import ramet
+from ramet import interrupts
 
 pytest.importorskip("torch")
 
@@ -142,7 +143,8 @@ def test_a_step_that_some_embeddings_made_is_not_saved(tmp_path):
     optimizer = optimizer_of(embeddings)
     for embedding in embeddings:
         embedding(torch.arange(5)).sum().backward()
-    interrupt(embeddings[0].table, "apply_gradients", optimizer.step)
+    with faulty(embeddings[1].table, "apply_gradients", refused_by_the_disk), pytest.raises(OSError, match="full"):
+        optimizer.step()
     with pytest.raises(RuntimeError, match="1 of 2 embeddings have made step 1"):
         optimizer.save(tmp_path / "checkpoint")
     optimizer.step()
@@ -214,7 +216,7 @@ def test_a_step_that_was_given_up_counts(tmp_path):
 def test_load_forgets_a_step_that_was_half_made(tmp_path):
     optimizer = half_made(tmp_path)
     optimizer.load(tmp_path / "checkpoint")
-    optimizer.zero_grad()
+    optimizer.step()  # of no gradients: load() has forgotten them
     assert optimizer._number == 1
     for embedding in optimizer.embeddings:
         embedding(torch.arange(5)).sum().backward()
@@ -244,3 +246,49 @@ def test_after_half_a_load_there_are_neither_steps_nor_checkpoints(tmp_path, twi
     step(optimizer, STEPS)
     step(twin, STEPS)
     assert_equal(optimizer, twin)
+
+
+def test_a_step_that_failed_is_not_made_of_other_gradients(tmp_path):
+    """docs/embeddings.md, "A step that failed"."""
+    optimizer = half_made(tmp_path)
+    memory, disk = optimizer.embeddings
+    before = [embedding.table.gather(np.arange(ROWS)) for embedding in optimizer.embeddings]
+    disk(torch.arange(5)).sum().backward()
+    with pytest.raises(RuntimeError, match="step 2 failed, and its gradients are not those of now"):
+        optimizer.step()
+    for embedding, rows in zip(optimizer.embeddings, before):
+        np.testing.assert_array_equal(embedding.table.gather(np.arange(ROWS)), rows)
+    optimizer.zero_grad()
+    memory(torch.arange(5)).sum().backward()
+    optimizer.step()
+    assert optimizer._number == 3
+
+
+def test_a_closure_is_called_once_for_a_step_that_failed(tmp_path):
+    embeddings = [in_memory(), on_disk(tmp_path)]
+    optimizer, losses = optimizer_of(embeddings), []
+
+    def closure():
+        optimizer.zero_grad()
+        loss = sum(embedding(torch.arange(5)).square().sum() for embedding in embeddings)
+        loss.backward()
+        losses.append(loss)
+        return loss
+
+    with faulty(embeddings[1].table, "apply_gradients", refused_by_the_disk), pytest.raises(OSError, match="full"):
+        optimizer.step(closure)
+    assert optimizer.step(closure) is losses[0] and len(losses) == 1
+    assert optimizer.step(closure) is losses[1] and optimizer._number == 2
+    rows, others = (embedding.table.gather(np.arange(ROWS)) for embedding in embeddings)
+    np.testing.assert_array_equal(rows, others)
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_ctrl_c_is_held_until_the_work_is_done(signals):
+    done = []
+    with pytest.raises(KeyboardInterrupt), interrupts.held(), interrupts.held():
+        for _ in range(signals):
+            signal.raise_signal(signal.SIGINT)
+        done.append("work")
+    assert done == ["work"] * (2 - signals)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -1,4 +1,4 @@
-"""Progress: at which step an optimizer is."""
+"""Position: at which step an optimizer is."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 
 
 class Begun:
-    """A step, from when it is begun until it is made or given up."""
+    """A step, from when it is begun until it is made or given up. `changes`: Pending.changes of each embedding, whose
+    gradients these are. `loss`: of the closure that computed them."""
 
-    def __init__(self):
+    def __init__(self, changes: tuple[int, ...], loss):
+        self.changes, self.loss = changes, loss
         self.ended: set[Channel] = set()  # whose ranks have all made it
         self.awaited: dict[Channel, list[Mail]] = {}  # in which other ranks wait for this one
 
@@ -24,12 +26,9 @@ class Begun:
             fail_all(self.awaited.popitem()[1])
 
 
-class Progress(NamedTuple):
-    """Replaced as a whole, so that Ctrl-C finds what was before or what is after.
-
-    A step is begun, and then made or given up. Either way it counts, and the gradients that there were are spent: no
-    other step is made of them until there are others, or none.
-    """
+class Position(NamedTuple):
+    """A step is begun, and then made or given up. Either way it counts, and the gradients that there were are spent: no
+    other step is made of them until there are others, or none."""
 
     number: int = 0  # of steps that were made, or given up
     spent: tuple[int, ...] = ()  # Pending.changes of each embedding, when the last one ended
