@@ -9,16 +9,20 @@ from ramet.distributed.mail import fail_all
 if TYPE_CHECKING:
     from ramet.distributed.channel import Channel
     from ramet.distributed.mail import Mail
+    from ramet.optim.sparse_optimizer import Learner, RecordLearner
 
 
 class Begun:
     """A step, from when it is begun until it is made or given up. `changes`: Pending.changes of each embedding, whose
-    gradients these are. `loss`: of the closure that computed them."""
+    gradients these are; `is_spent`: an earlier step was made of them. `loss`: of the closure that computed them."""
 
-    def __init__(self, changes: tuple[int, ...], loss):
-        self.changes, self.loss = changes, loss
+    def __init__(self, changes: tuple[int, ...], loss, *, is_spent: bool):
+        self.changes, self.loss, self.is_spent = changes, loss, is_spent
         self.ended: set[Channel] = set()  # whose ranks have all made it
         self.awaited: dict[Channel, list[Mail]] = {}  # in which other ranks wait for this one
+
+    def gradients_of(self, learner: Learner | RecordLearner) -> list[tuple]:
+        return [] if self.is_spent else learner.gradients()
 
     def tell_failure(self) -> None:
         """Where other ranks wait, they get an error."""
@@ -28,7 +32,7 @@ class Begun:
 
 class Position(NamedTuple):
     """A step is begun, and then made or given up. Either way it counts, and the gradients that there were are spent: no
-    other step is made of them until there are others, or none."""
+    other step is made of them."""
 
     number: int = 0  # of steps that were made, or given up
     spent: tuple[int, ...] = ()  # Pending.changes of each embedding, when the last one ended

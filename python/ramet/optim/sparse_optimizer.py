@@ -89,9 +89,9 @@ class SparseOptimizer(torch.optim.Optimizer):
 
         Where a disk refuses, step() again makes the rest of it, with the same gradients and without calling `closure`,
         and zero_grad() gives it up. A step that was given up counts, so ranks go on with the same number. Gradients are
-        spent by their step: until zero_grad() or a backward, step() does nothing more. Ctrl-C takes effect when the
-        step is made. RuntimeError where a step failed and the gradients are others now, and where a load has failed in
-        the middle."""
+        spent by their step: until zero_grad() or a backward, step() makes steps without gradients, which count and
+        change no row. Ctrl-C takes effect when the step is made. RuntimeError where a step failed and the gradients are
+        others now, and where a load has failed in the middle."""
         begun = self._position.begun
         if begun is not None:
             loss = begun.loss
@@ -102,16 +102,15 @@ class SparseOptimizer(torch.optim.Optimizer):
             loss = None
         with interrupts.held():
             self._require_whole()
-            if self._position.spent != self._changes():
-                self._make_step(self._begin(loss))
-                self._end_step()
+            self._make_step(self._begin(loss))
+            self._end_step()
         return loss
 
     def _begin(self, loss) -> Begun:
         """The step that was begun, or the next one."""
         changes, begun = self._changes(), self._position.begun
         if begun is None:
-            begun = Begun(changes, loss)
+            begun = Begun(changes, loss, is_spent=changes == self._position.spent)
             self._position = self._position._replace(begun=begun)
         elif begun.changes != changes:
             raise RuntimeError(
@@ -133,7 +132,7 @@ class SparseOptimizer(torch.optim.Optimizer):
         # First, so that other ranks wait while this one tries again what its disk has refused.
         for learner in alone:
             if not self._has_made(learner):
-                learner.apply(self._step_of(learner), learner.gradients())
+                learner.apply(self._step_of(learner), begun.gradients_of(learner))
         for channel, learners in together.items():
             self._step_together(learners, begun, channel)
             begun.ended.add(channel)
@@ -168,7 +167,7 @@ class SparseOptimizer(torch.optim.Optimizer):
             steps = [self._step_of(learner) for learner in learners]
             for learner, step in zip(learners, steps):
                 learner.check(step)
-            letters = [(mail, learner.gradients()) for mail, learner in zip(mails, learners)]
+            letters = [(mail, begun.gradients_of(learner)) for mail, learner in zip(mails, learners)]
             options = zlib.crc32(repr(self._said()).encode())
         delivered = deliver_all(letters, threads=torch.get_num_threads(), step=self._number + 1, options=options)
         with _telling_failures(mails):

@@ -59,7 +59,7 @@ class Config:
             if getattr(self, name) > bound:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at most {bound}")
         if self.cache_rows and self.placement == "in_place":
-            raise ValueError(f"cache_rows is {self.cache_rows}, but placement is 'in_place': there is no disk to cache")
+            raise ValueError(f"cache_rows is {self.cache_rows}, with placement 'in_place': there is no disk to cache")
         for name in ("threads", "patience"):
             if getattr(self, name) is not None:
                 _at_least(name, getattr(self, name), 1)

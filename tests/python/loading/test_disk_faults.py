@@ -139,9 +139,9 @@ except KeyboardInterrupt:
 RECORDS = """
 import sys
 import numpy as np, processes
-from ramet.tables.records import RecordTable
+import ramet.nn
 line = processes.visit(sys.argv[1])
-table = RecordTable(5000, 64, np.float32, path=sys.argv[2], cache_rows=300, init="normal", seed=0)
+table = ramet.nn.Embedding(5000, 64, location="disk", path=sys.argv[2], cache_rows=300).table
 random = np.random.default_rng(0)
 try:
     line.tell("ready")

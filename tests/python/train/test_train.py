@@ -220,7 +220,7 @@ def test_a_store_without_a_task_is_one_line(store, tmp_path, capfd, changes, wor
         (("--model", "gat", "--hidden", "10"), "--hidden is 10; gat needs a multiple of its 4 heads"),
         (("--cache-rows", "-1"), "--cache-rows is -1; it must be at least 0"),
         (("--look-ahead", "70000"), "--look-ahead is 70000; it must be at most 65536"),
-        (("--cache-rows", "5", "--placement", "in_place"), "--cache-rows is 5, but --placement is 'in_place'"),
+        (("--cache-rows", "5", "--placement", "in_place"), "--cache-rows is 5, with placement 'in_place'"),
         (("--layer-dependent",), "--layer-dependent is given with --sampler uniform; only labor has it"),
     ],
 )
