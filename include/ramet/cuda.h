@@ -17,6 +17,10 @@ namespace ramet {
 // stream has finished.
 using CudaStreamHandle = void*;
 
+// A limit on the multiprocessors of a gather: as many as keep the bus busy where it reads memory of
+// the host, else all.
+inline constexpr int kEnoughSms = -1;
+
 struct CudaDevice {
   std::string name;          // "NVIDIA H100 80GB HBM3"
   int major = 0, minor = 0;  // compute capability

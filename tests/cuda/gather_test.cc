@@ -19,7 +19,8 @@ struct Layout {
   int64_t row_bytes;
   size_t table_offset = 0, out_offset = 0;
   bool shift = true, wide = true;
-  int max_sms = 0;
+  int max_sms = kEnoughSms;
+  bool on_host = false;
 };
 
 std::vector<uint8_t> gathered_on_cpu(const std::vector<uint8_t>& table,
@@ -53,6 +54,7 @@ void check_gather(const Layout& layout) {
                               .wide_ids = layout.wide,
                               .num_ids = int64_t(ids.size()),
                               .out = out.get(),
+                              .on_host = layout.on_host,
                               .max_sms = layout.max_sms,
                               .shift = layout.shift},
                              nullptr);
@@ -62,13 +64,14 @@ void check_gather(const Layout& layout) {
 TEST_CASE("rows of every width are gathered as on the CPU") {
   for (int64_t row_bytes = 1; row_bytes <= 80; ++row_bytes)
     check_gather({row_bytes});
-  for (const int64_t row_bytes : {100, 128, 130, 132, 144, 400, 408, 602, 1200, 2408, 4096})
+  for (const int64_t row_bytes : {100, 101, 127, 128, 129, 130, 132, 144, 188, 301, 400, 408, 602,
+                                  1023, 1200, 2408, 4096, 5001})
     for (const bool shift : {true, false})
       check_gather({.row_bytes = row_bytes, .shift = shift, .wide = !shift});
 }
 
 TEST_CASE("tables and outputs may lie at any address") {
-  for (const int64_t row_bytes : {16, 100, 144, 408})
+  for (const int64_t row_bytes : {9, 16, 100, 131, 144, 408, 602})
     for (size_t offset = 0; offset < 16; ++offset) {
       check_gather({.row_bytes = row_bytes, .table_offset = offset});
       check_gather({.row_bytes = row_bytes, .out_offset = offset});
@@ -77,8 +80,10 @@ TEST_CASE("tables and outputs may lie at any address") {
 }
 
 TEST_CASE("few multiprocessors gather all rows, too") {
-  check_gather({.row_bytes = 400, .max_sms = 1});
-  check_gather({.row_bytes = 4, .max_sms = 1000});
+  for (const int max_sms : {0, 1, 1000, kEnoughSms})
+    for (const int64_t row_bytes : {4, 101, 400, 602, 4096})
+      for (const bool on_host : {false, true})
+        check_gather({.row_bytes = row_bytes, .max_sms = max_sms, .on_host = on_host});
 }
 
 TEST_CASE("bad ids leave their rows alone, and the first of them is told") {
@@ -113,24 +118,55 @@ TEST_CASE("bad ids leave their rows alone, and the first of them is told") {
 }
 
 TEST_CASE("rows that the cache has come from it, and are counted") {
-  const int64_t row_bytes = 132;
-  const std::vector<uint8_t> table = noise(size_t(kRows * row_bytes)),
-                             cached = noise(size_t(2 * row_bytes), 9);
-  std::vector<int32_t> slots(kRows, -1);
-  slots[5] = 1;
-  slots[30] = 0;
-  const std::vector<int64_t> ids = some_ids(1000, kRows);
-  std::vector<uint8_t> expected = gathered_on_cpu(table, ids, row_bytes);
-  uint64_t expected_hits = 0;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    const int32_t slot = slots[size_t(ids[i])];
-    if (slot < 0) continue;
-    ++expected_hits;
-    std::copy_n(cached.begin() + slot * row_bytes, row_bytes,
-                expected.begin() + long(i) * row_bytes);
+  for (const int64_t row_bytes : {132, 135, 602}) {
+    const std::vector<uint8_t> table = noise(size_t(kRows * row_bytes)),
+                               cached = noise(size_t(2 * row_bytes), 9);
+    std::vector<int32_t> slots(kRows, -1);
+    slots[5] = 1;
+    slots[30] = 0;
+    const std::vector<int64_t> ids = some_ids(1000, kRows);
+    std::vector<uint8_t> expected = gathered_on_cpu(table, ids, row_bytes);
+    uint64_t expected_hits = 0;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const int32_t slot = slots[size_t(ids[i])];
+      if (slot < 0) continue;
+      ++expected_hits;
+      std::copy_n(cached.begin() + slot * row_bytes, row_bytes,
+                  expected.begin() + long(i) * row_bytes);
+    }
+    const DeviceBytes on_device(table), id_bytes(ids), slot_bytes(slots), cached_bytes(cached),
+        hits(std::vector<uint64_t>{10}), out(expected.size());
+    require_cuda().rows.gather(0,
+                               {.table = on_device.get(),
+                                .num_rows = kRows,
+                                .row_bytes = row_bytes,
+                                .ids = id_bytes.get(),
+                                .wide_ids = true,
+                                .num_ids = int64_t(ids.size()),
+                                .out = out.get(),
+                                .cache = {.slot = slot_bytes.as<int32_t>(),
+                                          .rows = cached_bytes.get(),
+                                          .hits = hits.as<uint64_t>()}},
+                               nullptr);
+    CHECK(out.read<uint8_t>() == expected);
+    CHECK(hits.read<uint64_t>()[0] == 10 + expected_hits);
   }
-  const DeviceBytes on_device(table), id_bytes(ids), slot_bytes(slots), cached_bytes(cached),
-      hits(std::vector<uint64_t>{10}), out(expected.size());
+}
+
+TEST_CASE("rows may become other rows of the output, in any order") {
+  const int64_t row_bytes = 135;
+  const std::vector<uint8_t> table = noise(size_t(kRows * row_bytes));
+  const std::vector<int64_t> given = some_ids(600, kRows);
+  const std::vector<uint8_t> expected = gathered_on_cpu(table, given, row_bytes);
+  std::vector<int64_t> ids(given.size());
+  std::vector<uint32_t> positions(given.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    positions[i] = uint32_t(i * 7 % given.size());  // 600 is no multiple of 7
+    ids[i] = given[positions[i]];
+  }
+  ids[5] = kRows;
+  const DeviceBytes on_device(table), id_bytes(ids), position_bytes(positions),
+      out(expected.size()), bad(std::vector<uint64_t>{kNoBadId});
   require_cuda().rows.gather(0,
                              {.table = on_device.get(),
                               .num_rows = kRows,
@@ -139,12 +175,13 @@ TEST_CASE("rows that the cache has come from it, and are counted") {
                               .wide_ids = true,
                               .num_ids = int64_t(ids.size()),
                               .out = out.get(),
-                              .cache = {.slot = slot_bytes.as<int32_t>(),
-                                        .rows = cached_bytes.get(),
-                                        .hits = hits.as<uint64_t>()}},
+                              .positions = position_bytes.as<uint32_t>(),
+                              .bad = bad.as<uint64_t>()},
                              nullptr);
-  CHECK(out.read<uint8_t>() == expected);
-  CHECK(hits.read<uint64_t>()[0] == 10 + expected_hits);
+  CHECK(bad.read<uint64_t>()[0] == 35);
+  std::vector<uint8_t> result = out.read<uint8_t>();
+  std::copy_n(expected.begin() + 35 * row_bytes, row_bytes, result.begin() + 35 * row_bytes);
+  CHECK(result == expected);
 }
 
 TEST_CASE("no ids and rows of no bytes are fine") {
@@ -220,17 +257,18 @@ void check_decode(const Encoded& layout) {
 
 TEST_CASE("encoded rows are decoded to the CPU's bits") {
   for (const Encoding encoding : {Encoding::kFloat16, Encoding::kBFloat16})
-    for (const int64_t width : {1, 2, 3, 4, 25, 100, 602}) {
+    for (const int64_t width : {1, 2, 3, 4, 25, 63, 100, 257, 602}) {
       check_decode({encoding, 2 * width});
       check_decode({encoding, 2 * width, 2, 0});
       check_decode({encoding, 2 * width, 0, 1});
     }
   for (const Encoding encoding : {Encoding::kInt8ScaledByRow, Encoding::kInt8ScaledByColumn})
-    for (const int64_t width : {1, 2, 3, 4, 25, 100, 602}) {
+    for (const int64_t width : {1, 2, 3, 4, 7, 25, 100, 301, 602}) {
       check_decode({encoding, width});
       check_decode({encoding, width, 1, 0});
       check_decode({encoding, width, 0, 1});
       check_decode({encoding, width, 0, 2});
+      check_decode({encoding, width, 3, 1});
     }
 }
 

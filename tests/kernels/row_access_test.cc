@@ -36,12 +36,18 @@ RowRequests requests_by_lane(const RowAccess& access, uint64_t row, int64_t row_
 }
 
 // Lines per row, over rows that start wherever rows of this width do.
-double mean_lines(int64_t row_bytes, bool shift) {
-  const RowAccess access = row_access(0, 0, row_bytes, 16, shift);
+double mean_lines(int64_t row_bytes, const RowAccess& access) {
   int64_t lines = 0;
   for (int64_t i = 0; i < kLineBytes; ++i)
     lines += count_requests(access, static_cast<uint64_t>(i * row_bytes), row_bytes).lines;
   return static_cast<double>(lines) / kLineBytes;
+}
+double mean_lines(int64_t row_bytes, bool shift) {
+  return mean_lines(row_bytes, row_access(0, 0, row_bytes, 16, shift));
+}
+// Of rows that are gathered in units of up to `max_unit` bytes.
+double mean_lines_gathered(int64_t row_bytes, int max_unit) {
+  return mean_lines(row_bytes, gather_access(0, 0, row_bytes, max_unit, true));
 }
 
 TEST_CASE("lanes move each unit of a row once, wherever it starts") {
@@ -63,6 +69,27 @@ TEST_CASE("lanes move each unit of a row once, wherever it starts") {
         }
         CHECK(std::set<int>(moved.begin(), moved.end()) == std::set<int>{1});
       }
+    }
+  }
+}
+
+// Words of the memory, and of the output: what realigned_row.cuh does, as a loop.
+TEST_CASE("lanes read each word of a row once, and pass on all of it, wherever both begin") {
+  for (int64_t row_bytes = kLeastRealigned; row_bytes < 700;
+       row_bytes += row_bytes < 160 ? 1 : 13) {
+    for (uint64_t i = 0; i < 140; ++i) {
+      const uint64_t row = 4096 + i * static_cast<uint64_t>(row_bytes);
+      const RowAccess access = gather_access(4096 + i % 2, i % 4, row_bytes, 16, true);
+      if (!access.realigns) continue;
+      const auto before = static_cast<int64_t>(row % kWordBytes);
+      const int64_t words = (before + row_bytes + kWordBytes - 1) / kWordBytes;
+      std::vector<int> read(static_cast<std::size_t>(words + 1));
+      for (int step = 0; step < access.steps; ++step)
+        for (int lane = 0; lane < access.lanes; ++lane) {
+          const int64_t word = first_unit(access, row, lane) + step * access.lanes;
+          if (word >= 0 && word <= words) ++read[static_cast<std::size_t>(word)];
+        }
+      CHECK(std::set<int>(read.begin(), read.end()) == std::set<int>{1});
     }
   }
 }
@@ -104,6 +131,22 @@ TEST_CASE("the shift spares 40 to 46 % of the requests for rows of 100, 300 and 
   CHECK(spared(602) == doctest::Approx(0.461).epsilon(0.001));
   CHECK(spared(128) == 0);  // rows of whole lines need none
   CHECK(spared(25) == 0);   // nor do those of less than one
+}
+
+TEST_CASE("a gather of rows of odd widths asks for each of their lines once") {
+  const auto lines_of_rows = [](int64_t row_bytes) {
+    int64_t lines = 0;
+    for (int64_t i = 0; i < kLineBytes; ++i)
+      lines += (i * row_bytes + row_bytes - 1) / kLineBytes - i * row_bytes / kLineBytes + 1;
+    return static_cast<double>(lines) / kLineBytes;
+  };
+  for (const int64_t row_bytes : {8, 25, 50, 101, 126, 127, 129, 301, 602, 2049})
+    for (const int max_unit : {4, 8, 16})
+      CHECK(mean_lines_gathered(row_bytes, max_unit) == lines_of_rows(row_bytes));
+  CHECK(mean_lines(602, true) == doctest::Approx(10.4).epsilon(0.005));
+  CHECK(mean_lines_gathered(602, 4) == doctest::Approx(5.69).epsilon(0.005));
+  CHECK(mean_lines(301, true) == doctest::Approx(10.4).epsilon(0.005));
+  CHECK(mean_lines_gathered(301, 4) == doctest::Approx(3.34).epsilon(0.005));
 }
 
 }  // namespace

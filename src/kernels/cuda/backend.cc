@@ -39,7 +39,7 @@ constexpr CudaBackend kBackend{
     .dlpack_device_type = RAMET_DLPACK_DEVICE_TYPE,
     .runtime = kRuntime,
     .pieces = &kCudaPieces,
-    .rows = {gather_rows_cuda, gather_decoded_cuda, scatter_rows_cuda},
+    .rows = {gather_rows_cuda, gather_decoded_cuda, scatter_rows_cuda, order_ids_cuda},
     .named_rows = {set_named_rows_cuda, sum_named_rows_cuda, update_named_rows_cuda,
                    find_places_cuda},
     .sampling = kCudaSamplingKernels,

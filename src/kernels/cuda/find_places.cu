@@ -32,8 +32,8 @@ __global__ void __launch_bounds__(kRowThreads) find_places_kernel(CudaPlacesArgs
 void find_places_cuda(int device, const CudaPlacesArgs& args, void* stream) {
   if (args.num_ids == 0) return;
   const DeviceScope scope(device);
-  launch("find_places", find_places_kernel,
-         row_grid(find_places_kernel, device, args.num_ids, 1, 0), dim3(kRowThreads),
+  const RowGrid grid = row_grid(find_places_kernel, device, args.num_ids, 1, 0);
+  launch("find_places", find_places_kernel, grid.blocks, grid.threads,
          static_cast<cudaStream_t>(stream), args);
 }
 

@@ -11,10 +11,11 @@
 namespace ramet {
 namespace {
 
-// An element type has its Bits, is made for a row from its scales, and gives the float32 that the
-// bits in a column stand for.
+// An element type has its Bits, is made for a row from its scales (nullptr: there is no row), and
+// gives the float32 that the bits in a column stand for.
 struct Float16 {
   using Bits = unsigned short;
+  Float16() = default;
   __device__ explicit Float16(const float*) {}
   // Halves below 2^-14 have no implicit one, and their 10 bits count in units of 2^-24; infinity
   // stays, and a NaN keeps its bits and becomes quiet.
@@ -31,6 +32,7 @@ struct Float16 {
 
 struct BFloat16 {
   using Bits = unsigned short;
+  BFloat16() = default;
   __device__ explicit BFloat16(const float*) {}
   __device__ float operator()(Bits bits, int64_t) const {
     return __uint_as_float(unsigned{bits} << 16);
@@ -39,7 +41,9 @@ struct BFloat16 {
 
 struct Int8ScaledByRow {
   using Bits = unsigned char;
-  __device__ explicit Int8ScaledByRow(const float* its_scale) : scale(__ldg(its_scale)) {}
+  Int8ScaledByRow() = default;
+  __device__ explicit Int8ScaledByRow(const float* its_scale)
+      : scale(its_scale == nullptr ? 0 : __ldg(its_scale)) {}
   __device__ float operator()(Bits bits, int64_t) const {
     return static_cast<float>(static_cast<signed char>(bits)) * scale;
   }
@@ -48,6 +52,7 @@ struct Int8ScaledByRow {
 
 struct Int8ScaledByColumn {
   using Bits = unsigned char;
+  Int8ScaledByColumn() = default;
   __device__ explicit Int8ScaledByColumn(const float* its_scales) : scales(its_scales) {}
   __device__ float operator()(Bits bits, int64_t column) const {
     return static_cast<float>(static_cast<signed char>(bits)) * __ldg(scales + column);
@@ -63,49 +68,37 @@ struct alignas(4 * kCount) Floats {
 // `kCount` elements that fill a Word.
 template <typename Element, typename Word>
 struct DecodedUnit {
-  static constexpr int kBits = 8 * sizeof(typename Element::Bits);
-  static constexpr int kCount = sizeof(Word) / sizeof(typename Element::Bits);
+  using Bits = typename Element::Bits;
+  using Value = float;
+  static constexpr int kBits = 8 * sizeof(Bits);
+  static constexpr int kCount = sizeof(Word) / sizeof(Bits);
   using Source = Word;
   using Result = Floats<kCount>;
 
+  DecodedUnit() = default;
   __device__ explicit DecodedUnit(const float* scale) : element(scale) {}
-  __device__ Result operator()(Word word, int64_t unit) const {
+  __device__ Result operator()(Word word, int64_t column) const {
     Result result;
-    for (int e = 0; e < kCount; ++e) {
-      const auto bits = static_cast<typename Element::Bits>(word >> (e * kBits));
-      result.at[e] = element(bits, unit * kCount + e);
-    }
+    for (int e = 0; e < kCount; ++e)
+      result.at[e] = one(static_cast<Bits>(word >> (e * kBits)), column + e);
     return result;
   }
+  __device__ float one(Bits bits, int64_t column) const { return element(bits, column); }
   Element element;
 };
 
-struct Call {
-  int device;
-  const CudaDecodeArgs& args;
-  RowScales scales;
-  RowAccess access;
-  void* stream;
-
-  template <typename Element, typename Word>
-  void run() const {
-    launch_gather<DecodedUnit<Element, Word>>("gather_decoded", device, args.rows, scales, access,
-                                              stream);
-  }
-};
-
 template <typename Element>
-void gather_halves(const Call& call) {
-  if (call.access.unit == 8) return call.run<Element, unsigned long long>();
-  if (call.access.unit == 4) return call.run<Element, unsigned>();
-  call.run<Element, unsigned short>();
+void gather_halves(const GatherCall& call) {
+  if (call.access.unit == 8) return launch_gather<DecodedUnit<Element, unsigned long long>>(call);
+  if (call.access.unit == 4) return launch_gather<DecodedUnit<Element, unsigned>>(call);
+  launch_gather<DecodedUnit<Element, unsigned short>>(call);
 }
 
 template <typename Element>
-void gather_bytes(const Call& call) {
-  if (call.access.unit == 4) return call.run<Element, unsigned>();
-  if (call.access.unit == 2) return call.run<Element, unsigned short>();
-  call.run<Element, unsigned char>();
+void gather_bytes(const GatherCall& call) {
+  if (call.access.unit == 4) return launch_gather<DecodedUnit<Element, unsigned>>(call);
+  if (call.access.unit == 2) return launch_gather<DecodedUnit<Element, unsigned short>>(call);
+  launch_gather<DecodedUnit<Element, unsigned char>>(call);
 }
 
 }  // namespace
@@ -118,10 +111,10 @@ void gather_decoded_cuda(int device, const CudaDecodeArgs& args, void* stream) {
   const int element_bytes = halves ? 2 : 1;
   // A unit of the output is 4 / element_bytes times as long, and so must be what it starts at.
   const uint64_t out = reinterpret_cast<uint64_t>(rows.out) / (4 / element_bytes);
-  const RowAccess access = row_access(reinterpret_cast<uint64_t>(rows.table), out, rows.row_bytes,
-                                      4 * element_bytes, rows.shift);
+  const RowAccess access = gather_access(reinterpret_cast<uint64_t>(rows.table), out,
+                                         rows.row_bytes, 4 * element_bytes, rows.shift);
   const RowScales scales{args.scale, args.encoding == Encoding::kInt8ScaledByRow};
-  const Call call{device, args, scales, access, stream};
+  const GatherCall call{"gather_decoded", device, rows, scales, access, stream};
   switch (args.encoding) {
     case Encoding::kFloat16:
       return gather_halves<Float16>(call);

@@ -1,48 +1,24 @@
-// The gather: row ids[i] of a table becomes row i of the output, whichever way an element is
+// The gather: row ids[i] of a table becomes a row of the output, whichever way an element is
 // converted.
 //
 // A row is moved by as many lanes as it has units of up to 16 bytes, up to a warp, by requests that
 // begin at the lines of the table, wherever the row begins (row_access.h). The table may be memory
 // of the host that a lane reads over PCIe: nothing is staged, no processor is asked. Rows that the
-// device's cache has are read there, by the same lanes in the same kernel.
+// device's cache has are read there, by the same lanes in the same kernel. A lane has several loads
+// on their way, of one wide row or of several narrow ones.
 #pragma once
 
+#include "kernels/cuda/aligned_row.cuh"
+#include "kernels/cuda/found_row.cuh"
 #include "kernels/cuda/launch.h"
-#include "kernels/cuda/move_row.cuh"
+#include "kernels/cuda/realigned_row.cuh"
 #include "kernels/cuda/row_grid.cuh"
-#include "kernels/cuda/row_ids.cuh"
 #include "kernels/cuda_rows.h"
+#include "ramet/error.h"
 
 namespace ramet {
 
-// The scales of int8: of a row its own, or for every row the same ones.
-struct RowScales {
-  const float* data = nullptr;
-  bool by_row = false;
-};
-
-// Where a row is, nullptr for an id that is none's; and its scales.
-struct FoundRow {
-  const char* data;
-  const float* scale;
-};
-
-__device__ inline FoundRow find_row(
-    const CudaGatherArgs& args, RowScales scales, int64_t i, bool first_lane, unsigned& hits) {
-  const int64_t id = id_at(args.ids, args.wide_ids, i);
-  if (!is_row(id, args.num_rows)) {
-    if (first_lane) report_bad(args.bad, i);
-    return {nullptr, nullptr};
-  }
-  const int slot = args.cache.slot == nullptr ? -1 : __ldg(args.cache.slot + id);
-  if (slot >= 0) {
-    hits += first_lane;
-    return {static_cast<const char*>(args.cache.rows) + slot * args.row_bytes,
-            scales.by_row ? args.cache.scale + slot : scales.data};
-  }
-  return {static_cast<const char*>(args.table) + id * args.row_bytes,
-          scales.by_row ? scales.data + id : scales.data};
-}
+constexpr int64_t kMostRowBytes = int64_t{1} << 30;  // offsets in a row are 32-bit integers
 
 // Adds up the warp's hits; all lanes take part.
 __device__ inline void count_hits(uint64_t* total, unsigned hits) {
@@ -52,35 +28,83 @@ __device__ inline void count_hits(uint64_t* total, unsigned hits) {
     atomicAdd(reinterpret_cast<unsigned long long*>(total), static_cast<unsigned long long>(hits));
 }
 
-// A Unit has a Source, what a lane reads at once, a Result, what becomes of it, and is made for a
-// row from its scales; unit(source, u) converts the row's u-th.
-template <typename Unit>
-__global__ void __launch_bounds__(kRowThreads)
+// A Row is an AlignedRow or a RealignedRow; kRows of them are moved at once.
+template <typename Row, int kRows>
+__global__ void __launch_bounds__(kLimitedThreads, 1)
     gather_units(CudaGatherArgs args, RowScales scales, RowAccess access) {
-  using Source = typename Unit::Source;
+  constexpr int kSteps = kLoadsInFlight / kRows;
   const RowLanes rows(access.lanes);
-  const int64_t units = args.row_bytes / static_cast<int64_t>(sizeof(Source));
   unsigned hits = 0;
-  for (int64_t i = rows.first_row; i < args.num_ids; i += rows.stride) {
-    const FoundRow row = find_row(args, scales, i, rows.lane == 0, hits);
-    if (row.data == nullptr) continue;
-    auto* const out = static_cast<typename Unit::Result*>(args.out) + i * units;
-    move_row(reinterpret_cast<const Source*>(row.data), out, units, access, row.data, rows.lane,
-             Unit(row.scale));
+  for (int64_t i = rows.first_row; i < args.num_ids; i += kRows * rows.stride) {
+    const FindRows<kRows> found(args, i, rows.stride);
+    Row row[kRows];
+    for (int r = 0; r < kRows; ++r) {
+      if (rows.lane == 0) found.report(args, r);
+      hits += rows.lane == 0 && found.is_hit(r);
+      row[r] = Row(args, access, found.row(args, scales, r), rows.lane);
+    }
+    // Narrow rows are moved in one go, and only wide ones take a loop.
+    for (int step = 0; step < (kRows == 1 ? access.steps : kSteps); step += kSteps) {
+      typename Row::Source loaded[kRows][kSteps];
+      for (int r = 0; r < kRows; ++r)
+        for (int s = 0; s < kSteps; ++s)
+          loaded[r][s] = row[r].load(args, access, step + s);
+      for (int r = 0; r < kRows; ++r)
+        for (int s = 0; s < kSteps; ++s)
+          row[r].store(args, access, step + s, loaded[r][s]);
+    }
   }
   if (args.cache.slot != nullptr && args.cache.hits != nullptr) count_hits(args.cache.hits, hits);
 }
 
+struct GatherCall {
+  const char* name;
+  int device;
+  const CudaGatherArgs& args;
+  RowScales scales;
+  RowAccess access;
+  void* stream;
+};
+
+// Multiprocessors that a gather may use; 0: all. Where the device reads memory of the host by the
+// host's own page tables, no PCIe is in between, and nothing is known of how much keeps it busy.
+inline int sms_of(const GatherCall& call) {
+  if (call.args.max_sms != kEnoughSms) return call.args.max_sms;
+  if (!call.args.on_host) return 0;
+  int shares_pages = 0;
+  check_cuda(cudaDeviceGetAttribute(&shares_pages,
+                                    cudaDevAttrPageableMemoryAccessUsesHostPageTables, call.device),
+             "asking how a device reads memory of the host");
+  return shares_pages != 0 ? 0 : sms_for_bus(call.access, call.args.row_bytes);
+}
+
+template <typename Row, int kRows>
+void launch_rows(const GatherCall& call) {
+  const auto kernel = gather_units<Row, kRows>;
+  const RowGrid grid =
+      row_grid(kernel, call.device, call.args.num_ids, call.access.lanes, sms_of(call));
+  launch(call.name, kernel, grid.blocks, grid.threads, static_cast<cudaStream_t>(call.stream),
+         call.args, call.scales, call.access);
+}
+
+template <typename Row>
+void launch_one_or_two(const GatherCall& call) {
+  if (rows_at_once(call.access) == 2) return launch_rows<Row, 2>(call);
+  launch_rows<Row, 1>(call);
+}
+
 template <typename Unit>
-void launch_gather(const char* name,
-                   int device,
-                   const CudaGatherArgs& args,
-                   RowScales scales,
-                   const RowAccess& access,
-                   void* stream) {
-  const auto kernel = gather_units<Unit>;
-  launch(name, kernel, row_grid(kernel, device, args.num_ids, access.lanes, args.max_sms),
-         dim3(kRowThreads), static_cast<cudaStream_t>(stream), args, scales, access);
+void launch_gather(const GatherCall& call) {
+  if (call.args.row_bytes > kMostRowBytes)
+    throw_invalid("rows have ", call.args.row_bytes, " bytes, a device gathers at most ",
+                  kMostRowBytes);
+  if constexpr (sizeof(typename Unit::Source) == kWordBytes)
+    if (call.access.realigns) return launch_one_or_two<RealignedRow<Unit>>(call);
+  // Units of less than a word are those of the shortest rows.
+  if constexpr (sizeof(typename Unit::Source) >= kWordBytes)
+    if (rows_at_once(call.access) < kLoadsInFlight)
+      return launch_one_or_two<AlignedRow<Unit>>(call);
+  launch_rows<AlignedRow<Unit>, kLoadsInFlight>(call);
 }
 
 }  // namespace ramet

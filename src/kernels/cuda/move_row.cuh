@@ -5,12 +5,9 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/row_access.h"
+#include "kernels/cuda/bus_limit.h"
 
 namespace ramet {
-
-// Steps whose loads are under way before the first store waits for its own.
-constexpr int kStepsInFlight = 4;
 
 // Stores convert(from[u], u) to to[u] for this lane's units u of the `units` that a row has; lane 0
 // begins as `access` says of the row at `anchor`, the side whose requests are to be aligned.
@@ -24,13 +21,13 @@ __device__ void move_row(const Source* from,
                          int lane,
                          const Convert& convert) {
   const int64_t first = first_unit(access, reinterpret_cast<uint64_t>(anchor), lane);
-  for (int64_t begin = first; begin < units; begin += kStepsInFlight * access.lanes) {
-    Source loaded[kStepsInFlight];
-    for (int step = 0; step < kStepsInFlight; ++step) {
+  for (int64_t begin = first; begin < units; begin += kLoadsInFlight * access.lanes) {
+    Source loaded[kLoadsInFlight];
+    for (int step = 0; step < kLoadsInFlight; ++step) {
       const int64_t u = begin + step * access.lanes;
       if (u >= 0 && u < units) loaded[step] = __ldcs(from + u);
     }
-    for (int step = 0; step < kStepsInFlight; ++step) {
+    for (int step = 0; step < kLoadsInFlight; ++step) {
       const int64_t u = begin + step * access.lanes;
       if (u >= 0 && u < units) to[u] = convert(loaded[step], u);
     }

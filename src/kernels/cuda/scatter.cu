@@ -52,7 +52,7 @@ struct LastOf {
   }
 };
 
-__global__ void __launch_bounds__(kRowThreads) insert_ids(CudaScatterArgs args, LastOf last) {
+__global__ void __launch_bounds__(kLimitedThreads) insert_ids(CudaScatterArgs args, LastOf last) {
   const RowLanes positions(1);
   for (int64_t i = positions.first_row; i < args.num_ids; i += positions.stride) {
     const int64_t id = id_at(args.ids, args.wide_ids, i);
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kRowThreads) insert_ids(CudaScatterArgs args, 
 }
 
 template <typename Unit>
-__global__ void __launch_bounds__(kRowThreads)
+__global__ void __launch_bounds__(kLimitedThreads)
     write_last(CudaScatterArgs args, LastOf last, RowAccess access) {
   const RowLanes rows(access.lanes);
   const int64_t units = args.row_bytes / static_cast<int64_t>(sizeof(Unit));
@@ -88,16 +88,15 @@ void scatter_rows_cuda(int device, const CudaScatterArgs& args, void* stream) {
              "clearing the scratch memory of a scatter");
   const LastOf last{static_cast<unsigned*>(args.scratch),
                     static_cast<unsigned>(scratch_bytes / 4 - 1), args.ids, args.wide_ids};
-  launch("insert_ids", insert_ids, row_grid(insert_ids, device, args.num_ids, 1, args.max_sms),
-         dim3(kRowThreads), on, args, last);
+  const RowGrid for_ids = row_grid(insert_ids, device, args.num_ids, 1, args.max_sms);
+  launch("insert_ids", insert_ids, for_ids.blocks, for_ids.threads, on, args, last);
   const RowAccess access =
       row_access(reinterpret_cast<uint64_t>(args.table), reinterpret_cast<uint64_t>(args.rows),
                  args.row_bytes, 16, true);
   with_unit(access.unit, [&](auto unit) {
     const auto kernel = write_last<decltype(unit)>;
-    launch("scatter_rows", kernel,
-           row_grid(kernel, device, args.num_ids, access.lanes, args.max_sms), dim3(kRowThreads),
-           on, args, last, access);
+    const RowGrid grid = row_grid(kernel, device, args.num_ids, access.lanes, args.max_sms);
+    launch("scatter_rows", kernel, grid.blocks, grid.threads, on, args, last, access);
   });
 }
 

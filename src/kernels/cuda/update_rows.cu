@@ -140,8 +140,8 @@ __global__ void __launch_bounds__(kRowThreads) update_rows_kernel(CudaUpdateArgs
 template <typename Element>
 void launch_update(int device, const CudaUpdateArgs& args, void* stream) {
   const auto kernel = update_rows_kernel<Element>;
-  launch("update_rows", kernel, row_grid(kernel, device, args.weights.named.count, kWarpLanes, 0),
-         dim3(kRowThreads), static_cast<cudaStream_t>(stream), args);
+  const RowGrid grid = row_grid(kernel, device, args.weights.named.count, kWarpLanes, 0);
+  launch("update_rows", kernel, grid.blocks, grid.threads, static_cast<cudaStream_t>(stream), args);
 }
 
 }  // namespace

@@ -60,8 +60,8 @@ __global__ void __launch_bounds__(kRowThreads) sum_rows_kernel(CudaWriteArgs arg
 template <typename Kernel>
 void launch_rows(
     const char* name, Kernel kernel, int device, const CudaWriteArgs& args, void* stream) {
-  launch(name, kernel, row_grid(kernel, device, args.named.count, kWarpLanes, 0), dim3(kRowThreads),
-         static_cast<cudaStream_t>(stream), args);
+  const RowGrid grid = row_grid(kernel, device, args.named.count, kWarpLanes, 0);
+  launch(name, kernel, grid.blocks, grid.threads, static_cast<cudaStream_t>(stream), args);
 }
 
 // Integers as unsigned ones, which wrap around.
