@@ -29,7 +29,7 @@ BELOW = {
 }
 # include/ramet/<name>.h: the API.
 PUBLIC_HEADERS = {
-    "base": "error isa array placement random row_list buffer_pool version",
+    "base": "error isa array placement random row_list row_order buffer_pool version",
     "storage": "pages row_files row_reader shared_memory store store_writer",
     "graph": "graph csc generate node_rows ownership part",
     "kernels": "cuda",
@@ -46,8 +46,8 @@ EXPORTS = {
     "narrow_value normal parallel per_process permutation prefetch row_groups scale thread_note system/core_wait "
     "system/posix system/reserved_memory system/space",
     "storage": "row_reader/direct_block row_writer unnamed_file",
-    "kernels": "kernels adam_rates cuda_backend cuda_named_rows cuda_pieces cuda_rows cuda_sampling cpu/aggregate "
-    "cpu/attention cpu/edge_rows cpu/floyd cpu/labor_scan cpu/pick cpu/update",
+    "kernels": "kernels adam_rates cuda_backend cuda_named_rows cuda_pieces cuda_row_regions cuda_rows cuda_sampling "
+    "cpu/aggregate cpu/attention cpu/edge_rows cpu/floyd cpu/labor_scan cpu/pick cpu/update",
     "device": "device_memory",
     "exchange": "incoming_ids message routes",
     "tables": "row_source cache/hot_rows cache/stream_cache device/device_places device/named_rows "

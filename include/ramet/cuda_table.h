@@ -15,6 +15,7 @@
 #include "ramet/array.h"
 #include "ramet/cuda.h"
 #include "ramet/placement.h"
+#include "ramet/row_order.h"
 #include "ramet/table.h"
 
 namespace ramet {
@@ -37,7 +38,9 @@ struct CudaTableOptions {
 struct CudaGatherOptions {
   bool decode = false;  // float16, bfloat16 and scaled int8 come as float32
   bool check = false;
-  int max_sms = 0;           // of CudaGatherArgs, as what follows
+  // kSorted takes device memory of the stream's pool: 4 bytes for each id, and a copy of the id.
+  RowOrder order = RowOrder::kAuto;
+  int max_sms = kEnoughSms;  // of CudaGatherArgs, as what follows
   uint64_t* bad = nullptr;   // for gathers without `check`
   uint64_t* hits = nullptr;  // nullptr: those are counted that num_hits() tells
   bool shift = true;
@@ -48,7 +51,7 @@ struct CudaScatterOptions {
   // allocates it, and waits until all work is done.
   Array scratch = {};
   bool check = false;
-  int max_sms = 0;
+  int max_sms = kEnoughSms;  // all
   uint64_t* bad = nullptr;
 };
 

@@ -27,6 +27,7 @@
 #include "ramet/id_listener.h"
 #include "ramet/ownership.h"
 #include "ramet/placement.h"
+#include "ramet/row_order.h"
 #include "ramet/row_reader.h"
 #include "ramet/sampler.h"
 #include "ramet/table.h"
@@ -80,7 +81,8 @@ struct DeviceOptions {
   int64_t copy_bytes = -1;        // of device memory for copies, at most; -1: half of what is free
   int64_t cache_rows = 0;         // of each table that is read in place at all nodes
   CacheBy cache_by = CacheBy::kAuto;
-  int max_sms = 0;  // multiprocessors that gathering may use; 0: all
+  int max_sms = kEnoughSms;  // multiprocessors that gathering may use; 0: all
+  RowOrder order = RowOrder::kAuto;
 };
 
 // Where host batches have their rows from.

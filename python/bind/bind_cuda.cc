@@ -80,28 +80,34 @@ void bind_table(nb::module_& m) {
       .def(
           "gather",
           [](const CudaTable& table, uintptr_t ids, bool wide, int64_t count, uintptr_t out,
-             uintptr_t stream, bool decode, bool check, int max_sms, bool shift) {
+             uintptr_t stream, bool decode, bool check, std::optional<int> max_sms,
+             const std::string& order, bool shift) {
             table.gather(ids_on_device(table, ids, wide, count),
                          rows_on_device(table, out, decode, count), address(stream),
-                         {.decode = decode, .check = check, .max_sms = max_sms, .shift = shift});
+                         {.decode = decode,
+                          .check = check,
+                          .order = row_order_named(order),
+                          .max_sms = max_sms.value_or(kEnoughSms),
+                          .shift = shift});
           },
           nb::arg("ids"), nb::arg("wide"), nb::arg("count"), nb::arg("out"), nb::kw_only(),
-          nb::arg("stream"), nb::arg("decode"), nb::arg("check"), nb::arg("max_sms"),
-          nb::arg("shift") = true, nb::call_guard<GilRelease>())
+          nb::arg("stream"), nb::arg("decode"), nb::arg("check"), nb::arg("max_sms").none(),
+          nb::arg("order") = "auto", nb::arg("shift") = true, nb::call_guard<GilRelease>())
       .def(
           "scatter",
           [](const CudaTable& table, uintptr_t ids, bool wide, int64_t count, uintptr_t rows,
-             uintptr_t scratch, int64_t scratch_bytes, uintptr_t stream, bool check, int max_sms) {
+             uintptr_t scratch, int64_t scratch_bytes, uintptr_t stream, bool check,
+             std::optional<int> max_sms) {
             table.scatter(
                 ids_on_device(table, ids, wide, count), rows_on_device(table, rows, false, count),
                 address(stream),
                 {.scratch = on_device(table, scratch, DType::kUInt8, {scratch_bytes}, true),
                  .check = check,
-                 .max_sms = max_sms});
+                 .max_sms = max_sms.value_or(kEnoughSms)});
           },
           nb::arg("ids"), nb::arg("wide"), nb::arg("count"), nb::arg("rows"), nb::kw_only(),
           nb::arg("scratch"), nb::arg("scratch_bytes"), nb::arg("stream"), nb::arg("check"),
-          nb::arg("max_sms"), nb::call_guard<GilRelease>());
+          nb::arg("max_sms").none(), nb::call_guard<GilRelease>());
 }
 
 }  // namespace

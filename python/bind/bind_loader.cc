@@ -145,18 +145,20 @@ void bind_loader(nb::module_& m) {
           "__init__",
           [](DeviceOptions* self, int index, const std::string& topology,
              const std::vector<std::string>& tables, int64_t copy_bytes, int64_t cache_rows,
-             const std::string& cache_by, int max_sms) {
+             const std::string& cache_by, std::optional<int> max_sms, const std::string& order) {
             new (self) DeviceOptions{.index = index,
                                      .topology = location_of(topology),
                                      .copy_bytes = copy_bytes,
                                      .cache_rows = cache_rows,
                                      .cache_by = cache_by_named(cache_by),
-                                     .max_sms = max_sms};
+                                     .max_sms = max_sms.value_or(kEnoughSms),
+                                     .order = row_order_named(order)};
             for (const std::string& location : tables)
               self->tables.push_back(location_of(location));
           },
           nb::kw_only(), nb::arg("index"), nb::arg("topology"), nb::arg("tables"),
-          nb::arg("copy_bytes"), nb::arg("cache_rows"), nb::arg("cache_by"), nb::arg("max_sms"));
+          nb::arg("copy_bytes"), nb::arg("cache_rows"), nb::arg("cache_by"),
+          nb::arg("max_sms").none(), nb::arg("order"));
 
   nb::class_<HostOptions>(m, "HostOptions")
       .def(nb::init<>())

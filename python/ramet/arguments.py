@@ -16,6 +16,7 @@ from ramet import _core
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 UINT64_MAX = 2**64 - 1  # of seeds
 
+ROW_ORDERS = ("auto", "as_given", "sorted")  # in which a device reads the rows of a gather
 EdgeTypeName = tuple[str, str, str]
 
 
@@ -90,3 +91,12 @@ def _require_utf8(text: str, what: str) -> None:
         text.encode("utf-8")
     except UnicodeEncodeError:
         raise ValueError(f"{what} is {text!a}, which is not UTF-8") from None
+
+
+def check_word(value, what: str, words: tuple[str, ...]) -> str:
+    """`value`, which is one of `words`; TypeError or ValueError naming them."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is {shortened(value)}, expected one of {words}")
+    if value not in words:
+        raise ValueError(f"{what} is {shortened(value)}, expected one of {words}")
+    return value

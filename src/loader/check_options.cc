@@ -114,7 +114,7 @@ void check_device(const DeviceOptions& device, size_t num_tables) {
   require_at_least(device.cache_rows, 0, "cache_rows");
   if (device.cache_by == CacheBy::kRecency || device.cache_by == CacheBy::kLookAhead)
     throw_invalid("the rows of a device cache change, expected those by degree or presampling");
-  require_at_least(device.max_sms, 0, "max_sms");
+  require_at_least(device.max_sms, kEnoughSms, "max_sms");
   if (!device.tables.empty() && device.tables.size() != num_tables)
     throw_invalid("placements of ", device.tables.size(), " tables for ", num_tables);
 }

@@ -70,7 +70,8 @@ class DeviceBatchSource final : public BatchSource {
                   {.pool = pool_,
                    .stream = stream_.handle(),
                    .pinned = parts_->pool,
-                   .max_sms = parts_->options.device.max_sms},
+                   .max_sms = parts_->options.device.max_sms,
+                   .order = parts_->options.device.order},
                   &stop, batch);
   }
 

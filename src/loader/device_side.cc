@@ -89,7 +89,7 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
     }
     source.placement = decide(request.name, bytes_of(table), wanted, [&] {
       return measure_reading(table, *side->pool_, options.pinned,
-                             {loader.decode, options.threads, device.max_sms});
+                             {loader.decode, options.threads, device.max_sms, device.order});
     });
     if (source.placement.location == Location::kInPlace)
       source.cached = cached_rows(graph, options, request);

@@ -21,6 +21,7 @@
 #include "ramet/cuda.h"
 #include "ramet/exchange.h"
 #include "ramet/placement.h"
+#include "ramet/row_order.h"
 #include "ramet/row_reader.h"
 #include "ramet/table.h"
 #include "ramet/whole_table.h"
@@ -34,7 +35,8 @@ struct ReadContext {
   // For rows in device memory.
   CudaStreamHandle stream = nullptr;
   std::shared_ptr<BufferPool> pinned = nullptr;  // page-locked, for what is copied to the device
-  int max_sms = 0;                               // of CudaGatherArgs
+  int max_sms = kEnoughSms;                      // of CudaGatherArgs
+  RowOrder order = RowOrder::kAuto;
   // For rows on other machines: sends a message to all ranks, and returns what they sent.
   const std::function<Message(const Message&)>* exchange = nullptr;
 };

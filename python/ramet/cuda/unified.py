@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from ramet import _core
-from ramet.arrays import as_count, as_rows
+from ramet.arguments import ROW_ORDERS, check_word
+from ramet.arrays import INT32_MAX, as_count, as_rows
 from ramet.cuda import torch_devices as devices
 from ramet.cuda.index import as_ids, rows_of
 from ramet.dtypes import Quantized, dtype_name
@@ -38,7 +39,10 @@ class UnifiedTensor:
     decode: float16, bfloat16 and int8 with a scale become float32.
     copy_where_refused: if the memory cannot be page-locked, warn, and make a "pinned_copy" if memory allows. False:
         raise RuntimeError instead.
-    max_sms: a gather uses at most as many blocks as this many multiprocessors hold; 0 is no limit.
+    max_sms: a gather uses at most this many multiprocessors, 0: all. None: as many as keep the bus busy where rows are
+        read from the host, else all.
+    order: in which a gather reads rows. "sorted": by the part of the table that they are in, which is faster for many
+        rows of a large table in host memory; "as_given"; "auto" sorts those. The result is the same.
 
     Raises RuntimeError where there is no CUDA, no GPU, or registration is refused, and MemoryError where memory is
     short. Raises TypeError and ValueError for sources and options that do not fit, and IndexError for cached rows out
@@ -54,7 +58,8 @@ class UnifiedTensor:
         cached=None,
         decode: bool = False,
         copy_where_refused: bool = True,
-        max_sms: int = 0,
+        max_sms: int | None = None,
+        order: str = "auto",
     ):
         _core.cuda_num_devices()  # raises where there is none
         self._device = devices.as_device(device)
@@ -65,12 +70,14 @@ class UnifiedTensor:
             "decode": decode,
             "copy_where_refused": copy_where_refused,
             "max_sms": max_sms,
+            "order": order,
         }
         self._table = source if isinstance(source, Table) else Table(_memory_of(source))
         if self._table.location == "device":
             raise ValueError(f"source is {source!r}, whose rows lie on a device already: its gather() reads them there")
         self._decode = bool(decode)
-        self._max_sms = as_count(max_sms, "max_sms")
+        self._max_sms = _as_limit(max_sms)
+        self._order = check_word(order, "order", ROW_ORDERS)
         self._dtype = _result_dtype(self._table, self._decode)
         self._process = os.getpid()
         self._core = _core.CudaTable(
@@ -156,7 +163,7 @@ class UnifiedTensor:
         on = devices.as_stream(None, self._device)
         with devices.using(on):
             ids, dimensions = rows_of(index, len(self), self._device)
-            return self._gather(ids, None, on, self._max_sms, False).reshape((*dimensions, *self.shape[1:]))
+            return self._gather(ids, None, on).reshape((*dimensions, *self.shape[1:]))
 
     def __setitem__(self, index, values) -> None:
         """Writes rows, the indices being those of `unified[index]`; `values` is broadcast to them. Where an index
@@ -169,7 +176,15 @@ class UnifiedTensor:
             rows = devices.move(values, self._device).expand((*dimensions, *self.shape[1:])).contiguous()
             self._scatter(ids, rows, on, self._max_sms, False)
 
-    def gather(self, ids, out=None, stream=None, max_sms: int | None = None, check: bool = False) -> torch.Tensor:
+    def gather(
+        self,
+        ids,
+        out=None,
+        stream=None,
+        max_sms: int | None = None,
+        check: bool = False,
+        order: str | None = None,
+    ) -> torch.Tensor:
         """The rows `ids`, of shape [*ids.shape, ...]: the fastest way to get them.
 
         ids: integers as in `unified[ids]`, none below 0. Ids on the host are checked.
@@ -179,15 +194,17 @@ class UnifiedTensor:
         max_sms: replaces the constructor's.
         check: waits for the stream, and raises IndexError naming the first id out of range. Without it such ids leave
             their rows unwritten.
+        order: replaces the constructor's.
         """
         self._check_process()
-        limit = self._max_sms if max_sms is None else as_count(max_sms, "max_sms")
+        limit = self._max_sms if max_sms is None else _as_limit(max_sms)
+        order = self._order if order is None else check_word(order, "order", ROW_ORDERS)
         on = devices.as_stream(stream, self._device)
         with devices.using(on):
             given, ids = ids, as_ids(ids, len(self), self._device, wrap=False)
             if out is not None:
                 _require(out, "out", (*ids.shape, *self.shape[1:]), self._dtype, self._device)
-            rows = self._gather(ids, out, on, limit, check)
+            rows = self._gather(ids, out, on, max_sms=limit, check=check, order=order)
         if stream is not None:
             current = devices.as_stream(None, self._device)
             devices.mark_use(rows, current if out is None else on)
@@ -199,7 +216,7 @@ class UnifiedTensor:
         wins. Ids out of range write nothing. The other arguments are those of `gather`.
         """
         self._check_process()
-        limit = self._max_sms if max_sms is None else as_count(max_sms, "max_sms")
+        limit = self._max_sms if max_sms is None else _as_limit(max_sms)
         on = devices.as_stream(stream, self._device)
         with devices.using(on):
             given, ids = ids, as_ids(ids, len(self), self._device, wrap=False)
@@ -220,7 +237,8 @@ class UnifiedTensor:
     def __reduce__(self):
         return _rebuild, (self._source, self._device, self._options)
 
-    def _gather(self, ids, out, stream, max_sms: int, check: bool) -> torch.Tensor:
+    def _gather(self, ids, out, stream, **options) -> torch.Tensor:
+        options = {"max_sms": self._max_sms, "check": False, "order": self._order} | options
         if out is None:
             out = devices.empty((*ids.shape, *self.shape[1:]), self._dtype, self._device)
         self._core.gather(
@@ -230,12 +248,11 @@ class UnifiedTensor:
             out.data_ptr(),
             stream=devices.handle(stream),
             decode=self._decode,
-            check=check,
-            max_sms=max_sms,
+            **options,
         )
         return out
 
-    def _scatter(self, ids, rows, stream, max_sms: int, check: bool) -> None:
+    def _scatter(self, ids, rows, stream, max_sms: int | None, check: bool) -> None:
         if self._decode and self._table.is_encoded:
             raise ValueError(f"{self!r} decodes, and nothing encodes what would be written")
         scratch = devices.empty((_core.scatter_scratch_bytes(ids.numel()),), torch.uint8, self._device)
@@ -262,6 +279,10 @@ class UnifiedTensor:
                 f"this UnifiedTensor was made in process {self._process}, of which {os.getpid()} is a fork: CUDA does "
                 f"not survive a fork; start processes by spawn, or make it after the fork"
             )
+
+
+def _as_limit(max_sms) -> int | None:
+    return None if max_sms is None else as_count(max_sms, "max_sms", INT32_MAX)
 
 
 def _rebuild(source, device, options: dict) -> UnifiedTensor:

@@ -49,6 +49,8 @@ SUPPORTED = {
     "placement.look_ahead": (CPU, RANKS),
     "placement.device_memory": (GPU,),
     "placement.max_sms": (GPU,),
+    "placement.order='as_given'": (GPU,),
+    "placement.order='sorted'": (GPU,),
     PART: (RANKS,),
 }
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from ramet.arguments import as_int, shortened
+from ramet.arguments import ROW_ORDERS, as_int, check_word, shortened
 from ramet.arrays import INT32_MAX
 
 PLACES = ("auto", "device", "disk", "in_place", "staged")
@@ -36,7 +36,10 @@ class Placement:
         "look-ahead" in front of a disk or of other machines, else "recency". docs/caches.md compares them.
     look_ahead: with "look-ahead", how many batches are sampled before the rows of one are chosen.
     device_memory: bytes that copies made by "auto" may take; None: half of the free device memory.
-    max_sms: multiprocessors that gathering may use; None: all.
+    max_sms: multiprocessors that gathering may use, 0: all; None: as many as keep the bus busy for rows that are read
+        in place, else all.
+    order: in which a device reads the rows of a table in place. "sorted": by the part of the table that they are in;
+        "as_given"; "auto" sorts many rows of a large table. It changes no result.
 
     Raises TypeError or ValueError naming the field, the value and the bound.
     """
@@ -48,22 +51,24 @@ class Placement:
     look_ahead: int = 16
     device_memory: int | None = None
     max_sms: int | None = None
+    order: str = "auto"
 
     def __post_init__(self):
-        _check_word(self.topology, "placement.topology", PLACES)
+        check_word(self.topology, "placement.topology", PLACES)
         if isinstance(self.tables, Mapping):
             for name, place in self.tables.items():
-                _check_word(place, f"placement.tables[{shortened(name)}]", PLACES)
+                check_word(place, f"placement.tables[{shortened(name)}]", PLACES)
         else:
-            _check_word(self.tables, "placement.tables", PLACES)
+            check_word(self.tables, "placement.tables", PLACES)
         if self.cache_by is not None:
-            _check_word(self.cache_by, "placement.cache_by", CACHED_BY)
+            check_word(self.cache_by, "placement.cache_by", CACHED_BY)
         as_int(self.cache_rows, "placement.cache_rows", 0, INT32_MAX)
         as_int(self.look_ahead, "placement.look_ahead", 0, MAX_LOOK_AHEAD)
         if self.device_memory is not None:
             as_int(self.device_memory, "placement.device_memory", 0)
         if self.max_sms is not None:
-            as_int(self.max_sms, "placement.max_sms", 1, INT32_MAX)
+            as_int(self.max_sms, "placement.max_sms", 0, INT32_MAX)
+        check_word(self.order, "placement.order", ROW_ORDERS)
 
     def given(self) -> dict[str, object]:
         """The fields that are not the defaults, as docs/combinations.md names them: words by their value."""
@@ -71,7 +76,7 @@ class Placement:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         found: dict[str, object] = {}
         for name, value in values.items():
-            if name in ("topology", "tables", "cache_by"):
+            if name in ("topology", "tables", "cache_by", "order"):
                 words = value.values() if isinstance(value, Mapping) else [value]
                 found |= {f"placement.{name}={word!r}": word for word in words if word not in ("auto", None)}
             elif value != getattr(default, name):
@@ -119,7 +124,8 @@ def device_options(device: int, placement: Placement, table_names: list[str]) ->
         "copy_bytes": -1 if placement.device_memory is None else int(placement.device_memory),
         "cache_rows": int(placement.cache_rows),
         "cache_by": placement.cache_by or "degree",
-        "max_sms": 0 if placement.max_sms is None else int(placement.max_sms),
+        "max_sms": None if placement.max_sms is None else int(placement.max_sms),
+        "order": placement.order,
     }
 
 
@@ -147,10 +153,3 @@ def _places(placement: Placement, table_names: list[str]) -> list[str]:
             if name not in table_names:
                 raise ValueError(f"placement.tables names {shortened(name)}; there is {sorted(set(table_names))}")
     return [placement.place_of(name) for name in table_names]
-
-
-def _check_word(value, what: str, words: tuple[str, ...]) -> None:
-    if not isinstance(value, str):
-        raise TypeError(f"{what} is {shortened(value)}, expected one of {words}")
-    if value not in words:
-        raise ValueError(f"{what} is {shortened(value)}, expected one of {words}")

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/device_memory.h"
+#include "ordered_ids.h"
 #include "placed_table.h"
 #include "ramet/error.h"
 
@@ -145,6 +146,11 @@ void CudaTable::gather(const Array& ids,
     cuda.runtime.copy(placed.device, copied_ids.get(), ids.data, ids.bytes(), stream);
     id_data = copied_ids.get();
   }
+  OrderedIds ordered;
+  if (orders(placed, options.order, ids.rows())) {
+    ordered = order_ids(placed, id_data, ids.dtype, ids.rows(), stream);
+    id_data = ordered.ids.data;
+  }
   CudaGatherArgs args{.table = placed.rows,
                       .num_rows = table.rows().rows(),
                       .row_bytes = table.rows().row_bytes(),
@@ -152,6 +158,8 @@ void CudaTable::gather(const Array& ids,
                       .wide_ids = ids.dtype == DType::kInt64,
                       .num_ids = ids.rows(),
                       .out = to,
+                      .positions = static_cast<const uint32_t*>(ordered.positions.data),
+                      .on_host = placed.on_host,
                       .cache = placed.cache.view,
                       .bad = options.bad,
                       .max_sms = options.max_sms,

@@ -10,6 +10,7 @@ std::unique_ptr<RowRead> DeviceRows::submit(const Array& ids, const ReadContext&
   const int device = table_.device();
   const Array rows = context.pool->allocate_array(form().dtype, form().shape_of(ids.rows()));
   CudaGatherOptions options{.decode = form().dtype != table_.table().rows().dtype,
+                            .order = context.order,
                             .max_sms = context.max_sms};
   if (table_.num_cached() == 0) {
     table_.gather(ids, rows, context.stream, options);

@@ -87,6 +87,7 @@ void PlacedTable::read_locked(const Array& its_rows, const Array& its_scale) {
   locked_rows_ = HostRegistration(its_rows);
   if (scales_rows()) locked_scale_ = HostRegistration(its_scale);
   rows = locked_rows_.address(device);
+  on_host = true;
   if (!scales_rows()) return copy_scale();
   scale = static_cast<const float*>(locked_scale_.address(device));
 }

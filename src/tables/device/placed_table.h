@@ -35,6 +35,7 @@ class PlacedTable {
   const int device;
   Placement placement;
   std::string refusal;
+  bool on_host = false;  // kernels read rows from memory of the host
   void* rows = nullptr;  // by their address on the device, as `scale`
   const float* scale = nullptr;
   DeviceCache cache;

@@ -51,7 +51,8 @@ ReadingRates measure_reading(const Table& table,
                             .threads = options.threads,
                             .stream = stream.handle(),
                             .pinned = pinned,
-                            .max_sms = options.max_sms};
+                            .max_sms = options.max_sms,
+                            .order = options.order};
   RowSourceOptions source{.decode = options.decode, .device = pool.device()};
   source.placement = Location::kStaged;
   ReadingRates rates;

@@ -20,7 +20,8 @@ struct ReadingRates {
 struct MeasureOptions {
   bool decode = true;
   int threads = 1;
-  int max_sms = 0;
+  int max_sms = kEnoughSms;
+  RowOrder order = RowOrder::kAuto;
 };
 
 // Gathers a few thousand random rows, both ways, three times; the fastest counts. `pinned`: a pool

@@ -205,6 +205,25 @@ def test_gather_into_and_on_a_stream():
     assert equal(unified.gather(on_gpu([3, 4]), check=True), rows[[3, 4]])
 
 
+@pytest.mark.parametrize("dtype", [torch.int8, torch.float16, torch.float32], ids=str)
+@pytest.mark.parametrize("columns", [25, 301, 602])
+def test_every_order_and_limit_gathers_the_same(dtype, columns):
+    """docs/cuda.md, "How fast" and "Beside training": rows of 2.5 MB and more, which are several regions."""
+    rows = rows_of(dtype, (100_000 // columns * 25, columns))
+    ids = torch.randint(0, len(rows), (300,))
+    ids[7] = ids[200] = 5
+    expected = rows[ids]
+    for options in ({}, {"cached": [5]}, {"placement": "device"}, {"order": "sorted", "max_sms": 0}):
+        unified = UnifiedTensor(rows, **options)
+        assert equal(unified[ids], expected)
+        for order in ("auto", "sorted", "as_given"):
+            for max_sms in (None, 0, 1):
+                assert equal(unified.gather(on_gpu(ids), order=order, max_sms=max_sms), expected)
+                assert equal(unified.gather(ids.int(), order=order, max_sms=max_sms, check=True), expected)
+    with pytest.raises(IndexError, match=r"ids\[1\] = -3 is outside"):
+        unified.gather(on_gpu([0, -3, 1 << 40]), check=True)
+
+
 def test_a_stream_uses_the_ids_it_is_given(monkeypatch):
     """Also those that become int64 first: their memory is read by the stream."""
     rows = rows_of()
@@ -302,6 +321,8 @@ def test_refused_registration_becomes_a_copy(monkeypatch):
         (lambda: UnifiedTensor(torch.zeros(2), placement="disk"), ValueError, "placement is 'disk'"),
         (lambda: UnifiedTensor(torch.zeros(2), "cpu"), ValueError, "device is 'cpu'"),
         (lambda: UnifiedTensor(torch.zeros(2), max_sms=-1), ValueError, "max_sms"),
+        (lambda: UnifiedTensor(torch.zeros(2), order="random"), ValueError, r"order is 'random', .*'sorted'"),
+        (lambda: UnifiedTensor(torch.zeros(2), order=3), TypeError, "order is 3"),
         (lambda: UnifiedTensor(torch.zeros(2, dtype=torch.int8), decode=True), ValueError, "without a scale"),
     ],
 )
@@ -328,6 +349,7 @@ def test_sources_and_options_that_do_not_fit(make, error, match):
         (lambda u: u.gather([1] * 7, out=on_gpu(torch.zeros(7, 7)).T), ValueError, "strides"),
         (lambda u: u.gather([1], out=3), TypeError, "out is a int"),
         (lambda u: u.gather([1], max_sms=-3), ValueError, "max_sms"),
+        (lambda u: u.gather([1], order="random"), ValueError, r"order is 'random', .*'sorted'"),
     ],
 )
 def test_uses_that_do_not_fit(use, error, match):

@@ -37,4 +37,6 @@ OPTIONS = {
     "placement.cache_by='recency'": {"placement": ramet.Placement(cache_rows=5, cache_by="recency")},
     "placement.device_memory": {"placement": ramet.Placement(device_memory=1)},
     "placement.max_sms": {"placement": ramet.Placement(max_sms=3)},
+    "placement.order='as_given'": {"placement": ramet.Placement(order="as_given")},
+    "placement.order='sorted'": {"placement": ramet.Placement(order="sorted")},
 }

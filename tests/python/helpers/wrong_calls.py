@@ -209,7 +209,7 @@ def calls(folder: Path):
     in_time = {"graph": plain, "num_neighbors": [2], "batch_size": 4, "time": "label", "input_time": np.arange(30)}
     yield "NeighborLoader in time", lambda **given: next(iter(ramet.NeighborLoader(**given)), None), in_time
     placement = {"topology": "auto", "tables": "auto", "cache_rows": 0, "cache_by": "degree"}
-    yield "Placement", ramet.Placement, placement | {"device_memory": None, "max_sms": None}
+    yield "Placement", ramet.Placement, placement | {"device_memory": None, "max_sms": None, "order": "auto"}
     yield "set_epoch", loader.set_epoch, {"epoch": 0}
     yield "load_state_dict", loader.load_state_dict, {"state": state}
     for key in state:

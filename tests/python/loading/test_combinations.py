@@ -63,7 +63,8 @@ WRONG = [
     ({"cache_rows": 1.5}, TypeError, r"placement\.cache_rows is 1\.5, expected an integer"),
     ({"cache_by": "luck"}, ValueError, r"placement\.cache_by is 'luck', expected one of"),
     ({"device_memory": -1}, ValueError, r"placement\.device_memory is -1, expected at least 0"),
-    ({"max_sms": 0}, ValueError, r"placement\.max_sms is 0, expected at least 1"),
+    ({"max_sms": -1}, ValueError, r"placement\.max_sms is -1, expected at least 0"),
+    ({"order": "random"}, ValueError, r"placement\.order is 'random', expected one of \('auto', 'as_given'"),
 ]
 
 

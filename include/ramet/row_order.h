@@ -1,0 +1,21 @@
+// RowOrder: in which order a device reads the rows of a gather. It decides the time, and no result.
+//
+// A value. Failure: kInvalidArgument for a name that there is not, listing those that there are.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace ramet {
+
+enum class RowOrder : uint8_t {
+  kAuto,     // kSorted for many rows of a large table in host memory
+  kSorted,   // by the part of the table in which they are: see row_regions.h
+  kAsGiven,  // as the ids come
+};
+
+// "auto", "sorted", "as_given".
+[[nodiscard]] const char* name(RowOrder order);
+[[nodiscard]] RowOrder row_order_named(std::string_view name);
+
+}  // namespace ramet
