@@ -30,12 +30,14 @@ CUstream_st::CUstream_st(int device_of_stream)
     : device(device_of_stream), thread_(&CUstream_st::run, this) {}
 
 CUstream_st::~CUstream_st() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
+  stop();
   thread_.join();
+}
+
+void CUstream_st::stop() {
+  const std::lock_guard lock(mutex_);
+  stopping_ = true;
+  changed_.notify_all();
 }
 
 void CUstream_st::run() {
@@ -78,7 +80,7 @@ namespace emulator {
 namespace {
 
 // All streams of the process. A destroyed one finishes its work, as in CUDA without its owner
-// waiting, and is joined when the device is next synchronized.
+// waiting, then its thread ends, which is joined when the device is next synchronized.
 class Streams {
  public:
   ~Streams() {
@@ -101,6 +103,7 @@ class Streams {
     const std::lock_guard lock(mutex_);
     for (auto it = live_.begin(); it != live_.end(); ++it) {
       if (it->get() != stream) continue;
+      stream->stop();
       destroyed_.splice(destroyed_.end(), live_, it);
       return true;
     }

@@ -19,6 +19,8 @@ struct CUstream_st {
   void enqueue(std::function<void()> work);
   // Waits for what is enqueued now.
   void synchronize();
+  // Lets the thread end after what is enqueued, and with it the stacks of its blocks' threads.
+  void stop();
   [[nodiscard]] bool idle();
 
   const int device;
