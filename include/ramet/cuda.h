@@ -25,7 +25,7 @@ struct CudaDevice {
   std::string name;          // "NVIDIA H100 80GB HBM3"
   int major = 0, minor = 0;  // compute capability
   int num_sms = 0;           // multiprocessors
-  int64_t total_bytes = 0, free_bytes = 0;
+  int64_t total_bytes = 0;
   int64_t l2_bytes = 0;
   std::string pci_bus_id;
 };
@@ -42,7 +42,10 @@ struct CudaVersions {
 [[nodiscard]] CudaVersions cuda_versions();
 // At least 1; kDevice says why there is none.
 [[nodiscard]] int cuda_num_devices();
+// Makes no context on the device.
 [[nodiscard]] CudaDevice cuda_device(int device);
+// Free memory of the device, on which this makes a context.
+[[nodiscard]] int64_t cuda_free_bytes(int device);
 // Waits for what all streams of the device were given so far; errors of kernels appear here.
 void cuda_synchronize(int device);
 

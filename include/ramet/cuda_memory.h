@@ -34,7 +34,9 @@ class CudaStream {
 // A tensor may die while a stream still has work that reads it. A buffer of a DevicePool therefore
 // knows the streams that use it. When its last owner releases it, an event per stream records the
 // work so far. The stream of the next user waits for these events; no thread waits. Callers only
-// declare which stream uses a batch.
+// declare which stream uses a batch. Where such a stream is captured into a graph, nothing can be
+// recorded on it: the buffer stays unused until a later allocation finds that the capture has
+// ended. The graph keeps the buffer's address, but does not keep the buffer.
 //
 // Forks: memory of a device does not survive a fork; in the child nothing is freed.
 // Failure: kNoSpace where the device has no memory left, after idle buffers were given up; kDevice.

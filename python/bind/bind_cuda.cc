@@ -51,7 +51,6 @@ nb::dict describe(int index) {
   result["capability"] = nb::make_tuple(device.major, device.minor);
   result["multiprocessors"] = device.num_sms;
   result["total_bytes"] = device.total_bytes;
-  result["free_bytes"] = device.free_bytes;
   result["l2_bytes"] = device.l2_bytes;
   result["pci_bus_id"] = device.pci_bus_id;
   return result;

@@ -32,10 +32,14 @@ class FreeList {
     const int64_t size = size_class(bytes);
     Buffer buffer;
     if (!take_idle(size, buffer)) buffer = map(size);
-    const std::lock_guard lock(mutex_);
-    in_use_ += buffer.size;
-    peak_ = std::max(peak_, in_use_);
-    shrink_to(room());
+    Buffers victims;
+    {
+      const std::lock_guard lock(mutex_);
+      in_use_ += buffer.size;
+      peak_ = std::max(peak_, in_use_);
+      victims = shrink_to(room());
+    }
+    unmap(victims);
     return buffer;
   }
 
@@ -45,8 +49,12 @@ class FreeList {
   }
 
   void clear() noexcept {
-    const std::lock_guard lock(mutex_);
-    shrink_to(0);
+    Buffers victims;
+    {
+      const std::lock_guard lock(mutex_);
+      victims = shrink_to(0);
+    }
+    unmap(victims);
   }
 
   int64_t in_use() const {
@@ -59,6 +67,8 @@ class FreeList {
   }
 
  private:
+  using Buffers = std::multimap<int64_t, Buffer>;  // by size
+
   // Rounds up to one of four sizes per power of two, so that batches of similar size share buffers
   // and at most a fifth of a fresh buffer is wasted.
   static int64_t size_class(int64_t bytes) {
@@ -105,21 +115,28 @@ class FreeList {
 
   [[nodiscard]] int64_t room() const { return peak_ + peak_ / 4 - in_use_; }
 
-  // Unmaps idle buffers until at most `bytes` are idle: the smallest that is enough, else the
-  // largest, so that a small array does not cost a large buffer.
-  void shrink_to(int64_t bytes) noexcept {
+  // Takes out idle buffers until at most `bytes` are idle: the smallest that is enough, else the
+  // largest, so that a small array does not cost a large buffer. Allocates nothing.
+  Buffers shrink_to(int64_t bytes) noexcept {
+    Buffers victims;
     while (idle_bytes_ > bytes) {
       auto victim = idle_.lower_bound(idle_bytes_ - bytes);
       if (victim == idle_.end()) --victim;
       idle_bytes_ -= victim->first;
-      memory_.unmap(std::move(victim->second));
-      idle_.erase(victim);
+      victims.insert(idle_.extract(victim));
     }
+    return victims;
+  }
+
+  // Not under the mutex: it may wait for a device, and other threads want their buffers.
+  void unmap(Buffers& victims) noexcept {
+    for (auto& [size, buffer] : victims)
+      memory_.unmap(std::move(buffer));
   }
 
   Memory memory_;
   mutable std::mutex mutex_;
-  std::multimap<int64_t, Buffer> idle_;  // by size
+  Buffers idle_;
   int64_t in_use_ = 0, idle_bytes_ = 0, peak_ = 0;
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/free_list.h"
 #include "base/per_process.h"
+#include "event_cache.h"
 #include "kernels/cuda_backend.h"
 #include "ramet/error.h"
 
@@ -29,6 +30,9 @@ struct DeviceMemory {
     int64_t size = 0;
     std::vector<Use> uses;  // before it became idle
   };
+  explicit DeviceMemory(int its_device)
+      : device(its_device), events(std::make_shared<EventCache>(its_device)) {}
+
   Buffer map(int64_t size) const {
     return {require_cuda().runtime.allocate(device, size), size, {}};
   }
@@ -40,17 +44,20 @@ struct DeviceMemory {
       } catch (const Error&) {
         // The stream's own failure; its work is over.
       }
-      runtime.destroy_event(device, use.event);
+      events->give_back(use.event);
     }
     runtime.free(device, buffer.data);
   }
-  int device = 0;
+
+  int device;
+  std::shared_ptr<EventCache> events;
 };
 
 // A buffer that is handed out.
 class InUse {
  public:
-  InUse(int device, DeviceMemory::Buffer buffer) : device_(device), buffer_(std::move(buffer)) {}
+  InUse(const DeviceMemory& memory, DeviceMemory::Buffer buffer)
+      : device_(memory.device), events_(memory.events), buffer_(std::move(buffer)) {}
 
   [[nodiscard]] void* data() const { return buffer_.data; }
 
@@ -60,7 +67,7 @@ class InUse {
     for (; !buffer_.uses.empty(); buffer_.uses.pop_back()) {
       const Use& use = buffer_.uses.back();
       if (use.stream != stream) runtime.wait(device_, stream, use.event);
-      runtime.destroy_event(device_, use.event);
+      events_->give_back(use.event);
     }
     users_ = {stream};
   }
@@ -73,12 +80,20 @@ class InUse {
     if (std::find(users_.begin(), users_.end(), stream) == users_.end()) users_.push_back(stream);
   }
 
+  // Whether a user records its work into a graph: then nothing can be marked.
+  [[nodiscard]] bool is_captured() const {
+    const CudaRuntime& runtime = require_cuda().runtime;
+    return std::any_of(users_.begin(), users_.end(), [&](CudaStreamHandle stream) {
+      return runtime.is_capturing(device_, stream);
+    });
+  }
+
   // Marks what its users were given so far.
   DeviceMemory::Buffer finish() {
     const CudaRuntime& runtime = require_cuda().runtime;
     buffer_.uses.reserve(users_.size());
     for (const CudaStreamHandle stream : users_) {
-      const CudaEventHandle event = runtime.create_event(device_);
+      const CudaEventHandle event = events_->take();
       buffer_.uses.push_back({stream, event});
       runtime.record(device_, event, stream);
     }
@@ -87,6 +102,7 @@ class InUse {
 
  private:
   const int device_;
+  const std::shared_ptr<EventCache> events_;
   DeviceMemory::Buffer buffer_;
   std::mutex mutex_;
   std::vector<CudaStreamHandle> users_;
@@ -103,39 +119,67 @@ struct GiveBack {
 
 class RecyclingDevicePool final : public DevicePool {
  public:
-  explicit RecyclingDevicePool(int device) : device_(device), free_list_(DeviceMemory{device}) {}
+  explicit RecyclingDevicePool(int device) : memory_(device), free_list_(memory_) {}
+  ~RecyclingDevicePool() override {
+    if (getpid() == owner_) take_parked();  // what is still captured stays with the driver
+  }
+  RecyclingDevicePool(const RecyclingDevicePool&) = delete;
+  RecyclingDevicePool& operator=(const RecyclingDevicePool&) = delete;
 
   std::shared_ptr<BufferPool> on(CudaStreamHandle stream) override;
 
   std::shared_ptr<void> allocate(int64_t bytes, CudaStreamHandle stream) {
-    auto buffer = std::make_shared<InUse>(device_, free_list_.take(bytes));
+    take_parked();
+    auto buffer = std::make_shared<InUse>(memory_, free_list_.take(bytes));
     auto self = std::static_pointer_cast<RecyclingDevicePool>(shared_from_this());
     std::shared_ptr<void> owner(buffer->data(), GiveBack{std::move(self), buffer});
     buffer->start(stream);
     return owner;
   }
 
-  void give_back(InUse& buffer) noexcept {
+  void give_back(const std::shared_ptr<InUse>& buffer) noexcept {
     if (getpid() != owner_) return;  // the parent's memory, of which a child knows nothing
     try {
-      free_list_.give_back(buffer.finish(), kEverything);
+      if (buffer->is_captured())
+        park(buffer);
+      else
+        free_list_.give_back(buffer->finish(), kEverything);
     } catch (const std::exception&) {
       // The driver is gone or out of events: the memory stays with it.
     }
   }
 
-  int device() const override { return device_; }
+  int device() const override { return memory_.device; }
   int64_t bytes_in_use() const override { return free_list_.in_use(); }
   int64_t bytes_idle() const override { return free_list_.idle(); }
 
  private:
+  void park(const std::shared_ptr<InUse>& buffer) {
+    const std::lock_guard lock(parked_mutex_);
+    parked_.push_back(buffer);
+  }
+
+  // Gives back the parked buffers whose captures have ended.
+  void take_parked() {
+    std::vector<std::shared_ptr<InUse>> parked;
+    {
+      const std::lock_guard lock(parked_mutex_);
+      parked.swap(parked_);
+    }
+    for (const auto& buffer : parked)
+      give_back(buffer);
+  }
+
   const pid_t owner_ = getpid();
-  const int device_;
+  const DeviceMemory memory_;
   FreeList<DeviceMemory> free_list_;
+  // Given back by users that record a graph.
+  std::mutex parked_mutex_;
+  std::vector<std::shared_ptr<InUse>> parked_;
 };
 
 void GiveBack::operator()(void*) const noexcept {
-  pool->give_back(*buffer);
+  pool->give_back(buffer);
 }
 
 class PoolOnStream final : public BufferPool {

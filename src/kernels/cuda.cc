@@ -33,6 +33,10 @@ CudaDevice cuda_device(int device) {
   return require_cuda().runtime.describe(device);
 }
 
+int64_t cuda_free_bytes(int device) {
+  return require_cuda().runtime.free_bytes(device);
+}
+
 void cuda_synchronize(int device) {
   require_cuda().runtime.synchronize_all(device);
 }

@@ -8,10 +8,11 @@
 // may pass those of another library; the null stream is CUDA's default one. Calls that take a
 // stream are asynchronous: their memory must live until the stream has finished.
 //
-// Threads: any, at any time. Forks: CUDA does not survive a fork; in the child of a process that
-// has used it every call throws, naming both processes.
-// Failure: kDevice where there is no GPU or the driver refuses, kNoSpace where memory is short,
-// each naming the call, the device and the sizes; a kernel that fails is named.
+// Threads: any, at any time; also while a thread captures a stream into a graph, which no call here
+// breaks unless it is given that stream. Forks: CUDA does not survive a fork; in the child of a
+// process that has used it every call throws, naming both processes. Failure: kDevice where there
+// is no GPU or the driver refuses, kNoSpace where memory is short, each naming the call, the device
+// and the sizes; a kernel that fails is named.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,7 @@ struct CudaRuntime {
   // At least 1; kDevice says why there is none.
   int (*num_devices)();
   CudaDevice (*describe)(int device);
+  int64_t (*free_bytes)(int device);
 
   // Device memory, aligned to 256 bytes. kNoSpace. Freeing does not wait: the caller must know that
   // no stream still uses the memory. `free*` never throw.
@@ -54,6 +56,10 @@ struct CudaRuntime {
   // Waits for all work given to the stream so far; errors of its kernels are thrown here.
   void (*synchronize)(int device, CudaStreamHandle stream);
   void (*synchronize_all)(int device);  // the same for every stream of the device
+  // Whether the stream is recorded into a graph now, or the default stream must not be used since
+  // one that it waits for is. Work would become part of the graph, and questions would break it.
+  bool (*is_capturing)(int device, CudaStreamHandle stream);
+  // Without a time; who waits for it on the host sleeps.
   CudaEventHandle (*create_event)(int device);
   void (*destroy_event)(int device, CudaEventHandle event);  // never throws
   void (*record)(int device, CudaEventHandle event, CudaStreamHandle stream);

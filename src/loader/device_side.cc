@@ -11,7 +11,7 @@ namespace {
 
 int64_t bytes_for_copies(const DeviceOptions& options) {
   if (options.copy_bytes >= 0) return options.copy_bytes;
-  return cuda_device(options.index).free_bytes / 2;
+  return cuda_free_bytes(options.index) / 2;
 }
 
 Placement wanted_for_topology(Placement wanted, const std::string& why_cpu) {

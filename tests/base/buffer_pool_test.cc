@@ -4,10 +4,14 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <future>
 #include <thread>
 #include <vector>
 
+#include "base/free_list.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
 #include "support/fork.h"
@@ -119,4 +123,39 @@ TEST_CASE("numbers of bytes that no memory has are an Error") {
                          ("no memory for a buffer of " + std::to_string(bytes) + " bytes").c_str(),
                          Error);
   }
+}
+
+namespace {
+
+// Memory that takes long to unmap: another thread uses the list meanwhile.
+struct SlowMemory {
+  struct Buffer {
+    int64_t size = 0;
+  };
+  Buffer map(int64_t size) const { return {size}; }
+  void unmap(Buffer /*buffer*/) const noexcept {
+    auto use = std::async(std::launch::async, [this] { return (*list)->idle(); });
+    *was_open = use.wait_for(std::chrono::seconds(5)) == std::future_status::ready;
+    if (!*was_open) std::abort();  // it waits for ever
+  }
+  const FreeList<SlowMemory>** list;
+  bool* was_open;
+};
+
+}  // namespace
+
+TEST_CASE("buffers are unmapped while others use the list") {
+  bool was_open = false;
+  const FreeList<SlowMemory>* of_memory = nullptr;
+  FreeList<SlowMemory> list(SlowMemory{&of_memory, &was_open});
+  of_memory = &list;
+  const auto small = list.take(1 << 20), large = list.take(8 << 20);
+  list.give_back(small, INT64_MAX);
+  list.give_back(large, INT64_MAX);
+  const auto larger = list.take(10 << 20);  // pushes out an idle one
+  CHECK(was_open);
+  was_open = false;
+  list.clear();
+  CHECK(was_open);
+  list.give_back(larger, 0);
 }

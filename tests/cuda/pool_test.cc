@@ -4,9 +4,13 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <string>
+#include <thread>
 #include <vector>
 
+#include "cuda/capture.h"
 #include "cuda/on_host.h"
+#include "device/event_cache.h"
 #include "kernels/cuda_backend.h"
 #include "ramet/error.h"
 
@@ -95,6 +99,79 @@ TEST_CASE("buffers are used again, and a stream that is gone is not asked") {
   const CudaStream other(0);
   const Array again = allocate(*pool, other);
   CHECK(pool->bytes_idle() == 0);
+}
+
+TEST_CASE("events are used again, while streams wait for what was recorded before") {
+  const auto pool = DevicePool::create(0);
+  const CudaStream slow(0), idle(0), waiting(0);
+  const Array from = allocate(*pool, slow), to = allocate(*pool, slow);
+  const Array result = allocate(*pool, waiting);
+  slow.synchronize();
+  EventCache events(0);
+  const CudaEventHandle event = events.take();
+  keep_busy(slow, from, to);
+  cuda().fill(0, to.data, 7, kBytes, slow.handle());
+  cuda().record(0, event, slow.handle());
+  cuda().wait(0, waiting.handle(), event);
+  events.give_back(event);
+  REQUIRE(events.take() == event);
+  cuda().record(0, event, idle.handle());
+  cuda().copy(0, result.data, to.data, kBytes, waiting.handle());
+  cuda().wait_on_host(0, event);
+  events.give_back(event);
+  waiting.synchronize();
+  CHECK(is_all(result, 7));
+}
+
+TEST_CASE("a buffer that dies while its stream is captured waits for the end of the capture") {
+  const auto pool = DevicePool::create(0);
+  const CudaStream maker(0), consumer(0);
+  Array batch = allocate(*pool, maker);
+  const void* const address = batch.data;
+  maker.synchronize();
+  DevicePool::set_users(batch, {consumer.handle()});
+  test::Capture capture(consumer.handle());
+  cuda().fill(0, batch.data, 7, 16, consumer.handle());  // of the graph
+  batch = {};
+  CHECK(pool->bytes_idle() == 0);
+  const Array next = allocate(*pool, maker);  // in a thread that captures: it may allocate
+  CHECK(next.data != address);
+  cuda().fill(0, next.data, 9, kBytes, maker.handle());
+  maker.synchronize();
+  CHECK(capture.end());
+  const Array after = allocate(*pool, maker);
+  CHECK(after.data == address);
+  maker.synchronize();
+}
+
+TEST_CASE("a loader's thread makes batches while another thread captures a stream") {
+  const auto pool = DevicePool::create(0);
+  const CudaStream captured(0);
+  test::Capture capture(captured.handle());
+  std::thread([&] {
+    const CudaStream stream(0), user(0);
+    for (int step = 0; step < 3; ++step) {
+      const Array batch = allocate(*pool, stream, kBytes << step);  // of the device each time
+      cuda().fill(0, batch.data, 5, 64, stream.handle());
+      stream.synchronize();
+      DevicePool::set_users(batch, {user.handle()});
+      const auto pinned = create_pinned_pool()->allocate(4096);
+    }
+  }).join();
+  CHECK(capture.end());
+}
+
+TEST_CASE("a pool that dies after a capture frees what died in it") {
+  const CudaStream stream(0);
+  const int64_t before = cuda().free_bytes(0);
+  {
+    auto pool = DevicePool::create(0);
+    Array batch = allocate(*pool, stream);
+    test::Capture capture(stream.handle());
+    batch = {};
+    CHECK(capture.end());
+  }
+  if (std::string(require_cuda().name) == "emulated") CHECK(cuda().free_bytes(0) == before);
 }
 
 TEST_CASE("an array that no pool owns has no users to set") {

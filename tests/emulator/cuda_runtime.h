@@ -5,7 +5,8 @@
 // queue, so that a missing wait is a real race; the threads of a block are fibers, in an order that
 // RAMET_EMULATOR_ORDER chooses, and for the thread sanitizer threads, which barriers and warp
 // functions alone order; device memory comes from malloc, so that the address sanitizer sees an
-// access past its end. Where CUDA leaves something undefined, this picks what hurts.
+// access past its end. A stream can be captured into a graph, but no graph is run. Where CUDA
+// leaves something undefined, this picks what hurts.
 //
 // Environment:
 //   RAMET_EMULATOR_ORDER=forward|reverse|random[:SEED]  of blocks and threads; random also switches
@@ -14,6 +15,8 @@
 //   RAMET_EMULATOR_MEMORY=BYTES   of each device, 4 GiB
 //   RAMET_EMULATOR_PEERS=0        devices cannot read each other's memory
 //   RAMET_EMULATOR_REFUSE_REGISTER=1  cudaHostRegister is not supported; with 2 it may lock no more
+//   RAMET_EMULATOR_REGISTER_AT_ONCE=BYTES  that one call of cudaHostRegister may lock
+//   RAMET_EMULATOR_REGISTER_IN_ALL=BYTES   that all calls may
 #pragma once
 
 #include "emulator/atomics.h"

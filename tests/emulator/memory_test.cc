@@ -7,6 +7,8 @@
 #include <string>
 
 #include "cuda_runtime.h"
+#include "emulator/errors.h"
+#include "kernels/cuda_backend.h"
 
 namespace {
 
@@ -81,6 +83,31 @@ TEST_CASE("registration: whole pages, no overlap, and it can be refused") {
     const Setting refuse("RAMET_EMULATOR_REFUSE_REGISTER", "1");
     CHECK(cudaHostRegister(pages, 4096, 0) == cudaErrorNotSupported);
   }
+  std::free(pages);
+  cudaGetLastError();
+}
+
+TEST_CASE("to describe a device makes no context on it, which would take of its memory") {
+  const Setting devices("RAMET_EMULATOR_DEVICES", "8");
+  const ramet::CudaRuntime& runtime = ramet::require_cuda().runtime;
+  CHECK(runtime.describe(7).total_bytes > 0);
+  CHECK(!emulator::has_context(7));
+  CHECK(runtime.free_bytes(7) > 0);
+  CHECK(emulator::has_context(7));
+}
+
+TEST_CASE("registration has limits: of a call, and of all") {
+  auto* pages = static_cast<char*>(std::aligned_alloc(4096, 4 * 4096));
+  {
+    const Setting at_once("RAMET_EMULATOR_REGISTER_AT_ONCE", "8192");
+    CHECK(cudaHostRegister(pages, 8193, 0) == cudaErrorMemoryAllocation);
+    REQUIRE(cudaHostRegister(pages, 8192, 0) == cudaSuccess);
+    const Setting in_all("RAMET_EMULATOR_REGISTER_IN_ALL", "12288");
+    CHECK(cudaHostRegister(pages + 8192, 8192, 0) == cudaErrorMemoryAllocation);
+    REQUIRE(cudaHostRegister(pages + 8192, 4096, 0) == cudaSuccess);
+  }
+  REQUIRE(cudaHostUnregister(pages) == cudaSuccess);
+  REQUIRE(cudaHostUnregister(pages + 8192) == cudaSuccess);
   std::free(pages);
   cudaGetLastError();
 }

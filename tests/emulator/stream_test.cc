@@ -73,6 +73,26 @@ TEST_CASE("streams run beside each other, and in order where one waits") {
   REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
 }
 
+TEST_CASE("a wait is for the record before it, also where the event is recorded again elsewhere") {
+  const auto slow = new_stream();
+  const auto idle = new_stream();
+  const auto waiting = new_stream();
+  const auto event = new_event(cudaEventDisableTiming);
+  int value = 0;
+  int seen = -1;
+  REQUIRE(launch(slow, dim3(1), sleep_and_set, &value, 5) == cudaSuccess);
+  REQUIRE(cudaEventRecord(event, slow) == cudaSuccess);
+  REQUIRE(cudaStreamWaitEvent(waiting, event) == cudaSuccess);
+  REQUIRE(cudaEventRecord(event, idle) == cudaSuccess);
+  REQUIRE(launch(waiting, dim3(1), copy_value, &value, &seen) == cudaSuccess);
+  REQUIRE(cudaEventSynchronize(event) == cudaSuccess);
+  REQUIRE(cudaStreamSynchronize(waiting) == cudaSuccess);
+  CHECK(seen == 5);
+  REQUIRE(cudaEventDestroy(event) == cudaSuccess);
+  for (const auto stream : {slow, idle, waiting})
+    REQUIRE(cudaStreamDestroy(stream) == cudaSuccess);
+}
+
 TEST_CASE("events have times, unless they were made without") {
   const auto stream = new_stream();
   const auto begin = new_event();
@@ -92,6 +112,79 @@ TEST_CASE("events have times, unless they were made without") {
   CHECK(cudaEventElapsedTime(&milliseconds, begin, untimed) == cudaErrorInvalidResourceHandle);
   for (const auto event : {begin, end, untimed})
     REQUIRE(cudaEventDestroy(event) == cudaSuccess);
+  REQUIRE(cudaStreamDestroy(stream) == cudaSuccess);
+}
+
+// Begins a capture, and tells whether it ends well.
+struct Captured {
+  explicit Captured(cudaStream_t its_stream) : stream(its_stream) {
+    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  }
+  cudaError_t end() const {
+    cudaGraph_t graph = nullptr;
+    const cudaError_t error = cudaStreamEndCapture(stream, &graph);
+    cudaGetLastError();
+    cudaGraphDestroy(graph);
+    return error;
+  }
+  cudaStream_t stream;
+};
+
+TEST_CASE("a captured stream runs nothing, and what CUDA forbids breaks the capture") {
+  const auto stream = new_stream();
+  const auto other = new_stream();
+  const auto event = new_event(cudaEventDisableTiming);
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  int value = 1;
+  {
+    const Captured captured(stream);
+    REQUIRE(launch(stream, dim3(1), sleep_and_set, &value, 5) == cudaSuccess);
+    REQUIRE(cudaStreamIsCapturing(stream, &status) == cudaSuccess);
+    CHECK(status == cudaStreamCaptureStatusActive);
+    CHECK(cudaStreamSynchronize(other) == cudaSuccess);
+    CHECK(captured.end() == cudaSuccess);
+  }
+  REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);
+  CHECK(value == 1);
+  void* memory = nullptr;
+  const auto breaks = [&](auto call, cudaError_t expected) {
+    const Captured captured(stream);
+    CHECK(call() == expected);
+    REQUIRE(cudaStreamIsCapturing(stream, &status) == cudaSuccess);
+    CHECK(status == cudaStreamCaptureStatusInvalidated);
+    CHECK(captured.end() == cudaErrorStreamCaptureInvalidated);
+  };
+  breaks([&] { return cudaStreamSynchronize(stream); }, cudaErrorStreamCaptureUnsupported);
+  breaks([] { return cudaDeviceSynchronize(); }, cudaErrorStreamCaptureUnsupported);
+  breaks([&] { return cudaMalloc(&memory, 16); }, cudaErrorStreamCaptureUnsupported);
+  breaks(
+      [&] {
+        REQUIRE(cudaEventRecord(event, stream) == cudaSuccess);
+        return cudaStreamWaitEvent(other, event);
+      },
+      cudaErrorStreamCaptureIsolation);
+  CHECK(cudaEventSynchronize(event) == cudaErrorCapturedEvent);
+  cudaGetLastError();
+  REQUIRE(cudaEventDestroy(event) == cudaSuccess);
+  for (const auto each : {stream, other})
+    REQUIRE(cudaStreamDestroy(each) == cudaSuccess);
+}
+
+TEST_CASE("a relaxed thread allocates while others capture") {
+  const auto stream = new_stream();
+  void* memory = nullptr;
+  for (const bool is_relaxed : {true, false}) {
+    const Captured captured(stream);
+    std::thread([&] {
+      auto mode = is_relaxed ? cudaStreamCaptureModeRelaxed : cudaStreamCaptureModeGlobal;
+      REQUIRE(cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess);
+      CHECK(mode == cudaStreamCaptureModeGlobal);
+      CHECK((cudaMalloc(&memory, 16) == cudaSuccess) == is_relaxed);
+    }).join();
+    CHECK((captured.end() == cudaSuccess) == is_relaxed);
+    cudaFree(memory);
+    memory = nullptr;
+  }
   REQUIRE(cudaStreamDestroy(stream) == cudaSuccess);
 }
 

@@ -25,8 +25,8 @@ def is_available() -> bool:
 
 
 def devices() -> list[dict]:
-    """A dict per GPU: "name", "capability" (major, minor), "multiprocessors", "total_bytes", "free_bytes", "l2_bytes"
-    and "pci_bus_id". Raises RuntimeError with the reason where there is none.
+    """A dict per GPU: "name", "capability" (major, minor), "multiprocessors", "total_bytes", "l2_bytes" and
+    "pci_bus_id". Takes no memory of the GPUs. Raises RuntimeError with the reason where there is none.
     """
     return [_core.cuda_describe(index) for index in range(_core.cuda_num_devices())]
 

@@ -1,9 +1,24 @@
-// Makes a device the calling thread's current one for a scope.
+// Makes a device the calling thread's current one for a scope, in which calls break no capture.
 #pragma once
 
 #include "kernels/cuda/check.h"
 
 namespace ramet {
+
+// While a thread captures a stream into a graph, CUDA forbids other threads what might be unsafe
+// for that graph, allocating for one, and breaks the capture where they do it. What the engine does
+// has nothing to do with the graph: in this scope the thread is allowed to.
+class RelaxedCapture {
+ public:
+  RelaxedCapture() { exchange(); }
+  ~RelaxedCapture() { exchange(); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  void exchange() { static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
 
 // Afterwards the device before is current again, unless nobody has used that one in this process:
 // going back would make CUDA take some hundred MB of its memory, in every process of a machine.
@@ -18,6 +33,7 @@ class DeviceScope {
  private:
   int previous_ = 0;
   int device_;
+  RelaxedCapture relaxed_;
 };
 
 // True in a child of the process that used CUDA first: what is freed there is the parent's.

@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <string>
 
 #include "kernels/cuda/check.h"
 #include "kernels/cuda/device_scope.h"
@@ -22,13 +23,12 @@ int num_cuda_devices() {
   return count;
 }
 
+// Makes no context, which takes some hundred MB of the device's memory.
 CudaDevice describe_cuda_device(int device) {
-  const DeviceScope scope(device);
+  check_not_forked();
   cudaDeviceProp properties{};
-  check_cuda(cudaGetDeviceProperties(&properties, device), "asking for a device's properties");
-  size_t free = 0;
-  size_t total = 0;
-  check_cuda(cudaMemGetInfo(&free, &total), "asking for free memory");
+  const std::string call = concat("asking for the properties of device ", device);
+  check_cuda(cudaGetDeviceProperties(&properties, device), call.c_str());
   char bus_id[32];
   std::snprintf(bus_id, sizeof(bus_id), "%04x:%02x:%02x.0", unsigned(properties.pciDomainID),
                 unsigned(properties.pciBusID), unsigned(properties.pciDeviceID));
@@ -36,10 +36,17 @@ CudaDevice describe_cuda_device(int device) {
           .major = properties.major,
           .minor = properties.minor,
           .num_sms = properties.multiProcessorCount,
-          .total_bytes = int64_t(total),
-          .free_bytes = int64_t(free),
+          .total_bytes = int64_t(properties.totalGlobalMem),
           .l2_bytes = properties.l2CacheSize,
           .pci_bus_id = bus_id};
+}
+
+int64_t free_cuda_bytes(int device) {
+  const DeviceScope scope(device);
+  size_t free = 0;
+  size_t total = 0;
+  check_cuda(cudaMemGetInfo(&free, &total), "asking for free memory");
+  return int64_t(free);
 }
 
 }  // namespace ramet

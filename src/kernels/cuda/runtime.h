@@ -9,6 +9,7 @@ namespace ramet {
 CudaVersions find_cuda_versions();
 int num_cuda_devices();
 CudaDevice describe_cuda_device(int device);
+int64_t free_cuda_bytes(int device);
 
 // memory.cc
 void* allocate_on_device(int device, int64_t bytes);
@@ -27,6 +28,7 @@ CudaStreamHandle create_stream(int device);
 void destroy_stream(int device, CudaStreamHandle stream);
 void synchronize(int device, CudaStreamHandle stream);
 void synchronize_all(int device);
+bool is_capturing(int device, CudaStreamHandle stream);
 CudaEventHandle create_event(int device);
 void destroy_event(int device, CudaEventHandle event);
 void record(int device, CudaEventHandle event, CudaStreamHandle stream);

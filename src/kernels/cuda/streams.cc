@@ -25,10 +25,21 @@ void synchronize_all(int device) {
   check_cuda(cudaDeviceSynchronize(), "waiting for a device");
 }
 
+bool is_capturing(int device, CudaStreamHandle stream) {
+  const DeviceScope scope(device);
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  const cudaError_t error = cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &status);
+  if (error == cudaErrorStreamCaptureImplicit) {  // of the default stream
+    clear_cuda_error();
+    return true;
+  }
+  check_cuda(error, "asking whether a stream is captured");
+  return status != cudaStreamCaptureStatusNone;
+}
+
 CudaEventHandle create_event(int device) {
   const DeviceScope scope(device);
   cudaEvent_t event = nullptr;
-  // Who waits for it sleeps: the cores are the training's.
   check_cuda(cudaEventCreateWithFlags(&event, cudaEventBlockingSync | cudaEventDisableTiming),
              "creating an event");
   return event;

@@ -22,6 +22,7 @@ constexpr int kThreadsOfBlock = 1024;
 thread_local cudaError_t last_error = cudaSuccess;
 thread_local int device_of_thread = 0;
 std::atomic<pid_t> first_user{0};
+std::atomic<uint64_t> contexts{0};  // a bit a device
 
 struct ErrorText {
   const char* name;
@@ -49,6 +50,15 @@ const ErrorText& text_of(cudaError_t error) {
        {"cudaErrorHostMemoryNotRegistered",
         "pointer does not correspond to a registered memory region"}},
       {cudaErrorNotSupported, {"cudaErrorNotSupported", "operation not supported"}},
+      {cudaErrorStreamCaptureUnsupported,
+       {"cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"}},
+      {cudaErrorStreamCaptureInvalidated,
+       {"cudaErrorStreamCaptureInvalidated",
+        "operation failed due to a previous error during capture"}},
+      {cudaErrorCapturedEvent,
+       {"cudaErrorCapturedEvent",
+        "operation not permitted on an event last recorded in a "
+        "capturing stream"}},
   };
   static const ErrorText unknown{"cudaErrorUnknown", "unknown error"};
   const auto found = texts.find(error);
@@ -80,6 +90,10 @@ cudaError_t check_usable() {
 
 int current_device() {
   return device_of_thread;
+}
+
+bool has_context(int device) {
+  return (contexts.load() >> device & 1) != 0;
 }
 
 }  // namespace emulator
@@ -125,6 +139,7 @@ cudaError_t cudaSetDevice(int device) {
   if (const auto error = emulator::check_usable()) return error;
   if (!emulator::is_device(device)) return note(cudaErrorInvalidDevice);
   emulator::device_of_thread = device;
+  emulator::contexts |= uint64_t{1} << device;
   return cudaSuccess;
 }
 

@@ -15,4 +15,7 @@ bool in_forked_child();
 
 int current_device();
 
+// Whether the device was made the current one: CUDA makes a context on it then.
+bool has_context(int device);
+
 }  // namespace emulator

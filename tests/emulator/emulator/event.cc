@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <set>
 
+#include "emulator/capture.h"
 #include "emulator/errors.h"
 #include "emulator/launch.h"
 #include "emulator/runtime_api.h"
@@ -22,13 +24,14 @@ using Clock = std::chrono::steady_clock;
 struct EventState {
   std::mutex mutex;
   std::condition_variable changed;
-  uint64_t recorded = 0;   // records asked for
-  uint64_t completed = 0;  // the newest that a stream came to
+  uint64_t recorded = 0;       // records asked for
+  std::set<uint64_t> pending;  // of these, what no stream came to yet: each on a stream of its own
   Clock::time_point time;
 
   uint64_t next_record() {
     const std::lock_guard lock(mutex);
-    return ++recorded;
+    pending.insert(++recorded);
+    return recorded;
   }
   uint64_t last_record() {
     const std::lock_guard lock(mutex);
@@ -36,19 +39,17 @@ struct EventState {
   }
   void complete(uint64_t record) {
     const std::lock_guard lock(mutex);
-    if (record > completed) {
-      completed = record;
-      time = Clock::now();
-    }
+    pending.erase(record);
+    if (record == recorded) time = Clock::now();
     changed.notify_all();
   }
   void wait(uint64_t record) {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [this, record] { return completed >= record; });
+    changed.wait(lock, [this, record] { return !pending.contains(record); });
   }
   bool is_complete() {
     const std::lock_guard lock(mutex);
-    return completed == recorded;
+    return !pending.contains(recorded);
   }
 };
 
@@ -58,8 +59,24 @@ struct EventState {
 struct CUevent_st {
   int device;
   bool timed;
+  cudaStream_t captured_by = nullptr;  // what it was last recorded on, where that was captured then
   std::shared_ptr<emulator::EventState> state = std::make_shared<emulator::EventState>();
 };
+
+namespace emulator {
+namespace {
+
+// Of a wait of `stream`: what is recorded in a capture is waited for inside it, what is not
+// outside. In CUDA a stream that waits for a captured event becomes part of the capture.
+cudaError_t check_captures_alike(const CUevent_st& event, cudaStream_t stream) {
+  if (is_captured(stream) == (event.captured_by != nullptr)) return cudaSuccess;
+  break_capture(stream);
+  break_capture(event.captured_by);
+  return note(cudaErrorStreamCaptureIsolation);
+}
+
+}  // namespace
+}  // namespace emulator
 
 using emulator::note;
 
@@ -79,6 +96,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   CUstream_st* stream = emulator::find_stream(handle);
   if (event == nullptr || stream == nullptr || stream->device != event->device)
     return note(cudaErrorInvalidResourceHandle);
+  event->captured_by = emulator::is_captured(stream) ? stream : nullptr;
+  if (event->captured_by != nullptr) return cudaSuccess;
   stream->enqueue(
       [state = event->state, record = event->state->next_record()] { state->complete(record); });
   return cudaSuccess;
@@ -87,6 +106,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned /*flags*/) {
   if (const auto error = emulator::check_usable()) return error;
   if (event == nullptr) return note(cudaErrorInvalidResourceHandle);
+  if (const auto error = emulator::check_captures_alike(*event, stream)) return error;
   return emulator::enqueue(stream, [state = event->state, record = event->state->last_record()] {
     state->wait(record);
   });
@@ -101,6 +121,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (const auto error = emulator::check_usable()) return error;
   if (event == nullptr) return note(cudaErrorInvalidResourceHandle);
+  if (event->captured_by != nullptr) return note(cudaErrorCapturedEvent);
+  if (const auto error = emulator::check_safe_for_captures()) return error;
   event->state->wait(event->state->last_record());
   return cudaSuccess;
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "emulator/capture.h"
 #include "emulator/errors.h"
 #include "emulator/launch.h"
 #include "emulator/memory.h"
@@ -47,6 +48,7 @@ bool is_one_piece(const void* data, size_t bytes) {
 
 cudaError_t free_from(Ranges& ranges, void* pointer) {
   if (const auto error = check_usable()) return error;
+  if (const auto error = check_safe_for_captures()) return error;
   if (pointer == nullptr) return cudaSuccess;
   const std::lock_guard lock(memory().mutex);
   if (!ranges.erase(address_of(pointer))) return note(cudaErrorInvalidValue);
@@ -82,6 +84,7 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
   size_t total = 0;
   *pointer = nullptr;
   if (const auto error = cudaMemGetInfo(&free, &total)) return error;
+  if (const auto error = emulator::check_safe_for_captures()) return error;
   if (bytes > free) return note(cudaErrorMemoryAllocation);
   if (bytes == 0) return cudaSuccess;
   *pointer = emulator::allocate(bytes);
@@ -97,6 +100,7 @@ cudaError_t cudaFree(void* pointer) {
 
 cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned /*flags*/) {
   if (const auto error = emulator::check_usable()) return error;
+  if (const auto error = emulator::check_safe_for_captures()) return error;
   // Whole pages, which nothing else shares that might be registered.
   const size_t pages = (bytes + emulator::kPageBytes - 1) / emulator::kPageBytes;
   *pointer =
@@ -118,6 +122,7 @@ cudaError_t cudaFreeHost(void* pointer) {
 
 cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned /*flags*/) {
   if (const auto error = emulator::check_usable()) return error;
+  if (const auto error = emulator::check_safe_for_captures()) return error;
   if (const auto error = emulator::error_of_registration()) return note(error);
   if (pointer == nullptr || bytes == 0) return note(cudaErrorInvalidValue);
   const std::lock_guard lock(memory().mutex);
@@ -125,6 +130,9 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned /*flags*/) {
   if (emulator::shares_pages(memory().registered, begin, bytes) ||
       memory().pinned.overlaps(begin, bytes))
     return note(cudaErrorHostMemoryAlreadyRegistered);
+  if (bytes > emulator::registered_at_once() ||
+      memory().registered.bytes() + bytes > emulator::registered_in_all())
+    return note(cudaErrorMemoryAllocation);
   memory().registered.insert(begin, {bytes, emulator::current_device()});
   return cudaSuccess;
 }

@@ -43,6 +43,12 @@ class Ranges {
     }
     return true;
   }
+  [[nodiscard]] uint64_t bytes() const {
+    uint64_t sum = 0;
+    for (const auto& [first, range] : ranges_)
+      sum += range.bytes;
+    return sum;
+  }
   [[nodiscard]] uint64_t bytes_of(int device) const {
     uint64_t sum = 0;
     for (const auto& [first, range] : ranges_)

@@ -28,6 +28,11 @@ enum cudaError_t {
   cudaErrorInvalidPc = 718,
   cudaErrorLaunchFailure = 719,
   cudaErrorNotSupported = 801,
+  cudaErrorStreamCaptureUnsupported = 900,
+  cudaErrorStreamCaptureInvalidated = 901,
+  cudaErrorStreamCaptureIsolation = 905,
+  cudaErrorStreamCaptureImplicit = 906,
+  cudaErrorCapturedEvent = 907,
   cudaErrorUnknown = 999,
 };
 
@@ -46,6 +51,18 @@ enum cudaDeviceAttr {
   cudaDevAttrHostRegisterSupported = 99,
   cudaDevAttrPageableMemoryAccessUsesHostPageTables = 100,
   cudaDevAttrHostRegisterReadOnlySupported = 113,
+};
+
+enum cudaStreamCaptureMode {
+  cudaStreamCaptureModeGlobal = 0,
+  cudaStreamCaptureModeThreadLocal = 1,
+  cudaStreamCaptureModeRelaxed = 2,
+};
+
+enum cudaStreamCaptureStatus {
+  cudaStreamCaptureStatusNone = 0,
+  cudaStreamCaptureStatusActive = 1,
+  cudaStreamCaptureStatusInvalidated = 2,
 };
 
 enum cudaMemcpyKind {
@@ -128,6 +145,7 @@ constexpr unsigned cudaHostRegisterReadOnly = 8;
 
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
+using cudaGraph_t = struct CUgraph_st*;
 
 #define CUDART_VERSION 13000
 #define cudaStreamLegacy (reinterpret_cast<cudaStream_t>(1))
@@ -183,6 +201,12 @@ cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode);
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 
 // Of a kernel; the numbers are made up.
 cudaError_t emulated_attributes(cudaFuncAttributes* attributes);

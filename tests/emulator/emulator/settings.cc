@@ -41,6 +41,14 @@ bool are_peers() {
   return number("RAMET_EMULATOR_PEERS", 1) != 0;
 }
 
+uint64_t registered_at_once() {
+  return number("RAMET_EMULATOR_REGISTER_AT_ONCE", UINT64_MAX);
+}
+
+uint64_t registered_in_all() {
+  return number("RAMET_EMULATOR_REGISTER_IN_ALL", UINT64_MAX);
+}
+
 cudaError_t error_of_registration() {
   switch (number("RAMET_EMULATOR_REFUSE_REGISTER", 0)) {
     case 0:

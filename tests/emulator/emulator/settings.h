@@ -19,6 +19,8 @@ Schedule schedule();
 int num_devices();
 uint64_t device_memory();
 cudaError_t error_of_registration();
+uint64_t registered_at_once();
+uint64_t registered_in_all();
 // Whether devices read each other's memory.
 bool are_peers();
 

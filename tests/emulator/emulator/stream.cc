@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "emulator/block.h"
+#include "emulator/capture.h"
 #include "emulator/errors.h"
 #include "emulator/launch.h"
 #include "emulator/random.h"
@@ -174,7 +175,7 @@ cudaError_t enqueue(cudaStream_t handle, std::function<void()> work) {
   if (const auto error = check_usable()) return error;
   CUstream_st* stream = find_stream(handle);
   if (stream == nullptr) return note(cudaErrorInvalidResourceHandle);
-  stream->enqueue(std::move(work));
+  if (!is_captured(stream)) stream->enqueue(std::move(work));
   return cudaSuccess;
 }
 
@@ -186,7 +187,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> threa
     return note(cudaErrorInvalidResourceHandle);
   const Grid grid{config.gridDim, config.blockDim, std::move(thread),
                   ramet::last_launch_of_thread()};
-  stream->enqueue([grid] { run_grid(grid); });
+  if (!is_captured(stream)) stream->enqueue([grid] { run_grid(grid); });
   return cudaSuccess;
 }
 
@@ -227,12 +228,14 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   if (const auto error = emulator::check_usable()) return error;
   CUstream_st* stream = emulator::find_stream(handle);
   if (stream == nullptr) return note(cudaErrorInvalidResourceHandle);
+  if (const auto error = emulator::check_not_captured(stream)) return error;
   stream->synchronize();
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceSynchronize() {
   if (const auto error = emulator::check_usable()) return error;
+  if (const auto error = emulator::check_no_capture()) return error;
   streams().synchronize(emulator::current_device());
   return cudaSuccess;
 }

@@ -1,0 +1,123 @@
+#include "emulator/capture.h"
+
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "emulator/errors.h"
+#include "emulator/stream.h"
+
+struct CUgraph_st {};
+
+namespace emulator {
+namespace {
+
+struct Capture {
+  cudaStreamCaptureMode mode;
+  std::thread::id thread;
+  bool is_broken = false;
+};
+
+struct Captures {
+  std::mutex mutex;
+  std::map<cudaStream_t, Capture> of;
+};
+
+Captures& captures() {
+  static Captures instance;
+  return instance;
+}
+
+thread_local cudaStreamCaptureMode mode_of_thread = cudaStreamCaptureModeGlobal;
+
+bool forbids_unsafe_calls(const Capture& capture) {
+  if (capture.mode == cudaStreamCaptureModeRelaxed) return false;
+  if (capture.thread == std::this_thread::get_id())
+    return mode_of_thread != cudaStreamCaptureModeRelaxed;
+  return capture.mode == cudaStreamCaptureModeGlobal &&
+         mode_of_thread == cudaStreamCaptureModeGlobal;
+}
+
+template <typename Concerns>
+cudaError_t check(Concerns concerns) {
+  const std::lock_guard lock(captures().mutex);
+  bool is_refused = false;
+  for (auto& [stream, capture] : captures().of) {
+    if (!concerns(stream, capture)) continue;
+    capture.is_broken = is_refused = true;
+  }
+  return is_refused ? note(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
+}
+
+}  // namespace
+
+bool is_captured(cudaStream_t stream) {
+  const std::lock_guard lock(captures().mutex);
+  return captures().of.contains(stream);
+}
+
+cudaError_t check_not_captured(cudaStream_t stream) {
+  return check([stream](cudaStream_t captured, const Capture&) { return captured == stream; });
+}
+
+cudaError_t check_safe_for_captures() {
+  return check([](cudaStream_t, const Capture& capture) { return forbids_unsafe_calls(capture); });
+}
+
+cudaError_t check_no_capture() {
+  return check([](cudaStream_t, const Capture&) { return true; });
+}
+
+void break_capture(cudaStream_t stream) {
+  const std::lock_guard lock(captures().mutex);
+  const auto found = captures().of.find(stream);
+  if (found != captures().of.end()) found->second.is_broken = true;
+}
+
+}  // namespace emulator
+
+using emulator::captures;
+using emulator::note;
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  const cudaStreamCaptureMode before = emulator::mode_of_thread;
+  emulator::mode_of_thread = *mode;
+  *mode = before;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+  if (const auto error = emulator::check_usable()) return error;
+  if (stream == nullptr || emulator::find_stream(stream) == nullptr)
+    return note(cudaErrorStreamCaptureUnsupported);
+  const std::lock_guard lock(captures().mutex);
+  captures().of[stream] = {mode, std::this_thread::get_id()};
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  if (const auto error = emulator::check_usable()) return error;
+  if (emulator::find_stream(stream) == nullptr) return note(cudaErrorInvalidResourceHandle);
+  const std::lock_guard lock(captures().mutex);
+  const auto found = captures().of.find(stream);
+  *status = found == captures().of.end() ? cudaStreamCaptureStatusNone
+            : found->second.is_broken    ? cudaStreamCaptureStatusInvalidated
+                                         : cudaStreamCaptureStatusActive;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  if (const auto error = emulator::check_usable()) return error;
+  *graph = nullptr;
+  const std::lock_guard lock(captures().mutex);
+  const auto node = captures().of.extract(stream);
+  if (node.empty()) return note(cudaErrorInvalidValue);
+  if (node.mapped().is_broken) return note(cudaErrorStreamCaptureInvalidated);
+  *graph = new CUgraph_st;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
