@@ -29,7 +29,7 @@ BELOW = {
 }
 # include/ramet/<name>.h: the API.
 PUBLIC_HEADERS = {
-    "base": "error isa array placement random row_list row_order buffer_pool version",
+    "base": "error isa array placement progress random row_list row_order buffer_pool version",
     "storage": "pages row_files row_reader shared_memory store store_writer",
     "graph": "graph csc generate node_rows ownership part",
     "kernels": "cuda",
@@ -44,7 +44,7 @@ PUBLIC_HEADERS = {
 EXPORTS = {
     "base": "dependent_lanes digest draw_keys free_list grow_array half huge_vector lanes_scalar listed_rows narrow "
     "narrow_value normal parallel per_process permutation prefetch row_groups scale thread_note system/core_wait "
-    "system/posix system/reserved_memory system/space",
+    "system/mapping system/populate system/posix system/reserved_memory system/space",
     "storage": "row_reader/direct_block row_writer unnamed_file",
     "kernels": "kernels adam_rates cuda_backend cuda_named_rows cuda_pieces cuda_row_regions cuda_rows cuda_sampling "
     "cpu/aggregate cpu/attention cpu/edge_rows cpu/floyd cpu/labor_scan cpu/pick cpu/update",

@@ -11,6 +11,7 @@
 #include "ramet/array.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/cuda.h"
+#include "ramet/progress.h"
 
 namespace ramet {
 
@@ -64,6 +65,16 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
 // released while a stream still reads it.
 [[nodiscard]] std::shared_ptr<BufferPool> create_pinned_pool();
 
+// At most so many bytes are locked by one call of the driver's. Drivers from r580 on refuse 512
+// GiB, and each keeps other threads from mmap() and munmap() while it locks: about 0.1 s per GiB.
+inline constexpr int64_t kRegistrationPieceBytes = int64_t{8} << 30;
+
+struct RegistrationOptions {
+  Progress progress = {};  // of bytes in memory and locked
+  int threads = 0;         // that read pages into memory, at most; 0: hardware_threads()
+  int64_t piece_bytes = kRegistrationPieceBytes;
+};
+
 // HostRegistration: page-locks the memory of a host Array, so that kernels of every device of this
 // process can read it in place, over PCIe. Several processes register the same physical pages.
 //
@@ -72,20 +83,22 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
 // Kernels must have finished with the memory when the last copy dies.
 //
 // CUDA locks whole pages, and no page twice. A process therefore has one record of locked pages. A
-// registration shares the pages that are locked already and locks the rest. Memory page-locked by
+// registration shares the pages that are locked already and locks the rest, piece by piece, after
+// several threads have read a piece into memory, once for all processes. Memory page-locked by
 // others (torch's pin_memory()) is used as it is. A read-only Array, such as the mapping of a
-// store, is locked for reading, and no kernel may write it. Locking reads all of it into memory,
-// once for all processes.
+// store, is locked for reading, and no kernel may write it.
 //
+// Threads: any; those that register or release other pages do not wait for each other.
 // Forks: the record of a child is empty, and what it inherits releases nothing there.
-// Failure: kDevice where CUDA refuses, naming the array, the reason and the limit on locked memory
-// where that may be it; kInvalidArgument for memory of a device, and for writing to pages that are
-// locked for reading.
+// Failure: nothing stays locked. kDevice where CUDA refuses, naming the array, CUDA's reason and
+// the usual cause for such memory (its mapping, file system or size); kIo where its file cannot be
+// read; kInvalidArgument for memory of a device, and for writing to pages that are locked for
+// reading.
 class HostRegistration {
  public:
   HostRegistration() = default;  // of nothing
   // Registers for reading, and also for writing if `array` is writable.
-  explicit HostRegistration(const Array& array);
+  explicit HostRegistration(const Array& array, const RegistrationOptions& options = {});
 
   [[nodiscard]] const Array& array() const { return array_; }
   // The address of array().data for kernels of `device`; nullptr for an Array of no bytes.

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "ramet/array.h"
+#include "ramet/progress.h"
 #include "ramet/store.h"
 
 namespace ramet {
@@ -40,11 +41,8 @@ struct StoreContents {
   [[nodiscard]] int64_t bytes() const;
 };
 
-// Called with the bytes written so far and in total; may throw to stop (nothing is left behind).
-using Progress = std::function<void(int64_t done, int64_t total)>;
-
 struct WriteOptions {
-  Progress progress;
+  Progress progress;  // of the bytes written
   // Called with the temporary folder when all arrays are in it, before the rename.
   std::function<void(const std::string& folder)> before_commit;
 };

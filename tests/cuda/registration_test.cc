@@ -1,19 +1,25 @@
 // Registration of host memory: shared, overlapping, released, and after a fork.
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <future>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "base/system/mapping.h"
 #include "cuda/errors.h"
 #include "cuda/rows_fixture.h"
 #include "kernels/cuda_backend.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/error.h"
 #include "support/fork.h"
+#include "support/temp_dir.h"
 
 namespace ramet {
 namespace {
@@ -136,30 +142,203 @@ TEST_CASE("pages that are locked for reading are not written") {
                  "reading alone"));
 }
 
-TEST_CASE("a refusal names the array, its size and the limit, and leaves nothing locked") {
-  if (std::string(require_cuda().name) != "emulated") return;
+// A condition of the emulator's machine for a scope.
+class Setting {
+ public:
+  Setting(const char* name, const std::string& value) : name_(name) {
+    setenv(name, value.c_str(), 1);
+  }
+  ~Setting() { unsetenv(name_); }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+
+ private:
+  const char* name_;
+};
+
+bool is_emulated() {
+  return std::string(require_cuda().name) == "emulated";
+}
+
+TEST_CASE("a refusal names the array and its size, and leaves nothing locked") {
+  if (!is_emulated()) return;
   const Pages pages;
   const HostRegistration held(pages.bytes(3 * kPage, 3 * kPage + 1));
   const int64_t before = HostRegistration::registered_bytes();
-  setenv("RAMET_EMULATOR_REFUSE_REGISTER", "1", 1);
+  const Setting refuse("RAMET_EMULATOR_REFUSE_REGISTER", "1");
   const std::string message =
       message_of(ErrorCode::kDevice, [&] { HostRegistration{pages.bytes(3 * kPage, 5 * kPage)}; });
-  unsetenv("RAMET_EMULATOR_REFUSE_REGISTER");
-  CHECK(contains(message, "uint8[8192]"));
-  CHECK(contains(message, "locked memory"));
+  CHECK(contains(message, "cannot page-lock 4096 bytes of uint8[8192]"));
+  CHECK(contains(message, "cudaErrorNotSupported"));
+  CHECK(!contains(message, "RLIMIT"));
   CHECK(HostRegistration::registered_bytes() == before);
 }
 
 TEST_CASE("memory that cannot be locked is a refusal, not a device that is full") {
-  if (std::string(require_cuda().name) != "emulated") return;
+  if (!is_emulated()) return;
   const Pages pages;
-  setenv("RAMET_EMULATOR_REFUSE_REGISTER", "2", 1);
+  const HostRegistration held(pages.bytes(7 * kPage, 8 * kPage));
+  const Setting refuse("RAMET_EMULATOR_REFUSE_REGISTER", "2");
   const std::string message =
       message_of(ErrorCode::kDevice, [&] { HostRegistration{pages.bytes(0, kPage)}; });
-  unsetenv("RAMET_EMULATOR_REFUSE_REGISTER");
   CHECK(contains(message, "cudaErrorMemoryAllocation"));
-  CHECK(contains(message, "locked memory"));
+  CHECK(contains(message, "usual reason for memory without a file on a disk is its size"));
+  CHECK(contains(message, std::to_string(HostRegistration::registered_bytes()) + " bytes of this"));
   CHECK(!contains(message, "of the device"));
+}
+
+// An Array over a file that is mapped with these flags.
+Array map_file(int fd, int protection, int flags) {
+  REQUIRE(ftruncate(fd, 4 * kPage) == 0);
+  void* const data = mmap(nullptr, 4 * kPage, protection, flags, fd, 0);
+  close(fd);
+  REQUIRE(data != MAP_FAILED);
+  return {data,
+          DType::kUInt8,
+          {4 * kPage},
+          {data, [](void* at) { munmap(at, 4 * kPage); }},
+          (protection & PROT_WRITE) != 0};
+}
+
+std::string refusal_of(const Array& array) {
+  const Setting refuse("RAMET_EMULATOR_REFUSE_REGISTER", "1");
+  return message_of(ErrorCode::kDevice, [&] { HostRegistration{array}; });
+}
+
+TEST_CASE("a refusal names its usual reason: the mapping, the file system, the size") {
+  if (!is_emulated()) return;
+  const test::TempDir folder;
+  const std::string path = folder / "feat.npy";
+  const auto open_file = [&] { return open(path.c_str(), O_RDWR | O_CREAT, 0600); };
+  const auto memory_file = [] { return memfd_create("feat", 0); };
+  const std::string in_private = refusal_of(map_file(open_file(), PROT_READ, MAP_PRIVATE));
+  CHECK(contains(in_private, path + " is mapped privately"));
+  CHECK(contains(in_private, "open the store read-only"));
+  const Array shared = map_file(open_file(), PROT_READ, MAP_SHARED);
+  const auto mapping = mapping_at(shared.data);
+  REQUIRE(mapping);
+  const std::string of_file = refusal_of(shared);
+  if (mapping->is_memory()) {
+    CHECK(contains(of_file, "is its size"));
+  } else {
+    CHECK(contains(of_file, path + " is on " + mapping->file_system));
+    CHECK(contains(of_file, "for reading alone"));
+    CHECK(contains(refusal_of(map_file(open_file(), PROT_READ | PROT_WRITE, MAP_SHARED)),
+                   "for writing"));
+  }
+  CHECK(contains(refusal_of(map_file(memory_file(), PROT_READ, MAP_SHARED)), "is its size"));
+}
+
+TEST_CASE("large memory is locked in pieces, which one call of the driver takes") {
+  const Pages pages;
+  const int64_t before = HostRegistration::registered_bytes();
+  const Setting limit("RAMET_EMULATOR_REGISTER_AT_ONCE", std::to_string(3 * kPage));
+  const Array array = pages.bytes(100, 8 * kPage);
+  if (is_emulated()) {
+    CHECK(contains(message_of(ErrorCode::kDevice, [&] { HostRegistration{array}; }),
+                   "cannot page-lock 32768 bytes"));
+  }
+  {
+    const HostRegistration registration(array, {.piece_bytes = 3 * kPage});
+    CHECK(HostRegistration::registered_bytes() == before + 8 * kPage);
+    CHECK(registration.address(0) == pages.data.get() + 100);
+    const HostRegistration same(array);  // the pieces that are there, whatever their size
+    for (int64_t page = 0; page < 8; ++page)
+      CHECK(pages.is_locked(page * kPage));
+  }
+  CHECK(HostRegistration::registered_bytes() == before);
+  for (int64_t page = 0; page < 8; ++page)
+    CHECK(!pages.is_locked(page * kPage));
+}
+
+TEST_CASE("where a later piece is refused, the earlier ones are released") {
+  if (!is_emulated()) return;
+  const Pages pages;
+  const HostRegistration held(pages.bytes(2 * kPage, 3 * kPage));
+  const int64_t before = HostRegistration::registered_bytes();
+  const Setting limit("RAMET_EMULATOR_REGISTER_IN_ALL", std::to_string(before + 4 * kPage));
+  const std::string message = message_of(ErrorCode::kDevice, [&] {
+    HostRegistration{pages.bytes(0, 8 * kPage), {.piece_bytes = kPage}};
+  });
+  CHECK(contains(message, "cannot page-lock 4096 bytes of uint8[32768]"));
+  CHECK(HostRegistration::registered_bytes() == before);
+  for (int64_t page = 0; page < 8; ++page)
+    CHECK(pages.is_locked(page * kPage) == (page == 2));
+}
+
+TEST_CASE("progress ends with all bytes, and stops the call where it throws") {
+  const Pages pages;
+  const int64_t before = HostRegistration::registered_bytes();
+  std::vector<int64_t> seen;
+  const auto note = [&](int64_t done, int64_t total) {
+    CHECK(total == 8 * kPage);
+    if (!seen.empty()) CHECK(done >= seen.back());
+    seen.push_back(done);
+  };
+  {
+    const HostRegistration registration(pages.bytes(0, 8 * kPage),
+                                        {.progress = note, .piece_bytes = 3 * kPage});
+    CHECK(seen.front() == 3 * kPage);
+    CHECK(seen.back() == 8 * kPage);
+  }
+  const auto stop = [](int64_t done, int64_t) {
+    if (done > 4 * kPage) throw Error(ErrorCode::kIo, "stopped");
+  };
+  CHECK(message_of(ErrorCode::kIo, [&] {
+          HostRegistration{pages.bytes(0, 8 * kPage), {.progress = stop, .piece_bytes = kPage}};
+        }) == "stopped");
+  CHECK(HostRegistration::registered_bytes() == before);
+}
+
+TEST_CASE("while pages are being locked, others are registered, counted and released") {
+  const Pages pages, others;
+  std::promise<void> started, go_on;
+  const auto wait = [&, first = true](int64_t, int64_t) mutable {
+    if (!std::exchange(first, false)) return;
+    started.set_value();
+    go_on.get_future().wait();
+  };
+  std::thread slow([&] {
+    const HostRegistration registration(pages.bytes(0, 8 * kPage), {.progress = wait});
+    if (registration.address(0) != pages.data.get()) std::abort();
+  });
+  started.get_future().wait();
+  const int64_t before = HostRegistration::registered_bytes();
+  {
+    const HostRegistration registration(others.bytes(0, kPage));
+    CHECK(HostRegistration::registered_bytes() == before + kPage);
+  }
+  std::thread same([&] {  // waits for the pages, and then shares them or locks them again
+    const HostRegistration registration(pages.bytes(3 * kPage, 4 * kPage));
+    if (!pages.is_locked(3 * kPage)) std::abort();
+  });
+  go_on.set_value();
+  slow.join();
+  same.join();
+  CHECK(HostRegistration::registered_bytes() == before);
+}
+
+TEST_CASE("pages at the ends of a gap that others have locked are left to them") {
+  const Pages pages;
+  char* const first = pages.data.get();
+  // Neighbours whose pages reach into the array's first page and its last two.
+  runtime().register_host(first, kPage, true);
+  runtime().register_host(first + 6 * kPage, 2 * kPage, true);
+  const int64_t before = HostRegistration::registered_bytes();
+  {
+    const HostRegistration middle(pages.bytes(3 * kPage, 4 * kPage));
+    const HostRegistration all(pages.bytes(10, 8 * kPage));
+    CHECK(HostRegistration::registered_bytes() == before + 5 * kPage);
+    CHECK(all.address(0) == first + 10);
+    for (int64_t page = 0; page < 8; ++page)
+      CHECK(pages.is_locked(page * kPage));
+  }
+  CHECK(HostRegistration::registered_bytes() == before);
+  CHECK(pages.is_locked(0));
+  CHECK(!pages.is_locked(kPage));
+  CHECK(pages.is_locked(7 * kPage));
+  runtime().unregister_host(first);
+  runtime().unregister_host(first + 6 * kPage);
 }
 
 TEST_CASE("threads register and release pages that they share") {
@@ -170,7 +349,7 @@ TEST_CASE("threads register and release pages that they share") {
     threads.emplace_back([&pages, t] {
       for (int64_t i = 0; i < 200; ++i) {
         const int64_t begin = (i * 7 + t * 3) % 6 * kPage, end = begin + kPage + i % 3;
-        const HostRegistration registration(pages.bytes(begin + t, end));
+        const HostRegistration registration(pages.bytes(begin + t, end), {.piece_bytes = kPage});
         if (registration.address(0) != pages.data.get() + begin + t) std::abort();
       }
     });

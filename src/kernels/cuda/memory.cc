@@ -1,6 +1,4 @@
 // Memory of devices and of the host.
-#include <sys/resource.h>
-
 #include <string>
 
 #include "kernels/cuda/check.h"
@@ -16,12 +14,6 @@ bool can_register_read_only(int device) {
   check_cuda(cudaDeviceGetAttribute(&value, cudaDevAttrHostRegisterReadOnlySupported, device),
              "asking what can be registered");
   return value != 0;
-}
-
-std::string lock_limit() {
-  rlimit limit{};
-  getrlimit(RLIMIT_MEMLOCK, &limit);
-  return limit.rlim_cur == RLIM_INFINITY ? "none" : std::to_string(limit.rlim_cur) + " bytes";
 }
 
 cudaMemoryType type_of(const void* data) {
@@ -84,9 +76,9 @@ void register_host(const void* data, int64_t bytes, bool writable) {
   if (!writable && can_register_read_only(device)) flags |= cudaHostRegisterReadOnly;
   const cudaError_t error = cudaHostRegister(const_cast<void*>(data), size_t(bytes), flags);
   if (error == cudaSuccess) return;
-  const std::string call = std::string("registering ") + (writable ? "writable" : "read-only") +
-                           " host memory (limit of locked memory: " + lock_limit() + ")";
-  fail_host_memory(error, ErrorCode::kDevice, call.c_str(), bytes);
+  fail_host_memory(
+      error, ErrorCode::kDevice,
+      writable ? "registering writable host memory" : "registering read-only host memory", bytes);
 }
 
 void unregister_host(const void* data) {

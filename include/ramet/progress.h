@@ -1,0 +1,13 @@
+// Progress: what long calls report to their caller.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace ramet {
+
+// Called on the caller's thread with what is done so far and in total, in bytes unless the call
+// says otherwise. It may throw to stop the call, which then leaves nothing behind.
+using Progress = std::function<void(int64_t done, int64_t total)>;
+
+}  // namespace ramet

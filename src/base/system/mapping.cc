@@ -1,0 +1,67 @@
+#include "base/system/mapping.h"
+
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+
+namespace ramet {
+namespace {
+
+// Of a device, "8:1", as a line of mountinfo says it: ... 8:1 ROOT MOUNT OPTIONS ... - ext4 ...
+std::string file_system_of(const std::string& device, const std::string& root) {
+  std::ifstream mounts(root + "/proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream words(line);
+    std::string id, parent, its_device, word;
+    words >> id >> parent >> its_device;
+    if (its_device != device) continue;
+    while (words >> word && word != "-") {
+    }
+    if (words >> word) return word;
+  }
+  return "";
+}
+
+// maps has devices in base 16, "08:01", mountinfo in base 10.
+std::string in_decimal(const std::string& device) {
+  std::istringstream numbers(device);
+  unsigned major = 0, minor = 0;
+  char colon = 0;
+  numbers >> std::hex >> major >> colon >> minor;
+  return std::to_string(major) + ":" + std::to_string(minor);
+}
+
+// Files that the kernel keeps in memory, and no mount has.
+bool is_unmounted(const std::string& path) {
+  return path.starts_with("/memfd:") || path.starts_with("/dev/zero") ||
+         path.starts_with("/SYSV") || path.starts_with("/anon_hugepage");
+}
+
+}  // namespace
+
+bool Mapping::is_memory() const {
+  return file.empty() || file_system == "memfd" || file_system == "tmpfs" ||
+         file_system == "ramfs" || file_system == "hugetlbfs";
+}
+
+std::optional<Mapping> mapping_at(const void* data, const std::string& root) {
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  std::ifstream maps(root + "/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    uintptr_t begin = 0, end = 0;
+    char dash = 0;
+    std::string access, offset, device, inode, path;
+    words >> std::hex >> begin >> dash >> end >> access >> offset >> device >> inode;
+    if (!words || address < begin || address >= end) continue;
+    std::getline(words >> std::ws, path);
+    Mapping mapping{.file = {}, .file_system = {}, .is_private = access.ends_with('p')};
+    if (!path.starts_with('/')) return mapping;  // [heap], [stack], [anon: ...]
+    mapping.file = path;
+    mapping.file_system = is_unmounted(path) ? "memfd" : file_system_of(in_decimal(device), root);
+    return mapping;
+  }
+  return std::nullopt;
+}
+
+}  // namespace ramet

@@ -1,0 +1,21 @@
+// What the kernel has mapped at an address: which file, on which file system, shared or private.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace ramet {
+
+struct Mapping {
+  std::string file;         // its path; "" for memory without a file
+  std::string file_system;  // "ext4", "tmpfs", "memfd"; "" where it is not known
+  bool is_private = false;  // writes make copies of pages
+  // Whether its pages are in memory alone: anonymous, memfd, tmpfs, huge pages.
+  [[nodiscard]] bool is_memory() const;
+};
+
+// The mapping of this process that holds `data`; nothing where there is none, or /proc is missing.
+// `root` is put before /proc.
+[[nodiscard]] std::optional<Mapping> mapping_at(const void* data, const std::string& root = "");
+
+}  // namespace ramet
