@@ -20,6 +20,7 @@
 #include "ramet/cuda.h"
 #include "ramet/graph.h"
 #include "ramet/placement.h"
+#include "ramet/progress.h"
 #include "ramet/sampler.h"
 
 namespace ramet {
@@ -29,10 +30,13 @@ class CudaGraph {
  public:
   // Everybody in the process who asks for the same graph, device and placement shares one. Returns
   // when a copy is complete. `placement`: kDevice, which takes 8 bytes for each row and 4 or 8 for
-  // each edge, or kInPlace. kNoSpace where the device has no memory for it, kInvalidArgument for
-  // other placements, and for a part of a graph.
+  // each edge, or kInPlace, with progress of page-locking. kNoSpace where the device has no memory
+  // for it, kInvalidArgument for other placements, and for a part of a graph.
   [[nodiscard]] static std::shared_ptr<const CudaGraph> create(
-      const std::shared_ptr<const Graph>& graph, int device, Placement placement);
+      const std::shared_ptr<const Graph>& graph,
+      int device,
+      Placement placement,
+      const Progress& progress = {});
   // Bytes of device memory that create() needs for a copy.
   [[nodiscard]] static int64_t bytes_on_device(const Graph& graph);
 

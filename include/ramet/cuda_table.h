@@ -15,6 +15,7 @@
 #include "ramet/array.h"
 #include "ramet/cuda.h"
 #include "ramet/placement.h"
+#include "ramet/progress.h"
 #include "ramet/row_order.h"
 #include "ramet/table.h"
 
@@ -31,6 +32,7 @@ struct CudaTableOptions {
   // there. Takes n rows, and 4 bytes for each row of the table. kOutOfRange for a row out of range.
   // An Array without a shape: no cache.
   Array cached = {};
+  Progress progress = {};  // of page-locking; not kept
 };
 
 // `check`: waits for the stream, and throws kOutOfRange naming the first id outside the table; the

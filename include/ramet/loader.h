@@ -27,6 +27,7 @@
 #include "ramet/id_listener.h"
 #include "ramet/ownership.h"
 #include "ramet/placement.h"
+#include "ramet/progress.h"
 #include "ramet/row_order.h"
 #include "ramet/row_reader.h"
 #include "ramet/sampler.h"
@@ -251,7 +252,10 @@ struct LoaderParts;
 
 class NeighborLoader {
  public:
-  NeighborLoader(std::shared_ptr<const Graph> graph, LoaderOptions options);
+  // `progress`: of page-locking what a device reads in place.
+  NeighborLoader(std::shared_ptr<const Graph> graph,
+                 LoaderOptions options,
+                 const Progress& progress = {});
 
   // Batches in an epoch: the same number on every rank.
   [[nodiscard]] int64_t num_steps() const;

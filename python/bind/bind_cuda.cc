@@ -8,6 +8,7 @@
 
 #include "arrays.h"
 #include "gil.h"
+#include "progress.h"
 #include "ramet/cuda.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_table.h"
@@ -61,16 +62,18 @@ void bind_table(nb::module_& m) {
       .def(
           "__init__",
           [](CudaTable* self, const Table& table, int device, const std::string& placement,
-             bool copy_where_refused, const std::optional<AnyArray>& cached) {
+             bool copy_where_refused, const std::optional<AnyArray>& cached,
+             const nb::object& progress) {
             const CudaTableOptions options{.device = device,
                                            .placement = location_of(placement),
                                            .copy_where_refused = copy_where_refused,
-                                           .cached = cached ? borrow(*cached) : Array{}};
+                                           .cached = cached ? borrow(*cached) : Array{},
+                                           .progress = interruptible(progress)};
             const GilRelease release;
             new (self) CudaTable(table, options);
           },
           nb::arg("table"), nb::kw_only(), nb::arg("device"), nb::arg("placement"),
-          nb::arg("copy_where_refused"), nb::arg("cached").noconvert().none())
+          nb::arg("copy_where_refused"), nb::arg("cached").noconvert().none(), nb::arg("progress"))
       .def_prop_ro("placement", [](const CudaTable& t) { return name(t.placement().location); })
       .def_prop_ro("refusal", &CudaTable::refusal)
       .def_prop_ro("num_cached", &CudaTable::num_cached)

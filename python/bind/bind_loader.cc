@@ -13,6 +13,7 @@
 #include "epoch_stream.h"
 #include "gil.h"
 #include "group_thread.h"
+#include "progress.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
 #include "ramet/loader.h"
@@ -215,19 +216,21 @@ void bind_loader(nb::module_& m) {
              bool drop_last, int rank, int world, int threads, int prefetch,
              const std::vector<TableRequest>& tables, const std::vector<LookedUpPair>& looked_up,
              bool decode, bool edges_ahead, const std::string& transpose, const HostOptions& host,
-             const DeviceOptions& device) {
+             const DeviceOptions& device, const nb::object& progress) {
+            const Progress report = interruptible(progress);
             const GilRelease release;  // it may read a whole graph
             new (self) NeighborLoader(
                 std::move(graph),
                 make_options(std::move(sample), inputs, batch_size, shuffle, drop_last, rank, world,
                              threads, prefetch, tables, looked_up, decode, edges_ahead, transpose,
-                             host, device));
+                             host, device),
+                report);
           },
           nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("inputs").noconvert(),
           nb::arg("batch_size"), nb::arg("shuffle"), nb::arg("drop_last"), nb::arg("rank"),
           nb::arg("world"), nb::arg("threads"), nb::arg("prefetch"), nb::arg("tables"),
           nb::arg("looked_up"), nb::arg("decode"), nb::arg("edges_ahead"), nb::arg("transpose"),
-          nb::arg("host"), nb::arg("device"))
+          nb::arg("host"), nb::arg("device"), nb::arg("progress") = nb::none())
       .def_prop_ro("num_steps", &NeighborLoader::num_steps)
       .def("fingerprint", &NeighborLoader::fingerprint)
       .def("tables_digest", &NeighborLoader::tables_digest)

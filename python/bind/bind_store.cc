@@ -11,6 +11,7 @@
 #include "arrays.h"
 #include "gil.h"
 #include "paths.h"
+#include "progress.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/generate.h"
 #include "ramet/graph.h"
@@ -50,16 +51,6 @@ void leave_to_fill(StoreContents& contents, const std::map<std::string, int64_t>
     array.shape.front() = found->second;
     contents.to_fill.insert(name);
   }
-}
-
-// Progress that lets Ctrl-C through, with or without a callable to report to.
-Progress interruptible(const nb::object& callable) {
-  return [callable = callable.ptr()](int64_t done, int64_t total) {
-    const nb::gil_scoped_acquire acquire;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    const nb::handle report(callable);
-    if (!report.is_none()) report(done, total);
-  };
 }
 
 // (node counts, [(name, array), ...]), as write_store takes them.

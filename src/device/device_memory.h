@@ -13,6 +13,7 @@
 #include "base/system/space.h"
 #include "kernels/cuda_backend.h"
 #include "ramet/array.h"
+#include "ramet/error.h"
 
 namespace ramet {
 
@@ -36,6 +37,11 @@ inline std::shared_ptr<void> copy_on(int device, const void* from, int64_t bytes
   std::shared_ptr<void> copy = allocate_on(device, bytes);
   copy_to(device, copy.get(), from, bytes);
   return copy;
+}
+
+// Whether memory could not be page-locked, but may be read another way: staged, or from a copy.
+inline bool is_refusal(const Error& error) {
+  return error.code() == ErrorCode::kDevice || error.code() == ErrorCode::kNoSpace;
 }
 
 // A copy in page-locked memory of this process. kNoSpace where less memory is available.

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "batch_rows.h"
+#include "device/device_memory.h"
 #include "ramet/error.h"
 #include "tables/device/placement_plan.h"
 
@@ -22,11 +23,13 @@ Placement wanted_for_topology(Placement wanted, const std::string& why_cpu) {
 }
 
 // Reading in place always beats sampling on the CPU, where it can be.
-ReadingRates topology_rates(const std::shared_ptr<const Graph>& graph, int device) {
+ReadingRates topology_rates(const std::shared_ptr<const Graph>& graph,
+                            int device,
+                            const Progress& progress) {
   try {
-    return {.in_place = 1, .kept = CudaGraph::create(graph, device, Location::kInPlace)};
+    return {.in_place = 1, .kept = CudaGraph::create(graph, device, Location::kInPlace, progress)};
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::kInvalidArgument) throw;
+    if (!is_refusal(error)) throw;
     return {.staged = 1, .refusal = error.what()};
   }
 }
@@ -68,17 +71,18 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
   };
 
   const std::string why_cpu = why_cpu_samples(loader.sample);
-  const Placement topology = decide("topology", CudaGraph::bytes_on_device(*graph),
-                                    wanted_for_topology(device.topology, why_cpu),
-                                    [&] { return topology_rates(graph, device.index); });
+  const Placement topology = decide(
+      "topology", CudaGraph::bytes_on_device(*graph), wanted_for_topology(device.topology, why_cpu),
+      [&] { return topology_rates(graph, device.index, options.progress); });
   if (device.topology == Location::kAuto && !why_cpu.empty()) side->placement_.back().why = why_cpu;
   if (topology.location != Location::kStaged)
-    side->graph_ = CudaGraph::create(graph, device.index, topology);
+    side->graph_ = CudaGraph::create(graph, device.index, topology, options.progress);
   for (size_t i = 0; i < loader.tables.size(); ++i) {
     const TableRequest& request = loader.tables[i];
     const Table table = table_of(*graph, request);
     const Placement wanted = device.tables.empty() ? Placement() : device.tables.at(i);
-    RowSourceOptions source{.decode = loader.decode, .device = device.index};
+    RowSourceOptions source{
+        .decode = loader.decode, .device = device.index, .progress = options.progress};
     side->places_.push_back(places_of(request, device.index));
     if (table.rows().device != kHost) {
       source.placement = wanted == Location::kAuto ? Location::kInPlace : wanted.location;

@@ -20,6 +20,7 @@ struct DeviceSideOptions {
   std::shared_ptr<BufferPool> pinned;  // page-locked
   SeedsOfStep seeds;                   // of the steps below num_steps
   int64_t num_steps = 0;
+  const Progress& progress;  // of page-locking
 };
 
 class DeviceSide {

@@ -60,16 +60,19 @@ SeedsOfStep seeds_of_step(const LoaderParts& parts) {
   return [&](int64_t step) { return parts.seeds.of(parts.plan->items(0, step)); };
 }
 
-std::shared_ptr<const DeviceSide> make_device_side(const LoaderParts& parts) {
+std::shared_ptr<const DeviceSide> make_device_side(const LoaderParts& parts,
+                                                   const Progress& progress) {
   return DeviceSide::create(parts.graph, {.loader = parts.options,
                                           .threads = parts.max_threads,
                                           .pinned = parts.pool,
                                           .seeds = seeds_of_step(parts),
-                                          .num_steps = parts.plan->num_steps()});
+                                          .num_steps = parts.plan->num_steps(),
+                                          .progress = progress});
 }
 
 std::shared_ptr<const LoaderParts> make_parts(std::shared_ptr<const Graph> graph,
-                                              LoaderOptions options) {
+                                              LoaderOptions options,
+                                              const Progress& progress) {
   check(options, *graph);
   const bool on_device = options.device.index != kHost;
   NodeSeeds seeds(options.inputs, *graph);
@@ -83,7 +86,7 @@ std::shared_ptr<const LoaderParts> make_parts(std::shared_ptr<const Graph> graph
   const int threads = parts->options.threads, prefetch = parts->options.prefetch;
   parts->max_threads = threads > 0 ? threads : share_of_cores(parts->options.world);
   if (on_device) {
-    parts->device_side = make_device_side(*parts);
+    parts->device_side = make_device_side(*parts, progress);
     parts->sources = parts->device_side->sources();
     // The device does all the work.
     if (threads == 0 && !is_staged(*parts->device_side)) parts->max_threads = 1;
@@ -141,8 +144,10 @@ uint64_t digest_table(uint64_t h,
 
 }  // namespace
 
-NeighborLoader::NeighborLoader(std::shared_ptr<const Graph> graph, LoaderOptions options)
-    : parts_(make_parts(std::move(graph), std::move(options))) {}
+NeighborLoader::NeighborLoader(std::shared_ptr<const Graph> graph,
+                               LoaderOptions options,
+                               const Progress& progress)
+    : parts_(make_parts(std::move(graph), std::move(options), progress)) {}
 
 int64_t NeighborLoader::num_steps() const {
   return parts_->plan->num_steps();

@@ -16,9 +16,11 @@ std::shared_ptr<const RowSource> make_row_source(const Table& table,
   const int device = options.device;
   const Location location = options.placement.location;
   if (device != kHost && location != Location::kStaged)
-    return std::make_shared<DeviceRows>(
-        CudaTable(table, {.device = device, .placement = location, .cached = options.cached}),
-        options.decode);
+    return std::make_shared<DeviceRows>(CudaTable(table, {.device = device,
+                                                          .placement = location,
+                                                          .cached = options.cached,
+                                                          .progress = options.progress}),
+                                        options.decode);
   RowForm form = table.form(options.decode);
   if (options.as_bfloat16) form.dtype = DType::kBFloat16;
   std::shared_ptr<const RowSource> source;

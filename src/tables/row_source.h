@@ -21,6 +21,7 @@
 #include "ramet/cuda.h"
 #include "ramet/exchange.h"
 #include "ramet/placement.h"
+#include "ramet/progress.h"
 #include "ramet/row_order.h"
 #include "ramet/row_reader.h"
 #include "ramet/table.h"
@@ -87,7 +88,8 @@ struct RowSourceOptions {
   bool as_bfloat16 = false;                  // on the host: rows of floats come as bfloat16
   int device = kHost;                        // where rows come to
   Placement placement = Location::kInPlace;  // with a device; kAuto must have been decided
-  Array cached = {};  // with kInPlace: the rows to keep in device memory (CudaTableOptions)
+  Array cached = {};       // with kInPlace: the rows to keep in device memory (CudaTableOptions)
+  Progress progress = {};  // with kInPlace: of page-locking
   std::shared_ptr<RowReader> reader = nullptr;  // on the host: reads the rows from their files
 };
 

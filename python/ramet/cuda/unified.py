@@ -16,6 +16,7 @@ from ramet.cuda.index import as_ids, rows_of
 from ramet.dtypes import Quantized, dtype_name
 from ramet.graph import Graph
 from ramet.graph import open as open_store
+from ramet.progress import locking_progress
 from ramet.tables.table import Table
 
 
@@ -80,13 +81,15 @@ class UnifiedTensor:
         self._order = check_word(order, "order", ROW_ORDERS)
         self._dtype = _result_dtype(self._table, self._decode)
         self._process = os.getpid()
-        self._core = _core.CudaTable(
-            self._table._core,
-            device=self._device.index,
-            placement=placement,
-            copy_where_refused=bool(copy_where_refused),
-            cached=None if cached is None else _host_ids(cached, len(self._table)),
-        )
+        with locking_progress() as report:
+            self._core = _core.CudaTable(
+                self._table._core,
+                device=self._device.index,
+                placement=placement,
+                copy_where_refused=bool(copy_where_refused),
+                cached=None if cached is None else _host_ids(cached, len(self._table)),
+                progress=report,
+            )
         if self._core.refusal:
             warnings.warn(
                 f"{self._table!r} is read from a copy of {self.nbytes:,} bytes in this process's memory: "

@@ -33,6 +33,7 @@ from ramet.loading.summary import Summary
 from ramet.loading.table_requests import as_requests, described, for_engine, narrowed_tables
 from ramet.loading.times import Time
 from ramet.loading.watch import Watched
+from ramet.progress import locking_progress
 from ramet.stores.ownership import as_owners, by_node_type
 
 NOWHERE = {"host": _core.HostOptions(), "device": _core.DeviceOptions()}
@@ -216,7 +217,8 @@ class NeighborLoader:
         requests = {} if is_first else self._requests
         self.options = sample | batches
         self.sample_options = for_sampling(sample)
-        self._core = _core.NeighborLoader(
+        make = partial(
+            _core.NeighborLoader,
             graph._core,
             self.sample_options,
             **batches,
@@ -232,6 +234,7 @@ class NeighborLoader:
             transpose=ahead["transpose"],
             **(NOWHERE if is_first else self._placed_options(owners, presampled)),
         )
+        self._core = make() if self.device is None else _with_locking_progress(make)
         arrays = [array for of_type in chosen for array in (of_type.ids, of_type.times)]
         self._ends = [a if a is None else (len(a), *a[:8].tolist(), *a[-8:].tolist()) for a in arrays]
 
@@ -418,3 +421,8 @@ def _make_group(cooperative, distributed):
     from ramet.distributed.group import Group  # imports torch
 
     return Group(cooperative, distributed)
+
+
+def _with_locking_progress(make):
+    with locking_progress() as report:
+        return make(progress=report)

@@ -18,10 +18,10 @@ namespace {
 // An array where the device reads it: its own copy, or the registered memory of the host.
 class Placed {
  public:
-  static Placed in_place(const Array& array, int device) {
+  static Placed in_place(const Array& array, int device, const Progress& progress = {}) {
     require_memory_to_hold(array, "page-locking the topology");
     Placed placed;
-    placed.registration_ = HostRegistration(array);
+    placed.registration_ = HostRegistration(array, {.progress = progress});
     placed.address_ = placed.registration_.address(device);
     return placed;
   }
@@ -46,13 +46,16 @@ class Placed {
 
 class PlacedGraph final : public CudaGraph {
  public:
-  PlacedGraph(std::shared_ptr<const Graph> graph, int device, Placement placement)
+  PlacedGraph(std::shared_ptr<const Graph> graph,
+              int device,
+              Placement placement,
+              const Progress& progress)
       : graph_(std::move(graph)), device_(device), placement_(placement) {
     edge_ids_.resize(graph_->edge_types().size());
     if (placement.location == Location::kInPlace) {
       for (const EdgeType& edges : graph_->edge_types()) {
-        indptr_.push_back(Placed::in_place(edges.indptr, device));
-        indices_.push_back(Placed::in_place(edges.indices, device));
+        indptr_.push_back(Placed::in_place(edges.indptr, device, progress));
+        indices_.push_back(Placed::in_place(edges.indices, device, progress));
       }
     } else if (placement.location == Location::kDevice) {
       const CudaStream stream(device);
@@ -116,7 +119,8 @@ struct Shared {
 
 std::shared_ptr<const CudaGraph> CudaGraph::create(const std::shared_ptr<const Graph>& graph,
                                                    int device,
-                                                   Placement placement) {
+                                                   Placement placement,
+                                                   const Progress& progress) {
   if (graph->part()) {
     throw_invalid("sampling on a device needs a whole graph; this store is part ",
                   graph->part()->index, " of ", graph->part()->count);
@@ -128,7 +132,7 @@ std::shared_ptr<const CudaGraph> CudaGraph::create(const std::shared_ptr<const G
   std::weak_ptr<const CudaGraph>& known = all.graphs[{graph.get(), device, placement.location}];
   auto placed = known.lock();
   if (placed == nullptr) {
-    placed = std::make_shared<const PlacedGraph>(graph, device, placement);
+    placed = std::make_shared<const PlacedGraph>(graph, device, placement, progress);
     known = placed;
   }
   return placed;

@@ -21,7 +21,7 @@ PlacedTable::PlacedTable(Table its_table, const CudaTableOptions& options)
   }
   switch (placement.location) {
     case Location::kInPlace:
-      lock(options.copy_where_refused);
+      lock(options);
       break;
     case Location::kPinnedCopy:
       copy_to_host();
@@ -67,29 +67,36 @@ bool PlacedTable::scales_rows() const {
   return table.has_scale() && table.encoding() == Encoding::kInt8ScaledByRow;
 }
 
-void PlacedTable::lock(bool copy_where_refused) {
+void PlacedTable::lock(const CudaTableOptions& options) {
   try {
     require_memory_to_hold(table.rows(), "page-locking " + table.name());
-    read_locked(table.rows(), table.scale());
+    lock_in_place(options.progress);
   } catch (const Error& reason) {
-    if (!copy_where_refused || reason.code() == ErrorCode::kInvalidArgument) throw;
+    if (!options.copy_where_refused || !is_refusal(reason)) throw;
     refusal = reason.what();
     placement = Location::kPinnedCopy;
     copy_to_host();
   }
 }
 
-void PlacedTable::copy_to_host() {
-  read_locked(pinned_copy(table.rows()), scales_rows() ? pinned_copy(table.scale()) : Array{});
-}
-
-void PlacedTable::read_locked(const Array& its_rows, const Array& its_scale) {
-  locked_rows_ = HostRegistration(its_rows);
-  if (scales_rows()) locked_scale_ = HostRegistration(its_scale);
+void PlacedTable::lock_in_place(const Progress& progress) {
+  locked_rows_ = HostRegistration(table.rows(), {.progress = progress});
+  if (scales_rows()) locked_scale_ = HostRegistration(table.scale());
   rows = locked_rows_.address(device);
   on_host = true;
   if (!scales_rows()) return copy_scale();
   scale = static_cast<const float*>(locked_scale_.address(device));
+}
+
+void PlacedTable::copy_to_host() {
+  const CudaRuntime& runtime = require_cuda().runtime;
+  const Array copied_rows = pinned_copy(table.rows());
+  copy_ = copied_rows.owner;
+  rows = runtime.device_address(device, copied_rows.data);
+  if (!scales_rows()) return copy_scale();
+  const Array copied_scale = pinned_copy(table.scale());
+  copied_scale_ = copied_scale.owner;
+  scale = static_cast<const float*>(runtime.device_address(device, copied_scale.data));
 }
 
 void PlacedTable::copy_to_device() {

@@ -46,8 +46,8 @@ class PlacedTable {
   // A scale by row is read with its row, so it lies where the rows do; one by column is small.
   [[nodiscard]] bool scales_rows() const;
   void read_there(bool caches);
-  void lock(bool copy_where_refused);
-  void read_locked(const Array& its_rows, const Array& its_scale);
+  void lock(const CudaTableOptions& options);
+  void lock_in_place(const Progress& progress);
   void copy_to_host();
   void copy_to_device();
   void copy_scale();
@@ -55,7 +55,7 @@ class PlacedTable {
   const pid_t process_ = getpid();
   std::shared_ptr<void> counters_;
   HostRegistration locked_rows_, locked_scale_;
-  std::shared_ptr<const void> copy_, copied_scale_;
+  std::shared_ptr<const void> copy_, copied_scale_;  // of the device, or page-locked
 };
 
 }  // namespace ramet

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 
 import pytest
 from small_graphs import homogeneous
 
 import ramet
 from ramet import _core
+from ramet.loading import neighbor_loader
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +45,26 @@ def test_refused_registration_is_staged_and_told(graph, gpu, emulated):
 
 def test_refused_registration_is_an_error_where_it_was_asked_for(graph, gpu, emulated):
     emulated.setenv("RAMET_EMULATOR_REFUSE_REGISTER", "1")
-    with pytest.raises(RuntimeError, match=r"cannot page-lock .*limit of locked memory"):
+    with pytest.raises(RuntimeError, match=r"cannot page-lock .*usual reason"):
         loader_of(graph, gpu, placement="in_place")
+
+
+def test_page_locking_reports_progress_and_stops(graph, gpu, monkeypatch):
+    """docs/cuda.md, Registration."""
+    seen = []
+    monkeypatch.setattr(neighbor_loader, "locking_progress", lambda: nullcontext(lambda *at: seen.append(at)))
+    before = ramet.cuda.registered_bytes()
+    loader = loader_of(graph, gpu, placement="in_place")
+    assert sum(done for done, total in seen if done == total) >= ramet.cuda.registered_bytes() - before > 0
+    del loader
+
+    def interrupt(done, total):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(neighbor_loader, "locking_progress", lambda: nullcontext(interrupt))
+    with pytest.raises(KeyboardInterrupt):
+        loader_of(graph, gpu, placement="in_place")
+    assert ramet.cuda.registered_bytes() == before
 
 
 def test_a_device_without_memory_for_a_copy(graph, gpu, emulated):

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import pickle
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ import ramet
 from ramet import _core
 from ramet.cuda import UnifiedTensor
 from ramet.cuda import torch_devices as devices
+from ramet.cuda import unified as unified_tensor
+from ramet.progress import locking_progress
 
 ROWS = 50
 DTYPES = [
@@ -308,6 +311,31 @@ def test_refused_registration_becomes_a_copy(monkeypatch):
     assert equal(unified[[1, 2]], rows[[1, 2]])
     with pytest.raises(RuntimeError, match="cannot page-lock"):
         UnifiedTensor(rows, copy_where_refused=False)
+
+
+def test_page_locking_reports_progress_and_stops(monkeypatch):
+    rows = rows_of(shape=(4096, 16))
+    seen = []
+    monkeypatch.setattr(unified_tensor, "locking_progress", lambda: nullcontext(lambda *at: seen.append(at)))
+    with_progress = UnifiedTensor(rows)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert seen[-1] == (rows.nbytes, rows.nbytes)
+    del with_progress
+    before = ramet.cuda.registered_bytes()
+
+    def interrupt(done, total):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(unified_tensor, "locking_progress", lambda: nullcontext(interrupt))
+    with pytest.raises(KeyboardInterrupt):
+        UnifiedTensor(rows)
+    assert ramet.cuda.registered_bytes() == before
+
+
+def test_progress_is_for_terminals(capsys):
+    with locking_progress() as report:
+        report(1, 2)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
