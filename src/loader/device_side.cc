@@ -97,7 +97,8 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
     });
     if (source.placement.location == Location::kInPlace)
       source.cached = cached_rows(graph, options, request);
-    side->sources_.push_back(make_row_source(table, source));
+    side->sources_.push_back(
+        place_rows(table, source, wanted == Location::kAuto, side->placement_.back()));
   }
   return side;
 }

@@ -1,11 +1,16 @@
 // Sources of rows in device memory against those of the host, in any order of completion.
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "cuda/on_host.h"
 #include "cuda/rows_fixture.h"
 #include "ramet/cuda_memory.h"
+#include "ramet/error.h"
+#include "tables/device/placement_plan.h"
 #include "tables/row_source.h"
 
 namespace ramet {
@@ -59,7 +64,7 @@ TEST_CASE("every source of a device hands out the rows of the table, in any orde
         reads.push_back(source->submit(arrays.back(), fixture.context));
       }
       reads[1].reset();
-      for (const size_t i : {3, 0, 2}) {
+      for (const size_t i : {size_t{3}, size_t{0}, size_t{2}}) {
         const Array rows = test::on_host(reads[i]->complete().rows);
         const Array expected = decode ? table.gather_float32(ids[i]) : table.gather(ids[i]);
         REQUIRE(rows.dtype == expected.dtype);
@@ -81,6 +86,76 @@ TEST_CASE("reads count what the device's cache had, each its own") {
              second = source->submit(other, fixture.context);
   CHECK(second->complete().cache == CacheStats{2, 0});
   CHECK(first->complete().cache == CacheStats{2, 2});
+}
+
+// A condition of the emulator's machine for a scope.
+class LockLimit {
+ public:
+  explicit LockLimit(int64_t bytes) {
+    setenv("RAMET_EMULATOR_REGISTER_IN_ALL", std::to_string(bytes).c_str(), 1);
+  }
+  ~LockLimit() { unsetenv("RAMET_EMULATOR_REGISTER_IN_ALL"); }
+  LockLimit(const LockLimit&) = delete;
+  LockLimit& operator=(const LockLimit&) = delete;
+};
+
+// Rows in pages of their own.
+Table large_table(DType dtype, Array scale = {}) {
+  constexpr int64_t kWidth = 64, kCount = 4096;
+  const int64_t bytes = kCount * kWidth * item_size(dtype);
+  auto* const data = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(data != MAP_FAILED);
+  std::memset(data, 3, static_cast<size_t>(bytes));
+  Array rows{data, dtype, {kCount, kWidth}, {data, [bytes](void* at) {
+                                               munmap(at, static_cast<size_t>(bytes));
+                                             }}};
+  return {rows, std::move(scale), "large"};
+}
+
+TEST_CASE("to measure both ways page-locks a part of the table alone") {
+  const std::vector<float> half(4096, 0.5f);
+  Array scale = borrow(std::span(half));
+  scale.shape = {4096, 1};
+  const Table tables[] = {large_table(DType::kFloat32), large_table(DType::kInt8, scale)};
+  const auto pool = DevicePool::create(0);
+  const auto pinned = create_pinned_pool();
+  const int64_t before = HostRegistration::registered_bytes();
+  constexpr int64_t kPart = 64 << 10, kPages = 4 * 4096;  // of the part's and the scale's ends
+  for (const Table& table : tables) {
+    const LockLimit limit(before + kPart + kPages);
+    const ReadingRates rates =
+        measure_reading(table, *pool, pinned, {.threads = 2, .part_bytes = kPart});
+    CHECK(rates.in_place > 0);
+    CHECK(rates.staged > 0);
+    CHECK(rates.refusal.empty());
+    CHECK(HostRegistration::registered_bytes() == before);
+  }
+  if (std::string(require_cuda().name) != "emulated") return;
+  const LockLimit limit(before + kPages);
+  const ReadingRates refused = measure_reading(tables[0], *pool, pinned, {.part_bytes = kPart});
+  CHECK(refused.in_place == 0);
+  CHECK(refused.refusal.find("cannot page-lock") != std::string::npos);
+}
+
+TEST_CASE("where a part could be page-locked, but not the table, its rows are staged") {
+  if (std::string(require_cuda().name) != "emulated") return;
+  const Table table = large_table(DType::kFloat32);
+  const std::vector<int64_t> cached{3, 99};
+  const RowSourceOptions options{.device = 0, .cached = borrow(std::span(cached))};
+  const LockLimit limit(HostRegistration::registered_bytes() + 8192);
+  PlacementDecision decision{"large", Location::kInPlace, table.rows().bytes(), "measured"};
+  const auto source = place_rows(table, options, true, decision);
+  CHECK(source->ids_device() == kHost);
+  CHECK(decision.placement == Location::kStaged);
+  CHECK(decision.why.starts_with("measured; not in place: cannot page-lock"));
+  Fixture fixture;
+  const Array ids = pinned_ids({5, 4095}, *fixture.pinned);
+  const Array rows = test::on_host(source->submit(ids, fixture.context)->complete().rows);
+  const Array expected = table.gather(ids.as<int64_t>());
+  CHECK(std::memcmp(rows.data, expected.data, static_cast<size_t>(rows.bytes())) == 0);
+  CHECK_THROWS_WITH_AS(static_cast<void>(place_rows(table, options, false, decision)),
+                       doctest::Contains("cannot page-lock"), Error);
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ void PlacedTable::copy_to_host() {
   const Array copied_rows = pinned_copy(table.rows());
   copy_ = copied_rows.owner;
   rows = runtime.device_address(device, copied_rows.data);
+  on_host = true;
   if (!scales_rows()) return copy_scale();
   const Array copied_scale = pinned_copy(table.scale());
   copied_scale_ = copied_scale.owner;

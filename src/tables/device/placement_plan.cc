@@ -2,6 +2,9 @@
 
 #include <cstdio>
 
+#include "device/device_memory.h"
+#include "ramet/error.h"
+
 namespace ramet {
 namespace {
 
@@ -37,6 +40,22 @@ PlacementDecision PlacementPlan::decide(const std::string& name,
     return {name, Location::kStaged, bytes, too_large + "not in place: " + rates.refusal};
   const Location faster = rates.in_place >= rates.staged ? Location::kInPlace : Location::kStaged;
   return {name, faster, bytes, too_large + describe(rates)};
+}
+
+std::shared_ptr<const RowSource> place_rows(const Table& table,
+                                            const RowSourceOptions& options,
+                                            bool may_stage,
+                                            PlacementDecision& decision) {
+  try {
+    return make_row_source(table, options);
+  } catch (const Error& error) {
+    if (!may_stage || options.placement != Location::kInPlace || !is_refusal(error)) throw;
+    decision.why += concat("; not in place: ", error.what());
+  }
+  RowSourceOptions staged = options;
+  staged.cached = {};
+  staged.placement = decision.placement = Location::kStaged;
+  return make_row_source(table, staged);
 }
 
 }  // namespace ramet

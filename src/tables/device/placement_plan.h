@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "ramet/placement.h"
@@ -26,5 +27,13 @@ class PlacementPlan {
  private:
   int64_t budget_;
 };
+
+// The rows of a table from where they were decided to come. `may_stage`: the user did not ask for
+// it, and only a part of the table was page-locked to decide; where all of it cannot be, the rows
+// are staged, which `decision` says then.
+[[nodiscard]] std::shared_ptr<const RowSource> place_rows(const Table& table,
+                                                          const RowSourceOptions& options,
+                                                          bool may_stage,
+                                                          PlacementDecision& decision);
 
 }  // namespace ramet
