@@ -24,7 +24,7 @@ endif
 # Where addresses are randomized widely the thread sanitizer cannot place its shadow memory.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: help setup build demo test test-all test-cpp test-python test-asan test-tsan test-cuda test-slow fuzz asan cuda gpu-check gpu-pack lint format accuracy \
+.PHONY: help setup build demo test test-all test-cpp test-python test-asan test-tsan test-cuda test-slow fuzz asan cuda gpu-check gpu-pack gpu-prebuilt lint format accuracy \
   bench micro bench-peers bench-compare clean FORCE
 .NOTPARALLEL:
 
@@ -69,11 +69,14 @@ cuda: setup  ## CUDA compiled by nvcc for all chips; its tests, where there is a
 	@cmake --workflow --preset cuda
 
 # Neither needs the virtual environment: GPUs are often on machines without a network.
-gpu-check:  ## build for this machine's GPU, all GPU tests and benchmarks, build/gpu-check/report.md
-	@python3 tools/gpu_check.py
+gpu-check:  ## all GPU tests and benchmarks, build/gpu-check/report.md; PREBUILT=.gpu/prebuilt DEADLINE=570 COPY_TO=folder
+	@python3 tools/gpu_check $(PREBUILT:%=--prebuilt %) $(DEADLINE:%=--deadline %) $(COPY_TO:%=--copy-to %)
 
 gpu-pack:  ## what gpu-check needs without a network, into .gpu/; PYTHON_VERSION=3.12 of that machine
 	@tools/gpu_pack.sh $(PYTHON_VERSION)
+
+gpu-prebuilt: gpu-pack  ## what it needs without a compiler, for all chips, into .gpu/prebuilt; PYTHON=python3.12, CHIPS=90
+	@$(or $(PYTHON),python3.12) tools/gpu_check --make-prebuilt .gpu/prebuilt $(CHIPS:%=--architecture %)
 
 test-python: build  ## Python tests, but for the slow ones
 	@$(PYTEST) -m "not slow"

@@ -14,7 +14,7 @@ import time
 import torch
 import torch.nn.functional as F
 from cuda_device import DEVICE, synchronize, used_bytes
-from harness import Figure, Report, finish, interleave, options, products
+from harness import Figure, finish, interleave, open_report, options, products
 from training import BATCH, FANOUTS, HIDDEN, example_model
 
 import ramet
@@ -102,7 +102,7 @@ class PyG:
 def main() -> None:
     chosen = options(__doc__)
     count, repetitions = (2, 1) if chosen.small else (100, 3)
-    report = Report("An epoch of training on a GPU")
+    report = open_report("An epoch of training on a GPU", chosen)
     store = products(chosen)
     graph = ramet.open(store)
     runs = {"CPU path": Training(graph, count)}

@@ -12,7 +12,7 @@ import time
 
 from cuda_device import DEVICE, synchronize
 from graphs import stores
-from harness import Figure, Report, finish, interleave, options
+from harness import Figure, Report, finish, interleave, open_report, options
 
 import ramet
 
@@ -72,7 +72,7 @@ def measure_graph(name: str, store, chosen, report: Report) -> None:
     for sampling, arguments in CASES.items():
         case = Case(graph, arguments, 2 if chosen.small else 64)
         case.check()
-        figures = interleave(case.variants(), 1 if chosen.small else 5)
+        figures = interleave(case.variants(), 1 if chosen.small else 3)
         one = figures["CPU, 1 thread"]
         for variant, figure in figures.items():
             over = figure.over(one)
@@ -86,7 +86,7 @@ def measure_graph(name: str, store, chosen, report: Report) -> None:
 
 def main() -> None:
     chosen = options(__doc__)
-    report = Report("Sampling on a GPU")
+    report = open_report("Sampling on a GPU", chosen)
     for name, store in stores(chosen, GRAPHS).items():
         measure_graph(name, store, chosen, report)
     finish(report, chosen)

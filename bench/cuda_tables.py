@@ -11,9 +11,9 @@ from functools import partial
 
 import torch
 import torch.distributed as dist
-from cuda_device import DEVICE, seconds_on
+from cuda_device import empty, random_ids, seconds_on, to_device
 from embedding_data import gradients_of
-from harness import Figure, Report, finish, interleave, options
+from harness import Figure, Report, finish, interleave, open_report, options
 from whole_tables import on_ranks
 
 import ramet
@@ -33,9 +33,8 @@ def gathers(width: int, rows: int, count: int, repetitions: int) -> dict:
     if dist.get_rank() != 0:
         return {}
     tables[OWN] = ramet.Table.create((rows, width), distributed=False, **where)
-    tensor = torch.ones(rows, width, device=DEVICE)
-    ids = torch.randint(rows, (count,), device=DEVICE)
-    out = torch.empty(count, width, device=DEVICE)
+    tensor = to_device(torch.ones(rows, width))
+    ids, out = random_ids(rows, count), empty(count, width)
     variants = {name: partial(seconds_on, partial(table.gather, ids, out=out)) for name, table in tables.items()}
     variants[TENSOR] = partial(seconds_on, partial(torch.index_select, tensor, 0, ids, out=out))
     return {name: figure.values for name, figure in interleave(variants, repetitions).items()}
@@ -63,7 +62,7 @@ def step_of(location: str, sizes: tuple[int, int, int]):
     optimizer = ramet.optim.Adam(embedding, steps="all")
     ids, gradients = (torch.from_numpy(array) for array in gradients_of(*sizes))
     if location == "device":
-        ids, gradients = ids.to(DEVICE), gradients.to(DEVICE)
+        ids, gradients = to_device(ids), to_device(gradients)
     embedding(ids).backward(gradients)
     return optimizer.step
 
@@ -80,7 +79,7 @@ def measure_steps(chosen, report: Report) -> None:
 
 def main() -> None:
     chosen = options(__doc__)
-    report = Report("Tables on a device that processes share")
+    report = open_report("Tables on a device that processes share", chosen)
     measure_gathers(chosen, report)
     measure_steps(chosen, report)
     finish(report, chosen)

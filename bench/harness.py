@@ -39,6 +39,7 @@ def options(description: str, extend: Callable | None = None):
     )
     parser.add_argument("--data", type=Path, default=DATA, help="folder of stores and results")
     parser.add_argument("--out", type=Path, help="write the report to this file as JSON")
+    parser.add_argument("--live", action="store_true", help="print figures as they come, and keep --out up to date")
     if extend:
         extend(parser)
     chosen = parser.parse_args()
@@ -193,6 +194,8 @@ class Report:
     parts: list[str] = field(default_factory=list)
     raw: dict = field(default_factory=dict)
     figures: dict[str, dict] = field(default_factory=dict)
+    live: bool = False  # prints figures as they come, and keeps `out` up to date: the program may be ended
+    out: Path | None = None
 
     def table(self, head: list[str], rows: list[list]) -> None:
         lines = [head, ["---"] * len(head), *rows]
@@ -203,14 +206,15 @@ class Report:
 
     def keep(self, name: str, value) -> None:
         self.raw[name] = value.values if isinstance(value, Figure) else value
+        self._has_come(name, value)
 
     def ratio(self, name: str, figure: Figure, better: str = "higher") -> None:
         """A ratio inside this run: bench/compare.py judges it. `better`: "higher" or "lower"."""
-        self.figures[name] = {"values": figure.values, "better": better, "ratio": True}
+        self._judged(name, figure, better, ratio=True)
 
     def absolute(self, name: str, figure: Figure, better: str = "lower") -> None:
         """A figure of this machine at this hour: bench/compare.py shows it, and judges it if asked to."""
-        self.figures[name] = {"values": figure.values, "better": better, "ratio": False}
+        self._judged(name, figure, better, ratio=False)
 
     def missing_peers(self, chosen, *names: str) -> None:
         """Says which of the peers that this benchmark knows were left out."""
@@ -221,17 +225,34 @@ class Report:
     def markdown(self) -> str:
         return "\n\n".join([f"## {self.title}", *self.parts]) + "\n"
 
+    def write(self, path: Path) -> None:
+        """As JSON, by a rename: the file is whole at any moment."""
+        content = {"title": self.title, "markdown": self.markdown(), "figures": self.figures, "raw": self.raw}
+        part = path.with_name(f"{path.name}.part")
+        part.write_text(json.dumps(content, indent=1) + "\n")
+        os.replace(part, path)
+
+    def _judged(self, name: str, figure: Figure, better: str, ratio: bool) -> None:
+        self.figures[name] = {"values": figure.values, "better": better, "ratio": ratio}
+        self._has_come(name, figure)
+
+    def _has_come(self, name: str, value) -> None:
+        if not self.live:
+            return
+        print(f"figure: {name}: {value.text(3) if isinstance(value, Figure) else value}", flush=True)
+        if self.out:
+            self.write(self.out)
+
+
+def open_report(title: str, chosen) -> Report:
+    """A report whose figures are kept as they come, where the options ask for that."""
+    return Report(title, live=chosen.live, out=chosen.out)
+
 
 def finish(report: Report, chosen) -> None:
     print(report.markdown(), flush=True)
     if chosen.out:
-        content = {
-            "title": report.title,
-            "markdown": report.markdown(),
-            "figures": report.figures,
-            "raw": report.raw,
-        }
-        chosen.out.write_text(json.dumps(content, indent=1) + "\n")
+        report.write(chosen.out)
 
 
 # ---- peers

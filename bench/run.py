@@ -48,7 +48,17 @@ QUICK = (
     "embeddings",
     "whole_tables",
 )
-ON_GPU = ("cuda_gather", "cuda_tables", "cuda_sampling", "cuda_epoch")
+ON_GPU = (
+    "cuda_registration",
+    "cuda_reach",
+    "cuda_gather",
+    "cuda_beside",
+    "cuda_device_gather",
+    "cuda_sampling",
+    "cuda_kernels",
+    "cuda_epoch",
+    "cuda_tables",
+)
 LONG = ("topology", "equality")  # graphs of 13 GB, made in minutes; bits, not time, for minutes
 BENCHMARKS = (*QUICK, *ON_GPU, *LONG)
 

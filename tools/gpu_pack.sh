@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Collects in .gpu/ what tools/gpu_check.py needs on a machine without network, beside CUDA, CMake,
-# Ninja, numpy, torch and torch_geometric: small wheels, and the header of doctest.
+# Collects in .gpu/ what tools/gpu_check needs on a machine without network, beside numpy and torch:
+# small wheels, and the header of doctest for a build there.
 # usage: gpu_pack.sh [PYTHON-VERSION]   of that machine, like 3.12; without it, this machine's
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -24,8 +24,8 @@ pack_doctest() {
   cp "$header" "$PACK/include/doctest/"
 }
 
-rm -rf "$PACK"
+rm -rf "$PACK/wheels" "$PACK/include" # and not what gpu-prebuilt made
 mkdir -p "$PACK/wheels"
 pack_wheels "${1:-}"
 pack_doctest
-echo "gpu-pack: $(du -sh "$PACK" | cut -f1) in $PACK/"
+echo "gpu-pack: $(du -shc "$PACK/wheels" "$PACK/include" | tail -n 1 | cut -f1) in $PACK/"
