@@ -87,8 +87,8 @@ def measure_graph(name: str, store, chosen, report: Report) -> None:
 def main() -> None:
     chosen = options(__doc__)
     report = open_report("Sampling on a GPU", chosen)
-    for name, store in stores(chosen, GRAPHS).items():
-        measure_graph(name, store, chosen, report)
+    for name in GRAPHS:
+        measure_graph(name, stores(chosen, [name])[name], chosen, report)
     finish(report, chosen)
 
 

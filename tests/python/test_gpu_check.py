@@ -290,6 +290,29 @@ def test_a_carried_build_says_whether_it_is_of_these_sources(gpu_check, tmp_path
         carried.use_build(tmp_path / "nowhere", package, tests)
 
 
+def test_a_build_that_does_not_load_is_named_and_what_needs_it_skipped(gpu_check, tmp_path, monkeypatch):
+    command = gpu_check("command")
+    monkeypatch.setattr(command.facts, "nvcc", lambda: "")  # else it would be made here
+    monkeypatch.setattr(command.facts, "of_machine", lambda out, environment: {})  # which take seconds
+    (tmp_path / "prebuilt").mkdir()
+    (tmp_path / "prebuilt/build.json").write_text("{}")
+    arguments = [
+        "--prebuilt",
+        str(tmp_path / "prebuilt"),
+        "--out",
+        str(tmp_path / "out"),
+        "--only",
+        "Python",
+        "cuda_reach",
+    ]
+    monkeypatch.setattr(command.signal, "signal", lambda number, handler: None)
+    assert command.main(arguments) == 1
+    results = json.loads((tmp_path / "out/results.json").read_text())
+    assert [one["status"] for one in results["steps"]] == ["failed", "skipped", "skipped"]
+    assert "is no build" in results["facts"]["build"]
+    assert "| Python tests | skipped | 0.0 | no build of Ramet loads |" in (tmp_path / "out/report.md").read_text()
+
+
 # ---- live figures of benchmarks
 
 

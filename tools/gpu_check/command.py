@@ -18,7 +18,6 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
@@ -65,17 +64,14 @@ class Check:
         """Whether none was bad."""
         return not any([self._one(step, steps[number:]).bad for number, step in enumerate(steps, 1)])
 
-    def skip(self, step: Step, reason: str) -> None:
-        self._report.results.append(Result(step.name, SKIPPED, tail=[reason]))
-
     def last_line(self) -> str:
         return self._report.results[-1].last_line()
 
-    def _one(self, step: Step, later: Iterable[Step]) -> Result:
-        results = self._report.results
-        seconds = self._plan.seconds_for(step, later)
-        if not seconds:
-            self.skip(step, f"no time: {self._plan.left():.0f} s are left, and it needs {step.least:.0f} at least")
+    def _one(self, step: Step, later: list[Step]) -> Result:
+        results, seconds = self._report.results, self._plan.seconds_for(step, [s for s in later if not s.why_not])
+        if step.why_not or not seconds:
+            left = f"no time: {self._plan.left():.0f} s are left, and it needs {step.least:.0f} at least"
+            results.append(Result(step.name, SKIPPED, tail=[step.why_not or left]))
         else:
             results.append(Result(step.name, RUNNING, figures=step.figures))
             self._files.write(self._report)
@@ -97,49 +93,55 @@ class Check:
 
 
 def make_ready(options, out: Path, check: Check, report: Report, environment: dict[str, str]) -> str:
-    """The backend of the build that is used, "cuda" or "emulated"; None or nothing where there is none."""
+    """The backend of the build that is used, "cuda" or "emulated"; "" where none loads."""
     package, tests = out / "package/ramet", out / carried.TESTS
     carried.copy_python_files(package)
+    tests.unlink(missing_ok=True)  # of an earlier check
     if options.prebuilt:
-        try:
-            report.facts["build"] = carried.use_build(options.prebuilt.resolve(), package, tests)
-        except (OSError, ValueError, KeyError) as error:
-            report.facts["build"] = f"{options.prebuilt} is no build: {error}"
-        if check.execute([load_step(environment)]):
-            return check.last_line()
-        if not facts.nvcc():
-            return ""
+        report.facts["build"] = what_is_carried(options.prebuilt.resolve(), package, tests)
+        backend = loads(check, environment)
+        if backend or not facts.nvcc():
+            return backend
         report.facts["build"] += "; it does not load, and was built here"
     chips = options.architecture or ("native" if report.has_gpu else ANY_CHIP)
-    check.execute([*build_steps(out, chips, environment), load_step(environment)])
+    check.execute(list(build_steps(out, chips, environment)))
     built = out / "cpp/tests/cuda" / carried.TESTS
     if built.is_file():
         tests.unlink(missing_ok=True)
         os.link(built, tests)
-    return check.last_line()
+    return loads(check, environment)
 
 
-def reason_to_skip(step: Step, can_use_gpu: bool) -> str:
+def what_is_carried(folder: Path, package: Path, tests: Path) -> str:
+    try:
+        return carried.use_build(folder, package, tests)
+    except (OSError, ValueError, KeyError) as error:
+        return f"{folder} is no build: {error}"
+
+
+def loads(check: Check, environment: dict[str, str]) -> str:
+    """The backend of the package, or nothing."""
+    return check.last_line() if check.execute([load_step(environment)]) else ""
+
+
+def reason_to_skip(step: Step, has_gpu: bool, backend: str, small: bool) -> str:
     """Nothing: it is to run."""
+    if step.environment and not backend:
+        return "no build of Ramet loads"
     if step.name.startswith("compute-sanitizer") and not facts.sanitizer():
         return "there is no compute-sanitizer"
-    return "there is no GPU" if step.needs_gpu and not can_use_gpu else ""
+    emulated = backend == "emulated" and small and step.figures
+    return "there is no GPU" if step.needs_gpu and not has_gpu and not emulated else ""
 
 
 def check_all(options, out: Path, check: Check, report: Report, environment: dict[str, str]) -> None:
     backend = make_ready(options, out, check, report, environment)
     report.facts.update(facts.of_machine(out, environment))
-    emulated = options.small and backend == "emulated"
-    steps = []
-    for step in check_steps(out, out / carried.TESTS, environment, options.small):
-        if options.only and not any(word in step.name for word in options.only):
-            continue
-        reason = reason_to_skip(step, report.has_gpu or (emulated and step.figures is not None))
-        if reason:
-            check.skip(step, reason)
-        else:
-            steps.append(step)
-    check.execute(steps)
+    steps = list(check_steps(out, out / carried.TESTS, environment, options.small))
+    wanted = [s for s in steps if not options.only or any(word in s.name for word in options.only)]
+    for step in wanted:
+        step.why_not = reason_to_skip(step, report.has_gpu, backend, options.small)
+    check.execute(wanted)
 
 
 def make_prebuilt(folder: Path, out: Path, chips: str, check: Check, environment: dict[str, str]) -> int:

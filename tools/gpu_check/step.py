@@ -18,6 +18,7 @@ class Step:
     needs_gpu: bool = False
     environment: dict[str, str] = field(default_factory=dict)
     figures: Path | None = None  # the JSON that a benchmark keeps up to date
+    why_not: str = ""  # run, but skipped
 
 
 @dataclass
