@@ -31,14 +31,14 @@ PLACEMENTS = {
 
 
 class Training:
-    def __init__(self, graph, batches: int, **where):
+    def __init__(self, graph, batches: int, batch_size: int, **where):
         torch.manual_seed(0)
         classes = int(graph.table("label").numpy().max()) + 1
         self._model = example_model(graph.table("feat").shape[1], classes).to(DEVICE)
         self._optimizer = torch.optim.Adam(self._model.parameters(), lr=0.003)
         if where.get("placement") == "cached":
             where["placement"] = ramet.Placement("device", "in_place", cache_rows=graph.num_nodes() // CACHED)
-        self.loader = ramet.NeighborLoader(graph, FANOUTS, "train", BATCH, shuffle=True, **where)
+        self.loader = ramet.NeighborLoader(graph, FANOUTS, "train", batch_size, shuffle=True, **where)
         self._batches = min(batches, len(self.loader))
         self.loss = float("nan")
 
@@ -101,12 +101,12 @@ class PyG:
 
 def main() -> None:
     chosen = options(__doc__)
-    count, repetitions = (2, 1) if chosen.small else (100, 3)
+    count, batch_size, repetitions = (1, 32, 1) if chosen.small else (100, BATCH, 3)
     report = open_report("An epoch of training on a GPU", chosen)
     store = products(chosen)
     graph = ramet.open(store)
-    runs = {"CPU path": Training(graph, count)}
-    runs |= {name: Training(graph, count, device=DEVICE, **where) for name, where in PLACEMENTS.items()}
+    runs = {"CPU path": Training(graph, count, batch_size)}
+    runs |= {name: Training(graph, count, batch_size, device=DEVICE, **where) for name, where in PLACEMENTS.items()}
     variants = {name: run.epoch for name, run in runs.items()}
     if importlib.util.find_spec("torch_sparse"):
         variants["PyG, NeighborLoader with 8 workers"] = PyG(store, count).epoch

@@ -22,12 +22,12 @@ CASES = {
 }
 PLACES = ("device", "in_place")  # of the topology
 WARM, TIMED, PROFILED = 5, 40, 10  # batches
-BATCH = 1024
+BATCH, SMALL_BATCH = 1024, 32
 LISTED = 12  # kernels a case
 
 
-def loader_of(graph, sampling: dict, place: str):
-    options = {"input_nodes": "train", "batch_size": BATCH, "shuffle": True, "tables": (), "device": DEVICE}
+def loader_of(graph, sampling: dict, place: str, batch_size: int):
+    options = {"input_nodes": "train", "batch_size": batch_size, "shuffle": True, "tables": (), "device": DEVICE}
     return ramet.NeighborLoader(graph, **sampling, **options, placement={"topology": place})
 
 
@@ -55,7 +55,7 @@ def milliseconds(batches, count: int) -> Figure:
 def measure(case: str, place: str, graph, small: bool, report: Report) -> list[list]:
     """Lines of the table."""
     warm, timed = (1, 2) if small else (WARM, TIMED)
-    batches = iter(loader_of(graph, CASES[case], place))
+    batches = iter(loader_of(graph, CASES[case], place, SMALL_BATCH if small else BATCH))
     for _ in itertools.islice(batches, warm):
         pass
     what, taken = f"{case}, topology {place}", milliseconds(batches, timed)

@@ -32,7 +32,7 @@ class GrowingTable:
     """Bytes of one mapping, registered from its begin up to a size."""
 
     def __init__(self, largest: int, advice: int):
-        self._memory = mmap.mmap(-1, largest, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_NORESERVE)
+        self._memory = mmap.mmap(-1, largest, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self._memory.madvise(advice)
         self._bytes = np.frombuffer(self._memory, np.uint8)
         self._registered: list[UnifiedTensor] = []  # each shares the pages of the one before

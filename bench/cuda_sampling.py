@@ -21,14 +21,19 @@ CASES = {
     "uniform [10, 10, 10]": {"num_neighbors": [10, 10, 10]},
     "LABOR-0 [10, 10, 10]": {"num_neighbors": [10, 10, 10], "sampler": "labor"},
 }
-BATCH = 1024
+BATCH, SMALL_BATCH = 1024, 32
 GRAPHS = ("products", "rmat-22")
 
 
 class Case:
-    def __init__(self, graph, sampling: dict, batches: int):
-        self._batches = batches
-        common = sampling | {"input_nodes": "train", "batch_size": BATCH, "shuffle": True, "tables": ()}
+    def __init__(self, graph, sampling: dict, small: bool):
+        self._batches = 2 if small else 64
+        common = sampling | {
+            "input_nodes": "train",
+            "batch_size": SMALL_BATCH if small else BATCH,
+            "shuffle": True,
+            "tables": (),
+        }
         cores = len(os.sched_getaffinity(0))
         self.loaders = {
             "GPU, topology on the device": {"device": DEVICE, "placement": {"topology": "device"}},
@@ -70,7 +75,7 @@ def measure_graph(name: str, store, chosen, report: Report) -> None:
     graph = ramet.open(store)
     lines = []
     for sampling, arguments in CASES.items():
-        case = Case(graph, arguments, 2 if chosen.small else 64)
+        case = Case(graph, arguments, chosen.small)
         case.check()
         figures = interleave(case.variants(), 1 if chosen.small else 3)
         one = figures["CPU, 1 thread"]

@@ -116,7 +116,7 @@ def test_steps_that_all_hang_end_before_the_deadline(gpu_check, clock, deadline,
     executable.touch()
     begin = clock[0]
     plan = gpu_check("plan").Plan(deadline, begin)
-    steps = list(gpu_check("checks").check_steps(tmp_path, executable, {}, small=False))
+    steps = gpu_check("checks").check_steps(tmp_path, executable, {}, small=False)
     assert len(steps) > 10
     ran = []
     for number, one in enumerate(steps, 1):
@@ -278,6 +278,7 @@ def test_a_carried_build_says_whether_it_is_of_these_sources(gpu_check, tmp_path
     (made / "_core.abi3.so").write_text("module")
     (made / "ramet_cuda_tests").write_text("tests")
     size = carried.keep_build(tmp_path / "prebuilt", made, made / "ramet_cuda_tests", "sm_90")
+    assert sorted(file.name for file in (tmp_path / "prebuilt").iterdir())[0] == "_core.abi3.so.xz"
     assert size == sum(file.stat().st_size for file in (tmp_path / "prebuilt").iterdir())
     tests = tmp_path / "used/ramet_cuda_tests"
     assert carried.use_build(tmp_path / "prebuilt", package, tests) == "made elsewhere for sm_90, of these sources"
@@ -293,7 +294,7 @@ def test_a_carried_build_says_whether_it_is_of_these_sources(gpu_check, tmp_path
 def test_a_build_that_does_not_load_is_named_and_what_needs_it_skipped(gpu_check, tmp_path, monkeypatch):
     command = gpu_check("command")
     monkeypatch.setattr(command.facts, "nvcc", lambda: "")  # else it would be made here
-    monkeypatch.setattr(command.facts, "of_machine", lambda out, environment: {})  # which take seconds
+    monkeypatch.setattr(command.facts, "of_machine", lambda *_: {})  # which take seconds
     (tmp_path / "prebuilt").mkdir()
     (tmp_path / "prebuilt/build.json").write_text("{}")
     arguments = [

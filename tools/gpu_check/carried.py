@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.machinery
 import json
+import lzma
 import shutil
 import sys
 import zipfile
@@ -14,7 +15,7 @@ from gpu_check.facts import nvcc, output_of
 from gpu_check.running import ROOT
 
 PACK = ROOT / ".gpu"
-TESTS = "ramet_cuda_tests"
+MODULE, TESTS = "_core.abi3.so", "ramet_cuda_tests"
 SOURCES = ("CMakeLists.txt", "cmake", "include", "src", "python/bind", "tests/cuda")  # of what is compiled
 
 
@@ -44,7 +45,7 @@ def copy_python_files(package: Path) -> None:
     shutil.copytree(ROOT / "python/ramet", package, ignore=shutil.ignore_patterns("__pycache__", "_core*.so"))
 
 
-# ---- a build for another machine: FOLDER/_core.abi3.so, FOLDER/ramet_cuda_tests, FOLDER/build.json
+# ---- a build for another machine: the extension, the C++ tests, each as FILE.xz or as it is, and build.json
 
 
 def digest_of_sources() -> str:
@@ -58,12 +59,15 @@ def digest_of_sources() -> str:
 
 
 def keep_build(folder: Path, package: Path, tests: Path, chips: str) -> int:
-    """Puts a build into `folder`, without its symbols; returns its bytes."""
+    """Puts a build into `folder`, without its symbols and packed to a seventh; returns its bytes."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for file in (package / "_core.abi3.so", tests):
-        shutil.copy2(file, folder)
-        output_of("strip", "--strip-unneeded", str(folder / file.name))
+    for file in (package / MODULE, tests):
+        plain = Path(shutil.copy2(file, folder))
+        output_of("strip", "--strip-unneeded", str(plain))
+        with plain.open("rb") as source, lzma.open(folder / f"{file.name}.xz", "wb") as packed:
+            shutil.copyfileobj(source, packed)
+        plain.unlink()
     compiler = output_of(nvcc(), "--version").splitlines()
     about = {"sources": digest_of_sources(), "chips": chips, "nvcc": compiler[-2] if len(compiler) > 1 else ""}
     (folder / "build.json").write_text(json.dumps(about, indent=1) + "\n")
@@ -71,12 +75,20 @@ def keep_build(folder: Path, package: Path, tests: Path, chips: str) -> int:
 
 
 def use_build(folder: Path, package: Path, tests: Path) -> str:
-    """Puts the build of `folder` to the Python files, and says what it is. Raises OSError and ValueError where that is
-    none."""
+    """Puts the build of `folder` to the Python files, and says what it is. Raises OSError, ValueError, KeyError or
+    lzma.LZMAError where that is none."""
     about = json.loads((folder / "build.json").read_text())
-    shutil.copy2(next(folder.glob("_core*.so"), folder / "_core.abi3.so"), package)
-    tests.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(folder / TESTS, tests)
-    tests.chmod(0o755)  # which an archive may have lost
+    module = next((file.name.removesuffix(".xz") for file in folder.glob("_core*.so*")), MODULE)
+    unpack(folder / module, package / module)
+    unpack(folder / TESTS, tests)
+    tests.chmod(0o755)
     same = about["sources"] == digest_of_sources()
     return f"made elsewhere for {about['chips']}, of {'these' if same else 'OTHER'} sources"
+
+
+def unpack(file: Path, to: Path) -> None:
+    """Also where it is not packed."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    packed = file.with_name(f"{file.name}.xz")
+    with lzma.open(packed) if packed.is_file() else file.open("rb") as source, to.open("wb") as target:
+        shutil.copyfileobj(source, target)

@@ -25,23 +25,41 @@ BENCHMARKS = {
 SANITIZERS = ("memcheck", "racecheck", "initcheck")
 
 
-def check_steps(out: Path, tests: Path, environment: dict[str, str], small: bool) -> Iterator[Step]:
-    """small: a dry run, in which any time is worth it."""
+def check_steps(out: Path, tests: Path, environment: dict[str, str], small: bool) -> list[Step]:
+    """tests: the executable of the C++ tests, if it is there. small: a dry run, in which little time is worth it."""
+    steps = [
+        *cpp_tests(tests),
+        *python_tests(environment),
+        *(benchmark(name, out, environment, small) for name in BENCHMARKS),
+        *(sanitize(tool, tests) for tool in SANITIZERS if tests.is_file()),
+    ]
+    for step in steps if small else ():
+        step.least = 5.0 if step.figures else 1.0  # torch takes seconds to load
+    return steps
+
+
+def cpp_tests(tests: Path) -> Iterator[Step]:
     if tests.is_file():
         yield Step("C++ tests", [str(tests)], 120, 15)
-    python_tests = ROOT / "tests/python/cuda"
-    if python_tests.is_dir():
-        pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--maxfail=15", str(python_tests)]
+
+
+def python_tests(environment: dict[str, str]) -> Iterator[Step]:
+    tests = ROOT / "tests/python/cuda"
+    if tests.is_dir():
+        pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--maxfail=15", str(tests)]
         yield Step("Python tests", pytest, 180, 40, environment=environment)
-    for name, (limit, least) in BENCHMARKS.items():
-        figures = out / "bench" / f"{name}.json"
-        command = [sys.executable, f"bench/{name}.py", "--peers", "none", "--live", "--out", str(figures)]
-        command += ["--data", str(out / "bench"), *(["--small"] if small else [])]
-        yield Step(f"benchmark {name}", command, limit, 1 if small else least, True, environment, figures)
-    if tests.is_file():
-        for tool in SANITIZERS:
-            # Tests make calls that fail, on purpose.
-            options = ["--report-api-errors", "no"] if tool == "memcheck" else []
-            command = [sanitizer() or "compute-sanitizer", "--tool", tool, *options, "--error-exitcode", "1"]
-            command += [str(tests), "--test-case-exclude=random graphs*,*forked*"]  # more of what the others do
-            yield Step(f"compute-sanitizer {tool}", command, 120, 20, needs_gpu=True)
+
+
+def benchmark(name: str, out: Path, environment: dict[str, str], small: bool) -> Step:
+    limit, least = BENCHMARKS[name]
+    figures = out / "bench" / f"{name}.json"
+    command = [sys.executable, f"bench/{name}.py", "--peers", "none", "--live", "--out", str(figures)]
+    command += ["--data", str(out / "bench"), *(["--small"] if small else [])]
+    return Step(f"benchmark {name}", command, limit, least, True, environment, figures)
+
+
+def sanitize(tool: str, tests: Path) -> Step:
+    options = ["--report-api-errors", "no"] if tool == "memcheck" else []  # tests make calls that fail, on purpose
+    command = [sanitizer() or "compute-sanitizer", "--tool", tool, *options, "--error-exitcode", "1"]
+    command += [str(tests), "--test-case-exclude=random graphs*,*forked*"]  # more of what the others do
+    return Step(f"compute-sanitizer {tool}", command, 120, 20, needs_gpu=True)

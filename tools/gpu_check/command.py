@@ -15,6 +15,7 @@ and the tests skip.
 from __future__ import annotations
 
 import argparse
+import lzma
 import os
 import signal
 import sys
@@ -63,6 +64,10 @@ class Check:
     def execute(self, steps: list[Step]) -> bool:
         """Whether none was bad."""
         return not any([self._one(step, steps[number:]).bad for number, step in enumerate(steps, 1)])
+
+    def left(self) -> float:
+        """Seconds for steps."""
+        return self._plan.left()
 
     def last_line(self) -> str:
         return self._report.results[-1].last_line()
@@ -115,7 +120,7 @@ def make_ready(options, out: Path, check: Check, report: Report, environment: di
 def what_is_carried(folder: Path, package: Path, tests: Path) -> str:
     try:
         return carried.use_build(folder, package, tests)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, lzma.LZMAError) as error:
         return f"{folder} is no build: {error}"
 
 
@@ -136,8 +141,8 @@ def reason_to_skip(step: Step, has_gpu: bool, backend: str, small: bool) -> str:
 
 def check_all(options, out: Path, check: Check, report: Report, environment: dict[str, str]) -> None:
     backend = make_ready(options, out, check, report, environment)
-    report.facts.update(facts.of_machine(out, environment))
-    steps = list(check_steps(out, out / carried.TESTS, environment, options.small))
+    report.facts.update(facts.of_machine(out, environment, check.left()))
+    steps = check_steps(out, out / carried.TESTS, environment, options.small)
     wanted = [s for s in steps if not options.only or any(word in s.name for word in options.only)]
     for step in wanted:
         step.why_not = reason_to_skip(step, report.has_gpu, backend, options.small)
@@ -165,7 +170,7 @@ def main(arguments: list[str]) -> int:
         signal.signal(number, stop)
     out = (ROOT / "build/gpu-prebuilt" if options.make_prebuilt else options.out).resolve()
     (out / "bench").mkdir(parents=True, exist_ok=True)
-    files, report = KeptFiles(out, options.copy_to), Report(facts=facts.of_gpu())
+    files, report = KeptFiles(out, options.copy_to), Report(facts=facts.of_gpu(plan.left() / 4))
     check = Check(plan, files, report)
     carried.unpack_wheels(carried.PACK / "wheels", out / "site")
     paths = [str(out / "package"), str(out / "site"), os.environ.get("PYTHONPATH", "")]

@@ -36,15 +36,15 @@ GPU_FIELDS = {
     "PCIe lanes": "pcie.link.width.current",
     "power limit": "power.limit",
 }
+PATIENCE = 20.0  # seconds for a command that only tells something
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
 
 
-def output_of(*command: str, environment: dict[str, str] | None = None) -> str:
-    """What a command prints; nothing where it is not there, fails or hangs."""
+def output_of(*command: str, seconds: float = PATIENCE, environment: dict[str, str] | None = None) -> str:
+    """What a command prints; nothing where it is not there, fails, or takes longer."""
+    env = {**os.environ, **(environment or {})}
     try:
-        done = subprocess.run(
-            command, env={**os.environ, **(environment or {})}, capture_output=True, text=True, timeout=20
-        )
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=min(seconds, PATIENCE))
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
@@ -73,9 +73,10 @@ def sanitizer() -> str:
     return shutil.which("compute-sanitizer") or (str(beside) if beside.is_file() else "")
 
 
-def of_gpu() -> dict[str, str]:
+def of_gpu(seconds: float) -> dict[str, str]:
     """Of the first GPU; empty where there is none."""
-    query = output_of("nvidia-smi", f"--query-gpu={','.join(GPU_FIELDS.values())}", "--format=csv,noheader")
+    asked = f"--query-gpu={','.join(GPU_FIELDS.values())}"
+    query = output_of("nvidia-smi", asked, "--format=csv,noheader", seconds=seconds)
     if not query:
         return {}
     facts = dict(zip(GPU_FIELDS, (value.strip() for value in query.splitlines()[0].split(","))))
@@ -90,15 +91,16 @@ def space(folder: str | Path) -> str:
         return "none"
 
 
-def of_machine(out: Path, environment: dict[str, str]) -> dict[str, str]:
-    compiler = output_of(nvcc() or "nvcc", "--version").splitlines()
+def of_machine(out: Path, environment: dict[str, str], seconds: float) -> dict[str, str]:
+    compiler = output_of(nvcc() or "nvcc", "--version", seconds=seconds / 4).splitlines()
+    python = output_of(sys.executable, "-c", PYTHON_FACTS, seconds=seconds / 2, environment=environment)
     locked = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     pages = {f"huge pages, {name}": text_of(HUGE_PAGES / name).strip() for name in ("enabled", "shmem_enabled")}
     return {
         "nvcc": compiler[-2] if len(compiler) > 1 else "none",
         "compute-sanitizer": sanitizer() or "none",
         "python": platform.python_version(),
-        **json.loads(output_of(sys.executable, "-c", PYTHON_FACTS, environment=environment) or "{}"),
+        **json.loads(python or "{}"),
         "processor": first_line_of("/proc/cpuinfo", "model name") or platform.machine(),
         "cores": str(len(os.sched_getaffinity(0))),
         "memory": first_line_of("/proc/meminfo", "MemTotal"),

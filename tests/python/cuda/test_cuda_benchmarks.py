@@ -1,0 +1,96 @@
+"""The benchmarks of a GPU work, on the emulator in tiny sizes, also as steps of a check that a deadline cuts. No figure
+is judged here. docs/cuda.md, "A check that ends in time"."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from benchmarks import BENCH
+
+from ramet import _core
+
+ROOT = Path(__file__).resolve().parents[3]
+BENCHMARKS = sorted(path.stem for path in BENCH.glob("cuda_*.py") if path.stem != "cuda_device")
+
+
+@pytest.fixture(autouse=True)
+def emulated():
+    if _core.cuda_backend() != "emulated":
+        pytest.skip("gpu-check runs them on a GPU")
+
+
+def names_in(module: str, variable: str) -> list[str]:
+    """The keys of a dict, or the words of a tuple, of a file that is not imported here."""
+    text = re.search(rf"^{variable} = [({{](.*?)^[)}}]", (ROOT / module).read_text(), re.MULTILINE | re.DOTALL)[1]
+    return re.findall(r'^ +"(\w+)"', text, re.MULTILINE)
+
+
+def test_every_benchmark_of_a_gpu_is_run():
+    assert sorted(names_in("tools/gpu_check/checks.py", "BENCHMARKS")) == BENCHMARKS
+    assert sorted(names_in("bench/run.py", "ON_GPU")) == BENCHMARKS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_small_mode(name, tmp_path):
+    out = tmp_path / "out.json"
+    command = [sys.executable, BENCH / f"{name}.py", "--small", "--peers", "none", "--data", tmp_path, "--out", out]
+    done = subprocess.run([*map(str, command), "--live"], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(out.read_text())
+    assert result["markdown"].startswith(f"## {result['title']}")
+    assert result["figures"]
+    assert all(value > 0 for figure in result["figures"].values() for value in figure["values"])
+    for line in result["markdown"].splitlines():  # of one table: as many cells in each
+        assert not line.startswith("|") or line.endswith(" |")
+    live = re.findall(r"^figure: (.+): [-\d.,() ]+$", done.stdout, re.MULTILINE)
+    assert set(result["figures"]) <= set(live)
+
+
+@pytest.fixture
+def prebuilt(tmp_path) -> Path:
+    """This build, as one from elsewhere, with C++ tests that take no time."""
+    folder = tmp_path / "prebuilt"
+    folder.mkdir()
+    (folder / Path(_core.__file__).name).symlink_to(_core.__file__)
+    (folder / "build.json").write_text(json.dumps({"sources": "", "chips": "the emulator"}))
+    (folder / "ramet_cuda_tests").write_text("#!/bin/sh\necho all passed\n")
+    return folder
+
+
+def check(prebuilt: Path, tmp_path: Path, *options: str) -> tuple[dict, str]:
+    """A dry run: its results and what it printed."""
+    copies = tmp_path / "copies"
+    command = [sys.executable, ROOT / "tools/gpu_check", "--small", "--prebuilt", prebuilt, "--copy-to", copies]
+    command += ["--out", tmp_path / "out", *options]
+    done = subprocess.run(list(map(str, command)), check=False, capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr  # nothing ran on a GPU
+    assert sorted(file.name for file in copies.iterdir()) == ["log.txt", "report.md", "results.json"]
+    return json.loads((copies / "results.json").read_text()), done.stdout
+
+
+def test_a_dry_run_that_a_deadline_cuts(prebuilt, tmp_path):
+    begin = time.monotonic()
+    results, _ = check(prebuilt, tmp_path, "--deadline", "16", "--only", "C++", "benchmark", "sanitizer")
+    assert time.monotonic() - begin < 18  # with the start of Python
+    status = {step["name"]: step["status"] for step in results["steps"]}
+    assert status["load the build"] == status["C++ tests"] == "passed"
+    assert "skipped" in [status[f"benchmark {name}"] for name in BENCHMARKS]
+    assert status["compute-sanitizer memcheck"] == "skipped"
+    assert len(status) == 2 + len(BENCHMARKS) + 3
+    assert results["facts"]["build"] == "made elsewhere for the emulator, of OTHER sources"
+    assert "no GPU: nothing ran on one" in results["verdict"]
+
+
+def test_a_dry_run_keeps_the_figures_of_its_benchmarks(prebuilt, tmp_path):
+    results, said = check(prebuilt, tmp_path, "--only", "cuda_device_gather")
+    assert "  memory, GB/s: " in said  # as it came
+    kept = results["benchmarks"]["benchmark cuda_device_gather"]
+    assert kept["figures"]["128 float32, gather over torch.index_select"]["values"]
+    report = (tmp_path / "copies/report.md").read_text()
+    assert "**no GPU: nothing ran on one**" in report
+    assert "## Rows from device memory" in report
