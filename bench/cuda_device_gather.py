@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import torch
-from cuda_device import empty, figure_of, random_ids, seconds_each, to_device
+from cuda_device import empty, figure_of, random_ids, seconds_each
 from harness import Figure, Report, finish, open_report, options
 
 from ramet.cuda import UnifiedTensor
@@ -30,12 +30,12 @@ def copies(nbytes: int, repetitions: int) -> Figure:
     return moved(lambda: copy.copy_(source), nbytes, repetitions)
 
 
-def measure(dtype: torch.dtype, columns: int, shrink: int, memory: Figure, report: Report) -> list:
-    """A line of the table."""
+def measure(host: torch.Tensor, dtype: torch.dtype, columns: int, shrink: int, memory: Figure, report: Report) -> list:
+    """A line of the table, of rows that are the bytes of `host`."""
     row_bytes, name = dtype.itemsize * columns, str(dtype).removeprefix("torch.")
-    rows, count = TABLE_BYTES // shrink // row_bytes, min(OUT_BYTES // shrink // row_bytes, 4_000_000)
-    table = UnifiedTensor(torch.ones(rows, columns, dtype=dtype), placement="device")
-    there = to_device(torch.ones(1, dtype=dtype)).expand(rows, columns).contiguous()
+    rows, count = host.nbytes // row_bytes, min(OUT_BYTES // shrink // row_bytes, 4_000_000)
+    table = UnifiedTensor(host[: rows * row_bytes].view(dtype).view(rows, columns), placement="device")
+    there = empty(rows, columns, dtype=dtype).fill_(1)
     ids, out = random_ids(rows, count), empty(count, columns, dtype=dtype)
     ways = {
         "gather": lambda: table.gather(ids, out=out),
@@ -58,7 +58,9 @@ def main() -> None:
     shrink = SMALL if chosen.small else 1
     memory = copies(2 * OUT_BYTES // shrink, 2 if chosen.small else 5)
     report.absolute("memory, GB/s", memory, "higher")
-    lines = [measure(dtype, columns, shrink, memory, report) for dtype, widths in COLUMNS.items() for columns in widths]
+    host = torch.ones(TABLE_BYTES // shrink, dtype=torch.uint8)
+    cases = [(dtype, columns) for dtype, widths in COLUMNS.items() for columns in widths]
+    lines = [measure(host, *case, shrink, memory, report) for case in cases]
     heads = ["dtype", "columns", "bytes a row", "gather, GB/s", "torch.index_select, GB/s"]
     report.table([*heads, "gather / memory", "gather / torch"], lines)
     report.note(f"The memory: {memory.text(0)} GB/s.")

@@ -22,8 +22,8 @@ from host_memory import kinds, room_for
 from ramet.cuda import UnifiedTensor
 
 GIB = 1 << 30
-SIZE, LARGER = 2 * GIB, (8 * GIB, 32 * GIB)
-OF_ALL_SIZES = ("store on disk", "anonymous, 4 KiB pages")
+SIZE = 2 * GIB
+LARGER = {"store on disk": [8 * GIB], "anonymous, 4 KiB pages": [8 * GIB, 32 * GIB]}
 ROW = 512
 PORTABLE_MAPPED, READ_ONLY = 3, 8  # of cudaHostRegister
 
@@ -104,7 +104,7 @@ def random_rows(table: UnifiedTensor) -> Figure:
 def sizes_of(kind: str, small: bool) -> list[int]:
     if small:
         return [4 << 20]
-    return [SIZE, *(LARGER if kind in OF_ALL_SIZES else ())]
+    return [SIZE, *LARGER.get(kind, [])]
 
 
 def main() -> None:

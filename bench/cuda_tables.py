@@ -33,7 +33,7 @@ def gathers(width: int, rows: int, count: int, repetitions: int) -> dict:
     if dist.get_rank() != 0:
         return {}
     tables[OWN] = ramet.Table.create((rows, width), distributed=False, **where)
-    tensor = to_device(torch.ones(rows, width))
+    tensor = empty(rows, width).fill_(1)
     ids, out = random_ids(rows, count), empty(count, width)
     variants = {name: partial(seconds_on, partial(table.gather, ids, out=out)) for name, table in tables.items()}
     variants[TENSOR] = partial(seconds_on, partial(torch.index_select, tensor, 0, ids, out=out))

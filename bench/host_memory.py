@@ -33,13 +33,13 @@ def fill(array: np.ndarray) -> None:
 
 
 def in_file(nbytes: int, folder: Path, mode: str = "r") -> np.ndarray:
-    """Bytes of a file in the system's cache, of which nobody knows the name any more; `mode` is as in numpy.memmap."""
-    with tempfile.NamedTemporaryFile(dir=folder) as file:
+    """Bytes of a file in the system's cache, which has no name; `mode` is as in numpy.memmap."""
+    with tempfile.TemporaryFile(dir=folder) as file:
         block = np.ones(min(BLOCK, nbytes), np.uint8)
         for _ in range(nbytes // len(block)):
             file.write(block.data)
         file.flush()
-        return np.memmap(file.name, np.uint8, mode)
+        return np.memmap(file, np.uint8, mode)
 
 
 def in_memfd(nbytes: int, flags: int = 0) -> np.ndarray:
