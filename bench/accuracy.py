@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import os
 import sys
 import time
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from statistics import mean, pstdev
 from types import SimpleNamespace
 
 import torch
+from harness import default_data
 
 import ramet
 from ramet.dtypes import dtype_name
@@ -89,10 +89,6 @@ COMMON = {
     "eval_every": 5,
     "best_by": "loss",
 }
-
-
-def default_data() -> Path:
-    return Path(os.environ.get("RAMET_TEST_DATA", ROOT.parent / "shared" / "data"))
 
 
 def open_dataset(name, data, cache, form=None) -> ramet.Graph:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from tempfile import TemporaryDirectory
 
-from accuracy import COMMON, DATASETS, default_data
-from harness import Report, finish, options, planted
+from accuracy import COMMON, DATASETS
+from harness import Report, default_data, finish, options, planted
 
 import ramet
 from ramet.train import Config, run

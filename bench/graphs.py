@@ -6,8 +6,7 @@ import gzip
 from pathlib import Path
 
 import numpy as np
-from accuracy import default_data
-from harness import arrays, products, rmat
+from harness import arrays, default_data, products, rmat
 from temporal_data import random_times
 
 import ramet

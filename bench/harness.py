@@ -137,6 +137,11 @@ class Anchor:
 # ---- data
 
 
+def default_data() -> Path:
+    """The folder of real data, which may not be there."""
+    return Path(os.environ.get("RAMET_TEST_DATA", HERE.parent.parent / "shared" / "data"))
+
+
 def products(chosen, feature_width: int = 128) -> Path:
     """The store of a graph like ogbn-products, made if it is not there: 2.45 M nodes, mean degree 49,
     half of the edges inside communities of 1000 nodes, a maximum degree in the thousands."""

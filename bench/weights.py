@@ -12,7 +12,8 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from accuracy import DATASETS, ROOT, default_data, open_dataset
+from accuracy import DATASETS, ROOT, open_dataset
+from harness import default_data
 from scipy.sparse import csr_matrix
 
 import ramet

@@ -34,6 +34,14 @@ def test_every_benchmark_of_a_gpu_is_run():
     assert sorted(names_in("bench/run.py", "ON_GPU")) == BENCHMARKS
 
 
+def test_they_need_no_package_beside_torch_and_numpy():
+    """And tqdm, which is carried. Where a module is None, importing it fails."""
+    without = ("torch_geometric", "scipy", "matplotlib", "networkx", "pandas", "pymetis")
+    program = f"import sys; sys.path.insert(0, {str(BENCH)!r}); sys.modules |= dict.fromkeys({without})\n"
+    program += "\n".join(f"import {name}" for name in BENCHMARKS)
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_small_mode(name, tmp_path):
