@@ -1,7 +1,7 @@
-# The CUDA side of the library: compiled by nvcc, or as C++ for the emulator of tests/emulator/, or
-# absent. Sets cuda_libraries, what a .cu file is compiled as and with (cuda_language, cuda_options), what
-# other files need to find CUDA's headers (cuda_header_options), and how the backend calls itself and
-# its memory.
+# The CUDA side of the library: compiled by nvcc, or for what stands in for CUDA in tests, or absent.
+# Sets cuda_libraries, what a .cu file is compiled as and with (cuda_language, cuda_options), what other
+# files need to find CUDA's headers (cuda_header_options), how the backend calls itself and its memory
+# (cuda_backend_name, dlpack_device_type), and for_tests_alone where nothing is to be installed.
 
 if(RAMET_CUDA STREQUAL "OFF")
   # src/kernels/cuda_absent.cc
@@ -30,16 +30,7 @@ elseif(RAMET_CUDA STREQUAL "ON")
   set(dlpack_device_type 2)  # kDLCUDA
 
 elseif(RAMET_CUDA STREQUAL "EMULATED")
-  # This proves the algorithms and the order of streams, not the hardware.
-  add_subdirectory(tests/emulator)
-  set(cuda_libraries $<BUILD_INTERFACE:$<LINK_ONLY:cuda_emulator>>)
-  set(cuda_header_options -I${PROJECT_SOURCE_DIR}/tests/emulator)
-  # What a lane loads under a condition, and uses under the same, GCC takes for uninitialized.
-  set(cuda_options ${cuda_header_options} -x c++ -Wno-uninitialized
-    $<IF:$<CXX_COMPILER_ID:GNU>,-Wno-maybe-uninitialized,-Wno-sign-conversion>)
-  set(cuda_language CXX)
-  set(cuda_backend_name emulated)
-  set(dlpack_device_type 1)  # kDLCPU
+  include(tests/emulator/toolkit.cmake)
 
 else()
   message(FATAL_ERROR "RAMET_CUDA is '${RAMET_CUDA}', expected OFF, ON or EMULATED")

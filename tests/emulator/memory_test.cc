@@ -56,7 +56,7 @@ TEST_CASE("pointers say where they are") {
   int plain = 0;
   cudaPointerAttributes attributes{};
   REQUIRE(cudaMalloc(&device, 100) == cudaSuccess);
-  REQUIRE(cudaMallocHost(&pinned, 100) == cudaSuccess);
+  REQUIRE(cudaHostAlloc(&pinned, 100, cudaHostAllocPortable) == cudaSuccess);
   REQUIRE(cudaPointerGetAttributes(&attributes, static_cast<char*>(device) + 99) == cudaSuccess);
   CHECK(attributes.type == cudaMemoryTypeDevice);
   REQUIRE(cudaPointerGetAttributes(&attributes, pinned) == cudaSuccess);
@@ -71,7 +71,7 @@ TEST_CASE("registration: whole pages, no overlap, and it can be refused") {
   auto* pages = static_cast<char*>(std::aligned_alloc(4096, 3 * 4096));
   void* address = nullptr;
   CHECK(cudaHostGetDevicePointer(&address, pages, 0) == cudaErrorInvalidValue);
-  REQUIRE(cudaHostRegister(pages, 5000, cudaHostRegisterDefault) == cudaSuccess);
+  REQUIRE(cudaHostRegister(pages, 5000, 0) == cudaSuccess);
   CHECK(cudaHostRegister(pages + 8000, 100, 0) == cudaErrorHostMemoryAlreadyRegistered);
   REQUIRE(cudaHostRegister(pages + 8192, 100, cudaHostRegisterReadOnly) == cudaSuccess);
   REQUIRE(cudaHostGetDevicePointer(&address, pages + 4999, 0) == cudaSuccess);

@@ -58,7 +58,7 @@ TEST_CASE("a piece is mapped twice, and by its descriptor, and is the same memor
   std::strcpy(data, "piece");
   CHECK(std::strcmp(data + kUnit, "piece") == 0);
   // One range: a copy may go over the end of a piece, and pointers tell that it is a device's.
-  CHECK(cudaMemset(data + kUnit - 8, 0, 16) == cudaSuccess);
+  CHECK(cudaMemsetAsync(data + kUnit - 8, 0, 16) == cudaSuccess);
   REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
   cudaPointerAttributes attributes{};
   REQUIRE(cudaPointerGetAttributes(&attributes, data + kUnit) == cudaSuccess);

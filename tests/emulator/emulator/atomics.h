@@ -1,4 +1,4 @@
-// CUDA's atomic functions and fences, for the types that CUDA has: int64_t is none of them.
+// CUDA's atomic functions, for the types that CUDA has: int64_t is none of them.
 #pragma once
 
 #include <algorithm>
@@ -57,29 +57,6 @@ T atomicOr(T* address, std::type_identity_t<T> value) {
 }
 
 template <emulator::Exchangeable T>
-T atomicAnd(T* address, std::type_identity_t<T> value) {
-  return emulator::update(address, [value](T old) { return old & value; });
-}
-
-template <emulator::Exchangeable T>
-T atomicExch(T* address, std::type_identity_t<T> value) {
-  return emulator::update(address, [value](T) { return value; });
-}
-
-template <emulator::Exchangeable T>
 T atomicCAS(T* address, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
   return emulator::update(address, [=](T old) { return old == expected ? value : old; });
-}
-
-// A stream's fibers share one thread; other streams are other threads.
-inline void __threadfence_block() {}
-
-// As a fence, but the thread sanitizer understands it.
-inline void __threadfence() {
-  static std::atomic<int> all{0};
-  all.fetch_add(1, std::memory_order_acq_rel);
-}
-
-inline void __threadfence_system() {
-  __threadfence();
 }

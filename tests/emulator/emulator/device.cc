@@ -14,10 +14,9 @@
 namespace emulator {
 namespace {
 
-constexpr int kVersion = CUDART_VERSION;
+constexpr int kVersion = 13000;
 constexpr int kMultiprocessors = 4;
 constexpr int kThreadsOfMultiprocessor = 2048;
-constexpr int kThreadsOfBlock = 1024;
 
 thread_local cudaError_t last_error = cudaSuccess;
 thread_local int device_of_thread = 0;
@@ -35,7 +34,6 @@ const ErrorText& text_of(cudaError_t error) {
       {cudaErrorInvalidValue, {"cudaErrorInvalidValue", "invalid argument"}},
       {cudaErrorMemoryAllocation, {"cudaErrorMemoryAllocation", "out of memory"}},
       {cudaErrorInitializationError, {"cudaErrorInitializationError", "initialization error"}},
-      {cudaErrorCudartUnloading, {"cudaErrorCudartUnloading", "driver shutting down"}},
       {cudaErrorInvalidConfiguration,
        {"cudaErrorInvalidConfiguration", "invalid configuration argument"}},
       {cudaErrorNoDevice, {"cudaErrorNoDevice", "no CUDA-capable device is detected"}},
@@ -114,10 +112,6 @@ cudaError_t cudaGetLastError() {
   return error;
 }
 
-cudaError_t cudaPeekAtLastError() {
-  return emulator::last_error;
-}
-
 cudaError_t cudaDriverGetVersion(int* version) {
   *version = emulator::kVersion;
   return cudaSuccess;
@@ -153,28 +147,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (const auto error = emulator::check_usable()) return error;
   if (!emulator::is_device(device)) return note(cudaErrorInvalidDevice);
   *properties = {.name = "Emulated on the CPU",
-                 .totalGlobalMem = emulator::device_memory(),
-                 .sharedMemPerBlock = 48 << 10,
-                 .regsPerBlock = 65536,
-                 .warpSize = emulator::kWarpSize,
-                 .maxThreadsPerBlock = emulator::kThreadsOfBlock,
-                 .maxThreadsDim = {1024, 1024, 64},
-                 .maxGridSize = {0x7fffffff, 65535, 65535},
                  .major = 9,
                  .minor = 0,
                  .multiProcessorCount = emulator::kMultiprocessors,
-                 .integrated = 0,
-                 .canMapHostMemory = 1,
                  .pciBusID = device + 1,
                  .pciDeviceID = 0,
                  .pciDomainID = 0,
-                 .unifiedAddressing = 1,
-                 .l2CacheSize = 1 << 20,
-                 .maxThreadsPerMultiProcessor = emulator::kThreadsOfMultiprocessor,
-                 .pageableMemoryAccess = 0,
-                 .canUseHostPointerForRegisteredMem = 1,
-                 .hostRegisterSupported = emulator::error_of_registration() == cudaSuccess,
-                 .hostRegisterReadOnlySupported = emulator::error_of_registration() == cudaSuccess};
+                 .l2CacheSize = 1 << 20};
   return cudaSuccess;
 }
 
@@ -187,52 +166,16 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  cudaDeviceProp properties;
-  if (const auto error = cudaGetDeviceProperties(&properties, device)) return error;
+  if (const auto error = emulator::check_usable()) return error;
+  if (!emulator::is_device(device)) return note(cudaErrorInvalidDevice);
   switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock:
-      *value = properties.maxThreadsPerBlock;
-      break;
-    case cudaDevAttrWarpSize:
-      *value = properties.warpSize;
-      break;
     case cudaDevAttrMultiProcessorCount:
-      *value = properties.multiProcessorCount;
+      *value = emulator::kMultiprocessors;
       break;
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-      *value = properties.maxThreadsPerMultiProcessor;
-      break;
-    case cudaDevAttrComputeCapabilityMajor:
-      *value = properties.major;
-      break;
-    case cudaDevAttrComputeCapabilityMinor:
-      *value = properties.minor;
-      break;
-    case cudaDevAttrCanMapHostMemory:
-    case cudaDevAttrUnifiedAddressing:
-    case cudaDevAttrCanUseHostPointerForRegisteredMem:
-      *value = 1;
-      break;
-    case cudaDevAttrHostRegisterSupported:
     case cudaDevAttrHostRegisterReadOnlySupported:
-      *value = properties.hostRegisterSupported;
-      break;
-    case cudaDevAttrIntegrated:
-    case cudaDevAttrPageableMemoryAccess:
-    case cudaDevAttrPageableMemoryAccessUsesHostPageTables:
-      *value = 0;
+      *value = emulator::error_of_registration() == cudaSuccess;
       break;
   }
-  return cudaSuccess;
-}
-
-cudaError_t emulated_attributes(cudaFuncAttributes* attributes) {
-  *attributes = {.sharedSizeBytes = 0,
-                 .localSizeBytes = 0,
-                 .maxThreadsPerBlock = emulator::kThreadsOfBlock,
-                 .numRegs = 32,
-                 .binaryVersion = 90,
-                 .ptxVersion = 90};
   return cudaSuccess;
 }
 

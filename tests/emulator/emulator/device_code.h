@@ -15,7 +15,6 @@
 #define __host__
 #define __device__
 #define __global__
-#define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __shared__ static thread_local  // a block runs on one thread
 
@@ -23,7 +22,6 @@ inline thread_local constinit uint3 threadIdx{};
 inline thread_local constinit uint3 blockIdx{};
 inline thread_local constinit dim3 blockDim{};
 inline thread_local constinit dim3 gridDim{};
-inline constexpr int warpSize = emulator::kWarpSize;
 
 namespace emulator {
 
@@ -50,10 +48,9 @@ inline unsigned segment(int width) {
   return lane() & ~(unsigned(width) - 1);
 }
 
-// The value of lane `source`, or of this one where that is not `readable`.
 template <Word T>
-T shuffle(unsigned mask, T value, unsigned source, bool readable, const char* operation) {
-  return from_bits<T>(read_lane(mask, to_bits(value), readable ? source : lane(), operation));
+T shuffle(unsigned mask, T value, unsigned source, const char* operation) {
+  return from_bits<T>(read_lane(mask, to_bits(value), source, operation));
 }
 
 }  // namespace emulator
@@ -67,41 +64,21 @@ inline void __syncwarp(unsigned mask = 0xffffffffu) {
 }
 
 template <emulator::Word T>
-T __shfl_sync(unsigned mask, T value, int lane, int width = warpSize) {
+T __shfl_sync(unsigned mask, T value, int lane, int width = emulator::kWarpSize) {
   const unsigned source = emulator::segment(width) + (unsigned(lane) & (unsigned(width) - 1));
-  return emulator::shuffle(mask, value, source, true, "__shfl_sync");
+  return emulator::shuffle(mask, value, source, "__shfl_sync");
 }
 
+// A lane past the segment's end reads itself.
 template <emulator::Word T>
-T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize) {
-  const bool readable = emulator::lane() >= emulator::segment(width) + delta;
-  return emulator::shuffle(mask, value, emulator::lane() - delta, readable, "__shfl_up_sync");
-}
-
-template <emulator::Word T>
-T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize) {
+T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = emulator::kWarpSize) {
   const unsigned source = emulator::lane() + delta;
   const bool readable = source < emulator::segment(width) + unsigned(width);
-  return emulator::shuffle(mask, value, source, readable, "__shfl_down_sync");
-}
-
-template <emulator::Word T>
-T __shfl_xor_sync(unsigned mask, T value, int bits, int width = warpSize) {
-  const unsigned source = emulator::lane() ^ unsigned(bits);
-  const bool readable = source < emulator::segment(width) + unsigned(width);
-  return emulator::shuffle(mask, value, source, readable, "__shfl_xor_sync");
+  return emulator::shuffle(mask, value, readable ? source : emulator::lane(), "__shfl_down_sync");
 }
 
 inline unsigned __ballot_sync(unsigned mask, int predicate) {
   return emulator::lanes_equal(mask, predicate != 0, 1, "__ballot_sync");
-}
-
-inline int __any_sync(unsigned mask, int predicate) {
-  return __ballot_sync(mask, predicate) != 0;
-}
-
-inline int __all_sync(unsigned mask, int predicate) {
-  return __ballot_sync(mask, predicate) == mask;
 }
 
 template <emulator::Word T>
@@ -127,45 +104,12 @@ T __ldcg(const T* address) {
   else
     return *address;
 }
-template <typename T>
-void __stcs(T* address, T value) {
-  *address = value;
-}
-template <typename T>
-void __stcg(T* address, T value) {
-  *address = value;
-}
-
-[[noreturn]] inline void __trap() {
-  emulator::fail("__trap");
-}
 
 inline int __popc(unsigned word) {
   return std::popcount(word);
 }
-inline int __popcll(unsigned long long word) {
-  return std::popcount(word);
-}
 inline int __ffs(int word) {
   return word == 0 ? 0 : std::countr_zero(unsigned(word)) + 1;
-}
-inline int __ffsll(long long word) {
-  using Bits = unsigned long long;
-  return word == 0 ? 0 : std::countr_zero(Bits(word)) + 1;
-}
-inline int __clz(int word) {
-  return std::countl_zero(unsigned(word));
-}
-inline int __clzll(long long word) {
-  using Bits = unsigned long long;
-  return std::countl_zero(Bits(word));
-}
-inline unsigned __umulhi(unsigned a, unsigned b) {
-  return unsigned(uint64_t{a} * b >> 32);
-}
-inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
-  __extension__ using Wide = unsigned __int128;
-  return static_cast<unsigned long long>(Wide(a) * b >> 64);
 }
 // Byte i of the result is that of 8 bytes, `low` first, which nibble i of `selector` numbers.
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
@@ -175,37 +119,13 @@ inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
     result |= unsigned(bytes >> (8 * (selector >> (4 * i) & 7)) & 0xff) << (8 * i);
   return result;
 }
-inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
-  return unsigned((uint64_t{high} << 32 | low) >> (shift & 31));
-}
 
-inline float __int_as_float(int bits) {
-  return std::bit_cast<float>(bits);
-}
-inline int __float_as_int(float value) {
-  return std::bit_cast<int>(value);
-}
 inline float __uint_as_float(unsigned bits) {
   return std::bit_cast<float>(bits);
 }
 inline unsigned __float_as_uint(float value) {
   return std::bit_cast<unsigned>(value);
 }
-inline double __longlong_as_double(long long bits) {
-  return std::bit_cast<double>(bits);
-}
 inline long long __double_as_longlong(double value) {
   return std::bit_cast<long long>(value);
-}
-
-// CUDA declares these for all arithmetic types, without a namespace.
-template <typename T>
-  requires std::is_arithmetic_v<T>
-constexpr T min(T a, T b) {
-  return b < a ? b : a;
-}
-template <typename T>
-  requires std::is_arithmetic_v<T>
-constexpr T max(T a, T b) {
-  return a < b ? b : a;
 }

@@ -1,6 +1,6 @@
 // Events. A wait is for the work before the record that was the last one when it was enqueued, as
 // in CUDA; an event that was never recorded is complete.
-#include <chrono>
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
@@ -18,15 +18,12 @@
 namespace emulator {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // What streams still hold when the event is destroyed.
 struct EventState {
   std::mutex mutex;
   std::condition_variable changed;
   uint64_t recorded = 0;       // records asked for
   std::set<uint64_t> pending;  // of these, what no stream came to yet: each on a stream of its own
-  Clock::time_point time;
 
   uint64_t next_record() {
     const std::lock_guard lock(mutex);
@@ -40,7 +37,6 @@ struct EventState {
   void complete(uint64_t record) {
     const std::lock_guard lock(mutex);
     pending.erase(record);
-    if (record == recorded) time = Clock::now();
     changed.notify_all();
   }
   void wait(uint64_t record) {
@@ -58,7 +54,6 @@ struct EventState {
 
 struct CUevent_st {
   int device;
-  bool timed;
   cudaStream_t captured_by = nullptr;  // what it was last recorded on, where that was captured then
   std::shared_ptr<emulator::EventState> state = std::make_shared<emulator::EventState>();
 };
@@ -80,9 +75,9 @@ cudaError_t check_captures_alike(const CUevent_st& event, cudaStream_t stream) {
 
 using emulator::note;
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned /*flags*/) {
   if (const auto error = emulator::check_usable()) return error;
-  *event = new CUevent_st{emulator::current_device(), (flags & cudaEventDisableTiming) == 0};
+  *event = new CUevent_st{emulator::current_device()};
   return cudaSuccess;
 }
 
@@ -124,17 +119,6 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (event->captured_by != nullptr) return note(cudaErrorCapturedEvent);
   if (const auto error = emulator::check_safe_for_captures()) return error;
   event->state->wait(event->state->last_record());
-  return cudaSuccess;
-}
-
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
-  if (const auto error = emulator::check_usable()) return error;
-  if (from == nullptr || to == nullptr || !from->timed || !to->timed ||
-      from->state->last_record() == 0 || to->state->last_record() == 0)
-    return note(cudaErrorInvalidResourceHandle);
-  if (!from->state->is_complete() || !to->state->is_complete()) return cudaErrorNotReady;
-  const std::chrono::duration<float, std::milli> elapsed = to->state->time - from->state->time;
-  *milliseconds = elapsed.count();
   return cudaSuccess;
 }
 

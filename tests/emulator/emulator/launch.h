@@ -9,15 +9,11 @@
 #include "emulator/runtime_api.h"
 #include "emulator/vector_types.h"
 
-struct cudaLaunchAttribute {};
-
 struct cudaLaunchConfig_t {
   dim3 gridDim;
   dim3 blockDim;
   size_t dynamicSmemBytes;  // not emulated
   cudaStream_t stream;
-  cudaLaunchAttribute* attrs;
-  unsigned numAttrs;
 };
 
 namespace emulator {

@@ -112,10 +112,6 @@ cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned /*flags*/) {
   return cudaSuccess;
 }
 
-cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
-  return cudaHostAlloc(pointer, bytes, cudaHostAllocDefault);
-}
-
 cudaError_t cudaFreeHost(void* pointer) {
   return emulator::free_from(memory().pinned, pointer);
 }
@@ -187,8 +183,4 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stre
   return emulator::enqueue(stream, [=] {
     if (bytes > 0) std::memset(to, value, bytes);
   });
-}
-
-cudaError_t cudaMemset(void* to, int value, size_t bytes) {
-  return cudaMemsetAsync(to, value, bytes, nullptr);
 }

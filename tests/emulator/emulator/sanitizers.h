@@ -1,5 +1,5 @@
-// Tells the sanitizers what the scheduler does, which is compiled without them (cmake/cuda.cmake).
-// Nothing where none is there.
+// Tells the sanitizers what the scheduler does, which is compiled without them
+// (tests/emulator/CMakeLists.txt). Nothing where none is there.
 #pragma once
 
 #include <cstddef>

@@ -72,11 +72,6 @@ void CUstream_st::synchronize() {
   changed_.wait(lock, [this, target] { return finished_ >= target; });
 }
 
-bool CUstream_st::idle() {
-  const std::lock_guard lock(mutex_);
-  return finished_ == enqueued_;
-}
-
 namespace emulator {
 namespace {
 
@@ -113,7 +108,7 @@ class Streams {
 
   CUstream_st* find(cudaStream_t handle, int device) {
     const std::lock_guard lock(mutex_);
-    if (handle == nullptr || handle == cudaStreamLegacy || handle == cudaStreamPerThread) {
+    if (handle == nullptr) {
       auto& stream = null_streams_[device];
       if (!stream) stream = std::make_unique<CUstream_st>(device);
       return stream.get();
@@ -202,26 +197,9 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned /*flags*/) 
   return cudaSuccess;
 }
 
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int /*priority*/) {
-  return cudaStreamCreateWithFlags(stream, flags);
-}
-
-cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  *least = 0;
-  *greatest = -5;
-  return emulator::check_usable();
-}
-
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   if (const auto error = emulator::check_usable()) return error;
   return streams().destroy(stream) ? cudaSuccess : note(cudaErrorInvalidResourceHandle);
-}
-
-cudaError_t cudaStreamQuery(cudaStream_t handle) {
-  if (const auto error = emulator::check_usable()) return error;
-  CUstream_st* stream = emulator::find_stream(handle);
-  if (stream == nullptr) return note(cudaErrorInvalidResourceHandle);
-  return stream->idle() ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {

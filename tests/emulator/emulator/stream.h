@@ -21,7 +21,6 @@ struct CUstream_st {
   void synchronize();
   // Lets the thread end after what is enqueued, and with it the stacks of its blocks' threads.
   void stop();
-  [[nodiscard]] bool idle();
 
   const int device;
 

@@ -1,24 +1,6 @@
 // CUDA's vector types, aligned as there.
 #pragma once
 
-struct alignas(2) uchar2 {
-  unsigned char x, y;
-};
-struct alignas(4) uchar4 {
-  unsigned char x, y, z, w;
-};
-struct alignas(4) ushort2 {
-  unsigned short x, y;
-};
-struct alignas(8) ushort4 {
-  unsigned short x, y, z, w;
-};
-struct alignas(8) int2 {
-  int x, y;
-};
-struct alignas(16) int4 {
-  int x, y, z, w;
-};
 struct alignas(8) uint2 {
   unsigned x, y;
 };
@@ -28,52 +10,9 @@ struct uint3 {
 struct alignas(16) uint4 {
   unsigned x, y, z, w;
 };
-struct alignas(8) float2 {
-  float x, y;
-};
-struct alignas(16) float4 {
-  float x, y, z, w;
-};
-struct alignas(16) double2 {
-  double x, y;
-};
-struct alignas(16) longlong2 {
-  long long x, y;
-};
-struct alignas(16) ulonglong2 {
-  unsigned long long x, y;
-};
 
 struct dim3 {
   unsigned x, y, z;
   constexpr dim3(unsigned width = 1, unsigned height = 1, unsigned depth = 1)
       : x(width), y(height), z(depth) {}
 };
-
-inline int2 make_int2(int x, int y) {
-  return {x, y};
-}
-inline int4 make_int4(int x, int y, int z, int w) {
-  return {x, y, z, w};
-}
-inline uint2 make_uint2(unsigned x, unsigned y) {
-  return {x, y};
-}
-inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
-  return {x, y, z, w};
-}
-inline float2 make_float2(float x, float y) {
-  return {x, y};
-}
-inline float4 make_float4(float x, float y, float z, float w) {
-  return {x, y, z, w};
-}
-inline double2 make_double2(double x, double y) {
-  return {x, y};
-}
-inline longlong2 make_longlong2(long long x, long long y) {
-  return {x, y};
-}
-inline ulonglong2 make_ulonglong2(unsigned long long x, unsigned long long y) {
-  return {x, y};
-}

@@ -12,23 +12,6 @@ namespace cub {
 struct DeviceScan {
   // With `temporary` nullptr says how much of it is needed.
   template <typename Input, typename Output, typename Count>
-  static cudaError_t ExclusiveSum(void* temporary,
-                                  size_t& temporary_bytes,
-                                  Input input,
-                                  Output output,
-                                  Count count,
-                                  cudaStream_t stream = nullptr) {
-    return scan(temporary, temporary_bytes, stream, [=] {
-      auto sum = decltype(*input + *input){};
-      for (Count i = 0; i < count; ++i) {
-        const auto next = sum + *(input + i);
-        *(output + i) = sum;
-        sum = next;
-      }
-    });
-  }
-
-  template <typename Input, typename Output, typename Count>
   static cudaError_t InclusiveSum(void* temporary,
                                   size_t& temporary_bytes,
                                   Input input,
