@@ -3,20 +3,22 @@
 // together:
 //
 //   rows      where the in-edges of every destination stand, and how many picks each gives
-//   pick      positions of the picks, where there are few of each row, all, or repeated ones
+//   first_rows  which rows a kernel's blocks begin in, where its threads are picks or in-edges
+//   pick      positions of the picks, where there are not many of each row, all, or repeated ones
 //   mark_*    else a bit for every in-edge that is picked, and then
 //   rank, take_marked      where each row's picks go, and their positions
 //   load      the source at every position
 //   number    local ids: sources that are new join the list of nodes, in the order of the picks
 //
-// Counts have 32 bits: a relation has at most kCudaMaxEdges picks, or in-edges where every in-edge
-// is read. Arrays are in device memory. A kernel checks the bound of every value that it reads from
-// a store; a value out of bounds is recorded and skipped. A `bad` counter holds kNoneBad, or the
-// lowest number of a bad item.
+// Local ids and numbers of picks have 32 bits, so that a relation has at most kCudaMaxEdges;
+// numbers of in-edges have 64. Arrays are in device memory. A kernel checks the bound of every
+// value that it reads from a store; a value out of bounds is recorded and skipped. A `bad` counter
+// holds kNoneBad, or the lowest number of a bad item.
 //
 // No result depends on the order of threads: they share only minima, maxima and bitwise or.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/draw_keys.h"
@@ -26,7 +28,16 @@ namespace ramet {
 
 inline constexpr int64_t kCudaMaxEdges = (int64_t{1} << 31) - 2;
 inline constexpr uint64_t kNoneBad = ~uint64_t{0};
-inline constexpr int64_t kCudaFewPicks = 32;  // of a row, which one thread makes
+inline constexpr int64_t kCudaFewPicks = 32;     // of a row, which one thread makes
+inline constexpr int64_t kCudaSomePicks = 1024;  // of a row, which a block makes in shared memory
+inline constexpr int64_t kCudaItems = 256;       // picks or in-edges of a block, one for a thread
+
+// In-edges that `num_dst` destinations may have where a kernel looks at each: a grid has threads
+// for them, and so many of every destination make no sum of 64 bits wrap.
+constexpr int64_t cuda_max_in_edges(int64_t num_dst) {
+  const int64_t of_grid = ((int64_t{1} << 31) - 1) * kCudaItems;
+  return num_dst == 0 ? of_grid : std::min(of_grid, (int64_t{1} << 62) / num_dst);
+}
 
 // One edge type's CSC.
 struct CudaCsc {
@@ -44,11 +55,23 @@ struct CudaRow {
 
 // The destinations of a relation. offset[i] is the number of picks, or in-edges, before row i.
 struct CudaRows {
-  const int64_t* nodes;   // num_dst ids, and more
-  const CudaRow* row;     // num_dst
-  const int64_t* offset;  // num_dst + 1
+  const int64_t* nodes;      // num_dst ids, and more
+  const CudaRow* row;        // num_dst
+  const int64_t* offset;     // num_dst + 1
+  const int32_t* first_row;  // by first_rows(), for what has a thread for each pick or in-edge
   int64_t num_dst;
 };
+
+// The row of every kCudaItems-th pick, or in-edge, and then the last row that any is in.
+struct CudaFirstRowsArgs {
+  const int64_t* offset;
+  int64_t num_dst;     // at least 1
+  int64_t num_items;   // offset[num_dst]
+  int32_t* first_row;  // cuda_first_rows()
+};
+constexpr int64_t cuda_first_rows(int64_t num_items) {
+  return (num_items + kCudaItems - 1) / kCudaItems + 1;
+}
 
 struct CudaDraws {
   DrawKeys keys;        // of the hop and the edge type, or the source's node type
@@ -67,9 +90,10 @@ struct CudaRowsArgs {
   int64_t num_dst;
   int64_t fanout;  // not 0; with -1 offsets count in-edges
   bool replace;
+  int64_t most;  // rows together; a row counts for no more than one above it
   CudaRow* row;
-  int64_t* offset;  // a row counts for at most 2^31, so that the sum is one
-  uint64_t* bad;    // the number of a destination
+  int64_t* offset;
+  uint64_t* bad;  // the number of a destination
   CudaScratch scan;
 };
 
@@ -82,15 +106,19 @@ struct CudaPositions {
 struct CudaPickArgs {
   CudaRows rows;
   int64_t num_picks;
-  int64_t fanout;  // at most kCudaFewPicks, unless `replace`; -1: all
+  int64_t fanout;  // at most kCudaSomePicks, unless `replace`; -1: all
   bool replace;
   CudaDraws draws;
   CudaPositions positions;
 };
 
-// A bit for every in-edge: 32 to the word, word_count(in-edges) words.
+// A bit for every in-edge: 32 to the word, and kCudaItems to the block, of which there are whole
+// ones.
+constexpr int64_t cuda_mark_blocks(int64_t num_edges) {
+  return (num_edges + kCudaItems - 1) / kCudaItems;
+}
 constexpr int64_t cuda_mark_words(int64_t num_edges) {
-  return (num_edges + 255) / 256 * 8;
+  return cuda_mark_blocks(num_edges) * (kCudaItems / 32);
 }
 
 struct CudaMarkArgs {
@@ -118,7 +146,7 @@ struct CudaMarkLaborArgs {
 struct CudaRankArgs {
   const uint32_t* marks;
   int64_t num_edges;
-  uint32_t* rank;  // cuda_mark_words() + 1: marks before each word
+  int64_t* rank;  // cuda_mark_blocks() + 1: marks before each block
   const int64_t* offset;
   int64_t num_dst;
   int64_t* indptr;  // num_dst + 1: marks before each row
@@ -129,12 +157,14 @@ struct CudaTakeMarkedArgs {
   CudaRows rows;
   int64_t num_edges;
   const uint32_t* marks;
-  const uint32_t* rank;
+  const int64_t* rank;
   CudaPositions positions;
   float* weight;                     // by pick; nullptr: none
   int64_t fanout;                    // weights of LABOR-0
   const CudaImportance* importance;  // or of LABOR-i
-  double* sum;  // scratch: num_dst, for normalized weights of LABOR-i; nullptr: Horvitz-Thompson
+  const int64_t* indptr;             // as rank() wrote it
+  double*
+      inverse;  // scratch: by pick, for normalized weights of LABOR-i; nullptr: Horvitz-Thompson
 };
 
 // The nodes of one type in a batch. A slot, one for every node of the graph, holds all ones, the
@@ -153,6 +183,17 @@ struct CudaLoadArgs {
   int64_t* sources;  // by pick; -1 where the id is bad
   uint32_t* slots;   // of the source type
   uint64_t* bad;     // the number of a pick
+};
+
+// In-edges [first, first + count) of these rows, `first` a multiple of kCudaItems, in the place of
+// picks.
+struct CudaLoadInEdgesArgs {
+  CudaCsc edges;
+  CudaRows rows;  // offsets count in-edges
+  int64_t first, count;
+  int64_t* sources;
+  uint32_t* slots;
+  uint64_t* bad;  // the number of an in-edge, counted from the first row
 };
 
 struct CudaNumberArgs {
@@ -189,11 +230,13 @@ struct CudaRelationArgs {
   int64_t num_dst;
   const int32_t* indices;
   int64_t num_edges;
+  const int32_t* first_row;  // by first_rows()
 };
 
 struct CudaSamplingKernels {
   int64_t (*scan_bytes)(int device, int64_t count);
   void (*rows)(int device, const CudaRowsArgs& args, void* stream);
+  void (*first_rows)(int device, const CudaFirstRowsArgs& args, void* stream);
   void (*pick)(int device, const CudaPickArgs& args, void* stream);
   // Floyd's picks of any number. `marks` is all zero before.
   void (*mark_floyd)(int device, const CudaMarkArgs& args, void* stream);
@@ -201,6 +244,7 @@ struct CudaSamplingKernels {
   void (*rank)(int device, const CudaRankArgs& args, void* stream);
   void (*take_marked)(int device, const CudaTakeMarkedArgs& args, void* stream);
   void (*load)(int device, const CudaLoadArgs& args, void* stream);
+  void (*load_in_edges)(int device, const CudaLoadInEdgesArgs& args, void* stream);
   void (*number)(int device, const CudaNumberArgs& args, void* stream);
   // The first `count` nodes of a list, which it begins with: of several that are equal the first
   // counts. And the slots of `count` nodes emptied.

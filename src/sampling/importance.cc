@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/block_sum.h"
 #include "base/prefetch.h"
 #include "ramet/sampler.h"
 
@@ -39,15 +40,12 @@ double solve_c(std::span<const double> p, int64_t fanout) {
   double c = 0;
   int64_t certain = -1;
   for (;;) {
-    double sum = 0;
     int64_t count = 0;
-    for (const double importance : p) {
-      if (c * importance >= 1) {
-        ++count;
-      } else {
-        sum += 1 / importance;
-      }
-    }
+    const double sum = sum_in_blocks(p, [&](double importance) {
+      const bool is_certain = c * importance >= 1;
+      count += is_certain ? 1 : 0;
+      return is_certain ? 0.0 : 1 / importance;
+    });
     if (count <= certain || count == static_cast<int64_t>(p.size())) return c;
     certain = count;
     c = sum / (target - static_cast<double>(count));

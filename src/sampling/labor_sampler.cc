@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/block_sum.h"
 #include "kernels/cpu/labor_scan.h"
 #include "ramet/sampler.h"
 
@@ -78,9 +79,7 @@ class LaborRule {
   // LABOR-i: the last picks are a row's, with the probabilities q_.
   template <typename Picks>
   void weigh_by_probability(double degree, Picks& picks) const {
-    double sum = 0;
-    for (const double of_pick : q_)
-      sum += 1 / of_pick;
+    const double sum = sum_in_blocks(q_, [](double of_pick) { return 1 / of_pick; });
     const bool normalized = draws_.weights == Weights::kNormalized;
     picks.weigh(static_cast<int64_t>(q_.size()), [&](size_t i) {
       return static_cast<float>(normalized ? 1 / q_[i] / sum : 1 / (degree * q_[i]));

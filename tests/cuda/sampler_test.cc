@@ -37,6 +37,7 @@ TEST_CASE("uniform minibatches are the host's") {
     check_against_host(wide, {{{5, 40}}, Uniform{replace}, 78}, kSeeds);
     check_against_host(graph, {{{32, 33}}, Uniform{replace}, 79}, kSeeds);
     check_against_host(graph, {{{300, 2}}, Uniform{replace}, 80}, kSeeds);
+    check_against_host(wide, {{{64, 65}}, Uniform{replace}, 81}, kSeeds);
     check_against_host(graph, {{{-1, 3}}, Uniform{replace}, 1}, kSeeds);
   }
   check_against_host(wide, {{{2, -1}}, Uniform{}, 2}, kSeeds);
@@ -51,6 +52,9 @@ TEST_CASE("hubs of thousands of in-edges, and as many picks of them") {
   check_against_host(graph, {{{10, 5}}, Uniform{}, 3}, {7, 11, 1, 8}, 0, 1);
   check_against_host(graph, labor({10, 5}), {7, 11, 1, 8}, 0, 1);
   check_against_host(graph, labor({10}, 2), {7, 11, 1, 8}, 0, 1);
+  // More picks than a block of a sum has terms: the weights have its order.
+  check_against_host(graph, labor({2500}, 2), {7, 11, 1, 8}, 0, 1);
+  check_against_host(graph, labor({-1}, 1), {7, 11, 1, 8}, 0, 1);
 }
 
 TEST_CASE("LABOR's minibatches, and their weights, are the host's") {

@@ -36,14 +36,29 @@ struct FarRows {
   std::vector<int64_t> nodes, offsets;
 };
 
+// The rows that blocks of items begin in.
+struct FirstRows : DeviceBytes {
+  FirstRows(const DeviceBytes& offset, const std::vector<int64_t>& offsets)
+      : DeviceBytes(static_cast<size_t>(cuda_first_rows(offsets.back())) * sizeof(int32_t)) {
+    kernels().first_rows(0,
+                         {.offset = offset.as<int64_t>(),
+                          .num_dst = static_cast<int64_t>(offsets.size()) - 1,
+                          .num_items = offsets.back(),
+                          .first_row = as<int32_t>()},
+                         nullptr);
+  }
+};
+
 struct DeviceRows {
   explicit DeviceRows(const FarRows& rows)
       : nodes(rows.nodes),
         row(rows.rows),
         offset(rows.offsets),
-        view{nodes.as<int64_t>(), row.as<CudaRow>(), offset.as<int64_t>(),
+        first_row(offset, rows.offsets),
+        view{nodes.as<int64_t>(), row.as<CudaRow>(), offset.as<int64_t>(), first_row.as<int32_t>(),
              static_cast<int64_t>(rows.rows.size())} {}
   DeviceBytes nodes, row, offset;
+  FirstRows first_row;
   CudaRows view;
 };
 
@@ -63,14 +78,99 @@ std::vector<int64_t> expected_positions(const FarRows& rows,
   return positions;
 }
 
-const std::vector<int64_t> kDegrees{40, 0, 0, 7, 32, 33, 1, 5000, 64, 65, 300, 0};
+const std::vector<int64_t> kDegrees{40, 0, 0, 7, 32, 33, 1, 5000, 64, 65, 257, 300, 1025, 1100, 0};
 
 }  // namespace
 
+TEST_CASE("blocks of items know the row that they begin in") {
+  const auto check = [](const std::vector<int64_t>& counts) {
+    std::vector<int64_t> offsets{0};
+    for (const int64_t count : counts)
+      offsets.push_back(offsets.back() + count);
+    std::vector<int32_t> expected;
+    for (int64_t block = 0; block < cuda_first_rows(offsets.back()); ++block) {
+      size_t row = counts.size() - 1;
+      while (offsets[row] > block * kCudaItems)
+        --row;
+      expected.push_back(static_cast<int32_t>(row));
+    }
+    const DeviceBytes offset(offsets);
+    CHECK(FirstRows(offset, offsets).read<int32_t>() == expected);
+  };
+  check({1});
+  check({255, 1, 1});
+  check({256});
+  check({0, 0, 600, 0, 0, 3, 0});
+  check(std::vector<int64_t>(1000, 1));
+  check({0, 100'000, 0, 1, 255, 256, 257, 0});
+}
+
+// Or they would wrap around before the host sees them.
+TEST_CASE("sums of rows stay above what a hop may have, and in 64 bits") {
+  static_assert(cuda_max_in_edges(0) == cuda_max_in_edges(1));
+  static_assert(cuda_max_in_edges(1) > int64_t{1} << 38);
+  constexpr int64_t kMostRows = (int64_t{1} << 31) - 1;
+  static_assert(cuda_max_in_edges(kMostRows) + 1 <= INT64_MAX / kMostRows);
+  const std::vector<int64_t> indptr{0, 50, 53, 53}, nodes{0, 1, 2, 0};
+  const DeviceBytes device_indptr(indptr), device_nodes(nodes);
+  const DeviceBytes row(nodes.size() * sizeof(CudaRow)), offset(5 * sizeof(int64_t));
+  const DeviceBytes bad(std::vector<uint64_t>{kNoneBad});
+  const int64_t scan_bytes = kernels().scan_bytes(0, 4);
+  const DeviceBytes scan(static_cast<size_t>(scan_bytes));
+  kernels().rows(0,
+                 {.edges = {device_indptr.as<int64_t>(), nullptr, false, 53, 3},
+                  .nodes = device_nodes.as<int64_t>(),
+                  .num_dst = 4,
+                  .fanout = -1,
+                  .replace = false,
+                  .most = 20,
+                  .row = row.as<CudaRow>(),
+                  .offset = offset.as<int64_t>(),
+                  .bad = bad.as<uint64_t>(),
+                  .scan = {scan.get(), scan_bytes}},
+                 nullptr);
+  CHECK(offset.read<int64_t>() == std::vector<int64_t>{0, 21, 24, 24, 45});
+}
+
+TEST_CASE("in-edges beyond number 2^32 become candidates") {
+  constexpr int64_t kFirst = int64_t{1} << 32;
+  std::vector<int32_t> indices(305);
+  for (size_t i = 0; i < indices.size(); ++i)
+    indices[i] = static_cast<int32_t>(i * 7 % 100);
+  indices[100] = 100;  // no node
+  const std::vector<CudaRow> rows{{0, kFirst}, {5, 3}, {0, 0}, {8, 297}};
+  const std::vector<int64_t> offsets{0, kFirst, kFirst + 3, kFirst + 3, kFirst + 300};
+  const DeviceBytes device_indices(indices), row(rows), offset(offsets);
+  const DeviceBytes sources(300 * sizeof(int64_t));
+  const DeviceBytes slots(std::vector<uint32_t>(100, ~0U));
+  const DeviceBytes bad(std::vector<uint64_t>{kNoneBad});
+  const DeviceBytes first_row(static_cast<size_t>(cuda_first_rows(offsets.back())) * 4);
+  const std::vector<int32_t> last_of_them{1, 3, 3};  // the others are not looked at
+  runtime().copy(0, first_row.as<int32_t>() + kFirst / kCudaItems, last_of_them.data(), 12,
+                 nullptr);
+  kernels().load_in_edges(
+      0,
+      {.edges = {nullptr, device_indices.get(), false, 305, 100},
+       .rows = {nullptr, row.as<CudaRow>(), offset.as<int64_t>(), first_row.as<int32_t>(), 4},
+       .first = kFirst,
+       .count = 300,
+       .sources = sources.as<int64_t>(),
+       .slots = slots.as<uint32_t>(),
+       .bad = bad.as<uint64_t>()},
+      nullptr);
+  std::vector<int64_t> expected(indices.begin() + 5, indices.end());
+  expected[95] = -1;
+  CHECK(sources.read<int64_t>() == expected);
+  CHECK(bad.read<uint64_t>()[0] == static_cast<uint64_t>(kFirst + 95));
+  CHECK(slots.read<uint32_t>()[35] == 0x80000000U);  // the first of all
+}
+
 TEST_CASE("positions above 2^31 are picked in 64 bits") {
   const DrawKeys keys{12345};
-  for (const PickRule rule : {PickRule{5}, PickRule{32}, PickRule{kAllNeighbors}, PickRule{7, true},
-                              PickRule{500, true}}) {
+  for (const PickRule rule :
+       {PickRule{5}, PickRule{32}, PickRule{33}, PickRule{63}, PickRule{64}, PickRule{65},
+        PickRule{255}, PickRule{256}, PickRule{257}, PickRule{1000}, PickRule{1024},
+        PickRule{kAllNeighbors}, PickRule{7, true}, PickRule{500, true}}) {
     CAPTURE(rule.fanout);
     const FarRows far(kDegrees, [&](int64_t degree) { return num_picks(rule, degree); });
     const DeviceRows rows(far);
@@ -94,19 +194,19 @@ TEST_CASE("marks become positions above 2^31, whatever the number of picks") {
     CAPTURE(fanout);
     const FarRows far(kDegrees, [](int64_t degree) { return degree; });
     const DeviceRows rows(far);
-    const int64_t num_edges = far.offsets.back(), num_words = cuda_mark_words(num_edges);
-    DeviceBytes marks(static_cast<size_t>(num_words) * sizeof(uint32_t));
+    const int64_t num_edges = far.offsets.back(), num_blocks = cuda_mark_blocks(num_edges);
+    DeviceBytes marks(static_cast<size_t>(cuda_mark_words(num_edges)) * sizeof(uint32_t));
     marks.fill(0);
     kernels().mark_floyd(0, {rows.view, num_edges, fanout, {keys, {}}, marks.as<uint32_t>()},
                          nullptr);
-    const DeviceBytes rank(static_cast<size_t>(num_words + 1) * sizeof(uint32_t));
+    const DeviceBytes rank(static_cast<size_t>(num_blocks + 1) * sizeof(int64_t));
     const DeviceBytes indptr(far.offsets.size() * sizeof(int64_t));
-    const int64_t scan_bytes = kernels().scan_bytes(0, num_words);
+    const int64_t scan_bytes = kernels().scan_bytes(0, num_blocks);
     const DeviceBytes scan(static_cast<size_t>(scan_bytes));
     kernels().rank(0,
                    {.marks = marks.as<uint32_t>(),
                     .num_edges = num_edges,
-                    .rank = rank.as<uint32_t>(),
+                    .rank = rank.as<int64_t>(),
                     .offset = rows.view.offset,
                     .num_dst = rows.view.num_dst,
                     .indptr = indptr.as<int64_t>(),
@@ -119,18 +219,20 @@ TEST_CASE("marks become positions above 2^31, whatever the number of picks") {
                           {.rows = rows.view,
                            .num_edges = num_edges,
                            .marks = marks.as<uint32_t>(),
-                           .rank = rank.as<uint32_t>(),
+                           .rank = rank.as<int64_t>(),
                            .positions = {positions.get(), true},
                            .weight = nullptr,
                            .fanout = fanout,
                            .importance = nullptr,
-                           .sum = nullptr},
+                           .indptr = indptr.as<int64_t>(),
+                           .inverse = nullptr},
                           nullptr);
     CHECK(positions.read<int64_t>() == expected);
   }
 }
 
-// Their sum depends on the order in which it is added up, which batches would hardly show.
+// Their sum depends on the order in which it is added up, which batches would hardly show:
+// docs/semantics.md, section 8. One row is longer than a block of terms.
 TEST_CASE("the c of a row has the bits of the host's") {
   const FarRows far(kDegrees, [](int64_t degree) { return degree; });
   const DeviceRows rows(far);

@@ -76,7 +76,7 @@ TEST_CASE("a wait is for the record before it, also where the event is recorded 
   const auto slow = new_stream();
   const auto idle = new_stream();
   const auto waiting = new_stream();
-  const auto event = new_event(cudaEventDisableTiming);
+  const auto event = new_event();
   int value = 0;
   int seen = -1;
   REQUIRE(launch(slow, dim3(1), sleep_and_set, &value, 5) == cudaSuccess);
@@ -110,7 +110,7 @@ struct Captured {
 TEST_CASE("a captured stream runs nothing, and what CUDA forbids breaks the capture") {
   const auto stream = new_stream();
   const auto other = new_stream();
-  const auto event = new_event(cudaEventDisableTiming);
+  const auto event = new_event();
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   int value = 1;
   {

@@ -228,6 +228,29 @@ TEST_CASE("c solves its equation, also for ties and for extreme importances") {
   CHECK(solve_c(std::vector<double>(1000, 1.0), 10) == doctest::Approx(0.01).epsilon(1e-15));
 }
 
+// docs/semantics.md, section 8: sums in blocks of 1,024 terms.
+TEST_CASE("the c of a long row has the bits of its definition") {
+  std::vector<double> p;
+  for (uint64_t i = 0; i < 3000; ++i)
+    p.push_back(std::exp(8 * (static_cast<double>(mix64(i) >> 11) * 0x1p-53 - 0.5)));
+  for (const int64_t fanout : {1, 30, 1000, 2900}) {
+    double c = 0;
+    for (int64_t certain = -1;;) {
+      int64_t count = 0;
+      double blocks[3] = {0, 0, 0};
+      for (size_t e = 0; e < p.size(); ++e) {
+        if (c * p[e] >= 1) ++count;
+        blocks[e / 1024] += c * p[e] >= 1 ? 0 : 1 / p[e];
+      }
+      if (count <= certain || count == 3000) break;
+      certain = count;
+      const double sum = blocks[0] + blocks[1] + blocks[2];
+      c = sum / (9e6 / static_cast<double>(fanout) - static_cast<double>(count));
+    }
+    CHECK(solve_c(p, fanout) == c);
+  }
+}
+
 namespace {
 
 SampleOptions labor(std::vector<int64_t> fanouts,

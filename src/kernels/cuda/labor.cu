@@ -34,11 +34,12 @@ __device__ uint64_t word_of_source(const CudaMarkArgs& args, const CudaCsc& edge
 // `accepts` decides about an Edge.
 template <typename Accepts>
 __device__ void mark_accepted(const CudaMarkArgs& args, Accepts accepts) {
-  const int64_t row = row_of_thread(args.rows.offset, args.rows.num_dst);
   const int64_t e = thread_number();
   bool accepted = false;
-  if (e < args.num_edges)
-    accepted = accepts(Edge{row, e, args.rows.row[row].begin + (e - args.rows.offset[row])});
+  if (e < args.num_edges) {
+    const int64_t row = row_of(args.rows.offset, args.rows.first_row, e);
+    accepted = accepts(Edge{row, e, position_of(args.rows, row, e)});
+  }
   const unsigned word = __ballot_sync(kAllLanes, accepted);
   if (threadIdx.x % kWarp == 0) args.marks[e / kWarp] = word;
 }

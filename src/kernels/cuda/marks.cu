@@ -1,6 +1,8 @@
-// From a bit for each in-edge to the edges of a relation: the number of bits before each word, by a
-// running sum, makes the place of every marked edge, and the beginning of every row, one access
-// (Jacobson: "Space-efficient static trees and graphs", 1989, calls it rank).
+// From a bit for each in-edge to the edges of a relation: the number of bits before each block of
+// them, by a running sum, makes the place of every marked edge, and the beginning of every row, one
+// access (Jacobson: "Space-efficient static trees and graphs", 1989, calls it rank): the bits of a
+// block are one sector of memory.
+#include "kernels/cuda/row_sums.cuh"
 #include "kernels/cuda/sampling.h"
 #include "kernels/cuda/sampling_device.cuh"
 #include "kernels/cuda/scan.h"
@@ -8,18 +10,31 @@
 namespace ramet {
 namespace {
 
-// rank[w + 1]: the bits of word w.
-__global__ void count_marks(const uint32_t* marks, int64_t num_words, uint32_t* rank) {
-  const int64_t word = thread_number();
-  if (word == 0) rank[0] = 0;
-  if (word < num_words) rank[word + 1] = static_cast<uint32_t>(__popc(marks[word]));
+// The bits of a block before `bit`.
+__device__ int marks_in(const uint32_t* words, unsigned bit) {
+  int count = 0;
+  for (unsigned word = 0; word < bit / 32; ++word)
+    count += __popc(words[word]);
+  return bit % 32 == 0 ? count : count + __popc(words[bit / 32] & ((1u << (bit % 32)) - 1));
+}
+
+__device__ const uint32_t* words_of(const uint32_t* marks, int64_t block) {
+  return marks + block * (kCudaItems / 32);
+}
+
+// rank[b + 1]: the bits of block b.
+__global__ void count_marks(const uint32_t* marks, int64_t num_blocks, int64_t* rank) {
+  const int64_t block = thread_number();
+  if (block == 0) rank[0] = 0;
+  if (block < num_blocks) rank[block + 1] = marks_in(words_of(marks, block), kCudaItems);
 }
 
 // The marks before in-edge e.
-__device__ int64_t marks_before(const uint32_t* marks, const uint32_t* rank, int64_t e) {
-  const int64_t word = e / kWarp, bit = e % kWarp;
-  if (bit == 0) return rank[word];  // there may be no such word
-  return rank[word] + static_cast<uint32_t>(__popc(marks[word] & ((1u << bit) - 1)));
+__device__ int64_t marks_before(const uint32_t* marks, const int64_t* rank, int64_t e) {
+  const int64_t block = e / kCudaItems;
+  const auto bit = static_cast<unsigned>(e % kCudaItems);
+  if (bit == 0) return rank[block];  // there may be no such block
+  return rank[block] + marks_in(words_of(marks, block), bit);
 }
 
 __global__ void count_rows(CudaRankArgs args) {
@@ -37,17 +52,6 @@ __device__ double probability(const CudaImportance& importance, int64_t row, int
   return scaled < 1.0 ? scaled : 1.0;
 }
 
-// A warp for each row: the sum of 1 / q over its marked edges.
-__global__ void sum_rows(CudaTakeMarkedArgs args, CudaImportance importance) {
-  const int64_t row = thread_number() / kWarp;
-  if (row >= args.rows.num_dst) return;  // the whole warp
-  const int64_t end = args.rows.offset[row + 1];
-  const double sum = sum_in_order(args.rows.offset[row], end, [&](int64_t e) {
-    return e < end && is_marked(args, e) ? 1 / probability(importance, row, e) : 0;
-  });
-  if (threadIdx.x % kWarp == 0) args.sum[row] = sum;
-}
-
 __device__ float weight(const CudaTakeMarkedArgs& args,
                         const CudaImportance& importance,
                         int64_t row,
@@ -57,27 +61,42 @@ __device__ float weight(const CudaTakeMarkedArgs& args,
     const bool all = args.fanout < 0 || args.fanout >= degree;
     return static_cast<float>(1 / static_cast<double>(all ? degree : args.fanout));
   }
-  const double q = probability(importance, row, e);
-  if (args.sum != nullptr) return static_cast<float>(1 / q / args.sum[row]);
-  return static_cast<float>(1 / (static_cast<double>(degree) * q));
+  return static_cast<float>(1 / (static_cast<double>(degree) * probability(importance, row, e)));
 }
 
 __global__ void take_marks(CudaTakeMarkedArgs args, CudaImportance importance) {
-  const int64_t row = row_of_thread(args.rows.offset, args.rows.num_dst);
   const int64_t e = thread_number();
   if (!is_marked(args, e)) return;
+  const int64_t row = row_of(args.rows.offset, args.rows.first_row, e);
   const int64_t pick = marks_before(args.marks, args.rank, e);
-  store_position(args.positions, pick, args.rows.row[row].begin + (e - args.rows.offset[row]));
-  if (args.weight != nullptr) args.weight[pick] = weight(args, importance, row, e);
+  store_position(args.positions, pick, position_of(args.rows, row, e));
+  if (args.inverse != nullptr) {
+    args.inverse[pick] = 1 / probability(importance, row, e);
+  } else if (args.weight != nullptr) {
+    args.weight[pick] = weight(args, importance, row, e);
+  }
+}
+
+// The weights 1 / q of a row's picks, divided by their sum.
+__global__ void __launch_bounds__(BlockTeam::kSize) normalize_weights(CudaTakeMarkedArgs args) {
+  __shared__ RowSumMemory memory;
+  for_each_row(memory, args.indptr, args.rows.num_dst, [&](int64_t row, const auto& team) {
+    const int64_t begin = args.indptr[row], end = args.indptr[row + 1];
+    const double sum =
+        team.sum(begin, end, [&](int64_t e) { return Term{args.inverse[e], false}; }).sum;
+    for (int64_t e = begin + team.thread(); e < end; e += team.kSize)
+      args.weight[e] = static_cast<float>(args.inverse[e] / sum);
+  });
 }
 
 }  // namespace
 
 void cuda_sampling::rank(int device, const CudaRankArgs& args, void* stream) {
   const DeviceScope scope(device);
-  const int64_t num_words = cuda_mark_words(args.num_edges);
-  launch_each("count_marks", count_marks, num_words + 1, stream, args.marks, num_words, args.rank);
-  running_sum(args.rank + 1, num_words, args.scan, stream);
+  const int64_t num_blocks = cuda_mark_blocks(args.num_edges);
+  launch_each("count_marks", count_marks, num_blocks + 1, stream, args.marks, num_blocks,
+              args.rank);
+  running_sum(args.rank + 1, num_blocks, args.scan, stream);
   launch_each("count_rows", count_rows, args.num_dst + 1, stream, args);
 }
 
@@ -85,9 +104,9 @@ void cuda_sampling::take_marked(int device, const CudaTakeMarkedArgs& args, void
   const DeviceScope scope(device);
   const CudaImportance none{nullptr, nullptr, nullptr};
   const CudaImportance importance = args.importance != nullptr ? *args.importance : none;
-  if (args.sum != nullptr)
-    launch_each("sum_rows", sum_rows, args.rows.num_dst * kWarp, stream, args, importance);
   launch_each("take_marks", take_marks, args.num_edges, stream, args, importance);
+  if (args.inverse != nullptr)
+    launch_rows("normalize_weights", normalize_weights, args.rows.num_dst, stream, args);
 }
 
 }  // namespace ramet

@@ -20,18 +20,31 @@ __device__ void offer(uint32_t* slot, uint32_t value) {
   if (__ldcg(slot) > value) atomicMin(slot, value);
 }
 
+// The source at `position`, which pick e asks for; -1 where it is no node.
+__device__ int64_t load_source(const CudaCsc& edges, int64_t position, uint32_t* slots, int64_t e) {
+  const int64_t id = load_id(edges.indices, edges.wide_ids, position);
+  if (static_cast<uint64_t>(id) >= static_cast<uint64_t>(edges.num_src_nodes)) return -1;
+  offer(&slots[id], kPick + static_cast<uint32_t>(e));
+  return id;
+}
+
 __global__ void load_sources(CudaLoadArgs args) {
   const int64_t e = thread_number();
   if (e >= args.num_picks) return;
   const int64_t position = load_id(args.positions.data, args.positions.wide, e);
-  const int64_t id = load_id(args.edges.indices, args.edges.wide_ids, position);
-  const bool fits = static_cast<uint64_t>(id) < static_cast<uint64_t>(args.edges.num_src_nodes);
-  args.sources[e] = fits ? id : -1;
-  if (fits) {
-    offer(&args.slots[id], kPick + static_cast<uint32_t>(e));
-  } else {
-    record_bad(args.bad, e);
-  }
+  const int64_t id = load_source(args.edges, position, args.slots, e);
+  args.sources[e] = id;
+  if (id < 0) record_bad(args.bad, e);
+}
+
+__global__ void load_sources_of_in_edges(CudaLoadInEdgesArgs args) {
+  const int64_t i = thread_number();
+  if (i >= args.count) return;
+  const int64_t e = args.first + i;
+  const int64_t row = row_of(args.rows.offset, args.rows.first_row, e);
+  const int64_t id = load_source(args.edges, position_of(args.rows, row, e), args.slots, i);
+  args.sources[i] = id;
+  if (id < 0) record_bad(args.bad, e);
 }
 
 // rank[e]: 1 for the first pick of a new node. The nodes that are there count with the first pick.
@@ -76,6 +89,11 @@ __global__ void clear_nodes(CudaNodeList list, int64_t count) {
 void cuda_sampling::load(int device, const CudaLoadArgs& args, void* stream) {
   const DeviceScope scope(device);
   launch_each("load_sources", load_sources, args.num_picks, stream, args);
+}
+
+void cuda_sampling::load_in_edges(int device, const CudaLoadInEdgesArgs& args, void* stream) {
+  const DeviceScope scope(device);
+  launch_each("load_sources_of_in_edges", load_sources_of_in_edges, args.count, stream, args);
 }
 
 void cuda_sampling::number(int device, const CudaNumberArgs& args, void* stream) {

@@ -19,17 +19,17 @@ __global__ void load_edge_ids(CudaEdgeIdsArgs args) {
 }
 
 __global__ void write_mean_weights(CudaRelationArgs args, float* out) {
-  const int64_t row = row_of_thread(args.indptr, args.num_dst);
   const int64_t e = thread_number();
   if (e >= args.num_edges) return;
+  const int64_t row = row_of(args.indptr, args.first_row, e);
   const auto picks = static_cast<double>(args.indptr[row + 1] - args.indptr[row]);
   out[e] = static_cast<float>(1 / picks);
 }
 
 __global__ void write_edge_index(CudaRelationArgs args, int64_t* out) {
-  const int64_t row = row_of_thread(args.indptr, args.num_dst);
   const int64_t e = thread_number();
   if (e >= args.num_edges) return;
+  const int64_t row = row_of(args.indptr, args.first_row, e);
   out[e] = args.indices[e];
   out[args.num_edges + e] = row;
 }

@@ -1,4 +1,6 @@
-// Where the in-edges of destinations stand: two offsets for each, read at random.
+// Where the in-edges of destinations stand: two offsets for each, read at random. And the row that
+// each block of picks or in-edges begins in: the partition of load-balancing search (Baxter:
+// moderngpu), which the blocks of later kernels then need not search for.
 #include <algorithm>
 
 #include "kernels/cuda/sampling.h"
@@ -8,13 +10,11 @@
 namespace ramet {
 namespace {
 
-constexpr int64_t kMostPicks = kCudaMaxEdges + 2;  // of a row, as far as sums are concerned
-
-__device__ int64_t num_picks(int64_t fanout, bool replace, int64_t degree) {
+__device__ int64_t num_picks(const CudaRowsArgs& args, int64_t degree) {
   if (degree == 0) return 0;
-  const bool all = fanout < 0 || (!replace && degree < fanout);
-  const int64_t picks = all ? degree : fanout;
-  return picks < kMostPicks ? picks : kMostPicks;
+  const bool all = args.fanout < 0 || (!args.replace && degree < args.fanout);
+  const int64_t picks = all ? degree : args.fanout;
+  return picks <= args.most ? picks : args.most + 1;
 }
 
 __global__ void read_rows(CudaRowsArgs args) {
@@ -32,7 +32,14 @@ __global__ void read_rows(CudaRowsArgs args) {
     record_bad(args.bad, i);
   }
   args.row[i] = row;
-  args.offset[i + 1] = num_picks(args.fanout, args.replace, row.degree);
+  args.offset[i + 1] = num_picks(args, row.degree);
+}
+
+__global__ void find_first_rows(CudaFirstRowsArgs args, int64_t count) {
+  const int64_t block = thread_number();
+  if (block >= count) return;
+  args.first_row[block] =
+      static_cast<int32_t>(row_between(args.offset, 0, args.num_dst - 1, block * kCudaItems));
 }
 
 }  // namespace
@@ -46,6 +53,12 @@ void cuda_sampling::rows(int device, const CudaRowsArgs& args, void* stream) {
   const DeviceScope scope(device);
   launch_each("read_rows", read_rows, std::max<int64_t>(args.num_dst, 1), stream, args);
   running_sum(args.offset + 1, args.num_dst, args.scan, stream);
+}
+
+void cuda_sampling::first_rows(int device, const CudaFirstRowsArgs& args, void* stream) {
+  const DeviceScope scope(device);
+  const int64_t count = cuda_first_rows(args.num_items);
+  launch_each("find_first_rows", find_first_rows, count, stream, args, count);
 }
 
 }  // namespace ramet

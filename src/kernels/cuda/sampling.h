@@ -9,12 +9,14 @@ namespace cuda_sampling {
 
 int64_t scan_bytes(int device, int64_t count);
 void rows(int device, const CudaRowsArgs& args, void* stream);
+void first_rows(int device, const CudaFirstRowsArgs& args, void* stream);
 void pick(int device, const CudaPickArgs& args, void* stream);
 void mark_floyd(int device, const CudaMarkArgs& args, void* stream);
 void mark_labor(int device, const CudaMarkLaborArgs& args, void* stream);
 void rank(int device, const CudaRankArgs& args, void* stream);
 void take_marked(int device, const CudaTakeMarkedArgs& args, void* stream);
 void load(int device, const CudaLoadArgs& args, void* stream);
+void load_in_edges(int device, const CudaLoadInEdgesArgs& args, void* stream);
 void number(int device, const CudaNumberArgs& args, void* stream);
 void insert(int device, const CudaNodeList& list, int64_t count, void* stream);
 void clear(int device, const CudaNodeList& list, int64_t count, void* stream);
@@ -30,12 +32,14 @@ void edge_index(int device, const CudaRelationArgs& args, int64_t* out, void* st
 inline constexpr CudaSamplingKernels kCudaSamplingKernels{
     .scan_bytes = cuda_sampling::scan_bytes,
     .rows = cuda_sampling::rows,
+    .first_rows = cuda_sampling::first_rows,
     .pick = cuda_sampling::pick,
     .mark_floyd = cuda_sampling::mark_floyd,
     .mark_labor = cuda_sampling::mark_labor,
     .rank = cuda_sampling::rank,
     .take_marked = cuda_sampling::take_marked,
     .load = cuda_sampling::load,
+    .load_in_edges = cuda_sampling::load_in_edges,
     .number = cuda_sampling::number,
     .insert = cuda_sampling::insert,
     .clear = cuda_sampling::clear,

@@ -11,7 +11,7 @@
 
 namespace ramet {
 
-inline constexpr unsigned kThreads = 256;
+inline constexpr unsigned kThreads = kCudaItems;
 inline constexpr unsigned kWarp = 32;
 inline constexpr unsigned kAllLanes = 0xffffffffu;
 
@@ -77,39 +77,16 @@ __device__ inline int64_t row_between(const int64_t* offset, int64_t low, int64_
   return low;
 }
 
-// The row of the thread's own entry, thread_number(): threads share long rows, and the rows of a
-// block are few, so that its first and last thread search them all, the others between these two.
-// Every thread of the block must call it, once in a kernel; there is at least one row.
-__device__ inline int64_t row_of_thread(const int64_t* offset, int64_t num_rows) {
-  __shared__ int64_t first_and_last[2];
-  const int64_t e = thread_number();
-  const bool is_last = threadIdx.x == blockDim.x - 1;
-  if (threadIdx.x == 0 || is_last)
-    first_and_last[is_last ? 1 : 0] = row_between(offset, 0, num_rows - 1, e);
-  __syncthreads();
-  return row_between(offset, first_and_last[0], first_and_last[1], e);
+// The row that item e is in, a pick or an in-edge. The block that it belongs to says within which
+// rows to look; these are few, and near in memory.
+__device__ inline int64_t row_of(const int64_t* offset, const int32_t* first_row, int64_t e) {
+  const int64_t block = e / kCudaItems;
+  return row_between(offset, first_row[block], first_row[block + 1], e);
 }
 
-// The sum of value(e) over [begin, end), with the bits of one that is added in this order: the
-// lanes of the warp load and divide a few each, which takes the time, and all of them then add
-// these one after the other, out of shared memory. All lanes together call it, and value(), for
-// entries from `end` on, too. +0 changes no bit of a sum that is not negative.
-template <typename Value>
-__device__ double sum_in_order(int64_t begin, int64_t end, const Value& value) {
-  constexpr int64_t kTile = 4 * kWarp;  // four loads of a lane are in flight at once
-  __shared__ double tiles[kThreads / kWarp][kTile];
-  double* tile = tiles[threadIdx.x / kWarp];
-  double sum = 0;
-  for (int64_t first = begin; first < end; first += kTile) {
-    for (int64_t at = threadIdx.x % kWarp; at < kTile; at += kWarp)
-      tile[at] = value(first + at);
-    __syncwarp();
-    const int64_t size = end - first < kTile ? end - first : kTile;
-    for (int64_t at = 0; at < size; ++at)
-      sum += tile[at];
-    __syncwarp();
-  }
-  return sum;
+// Where in-edge e of `row` stands in its edge type.
+__device__ inline int64_t position_of(const CudaRows& rows, int64_t row, int64_t e) {
+  return rows.row[row].begin + (e - rows.offset[row]);
 }
 
 }  // namespace ramet

@@ -1,9 +1,12 @@
 // Positions of a row's picks, docs/semantics.md, section 3: Floyd's algorithm (Bentley, Floyd: "A
 // sample of brilliance", CACM 1987) where they are few, by a thread for each row, that keeps them
-// sorted as they come. Where every edge is picked, or picks may repeat, they do not depend on each
-// other: a thread for each; repeated ones are sorted afterwards.
+// sorted as they come; floyd_block.cuh has the one for more. Where every edge is picked, or picks
+// may repeat, they do not depend on each other: a thread for each; repeated ones are sorted
+// afterwards.
+#include "kernels/cuda/floyd_block.cuh"
 #include "kernels/cuda/sampling.h"
 #include "kernels/cuda/sampling_device.cuh"
+#include "kernels/cuda/sort_block.cuh"
 
 namespace ramet {
 namespace {
@@ -47,17 +50,38 @@ __global__ void pick_few(CudaPickArgs args) {
     store_position(args.positions, first + t, row.begin + (all ? t : picked[t]));
 }
 
+// A block of kBlock threads for each row.
+template <int kMost, int kBlock>
+__global__ void __launch_bounds__(kBlock) pick_some(CudaPickArgs args) {
+  const int64_t i = blockIdx.x;
+  const CudaRow row = args.rows.row[i];
+  const int64_t first = args.rows.offset[i];
+  const auto store = [&](int64_t t, int64_t x) {
+    store_position(args.positions, first + t, row.begin + x);
+  };
+  if (row.degree <= args.fanout) {
+    for (int64_t t = threadIdx.x; t < row.degree; t += kBlock)
+      store(t, t);
+    return;
+  }
+  __shared__ FloydMemory<kMost> memory;
+  const DrawKeys keys = node_keys(args.draws.keys, args.rows.nodes[i]);
+  pick_by_floyd<kBlock>(
+      memory, static_cast<int>(args.fanout), row.degree,
+      [&](int64_t t, int64_t n) { return draw_below(keys, args.draws.tables, t, n); }, store);
+}
+
 __global__ void pick_all(CudaPickArgs args) {
-  const int64_t i = row_of_thread(args.rows.offset, args.rows.num_dst);
   const int64_t e = thread_number();
   if (e >= args.num_picks) return;
-  store_position(args.positions, e, args.rows.row[i].begin + (e - args.rows.offset[i]));
+  const int64_t i = row_of(args.rows.offset, args.rows.first_row, e);
+  store_position(args.positions, e, position_of(args.rows, i, e));
 }
 
 __global__ void pick_repeatedly(CudaPickArgs args) {
-  const int64_t i = row_of_thread(args.rows.offset, args.rows.num_dst);
   const int64_t e = thread_number();
   if (e >= args.num_picks) return;
+  const int64_t i = row_of(args.rows.offset, args.rows.first_row, e);
   const CudaRow row = args.rows.row[i];
   const DrawKeys keys = node_keys(args.draws.keys, args.rows.nodes[i]);
   const int64_t t = e - args.rows.offset[i];
@@ -65,28 +89,11 @@ __global__ void pick_repeatedly(CudaPickArgs args) {
   store_position(args.positions, e, row.begin + x);
 }
 
-// A block for each row, by Batcher's bitonic sort ("Sorting networks and their applications", 1968)
-// in the form whose comparators all point the same way: two sorted runs are merged by a comparison
-// with the mirror image, and then at halved distances. So what lies beyond the end counts as
-// largest, and is left out.
+// A block for each row.
 template <typename Position>
 __global__ void sort_rows(const int64_t* offset, Position* positions) {
-  Position* values = positions + offset[blockIdx.x];
-  const int64_t count = offset[blockIdx.x + 1] - offset[blockIdx.x];
-  for (int64_t run = 1; run < count; run *= 2) {
-    int64_t flip = 2 * run - 1;
-    for (int64_t distance = run; distance > 0; distance /= 2) {
-      for (int64_t i = threadIdx.x; i < count; i += blockDim.x) {
-        const int64_t other = i ^ flip;
-        if (other < i || other >= count || !(values[other] < values[i])) continue;
-        const Position larger = values[i];
-        values[i] = values[other];
-        values[other] = larger;
-      }
-      __syncthreads();
-      flip = distance / 2;
-    }
-  }
+  const int64_t first = offset[blockIdx.x];
+  sort_by_block(positions + first, offset[blockIdx.x + 1] - first);
 }
 
 template <typename Position>
@@ -97,6 +104,20 @@ void sort_each_row(const CudaPickArgs& args, void* stream) {
          static_cast<Position*>(args.positions.data));
 }
 
+template <int kMost, int kBlock>
+void launch_pick_some(const CudaPickArgs& args, void* stream) {
+  launch("pick_some", pick_some<kMost, kBlock>, dim3(static_cast<unsigned>(args.rows.num_dst)),
+         dim3(kBlock), static_cast<cudaStream_t>(stream), args);
+}
+
+void pick_without_replacement(const CudaPickArgs& args, void* stream) {
+  if (args.fanout <= kCudaFewPicks)
+    return launch_each("pick_few", pick_few, args.rows.num_dst, stream, args);
+  if (args.fanout <= 64) return launch_pick_some<64, 32>(args, stream);
+  if (args.fanout <= 256) return launch_pick_some<256, 128>(args, stream);
+  launch_pick_some<kCudaSomePicks, 256>(args, stream);
+}
+
 }  // namespace
 
 void cuda_sampling::pick(int device, const CudaPickArgs& args, void* stream) {
@@ -105,7 +126,7 @@ void cuda_sampling::pick(int device, const CudaPickArgs& args, void* stream) {
   if (args.fanout < 0) {
     launch_each("pick_all", pick_all, args.num_picks, stream, args);
   } else if (!args.replace) {
-    launch_each("pick_few", pick_few, args.rows.num_dst, stream, args);
+    pick_without_replacement(args, stream);
   } else {
     launch_each("pick_repeatedly", pick_repeatedly, args.num_picks, stream, args);
     if (args.positions.wide) {

@@ -77,7 +77,7 @@ void CudaHop::start_relations(std::span<const ListRange> destinations, int hop) 
 CudaHop::Relations CudaHop::sound_relations() {
   size_t count = 0;
   while (count < num_relations_ && !report_.is_bad(bad_row(count)) &&
-         report_[edges(count)] <= kCudaMaxEdges) {
+         report_[edges(count)] <= relations_[count].most_counted()) {
     relations_[count].set_counted(report_[edges(count)]);
     ++count;
   }
@@ -86,7 +86,7 @@ CudaHop::Relations CudaHop::sound_relations() {
 
 void CudaHop::throw_unsound(size_t r) const {
   if (report_.is_bad(bad_row(r))) relations_[r].throw_bad_row(report_[bad_row(r)]);
-  relations_[r].throw_too_many_edges();
+  relations_[r].throw_too_many_counted();
 }
 
 void CudaHop::weigh(Relations relations, const std::atomic<bool>* stop) {
@@ -113,7 +113,9 @@ void CudaHop::mark(Relations relations, const DrawKeys& step_keys, int hop) {
   if (!any) return;
   report_.wait();
   for (size_t r = 0; r < relations.size(); ++r) {
-    if (relations[r].is_marked()) relations[r].set_accepted(report_[edges(r)]);
+    if (!relations[r].is_marked()) continue;
+    if (report_[edges(r)] > kCudaMaxEdges) relations[r].throw_too_many_picks();
+    relations[r].set_accepted(report_[edges(r)]);
   }
 }
 
@@ -129,7 +131,7 @@ void CudaHop::check_sources(Relations relations, bool are_candidates) {
   for (size_t r = 0; r < relations.size(); ++r) {
     if (!report_.is_bad(bad_pick(r))) continue;
     const int64_t number = report_[bad_pick(r)];
-    if (are_candidates) relations[r].throw_bad_candidate(number, scratch_);
+    if (are_candidates) relations[r].throw_bad_candidate(number);
     relations[r].throw_bad_pick(number);
   }
 }

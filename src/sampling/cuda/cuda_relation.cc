@@ -39,10 +39,27 @@ Array load_ids(const Relation& relation,
   return result;
 }
 
-CudaRelationArgs args_of(const Relation& relation) {
-  return {static_cast<const int64_t*>(relation.indptr.data), relation.indptr.rows() - 1,
-          static_cast<const int32_t*>(relation.indices.data), relation.indices.rows()};
-}
+// A relation as kernels over its edges see it.
+class ByEdge {
+ public:
+  ByEdge(const Relation& relation, BufferPool& pool, CudaStreamHandle stream)
+      : args_{static_cast<const int64_t*>(relation.indptr.data), relation.indptr.rows() - 1,
+              static_cast<const int32_t*>(relation.indices.data), relation.indices.rows(),
+              nullptr} {
+    if (args_.num_edges == 0) return;
+    const int device = device_of(relation);
+    first_row_ = allocate(DType::kInt32, {cuda_first_rows(args_.num_edges)}, device, pool);
+    auto* first_row = static_cast<int32_t*>(first_row_.data);
+    require_cuda().sampling.first_rows(
+        device, {args_.indptr, args_.num_dst, args_.num_edges, first_row}, stream);
+    args_.first_row = first_row;
+  }
+  [[nodiscard]] const CudaRelationArgs& args() const { return args_; }
+
+ private:
+  CudaRelationArgs args_;
+  Array first_row_;
+};
 
 // What is on a device is complete.
 Array to_host(const Array& array, CudaStreamHandle stream) {
@@ -75,7 +92,8 @@ Array edge_weights(const Relation& relation, BufferPool& pool, CudaStreamHandle 
   if (relation.edge_weight.data != nullptr) return relation.edge_weight;
   const int device = device_of(relation);
   Array result = allocate(DType::kFloat32, {relation.indices.rows()}, device, pool);
-  require_cuda().sampling.mean_weights(device, args_of(relation), static_cast<float*>(result.data),
+  const ByEdge edges(relation, pool, stream);
+  require_cuda().sampling.mean_weights(device, edges.args(), static_cast<float*>(result.data),
                                        stream);
   return result;
 }
@@ -83,7 +101,8 @@ Array edge_weights(const Relation& relation, BufferPool& pool, CudaStreamHandle 
 Array edge_index(const Relation& relation, BufferPool& pool, CudaStreamHandle stream) {
   const int device = device_of(relation);
   Array result = allocate(DType::kInt64, {2, relation.indices.rows()}, device, pool);
-  require_cuda().sampling.edge_index(device, args_of(relation), static_cast<int64_t*>(result.data),
+  const ByEdge edges(relation, pool, stream);
+  require_cuda().sampling.edge_index(device, edges.args(), static_cast<int64_t*>(result.data),
                                      stream);
   return result;
 }

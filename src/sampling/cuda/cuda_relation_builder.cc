@@ -1,7 +1,9 @@
 #include "cuda_relation_builder.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "ramet/error.h"
 #include "sampling/relation_builder.h"
@@ -43,9 +45,14 @@ bool CudaRelationBuilder::replaces() const {
   return uniform != nullptr && uniform->replace;
 }
 
-// In-edges are looked at one by one by LABOR, and by Floyd's algorithm for many picks.
+// In-edges are looked at one by one by LABOR, and by Floyd's algorithm for very many picks.
 bool CudaRelationBuilder::looks_at_edges() const {
-  return std::holds_alternative<Labor>(method_) || (!replaces() && fanout_ > kCudaFewPicks);
+  return std::holds_alternative<Labor>(method_) || (!replaces() && fanout_ > kCudaSomePicks);
+}
+
+// Its kernels have a thread for each pick or in-edge, which has to know its row.
+bool CudaRelationBuilder::has_threads_of_items() const {
+  return is_marked_ || replaces() || fanout_ == kAllNeighbors;
 }
 
 void CudaRelationBuilder::start(int64_t fanout,
@@ -68,6 +75,7 @@ void CudaRelationBuilder::start(int64_t fanout,
                       .num_dst = num_dst(),
                       .fanout = is_marked_ ? kAllNeighbors : fanout,
                       .replace = replaces(),
+                      .most = most_counted(),
                       .row = row_.reserve(work_, num_dst()),
                       .offset = offset_,
                       .bad = bad_.row,
@@ -75,22 +83,34 @@ void CudaRelationBuilder::start(int64_t fanout,
                      work_.stream);
 }
 
-// The positions of all in-edges.
-void CudaRelationBuilder::take_all(CudaRelationScratch& scratch) {
-  positions_ = {scratch.positions.reserve(work_, num_counted_), is_wide(edges_)};
-  work_.kernels.pick(work_.device,
-                     {.rows = rows(),
-                      .num_picks = num_counted_,
-                      .fanout = kAllNeighbors,
-                      .replace = false,
-                      .draws = {},
-                      .positions = positions_},
-                     work_.stream);
+int64_t CudaRelationBuilder::most_counted() const {
+  return is_marked_ ? cuda_max_in_edges(num_dst()) : kCudaMaxEdges;
+}
+
+void CudaRelationBuilder::set_counted(int64_t count) {
+  num_counted_ = num_edges_ = count;
+  if (count == 0 || !has_threads_of_items()) return;
+  work_.kernels.first_rows(
+      work_.device, {offset_, num_dst(), count, first_row_.reserve(work_, cuda_first_rows(count))},
+      work_.stream);
 }
 
 void CudaRelationBuilder::add_candidates(CudaNodes& candidates, CudaRelationScratch& scratch) {
-  take_all(scratch);
-  number(candidates, num_counted_, candidate_.reserve(work_, num_counted_), scratch);
+  int32_t* local = candidate_.reserve(work_, num_counted_);
+  for (int64_t first = 0; first < num_counted_; first += scratch.candidates_at_once) {
+    const int64_t count = std::min(scratch.candidates_at_once, num_counted_ - first);
+    int64_t* ids = scratch.sources.reserve(work_, count);
+    work_.kernels.load_in_edges(work_.device,
+                                {.edges = csc_,
+                                 .rows = rows(),
+                                 .first = first,
+                                 .count = count,
+                                 .sources = ids,
+                                 .slots = candidates.slots(),
+                                 .bad = bad_.pick},
+                                work_.stream);
+    candidates.number({ids, count}, local + first, scratch.sums);
+  }
 }
 
 void CudaRelationBuilder::solve(const double* p, double* largest) {
@@ -109,6 +129,7 @@ void CudaRelationBuilder::mark(const CudaDraws& draws,
                                const double* p,
                                CudaRelationScratch& scratch) {
   const int64_t num_words = cuda_mark_words(num_counted_);
+  const int64_t num_blocks = cuda_mark_blocks(num_counted_);
   const CudaMarkArgs args{rows(), num_counted_, fanout_, draws, marks_.reserve(work_, num_words)};
   if (std::holds_alternative<Labor>(method_)) {
     const CudaImportance importance{p, candidate_.data(), c_.data()};
@@ -125,11 +146,11 @@ void CudaRelationBuilder::mark(const CudaDraws& draws,
   work_.kernels.rank(work_.device,
                      {.marks = args.marks,
                       .num_edges = num_counted_,
-                      .rank = rank_.reserve(work_, num_words + 1),
+                      .rank = rank_.reserve(work_, num_blocks + 1),
                       .offset = offset_,
                       .num_dst = num_dst(),
                       .indptr = indptr(),
-                      .scan = scratch.sums.reserve(work_, num_words)},
+                      .scan = scratch.sums.reserve(work_, num_blocks)},
                      work_.stream);
 }
 
@@ -151,7 +172,8 @@ void CudaRelationBuilder::take_marked(const Labor* labor, const double* p) {
        .weight = weight,
        .fanout = fanout_,
        .importance = p != nullptr ? &importance : nullptr,
-       .sum = p != nullptr && normalized ? sum_.reserve(work_, num_dst()) : nullptr},
+       .indptr = indptr(),
+       .inverse = p != nullptr && normalized ? inverse_.reserve(work_, num_edges_) : nullptr},
       work_.stream);
 }
 
@@ -175,24 +197,20 @@ void CudaRelationBuilder::take(const CudaDraws& draws,
                         .positions = positions_},
                        work_.stream);
   }
-  number(sources, num_edges_, static_cast<int32_t*>(relation_.indices.data), scratch);
+  number(sources, scratch);
 }
 
-void CudaRelationBuilder::number(CudaNodes& sources,
-                                 int64_t count,
-                                 int32_t* local,
-                                 CudaRelationScratch& scratch) {
-  if (count == 0) return;
-  int64_t* ids = scratch.sources.reserve(work_, count);
+void CudaRelationBuilder::number(CudaNodes& sources, CudaRelationScratch& scratch) {
+  int64_t* ids = scratch.sources.reserve(work_, num_edges_);
   work_.kernels.load(work_.device,
                      {.edges = csc_,
                       .positions = positions_,
-                      .num_picks = count,
+                      .num_picks = num_edges_,
                       .sources = ids,
                       .slots = sources.slots(),
                       .bad = bad_.pick},
                      work_.stream);
-  sources.number({ids, count}, local, scratch.sums);
+  sources.number({ids, num_edges_}, static_cast<int32_t*>(relation_.indices.data), scratch.sums);
 }
 
 void CudaRelationBuilder::throw_bad_row(int64_t row) const {
@@ -202,26 +220,38 @@ void CudaRelationBuilder::throw_bad_row(int64_t row) const {
   ramet::throw_bad_row(edges_, node, begin, end);
 }
 
-void CudaRelationBuilder::throw_bad_pick(int64_t pick) const {
-  const auto read_id = [&](const void* ids, bool wide, int64_t i) -> int64_t {
-    if (wide) return work_.read(static_cast<const int64_t*>(ids) + i);
-    return work_.read(static_cast<const int32_t*>(ids) + i);
-  };
-  const int64_t position = read_id(positions_.data, positions_.wide, pick);
+int64_t CudaRelationBuilder::read_id(const void* ids, bool wide, int64_t i) const {
+  if (wide) return work_.read(static_cast<const int64_t*>(ids) + i);
+  return work_.read(static_cast<const int32_t*>(ids) + i);
+}
+
+void CudaRelationBuilder::throw_bad_position(int64_t position) const {
   const int64_t id = read_id(csc_.indices, csc_.wide_ids, position);
   throw_bad_source(edges_, position, id, csc_.num_src_nodes);
 }
 
-void CudaRelationBuilder::throw_bad_candidate(int64_t edge, CudaRelationScratch& scratch) {
-  take_all(scratch);  // others have used the memory since
-  throw_bad_pick(edge);
+void CudaRelationBuilder::throw_bad_pick(int64_t pick) const {
+  throw_bad_position(read_id(positions_.data, positions_.wide, pick));
 }
 
-void CudaRelationBuilder::throw_too_many_edges() const {
-  if (!is_marked_) throw_too_many_picks(edges_, fanout_, num_dst(), kCudaMaxEdges);
+void CudaRelationBuilder::throw_bad_candidate(int64_t edge) const {
+  std::vector<int64_t> offset(static_cast<size_t>(num_dst()) + 1);
+  work_.copy(offset.data(), offset_, (num_dst() + 1) * int64_t{sizeof(int64_t)});
+  work_.wait();
+  const auto row = std::upper_bound(offset.begin(), offset.end(), edge) - offset.begin() - 1;
+  const CudaRow found = work_.read(row_.data() + row);
+  throw_bad_position(found.begin + (edge - offset[static_cast<size_t>(row)]));
+}
+
+void CudaRelationBuilder::throw_too_many_counted() const {
+  if (!is_marked_) throw_too_many_picks();
   throw_invalid(num_dst(), " destinations of edge type '", edges_.encoded, "' have more than ",
-                kCudaMaxEdges,
+                most_counted(),
                 " in-edges, all of which sampling looks at; use a smaller batch_size");
+}
+
+void CudaRelationBuilder::throw_too_many_picks() const {
+  ramet::throw_too_many_picks(edges_, fanout_, num_dst(), kCudaMaxEdges);
 }
 
 }  // namespace ramet

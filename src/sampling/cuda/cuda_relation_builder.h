@@ -16,8 +16,11 @@ namespace ramet {
 // What relations need one after the other.
 struct CudaRelationScratch {
   CudaScratchArray<int64_t> sources;
-  CudaScratchArray<int64_t> positions;  // of in-edges
   CudaSumScratch sums;
+  // In-edges that become candidates together, a multiple of kCudaItems: the memory for numbering
+  // them does not grow with the in-edges, of which there may be more than a number of 32 bits
+  // counts.
+  int64_t candidates_at_once = int64_t{1} << 24;
 };
 
 // Where a relation's kernels report.
@@ -46,8 +49,9 @@ class CudaRelationBuilder {
              ListRange destinations,
              CudaRelationScratch& scratch);
   [[nodiscard]] const int64_t* counted() const { return offset_ + num_dst(); }
-  // The host knows it; what it stands for fits a relation.
-  void set_counted(int64_t count) { num_counted_ = num_edges_ = count; }
+  [[nodiscard]] int64_t most_counted() const;
+  // The host knows it, and that it is not above most_counted().
+  void set_counted(int64_t count);
 
   // The importances of LABOR-i. All sources of in-edges become candidates.
   void add_candidates(CudaNodes& candidates, CudaRelationScratch& scratch);
@@ -72,20 +76,25 @@ class CudaRelationBuilder {
   [[noreturn]] void throw_bad_row(int64_t row) const;
   [[noreturn]] void throw_bad_pick(int64_t pick) const;
   // In-edge number `edge`, when candidates were added.
-  [[noreturn]] void throw_bad_candidate(int64_t edge, CudaRelationScratch& scratch);
-  // kInvalidArgument.
-  [[noreturn]] void throw_too_many_edges() const;
+  [[noreturn]] void throw_bad_candidate(int64_t edge) const;
+  // kInvalidArgument: more are counted than most_counted(), or accepted than kCudaMaxEdges.
+  [[noreturn]] void throw_too_many_counted() const;
+  [[noreturn]] void throw_too_many_picks() const;
 
  private:
   [[nodiscard]] int64_t* indptr() const { return static_cast<int64_t*>(relation_.indptr.data); }
-  [[nodiscard]] CudaRows rows() const { return {dst_nodes(), row_.data(), offset_, num_dst()}; }
+  [[nodiscard]] CudaRows rows() const {
+    return {dst_nodes(), row_.data(), offset_, first_row_.data(), num_dst()};
+  }
   [[nodiscard]] int64_t num_dst() const { return destinations_.size(); }
   [[nodiscard]] const int64_t* dst_nodes() const { return nodes_->ids() + destinations_.begin; }
   [[nodiscard]] bool replaces() const;
   [[nodiscard]] bool looks_at_edges() const;
-  void take_all(CudaRelationScratch& scratch);
+  [[nodiscard]] bool has_threads_of_items() const;
   void take_marked(const Labor* labor, const double* p);
-  void number(CudaNodes& sources, int64_t count, int32_t* local, CudaRelationScratch& scratch);
+  void number(CudaNodes& sources, CudaRelationScratch& scratch);
+  [[nodiscard]] int64_t read_id(const void* ids, bool wide, int64_t i) const;
+  [[noreturn]] void throw_bad_position(int64_t position) const;
 
   const CudaWork& work_;
   const EdgeType& edges_;
@@ -100,14 +109,16 @@ class CudaRelationBuilder {
   ListRange destinations_;
   CudaScratchArray<CudaRow> row_;
   CudaScratchArray<int64_t> in_edge_offset_;
+  CudaScratchArray<int32_t> first_row_;
   int64_t* offset_ = nullptr;
   int64_t num_counted_ = 0, num_edges_ = 0;
-  CudaPositions positions_{};  // of what was loaded last
+  CudaPositions positions_{};  // of the picks
 
-  CudaScratchArray<uint32_t> marks_, rank_;
+  CudaScratchArray<uint32_t> marks_;
+  CudaScratchArray<int64_t> rank_;
   CudaScratchArray<uint64_t> threshold_;
   CudaScratchArray<int32_t> candidate_;
-  CudaScratchArray<double> c_, sum_;
+  CudaScratchArray<double> c_, inverse_;
   Relation relation_;
 };
 

@@ -469,25 +469,29 @@ def accept(words: list[int], q: list[float], weights: str) -> list[tuple[int, fl
     picked = [x for x, r in enumerate(words) if q[x] == 1 or r <= int(q[x] * 2.0**64)]
     if weights == "horvitz-thompson":
         return [(x, 1 / (d * q[x])) for x in picked]
-    total = 0.0
-    for x in picked:
-        total += 1 / q[x]
+    total = sum_in_blocks([1 / q[x] for x in picked])
     return [(x, 1 / q[x] / total) for x in picked]
 
 
+def sum_in_blocks(terms: list[float]) -> float:
+    """In the order of section 8, which Python's `sum` is not bound to."""
+    total = 0.0
+    for first in range(0, len(terms), 1024):
+        block = 0.0
+        for term in terms[first : first + 1024]:
+            block += term
+        total += block
+    return total
+
+
 def solve_c(p: list[float], k: int) -> float:
-    """Sums are added up in order, which Python's `sum` is not bound to."""
     d = len(p)
     if k == -1 or k >= d:
         return 1.0
     c, m = 0.0, -1
     while True:
-        n, total = 0, 0.0
-        for p_t in p:
-            if c * p_t >= 1:
-                n += 1
-            else:
-                total += 1 / p_t
+        n = sum(c * p_t >= 1 for p_t in p)
+        total = sum_in_blocks([0.0 if c * p_t >= 1 else 1 / p_t for p_t in p])
         if n <= m or n == d:
             return c
         m, c = n, total / (float(d) * d / k - n)

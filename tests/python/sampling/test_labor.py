@@ -62,7 +62,8 @@ def test_hub(iterations):
     edges = edge_list(num_nodes, 50, 3000, seed=3)
     hub = np.stack([np.random.default_rng(2).integers(0, num_nodes, degree), np.full(degree, 60)])
     pair = both(num_nodes, np.concatenate([edges, hub], axis=1))
-    check(pair, [60, *range(50)], [25], seed=iterations, **labor(iterations))
+    for fanout in (25, 5000):  # more picks than a block of a sum has terms
+        check(pair, [60, *range(50)], [fanout], seed=iterations, **labor(iterations))
 
 
 @pytest.mark.parametrize("iterations", ITERATIONS)
