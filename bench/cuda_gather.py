@@ -46,7 +46,7 @@ class Width:
     def not_aligned(self) -> None:
         arguments = self.there.data_ptr(), True, self.count, self.out.data_ptr()
         self.unified._core.gather(
-            *arguments, stream=current_stream(), decode=False, check=False, max_sms=0, shift=False
+            *arguments, stream=current_stream(), decode=False, check=False, max_sms=None, shift=False
         )
 
     def staged(self) -> None:
