@@ -147,6 +147,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (const auto error = emulator::check_usable()) return error;
   if (!emulator::is_device(device)) return note(cudaErrorInvalidDevice);
   *properties = {.name = "Emulated on the CPU",
+                 .totalGlobalMem = emulator::device_memory(),
                  .major = 9,
                  .minor = 0,
                  .multiProcessorCount = emulator::kMultiprocessors,
@@ -171,6 +172,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   switch (attribute) {
     case cudaDevAttrMultiProcessorCount:
       *value = emulator::kMultiprocessors;
+      break;
+    case cudaDevAttrPageableMemoryAccessUsesHostPageTables:
+      *value = 0;
       break;
     case cudaDevAttrHostRegisterReadOnlySupported:
       *value = emulator::error_of_registration() == cudaSuccess;

@@ -37,6 +37,7 @@ enum cudaError_t {
 
 enum cudaDeviceAttr {
   cudaDevAttrMultiProcessorCount = 16,
+  cudaDevAttrPageableMemoryAccessUsesHostPageTables = 100,
   cudaDevAttrHostRegisterReadOnlySupported = 113,
 };
 
@@ -73,6 +74,7 @@ struct cudaPointerAttributes {
 
 struct cudaDeviceProp {
   char name[256];
+  size_t totalGlobalMem;
   int major;
   int minor;
   int multiProcessorCount;
