@@ -43,8 +43,9 @@ double solve_c(std::span<const double> p, int64_t fanout) {
     int64_t count = 0;
     const double sum = sum_in_blocks(p, [&](double importance) {
       const bool is_certain = c * importance >= 1;
-      count += is_certain ? 1 : 0;
-      return is_certain ? 0.0 : 1 / importance;
+      if (!is_certain) return 1 / importance;
+      ++count;
+      return 0.0;
     });
     if (count <= certain || count == static_cast<int64_t>(p.size())) return c;
     certain = count;
