@@ -8,6 +8,8 @@ from types import SimpleNamespace
 from harness import HERE
 from train_cases import BATCH, CASES
 
+from ramet.train.model import build_model
+
 __all__ = ["BATCH", "FANOUTS", "HIDDEN", "THREADS", "example_model", "packaged_model"]
 
 FANOUTS = list(CASES["GraphSAGE"].fanouts)
@@ -24,13 +26,11 @@ def example_model(num_features: int, num_classes: int):
     return module.SAGE([num_features, HIDDEN, HIDDEN, num_classes], dropout=0.0)
 
 
-def packaged_model(num_features: int, num_classes: int, hidden: int = HIDDEN):
+def packaged_model(num_features: int, num_classes: int):
     """The model of `ramet train`."""
-    from ramet.train.model import build_model  # of which PyG is a part
-
     config = SimpleNamespace(
         model="sage",
-        hidden=hidden,
+        hidden=HIDDEN,
         num_neighbors=FANOUTS,
         seed=0,
         dropout=0.0,
