@@ -65,10 +65,23 @@ bool locked_by_others(const Array& array, uintptr_t page) {
   return require_cuda().runtime.is_page_locked(at(std::max(page, address_of(array))));
 }
 
+// Memory that others locked was one call of theirs: some pages tell for all, of which there may be
+// millions.
+bool seems_locked_by_others(const Array& array, Range gap) {
+  constexpr uintptr_t kAsked = 64;
+  const uintptr_t page = page_bytes();
+  const uintptr_t num_pages = (gap.end - gap.begin) / page;
+  if (num_pages <= kAsked) return false;
+  for (uintptr_t i = 0; i <= kAsked; ++i)
+    if (!locked_by_others(array, gap.begin + (num_pages - 1) * i / kAsked * page)) return false;
+  return true;
+}
+
 // `gap` without the pages at its ends that others have locked: pinned tensors, or neighbours that
 // share a page.
 Range without_others(const Array& array, Range gap) {
   const uintptr_t page = page_bytes();
+  if (seems_locked_by_others(array, gap)) return {gap.end, gap.end};
   while (gap.begin < gap.end && locked_by_others(array, gap.begin))
     gap.begin += page;
   while (gap.begin < gap.end && locked_by_others(array, gap.end - page))

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "cuda/capture.h"
 #include "cuda/errors.h"
 #include "cuda/rows_fixture.h"
 #include "ramet/cuda_memory.h"
@@ -153,6 +154,25 @@ TEST_CASE("the memory of a sorted gather is the pool's again when it was given t
   }
   CHECK(pool->bytes_idle() == idle);
   runtime().synchronize(0, nullptr);
+}
+
+// docs/cuda.md, "CUDA graphs": the graph would write to memory that is another's when it runs.
+TEST_CASE("ids are not sorted on a stream that is captured") {
+  const CudaTable cuda(large_table(DType::kFloat32, 25), {});
+  const std::vector<int64_t> ids = some_ids(100, 1000);
+  const DeviceBytes id_bytes(ids), out(100 * 100);
+  const CudaStream stream(0);
+  const auto gather = [&](RowOrder order) {
+    cuda.gather(on_device(id_bytes, DType::kInt64, {100}),
+                on_device(out, DType::kFloat32, {100, 25}), stream.handle(), {.order = order});
+  };
+  test::Capture capture(stream.handle());
+  CHECK(test::contains(
+      test::message_of(ErrorCode::kInvalidArgument, [&] { gather(RowOrder::kSorted); }),
+      "order is 'sorted' on a stream that is captured"));
+  gather(RowOrder::kAuto);
+  gather(RowOrder::kAsGiven);
+  CHECK(capture.end());
 }
 
 }  // namespace

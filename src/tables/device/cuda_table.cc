@@ -146,19 +146,15 @@ void CudaTable::gather(const Array& ids,
     cuda.runtime.copy(placed.device, copied_ids.get(), ids.data, ids.bytes(), stream);
     id_data = copied_ids.get();
   }
-  OrderedIds ordered;
-  if (orders(placed, options.order, ids.rows())) {
-    ordered = order_ids(placed, id_data, ids.dtype, ids.rows(), stream);
-    id_data = ordered.ids.data;
-  }
+  const auto ordered = order_ids(placed, options.order, id_data, ids.dtype, ids.rows(), stream);
   CudaGatherArgs args{.table = placed.rows,
                       .num_rows = table.rows().rows(),
                       .row_bytes = table.rows().row_bytes(),
-                      .ids = id_data,
+                      .ids = ordered ? ordered->ids.data : id_data,
                       .wide_ids = ids.dtype == DType::kInt64,
                       .num_ids = ids.rows(),
                       .out = to,
-                      .positions = static_cast<const uint32_t*>(ordered.positions.data),
+                      .positions = ordered ? ordered->positions.as<uint32_t>().data() : nullptr,
                       .on_host = placed.on_host,
                       .cache = placed.cache.view,
                       .bad = options.bad,

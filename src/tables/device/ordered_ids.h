@@ -1,6 +1,8 @@
 // The ids of a gather in the order in which a device is to read their rows.
 #pragma once
 
+#include <optional>
+
 #include "placed_table.h"
 #include "ramet/row_order.h"
 
@@ -12,14 +14,15 @@ struct OrderedIds {
   Array positions;  // uint32: which of those given each is
 };
 
-// Whether to order `num_ids` ids. kInvalidArgument for more than can be, if that is asked for.
-[[nodiscard]] bool orders(const PlacedTable& placed, RowOrder order, int64_t num_ids);
-
-// `ids` at an address of the device. Nothing waits.
-[[nodiscard]] OrderedIds order_ids(const PlacedTable& placed,
-                                   const void* ids,
-                                   DType dtype,
-                                   int64_t num_ids,
-                                   CudaStreamHandle stream);
+// `ids` at an address of the device. Nothing where they are to be read as given: so says `order`,
+// or it is kAuto, and sorting does not pay, the device has no memory for it, or the stream is
+// captured: a graph would use the memory when it is another's. Nothing waits. For kSorted these are
+// errors: kNoSpace, and kInvalidArgument also for more ids than can be sorted.
+[[nodiscard]] std::optional<OrderedIds> order_ids(const PlacedTable& placed,
+                                                  RowOrder order,
+                                                  const void* ids,
+                                                  DType dtype,
+                                                  int64_t num_ids,
+                                                  CudaStreamHandle stream);
 
 }  // namespace ramet

@@ -75,6 +75,8 @@ void PlacedTable::lock(const CudaTableOptions& options) {
     if (!options.copy_where_refused || !is_refusal(reason)) throw;
     refusal = reason.what();
     placement = Location::kPinnedCopy;
+    locked_rows_ = {};  // where the scale, or an address, was refused
+    locked_scale_ = {};
     copy_to_host();
   }
 }

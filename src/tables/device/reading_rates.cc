@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <vector>
 
 #include "device/device_memory.h"
@@ -33,6 +34,12 @@ Table part_of(const Table& table, int64_t part_bytes) {
   return {middle(table.rows()), by_row ? middle(table.scale()) : table.scale(), table.name()};
 }
 
+// Of the part as of the whole table, which decides whether ids are sorted.
+RowOrder order_of(const Table& table, RowOrder order) {
+  if (order != RowOrder::kAuto) return order;
+  return pays_to_sort(table.rows().bytes(), kRows) ? RowOrder::kSorted : RowOrder::kAsGiven;
+}
+
 // Like those of a batch: each somewhere else. Page-locked, so that a device reads them, too.
 Array random_ids(int64_t num_rows, int64_t count, uint64_t seed, BufferPool& pinned) {
   Array ids = pinned.allocate_array(DType::kInt64, {count});
@@ -56,7 +63,21 @@ int64_t read_once(const RowSource& source,
   return bytes;
 }
 
-double bytes_a_second(const RowSource& source, int64_t num_rows, const ReadContext& context) {
+// Where a batch's ids are when its rows are read in place.
+void move_to_device(std::vector<Array>& ids, int device, const ReadContext& context) {
+  const CudaRuntime& runtime = require_cuda().runtime;
+  for (Array& of_read : ids) {
+    const Array moved = context.pool->allocate_array(DType::kInt64, {of_read.rows()});
+    runtime.copy(device, moved.data, of_read.data, of_read.bytes(), context.stream);
+    runtime.synchronize(device, context.stream);
+    of_read = moved;
+  }
+}
+
+double bytes_a_second(const RowSource& source,
+                      int64_t num_rows,
+                      const ReadContext& context,
+                      std::optional<int> device_of_ids) {
   using Clock = std::chrono::steady_clock;
   const int64_t row_bytes = std::max<int64_t>(source.form().row_bytes(), 1);
   const int64_t count = std::clamp<int64_t>(kBytes / row_bytes, 1, kRows);
@@ -65,6 +86,7 @@ double bytes_a_second(const RowSource& source, int64_t num_rows, const ReadConte
     std::vector<Array> ids;
     for (uint64_t read = 0; read < kReads; ++read)
       ids.push_back(random_ids(num_rows, count, time * kReads + read, *context.pinned));
+    if (device_of_ids) move_to_device(ids, *device_of_ids, context);
     const auto start = Clock::now();
     const int64_t bytes = read_once(source, ids, context);
     const std::chrono::duration<double> seconds = Clock::now() - start;
@@ -87,20 +109,22 @@ ReadingRates measure_reading(const Table& table,
                             .stream = stream.handle(),
                             .pinned = pinned,
                             .max_sms = options.max_sms,
-                            .order = options.order};
+                            .order = order_of(table, options.order)};
   const auto rate = [&](Location location) {
     const RowSourceOptions source{
         .decode = options.decode, .device = pool.device(), .placement = location};
-    return bytes_a_second(*make_row_source(part, source), part.rows().rows(), context);
+    const bool on_device = location == Location::kInPlace;
+    return bytes_a_second(*make_row_source(part, source), part.rows().rows(), context,
+                          on_device ? std::optional(pool.device()) : std::nullopt);
   };
   ReadingRates rates;
   try {
     rates.in_place = rate(Location::kInPlace);  // first: it reads the part into memory
-    rates.staged = rate(Location::kStaged);
   } catch (const Error& error) {
     if (!is_refusal(error)) throw;
-    rates.refusal = error.what();
+    return {.refusal = error.what()};
   }
+  rates.staged = rate(Location::kStaged);
   return rates;
 }
 
