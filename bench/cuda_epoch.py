@@ -14,7 +14,7 @@ import time
 import torch
 import torch.nn.functional as F
 from cuda_device import DEVICE, synchronize, used_bytes
-from harness import Figure, finish, interleave, open_report, options, products
+from harness import finish, interleave, open_report, options, products
 from training import BATCH, FANOUTS, HIDDEN, example_model
 
 import ramet
@@ -112,13 +112,12 @@ def main() -> None:
         variants["PyG, NeighborLoader with 8 workers"] = PyG(store, count).epoch
     else:
         report.note("Not measured: PyG's NeighborLoader, which needs torch-sparse.")
-    figures = interleave(variants, repetitions)
+    figures = interleave(variants, repetitions, lambda name, figure: report.keep(f"{name}, s", figure))
     path = figures["CPU path"]
     lines = []
     for name, figure in figures.items():
         held, loss = (runs[name].held(), f"{runs[name].loss:.3f}") if name in runs else ("-", "-")
         lines.append([name, figure.text(), path.over(figure).text(), held, loss])
-        report.keep(f"{name}, s", Figure(figure.values))
         report.ratio(f"{name}: the CPU path's time over its", path.over(figure))
     report.table(["batches", "epoch, s", "faster than the CPU path", "loader's device memory", "last loss"], lines)
     report.note(f"Memory of the device in use at the end: {used_bytes() / 1e9:.2f} GB of all of these.")

@@ -102,8 +102,9 @@ class Figure:
         return Figure([a / b for a, b in zip(self.values, other.values)])
 
 
-def interleave(variants: dict[str, Callable[[], float]], repetitions: int) -> dict[str, Figure]:
-    """Calls every variant once per repetition, after a round of all that does not count."""
+def interleave(variants: dict[str, Callable[[], float]], repetitions: int, kept=None) -> dict[str, Figure]:
+    """Calls every variant once per repetition, after a round of all that does not count. kept(name, figure): is called
+    with what there is so far."""
     figures = {name: Figure() for name in variants}
     gc.freeze()  # what is there by now need not be looked at again: collecting is quick
     for repetition in range(repetitions + 1):
@@ -112,6 +113,8 @@ def interleave(variants: dict[str, Callable[[], float]], repetitions: int) -> di
             value = measure()
             if repetition:
                 figures[name].values.append(value)
+                if kept:
+                    kept(name, figures[name])
     gc.unfreeze()
     return figures
 

@@ -8,8 +8,6 @@ from types import SimpleNamespace
 from harness import HERE
 from train_cases import BATCH, CASES
 
-from ramet.train.model import build_model
-
 __all__ = ["BATCH", "FANOUTS", "HIDDEN", "THREADS", "example_model", "packaged_model"]
 
 FANOUTS = list(CASES["GraphSAGE"].fanouts)
@@ -28,6 +26,8 @@ def example_model(num_features: int, num_classes: int):
 
 def packaged_model(num_features: int, num_classes: int):
     """The model of `ramet train`."""
+    from ramet.train.model import build_model  # of which PyG is a part
+
     config = SimpleNamespace(
         model="sage",
         hidden=HIDDEN,

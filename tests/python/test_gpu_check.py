@@ -19,7 +19,7 @@ from benchmarks import BENCH, benchmark
 ROOT = Path(__file__).resolve().parents[2]
 FAKE = ROOT / "tests/python/helpers/fake_gpu_check.py"
 HANG = "sleep 60"
-MOST_FILES = 8  # that a lent machine gives back
+MOST_FILES = 8  # that come back from a machine
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -39,7 +39,7 @@ def step(gpu_check):
 def run(gpu_check):
     """Runs a shell's command for so many seconds: its result and the log."""
 
-    def run(command: str, seconds: float = 5.0, has_gpu: bool = False):
+    def run(command: str, seconds: float = 60.0, has_gpu: bool = False):
         log = io.StringIO()
         made = gpu_check("step").Step("shell", ["bash", "-c", command], seconds)
         return gpu_check("running").run(made, seconds, log, has_gpu), log.getvalue()
@@ -125,7 +125,8 @@ def test_steps_that_all_hang_end_before_the_deadline(gpu_check, clock, deadline,
         ran += [one.name] if seconds else []
         clock[0] += seconds
     assert clock[0] - begin <= deadline - min(20, deadline / 4)
-    assert len(ran) == len(steps) or deadline < 570  # in ten minutes each has its turn, whatever hangs
+    in_turn = {one.name for one in steps if not one.is_extra}
+    assert in_turn <= set(ran) or deadline < 570  # in ten minutes each has its turn, whatever hangs
 
 
 # ---- one step
@@ -181,11 +182,11 @@ def test_the_log_does_not_grow_without_end(run, gpu_check):
 
 
 def test_a_deadline_cuts_and_the_report_says_so(tmp_path):
-    steps = [shell("quick", "echo done"), shell("long", HANG, least=1), shell("never", "true", least=50)]
+    steps = [shell("quick", "echo done", least=4), shell("long", HANG, least=1), shell("never", "true", least=50)]
     begin = time.monotonic()
-    check = start(steps, tmp_path / "out", "--deadline", "4", "--copy-to", str(tmp_path / "copies"))
+    check = start(steps, tmp_path / "out", "--deadline", "8", "--copy-to", str(tmp_path / "copies"))
     said = check.communicate()[0]
-    assert time.monotonic() - begin < 4
+    assert time.monotonic() - begin < 8
     assert check.returncode == 1
     results = json.loads((tmp_path / "copies/results.json").read_text())
     assert [one["status"] for one in results["steps"]] == ["passed", "timed out", "skipped"]

@@ -11,7 +11,14 @@ from gpu_check.facts import nvcc
 from gpu_check.running import ROOT
 from gpu_check.step import Step
 
-LOADS = "from ramet import _core; print(_core.cuda_backend())"  # the last line of that step names the backend
+# The last line of that step names the backend. A build of a newer CUDA than the driver's loads, and sees no GPU.
+LOADS = """
+import sys
+from ramet import _core
+if _core.cuda_backend() == "cuda" and sys.argv[1] == "True" and not _core.cuda_num_devices():
+    sys.exit("the build sees no GPU")
+print(_core.cuda_backend())
+"""
 
 
 def configure(build: Path, chips: str) -> list[str]:
@@ -40,5 +47,5 @@ def build_steps(out: Path, chips: str, environment: dict[str, str]) -> Iterator[
     yield Step("package", [*install, "--prefix", str(out / "package")], 60, 2)
 
 
-def load_step(environment: dict[str, str]) -> Step:
-    return Step("load the build", [sys.executable, "-c", LOADS], 60, environment=environment)
+def load_step(environment: dict[str, str], has_gpu: bool) -> Step:
+    return Step("load the build", [sys.executable, "-c", LOADS, str(has_gpu)], 60, environment=environment)

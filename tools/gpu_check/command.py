@@ -1,8 +1,8 @@
 """Tests and measures Ramet on this machine's GPU, and writes a report.
 
-One command for machines that are lent briefly: no network, no virtual environment, any Python from 3.10 on with numpy
-and torch. The small packages that are missing come from .gpu/, which `make gpu-pack` fills where there is a network.
-Ramet is built here, by CUDA's compiler, CMake and Ninja; or --prebuilt names the folder of a build that `make
+One command for machines that are there for minutes: no network, no virtual environment, any Python from 3.10 on with
+numpy and torch. The small packages that are missing come from .gpu/, which `make gpu-pack` fills where there is a
+network. Ramet is built here, by CUDA's compiler, CMake and Ninja; or --prebuilt names the folder of a build that `make
 gpu-prebuilt` made elsewhere. A step that fails or takes too long is reported, and the next one goes on.
 
 The report grows with each step, and figures are printed as they come. With --deadline everything ends in time: what
@@ -29,7 +29,7 @@ from gpu_check.kept_files import KeptFiles
 from gpu_check.plan import Plan
 from gpu_check.report import Report
 from gpu_check.running import ROOT, run
-from gpu_check.step import ENDED, RUNNING, SKIPPED, Result, Step
+from gpu_check.step import ENDED, FAILED, RUNNING, SKIPPED, Result, Step
 
 ANY_CHIP = "90"  # what is built for where there is no GPU to ask
 STABLE_ABI = (3, 12)  # the first Python with all that the extension needs of it
@@ -95,6 +95,8 @@ class Check:
             self._report.results[-1].status = ENDED
             self._report.results[-1].tail.append(str(reason))
             raise
+        except Exception as problem:  # the next steps can still tell something
+            return Result(step.name, FAILED, tail=[f"{type(problem).__name__}: {problem}"], figures=step.figures)
 
 
 def make_ready(options, out: Path, check: Check, report: Report, environment: dict[str, str]) -> str:
@@ -104,7 +106,7 @@ def make_ready(options, out: Path, check: Check, report: Report, environment: di
     tests.unlink(missing_ok=True)  # of an earlier check
     if options.prebuilt:
         report.facts["build"] = what_is_carried(options.prebuilt.resolve(), package, tests)
-        backend = loads(check, environment)
+        backend = loads(check, environment, report.has_gpu)
         if backend or not facts.nvcc():
             return backend
         report.facts["build"] += "; it does not load, and was built here"
@@ -114,7 +116,7 @@ def make_ready(options, out: Path, check: Check, report: Report, environment: di
     if built.is_file():
         tests.unlink(missing_ok=True)
         os.link(built, tests)
-    return loads(check, environment)
+    return loads(check, environment, report.has_gpu)
 
 
 def what_is_carried(folder: Path, package: Path, tests: Path) -> str:
@@ -124,9 +126,9 @@ def what_is_carried(folder: Path, package: Path, tests: Path) -> str:
         return f"{folder} is no build: {error}"
 
 
-def loads(check: Check, environment: dict[str, str]) -> str:
+def loads(check: Check, environment: dict[str, str], has_gpu: bool) -> str:
     """The backend of the package, or nothing."""
-    return check.last_line() if check.execute([load_step(environment)]) else ""
+    return check.last_line() if check.execute([load_step(environment, has_gpu)]) else ""
 
 
 def reason_to_skip(step: Step, has_gpu: bool, backend: str, small: bool) -> str:

@@ -75,12 +75,13 @@ def sanitizer() -> str:
 
 def of_gpu(seconds: float) -> dict[str, str]:
     """Of the first GPU; empty where there is none."""
-    asked = f"--query-gpu={','.join(GPU_FIELDS.values())}"
-    query = output_of("nvidia-smi", asked, "--format=csv,noheader", seconds=seconds)
-    if not query:
-        return {}
-    facts = dict(zip(GPU_FIELDS, (value.strip() for value in query.splitlines()[0].split(","))))
-    return {**facts, "GPUs": str(len(query.splitlines()))}
+    for fields in (GPU_FIELDS, {"GPU": "name", "driver": "driver_version"}):  # one that it does not know fails all
+        asked = f"--query-gpu={','.join(fields.values())}"
+        query = output_of("nvidia-smi", asked, "--format=csv,noheader", seconds=seconds)
+        if query:
+            facts = dict(zip(fields, (value.strip() for value in query.splitlines()[0].split(","))))
+            return {**facts, "GPUs": str(len(query.splitlines()))}
+    return {"GPU": "there is one, of which nvidia-smi does not tell"} if Path("/dev/nvidia0").exists() else {}
 
 
 def space(folder: str | Path) -> str:
@@ -91,16 +92,23 @@ def space(folder: str | Path) -> str:
         return "none"
 
 
+def of_python(seconds: float, environment: dict[str, str]) -> dict[str, str]:
+    lines = output_of(sys.executable, "-c", PYTHON_FACTS, seconds=seconds / 2, environment=environment).splitlines()
+    try:
+        return json.loads(lines[-1])  # other packages may have printed before
+    except (IndexError, ValueError):
+        return {}
+
+
 def of_machine(out: Path, environment: dict[str, str], seconds: float) -> dict[str, str]:
     compiler = output_of(nvcc() or "nvcc", "--version", seconds=seconds / 4).splitlines()
-    python = output_of(sys.executable, "-c", PYTHON_FACTS, seconds=seconds / 2, environment=environment)
     locked = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     pages = {f"huge pages, {name}": text_of(HUGE_PAGES / name).strip() for name in ("enabled", "shmem_enabled")}
     return {
         "nvcc": compiler[-2] if len(compiler) > 1 else "none",
         "compute-sanitizer": sanitizer() or "none",
         "python": platform.python_version(),
-        **json.loads(python or "{}"),
+        **of_python(seconds, environment),
         "processor": first_line_of("/proc/cpuinfo", "model name") or platform.machine(),
         "cores": str(len(os.sched_getaffinity(0))),
         "memory": first_line_of("/proc/meminfo", "MemTotal"),

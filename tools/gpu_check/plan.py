@@ -37,5 +37,5 @@ class Plan:
             return NO_HURRY * step.limit
         if left < step.least:
             return 0.0
-        spare = left - sum(other.least for other in later)
+        spare = left - sum(other.least for other in later if not other.is_extra)
         return min(step.limit, left, max(step.least, spare))

@@ -19,6 +19,7 @@ class Step:
     environment: dict[str, str] = field(default_factory=dict)
     figures: Path | None = None  # the JSON that a benchmark keeps up to date
     why_not: str = ""  # run, but skipped
+    is_extra: bool = False  # no earlier step leaves time for it
 
 
 @dataclass
