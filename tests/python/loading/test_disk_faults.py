@@ -148,8 +148,8 @@ try:
     while True:
         table.announce(random.integers(0, 5000, 200))
         table.gather(random.integers(0, 5000, 200))
-        begin = int(random.integers(0, 4800))
-        table._core.write(begin, table._core.read(begin, begin + 200, threads=1), bfloat16=False)
+        ids = random.integers(0, 4800) + np.arange(200)
+        table._core.write(ids, table._core.read(ids, threads=1), bfloat16=False)
 except KeyboardInterrupt:
     line.tell("interrupted")
 """
