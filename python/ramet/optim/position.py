@@ -9,7 +9,7 @@ from ramet.distributed.mail import fail_all
 if TYPE_CHECKING:
     from ramet.distributed.channel import Channel
     from ramet.distributed.mail import Mail
-    from ramet.optim.sparse_optimizer import Learner, RecordLearner
+    from ramet.optim.learner import Learner, RecordLearner
 
 
 class Begun:

@@ -12,11 +12,11 @@ from ramet import _core, interrupts
 from ramet.arguments import UINT64_MAX, as_flag, as_int
 from ramet.distributed.mail import Mail, deliver_all, done_all, fail_all
 from ramet.dtypes import dtype_name
-from ramet.nn.embedding import Embedding, Gradients
+from ramet.nn.embedding import Embedding
 from ramet.optim import checkpoint
+from ramet.optim.learner import Learner, RecordLearner, learner_of
 from ramet.optim.position import Begun, Position
 from ramet.tables.ranks import Ranks
-from ramet.tables.records import RecordTable
 from ramet.tables.table import Table
 
 ROUNDINGS = ("nearest", "stochastic")
@@ -47,7 +47,7 @@ class SparseOptimizer(torch.optim.Optimizer):
             ranks.agree(lambda: (None, self._checked(defaults)))
         super().__init__([embedding.anchor for embedding in self.embeddings], defaults)
         forms = _core.optimizer_state(self._method(defaults))
-        self._learners = [_learner_of(embedding, forms, rounding == "stochastic") for embedding in self.embeddings]
+        self._learners = [learner_of(embedding, forms, rounding == "stochastic") for embedding in self.embeddings]
 
     def _checked(self, defaults: dict) -> dict:
         """What ranks have alike."""
@@ -299,95 +299,6 @@ class SparseOptimizer(torch.optim.Optimizer):
         options = {name: tuple(value) if isinstance(value, list) else value for name, value in said["options"].items()}
         self._method({**self.param_groups[0], **options})
         return options
-
-
-class Learner:
-    """An embedding with its `state`, tables by name. `row_ids`: of this rank's rows, where places do not say them."""
-
-    def __init__(self, embedding: Embedding, forms: list[tuple], stochastic: bool):
-        table = embedding.table
-        self.embedding = embedding
-        self.state = {name: table._beside(() if by_row else table.shape[1:], dtype) for name, dtype, by_row in forms}
-        self._rows, *self._state_rows = (part._rows_by_place for part in (table, *self.state.values()))
-        self.restart(stochastic)
-
-    def restart(self, stochastic: bool) -> None:
-        """With rows that have made no step that has_made() may be asked for."""
-        table = self.embedding.table
-        self.row_ids = table.owned() if stochastic and table.placement != "continuous" else None
-        self._last_step = 0
-
-    def has_made(self, number: int) -> bool:
-        """Whether the last step was this one."""
-        return self._last_step == number
-
-    def channel(self):
-        """Through which the gradients of this step go to other ranks; None where these have no part in it."""
-        table = self.embedding.table
-        return None if table.ranks == 1 or self.embedding.pending.stays_here else table._ranks.group.channel
-
-    def gradients(self) -> list[tuple]:
-        """(places, gradients) of every backward."""
-        table = self.embedding.table
-        return [(table._place_of(kept.ids), self._given(kept)) for kept in self.embedding.pending.in_order()]
-
-    def _given(self, kept: Gradients):
-        """Gradients as the engine takes them."""
-        if not isinstance(kept.gradients, torch.Tensor):
-            return kept.gradients
-        rows = self.embedding.table._on_device
-        return rows.view(rows.completed(kept.gradients), len(kept.ids))
-
-    def check(self, step: _core.OptimizerStep) -> None:
-        """An error where apply() would be one, while all rows are as they were."""
-        self._apply(step, [])
-
-    def apply(self, step: _core.OptimizerStep, lists: list[tuple]) -> None:
-        """Lists of (places, gradients), to this rank's rows."""
-        self._apply(step, lists)
-        self._last_step = step.number
-
-    def _apply(self, step: _core.OptimizerStep, lists: list[tuple]) -> None:
-        own, threads = self.embedding.table._own, torch.get_num_threads()
-        _core.apply_gradients(step, self._rows, self._state_rows, lists, own=own, threads=threads)
-
-
-class RecordLearner:
-    """As Learner, of an embedding on a disk, whose rows have their state beside them."""
-
-    row_ids = None  # of the records themselves
-
-    def __init__(self, embedding: Embedding, forms: list[tuple]):
-        self.embedding = embedding
-        self.state = embedding.table.set_state(self, forms)
-
-    def check(self) -> None:
-        """ValueError where another optimizer has taken the embedding over."""
-        self.embedding.table.check_learner(self)
-
-    def restart(self, stochastic: bool) -> None:
-        """The rows know themselves."""
-
-    def has_made(self, number: int) -> bool:
-        """Whether the last step was this one."""
-        return self.embedding.table.has_made(self, number)
-
-    def channel(self) -> None:
-        """None: other ranks have no part in it."""
-
-    def gradients(self) -> list[tuple]:
-        """(ids, gradients) of every backward."""
-        return [(kept.ids, kept.gradients) for kept in self.embedding.pending.in_order()]
-
-    def apply(self, step: _core.OptimizerStep, lists: list[tuple]) -> None:
-        """Lists of (ids, gradients)."""
-        self.embedding.table.apply_gradients(self, step, lists, threads=torch.get_num_threads())
-
-
-def _learner_of(embedding: Embedding, forms: list[tuple], stochastic: bool) -> Learner | RecordLearner:
-    if isinstance(embedding.table, RecordTable):
-        return RecordLearner(embedding, forms)
-    return Learner(embedding, forms, stochastic)
 
 
 @contextmanager
