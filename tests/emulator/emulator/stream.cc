@@ -32,13 +32,16 @@ CUstream_st::CUstream_st(int device_of_stream)
 
 CUstream_st::~CUstream_st() {
   stop();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void CUstream_st::stop() {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   stopping_ = true;
   changed_.notify_all();
+  const bool is_idle = finished_ == enqueued_;
+  lock.unlock();
+  if (is_idle && thread_.joinable()) thread_.join();  // at once: nobody waits for work
 }
 
 void CUstream_st::run() {

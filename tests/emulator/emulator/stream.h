@@ -20,6 +20,7 @@ struct CUstream_st {
   // Waits for what is enqueued now.
   void synchronize();
   // Lets the thread end after what is enqueued, and with it the stacks of its blocks' threads.
+  // Waits for that only where nothing is.
   void stop();
 
   const int device;
