@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kTimes = 3;
 constexpr int kReads = 4;             // on their way at once
-constexpr int64_t kRows = 1 << 14;    // of a read, at most
+constexpr int64_t kRows = 1 << 12;    // of a read, at most
 constexpr int64_t kBytes = 16 << 20;  // of its rows, at most
 
 // Rows in the middle of the table.
@@ -37,7 +37,8 @@ Table part_of(const Table& table, int64_t part_bytes) {
 // Of the part as of the whole table, which decides whether ids are sorted.
 RowOrder order_of(const Table& table, RowOrder order) {
   if (order != RowOrder::kAuto) return order;
-  return pays_to_sort(table.rows().bytes(), kRows) ? RowOrder::kSorted : RowOrder::kAsGiven;
+  return pays_to_sort(table.rows().bytes(), kReads * kRows) ? RowOrder::kSorted
+                                                            : RowOrder::kAsGiven;
 }
 
 // Like those of a batch: each somewhere else. Page-locked, so that a device reads them, too.
