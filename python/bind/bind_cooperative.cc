@@ -38,7 +38,7 @@ void bind_cooperative(nb::module_& m) {
   nb::class_<CooperativeLoader>(m, "CooperativeLoader")
       .def(
           "__init__",
-          [](CooperativeLoader* self, const NeighborLoader& loader, std::vector<Ownership> owners,
+          [](CooperativeLoader* self, const BoundLoader& loader, std::vector<Ownership> owners,
              int64_t rank) { new (self) CooperativeLoader(loader, {std::move(owners), rank}); },
           nb::arg("loader"), nb::kw_only(), nb::arg("owners"), nb::arg("rank"))
       // `thread`: a GroupThread of ramet.loading.cooperative.

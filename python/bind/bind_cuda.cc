@@ -58,10 +58,11 @@ nb::dict describe(int index) {
 }
 
 void bind_table(nb::module_& m) {
-  nb::class_<CudaTable>(m, "CudaTable")
+  using Bound = DiesWithoutGil<CudaTable>;
+  nb::class_<Bound>(m, "CudaTable")
       .def(
           "__init__",
-          [](CudaTable* self, const Table& table, int device, const std::string& placement,
+          [](Bound* self, const Table& table, int device, const std::string& placement,
              bool copy_where_refused, const std::optional<AnyArray>& cached,
              const nb::object& progress) {
             const CudaTableOptions options{.device = device,
@@ -70,18 +71,18 @@ void bind_table(nb::module_& m) {
                                            .cached = cached ? borrow(*cached) : Array{},
                                            .progress = interruptible(progress)};
             const GilRelease release;
-            new (self) CudaTable(table, options);
+            new (self) Bound(table, options);
           },
           nb::arg("table"), nb::kw_only(), nb::arg("device"), nb::arg("placement"),
           nb::arg("copy_where_refused"), nb::arg("cached").noconvert().none(), nb::arg("progress"))
-      .def_prop_ro("placement", [](const CudaTable& t) { return name(t.placement().location); })
+      .def_prop_ro("placement", [](const Bound& t) { return name(t.placement().location); })
       .def_prop_ro("refusal", &CudaTable::refusal)
       .def_prop_ro("num_cached", &CudaTable::num_cached)
       .def_prop_ro("device_bytes", &CudaTable::device_bytes)
       .def("num_hits", &CudaTable::num_hits, nb::call_guard<GilRelease>())
       .def(
           "gather",
-          [](const CudaTable& table, uintptr_t ids, bool wide, int64_t count, uintptr_t out,
+          [](const Bound& table, uintptr_t ids, bool wide, int64_t count, uintptr_t out,
              uintptr_t stream, bool decode, bool check, std::optional<int> max_sms,
              const std::string& order, bool shift) {
             table.gather(ids_on_device(table, ids, wide, count),
@@ -97,7 +98,7 @@ void bind_table(nb::module_& m) {
           nb::arg("order") = "auto", nb::arg("shift") = true, nb::call_guard<GilRelease>())
       .def(
           "scatter",
-          [](const CudaTable& table, uintptr_t ids, bool wide, int64_t count, uintptr_t rows,
+          [](const Bound& table, uintptr_t ids, bool wide, int64_t count, uintptr_t rows,
              uintptr_t scratch, int64_t scratch_bytes, uintptr_t stream, bool check,
              std::optional<int> max_sms) {
             table.scatter(

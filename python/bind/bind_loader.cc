@@ -126,7 +126,7 @@ std::vector<int64_t> to_vector(const Ids& ids) {
 }
 
 // Of the epoch's batches, or of listed ones.
-PyStream start(const NeighborLoader& loader,
+PyStream start(const BoundLoader& loader,
                int64_t epoch,
                int64_t first_step,
                const std::optional<Ids>& order,
@@ -208,10 +208,10 @@ void bind_loader(nb::module_& m) {
       .def("next", &PyStream::next)
       .def("close", &PyStream::close);
 
-  nb::class_<NeighborLoader>(m, "NeighborLoader")
+  nb::class_<BoundLoader>(m, "NeighborLoader")
       .def(
           "__init__",
-          [](NeighborLoader* self, std::shared_ptr<Graph> graph, SampleOptions sample,
+          [](BoundLoader* self, std::shared_ptr<Graph> graph, SampleOptions sample,
              const std::vector<InputTuple>& inputs, int64_t batch_size, bool shuffle,
              bool drop_last, int rank, int world, int threads, int prefetch,
              const std::vector<TableRequest>& tables, const std::vector<LookedUpPair>& looked_up,
@@ -219,12 +219,12 @@ void bind_loader(nb::module_& m) {
              const DeviceOptions& device, const nb::object& progress) {
             const Progress report = interruptible(progress);
             const GilRelease release;  // it may read a whole graph
-            new (self) NeighborLoader(
-                std::move(graph),
-                make_options(std::move(sample), inputs, batch_size, shuffle, drop_last, rank, world,
-                             threads, prefetch, tables, looked_up, decode, edges_ahead, transpose,
-                             host, device),
-                report);
+            new (self)
+                BoundLoader(std::move(graph),
+                            make_options(std::move(sample), inputs, batch_size, shuffle, drop_last,
+                                         rank, world, threads, prefetch, tables, looked_up, decode,
+                                         edges_ahead, transpose, host, device),
+                            report);
           },
           nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("inputs").noconvert(),
           nb::arg("batch_size"), nb::arg("shuffle"), nb::arg("drop_last"), nb::arg("rank"),
@@ -235,7 +235,7 @@ void bind_loader(nb::module_& m) {
       .def("fingerprint", &NeighborLoader::fingerprint)
       .def("tables_digest", &NeighborLoader::tables_digest)
       .def("seeds",
-           [](const NeighborLoader& loader, int64_t epoch, int64_t step) {
+           [](const BoundLoader& loader, int64_t epoch, int64_t step) {
              const std::vector<int64_t> seeds = loader.seeds(epoch, step);
              return to_numpy(copy(ramet::borrow(std::span<const int64_t>(seeds))));
            })
@@ -244,41 +244,40 @@ void bind_loader(nb::module_& m) {
       // `thread`: a GroupThread of ramet.loading.cooperative.
       .def(
           "start_pulling",
-          [](const NeighborLoader& loader, int64_t epoch, int64_t first_step, nb::object thread) {
+          [](const BoundLoader& loader, int64_t epoch, int64_t first_step, nb::object thread) {
             auto group = std::make_shared<PyGroupThread>(std::move(thread));
             return PyStream(loader.start(epoch, first_step, std::move(group)), loader.graph());
           },
           nb::arg("epoch"), nb::arg("first_step"), nb::arg("thread"))
       .def(
           "make",
-          [](const NeighborLoader& loader, const Ids& positions, int64_t epoch, int64_t step) {
+          [](const BoundLoader& loader, const Ids& positions, int64_t epoch, int64_t step) {
             const GilRelease release;
             return PyBatch{loader.make(borrow(positions), epoch, step), loader.graph(),
                            loader.cuda_graph(), loader.device_pool()};
           },
           nb::arg("positions").noconvert(), nb::arg("epoch"), nb::arg("step"))
       .def_prop_ro("placement",
-                   [](const NeighborLoader& loader) {
+                   [](const BoundLoader& loader) {
                      std::vector<std::tuple<std::string, int64_t, std::string>> placed;
                      for (const PlacementDecision& decision : loader.placement())
                        placed.emplace_back(name(decision.placement.location), decision.bytes,
                                            decision.why);
                      return placed;
                    })
-      .def_prop_ro(
-          "device_bytes_in_use",
-          [](const NeighborLoader& loader) { return loader.device_pool()->bytes_in_use(); })
+      .def_prop_ro("device_bytes_in_use",
+                   [](const BoundLoader& loader) { return loader.device_pool()->bytes_in_use(); })
       .def_prop_ro("device_bytes_idle",
-                   [](const NeighborLoader& loader) { return loader.device_pool()->bytes_idle(); })
+                   [](const BoundLoader& loader) { return loader.device_pool()->bytes_idle(); })
       .def_prop_ro("max_threads", &NeighborLoader::max_threads)
       .def_prop_ro("max_prefetch", &NeighborLoader::max_prefetch)
       .def_prop_ro("max_sampled", &NeighborLoader::max_sampled)
       .def_prop_ro("cache_bytes", &NeighborLoader::cache_bytes)
-      .def("summary", [](const NeighborLoader& loader) { return as_dict(loader.summary()); })
+      .def("summary", [](const BoundLoader& loader) { return as_dict(loader.summary()); })
       .def_prop_ro("buffer_bytes_in_use",
-                   [](const NeighborLoader& loader) { return loader.pool()->bytes_in_use(); })
+                   [](const BoundLoader& loader) { return loader.pool()->bytes_in_use(); })
       .def_prop_ro("buffer_bytes_idle",
-                   [](const NeighborLoader& loader) { return loader.pool()->bytes_idle(); });
+                   [](const BoundLoader& loader) { return loader.pool()->bytes_idle(); });
 }
 
 }  // namespace ramet::bind

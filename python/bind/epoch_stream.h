@@ -1,4 +1,4 @@
-// An EpochStream as Python holds it.
+// A loader and its streams as Python holds them.
 #pragma once
 
 #include <chrono>
@@ -11,6 +11,8 @@
 #include "ramet/loader.h"
 
 namespace ramet::bind {
+
+using BoundLoader = DiesWithoutGil<NeighborLoader>;
 
 class PyStream {
  public:

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <thread>
+#include <utility>
 
 namespace ramet::bind {
 
@@ -72,6 +73,20 @@ class GilAcquire {
 
  private:
   PyGILState_STATE state_;
+};
+
+// A T whose destructor runs without the GIL: it may be the last user of page-locked memory, and to
+// unlock a large table takes seconds.
+template <typename T>
+class DiesWithoutGil : public T {
+ public:
+  using T::T;
+  DiesWithoutGil(const DiesWithoutGil&) = delete;
+  DiesWithoutGil& operator=(const DiesWithoutGil&) = delete;
+  ~DiesWithoutGil() {
+    const GilRelease release;
+    const T last = std::move(static_cast<T&>(*this));
+  }
 };
 
 }  // namespace ramet::bind

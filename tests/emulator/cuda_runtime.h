@@ -10,13 +10,15 @@
 //
 // Environment:
 //   RAMET_EMULATOR_ORDER=forward|reverse|random[:SEED]  of blocks and threads; random also switches
-//                                                       threads at atomics, and delays streams
+//                                                       threads at atomics, and delays streams and
+//                                                       answers
 //   RAMET_EMULATOR_DEVICES=N      1; with 0 there is no device
 //   RAMET_EMULATOR_MEMORY=BYTES   of each device, 4 GiB
 //   RAMET_EMULATOR_PEERS=0        devices cannot read each other's memory
 //   RAMET_EMULATOR_REFUSE_REGISTER=1  cudaHostRegister is not supported; with 2 it may lock no more
 //   RAMET_EMULATOR_REGISTER_AT_ONCE=BYTES  that one call of cudaHostRegister may lock
 //   RAMET_EMULATOR_REGISTER_IN_ALL=BYTES   that all calls may
+//   RAMET_EMULATOR_UNREGISTER_MS=MILLISECONDS  that one call of cudaHostUnregister takes
 #pragma once
 
 #include "emulator/atomics.h"

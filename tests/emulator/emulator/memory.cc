@@ -1,10 +1,12 @@
 // Memory: of the devices, pinned, and registered. Device memory is not zero when it is new, and an
 // access past its end is an error of malloc's, which the address sanitizer sees. Freeing waits for
 // nothing: that CUDA often does is not to be relied on.
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <thread>
 
 #include "emulator/capture.h"
 #include "emulator/errors.h"
@@ -135,6 +137,7 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned /*flags*/) {
 
 cudaError_t cudaHostUnregister(void* pointer) {
   if (const auto error = emulator::check_usable()) return error;
+  std::this_thread::sleep_for(std::chrono::milliseconds(emulator::unregister_milliseconds()));
   const std::lock_guard lock(memory().mutex);
   return memory().registered.erase(address_of(pointer)) ? cudaSuccess
                                                         : note(cudaErrorHostMemoryNotRegistered);

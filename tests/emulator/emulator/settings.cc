@@ -49,6 +49,10 @@ uint64_t registered_in_all() {
   return number("RAMET_EMULATOR_REGISTER_IN_ALL", UINT64_MAX);
 }
 
+uint64_t unregister_milliseconds() {
+  return number("RAMET_EMULATOR_UNREGISTER_MS", 0);
+}
+
 cudaError_t error_of_registration() {
   switch (number("RAMET_EMULATOR_REFUSE_REGISTER", 0)) {
     case 0:

@@ -21,6 +21,7 @@ uint64_t device_memory();
 cudaError_t error_of_registration();
 uint64_t registered_at_once();
 uint64_t registered_in_all();
+uint64_t unregister_milliseconds();
 // Whether devices read each other's memory.
 bool are_peers();
 

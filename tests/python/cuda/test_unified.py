@@ -4,6 +4,8 @@ import mmap
 import multiprocessing
 import os
 import pickle
+import threading
+import time
 import warnings
 from contextlib import nullcontext
 
@@ -330,6 +332,27 @@ def test_page_locking_reports_progress_and_stops(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         UnifiedTensor(rows)
     assert ramet.cuda.registered_bytes() == before
+
+
+def test_other_threads_go_on_while_pages_are_unlocked(monkeypatch):
+    if _core.cuda_backend() != "emulated":
+        pytest.skip("unlocking a small table takes no time")
+    monkeypatch.setenv("RAMET_EMULATOR_UNREGISTER_MS", "400")
+    unified, done, ticks = UnifiedTensor(rows_of()), threading.Event(), []
+
+    def tick():
+        while not done.wait(0.01):
+            ticks.append(time.monotonic())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    begin = time.monotonic()
+    del unified
+    end = time.monotonic()
+    done.set()
+    thread.join()
+    assert end - begin >= 0.4
+    assert sum(begin < at < end for at in ticks) >= 3
 
 
 def test_progress_is_for_terminals(capsys):
