@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/free_list.h"
@@ -80,16 +81,26 @@ class InUse {
     if (std::find(users_.begin(), users_.end(), stream) == users_.end()) users_.push_back(stream);
   }
 
-  // Whether a user records its work into a graph: then nothing can be marked.
+  // Marks what its users were given so far. Nothing where a user records its work into a graph:
+  // then nothing can be marked. Such a capture may begin meanwhile; a mark that it has is undone,
+  // since nobody outside may wait for it.
+  std::optional<DeviceMemory::Buffer> finish() {
+    if (is_captured()) return std::nullopt;
+    mark_uses();
+    if (!is_captured()) return std::move(buffer_);
+    for (; !buffer_.uses.empty(); buffer_.uses.pop_back())
+      events_->give_back(buffer_.uses.back().event);
+    return std::nullopt;
+  }
+
+ private:
   [[nodiscard]] bool is_captured() const {
     const CudaRuntime& runtime = require_cuda().runtime;
     return std::any_of(users_.begin(), users_.end(), [&](CudaStreamHandle stream) {
       return runtime.is_capturing(device_, stream);
     });
   }
-
-  // Marks what its users were given so far.
-  DeviceMemory::Buffer finish() {
+  void mark_uses() {
     const CudaRuntime& runtime = require_cuda().runtime;
     buffer_.uses.reserve(users_.size());
     for (const CudaStreamHandle stream : users_) {
@@ -97,10 +108,8 @@ class InUse {
       buffer_.uses.push_back({stream, event});
       runtime.record(device_, event, stream);
     }
-    return std::move(buffer_);
   }
 
- private:
   const int device_;
   const std::shared_ptr<EventCache> events_;
   DeviceMemory::Buffer buffer_;
@@ -140,10 +149,10 @@ class RecyclingDevicePool final : public DevicePool {
   void give_back(const std::shared_ptr<InUse>& buffer) noexcept {
     if (getpid() != owner_) return;  // the parent's memory, of which a child knows nothing
     try {
-      if (buffer->is_captured())
-        park(buffer);
+      if (std::optional<DeviceMemory::Buffer> idle = buffer->finish())
+        free_list_.give_back(std::move(*idle), kEverything);
       else
-        free_list_.give_back(buffer->finish(), kEverything);
+        park(buffer);
     } catch (const std::exception&) {
       // The driver is gone or out of events: the memory stays with it.
     }

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -159,6 +161,39 @@ TEST_CASE("a loader's thread makes batches while another thread captures a strea
     }
   }).join();
   CHECK(capture.end());
+}
+
+// The other thread asks whether the stream is captured, and then records an event: the capture may
+// begin between the two.
+TEST_CASE("captures may begin while another thread gives buffers back") {
+  constexpr int kCaptures = 20;
+  const CudaStream captured(0), maker(0);
+  const auto pool = DevicePool::create(0);
+  std::atomic<int64_t> given_back = 0;
+  std::atomic<bool> is_over = false;
+  std::string problem;
+  std::thread other([&] {
+    try {
+      for (; !is_over; ++given_back) {
+        const Array batch = allocate(*pool, maker, 256);
+        DevicePool::set_users(batch, {captured.handle()});
+      }
+    } catch (const Error& error) {
+      problem = error.what();
+    }
+    is_over = true;
+  });
+  int graphs = 0;
+  for (int i = 0; i < kCaptures; ++i) {
+    test::Capture capture(captured.handle());
+    for (const int64_t before = given_back; given_back < before + 2 && !is_over;)
+      std::this_thread::yield();
+    graphs += capture.end() ? 1 : 0;
+  }
+  is_over = true;
+  other.join();
+  CHECK(problem == "");
+  CHECK(graphs == kCaptures);
 }
 
 TEST_CASE("a pool that dies after a capture frees what died in it") {

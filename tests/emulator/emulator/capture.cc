@@ -1,10 +1,12 @@
 #include "emulator/capture.h"
 
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <thread>
 
 #include "emulator/errors.h"
+#include "emulator/settings.h"
 #include "emulator/stream.h"
 
 struct CUgraph_st {};
@@ -36,6 +38,14 @@ bool forbids_unsafe_calls(const Capture& capture) {
     return mode_of_thread != cudaStreamCaptureModeRelaxed;
   return capture.mode == cudaStreamCaptureModeGlobal &&
          mode_of_thread == cudaStreamCaptureModeGlobal;
+}
+
+cudaStreamCaptureStatus status_of(cudaStream_t stream) {
+  const std::lock_guard lock(captures().mutex);
+  const auto found = captures().of.find(stream);
+  if (found == captures().of.end()) return cudaStreamCaptureStatusNone;
+  return found->second.is_broken ? cudaStreamCaptureStatusInvalidated
+                                 : cudaStreamCaptureStatusActive;
 }
 
 template <typename Concerns>
@@ -98,11 +108,10 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   if (const auto error = emulator::check_usable()) return error;
   if (emulator::find_stream(stream) == nullptr) return note(cudaErrorInvalidResourceHandle);
-  const std::lock_guard lock(captures().mutex);
-  const auto found = captures().of.find(stream);
-  *status = found == captures().of.end() ? cudaStreamCaptureStatusNone
-            : found->second.is_broken    ? cudaStreamCaptureStatusInvalidated
-                                         : cudaStreamCaptureStatusActive;
+  *status = emulator::status_of(stream);
+  // Another thread may begin a capture before the answer is used.
+  if (emulator::schedule().order == emulator::Order::kRandom)
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
   return cudaSuccess;
 }
 
