@@ -56,6 +56,7 @@ ON_GPU = (
     "cuda_device_gather",
     "cuda_sampling",
     "cuda_kernels",
+    "cuda_topology",
     "cuda_epoch",
     "cuda_tables",
 )

@@ -21,6 +21,7 @@
 #include "ramet/graph.h"
 #include "ramet/placement.h"
 #include "ramet/progress.h"
+#include "ramet/row_order.h"
 #include "ramet/sampler.h"
 
 namespace ramet {
@@ -63,11 +64,13 @@ class CudaSampler {
   // kInvalidArgument, with why_cpu_samples(options), where that has a reason.
   // `pool` provides the arrays of minibatches and scratch memory. Scratch memory grows with the
   // largest batch and is kept: 4 bytes per node of the graph (8 with LABOR-i), and about 20 per
-  // edge of a hop. `stream` must outlive the sampler.
+  // edge of a hop. `stream` must outlive the sampler. `order`: in which the rows of destinations
+  // are read; sorted, they take 20 bytes of scratch memory more for each.
   CudaSampler(std::shared_ptr<const CudaGraph> graph,
               SampleOptions options,
               std::shared_ptr<BufferPool> pool,
-              CudaStreamHandle stream);
+              CudaStreamHandle stream,
+              RowOrder order = RowOrder::kAuto);
   ~CudaSampler();
 
   // As NeighborSampler::sample(). All work runs on the stream. Returns when the sizes of the batch

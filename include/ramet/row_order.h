@@ -1,4 +1,5 @@
-// RowOrder: in which order a device reads the rows of a gather. It decides the time, and no result.
+// RowOrder: in which order a device reads the rows of a gather, or of the topology. It decides the
+// time, and no result.
 //
 // A value. Failure: kInvalidArgument for a name that there is not, listing those that there are.
 #pragma once
@@ -9,8 +10,8 @@
 namespace ramet {
 
 enum class RowOrder : uint8_t {
-  kAuto,     // kSorted for many rows of a large table in host memory
-  kSorted,   // by the part of the table in which they are: see row_regions.h
+  kAuto,     // kSorted for many rows of a large table, or topology, in host memory
+  kSorted,   // by the part of it in which they are: see cuda_row_regions.h
   kAsGiven,  // as the ids come
 };
 

@@ -1,4 +1,5 @@
-// The order in which a device reads many rows of a large table in host memory: by regions.
+// The order in which a device reads many rows of a large table, or topology, in host memory: by
+// regions.
 //
 // A device maps host memory in pages of 4 KiB, and its table of recent addresses covers little of
 // a large table. Where rows come at random, every one waits for a walk through the page tables: DGL

@@ -3,6 +3,7 @@
 // together:
 //
 //   rows      where the in-edges of every destination stand, and how many picks each gives
+//   place_rows  where the picks of every destination go, if rows are in another order
 //   first_rows  which rows a kernel's blocks begin in, where its threads are picks or in-edges
 //   pick      positions of the picks, where there are not many of each row, all, or repeated ones
 //   mark_*    else a bit for every in-edge that is picked, and then
@@ -53,13 +54,23 @@ struct CudaRow {
   int64_t begin, degree;
 };
 
-// The destinations of a relation. offset[i] is the number of picks, or in-edges, before row i.
+// Rows may be read in another order than their destinations have (CudaOrderArgs, cuda_rows.h): row
+// i is then that of destination dst[i]. It decides when memory is read, and no result: the picks of
+// a relation, and their local ids, are in the order of the destinations.
+struct CudaRowOrder {
+  const uint32_t* dst = nullptr;    // by row; nullptr: row i is destination i's
+  const int64_t* offset = nullptr;  // num_dst + 1: picks before row i
+  const int64_t* indptr = nullptr;  // num_dst + 1: picks before destination d
+};
+
+// The rows of a relation. offset[i] is the number of picks, or in-edges, before row i.
 struct CudaRows {
-  const int64_t* nodes;      // num_dst ids, and more
+  const int64_t* nodes;      // by row: the destination's id
   const CudaRow* row;        // num_dst
   const int64_t* offset;     // num_dst + 1
   const int32_t* first_row;  // by first_rows(), for what has a thread for each pick or in-edge
   int64_t num_dst;
+  CudaRowOrder order = {};
 };
 
 // The row of every kCudaItems-th pick, or in-edge, and then the last row that any is in.
@@ -86,7 +97,8 @@ struct CudaScratch {
 
 struct CudaRowsArgs {
   CudaCsc edges;
-  const int64_t* nodes;
+  const int64_t* nodes;           // by row
+  const uint32_t* dst = nullptr;  // as in CudaRowOrder
   int64_t num_dst;
   int64_t fanout;  // not 0; with -1 offsets count in-edges
   bool replace;
@@ -97,7 +109,16 @@ struct CudaRowsArgs {
   CudaScratch scan;
 };
 
-// Positions, int32 or int64, of offset[num_dst] picks.
+// The picks before each destination, from those before each row.
+struct CudaPlaceRowsArgs {
+  const uint32_t* dst;
+  const int64_t* offset;
+  int64_t num_dst;
+  int64_t* indptr;
+  CudaScratch scan;
+};
+
+// Positions, int32 or int64, of a relation's picks.
 struct CudaPositions {
   void* data;
   bool wide;
@@ -149,7 +170,7 @@ struct CudaRankArgs {
   int64_t* rank;  // cuda_mark_blocks() + 1: marks before each block
   const int64_t* offset;
   int64_t num_dst;
-  int64_t* indptr;  // num_dst + 1: marks before each row
+  int64_t* marks_before;  // num_dst + 1: marks before each row
   CudaScratch scan;
 };
 
@@ -162,7 +183,7 @@ struct CudaTakeMarkedArgs {
   float* weight;                     // by pick; nullptr: none
   int64_t fanout;                    // weights of LABOR-0
   const CudaImportance* importance;  // or of LABOR-i
-  const int64_t* indptr;             // as rank() wrote it
+  const int64_t* indptr;             // of the relation
   double*
       inverse;  // scratch: by pick, for normalized weights of LABOR-i; nullptr: Horvitz-Thompson
 };
@@ -180,9 +201,11 @@ struct CudaLoadArgs {
   CudaCsc edges;
   CudaPositions positions;
   int64_t num_picks;
-  int64_t* sources;  // by pick; -1 where the id is bad
-  uint32_t* slots;   // of the source type
-  uint64_t* bad;     // the number of a pick
+  CudaRowOrder order = {};             // in which positions are read, and then
+  const int32_t* first_row = nullptr;  // by first_rows() of order.offset
+  int64_t* sources;                    // by pick; -1 where the id is bad
+  uint32_t* slots;                     // of the source type
+  uint64_t* bad;                       // the number of a pick
 };
 
 // In-edges [first, first + count) of these rows, `first` a multiple of kCudaItems, in the place of
@@ -193,7 +216,7 @@ struct CudaLoadInEdgesArgs {
   int64_t first, count;
   int64_t* sources;
   uint32_t* slots;
-  uint64_t* bad;  // the number of an in-edge, counted from the first row
+  uint64_t* bad;  // the number of a destination
 };
 
 struct CudaNumberArgs {
@@ -236,6 +259,7 @@ struct CudaRelationArgs {
 struct CudaSamplingKernels {
   int64_t (*scan_bytes)(int device, int64_t count);
   void (*rows)(int device, const CudaRowsArgs& args, void* stream);
+  void (*place_rows)(int device, const CudaPlaceRowsArgs& args, void* stream);
   void (*first_rows)(int device, const CudaFirstRowsArgs& args, void* stream);
   void (*pick)(int device, const CudaPickArgs& args, void* stream);
   // Floyd's picks of any number. `marks` is all zero before.

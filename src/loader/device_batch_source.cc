@@ -25,7 +25,8 @@ class DeviceBatchSource final : public BatchSource {
         pool_(side_.pool()->on(stream_.handle())) {
     const SampleOptions& sample = parts_->options.sample;
     if (side_.graph() != nullptr)
-      sampler_ = std::make_unique<CudaSampler>(side_.graph(), sample, pool_, stream_.handle());
+      sampler_ = std::make_unique<CudaSampler>(side_.graph(), sample, pool_, stream_.handle(),
+                                               parts_->options.device.order);
     else
       host_sampler_ = std::make_unique<NeighborSampler>(parts_->graph, sample, parts_->pool);
   }

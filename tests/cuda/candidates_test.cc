@@ -32,7 +32,8 @@ Result importances(const std::shared_ptr<const Graph>& graph,
   CudaRelationScratch scratch;
   scratch.candidates_at_once = candidates_at_once;
   std::vector<CudaRelationBuilder> relations;
-  relations.emplace_back(work, *topology, method, 0, CudaBad{report.bad(0), report.bad(1)});
+  relations.emplace_back(work, *topology, method, 0, CudaBad{report.bad(0), report.bad(1)},
+                         RowOrder::kAsGiven);
   relations[0].start(kFanout, nodes, {0, nodes.size()}, scratch);
   report.set(2, relations[0].counted());
   report.wait();

@@ -49,9 +49,9 @@ void check_same_message(const std::shared_ptr<const Graph>& graph,
                         const std::vector<int64_t>& good_seeds) {
   for (const SampleOptions& options : kKinds) {
     CAPTURE(options.fanouts[0][0]);
-    for (const Location topology : {Location::kDevice, Location::kInPlace}) {
+    for (const test::Reading& reading : test::kReadings) {
       NeighborSampler host(graph, options);
-      DeviceSampler device(graph, options, topology);
+      DeviceSampler device(graph, options, reading.topology, reading.order);
       const std::string expected = message_of(host, seeds);
       CHECK(expected != "nothing");
       CHECK(message_of(device, seeds) == expected);

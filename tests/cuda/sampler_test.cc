@@ -57,6 +57,22 @@ TEST_CASE("hubs of thousands of in-edges, and as many picks of them") {
   check_against_host(graph, labor({-1}, 1), {7, 11, 1, 8}, 0, 1);
 }
 
+// Several regions of 2 MiB, so that sorted rows are in another order than their destinations.
+TEST_CASE("rows of a large topology may be read by the part of it that they are in") {
+  constexpr int64_t kNodes = 50'000;
+  const auto graph = uneven_graph(kNodes, 1'500'000, 6);
+  std::vector<int64_t> seeds{7, 7};
+  for (int64_t i = 0; i < 300; ++i)
+    seeds.push_back(i * 7919 % kNodes);
+  check_against_host(graph, {{{5, 3}}, Uniform{}, 3}, seeds, 0, 1);
+  check_against_host(graph, {{{100}}, Uniform{}, 3}, seeds, 0, 1);
+  check_against_host(graph, {{{2000}}, Uniform{}, 3}, seeds, 0, 1);
+  check_against_host(graph, {{{-1}}, Uniform{}, 3}, seeds, 0, 1);
+  check_against_host(graph, {{{5, 3}}, Uniform{.replace = true}, 3}, seeds, 0, 1);
+  check_against_host(graph, labor({5, 3}), seeds, 0, 1);
+  check_against_host(graph, labor({5}, 2), seeds, 0, 1);
+}
+
 TEST_CASE("LABOR's minibatches, and their weights, are the host's") {
   const auto graph = uneven_graph(300, 4000, 12);
   const auto wide = uneven_graph<int64_t>(300, 4000, 12);

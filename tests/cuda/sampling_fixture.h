@@ -123,10 +123,11 @@ class DeviceSampler {
  public:
   DeviceSampler(const std::shared_ptr<const Graph>& graph,
                 const SampleOptions& options,
-                Location topology = Location::kDevice)
+                Location topology = Location::kDevice,
+                RowOrder order = RowOrder::kAsGiven)
       : pool_(DevicePool::create(0)->on(stream_.handle())),
         graph_(CudaGraph::create(graph, 0, topology)),
-        sampler_(graph_, options, pool_, stream_.handle()) {}
+        sampler_(graph_, options, pool_, stream_.handle(), order) {}
 
   template <typename... Arguments>
   Minibatch sample(Arguments&&... arguments) {
@@ -143,15 +144,25 @@ class DeviceSampler {
   CudaSampler sampler_;
 };
 
-// Some steps of both samplers, from both placements.
+// How a device reads the topology.
+struct Reading {
+  Location topology;
+  RowOrder order;
+};
+inline constexpr Reading kReadings[] = {{Location::kDevice, RowOrder::kAsGiven},
+                                        {Location::kInPlace, RowOrder::kAuto},
+                                        {Location::kInPlace, RowOrder::kSorted}};
+
+// Some steps of both samplers, however the topology is read.
 inline void check_against_host(const std::shared_ptr<const Graph>& graph,
                                const SampleOptions& options,
                                const std::vector<int64_t>& seeds,
                                int seed_type = 0,
                                uint64_t steps = 2) {
   NeighborSampler host(graph, options);
-  for (const Location topology : {Location::kDevice, Location::kInPlace}) {
-    DeviceSampler device(graph, options, topology);
+  for (const Reading& reading : kReadings) {
+    CAPTURE(name(reading.order));
+    DeviceSampler device(graph, options, reading.topology, reading.order);
     for (uint64_t step = 0; step < steps; ++step) {
       CAPTURE(step);
       const Minibatch expected = host.sample({seed_type, seeds}, 1, step);

@@ -161,7 +161,7 @@ TEST_CASE("in-edges beyond number 2^32 become candidates") {
   std::vector<int64_t> expected(indices.begin() + 5, indices.end());
   expected[95] = -1;
   CHECK(sources.read<int64_t>() == expected);
-  CHECK(bad.read<uint64_t>()[0] == static_cast<uint64_t>(kFirst + 95));
+  CHECK(bad.read<uint64_t>()[0] == 3);               // the destination
   CHECK(slots.read<uint32_t>()[35] == 0x80000000U);  // the first of all
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("marks become positions above 2^31, whatever the number of picks") {
                     .rank = rank.as<int64_t>(),
                     .offset = rows.view.offset,
                     .num_dst = rows.view.num_dst,
-                    .indptr = indptr.as<int64_t>(),
+                    .marks_before = indptr.as<int64_t>(),
                     .scan = {scan.get(), scan_bytes}},
                    nullptr);
     const auto expected = expected_positions(far, {fanout}, keys);

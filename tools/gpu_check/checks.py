@@ -19,6 +19,7 @@ BENCHMARKS = {
     "cuda_device_gather": (50, 15),
     "cuda_sampling": (150, 40),
     "cuda_kernels": (60, 20),
+    "cuda_topology": (60, 25),
     "cuda_epoch": (120, 30),
     "cuda_tables": (60, 20),
 }

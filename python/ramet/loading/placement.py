@@ -38,8 +38,8 @@ class Placement:
     device_memory: bytes that copies made by "auto" may take; None: half of the free device memory.
     max_sms: multiprocessors that gathering may use, 0: all; None: as many as keep the bus busy for rows that are read
         in place, else all.
-    order: in which a device reads the rows of a table in place. "sorted": by the part of the table that they are in;
-        "as_given"; "auto" sorts many rows of a large table. It changes no result.
+    order: in which a device reads the rows of a table, or of the topology, in place. "sorted": by the part of it that
+        they are in; "as_given"; "auto" sorts many rows of a large table or topology. It changes no result.
 
     Raises TypeError or ValueError naming the field, the value and the bound.
     """

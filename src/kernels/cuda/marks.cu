@@ -39,7 +39,8 @@ __device__ int64_t marks_before(const uint32_t* marks, const int64_t* rank, int6
 
 __global__ void count_rows(CudaRankArgs args) {
   const int64_t i = thread_number();
-  if (i <= args.num_dst) args.indptr[i] = marks_before(args.marks, args.rank, args.offset[i]);
+  if (i > args.num_dst) return;
+  args.marks_before[i] = marks_before(args.marks, args.rank, args.offset[i]);
 }
 
 __device__ bool is_marked(const CudaTakeMarkedArgs& args, int64_t e) {
@@ -68,7 +69,7 @@ __global__ void take_marks(CudaTakeMarkedArgs args, CudaImportance importance) {
   const int64_t e = thread_number();
   if (!is_marked(args, e)) return;
   const int64_t row = row_of(args.rows.offset, args.rows.first_row, e);
-  const int64_t pick = marks_before(args.marks, args.rank, e);
+  const int64_t pick = place_of(args.rows.order, row, marks_before(args.marks, args.rank, e));
   store_position(args.positions, pick, position_of(args.rows, row, e));
   if (args.inverse != nullptr) {
     args.inverse[pick] = 1 / probability(importance, row, e);
@@ -77,7 +78,7 @@ __global__ void take_marks(CudaTakeMarkedArgs args, CudaImportance importance) {
   }
 }
 
-// The weights 1 / q of a row's picks, divided by their sum.
+// The weights 1 / q of a destination's picks, divided by their sum.
 __global__ void __launch_bounds__(BlockTeam::kSize) normalize_weights(CudaTakeMarkedArgs args) {
   __shared__ RowSumMemory memory;
   for_each_row(memory, args.indptr, args.rows.num_dst, [&](int64_t row, const auto& team) {

@@ -29,8 +29,10 @@ __device__ int64_t load_source(const CudaCsc& edges, int64_t position, uint32_t*
 }
 
 __global__ void load_sources(CudaLoadArgs args) {
-  const int64_t e = thread_number();
+  int64_t e = thread_number();
   if (e >= args.num_picks) return;
+  if (args.order.dst != nullptr)
+    e = place_of(args.order, row_of(args.order.offset, args.first_row, e), e);
   const int64_t position = load_id(args.positions.data, args.positions.wide, e);
   const int64_t id = load_source(args.edges, position, args.slots, e);
   args.sources[e] = id;
@@ -44,7 +46,7 @@ __global__ void load_sources_of_in_edges(CudaLoadInEdgesArgs args) {
   const int64_t row = row_of(args.rows.offset, args.rows.first_row, e);
   const int64_t id = load_source(args.edges, position_of(args.rows, row, e), args.slots, i);
   args.sources[i] = id;
-  if (id < 0) record_bad(args.bad, e);
+  if (id < 0) record_bad(args.bad, dst_of(args.rows.order.dst, row));
 }
 
 // rank[e]: 1 for the first pick of a new node. The nodes that are there count with the first pick.

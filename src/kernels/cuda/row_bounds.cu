@@ -29,10 +29,16 @@ __global__ void read_rows(CudaRowsArgs args) {
   if (fits) {
     row.degree = end - row.begin;
   } else {
-    record_bad(args.bad, i);
+    record_bad(args.bad, dst_of(args.dst, i));
   }
   args.row[i] = row;
   args.offset[i + 1] = num_picks(args, row.degree);
+}
+
+__global__ void place_counts(CudaPlaceRowsArgs args) {
+  const int64_t i = thread_number();
+  if (i == 0) args.indptr[0] = 0;
+  if (i < args.num_dst) args.indptr[args.dst[i] + 1] = args.offset[i + 1] - args.offset[i];
 }
 
 __global__ void find_first_rows(CudaFirstRowsArgs args, int64_t count) {
@@ -53,6 +59,12 @@ void cuda_sampling::rows(int device, const CudaRowsArgs& args, void* stream) {
   const DeviceScope scope(device);
   launch_each("read_rows", read_rows, std::max<int64_t>(args.num_dst, 1), stream, args);
   running_sum(args.offset + 1, args.num_dst, args.scan, stream);
+}
+
+void cuda_sampling::place_rows(int device, const CudaPlaceRowsArgs& args, void* stream) {
+  const DeviceScope scope(device);
+  launch_each("place_counts", place_counts, std::max<int64_t>(args.num_dst, 1), stream, args);
+  running_sum(args.indptr + 1, args.num_dst, args.scan, stream);
 }
 
 void cuda_sampling::first_rows(int device, const CudaFirstRowsArgs& args, void* stream) {

@@ -84,6 +84,17 @@ __device__ inline int64_t row_of(const int64_t* offset, const int32_t* first_row
   return row_between(offset, first_row[block], first_row[block + 1], e);
 }
 
+// The destination that a row is of.
+__device__ inline int64_t dst_of(const uint32_t* dst, int64_t row) {
+  return dst == nullptr ? row : int64_t{dst[row]};
+}
+
+// The place in the relation of a row's pick, which is counted from the first row.
+__device__ inline int64_t place_of(const CudaRowOrder& order, int64_t row, int64_t pick) {
+  if (order.dst == nullptr) return pick;
+  return order.indptr[order.dst[row]] + (pick - order.offset[row]);
+}
+
 // Where in-edge e of `row` stands in its edge type.
 __device__ inline int64_t position_of(const CudaRows& rows, int64_t row, int64_t e) {
   return rows.row[row].begin + (e - rows.offset[row]);

@@ -38,7 +38,7 @@ __global__ void pick_few(CudaPickArgs args) {
   const int64_t i = thread_number();
   if (i >= args.rows.num_dst) return;
   const CudaRow row = args.rows.row[i];
-  const int64_t first = args.rows.offset[i];
+  const int64_t first = place_of(args.rows.order, i, args.rows.offset[i]);
   int64_t picked[kCudaFewPicks];
   const bool all = row.degree <= args.fanout;
   if (!all) {
@@ -55,7 +55,7 @@ template <int kMost, int kBlock>
 __global__ void __launch_bounds__(kBlock) pick_some(CudaPickArgs args) {
   const int64_t i = blockIdx.x;
   const CudaRow row = args.rows.row[i];
-  const int64_t first = args.rows.offset[i];
+  const int64_t first = place_of(args.rows.order, i, args.rows.offset[i]);
   const auto store = [&](int64_t t, int64_t x) {
     store_position(args.positions, first + t, row.begin + x);
   };
@@ -75,7 +75,7 @@ __global__ void pick_all(CudaPickArgs args) {
   const int64_t e = thread_number();
   if (e >= args.num_picks) return;
   const int64_t i = row_of(args.rows.offset, args.rows.first_row, e);
-  store_position(args.positions, e, position_of(args.rows, i, e));
+  store_position(args.positions, place_of(args.rows.order, i, e), position_of(args.rows, i, e));
 }
 
 __global__ void pick_repeatedly(CudaPickArgs args) {
@@ -86,21 +86,23 @@ __global__ void pick_repeatedly(CudaPickArgs args) {
   const DrawKeys keys = node_keys(args.draws.keys, args.rows.nodes[i]);
   const int64_t t = e - args.rows.offset[i];
   const int64_t x = draw_below(keys, args.draws.tables, t, row.degree);
-  store_position(args.positions, e, row.begin + x);
+  store_position(args.positions, place_of(args.rows.order, i, e), row.begin + x);
 }
 
-// A block for each row.
+// A block for each destination.
 template <typename Position>
-__global__ void sort_rows(const int64_t* offset, Position* positions) {
-  const int64_t first = offset[blockIdx.x];
-  sort_by_block(positions + first, offset[blockIdx.x + 1] - first);
+__global__ void sort_rows(const int64_t* indptr, Position* positions) {
+  const int64_t first = indptr[blockIdx.x];
+  sort_by_block(positions + first, indptr[blockIdx.x + 1] - first);
 }
 
 template <typename Position>
 void sort_each_row(const CudaPickArgs& args, void* stream) {
   const unsigned threads = args.fanout <= 2 * kWarp ? kWarp : kThreads;
-  launch("sort_rows", sort_rows<Position>, dim3(static_cast<unsigned>(args.rows.num_dst)),
-         dim3(threads), static_cast<cudaStream_t>(stream), args.rows.offset,
+  const CudaRows& rows = args.rows;
+  launch("sort_rows", sort_rows<Position>, dim3(static_cast<unsigned>(rows.num_dst)), dim3(threads),
+         static_cast<cudaStream_t>(stream),
+         rows.order.dst == nullptr ? rows.offset : rows.order.indptr,
          static_cast<Position*>(args.positions.data));
 }
 

@@ -19,7 +19,10 @@ NormalTables copy_tables(const CudaWork& work, CudaScratchArray<double>& memory)
 
 }  // namespace
 
-CudaHop::CudaHop(const CudaWork& work, const CudaGraph& graph, const SampleOptions& options)
+CudaHop::CudaHop(const CudaWork& work,
+                 const CudaGraph& graph,
+                 const SampleOptions& options,
+                 RowOrder order)
     : options_(options),
       keys_(*graph.graph(), options.method),
       num_relations_(graph.graph()->edge_types().size()),
@@ -31,7 +34,7 @@ CudaHop::CudaHop(const CudaWork& work, const CudaGraph& graph, const SampleOptio
   }
   for (size_t r = 0; r < num_relations_; ++r)
     relations_.emplace_back(work, graph, options.method, r,
-                            CudaBad{report_.bad(bad_row(r)), report_.bad(bad_pick(r))});
+                            CudaBad{report_.bad(bad_row(r)), report_.bad(bad_pick(r))}, order);
   const auto* labor = std::get_if<Labor>(&options.method);
   if (labor != nullptr && labor->iterations > 0)
     importances_ = std::make_unique<CudaImportances>(work, *graph.graph(), labor->iterations,

@@ -25,7 +25,10 @@ namespace ramet {
 class CudaHop {
  public:
   // All must outlive it.
-  CudaHop(const CudaWork& work, const CudaGraph& graph, const SampleOptions& options);
+  CudaHop(const CudaWork& work,
+          const CudaGraph& graph,
+          const SampleOptions& options,
+          RowOrder order);
 
   // The nodes of the batch, in the order of Graph::node_types(), whose numbers are known.
   [[nodiscard]] std::vector<CudaNodes>& nodes() { return nodes_; }

@@ -22,8 +22,24 @@ CudaCsc csc_of(const CudaGraph& graph, size_t edge_type) {
           .num_src_nodes = source.num_nodes};
 }
 
+int64_t bytes_of(const EdgeType& edges) {
+  return edges.indptr.bytes() + edges.indices.bytes();
+}
+
 bool is_wide(const EdgeType& edges) {
   return edges.num_edges() > std::numeric_limits<int32_t>::max();
+}
+
+// The position of the first id that is none of `num_nodes`.
+template <typename Id>
+int64_t first_bad_id(const CudaWork& work, const Id* ids, int64_t count, int64_t num_nodes) {
+  std::vector<Id> copied(static_cast<size_t>(count));
+  work.copy(copied.data(), ids, count * int64_t{sizeof(Id)});
+  work.wait();
+  const auto is_bad = [&](Id id) {
+    return static_cast<uint64_t>(int64_t{id}) >= static_cast<uint64_t>(num_nodes);
+  };
+  return std::find_if(copied.begin(), copied.end(), is_bad) - copied.begin();
 }
 
 }  // namespace
@@ -32,13 +48,16 @@ CudaRelationBuilder::CudaRelationBuilder(const CudaWork& work,
                                          const CudaGraph& graph,
                                          const Method& method,
                                          size_t edge_type,
-                                         CudaBad bad)
+                                         CudaBad bad,
+                                         RowOrder order)
     : work_(work),
       edges_(graph.graph()->edge_types()[edge_type]),
       edge_type_(static_cast<int>(edge_type)),
       method_(method),
       csc_(csc_of(graph, edge_type)),
-      bad_(bad) {}
+      bad_(bad),
+      is_in_place_(graph.placement().location == Location::kInPlace),
+      row_order_(order) {}
 
 bool CudaRelationBuilder::replaces() const {
   const auto* uniform = std::get_if<Uniform>(&method_);
@@ -52,7 +71,45 @@ bool CudaRelationBuilder::looks_at_edges() const {
 
 // Its kernels have a thread for each pick or in-edge, which has to know its row.
 bool CudaRelationBuilder::has_threads_of_items() const {
-  return is_marked_ || replaces() || fanout_ == kAllNeighbors;
+  return is_marked_ || is_sorted_ || replaces() || fanout_ == kAllNeighbors;
+}
+
+bool CudaRelationBuilder::pays_to_sort_rows() const {
+  if (row_order_ != RowOrder::kAuto) return row_order_ == RowOrder::kSorted;
+  return is_in_place_ && pays_to_sort(bytes_of(edges_), num_dst());
+}
+
+// A row's bounds and its in-edges are about as far on in their arrays as its node is among all.
+void CudaRelationBuilder::sort_rows(CudaRelationScratch& scratch) {
+  const int64_t num_nodes = edges_.indptr.rows() - 1;
+  const int64_t bytes_of_node = std::max<int64_t>(bytes_of(edges_) / num_nodes, 1);
+  const int64_t num_counters = cuda_order_counters(num_nodes, bytes_of_node);
+  require_cuda().rows.order(work_.device,
+                            {.ids = dst_nodes(),
+                             .wide_ids = true,
+                             .num_ids = num_dst(),
+                             .num_rows = num_nodes,
+                             .row_bytes = bytes_of_node,
+                             .ordered = sorted_nodes_.reserve(work_, num_dst()),
+                             .positions = dst_.reserve(work_, num_dst()),
+                             .begins = scratch.regions.reserve(work_, num_counters),
+                             .scan = scratch.sums.reserve(work_, num_counters)},
+                            work_.stream);
+}
+
+int64_t* CudaRelationBuilder::reserve_picks_before() {
+  return is_sorted_ ? picks_before_.reserve(work_, num_dst() + 1) : indptr();
+}
+
+void CudaRelationBuilder::place_rows(CudaRelationScratch& scratch) {
+  if (!is_sorted_) return;
+  work_.kernels.place_rows(work_.device,
+                           {.dst = dst_.data(),
+                            .offset = picks_before_.data(),
+                            .num_dst = num_dst(),
+                            .indptr = indptr(),
+                            .scan = scratch.sums.reserve(work_, num_dst())},
+                           work_.stream);
 }
 
 void CudaRelationBuilder::start(int64_t fanout,
@@ -67,11 +124,15 @@ void CudaRelationBuilder::start(int64_t fanout,
   relation_ = {};
   relation_.edge_type = edge_type_;
   relation_.indptr = work_.allocate(DType::kInt64, num_dst() + 1);
-  offset_ = is_marked_ ? in_edge_offset_.reserve(work_, num_dst() + 1) : indptr();
+  offset_ = indptr();
+  is_sorted_ = !is_empty() && num_dst() > 0 && pays_to_sort_rows();
   if (is_empty()) return work_.fill(indptr(), 0, relation_.indptr.bytes());
+  if (is_sorted_) sort_rows(scratch);
+  offset_ = is_marked_ ? in_edge_offset_.reserve(work_, num_dst() + 1) : reserve_picks_before();
   work_.kernels.rows(work_.device,
                      {.edges = csc_,
-                      .nodes = dst_nodes(),
+                      .nodes = row_nodes(),
+                      .dst = order().dst,
                       .num_dst = num_dst(),
                       .fanout = is_marked_ ? kAllNeighbors : fanout,
                       .replace = replaces(),
@@ -81,6 +142,7 @@ void CudaRelationBuilder::start(int64_t fanout,
                       .bad = bad_.row,
                       .scan = scratch.sums.reserve(work_, num_dst())},
                      work_.stream);
+  if (!is_marked_) place_rows(scratch);
 }
 
 int64_t CudaRelationBuilder::most_counted() const {
@@ -89,9 +151,12 @@ int64_t CudaRelationBuilder::most_counted() const {
 
 void CudaRelationBuilder::set_counted(int64_t count) {
   num_counted_ = num_edges_ = count;
-  if (count == 0 || !has_threads_of_items()) return;
+  if (count > 0 && has_threads_of_items()) find_first_rows(offset_, count);
+}
+
+void CudaRelationBuilder::find_first_rows(const int64_t* offset, int64_t count) {
   work_.kernels.first_rows(
-      work_.device, {offset_, num_dst(), count, first_row_.reserve(work_, cuda_first_rows(count))},
+      work_.device, {offset, num_dst(), count, first_row_.reserve(work_, cuda_first_rows(count))},
       work_.stream);
 }
 
@@ -149,9 +214,10 @@ void CudaRelationBuilder::mark(const CudaDraws& draws,
                       .rank = rank_.reserve(work_, num_blocks + 1),
                       .offset = offset_,
                       .num_dst = num_dst(),
-                      .indptr = indptr(),
+                      .marks_before = reserve_picks_before(),
                       .scan = scratch.sums.reserve(work_, num_blocks)},
                      work_.stream);
+  place_rows(scratch);
 }
 
 void CudaRelationBuilder::take_marked(const Labor* labor, const double* p) {
@@ -202,10 +268,13 @@ void CudaRelationBuilder::take(const CudaDraws& draws,
 
 void CudaRelationBuilder::number(CudaNodes& sources, CudaRelationScratch& scratch) {
   int64_t* ids = scratch.sources.reserve(work_, num_edges_);
+  if (is_sorted_ && is_marked_) find_first_rows(picks_before_.data(), num_edges_);
   work_.kernels.load(work_.device,
                      {.edges = csc_,
                       .positions = positions_,
                       .num_picks = num_edges_,
+                      .order = order(),
+                      .first_row = first_row_.data(),
                       .sources = ids,
                       .slots = sources.slots(),
                       .bad = bad_.pick},
@@ -234,13 +303,14 @@ void CudaRelationBuilder::throw_bad_pick(int64_t pick) const {
   throw_bad_position(read_id(positions_.data, positions_.wide, pick));
 }
 
-void CudaRelationBuilder::throw_bad_candidate(int64_t edge) const {
-  std::vector<int64_t> offset(static_cast<size_t>(num_dst()) + 1);
-  work_.copy(offset.data(), offset_, (num_dst() + 1) * int64_t{sizeof(int64_t)});
-  work_.wait();
-  const auto row = std::upper_bound(offset.begin(), offset.end(), edge) - offset.begin() - 1;
-  const CudaRow found = work_.read(row_.data() + row);
-  throw_bad_position(found.begin + (edge - offset[static_cast<size_t>(row)]));
+void CudaRelationBuilder::throw_bad_candidate(int64_t row) const {
+  const int64_t node = work_.read(dst_nodes() + row);
+  const int64_t begin = work_.read(csc_.indptr + node), end = work_.read(csc_.indptr + node + 1);
+  const auto find_in = [&](const auto* ids) {
+    return begin + first_bad_id(work_, ids + begin, end - begin, csc_.num_src_nodes);
+  };
+  throw_bad_position(csc_.wide_ids ? find_in(static_cast<const int64_t*>(csc_.indices))
+                                   : find_in(static_cast<const int32_t*>(csc_.indices)));
 }
 
 void CudaRelationBuilder::throw_too_many_counted() const {

@@ -9,6 +9,7 @@
 #include "kernels/cuda_backend.h"
 #include "kernels/cuda_sampling.h"
 #include "ramet/cuda_sampler.h"
+#include "ramet/row_order.h"
 #include "sampling/relation_builder.h"
 
 namespace ramet {
@@ -16,6 +17,7 @@ namespace ramet {
 // What relations need one after the other.
 struct CudaRelationScratch {
   CudaScratchArray<int64_t> sources;
+  CudaScratchArray<uint32_t> regions;
   CudaSumScratch sums;
   // In-edges that become candidates together, a multiple of kCudaItems: the memory for numbering
   // them does not grow with the in-edges, of which there may be more than a number of 32 bits
@@ -35,7 +37,8 @@ class CudaRelationBuilder {
                       const CudaGraph& graph,
                       const Method& method,
                       size_t edge_type,
-                      CudaBad bad);
+                      CudaBad bad,
+                      RowOrder order);
 
   [[nodiscard]] const EdgeType& edges() const { return edges_; }
   [[nodiscard]] int64_t fanout() const { return fanout_; }
@@ -75,8 +78,8 @@ class CudaRelationBuilder {
   // is not what it must be.
   [[noreturn]] void throw_bad_row(int64_t row) const;
   [[noreturn]] void throw_bad_pick(int64_t pick) const;
-  // In-edge number `edge`, when candidates were added.
-  [[noreturn]] void throw_bad_candidate(int64_t edge) const;
+  // A candidate of destination number `row`.
+  [[noreturn]] void throw_bad_candidate(int64_t row) const;
   // kInvalidArgument: more are counted than most_counted(), or accepted than kCudaMaxEdges.
   [[noreturn]] void throw_too_many_counted() const;
   [[noreturn]] void throw_too_many_picks() const;
@@ -84,13 +87,26 @@ class CudaRelationBuilder {
  private:
   [[nodiscard]] int64_t* indptr() const { return static_cast<int64_t*>(relation_.indptr.data); }
   [[nodiscard]] CudaRows rows() const {
-    return {dst_nodes(), row_.data(), offset_, first_row_.data(), num_dst()};
+    return {row_nodes(), row_.data(), offset_, first_row_.data(), num_dst(), order()};
+  }
+  [[nodiscard]] CudaRowOrder order() const {
+    return is_sorted_ ? CudaRowOrder{dst_.data(), picks_before_.data(), indptr()} : CudaRowOrder{};
   }
   [[nodiscard]] int64_t num_dst() const { return destinations_.size(); }
   [[nodiscard]] const int64_t* dst_nodes() const { return nodes_->ids() + destinations_.begin; }
+  [[nodiscard]] const int64_t* row_nodes() const {
+    return is_sorted_ ? sorted_nodes_.data() : dst_nodes();
+  }
   [[nodiscard]] bool replaces() const;
   [[nodiscard]] bool looks_at_edges() const;
   [[nodiscard]] bool has_threads_of_items() const;
+  [[nodiscard]] bool pays_to_sort_rows() const;
+  void sort_rows(CudaRelationScratch& scratch);
+  // Where the picks before each row are counted.
+  [[nodiscard]] int64_t* reserve_picks_before();
+  // Makes indptr() of them.
+  void place_rows(CudaRelationScratch& scratch);
+  void find_first_rows(const int64_t* offset, int64_t count);
   void take_marked(const Labor* labor, const double* p);
   void number(CudaNodes& sources, CudaRelationScratch& scratch);
   [[nodiscard]] int64_t read_id(const void* ids, bool wide, int64_t i) const;
@@ -102,11 +118,16 @@ class CudaRelationBuilder {
   const Method& method_;
   const CudaCsc csc_;
   const CudaBad bad_;
+  const bool is_in_place_;
+  const RowOrder row_order_;
 
   int64_t fanout_ = 0;
   bool is_marked_ = false;
+  bool is_sorted_ = false;            // rows are read by the region of memory that they are in
   const CudaNodes* nodes_ = nullptr;  // of the destination type; their memory moves as they grow
   ListRange destinations_;
+  CudaScratchArray<int64_t> sorted_nodes_, picks_before_;
+  CudaScratchArray<uint32_t> dst_;
   CudaScratchArray<CudaRow> row_;
   CudaScratchArray<int64_t> in_edge_offset_;
   CudaScratchArray<int32_t> first_row_;

@@ -16,12 +16,13 @@ class CudaSampler::Engine {
   Engine(std::shared_ptr<const CudaGraph> graph,
          SampleOptions options,
          std::shared_ptr<BufferPool> pool,
-         CudaStreamHandle stream)
+         CudaStreamHandle stream,
+         RowOrder order)
       : graph_(std::move(graph)),
         options_(std::move(options)),
         work_{graph_->device(), stream, std::move(pool)},
         driver_(graph_->graph(), options_),
-        hop_(work_, *graph_, options_) {}
+        hop_(work_, *graph_, options_, order) {}
 
   // The stream may still read what dies here.
   ~Engine() {
@@ -71,11 +72,13 @@ class CudaSampler::Engine {
 CudaSampler::CudaSampler(std::shared_ptr<const CudaGraph> graph,
                          SampleOptions options,
                          std::shared_ptr<BufferPool> pool,
-                         CudaStreamHandle stream) {
+                         CudaStreamHandle stream,
+                         RowOrder order) {
   check(options, *graph->graph());
   const std::string why_cpu = why_cpu_samples(options);
   if (!why_cpu.empty()) throw_invalid(why_cpu, ", not on a device");
-  engine_ = std::make_unique<Engine>(std::move(graph), std::move(options), std::move(pool), stream);
+  engine_ = std::make_unique<Engine>(std::move(graph), std::move(options), std::move(pool), stream,
+                                     order);
 }
 
 CudaSampler::~CudaSampler() = default;

@@ -86,6 +86,15 @@ def test_placements_do_not_change_batches(graph, gpu, place):
         assert_same(batch, expected, gpu)
 
 
+@pytest.mark.parametrize("sampler", ["uniform", "labor"])
+@pytest.mark.parametrize("order", ["as_given", "sorted"])
+def test_the_order_of_reading_does_not_change_batches(graph, gpu, sampler, order):
+    placement = ramet.Placement("in_place", "in_place", order=order)
+    loader = loader_of(graph, gpu, placement=placement, sampler=sampler)
+    for batch, expected in zip(loader, loader_of(graph, sampler=sampler), strict=True):
+        assert_same(batch, expected, gpu)
+
+
 def test_placement_by_table(graph, gpu):
     loader = loader_of(graph, gpu, placement={"topology": "staged", "feat": "in_place"})
     places = {name: placed.place for name, placed in loader.placement.items()}
