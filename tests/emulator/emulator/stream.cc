@@ -9,6 +9,7 @@
 
 #include "emulator/block.h"
 #include "emulator/capture.h"
+#include "emulator/counts.h"
 #include "emulator/errors.h"
 #include "emulator/launch.h"
 #include "emulator/random.h"
@@ -183,6 +184,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> threa
   CUstream_st* stream = find_stream(config.stream);
   if (stream == nullptr || stream->device != current_device())
     return note(cudaErrorInvalidResourceHandle);
+  ++counts().kernels;
   const Grid grid{config.gridDim, config.blockDim, std::move(thread),
                   ramet::last_launch_of_thread()};
   if (!is_captured(stream)) stream->enqueue([grid] { run_grid(grid); });
@@ -210,6 +212,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   CUstream_st* stream = emulator::find_stream(handle);
   if (stream == nullptr) return note(cudaErrorInvalidResourceHandle);
   if (const auto error = emulator::check_not_captured(stream)) return error;
+  ++emulator::counts().waits;
   stream->synchronize();
   return cudaSuccess;
 }

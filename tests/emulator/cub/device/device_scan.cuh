@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cuda_runtime.h"
+#include "emulator/counts.h"
 
 namespace cub {
 
@@ -37,6 +38,7 @@ struct DeviceScan {
       return cudaSuccess;
     }
     if (bytes < kTemporaryBytes) return cudaErrorInvalidValue;
+    ++emulator::counts().sums;
     return emulator::enqueue(stream, [temporary, loop] {
       std::memset(temporary, 0xab, kTemporaryBytes);
       loop();

@@ -1,0 +1,66 @@
+// What a hop asks of a device: the table of docs/cuda.md, "What a hop costs". Each launch takes
+// microseconds, and in each wait the device stands still.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cuda/sampling_fixture.h"
+#include "emulator/counts.h"
+
+namespace ramet {
+namespace {
+
+struct Costs {
+  int64_t kernels, sums, waits;
+  bool operator==(const Costs&) const = default;
+};
+
+std::ostream& operator<<(std::ostream& out, const Costs& costs) {
+  return out << costs.kernels << " kernels, " << costs.sums << " sums, " << costs.waits << " waits";
+}
+
+Costs asked_so_far() {
+  const emulator::Counts& counts = emulator::counts();
+  return {counts.kernels, counts.sums, counts.waits};
+}
+
+// Of a batch of so many hops.
+Costs costs_of(const std::shared_ptr<const Graph>& graph,
+               const Method& method,
+               std::vector<int64_t> fanouts,
+               RowOrder order) {
+  test::DeviceSampler sampler(graph, {{std::move(fanouts)}, method, 1}, Location::kInPlace, order);
+  const std::vector<int64_t> seeds{7, 5, 100};
+  (void)sampler.sample(Seeds{0, seeds}, 0, 0);  // scratch memory grows
+  const Costs before = asked_so_far();
+  (void)sampler.sample(Seeds{0, seeds}, 0, 0);
+  const Costs after = asked_so_far();
+  return {after.kernels - before.kernels, after.sums - before.sums, after.waits - before.waits};
+}
+
+Costs costs_of_a_hop(const Method& method, int64_t fanout, RowOrder order) {
+  static const auto graph = test::uneven_graph(2000, 60'000, 5);
+  const Costs one = costs_of(graph, method, {fanout}, order);
+  const Costs two = costs_of(graph, method, {fanout, fanout}, order);
+  return {two.kernels - one.kernels, two.sums - one.sums, two.waits - one.waits};
+}
+
+TEST_CASE("a hop takes as many launches and waits as the docs say") {
+  const auto check = [](const Method& method, int64_t fanout, Costs as_given, Costs sorted) {
+    CAPTURE(fanout);
+    CHECK(costs_of_a_hop(method, fanout, RowOrder::kAsGiven) == as_given);
+    CHECK(costs_of_a_hop(method, fanout, RowOrder::kSorted) == sorted);
+  };
+  check(Uniform{}, 10, {5, 2, 2}, {9, 4, 2});
+  check(Uniform{}, 100, {5, 2, 2}, {9, 4, 2});
+  check(Uniform{}, -1, {6, 2, 2}, {9, 4, 2});
+  check(Uniform{}, 1200, {9, 3, 3}, {13, 5, 3});
+  check(Uniform{.replace = true}, 10, {7, 2, 2}, {10, 4, 2});
+  check(Labor{}, 10, {10, 3, 3}, {14, 5, 3});
+  check(Labor{.iterations = 1}, 10, {20, 4, 4}, {24, 6, 4});
+}
+
+}  // namespace
+}  // namespace ramet
