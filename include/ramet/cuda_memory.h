@@ -86,7 +86,8 @@ struct RegistrationOptions {
 // registration shares the pages that are locked already and locks the rest, piece by piece, after
 // several threads have read a piece into memory, once for all processes. Memory page-locked by
 // others (torch's pin_memory()) is used as it is. A read-only Array, such as the mapping of a
-// store, is locked for reading, and no kernel may write it.
+// store, is locked for reading, and no kernel may write it. Where the driver locks nothing for
+// reading alone, its pages are writable for the time of the call, if they are of tmpfs or a memfd.
 //
 // Threads: any; those that register or release other pages do not wait for each other.
 // Forks: the record of a child is empty, and what it inherits releases nothing there.

@@ -11,11 +11,13 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/per_process.h"
 #include "base/system/populate.h"
+#include "base/system/writable_pages.h"
 #include "kernels/cuda_backend.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/error.h"
@@ -216,12 +218,17 @@ class Pieces {
   Range lock_pages(const Request& request, Range gap) {
     const Range range = without_others(request.array(), gap);
     if (range.bytes() == 0) return range;
+    const CudaRuntime& runtime = require_cuda().runtime;
+    const bool writable = request.array().writable;
+    std::optional<WritablePages> pages;
+    if (!writable && !runtime.registers_read_only()) pages.emplace(at(range.begin), range.bytes());
     request.populate(range);
     try {
-      require_cuda().runtime.register_host(at(range.begin), range.bytes(),
-                                           request.array().writable);
+      runtime.register_host(at(range.begin), range.bytes(), writable);
     } catch (const Error& reason) {
-      throw refusal({request.array(), at(range.begin), range.bytes(), bytes()}, reason);
+      throw refusal(
+          {request.array(), at(range.begin), range.bytes(), bytes(), pages ? pages->why_not() : ""},
+          reason);
     }
     return range;
   }

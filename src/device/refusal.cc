@@ -9,6 +9,8 @@ namespace ramet {
 namespace {
 
 std::string of_memory(const RefusedPages& pages) {
+  if (!pages.why_read_only.empty())
+    return "the usual reason: this driver locks no pages for reading alone; " + pages.why_read_only;
   return concat("the usual reason for memory without a file on a disk is its size: ", pages.locked,
                 " bytes of this process are page-locked already, and the driver and the GPU keep "
                 "tables of all such pages");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "ramet/array.h"
 #include "ramet/error.h"
@@ -15,6 +16,8 @@ struct RefusedPages {
   const void* begin;
   int64_t bytes = 0;
   int64_t locked = 0;
+  // Where the driver locks no pages for reading alone, and these could not be made writable.
+  std::string why_read_only = {};
 };
 
 // `reason`, with what was to be locked and the usual cause for memory of this kind: its mapping,

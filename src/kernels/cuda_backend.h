@@ -44,7 +44,9 @@ struct CudaRuntime {
   // Page-locks [data, data + bytes), where kernels of every device may then read it in place, at
   // device_address(). The range must not overlap a registered one. kDevice where the driver
   // refuses, naming its reason. See HostRegistration (cuda_memory.h), which counts references.
+  // Without registers_read_only(), all pages must be such as this process may write.
   void (*register_host)(const void* data, int64_t bytes, bool writable);
+  bool (*registers_read_only)();
   void (*unregister_host)(const void* data);  // never throws
   void* (*device_address)(int device, const void* registered);
   // `data` is page-locked: registered, or allocated so, by us or by another library.

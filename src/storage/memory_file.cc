@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -36,6 +37,10 @@ void reserve(int fd, int64_t offset, int64_t size, const std::string& place) {
 
 void seal(int fd, int seals, const std::string& place) {
   if (::fcntl(fd, F_ADD_SEALS, seals) != 0) throw_errno(errno, "seal", place);
+}
+
+bool seals_against_writing(const std::string& root) {
+  return ::access((root + "/proc/driver/nvidia/version").c_str(), F_OK) != 0;
 }
 
 }  // namespace ramet

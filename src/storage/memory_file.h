@@ -17,4 +17,9 @@ void reserve(int fd, int64_t offset, int64_t size, const std::string& place);
 // `seals`: of fcntl's F_SEAL_*.
 void seal(int fd, int seals, const std::string& place);
 
+// Whether memory that is only read is sealed against writing, too. Not where there is an NVIDIA
+// driver: many of them lock no pages that nobody may write (system/writable_pages.h). `root` is put
+// before /proc.
+[[nodiscard]] bool seals_against_writing(const std::string& root = "");
+
 }  // namespace ramet

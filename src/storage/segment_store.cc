@@ -25,12 +25,13 @@ template <typename... Parts>
   throw_corrupt("segment", why...);
 }
 
-// What is not sealed could be cut short or written under its readers.
+// What is not sealed could be cut short under its readers. Where it may be written is the maker's
+// choice (seals_against_writing()); what is read is bounded anyway.
 void check_sealed(int fd) {
   const int seals = ::fcntl(fd, F_GET_SEALS);
   const std::string which = concat("descriptor ", fd);
   if (seals < 0) fail(which, " is not of a segment in memory");
-  constexpr int kNeeded = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+  constexpr int kNeeded = F_SEAL_SHRINK | F_SEAL_GROW;
   if ((seals & kNeeded) != kNeeded) fail(which, " is of memory that is not sealed");
 }
 

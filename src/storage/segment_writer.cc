@@ -102,7 +102,8 @@ std::shared_ptr<const Store> make_segment(const StoreContents& contents, const P
     const Array& array = contents.arrays[i].second;
     write_chunks(fd.get(), layout.arrays[i].offset, {}, array.data, array.bytes(), kPlace, count);
   }
-  seal(fd.get(), F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL, kPlace);
+  const int against_writing = seals_against_writing() ? F_SEAL_WRITE : 0;
+  seal(fd.get(), F_SEAL_SHRINK | F_SEAL_GROW | against_writing | F_SEAL_SEAL, kPlace);
   return Store::open_segment(reopen_read_only(fd.get()).get());
 }
 

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -64,7 +65,7 @@ TEST_CASE("the file system is that of the mapping's device") {
   const test::TempDir root;
   std::filesystem::create_directories(root / "proc/self");
   std::ofstream(root / "proc/self/maps")
-      << "1000-2000 r--s 00000000 103:0a 12   /data/feat.npy\n"
+      << "1000-2000 r--s 00003000 103:0a 12   /data/feat.npy\n"
          "2000-3000 r--p 00000000 00:2d 13                    /dev/shm/a store/feat.npy\n"
          "3000-4000 rw-p 00000000 00:00 0 [heap]\n"
          "4000-5000 r--s 00000000 00:99 14 /elsewhere\n";
@@ -79,6 +80,12 @@ TEST_CASE("the file system is that of the mapping's device") {
   CHECK(at(0x2000)->file == "/dev/shm/a store/feat.npy");
   CHECK(at(0x2000)->file_system == "tmpfs");
   CHECK(at(0x2000)->is_private);
+  CHECK(!at(0x2000)->is_writable);
+  CHECK(at(0x3000)->is_writable);
+  CHECK(at(0x1fff)->begin == 0x1000);
+  CHECK(at(0x1fff)->end == 0x2000);
+  CHECK(at(0x1fff)->offset == 0x3000);
+  CHECK(at(0x1fff)->identity == Identity(makedev(259, 10), 12));
   CHECK(at(0x3000)->file.empty());
   CHECK(at(0x4000)->file_system.empty());
   CHECK(!at(0x5000));

@@ -229,6 +229,31 @@ TEST_CASE("a refusal names its usual reason: the mapping, the file system, the s
   CHECK(contains(refusal_of(map_file(memory_file(), PROT_READ, MAP_SHARED)), "is its size"));
 }
 
+// Of many machines: docs/cuda.md, "Refusals".
+TEST_CASE("a driver that locks nothing for reading alone locks pages that could be written") {
+  if (!is_emulated()) return;
+  const Setting no_reading("RAMET_EMULATOR_REGISTER_READ_ONLY", "0");
+  const int64_t before = HostRegistration::registered_bytes();
+  const int fd = memfd_create("feat", MFD_CLOEXEC);
+  const Array memory = map_file(dup(fd), PROT_READ, MAP_SHARED);
+  for (int time = 0; time < 2; ++time) {
+    const HostRegistration registration(memory, {.piece_bytes = kPage});
+    CHECK(HostRegistration::registered_bytes() == before + 4 * kPage);
+    CHECK(registration.address(0) == memory.data);
+    CHECK(!mapping_at(memory.data)->is_writable);
+  }
+  close(fd);
+  const Pages own;  // writable anyhow
+  const HostRegistration of_own(own.bytes(0, kPage));
+  const test::TempDir folder;
+  const std::string path = folder / "feat.npy";
+  const Array file = map_file(open(path.c_str(), O_RDWR | O_CREAT, 0600), PROT_READ, MAP_SHARED);
+  if (mapping_at(file.data)->is_memory()) return;
+  const std::string message = message_of(ErrorCode::kDevice, [&] { HostRegistration{file}; });
+  CHECK(contains(message, "cudaErrorInvalidValue"));
+  CHECK(contains(message, "for reading alone; a store in /dev/shm may be locked"));
+}
+
 TEST_CASE("large memory is locked in pieces, which one call of the driver takes") {
   const Pages pages;
   const int64_t before = HostRegistration::registered_bytes();

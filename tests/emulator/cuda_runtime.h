@@ -18,6 +18,7 @@
 //   RAMET_EMULATOR_REFUSE_REGISTER=1  cudaHostRegister is not supported; with 2 it may lock no more
 //   RAMET_EMULATOR_REGISTER_AT_ONCE=BYTES  that one call of cudaHostRegister may lock
 //   RAMET_EMULATOR_REGISTER_IN_ALL=BYTES   that all calls may
+//   RAMET_EMULATOR_REGISTER_READ_ONLY=0   cudaHostRegister takes no pages for reading alone
 //   RAMET_EMULATOR_UNREGISTER_MS=MILLISECONDS  that one call of cudaHostUnregister takes
 #pragma once
 

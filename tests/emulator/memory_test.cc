@@ -1,5 +1,6 @@
 // The emulator's memory, and the conditions of a machine that it can pretend.
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,6 +110,21 @@ TEST_CASE("registration has limits: of a call, and of all") {
   REQUIRE(cudaHostUnregister(pages) == cudaSuccess);
   REQUIRE(cudaHostUnregister(pages + 8192) == cudaSuccess);
   std::free(pages);
+  cudaGetLastError();
+}
+
+TEST_CASE("pages that may only be read are locked for reading alone, or not at all") {
+  void* const pages = mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(cudaHostRegister(pages, 8192, 0) == cudaErrorInvalidValue);
+  REQUIRE(cudaHostRegister(pages, 8192, cudaHostRegisterReadOnly) == cudaSuccess);
+  REQUIRE(cudaHostUnregister(pages) == cudaSuccess);
+  const Setting no_reading("RAMET_EMULATOR_REGISTER_READ_ONLY", "0");
+  int reads = 1;
+  REQUIRE(cudaDeviceGetAttribute(&reads, cudaDevAttrHostRegisterReadOnlySupported, 0) ==
+          cudaSuccess);
+  CHECK(reads == 0);
+  CHECK(cudaHostRegister(pages, 8192, cudaHostRegisterReadOnly) == cudaErrorNotSupported);
+  munmap(pages, 8192);
   cudaGetLastError();
 }
 

@@ -1,5 +1,7 @@
 #include "base/system/mapping.h"
 
+#include <sys/sysmacros.h>
+
 #include <cstdint>
 #include <fstream>
 #include <sstream>
@@ -22,13 +24,20 @@ std::string file_system_of(const std::string& device, const std::string& root) {
   return "";
 }
 
-// maps has devices in base 16, "08:01", mountinfo in base 10.
-std::string in_decimal(const std::string& device) {
-  std::istringstream numbers(device);
+struct Device {
   unsigned major = 0, minor = 0;
+};
+
+// maps has devices in base 16, "08:01", mountinfo in base 10.
+Device device_of(const std::string& text) {
+  std::istringstream numbers(text);
+  Device device;
   char colon = 0;
-  numbers >> std::hex >> major >> colon >> minor;
-  return std::to_string(major) + ":" + std::to_string(minor);
+  numbers >> std::hex >> device.major >> colon >> device.minor;
+  return device;
+}
+std::string in_decimal(const Device& device) {
+  return std::to_string(device.major) + ":" + std::to_string(device.minor);
 }
 
 // Files that the kernel keeps in memory, and no mount has.
@@ -49,16 +58,21 @@ std::optional<Mapping> mapping_at(const void* data, const std::string& root) {
   std::ifstream maps(root + "/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     std::istringstream words(line);
-    uintptr_t begin = 0, end = 0;
+    Mapping mapping;
     char dash = 0;
-    std::string access, offset, device, inode, path;
-    words >> std::hex >> begin >> dash >> end >> access >> offset >> device >> inode;
-    if (!words || address < begin || address >= end) continue;
+    uint64_t inode = 0;
+    std::string access, device_text, path;
+    words >> std::hex >> mapping.begin >> dash >> mapping.end >> access >> mapping.offset >>
+        device_text >> std::dec >> inode;
+    if (!words || address < mapping.begin || address >= mapping.end) continue;
     std::getline(words >> std::ws, path);
-    Mapping mapping{.file = {}, .file_system = {}, .is_private = access.ends_with('p')};
+    mapping.is_writable = access.size() > 1 && access[1] == 'w';
+    mapping.is_private = access.ends_with('p');
     if (!path.starts_with('/')) return mapping;  // [heap], [stack], [anon: ...]
+    const Device device = device_of(device_text);
     mapping.file = path;
     mapping.file_system = is_unmounted(path) ? "memfd" : file_system_of(in_decimal(device), root);
+    mapping.identity = {makedev(device.major, device.minor), inode};
     return mapping;
   }
   return std::nullopt;

@@ -19,6 +19,7 @@ constexpr CudaRuntime kRuntime{
     .allocate_pinned = allocate_pinned,
     .free_pinned = free_pinned,
     .register_host = register_host,
+    .registers_read_only = registers_read_only,
     .unregister_host = unregister_host,
     .device_address = device_address,
     .is_page_locked = is_page_locked,

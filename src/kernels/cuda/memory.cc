@@ -9,13 +9,6 @@
 namespace ramet {
 namespace {
 
-bool can_register_read_only(int device) {
-  int value = 0;
-  check_cuda(cudaDeviceGetAttribute(&value, cudaDevAttrHostRegisterReadOnlySupported, device),
-             "asking what can be registered");
-  return value != 0;
-}
-
 cudaMemoryType type_of(const void* data) {
   cudaPointerAttributes attributes{};
   check_cuda(cudaPointerGetAttributes(&attributes, data), "asking where memory is");
@@ -67,13 +60,20 @@ void free_pinned(void* data) {
   release_on(any_device(), [&] { return cudaFreeHost(data); });
 }
 
-void register_host(const void* data, int64_t bytes, bool writable) {
-  check_not_forked();
+bool registers_read_only() {
   const int device = any_device();
   const DeviceScope scope(device);
+  int value = 0;
+  check_cuda(cudaDeviceGetAttribute(&value, cudaDevAttrHostRegisterReadOnlySupported, device),
+             "asking what can be registered");
+  return value != 0;
+}
+
+void register_host(const void* data, int64_t bytes, bool writable) {
+  check_not_forked();
+  const DeviceScope scope(any_device());
   unsigned flags = cudaHostRegisterPortable | cudaHostRegisterMapped;
-  // Where devices cannot, the plain way may still do: it depends on the mapping.
-  if (!writable && can_register_read_only(device)) flags |= cudaHostRegisterReadOnly;
+  if (!writable && registers_read_only()) flags |= cudaHostRegisterReadOnly;
   const cudaError_t error = cudaHostRegister(const_cast<void*>(data), size_t(bytes), flags);
   if (error == cudaSuccess) return;
   fail_host_memory(

@@ -17,6 +17,7 @@ void free_on_device(int device, void* data);
 void* allocate_pinned(int64_t bytes);
 void free_pinned(void* data);
 void register_host(const void* data, int64_t bytes, bool writable);
+bool registers_read_only();
 void unregister_host(const void* data);
 void* device_address(int device, const void* registered);
 bool is_page_locked(const void* data);

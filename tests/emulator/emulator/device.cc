@@ -177,7 +177,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       *value = 0;
       break;
     case cudaDevAttrHostRegisterReadOnlySupported:
-      *value = emulator::error_of_registration() == cudaSuccess;
+      *value = emulator::registers_read_only() && emulator::error_of_registration() == cudaSuccess;
       break;
   }
   return cudaSuccess;

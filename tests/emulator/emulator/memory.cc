@@ -1,6 +1,8 @@
 // Memory: of the devices, pinned, and registered. Device memory is not zero when it is new, and an
 // access past its end is an error of malloc's, which the address sanitizer sees. Freeing waits for
 // nothing: that CUDA often does is not to be relied on.
+#include <sys/mman.h>
+
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -27,6 +29,19 @@ void* allocate(size_t bytes, size_t alignment = kAlignment) {
   if (posix_memalign(&result, alignment, bytes) != 0) return nullptr;
   std::memset(result, kPoison, bytes);
   return result;
+}
+
+// As a driver locks pages that it may write: copies are made of private ones, and read-only ones
+// are refused. Kernels before 5.14 do not tell, and nothing is refused.
+bool may_write(void* pointer, size_t bytes) {
+  constexpr int kPopulateWrite = 23;  // MADV_POPULATE_WRITE
+  static const bool kernel_tells = [] {
+    alignas(kPageBytes) static char page[kPageBytes];
+    return madvise(page, kPageBytes, kPopulateWrite) == 0;
+  }();
+  const uintptr_t begin = address_of(pointer) / kPageBytes * kPageBytes;
+  return !kernel_tells || madvise(reinterpret_cast<void*>(begin),
+                                  address_of(pointer) + bytes - begin, kPopulateWrite) == 0;
 }
 
 // Pages are what is locked: ranges that share one overlap.
@@ -118,11 +133,14 @@ cudaError_t cudaFreeHost(void* pointer) {
   return emulator::free_from(memory().pinned, pointer);
 }
 
-cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned /*flags*/) {
+cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags) {
   if (const auto error = emulator::check_usable()) return error;
   if (const auto error = emulator::check_safe_for_captures()) return error;
   if (const auto error = emulator::error_of_registration()) return note(error);
   if (pointer == nullptr || bytes == 0) return note(cudaErrorInvalidValue);
+  const bool reads = (flags & cudaHostRegisterReadOnly) != 0;
+  if (reads && !emulator::registers_read_only()) return note(cudaErrorNotSupported);
+  if (!reads && !emulator::may_write(pointer, bytes)) return note(cudaErrorInvalidValue);
   const std::lock_guard lock(memory().mutex);
   const uintptr_t begin = address_of(pointer);
   if (emulator::shares_pages(memory().registered, begin, bytes) ||

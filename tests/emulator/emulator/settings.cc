@@ -49,6 +49,10 @@ uint64_t registered_in_all() {
   return number("RAMET_EMULATOR_REGISTER_IN_ALL", UINT64_MAX);
 }
 
+bool registers_read_only() {
+  return number("RAMET_EMULATOR_REGISTER_READ_ONLY", 1) != 0;
+}
+
 uint64_t unregister_milliseconds() {
   return number("RAMET_EMULATOR_UNREGISTER_MS", 0);
 }

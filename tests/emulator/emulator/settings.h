@@ -22,6 +22,7 @@ cudaError_t error_of_registration();
 uint64_t registered_at_once();
 uint64_t registered_in_all();
 uint64_t unregister_milliseconds();
+bool registers_read_only();
 // Whether devices read each other's memory.
 bool are_peers();
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from contextlib import nullcontext
 
 import pytest
@@ -47,6 +48,21 @@ def test_refused_registration_is_an_error_where_it_was_asked_for(graph, gpu, emu
     emulated.setenv("RAMET_EMULATOR_REFUSE_REGISTER", "1")
     with pytest.raises(RuntimeError, match=r"cannot page-lock .*usual reason"):
         loader_of(graph, gpu, placement="in_place")
+
+
+def test_drivers_that_lock_nothing_for_reading_alone_read_stores_in_shared_memory(graph, gpu, emulated, tmp_path):
+    """docs/cuda.md, Refusals."""
+    emulated.setenv("RAMET_EMULATOR_REGISTER_READ_ONLY", "0")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        ramet.save(graph, f"{folder}/store")
+        loader = loader_of(ramet.open(f"{folder}/store"), gpu, placement="in_place")
+        assert prints(loader) == prints(loader_of(graph, None))
+        del loader
+    ramet.save(graph, tmp_path / "store")
+    on_disk = loader_of(ramet.open(tmp_path / "store"), gpu, placement=ramet.Placement(device_memory=0))
+    for placed in on_disk.placement.values():  # a temporary folder may be in memory, too
+        assert placed.place == "in_place" or "a store in /dev/shm may be locked" in placed.why
+    assert prints(on_disk) == prints(loader_of(graph, None))
 
 
 def test_page_locking_reports_progress_and_stops(graph, gpu, monkeypatch):

@@ -1,0 +1,47 @@
+// WritablePages: read-only pages of shared memory, writable for a scope.
+//
+// Many NVIDIA drivers lock no pages for reading alone (cudaDevAttrHostRegisterReadOnlySupported is
+// 0). They lock pages that could be written. Pages that are locked stay so once they are read-only
+// again, and nobody need write to them.
+//
+// The pages are mapped anew, at their addresses, from a descriptor that may write; who reads them
+// meanwhile sees the same bytes. This is for memory that the kernel writes to no disk (tmpfs,
+// memfd). Linux locks no pages of other files for writing, and writable pages of private mappings
+// would become copies.
+//
+// Threads: one at a time for the same pages. Failure: none is thrown; why_not() says it, and all
+// pages are read-only as before.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/system/mapping.h"
+
+namespace ramet {
+
+class WritablePages {
+ public:
+  // All pages of [begin, begin + bytes), which are mapped. Those that are writable anyhow stay.
+  WritablePages(const void* begin, int64_t bytes);
+  ~WritablePages();
+  WritablePages(const WritablePages&) = delete;
+  WritablePages& operator=(const WritablePages&) = delete;
+
+  // Empty where they are writable: "'/data/feat.npy' is on ext4".
+  [[nodiscard]] const std::string& why_not() const { return why_not_; }
+
+ private:
+  [[nodiscard]] bool make_writable(const Mapping& mapping, uintptr_t begin, uintptr_t end);
+  void make_read_only() noexcept;
+
+  struct Pages {
+    void* begin;
+    size_t bytes;
+  };
+  std::vector<Pages> made_;
+  std::string why_not_;
+};
+
+}  // namespace ramet
