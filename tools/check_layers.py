@@ -44,8 +44,8 @@ PUBLIC_HEADERS = {
 EXPORTS = {
     "base": "block_sum dependent_lanes digest draw_keys free_list grow_array half huge_vector lanes_scalar listed_rows "
     "narrow narrow_value normal parallel per_process permutation prefetch row_groups scale thread_note "
-    "system/core_wait system/mapping system/populate system/posix system/reserved_memory system/space "
-    "system/writable_pages",
+    "system/core_wait system/mapping system/memory_map system/populate system/posix system/reserved_memory "
+    "system/space system/writable_pages",
     "storage": "row_reader/direct_block row_writer unnamed_file",
     "kernels": "kernels adam_rates cuda_backend cuda_named_rows cuda_pieces cuda_row_regions cuda_rows cuda_sampling "
     "cpu/aggregate cpu/attention cpu/edge_rows cpu/floyd cpu/labor_scan cpu/pick cpu/update",

@@ -45,7 +45,7 @@ struct Mapped {
   Mapped(const Mapped&) = delete;
   Mapped& operator=(const Mapped&) = delete;
   [[nodiscard]] bool is_writable(size_t page) const {
-    return mapping_at(data + page * kPage)->is_writable;
+    return mapping_at(data + page * kPage)->range.is_writable();
   }
   char* data;
 };

@@ -240,7 +240,7 @@ TEST_CASE("a driver that locks nothing for reading alone locks pages that could 
     const HostRegistration registration(memory, {.piece_bytes = kPage});
     CHECK(HostRegistration::registered_bytes() == before + 4 * kPage);
     CHECK(registration.address(0) == memory.data);
-    CHECK(!mapping_at(memory.data)->is_writable);
+    CHECK(!mapping_at(memory.data)->range.is_writable());
   }
   close(fd);
   const Pages own;  // writable anyhow

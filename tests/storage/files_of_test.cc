@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "base/system/memory_map.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
 #include "ramet/row_files.h"
 #include "ramet/row_reader.h"
-#include "storage/row_reader/memory_map.h"
 #include "support/temp_dir.h"
 
 using namespace ramet;
@@ -144,7 +144,7 @@ TEST_CASE("the kernel's text is read, and what is not understood is left out") {
       "00006000-00008000 ---p 00000000 00:00 0 \n"
       "00009000-0000a000 r--s 00000000 fe:00 18                         /outside\n"
       "0000b000-0000c00";
-  const std::vector<Mapping> found = parse_maps(text, 0x2000, 0x9000);
+  const std::vector<MappedRange> found = parse_maps(text, 0x2000, 0x9000);
   REQUIRE(found.size() == 3);
   CHECK(found[0].path == "/a b\nc");
   CHECK(found[0].begin == 0x1000);

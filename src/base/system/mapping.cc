@@ -1,10 +1,9 @@
 #include "base/system/mapping.h"
 
-#include <sys/sysmacros.h>
-
 #include <cstdint>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 namespace ramet {
 namespace {
@@ -24,20 +23,13 @@ std::string file_system_of(const std::string& device, const std::string& root) {
   return "";
 }
 
-struct Device {
-  unsigned major = 0, minor = 0;
-};
-
 // maps has devices in base 16, "08:01", mountinfo in base 10.
-Device device_of(const std::string& text) {
-  std::istringstream numbers(text);
-  Device device;
+std::string in_decimal(const std::string& device) {
+  std::istringstream numbers(device);
+  unsigned major = 0, minor = 0;
   char colon = 0;
-  numbers >> std::hex >> device.major >> colon >> device.minor;
-  return device;
-}
-std::string in_decimal(const Device& device) {
-  return std::to_string(device.major) + ":" + std::to_string(device.minor);
+  numbers >> std::hex >> major >> colon >> minor;
+  return std::to_string(major) + ":" + std::to_string(minor);
 }
 
 // Files that the kernel keeps in memory, and no mount has.
@@ -53,29 +45,18 @@ bool Mapping::is_memory() const {
          file_system == "ramfs" || file_system == "hugetlbfs";
 }
 
+Mapping mapping_of(const MappedRange& range, const std::string& root) {
+  Mapping mapping{.range = range, .is_private = range.is_private()};
+  if (!range.path.starts_with('/')) return mapping;  // [heap], [stack], [anon: ...]
+  mapping.file = range.path;
+  mapping.file_system =
+      is_unmounted(range.path) ? "memfd" : file_system_of(in_decimal(range.device), root);
+  return mapping;
+}
+
 std::optional<Mapping> mapping_at(const void* data, const std::string& root) {
-  const auto address = reinterpret_cast<uintptr_t>(data);
-  std::ifstream maps(root + "/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    std::istringstream words(line);
-    Mapping mapping;
-    char dash = 0;
-    uint64_t inode = 0;
-    std::string access, device_text, path;
-    words >> std::hex >> mapping.begin >> dash >> mapping.end >> access >> mapping.offset >>
-        device_text >> std::dec >> inode;
-    if (!words || address < mapping.begin || address >= mapping.end) continue;
-    std::getline(words >> std::ws, path);
-    mapping.is_writable = access.size() > 1 && access[1] == 'w';
-    mapping.is_private = access.ends_with('p');
-    if (!path.starts_with('/')) return mapping;  // [heap], [stack], [anon: ...]
-    const Device device = device_of(device_text);
-    mapping.file = path;
-    mapping.file_system = is_unmounted(path) ? "memfd" : file_system_of(in_decimal(device), root);
-    mapping.identity = {makedev(device.major, device.minor), inode};
-    return mapping;
-  }
-  return std::nullopt;
+  const std::vector<MappedRange> found = mapped_ranges(data, 1, root);
+  return found.empty() ? std::nullopt : std::optional(mapping_of(found.front(), root));
 }
 
 }  // namespace ramet

@@ -4,10 +4,10 @@
 // 0). They lock pages that could be written. Pages that are locked stay so once they are read-only
 // again, and nobody need write to them.
 //
-// The pages are mapped anew, at their addresses, from a descriptor that may write; who reads them
-// meanwhile sees the same bytes. This is for memory that the kernel writes to no disk (tmpfs,
-// memfd). Linux locks no pages of other files for writing, and writable pages of private mappings
-// would become copies.
+// Where their descriptor could not write, the pages are mapped anew, at their addresses, from one
+// that can; who reads them meanwhile sees the same bytes. This is for memory that the kernel writes
+// to no disk (tmpfs, memfd). Linux locks no pages of other files for writing, and writable pages of
+// private mappings would become copies.
 //
 // Threads: one at a time for the same pages. Failure: none is thrown; why_not() says it, and all
 // pages are read-only as before.
@@ -33,13 +33,13 @@ class WritablePages {
   [[nodiscard]] const std::string& why_not() const { return why_not_; }
 
  private:
-  [[nodiscard]] bool make_writable(const Mapping& mapping, uintptr_t begin, uintptr_t end);
-  void make_read_only() noexcept;
-
   struct Pages {
     void* begin;
     size_t bytes;
   };
+  [[nodiscard]] bool make_writable(const Mapping& mapping, const Pages& pages);
+  void make_read_only() noexcept;
+
   std::vector<Pages> made_;
   std::string why_not_;
 };

@@ -7,41 +7,32 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
-#include <iterator>
 
+#include "base/system/memory_map.h"
 #include "base/system/posix.h"
-#include "memory_map.h"
 #include "ramet/error.h"
 #include "ramet/row_reader.h"
 
 namespace ramet {
 namespace {
 
-std::vector<Mapping> mappings_of(const void* data, int64_t bytes) {
-  std::ifstream file("/proc/self/maps", std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const auto begin = reinterpret_cast<uint64_t>(data);
-  return parse_maps(text, begin, begin + static_cast<uint64_t>(bytes));
-}
-
 // File systems such as overlayfs and btrfs give a file other numbers here than stat() does. So the
 // file is mapped again, and what the kernel says of both is compared.
-bool maps_the_same(const Fd& fd, const Mapping& mapping) {
+bool maps_the_same(const Fd& fd, const MappedRange& mapping) {
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   void* const again = ::mmap(nullptr, page, PROT_READ, MAP_SHARED, fd.get(), 0);
   if (again == MAP_FAILED) return false;
-  const auto found = mappings_of(again, static_cast<int64_t>(page));
+  const auto found = mapped_ranges(again, static_cast<int64_t>(page));
   ::munmap(again, page);
   return found.size() == 1 && found[0].device == mapping.device && found[0].inode == mapping.inode;
 }
 
-[[noreturn]] void throw_gone(const Mapping& mapping) {
+[[noreturn]] void throw_gone(const MappedRange& mapping) {
   throw Error(ErrorCode::kNotFound,
               mapping.path + ": the file that rows are mapped from is not there any more", ENOENT);
 }
 
-struct stat inspect_same(const Mapping& mapping) {
+struct stat inspect_same(const MappedRange& mapping) {
   const Fd fd(::open(mapping.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status{};
   if (!fd && errno != ENOENT && errno != ENOTDIR) throw_errno(errno, "open", mapping.path);
@@ -53,7 +44,7 @@ struct stat inspect_same(const Mapping& mapping) {
   return status;
 }
 
-void check_mapping(const Mapping& mapping) {
+void check_mapping(const MappedRange& mapping) {
   const bool is_file = mapping.inode != 0 && mapping.path.starts_with('/') &&
                        !mapping.path.starts_with("/memfd:") &&
                        !mapping.path.starts_with("/dev/zero");
@@ -63,7 +54,7 @@ void check_mapping(const Mapping& mapping) {
 }
 
 // The rows that lie in `mapping` as a whole, and before the end of the file.
-RowSpan span_in(const Mapping& mapping, const Array& rows) {
+RowSpan span_in(const MappedRange& mapping, const Array& rows) {
   const struct stat status = inspect_same(mapping);
   const auto data = reinterpret_cast<int64_t>(rows.data);
   const int64_t width = rows.row_bytes();
@@ -83,9 +74,9 @@ RowSpan span_in(const Mapping& mapping, const Array& rows) {
 std::vector<RowSpan> files_of(const Array& rows) {
   std::vector<RowSpan> spans;
   if (rows.bytes() == 0) return spans;
-  const auto mappings = mappings_of(rows.data, rows.bytes());
+  const auto mappings = mapped_ranges(rows.data, rows.bytes());
   if (mappings.empty()) throw_invalid("the system does not say where the rows are mapped from");
-  for (const Mapping& mapping : mappings) {
+  for (const MappedRange& mapping : mappings) {
     if (mapping.is_reserved()) continue;
     check_mapping(mapping);
     const RowSpan span = span_in(mapping, rows);

@@ -1,6 +1,9 @@
-#include "memory_map.h"
+#include "base/system/memory_map.h"
 
+#include <algorithm>
 #include <charconv>
+#include <fstream>
+#include <iterator>
 #include <optional>
 
 namespace ramet {
@@ -31,8 +34,8 @@ std::string unescaped(std::string_view name) {
 }
 
 // "7f3c00000000-7f3c80000000 r--s 00001000 fe:00 131 /data/feat.npy".
-std::optional<Mapping> parse_line(std::string_view line) {
-  Mapping mapping;
+std::optional<MappedRange> parse_line(std::string_view line) {
+  MappedRange mapping;
   if (!parse(next_field(line, '-'), 16, mapping.begin)) return std::nullopt;
   if (!parse(next_field(line, ' '), 16, mapping.end)) return std::nullopt;
   mapping.permissions = next_field(line, ' ');
@@ -44,7 +47,7 @@ std::optional<Mapping> parse_line(std::string_view line) {
   return mapping;
 }
 
-bool continues(const Mapping& first, const Mapping& second) {
+bool continues(const MappedRange& first, const MappedRange& second) {
   const auto size = static_cast<int64_t>(first.end - first.begin);
   return first.end == second.begin && first.inode == second.inode && first.inode != 0 &&
          first.device == second.device && first.permissions == second.permissions &&
@@ -53,8 +56,8 @@ bool continues(const Mapping& first, const Mapping& second) {
 
 }  // namespace
 
-std::vector<Mapping> parse_maps(std::string_view maps, uint64_t begin, uint64_t end) {
-  std::vector<Mapping> found;
+std::vector<MappedRange> parse_maps(std::string_view maps, uint64_t begin, uint64_t end) {
+  std::vector<MappedRange> found;
   while (!maps.empty()) {
     const auto mapping = parse_line(next_field(maps, '\n'));
     if (!mapping || mapping->end <= begin || mapping->begin >= end) continue;
@@ -64,6 +67,13 @@ std::vector<Mapping> parse_maps(std::string_view maps, uint64_t begin, uint64_t 
       found.push_back(*mapping);
   }
   return found;
+}
+
+std::vector<MappedRange> mapped_ranges(const void* data, int64_t bytes, const std::string& root) {
+  std::ifstream file(root + "/proc/self/maps", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto begin = reinterpret_cast<uint64_t>(data);
+  return parse_maps(text, begin, begin + static_cast<uint64_t>(bytes));
 }
 
 }  // namespace ramet
