@@ -58,9 +58,9 @@ struct CudaRow {
 // i is then that of destination dst[i]. It decides when memory is read, and no result: the picks of
 // a relation, and their local ids, are in the order of the destinations.
 struct CudaRowOrder {
-  const uint32_t* dst = nullptr;    // by row; nullptr: row i is destination i's
-  const int64_t* offset = nullptr;  // num_dst + 1: picks before row i
-  const int64_t* indptr = nullptr;  // num_dst + 1: picks before destination d
+  const uint32_t* dst = nullptr;          // by row; nullptr: row i is destination i's
+  const int64_t* picks_before = nullptr;  // num_dst + 1, by row
+  const int64_t* indptr = nullptr;        // of the relation: the same by destination
 };
 
 // The rows of a relation. offset[i] is the number of picks, or in-edges, before row i.
@@ -112,7 +112,7 @@ struct CudaRowsArgs {
 // The picks before each destination, from those before each row.
 struct CudaPlaceRowsArgs {
   const uint32_t* dst;
-  const int64_t* offset;
+  const int64_t* picks_before;
   int64_t num_dst;
   int64_t* indptr;
   CudaScratch scan;
@@ -202,7 +202,7 @@ struct CudaLoadArgs {
   CudaPositions positions;
   int64_t num_picks;
   CudaRowOrder order = {};             // in which positions are read, and then
-  const int32_t* first_row = nullptr;  // by first_rows() of order.offset
+  const int32_t* first_row = nullptr;  // by first_rows() of order.picks_before
   int64_t* sources;                    // by pick; -1 where the id is bad
   uint32_t* slots;                     // of the source type
   uint64_t* bad;                       // the number of a pick

@@ -32,7 +32,7 @@ __global__ void load_sources(CudaLoadArgs args) {
   int64_t e = thread_number();
   if (e >= args.num_picks) return;
   if (args.order.dst != nullptr)
-    e = place_of(args.order, row_of(args.order.offset, args.first_row, e), e);
+    e = place_of(args.order, row_of(args.order.picks_before, args.first_row, e), e);
   const int64_t position = load_id(args.positions.data, args.positions.wide, e);
   const int64_t id = load_source(args.edges, position, args.slots, e);
   args.sources[e] = id;

@@ -38,7 +38,9 @@ __global__ void read_rows(CudaRowsArgs args) {
 __global__ void place_counts(CudaPlaceRowsArgs args) {
   const int64_t i = thread_number();
   if (i == 0) args.indptr[0] = 0;
-  if (i < args.num_dst) args.indptr[args.dst[i] + 1] = args.offset[i + 1] - args.offset[i];
+  if (i < args.num_dst) {
+    args.indptr[args.dst[i] + 1] = args.picks_before[i + 1] - args.picks_before[i];
+  }
 }
 
 __global__ void find_first_rows(CudaFirstRowsArgs args, int64_t count) {

@@ -92,7 +92,7 @@ __device__ inline int64_t dst_of(const uint32_t* dst, int64_t row) {
 // The place in the relation of a row's pick, which is counted from the first row.
 __device__ inline int64_t place_of(const CudaRowOrder& order, int64_t row, int64_t pick) {
   if (order.dst == nullptr) return pick;
-  return order.indptr[order.dst[row]] + (pick - order.offset[row]);
+  return order.indptr[order.dst[row]] + (pick - order.picks_before[row]);
 }
 
 // Where in-edge e of `row` stands in its edge type.

@@ -75,8 +75,8 @@ bool CudaRelationBuilder::has_threads_of_items() const {
 }
 
 bool CudaRelationBuilder::pays_to_sort_rows() const {
-  if (row_order_ != RowOrder::kAuto) return row_order_ == RowOrder::kSorted;
-  return is_in_place_ && pays_to_sort(bytes_of(edges_), num_dst());
+  if (!is_in_place_ || row_order_ == RowOrder::kAsGiven) return false;
+  return row_order_ == RowOrder::kSorted || pays_to_sort(bytes_of(edges_), num_dst());
 }
 
 // A row's bounds and its in-edges are about as far on in their arrays as its node is among all.
@@ -95,17 +95,14 @@ void CudaRelationBuilder::sort_rows(CudaRelationScratch& scratch) {
                              .begins = scratch.regions.reserve(work_, num_counters),
                              .scan = scratch.sums.reserve(work_, num_counters)},
                             work_.stream);
-}
-
-int64_t* CudaRelationBuilder::reserve_picks_before() {
-  return is_sorted_ ? picks_before_.reserve(work_, num_dst() + 1) : indptr();
+  picks_before_.reserve(work_, num_dst() + 1);
 }
 
 void CudaRelationBuilder::place_rows(CudaRelationScratch& scratch) {
   if (!is_sorted_) return;
   work_.kernels.place_rows(work_.device,
                            {.dst = dst_.data(),
-                            .offset = picks_before_.data(),
+                            .picks_before = picks_before_.data(),
                             .num_dst = num_dst(),
                             .indptr = indptr(),
                             .scan = scratch.sums.reserve(work_, num_dst())},
@@ -128,7 +125,7 @@ void CudaRelationBuilder::start(int64_t fanout,
   is_sorted_ = !is_empty() && num_dst() > 0 && pays_to_sort_rows();
   if (is_empty()) return work_.fill(indptr(), 0, relation_.indptr.bytes());
   if (is_sorted_) sort_rows(scratch);
-  offset_ = is_marked_ ? in_edge_offset_.reserve(work_, num_dst() + 1) : reserve_picks_before();
+  offset_ = is_marked_ ? in_edge_offset_.reserve(work_, num_dst() + 1) : picks_before();
   work_.kernels.rows(work_.device,
                      {.edges = csc_,
                       .nodes = row_nodes(),
@@ -214,7 +211,7 @@ void CudaRelationBuilder::mark(const CudaDraws& draws,
                       .rank = rank_.reserve(work_, num_blocks + 1),
                       .offset = offset_,
                       .num_dst = num_dst(),
-                      .marks_before = reserve_picks_before(),
+                      .marks_before = picks_before(),
                       .scan = scratch.sums.reserve(work_, num_blocks)},
                      work_.stream);
   place_rows(scratch);

@@ -103,7 +103,9 @@ class CudaRelationBuilder {
   [[nodiscard]] bool pays_to_sort_rows() const;
   void sort_rows(CudaRelationScratch& scratch);
   // Where the picks before each row are counted.
-  [[nodiscard]] int64_t* reserve_picks_before();
+  [[nodiscard]] int64_t* picks_before() const {
+    return is_sorted_ ? picks_before_.data() : indptr();
+  }
   // Makes indptr() of them.
   void place_rows(CudaRelationScratch& scratch);
   void find_first_rows(const int64_t* offset, int64_t count);
