@@ -134,7 +134,8 @@ PyStream start(const BoundLoader& loader,
   if (order.has_value() != offsets.has_value()) throw_invalid("order and offsets go together");
   auto stream = order ? loader.start(epoch, first_step, {to_vector(*order), to_vector(*offsets)})
                       : loader.start(epoch, first_step);
-  return {std::move(stream), loader.graph(), loader.cuda_graph(), loader.device_pool()};
+  return {std::move(stream), loader.graph(), dies_without_gil(loader.cuda_graph()),
+          loader.device_pool()};
 }
 
 }  // namespace
@@ -254,7 +255,7 @@ void bind_loader(nb::module_& m) {
           [](const BoundLoader& loader, const Ids& positions, int64_t epoch, int64_t step) {
             const GilRelease release;
             return PyBatch{loader.make(borrow(positions), epoch, step), loader.graph(),
-                           loader.cuda_graph(), loader.device_pool()};
+                           dies_without_gil(loader.cuda_graph()), loader.device_pool()};
           },
           nb::arg("positions").noconvert(), nb::arg("epoch"), nb::arg("step"))
       .def_prop_ro("placement",

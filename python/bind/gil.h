@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -75,8 +76,9 @@ class GilAcquire {
   PyGILState_STATE state_;
 };
 
-// A T whose destructor runs without the GIL: it may be the last user of page-locked memory, and to
-// unlock a large table takes seconds.
+// A T that dies without the GIL: it may be the last user of page-locked memory, and to unlock a
+// large table takes seconds. What T owns is moved out, since T's own destructor runs after this
+// one's body, with the GIL; so T must be empty once it was moved from, as a shared_ptr is.
 template <typename T>
 class DiesWithoutGil : public T {
  public:
@@ -88,5 +90,16 @@ class DiesWithoutGil : public T {
     const T last = std::move(static_cast<T&>(*this));
   }
 };
+
+// The same for what is shared. The last copy of the result must die in a thread that has the GIL.
+template <typename T>
+std::shared_ptr<T> dies_without_gil(std::shared_ptr<T> owner) {
+  if (owner == nullptr) return nullptr;
+  T* const shared = owner.get();
+  return {shared, [owner = std::move(owner)](T*) mutable {
+            const GilRelease release;
+            owner.reset();
+          }};
+}
 
 }  // namespace ramet::bind

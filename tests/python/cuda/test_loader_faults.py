@@ -7,6 +7,7 @@ import tempfile
 from contextlib import nullcontext
 
 import pytest
+from other_threads import turns_during
 from small_graphs import homogeneous
 
 import ramet
@@ -63,6 +64,19 @@ def test_drivers_that_lock_nothing_for_reading_alone_read_stores_in_shared_memor
     for placed in on_disk.placement.values():  # a temporary folder may be in memory, too
         assert placed.place == "in_place" or "a store in /dev/shm may be locked" in placed.why
     assert prints(on_disk) == prints(loader_of(graph, None))
+
+
+@pytest.mark.parametrize("last", ["loader", "batch"])
+def test_other_threads_go_on_while_pages_are_unlocked(graph, gpu, emulated, last):
+    """docs/cuda.md, What it costs."""
+    loader = loader_of(graph, gpu, placement=ramet.Placement("in_place", "staged"))
+    owners = {"loader": loader, "batch": next(iter(loader))}
+    del loader
+    owners = {last: owners[last]}
+    emulated.setenv("RAMET_EMULATOR_UNREGISTER_MS", "200")  # two arrays
+    seconds, turns = turns_during(owners.clear)
+    assert seconds >= 0.4
+    assert turns >= 3
 
 
 def test_page_locking_reports_progress_and_stops(graph, gpu, monkeypatch):

@@ -4,8 +4,6 @@ import mmap
 import multiprocessing
 import os
 import pickle
-import threading
-import time
 import warnings
 from contextlib import nullcontext
 
@@ -14,6 +12,7 @@ import pytest
 import small_graphs
 import torch
 import unified_child
+from other_threads import turns_during
 
 import ramet
 from ramet import _core
@@ -338,21 +337,10 @@ def test_other_threads_go_on_while_pages_are_unlocked(monkeypatch):
     if _core.cuda_backend() != "emulated":
         pytest.skip("unlocking a small table takes no time")
     monkeypatch.setenv("RAMET_EMULATOR_UNREGISTER_MS", "400")
-    unified, done, ticks = UnifiedTensor(rows_of()), threading.Event(), []
-
-    def tick():
-        while not done.wait(0.01):
-            ticks.append(time.monotonic())
-
-    thread = threading.Thread(target=tick)
-    thread.start()
-    begin = time.monotonic()
-    del unified
-    end = time.monotonic()
-    done.set()
-    thread.join()
-    assert end - begin >= 0.4
-    assert sum(begin < at < end for at in ticks) >= 3
+    tables = [UnifiedTensor(rows_of())]
+    seconds, turns = turns_during(tables.clear)
+    assert seconds >= 0.4
+    assert turns >= 3
 
 
 def test_progress_is_for_terminals(capsys):
