@@ -82,12 +82,16 @@ class InUse {
   }
 
   // Marks what its users were given so far. Nothing where a user records its work into a graph:
-  // then nothing can be marked. Such a capture may begin meanwhile; a mark that it has is undone,
-  // since nobody outside may wait for it.
+  // then nothing can be marked. Such a capture may begin, and end, meanwhile; a mark that it has is
+  // undone, since nobody outside may wait for it.
   std::optional<DeviceMemory::Buffer> finish() {
     if (is_captured()) return std::nullopt;
-    mark_uses();
-    if (!is_captured()) return std::move(buffer_);
+    try {
+      mark_uses();
+      if (!is_captured() && !is_marked_in_capture()) return std::move(buffer_);
+    } catch (const Error&) {
+      // Of the default stream, while one that it waits for is captured.
+    }
     for (; !buffer_.uses.empty(); buffer_.uses.pop_back())
       events_->give_back(buffer_.uses.back().event);
     return std::nullopt;
@@ -98,6 +102,11 @@ class InUse {
     const CudaRuntime& runtime = require_cuda().runtime;
     return std::any_of(users_.begin(), users_.end(), [&](CudaStreamHandle stream) {
       return runtime.is_capturing(device_, stream);
+    });
+  }
+  [[nodiscard]] bool is_marked_in_capture() const {
+    return std::any_of(buffer_.uses.begin(), buffer_.uses.end(), [&](const Use& use) {
+      return require_cuda().runtime.is_of_capture(device_, use.event);
     });
   }
   void mark_uses() {
@@ -196,7 +205,13 @@ class PoolOnStream final : public BufferPool {
   PoolOnStream(std::shared_ptr<RecyclingDevicePool> pool, CudaStreamHandle stream)
       : pool_(std::move(pool)), stream_(stream) {}
 
-  std::shared_ptr<void> allocate(int64_t bytes) override { return pool_->allocate(bytes, stream_); }
+  std::shared_ptr<void> allocate(int64_t bytes) override {
+    if (require_cuda().runtime.is_capturing(device(), stream_))
+      throw_invalid(
+          "a stream that is captured into a graph gets no memory: the graph would use it ",
+          "when it is another's");
+    return pool_->allocate(bytes, stream_);
+  }
   int device() const override { return pool_->device(); }
   int64_t bytes_in_use() const override { return pool_->bytes_in_use(); }
   int64_t bytes_idle() const override { return pool_->bytes_idle(); }

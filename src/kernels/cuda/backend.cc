@@ -31,6 +31,7 @@ constexpr CudaRuntime kRuntime{
     .create_event = create_event,
     .destroy_event = destroy_event,
     .record = record,
+    .is_of_capture = is_of_capture,
     .wait = wait,
     .wait_on_host = wait_on_host,
     .copy = copy,

@@ -110,6 +110,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (const auto error = emulator::check_usable()) return error;
   if (event == nullptr) return note(cudaErrorInvalidResourceHandle);
+  if (event->captured_by != nullptr) {
+    emulator::break_capture(event->captured_by);
+    return note(cudaErrorCapturedEvent);
+  }
   return event->state->is_complete() ? cudaSuccess : cudaErrorNotReady;
 }
 
