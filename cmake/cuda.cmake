@@ -10,10 +10,11 @@ elseif(RAMET_CUDA STREQUAL "ON")
   if(RAMET_SANITIZE)
     message(FATAL_ERROR "RAMET_SANITIZE needs RAMET_CUDA=EMULATED or OFF; for a GPU there is compute-sanitizer")
   endif()
-  # Machine code for the chips from Ampere on, and PTX that newer ones compile when they load it.
+  # Machine code for the chips from Ampere on, and PTX that others compile when they load it: 11.0 that of
+  # 10.0, newer ones that of 12.0.
   # For this machine's chip alone: -DCMAKE_CUDA_ARCHITECTURES=native.
   if(NOT CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80-real 86-real 89-real 90-real 100-real 120)
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 86-real 89-real 90-real 100 120)
   endif()
   set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
   enable_language(CUDA)

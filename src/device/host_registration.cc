@@ -222,7 +222,7 @@ class Pieces {
     const bool writable = request.array().writable;
     std::optional<WritablePages> pages;
     if (!writable && !runtime.registers_read_only()) pages.emplace(at(range.begin), range.bytes());
-    request.populate(range);
+    if (!pages || pages->why_not().empty()) request.populate(range);  // else it is refused
     try {
       runtime.register_host(at(range.begin), range.bytes(), writable);
     } catch (const Error& reason) {

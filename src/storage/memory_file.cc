@@ -40,7 +40,10 @@ void seal(int fd, int seals, const std::string& place) {
 }
 
 bool seals_against_writing(const std::string& root) {
-  return ::access((root + "/proc/driver/nvidia/version").c_str(), F_OK) != 0;
+  const auto is_there = [&](const char* path) {
+    return ::access((root + path).c_str(), F_OK) == 0;
+  };
+  return !is_there("/proc/driver/nvidia/version") && !is_there("/dev/dxg");
 }
 
 }  // namespace ramet

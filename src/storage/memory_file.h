@@ -18,8 +18,8 @@ void reserve(int fd, int64_t offset, int64_t size, const std::string& place);
 void seal(int fd, int seals, const std::string& place);
 
 // Whether memory that is only read is sealed against writing, too. Not where there is an NVIDIA
-// driver: many of them lock no pages that nobody may write (system/writable_pages.h). `root` is put
-// before /proc.
+// driver, WSL's included: many of them lock no pages that nobody may write
+// (system/writable_pages.h). `root` is put before the paths.
 [[nodiscard]] bool seals_against_writing(const std::string& root = "");
 
 }  // namespace ramet

@@ -9,6 +9,14 @@
 namespace ramet {
 namespace {
 
+bool has(cudaDeviceAttr attribute) {
+  const int device = any_device();
+  const DeviceScope scope(device);
+  int value = 0;
+  check_cuda(cudaDeviceGetAttribute(&value, attribute, device), "asking what can be registered");
+  return value != 0;
+}
+
 cudaMemoryType type_of(const void* data) {
   cudaPointerAttributes attributes{};
   check_cuda(cudaPointerGetAttributes(&attributes, data), "asking where memory is");
@@ -60,20 +68,17 @@ void free_pinned(void* data) {
   release_on(any_device(), [&] { return cudaFreeHost(data); });
 }
 
+// With host page tables a device reads whatever the host does, and the flag is not needed.
 bool registers_read_only() {
-  const int device = any_device();
-  const DeviceScope scope(device);
-  int value = 0;
-  check_cuda(cudaDeviceGetAttribute(&value, cudaDevAttrHostRegisterReadOnlySupported, device),
-             "asking what can be registered");
-  return value != 0;
+  return has(cudaDevAttrHostRegisterReadOnlySupported) ||
+         has(cudaDevAttrPageableMemoryAccessUsesHostPageTables);
 }
 
 void register_host(const void* data, int64_t bytes, bool writable) {
   check_not_forked();
   const DeviceScope scope(any_device());
   unsigned flags = cudaHostRegisterPortable | cudaHostRegisterMapped;
-  if (!writable && registers_read_only()) flags |= cudaHostRegisterReadOnly;
+  if (!writable && has(cudaDevAttrHostRegisterReadOnlySupported)) flags |= cudaHostRegisterReadOnly;
   const cudaError_t error = cudaHostRegister(const_cast<void*>(data), size_t(bytes), flags);
   if (error == cudaSuccess) return;
   fail_host_memory(
