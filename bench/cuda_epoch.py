@@ -49,8 +49,8 @@ class Training:
         begin = time.perf_counter()
         batches = iter(self.loader)
         for batch in itertools.islice(batches, self._batches):
-            out = self._model(batch.x.to(DEVICE), batch.blocks)
-            loss = batch.mean(F.cross_entropy(out, batch.y.long().to(DEVICE), reduction="none"))
+            batch = batch.to(DEVICE)  # itself, but of the CPU's loader
+            loss = batch.mean(F.cross_entropy(self._model(batch.x, batch.blocks), batch.y.long(), reduction="none"))
             self._optimizer.zero_grad()
             loss.backward()
             self._optimizer.step()
