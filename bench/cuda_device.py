@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 import torch
-from harness import HERE, Figure
+from harness import HERE, Figure, Report
 
 from ramet import _core
 from ramet.cuda import torch_devices as devices
@@ -51,6 +51,21 @@ def used_bytes() -> int:
         return 0
     free, total = torch.cuda.mem_get_info(DEVICE)
     return total - free
+
+
+# ---- what a driver may refuse
+
+
+def not_refused(makers: dict[str, Callable], report: Report, what: str) -> dict:
+    """{name: what its maker makes}. Some drivers do not page-lock memory that is mapped for reading alone, as a store's
+    is: the report says what was refused, and the rest is measured."""
+    made = {}
+    for name, make in makers.items():
+        try:
+            made[name] = make()
+        except RuntimeError as reason:
+            report.left_out(f"{what}, {name}", str(reason))
+    return made
 
 
 # ---- streams and time

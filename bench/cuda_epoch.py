@@ -10,10 +10,11 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import time
+from functools import partial
 
 import torch
 import torch.nn.functional as F
-from cuda_device import DEVICE, synchronize, used_bytes
+from cuda_device import DEVICE, not_refused, synchronize, used_bytes
 from harness import finish, interleave, open_report, options, products
 from training import BATCH, FANOUTS, HIDDEN, example_model
 
@@ -105,8 +106,9 @@ def main() -> None:
     report = open_report("An epoch of training on a GPU", chosen)
     store = products(chosen)
     graph = ramet.open(store)
-    runs = {"CPU path": Training(graph, count, batch_size)}
-    runs |= {name: Training(graph, count, batch_size, device=DEVICE, **where) for name, where in PLACEMENTS.items()}
+    training = partial(Training, graph, count, batch_size)
+    makers = {"CPU path": training} | {n: partial(training, device=DEVICE, **where) for n, where in PLACEMENTS.items()}
+    runs = not_refused(makers, report, "an epoch")
     variants = {name: run.epoch for name, run in runs.items()}
     if importlib.util.find_spec("torch_sparse"):
         variants["PyG, NeighborLoader with 8 workers"] = PyG(store, count).epoch

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
 
-from cuda_device import DEVICE, EMULATED, synchronize
+from cuda_device import DEVICE, EMULATED, not_refused, synchronize
 from harness import Figure, Report, finish, open_report, options, products
 from torch.profiler import ProfilerActivity, profile
 
@@ -23,7 +26,7 @@ CASES = {
 PLACES = ("device", "in_place")  # of the topology
 WARM, TIMED, PROFILED = 5, 40, 10  # batches
 BATCH, SMALL_BATCH = 1024, 32
-LISTED = 12  # kernels a case
+LISTED, NAME = 12, 60  # kernels a case, characters of a name
 
 
 def loader_of(graph, sampling: dict, place: str, batch_size: int):
@@ -41,7 +44,17 @@ def profiled(batches) -> tuple[list, dict[str, float]]:
     calls = {e.key: e.count / PROFILED for e in found if e.key.startswith("cuda")}
     ran = [e for e in found if e.key not in calls and e.device_time_total]
     kernels = [(e.key, e.count / PROFILED, e.device_time_total / PROFILED) for e in ran]
-    return sorted(kernels, key=lambda kernel: -kernel[2])[:LISTED], calls
+    kernels = sorted(kernels, key=lambda kernel: -kernel[2])[:LISTED]
+    names = short_names([name for name, _, _ in kernels])
+    return [(short, *its) for short, (_, *its) in zip(names, kernels)], calls
+
+
+def short_names(names: list[str]) -> Iterator[str]:
+    """Each begins as the name does, and is there once: names of templates differ where they end."""
+    seen: Counter = Counter()
+    for short in (name[:NAME] for name in names):
+        seen[short] += 1
+        yield short if seen[short] == 1 else f"{short} #{seen[short]}"
 
 
 def milliseconds(batches, count: int) -> Figure:
@@ -56,17 +69,22 @@ def milliseconds(batches, count: int) -> Figure:
 def measure(case: str, place: str, graph, small: bool, report: Report) -> list[list]:
     """Lines of the table."""
     warm, timed = (1, 2) if small else (WARM, TIMED)
-    batches = iter(loader_of(graph, CASES[case], place, SMALL_BATCH if small else BATCH))
+    make = partial(loader_of, graph, CASES[case], place, SMALL_BATCH if small else BATCH)
+    loaders = not_refused({f"topology {place}": make}, report, case)
+    if not loaders:
+        return []
+    ((what, loader),) = loaders.items()
+    what, batches = f"{case}, {what}", iter(loader)
     for _ in itertools.islice(batches, warm):
         pass
-    what, taken = f"{case}, topology {place}", milliseconds(batches, timed)
+    taken = milliseconds(batches, timed)
     report.absolute(f"{what}, ms a batch", taken)
     kernels, calls = ([], {}) if EMULATED else profiled(batches)
     batches.close()
     for name, count, microseconds in kernels:
-        report.keep(f"{what}, {name[:60]}, {count:g} calls, us", Figure([microseconds]))
+        report.keep(f"{what}, {name}, {count:g} calls, us", Figure([microseconds]))
     report.keep(f"{what}, calls a batch", calls)
-    return [[case, place, name[:60], f"{count:g}", f"{us:.1f}"] for name, count, us in kernels] or [
+    return [[case, place, name, f"{count:g}", f"{us:.1f}"] for name, count, us in kernels] or [
         [case, place, "all", "-", taken.text(3, 1e3)]
     ]
 

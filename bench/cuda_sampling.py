@@ -9,8 +9,9 @@ from __future__ import annotations
 import itertools
 import os
 import time
+from functools import partial
 
-from cuda_device import DEVICE, synchronize
+from cuda_device import DEVICE, not_refused, synchronize
 from graphs import stores
 from harness import Figure, Report, finish, interleave, open_report, options
 
@@ -26,7 +27,7 @@ GRAPHS = ("products", "rmat-22")
 
 
 class Case:
-    def __init__(self, graph, sampling: dict, small: bool):
+    def __init__(self, name: str, graph, sampling: dict, small: bool, report: Report):
         self._batches = 2 if small else 64
         common = sampling | {
             "input_nodes": "train",
@@ -35,13 +36,14 @@ class Case:
             "tables": (),
         }
         cores = len(os.sched_getaffinity(0))
-        self.loaders = {
+        variants = {
             "GPU, topology on the device": {"device": DEVICE, "placement": {"topology": "device"}},
             "GPU, topology in place": {"device": DEVICE, "placement": {"topology": "in_place"}},
             "CPU, 1 thread": {"threads": 1},
             f"CPU, {cores} threads": {"threads": cores},
         }
-        self.loaders = {name: ramet.NeighborLoader(graph, **common, **its) for name, its in self.loaders.items()}
+        makers = {variant: partial(ramet.NeighborLoader, graph, **common, **its) for variant, its in variants.items()}
+        self.loaders = not_refused(makers, report, name)
         self.edges = 0.0
 
     def variants(self) -> dict:
@@ -75,7 +77,7 @@ def measure_graph(name: str, store, chosen, report: Report) -> None:
     graph = ramet.open(store)
     lines = []
     for sampling, arguments in CASES.items():
-        case = Case(graph, arguments, chosen.small)
+        case = Case(f"{name}, {sampling}", graph, arguments, chosen.small, report)
         case.check()
         figures = interleave(case.variants(), 1 if chosen.small else 3)
         one = figures["CPU, 1 thread"]

@@ -224,6 +224,11 @@ class Report:
         """A figure of this machine at this hour: bench/compare.py shows it, and judges it if asked to."""
         self._judged(name, figure, better, ratio=False)
 
+    def left_out(self, what: str, why: str) -> None:
+        """Says what was not measured, also where figures are printed as they come."""
+        self.note(f"Left out: {what}: {why}.")
+        self.keep(f"{what}, left out", why)
+
     def missing_peers(self, chosen, *names: str) -> None:
         """Says which of the peers that this benchmark knows were left out."""
         absent = [PEERS[name] for name in names if name not in chosen.peers]
