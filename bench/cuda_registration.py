@@ -1,9 +1,13 @@
 """What it costs to register host memory with a GPU, by the kind of memory and its size, and whether it can be had.
 
-"seconds" is the construction of a UnifiedTensor in place, from pages that are in memory already. "cudaHostRegister" is
-that call alone on the same pages, in one piece. "stall" is the longest that another thread waited meanwhile to map a
-page, touch it and unmap it; "sleeper" is the longest that a sleep of one millisecond took another. "random rows" are
-rows of 512 bytes, gathered from this memory in place.
+"seconds" is the construction of a UnifiedTensor in place, from pages that are in memory, but that this process may not
+have mapped yet. "cudaHostRegister" is that call alone on the same pages in one piece, after it: by then all are mapped.
+"plain" and "read-only" are its flags without and with cudaHostRegisterReadOnly. Where it refuses, the number of its
+error is given. Memory of more than 2 GiB is registered by the flags that suit it alone.
+
+"stall" is the longest that another thread waited meanwhile to map a page, touch it and unmap it; "sleeper" is the
+longest that a sleep of one millisecond took another. Random rows of 512 bytes are gathered from this memory in place,
+in the order given and in the order of the table.
 """
 
 from __future__ import annotations
@@ -12,11 +16,12 @@ import mmap
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 import torch
 from cuda_device import DEVICE, EMULATED, empty, random_ids, rates
-from harness import Figure, finish, open_report, options, seconds
+from harness import Figure, Report, finish, open_report, options, seconds
 from host_memory import kinds, room_for
 
 from ramet.cuda import UnifiedTensor
@@ -25,7 +30,8 @@ GIB = 1 << 30
 SIZE = 2 * GIB
 LARGER = {"store on disk": [8 * GIB], "anonymous, 4 KiB pages": [8 * GIB, 32 * GIB]}
 ROW = 512
-PORTABLE_MAPPED, READ_ONLY = 3, 8  # of cudaHostRegister
+FLAGS = {"plain": 3, "read-only": 3 | 8}  # of cudaHostRegister: portable, mapped; 8 is read-only
+ORDERS = ("as_given", "sorted")
 
 
 class Longest:
@@ -55,50 +61,76 @@ def map_a_page() -> None:
         memory[0] = 1
 
 
-def register_alone(array: np.ndarray) -> Figure:
-    """Seconds of cudaHostRegister; none where it refuses."""
+def register_alone(array: np.ndarray, flags: int) -> tuple[int, float]:
+    """The error's number, or 0, and the seconds of cudaHostRegister."""
     runtime = torch.cuda.cudart()
-    flags = PORTABLE_MAPPED | (0 if array.flags.writeable else READ_ONLY)
     begin = time.perf_counter()
-    if int(runtime.cudaHostRegister(array.ctypes.data, array.nbytes, flags)) != 0:
+    code = int(runtime.cudaHostRegister(array.ctypes.data, array.nbytes, flags))
+    taken = time.perf_counter() - begin
+    if code == 0:
+        runtime.cudaHostUnregister(array.ctypes.data)
+    else:
         with suppress(RuntimeError):
             torch.ones(1, device=DEVICE)  # torch raises what was refused at its next kernel
-        return Figure()
-    taken = time.perf_counter() - begin
-    runtime.cudaHostUnregister(array.ctypes.data)
-    return Figure([taken])
+    return code, taken
 
 
-def measure(kind: str, nbytes: int, make, report) -> list:
-    """A line of the table."""
-    array = make(nbytes)
-    what = f"{kind}, {nbytes / GIB:.3g} GiB"
-    alone = Figure() if EMULATED else register_alone(array)
+def measure_alone(what: str, array: np.ndarray, report: Report) -> list[str]:
+    """Cells of the table: the seconds of cudaHostRegister, or its error, by flags."""
+    suits = "plain" if array.flags.writeable else "read-only"
+    texts = []
+    for name, flags in FLAGS.items():
+        if EMULATED or (name != suits and array.nbytes > SIZE):
+            texts.append("-")
+            continue
+        code, taken = register_alone(array, flags)
+        report.keep(f"{what}, cudaHostRegister {name}, error", code)
+        if code == 0:
+            report.keep(f"{what}, cudaHostRegister {name}, s", Figure([taken]))
+        texts.append(f"error {code}" if code else f"{taken:.3f}")
+    return texts
+
+
+def measure_table(what: str, array: np.ndarray, report: Report) -> list[str]:
+    """Cells of the table: of a UnifiedTensor in place."""
     with Longest(map_a_page) as stalled, Longest(lambda: time.sleep(0.001)) as sleeper:
         begin = time.perf_counter()
         try:
             table = UnifiedTensor(array.reshape(-1, ROW), copy_where_refused=False)
         except RuntimeError as error:
             report.keep(f"{what}, refused", str(error))
-            return [kind, f"{nbytes / GIB:.3g}", "refused", *["-"] * 5]
-        taken = Figure([time.perf_counter() - begin])
-    waits = [Figure([longest.seconds * 1e3]) for longest in (stalled, sleeper)]
-    rate = random_rows(table)
-    del table  # registered no more
-    names = ("seconds", "cudaHostRegister, s", "stall, ms", "sleeper, ms")
-    for name, figure in zip(names, (taken, alone, *waits)):
-        if figure.values:
-            report.keep(f"{what}, {name}", figure)
-    report.absolute(f"{what}, random rows, GB/s", rate, "higher")
-    each = Figure([taken.median * GIB / nbytes])
-    texts = [taken.text(3), each.text(3), alone.text(3) if alone.values else "-", *(wait.text(1) for wait in waits)]
-    return [kind, f"{nbytes / GIB:.3g}", *texts, rate.text(1)]
+            return ["refused", *["-"] * 5]
+        taken = time.perf_counter() - begin
+    figures = {"seconds": taken, "stall, ms": stalled.seconds * 1e3, "sleeper, ms": sleeper.seconds * 1e3}
+    for name, value in figures.items():
+        report.keep(f"{what}, {name}", Figure([value]))
+    texts = [f"{taken:.3f}", f"{taken * GIB / array.nbytes:.3f}", *(f"{figures[n]:.1f}" for n in list(figures)[1:])]
+    return [*texts, *random_rows(what, table, report)]
 
 
-def random_rows(table: UnifiedTensor) -> Figure:
-    ids = random_ids(len(table), min(len(table) // 2, 500_000))
+def random_rows(what: str, table: UnifiedTensor, report: Report) -> list[str]:
+    """GB/s, by order."""
+    ids, texts = random_ids(len(table), min(len(table) // 2, 500_000)), []
     out = empty(len(ids), ROW, dtype=torch.uint8)
-    return rates(lambda: table.gather(ids, out=out), out.nbytes, 3)
+    for order in ORDERS:
+        rate = rates(partial(table.gather, ids, out=out, order=order), out.nbytes, 3)
+        report.absolute(f"{what}, random rows {order}, GB/s", rate, "higher")
+        texts.append(rate.text(1))
+    return texts
+
+
+def measure(kind: str, nbytes: int, make, report: Report) -> list[str]:
+    """A line of the table."""
+    array, size = make(nbytes), f"{nbytes / GIB:.3g}"
+    what = f"{kind}, {size} GiB"
+    in_place = measure_table(what, array, report)  # which is registered no more
+    return [kind, size, *in_place, *measure_alone(what, array, report)]
+
+
+def warm_up() -> None:
+    """Loads the device and its kernels."""
+    table = UnifiedTensor(torch.ones(1 << 12, ROW, dtype=torch.uint8))
+    random_rows("", table, Report(""))
 
 
 def sizes_of(kind: str, small: bool) -> list[int]:
@@ -111,17 +143,18 @@ def main() -> None:
     chosen = options(__doc__)
     report = open_report("Registering host memory with a GPU", chosen)
     chosen.data.mkdir(parents=True, exist_ok=True)
-    random_rows(UnifiedTensor(torch.ones(1 << 12, ROW, dtype=torch.uint8)))  # now the device and its kernel are loaded
+    warm_up()
     made = kinds(chosen.data)
     cases = sorted((nbytes, kind) for kind in made for nbytes in sizes_of(kind, chosen.small))
     lines = []
     for nbytes, kind in cases:  # the small ones of every kind first
-        if nbytes > room_for(kind, chosen.data):
-            report.keep(f"{kind}, {nbytes / GIB:.3g} GiB, left out", "there is no room for it")
+        if nbytes > room_for(made[kind]):
+            report.left_out(f"{kind}, {nbytes / GIB:.3g} GiB", "there is no room for it")
         else:
             lines.append(measure(kind, nbytes, made[kind], report))
-    heads = ["memory", "GiB", "seconds", "seconds a GiB", "cudaHostRegister, s", "stall, ms", "sleeper, ms"]
-    report.table([*heads, "random rows, GB/s"], lines)
+    heads = ["memory", "GiB", "seconds", "seconds a GiB", "stall, ms", "sleeper, ms"]
+    heads += [f"random rows {order}, GB/s" for order in ORDERS]
+    report.table([*heads, *(f"cudaHostRegister {name}, s" for name in FLAGS)], lines)
     finish(report, chosen)
 
 

@@ -6,7 +6,6 @@ import mmap
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from machine import memory_available
 
 HUGE_PAGE = 2 << 20
 BLOCK = 64 << 20
+SHARED_MEMORY = Path("/dev/shm")
 
 
 def anonymous(nbytes: int, advice: int | None = None) -> np.ndarray:
@@ -42,37 +42,45 @@ def in_file(nbytes: int, folder: Path, mode: str = "r") -> np.ndarray:
         return np.memmap(file, np.uint8, mode)
 
 
-def in_memfd(nbytes: int, flags: int = 0) -> np.ndarray:
-    """Bytes that processes can share, mapped for reading."""
+def in_memfd(nbytes: int, flags: int = 0, mode: str = "r") -> np.ndarray:
+    """Bytes that processes can share; `mode` is "r" or "r+"."""
     descriptor = os.memfd_create("table", flags)
     try:
         os.ftruncate(descriptor, nbytes)
         fill(np.frombuffer(mmap.mmap(descriptor, nbytes), np.uint8))
-        return np.frombuffer(mmap.mmap(descriptor, nbytes, prot=mmap.PROT_READ), np.uint8)
+        protection = mmap.PROT_READ | (mmap.PROT_WRITE if mode == "r+" else 0)
+        return np.frombuffer(mmap.mmap(descriptor, nbytes, prot=protection), np.uint8)
     finally:
         os.close(descriptor)
 
 
-def kinds(disk: Path) -> dict[str, Callable[[int], np.ndarray]]:
-    """{kind: what makes so many bytes of it}."""
+def kinds(disk: Path) -> dict[str, partial]:
+    """{kind: what makes so many bytes of it}. What has a file is mapped for reading alone where nothing else is said."""
     return {
         "store on disk": partial(in_file, folder=disk),
-        "tmpfs": partial(in_file, folder=Path("/dev/shm")),
-        "memfd": in_memfd,
+        "tmpfs": partial(in_file, folder=SHARED_MEMORY),
+        "memfd": partial(in_memfd),
         "anonymous, 4 KiB pages": partial(anonymous, advice=mmap.MADV_NOHUGEPAGE),
         "anonymous, 2 MiB pages": partial(anonymous, advice=mmap.MADV_HUGEPAGE),
         "memfd of reserved 2 MiB pages": partial(in_memfd, flags=os.MFD_HUGETLB),
         "copy-on-write mapping of a file": partial(in_file, folder=disk, mode="c"),
+        "file on disk, writable": partial(in_file, folder=disk, mode="r+"),
+        "tmpfs, writable": partial(in_file, folder=SHARED_MEMORY, mode="r+"),
+        "memfd, writable": partial(in_memfd, mode="r+"),
     }
 
 
-def room_for(kind: str, disk: Path) -> int:
-    """Bytes of that kind that can be had without harm."""
-    if "reserved" in kind:
+def room_for(make: partial) -> int:
+    """Bytes of a kind, by what makes them, that can be had without harm."""
+    if make.keywords.get("flags") == os.MFD_HUGETLB:
         return free_huge_pages() * HUGE_PAGE
-    room = memory_available() // 2
-    folder = {"store on disk": disk, "copy-on-write mapping of a file": disk, "tmpfs": Path("/dev/shm")}.get(kind)
-    return room if folder is None else min(room, shutil.disk_usage(folder).free // 2)
+    room, folder = memory_available() // 2, make.keywords.get("folder")
+    return room if folder is None else min(room, free_bytes(folder) // 2)
+
+
+def free_bytes(folder: Path) -> int:
+    """None where the folder is not there."""
+    return shutil.disk_usage(folder).free if folder.is_dir() else 0
 
 
 def free_huge_pages() -> int:
