@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,17 +13,18 @@ from gpu_check.step import Step
 
 # Of bench/: the seconds after which it hangs, and those with which it is worth to begin.
 BENCHMARKS = {
-    "cuda_registration": (80, 20),
-    "cuda_reach": (110, 30),
+    "cuda_registration": (100, 20),
+    "cuda_reach": (130, 30),
     "cuda_gather": (100, 25),
     "cuda_beside": (60, 15),
     "cuda_device_gather": (50, 15),
     "cuda_sampling": (150, 40),
     "cuda_kernels": (60, 20),
-    "cuda_topology": (60, 25),
+    "cuda_topology": (120, 45),
     "cuda_epoch": (120, 30),
     "cuda_tables": (60, 20),
 }
+GRAPHS = ("products", "rmat-22")  # that cuda_sampling and those after it read
 SANITIZERS = ("memcheck", "racecheck", "initcheck")
 
 
@@ -45,22 +47,26 @@ def check_steps(out: Path, tests: Path, environment: dict[str, str], small: bool
 
 def cpp_tests(tests: Path) -> Iterator[Step]:
     if tests.is_file():
-        yield Step("C++ tests", [str(tests)], 120, 15)
+        by_line = ["stdbuf", "-oL"] if shutil.which("stdbuf") else []  # a test that hangs follows the last line
+        yield Step("C++ tests", [*by_line, str(tests), "--duration=true"], 120, 15)
 
 
 def python_tests(environment: dict[str, str]) -> Iterator[Step]:
     tests = ROOT / "tests/python/cuda"
     if tests.is_dir():
-        pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--maxfail=15", str(tests)]
+        pytest = [sys.executable, "-m", "pytest", "-v", "-o", "console_output_style=classic"]
+        pytest += ["-o", "timeout=60", "-o", "faulthandler_timeout=30"]  # of a test: less than the step's
+        pytest += ["-p", "no:cacheprovider", "--failures-at-once", str(tests)]
         yield Step("Python tests", pytest, 120, 40, environment=environment)
 
 
 def before(name: str, out: Path, environment: dict[str, str], small: bool) -> Iterator[Step]:
     """A benchmark that is cut while it makes its graph would leave the next one to begin anew."""
-    if name == "cuda_sampling":
-        make = "import sys; sys.path.insert(0, 'bench'); from harness import options, products; products(options(''))"
-        command = [sys.executable, "-c", make, "--data", str(out / "bench"), *(["--small"] if small else [])]
-        yield Step("generate products", command, 90, 30, True, environment)
+    for graph in GRAPHS if name == "cuda_sampling" else ():
+        make = f"sys.path.insert(0, 'bench'); import graphs, harness; graphs.stores(harness.options(''), ['{graph}'])"
+        command = [sys.executable, "-c", f"import sys; {make}", "--data", str(out / "bench")]
+        command += ["--small"] if small else []
+        yield Step(f"generate {graph}", command, 90, 30, True, environment)
 
 
 def benchmark(name: str, out: Path, environment: dict[str, str], small: bool) -> Step:

@@ -27,5 +27,25 @@ def gpu(request, monkeypatch):
     return devices.as_device("cuda:0")
 
 
+class FailuresAtOnce:
+    """Shows each failure as it happens, for a run that may be ended: pytest shows them when all is over."""
+
+    def __init__(self, config):
+        self._plugins = config.pluginmanager
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            terminal = self._plugins.get_plugin("terminalreporter")
+            terminal.ensure_newline()
+            for text in filter(None, (report.longreprtext, report.capstdout, report.capstderr)):
+                terminal.write_line(text)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--failures-at-once", action="store_true", help="show failures as they happen, too")
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "without_gpu: for machines without a GPU")
+    if config.getoption("--failures-at-once", False):
+        config.pluginmanager.register(FailuresAtOnce(config))
