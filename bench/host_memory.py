@@ -55,7 +55,7 @@ def in_memfd(nbytes: int, flags: int = 0, mode: str = "r") -> np.ndarray:
 
 
 def kinds(disk: Path) -> dict[str, partial]:
-    """{kind: what makes so many bytes of it}. What has a file is mapped for reading alone where nothing else is said."""
+    """{kind: what makes so many bytes of it}. Files are mapped for reading alone where nothing else is said."""
     return {
         "store on disk": partial(in_file, folder=disk),
         "tmpfs": partial(in_file, folder=SHARED_MEMORY),

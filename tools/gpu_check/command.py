@@ -176,7 +176,7 @@ def main(arguments: list[str]) -> int:
     check = Check(plan, files, report)
     carried.unpack_wheels(carried.PACK / "wheels", out / "site")
     paths = [str(out / "package"), str(out / "site"), os.environ.get("PYTHONPATH", "")]
-    environment = {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    environment = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "GLOO_SOCKET_IFNAME": "lo"}  # without a network
     try:
         if options.make_prebuilt:
             return make_prebuilt(options.make_prebuilt, out, options.architecture or "", check, environment)

@@ -35,16 +35,20 @@ GPU_FIELDS = {
     "PCIe generation, of the host": "pcie.link.gen.hostmax",
     "PCIe lanes": "pcie.link.width.current",
     "power limit": "power.limit",
+    "persistence mode": "persistence_mode",
 }
-PATIENCE = 20.0  # seconds for a command that only tells something
+PATIENCE, FOR_TORCH = 20.0, 60.0  # seconds for a command that only tells something, and for torch from a cold disk
+ATTRIBUTES = Path(__file__).with_name("attributes.py")
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
 
 
-def output_of(*command: str, seconds: float = PATIENCE, environment: dict[str, str] | None = None) -> str:
-    """What a command prints; nothing where it is not there, fails, or takes longer."""
+def output_of(
+    *command: str, seconds: float = PATIENCE, patience: float = PATIENCE, environment: dict[str, str] | None = None
+) -> str:
+    """What a command prints; nothing where it is not there, fails, or takes longer than either time."""
     env = {**os.environ, **(environment or {})}
     try:
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=min(seconds, PATIENCE))
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=min(seconds, patience))
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
@@ -93,10 +97,20 @@ def space(folder: str | Path) -> str:
 
 
 def of_python(seconds: float, environment: dict[str, str]) -> dict[str, str]:
-    lines = output_of(sys.executable, "-c", PYTHON_FACTS, seconds=seconds / 2, environment=environment).splitlines()
+    """Of its packages."""
+    asked = [sys.executable, "-c", PYTHON_FACTS]
+    lines = output_of(*asked, seconds=seconds / 2, patience=FOR_TORCH, environment=environment).splitlines()
     try:
         return json.loads(lines[-1])  # other packages may have printed before
     except (IndexError, ValueError):
+        return {"torch": "told nothing in time"}
+
+
+def of_driver(seconds: float) -> dict[str, str]:
+    """What the first GPU's driver can do with host memory; empty where there is none."""
+    try:
+        return json.loads(output_of(sys.executable, "-I", "-S", str(ATTRIBUTES), seconds=seconds))
+    except ValueError:
         return {}
 
 
@@ -109,6 +123,7 @@ def of_machine(out: Path, environment: dict[str, str], seconds: float) -> dict[s
         "compute-sanitizer": sanitizer() or "none",
         "python": platform.python_version(),
         **of_python(seconds, environment),
+        **of_driver(seconds / 4),
         "processor": first_line_of("/proc/cpuinfo", "model name") or platform.machine(),
         "cores": str(len(os.sched_getaffinity(0))),
         "memory": first_line_of("/proc/meminfo", "MemTotal"),

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
-PATIENCE = 5  # seconds for processes to be gone: a driver may hold them while it frees memory
+PATIENCE = 15  # seconds for processes to be gone: a driver holds them while it unlocks memory
 prctl = ctypes.CDLL(None).prctl
 
 

@@ -23,6 +23,7 @@ TAIL = 40  # lines of a step that are kept for the report
 LOG_BYTES = 512 << 10  # of a step in the log, whose end the report has in any case
 FIGURE = "figure: "  # begins a line that bench/harness.py prints as a figure comes
 PAUSE = 2.0  # seconds between calls of `meanwhile`
+FOR_GUARD = 16.0  # seconds: guard.py waits 15 for what it ends
 
 
 def start(step: Step) -> subprocess.Popen:
@@ -42,7 +43,7 @@ def end(process: subprocess.Popen) -> None:
     """Of a guard, which ends all below it; then of what may be left of its group."""
     process.terminate()
     with suppress(subprocess.TimeoutExpired):
-        process.wait(6)
+        process.wait(FOR_GUARD)
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     with suppress(subprocess.TimeoutExpired):
