@@ -3,19 +3,25 @@
 Registered host memory is mapped on the GPU by small pages, so a table may be larger than what the GPU's buffers of
 translations reach: then random ids are slow, and ids in order are not. "by 2 MiB" are ids partitioned by the 2 MiB of
 the table that their rows are in. The rates do not count the time to bring ids into order, which has figures of its own.
-"bus" is a copy of page-locked memory. One table grows from size to size, each time registered where it has grown.
+"bus" is a copy of page-locked memory.
+
+A gather uses as many multiprocessors as keep the bus busy where translations are at hand; "all SMs" are gathers without
+that limit, as more requests on the way may hide translations that are not. One table grows from size to size, each time
+registered where it has grown.
 """
 
 from __future__ import annotations
 
 import mmap
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
-from cuda_device import bus_rate, empty, figure_of, random_ids, rates, seconds_each
+from cuda_device import bus_rate, empty, figure_of, not_refused, random_ids, rates, seconds_each
 from harness import Figure, Report, finish, open_report, options, seconds
 from host_memory import fill
-from id_orders import by_region, gathers
+from id_orders import AS_GIVEN, by_region, gathers, orders
 from machine import memory_available
 
 from ramet.cuda import UnifiedTensor
@@ -52,13 +58,20 @@ class GrowingTable:
         return UnifiedTensor(flat.view(rows, columns), copy_where_refused=False)
 
 
+def unlimited(table: UnifiedTensor, ids: torch.Tensor, out: torch.Tensor) -> dict[str, Callable]:
+    """Gathers by all multiprocessors, of the orders that miss translations the most and the least without a sort."""
+    made = orders(ids, table.nbytes // len(table))
+    gather = partial(table.gather, out=out, max_sms=0, **AS_GIVEN)
+    return {f"{name}, all SMs": partial(gather, made[name]) for name in ("random", "by 2 MiB")}
+
+
 def measure_orders(what: str, table: UnifiedTensor, small: bool, bus: Figure, report: Report) -> list:
     row_bytes = table.nbytes // len(table)
     count = min((1 << 20 if small else OUT_BYTES) // row_bytes, len(table) // 2)
     ids, out = random_ids(len(table), count), empty(count, *table.shape[1:])
     repetitions = 2 if small else 5
     texts = []
-    for name, gather in gathers(table, ids, out).items():
+    for name, gather in (gathers(table, ids, out) | unlimited(table, ids, out)).items():
         figure = rates(gather, out.nbytes, repetitions)
         report.absolute(f"{what}, {name}, GB/s", figure, "higher")
         report.ratio(f"{what}, {name} over the bus", Figure([value / bus.median for value in figure.values]))
@@ -72,9 +85,12 @@ def measure_orders(what: str, table: UnifiedTensor, small: bool, bus: Figure, re
 
 
 def measure_pages(pages: str, sizes: list[int], chosen, bus: Figure, report: Report, lines: list) -> None:
-    growing = GrowingTable(sizes[-1], PAGES[pages])
+    growing = GrowingTable(max(sizes, default=0) or mmap.PAGESIZE, PAGES[pages])
     for size in sizes:
-        registered = growing.grow(size)
+        grown = not_refused({f"{size / GIB:.3g} GiB": partial(growing.grow, size)}, report, pages)
+        if not grown:
+            return
+        (registered,) = grown.values()
         report.keep(f"{pages}, {size / GIB:.3g} GiB, registering, s a GiB", registered)
         for columns in COLUMNS:
             what = f"{pages}, {size / GIB:.3g} GiB, {columns} floats"
@@ -82,11 +98,16 @@ def measure_pages(pages: str, sizes: list[int], chosen, bus: Figure, report: Rep
             lines.append([pages, f"{size / GIB:.3g}", columns, *texts, registered.text(3)])
 
 
-def sizes_of(pages: str, small: bool) -> list[int]:
+def sizes_of(pages: str, small: bool, report: Report) -> list[int]:
+    """Those that memory holds."""
     if small:
         return [1 << 20, 4 << 20]
-    most = min(memory_available() // 2, LARGEST_OF_HUGE if pages == "2 MiB pages" else SIZES[-1] * GIB)
-    return [size * GIB for size in SIZES if size * GIB <= most]
+    wanted = [size * GIB for size in SIZES if pages != "2 MiB pages" or size * GIB <= LARGEST_OF_HUGE]
+    room = memory_available() // 2
+    for size in wanted:
+        if size > room:
+            report.left_out(f"{pages}, {size / GIB:.3g} GiB", f"memory has room for {room / GIB:.3g} GiB at most")
+    return [size for size in wanted if size <= room]
 
 
 def main() -> None:
@@ -96,7 +117,7 @@ def main() -> None:
     report.absolute("bus, GB/s", bus, "higher")
     lines: list[list] = []
     for pages in PAGES:
-        measure_pages(pages, sizes_of(pages, chosen.small), chosen, bus, report, lines)
+        measure_pages(pages, sizes_of(pages, chosen.small, report), chosen, bus, report, lines)
     names = [f"{name}, GB/s" for name in gathers_of_any()]
     heads = ["pages", "GiB", "floats a row", *names, "sort, ms", "partition, ms", "registering, s a GiB"]
     report.table(heads, lines)
@@ -104,9 +125,10 @@ def main() -> None:
 
 
 def gathers_of_any() -> list[str]:
-    """The names of all orders."""
+    """The names of all."""
     table = UnifiedTensor(torch.zeros(1024, 8), placement="pinned_copy")
-    return list(gathers(table, random_ids(1024, 2), empty(2, 8)))
+    ids, out = random_ids(1024, 2), empty(2, 8)
+    return [*gathers(table, ids, out), *unlimited(table, ids, out)]
 
 
 if __name__ == "__main__":
