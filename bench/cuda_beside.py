@@ -62,16 +62,17 @@ def beside(step, gather, gathers: int) -> float:
 def measure(order: str, gathers: dict, named_steps: dict, small: bool, nbytes: int, report: Report) -> list[list]:
     """Lines of the table."""
     repetitions, lines = 2 if small else 4, []
-    alone = interleave({name: partial(seconds_on, step) for name, step in named_steps.items()}, repetitions)
+    once = {name: min(seconds_on(step) for _ in range(2)) for name, step in named_steps.items()}
     for sms, gather in gathers.items():
         taken = interleave({"gather": partial(seconds_on, gather)}, repetitions)["gather"]
         rate = Figure([nbytes / value / 1e9 for value in taken.values])
         report.absolute(f"{order} ids, {sms} SMs, alone, GB/s", rate, "higher")
         texts = []
         for name, step in named_steps.items():
-            count = 2 + int(2 * alone[name].median / taken.median)
-            both = interleave({"both": partial(beside, step, gather, count)}, repetitions)["both"]
-            share = both.over(alone[name])
+            count = 2 + int(2 * once[name] / taken.median)
+            ways = {"alone": partial(seconds_on, step), "both": partial(beside, step, gather, count)}
+            figures = interleave(ways, repetitions)
+            share = figures["both"].over(figures["alone"])
             report.ratio(f"{order} ids, {sms} SMs: step bound by {name}, beside the gather over alone", share, "lower")
             texts.append(share.text())
         lines.append([order, sms, rate.text(1), *texts])
