@@ -1,7 +1,8 @@
 """Tables on a device that two processes share on one GPU: gathering their rows, and a step of an optimizer.
 
 "gather": one of 2 ranks gathers random rows of a table, of which each rank owns a half, and of the same rows in a table
-of its own and in a tensor of torch's allocator, all by ids on the device; the other rank waits. "step": the rows of a
+of its own and in a tensor of torch's allocator, all by ids on the device; the other rank waits. Rates count bytes read
+and written, without the ids. "step": the rows of a
 million that have a gradient, by Adam, on the device and on the host with all cores.
 """
 
@@ -11,7 +12,7 @@ from functools import partial
 
 import torch
 import torch.distributed as dist
-from cuda_device import empty, random_ids, seconds_on, to_device
+from cuda_device import empty, random_ids, seconds_each, seconds_on, to_device
 from embedding_data import gradients_of
 from harness import Figure, Report, finish, interleave, open_report, options
 from whole_tables import on_ranks
@@ -26,8 +27,13 @@ PLACEMENTS = ("continuous", "chunked")
 OWN, TENSOR = "own memory", "torch's memory, index_select"
 
 
-def gathers(width: int, rows: int, count: int, repetitions: int) -> dict:
-    """{where: seconds} of rank 0."""
+def gathers(widths: tuple[int, ...], nbytes: int, count: int, repetitions: int) -> dict:
+    """{width: {where: seconds}} of rank 0."""
+    return {width: gathers_of(width, nbytes // (4 * width), count, repetitions) for width in widths}
+
+
+def gathers_of(width: int, rows: int, count: int, repetitions: int) -> dict:
+    dist.barrier()  # rank 0 has measured the width before
     where = {"location": "device", "init": 1}
     tables = {name: ramet.Table.create((rows, width), placement=name, **where) for name in PLACEMENTS}
     if dist.get_rank() != 0:
@@ -35,19 +41,17 @@ def gathers(width: int, rows: int, count: int, repetitions: int) -> dict:
     tables[OWN] = ramet.Table.create((rows, width), distributed=False, **where)
     tensor = empty(rows, width).fill_(1)
     ids, out = random_ids(rows, count), empty(count, width)
-    variants = {name: partial(seconds_on, partial(table.gather, ids, out=out)) for name, table in tables.items()}
-    variants[TENSOR] = partial(seconds_on, partial(torch.index_select, tensor, 0, ids, out=out))
+    variants = {name: partial(seconds_each, partial(table.gather, ids, out=out)) for name, table in tables.items()}
+    variants[TENSOR] = partial(seconds_each, partial(torch.index_select, tensor, 0, ids, out=out))
     return {name: figure.values for name, figure in interleave(variants, repetitions).items()}
 
 
 def measure_gathers(chosen, report: Report) -> None:
     size, count, repetitions = (2 << 30, 1_000_000, 7) if not chosen.small else (8 << 20, 10_000, 2)
-    lines = []
-    for width in WIDTHS[-1:] if chosen.small else WIDTHS:
-        rows = size // (4 * width)
-        found = on_ranks(RANKS, gathers, width, rows, count, repetitions)
-        times = {name: Figure(values) for name, values in found.items()}
-        rates = {name: Figure([count * width * 4 / value / 1e9 for value in f.values]) for name, f in times.items()}
+    widths, lines = WIDTHS[-1:] if chosen.small else WIDTHS, []
+    for width, found in on_ranks(RANKS, gathers, widths, size, count, repetitions).items():
+        moved = 2 * count * width * 4
+        rates = {name: Figure([moved / value / 1e9 for value in values]) for name, values in found.items()}
         for name in (*PLACEMENTS, TENSOR):
             report.ratio(f"{width} floats, {name} over own memory", rates[name].over(rates[OWN]))
         shares = [rates[name].over(rates[OWN]).text() for name in PLACEMENTS]
