@@ -289,7 +289,8 @@ TEST_CASE("nodes that a list has no room for are counted, and nothing is written
       claimed[static_cast<size_t>(sources[e])] = 0x80000000U + static_cast<uint32_t>(e);
   }
   const DeviceBytes device_slots(claimed);
-  const DeviceBytes rank(sources.size() * sizeof(uint32_t)), local(sources.size() * 4);
+  const DeviceBytes rank(sources.size() * sizeof(uint32_t));
+  const DeviceBytes local(std::vector<int32_t>(sources.size(), -1));  // those of bad ids stay
   const int64_t scan_bytes = kernels().scan_bytes(0, 700);
   const DeviceBytes scan(static_cast<size_t>(scan_bytes));
   kernels().number(
