@@ -1,7 +1,9 @@
 """The benchmarks of a GPU work, on the emulator in tiny sizes, also as steps of a check that a deadline cuts. No figure
 is judged here. docs/cuda.md, "A check that ends in time"."""
 
+import importlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -42,20 +44,47 @@ def test_they_need_no_package_beside_torch_and_numpy():
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+def test_the_split_of_the_docs_has_every_step_once(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    checks = importlib.import_module("gpu_check.checks")
+    executable = tmp_path / "tests"
+    executable.touch()
+    names = [step.name for step in checks.check_steps(tmp_path, executable, {}, small=False)]
+    parts = [line.split() for line in re.findall(r"--only (.+)", (ROOT / "docs/cuda.md").read_text())]
+    assert len(parts) == 3
+    chosen = [name for words in parts for name in names if any(word in name for word in words)]
+    assert sorted(chosen) == sorted(names)
+    assert all(any(word in name for name in names) for words in parts for word in words)
+
+
+def run_small(name: str, folder: Path, **environment) -> tuple[dict, str]:
+    """A benchmark's results and what it printed."""
+    out = folder / "out.json"
+    command = [sys.executable, BENCH / f"{name}.py", "--small", "--peers", "none", "--data", folder, "--out", out]
+    env = {**os.environ, **environment}
+    done = subprocess.run([*map(str, command), "--live"], check=False, capture_output=True, text=True, env=env)
+    assert done.returncode == 0, done.stderr
+    return json.loads(out.read_text()), done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cuda_sampling", "cuda_kernels", "cuda_topology", "cuda_epoch"])
+def test_variants_that_the_driver_refuses_are_left_out(name, tmp_path):
+    result, _ = run_small(name, tmp_path, RAMET_EMULATOR_REFUSE_REGISTER="1")
+    assert result["figures"]
+    assert re.search(r"^Left out: .*in.place.*: cannot page-lock", result["markdown"], re.MULTILINE)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_small_mode(name, tmp_path):
-    out = tmp_path / "out.json"
-    command = [sys.executable, BENCH / f"{name}.py", "--small", "--peers", "none", "--data", tmp_path, "--out", out]
-    done = subprocess.run([*map(str, command), "--live"], check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    result = json.loads(out.read_text())
+    result, said = run_small(name, tmp_path)
     assert result["markdown"].startswith(f"## {result['title']}")
     assert result["figures"]
     assert all(value > 0 for figure in result["figures"].values() for value in figure["values"])
     for line in result["markdown"].splitlines():  # of one table: as many cells in each
         assert not line.startswith("|") or line.endswith(" |")
-    live = re.findall(r"^figure: (.+): [-\d.,() ]+$", done.stdout, re.MULTILINE)
+    live = re.findall(r"^figure: (.+): [-\d.,() ]+$", said, re.MULTILINE)
     assert set(result["figures"]) <= set(live)
 
 
