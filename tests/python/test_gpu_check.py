@@ -116,7 +116,7 @@ def test_steps_that_all_hang_end_before_the_deadline(gpu_check, clock, deadline,
     executable.touch()
     begin = clock[0]
     plan = gpu_check("plan").Plan(deadline, begin)
-    steps = gpu_check("checks").check_steps(tmp_path, executable, {}, small=False)
+    steps = gpu_check("checks").check_steps(tmp_path, executable, tmp_path, {}, small=False)
     assert len(steps) > 10
     ran = []
     for number, one in enumerate(steps, 1):

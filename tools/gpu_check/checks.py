@@ -28,15 +28,16 @@ GRAPHS = ("products", "rmat-22")  # that cuda_sampling and those after it read
 SANITIZERS = ("memcheck", "racecheck", "initcheck")
 
 
-def check_steps(out: Path, tests: Path, environment: dict[str, str], small: bool) -> list[Step]:
-    """tests: the executable of the C++ tests, if it is there. small: a dry run, in which little time is worth it."""
+def check_steps(out: Path, tests: Path, stores: Path, environment: dict[str, str], small: bool) -> list[Step]:
+    """tests: the executable of the C++ tests, if it is there. stores: the folder for graphs. small: a dry run, in which
+    little time is worth it."""
     steps = [
         *cpp_tests(tests),
         *python_tests(environment),
         *(
             step
             for name in BENCHMARKS
-            for step in (*before(name, out, environment, small), benchmark(name, out, environment, small))
+            for step in (*before(name, stores, environment, small), benchmark(name, out, stores, environment, small))
         ),
         *(sanitize(tool, tests) for tool in SANITIZERS if tests.is_file()),
     ]
@@ -60,20 +61,20 @@ def python_tests(environment: dict[str, str]) -> Iterator[Step]:
         yield Step("Python tests", pytest, 120, 40, environment=environment)
 
 
-def before(name: str, out: Path, environment: dict[str, str], small: bool) -> Iterator[Step]:
+def before(name: str, stores: Path, environment: dict[str, str], small: bool) -> Iterator[Step]:
     """A benchmark that is cut while it makes its graph would leave the next one to begin anew."""
     for graph in GRAPHS if name == "cuda_sampling" else ():
         make = f"sys.path.insert(0, 'bench'); import graphs, harness; graphs.stores(harness.options(''), ['{graph}'])"
-        command = [sys.executable, "-c", f"import sys; {make}", "--data", str(out / "bench")]
+        command = [sys.executable, "-c", f"import sys; {make}", "--data", str(stores)]
         command += ["--small"] if small else []
         yield Step(f"generate {graph}", command, 90, 30, True, environment)
 
 
-def benchmark(name: str, out: Path, environment: dict[str, str], small: bool) -> Step:
+def benchmark(name: str, out: Path, stores: Path, environment: dict[str, str], small: bool) -> Step:
     limit, least = BENCHMARKS[name]
     figures = out / "bench" / f"{name}.json"
     command = [sys.executable, f"bench/{name}.py", "--peers", "none", "--live", "--out", str(figures)]
-    command += ["--data", str(out / "bench"), *(["--small"] if small else [])]
+    command += ["--data", str(stores), *(["--small"] if small else [])]
     return Step(f"benchmark {name}", command, limit, least, True, environment, figures)
 
 

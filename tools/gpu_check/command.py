@@ -30,6 +30,7 @@ from gpu_check.plan import Plan
 from gpu_check.report import Report
 from gpu_check.running import ROOT, run
 from gpu_check.step import ENDED, FAILED, RUNNING, SKIPPED, Result, Step
+from gpu_check.stores import folder_of_stores
 
 ANY_CHIP = "90"  # what is built for where there is no GPU to ask
 STABLE_ABI = (3, 12)  # the first Python with all that the extension needs of it
@@ -144,11 +145,13 @@ def reason_to_skip(step: Step, has_gpu: bool, backend: str, small: bool) -> str:
 def check_all(options, out: Path, check: Check, report: Report, environment: dict[str, str]) -> None:
     backend = make_ready(options, out, check, report, environment)
     report.facts.update(facts.of_machine(out, environment, check.left()))
-    steps = check_steps(out, out / carried.TESTS, environment, options.small)
-    wanted = [s for s in steps if not options.only or any(word in s.name for word in options.only)]
-    for step in wanted:
-        step.why_not = reason_to_skip(step, report.has_gpu, backend, options.small)
-    check.execute(wanted)
+    with folder_of_stores(otherwise=out / "bench") as stores:
+        report.facts["graphs"] = f"in {stores}"
+        steps = check_steps(out, out / carried.TESTS, stores, environment, options.small)
+        wanted = [s for s in steps if not options.only or any(word in s.name for word in options.only)]
+        for step in wanted:
+            step.why_not = reason_to_skip(step, report.has_gpu, backend, options.small)
+        check.execute(wanted)
 
 
 def make_prebuilt(folder: Path, out: Path, chips: str, check: Check, environment: dict[str, str]) -> int:

@@ -49,7 +49,7 @@ def test_the_split_of_the_docs_has_every_step_once(monkeypatch, tmp_path):
     checks = importlib.import_module("gpu_check.checks")
     executable = tmp_path / "tests"
     executable.touch()
-    names = [step.name for step in checks.check_steps(tmp_path, executable, {}, small=False)]
+    names = [step.name for step in checks.check_steps(tmp_path, executable, tmp_path, {}, small=False)]
     parts = [line.split() for line in re.findall(r"--only (.+)", (ROOT / "docs/cuda.md").read_text())]
     assert len(parts) == 3
     chosen = [name for words in parts for name in names if any(word in name for word in words)]
