@@ -26,13 +26,17 @@ struct Row {
 // Throws what a row's bounds that do not fit throw.
 [[noreturn]] void throw_bad_row(const EdgeType& edges, int64_t row, int64_t begin, int64_t end);
 
-// Reads one row's bounds; whatever the file holds, the result lies inside the edges.
-inline Row read_row(const EdgeType& edges, const int64_t* indptr, int64_t row) {
-  const int64_t begin = indptr[row], end = indptr[row + 1];
+// Whatever the file holds, the result lies inside the edges.
+inline Row checked_row(const EdgeType& edges, int64_t row, int64_t begin, int64_t end) {
   const bool fits = static_cast<uint64_t>(end) <= static_cast<uint64_t>(edges.num_edges()) &&
                     static_cast<uint64_t>(begin) <= static_cast<uint64_t>(end);
   if (!fits) throw_bad_row(edges, row, begin, end);
   return {begin, end - begin};
+}
+
+// Reads one row's bounds.
+inline Row read_row(const EdgeType& edges, const int64_t* indptr, int64_t row) {
+  return checked_row(edges, row, indptr[row], indptr[row + 1]);
 }
 
 // Calls body(first + i, row) with each of the `rows`, whose bounds are requested some iterations

@@ -52,7 +52,8 @@ std::string reason(const char* what, const Mapping& mapping) {
 
 }  // namespace
 
-WritablePages::WritablePages(const void* begin, int64_t bytes) {
+// The destructor runs where this throws, as the default constructor has finished.
+WritablePages::WritablePages(const void* begin, int64_t bytes) : WritablePages() {
   const auto first = reinterpret_cast<uint64_t>(begin), last = first + uint64_t(bytes);
   const std::vector<MappedRange> ranges = mapped_ranges(begin, bytes);
   if (ranges.empty()) why_not_ = "the kernel does not tell what is mapped there";

@@ -9,8 +9,8 @@
 // to no disk (tmpfs, memfd). Linux locks no pages of other files for writing, and writable pages of
 // private mappings would become copies.
 //
-// Threads: one at a time for the same pages. Failure: none is thrown; why_not() says it, and all
-// pages are read-only as before.
+// Threads: one at a time for the same pages. Failure: why_not() says it; it and std::bad_alloc
+// leave all pages read-only as before.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,8 @@ class WritablePages {
   [[nodiscard]] const std::string& why_not() const { return why_not_; }
 
  private:
+  WritablePages() = default;
+
   struct Pages {
     void* begin;
     size_t bytes;

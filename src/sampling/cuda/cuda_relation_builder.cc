@@ -30,7 +30,7 @@ bool is_wide(const EdgeType& edges) {
   return edges.num_edges() > std::numeric_limits<int32_t>::max();
 }
 
-// The position of the first id that is none of `num_nodes`.
+// The position of the first id that is none of `num_nodes`; `count` where there is none.
 template <typename Id>
 int64_t first_bad_id(const CudaWork& work, const Id* ids, int64_t count, int64_t num_nodes) {
   std::vector<Id> copied(static_cast<size_t>(count));
@@ -302,12 +302,15 @@ void CudaRelationBuilder::throw_bad_pick(int64_t pick) const {
 
 void CudaRelationBuilder::throw_bad_candidate(int64_t row) const {
   const int64_t node = work_.read(dst_nodes() + row);
-  const int64_t begin = work_.read(csc_.indptr + node), end = work_.read(csc_.indptr + node + 1);
+  const Row found =
+      checked_row(edges_, node, work_.read(csc_.indptr + node), work_.read(csc_.indptr + node + 1));
   const auto find_in = [&](const auto* ids) {
-    return begin + first_bad_id(work_, ids + begin, end - begin, csc_.num_src_nodes);
+    return first_bad_id(work_, ids + found.begin, found.degree, csc_.num_src_nodes);
   };
-  throw_bad_position(csc_.wide_ids ? find_in(static_cast<const int64_t*>(csc_.indices))
-                                   : find_in(static_cast<const int32_t*>(csc_.indices)));
+  const int64_t bad = csc_.wide_ids ? find_in(static_cast<const int64_t*>(csc_.indices))
+                                    : find_in(static_cast<const int32_t*>(csc_.indices));
+  if (bad == found.degree) throw_corrupt(edges_.indices_place, "changed while it was read");
+  throw_bad_position(found.begin + bad);
 }
 
 void CudaRelationBuilder::throw_too_many_counted() const {
