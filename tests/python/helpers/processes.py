@@ -4,6 +4,7 @@ Nothing here sleeps: a process that has something to say says it on a Line, and 
 """
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import re
@@ -205,8 +206,11 @@ def in_fork(body, *arguments):
 
 def threads(wanted: int | None = None) -> int:
     """The threads of this process, as soon as there are `wanted`, or what there are after some seconds; by default,
-    now. A thread that has been joined is listed until it has had a core once more: now is the least of several looks.
+    now, without those that garbage of earlier tests holds. A thread that has been joined is listed until it has had a
+    core once more: now is the least of several looks.
     """
+    if wanted is None:
+        gc.collect()
     counts = [_listed_threads()]
     end = time.monotonic() + (0.02 if wanted is None else THREAD_PATIENCE)
     while counts[-1] != wanted and (time.monotonic() < end or len(counts) < 20):
@@ -222,6 +226,12 @@ def _listed_threads() -> int:
         with contextlib.suppress(OSError):  # it ends
             count += not Path(f"/proc/self/task/{task}/comm").read_text().startswith("iou-")
     return count
+
+
+def descriptors() -> int:
+    """The open descriptors of this process, without those that garbage holds, such as that of earlier tests."""
+    gc.collect()
+    return len(os.listdir("/proc/self/fd"))
 
 
 def shared_memory_names() -> set[str]:

@@ -1,8 +1,6 @@
 """Loops over rows from a disk that are left, interrupted or killed while rows are on their way: nothing is left behind,
 and the loader works again; docs/disk.md."""
 
-import gc
-import os
 import signal
 
 import numpy as np
@@ -33,10 +31,6 @@ def assert_batches_are_right(loader, graph) -> None:
         assert_same(batch, expected)
 
 
-def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
-
-
 def leave(batches) -> None:
     next(batches)
 
@@ -62,26 +56,24 @@ def interrupt(batches) -> None:
 @pytest.mark.parametrize("end", [leave, close, fail, interrupt])
 def test_a_loop_that_is_left_leaves_no_thread_descriptor_or_memory(graph, cache, end):
     loader = make_loader(graph, **cache)
-    threads, files = processes.threads(), descriptors()
+    threads, files = processes.threads(), processes.descriptors()
     for _ in range(3):
         end(iter(loader))
-        gc.collect()
+        assert processes.descriptors() == files
         assert loader._core.buffer_bytes_in_use == 0
-        assert descriptors() == files
     assert processes.threads(threads) == threads
     assert_batches_are_right(loader, graph)
 
 
 @pytest.mark.parametrize("cache", CACHES)
 def test_a_loader_that_goes_leaves_nothing(graph, cache):
-    threads, files = processes.threads(), descriptors()
+    threads, files = processes.threads(), processes.descriptors()
     loader = make_loader(graph, **cache)
     batches = iter(loader)
     first = next(batches)
     rows = np.asarray(first.x).copy()
     del loader, batches
-    gc.collect()
-    assert (descriptors(), processes.threads(threads)) == (files, threads)
+    assert (processes.descriptors(), processes.threads(threads)) == (files, threads)
     assert np.array_equal(first.x, rows)
 
 
