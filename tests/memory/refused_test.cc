@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <iterator>
 #include <new>
 #include <numeric>
 #include <span>
@@ -27,6 +26,7 @@
 #include "ramet/store_writer.h"
 #include "ramet/table.h"
 #include "support/graph_fixture.h"
+#include "support/process_entries.h"
 #include "support/temp_dir.h"
 
 using namespace ramet;
@@ -39,14 +39,9 @@ namespace {
 constexpr int64_t kNodes = 60;
 constexpr int64_t kMostRequests = 20'000;
 
-int64_t count_in(const char* folder) {
-  const std::filesystem::directory_iterator entries(folder);
-  return std::distance(begin(entries), end(entries));
-}
-
 struct Held {
-  int64_t descriptors = count_in("/proc/self/fd");
-  int64_t threads = count_in("/proc/self/task");
+  int64_t descriptors = test::open_descriptors();
+  int64_t threads = test::entries_of("/proc/self/task");
   bool operator==(const Held&) const = default;
 };
 
@@ -75,7 +70,7 @@ bool ends_well(const Result& expected, const Call& call, const Refusals& refusal
 template <typename Call>
 void refuse_each(Refuse which, const Call& call) {
   const auto expected = call();  // also makes what the process keeps: threads, pools, tables
-  const Held before;
+  const Held before{.threads = test::running_threads()};
   for (int64_t first = 0;; ++first) {
     REQUIRE(first < kMostRequests);
     CAPTURE(first);
@@ -185,7 +180,7 @@ TEST_CASE("writing a store over another") {
     write_store(path, contents);
     return true;
   });
-  CHECK(count_in(folder.path().c_str()) == 1);
+  CHECK(test::entries_of(folder.path().c_str()) == 1);
 }
 
 TEST_CASE("a writer that was refused something once leaves no temporary folder") {
@@ -205,7 +200,7 @@ TEST_CASE("a writer that was refused something once leaves no temporary folder")
     } catch (const std::bad_alloc&) {
       written = false;
     }
-    REQUIRE(count_in(folder.path().c_str()) == (written ? 1 : 0));
+    REQUIRE(test::entries_of(folder.path().c_str()) == (written ? 1 : 0));
     std::filesystem::remove_all(folder / "store");
   }
 }
@@ -286,5 +281,5 @@ TEST_CASE("rows of an embedding that lies on a disk") {
     const auto values = rows.as<float>();
     return std::vector<float>(values.begin(), values.end());
   });
-  CHECK(count_in(folder.path().c_str()) == 0);
+  CHECK(test::entries_of(folder.path().c_str()) == 0);
 }

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <numeric>
 #include <thread>
 
 #include "base/system/space.h"
 #include "ramet/error.h"
 #include "support/fork.h"
+#include "support/process_entries.h"
 #include "support/row_reader_fixture.h"
 
 using namespace ramet;
@@ -154,10 +154,10 @@ TEST_CASE("a reader may go while its reads are there, and leaves no descriptor a
   const TempDir folder;
   const RowSpan span = write_marked(folder / "rows", 512, 0, 2000, 128);
   static_cast<void>(read_kinds());
-  const int64_t descriptors = entries_of("/proc/self/fd"), threads = entries_of("/proc/self/task");
+  const int64_t descriptors = open_descriptors(), threads = running_threads();
   for (const ReadKind& kind : read_kinds()) {
     auto reader = RowReader::open({span}, 512, options_of(kind, 0));
-    CHECK(entries_of("/proc/self/fd") > descriptors);
+    CHECK(open_descriptors() > descriptors);
     const auto ids = drawn_ids(1500, 2000, 1);
     std::string out(512 * ids.size(), '?');
     auto read = reader->submit(ids, out.data());
@@ -165,11 +165,11 @@ TEST_CASE("a reader may go while its reads are there, and leaves no descriptor a
     read->complete();
     CHECK(out.substr(0, 512) == marked_row(ids[0], 512));
     read.reset();
-    CHECK(entries_of("/proc/self/fd") == descriptors);
+    CHECK(open_descriptors() == descriptors);
   }
-  for (int i = 0; i < 1000 && entries_of("/proc/self/task") > threads; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  CHECK(entries_of("/proc/self/task") == threads);
+  for (int i = 0; i < 50 && running_threads() > threads; ++i) {
+  }
+  CHECK(running_threads() == threads);
 }
 
 TEST_CASE("a forked child reads with threads of its own, and not what the parent asked for") {

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -82,11 +80,6 @@ inline std::vector<int64_t> drawn_ids(size_t count, int64_t num_rows, uint64_t k
   for (size_t i = 0; i < count; ++i)
     ids[i] = static_cast<int64_t>(absorb(key, i) % static_cast<uint64_t>(num_rows));
   return ids;
-}
-
-inline int64_t entries_of(const char* folder) {
-  const std::filesystem::directory_iterator entries(folder);
-  return std::distance(begin(entries), end(entries));
 }
 
 }  // namespace ramet::test

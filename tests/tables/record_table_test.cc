@@ -22,6 +22,7 @@
 #include "ramet/error.h"
 #include "ramet/random.h"
 #include "support/fork.h"
+#include "support/process_entries.h"
 #include "support/refused_calls.h"
 #include "support/row_reader_fixture.h"
 #include "support/temp_dir.h"

@@ -15,7 +15,6 @@ import ramet
 
 pytest.importorskip("torch")
 
-SECONDS = 3  # after which collectives time out, where nothing else ends them
 WORLD = 3
 
 
@@ -27,7 +26,7 @@ def store(tmp_path_factory):
 
 
 @contextlib.contextmanager
-def ranks_of(store, size: int = WORLD, seconds: float = SECONDS):
+def ranks_of(store, size: int = WORLD, seconds: float = 60):
     """Lines to so many ranks. In the end their processes are gone, and nothing is in /dev/shm."""
     names = processes.shared_memory_names()
     arguments = (program.__file__, processes.MEETING, store, size, seconds)
@@ -56,7 +55,7 @@ def assert_names_place(answer, rank: int) -> None:
 
 
 def test_a_rank_that_is_killed(store):
-    with ranks_of(store, seconds=60) as lines:
+    with ranks_of(store) as lines:
         begin(lines)
         os.kill(lines[1].pid, signal.SIGKILL)
         for rank, answer in zip((0, 2), ask_all([lines[0], lines[2]], "finish")):
@@ -65,7 +64,7 @@ def test_a_rank_that_is_killed(store):
 
 def test_a_rank_whose_loop_raises(store):
     """It ends, and with it the connections to the others."""
-    with ranks_of(store, seconds=60) as lines:
+    with ranks_of(store) as lines:
         begin(lines)
         lines[0].tell(("fail",))
         for line in lines[1:]:
@@ -78,7 +77,7 @@ def test_a_rank_whose_loop_raises(store):
 
 def test_a_rank_that_stops(store):
     """The group's own timeout ends the others."""
-    with ranks_of(store) as lines:
+    with ranks_of(store, seconds=4) as lines:
         begin(lines)
         os.kill(lines[2].pid, signal.SIGSTOP)
         try:
@@ -93,7 +92,7 @@ def test_a_rank_whose_store_breaks(store, tmp_path):
     broken = tmp_path / "broken"
     ramet.save(ramet.open(store), broken)
     path = broken / "edge/node__to__node/indices.npy"
-    with ranks_of(store, seconds=60) as lines:
+    with ranks_of(store) as lines:
         assert lines[1].ask("open", broken) is None
         begin(lines)
         indices = np.load(path, mmap_mode="r+")
@@ -125,7 +124,7 @@ OTHERS = {
 
 def test_ranks_with_other_arguments_or_stores(store, tmp_path):
     """A ValueError on every rank, that names what differs."""
-    with ranks_of(store, seconds=60) as lines:
+    with ranks_of(store) as lines:
         for name, change in OTHERS.items():
             for line in lines:
                 line.tell(("make", change if line is lines[2] else {}))
@@ -147,7 +146,7 @@ def assert_at_different_places(lines, places: list[str], request=("walk", 1)) ->
     for line, arguments in zip(lines, request if isinstance(request, list) else [request] * len(lines)):
         line.tell(arguments)
     odd = next(rank for rank, place in enumerate(places) if place != places[0])
-    for outcome, words in [line.hear(patience=30) for line in lines]:
+    for outcome, words in [line.hear() for line in lines]:
         assert outcome == "failed"
         assert f"ValueError: rank {odd} is at {places[odd]}, but rank 0 of its group at {places[0]}: ranks" in words
 
@@ -163,7 +162,7 @@ def assert_at_different_places(lines, places: list[str], request=("walk", 1)) ->
     ],
 )
 def test_ranks_that_loaded_different_states(store, at, where):
-    with ranks_of(store, seconds=60) as lines:
+    with ranks_of(store) as lines:
         assert ask_all(lines, "make", {}) == [("done", None)] * WORLD
         for rank, line in enumerate(lines):
             line.ask("load", line.ask("state", *(at if rank == 2 else (3, 4))))
@@ -183,7 +182,7 @@ def test_ranks_that_loaded_different_states(store, at, where):
 
 def test_ranks_that_name_different_epochs(store):
     """Also with LABOR-i, whose first message is another one."""
-    with ranks_of(store, seconds=60) as lines:
+    with ranks_of(store) as lines:
         assert ask_all(lines, "make", {"sampler": ramet.Labor(1)}) == [("done", None)] * WORLD
         assert lines[1].ask("set_epoch", 5) is None
         usual = "epoch 0, step 0 of loader 1"
@@ -191,7 +190,7 @@ def test_ranks_that_name_different_epochs(store):
 
 
 def test_ranks_that_make_loaders_in_different_orders(store):
-    with ranks_of(store, seconds=60) as lines:
+    with ranks_of(store) as lines:
         for line in lines:
             line.tell(("make_two", line is lines[1]))
         for outcome, words in [line.hear() for line in lines]:
@@ -201,12 +200,12 @@ def test_ranks_that_make_loaders_in_different_orders(store):
 
 
 def test_ranks_that_loop_over_loaders_in_different_orders(store):
-    with ranks_of(store, seconds=60) as lines:
+    with ranks_of(store) as lines:
         assert ask_all(lines, "make_two", False) == [("done", None)] * WORLD
         usual = "epoch 0, step 0 of loader 1"
         requests = [("walk_two", line is lines[2]) for line in lines]
         assert_at_different_places(lines, [usual, usual, "epoch 0, step 0 of loader 2"], requests)
-    with ranks_of(store, seconds=60) as lines:  # and where no rank differs all goes on
+    with ranks_of(store) as lines:  # and where no rank differs all goes on
         assert ask_all(lines, "make_two", False) == [("done", None)] * WORLD
         answers = ask_all(lines, "walk_two", True)
         assert [outcome for outcome, _ in answers] == ["done"] * WORLD
@@ -215,10 +214,10 @@ def test_ranks_that_loop_over_loaders_in_different_orders(store):
 
 def test_ranks_of_which_one_is_refused(store):
     """What only one rank has done wrong is said there, and ends the others, too."""
-    with ranks_of(store, seconds=60) as lines:
+    with ranks_of(store) as lines:
         for line in lines:
             line.tell(("make", {"ownership": np.full(NUM_NODES, 9)} if line is lines[1] else {}))
-        answers = [line.hear(patience=15) for line in lines]
+        answers = [line.hear() for line in lines]
         assert "ValueError: ownership[0] = 9 is outside [0, 3), the ranks" in answers[1][1]
         for rank in (0, 2):
             assert "ValueError: rank 1 cannot cooperate: ValueError: ownership[0] = 9" in answers[rank][1]

@@ -109,7 +109,7 @@ def test_alone_lists_are_what_was_given():
 
 def test_a_rank_that_is_killed_is_an_error_for_the_others():
     names = processes.shared_memory_names()
-    with world_of(WORLD, seconds=5) as world:
+    with world_of(WORLD) as world:
         world.call(ranks.make, "table", WORLD)
         world.call(ranks.deliver, "table", 3, [[100], [200], [300]])
         outcomes = world.call(ranks.killed, 1, without=(1,))
