@@ -86,13 +86,14 @@ void Pipeline::work_on(const Work& work,
   Slot& slot = *work.slot;
   BatchTimings& timings = slot.batch.timings;
   if (!source) source = make_source_({});
-  const AddCoreWait waits(core_wait, timings.core_wait_seconds);
   if (work.task == Task::kSample) {
     const AddSeconds timer(timings.sample_seconds);
+    const AddCoreWait waits(core_wait, timings.core_wait_seconds);
     return sample(*source, slot.batch);
   }
   {
     const AddSeconds timer(timings.gather_seconds);
+    const AddCoreWait waits(core_wait, timings.core_wait_seconds);
     if (work.task == Task::kAnnounce) {
       reads_->tell(slot.batch);
       reads_->announce(slot.batch);
@@ -373,10 +374,12 @@ Pipeline::Slot& Pipeline::slot_of(int64_t step) {
 // The caller wants a batch; calls that timed out are part of one wait.
 void Pipeline::begin_wait() {
   if (waiting_since_) return;
+  // Before the clock, which is then of no less time than the wait.
+  const double core_wait =
+      handed_out_ ? std::max(0.0, caller_wait_->seconds() - handed_out_->core_wait) : 0;
   waiting_since_ = Clock::now();
   if (!handed_out_) return;
   const double used = seconds_between(handed_out_->at, *waiting_since_);
-  const double core_wait = std::max(0.0, caller_wait_->seconds() - handed_out_->core_wait);
   scaler_.used(used - core_wait);
   parts_->stats.add_use(used, core_wait);
   room_.notify_all();  // other workers may be needed now
