@@ -374,11 +374,13 @@ Pipeline::Slot& Pipeline::slot_of(int64_t step) {
 // The caller wants a batch; calls that timed out are part of one wait.
 void Pipeline::begin_wait() {
   if (waiting_since_) return;
-  // Before the clock, which is then of no less time than the wait.
-  const double core_wait =
-      handed_out_ ? std::max(0.0, caller_wait_->seconds() - handed_out_->core_wait) : 0;
+  if (!handed_out_) {
+    waiting_since_ = Clock::now();
+    return;
+  }
+  // Read before the clock: the wait is then a part of the time used.
+  const double core_wait = std::max(0.0, caller_wait_->seconds() - handed_out_->core_wait);
   waiting_since_ = Clock::now();
-  if (!handed_out_) return;
   const double used = seconds_between(handed_out_->at, *waiting_since_);
   scaler_.used(used - core_wait);
   parts_->stats.add_use(used, core_wait);

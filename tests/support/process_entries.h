@@ -19,8 +19,7 @@ inline int64_t open_descriptors() {
   return entries_of("/proc/self/fd");
 }
 
-// A joined thread is listed until it has had a core once more: threads are the least of several
-// looks.
+// The least of several looks: a joined thread is listed until it has had a core once more.
 inline int64_t running_threads() {
   int64_t least = entries_of("/proc/self/task");
   for (int look = 1; look < 20; ++look) {
