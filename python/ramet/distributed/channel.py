@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import torch
 import torch.distributed as dist
 
-_channels: dict[tuple, Channel] = {}
+# By the world that its groups belong to: whoever kept a group would keep torch's threads, beyond destroy_process_group.
+_channels: weakref.WeakKeyDictionary[dist.ProcessGroup, dict[tuple, Channel]] = weakref.WeakKeyDictionary()
 _this_thread = threading.local()
 
 
@@ -38,7 +40,6 @@ class Channel:
         self.failure: BaseException | None = None
         self.loaders = 0  # that were made, all of them on every rank
         self._pid = os.getpid()
-        self._world = dist.group.WORLD if ids is not None else None
         self._thread: ThreadPoolExecutor | None = None
 
     def submit(self, function: Callable, *arguments) -> Future:
@@ -53,21 +54,19 @@ class Channel:
         if self._pid != os.getpid():
             raise ValueError(f"this loader works with its group in process {self._pid}; ranks cannot be forked")
 
-    def is_open(self) -> bool:
-        return self.failure is None and self._world is dist.group.WORLD
-
 
 def channel_of(members: list[int], group) -> Channel:
     """The channel of `members`, ranks of the world, which all call this together. `group`: the user's, of the same
     ranks; its timeout and backend are the channel's."""
     timeout, backend = _timeout(group), _backend(group)
     key = (tuple(members), timeout, backend)
-    channel = _channels.get(key)
+    channels = _channels.setdefault(dist.group.WORLD, {})
+    channel = channels.get(key)
     # A rank may not know yet what has failed on another.
     is_open = [False] * len(members)
-    dist.all_gather_object(is_open, channel is not None and channel.is_open(), group=group)
+    dist.all_gather_object(is_open, channel is not None and channel.failure is None, group=group)
     if not all(is_open):
-        channel = _channels[key] = Channel(*_new_groups(members, group, timeout, backend))
+        channel = channels[key] = Channel(*_new_groups(members, group, timeout, backend))
     channel.check_process()
     return channel
 

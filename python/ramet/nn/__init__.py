@@ -1,6 +1,7 @@
 """Parts of models: layers on blocks, aggregation, embeddings, dropout by node, BatchNorm over cooperating ranks, exact
 inference layer by layer. Needs torch."""
 
+import ramet.nn.torch_groups  # noqa: F401
 from ramet.nn.aggregate import aggregate
 from ramet.nn.attention import edge_softmax
 from ramet.nn.batch_norm import BatchNorm

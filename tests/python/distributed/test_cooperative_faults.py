@@ -226,7 +226,7 @@ def test_ranks_of_which_one_is_refused(store):
 def test_everything_is_destroyed_right_after_a_loop_is_left(store):
     with ranks_of(store) as lines:
         assert ask_all(lines, "make", {"prefetch": 4}) == [("done", None)] * WORLD
-        assert ask_all(lines, "leave") == [("done", None)] * WORLD
+        assert ask_all(lines, "leave") == [("done", [])] * WORLD
 
 
 def test_ranks_cannot_be_forked(store):

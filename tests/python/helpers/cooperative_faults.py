@@ -3,6 +3,7 @@ so many seconds) that train a little for the meeting at ADDRESS and say how that
 nothing to the others but by their group."""
 
 import datetime
+import gc
 import multiprocessing
 import sys
 import tempfile
@@ -10,6 +11,8 @@ import tempfile
 import processes
 import torch
 import torch.distributed as dist
+from small_graphs import WIDTH
+from torch.nn.parallel import DistributedDataParallel
 
 import ramet
 from ramet.distributed import exchange
@@ -72,10 +75,15 @@ class Rank:
         raise KeyError("a bug in the loop")
 
     def leave(self):
-        """Left early, with batches under way, and then everything destroyed."""
-        for _ in self._loader:
+        """Left early, with batches under way, and then everything destroyed: the threads of groups that are left."""
+        model = DistributedDataParallel(torch.nn.Linear(WIDTH, 2))
+        for batch in self._loader:
+            model(batch.x).sum().backward()
             break
+        del self._loader, model, batch
+        gc.collect()
         dist.destroy_process_group()
+        return [name for name in processes.thread_names() if "gloo" in name]
 
     def in_fork(self, new: bool):
         """How a fork is refused a new iterator, or the open one."""
