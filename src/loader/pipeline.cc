@@ -374,14 +374,12 @@ Pipeline::Slot& Pipeline::slot_of(int64_t step) {
 // The caller wants a batch; calls that timed out are part of one wait.
 void Pipeline::begin_wait() {
   if (waiting_since_) return;
-  if (!handed_out_) {
-    waiting_since_ = Clock::now();
-    return;
-  }
   // Read before the clock: the wait is then a part of the time used.
-  const double core_wait = std::max(0.0, caller_wait_->seconds() - handed_out_->core_wait);
+  const double waited = caller_wait_ ? caller_wait_->seconds() : 0;
   waiting_since_ = Clock::now();
+  if (!handed_out_) return;
   const double used = seconds_between(handed_out_->at, *waiting_since_);
+  const double core_wait = std::max(0.0, waited - handed_out_->core_wait);
   scaler_.used(used - core_wait);
   parts_->stats.add_use(used, core_wait);
   room_.notify_all();  // other workers may be needed now
