@@ -98,33 +98,9 @@ class Group:
     def place(self, epoch: int, step: int) -> Place:
         return Place(self.loader, epoch, step)
 
-    def exchange(self, message: tuple | None, place: Place, wire=None) -> tuple:
-        """Sends (bytes for each rank, uint8 array) and returns what came from each, in the same form. ValueError, on
-        every rank, where another one is at another place: their messages would fit together by chance at most.
-        RuntimeError, on every rank, where one has no message: it has failed. wire: None for the channel's `ids`."""
-        if self.size == 1:
-            return message
-        wire = self.channel.ids if wire is None else wire
-        bytes_out, data = message or ([FAILED] * self.size, None)
-        heads = torch.tensor([[count, *place] for count in bytes_out])
-        incoming = torch.empty_like(heads)
-        dist.all_to_all_single(incoming, heads, group=wire)
-        bytes_in = incoming[:, 0].tolist()
-        if FAILED in bytes_in:
-            raise RuntimeError(f"rank {self.members[bytes_in.index(FAILED)]} failed")
-        self._compare_places([Place(*numbers) for numbers in incoming[:, 1:].tolist()])
-        received = torch.empty(sum(bytes_in), dtype=torch.uint8)
-        dist.all_to_all_single(received, torch.from_numpy(data), bytes_in, bytes_out, group=wire)
-        return bytes_in, received.numpy()
-
-    def _compare_places(self, places: list[Place]) -> None:
-        """Every rank has the same list, and so the same error."""
-        for rank, place in enumerate(places):
-            if place != places[0]:
-                raise ValueError(
-                    f"rank {self.members[rank]} is at {place}, but rank {self.members[0]} of its group at {places[0]}: "
-                    "ranks that cooperate load the same state, name the same epoch, and loop over loaders in one order"
-                )
+    def exchange(self, message: tuple | None, place: Place) -> tuple:
+        """See exchange() below; in the channel's thread."""
+        return message if self.size == 1 else exchange(message, place, self.members, self.channel.ids)
 
     @staticmethod
     def in_channel() -> bool:
@@ -142,6 +118,33 @@ class Group:
         except RuntimeError:
             return  # the connection is what failed
         self._failure = (work, heads, incoming)  # alive for as long as somebody may read it
+
+
+def exchange(message: tuple | None, place: Place, members: list[int], wire: dist.ProcessGroup) -> tuple:
+    """Sends (bytes for each rank, uint8 array) and returns what came from each, in the same form. ValueError, on every
+    rank, where another one is at another place: their messages would fit together by chance at most. RuntimeError, on
+    every rank, where one has no message: it has failed. wire: the process group of `members`, ranks of the world."""
+    bytes_out, data = message or ([FAILED] * len(members), None)
+    heads = torch.tensor([[count, *place] for count in bytes_out])
+    incoming = torch.empty_like(heads)
+    dist.all_to_all_single(incoming, heads, group=wire)
+    bytes_in = incoming[:, 0].tolist()
+    if FAILED in bytes_in:
+        raise RuntimeError(f"rank {members[bytes_in.index(FAILED)]} failed")
+    _compare_places([Place(*numbers) for numbers in incoming[:, 1:].tolist()], members)
+    received = torch.empty(sum(bytes_in), dtype=torch.uint8)
+    dist.all_to_all_single(received, torch.from_numpy(data), bytes_in, bytes_out, group=wire)
+    return bytes_in, received.numpy()
+
+
+def _compare_places(places: list[Place], members: list[int]) -> None:
+    """Every rank has the same list, and so the same error."""
+    for rank, place in enumerate(places):
+        if place != places[0]:
+            raise ValueError(
+                f"rank {members[rank]} is at {place}, but rank {members[0]} of its group at {places[0]}: "
+                "ranks that cooperate load the same state, name the same epoch, and loop over loaders in one order"
+            )
 
 
 def _place(members: list[int], everyone) -> tuple[int, int]:

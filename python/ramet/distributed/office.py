@@ -21,6 +21,7 @@ import torch.distributed as dist
 
 from ramet import _core, descriptor
 from ramet.distributed.channel import in_channel
+from ramet.distributed.group import Place, exchange
 from ramet.dtypes import bfloat16, bits, dtype_name
 from ramet.tables.ranks import Ranks
 
@@ -100,8 +101,9 @@ class Office:
     """Of one set of ranks, in one thread."""
 
     def __init__(self, ranks: Ranks):
-        self._group, self._rank = ranks.group, ranks.rank
-        self._members = ranks.group.members
+        # Not the group itself, whose channel would live as long as its office, and so for ever.
+        self._members, self._rank = ranks.group.members, ranks.rank
+        self._first_table = ranks.group.loader
         self._wire = ranks.group.channel.ids if in_channel() else ranks.group.channel.rows
         self._arena = Arena()
         self._mapped: dict[int, tuple[tuple, np.ndarray]] = {}  # by rank: (identity, bytes)
@@ -173,8 +175,8 @@ class Office:
         return heads
 
     def exchange(self, message: tuple | None) -> tuple:
-        """See Group.exchange. Ranks have met before, and go on together."""
-        return self._group.exchange(message, self._group.place(0, self._number), self._wire)
+        """See group.exchange. Ranks have met before, and go on together."""
+        return exchange(message, Place(self._first_table, 0, self._number), self._members, self._wire)
 
     def _gather(self, head: Head, async_op: bool) -> tuple:
         mine = torch.tensor(head)

@@ -77,10 +77,11 @@ class Rank:
     def leave(self):
         """Left early, with batches under way, and then everything destroyed: the threads of groups that are left."""
         model = DistributedDataParallel(torch.nn.Linear(WIDTH, 2))
+        embedding = ramet.nn.Embedding(self._graph.num_nodes(), 2, placement="distributed")
         for batch in self._loader:
-            model(batch.x).sum().backward()
+            (model(batch.x) + embedding(batch.n_id)).sum().backward()
             break
-        del self._loader, model, batch
+        del self._loader, model, embedding, batch
         gc.collect()
         dist.destroy_process_group()
         return [name for name in processes.thread_names() if "gloo" in name]
