@@ -96,7 +96,6 @@ def _backend(group) -> str:
 
 def _timeout(group):
     """That of the user's group; None (torch's default) where it does not say."""
-    group = dist.group.WORLD if group is None else group
     try:
         return group._get_backend(torch.device("cpu")).options._timeout  # noqa: SLF001 (torch's)
     except (RuntimeError, AttributeError):

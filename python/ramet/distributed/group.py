@@ -34,7 +34,6 @@ class Group:
     """
 
     def __init__(self, cooperative, distributed):
-        everyone = None if distributed is None or distributed is True else distributed
         if not (dist.is_available() and dist.is_initialized()):
             if cooperative is not True:
                 raise ValueError(f"cooperative is {cooperative!r}, but torch.distributed is not initialized")
@@ -42,8 +41,9 @@ class Group:
             return
         if distributed is False:
             raise ValueError("distributed=False is a process alone, which cannot be cooperative")
+        everyone = dist.group.WORLD if distributed is None or distributed is True else distributed
         inner = everyone if cooperative is True else cooperative
-        if not isinstance(inner, (type(None), dist.ProcessGroup)):
+        if not isinstance(inner, dist.ProcessGroup):
             raise TypeError(f"cooperative is {cooperative!r}, expected True or a process group")
         if dist.get_rank(inner) < 0:
             raise ValueError(f"cooperative is a process group that rank {dist.get_rank()} is not in")
