@@ -5,15 +5,20 @@ READY  := $(VENV)/.ready
 BUILT  := $(VENV)/.built
 NVCC_DONE := build/.nvcc
 
-# Two tests at a time: many start processes of their own. A file's tests stay together, with their fixtures.
-PYTEST := $(PYTHON_IN_VENV) -m pytest --numprocesses 2 --dist loadfile
+# Runs a step, and keeps its seconds for `make test-times`.
+STEP   := tools/step.sh
+# $(call PYTEST,NAME): two tests at a time, since many start processes of their own. A file's tests stay
+# together, with their fixtures. One thread of torch each, unless a test asks for more.
+PYTEST = env OMP_NUM_THREADS=1 $(PYTHON_IN_VENV) -m pytest --numprocesses 2 --dist loadfile --durations 25 --junitxml build/times/test-$1.xml
+# $(CTEST) PRESET
+CTEST  := tools/ctest.sh
 
 # cmake, ninja, ruff and clang-format are the pinned ones.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 # What the installed package is made from. Folders too: a deleted file changes its folder.
 PACKAGE := CMakeLists.txt pyproject.toml $(shell find cmake include src python ! -name '*.pyc' ! -name __pycache__)
-CPP     := $(shell find include src python/bind tests examples bench/micro -name '*.h' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh')
+CPP     := $(shell find include src python/bind tests examples bench/micro -name "*.h" -o -name "*.cc" -o -name "*.cu" -o -name "*.cuh")
 
 # nvcc, where there is one; CMake reads the same variable.
 CUDACXX ?= $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc))
@@ -24,8 +29,8 @@ endif
 # Where addresses are randomized widely the thread sanitizer cannot place its shadow memory.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: help setup build demo test test-all test-cpp test-python test-asan test-tsan test-cuda test-slow fuzz asan cuda gpu-check gpu-pack gpu-prebuilt lint format accuracy \
-  bench micro bench-peers bench-compare clean FORCE
+.PHONY: help setup build demo test test-all test-cpp test-python test-includes test-asan test-tsan test-cuda test-slow test-times fuzz asan cuda \
+  gpu-check gpu-pack gpu-prebuilt lint format accuracy bench micro bench-peers bench-compare clean FORCE
 .NOTPARALLEL:
 
 help:  ## list the targets
@@ -40,33 +45,45 @@ demo: build  ## generate a graph, train on it with two processes, print a table
 
 test: lint test-cpp test-python  ## lint, C++ and Python: what a change should pass, in minutes
 
-test-all: test-asan test-tsan test-cuda test-slow fuzz  ## the rest of what CI checks
+test-all: test-includes test-asan test-tsan test-cuda test-slow fuzz  ## the rest of what CI checks
 
-test-cpp: build  ## C++ tests, optimized build
-	@cmake --workflow --preset release
+test-cpp: setup  ## C++ tests, optimized build
+	@cmake --preset release >/dev/null
+	@$(STEP) build-tests cmake --build --preset release
+	@$(STEP) test-cpp $(CTEST) release
 
-test-asan: asan  ## C++ tests under the address and undefined-behavior sanitizers
-	@ctest --preset asan
+test-asan: asan  ## C++ tests under the address and undefined-behavior sanitizers, with emulated CUDA
+	@$(STEP) test-asan $(CTEST) asan
 
-test-tsan: setup  ## C++ tests under the thread sanitizer
-	@$(FIXED_ADDRESSES) cmake --workflow --preset tsan
+test-tsan: setup  ## C++ tests of threads under the thread sanitizer
+	@cmake --preset tsan >/dev/null
+	@$(STEP) build-tsan cmake --build --preset tsan
+	@$(STEP) test-tsan $(FIXED_ADDRESSES) $(CTEST) tsan
 
-test-cuda: asan  ## CUDA tests, emulated on the CPU, C++ and Python; where nvcc is, `make cuda`, too
-	@ctest --preset emulated
-	@cmake --preset emulated-python -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON_IN_VENV) >/dev/null
-	@cmake --build --preset emulated-python
+test-cuda: build  ## CUDA tests, emulated on the CPU, C++ and Python; where nvcc is, `make cuda`, too
+	@cmake --preset emulated -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON_IN_VENV) >/dev/null
+	@$(STEP) build-emulated cmake --build --preset emulated
+	@$(STEP) test-emulated $(CTEST) emulated
 	@cmake --install build/release --component python --prefix build/emulated >/dev/null && cp -r python/ramet build/emulated
-	@PYTHONPATH=build/emulated $(PYTHON_IN_VENV) -m pytest tests/python/cuda
+	@PYTHONPATH=build/emulated $(STEP) test-cuda-python $(call PYTEST,cuda-python) tests/python/cuda
 	@$(if $(CUDACXX),$(MAKE) --no-print-directory $(NVCC_DONE),echo "cuda: there is no nvcc here: the kernels were tested, but not compiled for a GPU")
 
-# Nvcc takes minutes for all chips: not again where no kernel changed.
+# No source depends on the chip: the oldest and the newest prove that it compiles. `make cuda` takes all.
 $(NVCC_DONE): $(shell find src/kernels cmake/cuda.cmake -type f)
-	@$(MAKE) --no-print-directory cuda
+	@$(STEP) nvcc $(MAKE) --no-print-directory cuda CHIPS="80-real;120"
 	@touch $@
 
-cuda: setup  ## CUDA compiled by nvcc for all chips; its tests, where there is a GPU
+cuda: setup  ## CUDA compiled by nvcc for all chips, or CHIPS="80-real;120"; its tests, where there is a GPU
 	@$(if $(CUDACXX),:,echo "cuda: there is no nvcc in PATH, /usr/local/cuda/bin or CUDACXX" >&2; exit 1)
-	@cmake --workflow --preset cuda
+	@cmake --preset cuda -DCMAKE_CUDA_ARCHITECTURES="$(CHIPS)" >/dev/null
+	@cmake --build --preset cuda
+	@ctest --preset cuda
+
+test-includes: setup  ## every source and header compiles alone, without what others include
+	@$(STEP) test-includes $(PYTHON_IN_VENV) tools/check_includes.py --sources
+
+test-times:  ## what took how long in the last run: steps beside their budgets, and the slowest tests
+	@$(or $(wildcard $(PYTHON_IN_VENV)),python3) tools/times.py
 
 # Neither needs the virtual environment: GPUs are often on machines without a network.
 gpu-check:  ## all GPU tests and benchmarks, build/gpu-check/report.md; PREBUILT=.gpu/prebuilt DEADLINE=570 COPY_TO=folder
@@ -79,25 +96,20 @@ gpu-prebuilt: gpu-pack  ## what it needs without a compiler, for all chips, into
 	@$(or $(PYTHON),python3.12) tools/gpu_check --make-prebuilt .gpu/prebuilt $(CHIPS:%=--architecture %)
 
 test-python: build  ## Python tests, but for the slow ones
-	@$(PYTEST) -m "not slow"
+	@$(STEP) test-python $(call PYTEST,python) -m "not slow"
 
 test-slow: build  ## Python tests that take long: statistics, trainings, benchmarks, examples
-	@$(PYTEST) -m slow
+	@$(STEP) test-slow $(call PYTEST,slow) -m slow
 
 fuzz: asan  ## parser, segment and graph under libFuzzer, where clang is: SECONDS=20 each
-	@tools/fuzz.sh $(SECONDS)
+	@$(STEP) fuzz tools/fuzz.sh $(SECONDS)
 
 asan: setup
 	@tools/bootstrap.sh clang
-	@tools/asan.sh
+	@$(STEP) build-asan tools/asan.sh
 
 lint: setup  ## formatting, Python lint, include directions, headers alone
-	@clang-format --dry-run -Werror $(CPP)
-	@ruff check --quiet
-	@ruff format --check --quiet
-	@$(PYTHON_IN_VENV) tools/check_layers.py
-	@tools/check_headers.sh
-	@echo "lint: clean"
+	@$(STEP) lint tools/lint.sh
 
 format: setup  ## rewrite the sources in the project's format
 	@clang-format -i $(CPP)
@@ -112,7 +124,7 @@ bench: build micro  ## the figures of docs/benchmarks.md; PEERS="pyg=PYTHON dgl=
 
 micro: setup  ## the micro benchmarks of C++, compiled
 	@tools/bootstrap.sh bench
-	@cmake --workflow --preset bench || { rm -f build/micro/bench/micro/ramet_micro; echo "micro: not built, see above; the other benchmarks run without it"; }
+	@{ cmake --preset bench >/dev/null && cmake --build --preset bench; } || { rm -f build/micro/bench/micro/ramet_micro; echo "micro: not built, see above; the other benchmarks run without it"; }
 
 bench-peers: setup  ## environments with PyG and DGL to compare with, under build/peers (20 minutes, GB)
 	@bench/peers/install.sh
@@ -125,13 +137,12 @@ clean:  ## remove what was built (not the virtual environment)
 
 # The script decides by content whether there is work; FORCE only asks it every time.
 $(READY): FORCE
-	@tools/bootstrap.sh
+	@$(if $(wildcard $(READY)),,$(STEP) setup) tools/bootstrap.sh
 
 # In the build folder of the C++ tests, which are made of the same objects.
 $(BUILT): $(READY) $(PACKAGE)
-	@echo "build: compiling and installing the package"
 	@touch $@.started
-	@$(PYTHON_IN_VENV) -m pip install -qq --disable-pip-version-check \
+	@$(STEP) build $(PYTHON_IN_VENV) -m pip install -qq --disable-pip-version-check \
 	  --no-build-isolation --no-deps --force-reinstall -Cbuild-dir=build/release -Cbuild.targets=_core_stub \
-	  $(addprefix -Ccmake.define.,RAMET_TESTS=ON RAMET_CUDA=OFF CMAKE_COMPILE_WARNING_AS_ERROR=ON) .
+	  $(addprefix -Ccmake.define.,RAMET_TESTS=ON RAMET_CUDA=OFF CMAKE_UNITY_BUILD=ON CMAKE_COMPILE_WARNING_AS_ERROR=ON) .
 	@mv $@.started $@  # dated from the start: an edit during the build counts as new

@@ -10,6 +10,7 @@ namespace ramet {
 // In ascending order: a processor with one set has the sets before it. kAvx2 stands for AVX2 and
 // F16C together, kAvx512 for the subsets F, BW, DQ and VL.
 enum class Isa { kPortable, kAvx2, kAvx512 };
+inline constexpr Isa kIsas[] = {Isa::kPortable, Isa::kAvx2, Isa::kAvx512};
 
 [[nodiscard]] Isa isa();
 // Whether the processor multiplies matrices of bfloat16, by AVX512-BF16 or AMX. Other processors

@@ -66,6 +66,12 @@ Array borrow(const AnyArray& array) {
   return result;
 }
 
+Array borrow_out(const Buffer& out) {
+  Array array = borrow(AnyArray(out));
+  array.writable = true;
+  return array;
+}
+
 Array keep(const AnyArray& array, bool writable, bool bfloat16) {
   Array kept = borrow(array);
   if (bfloat16) kept.dtype = DType::kBFloat16;

@@ -13,12 +13,15 @@ namespace nb = nanobind;
 // Any contiguous CPU array that Python hands in: numpy, torch, whatever speaks DLPack.
 using AnyArray = nb::ndarray<nb::c_contig, nb::device::cpu, nb::ro>;
 using Ids = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Buffer = nb::ndarray<nb::c_contig, nb::device::cpu>;  // to be written to
 
 // A view of Python's memory, valid while `array` lives.
 [[nodiscard]] Array borrow(const AnyArray& array);
 [[nodiscard]] inline std::span<const int64_t> borrow(const Ids& ids) {
   return {ids.data(), ids.size()};
 }
+
+[[nodiscard]] Array borrow_out(const Buffer& out);
 
 // The same, which keeps that memory alive. `bfloat16`: `array` holds the bits.
 [[nodiscard]] Array keep(const AnyArray& array, bool writable, bool bfloat16 = false);

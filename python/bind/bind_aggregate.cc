@@ -19,14 +19,6 @@ namespace ramet::bind {
 
 namespace {
 
-using Buffer = nb::ndarray<nb::c_contig, nb::device::cpu>;  // to be written to
-
-Array borrow_out(const Buffer& out) {
-  Array array = borrow(AnyArray(out));
-  array.writable = true;
-  return array;
-}
-
 Reduce reduce_named(const std::string& name) {
   if (name == "sum") return Reduce::kSum;
   if (name == "mean") return Reduce::kMean;

@@ -13,7 +13,6 @@ namespace ramet::bind {
 
 namespace {
 
-using Buffer = nb::ndarray<nb::c_contig, nb::device::cpu>;  // to be written to
 using MaybeArray = std::optional<AnyArray>;
 using MaybeBuffer = std::optional<Buffer>;
 

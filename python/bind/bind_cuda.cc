@@ -39,7 +39,7 @@ Array rows_on_device(const CudaTable& table, uintptr_t data, bool decode, int64_
   return on_device(table, data, form.dtype, form.shape_of(count), true);
 }
 
-Location location_of(const std::string& name) {
+Location cuda_location_of(const std::string& name) {
   static constexpr Location kLocations[] = {Location::kInPlace, Location::kDevice,
                                             Location::kPinnedCopy};
   return location_named(name, kLocations, "placement");
@@ -57,7 +57,7 @@ nb::dict describe(int index) {
   return result;
 }
 
-void bind_table(nb::module_& m) {
+void bind_cuda_table(nb::module_& m) {
   using Bound = DiesWithoutGil<CudaTable>;
   nb::class_<Bound>(m, "CudaTable")
       .def(
@@ -66,7 +66,7 @@ void bind_table(nb::module_& m) {
              bool copy_where_refused, const std::optional<AnyArray>& cached,
              const nb::object& progress) {
             const CudaTableOptions options{.device = device,
-                                           .placement = location_of(placement),
+                                           .placement = cuda_location_of(placement),
                                            .copy_where_refused = copy_where_refused,
                                            .cached = cached ? borrow(*cached) : Array{},
                                            .progress = interruptible(progress)};
@@ -132,7 +132,7 @@ void bind_cuda(nb::module_& m) {
   });
   m.def("registered_bytes", &HostRegistration::registered_bytes);
   m.def("scatter_scratch_bytes", &CudaTable::scatter_scratch_bytes);
-  bind_table(m);
+  bind_cuda_table(m);
 }
 
 }  // namespace ramet::bind

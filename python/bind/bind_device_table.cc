@@ -27,15 +27,15 @@ DType dtype_named(const std::string& wanted) {
   throw_invalid("dtype is '", wanted, "', which no table has");
 }
 
-DevicePiece create(int device, int64_t bytes) {
+DevicePiece create_piece(int device, int64_t bytes) {
   const GilRelease release;
   return DevicePiece::create(device, bytes);
 }
 
-Table map(const std::vector<std::pair<DevicePiece, int64_t>>& pieces,
-          int device,
-          const std::string& dtype,
-          const std::vector<int64_t>& shape) {
+Table map_pieces(const std::vector<std::pair<DevicePiece, int64_t>>& pieces,
+                 int device,
+                 const std::string& dtype,
+                 const std::vector<int64_t>& shape) {
   std::vector<PlacedPiece> placed;
   for (const auto& [piece, offset] : pieces)
     placed.push_back({piece, offset});
@@ -45,11 +45,11 @@ Table map(const std::vector<std::pair<DevicePiece, int64_t>>& pieces,
   return Table(rows, "table");
 }
 
-void gather(const DeviceTable& table,
-            const DeviceArray& ids,
-            const DeviceArray& out,
-            uintptr_t stream,
-            bool decode) {
+void gather_on_device(const DeviceTable& table,
+                      const DeviceArray& ids,
+                      const DeviceArray& out,
+                      uintptr_t stream,
+                      bool decode) {
   table.gather(ids.array, out.array, reinterpret_cast<void*>(stream), {.decode = decode});
 }
 
@@ -57,20 +57,20 @@ void gather(const DeviceTable& table,
 
 void bind_device_table(nb::module_& m) {
   nb::class_<DevicePiece>(m, "DevicePiece")
-      .def_static("create", &create, nb::arg("device"), nb::arg("bytes"))
+      .def_static("create", &create_piece, nb::arg("device"), nb::arg("bytes"))
       .def_static("open", &DevicePiece::open, nb::arg("device"), nb::arg("fd"), nb::arg("bytes"))
       .def_static("unit", &DevicePiece::unit, nb::arg("device"))
       .def_prop_ro("fd", &DevicePiece::fd)
       .def_prop_ro("bytes", &DevicePiece::bytes)
       .def_prop_ro("device", &DevicePiece::device);
-  m.def("map_on_device", &map, nb::arg("pieces"), nb::kw_only(), nb::arg("device"),
+  m.def("map_on_device", &map_pieces, nb::arg("pieces"), nb::kw_only(), nb::arg("device"),
         nb::arg("dtype"), nb::arg("shape"));
   m.def("require_access", &require_access, nb::arg("device"), nb::arg("other"));
   nb::class_<DeviceTable>(m, "DeviceTable")
       .def(nb::init<Table, const std::optional<RowPlaces>&>(), nb::arg("rows_by_place"),
            nb::arg("places").none())
-      .def("gather", &gather, nb::arg("ids"), nb::arg("out"), nb::kw_only(), nb::arg("stream"),
-           nb::arg("decode"), nb::call_guard<GilRelease>());
+      .def("gather", &gather_on_device, nb::arg("ids"), nb::arg("out"), nb::kw_only(),
+           nb::arg("stream"), nb::arg("decode"), nb::call_guard<GilRelease>());
 }
 
 // Before what takes one.

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "arrays.h"
+#include "edges_of.h"
 #include "gil.h"
 #include "paths.h"
 #include "ramet/csc.h"
@@ -22,13 +23,6 @@
 namespace ramet::bind {
 
 namespace {
-
-using Triple = std::tuple<std::string, std::string, std::string>;
-
-const EdgeType& edges_of(const Graph& graph, const Triple& type) {
-  const auto& [src, relation, dst] = type;
-  return graph.edge_types()[static_cast<size_t>(graph.edge_type({src, relation, dst}))];
-}
 
 const NodeType& nodes_of(const Graph& graph, const std::string& type) {
   return graph.node_types()[static_cast<size_t>(graph.node_type(type))];

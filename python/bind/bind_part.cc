@@ -5,21 +5,11 @@
 #include <tuple>
 
 #include "arrays.h"
+#include "edges_of.h"
 #include "gil.h"
 #include "ramet/part.h"
 
 namespace ramet::bind {
-
-namespace {
-
-using Triple = std::tuple<std::string, std::string, std::string>;
-
-const EdgeType& edges_of(const Graph& graph, const Triple& type) {
-  const auto& [src, relation, dst] = type;
-  return graph.edge_types()[static_cast<size_t>(graph.edge_type({src, relation, dst}))];
-}
-
-}  // namespace
 
 void bind_part(nb::module_& m) {
   // (ids, bitmap): what part `part` owns.

@@ -54,7 +54,7 @@ void set_state(RecordTable& table, const std::vector<AnyArray>& state) {
   table.set_state(std::move(columns));
 }
 
-nb::object gather(RecordTable& table, const Ids& ids, int threads) {
+nb::object gather_records(RecordTable& table, const Ids& ids, int threads) {
   Array rows;
   {
     const GilRelease release;
@@ -72,7 +72,7 @@ nb::object owned(const RecordTable& table, int64_t begin, int64_t end) {
   return to_numpy(ids);
 }
 
-std::vector<nb::object> read(RecordTable& table, const Ids& ids, int threads) {
+std::vector<nb::object> read_records(RecordTable& table, const Ids& ids, int threads) {
   std::vector<Array> columns;
   {
     const GilRelease release;
@@ -85,10 +85,10 @@ std::vector<nb::object> read(RecordTable& table, const Ids& ids, int threads) {
 }
 
 // `bfloat16`: the first column holds the bits.
-void write(RecordTable& table,
-           const Ids& ids,
-           const std::vector<AnyArray>& columns,
-           bool bfloat16) {
+void write_records(RecordTable& table,
+                   const Ids& ids,
+                   const std::vector<AnyArray>& columns,
+                   bool bfloat16) {
   std::vector<Array> arrays;
   for (const AnyArray& column : columns)
     arrays.push_back(borrow(column));
@@ -97,10 +97,10 @@ void write(RecordTable& table,
   table.write(borrow(ids), arrays);
 }
 
-void apply(const OptimizerStep& step,
-           RecordTable& records,
-           const std::vector<std::pair<Ids, AnyArray>>& gradients,
-           int threads) {
+void apply_to_records(const OptimizerStep& step,
+                      RecordTable& records,
+                      const std::vector<std::pair<Ids, AnyArray>>& gradients,
+                      int threads) {
   std::vector<RowList> lists;
   for (const auto& [ids, values] : gradients)
     lists.push_back({borrow(ids), borrow(values)});
@@ -146,16 +146,16 @@ void bind_record_table(nb::module_& m) {
            nb::arg("distribution").none(), nb::arg("value"), nb::arg("seed"), nb::arg("io_uring"),
            nb::arg("owners"), nb::arg("rank"))
       .def("set_state", &set_state, nb::arg("state"))
-      .def("gather", &gather, nb::arg("ids").noconvert(), nb::kw_only(), nb::arg("threads"))
+      .def("gather", &gather_records, nb::arg("ids").noconvert(), nb::kw_only(), nb::arg("threads"))
       .def("owned", &owned, nb::arg("begin"), nb::arg("end"))
-      .def("read", &read, nb::arg("ids").noconvert(), nb::kw_only(), nb::arg("threads"))
-      .def("write", &write, nb::arg("ids").noconvert(), nb::arg("columns"), nb::kw_only(),
+      .def("read", &read_records, nb::arg("ids").noconvert(), nb::kw_only(), nb::arg("threads"))
+      .def("write", &write_records, nb::arg("ids").noconvert(), nb::arg("columns"), nb::kw_only(),
            nb::arg("bfloat16"))
       .def(
           "apply_gradients",
           [](RecordTable& records, const OptimizerStep& step,
              const std::vector<std::pair<Ids, AnyArray>>& gradients,
-             int threads) { apply(step, records, gradients, threads); },
+             int threads) { apply_to_records(step, records, gradients, threads); },
           nb::arg("step"), nb::arg("gradients"), nb::kw_only(), nb::arg("threads"))
       .def("counts", &counts)
       .def_prop_ro("num_rows", &RecordTable::num_rows)

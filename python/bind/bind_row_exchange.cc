@@ -39,7 +39,10 @@ std::vector<RowList> borrow_lists(const Lists& lists) {
 using WriteRows = void (*)(const Array&, std::span<const RowList>, NodeRange, int);
 
 template <WriteRows kWrite>
-void write(const Table& table, const Lists& lists, std::pair<int64_t, int64_t> own, int threads) {
+void write_lists(const Table& table,
+                 const Lists& lists,
+                 std::pair<int64_t, int64_t> own,
+                 int threads) {
   const std::vector<RowList> borrowed = borrow_lists(lists);
   const GilRelease release;
   kWrite(table.rows(), borrowed, {own.first, own.second}, threads);
@@ -141,10 +144,10 @@ void bind_pull(nb::module_& m) {
 }  // namespace
 
 void bind_row_exchange(nb::module_& m) {
-  m.def("set_rows", &write<set_rows>, nb::arg("table"), nb::arg("lists").noconvert(), nb::kw_only(),
-        nb::arg("own"), nb::arg("threads"));
-  m.def("sum_rows", &write<sum_rows>, nb::arg("table"), nb::arg("lists").noconvert(), nb::kw_only(),
-        nb::arg("own"), nb::arg("threads"));
+  m.def("set_rows", &write_lists<set_rows>, nb::arg("table"), nb::arg("lists").noconvert(),
+        nb::kw_only(), nb::arg("own"), nb::arg("threads"));
+  m.def("sum_rows", &write_lists<sum_rows>, nb::arg("table"), nb::arg("lists").noconvert(),
+        nb::kw_only(), nb::arg("own"), nb::arg("threads"));
   m.def("packed_bytes", [](const Lists& lists) { return packed_bytes(borrow_lists(lists)); });
   m.def("pack", &pack_into, nb::arg("lists").noconvert(), nb::arg("out").noconvert(), nb::kw_only(),
         nb::arg("threads"));

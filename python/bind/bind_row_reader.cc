@@ -37,24 +37,24 @@ std::shared_ptr<RowReader> open(const AnyArray& rows,
 // Distinct rows, requests and bytes.
 using Counts = std::tuple<int64_t, int64_t, int64_t>;
 
-Counts as_tuple(const ReadCounts& counts) {
+Counts counts_of(const ReadCounts& counts) {
   return {counts.rows, counts.requests, counts.bytes};
 }
 
 // Rows to `out`; what was read.
-Counts read(RowReader& reader,
-            const Ids& ids,
-            const nb::ndarray<nb::c_contig, nb::device::cpu>& out) {
+Counts read_rows(RowReader& reader,
+                 const Ids& ids,
+                 const nb::ndarray<nb::c_contig, nb::device::cpu>& out) {
   if (out.nbytes() != ids.size() * static_cast<size_t>(reader.row_bytes()))
     throw nb::value_error("out has other bytes than the rows");
   const GilRelease release;
-  return as_tuple(reader.submit(borrow(ids), out.data())->complete());
+  return counts_of(reader.submit(borrow(ids), out.data())->complete());
 }
 
 // What read() would read.
 Counts plan(const RowReader& reader, const Ids& ids) {
   const GilRelease release;
-  return as_tuple(reader.plan(borrow(ids)));
+  return counts_of(reader.plan(borrow(ids)));
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ void bind_row_reader(nb::module_& m) {
       .def_static("open", &open, nb::arg("rows").noconvert(), nb::kw_only(), nb::arg("io_uring"),
                   nb::arg("direct"), nb::arg("depth"), nb::arg("request_seconds"),
                   nb::arg("byte_seconds"))
-      .def("read", &read, nb::arg("ids").noconvert(), nb::arg("out").noconvert())
+      .def("read", &read_rows, nb::arg("ids").noconvert(), nb::arg("out").noconvert())
       .def("plan", &plan, nb::arg("ids").noconvert())
       .def_prop_ro("row_bytes", &RowReader::row_bytes)
       .def_prop_ro("how", &RowReader::how)

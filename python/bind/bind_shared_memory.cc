@@ -14,7 +14,7 @@ namespace ramet::bind {
 namespace {
 
 // uint8[bytes], writable, with (memory, offset) of each piece.
-nb::object map(const std::vector<std::pair<SharedMemory, int64_t>>& pieces, int64_t bytes) {
+nb::object map_memory(const std::vector<std::pair<SharedMemory, int64_t>>& pieces, int64_t bytes) {
   std::vector<PlacedMemory> placed;
   for (const auto& [memory, offset] : pieces)
     placed.push_back({memory, offset});
@@ -22,7 +22,7 @@ nb::object map(const std::vector<std::pair<SharedMemory, int64_t>>& pieces, int6
   return to_numpy({mapped.get(), DType::kUInt8, {bytes}, mapped, true});
 }
 
-SharedMemory create(int64_t bytes) {
+SharedMemory create_memory(int64_t bytes) {
   const GilRelease release;
   return SharedMemory::create(bytes);
 }
@@ -31,12 +31,12 @@ SharedMemory create(int64_t bytes) {
 
 void bind_shared_memory(nb::module_& m) {
   nb::class_<SharedMemory>(m, "SharedMemory")
-      .def_static("create", &create, nb::arg("bytes"))
+      .def_static("create", &create_memory, nb::arg("bytes"))
       .def_static("open", &SharedMemory::open, nb::arg("fd"))
       .def_prop_ro("fd", &SharedMemory::fd)
       .def_prop_ro("bytes", &SharedMemory::bytes)
       .def_prop_ro("identity", &SharedMemory::identity);
-  m.def("map_side_by_side", &map, nb::arg("pieces"), nb::arg("bytes"));
+  m.def("map_side_by_side", &map_memory, nb::arg("pieces"), nb::arg("bytes"));
 }
 
 }  // namespace ramet::bind

@@ -23,8 +23,6 @@ namespace ramet::bind {
 
 namespace {
 
-using Buffer = nb::ndarray<nb::c_contig, nb::device::cpu>;  // to be written to
-
 // Where `out` is given: into it, and nothing is returned. Python has checked that it fits.
 template <typename Rows>
 nb::object gather(

@@ -13,8 +13,6 @@
 namespace ramet {
 namespace {
 
-constexpr Isa kAll[] = {Isa::kPortable, Isa::kAvx2, Isa::kAvx512};
-
 #ifdef RAMET_VECTOR  // there is code for more
 // __builtin_cpu_supports() of older compilers does not know "f16c".
 bool has_f16c() {
@@ -38,7 +36,7 @@ Isa widest() {
 Isa choose() {
   const char* asked = std::getenv("RAMET_ISA");
   if (asked == nullptr || *asked == '\0') return widest();
-  for (const Isa isa : kAll) {
+  for (const Isa isa : kIsas) {
     if (std::string_view(asked) != name(isa)) continue;
     if (isa <= widest()) return isa;
     throw_invalid("RAMET_ISA is '", asked, "', but here there is code for ", name(widest()),

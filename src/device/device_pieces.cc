@@ -21,15 +21,15 @@ int64_t rounded_up(int64_t bytes, int64_t unit) {
 }
 
 // A range of addresses, and what is mapped into it.
-class Range {
+class ReservedRange {
  public:
-  Range(int device, int64_t bytes)
+  ReservedRange(int device, int64_t bytes)
       : device_(device),
         bytes_(rounded_up(bytes, calls().unit(device))),
         begin_(static_cast<char*>(calls().reserve(device, bytes_))) {}
-  Range(const Range&) = delete;
-  Range& operator=(const Range&) = delete;
-  ~Range() {
+  ReservedRange(const ReservedRange&) = delete;
+  ReservedRange& operator=(const ReservedRange&) = delete;
+  ~ReservedRange() {
     if (getpid() != process_) return;
     wait();
     for (const auto& [at, bytes] : mapped_)
@@ -139,7 +139,7 @@ std::shared_ptr<void> map_on_device(std::span<const PlacedPiece> pieces,
   // The pieces outlive the range.
   struct Mapped {
     std::vector<DevicePiece> pieces;
-    Range range;
+    ReservedRange range;
   };
   const auto mapped = std::shared_ptr<Mapped>(new Mapped{{}, {device, bytes}});
   int64_t end = 0;

@@ -29,7 +29,7 @@ namespace {
 constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
 constexpr int64_t kPopulatedAtOnce = int64_t{1} << 30;  // between two reports of progress
 
-struct Range {
+struct PageRange {
   uintptr_t begin = 0, end = 0;
   [[nodiscard]] int64_t bytes() const { return static_cast<int64_t>(end - begin); }
 };
@@ -43,7 +43,7 @@ uintptr_t address_of(const Array& array) {
   return reinterpret_cast<uintptr_t>(array.data);
 }
 
-Range pages_of(const Array& array) {
+PageRange pages_of(const Array& array) {
   const uintptr_t page = page_bytes(), begin = address_of(array);
   const uintptr_t end = begin + static_cast<uintptr_t>(array.bytes());
   return {begin / page * page, (end + page - 1) / page * page};
@@ -69,7 +69,7 @@ bool locked_by_others(const Array& array, uintptr_t page) {
 
 // Memory that others locked was one call of theirs: some pages tell for all, of which there may be
 // millions.
-bool seems_locked_by_others(const Array& array, Range gap) {
+bool seems_locked_by_others(const Array& array, PageRange gap) {
   constexpr uintptr_t kAsked = 64;
   const uintptr_t page = page_bytes();
   const uintptr_t num_pages = (gap.end - gap.begin) / page;
@@ -81,7 +81,7 @@ bool seems_locked_by_others(const Array& array, Range gap) {
 
 // `gap` without the pages at its ends that others have locked: pinned tensors, or neighbours that
 // share a page.
-Range without_others(const Array& array, Range gap) {
+PageRange without_others(const Array& array, PageRange gap) {
   const uintptr_t page = page_bytes();
   if (seems_locked_by_others(array, gap)) return {gap.end, gap.end};
   while (gap.begin < gap.end && locked_by_others(array, gap.begin))
@@ -98,15 +98,15 @@ class Request {
       : array_(array), options_(options), pages_(pages_of(array)) {}
 
   [[nodiscard]] const Array& array() const { return array_; }
-  [[nodiscard]] Range pages() const { return pages_; }
+  [[nodiscard]] PageRange pages() const { return pages_; }
   // Of the pages that are in no piece from `begin` on to `end`, those of the next one.
-  [[nodiscard]] Range next_piece(uintptr_t begin, uintptr_t end) const {
+  [[nodiscard]] PageRange next_piece(uintptr_t begin, uintptr_t end) const {
     return {begin, std::min({end, pages_.end, end_of_piece(begin, options_.piece_bytes)})};
   }
   // Reads the pages into memory.
-  void populate(Range range) const {
+  void populate(PageRange range) const {
     for (uintptr_t from = range.begin; from < range.end;) {
-      const int64_t some = std::min(kPopulatedAtOnce, Range{from, range.end}.bytes());
+      const int64_t some = std::min(kPopulatedAtOnce, PageRange{from, range.end}.bytes());
       ramet::populate(at(from), some, {.writable = array_.writable, .threads = options_.threads});
       from += static_cast<uintptr_t>(some);
       report(from);
@@ -114,20 +114,20 @@ class Request {
   }
   // All pages before `end` are there.
   void report(uintptr_t end) const {
-    if (options_.progress) options_.progress(Range{pages_.begin, end}.bytes(), pages_.bytes());
+    if (options_.progress) options_.progress(PageRange{pages_.begin, end}.bytes(), pages_.bytes());
   }
 
  private:
   const Array& array_;
   const RegistrationOptions& options_;
-  const Range pages_;
+  const PageRange pages_;
 };
 
 class Pieces {
  public:
   // The beginnings of the pieces that cover the request's array, each held once more.
   std::vector<uintptr_t> hold(const Request& request) {
-    const Range pages = request.pages();
+    const PageRange pages = request.pages();
     std::vector<uintptr_t> held;
     try {
       for (uintptr_t from = pages.begin; from < pages.end;) {
@@ -162,7 +162,7 @@ class Pieces {
     uintptr_t end;
     bool writable;
     std::shared_ptr<const void> owner;
-    Range locked = {};  // by us; the rest by others
+    PageRange locked = {};  // by us; the rest by others
     int64_t holders = 0;
     bool is_changing = true;
   };
@@ -170,7 +170,7 @@ class Pieces {
   using Lock = std::unique_lock<std::mutex>;
 
   // Holds the piece at `from`, after locking it if there is none.
-  Range hold_at(const Request& request, uintptr_t from) {
+  PageRange hold_at(const Request& request, uintptr_t from) {
     Lock lock(mutex_);
     auto next = pieces_.upper_bound(from);
     while (next != pieces_.begin() && from < std::prev(next)->second.end) {
@@ -179,20 +179,20 @@ class Pieces {
       changed_.wait(lock);
       next = pieces_.upper_bound(from);
     }
-    const Range gap =
+    const PageRange gap =
         request.next_piece(from, next == pieces_.end() ? request.pages().end : next->first);
     lock_new(request, gap, lock);
     return gap;
   }
 
   // Enters a piece, and locks its pages with the mutex open.
-  void lock_new(const Request& request, Range gap, Lock& lock) {
+  void lock_new(const Request& request, PageRange gap, Lock& lock) {
     const Array& array = request.array();
     const auto piece =
         pieces_.emplace(gap.begin, Piece{gap.end, array.writable, array.owner}).first;
     lock.unlock();
     try {
-      const Range locked = lock_pages(request, gap);
+      const PageRange locked = lock_pages(request, gap);
       lock.lock();
       piece->second.locked = locked;
       piece->second.holders = 1;
@@ -206,7 +206,7 @@ class Pieces {
     }
   }
 
-  static Range share(Map::iterator piece, const Array& array) {
+  static PageRange share(Map::iterator piece, const Array& array) {
     const auto& [begin, found] = *piece;
     if (array.writable && !found.writable)
       throw_invalid("kernels are to write ", array.describe(),
@@ -215,8 +215,8 @@ class Pieces {
     return {begin, found.end};
   }
 
-  Range lock_pages(const Request& request, Range gap) {
-    const Range range = without_others(request.array(), gap);
+  PageRange lock_pages(const Request& request, PageRange gap) {
+    const PageRange range = without_others(request.array(), gap);
     if (range.bytes() == 0) return range;
     const CudaRuntime& runtime = require_cuda().runtime;
     const bool writable = request.array().writable;
@@ -239,7 +239,7 @@ class Pieces {
     const auto piece = pieces_.find(begin);
     if (--piece->second.holders > 0) return;
     piece->second.is_changing = true;
-    const Range locked = std::exchange(piece->second.locked, {});
+    const PageRange locked = std::exchange(piece->second.locked, {});
     lock.unlock();
     if (locked.bytes() > 0) require_cuda().runtime.unregister_host(at(locked.begin));
     lock.lock();

@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kLinesGrain = 256;
 constexpr int64_t kRowsGrain = 4096;
 
-Array allocate(DType dtype, std::vector<int64_t> shape) {
+Array allocate_shared(DType dtype, std::vector<int64_t> shape) {
   return BufferPool::shared()->allocate_array(dtype, std::move(shape));
 }
 
@@ -65,7 +65,7 @@ void require_row(const EdgeType& edges, int64_t node, int64_t begin, int64_t end
 // Offsets of the rows of `nodes` when they stand behind each other.
 Array gather_indptr(const EdgeType& edges, std::span<const int64_t> nodes) {
   const auto indptr = edges.indptr.as<int64_t>();
-  Array result = allocate(DType::kInt64, {static_cast<int64_t>(nodes.size()) + 1});
+  Array result = allocate_shared(DType::kInt64, {static_cast<int64_t>(nodes.size()) + 1});
   auto* offsets = static_cast<int64_t*>(result.data);
   offsets[0] = 0;
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -144,7 +144,7 @@ OwnedBitmap owned_bitmap(const Ownership& ownership, int64_t part, int threads) 
   require_index(part, ownership.parts(), "part");
   const int64_t count = num_lines(ownership.num_nodes());
   OwnedBitmap owned;
-  owned.lines = allocate(DType::kUInt64, {count, kLineWords});
+  owned.lines = allocate_shared(DType::kUInt64, {count, kLineWords});
   auto* lines = static_cast<uint64_t*>(owned.lines.data);
   parallel_for(count, kLinesGrain, threads,
                [&](int64_t begin, int64_t end) { mark_lines(ownership, part, begin, end, lines); });
@@ -154,7 +154,7 @@ OwnedBitmap owned_bitmap(const Ownership& ownership, int64_t part, int threads) 
 
 OwnedNodes owned_nodes(const Ownership& ownership, int64_t part, int threads) {
   const OwnedBitmap bitmap = owned_bitmap(ownership, part, threads);
-  OwnedNodes owned{allocate(DType::kInt64, {bitmap.count}), bitmap.lines};
+  OwnedNodes owned{allocate_shared(DType::kInt64, {bitmap.count}), bitmap.lines};
   const uint64_t* lines = bitmap.lines.as<uint64_t>().data();
   auto* nodes = static_cast<int64_t*>(owned.nodes.data);
   parallel_for(bitmap.lines.rows(), kLinesGrain, threads, [&](int64_t begin, int64_t end) {
@@ -171,9 +171,9 @@ PartEdges in_edges(const EdgeType& edges, std::span<const int64_t> nodes, int th
   const bool narrow = edges.has_edge_ids()
                           ? edges.edge_ids.dtype == DType::kInt32
                           : edges.num_edges() <= std::numeric_limits<int32_t>::max();
-  part.indices = allocate(edges.indices.dtype, {count});
-  part.edge_ids = allocate(narrow ? DType::kInt32 : DType::kInt64, {count});
-  if (!edges.tables.empty()) part.position = allocate(DType::kInt64, {count});
+  part.indices = allocate_shared(edges.indices.dtype, {count});
+  part.edge_ids = allocate_shared(narrow ? DType::kInt32 : DType::kInt64, {count});
+  if (!edges.tables.empty()) part.position = allocate_shared(DType::kInt64, {count});
 
   const auto copy_rows = [&](const auto stored, const Array& out) {
     using Id = std::remove_cvref_t<decltype(stored[0])>;

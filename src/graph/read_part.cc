@@ -10,7 +10,7 @@
 namespace ramet {
 namespace {
 
-constexpr int64_t kGrain = 1 << 12;  // lines of a bitmap
+constexpr int64_t kLinesAtOnce = 1 << 12;  // lines of a bitmap
 
 std::string owner_name(const NodeType& type) {
   return "owner/" + encode_name(type.name);
@@ -98,7 +98,7 @@ NodeRows read_rows(const Store& store, NodeType& type) {
 
 // Calls body with the entries of a vector of owners.
 template <typename Body>
-void with_owners(const Array& owners, Body&& body) {
+void with_owner_span(const Array& owners, Body&& body) {
   if (owners.dtype == DType::kUInt8) return body(owners.as<uint8_t>());
   return body(owners.as<uint16_t>());
 }
@@ -112,7 +112,7 @@ void validate_lines(Owners owners,
                     const std::string& owned_place,
                     int threads) {
   const auto num_nodes = static_cast<int64_t>(owners.size());
-  parallel_for(num_lines(num_nodes), kGrain, threads, [&](int64_t begin, int64_t end) {
+  parallel_for(num_lines(num_nodes), kLinesAtOnce, threads, [&](int64_t begin, int64_t end) {
     for (int64_t l = begin; l < end; ++l) {
       const uint64_t* line = lines + l * kLineWords;
       const int64_t first = l * kLineBits;
@@ -152,7 +152,7 @@ void validate_part(const Graph& graph, int threads) {
   for (const NodeType& type : graph.node_types()) {
     if (type.owner.dtype == DType::kInt64) continue;  // ranges: all was read when it was opened
     const uint64_t* lines = store.arrays().at(owned_name(type)).as<uint64_t>().data();
-    with_owners(type.owner, [&](auto owners) {
+    with_owner_span(type.owner, [&](auto owners) {
       validate_lines(owners, lines, *graph.part(), store.place(owner_name(type)),
                      store.place(owned_name(type)), threads);
     });

@@ -10,7 +10,7 @@
 namespace ramet {
 namespace {
 
-constexpr int64_t kGrain = 1 << 14;  // rows
+constexpr int64_t kRowsAtOnce = 1 << 14;  // rows
 
 void check(const Array& indptr, const Array& keys) {
   for (const Array* array : {&indptr, &keys}) {
@@ -32,7 +32,7 @@ void sort_rows(std::span<const int64_t> offsets,
   const auto is_less = [keys](Position a, Position b) {
     return keys[static_cast<size_t>(a)] < keys[static_cast<size_t>(b)];
   };
-  parallel_for(std::ssize(offsets) - 1, kGrain, threads, [&](int64_t begin, int64_t end) {
+  parallel_for(std::ssize(offsets) - 1, kRowsAtOnce, threads, [&](int64_t begin, int64_t end) {
     std::iota(order + offsets[static_cast<size_t>(begin)],
               order + offsets[static_cast<size_t>(end)],
               static_cast<Position>(offsets[static_cast<size_t>(begin)]));

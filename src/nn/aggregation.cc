@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kStreamedBytes = int64_t{32} << 20;
 constexpr int64_t kLine = 64;
 // Bytes of rows that a thread takes at once.
-constexpr int64_t kGrain = int64_t{512} << 10;
+constexpr int64_t kBytesAtOnce = int64_t{512} << 10;
 
 }  // namespace
 
@@ -110,7 +110,7 @@ bool for_each_range(const int64_t* indptr,
     return low;
   };
   const int64_t work = num_edges + num_dst;
-  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(edge_bytes, 1));
+  const int64_t grain = std::max<int64_t>(1, kBytesAtOnce / std::max<int64_t>(edge_bytes, 1));
   std::atomic<bool> is_good{true};
   parallel_for(work, grain, threads, [&](int64_t begin, int64_t end) {
     const int64_t last = end == work ? num_dst : begin_of(end);

@@ -13,8 +13,8 @@
 namespace ramet {
 namespace {
 
-constexpr int64_t kGrain = int64_t{1}
-                           << 16;  // elements of a chunk, well above the cost of a thread
+constexpr int64_t kElementsAtOnce = int64_t{1}
+                                    << 16;  // elements of a chunk, well above the cost of a thread
 
 uint64_t key_of(const DropoutKey& key) {
   uint64_t k = static_cast<uint64_t>(Domain::kDropout);
@@ -52,7 +52,7 @@ void dropout_mask(const DropoutKey& key,
   check(nodes.size(), width, p, dropped.size());
   const uint64_t mask_key = key_of(key);
   const auto below = static_cast<uint64_t>(p * 0x1p32);  // exact but for the last step
-  const int64_t rows_of_chunk = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, width));
+  const int64_t rows_of_chunk = std::max<int64_t>(1, kElementsAtOnce / std::max<int64_t>(1, width));
   parallel_for(static_cast<int64_t>(nodes.size()), rows_of_chunk, threads,
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i)

@@ -12,7 +12,7 @@
 #include "base/row_groups.h"
 #include "device/device_memory.h"
 #include "kernels/adam_rates.h"
-#include "kernels/cpu/update.h"
+#include "kernels/cpu/isa_kernels.h"
 #include "kernels/cuda_backend.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
@@ -22,7 +22,7 @@ namespace ramet {
 namespace {
 
 constexpr size_t kAhead = 4;  // rows
-constexpr int64_t kLine = 64;
+constexpr int64_t kLineOfCache = 64;
 
 UpdateRule rule_of(const Optimizer& optimizer) {
   if (const auto* ada = std::get_if<AdaGrad>(&optimizer))
@@ -131,7 +131,7 @@ void check_row_ids(const Array& ids, int64_t begin, int64_t end) {
 }
 
 void request(const void* row, int64_t bytes) {
-  for (int64_t at = 0; at < bytes; at += kLine)
+  for (int64_t at = 0; at < bytes; at += kLineOfCache)
     __builtin_prefetch(static_cast<const char*>(row) + at, 1, 3);
 }
 
@@ -173,7 +173,7 @@ class Update {
         weights_(weights),
         gradients_(gradients),
         rule_(rule_of(step.optimizer)),
-        kernels_(update_kernels()),
+        kernels_(best_kernels().update),
         width_(weights.row_bytes() / item_size(weights.dtype)),
         constants_(constants_of(step, width_)),
         rounding_key_(rounding_key(step)) {

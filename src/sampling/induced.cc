@@ -13,7 +13,7 @@
 namespace ramet {
 namespace {
 
-struct Edge {
+struct InducedEdge {
   int64_t source, destination, position;
 };
 
@@ -75,7 +75,7 @@ class GroupSearch {
         destinations_(destinations) {}
 
   // Appends the edges of a group.
-  void append(int64_t group, EdgeOrder order, std::vector<Edge>& edges) {
+  void append(int64_t group, EdgeOrder order, std::vector<InducedEdge>& edges) {
     const auto g = static_cast<size_t>(group);
     insert_sources(sources_.offsets[g], sources_.offsets[g + 1]);
     find_rows(destinations_.offsets[g], destinations_.offsets[g + 1]);
@@ -106,7 +106,7 @@ class GroupSearch {
   }
 
   template <typename Id>
-  void scan_rows(std::span<const Id> ids, int64_t group, std::vector<Edge>& edges) {
+  void scan_rows(std::span<const Id> ids, int64_t group, std::vector<InducedEdge>& edges) {
     constexpr size_t kAhead = 16;
     const auto g = static_cast<size_t>(group);
     const int64_t first_source = sources_.offsets[g], first = destinations_.offsets[g];
@@ -128,15 +128,15 @@ class GroupSearch {
   }
 
   // By counts: edges with the same source stay in their order.
-  void sort_by_source(std::span<Edge> edges, int64_t group) {
+  void sort_by_source(std::span<InducedEdge> edges, int64_t group) {
     const int64_t first = sources_.offsets[static_cast<size_t>(group)];
     ends_.assign(list_.size() + 1, 0);
-    for (const Edge& edge : edges)
+    for (const InducedEdge& edge : edges)
       ++ends_[static_cast<size_t>(edge.source - first + 1)];
     for (size_t i = 1; i < ends_.size(); ++i)
       ends_[i] += ends_[i - 1];
     unsorted_.assign(edges.begin(), edges.end());
-    for (const Edge& edge : unsorted_)
+    for (const InducedEdge& edge : unsorted_)
       edges[ends_[static_cast<size_t>(edge.source - first)]++] = edge;
   }
 
@@ -148,10 +148,10 @@ class GroupSearch {
   IdFilter filter_;
   std::vector<Row> rows_;  // of its destinations
   std::vector<size_t> ends_;
-  std::vector<Edge> unsorted_;
+  std::vector<InducedEdge> unsorted_;
 };
 
-InducedEdges concatenate(const std::vector<std::vector<Edge>>& parts) {
+InducedEdges concatenate(const std::vector<std::vector<InducedEdge>>& parts) {
   int64_t count = 0;
   for (const auto& part : parts)
     count += static_cast<int64_t>(part.size());
@@ -161,7 +161,7 @@ InducedEdges concatenate(const std::vector<std::vector<Edge>>& parts) {
   auto* destination = source + count;
   auto* position = static_cast<int64_t*>(result.position.data);
   for (const auto& part : parts) {
-    for (const Edge& edge : part) {
+    for (const InducedEdge& edge : part) {
       *source++ = edge.source;
       *destination++ = edge.destination;
       *position++ = edge.position;
@@ -186,7 +186,7 @@ InducedEdges induced_edges(const Graph& graph,
     throw_invalid("sources have ", groups, " groups, destinations ", num_groups(destinations));
   constexpr int64_t kParts = 64;
   const int64_t grain = groups / kParts + 1;
-  std::vector<std::vector<Edge>> parts(static_cast<size_t>((groups + grain - 1) / grain));
+  std::vector<std::vector<InducedEdge>> parts(static_cast<size_t>((groups + grain - 1) / grain));
   parallel_for(groups, grain, threads, [&](int64_t begin, int64_t end) {
     GroupSearch search(graph, edge_type, sources, destinations);
     for (int64_t group = begin; group < end; ++group)

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "base/block_sum.h"
-#include "kernels/cpu/labor_scan.h"
+#include "kernels/cpu/isa_kernels.h"
 #include "ramet/sampler.h"
 
 namespace ramet {
@@ -88,7 +88,7 @@ class LaborRule {
 
   const RelationTask<Id>& task_;
   const LaborDraws& draws_;
-  LaborKernel kernel_ = labor_kernel();
+  LaborKernel kernel_ = best_kernels().labor;
   std::vector<double> p_;  // LABOR-i: of one row's sources
   std::vector<double> q_;  // LABOR-i: of one row's picks
   std::vector<uint32_t> accepted_ = std::vector<uint32_t>(kSpan + kLaborPadding);

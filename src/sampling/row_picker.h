@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/draw_keys.h"
-#include "kernels/cpu/floyd.h"
+#include "kernels/cpu/isa_kernels.h"
 #include "kernels/cpu/pick.h"
 #include "ramet/sampler.h"
 #include "rows.h"
@@ -90,7 +90,7 @@ class RowPicker {
   std::span<const Row> rows_;
   Picker picker_;
   std::vector<int64_t> picked_;
-  FloydKernel kernel_ = floyd_kernel();
+  FloydKernel kernel_ = best_kernels().floyd;
   FloydRows lanes_ = {};
   FloydPicks picks_;
   int64_t max_lane_degree_ = -1;  // none where the rule is not for the kernel

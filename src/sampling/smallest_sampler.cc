@@ -13,7 +13,7 @@
 #include "base/lanes_scalar.h"
 #include "base/prefetch.h"
 #include "edges_in_time.h"
-#include "kernels/cpu/labor_scan.h"
+#include "kernels/cpu/isa_kernels.h"
 #include "ramet/error.h"
 #include "ramet/sampler.h"
 
@@ -22,17 +22,17 @@ namespace {
 
 // An in-edge at position `x` of its row.
 template <typename Number>
-struct Edge {
+struct NumberedEdge {
   Number number;
   int64_t x;
-  bool operator<(const Edge& other) const {
+  bool operator<(const NumberedEdge& other) const {
     return number != other.number ? number < other.number : x < other.x;
   }
 };
 
 // Leaves the k smallest, in the order of their positions.
 template <typename Number>
-void keep_smallest(std::vector<Edge<Number>>& edges, int64_t k) {
+void keep_smallest(std::vector<NumberedEdge<Number>>& edges, int64_t k) {
   if (k < std::ssize(edges)) {
     std::nth_element(edges.begin(), edges.begin() + k, edges.end());
     edges.resize(static_cast<size_t>(k));
@@ -88,7 +88,7 @@ class RowWords {
     return end - position_.begin();
   }
 
-  LaborKernel kernel_ = labor_kernel();
+  LaborKernel kernel_ = best_kernels().labor;
   alignas(64) std::array<uint64_t, kSpan + kLaborPadding> word_ = {};
   std::array<int64_t, kSpan + kLaborPadding> position_ = {};
   Offsets now_ = {}, next_ = {};
@@ -133,7 +133,7 @@ class SmallestWordsRule {
   const DrawKeys& hop_keys_;
   RowEdges edges_;
   RowWords words_;
-  std::vector<Edge<uint64_t>> found_;
+  std::vector<NumberedEdge<uint64_t>> found_;
 };
 
 // A word as a number in (0, 1), exact.
@@ -257,7 +257,7 @@ class WeightedRule {
   const std::span<const Weight> weights_;
   RowEdges edges_;
   RowWords words_;
-  std::vector<Edge<double>> found_;
+  std::vector<NumberedEdge<double>> found_;
   std::vector<double> sums_;
 };
 

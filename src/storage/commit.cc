@@ -52,7 +52,7 @@ void sync_parent(const Target& target) {
   sync_to_disk(target.parent().fd(), target.parent().place());
 }
 
-[[noreturn]] void fail(int error, const Target& target, const std::string& temp) {
+[[noreturn]] void rename_failed(int error, const Target& target, const std::string& temp) {
   throw_errno(error, "rename " + target.path_of(temp) + " to", target.path());
 }
 
@@ -108,7 +108,7 @@ Fd take_place(const Target& target, const std::string& temp) {
     }
     // Another writer or a removal came between the look and the rename: look again.
     if (!came_between(error) && (error != ENOENT || !target.exists(temp)))
-      fail(error, target, temp);
+      rename_failed(error, target, temp);
   }
 }
 
@@ -118,7 +118,7 @@ Fd take_place_in_two_steps(const Target& target, const std::string& temp) {
     Fd old = lock_store(target);
     int error = old ? rename_plainly(target, target.name(), aside) : 0;
     if (error == ENOENT) continue;
-    if (error != 0) fail(error, target, temp);
+    if (error != 0) rename_failed(error, target, temp);
     error = rename_plainly(target, temp, target.name());
     if (error == 0) {
       sync_parent(target);
@@ -134,7 +134,7 @@ Fd take_place_in_two_steps(const Target& target, const std::string& temp) {
                   "put back the old store, which now lies in " + target.path_of(aside) + ", to",
                   target.path());
     }
-    if (!came_between(error)) fail(error, target, temp);
+    if (!came_between(error)) rename_failed(error, target, temp);
   }
 }
 

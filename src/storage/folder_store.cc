@@ -147,7 +147,7 @@ class FolderStore final : public Store {
   std::shared_ptr<const Folder> folder_;
 };
 
-std::string without_trailing_slashes(std::string path) {
+std::string without_last_slashes(std::string path) {
   while (path.size() > 1 && path.back() == '/')
     path.pop_back();
   return path;
@@ -164,7 +164,7 @@ bool is_at(const std::string& path, Identity identity) {
 // was read counts only if the folder still stands at the path afterwards.
 std::shared_ptr<const Store> Store::open(const std::string& given_path, OpenMode mode) {
   check_path(given_path);
-  const std::string path = without_trailing_slashes(given_path);
+  const std::string path = without_last_slashes(given_path);
   for (int attempt = 0; attempt < kMaxReplacements; ++attempt) {
     const auto folder = std::make_shared<const Folder>(AT_FDCWD, path, path);
     auto store = std::make_shared<FolderStore>(path, folder);

@@ -25,9 +25,9 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-class Parser {
+class ManifestParser {
  public:
-  Parser(ManifestForm form, const std::string& place) : form_(form), place_(place) {}
+  ManifestParser(ManifestForm form, const std::string& place) : form_(form), place_(place) {}
 
   Manifest parse(std::string_view text) {
     if (text.substr(0, std::string_view(kManifestMagic).size()) != kManifestMagic)
@@ -189,7 +189,7 @@ std::string print_manifest(const Manifest& manifest) {
 }
 
 Manifest parse_manifest(const std::string& text, ManifestForm form, const std::string& place) {
-  return Parser(form, place).parse(text);
+  return ManifestParser(form, place).parse(text);
 }
 
 }  // namespace ramet

@@ -8,9 +8,9 @@ namespace ramet {
 
 namespace {
 
-class Parser {
+class DictParser {
  public:
-  Parser(std::string_view text, const std::string& place) : text_(text), place_(place) {}
+  DictParser(std::string_view text, const std::string& place) : text_(text), place_(place) {}
 
   NpyDict parse() {
     expect('{');
@@ -135,7 +135,7 @@ class Parser {
 }  // namespace
 
 NpyDict parse_npy_dict(std::string_view text, const std::string& place) {
-  return Parser(text, place).parse();
+  return DictParser(text, place).parse();
 }
 
 }  // namespace ramet

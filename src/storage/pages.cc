@@ -39,7 +39,7 @@ void read_ahead(const void* data, int64_t bytes) {
 }
 
 PageUse page_use(const Store& store) {
-  std::vector<AddressRange> ranges;
+  std::vector<Addresses> ranges;
   int64_t room = kMapAtMost;
   for (const auto& [name, array] : store.arrays()) {
     if (array.bytes() == 0) continue;

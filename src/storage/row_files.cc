@@ -27,10 +27,6 @@ constexpr int64_t kManyAddresses = int64_t{1} << 44;
 constexpr int64_t kMostAddresses = int64_t{1} << 47;  // of a process
 constexpr int64_t kSmall = int64_t{16} << 20;         // memory holds it
 
-int64_t page_size() {
-  return ::sysconf(_SC_PAGESIZE);
-}
-
 InputFile open_rows(const std::string& path) {
   check_path(path);
   return {AT_FDCWD, path, path};

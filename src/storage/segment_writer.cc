@@ -23,7 +23,7 @@ namespace ramet {
 
 namespace {
 
-const std::string kPlace = "a segment in memory";
+const std::string kSegmentPlace = "a segment in memory";
 
 struct Layout {
   std::string head;                // magic, length and table of contents
@@ -68,7 +68,7 @@ Layout lay_out(const StoreContents& contents) {
 Fd reopen_read_only(int fd) {
   const std::string path = concat("/proc/self/fd/", fd);
   Fd read_only(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!read_only) throw_errno(errno, "reopen", kPlace + " by " + path);
+  if (!read_only) throw_errno(errno, "reopen", kSegmentPlace + " by " + path);
   return read_only;
 }
 
@@ -77,7 +77,7 @@ void set_size(int fd, const Layout& layout) {
   int64_t size = int64_t(layout.head.size());
   for (const ArrayEntry& entry : layout.arrays)
     size = std::max(size, entry.offset + array_bytes(entry.dtype, entry.shape));
-  if (::ftruncate(fd, static_cast<off_t>(size)) != 0) throw_errno(errno, "resize", kPlace);
+  if (::ftruncate(fd, static_cast<off_t>(size)) != 0) throw_errno(errno, "resize", kSegmentPlace);
 }
 
 }  // namespace
@@ -86,24 +86,25 @@ std::shared_ptr<const Store> make_segment(const StoreContents& contents, const P
   if (!contents.to_fill.empty()) throw_invalid("a segment has arrays that are still to be filled");
   check_contents(contents);
   const Layout layout = lay_out(contents);
-  require_memory(layout.needed, kPlace);
-  const Fd fd = create_memory_file(kPlace);
+  require_memory(layout.needed, kSegmentPlace);
+  const Fd fd = create_memory_file(kSegmentPlace);
   set_size(fd.get(), layout);
-  reserve(fd.get(), 0, int64_t(layout.head.size()), kPlace);
+  reserve(fd.get(), 0, int64_t(layout.head.size()), kSegmentPlace);
   for (const ArrayEntry& entry : layout.arrays) {
     const int64_t bytes = array_bytes(entry.dtype, entry.shape);
     reserve_huge_pages(fd.get(), entry.offset, bytes);
-    reserve(fd.get(), entry.offset, bytes, kPlace);
+    reserve(fd.get(), entry.offset, bytes, kSegmentPlace);
   }
 
   ProgressCount count(progress, contents.bytes());
-  write_chunks(fd.get(), 0, layout.head, nullptr, 0, kPlace, count);
+  write_chunks(fd.get(), 0, layout.head, nullptr, 0, kSegmentPlace, count);
   for (size_t i = 0; i < layout.arrays.size(); ++i) {
     const Array& array = contents.arrays[i].second;
-    write_chunks(fd.get(), layout.arrays[i].offset, {}, array.data, array.bytes(), kPlace, count);
+    write_chunks(fd.get(), layout.arrays[i].offset, {}, array.data, array.bytes(), kSegmentPlace,
+                 count);
   }
   const int against_writing = seals_against_writing() ? F_SEAL_WRITE : 0;
-  seal(fd.get(), F_SEAL_SHRINK | F_SEAL_GROW | against_writing | F_SEAL_SEAL, kPlace);
+  seal(fd.get(), F_SEAL_SHRINK | F_SEAL_GROW | against_writing | F_SEAL_SEAL, kSegmentPlace);
   return Store::open_segment(reopen_read_only(fd.get()).get());
 }
 

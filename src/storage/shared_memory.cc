@@ -20,12 +20,8 @@ namespace ramet {
 
 namespace {
 
-const std::string kPlace = "shared memory";
+const std::string kMemoryPlace = "shared memory";
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
-
-int64_t page_size() {
-  return ::sysconf(_SC_PAGESIZE);
-}
 
 }  // namespace
 
@@ -37,12 +33,13 @@ struct SharedMemory::State {
 
 SharedMemory SharedMemory::create(int64_t bytes) {
   if (bytes < 0) throw_invalid("shared memory of ", bytes, " bytes");
-  require_memory(bytes, kPlace);
-  const Fd fd = create_memory_file(kPlace);
-  if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) throw_errno(errno, "resize", kPlace);
+  require_memory(bytes, kMemoryPlace);
+  const Fd fd = create_memory_file(kMemoryPlace);
+  if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
+    throw_errno(errno, "resize", kMemoryPlace);
   reserve_huge_pages(fd.get(), 0, bytes);
-  reserve(fd.get(), 0, bytes, kPlace);
-  seal(fd.get(), kSizeSeals, kPlace);
+  reserve(fd.get(), 0, bytes, kMemoryPlace);
+  seal(fd.get(), kSizeSeals, kMemoryPlace);
   return open(fd.get());
 }
 
@@ -53,7 +50,7 @@ SharedMemory SharedMemory::open(int fd) {
   if (seals < 0 || (seals & kSizeSeals) != kSizeSeals || (seals & F_SEAL_WRITE) != 0)
     throw_invalid("descriptor ", fd, " is not of shared memory whose size is sealed");
   struct stat status{};
-  if (::fstat(own.get(), &status) != 0) throw_errno(errno, "inspect", kPlace);
+  if (::fstat(own.get(), &status) != 0) throw_errno(errno, "inspect", kMemoryPlace);
   return SharedMemory(std::make_shared<const State>(
       State{std::move(own), status.st_size, {status.st_dev, status.st_ino}}));
 }
@@ -71,7 +68,7 @@ std::pair<uint64_t, uint64_t> SharedMemory::identity() const {
 }
 
 std::shared_ptr<std::byte> map_side_by_side(std::span<const PlacedMemory> pieces, int64_t bytes) {
-  const auto range = std::make_shared<AddressRange>(static_cast<size_t>(bytes), kPlace);
+  const auto range = std::make_shared<AddressRange>(static_cast<size_t>(bytes), kMemoryPlace);
   int64_t end = 0;
   for (const auto& [memory, offset] : pieces) {
     if (offset < end || offset % page_size() != 0 || memory.bytes() > bytes - offset)
@@ -83,7 +80,7 @@ std::shared_ptr<std::byte> map_side_by_side(std::span<const PlacedMemory> pieces
     constexpr int kAccess = PROT_READ | PROT_WRITE;
     const auto length = static_cast<size_t>(memory.bytes());
     if (::mmap(at, length, kAccess, MAP_SHARED | MAP_FIXED, memory.fd(), 0) == MAP_FAILED)
-      throw_errno(errno, "map", kPlace);
+      throw_errno(errno, "map", kMemoryPlace);
     if (memory.bytes() >= kHugeAlignment) ::madvise(at, length, MADV_HUGEPAGE);
   }
   return {range, range->begin()};

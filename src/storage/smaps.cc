@@ -16,7 +16,7 @@ std::string_view next_line(std::string_view& text) {
 }
 
 // "7f3c00000000-7f3c80000000 r--s ...": the line that opens a mapping.
-bool parse_range(std::string_view line, AddressRange& range) {
+bool parse_range(std::string_view line, Addresses& range) {
   const char* const end = line.data() + line.size();
   const auto first = std::from_chars(line.data(), end, range.begin, 16);
   if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-') return false;
@@ -36,14 +36,14 @@ int64_t parse_kilobytes(std::string_view line, std::string_view key) {
 
 }  // namespace
 
-PageUse parse_smaps(std::string_view smaps, std::span<const AddressRange> ranges) {
+PageUse parse_smaps(std::string_view smaps, std::span<const Addresses> ranges) {
   PageUse use;
   bool wanted = false;
   while (!smaps.empty()) {
     const std::string_view line = next_line(smaps);
-    AddressRange mapping{};
+    Addresses mapping{};
     if (parse_range(line, mapping)) {
-      wanted = std::any_of(ranges.begin(), ranges.end(), [&](const AddressRange& range) {
+      wanted = std::any_of(ranges.begin(), ranges.end(), [&](const Addresses& range) {
         return range.begin < mapping.end && mapping.begin < range.end;
       });
     } else if (wanted) {

@@ -9,13 +9,13 @@
 
 namespace ramet {
 
-struct AddressRange {
+struct Addresses {
   uint64_t begin, end;
 };
 
 // The mappings in `smaps` that overlap one of the ranges; page_tables stays 0. Lines that are not
 // understood count nothing.
-[[nodiscard]] PageUse parse_smaps(std::string_view smaps, std::span<const AddressRange> ranges);
+[[nodiscard]] PageUse parse_smaps(std::string_view smaps, std::span<const Addresses> ranges);
 
 // The value of a line such as "VmPTE:	     120 kB", in bytes; 0 if there is none.
 [[nodiscard]] int64_t parse_status(std::string_view status, std::string_view key);

@@ -14,29 +14,29 @@
 namespace ramet {
 namespace {
 
-constexpr size_t kBytes = 8192;
+constexpr size_t kTwoPages = 8192;
 
-struct Mapped {
-  explicit Mapped(int fd, int flags)
-      : data(static_cast<char*>(::mmap(nullptr, kBytes, PROT_READ, flags, fd, 0))) {
+struct TwoPages {
+  explicit TwoPages(int fd, int flags)
+      : data(static_cast<char*>(::mmap(nullptr, kTwoPages, PROT_READ, flags, fd, 0))) {
     if (fd >= 0) ::close(fd);
     REQUIRE(data != MAP_FAILED);
   }
-  ~Mapped() { ::munmap(data, kBytes); }
-  Mapped(const Mapped&) = delete;
-  Mapped& operator=(const Mapped&) = delete;
+  ~TwoPages() { ::munmap(data, kTwoPages); }
+  TwoPages(const TwoPages&) = delete;
+  TwoPages& operator=(const TwoPages&) = delete;
   char* data;
 };
 
-int memory_file() {
+int two_page_file() {
   const int fd = ::memfd_create("ramet", 0);
-  REQUIRE(::ftruncate(fd, kBytes) == 0);
+  REQUIRE(::ftruncate(fd, kTwoPages) == 0);
   return fd;
 }
 
 TEST_CASE("memory, and files in memory") {
-  const Mapped anonymous(-1, MAP_PRIVATE | MAP_ANONYMOUS), memfd(memory_file(), MAP_SHARED);
-  const auto memory = mapping_at(anonymous.data + kBytes - 1), file = mapping_at(memfd.data);
+  const TwoPages anonymous(-1, MAP_PRIVATE | MAP_ANONYMOUS), memfd(two_page_file(), MAP_SHARED);
+  const auto memory = mapping_at(anonymous.data + kTwoPages - 1), file = mapping_at(memfd.data);
   REQUIRE((memory && file));
   CHECK(memory->file.empty());
   CHECK(memory->is_private);
@@ -50,9 +50,9 @@ TEST_CASE("memory, and files in memory") {
 TEST_CASE("a file, shared and private") {
   const test::TempDir folder;
   const std::string path = folder / "a file";
-  std::ofstream(path) << std::string(kBytes, 'x');
+  std::ofstream(path) << std::string(kTwoPages, 'x');
   for (const int flags : {MAP_SHARED, MAP_PRIVATE}) {
-    const Mapped file(::open(path.c_str(), O_RDONLY), flags);
+    const TwoPages file(::open(path.c_str(), O_RDONLY), flags);
     const auto mapping = mapping_at(file.data);
     REQUIRE(mapping);
     CHECK(mapping->file == path);

@@ -17,27 +17,28 @@
 namespace ramet {
 namespace {
 
-constexpr int64_t kPage = 4096;
-constexpr int64_t kBytes = (int64_t{40} << 20) + 3 * kPage;  // of three pieces of work
+constexpr int64_t kFreshPage = 4096;
+constexpr int64_t kFreshBytes = (int64_t{40} << 20) + 3 * kFreshPage;  // of three pieces of work
 
 // A mapped memory file that nobody has touched through this mapping.
-struct Mapped {
-  explicit Mapped(int64_t file_bytes = kBytes) {
+struct FreshPages {
+  explicit FreshPages(int64_t file_bytes = kFreshBytes) {
     const int fd = ::memfd_create("populate", 0);
     REQUIRE(::ftruncate(fd, file_bytes) == 0);
-    data = static_cast<char*>(::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+    data =
+        static_cast<char*>(::mmap(nullptr, kFreshBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
     ::close(fd);
     REQUIRE(data != MAP_FAILED);
   }
-  ~Mapped() { ::munmap(data, kBytes); }
-  Mapped(const Mapped&) = delete;
-  Mapped& operator=(const Mapped&) = delete;
+  ~FreshPages() { ::munmap(data, kFreshBytes); }
+  FreshPages(const FreshPages&) = delete;
+  FreshPages& operator=(const FreshPages&) = delete;
 
   // Pages in the page tables of this process (pagemap, bit 63).
   [[nodiscard]] int64_t pages_present() const {
-    std::vector<uint64_t> entries(kBytes / kPage);
+    std::vector<uint64_t> entries(kFreshBytes / kFreshPage);
     const int fd = ::open("/proc/self/pagemap", O_RDONLY);
-    const auto at = static_cast<off_t>(reinterpret_cast<uintptr_t>(data) / kPage * 8);
+    const auto at = static_cast<off_t>(reinterpret_cast<uintptr_t>(data) / kFreshPage * 8);
     const auto size = static_cast<ssize_t>(entries.size() * 8);
     REQUIRE(::pread(fd, entries.data(), static_cast<size_t>(size), at) == size);
     ::close(fd);
@@ -69,35 +70,35 @@ int interrupted(void* begin, size_t bytes, int advice) {
 TEST_CASE("every page is there, for any number of threads, for reading and writing") {
   for (const int threads : {1, 3}) {
     for (const bool writable : {false, true}) {
-      const Mapped mapped;
+      const FreshPages mapped;
       CHECK(mapped.pages_present() == 0);
-      populate(mapped.data, kBytes, {.writable = writable, .threads = threads});
-      CHECK(mapped.pages_present() == kBytes / kPage);
+      populate(mapped.data, kFreshBytes, {.writable = writable, .threads = threads});
+      CHECK(mapped.pages_present() == kFreshBytes / kFreshPage);
     }
   }
 }
 
 TEST_CASE("a kernel without the call, and one that a signal interrupts") {
   for (const auto advise : {lacking, interrupted}) {
-    const Mapped mapped;
-    populate(mapped.data, kBytes, {.advise = advise});
-    CHECK(mapped.pages_present() == kBytes / kPage);
+    const FreshPages mapped;
+    populate(mapped.data, kFreshBytes, {.advise = advise});
+    CHECK(mapped.pages_present() == kFreshBytes / kFreshPage);
   }
 }
 
 TEST_CASE("pages that cannot be read are an error, not a signal") {
-  const Mapped mapped;
-  CHECK_THROWS_WITH_AS(populate(mapped.data, kBytes, {.advise = failing}),
+  const FreshPages mapped;
+  CHECK_THROWS_WITH_AS(populate(mapped.data, kFreshBytes, {.advise = failing}),
                        doctest::Contains("cut short"), Error);
 }
 
 TEST_CASE("a file that was cut short") {
-  const Mapped mapped(kPage);
+  const FreshPages mapped(kFreshPage);
   errno = 0;
-  const bool lacks = ::madvise(mapped.data, kPage, 22) != 0 && errno == EINVAL;
+  const bool lacks = ::madvise(mapped.data, kFreshPage, 22) != 0 && errno == EINVAL;
   if (lacks) return;  // reading it would be the end of the process
   try {
-    populate(mapped.data, kBytes);
+    populate(mapped.data, kFreshBytes);
     FAIL("there are no such pages");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::kIo);

@@ -16,14 +16,14 @@ using namespace ramet::test;
 
 namespace {
 
-constexpr double kBound = 2e-9;
+constexpr double kBatteryBound = 2e-9;
 const uint64_t kEdges = hash_name("node__to__node");
 
 void passes(const char* neighbours, const Streams& streams) {
   CAPTURE(neighbours);
   for (const auto& result : battery(streams)) {
     CAPTURE(result.first);
-    CHECK(result.second > kBound);
+    CHECK(result.second > kBatteryBound);
   }
 }
 
@@ -31,12 +31,12 @@ void passes(const char* neighbours, const Streams& streams) {
 std::vector<std::string> failures(const Streams& streams) {
   std::vector<std::string> names;
   for (const auto& [test, p] : battery(streams)) {
-    if (p <= kBound) names.push_back(test);
+    if (p <= kBatteryBound) names.push_back(test);
   }
   return names;
 }
 
-bool contains(const std::vector<std::string>& names, const std::string& start) {
+bool has_word(const std::vector<std::string>& names, const std::string& start) {
   return std::any_of(names.begin(), names.end(),
                      [&](const std::string& name) { return name.rfind(start, 0) == 0; });
 }
@@ -79,8 +79,8 @@ TEST_CASE("battery: every bit of every absorbed word changes every bit of a draw
       }
     }
   }
-  CHECK(chi2_p(chi2, 6 * 64 * 64) > kBound);
-  CHECK(6 * 64 * 64 * normal_p(worst) > kBound);
+  CHECK(chi2_p(chi2, 6 * 64 * 64) > kBatteryBound);
+  CHECK(6 * 64 * 64 * normal_p(worst) > kBatteryBound);
 }
 
 TEST_CASE("battery: finds a linear congruential generator") {
@@ -94,26 +94,26 @@ TEST_CASE("battery: finds a linear congruential generator") {
     }
     return state;
   });
-  CHECK(contains(found, "bytes"));
-  CHECK(contains(found, "below"));
-  CHECK(contains(found, "birthdays"));
-  CHECK(contains(found, "gaps"));
-  CHECK(contains(found, "pairs 0"));
-  CHECK(contains(found, "pairs of streams"));
-  CHECK(contains(found, "neighbours"));
+  CHECK(has_word(found, "bytes"));
+  CHECK(has_word(found, "below"));
+  CHECK(has_word(found, "birthdays"));
+  CHECK(has_word(found, "gaps"));
+  CHECK(has_word(found, "pairs 0"));
+  CHECK(has_word(found, "pairs of streams"));
+  CHECK(has_word(found, "neighbours"));
 }
 
 TEST_CASE("battery: finds streams that are good alone and alike in neighbouring keys") {
   const auto found = failures(
       [](uint64_t stream, uint64_t t) { return mix64(kGolden * (t + 1)) + (stream << 50); });
-  CHECK_FALSE(contains(found, "bytes along"));
-  CHECK(contains(found, "pairs of streams"));
-  CHECK(contains(found, "neighbours"));
+  CHECK_FALSE(has_word(found, "bytes along"));
+  CHECK(has_word(found, "pairs of streams"));
+  CHECK(has_word(found, "neighbours"));
 }
 
 TEST_CASE("battery: finds keys that overlap: stream s + 1 is stream s, one draw later") {
   const auto found = failures([](uint64_t stream, uint64_t t) { return absorb(5, stream + t); });
-  CHECK(contains(found, "birthdays"));
+  CHECK(has_word(found, "birthdays"));
 }
 
 TEST_CASE("battery: finds 16 bits taken modulo n") {
@@ -122,8 +122,8 @@ TEST_CASE("battery: finds 16 bits taken modulo n") {
     const uint64_t value = (absorb(absorb(7, stream), t) >> 48) % 40'000;
     return static_cast<uint64_t>((uint128_t{value} << 64) / 40'000) + 1;
   });
-  CHECK(contains(found, "below 40000"));
-  CHECK(contains(found, "below 2 "));
+  CHECK(has_word(found, "below 40000"));
+  CHECK(has_word(found, "below 2 "));
 }
 
 TEST_CASE("p-values of chi-square are those of the tables") {

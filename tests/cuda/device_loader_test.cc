@@ -61,7 +61,7 @@ LoaderOptions base_options() {
   return options;
 }
 
-LoaderOptions on_device(Location topology, Location tables) {
+LoaderOptions batches_on_device(Location topology, Location tables) {
   LoaderOptions options = base_options();
   options.device.index = 0;
   options.device.topology = topology;
@@ -130,7 +130,7 @@ TEST_CASE("batches of a device are those of the CPU, wherever topology and table
       for (const Location tables : {Location::kDevice, Location::kInPlace, Location::kStaged}) {
         CAPTURE(static_cast<int>(topology));
         CAPTURE(static_cast<int>(tables));
-        LoaderOptions options = on_device(topology, tables);
+        LoaderOptions options = batches_on_device(topology, tables);
         options.decode = decode;
         const auto batches = run_epoch(NeighborLoader(graph, options), 2);
         REQUIRE(batches.size() == expected.size());
@@ -152,7 +152,7 @@ TEST_CASE("hops that are one graph, and disjoint trees, are sampled for a device
     };
     const auto expected = run_epoch(NeighborLoader(graph, change(base_options())), 2);
     for (const Location tables : {Location::kDevice, Location::kInPlace, Location::kStaged}) {
-      const NeighborLoader loader(graph, change(on_device(Location::kAuto, tables)));
+      const NeighborLoader loader(graph, change(batches_on_device(Location::kAuto, tables)));
       const auto batches = run_epoch(loader, 2);
       REQUIRE(batches.size() == expected.size());
       for (size_t s = 0; s < expected.size(); ++s) {
@@ -172,7 +172,7 @@ TEST_CASE("several threads, each with a stream, give the same batches; LABOR, to
   LoaderOptions host = base_options();
   host.sample.method = Labor{};
   const auto expected = run_epoch(NeighborLoader(graph, host), 0);
-  LoaderOptions options = on_device(Location::kDevice, Location::kInPlace);
+  LoaderOptions options = batches_on_device(Location::kDevice, Location::kInPlace);
   options.sample.method = Labor{};
   options.threads = 3;
   const auto batches = run_epoch(NeighborLoader(graph, options), 0);
@@ -185,7 +185,7 @@ TEST_CASE("a cache gives the same rows, and batches count what it had") {
   const auto graph = make_typed_graph();
   const auto expected = run_epoch(NeighborLoader(graph, base_options()), 1);
   for (const CacheBy by : {CacheBy::kDegree, CacheBy::kPresampling}) {
-    LoaderOptions options = on_device(Location::kDevice, Location::kInPlace);
+    LoaderOptions options = batches_on_device(Location::kDevice, Location::kInPlace);
     options.device.cache_rows = 50;
     options.device.cache_by = by;
     const auto batches = run_epoch(NeighborLoader(graph, options), 1);
@@ -203,7 +203,7 @@ TEST_CASE("a cache gives the same rows, and batches count what it had") {
 
 TEST_CASE("what is decided is told, and follows the memory it may use") {
   const auto graph = make_typed_graph();
-  LoaderOptions options = on_device(Location::kAuto, Location::kAuto);
+  LoaderOptions options = batches_on_device(Location::kAuto, Location::kAuto);
   const NeighborLoader roomy(graph, options);
   REQUIRE(roomy.placement().size() == 6);
   CHECK(roomy.placement()[0].name == "topology");
@@ -223,7 +223,7 @@ TEST_CASE("what is decided is told, and follows the memory it may use") {
 
 TEST_CASE("why the CPU samples is told") {
   const auto graph = make_typed_graph();
-  LoaderOptions options = on_device(Location::kAuto, Location::kAuto);
+  LoaderOptions options = batches_on_device(Location::kAuto, Location::kAuto);
   options.sample.method = Uniform{};
   options.sample.dependent = 4;
   const char* const why = "uniform sampling without replacement with dependent = 4 runs on the CPU";
@@ -238,7 +238,7 @@ TEST_CASE("a loop that is left early, and batches that outlive their loader") {
   const auto graph = make_typed_graph();
   std::optional<Batch> kept;
   {
-    const NeighborLoader loader(graph, on_device(Location::kDevice, Location::kInPlace));
+    const NeighborLoader loader(graph, batches_on_device(Location::kDevice, Location::kInPlace));
     const auto stream = loader.start(0);
     kept = next_of(*stream);
     REQUIRE(kept);
@@ -251,7 +251,7 @@ TEST_CASE("a loop that is left early, and batches that outlive their loader") {
 TEST_CASE("batches of a stream that stops while it samples leave nothing behind") {
   const auto graph = make_typed_graph();
   for (const Location topology : {Location::kDevice, Location::kStaged}) {
-    LoaderOptions options = on_device(topology, Location::kInPlace);
+    LoaderOptions options = batches_on_device(topology, Location::kInPlace);
     options.sample.fanouts = {{4}, {2}, {3}};  // one hop, so that most stops come in it or after it
     options.threads = 3;
     const NeighborLoader loader(graph, options);
@@ -265,7 +265,7 @@ TEST_CASE("batches of a stream that stops while it samples leave nothing behind"
 
 TEST_CASE("the memory of batches is bounded by those that are held") {
   const auto graph = make_typed_graph();
-  const NeighborLoader loader(graph, on_device(Location::kDevice, Location::kDevice));
+  const NeighborLoader loader(graph, batches_on_device(Location::kDevice, Location::kDevice));
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
     const auto stream = loader.start(epoch);
     while (!stream->done())
@@ -276,10 +276,10 @@ TEST_CASE("the memory of batches is bounded by those that are held") {
 
 TEST_CASE("a device that is not there, and placements that do not fit, are errors") {
   const auto graph = make_typed_graph();
-  LoaderOptions options = on_device(Location::kAuto, Location::kAuto);
+  LoaderOptions options = batches_on_device(Location::kAuto, Location::kAuto);
   options.device.index = 99;
   CHECK_THROWS_AS(NeighborLoader(graph, options), Error);
-  options = on_device(Location::kAuto, Location::kAuto);
+  options = batches_on_device(Location::kAuto, Location::kAuto);
   options.device.tables.pop_back();
   CHECK_THROWS_AS(NeighborLoader(graph, options), Error);
 }

@@ -21,7 +21,7 @@ namespace {
 
 using test::Listed;
 
-constexpr int64_t kRows = 60;
+constexpr int64_t kTableRows = 60;
 
 Array on_host(DType dtype, std::vector<int64_t> shape) {
   Array array = BufferPool::create()->allocate_array(dtype, std::move(shape));
@@ -31,7 +31,7 @@ Array on_host(DType dtype, std::vector<int64_t> shape) {
 }
 
 // Zeros in a piece.
-Array on_device(DType dtype, const std::vector<int64_t>& shape) {
+Array to_device(DType dtype, const std::vector<int64_t>& shape) {
   Array array{nullptr, dtype, shape, nullptr, true, 0};
   const int64_t unit = DevicePiece::unit(0);
   const PlacedPiece piece{DevicePiece::create(0, (array.bytes() / unit + 1) * unit), 0};
@@ -54,7 +54,8 @@ template <typename Body>
 void check_both(DType dtype, int64_t width, Body body) {
   CAPTURE(name(dtype));
   CAPTURE(width);
-  const Array host = on_host(dtype, {kRows, width}), device = on_device(dtype, {kRows, width});
+  const Array host = on_host(dtype, {kTableRows, width}),
+              device = to_device(dtype, {kTableRows, width});
   body(host);
   body(device);
   CHECK(same_bits(host, device));
@@ -65,11 +66,11 @@ constexpr DType kFloats[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16}
 TEST_CASE("rows set and summed: repeats, several lists, owners") {
   for (const DType dtype : kFloats) {
     for (const int64_t width : {1, 7, 40}) {
-      const Listed listed(200, kRows, width, 3);
+      const Listed listed(200, kTableRows, width, 3);
       check_both(dtype, width, [&](const Array& rows) {
-        init_rows(rows, Distribution::kNormal, 5, std::vector<int64_t>(kRows, 9), kRows);
+        init_rows(rows, Distribution::kNormal, 5, std::vector<int64_t>(kTableRows, 9), kTableRows);
         set_rows(rows, lists_of(listed), {0, 40}, 2);
-        sum_rows(rows, lists_of(listed), {10, kRows}, 2);
+        sum_rows(rows, lists_of(listed), {10, kTableRows}, 2);
       });
     }
   }
@@ -95,19 +96,19 @@ class LockedHeap {
 };
 
 TEST_CASE("rows are written as they were listed, also by a stream that comes to them late") {
-  const Listed listed(200, kRows, 5, 3);
+  const Listed listed(200, kTableRows, 5, 3);
   const LockedHeap heap;
-  const Array work = on_device(DType::kUInt8, {(int64_t{256} << 20) - 1});
+  const Array work = to_device(DType::kUInt8, {(int64_t{256} << 20) - 1});
   check_both(DType::kFloat32, 5, [&](const Array& rows) {
     require_cuda().runtime.fill(0, work.data, 0, work.bytes(), nullptr);
-    set_rows(rows, lists_of(listed), {0, kRows}, 2);
+    set_rows(rows, lists_of(listed), {0, kTableRows}, 2);
     require_cuda().runtime.fill(0, work.data, 0, work.bytes(), nullptr);
-    sum_rows(rows, lists_of(listed), {0, kRows}, 2);
+    sum_rows(rows, lists_of(listed), {0, kTableRows}, 2);
   });
 }
 
 TEST_CASE("integers and doubles are summed, too, and bool is not") {
-  const Listed listed(200, kRows, 3, 3);
+  const Listed listed(200, kTableRows, 3, 3);
   for (const DType dtype :
        {DType::kInt8, DType::kUInt16, DType::kInt32, DType::kInt64, DType::kFloat64}) {
     const Array given = on_host(dtype, {200, 3});
@@ -115,21 +116,21 @@ TEST_CASE("integers and doubles are summed, too, and bool is not") {
       static_cast<uint8_t*>(given.data)[i] = static_cast<uint8_t>(i % 7 == 3 ? 200 : i % 63);
     const RowList list{listed.list().ids, given};
     check_both(dtype, 3, [&](const Array& rows) {
-      set_rows(rows, std::span(&list, 1), {0, kRows});
-      sum_rows(rows, std::span(&list, 1), {0, kRows});
+      set_rows(rows, std::span(&list, 1), {0, kTableRows});
+      sum_rows(rows, std::span(&list, 1), {0, kTableRows});
     });
   }
   const RowList flags{listed.list().ids, on_host(DType::kBool, {200, 3})};
   CHECK(test::contains(test::message_of(ErrorCode::kInvalidArgument,
                                         [&] {
-                                          sum_rows(on_device(DType::kBool, {kRows, 3}),
-                                                   std::span(&flags, 1), {0, kRows});
+                                          sum_rows(to_device(DType::kBool, {kTableRows, 3}),
+                                                   std::span(&flags, 1), {0, kTableRows});
                                         }),
                        "bool"));
 }
 
 TEST_CASE("values that rows begin with") {
-  std::vector<int64_t> ids(kRows);
+  std::vector<int64_t> ids(kTableRows);
   std::iota(ids.begin(), ids.end(), 100);
   for (const auto distribution :
        {Distribution::kNormal, Distribution::kUniform, Distribution::kXavier})
@@ -141,9 +142,9 @@ TEST_CASE("values that rows begin with") {
 std::vector<Array> state_arrays(const Optimizer& optimizer, const Array& weights) {
   std::vector<Array> arrays;
   for (const StateForm& form : state_of(optimizer)) {
-    const auto shape = form.per_row ? std::vector{kRows} : weights.shape;
+    const auto shape = form.per_row ? std::vector{kTableRows} : weights.shape;
     arrays.push_back(weights.device == kHost ? on_host(form.dtype, shape)
-                                             : on_device(form.dtype, shape));
+                                             : to_device(form.dtype, shape));
   }
   return arrays;
 }
@@ -155,22 +156,23 @@ TEST_CASE("optimizers: three steps of every rule, weights and state") {
                                   RmsProp{.learning_rate = 0.01},
                                   Adam{.learning_rate = 0.01, .weight_decay = 0.1},
                                   Adam{.learning_rate = 0.01, .steps = Steps::kAll}};
-  std::vector<int64_t> ids(kRows);
+  std::vector<int64_t> ids(kTableRows);
   std::iota(ids.begin(), ids.end(), 500);
   for (const Optimizer& optimizer : optimizers) {
     CAPTURE(optimizer.index());
     for (const DType dtype : kFloats) {
       for (const int64_t width : {3, 50}) {
-        const Listed listed(200, kRows, width, 11);
+        const Listed listed(200, kTableRows, width, 11);
         std::vector<Array> states[2];
         int which = 0;
         check_both(dtype, width, [&](const Array& weights) {
           std::vector<Array>& state = states[which++] = state_arrays(optimizer, weights);
-          init_rows(weights, Distribution::kNormal, 1, ids, kRows);
+          init_rows(weights, Distribution::kNormal, 1, ids, kTableRows);
           for (int64_t number = 1; number <= 3; ++number) {
             OptimizerStep step{optimizer, number, number == 2 ? 3.0 : 1.0, number == 3, 4, {}};
             if (number == 3) step.row_ids = borrow(std::span<const int64_t>(ids).subspan(5));
-            apply_gradients(step, weights, state, lists_of(listed), number == 3 ? 5 : 0, kRows, 2);
+            apply_gradients(step, weights, state, lists_of(listed), number == 3 ? 5 : 0, kTableRows,
+                            2);
           }
         });
         for (size_t i = 0; i < states[0].size(); ++i)
@@ -182,26 +184,26 @@ TEST_CASE("optimizers: three steps of every rule, weights and state") {
 
 TEST_CASE("rows gathered by ids of the host and of the device, from dense places and others") {
   const int64_t width = 9;
-  std::vector<uint16_t> owner(kRows);
+  std::vector<uint16_t> owner(kTableRows);
   for (size_t i = 0; i < owner.size(); ++i)
     owner[i] = static_cast<uint16_t>(i * i % 3);
-  std::vector<int64_t> bounds = {0, 25, 25, kRows};
+  std::vector<int64_t> bounds = {0, 25, 25, kTableRows};
   const auto map_of = [&](const Ownership& owners, int64_t stride) {
-    const Array map = on_host(map_dtype(owners, stride), {kRows});
+    const Array map = on_host(map_dtype(owners, stride), {kTableRows});
     write_map(owners, stride, map);
     return map;
   };
   const Ownership ranges = Ownership::ranges(borrow(std::span<const int64_t>(bounds)));
-  const Ownership vector =
-      Ownership::by_vector({owner.data(), DType::kUInt16, {kRows}, nullptr, false}, 3, "owners");
+  const Ownership vector = Ownership::by_vector(
+      {owner.data(), DType::kUInt16, {kTableRows}, nullptr, false}, 3, "owners");
   const RowPlaces all[] = {RowPlaces::dense(ranges), RowPlaces::strided(ranges, 40),
                            RowPlaces::strided(vector, 48, map_of(vector, 48))};
-  const Listed listed(300, kRows, width, 17);
+  const Listed listed(300, kTableRows, width, 17);
   const auto ids = listed.list().ids;
   for (const RowPlaces& places : all) {
     for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
       const Array host = on_host(dtype, {places.num_places(), width});
-      const Array device = on_device(dtype, host.shape);
+      const Array device = to_device(dtype, host.shape);
       const WholeTable here{Table(host), places}, there{Table(device), places};
       for (const WholeTable* table : {&here, &there})
         table->set_rows(ids, listed.list().rows);

@@ -13,7 +13,7 @@
 namespace ramet {
 namespace {
 
-constexpr int64_t kRows = 37;
+constexpr int64_t kGatheredRows = 37;
 
 struct Layout {
   int64_t row_bytes;
@@ -28,7 +28,7 @@ std::vector<uint8_t> gathered_on_cpu(const std::vector<uint8_t>& table,
                                      int64_t row_bytes) {
   std::vector<uint8_t> out(ids.size() * size_t(row_bytes));
   CHECK(cpu_kernels()->gather_rows({.table = table.data(),
-                                    .num_rows = kRows,
+                                    .num_rows = kGatheredRows,
                                     .row_bytes = row_bytes,
                                     .ids = ids.data(),
                                     .num_ids = int64_t(ids.size()),
@@ -36,19 +36,19 @@ std::vector<uint8_t> gathered_on_cpu(const std::vector<uint8_t>& table,
   return out;
 }
 
-void check_gather(const Layout& layout) {
+void check_gathers(const Layout& layout) {
   CAPTURE(layout.row_bytes);
   CAPTURE(layout.table_offset);
   CAPTURE(layout.out_offset);
-  const std::vector<uint8_t> table = noise(size_t(kRows * layout.row_bytes));
-  const std::vector<int64_t> ids = some_ids(51, kRows);
+  const std::vector<uint8_t> table = noise(size_t(kGatheredRows * layout.row_bytes));
+  const std::vector<int64_t> ids = some_ids(51, kGatheredRows);
   const std::vector<uint8_t> expected = gathered_on_cpu(table, ids, layout.row_bytes);
   const DeviceBytes on_device(table, layout.table_offset), wide_ids(ids),
       narrow_ids(std::vector<int32_t>(ids.begin(), ids.end()));
   const DeviceBytes out(expected.size(), layout.out_offset);
   require_cuda().rows.gather(0,
                              {.table = on_device.get(),
-                              .num_rows = kRows,
+                              .num_rows = kGatheredRows,
                               .row_bytes = layout.row_bytes,
                               .ids = layout.wide ? wide_ids.get() : narrow_ids.get(),
                               .wide_ids = layout.wide,
@@ -63,19 +63,19 @@ void check_gather(const Layout& layout) {
 
 TEST_CASE("rows of every width are gathered as on the CPU") {
   for (int64_t row_bytes = 1; row_bytes <= 80; ++row_bytes)
-    check_gather({row_bytes});
+    check_gathers({row_bytes});
   for (const int64_t row_bytes : {100, 101, 127, 128, 129, 130, 132, 144, 188, 301, 400, 408, 602,
                                   1023, 1200, 2408, 4096, 5001})
     for (const bool shift : {true, false})
-      check_gather({.row_bytes = row_bytes, .shift = shift, .wide = !shift});
+      check_gathers({.row_bytes = row_bytes, .shift = shift, .wide = !shift});
 }
 
 TEST_CASE("tables and outputs may lie at any address") {
   for (const int64_t row_bytes : {9, 16, 100, 131, 144, 408, 602})
     for (size_t offset = 0; offset < 16; ++offset) {
-      check_gather({.row_bytes = row_bytes, .table_offset = offset});
-      check_gather({.row_bytes = row_bytes, .out_offset = offset});
-      check_gather({.row_bytes = row_bytes, .table_offset = offset * 4, .out_offset = offset});
+      check_gathers({.row_bytes = row_bytes, .table_offset = offset});
+      check_gathers({.row_bytes = row_bytes, .out_offset = offset});
+      check_gathers({.row_bytes = row_bytes, .table_offset = offset * 4, .out_offset = offset});
     }
 }
 
@@ -83,15 +83,15 @@ TEST_CASE("few multiprocessors gather all rows, too") {
   for (const int max_sms : {0, 1, 1000, kEnoughSms})
     for (const int64_t row_bytes : {4, 101, 400, 602, 4096})
       for (const bool on_host : {false, true})
-        check_gather({.row_bytes = row_bytes, .max_sms = max_sms, .on_host = on_host});
+        check_gathers({.row_bytes = row_bytes, .max_sms = max_sms, .on_host = on_host});
 }
 
 TEST_CASE("bad ids leave their rows alone, and the first of them is told") {
   const int64_t row_bytes = 100;
-  const std::vector<uint8_t> table = noise(size_t(kRows * row_bytes));
-  std::vector<int64_t> ids = some_ids(600, kRows);
+  const std::vector<uint8_t> table = noise(size_t(kGatheredRows * row_bytes));
+  std::vector<int64_t> ids = some_ids(600, kGatheredRows);
   const std::vector<uint8_t> expected = gathered_on_cpu(table, ids, row_bytes);
-  const std::vector<int64_t> bad = {-1, kRows, INT64_MAX, INT64_MIN, kRows + 5};
+  const std::vector<int64_t> bad = {-1, kGatheredRows, INT64_MAX, INT64_MIN, kGatheredRows + 5};
   for (size_t i = 0; i < bad.size(); ++i)
     ids[77 + 100 * i] = bad[i];
   const DeviceBytes on_device(table), id_bytes(ids), first_bad(std::vector<uint64_t>{kNoBadId});
@@ -100,7 +100,7 @@ TEST_CASE("bad ids leave their rows alone, and the first of them is told") {
   for (uint64_t* report : {static_cast<uint64_t*>(nullptr), first_bad.as<uint64_t>()})
     require_cuda().rows.gather(0,
                                {.table = on_device.get(),
-                                .num_rows = kRows,
+                                .num_rows = kGatheredRows,
                                 .row_bytes = row_bytes,
                                 .ids = id_bytes.get(),
                                 .wide_ids = true,
@@ -119,12 +119,12 @@ TEST_CASE("bad ids leave their rows alone, and the first of them is told") {
 
 TEST_CASE("rows that the cache has come from it, and are counted") {
   for (const int64_t row_bytes : {132, 135, 602}) {
-    const std::vector<uint8_t> table = noise(size_t(kRows * row_bytes)),
+    const std::vector<uint8_t> table = noise(size_t(kGatheredRows * row_bytes)),
                                cached = noise(size_t(2 * row_bytes), 9);
-    std::vector<int32_t> slots(kRows, -1);
+    std::vector<int32_t> slots(kGatheredRows, -1);
     slots[5] = 1;
     slots[30] = 0;
-    const std::vector<int64_t> ids = some_ids(1000, kRows);
+    const std::vector<int64_t> ids = some_ids(1000, kGatheredRows);
     std::vector<uint8_t> expected = gathered_on_cpu(table, ids, row_bytes);
     uint64_t expected_hits = 0;
     for (size_t i = 0; i < ids.size(); ++i) {
@@ -138,7 +138,7 @@ TEST_CASE("rows that the cache has come from it, and are counted") {
         hits(std::vector<uint64_t>{10}), out(expected.size());
     require_cuda().rows.gather(0,
                                {.table = on_device.get(),
-                                .num_rows = kRows,
+                                .num_rows = kGatheredRows,
                                 .row_bytes = row_bytes,
                                 .ids = id_bytes.get(),
                                 .wide_ids = true,
@@ -155,8 +155,8 @@ TEST_CASE("rows that the cache has come from it, and are counted") {
 
 TEST_CASE("rows may become other rows of the output, in any order") {
   const int64_t row_bytes = 135;
-  const std::vector<uint8_t> table = noise(size_t(kRows * row_bytes));
-  const std::vector<int64_t> given = some_ids(600, kRows);
+  const std::vector<uint8_t> table = noise(size_t(kGatheredRows * row_bytes));
+  const std::vector<int64_t> given = some_ids(600, kGatheredRows);
   const std::vector<uint8_t> expected = gathered_on_cpu(table, given, row_bytes);
   std::vector<int64_t> ids(given.size());
   std::vector<uint32_t> positions(given.size());
@@ -164,12 +164,12 @@ TEST_CASE("rows may become other rows of the output, in any order") {
     positions[i] = uint32_t(i * 7 % given.size());  // 600 is no multiple of 7
     ids[i] = given[positions[i]];
   }
-  ids[5] = kRows;
+  ids[5] = kGatheredRows;
   const DeviceBytes on_device(table), id_bytes(ids), position_bytes(positions),
       out(expected.size()), bad(std::vector<uint64_t>{kNoBadId});
   require_cuda().rows.gather(0,
                              {.table = on_device.get(),
-                              .num_rows = kRows,
+                              .num_rows = kGatheredRows,
                               .row_bytes = row_bytes,
                               .ids = id_bytes.get(),
                               .wide_ids = true,

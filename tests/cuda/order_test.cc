@@ -87,7 +87,7 @@ Table large_table(DType dtype, int64_t width) {
   return Table(rows, "large");
 }
 
-Array on_device(const DeviceBytes& bytes, DType dtype, std::vector<int64_t> shape) {
+Array ordered_on_device(const DeviceBytes& bytes, DType dtype, std::vector<int64_t> shape) {
   return {bytes.get(), dtype, std::move(shape), nullptr, true, 0};
 }
 
@@ -108,10 +108,11 @@ TEST_CASE("rows are the same in every order, for every placement, dtype and cach
         for (const RowOrder order : {RowOrder::kAuto, RowOrder::kSorted, RowOrder::kAsGiven})
           for (const bool is_wide : {true, false}) {
             const DeviceBytes out(size_t(expected.bytes()));
-            cuda.gather(on_device(is_wide ? wide : narrow, is_wide ? DType::kInt64 : DType::kInt32,
+            cuda.gather(
+                ordered_on_device(is_wide ? wide : narrow, is_wide ? DType::kInt64 : DType::kInt32,
                                   {std::ssize(ids)}),
-                        on_device(out, expected.dtype, expected.shape), nullptr,
-                        {.check = is_wide, .order = order});
+                ordered_on_device(out, expected.dtype, expected.shape), nullptr,
+                {.check = is_wide, .order = order});
             CHECK(std::memcmp(out.read<uint8_t>().data(), expected.data,
                               size_t(expected.bytes())) == 0);
           }
@@ -128,8 +129,8 @@ TEST_CASE("a sorted gather names the first bad id as it was given, and counts hi
   ids[70] = -8;
   ids[40] = INT64_MAX;
   const DeviceBytes id_bytes(ids), out(100 * 100);
-  const Array there = on_device(id_bytes, DType::kInt64, {100}),
-              rows = on_device(out, DType::kFloat32, {100, 25});
+  const Array there = ordered_on_device(id_bytes, DType::kInt64, {100}),
+              rows = ordered_on_device(out, DType::kFloat32, {100, 25});
   CHECK(test::contains(test::message_of(ErrorCode::kOutOfRange,
                                         [&] {
                                           cuda.gather(there, rows, nullptr,
@@ -147,8 +148,9 @@ TEST_CASE("the memory of a sorted gather is the pool's again when it was given t
   const int64_t before = pool->bytes_in_use();
   int64_t idle = 0;
   for (int i = 0; i < 5; ++i) {
-    cuda.gather(on_device(id_bytes, DType::kInt64, {3000}),
-                on_device(out, DType::kFloat32, {3000, 25}), nullptr, {.order = RowOrder::kSorted});
+    cuda.gather(ordered_on_device(id_bytes, DType::kInt64, {3000}),
+                ordered_on_device(out, DType::kFloat32, {3000, 25}), nullptr,
+                {.order = RowOrder::kSorted});
     CHECK(pool->bytes_in_use() == before);
     if (i == 0) idle = pool->bytes_idle();
   }
@@ -163,8 +165,9 @@ TEST_CASE("ids are not sorted on a stream that is captured") {
   const DeviceBytes id_bytes(ids), out(100 * 100);
   const CudaStream stream(0);
   const auto gather = [&](RowOrder order) {
-    cuda.gather(on_device(id_bytes, DType::kInt64, {100}),
-                on_device(out, DType::kFloat32, {100, 25}), stream.handle(), {.order = order});
+    cuda.gather(ordered_on_device(id_bytes, DType::kInt64, {100}),
+                ordered_on_device(out, DType::kFloat32, {100, 25}), stream.handle(),
+                {.order = order});
   };
   test::Capture capture(stream.handle());
   CHECK(test::contains(

@@ -20,21 +20,22 @@ using namespace ramet;
 
 namespace {
 
-constexpr int64_t kBytes = 8 << 20;
+constexpr int64_t kPoolBytes = 8 << 20;
 
-const CudaRuntime& cuda() {
+const CudaRuntime& pool_cuda() {
   return require_cuda().runtime;
 }
 
-Array allocate(DevicePool& pool, const CudaStream& stream, int64_t bytes = kBytes) {
+Array allocate(DevicePool& pool, const CudaStream& stream, int64_t bytes = kPoolBytes) {
   return pool.on(stream.handle())->allocate_array(DType::kUInt8, {bytes});
 }
 
 // Work that takes a while.
 void keep_busy(const CudaStream& stream, const Array& from, const Array& to) {
-  cuda().fill(0, from.data, 0, from.bytes(), stream.handle());  // initcheck reports what is not
+  pool_cuda().fill(0, from.data, 0, from.bytes(),
+                   stream.handle());  // initcheck reports what is not
   for (int i = 0; i < 50; ++i)
-    cuda().copy(0, to.data, from.data, from.bytes(), stream.handle());
+    pool_cuda().copy(0, to.data, from.data, from.bytes(), stream.handle());
 }
 
 bool is_all(const Array& array, uint8_t byte) {
@@ -52,15 +53,15 @@ TEST_CASE("a buffer that a slow stream still reads is not overwritten by the nex
   const Array result = allocate(*pool, consumer);
   Array batch = allocate(*pool, maker);
   const void* address = batch.data;
-  cuda().fill(0, batch.data, 7, kBytes, maker.handle());
+  pool_cuda().fill(0, batch.data, 7, kPoolBytes, maker.handle());
   maker.synchronize();
   DevicePool::set_users(batch, {consumer.handle()});
   keep_busy(consumer, busy_from, busy_to);
-  cuda().copy(0, result.data, batch.data, kBytes, consumer.handle());
+  pool_cuda().copy(0, result.data, batch.data, kPoolBytes, consumer.handle());
   batch = {};
   const Array next = allocate(*pool, maker);
   CHECK(next.data == address);
-  cuda().fill(0, next.data, 9, kBytes, maker.handle());
+  pool_cuda().fill(0, next.data, 9, kPoolBytes, maker.handle());
   maker.synchronize();
   consumer.synchronize();
   CHECK(is_all(result, 7));
@@ -73,15 +74,15 @@ TEST_CASE("every stream that was named is waited for") {
   const Array busy_from = allocate(*pool, other), busy_to = allocate(*pool, other);
   const Array result = allocate(*pool, other);
   Array batch = allocate(*pool, maker);
-  cuda().fill(0, batch.data, 7, kBytes, maker.handle());
+  pool_cuda().fill(0, batch.data, 7, kPoolBytes, maker.handle());
   maker.synchronize();
   DevicePool::set_users(batch, {one.handle()});
   DevicePool::add_user(batch, other.handle());
   keep_busy(other, busy_from, busy_to);
-  cuda().copy(0, result.data, batch.data, kBytes, other.handle());
+  pool_cuda().copy(0, result.data, batch.data, kPoolBytes, other.handle());
   batch = {};
   const Array next = allocate(*pool, maker);
-  cuda().fill(0, next.data, 9, kBytes, maker.handle());
+  pool_cuda().fill(0, next.data, 9, kPoolBytes, maker.handle());
   maker.synchronize();
   other.synchronize();
   CHECK(is_all(result, 7));
@@ -93,12 +94,12 @@ TEST_CASE("buffers are used again, and a stream that is gone is not asked") {
     const CudaStream maker(0);
     Array batch = allocate(*pool, maker);
     CHECK(batch.device == 0);
-    CHECK(pool->bytes_in_use() >= kBytes);
+    CHECK(pool->bytes_in_use() >= kPoolBytes);
     maker.synchronize();
     DevicePool::set_users(batch, {});
   }
   CHECK(pool->bytes_in_use() == 0);
-  CHECK(pool->bytes_idle() >= kBytes);
+  CHECK(pool->bytes_idle() >= kPoolBytes);
   const CudaStream other(0);
   const Array again = allocate(*pool, other);
   CHECK(pool->bytes_idle() == 0);
@@ -113,14 +114,14 @@ TEST_CASE("events are used again, while streams wait for what was recorded befor
   EventCache events(0);
   const CudaEventHandle event = events.take();
   keep_busy(slow, from, to);
-  cuda().fill(0, to.data, 7, kBytes, slow.handle());
-  cuda().record(0, event, slow.handle());
-  cuda().wait(0, waiting.handle(), event);
+  pool_cuda().fill(0, to.data, 7, kPoolBytes, slow.handle());
+  pool_cuda().record(0, event, slow.handle());
+  pool_cuda().wait(0, waiting.handle(), event);
   events.give_back(event);
   REQUIRE(events.take() == event);
-  cuda().record(0, event, idle.handle());
-  cuda().copy(0, result.data, to.data, kBytes, waiting.handle());
-  cuda().wait_on_host(0, event);
+  pool_cuda().record(0, event, idle.handle());
+  pool_cuda().copy(0, result.data, to.data, kPoolBytes, waiting.handle());
+  pool_cuda().wait_on_host(0, event);
   events.give_back(event);
   waiting.synchronize();
   CHECK(is_all(result, 7));
@@ -134,12 +135,12 @@ TEST_CASE("a buffer that dies while its stream is captured waits for the end of 
   maker.synchronize();
   DevicePool::set_users(batch, {consumer.handle()});
   test::Capture capture(consumer.handle());
-  cuda().fill(0, batch.data, 7, 16, consumer.handle());  // of the graph
+  pool_cuda().fill(0, batch.data, 7, 16, consumer.handle());  // of the graph
   batch = {};
   CHECK(pool->bytes_idle() == 0);
   const Array next = allocate(*pool, maker);  // in a thread that captures: it may allocate
   CHECK(next.data != address);
-  cuda().fill(0, next.data, 9, kBytes, maker.handle());
+  pool_cuda().fill(0, next.data, 9, kPoolBytes, maker.handle());
   maker.synchronize();
   CHECK(capture.end());
   const Array after = allocate(*pool, maker);
@@ -154,8 +155,8 @@ TEST_CASE("a loader's thread makes batches while another thread captures a strea
   std::thread([&] {
     const CudaStream stream(0), user(0);
     for (int step = 0; step < 3; ++step) {
-      const Array batch = allocate(*pool, stream, kBytes << step);  // of the device each time
-      cuda().fill(0, batch.data, 5, 64, stream.handle());
+      const Array batch = allocate(*pool, stream, kPoolBytes << step);  // of the device each time
+      pool_cuda().fill(0, batch.data, 5, 64, stream.handle());
       stream.synchronize();
       DevicePool::set_users(batch, {user.handle()});
       const auto pinned = create_pinned_pool()->allocate(4096);
@@ -209,7 +210,7 @@ TEST_CASE("captures may begin while another thread gives buffers back") {
 
 TEST_CASE("a pool that dies after a capture frees what died in it") {
   const CudaStream stream(0);
-  const int64_t before = cuda().free_bytes(0);
+  const int64_t before = pool_cuda().free_bytes(0);
   {
     auto pool = DevicePool::create(0);
     Array batch = allocate(*pool, stream);
@@ -217,7 +218,7 @@ TEST_CASE("a pool that dies after a capture frees what died in it") {
     batch = {};
     CHECK(capture.end());
   }
-  if (std::string(require_cuda().name) == "emulated") CHECK(cuda().free_bytes(0) == before);
+  if (std::string(require_cuda().name) == "emulated") CHECK(pool_cuda().free_bytes(0) == before);
 }
 
 TEST_CASE("an array that no pool owns has no users to set") {

@@ -16,10 +16,10 @@
 namespace ramet {
 namespace {
 
-constexpr int64_t kRows = 100;
+constexpr int64_t kSourceRows = 100;
 
 Table half_table() {
-  Array rows = BufferPool::create()->allocate_array(DType::kFloat16, {kRows, 7});
+  Array rows = BufferPool::create()->allocate_array(DType::kFloat16, {kSourceRows, 7});
   auto* byte = static_cast<uint8_t*>(rows.data);
   for (int64_t i = 0; i < rows.bytes(); ++i)
     byte[i] = static_cast<uint8_t>(mix64(static_cast<uint64_t>(i)) & 0x3b);
@@ -59,7 +59,7 @@ TEST_CASE("every source of a device hands out the rows of the table, in any orde
       std::vector<Array> arrays;
       std::vector<std::unique_ptr<RowRead>> reads;
       for (size_t i = 0; i < 4; ++i) {
-        ids.push_back(some_ids(30 + i, kRows));
+        ids.push_back(some_ids(30 + i, kSourceRows));
         arrays.push_back(pinned_ids(ids.back(), *fixture.pinned));
         reads.push_back(source->submit(arrays.back(), fixture.context));
       }
@@ -100,7 +100,7 @@ class LockLimit {
 };
 
 // Rows in pages of their own.
-Table large_table(DType dtype, Array scale = {}) {
+Table large_source(DType dtype, Array scale = {}) {
   constexpr int64_t kWidth = 64, kCount = 4096;
   const int64_t bytes = kCount * kWidth * item_size(dtype);
   auto* const data = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
@@ -117,7 +117,7 @@ TEST_CASE("to measure both ways page-locks a part of the table alone") {
   const std::vector<float> half(4096, 0.5f);
   Array scale = borrow(std::span(half));
   scale.shape = {4096, 1};
-  const Table tables[] = {large_table(DType::kFloat32), large_table(DType::kInt8, scale)};
+  const Table tables[] = {large_source(DType::kFloat32), large_source(DType::kInt8, scale)};
   const auto pool = DevicePool::create(0);
   const auto pinned = create_pinned_pool();
   const int64_t before = HostRegistration::registered_bytes();
@@ -140,7 +140,7 @@ TEST_CASE("to measure both ways page-locks a part of the table alone") {
 
 TEST_CASE("where a part could be page-locked, but not the table, its rows are staged") {
   if (std::string(require_cuda().name) != "emulated") return;
-  const Table table = large_table(DType::kFloat32);
+  const Table table = large_source(DType::kFloat32);
   const std::vector<int64_t> cached{3, 99};
   const RowSourceOptions options{.device = 0, .cached = borrow(std::span(cached))};
   const LockLimit limit(HostRegistration::registered_bytes() + 8192);

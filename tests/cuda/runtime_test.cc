@@ -20,7 +20,7 @@ const CudaRuntime& cuda() {
 
 // The message of the Error that body() throws, or nothing.
 template <typename Body>
-std::string message_of(Body body) {
+std::string message_from(Body body) {
   try {
     body();
   } catch (const Error& error) {
@@ -29,7 +29,7 @@ std::string message_of(Body body) {
   return {};
 }
 
-bool contains(const std::string& text, const std::string& part) {
+bool has_text(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -43,11 +43,12 @@ struct Pinned {
 };
 
 // Whole pages, so that the ranges of two tests never share one.
-struct Pages {
-  explicit Pages(size_t bytes) : data(static_cast<uint8_t*>(std::aligned_alloc(4096, bytes))) {}
-  ~Pages() { std::free(data); }
-  Pages(const Pages&) = delete;
-  Pages& operator=(const Pages&) = delete;
+struct RuntimePages {
+  explicit RuntimePages(size_t bytes)
+      : data(static_cast<uint8_t*>(std::aligned_alloc(4096, bytes))) {}
+  ~RuntimePages() { std::free(data); }
+  RuntimePages(const RuntimePages&) = delete;
+  RuntimePages& operator=(const RuntimePages&) = delete;
   uint8_t* data;
 };
 
@@ -63,9 +64,9 @@ TEST_CASE("devices are described, and one that does not exist is named") {
   CHECK(cuda().free_bytes(0) <= device.total_bytes);
   CHECK(device.pci_bus_id.size() == 12);
   CHECK(cuda().versions().build >= 12000);
-  const auto message = message_of([&] { cuda().describe(count); });
-  CHECK(contains(message, "device " + std::to_string(count)));
-  CHECK(contains(message, "there are " + std::to_string(count) + " devices"));
+  const auto message = message_from([&] { cuda().describe(count); });
+  CHECK(has_text(message, "device " + std::to_string(count)));
+  CHECK(has_text(message, "there are " + std::to_string(count) + " devices"));
 }
 
 TEST_CASE("bytes go to the device and back, on a stream") {
@@ -134,25 +135,25 @@ TEST_CASE("too much memory is refused with the numbers, and the device goes on")
     FAIL("allocated 64 TiB");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::kNoSpace);
-    CHECK(contains(error.what(), std::to_string(kBytes) + " bytes"));
-    CHECK(contains(error.what(), "are free"));
+    CHECK(has_text(error.what(), std::to_string(kBytes) + " bytes"));
+    CHECK(has_text(error.what(), "are free"));
   }
   cuda().free(0, cuda().allocate(0, 1 << 20));
 }
 
 TEST_CASE("registered memory has an address on the device; twice is refused") {
   constexpr int64_t kBytes = 1 << 16;
-  const Pages pages(kBytes);
+  const RuntimePages pages(kBytes);
   cuda().register_host(pages.data, kBytes, true);
   CHECK(cuda().device_address(0, pages.data + 100) != nullptr);
   CHECK(cuda().is_page_locked(pages.data + kBytes - 1));
-  const auto message = message_of([&] { cuda().register_host(pages.data, 4096, true); });
-  CHECK(contains(message, "registering writable host memory"));
-  CHECK(contains(message, "4096 bytes"));
+  const auto message = message_from([&] { cuda().register_host(pages.data, 4096, true); });
+  CHECK(has_text(message, "registering writable host memory"));
+  CHECK(has_text(message, "4096 bytes"));
   cuda().unregister_host(pages.data);
   CHECK(!cuda().is_page_locked(pages.data));
   cuda().unregister_host(pages.data);  // an error, without a word
-  CHECK(!message_of([&] { static_cast<void>(cuda().device_address(0, pages.data)); }).empty());
+  CHECK(!message_from([&] { static_cast<void>(cuda().device_address(0, pages.data)); }).empty());
   cuda().register_host(pages.data, kBytes, true);  // and it is not in the way
   cuda().unregister_host(pages.data);
 }
@@ -164,9 +165,9 @@ TEST_CASE("a forked child is told so") {
   const pid_t child = fork();
   if (child == 0) {
     cuda().free(0, there);  // the parent's: nothing happens
-    const auto message = message_of([] { cuda().num_devices(); });
-    const bool told = contains(message, std::to_string(parent)) && contains(message, "fork");
-    _exit(told && message_of([] { cuda().create_stream(0); }) == message ? 0 : 1);
+    const auto message = message_from([] { cuda().num_devices(); });
+    const bool told = has_text(message, std::to_string(parent)) && has_text(message, "fork");
+    _exit(told && message_from([] { cuda().create_stream(0); }) == message ? 0 : 1);
   }
   int status = -1;
   waitpid(child, &status, 0);

@@ -18,7 +18,10 @@ using ramet::test::EdgeList;
 
 namespace {
 
-Csc build(const EdgeList& edges, int64_t num_src, int64_t num_dst, const CscOptions& options = {}) {
+Csc csc_of(const EdgeList& edges,
+           int64_t num_src,
+           int64_t num_dst,
+           const CscOptions& options = {}) {
   return build_csc(borrow(std::span<const int64_t>(edges.src)),
                    borrow(std::span<const int64_t>(edges.dst)), num_src, num_dst, options);
 }
@@ -32,9 +35,9 @@ int64_t id_at(const Csc& csc, int64_t p) {
 }
 
 // The slow twin: a list of (source, edge id) per destination.
-using Rows = std::vector<std::vector<std::pair<int64_t, int64_t>>>;
+using CscRows = std::vector<std::vector<std::pair<int64_t, int64_t>>>;
 
-void check_rows(const Csc& csc, const Rows& rows) {
+void check_csc_rows(const Csc& csc, const CscRows& rows) {
   REQUIRE(csc.indptr.rows() == static_cast<int64_t>(rows.size()) + 1);
   for (size_t v = 0; v < rows.size(); ++v) {
     const int64_t begin = at(csc.indptr, static_cast<int64_t>(v));
@@ -52,11 +55,11 @@ void check_rows(const Csc& csc, const Rows& rows) {
 
 TEST_CASE("build_csc keeps the order of edges within a row") {
   const EdgeList edges = test::random_edges(50, 70, 3000, 1);
-  Rows rows(70);
+  CscRows rows(70);
   for (size_t e = 0; e < edges.src.size(); ++e) {
     rows[static_cast<size_t>(edges.dst[e])].emplace_back(edges.src[e], static_cast<int64_t>(e));
   }
-  check_rows(build(edges, 50, 70), rows);
+  check_csc_rows(csc_of(edges, 50, 70), rows);
 }
 
 TEST_CASE("build_csc frees the edges that it was given, and leaves those that it was shown") {
@@ -86,43 +89,43 @@ TEST_CASE("undirected: the union with the reverses, the lowest id of each pair, 
     if (edges.src[i] != edges.dst[i])
       lowest.try_emplace({edges.src[i], edges.dst[i]}, num_edges + e);
   }
-  Rows rows(40);
+  CscRows rows(40);
   for (const auto& [pair, id] : lowest) {
     rows[static_cast<size_t>(pair.first)].emplace_back(pair.second, id);
   }
-  check_rows(build(edges, 40, 40, {.undirected = true}), rows);
+  check_csc_rows(csc_of(edges, 40, 40, {.undirected = true}), rows);
 }
 
 TEST_CASE("edge ids are dropped where they say nothing") {
   const EdgeList sorted{{4, 3, 0}, {0, 0, 2}};
-  CHECK(build(sorted, 5, 3).edge_ids.data == nullptr);
+  CHECK(csc_of(sorted, 5, 3).edge_ids.data == nullptr);
   const EdgeList unsorted{{4, 3, 0}, {2, 0, 0}};
-  CHECK(build(unsorted, 5, 3).edge_ids.data != nullptr);
-  CHECK(build(unsorted, 5, 3, {.edge_ids = false}).edge_ids.data == nullptr);
+  CHECK(csc_of(unsorted, 5, 3).edge_ids.data != nullptr);
+  CHECK(csc_of(unsorted, 5, 3, {.edge_ids = false}).edge_ids.data == nullptr);
 }
 
 TEST_CASE("ids are int32 where they fit, else int64") {
   const EdgeList edges{{4, 3'000'000'000}, {0, 0}};
-  const Csc wide = build(edges, 3'000'000'001, 1);
+  const Csc wide = csc_of(edges, 3'000'000'001, 1);
   CHECK(wide.indices.dtype == DType::kInt64);
   CHECK(at(wide.indices, 1) == 3'000'000'000);
-  CHECK(build({{4}, {0}}, 5, 1).indices.dtype == DType::kInt32);
+  CHECK(csc_of({{4}, {0}}, 5, 1).indices.dtype == DType::kInt32);
 }
 
 TEST_CASE("no edges and no nodes are fine") {
-  CHECK(build({}, 0, 0).indptr.rows() == 1);
-  CHECK(build({}, 3, 2).indices.rows() == 0);
+  CHECK(csc_of({}, 0, 0).indptr.rows() == 1);
+  CHECK(csc_of({}, 3, 2).indices.rows() == 0);
 }
 
 TEST_CASE("bad edges are named") {
-  CHECK_THROWS_WITH_AS(build({{1, 5}, {0, 0}}, 5, 1), "source of edge 1 is 5, outside [0, 5)",
+  CHECK_THROWS_WITH_AS(csc_of({{1, 5}, {0, 0}}, 5, 1), "source of edge 1 is 5, outside [0, 5)",
                        Error);
-  CHECK_THROWS_WITH_AS(build({{1, 2}, {0, -1}}, 5, 1),
+  CHECK_THROWS_WITH_AS(csc_of({{1, 2}, {0, -1}}, 5, 1),
                        "destination of edge 1 is -1, outside [0, 1)", Error);
-  CHECK_THROWS_AS(build({{1, 2}, {0}}, 5, 1), Error);
-  CHECK_THROWS_AS(build({{1}, {0}}, 5, 4, {.undirected = true}), Error);
-  CHECK_THROWS_AS(build({}, 5, int64_t{1} << 62), Error);
-  CHECK_THROWS_AS(build({}, -1, 5), Error);
+  CHECK_THROWS_AS(csc_of({{1, 2}, {0}}, 5, 1), Error);
+  CHECK_THROWS_AS(csc_of({{1}, {0}}, 5, 4, {.undirected = true}), Error);
+  CHECK_THROWS_AS(csc_of({}, 5, int64_t{1} << 62), Error);
+  CHECK_THROWS_AS(csc_of({}, -1, 5), Error);
 }
 
 TEST_CASE("check_csc accepts what build_csc makes and names what is wrong") {

@@ -15,12 +15,12 @@ using namespace ramet::test;
 
 namespace {
 
-Array view(const std::vector<int64_t>& values) {
+Array view_of(const std::vector<int64_t>& values) {
   return borrow(std::span<const int64_t>(values));
 }
 
 template <typename T>
-Array view(const std::vector<T>& values, DType dtype) {
+Array view_of(const std::vector<T>& values, DType dtype) {
   return {.data = const_cast<T*>(values.data()),
           .dtype = dtype,
           .shape = {static_cast<int64_t>(values.size())},
@@ -46,7 +46,7 @@ TEST_CASE("ranges own what lies between their bounds, empty ranges and one inclu
                                              {0, 5, 10},
                                              many}) {
     CAPTURE(bounds);
-    const Ownership ownership = Ownership::ranges(view(bounds));
+    const Ownership ownership = Ownership::ranges(view_of(bounds));
     CHECK(ownership.parts() == static_cast<int64_t>(bounds.size()) - 1);
     CHECK(ownership.num_nodes() == bounds.back());
     const auto nodes = all_nodes(bounds.back());
@@ -67,14 +67,14 @@ TEST_CASE("ranges own what lies between their bounds, empty ranges and one inclu
 TEST_CASE("a vector says who owns, whatever its width, and hashes spread evenly") {
   const std::vector<uint8_t> narrow{2, 0, 1, 1};
   const std::vector<uint16_t> wide{2, 0, 1, 1};
-  const auto one = Ownership::by_vector(view(narrow, DType::kUInt8), 3);
-  const auto other = Ownership::by_vector(view(wide, DType::kUInt16), 3);
+  const auto one = Ownership::by_vector(view_of(narrow, DType::kUInt8), 3);
+  const auto other = Ownership::by_vector(view_of(wide, DType::kUInt16), 3);
   CHECK(one.owners(all_nodes(4)) == wide);
   CHECK(other.owners(all_nodes(4)) == wide);
   CHECK(one.digest() == other.digest());
   CHECK(one.span_of(1).begin == 0);
   CHECK(one.span_of(1).end == 4);
-  CHECK(one.digest() != Ownership::by_vector(view(narrow, DType::kUInt8), 4).digest());
+  CHECK(one.digest() != Ownership::by_vector(view_of(narrow, DType::kUInt8), 4).digest());
 
   const auto hashed = Ownership::hashed("paper", 70'000, 7);
   std::vector<int64_t> counts(7);
@@ -86,19 +86,22 @@ TEST_CASE("a vector says who owns, whatever its width, and hashes spread evenly"
 }
 
 TEST_CASE("ownership that covers no graph is refused") {
-  const auto ranges = [](std::vector<int64_t> bounds) { return Ownership::ranges(view(bounds)); };
+  const auto ranges = [](std::vector<int64_t> bounds) {
+    return Ownership::ranges(view_of(bounds));
+  };
   CHECK_THROWS_AS(ranges({0}), Error);
   CHECK_THROWS_AS(ranges({1, 4}), Error);
   CHECK_THROWS_AS(ranges({0, 5, 4}), Error);
   const std::vector<int64_t> ids{0, 1};
-  CHECK_THROWS_AS(static_cast<void>(Ownership::by_vector(view(ids), 2)), Error);
+  CHECK_THROWS_AS(static_cast<void>(Ownership::by_vector(view_of(ids), 2)), Error);
   const std::vector<uint8_t> owners{0, 3};
-  const auto beyond = Ownership::by_vector(view(owners, DType::kUInt8), 3, "owner.npy");
+  const auto beyond = Ownership::by_vector(view_of(owners, DType::kUInt8), 3, "owner.npy");
   CHECK(beyond.owner(0) == 0);
   CHECK_THROWS_WITH(static_cast<void>(beyond.owner(1)), "owner.npy, entry 1: 3 is outside [0, 3)");
   CHECK_THROWS_AS(static_cast<void>(beyond.owners(std::vector<int64_t>{2})), Error);
-  CHECK_THROWS_AS(static_cast<void>(Ownership::by_vector(view(owners, DType::kUInt8), 0)), Error);
-  CHECK_THROWS_AS(static_cast<void>(Ownership::by_vector(view(owners, DType::kUInt8), 70'000)),
+  CHECK_THROWS_AS(static_cast<void>(Ownership::by_vector(view_of(owners, DType::kUInt8), 0)),
+                  Error);
+  CHECK_THROWS_AS(static_cast<void>(Ownership::by_vector(view_of(owners, DType::kUInt8), 70'000)),
                   Error);
 }
 
@@ -112,7 +115,7 @@ TEST_CASE("balanced ranges have about equally many in-edges and nodes") {
   const auto indptr = graph->edge_types()[0].indptr.as<int64_t>();
   for (const int64_t parts : {1, 2, 7}) {
     const auto bounds = balanced_ranges(*graph, 0, parts);
-    REQUIRE(Ownership::ranges(view(bounds)).num_nodes() == 5000);
+    REQUIRE(Ownership::ranges(view_of(bounds)).num_nodes() == 5000);
     for (size_t k = 0; k + 1 < bounds.size(); ++k) {
       const auto num_edges = static_cast<double>(indptr[static_cast<size_t>(bounds[k + 1])] -
                                                  indptr[static_cast<size_t>(bounds[k])]);
@@ -127,8 +130,8 @@ TEST_CASE("balanced ranges have about equally many in-edges and nodes") {
 TEST_CASE("a node, part or type that is none is an Error") {
   const auto graph = make_graph(100, 300, 3);
   const std::vector<int64_t> bounds{0, 40, 100};
-  for (const Ownership& owners :
-       {Ownership::ranges(view(bounds)), Ownership::hashed(graph->node_types()[0].name, 100, 2)}) {
+  for (const Ownership& owners : {Ownership::ranges(view_of(bounds)),
+                                  Ownership::hashed(graph->node_types()[0].name, 100, 2)}) {
     for (const int64_t node : {-1, 100}) {
       check_throws(ErrorCode::kOutOfRange, {"node is " + std::to_string(node), "[0, 100)"},
                    [&] { (void)owners.owner(node); });

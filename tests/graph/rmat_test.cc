@@ -18,7 +18,7 @@ using namespace ramet;
 
 namespace {
 
-const RmatOptions kSmall{.scale = 13, .edge_factor = 8, .feature_width = 4, .seed = 3};
+const RmatOptions kSmallRmat{.scale = 13, .edge_factor = 8, .feature_width = 4, .seed = 3};
 
 struct Rows {
   std::shared_ptr<const Graph> graph;
@@ -42,15 +42,15 @@ struct Rows {
 }  // namespace
 
 TEST_CASE("rmat: the same for any number of threads, another for another seed") {
-  const StoreContents one = generate_rmat(kSmall, 1);
-  test::require_equal(one, generate_rmat(kSmall, 4));
-  RmatOptions other = kSmall;
+  const StoreContents one = generate_rmat(kSmallRmat, 1);
+  test::require_equal(one, generate_rmat(kSmallRmat, 4));
+  RmatOptions other = kSmallRmat;
   other.seed = 4;
   CHECK(generate_rmat(other).arrays[1].second.rows() != one.arrays[1].second.rows());
 }
 
 TEST_CASE("rmat: features made piece by piece are those of the whole table") {
-  RmatOptions options = kSmall;
+  RmatOptions options = kSmallRmat;
   options.feature_width = 3;
   const StoreContents contents = generate_rmat(options);
   const auto found =
@@ -72,7 +72,7 @@ TEST_CASE("rmat: features made piece by piece are those of the whole table") {
 }
 
 TEST_CASE("rmat: symmetric, rows sorted, no edge twice") {
-  const Rows rows(kSmall);
+  const Rows rows(kSmallRmat);
   for (size_t v = 0; v < rows.size(); ++v) {
     CHECK(std::adjacent_find(rows[v].begin(), rows[v].end(), std::greater_equal<>()) ==
           rows[v].end());
@@ -84,7 +84,7 @@ TEST_CASE("rmat: symmetric, rows sorted, no edge twice") {
 }
 
 TEST_CASE("rmat: hubs, nodes without neighbors, and ids that say nothing of degrees") {
-  const Rows rows(kSmall);
+  const Rows rows(kSmallRmat);
   const double mean = static_cast<double>(rows.indices.size()) / static_cast<double>(rows.size());
   size_t largest = 0, isolated = 0, in_first_half = 0;
   for (size_t v = 0; v < rows.size(); ++v) {
@@ -125,7 +125,7 @@ TEST_CASE("rmat: draws of four levels have their probabilities") {
 }
 
 TEST_CASE("rmat: a tenth of the nodes that have neighbors is to train on") {
-  const Rows rows(kSmall);
+  const Rows rows(kSmallRmat);
   const auto train = rows.graph->splits().at("train").at("node").as<int32_t>();
   size_t with_neighbors = 0;
   for (size_t v = 0; v < rows.size(); ++v)
@@ -137,7 +137,7 @@ TEST_CASE("rmat: a tenth of the nodes that have neighbors is to train on") {
 }
 
 TEST_CASE("rmat: features are optional") {
-  CHECK(Rows(kSmall).graph->node_types().front().tables.at("feat").shape ==
+  CHECK(Rows(kSmallRmat).graph->node_types().front().tables.at("feat").shape ==
         std::vector<int64_t>{1 << 13, 4});
   CHECK(Rows({.scale = 1, .edge_factor = 0}).graph->node_types().front().tables.empty());
 }

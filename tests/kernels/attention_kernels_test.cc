@@ -8,19 +8,12 @@
 #include <limits>
 #include <vector>
 
-#include "ramet/isa.h"
 #include "ramet/random.h"
+#include "support/each_isa.h"
 
 using namespace ramet;
 
 namespace {
-
-std::vector<AttentionKernels<float>> all_kernels() {
-  std::vector<AttentionKernels<float>> all = {attention_portable()};
-  if (isa() >= Isa::kAvx2) all.push_back(attention_avx2());
-  if (isa() >= Isa::kAvx512) all.push_back(attention_avx512());
-  return all;
-}
 
 std::vector<float> some_values(int64_t count, uint64_t key) {
   std::vector<float> values;
@@ -129,7 +122,7 @@ TEST_CASE(
       REQUIRE(std::abs(portable[i] - exact) <= 0x1p-22 * exact);
   }
   CHECK(portable[0] == 1);
-  for (const auto& kernels : all_kernels()) {
+  for (const auto& kernels : of_each_isa(&IsaKernels::attention)) {
     std::vector<float> values = inputs;
     kernels.exp(values.data(), std::ssize(values));
     CHECK(values == portable);
@@ -145,7 +138,7 @@ TEST_CASE(
 
 TEST_CASE("sums by head, their pulls and dots are those of the definition") {
   const Lists lists;
-  for (const auto& kernels : all_kernels()) {
+  for (const auto& kernels : of_each_isa(&IsaKernels::attention)) {
     for (const Shape& shape : shapes()) {
       const int64_t heads = shape.heads, width = shape.width;
       CAPTURE(heads);
@@ -205,7 +198,7 @@ TEST_CASE("sums by head, their pulls and dots are those of the definition") {
 
 TEST_CASE("scores of GATv2 and their gradients are those of the definition") {
   const Lists lists;
-  for (const auto& kernels : all_kernels()) {
+  for (const auto& kernels : of_each_isa(&IsaKernels::attention)) {
     for (const Shape& shape : shapes()) {
       for (const bool has_edges : {false, true}) {
         CAPTURE(shape.heads);

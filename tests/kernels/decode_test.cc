@@ -20,11 +20,11 @@ using ramet::test::check_throws;
 
 namespace {
 
-constexpr int64_t kRows = 23;
-constexpr float kGuard = -12345.5F;
+constexpr int64_t kDecodedRows = 23;
+constexpr float kFloatGuard = -12345.5F;
 constexpr int64_t kGuards = 48;  // before and behind the output: whole lines, and more
 // Outputs that say they are a part of so many bytes get ordinary stores or streaming stores.
-constexpr int64_t kSmall = 0, kHuge = int64_t{1} << 40;
+constexpr int64_t kSmallOutput = 0, kHugeOutput = int64_t{1} << 40;
 constexpr Encoding kEncodings[] = {Encoding::kFloat16, Encoding::kBFloat16,
                                    Encoding::kInt8ScaledByRow, Encoding::kInt8ScaledByColumn};
 
@@ -52,10 +52,11 @@ struct Rows {
 
   // Any bits at all: NaNs, infinities and numbers without an implicit one among them.
   Rows(Encoding its_encoding, int64_t its_width) : encoding(its_encoding), width(its_width) {
-    bytes.resize(static_cast<size_t>(kRows * width * item_bytes(encoding)));
+    bytes.resize(static_cast<size_t>(kDecodedRows * width * item_bytes(encoding)));
     for (size_t i = 0; i < bytes.size(); ++i)
       bytes[i] = static_cast<char>(mix64(i));
-    scale.resize(static_cast<size_t>(encoding == Encoding::kInt8ScaledByRow ? kRows : width));
+    scale.resize(
+        static_cast<size_t>(encoding == Encoding::kInt8ScaledByRow ? kDecodedRows : width));
     for (size_t i = 0; i < scale.size(); ++i)
       scale[i] = static_cast<float>(mix64(i) % 10'000) * 1.7e-4F;
   }
@@ -74,37 +75,37 @@ struct Rows {
   }
 };
 
-std::vector<int64_t> random_ids(uint64_t count) {
+std::vector<int64_t> decoded_ids(uint64_t count) {
   std::vector<int64_t> ids;
   for (uint64_t i = 0; i < count; ++i)
-    ids.push_back(static_cast<int64_t>(mix64(i) % kRows));
+    ids.push_back(static_cast<int64_t>(mix64(i) % kDecodedRows));
   return ids;
 }
 
-// What a gather returns, and whether it wrote the rows before the first bad id and nothing else.
-struct Gathered {
+// What a decode returns, and whether it wrote the rows before the first bad id and nothing else.
+struct Decoded {
   int64_t result;
   bool exact;
 };
 
 // The output begins `misaligned` floats behind the beginning of a line, between guards.
-Gathered gather(const Rows& rows,
-                const std::vector<int64_t>& ids,
-                int64_t misaligned,
-                int64_t output_bytes) {
+Decoded decode(const Rows& rows,
+               const std::vector<int64_t>& ids,
+               int64_t misaligned,
+               int64_t output_bytes) {
   const int64_t count = static_cast<int64_t>(ids.size()) * rows.width;
-  std::vector<float> memory(static_cast<size_t>(count + 2 * kGuards + 32), kGuard);
+  std::vector<float> memory(static_cast<size_t>(count + 2 * kGuards + 32), kFloatGuard);
   std::vector<float> twin = memory;
   const auto address = reinterpret_cast<uintptr_t>(memory.data());
   const int64_t begin = kGuards + static_cast<int64_t>((64 - address % 64) % 64 / 4) + misaligned;
-  for (size_t i = 0; i < ids.size() && ids[i] >= 0 && ids[i] < kRows; ++i)
+  for (size_t i = 0; i < ids.size() && ids[i] >= 0 && ids[i] < kDecodedRows; ++i)
     for (int64_t c = 0; c < rows.width; ++c)
       twin[static_cast<size_t>(begin + static_cast<int64_t>(i) * rows.width + c)] =
           rows.element(ids[i], c);
-  Gathered gathered{};
+  Decoded gathered{};
   gathered.result =
       cpu_kernels()->gather_decoded({.rows = {.table = rows.bytes.data(),
-                                              .num_rows = kRows,
+                                              .num_rows = kDecodedRows,
                                               .row_bytes = rows.width * item_bytes(rows.encoding),
                                               .ids = ids.data(),
                                               .num_ids = static_cast<int64_t>(ids.size()),
@@ -119,18 +120,18 @@ Gathered gather(const Rows& rows,
 }  // namespace
 
 TEST_CASE("every width at every place in a line, with both kinds of stores, to the bit") {
-  const std::vector<int64_t> ids = random_ids(41);
+  const std::vector<int64_t> ids = decoded_ids(41);
   for (const Encoding encoding : kEncodings) {
     for (int64_t width = 1; width <= 258; width == 257 ? width = 602 : ++width) {
       if (width > 602) break;
       const Rows rows(encoding, width);
       for (const int64_t misaligned : {0, 1, 7, 8, 15}) {
-        for (const int64_t output_bytes : {kSmall, kHuge}) {
+        for (const int64_t output_bytes : {kSmallOutput, kHugeOutput}) {
           CAPTURE(static_cast<int>(encoding));
           CAPTURE(width);
           CAPTURE(misaligned);
           CAPTURE(output_bytes);
-          const Gathered all = gather(rows, ids, misaligned, output_bytes);
+          const Decoded all = decode(rows, ids, misaligned, output_bytes);
           REQUIRE(all.result == -1);
           REQUIRE(all.exact);
         }
@@ -149,8 +150,8 @@ TEST_CASE("all halves and all bfloat16s become the float32 that they stand for")
     }
     for (int64_t id = 0; id < 16; ++id)
       ids.push_back(id);
-    CHECK(gather(rows, ids, 0, kSmall).exact);
-    CHECK(gather(rows, ids, 0, kHuge).exact);
+    CHECK(decode(rows, ids, 0, kSmallOutput).exact);
+    CHECK(decode(rows, ids, 0, kHugeOutput).exact);
   }
   CHECK(half_by_definition(0x3C01) == 1 + 0x1p-10F);
   CHECK(half_by_definition(0x8001) == -0x1p-24F);
@@ -162,7 +163,7 @@ TEST_CASE("few rows, down to none, and rows of no elements") {
     for (const int64_t width : {0, 1, 15, 16, 17, 128}) {
       const Rows rows(encoding, width);
       for (uint64_t count = 0; count < 5; ++count) {
-        const Gathered all = gather(rows, random_ids(count), 3, kHuge);
+        const Decoded all = decode(rows, decoded_ids(count), 3, kHugeOutput);
         CHECK(all.result == -1);
         CHECK(all.exact);
       }
@@ -170,18 +171,18 @@ TEST_CASE("few rows, down to none, and rows of no elements") {
   }
 }
 
-TEST_CASE("a bad id stops the gather where it stands, and the rows before it are written") {
+TEST_CASE("a bad id stops the decode where it stands, and the rows before it are written") {
   constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
   constexpr int64_t kHighest = std::numeric_limits<int64_t>::max();
   for (const Encoding encoding : kEncodings) {
     for (const int64_t width : {1, 8, 16, 100, 128}) {
       const Rows rows(encoding, width);
-      for (const int64_t bad : {int64_t{-1}, kRows, kLowest, kHighest}) {
+      for (const int64_t bad : {int64_t{-1}, kDecodedRows, kLowest, kHighest}) {
         for (const size_t position : {0, 1, 20, 40}) {
-          for (const int64_t output_bytes : {kSmall, kHuge}) {
-            std::vector<int64_t> ids = random_ids(41);
+          for (const int64_t output_bytes : {kSmallOutput, kHugeOutput}) {
+            std::vector<int64_t> ids = decoded_ids(41);
             ids[position] = bad;
-            const Gathered some = gather(rows, ids, 3, output_bytes);
+            const Decoded some = decode(rows, ids, 3, output_bytes);
             CHECK(some.result == static_cast<int64_t>(position));
             CHECK(some.exact);
           }
@@ -194,10 +195,11 @@ TEST_CASE("a bad id stops the gather where it stands, and the rows before it are
 TEST_CASE("a table decodes on 1, 2 and 3 threads, also beyond the caches") {
   constexpr int64_t kWidth = 301;
   Rows rows(Encoding::kInt8ScaledByRow, kWidth);
-  const Table table({rows.bytes.data(), DType::kInt8, {kRows, 7, 43}, nullptr, false},
-                    {rows.scale.data(), DType::kFloat32, {kRows, 1, 1}, nullptr, false}, "feat");
+  const Table table({rows.bytes.data(), DType::kInt8, {kDecodedRows, 7, 43}, nullptr, false},
+                    {rows.scale.data(), DType::kFloat32, {kDecodedRows, 1, 1}, nullptr, false},
+                    "feat");
   CHECK(table.is_encoded());
-  const std::vector<int64_t> ids = random_ids(30'000);  // 36 MB
+  const std::vector<int64_t> ids = decoded_ids(30'000);  // 36 MB
   for (const int threads : {1, 2, 3}) {
     const Array out = table.gather_float32(ids, threads);
     REQUIRE(out.describe() == "float32[30000, 7, 43]");

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "kernels/cpu/pick.h"
-#include "ramet/isa.h"
 #include "ramet/random.h"
 #include "ramet/sampler.h"
 #include "sampling/row_picker.h"
+#include "support/each_isa.h"
 
 using namespace ramet;
 
@@ -18,14 +18,6 @@ namespace {
 
 uint64_t& node_of(FloydRows& rows, int r) {
   return rows.node[r % 2][r / 2];
-}
-
-// The kernels that this machine can run, with the scalar one first.
-std::vector<FloydKernel> kernels() {
-  std::vector<FloydKernel> all{floyd_portable};
-  if (isa() >= Isa::kAvx2) all.push_back(floyd_avx2());
-  if (isa() >= Isa::kAvx512) all.push_back(floyd_avx512());
-  return all;
 }
 
 std::vector<int64_t> picks_alone(const DrawKeys& hop_keys,
@@ -72,7 +64,7 @@ uint64_t unabsorb(uint64_t result, uint64_t value) {
 
 // docs/semantics.md, section 3.
 TEST_CASE("every kernel picks what the scalar picker picks, for every fanout") {
-  for (const FloydKernel kernel : kernels()) {
+  for (const FloydKernel kernel : of_each_isa(&IsaKernels::floyd)) {
     for (int fanout = 1; fanout <= kFloydMaxFanout; ++fanout) {
       for (uint64_t round = 0; round < 20; ++round) {
         const uint64_t hop_key = absorb(round, static_cast<uint64_t>(fanout));
@@ -125,7 +117,7 @@ TEST_CASE(
       rows.degree[i] = static_cast<uint32_t>(kDegree);
     }
     FloydPicks picks;
-    for (const FloydKernel kernel : kernels()) {
+    for (const FloydKernel kernel : of_each_isa(&IsaKernels::floyd)) {
       const uint32_t suspects = kernel({hop_key}, kFanout, rows, picks);
       CHECK(suspects == (kernel == floyd_portable ? 0 : 1U << kRow));
     }
@@ -142,7 +134,7 @@ TEST_CASE(
 // zeros: search finds one, and it has to be repeated.
 TEST_CASE("a dependent word that must be repeated is") {
   constexpr int64_t kDegree = int64_t{3} << 30;
-  const FloydKernel kernel = floyd_kernel();
+  const FloydKernel kernel = best_kernels().floyd;
   if (kernel == floyd_portable) return;
   FloydRows rows = {};
   for (int r = 0; r < kFloydRows; ++r) {

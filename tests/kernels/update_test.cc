@@ -7,21 +7,14 @@
 #include <cmath>
 #include <vector>
 
-#include "ramet/isa.h"
 #include "ramet/random.h"
+#include "support/each_isa.h"
 
 using namespace ramet;
 
 namespace {
 
-std::vector<UpdateKernels> all_kernels() {
-  std::vector<UpdateKernels> all = {update_portable()};
-  if (isa() >= Isa::kAvx2) all.push_back(update_avx2());
-  if (isa() >= Isa::kAvx512) all.push_back(update_avx512());
-  return all;
-}
-
-std::vector<float> some_values(size_t count, uint64_t key, bool is_positive = false) {
+std::vector<float> some_floats(size_t count, uint64_t key, bool is_positive = false) {
   std::vector<float> values;
   for (size_t i = 0; i < count; ++i) {
     const double unit = static_cast<double>(absorb(key, i) >> 11) * 0x1p-53;
@@ -32,10 +25,10 @@ std::vector<float> some_values(size_t count, uint64_t key, bool is_positive = fa
 
 struct State {
   explicit State(size_t width)
-      : weight(some_values(width, 1)),
-        moment1(some_values(width, 2)),
-        moment2(some_values(width, 3, true)),
-        gradient(some_values(width, 4)) {}
+      : weight(some_floats(width, 1)),
+        moment1(some_floats(width, 2)),
+        moment2(some_floats(width, 3, true)),
+        gradient(some_floats(width, 4)) {}
 
   RowUpdate row() {
     return {.width = std::ssize(weight),
@@ -104,7 +97,7 @@ void update_by_definition(UpdateRule rule, State& s) {
 TEST_CASE("updates of a row are those of the definition, for every width and instruction set") {
   const auto rules = {UpdateRule::kSgd, UpdateRule::kAdaGrad, UpdateRule::kRowwiseAdaGrad,
                       UpdateRule::kRmsProp, UpdateRule::kAdam};
-  for (const UpdateKernels& kernels : all_kernels()) {
+  for (const UpdateKernels& kernels : of_each_isa(&IsaKernels::update)) {
     for (const UpdateRule rule : rules) {
       for (size_t width = 1; width <= 67; ++width) {
         State expected(width), actual(width);
@@ -119,9 +112,9 @@ TEST_CASE("updates of a row are those of the definition, for every width and ins
 }
 
 TEST_CASE("sums of rows") {
-  for (const UpdateKernels& kernels : all_kernels()) {
-    std::vector<float> sum = some_values(37, 1), expected = sum;
-    const std::vector<float> values = some_values(37, 2);
+  for (const UpdateKernels& kernels : of_each_isa(&IsaKernels::update)) {
+    std::vector<float> sum = some_floats(37, 1), expected = sum;
+    const std::vector<float> values = some_floats(37, 2);
     for (size_t i = 0; i < sum.size(); ++i)
       expected[i] += values[i];
     kernels.add(sum.data(), values.data(), 37);

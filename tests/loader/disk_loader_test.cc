@@ -58,7 +58,7 @@ struct Epoch {
   std::vector<CacheStats> use;
 };
 
-Epoch run_epoch(const NeighborLoader& loader, int64_t epoch) {
+Epoch read_epoch(const NeighborLoader& loader, int64_t epoch) {
   Epoch result;
   const auto stream = loader.start(epoch);
   while (!stream->done()) {
@@ -89,7 +89,7 @@ void check_same(const std::vector<Batch>& got, const std::vector<Batch>& expecte
 TEST_CASE("batches of a disk are those in place, with every cache and number of threads") {
   const OnDisk on_disk;
   const NeighborLoader in_place(on_disk.graph, on_disk.options(Location::kInPlace, 2));
-  const Epoch expected[] = {run_epoch(in_place, 0), run_epoch(in_place, 1)};
+  const Epoch expected[] = {read_epoch(in_place, 0), read_epoch(in_place, 1)};
   for (const CacheBy by : {CacheBy::kAuto, CacheBy::kRecency, CacheBy::kDegree})
     for (const int look_ahead : {0, 3, 100}) {
       std::vector<CacheStats> uses[2];
@@ -101,7 +101,7 @@ TEST_CASE("batches of a disk are those in place, with every cache and number of 
         const NeighborLoader loader(on_disk.graph, options);
         CHECK(loader.placement()[0].placement == Location::kDisk);
         for (const int64_t epoch : {0, 1}) {
-          const Epoch got = run_epoch(loader, epoch);
+          const Epoch got = read_epoch(loader, epoch);
           check_same(got.batches, expected[epoch].batches);
           if (uses[epoch].empty()) uses[epoch] = got.use;
           CHECK(got.use == uses[epoch]);
@@ -119,7 +119,7 @@ TEST_CASE("a stream that was left early leaves no trace in the next one's hits")
   options.host.cache_rows = 150;
   options.host.look_ahead = 4;
   const NeighborLoader loader(on_disk.graph, options);
-  const std::vector<CacheStats> first = run_epoch(loader, 0).use;
+  const std::vector<CacheStats> first = read_epoch(loader, 0).use;
   for (const int taken : {0, 1, 7}) {
     const NeighborLoader other(on_disk.graph, options);
     {
@@ -127,7 +127,7 @@ TEST_CASE("a stream that was left early leaves no trace in the next one's hits")
       for (int i = 0; i < taken; ++i)
         CHECK(stream->next(60s));
     }
-    CHECK(run_epoch(other, 0).use == first);
+    CHECK(read_epoch(other, 0).use == first);
   }
 }
 
@@ -148,7 +148,7 @@ TEST_CASE("of two streams at once the second reads without the cache") {
       batches[which].push_back(std::move(*batch));
     }
   for (const int which : {0, 1})
-    check_same(batches[which], run_epoch(in_place, which).batches);
+    check_same(batches[which], read_epoch(in_place, which).batches);
   CHECK(hits[0] > 0);
   CHECK(hits[1] == 0);
 }
@@ -177,7 +177,7 @@ TEST_CASE("an error comes in the place of its batch, and the loader goes on") {
     bytes += marked_row(id, 48);
   write_file(on_disk.path, bytes);  // the same file
   const NeighborLoader in_place(on_disk.graph, on_disk.options(Location::kInPlace, 2));
-  check_same(run_epoch(loader, 0).batches, run_epoch(in_place, 0).batches);
+  check_same(read_epoch(loader, 0).batches, read_epoch(in_place, 0).batches);
 }
 
 TEST_CASE("a forked child reads from the disk with a cache of its own") {
@@ -189,20 +189,20 @@ TEST_CASE("a forked child reads from the disk with a cache of its own") {
   static_cast<void>(stream->next(60s));
   const auto size = static_cast<size_t>(loader.num_steps());
   if (kNoThreadsAfterFork) return;
-  CHECK(holds_in_child([&] { return run_epoch(loader, 0).batches.size() == size; }));
+  CHECK(holds_in_child([&] { return read_epoch(loader, 0).batches.size() == size; }));
 }
 
 TEST_CASE("where a container refuses io_uring the batches are the same") {
   if (kNoThreadsAfterFork) return;
   const OnDisk on_disk;
   const NeighborLoader in_place(on_disk.graph, on_disk.options(Location::kInPlace, 2));
-  const Epoch expected = run_epoch(in_place, 0);
+  const Epoch expected = read_epoch(in_place, 0);
   CHECK(holds_in_child([&] {
     if (!refuse_calls(SYS_io_uring_setup, EPERM)) return true;
     LoaderOptions options = on_disk.options(Location::kDisk, 2);
     options.host.cache_rows = 50;
     const NeighborLoader loader(on_disk.graph, options);
-    const std::vector<Batch> got = run_epoch(loader, 0).batches;
+    const std::vector<Batch> got = read_epoch(loader, 0).batches;
     return loader.placement()[0].why.find("threads") != std::string::npos &&
            std::equal(got.begin(), got.end(), expected.batches.begin(), expected.batches.end(),
                       [](const Batch& one, const Batch& other) {

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-LoaderOptions options_for(bool fused) {
+LoaderOptions work_options(bool fused) {
   LoaderOptions options;
   options.sample = {{{4, 3}}, Uniform{}, 5};
   options.batch_size = 33;
@@ -24,7 +24,7 @@ LoaderOptions options_for(bool fused) {
   return options;
 }
 
-std::vector<Batch> run_epoch(const NeighborLoader& loader) {
+std::vector<Batch> work_of_epoch(const NeighborLoader& loader) {
   std::vector<Batch> batches;
   const auto stream = loader.start(0);
   while (!stream->done()) {
@@ -37,8 +37,8 @@ std::vector<Batch> run_epoch(const NeighborLoader& loader) {
 
 TEST_CASE("means of a fused table are those of gathered rows") {
   const auto graph = test::make_graph(500, 3000, 2);
-  auto plain = run_epoch(NeighborLoader(graph, options_for(false)));
-  auto fused = run_epoch(NeighborLoader(graph, options_for(true)));
+  auto plain = work_of_epoch(NeighborLoader(graph, work_options(false)));
+  auto fused = work_of_epoch(NeighborLoader(graph, work_options(true)));
   REQUIRE(plain.size() == fused.size());
   for (size_t i = 0; i < plain.size(); ++i) {
     const Array& all = plain[i].tables[0];
@@ -64,9 +64,9 @@ TEST_CASE("blocks are transposed ahead as asked") {
   for (const auto& [ahead, first, second] : {std::tuple{TransposeAhead::kNone, false, false},
                                              {TransposeAhead::kInner, false, true},
                                              {TransposeAhead::kAll, true, true}}) {
-    LoaderOptions options = options_for(true);
+    LoaderOptions options = work_options(true);
     options.transpose = ahead;
-    for (Batch& batch : run_epoch(NeighborLoader(graph, options))) {
+    for (Batch& batch : work_of_epoch(NeighborLoader(graph, options))) {
       CHECK(block_edges(*graph, batch, 0, 0)->is_transposed() == first);
       CHECK(block_edges(*graph, batch, 1, 0)->is_transposed() == second);
     }
@@ -75,10 +75,10 @@ TEST_CASE("blocks are transposed ahead as asked") {
 
 TEST_CASE("how rows come is no part of a loader's fingerprint") {
   const auto graph = test::make_graph(500, 3000, 2);
-  LoaderOptions options = options_for(true);
+  LoaderOptions options = work_options(true);
   options.transpose = TransposeAhead::kAll;
   CHECK(NeighborLoader(graph, options).fingerprint() ==
-        NeighborLoader(graph, options_for(false)).fingerprint());
+        NeighborLoader(graph, work_options(false)).fingerprint());
 }
 
 TEST_CASE("a table that cannot be fused is refused by name") {
@@ -86,13 +86,13 @@ TEST_CASE("a table that cannot be fused is refused by name") {
   const auto make = [&](const LoaderOptions& options) {
     static_cast<void>(NeighborLoader(graph, options));
   };
-  LoaderOptions options = options_for(true);
+  LoaderOptions options = work_options(true);
   options.sample.expand = Expand::kOnce;
   CHECK_THROWS_WITH_AS(
       make(options),
       "table 'feat' is fused with the first block, but with expand 'once' there are no blocks",
       Error);
-  options = options_for(true);
+  options = work_options(true);
   options.tables[0].at_seeds = true;
   CHECK_THROWS_WITH_AS(
       make(options),

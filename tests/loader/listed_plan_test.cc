@@ -21,7 +21,7 @@ using Items = std::vector<int64_t>;
 const BatchList kThree{{4, 4, 0, 1, 2, 3, 5, 6}, {0, 3, 3, 8}};
 
 // No input nodes: all.
-LoaderOptions options_for(int threads, const Items& input_nodes) {
+LoaderOptions listed_options(int threads, const Items& input_nodes) {
   LoaderOptions options;
   options.sample = {{{4, 3}}, Uniform{}, 5};
   if (!input_nodes.empty()) options.inputs.front().ids = copy(borrow(std::span(input_nodes)));
@@ -111,7 +111,7 @@ TEST_CASE("a list that is none is named") {
 TEST_CASE("input_id has the seeds' positions in the input nodes") {
   const auto graph = test::make_graph(1000, 9000, 1);
   const Items nodes = some_nodes();
-  const NeighborLoader loader(graph, options_for(2, nodes));
+  const NeighborLoader loader(graph, listed_options(2, nodes));
   std::vector<bool> is_seen(nodes.size());
   for (const Batch& batch : rest_of(*loader.start(3))) {
     const Items items = of(batch.input_id), n_id = of(batch.minibatch.n_id[0]);
@@ -128,10 +128,10 @@ TEST_CASE("input_id has the seeds' positions in the input nodes") {
 
 TEST_CASE("each rank has the input_id of its slice, also of a list") {
   const auto graph = test::make_graph(1000, 9000, 1);
-  const std::vector<Batch> whole = rest_of(*NeighborLoader(graph, options_for(1, {})).start(2));
+  const std::vector<Batch> whole = rest_of(*NeighborLoader(graph, listed_options(1, {})).start(2));
   std::vector<Items> joined(whole.size()), joined_list(whole.size());
   for (int rank = 0; rank < 3; ++rank) {
-    LoaderOptions options = options_for(2, {});
+    LoaderOptions options = listed_options(2, {});
     options.rank = rank;
     options.world = 3;
     const NeighborLoader loader(graph, options);
@@ -152,12 +152,12 @@ TEST_CASE("each rank has the input_id of its slice, also of a list") {
 
 TEST_CASE("an epoch's batches, listed or made one by one, are the same for any threads") {
   const auto graph = test::make_graph(1000, 9000, 1);
-  const NeighborLoader alone(graph, options_for(1, some_nodes()));
+  const NeighborLoader alone(graph, listed_options(1, some_nodes()));
   const std::vector<Batch> expected = rest_of(*alone.start(3));
   REQUIRE(expected.size() == 11);
   const BatchList list = listed(expected);
   for (const int threads : {1, 2, 3}) {
-    const NeighborLoader loader(graph, options_for(threads, some_nodes()));
+    const NeighborLoader loader(graph, listed_options(threads, some_nodes()));
     for (const int64_t first : {0, 4, 11}) {
       const std::vector<Batch> batches = rest_of(*loader.start(3, first, list));
       REQUIRE(std::ssize(batches) == 11 - first);
@@ -172,7 +172,7 @@ TEST_CASE("an epoch's batches, listed or made one by one, are the same for any t
 
 TEST_CASE("chosen positions may repeat, or be none") {
   const auto graph = test::make_graph(1000, 9000, 1);
-  const NeighborLoader loader(graph, options_for(2, some_nodes()));
+  const NeighborLoader loader(graph, listed_options(2, some_nodes()));
   const std::vector<Batch> batches = rest_of(*loader.start(0, 0, kThree));
   REQUIRE(batches.size() == 3);
   CHECK(of(batches[0].input_id) == Items{4, 4, 0});
@@ -185,7 +185,7 @@ TEST_CASE("chosen positions may repeat, or be none") {
 
 TEST_CASE("positions, steps and epochs that are none are named") {
   const auto graph = test::make_graph(1000, 9000, 1);
-  const NeighborLoader loader(graph, options_for(2, some_nodes()));
+  const NeighborLoader loader(graph, listed_options(2, some_nodes()));
   const Items beyond{0, 334};
   test::check_throws(ErrorCode::kOutOfRange, {"positions[1] is 334, outside [0, 334)"},
                      [&] { (void)loader.make(beyond, 0, 0); });

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr int64_t kRanks = 3, kNodes = 500, kStride = 512;
+constexpr int64_t kPullRanks = 3, kPulledNodes = 500, kStride = 512;
 
 // Ranks 0 and 1 are on one machine, rank 2 is on another.
 bool reaches(int64_t rank, int64_t other) {
@@ -33,7 +33,7 @@ float value_of(int64_t id) {
 
 // A table of two columns, or of seeds alone: rows that a rank does not reach are NaNs there.
 TableRequest request_of(int64_t rank, const Ownership& owners, bool at_seeds) {
-  Array map = BufferPool::create()->allocate_array(map_dtype(owners, kStride), {kNodes});
+  Array map = BufferPool::create()->allocate_array(map_dtype(owners, kStride), {kPulledNodes});
   write_map(owners, kStride, map);
   const RowPlaces places = RowPlaces::strided(owners, kStride, map);
   const Array rows =
@@ -41,7 +41,7 @@ TableRequest request_of(int64_t rank, const Ownership& owners, bool at_seeds) {
   auto* const value = static_cast<float*>(rows.data);
   std::fill(value, value + 2 * places.num_places(), std::numeric_limits<float>::quiet_NaN());
   TableRequest request{.name = "pulled", .at_seeds = at_seeds, .rank = static_cast<int>(rank)};
-  for (int64_t other = 0; other < kRanks; ++other) {
+  for (int64_t other = 0; other < kPullRanks; ++other) {
     request.reached.push_back(reaches(rank, other));
     if (!reaches(rank, other)) continue;
     const Array ids = places.owned(other);
@@ -71,7 +71,7 @@ LoaderOptions options_of(
   options.batch_size = 50;
   options.shuffle = true;
   options.rank = static_cast<int>(rank);
-  options.world = kRanks;
+  options.world = kPullRanks;
   options.threads = threads;
   options.prefetch = prefetch;
   options.tables = {
@@ -80,18 +80,18 @@ LoaderOptions options_of(
 }
 
 // Runs `program` on every rank at once.
-using Program =
+using PullProgram =
     std::function<void(int64_t rank, const NeighborLoader&, const std::shared_ptr<GroupThread>&)>;
 
-void run_ranks(const std::shared_ptr<const Graph>& graph,
+void run_pulls(const std::shared_ptr<const Graph>& graph,
                int threads,
                int prefetch,
-               const Program& program,
+               const PullProgram& program,
                const Cache& cache = {}) {
-  Mail mail(kRanks);
-  const Ownership owners = by_hash(*graph, kRanks).front();
+  Mail mail(kPullRanks);
+  const Ownership owners = by_hash(*graph, kPullRanks).front();
   std::vector<std::thread> ranks;
-  for (int64_t rank = 0; rank < kRanks; ++rank) {
+  for (int64_t rank = 0; rank < kPullRanks; ++rank) {
     ranks.emplace_back([&, rank] {
       const NeighborLoader loader(graph, options_of(rank, owners, threads, prefetch, cache));
       program(rank, loader, std::make_shared<RankThread>(mail, static_cast<size_t>(rank)));
@@ -101,7 +101,7 @@ void run_ranks(const std::shared_ptr<const Graph>& graph,
     rank.join();
 }
 
-void close(EpochStream& stream) {
+void close_pulls(EpochStream& stream) {
   while (!stream.close(10ms)) {
   }
 }
@@ -127,7 +127,7 @@ std::set<int64_t> held_nodes(const Graph& graph,
                              const std::vector<std::vector<int64_t>>& batches,
                              CacheBy by,
                              const std::function<bool(int64_t)>& may_be) {
-  std::vector<int64_t> degrees(kNodes), in_batches(kNodes), ids;
+  std::vector<int64_t> degrees(kPulledNodes), in_batches(kPulledNodes), ids;
   with_ids(graph.edge_types()[0].indices, [&](auto sources) {
     for (const auto source : sources)
       ++degrees[static_cast<size_t>(source)];
@@ -135,7 +135,7 @@ std::set<int64_t> held_nodes(const Graph& graph,
   for (const auto& batch : batches)
     for (const int64_t node : batch)
       in_batches[static_cast<size_t>(node)] += by == CacheBy::kPresampling ? 1 : 0;
-  for (int64_t node = 0; node < kNodes; ++node)
+  for (int64_t node = 0; node < kPulledNodes; ++node)
     if (may_be(node)) ids.push_back(node);
   std::stable_sort(ids.begin(), ids.end(), [&](int64_t a, int64_t b) {
     const auto heat = [&](int64_t node) {
@@ -150,10 +150,10 @@ std::set<int64_t> held_nodes(const Graph& graph,
 
 TEST_CASE(
     "rows of other machines are pulled, in the order of steps, also for two streams at once") {
-  const auto graph = make_graph(kNodes, 4000, 1);
+  const auto graph = make_graph(kPulledNodes, 4000, 1);
   for (const int threads : {0, 1, 3}) {
-    int64_t right[kRanks] = {};
-    run_ranks(graph, threads, 4,
+    int64_t right[kPullRanks] = {};
+    run_pulls(graph, threads, 4,
               [&](int64_t rank, const NeighborLoader& loader, const auto& thread) {
                 const auto one = loader.start(0, 0, thread), other = loader.start(1, 2, thread);
                 while (const auto batch = one->next(60s)) {
@@ -161,8 +161,8 @@ TEST_CASE(
                   if (const auto second = other->next(60s))
                     right[rank] += is_right(*second) ? 1 : 0;
                 }
-                close(*one);
-                close(*other);
+                close_pulls(*one);
+                close_pulls(*other);
               });
     for (const int64_t batches : right)
       CHECK(batches == 10 + 8);
@@ -170,15 +170,15 @@ TEST_CASE(
 }
 
 TEST_CASE("with a cache the same rows come, and hits are up to the batches alone") {
-  const auto graph = make_graph(kNodes, 4000, 1);
+  const auto graph = make_graph(kPulledNodes, 4000, 1);
   for (const Cache cache : {Cache{1, CacheBy::kAuto, 0}, Cache{100, CacheBy::kRecency, 0},
-                            Cache{100, CacheBy::kAuto, 3}, Cache{kNodes, CacheBy::kAuto, 100},
+                            Cache{100, CacheBy::kAuto, 3}, Cache{kPulledNodes, CacheBy::kAuto, 100},
                             Cache{100, CacheBy::kDegree, 0}, Cache{90, CacheBy::kPresampling, 0}}) {
-    std::vector<CacheStats> expected[kRanks];
+    std::vector<CacheStats> expected[kPullRanks];
     for (const int threads : {1, 3}) {
-      bool right[kRanks] = {};
-      std::vector<CacheStats> uses[kRanks];
-      run_ranks(
+      bool right[kPullRanks] = {};
+      std::vector<CacheStats> uses[kPullRanks];
+      run_pulls(
           graph, threads, 2,
           [&](int64_t rank, const NeighborLoader& loader, const auto& thread) {
             right[rank] = true;
@@ -188,11 +188,11 @@ TEST_CASE("with a cache the same rows come, and hits are up to the batches alone
                 right[rank] &= is_right(*batch);
                 uses[rank].push_back(batch->cache);
               }
-              close(*stream);
+              close_pulls(*stream);
             }
           },
           cache);
-      for (int64_t rank = 0; rank < kRanks; ++rank) {
+      for (int64_t rank = 0; rank < kPullRanks; ++rank) {
         CHECK(right[rank]);
         CHECK(uses[rank].size() == 20);
         if (expected[rank].empty()) expected[rank] = uses[rank];
@@ -204,12 +204,12 @@ TEST_CASE("with a cache the same rows come, and hits are up to the batches alone
 }
 
 TEST_CASE("rows of other machines are held that are used most, each from its first use on") {
-  const auto graph = make_graph(kNodes, 4000, 1);
-  const Ownership owners = by_hash(*graph, kRanks).front();
+  const auto graph = make_graph(kPulledNodes, 4000, 1);
+  const Ownership owners = by_hash(*graph, kPullRanks).front();
   for (const CacheBy by : {CacheBy::kDegree, CacheBy::kPresampling}) {
-    std::vector<std::vector<int64_t>> nodes[kRanks];
-    std::vector<CacheStats> uses[kRanks];
-    run_ranks(graph, 2, 2,
+    std::vector<std::vector<int64_t>> nodes[kPullRanks];
+    std::vector<CacheStats> uses[kPullRanks];
+    run_pulls(graph, 2, 2,
               [&](int64_t rank, const NeighborLoader& loader, const auto& thread) {
                 const auto stream = loader.start(0, 0, thread);
                 while (const auto batch = stream->next(60s)) {
@@ -217,10 +217,10 @@ TEST_CASE("rows of other machines are held that are used most, each from its fir
                   nodes[rank].emplace_back(ids.begin(), ids.end());
                   uses[rank].push_back(batch->cache);
                 }
-                close(*stream);
+                close_pulls(*stream);
               },
               {.rows = 60, .by = by});
-    for (int64_t rank = 0; rank < kRanks; ++rank) {
+    for (int64_t rank = 0; rank < kPullRanks; ++rank) {
       // The epoch's batches are those that are presampled. Another table's rows are held in place.
       const auto held = held_nodes(*graph, nodes[rank], by, [](int64_t) { return true; });
       const auto far = held_nodes(*graph, nodes[rank], by,
@@ -241,19 +241,19 @@ TEST_CASE("rows of other machines are held that are used most, each from its fir
 }
 
 TEST_CASE("a stream with pulled rows that is left early leaves the ranks in step") {
-  const auto graph = make_graph(kNodes, 4000, 1);
-  bool right[kRanks] = {};
-  run_ranks(graph, 2, 3,
+  const auto graph = make_graph(kPulledNodes, 4000, 1);
+  bool right[kPullRanks] = {};
+  run_pulls(graph, 2, 3,
             [&](int64_t rank, const NeighborLoader& loader, const auto& thread) {
               for (int64_t epoch = 0; epoch < 8; ++epoch) {
                 const auto stream = loader.start(epoch, 0, thread);
                 for (int64_t step = 0; step < epoch; ++step)
                   (void)stream->next(60s);
-                if (epoch % 2 == 0) close(*stream);  // else the tasks outlive the stream
+                if (epoch % 2 == 0) close_pulls(*stream);  // else the tasks outlive the stream
               }
               const auto stream = loader.start(5, 9, thread);
               right[rank] = is_right(*stream->next(60s));
-              close(*stream);
+              close_pulls(*stream);
             },
             {.rows = 50, .look_ahead = 4});
   for (const bool is : right)
@@ -261,9 +261,9 @@ TEST_CASE("a stream with pulled rows that is left early leaves the ranks in step
 }
 
 TEST_CASE("a rank that fails ends the streams of all that pull its rows") {
-  const auto graph = make_graph(kNodes, 4000, 1);
-  bool has_failed[kRanks] = {};
-  run_ranks(graph, 2, 2, [&](int64_t rank, const NeighborLoader& loader, const auto& thread) {
+  const auto graph = make_graph(kPulledNodes, 4000, 1);
+  bool has_failed[kPullRanks] = {};
+  run_pulls(graph, 2, 2, [&](int64_t rank, const NeighborLoader& loader, const auto& thread) {
     class Failing final : public SampleTask {
      public:
       Failing() : SampleTask(0, 0) {}
@@ -279,7 +279,7 @@ TEST_CASE("a rank that fails ends the streams of all that pull its rows") {
     } catch (const Error& error) {
       has_failed[rank] = error.code() == ErrorCode::kIo && stream->done();
     }
-    close(*stream);
+    close_pulls(*stream);
   });
   for (const bool failed : has_failed)
     CHECK(failed);
@@ -291,8 +291,8 @@ TEST_CASE("rows are not pulled without a thread, nor by one that drops its tasks
     void submit(std::unique_ptr<SampleTask> /*task*/) override {}
     bool is_caller() const override { return false; }
   };
-  const auto graph = make_graph(kNodes, 500, 1);
-  const NeighborLoader loader(graph, options_of(0, by_hash(*graph, kRanks).front(), 1, 1));
+  const auto graph = make_graph(kPulledNodes, 500, 1);
+  const NeighborLoader loader(graph, options_of(0, by_hash(*graph, kPullRanks).front(), 1, 1));
   check_throws(ErrorCode::kInvalidArgument, {"table 'pulled' has rows on other machines"},
                [&] { (void)loader.start(0); });
   const auto stream = loader.start(0, 1, std::make_shared<Nowhere>());

@@ -33,6 +33,15 @@ struct Edges {
             num_src};
   }
   [[nodiscard]] int64_t num_dst() const { return std::ssize(indptr) - 1; }
+  [[nodiscard]] int64_t num_edges() const { return std::ssize(indices); }
+
+  // body(d, e, s) in order
+  template <typename Body>
+  void visit(const Body& body) const {
+    for (int64_t d = 0; d < num_dst(); ++d)
+      for (int64_t e = indptr[size_t(d)]; e < indptr[size_t(d) + 1]; ++e)
+        body(d, e, int64_t{indices[size_t(e)]});
+  }
 };
 
 inline std::vector<Edges> all_edges() {

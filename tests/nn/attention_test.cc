@@ -9,6 +9,7 @@
 #include <numeric>
 #include <vector>
 
+#include "aggregation_cases.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
 
@@ -34,39 +35,7 @@ struct Values {
   [[nodiscard]] int64_t size() const { return array.bytes() / 8; }
 };
 
-struct Edges {
-  std::vector<int64_t> indptr{0};
-  std::vector<int32_t> indices;
-  int64_t num_src;
-
-  // Destination d has degree(d) edges from random sources.
-  template <typename Degree>
-  Edges(int64_t num_dst, int64_t sources, Degree degree) : num_src(sources) {
-    for (int64_t d = 0; d < num_dst; ++d) {
-      for (int64_t i = 0; i < degree(d); ++i)
-        indices.push_back(static_cast<int32_t>(uniform_below(
-            mix64(static_cast<uint64_t>(d * 1000 + i)), static_cast<uint64_t>(num_src))));
-      indptr.push_back(std::ssize(indices));
-    }
-  }
-
-  [[nodiscard]] BlockEdges block() const {
-    return {borrow(std::span<const int64_t>(indptr)), borrow(std::span<const int32_t>(indices)),
-            num_src};
-  }
-  [[nodiscard]] int64_t num_dst() const { return std::ssize(indptr) - 1; }
-  [[nodiscard]] int64_t num_edges() const { return std::ssize(indices); }
-
-  // body(d, e, s) in order
-  template <typename Body>
-  void visit(const Body& body) const {
-    for (int64_t d = 0; d < num_dst(); ++d)
-      for (int64_t e = indptr[size_t(d)]; e < indptr[size_t(d) + 1]; ++e)
-        body(d, e, int64_t{indices[size_t(e)]});
-  }
-};
-
-std::vector<Edges> all_edges() {
+std::vector<Edges> attention_edges() {
   std::vector<Edges> all;
   all.emplace_back(3000, 4000, [](int64_t d) { return d % 12; });
   all.emplace_back(40, 7, [](int64_t d) { return d == 3 ? 5000 : d % 2; });  // hubs, both ways
@@ -100,7 +69,7 @@ void softmax_by_definition(const Edges& edges, const Values& scores, Values& out
 }  // namespace
 
 TEST_CASE("softmax over edges, and its gradient") {
-  for (const Edges& edges : all_edges()) {
+  for (const Edges& edges : attention_edges()) {
     const std::vector<int64_t> shape = {edges.num_edges(), kHeads};
     const BlockEdges block = edges.block();
     const Values scores(shape, 1), grad(shape, 2);
@@ -126,7 +95,7 @@ TEST_CASE("softmax over edges, and its gradient") {
 
 TEST_CASE("GAT's softmax is that of its scores, and so are the gradients") {
   constexpr double kSlope = 0.3;
-  for (const Edges& edges : all_edges()) {
+  for (const Edges& edges : attention_edges()) {
     for (const bool has_edge_scores : {false, true}) {
       const std::vector<int64_t> shape = {edges.num_edges(), kHeads};
       const BlockEdges block = edges.block();
@@ -174,7 +143,7 @@ TEST_CASE("GAT's softmax is that of its scores, and so are the gradients") {
 
 TEST_CASE("sums by head and their gradients have the same bits for any threads") {
   constexpr int64_t kWidth = 19;
-  for (const Edges& edges : all_edges()) {
+  for (const Edges& edges : attention_edges()) {
     const BlockEdges block = edges.block();
     const Values x({edges.num_src + 2, kWidth}, 1), weights({edges.num_edges(), kHeads}, 2);
     const Values grad({edges.num_dst(), kHeads, kWidth}, 3);
@@ -215,7 +184,7 @@ TEST_CASE("sums by head and their gradients have the same bits for any threads")
 
 TEST_CASE("the gradient of GATv2's att is a sum over all edges, the same for any threads") {
   constexpr int64_t kWidth = 5, kRow = kHeads * kWidth;
-  for (const Edges& edges : all_edges()) {
+  for (const Edges& edges : attention_edges()) {
     const BlockEdges block = edges.block();
     const Values source({edges.num_src, kHeads, kWidth}, 1),
         edge({edges.num_edges(), kHeads, kWidth}, 2);
@@ -255,7 +224,7 @@ TEST_CASE("self loops: one at each destination that is a source, after its other
         std::vector<int32_t>{0, 2, -1, -1, -1, 5});
   CHECK(looped.edges->num_src() == 3);
 
-  for (const Edges& edges : all_edges()) {
+  for (const Edges& edges : attention_edges()) {
     const LoopedEdges with = with_self_loops(edges.block(), 4);
     CHECK_NOTHROW(with.edges->check());
     const auto counted = with.positions.as<int32_t>();

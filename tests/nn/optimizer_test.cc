@@ -14,7 +14,7 @@ using ramet::test::writable;
 
 namespace {
 
-constexpr int64_t kRows = 200, kWidth = 6;
+constexpr int64_t kTrainedRows = 200, kWidth = 6;
 
 Array bfloat16(std::vector<uint16_t>& bits) {
   return {bits.data(), DType::kBFloat16, {std::ssize(bits) / kWidth, kWidth}, nullptr, true};
@@ -23,14 +23,14 @@ Array bfloat16(std::vector<uint16_t>& bits) {
 }  // namespace
 
 TEST_CASE("gradients split over lists and owners give the same bits") {
-  const Listed whole(900, kRows, kWidth, 1);
+  const Listed whole(900, kTrainedRows, kWidth, 1);
   const OptimizerStep step{.optimizer = AdaGrad{.learning_rate = 0.1}};
   const auto after = [&](const std::vector<RowList>& lists, int64_t owners) {
-    std::vector<float> weights(kRows * kWidth, 1), squares(weights.size());
+    std::vector<float> weights(kTrainedRows * kWidth, 1), squares(weights.size());
     const std::vector<Array> state = {writable(squares, kWidth)};
     for (int64_t k = 0; k < owners; ++k)
-      apply_gradients(step, writable(weights, kWidth), state, lists, k * kRows / owners,
-                      (k + 1) * kRows / owners, 2);
+      apply_gradients(step, writable(weights, kWidth), state, lists, k * kTrainedRows / owners,
+                      (k + 1) * kTrainedRows / owners, 2);
     weights.insert(weights.end(), squares.begin(), squares.end());
     return weights;
   };
@@ -43,29 +43,29 @@ TEST_CASE("gradients split over lists and owners give the same bits") {
 }
 
 TEST_CASE("stochastic rounding is of the row's id, wherever the row lies") {
-  const Listed given(kRows, kRows, kWidth, 5);
-  std::vector<int64_t> reversed, ids(kRows);
-  for (int64_t row = 0; row < kRows; ++row)
-    ids[static_cast<size_t>(row)] = kRows - 1 - row;
+  const Listed given(kTrainedRows, kTrainedRows, kWidth, 5);
+  std::vector<int64_t> reversed, ids(kTrainedRows);
+  for (int64_t row = 0; row < kTrainedRows; ++row)
+    ids[static_cast<size_t>(row)] = kTrainedRows - 1 - row;
   for (const int64_t id : given.list().ids)
-    reversed.push_back(kRows - 1 - id);
+    reversed.push_back(kTrainedRows - 1 - id);
   OptimizerStep step{.optimizer = Sgd{0.01}, .stochastic = true, .seed = 3};
-  std::vector<uint16_t> weights(kRows * kWidth, 0x3f80), turned = weights;
-  apply_gradients(step, bfloat16(weights), {}, std::vector<RowList>{given.list()}, 0, kRows);
-  step.row_ids = {ids.data() + 20, DType::kInt64, {kRows - 20}, nullptr};
+  std::vector<uint16_t> weights(kTrainedRows * kWidth, 0x3f80), turned = weights;
+  apply_gradients(step, bfloat16(weights), {}, std::vector<RowList>{given.list()}, 0, kTrainedRows);
+  step.row_ids = {ids.data() + 20, DType::kInt64, {kTrainedRows - 20}, nullptr};
   const std::vector<RowList> turned_list = {{reversed, given.list().rows}};
-  apply_gradients(step, bfloat16(turned), {}, turned_list, 20, kRows);
+  apply_gradients(step, bfloat16(turned), {}, turned_list, 20, kTrainedRows);
   step.row_ids = {ids.data(), DType::kInt64, {20}, nullptr};
   apply_gradients(step, bfloat16(turned), {}, turned_list, 0, 20);
-  for (int64_t row = 0; row < kRows; ++row)
+  for (int64_t row = 0; row < kTrainedRows; ++row)
     CHECK(std::equal(weights.begin() + row * kWidth, weights.begin() + (row + 1) * kWidth,
-                     turned.begin() + (kRows - 1 - row) * kWidth));
+                     turned.begin() + (kTrainedRows - 1 - row) * kWidth));
   CHECK(weights != std::vector<uint16_t>(weights.size(), 0x3f80));
 }
 
 TEST_CASE("ids of rows have to be of the step's rows") {
   std::vector<int64_t> ids(5);
-  std::vector<float> weights(kRows * kWidth);
+  std::vector<float> weights(kTrainedRows * kWidth);
   OptimizerStep step{.optimizer = Sgd{0.01}};
   step.row_ids = {ids.data(), DType::kInt64, {5}, nullptr};
   check_throws(ErrorCode::kInvalidArgument, {"row_ids are int64[5], expected int64[4]"},

@@ -86,10 +86,10 @@ void check_same_nodes(const std::vector<Minibatch>& ranks, const Minibatch& alon
   }
 }
 
-void check_equal(const std::shared_ptr<const Graph>& graph,
-                 const SampleOptions& options,
-                 const Owners& owners,
-                 int threads) {
+void check_equal_parts(const std::shared_ptr<const Graph>& graph,
+                       const SampleOptions& options,
+                       const Owners& owners,
+                       int threads) {
   Ranks ranks(graph, options, owners, threads);
   NeighborSampler sampler(graph, options);
   for (uint64_t step = 0; step < 2; ++step) {
@@ -114,12 +114,12 @@ TEST_CASE("ranks sample the edges of one process, whoever owns what") {
     CAPTURE(options.method.index());
     for (const int64_t ranks : {1, 2, 3, 7}) {
       CAPTURE(ranks);
-      check_equal(graph, options, by_ranges(*graph, ranks), 1);
-      check_equal(graph, options, by_hash(*graph, ranks), 3);
+      check_equal_parts(graph, options, by_ranges(*graph, ranks), 1);
+      check_equal_parts(graph, options, by_hash(*graph, ranks), 3);
     }
-    check_equal(graph, options, by_vector(*graph, 4, [](int64_t) { return 2; }), 1);
-    check_equal(graph, options, by_vector(*graph, 4, [](int64_t v) { return v % 7 < 5 ? 1 : 3; }),
-                1);
+    check_equal_parts(graph, options, by_vector(*graph, 4, [](int64_t) { return 2; }), 1);
+    check_equal_parts(graph, options,
+                      by_vector(*graph, 4, [](int64_t v) { return v % 7 < 5 ? 1 : 3; }), 1);
   }
 }
 
@@ -127,8 +127,8 @@ TEST_CASE("ranks sample the edges of one process, with ids beyond 32 bits") {
   const auto graph = wide();
   for (const SampleOptions& options : many_options(*graph)) {
     for (const int64_t ranks : {1, 3}) {
-      check_equal(graph, options, by_ranges(*graph, ranks), 3);
-      check_equal(graph, options, by_hash(*graph, ranks), 1);
+      check_equal_parts(graph, options, by_ranges(*graph, ranks), 3);
+      check_equal_parts(graph, options, by_hash(*graph, ranks), 1);
     }
   }
 }

@@ -1,4 +1,4 @@
-// Induced subgraphs against a slow twin: every pair of nodes of a group is looked up.
+// Induced subgraphs against a slow induced_twin: every pair of nodes of a group is looked up.
 #include "ramet/induced.h"
 
 #include <doctest/doctest.h>
@@ -37,7 +37,10 @@ Groups random_groups(int64_t count, int64_t num_nodes, uint64_t key) {
   return groups;
 }
 
-Edges twin(const Graph& graph, const Groups& sources, const Groups& destinations, EdgeOrder order) {
+Edges induced_twin(const Graph& graph,
+                   const Groups& sources,
+                   const Groups& destinations,
+                   EdgeOrder order) {
   const EdgeType& edges = graph.edge_types().front();
   const auto indptr = edges.indptr.as<int64_t>();
   Edges all;
@@ -70,13 +73,13 @@ Edges to_edges(const InducedEdges& found) {
 
 }  // namespace
 
-TEST_CASE("the induced edges are those of the twin, for any number of threads") {
+TEST_CASE("the induced edges are those of the induced_twin, for any number of threads") {
   const auto graph = test::make_graph(60, 900, 5);
   for (const int64_t count : {0, 1, 7, 200}) {
     const Groups sources = random_groups(count, 60, 1), destinations = random_groups(count, 60, 2);
     for (const EdgeOrder order : {EdgeOrder::kByDestination, EdgeOrder::kBySource}) {
       for (const Groups* others : {&sources, &destinations}) {
-        const Edges expected = twin(*graph, sources, *others, order);
+        const Edges expected = induced_twin(*graph, sources, *others, order);
         CHECK((count < 7 || !expected.empty()));
         for (const int threads : {1, 2, 8}) {
           CAPTURE(count);
@@ -98,7 +101,7 @@ TEST_CASE("large and small groups share one search") {
     groups.offsets.push_back(static_cast<int64_t>(groups.ids.size()));
   }
   const auto found = induced_edges(*graph, 0, groups.view(), groups.view(), EdgeOrder::kBySource);
-  CHECK(to_edges(found) == twin(*graph, groups, groups, EdgeOrder::kBySource));
+  CHECK(to_edges(found) == induced_twin(*graph, groups, groups, EdgeOrder::kBySource));
 }
 
 TEST_CASE("what does not fit is refused") {

@@ -18,10 +18,10 @@
 #include "base/draw_keys.h"
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
-#include "ramet/isa.h"
 #include "ramet/random.h"
 #include "ramet/sampler.h"
 #include "sampling/importance.h"
+#include "support/each_isa.h"
 #include "support/graph_fixture.h"
 #include "support/slices.h"
 
@@ -31,14 +31,6 @@ namespace {
 
 constexpr uint64_t kMaxWord = std::numeric_limits<uint64_t>::max();
 constexpr uint32_t kUntouched = 0xfeedbeef;
-
-// The kernels that this machine can run.
-std::vector<LaborKernel> kernels() {
-  std::vector<LaborKernel> all{labor_portable()};
-  if (isa() >= Isa::kAvx2) all.push_back(labor_avx2());
-  if (isa() >= Isa::kAvx512) all.push_back(labor_avx512());
-  return all;
-}
 
 template <typename Index>
 std::vector<uint32_t> accepted_obviously(const DrawKeys& keys,
@@ -111,7 +103,7 @@ void check_kernels(uint64_t most, const Mixture& mixture) {
   GuardedPage page;
   const std::vector<uint64_t> thresholds{0,        kMaxWord, kMaxWord / 2, kMaxWord / 2 + 1,
                                          mix64(1), mix64(2), mix64(3) >> 5};
-  for (const LaborKernel& kernel : kernels()) {
+  for (const LaborKernel& kernel : of_each_isa(&IsaKernels::labor)) {
     for (size_t count = 0; count <= 100; ++count) {
       const std::vector<Index> ids = random_ids<Index>(count + 3, most, count);
       for (const uint64_t threshold : thresholds) {
@@ -151,7 +143,7 @@ TEST_CASE("kernels accept the few sources of a hub that a dependent minibatch do
     for (const int bits : {0, 13, 46, 50, 54, 57, 58, 59, 60}) {
       const uint64_t threshold = (uint64_t{1} << bits) + absorb(9, j) % (uint64_t{1} << bits);
       const auto expected = accepted_obviously<int32_t>(keys, threshold, row);
-      for (const LaborKernel& kernel : kernels())
+      for (const LaborKernel& kernel : of_each_isa(&IsaKernels::labor))
         REQUIRE(accepted_by<int32_t>(kernel, keys, threshold, row) == expected);
       if (bits >= 54) CHECK_FALSE(expected.empty());
     }
@@ -161,7 +153,7 @@ TEST_CASE("kernels accept the few sources of a hub that a dependent minibatch do
 TEST_CASE("the word of the threshold is accepted, the next one is not") {
   const DrawKeys keys{9};
   const std::vector<int64_t> ids = random_ids<int64_t>(77, uint64_t{1} << 40, 5);
-  for (const LaborKernel& kernel : kernels()) {
+  for (const LaborKernel& kernel : of_each_isa(&IsaKernels::labor)) {
     for (size_t i = 0; i < ids.size(); ++i) {
       const uint64_t word = draw_word(keys, static_cast<uint64_t>(ids[i]));
       const auto accepts = [&](uint64_t threshold) {
@@ -180,7 +172,7 @@ TEST_CASE("kernels give the words themselves, plain and mixed") {
   values.resize(count + kLaborPadding);
   alignas(64) std::array<uint64_t, 128> words;
   for (const DrawKeys& keys : {DrawKeys{9}, DrawKeys{9, 10, mixture_of(3, 8)}}) {
-    for (const LaborKernel& kernel : kernels()) {
+    for (const LaborKernel& kernel : of_each_isa(&IsaKernels::labor)) {
       kernel.words(keys, values.data(), static_cast<int64_t>(count), words.data());
       for (size_t i = 0; i < count; ++i)
         REQUIRE(words[i] == draw_word(keys, static_cast<uint64_t>(values[i])));
@@ -191,7 +183,7 @@ TEST_CASE("kernels give the words themselves, plain and mixed") {
 TEST_CASE("rows far longer than a kernel requests ahead are accepted alike") {
   const std::vector<int32_t> ids = random_ids<int32_t>(5001, 1 << 30, 6);
   const DrawKeys keys{3};
-  for (const LaborKernel& kernel : kernels()) {
+  for (const LaborKernel& kernel : of_each_isa(&IsaKernels::labor)) {
     for (const size_t count : {511U, 512U, 513U, 528U, 1024U, 5001U}) {
       const auto row = std::span<const int32_t>(ids).first(count);
       CHECK(accepted_by(kernel, keys, kMaxWord / 3, row) ==
@@ -264,7 +256,7 @@ std::vector<char> bytes_of(const Array& array) {
   return {first, first + array.bytes()};
 }
 
-void check_equal(const Minibatch& a, const Minibatch& b) {
+void check_equal_labor(const Minibatch& a, const Minibatch& b) {
   REQUIRE(bytes_of(a.n_id.at(0)) == bytes_of(b.n_id.at(0)));
   REQUIRE(a.blocks.size() == b.blocks.size());
   for (size_t i = 0; i < a.blocks.size(); ++i) {
@@ -294,9 +286,11 @@ TEST_CASE("LABOR minibatches are the same for 1, 2 and 8 threads, and leave no t
     NeighborSampler one(graph, options, nullptr, 1);
     const Minibatch expected = one.sample({0, seeds}, 0, 0);
     (void)one.sample({0, std::vector<int64_t>{3, 4}}, 0, 1);
-    check_equal(one.sample({0, seeds}, 0, 0), expected);
-    check_equal(NeighborSampler(graph, options, nullptr, 2).sample({0, seeds}, 0, 0), expected);
-    check_equal(NeighborSampler(graph, options, nullptr, 8).sample({0, seeds}, 0, 0), expected);
+    check_equal_labor(one.sample({0, seeds}, 0, 0), expected);
+    check_equal_labor(NeighborSampler(graph, options, nullptr, 2).sample({0, seeds}, 0, 0),
+                      expected);
+    check_equal_labor(NeighborSampler(graph, options, nullptr, 8).sample({0, seeds}, 0, 0),
+                      expected);
   }
 }
 
@@ -316,7 +310,7 @@ TEST_CASE("the table of candidates cannot be seen in LABOR-i's result") {
     const SampleOptions options = labor({3, 3, 3}, iterations);
     NeighborSampler one(hashed, options), other(direct, options);
     for (uint64_t step = 0; step < 3; ++step)
-      check_equal(one.sample({0, seeds}, 0, step), other.sample({0, seeds}, 0, step));
+      check_equal_labor(one.sample({0, seeds}, 0, step), other.sample({0, seeds}, 0, step));
   }
 }
 
@@ -341,6 +335,6 @@ TEST_CASE("LABOR refuses rows and ids that do not fit, and goes on with those th
     const Minibatch before = of_ids.sample({0, std::vector<int64_t>{0, 1}}, 0, 0);
     CHECK_THROWS_WITH_AS((void)of_ids.sample({0, std::vector<int64_t>{0, 2}}, 0, 0),
                          (indices_place + "4: -5 is outside [0, 3)").c_str(), Error);
-    check_equal(of_ids.sample({0, std::vector<int64_t>{0, 1}}, 0, 0), before);
+    check_equal_labor(of_ids.sample({0, std::vector<int64_t>{0, 1}}, 0, 0), before);
   }
 }

@@ -16,9 +16,9 @@ using namespace ramet;
 
 namespace {
 
-constexpr int64_t kNodes = 6'000, kEdges = 60'000;
-constexpr int64_t kLow = std::numeric_limits<int64_t>::min();
-constexpr int64_t kHigh = std::numeric_limits<int64_t>::max();
+constexpr int64_t kTimedNodes = 6'000, kEdges = 60'000;
+constexpr int64_t kEarliest = std::numeric_limits<int64_t>::min();
+constexpr int64_t kLatest = std::numeric_limits<int64_t>::max();
 
 std::vector<int64_t> words(int64_t count, uint64_t key, uint64_t bound) {
   std::vector<int64_t> values;
@@ -30,13 +30,13 @@ std::vector<int64_t> words(int64_t count, uint64_t key, uint64_t bound) {
 
 // Edges, or nodes, have times; rows are in no order of them, whatever the store `says`.
 std::shared_ptr<const Graph> make_graph(bool of_edges, bool says_sorted) {
-  const test::EdgeList edges = test::random_edges(kNodes, kNodes, kEdges, 3);
+  const test::EdgeList edges = test::random_edges(kTimedNodes, kTimedNodes, kEdges, 3);
   StoreContents contents;
-  contents.node_counts["node"] = kNodes;
+  contents.node_counts["node"] = kTimedNodes;
   test::add_edges(contents, "node__to__node",
                   build_csc(borrow(std::span<const int64_t>(edges.src)),
-                            borrow(std::span<const int64_t>(edges.dst)), kNodes, kNodes));
-  const std::vector<int64_t> times = words(of_edges ? kEdges : kNodes, 5, 100);
+                            borrow(std::span<const int64_t>(edges.dst)), kTimedNodes, kTimedNodes));
+  const std::vector<int64_t> times = words(of_edges ? kEdges : kTimedNodes, 5, 100);
   const std::string array = of_edges ? "edge/node__to__node/time" : "node/node/time";
   contents.arrays.emplace_back(array, borrow(std::span<const int64_t>(times)));
   if (says_sorted) contents.sorted_rows["node__to__node"] = array;
@@ -77,19 +77,19 @@ TEST_CASE("allowed times end at the seed's, and do not wrap around") {
     return span.first == first && span.last == last;
   };
   const Time before{.table = "t", .comparison = Comparison::kBefore};
-  CHECK(is({.table = "t"}, 7, kLow, 7));
-  CHECK(is(before, 7, kLow, 6));
+  CHECK(is({.table = "t"}, 7, kEarliest, 7));
+  CHECK(is(before, 7, kEarliest, 6));
   CHECK(is({.table = "t", .window = 0}, 7, 7, 7));
-  CHECK(is({.table = "t", .window = kHigh}, -2, kLow, -2));
-  CHECK(is({.table = "t", .window = 5}, kLow + 3, kLow, kLow + 3));
-  CHECK(allowed_times(before, kLow).is_empty());
+  CHECK(is({.table = "t", .window = kLatest}, -2, kEarliest, -2));
+  CHECK(is({.table = "t", .window = 5}, kEarliest + 3, kEarliest, kEarliest + 3));
+  CHECK(allowed_times(before, kEarliest).is_empty());
 }
 
 TEST_CASE("nothing from the future, also from a store that says falsely that rows are sorted") {
   std::vector<int64_t> seeds(9'000), times = words(9'000, 9, 100);
   std::iota(seeds.begin(), seeds.end(), 0);
   for (int64_t& seed : seeds)
-    seed %= kNodes;
+    seed %= kTimedNodes;
   int64_t checked = 0, refused = 0;
   for (const bool of_edges : {false, true}) {
     for (const bool says_sorted : {false, true}) {
@@ -119,7 +119,7 @@ TEST_CASE("nothing from the future, also from a store that says falsely that row
 }
 
 TEST_CASE("rows are sorted stably, from arrays that fit each other") {
-  const std::vector<int64_t> indptr{0, 4, 4, 6}, keys{3, 1, 3, 1, 9, kLow};
+  const std::vector<int64_t> indptr{0, 4, 4, 6}, keys{3, 1, 3, 1, 9, kEarliest};
   const auto array = [](const std::vector<int64_t>& v) { return borrow(std::span(v)); };
   const Array order = sorted_rows(array(indptr), array(keys));
   REQUIRE(order.dtype == DType::kInt32);

@@ -9,10 +9,10 @@
 namespace ramet::test {
 namespace {
 
-const char* const kFeat = "node/paper/feat.npy";
+const char* const kFeatFile = "node/paper/feat.npy";
 
 // A version 1.0 file: `dict` padded to put the data at byte 128.
-std::string npy(std::string dict, const std::string& data = std::string(8, 'x')) {
+std::string npy_bytes(std::string dict, const std::string& data = std::string(8, 'x')) {
   dict.resize(118, ' ');
   return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + dict + data;
 }
@@ -20,10 +20,10 @@ std::string npy(std::string dict, const std::string& data = std::string(8, 'x'))
 TEST_CASE(".npy: everything before the dictionary") {
   const Broken store;
   const auto with = [&](const std::string& bytes, std::vector<std::string> words) {
-    words.push_back(store / kFeat);
-    store.with(kFeat, bytes, words);
+    words.push_back(store / kFeatFile);
+    store.with(kFeatFile, bytes, words);
   };
-  const std::string good = read_file(store / kFeat);
+  const std::string good = read_file(store / kFeatFile);
   const auto replaced = [&](size_t at, const std::string& bytes) {
     return std::string(good).replace(at, bytes.size(), bytes);
   };
@@ -43,8 +43,8 @@ TEST_CASE(".npy: everything before the dictionary") {
 TEST_CASE(".npy: the dictionary") {
   const Broken store;
   const auto with = [&](const std::string& dict, std::vector<std::string> words) {
-    words.push_back(store / kFeat);
-    store.with(kFeat, npy(dict), words);
+    words.push_back(store / kFeatFile);
+    store.with(kFeatFile, npy_bytes(dict), words);
   };
   const std::string order = "'fortran_order': False, ", shape = "'shape': (2,)",
                     f4 = "'descr': '<f4', ";
@@ -72,7 +72,8 @@ TEST_CASE(".npy: the dictionary") {
 TEST_CASE(".npy: the shape") {
   const Broken store;
   const auto with = [&](const std::string& shape, const std::vector<std::string>& words) {
-    store.with(kFeat, npy("{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + "}"),
+    store.with(kFeatFile,
+               npy_bytes("{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + "}"),
                words);
   };
   with("()", {"0 dimensions", "1 to 8"});

@@ -35,7 +35,7 @@ constexpr const char* kSmaps =
     "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0  [vsyscall]\n"
     "Size:                  4 kB\n";
 
-PageUse use_of(std::vector<AddressRange> ranges, std::string_view smaps = kSmaps) {
+PageUse use_of(std::vector<Addresses> ranges, std::string_view smaps = kSmaps) {
   return parse_smaps(smaps, ranges);
 }
 

@@ -18,11 +18,11 @@ using namespace ramet::test;
 
 namespace {
 
-constexpr int64_t kRows = 60;
+constexpr int64_t kHitRows = 60;
 
 std::vector<int64_t> some_counts() {
   std::vector<int64_t> counts;
-  for (int64_t id = 0; id < kRows; ++id)
+  for (int64_t id = 0; id < kHitRows; ++id)
     counts.push_back(id * id % 7 * 40);
   return counts;
 }
@@ -59,52 +59,53 @@ std::vector<int64_t> rows_in(const std::vector<CacheHits>& hits) {
 }  // namespace
 
 TEST_CASE("hits are those of the caches, which go on from epoch to epoch") {
-  const std::vector<std::vector<Batch>> epochs{random_batches(20, 30, kRows, 1),
+  const std::vector<std::vector<Batch>> epochs{random_batches(20, 30, kHitRows, 1),
                                                {},
-                                               random_batches(9, 30, kRows, 2),
-                                               random_batches(15, 30, kRows, 3)};
+                                               random_batches(9, 30, kHitRows, 2),
+                                               random_batches(15, 30, kHitRows, 3)};
   const auto arrays = as_arrays(epochs);
-  const std::vector<int64_t> counts = some_counts(), second(kRows, 1);
+  const std::vector<int64_t> counts = some_counts(), second(kHitRows, 1);
   const Array weights = borrow(std::span<const int64_t>(counts));
   const Array others = borrow(std::span<const int64_t>(second));
   for (const int64_t capacity : {0, 1, 7, 25, 60, 100}) {
-    RecencyCache recency(capacity, kRows);
-    CHECK(rows_in(cache_hits(arrays, kRows, {.rule = CacheRule::kRecency, .capacity = capacity})) ==
+    RecencyCache recency(capacity, kHitRows);
+    CHECK(rows_in(
+              cache_hits(arrays, kHitRows, {.rule = CacheRule::kRecency, .capacity = capacity})) ==
           hits_of(recency, epochs));
-    HeldCache held(hottest_rows(capacity, counts, second), kRows);
-    CHECK(rows_in(cache_hits(arrays, kRows,
+    HeldCache held(hottest_rows(capacity, counts, second), kHitRows);
+    CHECK(rows_in(cache_hits(arrays, kHitRows,
                              {.rule = CacheRule::kHeld,
                               .capacity = capacity,
                               .counts = weights,
                               .second_counts = others})) == hits_of(held, epochs));
     for (const int window : {0, 3, 30}) {
-      LookAheadCache ahead(capacity, kRows, window, use_classes(counts));
-      CHECK(rows_in(cache_hits(arrays, kRows,
+      LookAheadCache ahead(capacity, kHitRows, window, use_classes(counts));
+      CHECK(rows_in(cache_hits(arrays, kHitRows,
                                {.capacity = capacity, .window = window, .counts = weights})) ==
             hits_of(ahead, epochs));
-      LookAheadCache plain(capacity, kRows, window);
-      CHECK(rows_in(cache_hits(arrays, kRows, {.capacity = capacity, .window = window})) ==
+      LookAheadCache plain(capacity, kHitRows, window);
+      CHECK(rows_in(cache_hits(arrays, kHitRows, {.capacity = capacity, .window = window})) ==
             hits_of(plain, epochs));
     }
   }
 }
 
 TEST_CASE("a reader plans the rows that counted batches miss") {
-  const std::vector<std::vector<Batch>> epochs{random_batches(4, 30, kRows, 1),
-                                               random_batches(6, 30, kRows, 2)};
+  const std::vector<std::vector<Batch>> epochs{random_batches(4, 30, kHitRows, 1),
+                                               random_batches(6, 30, kHitRows, 2)};
   const TempDir folder;
-  const RowSpan span = write_marked(folder / "rows", 100, 0, kRows, 128);
+  const RowSpan span = write_marked(folder / "rows", 100, 0, kHitRows, 128);
   // A gap of up to 250 bytes is read through.
   const auto reader =
       RowReader::open({span}, 100, options_of({ReadMethod::kThreads, false}, 250e-9));
-  RecencyCache recency(25, kRows);
+  RecencyCache recency(25, kHitRows);
   RowStore store(recency);
   std::vector<ReadCounts> expected;
   for (const auto& batches : epochs)
     for (const auto& missing : missing_rows(recency, batches, store))
       expected.push_back(check_rows(*reader, missing, 100));
   const auto hits = cache_hits(
-      as_arrays(epochs), kRows,
+      as_arrays(epochs), kHitRows,
       {.rule = CacheRule::kRecency, .capacity = 25, .reader = reader.get(), .first_planned = 4});
   REQUIRE(hits.size() == expected.size());
   for (size_t b = 0; b < hits.size(); ++b)
@@ -116,7 +117,7 @@ TEST_CASE("what cannot be a cache is refused") {
   const auto arrays = as_arrays(epochs);
   const std::vector<int64_t> few(3);
   const auto refuses = [&](const CacheHitsOptions& options) {
-    CHECK_THROWS_AS(static_cast<void>(cache_hits(arrays, kRows, options)), Error);
+    CHECK_THROWS_AS(static_cast<void>(cache_hits(arrays, kHitRows, options)), Error);
   };
   refuses({.capacity = -1});
   refuses({.capacity = 1, .window = -1});

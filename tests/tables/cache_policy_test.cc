@@ -19,17 +19,17 @@ using namespace ramet::test;
 
 namespace {
 
-constexpr int64_t kRows = 50;
+constexpr int64_t kPolicyRows = 50;
 
 std::vector<std::unique_ptr<CachePolicy>> policies(int64_t capacity) {
   std::vector<int64_t> held;
-  for (int64_t id = 0; id < std::min(capacity, kRows); ++id)
+  for (int64_t id = 0; id < std::min(capacity, kPolicyRows); ++id)
     held.push_back(id);
   std::vector<std::unique_ptr<CachePolicy>> all;
-  all.push_back(std::make_unique<RecencyCache>(capacity, kRows));
-  all.push_back(std::make_unique<HeldCache>(held, kRows));
+  all.push_back(std::make_unique<RecencyCache>(capacity, kPolicyRows));
+  all.push_back(std::make_unique<HeldCache>(held, kPolicyRows));
   for (const int window : {0, 1, 4})
-    all.push_back(std::make_unique<LookAheadCache>(capacity, kRows, window));
+    all.push_back(std::make_unique<LookAheadCache>(capacity, kPolicyRows, window));
   return all;
 }
 
@@ -55,7 +55,7 @@ std::vector<Batch> missing_by_recency(int64_t capacity, const std::vector<Batch>
     }
     for (const int64_t id : missing.back()) {
       if (find(id) != kept.end()) continue;
-      if (std::ssize(kept) == std::min(capacity, kRows)) {
+      if (std::ssize(kept) == std::min(capacity, kPolicyRows)) {
         if (kept.empty() || kept.back().batch == b) continue;
         kept.pop_back();
       }
@@ -70,9 +70,9 @@ std::vector<Batch> missing_by_recency(int64_t capacity, const std::vector<Batch>
 TEST_CASE("with every policy the rows that come out are those of the batch") {
   for (const int64_t capacity : {0, 1, 3, 20, 50, 51}) {
     for (const auto& policy : policies(capacity)) {
-      CHECK(policy->capacity() == std::min(capacity, kRows));
-      missing_rows(*policy, random_batches(150, 30, kRows, uint64_t(capacity)));
-      CHECK(policy->memory_bytes() >= 4 * kRows);
+      CHECK(policy->capacity() == std::min(capacity, kPolicyRows));
+      missing_rows(*policy, random_batches(150, 30, kPolicyRows, uint64_t(capacity)));
+      CHECK(policy->memory_bytes() >= 4 * kPolicyRows);
     }
   }
 }
@@ -90,18 +90,18 @@ TEST_CASE("a row that is in a batch twice is read twice, and then is here twice"
 }
 
 TEST_CASE("a cache of all rows reads each once") {
-  for (const auto& policy : policies(kRows)) {
+  for (const auto& policy : policies(kPolicyRows)) {
     Batch all;
-    for (int64_t v = 0; v < kRows; ++v)
-      all.push_back(v * 7 % kRows);
+    for (int64_t v = 0; v < kPolicyRows; ++v)
+      all.push_back(v * 7 % kPolicyRows);
     const auto missing = missing_rows(*policy, {all, all, all});
     CHECK(missing[0] == all);
-    CHECK(total(missing) == kRows);
+    CHECK(total(missing) == kPolicyRows);
   }
 }
 
 TEST_CASE("what a policy refuses has no effect") {
-  const Batch good{1, 2, 3}, beyond{1, kRows}, below{1, -1};
+  const Batch good{1, 2, 3}, beyond{1, kPolicyRows}, below{1, -1};
   for (const auto& policy : policies(4)) {
     CHECK_THROWS_WITH_AS(static_cast<void>(policy->serve()), "no batch is announced", Error);
     CHECK_THROWS_WITH_AS(policy->announce(ids_of(beyond)), "a row id is 50, outside [0, 50)",
@@ -116,12 +116,12 @@ TEST_CASE("what a policy refuses has no effect") {
     for (int i = 0; i < policy->window(); ++i)
       CHECK(policy->serve().missing.empty());
   }
-  CHECK_THROWS_AS(RecencyCache(-1, kRows), Error);
+  CHECK_THROWS_AS(RecencyCache(-1, kPolicyRows), Error);
   CHECK_THROWS_AS(RecencyCache(kMostSlots + 1, kMostSlots + 1), Error);
-  CHECK_THROWS_AS(LookAheadCache(1, kRows, -1), Error);
-  CHECK_THROWS_AS(LookAheadCache(1, kRows, kMostWindow + 1), Error);
-  const std::vector<int64_t> outside{kRows};
-  CHECK_THROWS_AS(HeldCache(outside, kRows), Error);
+  CHECK_THROWS_AS(LookAheadCache(1, kPolicyRows, -1), Error);
+  CHECK_THROWS_AS(LookAheadCache(1, kPolicyRows, kMostWindow + 1), Error);
+  const std::vector<int64_t> outside{kPolicyRows};
+  CHECK_THROWS_AS(HeldCache(outside, kPolicyRows), Error);
 }
 
 TEST_CASE("an empty batch and an empty table are nothing") {
@@ -134,15 +134,15 @@ TEST_CASE("an empty batch and an empty table are nothing") {
 
 TEST_CASE("recency misses what a list in order of use misses") {
   for (const int64_t capacity : {0, 1, 5, 13, 49, 50, 1'000'000'000}) {
-    const auto batches = random_batches(200, 30, kRows, uint64_t(capacity));
-    RecencyCache policy(capacity, kRows);
+    const auto batches = random_batches(200, 30, kPolicyRows, uint64_t(capacity));
+    RecencyCache policy(capacity, kPolicyRows);
     CHECK(missing_rows(policy, batches) == missing_by_recency(capacity, batches));
   }
 }
 
 TEST_CASE("held rows are read once, others each time") {
   const std::vector<int64_t> held{7, 3, 7, 40};  // 7 is held once
-  HeldCache policy(held, kRows);
+  HeldCache policy(held, kPolicyRows);
   const auto missing = missing_rows(policy, {{1, 7, 2}, {7, 3, 1}, {3, 40, 7}, {40, 3, 7, 1}});
   CHECK(missing == std::vector<Batch>{{1, 7, 2}, {3, 1}, {40}, {1}});
 }

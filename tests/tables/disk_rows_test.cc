@@ -15,7 +15,7 @@ using namespace ramet::test;
 
 namespace {
 
-constexpr int64_t kRows = 500, kColumns = 5;
+constexpr int64_t kDiskRows = 500, kColumns = 5;
 
 std::vector<float> scales(int64_t count) {
   std::vector<float> result(static_cast<size_t>(count));
@@ -26,13 +26,13 @@ std::vector<float> scales(int64_t count) {
 
 // Rows of small floats, or of any bytes, in a file, mapped.
 Array mapped_rows(const std::string& path, DType dtype, bool is_bfloat16 = false) {
-  std::string bytes(static_cast<size_t>(kRows * kColumns * item_size(dtype)), '\0');
+  std::string bytes(static_cast<size_t>(kDiskRows * kColumns * item_size(dtype)), '\0');
   for (size_t i = 0; i < bytes.size(); ++i)  // bit 6 is clear: no exponent of all ones
     bytes[i] = static_cast<char>(mix64(i) & 0xbf);
   write_file(path, bytes);
   RowFile file = inspect_raw(path, dtype, {kColumns});
   if (is_bfloat16) file = file.as_bfloat16();
-  return map_rows(std::vector{file}, kRows);
+  return map_rows(std::vector{file}, kDiskRows);
 }
 
 std::vector<Table> tables_in(const TempDir& folder) {
@@ -41,9 +41,9 @@ std::vector<Table> tables_in(const TempDir& folder) {
        {DType::kInt64, DType::kUInt8, DType::kFloat64, DType::kFloat32, DType::kFloat16})
     tables.emplace_back(mapped_rows(folder / std::string(name(dtype)), dtype), name(dtype));
   tables.emplace_back(mapped_rows(folder / "bfloat16", DType::kUInt16, true), "bfloat16");
-  static const std::vector<float> by_row = scales(kRows), by_column = scales(kColumns);
+  static const std::vector<float> by_row = scales(kDiskRows), by_column = scales(kColumns);
   Array scale = borrow(std::span<const float>(by_row));
-  scale.shape = {kRows, 1};
+  scale.shape = {kDiskRows, 1};
   tables.emplace_back(mapped_rows(folder / "by row", DType::kInt8), scale, "by row");
   scale = borrow(std::span<const float>(by_column));
   scale.shape = {1, kColumns};
@@ -85,7 +85,7 @@ TEST_CASE("rows of a disk are those in memory, of every dtype and in every form"
         CHECK(!in_place->reads_ahead());
         CHECK(disk->form().dtype == in_place->form().dtype);
         for (const size_t count : {0, 1, 300}) {
-          const auto ids = drawn_ids(count, kRows, count);
+          const auto ids = drawn_ids(count, kDiskRows, count);
           const Array some = borrow(std::span<const int64_t>(ids));
           const GatheredRows got = disk->submit(some, context)->complete();
           check_same(in_place->submit(some, context)->complete().rows, got.rows);
@@ -104,13 +104,13 @@ TEST_CASE("reads of a disk may be outstanding together, and be dropped") {
   for (const bool is_cached : {false, true})
     for (const ReadKind& kind : read_kinds()) {
       auto disk = make_row_source(table, {.reader = reader_of(table, kind)});
-      if (is_cached) disk = with_kept_rows(disk, kRows, some_rows);
+      if (is_cached) disk = with_kept_rows(disk, kDiskRows, some_rows);
       CHECK(disk->reads_ahead());
       for (uint64_t round = 0; round < 10; ++round) {
         std::vector<std::vector<int64_t>> ids;
         std::vector<std::unique_ptr<RowRead>> reads;
         for (uint64_t k = 0; k < 4; ++k)
-          ids.push_back(drawn_ids(20, kRows, 4 * round + k));
+          ids.push_back(drawn_ids(20, kDiskRows, 4 * round + k));
         for (const auto& some : ids)
           reads.push_back(disk->submit(borrow(std::span<const int64_t>(some)), context));
         reads[round % 4].reset();
@@ -130,7 +130,7 @@ TEST_CASE("an id outside the table is an error as in memory, and the source stay
   const ReadContext context{.pool = BufferPool::create()};
   const Table table(mapped_rows(folder / "half", DType::kFloat16), "half");
   const auto disk = make_row_source(table, {.reader = reader_of(table, read_kinds().back())});
-  const std::vector<int64_t> bad{1, kRows}, good{1};
+  const std::vector<int64_t> bad{1, kDiskRows}, good{1};
   CHECK_THROWS_WITH(static_cast<void>(disk->submit(borrow(std::span<const int64_t>(bad)), context)),
                     "ids[1] = 500 is outside the 500 rows of half");
   check_same(table.gather_float32(good),

@@ -20,15 +20,18 @@ using namespace ramet::test;
 
 namespace {
 
-constexpr int64_t kRows = 60;
+constexpr int64_t kLookedAtRows = 60;
 
 // What is known of a row: the negative distance of its next use, or how rows without one compare.
 using Worth = std::pair<int64_t, int64_t>;  // 0 or 1: has a use in the window; then the higher wins
 
-class Twin {
+class MinTwin {
  public:
-  Twin(int64_t capacity, int64_t window, std::vector<uint8_t> classes, std::vector<Batch> batches)
-      : capacity_(static_cast<size_t>(std::min(capacity, kRows))),
+  MinTwin(int64_t capacity,
+          int64_t window,
+          std::vector<uint8_t> classes,
+          std::vector<Batch> batches)
+      : capacity_(static_cast<size_t>(std::min(capacity, kLookedAtRows))),
         window_(window),
         classes_(std::move(classes)),
         batches_(std::move(batches)) {}
@@ -152,7 +155,7 @@ int64_t most_hits(int capacity, const std::vector<Batch>& batches, int rows) {
 
 std::vector<uint8_t> some_classes() {
   std::vector<uint8_t> classes;
-  for (int64_t id = 0; id < kRows; ++id)
+  for (int64_t id = 0; id < kLookedAtRows; ++id)
     classes.push_back(static_cast<uint8_t>(id * id % 7 * 40));
   return classes;
 }
@@ -165,11 +168,12 @@ TEST_CASE("looking ahead misses what its slow twin misses") {
       for (const auto& classes : {std::vector<uint8_t>(), some_classes()}) {
         CAPTURE(capacity);
         CAPTURE(window);
-        const auto batches = random_batches(60, 25, kRows, uint64_t(capacity) * 7 + classes.size());
-        LookAheadCache cache(capacity, kRows, window, classes);
-        CHECK(cache.capacity() == std::min(capacity, kRows));
+        const auto batches =
+            random_batches(60, 25, kLookedAtRows, uint64_t(capacity) * 7 + classes.size());
+        LookAheadCache cache(capacity, kLookedAtRows, window, classes);
+        CHECK(cache.capacity() == std::min(capacity, kLookedAtRows));
         REQUIRE(missing_rows(cache, batches) ==
-                Twin(capacity, window, classes, batches).missing_rows());
+                MinTwin(capacity, window, classes, batches).missing_rows());
       }
     }
   }
@@ -177,10 +181,10 @@ TEST_CASE("looking ahead misses what its slow twin misses") {
 
 TEST_CASE("a window that covers everything has the hits of MIN, with any classes") {
   for (uint64_t key = 0; key < 20; ++key) {
-    const auto batches = random_batches(40, 25, kRows, key);
+    const auto batches = random_batches(40, 25, kLookedAtRows, key);
     for (const int64_t capacity : {1, 4, 10, 30}) {
       for (const auto& classes : {std::vector<uint8_t>(), some_classes()}) {
-        LookAheadCache cache(capacity, kRows, 40, classes);
+        LookAheadCache cache(capacity, kLookedAtRows, 40, classes);
         const int64_t hits = total(batches) - total(missing_rows(cache, batches));
         CHECK(hits == hits_of_min(capacity, batches));
       }
@@ -201,20 +205,21 @@ TEST_CASE("no cache has more hits than one that sees everything") {
 }
 
 TEST_CASE("without a window the rows of the highest classes stay") {
-  std::vector<int64_t> counts(kRows);
+  std::vector<int64_t> counts(kLookedAtRows);
   std::iota(counts.begin(), counts.end(), 0);
   auto classes = use_classes(counts);
   CHECK(std::is_sorted(classes.begin(), classes.end()));
   classes.assign(counts.begin(), counts.end());
-  LookAheadCache cache(10, kRows, 0, classes);
-  std::vector<Batch> batches = random_batches(30, 30, kRows, 3);
-  Batch all(kRows);
+  LookAheadCache cache(10, kLookedAtRows, 0, classes);
+  std::vector<Batch> batches = random_batches(30, 30, kLookedAtRows, 3);
+  Batch all(kLookedAtRows);
   std::iota(all.begin(), all.end(), 0);
   batches.insert(batches.begin(), all);
   const auto missing = missing_rows(cache, batches);
   for (size_t b = 1; b < batches.size(); ++b)
-    CHECK(std::ssize(missing[b]) == std::count_if(batches[b].begin(), batches[b].end(),
-                                                  [](int64_t id) { return id < kRows - 10; }));
+    CHECK(std::ssize(missing[b]) ==
+          std::count_if(batches[b].begin(), batches[b].end(),
+                        [](int64_t id) { return id < kLookedAtRows - 10; }));
 }
 
 TEST_CASE("classes of counts ascend in steps of an eighth") {
@@ -257,8 +262,9 @@ TEST_CASE("narrow ids are ids; ids are kept alive; memory is as said") {
 }
 
 TEST_CASE("a window may be used in part, and the stream may pause") {
-  const auto batches = random_batches(40, 20, kRows, 8);
-  LookAheadCache cache(12, kRows, 6, some_classes()), again(12, kRows, 6, some_classes());
+  const auto batches = random_batches(40, 20, kLookedAtRows, 8);
+  LookAheadCache cache(12, kLookedAtRows, 6, some_classes()),
+      again(12, kLookedAtRows, 6, some_classes());
   RowStore store(cache), store_again(again);
   size_t served = 0, announced = 0;
   for (const size_t together : {1U, 3U, 7U, 2U, 7U, 7U, 6U, 7U}) {

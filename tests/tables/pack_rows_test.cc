@@ -14,8 +14,8 @@ using ramet::test::Listed;
 
 namespace {
 
-constexpr int64_t kPlaces = 1000, kWidth = 5;
-const RowForm kForm = {DType::kFloat32, {kWidth}};
+constexpr int64_t kPlaces = 1000, kPackedWidth = 5;
+const RowForm kForm = {DType::kFloat32, {kPackedWidth}};
 
 using Words = std::vector<int64_t>;  // aligned, as what is packed has to be
 
@@ -36,7 +36,7 @@ void check_refused(const Words& words, const std::string& why) {
 }  // namespace
 
 TEST_CASE("lists are the same after a trip, for any threads, and views of the bytes") {
-  const Listed large(70'000, kPlaces, kWidth, 1), small(3, kPlaces, kWidth, 2);
+  const Listed large(70'000, kPlaces, kPackedWidth, 1), small(3, kPlaces, kPackedWidth, 2);
   for (const std::vector<RowList>& lists : {std::vector<RowList>{},
                                             {small.part(0, 0)},
                                             {small.list(), small.part(1, 1), large.list()}}) {
@@ -56,11 +56,11 @@ TEST_CASE("lists are the same after a trip, for any threads, and views of the by
 }
 
 TEST_CASE("rows of a narrow table travel narrow or as float32") {
-  const Listed wide(7, kPlaces, kWidth, 1);
-  std::vector<uint16_t> bits(7 * kWidth, 0x3c00);
-  const Array narrow{bits.data(), DType::kFloat16, {7, kWidth}, nullptr, false};
+  const Listed wide(7, kPlaces, kPackedWidth, 1);
+  std::vector<uint16_t> bits(7 * kPackedWidth, 0x3c00);
+  const Array narrow{bits.data(), DType::kFloat16, {7, kPackedWidth}, nullptr, false};
   const Words words = packed({wide.list(), {wide.list().ids, narrow}});
-  const auto read = unpacked(words, {DType::kFloat16, {kWidth}});
+  const auto read = unpacked(words, {DType::kFloat16, {kPackedWidth}});
   CHECK(read[0].rows.dtype == DType::kFloat32);
   CHECK(read[1].rows.dtype == DType::kFloat16);
   CHECK(bytes_of(read[1].rows) == bytes_of(narrow));
@@ -77,7 +77,7 @@ TEST_CASE("rows without bytes travel") {
 }
 
 TEST_CASE("a list with more ids than rows is not packed") {
-  const Listed rows(4, kPlaces, kWidth, 1);
+  const Listed rows(4, kPlaces, kPackedWidth, 1);
   const std::vector<RowList> lists = {{rows.list().ids, rows.part(0, 3).rows}};
   Words words(1000);
   check_throws(ErrorCode::kInvalidArgument, {"float32[3, 5]", "4 ids"},
@@ -85,7 +85,7 @@ TEST_CASE("a list with more ids than rows is not packed") {
 }
 
 TEST_CASE("bytes that lie are refused") {
-  const Listed some(20, kPlaces, kWidth, 1);
+  const Listed some(20, kPlaces, kPackedWidth, 1);
   const Words good = packed({some.list(), some.part(0, 4)});
   const auto with = [&](size_t at, int64_t value) {
     Words words = good;
@@ -107,7 +107,7 @@ TEST_CASE("bytes that lie are refused") {
 }
 
 TEST_CASE("truncated, longer and misaligned bytes are refused") {
-  const Listed some(20, kPlaces, kWidth, 1);
+  const Listed some(20, kPlaces, kPackedWidth, 1);
   const Words good = packed({some.list()});
   for (size_t length = 0; length < good.size(); ++length)
     check_refused({good.begin(), good.begin() + static_cast<int64_t>(length)}, "");

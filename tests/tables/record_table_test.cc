@@ -35,7 +35,8 @@ namespace {
 
 using Ids = std::vector<int64_t>;
 
-constexpr int64_t kRows = 300, kWidth = 70;  // 280 bytes: a record of two blocks with its state
+constexpr int64_t kRecords = 300,
+                  kRecordWidth = 70;  // 280 bytes: a record of two blocks with its state
 
 RecordTableOptions options_in(const std::string& folder, int64_t cache_rows) {
   return {.folder = folder,
@@ -44,13 +45,13 @@ RecordTableOptions options_in(const std::string& folder, int64_t cache_rows) {
 }
 
 std::vector<RecordColumn> state_columns() {
-  return {{DType::kFloat32, {kWidth}}, {DType::kInt32, {}}};
+  return {{DType::kFloat32, {kRecordWidth}}, {DType::kInt32, {}}};
 }
 
 std::vector<float> initial_row(int64_t id) {
-  std::vector<float> row(kWidth);
-  Array rows{row.data(), DType::kFloat32, {1, kWidth}, nullptr, true};
-  init_rows(rows, Distribution::kNormal, 7, std::span(&id, 1), kRows);
+  std::vector<float> row(kRecordWidth);
+  Array rows{row.data(), DType::kFloat32, {1, kRecordWidth}, nullptr, true};
+  init_rows(rows, Distribution::kNormal, 7, std::span(&id, 1), kRecords);
   return row;
 }
 
@@ -59,7 +60,7 @@ struct TwinRow {
   std::vector<float> weights, moments;
   int32_t steps = 0;
 
-  explicit TwinRow(int64_t id) : weights(initial_row(id)), moments(kWidth) {}
+  explicit TwinRow(int64_t id) : weights(initial_row(id)), moments(kRecordWidth) {}
   void update(float by) {
     ++steps;
     for (size_t i = 0; i < weights.size(); ++i) {
@@ -69,7 +70,7 @@ struct TwinRow {
   }
 };
 
-class Twin {
+class RecordTwin {
  public:
   TwinRow& operator[](int64_t id) { return rows_.try_emplace(id, id).first->second; }
 
@@ -77,12 +78,12 @@ class Twin {
   std::map<int64_t, TwinRow> rows_;
 };
 
-void check_gather(RecordTable& table, Twin& twin, const Ids& ids, int threads = 2) {
+void check_gather(RecordTable& table, RecordTwin& twin, const Ids& ids, int threads = 2) {
   const Array rows = table.gather(ids, threads);
-  REQUIRE(rows.shape == std::vector<int64_t>{std::ssize(ids), kWidth});
+  REQUIRE(rows.shape == std::vector<int64_t>{std::ssize(ids), kRecordWidth});
   for (size_t i = 0; i < ids.size(); ++i)
-    REQUIRE(std::memcmp(rows.as<float>().data() + i * kWidth, twin[ids[i]].weights.data(),
-                        kWidth * sizeof(float)) == 0);
+    REQUIRE(std::memcmp(rows.as<float>().data() + i * kRecordWidth, twin[ids[i]].weights.data(),
+                        kRecordWidth * sizeof(float)) == 0);
 }
 
 Ids from_to(int64_t begin, int64_t end) {
@@ -91,14 +92,14 @@ Ids from_to(int64_t begin, int64_t end) {
   return ids;
 }
 
-void check_all(RecordTable& table, Twin& twin, const Ids& ids) {
+void check_all(RecordTable& table, RecordTwin& twin, const Ids& ids) {
   const std::vector<Array> columns = table.read(ids);
   REQUIRE(columns.size() == 3);
   for (size_t at = 0; at < ids.size(); ++at) {
     const TwinRow& expected = twin[ids[at]];
     const auto same = [&](const Array& array, const std::vector<float>& values) {
-      return std::memcmp(array.as<float>().data() + at * kWidth, values.data(),
-                         kWidth * sizeof(float)) == 0;
+      return std::memcmp(array.as<float>().data() + at * kRecordWidth, values.data(),
+                         kRecordWidth * sizeof(float)) == 0;
     };
     REQUIRE(same(columns[0], expected.weights));
     REQUIRE(same(columns[1], expected.moments));
@@ -107,7 +108,7 @@ void check_all(RecordTable& table, Twin& twin, const Ids& ids) {
 }
 
 // Each row once, in the table and in the twin.
-void update_both(RecordTable& table, Twin& twin, const Ids& ids, float by) {
+void update_both(RecordTable& table, RecordTwin& twin, const Ids& ids, float by) {
   const std::span<const int64_t> list(ids);
   table.update(std::span(&list, 1), [&](const HeldRecords& held) {
     std::map<int64_t, int64_t> slots;
@@ -117,10 +118,10 @@ void update_both(RecordTable& table, Twin& twin, const Ids& ids, float by) {
       slots[ids[i]] = slot;
     }
     for (const auto& [id, slot] : slots) {
-      auto* weights = static_cast<float*>(held.columns[0].data) + slot * kWidth;
-      auto* moments = static_cast<float*>(held.columns[1].data) + slot * kWidth;
+      auto* weights = static_cast<float*>(held.columns[0].data) + slot * kRecordWidth;
+      auto* moments = static_cast<float*>(held.columns[1].data) + slot * kRecordWidth;
       const int32_t steps = ++static_cast<int32_t*>(held.columns[2].data)[slot];
-      for (size_t i = 0; i < kWidth; ++i) {
+      for (size_t i = 0; i < kRecordWidth; ++i) {
         moments[i] = moments[i] / 2 + by + static_cast<float>(i);
         weights[i] += moments[i] * static_cast<float>(steps);
       }
@@ -130,23 +131,23 @@ void update_both(RecordTable& table, Twin& twin, const Ids& ids, float by) {
 }
 
 // Sets rows to those of a table of other values.
-void write_both(RecordTable& table, Twin& twin, const Ids& ids, float by) {
+void write_both(RecordTable& table, RecordTwin& twin, const Ids& ids, float by) {
   for (const int64_t id : ids)
     twin[id].update(by);
   std::vector<Array> columns = table.read(ids);
   for (int64_t at = 0; at < std::ssize(ids); ++at) {
     const TwinRow& of = twin[ids[static_cast<size_t>(at)]];
     std::copy(of.weights.begin(), of.weights.end(),
-              static_cast<float*>(columns[0].data) + at * kWidth);
+              static_cast<float*>(columns[0].data) + at * kRecordWidth);
     std::copy(of.moments.begin(), of.moments.end(),
-              static_cast<float*>(columns[1].data) + at * kWidth);
+              static_cast<float*>(columns[1].data) + at * kRecordWidth);
     static_cast<int32_t*>(columns[2].data)[at] = of.steps;
   }
   table.write(ids, columns);
 }
 
 Ids batch(uint64_t key, size_t count = 25) {
-  Ids ids = drawn_ids(count, kRows, key);
+  Ids ids = drawn_ids(count, kRecords, key);
   for (size_t i = 0; i < ids.size(); i += 3)
     ids[i] = ids[i] % 20;  // some are used often
   return ids;
@@ -176,8 +177,8 @@ TEST_CASE("rows and their state are those of a table in memory, whatever the cac
       CAPTURE(cache_rows);
       RecordTableOptions options = options_in(folder.path(), cache_rows);
       options.method = method;
-      RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options);
-      Twin twin;
+      RecordTable table(kRecords, {DType::kFloat32, {kRecordWidth}}, options);
+      RecordTwin twin;
       check_gather(table, twin, batch(1));
       table.set_state(state_columns());
       for (uint64_t step = 0; step < 40; ++step) {
@@ -187,11 +188,11 @@ TEST_CASE("rows and their state are those of a table in memory, whatever the cac
         update_both(table, twin, ids, 0.5F * static_cast<float>(step));
         if (step % 7 == 2) update_both(table, twin, batch(step + 200), 1);  // that nobody read
         if (step % 8 == 3) write_both(table, twin, from_to(50, 90), 3);
-        if (step % 8 == 5) check_all(table, twin, from_to(0, kRows));
+        if (step % 8 == 5) check_all(table, twin, from_to(0, kRecords));
       }
-      check_all(table, twin, from_to(0, kRows));
+      check_all(table, twin, from_to(0, kRecords));
       if (cache_rows < 300) CHECK(table.counts().read.rows > 0);
-      CHECK(table.file_bytes() <= kRows * table.record_bytes());
+      CHECK(table.file_bytes() <= kRecords * table.record_bytes());
       CHECK(entries_of(folder.path().c_str()) == 0);
     }
 }
@@ -199,9 +200,10 @@ TEST_CASE("rows and their state are those of a table in memory, whatever the cac
 TEST_CASE("batches that are announced are read ahead, and served as earlier batches left them") {
   const TempDir folder;
   for (const int64_t cache_rows : {0, 10, 60, 120, 300}) {
-    RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options_in(folder.path(), cache_rows));
+    RecordTable table(kRecords, {DType::kFloat32, {kRecordWidth}},
+                      options_in(folder.path(), cache_rows));
     table.set_state(state_columns());
-    Twin twin;
+    RecordTwin twin;
     constexpr uint64_t kSteps = 60, kWindow = 3;
     std::vector<Ids> batches;
     for (uint64_t step = 0; step < kSteps; ++step)
@@ -216,16 +218,16 @@ TEST_CASE("batches that are announced are read ahead, and served as earlier batc
       check_gather(table, twin, batches[step]);
       update_both(table, twin, batches[step], 0.25F);
     }
-    check_all(table, twin, from_to(0, kRows));
+    check_all(table, twin, from_to(0, kRecords));
     if (cache_rows == 0) CHECK(table.counts().read_ahead == 0);
   }
 }
 
 TEST_CASE("another thread may announce and forget while batches are used") {
   const TempDir folder;
-  RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options_in(folder.path(), 100));
+  RecordTable table(kRecords, {DType::kFloat32, {kRecordWidth}}, options_in(folder.path(), 100));
   table.set_state(state_columns());
-  Twin twin;
+  RecordTwin twin;
   std::thread loader([&table] {
     for (uint64_t step = 0; step < 200; ++step) {
       table.announce(borrowed(batch(step)));
@@ -246,9 +248,9 @@ TEST_CASE("another thread may announce and forget while batches are used") {
 
 TEST_CASE("a batch that is announced is there when it is asked for") {
   const TempDir folder;
-  RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options_in(folder.path(), 60));
+  RecordTable table(kRecords, {DType::kFloat32, {kRecordWidth}}, options_in(folder.path(), 60));
   table.set_state(state_columns());
-  Twin twin;
+  RecordTwin twin;
   for (uint64_t step = 0; step < 10; ++step)
     update_both(table, twin, batch(step), 1);
   int64_t ahead = 0;
@@ -264,11 +266,11 @@ TEST_CASE("a batch that is announced is there when it is asked for") {
 
 TEST_CASE("a new state begins with zeros and leaves the weights") {
   const TempDir folder;
-  RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options_in(folder.path(), 20));
+  RecordTable table(kRecords, {DType::kFloat32, {kRecordWidth}}, options_in(folder.path(), 20));
   CHECK(table.file_bytes() == 0);
   table.set_state(state_columns());
   CHECK(table.file_bytes() == 0);  // nothing was changed
-  Twin twin;
+  RecordTwin twin;
   for (uint64_t step = 0; step < 10; ++step)
     update_both(table, twin, batch(step), 1);
   table.set_state({});
@@ -278,7 +280,7 @@ TEST_CASE("a new state begins with zeros and leaves the weights") {
   check_gather(table, twin, ids);
   CHECK(table.counts().written.rows >= before.written.rows);
   table.set_state(state_columns());
-  const std::vector<Array> columns = table.read(from_to(0, kRows));
+  const std::vector<Array> columns = table.read(from_to(0, kRecords));
   for (const float moment : columns[1].as<float>())
     REQUIRE(moment == 0);
 }
@@ -318,7 +320,7 @@ TEST_CASE("records are padded to blocks where that costs no more than themselves
 
 TEST_CASE("what is wrong is named, and nothing has changed") {
   const TempDir folder;
-  const RecordColumn weights{DType::kFloat32, {kWidth}};
+  const RecordColumn weights{DType::kFloat32, {kRecordWidth}};
   const auto code_of = [&](int64_t rows, const RecordColumn& column, RecordTableOptions options) {
     try {
       const RecordTable table(rows, column, std::move(options));
@@ -339,9 +341,9 @@ TEST_CASE("what is wrong is named, and nothing has changed") {
   CHECK(code_of(int64_t{1} << 31, {DType::kFloat32, {1 << 20}},
                 options_in(folder.path(), int64_t{1} << 30)) == ErrorCode::kNoSpace);
 
-  RecordTable table(kRows, weights, options_in(folder.path(), 5));
+  RecordTable table(kRecords, weights, options_in(folder.path(), 5));
   const Array wide = borrowed(Ids{1});
-  CHECK_THROWS_WITH(static_cast<void>(table.gather(Ids{3, kRows})),
+  CHECK_THROWS_WITH(static_cast<void>(table.gather(Ids{3, kRecords})),
                     "ids[1] = 300 is outside the 300 rows of the embedding");
   CHECK_THROWS_AS(table.announce(borrowed(Ids{-1})), Error);
   CHECK_THROWS_AS(static_cast<void>(table.read(Ids{-1})), Error);
@@ -350,17 +352,17 @@ TEST_CASE("what is wrong is named, and nothing has changed") {
   CHECK_THROWS_WITH(table.write(Ids{3, 3}, table.read(Ids{3, 4})),
                     "ids of columns to write do not ascend");
   RecordTableOptions others = options_in(folder.path(), 5);
-  others.owners = Ownership::hashed("node", kRows - 1, 2);
-  CHECK(code_of(kRows, weights, others) == ErrorCode::kInvalidArgument);
-  others.owners = Ownership::hashed("node", kRows, 2);
+  others.owners = Ownership::hashed("node", kRecords - 1, 2);
+  CHECK(code_of(kRecords, weights, others) == ErrorCode::kInvalidArgument);
+  others.owners = Ownership::hashed("node", kRecords, 2);
   others.rank = 2;
-  CHECK(code_of(kRows, weights, others) == ErrorCode::kOutOfRange);
+  CHECK(code_of(kRecords, weights, others) == ErrorCode::kOutOfRange);
 }
 
 TEST_CASE("a disk that is full is an error that loses nothing") {
   const TempDir folder;
-  Twin twin;
-  RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options_in(folder.path(), 40));
+  RecordTwin twin;
+  RecordTable table(kRecords, {DType::kFloat32, {kRecordWidth}}, options_in(folder.path(), 40));
   table.set_state(state_columns());
   ::signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
@@ -385,18 +387,18 @@ TEST_CASE("a disk that is full is an error that loses nothing") {
   }
   ::setrlimit(RLIMIT_FSIZE, &before);
   CHECK(failures > 0);
-  check_all(table, twin, from_to(0, kRows));
+  check_all(table, twin, from_to(0, kRecords));
   for (uint64_t step = 0; step < 10; ++step)
     update_both(table, twin, batch(step, 30), 1);
-  check_all(table, twin, from_to(0, kRows));
+  check_all(table, twin, from_to(0, kRecords));
 }
 
 TEST_CASE("an io_uring that breaks under a write is an error that loses nothing") {
   if (kNoThreadsAfterFork || !io_uring_problem().empty()) return;
   const TempDir folder;
   CHECK(holds_in_child([&] {
-    Twin twin;
-    RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options_in(folder.path(), 30));
+    RecordTwin twin;
+    RecordTable table(kRecords, {DType::kFloat32, {kRecordWidth}}, options_in(folder.path(), 30));
     table.set_state(state_columns());
     for (uint64_t step = 0; step < 5; ++step)
       update_both(table, twin, batch(step), 1);
@@ -410,15 +412,15 @@ TEST_CASE("an io_uring that breaks under a write is an error that loses nothing"
         failure += error.what();  // of one call: after it threads write
       }
     }
-    check_all(table, twin, from_to(0, kRows));
+    check_all(table, twin, from_to(0, kRecords));
     return failure.find("cannot write ") == 0 && failure.rfind("cannot write ") == 0;
   }));
 }
 
 TEST_CASE("a read that fails is an error that names the folder, and the table goes on") {
   const TempDir folder;
-  Twin twin;
-  RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options_in(folder.path(), 40));
+  RecordTwin twin;
+  RecordTable table(kRecords, {DType::kFloat32, {kRecordWidth}}, options_in(folder.path(), 40));
   table.set_state(state_columns());
   for (uint64_t step = 0; step < 10; ++step)
     update_both(table, twin, batch(step, 60), 1);
@@ -441,19 +443,19 @@ TEST_CASE("a read that fails is an error that names the folder, and the table go
   CHECK(text.starts_with("cannot read row "));
   CHECK(text.find(" of the records in " + folder.path() + ": ") != std::string::npos);
   CHECK(text_of([&] { update_both(table, twin, ids, 1); }) != "");
-  CHECK(text_of([&] { static_cast<void>(table.read(from_to(0, kRows))); }) != "");
+  CHECK(text_of([&] { static_cast<void>(table.read(from_to(0, kRecords))); }) != "");
   REQUIRE(::dup2(kept, reader) == reader);
   ::close(kept);
   ::close(failing);
   check_gather(table, twin, ids);
   update_both(table, twin, ids, 1);
-  check_all(table, twin, from_to(0, kRows));
+  check_all(table, twin, from_to(0, kRecords));
 }
 
 TEST_CASE("a row that cannot be read is named by its id, whatever its place in the file") {
   const TempDir folder;
-  Twin twin;
-  RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options_in(folder.path(), 0));
+  RecordTwin twin;
+  RecordTable table(kRecords, {DType::kFloat32, {kRecordWidth}}, options_in(folder.path(), 0));
   table.set_state(state_columns());
   for (const int64_t id : {200, 7, 123})
     update_both(table, twin, {id}, 1);
@@ -469,15 +471,15 @@ TEST_CASE("a row that cannot be read is named by its id, whatever its place in t
 
 namespace {
 
-// Owners of kRows by two ranks and a third without rows.
+// Owners of kRecords by two ranks and a third without rows.
 std::vector<Ownership> some_owners() {
-  const int64_t bounds[] = {0, 110, 110, kRows};
-  const auto vector = std::make_shared<std::vector<uint8_t>>(kRows);
+  const int64_t bounds[] = {0, 110, 110, kRecords};
+  const auto vector = std::make_shared<std::vector<uint8_t>>(kRecords);
   for (size_t i = 0; i < vector->size(); ++i)
     (*vector)[i] = i % 7 < 3 ? 2 : 0;
-  const Array owners{vector->data(), DType::kUInt8, {kRows}, vector, false};
+  const Array owners{vector->data(), DType::kUInt8, {kRecords}, vector, false};
   return {Ownership::ranges(borrow(std::span<const int64_t>(bounds))),
-          Ownership::hashed("node", kRows, 3), Ownership::by_vector(owners, 3)};
+          Ownership::hashed("node", kRecords, 3), Ownership::by_vector(owners, 3)};
 }
 
 Ids of_rank(const Ownership& owners, int64_t rank, Ids ids) {
@@ -495,10 +497,10 @@ TEST_CASE("each of several ranks has the rows that it owns, by their ids") {
       RecordTableOptions options = options_in(folder.path(), 30);
       options.owners = owners;
       options.rank = rank;
-      RecordTable table(kRows, {DType::kFloat32, {kWidth}}, options);
-      const Ids mine = of_rank(owners, rank, from_to(0, kRows));
+      RecordTable table(kRecords, {DType::kFloat32, {kRecordWidth}}, options);
+      const Ids mine = of_rank(owners, rank, from_to(0, kRecords));
       const auto count = std::ssize(mine);
-      CHECK(table.num_rows() == kRows);
+      CHECK(table.num_rows() == kRecords);
       REQUIRE(table.num_owned() == count);
       const Array owned = table.owned(0, count), some = table.owned(count / 3, count / 2);
       CHECK(std::ranges::equal(owned.as<int64_t>(), mine));
@@ -506,7 +508,7 @@ TEST_CASE("each of several ranks has the rows that it owns, by their ids") {
           some.as<int64_t>(), std::span(mine).subspan(static_cast<size_t>(count / 3),
                                                       static_cast<size_t>(count / 2 - count / 3))));
       table.set_state(state_columns());
-      Twin twin;
+      RecordTwin twin;
       for (uint64_t step = 0; step < 30; ++step) {
         const Ids ids = of_rank(owners, rank, batch(step, 40));
         if (step % 2 == 0) table.announce(borrowed(ids));
@@ -515,7 +517,7 @@ TEST_CASE("each of several ranks has the rows that it owns, by their ids") {
       }
       write_both(table, twin, mine, 2);
       check_all(table, twin, mine);
-      for (int64_t id = 0; id < kRows; ++id) {
+      for (int64_t id = 0; id < kRecords; ++id) {
         if (owners.owner(id) == rank) continue;
         const std::string message = "ids[0] = " + std::to_string(id) +
                                     " is a row of another rank, not of rank " +
@@ -543,8 +545,8 @@ TEST_CASE("memory_bytes counts pages that were written to, however rows lie apar
 
 TEST_CASE("a forked child is refused, and takes nothing from its parent") {
   const TempDir folder;
-  auto table = std::make_unique<RecordTable>(kRows, RecordColumn{DType::kFloat32, {kWidth}},
-                                             options_in(folder.path(), 20));
+  auto table = std::make_unique<RecordTable>(
+      kRecords, RecordColumn{DType::kFloat32, {kRecordWidth}}, options_in(folder.path(), 20));
   table->announce(borrowed(batch(0)));
   CHECK(holds_in_child([&] {
     bool refused = false;
@@ -556,6 +558,6 @@ TEST_CASE("a forked child is refused, and takes nothing from its parent") {
     table.reset();
     return refused;
   }));
-  Twin twin;
+  RecordTwin twin;
   check_gather(*table, twin, batch(0));
 }

@@ -17,12 +17,12 @@ using ramet::test::writable;
 
 namespace {
 
-constexpr int64_t kRows = 40, kWidth = 3;
+constexpr int64_t kExchangedRows = 40, kExchangedWidth = 3;
 constexpr size_t kParts = 4;
 
 // Ranks of several machines: unequal shares, one of them empty.
 struct Ranks {
-  std::vector<int64_t> bounds = {0, 7, 7, 30, kRows};
+  std::vector<int64_t> bounds = {0, 7, 7, 30, kExchangedRows};
   std::vector<int> machines;
   RowPlaces places;
 
@@ -74,13 +74,13 @@ void for_all_ranks(Body body) {
 
 // Rows by place that say whose they are; only those of rank's machine.
 std::vector<float> rows_of_machine(const Ranks& ranks, size_t rank) {
-  std::vector<float> rows(static_cast<size_t>(ranks.places.num_places() * kWidth), -1);
-  for (int64_t id = 0; id < kRows; ++id) {
+  std::vector<float> rows(static_cast<size_t>(ranks.places.num_places() * kExchangedWidth), -1);
+  for (int64_t id = 0; id < kExchangedRows; ++id) {
     const int64_t owner = ranks.places.owners().owner(id);
     if (!ranks.reached(rank)[static_cast<size_t>(owner)]) continue;
     const int64_t place = ranks.place_of(std::span(&id, 1))[0];
-    for (int64_t c = 0; c < kWidth; ++c)
-      rows[static_cast<size_t>(place * kWidth + c)] = static_cast<float>(id * 10 + c);
+    for (int64_t c = 0; c < kExchangedWidth; ++c)
+      rows[static_cast<size_t>(place * kExchangedWidth + c)] = static_cast<float>(id * 10 + c);
   }
   return rows;
 }
@@ -95,7 +95,7 @@ TEST_CASE("owners get the rows of all ranks, in order, and others get nothing") 
       std::vector<std::vector<RowList>> lists;
       std::vector<Message> sent;
       for (size_t rank = 0; rank < kParts; ++rank)
-        given.emplace_back(30, kRows, kWidth, rank + 1);
+        given.emplace_back(30, kExchangedRows, kExchangedWidth, rank + 1);
       for (size_t rank = 0; rank < kParts; ++rank) {
         first.push_back(ranks.place_of(given[rank].part(0, 20).ids));
         second.push_back(ranks.place_of(given[rank].part(20, 30).ids));
@@ -105,7 +105,7 @@ TEST_CASE("owners get the rows of all ranks, in order, and others get nothing") 
                          {second[rank], given[rank].part(20, 30).rows}});
         sent.push_back(push(lists[rank], ranks.places, ranks.reached(rank), repeats, 2));
       }
-      const auto total = static_cast<size_t>(ranks.places.num_places() * kWidth);
+      const auto total = static_cast<size_t>(ranks.places.num_places() * kExchangedWidth);
       for (size_t owner = 0; owner < kParts; ++owner) {
         const Message message = received(sent, owner);
         std::vector<RowList> all, expected;
@@ -114,8 +114,8 @@ TEST_CASE("owners get the rows of all ranks, in order, and others get nothing") 
           const auto bytes = static_cast<size_t>(message.bytes[rank]);
           CHECK((bytes == 0) == ranks.reached(owner)[rank]);
           if (bytes == 0) continue;
-          const auto came =
-              unpack({at, bytes}, {DType::kFloat32, {kWidth}}, ranks.places.num_places(), "rank");
+          const auto came = unpack({at, bytes}, {DType::kFloat32, {kExchangedWidth}},
+                                   ranks.places.num_places(), "rank");
           all.insert(all.end(), came.begin(), came.end());
           expected.insert(expected.end(), lists[rank].begin(), lists[rank].end());
           at += bytes;
@@ -126,8 +126,8 @@ TEST_CASE("owners get the rows of all ranks, in order, and others get nothing") 
             CHECK((id >= own.begin && id < own.end));
         std::vector<float> table(total), twin(total);
         const auto write = repeats == Repeats::kAll ? sum_rows : set_rows;
-        write(writable(table, kWidth), all, own, 1);
-        write(writable(twin, kWidth), expected, own, 1);
+        write(writable(table, kExchangedWidth), all, own, 1);
+        write(writable(twin, kExchangedWidth), expected, own, 1);
         CHECK(table == twin);
       }
     }
@@ -136,7 +136,7 @@ TEST_CASE("owners get the rows of all ranks, in order, and others get nothing") 
 
 TEST_CASE("of a row that is given many times the last travels, once") {
   const Ranks ranks({0, 0, 1, 1}, true);
-  const Listed given(500, kRows, kWidth, 9);
+  const Listed given(500, kExchangedRows, kExchangedWidth, 9);
   const auto places = ranks.place_of(given.list().ids);
   const std::vector<RowList> lists = {{places, given.list().rows}};
   const auto message = push(lists, ranks.places, ranks.reached(0), Repeats::kLast);
@@ -146,7 +146,7 @@ TEST_CASE("of a row that is given many times the last travels, once") {
   int64_t rows = 0;
   for (const size_t part : {2U, 3U}) {
     const auto bytes = static_cast<size_t>(message.bytes[part]);
-    const auto came = unpack({at, bytes}, {DType::kFloat32, {kWidth}}, 256, "rank 0");
+    const auto came = unpack({at, bytes}, {DType::kFloat32, {kExchangedWidth}}, 256, "rank 0");
     rows += std::ssize(came[0].ids);
     at += bytes;
   }
@@ -160,13 +160,13 @@ TEST_CASE("every rank pulls what a rank with all rows has, each row once") {
     std::vector<std::vector<int64_t>> wanted;
     std::vector<RowPull> pulls;
     std::vector<Message> requests, answers;
-    const RowForm form = {DType::kFloat32, {kWidth}};
+    const RowForm form = {DType::kFloat32, {kExchangedWidth}};
     for (size_t rank = 0; rank < kParts; ++rank) {
       rows.push_back(rows_of_machine(ranks, rank));
-      const Listed ids(static_cast<int64_t>(rank) * 50, kRows, 1, rank);
+      const Listed ids(static_cast<int64_t>(rank) * 50, kExchangedRows, 1, rank);
       wanted.push_back(ranks.place_of(ids.list().ids));
     }
-    const auto table = [&](size_t rank) { return Table(writable(rows[rank], kWidth)); };
+    const auto table = [&](size_t rank) { return Table(writable(rows[rank], kExchangedWidth)); };
     for (size_t rank = 0; rank < kParts; ++rank) {
       pulls.emplace_back(wanted[rank], ranks.places, ranks.reached(rank), form);
       requests.push_back(pulls[rank].requests());
@@ -180,12 +180,13 @@ TEST_CASE("every rank pulls what a rank with all rows has, each row once") {
       answers.push_back(RowPull::answer(received(requests, rank), table(rank),
                                         ranks.places.places_of(static_cast<int64_t>(rank)), 2));
     for (size_t rank = 0; rank < kParts; ++rank) {
-      std::vector<float> out(wanted[rank].size() * kWidth);
-      pulls[rank].finish(received(answers, rank), table(rank).rows(), writable(out, kWidth), 2);
-      const Listed ids(static_cast<int64_t>(rank) * 50, kRows, 1, rank);
+      std::vector<float> out(wanted[rank].size() * kExchangedWidth);
+      pulls[rank].finish(received(answers, rank), table(rank).rows(),
+                         writable(out, kExchangedWidth), 2);
+      const Listed ids(static_cast<int64_t>(rank) * 50, kExchangedRows, 1, rank);
       for (size_t i = 0; i < out.size(); ++i)
-        CHECK(out[i] == static_cast<float>(ids.list().ids[i / kWidth] * 10 +
-                                           static_cast<int64_t>(i % kWidth)));
+        CHECK(out[i] == static_cast<float>(ids.list().ids[i / kExchangedWidth] * 10 +
+                                           static_cast<int64_t>(i % kExchangedWidth)));
     }
   });
 }
@@ -219,7 +220,7 @@ TEST_CASE("narrow rows are pulled as they are, or as float32") {
 TEST_CASE("requests and answers that lie are refused") {
   const Ranks ranks({0, 0, 1, 1}, true);
   std::vector<float> rows = rows_of_machine(ranks, 0);
-  const Table table(writable(rows, kWidth));
+  const Table table(writable(rows, kExchangedWidth));
   const NodeRange own = ranks.places.places_of(0);
   const auto ask = [&](std::vector<int64_t> bytes, std::vector<int64_t> places) {
     const Array data{places.data(), DType::kUInt8, {std::ssize(places) * 8}, nullptr, false};
@@ -232,12 +233,12 @@ TEST_CASE("requests and answers that lie are refused") {
     check_throws(ErrorCode::kCorrupt, {"rank 2 sent", "no requests"},
                  [&] { ask({0, 0, bytes, 0}, {0}); });
   const std::vector<int64_t> wanted = {128, 129};
-  const RowPull pull(wanted, ranks.places, ranks.reached(0), {DType::kFloat32, {kWidth}});
-  std::vector<float> out(2 * kWidth);
+  const RowPull pull(wanted, ranks.places, ranks.reached(0), {DType::kFloat32, {kExchangedWidth}});
+  std::vector<float> out(2 * kExchangedWidth);
   std::vector<int64_t> answer(3);
   const Array data{answer.data(), DType::kUInt8, {24}, nullptr, false};
-  pull.finish({{0, 0, 24, 0}, data}, table.rows(), writable(out, kWidth));
+  pull.finish({{0, 0, 24, 0}, data}, table.rows(), writable(out, kExchangedWidth));
   for (const std::vector<int64_t>& bytes : {std::vector<int64_t>{0, 0, 0, 24}, {0, 0, 16, 8}, {24}})
     check_throws(ErrorCode::kCorrupt, {"answered"},
-                 [&] { pull.finish({bytes, data}, table.rows(), writable(out, kWidth)); });
+                 [&] { pull.finish({bytes, data}, table.rows(), writable(out, kExchangedWidth)); });
 }

@@ -12,12 +12,12 @@ using namespace ramet;
 
 namespace {
 
-constexpr int64_t kRows = 60;
+constexpr int64_t kSourceRows = 60;
 
 Table half_table() {
-  Array rows = BufferPool::create()->allocate_array(DType::kFloat16, {kRows, 5});
+  Array rows = BufferPool::create()->allocate_array(DType::kFloat16, {kSourceRows, 5});
   auto* word = static_cast<uint16_t*>(rows.data);
-  for (int64_t i = 0; i < kRows * 5; ++i)
+  for (int64_t i = 0; i < kSourceRows * 5; ++i)
     word[i] = static_cast<uint16_t>(mix64(static_cast<uint64_t>(i)) & 0x3bff);
   return Table(rows, "half");
 }
@@ -25,7 +25,7 @@ Table half_table() {
 std::vector<int64_t> random_ids(uint64_t key) {
   std::vector<int64_t> ids(1 + mix64(key) % 40);
   for (size_t i = 0; i < ids.size(); ++i)
-    ids[i] = static_cast<int64_t>(absorb(key, i) % kRows);
+    ids[i] = static_cast<int64_t>(absorb(key, i) % kSourceRows);
   return ids;
 }
 
@@ -46,11 +46,11 @@ std::vector<Source> every_source(const Table& table, bool decode) {
   const Source plain = make_row_source(table, {.decode = decode});
   std::vector<int64_t> ids;
   std::vector<Source> sources{plain};
-  for (int64_t id = 0; id < kRows; ++id) {
-    if (id % 11 == 0) sources.push_back(with_kept_rows(plain, kRows, ids));
-    ids.push_back((7 * id + 3) % kRows);
+  for (int64_t id = 0; id < kSourceRows; ++id) {
+    if (id % 11 == 0) sources.push_back(with_kept_rows(plain, kSourceRows, ids));
+    ids.push_back((7 * id + 3) % kSourceRows);
   }
-  sources.push_back(with_kept_rows(plain, kRows, ids));
+  sources.push_back(with_kept_rows(plain, kSourceRows, ids));
   return sources;
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("a source says in which form it hands out rows") {
 TEST_CASE("rows that the cache had are hits, others misses") {
   const ReadContext context{.pool = BufferPool::create()};
   const auto plain = make_row_source(half_table(), {});
-  const Source source = with_kept_rows(plain, kRows, std::vector<int64_t>{4, 1});
+  const Source source = with_kept_rows(plain, kSourceRows, std::vector<int64_t>{4, 1});
   const auto stats_of = [&](const std::vector<int64_t>& ids) {
     return source->submit(as_array(ids), context)->complete().cache;
   };
@@ -113,10 +113,10 @@ TEST_CASE("an id outside the table is an error, and the source stays usable") {
   const Table table = half_table();
   const ReadContext context{.pool = BufferPool::create()};
   const auto source = make_row_source(table, {});
-  const std::vector<int64_t> bad{1, kRows};
-  CHECK_THROWS_WITH(static_cast<void>(with_kept_rows(source, kRows, bad)),
+  const std::vector<int64_t> bad{1, kSourceRows};
+  CHECK_THROWS_WITH(static_cast<void>(with_kept_rows(source, kSourceRows, bad)),
                     "ids[1] = 60 is outside the 60 rows of half");
-  const Source kept = with_kept_rows(source, kRows, std::vector<int64_t>{2});
+  const Source kept = with_kept_rows(source, kSourceRows, std::vector<int64_t>{2});
   CHECK_THROWS_WITH(static_cast<void>(kept->submit(as_array(bad), context)->complete()),
                     "ids[1] = 60 is outside the 60 rows of half");
   CHECK_THROWS_WITH(static_cast<void>(source->submit(as_array(bad), context)->complete()),

@@ -20,21 +20,21 @@ using namespace ramet::test;
 
 namespace {
 
-constexpr int64_t kRows = 60, kColumns = 5;
+constexpr int64_t kCachedRows = 60, kCachedColumns = 5;
 
-Table half_table() {
-  Array rows = BufferPool::create()->allocate_array(DType::kFloat16, {kRows, kColumns});
+Table wide_half_table() {
+  Array rows = BufferPool::create()->allocate_array(DType::kFloat16, {kCachedRows, kCachedColumns});
   auto* word = static_cast<uint16_t*>(rows.data);
-  for (int64_t i = 0; i < kRows * kColumns; ++i)
+  for (int64_t i = 0; i < kCachedRows * kCachedColumns; ++i)
     word[i] = static_cast<uint16_t>(mix64(static_cast<uint64_t>(i)) & 0x3bff);
   return Table(rows, "half");
 }
 
 std::unique_ptr<CachePolicy> make_policy(int kind, int64_t capacity) {
   const std::vector<int64_t> held{7, 3, 40, 59};
-  if (kind == 0) return std::make_unique<RecencyCache>(capacity, kRows);
-  if (kind == 1) return std::make_unique<HeldCache>(held, kRows);
-  return std::make_unique<LookAheadCache>(capacity, kRows, 2 * (kind - 2));
+  if (kind == 0) return std::make_unique<RecencyCache>(capacity, kCachedRows);
+  if (kind == 1) return std::make_unique<HeldCache>(held, kCachedRows);
+  return std::make_unique<LookAheadCache>(capacity, kCachedRows, 2 * (kind - 2));
 }
 constexpr int kKinds = 4;
 
@@ -71,9 +71,9 @@ std::vector<int64_t> run(StreamCache& cache,
 }  // namespace
 
 TEST_CASE("rows are those of the table, and hits do not depend on what is on its way") {
-  const Table table = half_table();
+  const Table table = wide_half_table();
   const auto source = make_row_source(table, {});
-  const auto batches = random_batches(60, 30, kRows, 1);
+  const auto batches = random_batches(60, 30, kCachedRows, 1);
   for (int kind = 0; kind < kKinds; ++kind)
     for (const int64_t capacity : {0, 1, 13, 60, 1000}) {
       CAPTURE(kind);
@@ -85,15 +85,16 @@ TEST_CASE("rows are those of the table, and hits do not depend on what is on its
         if (expected.empty()) expected = hits;
         CHECK(hits == expected);
         CHECK(cache.is_intact());
-        CHECK(cache.memory_bytes() >= std::min(capacity, kRows) * kColumns * 4 * (kind != 1));
+        CHECK(cache.memory_bytes() >=
+              std::min(capacity, kCachedRows) * kCachedColumns * 4 * (kind != 1));
       }
     }
 }
 
 TEST_CASE("threads complete batches in any order") {
-  const Table table = half_table();
+  const Table table = wide_half_table();
   const auto source = make_row_source(table, {});
-  const auto batches = random_batches(200, 30, kRows, 2);
+  const auto batches = random_batches(200, 30, kCachedRows, 2);
   const ReadContext context{.pool = BufferPool::create()};
   for (int kind = 0; kind < kKinds; ++kind) {
     StreamCache cache(source, make_policy(kind, 20));
@@ -120,12 +121,13 @@ TEST_CASE("threads complete batches in any order") {
 }
 
 TEST_CASE("after a batch that was dropped or failed nothing is handed out") {
-  const Table table = half_table();
+  const Table table = wide_half_table();
   const ReadContext context{.pool = BufferPool::create()};
-  const Batch ids{1, 2, 3}, bad{1, kRows + 5};
+  const Batch ids{1, 2, 3}, bad{1, kCachedRows + 5};
   for (const bool fails : {false, true}) {
     // The policy counts more rows than the table has.
-    StreamCache cache(make_row_source(table, {}), std::make_unique<RecencyCache>(9, kRows + 10));
+    StreamCache cache(make_row_source(table, {}),
+                      std::make_unique<RecencyCache>(9, kCachedRows + 10));
     cache.announce(ids_of(fails ? bad : ids));
     auto first = cache.begin(context);
     CHECK(!cache.is_intact());
@@ -141,10 +143,11 @@ TEST_CASE("after a batch that was dropped or failed nothing is handed out") {
 }
 
 TEST_CASE("batches before one that failed are handed out") {
-  const Table table = half_table();
+  const Table table = wide_half_table();
   const ReadContext context{.pool = BufferPool::create()};
-  const Batch ids{1, 2, 3}, bad{1, kRows + 5};
-  StreamCache cache(make_row_source(table, {}), std::make_unique<RecencyCache>(9, kRows + 10));
+  const Batch ids{1, 2, 3}, bad{1, kCachedRows + 5};
+  StreamCache cache(make_row_source(table, {}),
+                    std::make_unique<RecencyCache>(9, kCachedRows + 10));
   cache.announce(ids_of(ids));
   const auto first = cache.begin(context);
   cache.announce(ids_of(bad));

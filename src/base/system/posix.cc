@@ -36,6 +36,10 @@ Fd::~Fd() {
   ::close(fd_);
 }
 
+int64_t page_size() {
+  return ::sysconf(_SC_PAGESIZE);
+}
+
 Error error_of(int error, const std::string& what, const std::string& place) {
   return {code_of(error),
           "cannot " + what + " " + place + ": " + std::generic_category().message(error), error};

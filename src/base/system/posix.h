@@ -35,6 +35,8 @@ using Identity = std::pair<uint64_t, uint64_t>;
 // Throws it.
 [[noreturn]] void throw_errno(int error, const std::string& what, const std::string& place);
 
+[[nodiscard]] int64_t page_size();
+
 // Throws kInvalidArgument if `path` is empty or holds a NUL, which the system would cut it at.
 void check_path(const std::string& path);
 

@@ -1,56 +1,47 @@
 #include "aggregate.h"
 
 #include "aggregate_lanes.h"
-#include "ramet/isa.h"
+#include "isa_kernels.h"
 #include "row_lanes_plain.h"
 
 namespace ramet {
 namespace {
 
 template <int64_t kCount>
-AggregateKernels plain_kernels(RowType type) {
-  switch (type) {
-    case RowType::kFloat32:
-      return aggregate_kernels_of<PlainFull<float, kCount>>();
-    case RowType::kFloat64:
-      return aggregate_kernels_of<PlainFull<double, kCount>>();
-    case RowType::kBFloat16:
-      return aggregate_kernels_of<PlainHalves<from_bfloat16, DType::kBFloat16, kCount>>();
-    case RowType::kFloat16:
-      return aggregate_kernels_of<PlainHalves<from_half, DType::kFloat16, kCount>>();
-  }
-  return {};
+AggregateKernels plain_row_kernels(RowType type) {
+  return aggregate_kernels_of<PlainFull<float, kCount>, PlainFull<double, kCount>,
+                              PlainBFloat16<kCount>, PlainFloat16<kCount>>(type);
 }
 
-// The best of those for vectors that a head is no shorter than.
-template <typename Type>
-AggregateKernel best_kernel(Type type, int64_t head_width) {
-  AggregateKernels best = aggregate_single(type);
-  const auto offer = [&](const AggregateKernels& kernels) {
-    if (kernels.aggregate != nullptr && kernels.lanes <= head_width) best = kernels;
-  };
-  offer(aggregate_portable(type));
-  if (isa() >= Isa::kAvx2) offer(aggregate_avx2(type));
-  if (isa() >= Isa::kAvx512) offer(aggregate_avx512(type));
+// The best of those for vectors that a head is no shorter than; `of_type` gives a set's.
+template <typename OfType>
+AggregateKernel best_kernel(AggregateKernels best, int64_t head_width, OfType of_type) {
+  for (const Isa set : kIsas) {
+    if (set > isa()) break;
+    const AggregateKernels kernels = of_type(isa_kernels(set));
+    if (kernels.lanes <= head_width) best = kernels;
+  }
   return best.aggregate;
 }
 
 }  // namespace
 
 AggregateKernels aggregate_single(RowType type) {
-  return plain_kernels<1>(type);
+  return plain_row_kernels<1>(type);
 }
 
 AggregateKernels aggregate_portable(RowType type) {
-  return plain_kernels<4>(type);
+  return plain_row_kernels<4>(type);
 }
 
 AggregateKernel aggregate_kernel(RowType type, int64_t head_width) {
-  return best_kernel(type, head_width);
+  return best_kernel(aggregate_single(type), head_width,
+                     [type](const IsaKernels& kernels) { return kernels.aggregate(type); });
 }
 
 AggregateKernel aggregate_kernel(TableRowType type, int64_t head_width) {
-  return best_kernel(type, head_width);
+  return best_kernel(aggregate_single(type), head_width,
+                     [type](const IsaKernels& kernels) { return kernels.aggregate_table(type); });
 }
 
 }  // namespace ramet

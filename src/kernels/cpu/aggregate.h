@@ -59,20 +59,16 @@ using AggregateKernel = bool (*)(const AggregateArgs& args, int64_t begin, int64
 
 [[nodiscard]] AggregateKernel aggregate_kernel(TableRowType type, int64_t head_width);
 
-// A vector is `lanes` elements, and heads have as many at least; nullptr where there is no kernel.
+// A vector is `lanes` elements, and heads have as many at least.
 struct AggregateKernels {
   int64_t lanes = 0;
   AggregateKernel aggregate = nullptr;
 };
 [[nodiscard]] AggregateKernels aggregate_portable(RowType type);
 [[nodiscard]] AggregateKernels aggregate_single(RowType type);  // for any width
-[[nodiscard]] AggregateKernels aggregate_avx2(RowType type);
-[[nodiscard]] AggregateKernels aggregate_avx512(RowType type);
 
 // The same of a table.
 [[nodiscard]] AggregateKernels aggregate_portable(TableRowType type);
 [[nodiscard]] AggregateKernels aggregate_single(TableRowType type);
-[[nodiscard]] AggregateKernels aggregate_avx2(TableRowType type);
-[[nodiscard]] AggregateKernels aggregate_avx512(TableRowType type);
 
 }  // namespace ramet

@@ -1,6 +1,6 @@
 // The kernel of aggregate.h over vectors of elements.
 //
-// The sums of up to kMaxVectors vectors of a destination stay in registers, while a pass over its
+// The sums of up to eight vectors of a destination stay in registers, while a pass over its
 // edges adds those columns of their rows; then come the next columns. So a row is read once, and
 // only results are written. Columns of rows to come are requested as many edges ahead, in the same
 // pass, as the memory needs: across the borders of destinations.
@@ -17,7 +17,6 @@
 namespace ramet {
 namespace {
 
-constexpr int kMaxVectors = 8;  // of a pass: half of AVX2's registers
 constexpr int64_t kLineBytes = 64;
 
 // Requests kBytes from `address` on. A prefetch cannot fault: any address will do. Inlined, since
@@ -126,9 +125,11 @@ struct Least {
   Term of(int64_t, int64_t, int64_t) const { return {}; }
 };
 
-template <typename L, typename Rows, typename Terms, bool kStreamed>
+template <typename L, typename Rows, typename Terms>
 class Aggregation {
   using Vector = typename L::Vector;
+  // Of a pass: half of AVX2's registers. Single elements serve heads too narrow for others.
+  static constexpr int kMaxVectors = L::kLanes == 1 ? 2 : 8;
 
  public:
   explicit Aggregation(const AggregateArgs& args)
@@ -147,7 +148,7 @@ class Aggregation {
       for (int64_t head = 0; head < args_.heads && is_good; ++head)
         is_good = reduce(to, head);
     }
-    if constexpr (kStreamed) L::fence();
+    if (args_.streamed) L::fence();
     return is_good;
   }
 
@@ -218,8 +219,8 @@ class Aggregation {
     return edge + edges < args_.num_edges ? edge + edges : args_.num_edges - 1;
   }
 
-  static void put(char* at, Vector value) {
-    if constexpr (kStreamed)
+  void put(char* at, Vector value) const {
+    if (args_.streamed)
       L::stream(at, value);
     else
       L::store(at, value);
@@ -233,8 +234,7 @@ class Aggregation {
 
 template <typename L, typename Rows, typename Terms>
 bool run_aggregation(const AggregateArgs& args, int64_t begin, int64_t end) {
-  if (args.streamed) return Aggregation<L, Rows, Terms, true>(args).run(begin, end);
-  return Aggregation<L, Rows, Terms, false>(args).run(begin, end);
+  return Aggregation<L, Rows, Terms>(args).run(begin, end);
 }
 
 template <typename L, typename Rows>
@@ -254,9 +254,20 @@ bool aggregate_plain(const AggregateArgs& args, int64_t begin, int64_t end) {
   return aggregate_rows<L, PlainRows<L>>(args, begin, end);
 }
 
-template <typename L>
-AggregateKernels aggregate_kernels_of() {
-  return {L::kLanes, aggregate_plain<L>};
+// Of lanes for each type of rows.
+template <typename Float32, typename Float64, typename BFloat16, typename Float16>
+AggregateKernels aggregate_kernels_of(RowType type) {
+  switch (type) {
+    case RowType::kFloat32:
+      return {Float32::kLanes, aggregate_plain<Float32>};
+    case RowType::kFloat64:
+      return {Float64::kLanes, aggregate_plain<Float64>};
+    case RowType::kBFloat16:
+      return {BFloat16::kLanes, aggregate_plain<BFloat16>};
+    case RowType::kFloat16:
+      return {Float16::kLanes, aggregate_plain<Float16>};
+  }
+  return {};
 }
 
 }  // namespace

@@ -20,20 +20,19 @@ struct PlainInt8 : Plain<float, kCount> {
 };
 
 template <int64_t kCount>
-AggregateKernels plain_kernels(TableRowType type) {
-  return table_kernels_of<PlainFull<float, kCount>,
-                          PlainHalves<from_bfloat16, DType::kBFloat16, kCount>,
-                          PlainHalves<from_half, DType::kFloat16, kCount>, PlainInt8<kCount>>(type);
+AggregateKernels plain_table_kernels(TableRowType type) {
+  return table_kernels_of<PlainFull<float, kCount>, PlainBFloat16<kCount>, PlainFloat16<kCount>,
+                          PlainInt8<kCount>>(type);
 }
 
 }  // namespace
 
 AggregateKernels aggregate_single(TableRowType type) {
-  return plain_kernels<1>(type);
+  return plain_table_kernels<1>(type);
 }
 
 AggregateKernels aggregate_portable(TableRowType type) {
-  return plain_kernels<4>(type);
+  return plain_table_kernels<4>(type);
 }
 
 }  // namespace ramet

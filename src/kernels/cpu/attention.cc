@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "attention_lanes.h"
-#include "ramet/isa.h"
+#include "isa_kernels.h"
 
 namespace ramet {
 namespace {
@@ -81,15 +81,7 @@ AttentionKernels<float> attention_portable() {
 
 template <>
 AttentionKernels<float> attention_kernels() {
-  switch (isa()) {
-    case Isa::kAvx512:
-      return attention_avx512();
-    case Isa::kAvx2:
-      return attention_avx2();
-    case Isa::kPortable:
-      break;
-  }
-  return attention_portable();
+  return best_kernels().attention;
 }
 
 template <>

@@ -71,7 +71,5 @@ template <typename T>
 [[nodiscard]] AttentionKernels<T> attention_kernels();
 
 [[nodiscard]] AttentionKernels<float> attention_portable();
-[[nodiscard]] AttentionKernels<float> attention_avx2();
-[[nodiscard]] AttentionKernels<float> attention_avx512();
 
 }  // namespace ramet

@@ -14,9 +14,9 @@ namespace ramet {
 namespace {
 
 constexpr int64_t kLanes = 16;
-constexpr int kHeadsAtOnce = 4;        // sums in registers
-constexpr int64_t kEdgesAhead = 16;    // whose rows are requested, at most
-constexpr int64_t kBytesAhead = 1024;  // of each; the processor finds the rest of a long row
+constexpr int kHeadsAtOnce = 4;           // sums in registers
+constexpr int64_t kEdgesAhead = 16;       // whose rows are requested, at most
+constexpr int64_t kRowBytesAhead = 1024;  // of each; the processor finds the rest of a long row
 
 // Calls body.template run<kWhole>(column, count) for each 16 columns.
 template <typename Body>
@@ -53,7 +53,7 @@ template <typename T>
   const int64_t bytes = width * int64_t{sizeof(T)};
   for (int64_t e = first; e < last && e < first + kEdgesAhead; ++e) {
     const char* row = reinterpret_cast<const char*>(rows + edges.ends[e] * width);
-    for (int64_t at = 0; at < bytes && at < kBytesAhead; at += 64)
+    for (int64_t at = 0; at < bytes && at < kRowBytesAhead; at += 64)
       __builtin_prefetch(row + at, 0, 3);
   }
 }

@@ -44,7 +44,5 @@ struct EdgeRowsKernels {
 
 [[nodiscard]] EdgeRowsKernels edge_rows_single(RowType type);  // for any width
 [[nodiscard]] EdgeRowsKernels edge_rows_portable(RowType type);
-[[nodiscard]] EdgeRowsKernels edge_rows_avx2(RowType type);
-[[nodiscard]] EdgeRowsKernels edge_rows_avx512(RowType type);
 
 }  // namespace ramet

@@ -196,8 +196,24 @@ bool run_columns(const EdgeRowsArgs& args, int64_t begin, int64_t end) {
 }
 
 template <typename L>
-EdgeRowsKernels edge_rows_kernels_of() {
+EdgeRowsKernels edge_rows_kernels() {
   return {L::kLanes, EdgeDots<L>::run, run_columns<L, Ties>, run_columns<L, Matches>};
+}
+
+// Of lanes for each type of rows.
+template <typename Float32, typename Float64, typename BFloat16, typename Float16>
+EdgeRowsKernels edge_rows_kernels_of(RowType type) {
+  switch (type) {
+    case RowType::kFloat32:
+      return edge_rows_kernels<Float32>();
+    case RowType::kFloat64:
+      return edge_rows_kernels<Float64>();
+    case RowType::kBFloat16:
+      return edge_rows_kernels<BFloat16>();
+    case RowType::kFloat16:
+      return edge_rows_kernels<Float16>();
+  }
+  return {};
 }
 
 }  // namespace

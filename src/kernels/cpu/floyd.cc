@@ -1,7 +1,6 @@
 #include "floyd.h"
 
 #include "pick.h"
-#include "ramet/isa.h"
 
 namespace ramet {
 
@@ -18,18 +17,6 @@ uint32_t floyd_portable(const DrawKeys& hop_keys,
       picks.of[t][r] = static_cast<uint32_t>(picked[t]);
   }
   return 0;
-}
-
-FloydKernel floyd_kernel() {
-  switch (isa()) {
-    case Isa::kAvx512:
-      return floyd_avx512();
-    case Isa::kAvx2:
-      return floyd_avx2();
-    case Isa::kPortable:
-      break;
-  }
-  return floyd_portable;
 }
 
 }  // namespace ramet

@@ -1,7 +1,7 @@
 // Floyd's algorithm for 16 rows at a time, one row per vector lane; docs/semantics.md, section 3.
 //
-// A kernel per instruction set gives the same picks; floyd_kernel() is the one that ramet::isa()
-// chose. Rows are independent, so which rows come together cannot be seen in the result.
+// Every instruction set gives the same picks. Rows are independent, so which rows come together
+// cannot be seen in the result.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,9 @@ using FloydKernel = uint32_t (*)(const DrawKeys& hop_keys,
                                  const FloydRows& rows,
                                  FloydPicks& picks);
 
-[[nodiscard]] FloydKernel floyd_kernel();
-
-// The kernels themselves, for tests. The last two are nullptr where the build has none.
 uint32_t floyd_portable(const DrawKeys& hop_keys,
                         int fanout,
                         const FloydRows& rows,
                         FloydPicks& picks);
-[[nodiscard]] FloydKernel floyd_avx2();
-[[nodiscard]] FloydKernel floyd_avx512();
 
 }  // namespace ramet

@@ -9,7 +9,7 @@
 
 #include "base/narrow.h"
 #include "decode_rows.h"
-#include "ramet/isa.h"
+#include "isa_kernels.h"
 
 namespace ramet {
 namespace {
@@ -20,24 +20,23 @@ namespace {
 constexpr int64_t kStreamedBytes = int64_t{32} << 20;
 
 int64_t gather_rows(const GatherArgs& args) {
-  static const GatherRows streamed = streaming_gather();
+  const GatherRows streamed = best_kernels().gather_streamed;
   const int64_t bytes = std::max(args.output_bytes, args.num_ids * args.row_bytes);
   return (streamed != nullptr && bytes >= kStreamedBytes ? streamed : gather_cached)(args);
 }
 
 int64_t gather_decoded(const DecodeArgs& args) {
-  static const DecodingGathers best = decoding_gathers();
+  const DecodingGathers& best = best_kernels().decode;
   const int64_t row_bytes = row_elements(args) * int64_t{sizeof(float)};
   const int64_t bytes = std::max(args.rows.output_bytes, args.rows.num_ids * row_bytes);
   return (bytes >= kStreamedBytes ? best.streamed : best.cached)(args);
 }
 
-void narrow(const float* values, int64_t count, uint16_t* out) {
-  static const Narrow best = best_narrow();
-  best(values, count, out);
+void narrow_best(const float* values, int64_t count, uint16_t* out) {
+  best_kernels().narrow(values, count, out);
 }
 
-constexpr Kernels kCpuKernels{"cpu", gather_rows, gather_decoded, narrow};
+constexpr Kernels kCpuKernels{"cpu", gather_rows, gather_decoded, narrow_best};
 
 }  // namespace
 

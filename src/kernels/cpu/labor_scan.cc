@@ -3,7 +3,6 @@
 #include <type_traits>
 
 #include "base/prefetch.h"
-#include "ramet/isa.h"
 
 namespace ramet {
 namespace {
@@ -35,18 +34,6 @@ void words_of(const DrawKeys& keys, const int64_t* values, int64_t count, uint64
 
 LaborKernel labor_portable() {
   return {scan<int32_t>, scan<int64_t>, words_of};
-}
-
-LaborKernel labor_kernel() {
-  switch (isa()) {
-    case Isa::kAvx512:
-      return labor_avx512();
-    case Isa::kAvx2:
-      return labor_avx2();
-    case Isa::kPortable:
-      break;
-  }
-  return labor_portable();
 }
 
 }  // namespace ramet

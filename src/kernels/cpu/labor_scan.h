@@ -47,11 +47,6 @@ struct LaborKernel {
   }
 };
 
-[[nodiscard]] LaborKernel labor_kernel();
-
-// The kernels themselves, for tests. The last two are without functions where the build has none.
 [[nodiscard]] LaborKernel labor_portable();
-[[nodiscard]] LaborKernel labor_avx2();
-[[nodiscard]] LaborKernel labor_avx512();
 
 }  // namespace ramet

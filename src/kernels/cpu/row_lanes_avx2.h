@@ -85,6 +85,15 @@ struct Avx2Float16Format {
 using Avx2BFloat16 = Avx2Halves<Avx2BFloat16Format>;
 using Avx2Float16 = Avx2Halves<Avx2Float16Format>;
 
+// Elements of 8 bits, which are loaded alone.
+struct Avx2Int8 : Avx2Floats {
+  static constexpr int64_t kBytes = 1;
+  static Vector load(const char* p) {
+    const __m128i values = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(values));
+  }
+};
+
 struct Avx2Float64 {
   using Vector = __m256d;
   using Scalar = double;

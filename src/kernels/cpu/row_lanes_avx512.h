@@ -81,6 +81,15 @@ struct Avx512Float16Format {
 using Avx512BFloat16 = Avx512Halves<Avx512BFloat16Format>;
 using Avx512Float16 = Avx512Halves<Avx512Float16Format>;
 
+// Elements of 8 bits, which are loaded alone.
+struct Avx512Int8 : Avx512Floats {
+  static constexpr int64_t kBytes = 1;
+  static Vector load(const char* p) {
+    const __m128i values = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(values));
+  }
+};
+
 struct Avx512Float64 {
   using Vector = __m512d;
   using Scalar = double;

@@ -106,5 +106,10 @@ struct PlainHalves : Plain<float, kCount> {
   static void stream(char* p, const Vector& v) { store(p, v); }
 };
 
+template <int64_t kCount>
+using PlainBFloat16 = PlainHalves<from_bfloat16, DType::kBFloat16, kCount>;
+template <int64_t kCount>
+using PlainFloat16 = PlainHalves<from_half, DType::kFloat16, kCount>;
+
 }  // namespace
 }  // namespace ramet

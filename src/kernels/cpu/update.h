@@ -32,11 +32,6 @@ struct UpdateKernels {
   void (*add)(float* to, const float* values, int64_t width);
 };
 
-// The best that this machine's instructions offer.
-[[nodiscard]] UpdateKernels update_kernels();
-
 [[nodiscard]] UpdateKernels update_portable();
-[[nodiscard]] UpdateKernels update_avx2();
-[[nodiscard]] UpdateKernels update_avx512();
 
 }  // namespace ramet

@@ -23,7 +23,7 @@ namespace {
 // The kernel's, which headers before Linux 6.1 lack: the ring waits to be used by one thread, which
 // alone is interrupted for what arrives, and only when it asks.
 constexpr unsigned kDisabled = 1u << 6, kSingleIssuer = 1u << 12, kDeferTaskrun = 1u << 13;
-constexpr unsigned kFlags[] = {kDisabled | kSingleIssuer | kDeferTaskrun, kDisabled};
+constexpr unsigned kReadFlags[] = {kDisabled | kSingleIssuer | kDeferTaskrun, kDisabled};
 
 // Of a slot, what the kernel keeps in memory: enough for rows of usual widths, and little of what
 // a process may lock (8 MiB, by default).
@@ -37,7 +37,7 @@ class RingWorkers final : public ReadWorkers {
         slots_(options.depth, options.slot_bytes),
         reads_(static_cast<size_t>(options.depth)),
         taken_(static_cast<size_t>(options.depth)),
-        ring_(static_cast<unsigned>(options.depth), kFlags, IORING_OP_READ) {
+        ring_(static_cast<unsigned>(options.depth), kReadFlags, IORING_OP_READ) {
     if (ring_.error() != 0) throw_errno(ring_.error(), "make", "an io_uring");
     register_slots();
     for (int64_t slot = slots_.count(); slot-- > 0;)
@@ -154,7 +154,7 @@ class RingWorkers final : public ReadWorkers {
 }  // namespace
 
 std::string io_uring_problem() {
-  const Ring ring(1, kFlags, IORING_OP_READ);
+  const Ring ring(1, kReadFlags, IORING_OP_READ);
   return ring.error() == 0 ? "" : std::generic_category().message(ring.error());
 }
 

@@ -12,19 +12,19 @@
 namespace ramet {
 namespace {
 
-constexpr int64_t kMostWrites = 64;                 // under way
-constexpr int64_t kMostMemory = int64_t{16} << 20;  // of their buffers
+constexpr int64_t kMostWrites = 64;                   // under way
+constexpr int64_t kMostBuffered = int64_t{16} << 20;  // of their buffers
 
-constexpr unsigned kFlags[] = {0};
+constexpr unsigned kWriteFlags[] = {0};
 
 class RingOfWrites final : public WriteRing {
  public:
   explicit RingOfWrites(int64_t most_bytes)
       : buffers_(
-            std::clamp<int64_t>(kMostMemory / std::max<int64_t>(most_bytes, 1), 1, kMostWrites),
+            std::clamp<int64_t>(kMostBuffered / std::max<int64_t>(most_bytes, 1), 1, kMostWrites),
             most_bytes),
         writes_(static_cast<size_t>(buffers_.count())),
-        ring_(static_cast<unsigned>(buffers_.count()), kFlags, IORING_OP_WRITE),
+        ring_(static_cast<unsigned>(buffers_.count()), kWriteFlags, IORING_OP_WRITE),
         broken_(ring_.error()) {
     for (int64_t slot = buffers_.count(); slot-- > 0;)
       free_.push_back(slot);

@@ -7,7 +7,7 @@
 namespace ramet {
 namespace {
 
-constexpr size_t kAhead = 32;
+constexpr size_t kHeldAhead = 32;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ int64_t HeldCache::memory_bytes() const {
 void HeldCache::take(const Array& ids, CacheUse& use) {
   with_ids(ids, [&](auto values) {
     find_missing(values, use, [&](size_t i) {
-      if (i + kAhead < values.size()) __builtin_prefetch(&slot_of(values[i + kAhead]));
+      if (i + kHeldAhead < values.size()) __builtin_prefetch(&slot_of(values[i + kHeldAhead]));
       return std::max(slot_of(values[i]), -1);
     });
   });

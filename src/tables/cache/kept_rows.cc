@@ -7,7 +7,7 @@
 namespace ramet {
 namespace {
 
-constexpr size_t kAhead = 16;
+constexpr size_t kKeptAhead = 16;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ class KeptRows::Read final : public RowRead {
     char* const out = static_cast<char*>(rows.data);
     const auto values = ids_.as<int64_t>();
     for (size_t i = 0; i < values.size(); ++i) {
-      if (i + kAhead < values.size()) __builtin_prefetch(owner_.kept(values[i + kAhead]));
+      if (i + kKeptAhead < values.size()) __builtin_prefetch(owner_.kept(values[i + kKeptAhead]));
       if (const char* from = owner_.kept(values[i])) std::memcpy(out + i * bytes, from, bytes);
     }
     for (size_t m = 0; m < places_.size(); ++m)

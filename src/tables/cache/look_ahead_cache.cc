@@ -16,7 +16,7 @@ constexpr int32_t kPositions = std::numeric_limits<int32_t>::max();  // a mask
 constexpr int32_t kFirstPosition = kPositions - 99;  // every cache passes the wrap soon
 constexpr int64_t kMostUses = int64_t{1} << 30;
 constexpr size_t kLeastRing = 1024;
-constexpr size_t kAhead = 32;
+constexpr size_t kUsesAhead = 32;
 
 int64_t lists_of(int window) {
   return kClasses + window + 1;
@@ -63,7 +63,7 @@ class LookAheadCache::Evicted {
   void forget(size_t i) { cache_.row(rows_[i % rows_.size()]).slot = -1; }
 
   LookAheadCache& cache_;
-  std::array<int64_t, kAhead> rows_{};
+  std::array<int64_t, kUsesAhead> rows_{};
   size_t count_ = 0;
 };
 
@@ -123,8 +123,8 @@ void LookAheadCache::prefetch_use(const Row& used) const {
 template <typename Ids>
 void LookAheadCache::link_uses(const Ids& ids) {
   for (size_t i = 0; i < ids.size(); ++i) {
-    if (i + 2 * kAhead < ids.size()) __builtin_prefetch(&row(ids[i + 2 * kAhead]), 1);
-    if (i + kAhead < ids.size()) prefetch_use(row(ids[i + kAhead]));
+    if (i + 2 * kUsesAhead < ids.size()) __builtin_prefetch(&row(ids[i + 2 * kUsesAhead]), 1);
+    if (i + kUsesAhead < ids.size()) prefetch_use(row(ids[i + kUsesAhead]));
     Row& used = row(ids[i]);
     const int64_t position = (int64_t{end_} + static_cast<int64_t>(i)) & kPositions;
     if (used.last < 0) {
@@ -157,9 +157,9 @@ void LookAheadCache::take(const Array& ids, CacheUse& use) {
 template <typename Ids>
 void LookAheadCache::file_hits(const Ids& ids, CacheUse& use) {
   find_missing(ids, use, [&](size_t i) {
-    if (i + 2 * kAhead < ids.size()) __builtin_prefetch(&row(ids[i + 2 * kAhead]), 1);
-    if (i + kAhead < ids.size()) {
-      const int32_t ahead = row(ids[i + kAhead]).slot;
+    if (i + 2 * kUsesAhead < ids.size()) __builtin_prefetch(&row(ids[i + 2 * kUsesAhead]), 1);
+    if (i + kUsesAhead < ids.size()) {
+      const int32_t ahead = row(ids[i + kUsesAhead]).slot;
       if (ahead >= 0) lists_.prefetch(ahead);
     }
     Row& used = row(ids[i]);
@@ -178,7 +178,7 @@ void LookAheadCache::take_in(CacheUse& use) {
   Evicted evicted(*this);
   int64_t worst = 0;  // nothing that is here is worth less
   for (size_t m = 0; m < missing; ++m) {
-    if (m + kAhead < missing) __builtin_prefetch(&row(use.missing[m + kAhead]), 1);
+    if (m + kUsesAhead < missing) __builtin_prefetch(&row(use.missing[m + kUsesAhead]), 1);
     const NextUse next = next_use((begin_ + use.places[m]) & kPositions);
     if (next == kRepeat) continue;
     const int32_t slot = slot_for(worth_of(next), worst, evicted);

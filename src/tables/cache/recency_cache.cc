@@ -4,7 +4,7 @@ namespace ramet {
 namespace {
 
 constexpr int64_t kList = 0;
-constexpr size_t kAhead = 32;
+constexpr size_t kSlotsAhead = 32;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ void RecencyCache::take(const Array& ids, CacheUse& use) {
   ++batch_;
   with_ids(ids, [&](auto values) {
     find_missing(values, use, [&](size_t i) {
-      if (i + kAhead < values.size()) __builtin_prefetch(&slot_of(values[i + kAhead]));
+      if (i + kSlotsAhead < values.size()) __builtin_prefetch(&slot_of(values[i + kSlotsAhead]));
       const int32_t slot = slot_of(values[i]);
       if (slot < 0) return slot;
       by_use_.remove(slot);

@@ -14,7 +14,7 @@
 namespace ramet {
 namespace {
 
-constexpr int64_t kAhead = 16;
+constexpr int64_t kCopiesAhead = 16;
 constexpr int64_t kGrain = 4096;  // rows
 
 // Copies `count` rows, `bytes` each: from_of(i) to to_of(i), where both are not null.
@@ -22,7 +22,7 @@ template <typename From, typename To>
 void copy_rows(int64_t count, size_t bytes, int threads, const From& from_of, const To& to_of) {
   parallel_for(count, kGrain, threads, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      if (i + kAhead < end) __builtin_prefetch(from_of(i + kAhead));
+      if (i + kCopiesAhead < end) __builtin_prefetch(from_of(i + kCopiesAhead));
       const char* const from = from_of(i);
       char* const to = to_of(i);
       if (from != nullptr && to != nullptr) std::memcpy(to, from, bytes);

@@ -52,10 +52,10 @@ void check_rows(const Table& table, const RowForm& form, const Array& ids, const
                 expected.describe());
 }
 
-int64_t read_id(const PlacedTable& placed,
-                const Array& ids,
-                uint64_t position,
-                CudaStreamHandle stream) {
+int64_t read_placed_id(const PlacedTable& placed,
+                       const Array& ids,
+                       uint64_t position,
+                       CudaStreamHandle stream) {
   const int64_t size = item_size(ids.dtype);
   const auto* const from =
       static_cast<const char*>(ids.data) + static_cast<int64_t>(position) * size;
@@ -80,7 +80,7 @@ void checked(const PlacedTable& placed, const Array& ids, CudaStreamHandle strea
   runtime.copy(placed.device, &bad, word, sizeof(bad), stream);
   runtime.synchronize(placed.device, stream);
   if (bad == kNoBadId) return;
-  throw_error(ErrorCode::kOutOfRange, "ids[", bad, "] = ", read_id(placed, ids, bad, stream),
+  throw_error(ErrorCode::kOutOfRange, "ids[", bad, "] = ", read_placed_id(placed, ids, bad, stream),
               " is outside the ", placed.table.rows().rows(), " rows of ", placed.table.name());
 }
 

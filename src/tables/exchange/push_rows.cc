@@ -12,7 +12,7 @@
 namespace ramet {
 namespace {
 
-constexpr int64_t kGrain = 4096;  // rows
+constexpr int64_t kPushedAtOnce = 4096;  // rows
 constexpr int64_t kStays = -1;
 
 // Whether each position, counted through all lists, is the last that names its row.
@@ -111,18 +111,19 @@ class Push {
     const auto& [ids, rows] = lists_[l];
     const int64_t row_bytes = rows.row_bytes();
     const auto* from = static_cast<const std::byte*>(rows.data);
-    parallel_for(std::ssize(ids), kGrain, threads, [&, ids = ids](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const size_t position = first + static_cast<size_t>(i);
-        const int64_t number = numbers_[position];
-        if (number == kStays) continue;
-        const size_t part = parts_[position];
-        std::memcpy(ids_at_[part][l] + number * kWord, &ids[static_cast<size_t>(i)], kWord);
-        if (row_bytes > 0)
-          std::memcpy(rows_at_[part][l] + number * row_bytes, from + i * row_bytes,
-                      static_cast<size_t>(row_bytes));
-      }
-    });
+    parallel_for(
+        std::ssize(ids), kPushedAtOnce, threads, [&, ids = ids](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) {
+            const size_t position = first + static_cast<size_t>(i);
+            const int64_t number = numbers_[position];
+            if (number == kStays) continue;
+            const size_t part = parts_[position];
+            std::memcpy(ids_at_[part][l] + number * kWord, &ids[static_cast<size_t>(i)], kWord);
+            if (row_bytes > 0)
+              std::memcpy(rows_at_[part][l] + number * row_bytes, from + i * row_bytes,
+                          static_cast<size_t>(row_bytes));
+          }
+        });
   }
 
   std::span<const RowList> lists_;

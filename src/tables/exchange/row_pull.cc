@@ -15,22 +15,22 @@
 namespace ramet {
 namespace {
 
-constexpr int64_t kWord = sizeof(int64_t);
-constexpr int64_t kGrain = 1024;  // rows
-constexpr int64_t kAhead = 4;     // rows
+constexpr int64_t kIdBytes = sizeof(int64_t);
+constexpr int64_t kPulledAtOnce = 1024;  // rows
+constexpr int64_t kAhead = 4;            // rows
 constexpr int64_t kLine = 64;
 
 // A rank's bytes end at a multiple of 8, where the next one's begin.
-constexpr int64_t padded(int64_t bytes) {
-  return (bytes + kWord - 1) / kWord * kWord;
+constexpr int64_t whole_words(int64_t bytes) {
+  return (bytes + kIdBytes - 1) / kIdBytes * kIdBytes;
 }
 
 std::span<const int64_t> places_from(const Message& requests, size_t rank, int64_t start) {
   const int64_t bytes = requests.bytes[rank];
-  if (bytes < 0 || bytes % kWord != 0 || bytes > requests.data.bytes() - start)
+  if (bytes < 0 || bytes % kIdBytes != 0 || bytes > requests.data.bytes() - start)
     throw_error(ErrorCode::kCorrupt, "rank ", rank, " sent ", bytes, " bytes that are no requests");
-  return requests.data.as<int64_t>().subspan(static_cast<size_t>(start / kWord),
-                                             static_cast<size_t>(bytes / kWord));
+  return requests.data.as<int64_t>().subspan(static_cast<size_t>(start / kIdBytes),
+                                             static_cast<size_t>(bytes / kIdBytes));
 }
 
 void check_own(std::span<const int64_t> places, NodeRange own, size_t rank) {
@@ -103,7 +103,7 @@ RowPull::RowPull(std::span<const int64_t> wanted,
       const int64_t place = bucket.row(first);
       const size_t part = part_of(place);
       if (reached[part]) continue;
-      if (part != latest) next = padded(next);
+      if (part != latest) next = whole_words(next);
       latest = part;
       asked_.push_back(place);
       ++counts_[part];
@@ -117,8 +117,9 @@ RowPull::RowPull(std::span<const int64_t> wanted,
 Message RowPull::requests() const {
   Message message;
   for (const int64_t count : counts_)
-    message.bytes.push_back(count * kWord);
-  message.data = BufferPool::shared()->allocate_array(DType::kUInt8, {std::ssize(asked_) * kWord});
+    message.bytes.push_back(count * kIdBytes);
+  message.data =
+      BufferPool::shared()->allocate_array(DType::kUInt8, {std::ssize(asked_) * kIdBytes});
   if (!asked_.empty())
     std::memcpy(message.data.data, asked_.data(), asked_.size() * sizeof(int64_t));
   return message;
@@ -133,7 +134,7 @@ Message RowPull::answer(const Message& requests, const Table& rows, NodeRange ow
     places.push_back(places_from(requests, rank, start));
     check_own(places.back(), own, rank);
     start += requests.bytes[rank];
-    message.bytes.push_back(padded(std::ssize(places.back()) * row_bytes));
+    message.bytes.push_back(whole_words(std::ssize(places.back()) * row_bytes));
     total += message.bytes.back();
   }
   message.data = BufferPool::shared()->allocate_array(DType::kUInt8, {total});
@@ -153,7 +154,7 @@ void RowPull::finish(const Message& answers,
                      int threads) const {
   int64_t total = 0;
   for (size_t rank = 0; rank < counts_.size(); ++rank) {
-    const int64_t expected = padded(counts_[rank] * row_bytes_);
+    const int64_t expected = whole_words(counts_[rank] * row_bytes_);
     if (answers.bytes.size() != counts_.size() || answers.bytes[rank] != expected)
       throw_error(ErrorCode::kCorrupt, "rank ", rank, " answered ", counts_[rank],
                   " requests not by ", expected, " bytes");
@@ -169,7 +170,7 @@ void RowPull::finish(const Message& answers,
     const int64_t at = at_[static_cast<size_t>(i)];
     return at >= 0 ? static_cast<const char*>(answers.data.data) + at : near.row(i);
   };
-  parallel_for(out.rows(), kGrain, threads, [&](int64_t begin, int64_t end) {
+  parallel_for(out.rows(), kPulledAtOnce, threads, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       if (i + kAhead < end) request_row(row(i + kAhead), row_bytes_);
       char* to = static_cast<char*>(out.data) + i * out_bytes;

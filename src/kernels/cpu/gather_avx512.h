@@ -1,12 +1,17 @@
 // Gather with streaming stores of whole 64-byte lines, for rows of any width from 64 bytes up: the
 // lines are those of line_stream_avx512.h.
+#pragma once
+
 #include <immintrin.h>
+
+#include <cstdint>
 
 #include "gather.h"
 #include "gather_loop.h"
 #include "line_stream_avx512.h"
 
 namespace ramet {
+namespace {
 
 int64_t gather_streamed_avx512(const GatherArgs& args) {
   if (args.row_bytes < kLine) return gather_cached(args);
@@ -19,4 +24,5 @@ int64_t gather_streamed_avx512(const GatherArgs& args) {
   return bad;
 }
 
+}  // namespace
 }  // namespace ramet

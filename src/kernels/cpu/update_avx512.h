@@ -1,12 +1,16 @@
+// Floats of optimizers' updates, by AVX-512. In an unnamed namespace: see lanes_avx2.h.
+#pragma once
+
 #include <immintrin.h>
 
-#include "update.h"
+#include <cstdint>
+
 #include "update_lanes.h"
 
 namespace ramet {
 namespace {
 
-struct Avx512 {
+struct Avx512Update {
   using Floats = __m512;
   static constexpr int64_t kCount = 16;
   static Floats load(const float* p) { return _mm512_loadu_ps(p); }
@@ -20,9 +24,4 @@ struct Avx512 {
 };
 
 }  // namespace
-
-UpdateKernels update_avx512() {
-  return {update_row<Avx512>, add_row<Avx512>};
-}
-
 }  // namespace ramet

@@ -1,6 +1,10 @@
 // Gather that decodes 8 elements at a time (halves by F16C's instruction), with streaming stores
-// where rows and output consist of whole 64-byte lines, as in gather_avx2.cc.
+// where rows and output consist of whole 64-byte lines, as in gather_avx2.h.
+#pragma once
+
 #include <immintrin.h>
+
+#include <cstdint>
 
 #include "decode_rows.h"
 #include "gather.h"
@@ -8,7 +12,7 @@
 namespace ramet {
 namespace {
 
-struct Avx2 {
+struct Avx2Decode {
   using Vector = __m256;
   static constexpr int64_t kCount = 8;
 
@@ -31,10 +35,8 @@ struct Avx2 {
   static Vector mul(Vector a, Vector b) { return _mm256_mul_ps(a, b); }
 };
 
-}  // namespace
-
 int64_t decode_cached_avx2(const DecodeArgs& args) {
-  return decode_cached<Avx2>(args);
+  return decode_cached<Avx2Decode>(args);
 }
 
 int64_t decode_streamed_avx2(const DecodeArgs& args) {
@@ -42,14 +44,14 @@ int64_t decode_streamed_avx2(const DecodeArgs& args) {
   const bool whole_lines =
       4 * width % kLine == 0 && reinterpret_cast<uint64_t>(args.rows.out) % kLine == 0;
   if (!whole_lines) return decode_cached_avx2(args);
-  return with_decoder<Avx2>(args, [&](auto decoder) {
+  return with_decoder<Avx2Decode>(args, [&](auto decoder) {
     const int64_t bad = for_each_decoded(
         args, kAnyLength, decoder,
         [width, out = static_cast<float*>(args.rows.out)](const auto& row) mutable {
-          for (int64_t i = 0; i < width; i += 2 * Avx2::kCount) {
-            const __m256 low = row.at(i), high = row.at(i + Avx2::kCount);
+          for (int64_t i = 0; i < width; i += 2 * Avx2Decode::kCount) {
+            const __m256 low = row.at(i), high = row.at(i + Avx2Decode::kCount);
             _mm256_stream_ps(out + i, low);
-            _mm256_stream_ps(out + i + Avx2::kCount, high);
+            _mm256_stream_ps(out + i + Avx2Decode::kCount, high);
           }
           out += width;
         });
@@ -58,4 +60,5 @@ int64_t decode_streamed_avx2(const DecodeArgs& args) {
   });
 }
 
+}  // namespace
 }  // namespace ramet

@@ -1,7 +1,11 @@
 // Gather that decodes 16 elements at a time. Whatever an element is, 16 of them become one 64-byte
 // line of float32, so that the stream of lines which gathers rows as they are takes these, too:
 // the memory reads a half or a quarter of the bytes, and writes each line once.
+#pragma once
+
 #include <immintrin.h>
+
+#include <cstdint>
 
 #include "decode_rows.h"
 #include "gather.h"
@@ -10,7 +14,7 @@
 namespace ramet {
 namespace {
 
-struct Avx512 {
+struct Avx512Decode {
   using Vector = __m512;
   static constexpr int64_t kCount = 16;
 
@@ -33,16 +37,14 @@ struct Avx512 {
   static Vector mul(Vector a, Vector b) { return _mm512_mul_ps(a, b); }
 };
 
-}  // namespace
-
 int64_t decode_cached_avx512(const DecodeArgs& args) {
-  return decode_cached<Avx512>(args);
+  return decode_cached<Avx512Decode>(args);
 }
 
 int64_t decode_streamed_avx512(const DecodeArgs& args) {
   const int64_t width = row_elements(args);
-  if (width < Avx512::kCount) return gather_decoded_portable(args);
-  return with_decoder<Avx512>(args, [&](auto decoder) {
+  if (width < Avx512Decode::kCount) return gather_decoded_portable(args);
+  return with_decoder<Avx512Decode>(args, [&](auto decoder) {
     LineStream out(args.rows.out);
     const int64_t bad = for_each_decoded(args, kAnyLength, decoder, [&out, width](const auto& row) {
       const auto line = [&row](int64_t byte) { return _mm512_castps_si512(row.at(byte / 4)); };
@@ -53,4 +55,5 @@ int64_t decode_streamed_avx512(const DecodeArgs& args) {
   });
 }
 
+}  // namespace
 }  // namespace ramet

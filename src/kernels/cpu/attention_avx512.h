@@ -1,12 +1,16 @@
+// Attention's 16 elements at once, by AVX-512. In an unnamed namespace: see lanes_avx2.h.
+#pragma once
+
 #include <immintrin.h>
 
-#include "attention.h"
+#include <cstdint>
+
 #include "attention_lanes.h"
 
 namespace ramet {
 namespace {
 
-struct Avx512 {
+struct Avx512Attention {
   using Values = __m512;
   using Exp = FloatExp;
 
@@ -46,9 +50,4 @@ struct Avx512 {
 };
 
 }  // namespace
-
-AttentionKernels<float> attention_avx512() {
-  return attention_lanes<Avx512, float>();
-}
-
 }  // namespace ramet

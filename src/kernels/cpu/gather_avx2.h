@@ -2,14 +2,19 @@
 // of whole lines.
 //
 // The processor joins the halves if they follow each other at once. Joining lines that two rows
-// share takes shifts that these instructions lack (gather_avx512.cc); by way of memory it costs
+// share takes shifts that these instructions lack (gather_avx512.h); by way of memory it costs
 // what streaming gains, so other rows get ordinary stores.
+#pragma once
+
 #include <immintrin.h>
+
+#include <cstdint>
 
 #include "gather.h"
 #include "gather_loop.h"
 
 namespace ramet {
+namespace {
 
 int64_t gather_streamed_avx2(const GatherArgs& args) {
   const bool whole_lines =
@@ -30,4 +35,5 @@ int64_t gather_streamed_avx2(const GatherArgs& args) {
   return bad;
 }
 
+}  // namespace
 }  // namespace ramet

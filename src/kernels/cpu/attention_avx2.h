@@ -1,12 +1,16 @@
+// Attention's 16 elements at once, by AVX2: two vectors. In an unnamed namespace: see lanes_avx2.h.
+#pragma once
+
 #include <immintrin.h>
 
-#include "attention.h"
+#include <cstdint>
+
 #include "attention_lanes.h"
 
 namespace ramet {
 namespace {
 
-struct Avx2 {
+struct Avx2Attention {
   struct Values {
     __m256 low, high;
   };
@@ -72,9 +76,4 @@ struct Avx2 {
 };
 
 }  // namespace
-
-AttentionKernels<float> attention_avx2() {
-  return attention_lanes<Avx2, float>();
-}
-
 }  // namespace ramet

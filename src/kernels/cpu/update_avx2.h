@@ -1,12 +1,16 @@
+// Floats of optimizers' updates, by AVX2. In an unnamed namespace: see lanes_avx2.h.
+#pragma once
+
 #include <immintrin.h>
 
-#include "update.h"
+#include <cstdint>
+
 #include "update_lanes.h"
 
 namespace ramet {
 namespace {
 
-struct Avx2 {
+struct Avx2Update {
   using Floats = __m256;
   static constexpr int64_t kCount = 8;
   static Floats load(const float* p) { return _mm256_loadu_ps(p); }
@@ -20,9 +24,4 @@ struct Avx2 {
 };
 
 }  // namespace
-
-UpdateKernels update_avx2() {
-  return {update_row<Avx2>, add_row<Avx2>};
-}
-
 }  // namespace ramet
