@@ -30,7 +30,7 @@ endif
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 .PHONY: help setup build demo test test-all test-cpp test-python test-includes test-asan test-tsan test-cuda test-slow test-times fuzz asan cuda \
-  gpu-check gpu-pack gpu-prebuilt lint format accuracy bench micro bench-peers bench-compare clean FORCE
+  coverage gpu-check gpu-pack gpu-prebuilt lint format accuracy bench micro bench-peers bench-compare clean FORCE
 .NOTPARALLEL:
 
 help:  ## list the targets
@@ -81,6 +81,9 @@ cuda: setup  ## CUDA compiled by nvcc for all chips, or CHIPS="80-real;120"; its
 
 test-includes: setup  ## every source and header compiles alone, without what others include
 	@$(STEP) test-includes $(PYTHON_IN_VENV) tools/check_includes.py --sources
+
+coverage: setup  ## which lines of C++ and Python the tests run, in build/coverage
+	@tools/coverage.sh
 
 test-times:  ## what took how long in the last run: steps beside their budgets, and the slowest tests
 	@$(or $(wildcard $(PYTHON_IN_VENV)),python3) tools/times.py
