@@ -8,6 +8,8 @@
 #include <iterator>
 #include <thread>
 
+#include "patience.h"
+
 namespace ramet::test {
 
 inline int64_t entries_of(const char* folder) {
