@@ -7,7 +7,6 @@
 #include <numeric>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -40,10 +39,8 @@ constexpr int64_t kMostRequests = 20'000;
 
 struct Held {
   int64_t descriptors = test::open_descriptors();
-  int64_t threads = test::entries_of("/proc/self/task");  // with some that have been joined
-  [[nodiscard]] bool is_no_more_than(const Held& other) const {
-    return descriptors == other.descriptors && threads <= other.threads;
-  }
+  int64_t threads = test::running_threads();
+  bool operator==(const Held&) const = default;
 };
 
 // Whether `call` came to its end, which must be `expected`; not where it threw what it may throw.
@@ -64,7 +61,7 @@ bool ends_well(const Result& expected, const Call& call, const Refusals& refusal
 template <typename Call>
 void refuse_each(Refuse which, const Call& call) {
   const auto expected = call();  // also makes what the process keeps: threads, pools, tables
-  const Held before{.threads = test::running_threads()};
+  const Held before{};
   for (int64_t first = 0;; ++first) {
     REQUIRE(first < kMostRequests);
     CAPTURE(first);
@@ -73,7 +70,7 @@ void refuse_each(Refuse which, const Call& call) {
       const Refusals refusals(first, which);
       done = ends_well(expected, call, refusals);
     }
-    REQUIRE(test::comes_true([&] { return Held().is_no_more_than(before); }));
+    REQUIRE(Held() == before);
     if (done) break;
   }
   CHECK(call() == expected);
