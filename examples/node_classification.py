@@ -8,7 +8,7 @@ STORE has node tables "feat" and "label" and splits "train", "val" and "test".
 
 import argparse
 import os
-import socket
+import tempfile
 from functools import partial
 from itertools import pairwise
 
@@ -101,19 +101,18 @@ def train(graph, args):
         print(f"test accuracy {accuracy(graph, model, 'test', device):.4f}, model in {args.save}")
 
 
-def main(graph, args):
-    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+def main(graph, args, **group):
+    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo", **group)
     try:
         train(graph, args)
     finally:
         dist.destroy_process_group()
 
 
-def spawned(rank, graph, args, port):
+def spawned(rank, graph, args, folder):
     """A process that we started ourselves; the graph came along as a handle, not as a copy."""
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
-    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(args.processes))
-    main(graph, args)
+    os.environ["LOCAL_RANK"] = str(rank)
+    main(graph, args, init_method=f"file://{folder}/meeting", rank=rank, world_size=args.processes)
 
 
 if __name__ == "__main__":
@@ -134,6 +133,5 @@ if __name__ == "__main__":
     if "RANK" in os.environ:  # started by torchrun
         main(graph, args)
     else:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-        torch.multiprocessing.spawn(spawned, (graph, args, port), nprocs=args.processes)
+        with tempfile.TemporaryDirectory() as folder:
+            torch.multiprocessing.spawn(spawned, (graph, args, folder), nprocs=args.processes)

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# fuzz.sh [SECONDS]: gives each libFuzzer target of tests/fuzz so many seconds (20). What it finds
-# lies in build/asan/found.
+# fuzz.sh [SECONDS]: gives each libFuzzer target of tests/fuzz so many seconds, and a fresh seed.
+# Without SECONDS it is 20 with the same seed each time: a change fails by what it changes, not by
+# luck. What it finds lies in build/asan/found.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-readonly SECONDS_EACH=${1:-20}
+readonly SECONDS_EACH=${1:-20} SEED=$(($# == 0)) # 0 is a fresh one
 readonly BUILD=build/asan
 
 if [[ ! -x $BUILD/tests/fuzz/fuzz_parser ]]; then
@@ -14,7 +15,7 @@ mkdir -p "$BUILD/found"
 for target in parser segment graph; do
   mkdir -p "$BUILD/corpus/$target"
   echo "fuzz: $target, $SECONDS_EACH s"
-  "$BUILD/tests/fuzz/fuzz_$target" -max_total_time="$SECONDS_EACH" -timeout=10 -max_len=4096 \
+  "$BUILD/tests/fuzz/fuzz_$target" -max_total_time="$SECONDS_EACH" -seed="$SEED" -timeout=100 -max_len=4096 \
     -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 -artifact_prefix="$BUILD/found/$target-" \
     "$BUILD/corpus/$target" "tests/fuzz/corpus/$target"
 done

@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <future>
@@ -15,6 +14,7 @@
 #include "ramet/error.h"
 #include "ramet/random.h"
 #include "support/fork.h"
+#include "support/patience.h"
 
 using namespace ramet;
 
@@ -135,7 +135,7 @@ struct SlowMemory {
   Buffer map(int64_t size) const { return {size}; }
   void unmap(Buffer /*buffer*/) const noexcept {
     auto use = std::async(std::launch::async, [this] { return (*list)->idle(); });
-    *was_open = use.wait_for(std::chrono::seconds(5)) == std::future_status::ready;
+    *was_open = use.wait_for(test::kPatience) == std::future_status::ready;
     if (!*was_open) std::abort();  // it waits for ever
   }
   const FreeList<SlowMemory>** list;

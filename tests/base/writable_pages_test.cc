@@ -102,7 +102,7 @@ TEST_CASE("who reads meanwhile sees the same bytes") {
 
 TEST_CASE("a file of tmpfs is found by its name") {
   if (!std::filesystem::is_directory("/dev/shm")) return;
-  char name[] = "/dev/shm/ramet writable XXXXXX";
+  char name[] = "/dev/shm/ramet-test writable XXXXXX";
   {
     const Fd made = filled(::mkstemp(name));
   }

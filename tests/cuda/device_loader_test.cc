@@ -12,9 +12,9 @@
 #include "ramet/loader.h"
 #include "ramet/random.h"
 #include "support/graph_fixture.h"
+#include "support/streams.h"
 
 using namespace ramet;
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -69,20 +69,8 @@ LoaderOptions batches_on_device(Location topology, Location tables) {
   return options;
 }
 
-// However long it takes: under sanitizers, beside other programs, seconds.
-std::optional<Batch> next_of(EpochStream& stream) {
-  std::optional<Batch> batch;
-  while (!batch && !stream.done())
-    batch = stream.next(10s);
-  return batch;
-}
-
 std::vector<Batch> run_epoch(const NeighborLoader& loader, int64_t epoch) {
-  std::vector<Batch> batches;
-  const auto stream = loader.start(epoch);
-  while (auto batch = next_of(*stream))
-    batches.push_back(std::move(*batch));
-  return batches;
+  return test::rest_of(*loader.start(epoch));
 }
 
 void require_equal(const Array& expected, const Array& got) {
@@ -240,7 +228,7 @@ TEST_CASE("a loop that is left early, and batches that outlive their loader") {
   {
     const NeighborLoader loader(graph, batches_on_device(Location::kDevice, Location::kInPlace));
     const auto stream = loader.start(0);
-    kept = next_of(*stream);
+    kept = stream->next(test::kPatience);
     REQUIRE(kept);
     set_stream(*kept, nullptr);
   }
@@ -256,7 +244,7 @@ TEST_CASE("batches of a stream that stops while it samples leave nothing behind"
     options.threads = 3;
     const NeighborLoader loader(graph, options);
     for (int epoch = 0; epoch < 30; ++epoch) {
-      const auto batch = next_of(*loader.start(epoch));
+      const auto batch = loader.start(epoch)->next(test::kPatience);
       REQUIRE(batch);
     }
     CHECK(loader.device_pool()->bytes_in_use() == 0);
@@ -268,8 +256,8 @@ TEST_CASE("the memory of batches is bounded by those that are held") {
   const NeighborLoader loader(graph, batches_on_device(Location::kDevice, Location::kDevice));
   for (int64_t epoch = 0; epoch < 3; ++epoch) {
     const auto stream = loader.start(epoch);
-    while (!stream->done())
-      if (const auto batch = stream->next(10s)) set_stream(*batch, nullptr);
+    while (const auto batch = stream->next(test::kPatience))
+      set_stream(*batch, nullptr);
   }
   CHECK(loader.device_pool()->bytes_in_use() == 0);
 }

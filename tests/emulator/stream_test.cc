@@ -1,6 +1,7 @@
 // The emulator's streams and events.
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -24,6 +25,11 @@ cudaEvent_t new_event() {
 
 __global__ void sleep_and_set(int* value, int to) {
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  *value = to;
+}
+
+__global__ void wait_and_set(const std::atomic<bool>* may_set, int* value, int to) {
+  may_set->wait(false);
   *value = to;
 }
 
@@ -51,9 +57,10 @@ TEST_CASE("streams run beside each other, and in order where one waits") {
   int value = 0;
   int early = -1;
   int late = -1;
+  std::atomic<bool> may_set = false;
   CHECK(cudaEventQuery(done) == cudaSuccess);  // never recorded
   CHECK(cudaStreamWaitEvent(fast, done) == cudaSuccess);
-  REQUIRE(launch(slow, dim3(1), sleep_and_set, &value, 5) == cudaSuccess);
+  REQUIRE(launch(slow, dim3(1), wait_and_set, &may_set, &value, 5) == cudaSuccess);
   REQUIRE(cudaEventRecord(done, slow) == cudaSuccess);
   CHECK(cudaEventQuery(done) == cudaErrorNotReady);
   REQUIRE(launch(fast, dim3(1), copy_value, &early, &early) ==
@@ -63,6 +70,8 @@ TEST_CASE("streams run beside each other, and in order where one waits") {
   REQUIRE(launch(fast, dim3(1), copy_value, &value, &late) == cudaSuccess);
   REQUIRE(cudaEventDestroy(done) == cudaSuccess);  // the streams keep what they need
   REQUIRE(cudaStreamDestroy(slow) == cudaSuccess);
+  may_set = true;
+  may_set.notify_all();
   REQUIRE(cudaStreamSynchronize(fast) == cudaSuccess);
   CHECK(late == 5);
   REQUIRE(cudaStreamDestroy(fast) == cudaSuccess);

@@ -64,7 +64,7 @@ void run_epoch(const std::shared_ptr<const Graph>& graph, const SampleOptions& s
     options.tables.push_back({paper, name, name == "label"});
   const NeighborLoader loader(graph, options);
   const auto stream = loader.start(0);
-  while (const auto batch = stream->next(std::chrono::seconds(60)))
+  while (const auto batch = stream->next(std::chrono::minutes(10)))
     derive(*graph, batch->minibatch);
 }
 

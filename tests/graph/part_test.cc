@@ -13,6 +13,7 @@
 #include "support/damage.h"
 #include "support/graph_fixture.h"
 #include "support/part_fixture.h"
+#include "support/streams.h"
 #include "support/temp_dir.h"
 
 using namespace ramet;
@@ -112,8 +113,7 @@ TEST_CASE("a loader over a part gathers the rows of the part's nodes") {
   options.inputs.front().ids = borrow(std::span<const int64_t>(seeds));
   options.batch_size = static_cast<int64_t>(seeds.size());
   options.tables = {{0, "feat", false}};
-  const auto batch =
-      NeighborLoader(part, options).start(0)->next(std::chrono::milliseconds(60'000));
+  const auto batch = NeighborLoader(part, options).start(0)->next(kPatience);
   const auto feat = batch->tables[0].as<float>();
   for (size_t i = 0; i < seeds.size(); ++i)
     REQUIRE(feat[2 * i] == static_cast<float>(seeds[i]));

@@ -10,6 +10,7 @@
 #include "ramet/error.h"
 #include "support/graph_fixture.h"
 #include "support/store_fixture.h"
+#include "support/streams.h"
 
 using namespace ramet;
 
@@ -52,7 +53,7 @@ TEST_CASE("rows by presampling are those in most batches, then with most out-edg
   std::vector<std::pair<int64_t, int64_t>> score(300);
   const auto stream = loader.start(0);
   for (int step = 0; step < 5; ++step) {
-    const auto batch = stream->next(std::chrono::seconds(10));
+    const auto batch = stream->next(test::kPatience);
     REQUIRE(batch);
     for (const int64_t node : batch->minibatch.n_id[0].as<int64_t>())
       ++score[static_cast<size_t>(node)].first;

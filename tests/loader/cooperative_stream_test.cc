@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <numeric>
 #include <thread>
@@ -15,7 +14,6 @@
 
 using namespace ramet;
 using namespace ramet::test;
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -60,11 +58,6 @@ void run_ranks(const std::shared_ptr<const Graph>& graph, int prefetch, const Pr
   run_ranks(make_loader, program);
 }
 
-void close(EpochStream& stream) {
-  while (!stream.close(10ms)) {
-  }
-}
-
 // Of a loader over all nodes.
 bool has_ids_of_its_seeds(const Batch& batch) {
   const auto items = batch.input_id.as<int64_t>();
@@ -97,14 +90,14 @@ TEST_CASE("streams of ranks give the batches of one process, also two at once") 
       is_right[rank] = true;
       for (size_t step = 0; step < steps; ++step) {
         for (size_t epoch = 0; epoch < 2; ++epoch) {
-          std::optional<Batch> batch = (epoch == 0 ? *one : *other).next(60s);
+          std::optional<Batch> batch = (epoch == 0 ? *one : *other).next(kPatience);
           is_right[rank] &= batch && batch->step == static_cast<int64_t>(step) &&
                             batch->cache.hits + batch->cache.misses > 0 &&
                             has_rows_of_its_nodes(*batch) && has_ids_of_its_seeds(*batch);
           if (batch) made[epoch][step][rank] = std::move(batch->minibatch);
         }
       }
-      is_right[rank] &= one->done() && !one->next(1s);
+      is_right[rank] &= one->done() && !one->next(kPatience);
       close(*one);
       close(*other);
     });
@@ -128,11 +121,11 @@ TEST_CASE("a stream that is left early leaves the ranks in step") {
     for (int64_t epoch = 0; epoch < 5; ++epoch) {
       const auto stream = loader.start(epoch, 0, thread);
       for (int64_t step = 0; step < epoch; ++step)
-        (void)stream->next(60s);
+        (void)stream->next(kPatience);
       if (epoch % 2 == 0) close(*stream);  // else the tasks outlive the stream
     }
     const auto stream = loader.start(5, 9, thread);
-    seeds[rank] = stream->next(60s)->minibatch.num_seeds;
+    seeds[rank] = stream->next(kPatience)->minibatch.num_seeds;
     close(*stream);
   });
   CHECK(seeds[0] + seeds[1] + seeds[2] == 50);
@@ -166,9 +159,9 @@ TEST_CASE("a stream that is left gives its memory back, also where tasks are kep
   const auto kept = std::make_shared<Keeping>(true), later = std::make_shared<Keeping>(false);
   {
     const auto stream = alone.start(0, 0, kept);
-    CHECK(stream->next(60s));
+    CHECK(stream->next(kPatience));
     CHECK(loader.pool()->bytes_in_use() > 0);
-    CHECK(stream->close(0s));
+    CHECK(stream->close(kPatience));
   }
   CHECK(loader.pool()->bytes_in_use() == 0);
   static_cast<void>(alone.start(1, 0, later));  // left before its tasks run
@@ -185,9 +178,10 @@ TEST_CASE("a task that is dropped is an error in the place of its batch") {
   const auto graph = make_graph(100, 500, 1);
   const CooperativeLoader loader(NeighborLoader(graph, options_with(1)), {by_hash(*graph, 1), 0});
   const auto stream = loader.start(0, 1, std::make_shared<Nowhere>());
-  check_throws(ErrorCode::kIo, {"epoch 0, step 1 was not made"}, [&] { (void)stream->next(60s); });
+  check_throws(ErrorCode::kIo, {"epoch 0, step 1 was not made"},
+               [&] { (void)stream->next(kPatience); });
   CHECK(stream->done());
-  CHECK(stream->close(60s));
+  CHECK(stream->close(kPatience));
 }
 
 TEST_CASE("a rank that fails ends the streams of all") {
@@ -201,10 +195,10 @@ TEST_CASE("a rank that fails ends the streams of all") {
       void fail(std::exception_ptr /*error*/) override {}
     };
     const auto stream = loader.start(0, 0, thread);
-    (void)stream->next(60s);
+    (void)stream->next(kPatience);
     if (rank == 1) thread->submit(std::make_unique<Failing>());
     try {
-      while (stream->next(60s)) {
+      while (stream->next(kPatience)) {
       }
     } catch (const Error& error) {
       has_failed[rank] = error.code() == ErrorCode::kIo && stream->done();
@@ -237,7 +231,7 @@ TEST_CASE("a rank that cannot fetch a batch ends the streams of all") {
   run_ranks(make_loader, [&](size_t rank, CooperativeLoader& loader, const auto& thread) {
     const auto stream = loader.start(0, 0, thread);
     try {
-      while (stream->next(60s)) {
+      while (stream->next(kPatience)) {
       }
     } catch (const Error& error) {
       codes[rank] = error.code();

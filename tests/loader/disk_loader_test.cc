@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -17,10 +16,10 @@
 #include "support/graph_fixture.h"
 #include "support/refused_calls.h"
 #include "support/row_reader_fixture.h"
+#include "support/streams.h"
 
 using namespace ramet;
 using namespace ramet::test;
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -61,9 +60,7 @@ struct Epoch {
 Epoch read_epoch(const NeighborLoader& loader, int64_t epoch) {
   Epoch result;
   const auto stream = loader.start(epoch);
-  while (!stream->done()) {
-    auto batch = stream->next(60s);
-    if (!batch) continue;
+  while (auto batch = stream->next(kPatience)) {
     result.use.push_back(batch->cache);
     result.batches.push_back(std::move(*batch));
   }
@@ -125,7 +122,7 @@ TEST_CASE("a stream that was left early leaves no trace in the next one's hits")
     {
       const auto stream = other.start(5);
       for (int i = 0; i < taken; ++i)
-        CHECK(stream->next(60s));
+        CHECK(stream->next(kPatience));
     }
     CHECK(read_epoch(other, 0).use == first);
   }
@@ -142,7 +139,7 @@ TEST_CASE("of two streams at once the second reads without the cache") {
   int64_t hits[2] = {};
   for (int64_t step = 0; step < loader.num_steps(); ++step)
     for (const int which : {0, 1}) {
-      auto batch = (which == 0 ? *one : *other).next(60s);
+      auto batch = (which == 0 ? *one : *other).next(kPatience);
       REQUIRE(batch);
       hits[which] += batch->cache.hits;
       batches[which].push_back(std::move(*batch));
@@ -164,7 +161,7 @@ TEST_CASE("an error comes in the place of its batch, and the loader goes on") {
   bool has_failed = false;
   while (!stream->done() && !has_failed) {
     try {
-      static_cast<void>(stream->next(60s));
+      static_cast<void>(stream->next(kPatience));
     } catch (const Error& error) {
       has_failed = true;
       CHECK(error.code() == ErrorCode::kCorrupt);
@@ -186,7 +183,7 @@ TEST_CASE("a forked child reads from the disk with a cache of its own") {
   options.host.cache_rows = 50;
   const NeighborLoader loader(on_disk.graph, options);
   const auto stream = loader.start(1);
-  static_cast<void>(stream->next(60s));
+  static_cast<void>(stream->next(kPatience));
   const auto size = static_cast<size_t>(loader.num_steps());
   if (kNoThreadsAfterFork) return;
   CHECK(holds_in_child([&] { return read_epoch(loader, 0).batches.size() == size; }));

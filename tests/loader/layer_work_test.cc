@@ -1,7 +1,6 @@
 // What a loader's threads compute for layers: means of a fused table, transposed blocks.
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <cstring>
 #include <vector>
 
@@ -9,9 +8,9 @@
 #include "ramet/error.h"
 #include "ramet/loader.h"
 #include "support/graph_fixture.h"
+#include "support/streams.h"
 
 using namespace ramet;
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -25,12 +24,7 @@ LoaderOptions work_options(bool fused) {
 }
 
 std::vector<Batch> work_of_epoch(const NeighborLoader& loader) {
-  std::vector<Batch> batches;
-  const auto stream = loader.start(0);
-  while (!stream->done()) {
-    if (auto batch = stream->next(10s)) batches.push_back(std::move(*batch));
-  }
-  return batches;
+  return test::rest_of(*loader.start(0));
 }
 
 }  // namespace

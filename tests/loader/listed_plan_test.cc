@@ -3,16 +3,15 @@
 
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <vector>
 
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
 #include "support/graph_fixture.h"
 #include "support/store_fixture.h"
+#include "support/streams.h"
 
 using namespace ramet;
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -38,14 +37,6 @@ Items some_nodes() {
   for (int64_t v = 999; v >= 0; v -= 3)
     nodes.push_back(v);
   return nodes;
-}
-
-std::vector<Batch> rest_of(EpochStream& stream) {
-  std::vector<Batch> batches;
-  while (!stream.done()) {
-    if (auto batch = stream.next(10s)) batches.push_back(std::move(*batch));
-  }
-  return batches;
 }
 
 Items of(const Array& ids) {
@@ -113,7 +104,7 @@ TEST_CASE("input_id has the seeds' positions in the input nodes") {
   const Items nodes = some_nodes();
   const NeighborLoader loader(graph, listed_options(2, nodes));
   std::vector<bool> is_seen(nodes.size());
-  for (const Batch& batch : rest_of(*loader.start(3))) {
+  for (const Batch& batch : test::rest_of(*loader.start(3))) {
     const Items items = of(batch.input_id), n_id = of(batch.minibatch.n_id[0]);
     REQUIRE(std::ssize(items) == batch.minibatch.num_seeds);
     for (size_t i = 0; i < items.size(); ++i) {
@@ -128,7 +119,8 @@ TEST_CASE("input_id has the seeds' positions in the input nodes") {
 
 TEST_CASE("each rank has the input_id of its slice, also of a list") {
   const auto graph = test::make_graph(1000, 9000, 1);
-  const std::vector<Batch> whole = rest_of(*NeighborLoader(graph, listed_options(1, {})).start(2));
+  const std::vector<Batch> whole =
+      test::rest_of(*NeighborLoader(graph, listed_options(1, {})).start(2));
   std::vector<Items> joined(whole.size()), joined_list(whole.size());
   for (int rank = 0; rank < 3; ++rank) {
     LoaderOptions options = listed_options(2, {});
@@ -139,9 +131,9 @@ TEST_CASE("each rank has the input_id of its slice, also of a list") {
       for (const int64_t item : of(batch.input_id))
         to[static_cast<size_t>(batch.step)].push_back(item);
     };
-    for (const Batch& batch : rest_of(*loader.start(2)))
+    for (const Batch& batch : test::rest_of(*loader.start(2)))
       append(joined, batch);
-    for (const Batch& batch : rest_of(*loader.start(2, 0, listed(whole))))
+    for (const Batch& batch : test::rest_of(*loader.start(2, 0, listed(whole))))
       append(joined_list, batch);
   }
   for (size_t step = 0; step < whole.size(); ++step) {
@@ -153,13 +145,13 @@ TEST_CASE("each rank has the input_id of its slice, also of a list") {
 TEST_CASE("an epoch's batches, listed or made one by one, are the same for any threads") {
   const auto graph = test::make_graph(1000, 9000, 1);
   const NeighborLoader alone(graph, listed_options(1, some_nodes()));
-  const std::vector<Batch> expected = rest_of(*alone.start(3));
+  const std::vector<Batch> expected = test::rest_of(*alone.start(3));
   REQUIRE(expected.size() == 11);
   const BatchList list = listed(expected);
   for (const int threads : {1, 2, 3}) {
     const NeighborLoader loader(graph, listed_options(threads, some_nodes()));
     for (const int64_t first : {0, 4, 11}) {
-      const std::vector<Batch> batches = rest_of(*loader.start(3, first, list));
+      const std::vector<Batch> batches = test::rest_of(*loader.start(3, first, list));
       REQUIRE(std::ssize(batches) == 11 - first);
       for (const Batch& batch : batches)
         require_same(*graph, batch, expected[static_cast<size_t>(batch.step)]);
@@ -173,7 +165,7 @@ TEST_CASE("an epoch's batches, listed or made one by one, are the same for any t
 TEST_CASE("chosen positions may repeat, or be none") {
   const auto graph = test::make_graph(1000, 9000, 1);
   const NeighborLoader loader(graph, listed_options(2, some_nodes()));
-  const std::vector<Batch> batches = rest_of(*loader.start(0, 0, kThree));
+  const std::vector<Batch> batches = test::rest_of(*loader.start(0, 0, kThree));
   REQUIRE(batches.size() == 3);
   CHECK(of(batches[0].input_id) == Items{4, 4, 0});
   CHECK(batches[0].minibatch.num_seeds == 3);

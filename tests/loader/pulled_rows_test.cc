@@ -2,7 +2,6 @@
 // of the ranks that it reaches, and pulls the others.
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -16,7 +15,6 @@
 
 using namespace ramet;
 using namespace ramet::test;
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -101,11 +99,6 @@ void run_pulls(const std::shared_ptr<const Graph>& graph,
     rank.join();
 }
 
-void close_pulls(EpochStream& stream) {
-  while (!stream.close(10ms)) {
-  }
-}
-
 bool has_its_rows(const Array& rows, std::span<const int64_t> ids) {
   const auto values = rows.as<float>();
   bool same = values.size() == 2 * ids.size();
@@ -156,13 +149,13 @@ TEST_CASE(
     run_pulls(graph, threads, 4,
               [&](int64_t rank, const NeighborLoader& loader, const auto& thread) {
                 const auto one = loader.start(0, 0, thread), other = loader.start(1, 2, thread);
-                while (const auto batch = one->next(60s)) {
+                while (const auto batch = one->next(kPatience)) {
                   right[rank] += is_right(*batch) ? 1 : 0;
-                  if (const auto second = other->next(60s))
+                  if (const auto second = other->next(kPatience))
                     right[rank] += is_right(*second) ? 1 : 0;
                 }
-                close_pulls(*one);
-                close_pulls(*other);
+                close(*one);
+                close(*other);
               });
     for (const int64_t batches : right)
       CHECK(batches == 10 + 8);
@@ -184,11 +177,11 @@ TEST_CASE("with a cache the same rows come, and hits are up to the batches alone
             right[rank] = true;
             for (const int64_t epoch : {0, 1}) {
               const auto stream = loader.start(epoch, 0, thread);
-              while (const auto batch = stream->next(60s)) {
+              while (const auto batch = stream->next(kPatience)) {
                 right[rank] &= is_right(*batch);
                 uses[rank].push_back(batch->cache);
               }
-              close_pulls(*stream);
+              close(*stream);
             }
           },
           cache);
@@ -212,12 +205,12 @@ TEST_CASE("rows of other machines are held that are used most, each from its fir
     run_pulls(graph, 2, 2,
               [&](int64_t rank, const NeighborLoader& loader, const auto& thread) {
                 const auto stream = loader.start(0, 0, thread);
-                while (const auto batch = stream->next(60s)) {
+                while (const auto batch = stream->next(kPatience)) {
                   const auto ids = batch->minibatch.n_id[0].template as<int64_t>();
                   nodes[rank].emplace_back(ids.begin(), ids.end());
                   uses[rank].push_back(batch->cache);
                 }
-                close_pulls(*stream);
+                close(*stream);
               },
               {.rows = 60, .by = by});
     for (int64_t rank = 0; rank < kPullRanks; ++rank) {
@@ -248,12 +241,12 @@ TEST_CASE("a stream with pulled rows that is left early leaves the ranks in step
               for (int64_t epoch = 0; epoch < 8; ++epoch) {
                 const auto stream = loader.start(epoch, 0, thread);
                 for (int64_t step = 0; step < epoch; ++step)
-                  (void)stream->next(60s);
-                if (epoch % 2 == 0) close_pulls(*stream);  // else the tasks outlive the stream
+                  (void)stream->next(kPatience);
+                if (epoch % 2 == 0) close(*stream);  // else the tasks outlive the stream
               }
               const auto stream = loader.start(5, 9, thread);
-              right[rank] = is_right(*stream->next(60s));
-              close_pulls(*stream);
+              right[rank] = is_right(*stream->next(kPatience));
+              close(*stream);
             },
             {.rows = 50, .look_ahead = 4});
   for (const bool is : right)
@@ -271,15 +264,15 @@ TEST_CASE("a rank that fails ends the streams of all that pull its rows") {
       void fail(std::exception_ptr /*error*/) override {}
     };
     const auto stream = loader.start(0, 0, thread);
-    (void)stream->next(60s);
+    (void)stream->next(kPatience);
     if (rank == 1) thread->submit(std::make_unique<Failing>());
     try {
-      while (stream->next(60s)) {
+      while (stream->next(kPatience)) {
       }
     } catch (const Error& error) {
       has_failed[rank] = error.code() == ErrorCode::kIo && stream->done();
     }
-    close_pulls(*stream);
+    close(*stream);
   });
   for (const bool failed : has_failed)
     CHECK(failed);
@@ -296,6 +289,7 @@ TEST_CASE("rows are not pulled without a thread, nor by one that drops its tasks
   check_throws(ErrorCode::kInvalidArgument, {"table 'pulled' has rows on other machines"},
                [&] { (void)loader.start(0); });
   const auto stream = loader.start(0, 1, std::make_shared<Nowhere>());
-  check_throws(ErrorCode::kIo, {"epoch 0, step 1 was not made"}, [&] { (void)stream->next(60s); });
-  CHECK(stream->close(60s));
+  check_throws(ErrorCode::kIo, {"epoch 0, step 1 was not made"},
+               [&] { (void)stream->next(kPatience); });
+  CHECK(stream->close(kPatience));
 }

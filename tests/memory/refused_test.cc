@@ -2,13 +2,11 @@
 // with an Error or std::bad_alloc, or has the result it has otherwise, and leaves nothing behind.
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <filesystem>
 #include <new>
 #include <numeric>
 #include <span>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -27,10 +25,10 @@
 #include "ramet/table.h"
 #include "support/graph_fixture.h"
 #include "support/process_entries.h"
+#include "support/streams.h"
 #include "support/temp_dir.h"
 
 using namespace ramet;
-using namespace std::chrono_literals;
 using test::Refusals;
 using test::Refuse;
 
@@ -41,16 +39,9 @@ constexpr int64_t kMostRequests = 20'000;
 
 struct Held {
   int64_t descriptors = test::open_descriptors();
-  int64_t threads = test::entries_of("/proc/self/task");
+  int64_t threads = test::running_threads();
   bool operator==(const Held&) const = default;
 };
-
-// A joined thread may stand in /proc for a moment.
-bool holds_no_more_than(const Held& before) {
-  for (int i = 0; i < 1000 && !(Held() == before); ++i)
-    std::this_thread::sleep_for(1ms);
-  return Held() == before;
-}
 
 // Whether `call` came to its end, which must be `expected`; not where it threw what it may throw.
 template <typename Result, typename Call>
@@ -70,7 +61,7 @@ bool ends_well(const Result& expected, const Call& call, const Refusals& refusal
 template <typename Call>
 void refuse_each(Refuse which, const Call& call) {
   const auto expected = call();  // also makes what the process keeps: threads, pools, tables
-  const Held before{.threads = test::running_threads()};
+  const Held before{};
   for (int64_t first = 0;; ++first) {
     REQUIRE(first < kMostRequests);
     CAPTURE(first);
@@ -79,7 +70,7 @@ void refuse_each(Refuse which, const Call& call) {
       const Refusals refusals(first, which);
       done = ends_well(expected, call, refusals);
     }
-    REQUIRE(holds_no_more_than(before));
+    REQUIRE(Held() == before);
     if (done) break;
   }
   CHECK(call() == expected);
@@ -120,9 +111,7 @@ std::vector<std::string> run_epoch(const std::shared_ptr<const Graph>& graph,
   const NeighborLoader loader(graph, options);
   std::vector<std::string> fingerprints;
   const auto stream = loader.start(0);
-  while (!stream->done()) {
-    const auto batch = stream->next(10s);
-    if (!batch) continue;
+  while (const auto batch = stream->next(test::kPatience)) {
     const Array& rows = batch->tables[0];
     fingerprints.push_back(fingerprint_of(*graph, batch->minibatch));
     fingerprints.back().append(static_cast<const char*>(rows.data),

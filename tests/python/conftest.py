@@ -2,8 +2,10 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from comparison import both, edge_list, odd
 
@@ -29,6 +31,14 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no datasets: {folder} is not there (set RAMET_TEST_DATA)")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def same_random_numbers():
+    """A test draws the same ones alone and after others."""
+    np.random.seed(0)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(0)
 
 
 def pytest_configure(config):

@@ -261,12 +261,11 @@ def test_interrupted_while_writing_leaves_nothing(tmp_path):
     out = tmp_path / "big"
     process = start("generate", out, "--nodes", "400000", "--features", "256", "--edges", "100000")
     try:
-        deadline = time.monotonic() + 60
         while not any(tmp_path.iterdir()):  # the temporary folder: it has begun to write
-            assert process.poll() is None and time.monotonic() < deadline
+            assert process.poll() is None
             time.sleep(0.005)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate()
     finally:
         process.kill()
     assert process.returncode == 130

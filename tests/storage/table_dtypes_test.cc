@@ -14,6 +14,7 @@
 #include "ramet/store_writer.h"
 #include "support/damage.h"
 #include "support/store_fixture.h"
+#include "support/streams.h"
 #include "support/temp_dir.h"
 
 namespace ramet::test {
@@ -220,7 +221,7 @@ TEST_CASE("a loader decodes rows while it gathers them, or hands them on as stor
     options.tables = {{0, "feat", false}, {0, "brain", false}, {0, "label", true}};
     options.decode = decode;
     const NeighborLoader loader(graph, options);
-    auto batch = loader.start(0)->next(std::chrono::seconds(10));
+    auto batch = loader.start(0)->next(kPatience);
     REQUIRE(batch);
     return batch->tables;
   };

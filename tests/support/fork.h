@@ -14,12 +14,12 @@ inline constexpr bool kNoThreadsAfterFork = true;
 inline constexpr bool kNoThreadsAfterFork = false;
 #endif
 
-// Whether body() is true in a forked child, which is killed if it takes longer than 30 seconds.
+// Whether body() is true in a forked child, which is killed if it takes longer than ten minutes.
 template <typename Body>
 bool holds_in_child(const Body& body) {
   const pid_t child = fork();
   if (child == 0) {
-    alarm(30);
+    alarm(600);
     bool holds = false;
     try {
       holds = body();

@@ -11,6 +11,7 @@
 
 #include "cooperative_fixture.h"
 #include "ramet/cooperative_loader.h"
+#include "streams.h"
 
 namespace ramet::test {
 
@@ -95,5 +96,10 @@ class RankThread final : public GroupThread {
   std::deque<std::unique_ptr<SampleTask>> tasks_;
   std::thread thread_;  // the last member: it uses the others
 };
+
+inline void close(EpochStream& stream) {
+  while (!stream.close(kPatience)) {
+  }
+}
 
 }  // namespace ramet::test

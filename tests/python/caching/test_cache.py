@@ -303,7 +303,7 @@ def test_without_a_disk_the_reason_is_said(store):
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no file system in memory")
 def test_a_store_in_memory_has_no_rate():
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+    with tempfile.TemporaryDirectory(prefix="ramet-test-", dir="/dev/shm") as folder:
         ramet.save(homogeneous(feat=np.zeros((1000, 2000), np.float32)), f"{folder}/store")
         graph = ramet.open(f"{folder}/store")
         assert why_no_disk(graph).endswith("feat.npy lies in memory")

@@ -31,4 +31,4 @@ def test_a_tensor_cannot_be_made():
 
 def test_import_needs_neither_torch_nor_gpu():
     code = "import sys, ramet; ramet.cuda.registered_bytes(); assert 'torch' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -54,7 +54,7 @@ def test_refused_registration_is_an_error_where_it_was_asked_for(graph, gpu, emu
 def test_drivers_that_lock_nothing_for_reading_alone_read_stores_in_shared_memory(graph, gpu, emulated, tmp_path):
     """docs/cuda.md, Refusals."""
     emulated.setenv("RAMET_EMULATOR_REGISTER_READ_ONLY", "0")
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+    with tempfile.TemporaryDirectory(prefix="ramet-test-", dir="/dev/shm") as folder:
         ramet.save(graph, f"{folder}/store")
         loader = loader_of(ramet.open(f"{folder}/store"), gpu, placement="in_place")
         assert prints(loader) == prints(loader_of(graph, None))

@@ -8,7 +8,6 @@ import os
 import pickle
 import signal
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -346,11 +345,9 @@ def test_interrupting_a_loop_over_slow_batches():
         (line,) = meeting.expect()
         assert line.hear() == "in the loop"
         program.send_signal(signal.SIGINT)
-        interrupted = time.monotonic()
         with pytest.raises(EOFError):
             line.hear()
         output = processes.finish(program)
-        assert time.monotonic() - interrupted < 10  # on a machine that has much else to do
         assert program.returncode == -signal.SIGINT
         assert output.rstrip().endswith("KeyboardInterrupt")
 

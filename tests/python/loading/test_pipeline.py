@@ -222,10 +222,9 @@ import os, subprocess, sys, time, numpy as np, ramet
 
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
 spin = (
-    "import os, sys, time\\n"
+    "import os, sys\\n"
     "print('it runs', flush=True)\\n"
-    "end = time.monotonic() + 60\\n"
-    "while os.getppid() == int(sys.argv[1]) and time.monotonic() < end: pass"
+    "while os.getppid() == int(sys.argv[1]): pass"
 )
 
 def seconds_waited():

@@ -80,19 +80,35 @@ def descriptors(folder) -> int:
     return found
 
 
-def test_ctrl_c_at_any_time_and_on_to_the_same_bits(tmp_path, twin):
+@pytest.fixture
+def ctrl_c():
+    """Whether one has come."""
+    has_come = threading.Event()
+
+    def interrupt(*_):
+        has_come.set()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    yield has_come
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_at_any_time_and_on_to_the_same_bits(tmp_path, twin, ctrl_c):
     """In calls, in backward and in steps, also just behind them: a step is made, or was not begun."""
     optimizer = optimizer_of(on_disk(tmp_path))
-    random, interrupts = np.random.default_rng(0), 0
+    random, interrupts, of_a_step = np.random.default_rng(0), 0, 0.005
     while optimizer._number < STEPS:
-        seconds = random.uniform(0, 0.01) * (1 + interrupts / 10)  # more and more: some steps are whole
+        seconds = random.uniform(0, 2 * of_a_step) * (1 + interrupts / 10)  # more and more: some steps are whole
         timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+        ctrl_c.clear()
         try:
             timer.start()
-            while timer.is_alive():
+            while not ctrl_c.is_set():
                 if optimizer._number < STEPS:
+                    begin = time.monotonic()
                     step(optimizer, optimizer._number)
-            time.sleep(0.01)  # for the signal
+                    of_a_step = time.monotonic() - begin
         except KeyboardInterrupt:
             interrupts += 1
         timer.join()

@@ -3,7 +3,6 @@ left, the memory comes back, and the loader works again."""
 
 import gc
 import signal
-import time
 
 import processes
 import pytest
@@ -77,7 +76,7 @@ def test_a_loader_that_goes_before_its_iterator(loader):
 
 
 SLOW_LOOP = """
-import sys, time
+import sys
 import numpy as np, processes, ramet, ramet.pyg
 line = processes.visit(sys.argv[1])
 nodes, degree = 20_000, 1_000
@@ -90,7 +89,7 @@ try:
     line.tell("in the loop")
     next(batches)
 except KeyboardInterrupt:
-    line.tell(time.monotonic())
+    line.tell("interrupted")
 """
 
 
@@ -99,7 +98,6 @@ def test_interrupting_the_wait_for_a_batch():
     with processes.meeting_of("-c", SLOW_LOOP, processes.MEETING) as (meeting, program):
         (line,) = meeting.expect()
         assert line.hear() == "in the loop"
-        interrupted = time.monotonic()
         program.send_signal(signal.SIGINT)
-        assert line.hear() - interrupted < 10  # on a machine that has much else to do
+        assert line.hear() == "interrupted"
         assert processes.finish(program) == "" and program.returncode == 0

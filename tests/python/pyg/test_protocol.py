@@ -191,7 +191,7 @@ def test_a_loader_pickles_as_a_handle():
     queue = context.Queue()
     child = context.Process(target=_first_batch, args=(pickled, queue))
     child.start()
-    found, edge_index = queue.get(timeout=100), queue.get(timeout=100)
+    found, edge_index = queue.get(), queue.get()
     child.join()
     assert found == {key: expected[key].tolist() for key in found} and edge_index == data.edge_index.tolist()
 

@@ -361,7 +361,7 @@ def test_damaged_sources_are_errors(tmp_path):
         folder.mkdir()
         write_npz(folder / "tiny.npz", as_objects)
     program = processes.start(PROGRAM, tmp_path / "sources", tmp_path, 0, DAMAGED_SOURCES)
-    output = processes.finish(program, patience=150)
+    output = processes.finish(program)
     last_words = "\n".join(output.splitlines()[-25:])
     assert program.returncode == 0, f"ended with {program.returncode}:\n{last_words}"
     assert int(re.search(r"VmHWM:\s+(\d+) kB", output)[1]) < 200_000

@@ -41,7 +41,7 @@ def stores(tmp_path_factory) -> Path:
 def test_damaged_stores_never_crash(stores, tmp_path, part):
     first = part * STORES_OF_A_PART
     program = processes.start(PROGRAM, stores, tmp_path, first, first + STORES_OF_A_PART)
-    output = processes.finish(program, patience=150)
+    output = processes.finish(program)
     last_words = "\n".join(output.splitlines()[-25:])
     assert program.returncode == 0, f"ended with {program.returncode}:\n{last_words}"
     assert int(re.search(r"VmHWM:\s+(\d+) kB", output)[1]) < 200_000
