@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from machine import memory_available
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent / "build" / "bench"
@@ -228,6 +229,13 @@ class Report:
         """Says what was not measured, also where figures are printed as they come."""
         self.note(f"Left out: {what}: {why}.")
         self.keep(f"{what}, left out", why)
+
+    def has_room(self, what: str, nbytes: float) -> bool:
+        """Whether memory holds what the system would else kill; says so where it does not."""
+        free = memory_available()
+        if nbytes > free:
+            self.left_out(what, f"it needs {nbytes / 1e9:.0f} GB of memory, and {free / 1e9:.1f} GB are free")
+        return nbytes <= free
 
     def missing_peers(self, chosen, *names: str) -> None:
         """Says which of the peers that this benchmark knows were left out."""
