@@ -192,6 +192,13 @@ def arrays(store: Path) -> dict[str, np.ndarray]:
     return {name: np.load(file, mmap_mode="c") for name, file in files.items() if file.exists()}
 
 
+def drop(file: Path) -> None:
+    """Out of the page cache, as far as nobody has it mapped."""
+    with open(file, "rb") as opened:
+        os.fsync(opened.fileno())
+        os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
 # ---- reports
 
 
