@@ -72,7 +72,8 @@ def find_peers(named: list[str]) -> dict[str, str]:
 def passed_on(chosen) -> list[str]:
     """The arguments that give another benchmark the same options."""
     peers = [f"{name}={python}" for name, python in chosen.peers.items()] or ["none"]
-    return [*(word for pair in peers for word in ("--peers", pair)), "--data", str(chosen.data), *small_flag(chosen)]
+    live = ["--live"] if chosen.live else []
+    return [*(w for pair in peers for w in ("--peers", pair)), "--data", str(chosen.data), *small_flag(chosen), *live]
 
 
 def small_flag(chosen) -> list[str]:
@@ -149,8 +150,9 @@ def default_data() -> Path:
 def products(chosen, feature_width: int = 128) -> Path:
     """The store of a graph like ogbn-products, made if it is not there: 2.45 M nodes, mean degree 49,
     half of the edges inside communities of 1000 nodes, a maximum degree in the thousands."""
-    small = {"num_nodes": 24_500, "num_edges": 655_000, "communities": 47} if chosen.small else {}
-    return generated(chosen, f"products-{feature_width}", preset="products", feature_width=feature_width, **small)
+    tiny = {"num_nodes": 4_900, "num_edges": 131_000, "communities": 47, "train_fraction": 0.5}  # of 3 batches
+    sizes = tiny if chosen.small else {}
+    return generated(chosen, f"products-{feature_width}", preset="products", feature_width=feature_width, **sizes)
 
 
 def rmat(chosen, feature_width: int = 0) -> Path:
