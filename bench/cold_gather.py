@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from harness import Report, finish, generated, interleave, options, seconds
+from harness import Report, drop, finish, generated, interleave, options, seconds
 from memory_limit import NoLimit, memory_limit
 
 VARIANTS = {
@@ -30,14 +30,6 @@ VARIANTS = {
 
 def table_file(store: Path) -> Path:
     return store / "node" / "node" / "feat.npy"
-
-
-def drop(file: Path) -> None:
-    """Out of the page cache, as far as nobody has it mapped."""
-    descriptor = os.open(file, os.O_RDONLY)
-    os.fsync(descriptor)
-    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    os.close(descriptor)
 
 
 def reader(variant: str, store: Path) -> Callable:

@@ -7,9 +7,6 @@ cooperation has least to gain.
 
 from __future__ import annotations
 
-import os
-import socket
-import tempfile
 import time
 from itertools import islice, pairwise
 
@@ -20,6 +17,7 @@ from graphs import GRAPHS, stores
 from harness import Figure, Report, finish, options
 from torch.nn.parallel import DistributedDataParallel
 from torch_geometric.nn import SAGEConv
+from whole_tables import on_ranks
 
 import ramet
 from ramet.distributed import Cooperative
@@ -90,11 +88,8 @@ def bytes_sent(batch) -> int:
     return total
 
 
-def rank_main(rank: int, port: int, store: str, sampler: str, sizes: tuple, out: str) -> None:
-    steps, repetitions, batch = sizes
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE=str(RANKS))
-    dist.init_process_group("gloo")
-    torch.set_num_threads(1)
+def turns_of_ranks(store: str, sampler: str, steps: int, repetitions: int, batch: int) -> list[dict]:
+    """Of every rank, {(way, train): turns}."""
     ramet.keep_memory()
     graph = ramet.open(store)
     ways = {name: Way(graph, sampler, batch, options) for name, options in WAYS.items()}
@@ -106,19 +101,12 @@ def rank_main(rank: int, port: int, store: str, sampler: str, sizes: tuple, out:
                 figures.setdefault((name, train), []).append(turn)
     everyone = [None] * RANKS
     dist.all_gather_object(everyone, figures)
-    if rank == 0:
-        torch.save(everyone, out)
-    dist.destroy_process_group()
+    return everyone
 
 
 def measure(store, sampler: str, sizes: tuple) -> dict:
     """{(way, train): [(seconds, rows, edges, bytes sent) of all ranks, ...]}"""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    with tempfile.TemporaryDirectory() as folder:
-        out = f"{folder}/figures.pt"
-        torch.multiprocessing.spawn(rank_main, (port, str(store), sampler, sizes, out), nprocs=RANKS)
-        everyone = torch.load(out)
+    everyone = on_ranks(RANKS, turns_of_ranks, str(store), sampler, *sizes)
     return {
         key: [
             (max(turn[0] for turn in turns), *(sum(turn[i] for turn in turns) for i in (1, 2, 3)))

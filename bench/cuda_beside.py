@@ -26,7 +26,7 @@ from id_orders import AS_GIVEN, orders
 from ramet.cuda import UnifiedTensor
 
 COLUMNS, ROWS, COUNT = 128, 8 << 20, 500_000
-SMALL = 1024  # times less
+SMALL = 16_384  # times less
 LIMITS = {"default": {}, **{str(sms): {"max_sms": sms} for sms in (1, 2, 4, 8, 16, 32)}, "all": {"max_sms": 0}}
 STEP_SECONDS = 0.03
 

@@ -17,7 +17,7 @@ COLUMNS = {
     torch.int8: (100, 128, 301),
 }
 TABLE_BYTES, OUT_BYTES = 4 << 30, 512 << 20
-SMALL = 1024  # times less
+SMALL = 16_384  # times less
 
 
 def moved(work, nbytes: int, repetitions: int) -> Figure:

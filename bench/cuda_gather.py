@@ -25,7 +25,7 @@ COLUMNS = {
     torch.int8: (128, 100, 301, 602),
 }
 TABLE_BYTES, OUT_BYTES = 4 << 30, 256 << 20
-SMALL = 512  # times less
+SMALL = 8192  # times less
 
 
 class Width:

@@ -22,7 +22,6 @@ from cuda_device import bus_rate, empty, figure_of, not_refused, random_ids, rat
 from harness import Figure, Report, finish, open_report, options, seconds
 from host_memory import fill
 from id_orders import AS_GIVEN, by_region, gathers, orders
-from machine import memory_available
 
 from ramet.cuda import UnifiedTensor
 
@@ -67,7 +66,7 @@ def unlimited(table: UnifiedTensor, ids: torch.Tensor, out: torch.Tensor) -> dic
 
 def measure_orders(what: str, table: UnifiedTensor, small: bool, bus: Figure, report: Report) -> list:
     row_bytes = table.nbytes // len(table)
-    count = min((1 << 20 if small else OUT_BYTES) // row_bytes, len(table) // 2)
+    count = min((1 << 16 if small else OUT_BYTES) // row_bytes, len(table) // 2)
     ids, out = random_ids(len(table), count), empty(count, *table.shape[1:])
     repetitions = 2 if small else 5
     texts = []
@@ -103,11 +102,7 @@ def sizes_of(pages: str, small: bool, report: Report) -> list[int]:
     if small:
         return [1 << 20, 4 << 20]
     wanted = [size * GIB for size in SIZES if pages != "2 MiB pages" or size * GIB <= LARGEST_OF_HUGE]
-    room = memory_available() // 2
-    for size in wanted:
-        if size > room:
-            report.left_out(f"{pages}, {size / GIB:.3g} GiB", f"memory has room for {room / GIB:.3g} GiB at most")
-    return [size for size in wanted if size <= room]
+    return [size for size in wanted if report.has_room(f"{pages}, {size / GIB:.3g} GiB", 2 * size)]
 
 
 def main() -> None:

@@ -110,7 +110,7 @@ def measure_table(what: str, array: np.ndarray, report: Report) -> list[str]:
 
 def random_rows(what: str, table: UnifiedTensor, report: Report) -> list[str]:
     """GB/s, by order."""
-    ids, texts = random_ids(len(table), min(len(table) // 2, 500_000)), []
+    ids, texts = random_ids(len(table), min(len(table) // 8, 500_000)), []
     out = empty(len(ids), ROW, dtype=torch.uint8)
     for order in ORDERS:
         rate = rates(partial(table.gather, ids, out=out, order=order), out.nbytes, 3)
@@ -135,7 +135,7 @@ def warm_up() -> None:
 
 def sizes_of(kind: str, small: bool) -> list[int]:
     if small:
-        return [4 << 20]
+        return [2 << 20]
     return [SIZE, *LARGER.get(kind, [])]
 
 

@@ -47,7 +47,7 @@ def gathers_of(width: int, rows: int, count: int, repetitions: int) -> dict:
 
 
 def measure_gathers(chosen, report: Report) -> None:
-    size, count, repetitions = (2 << 30, 1_000_000, 7) if not chosen.small else (8 << 20, 10_000, 2)
+    size, count, repetitions = (2 << 30, 1_000_000, 7) if not chosen.small else (8 << 20, 500, 1)
     widths, lines = WIDTHS[-1:] if chosen.small else WIDTHS, []
     for width, found in on_ranks(RANKS, gathers, widths, size, count, repetitions).items():
         moved = 2 * count * width * 4

@@ -21,7 +21,6 @@ from functools import partial
 import numpy as np
 from cuda_device import DEVICE, not_refused, synchronize
 from harness import Figure, Report, finish, interleave, open_report, options
-from machine import memory_available
 
 import ramet
 
@@ -124,11 +123,8 @@ def sizes_of(chosen, report: Report) -> list[int]:
     """Those that memory holds."""
     if chosen.small:
         return list(SMALL_SIZES)
-    room = memory_available() // 3  # made of arrays, of which the graph has copies
-    for size in SIZES:
-        if size > room:
-            report.left_out(f"{size / GIB:.3g} GiB", f"memory has room for {room / GIB:.3g} GiB at most")
-    return [size for size in SIZES if size <= room]
+    # Made of arrays, of which the graph has copies.
+    return [size for size in SIZES if report.has_room(f"{size / GIB:.3g} GiB", 3 * size)]
 
 
 def main() -> None:

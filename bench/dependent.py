@@ -59,7 +59,7 @@ def main() -> None:
     cases = {(sampler, kappa): None for sampler in SAMPLERS for kappa in KAPPAS}
     times = interleave(
         {case: lambda case=case: seconds_per_batch(graph, *case, 2 if chosen.small else 4) for case in cases},
-        2 if chosen.small else 3,
+        1 if chosen.small else 3,
     )
     lines = []
     for sampler, kappa in cases:

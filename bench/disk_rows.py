@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from harness import Figure, Report, finish, interleave, options
+from harness import Figure, Report, drop, finish, interleave, options
 
 import ramet
 from ramet import _core
@@ -43,13 +43,6 @@ def make_file(chosen) -> Path:
                 file.write(random.bytes(PIECE))
             os.fsync(file.fileno())
     return path
-
-
-def drop(path: Path) -> None:
-    """Out of the page cache; nobody may have it mapped."""
-    descriptor = os.open(path, os.O_RDONLY)
-    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    os.close(descriptor)
 
 
 def mapped(path: Path, width: int) -> np.ndarray:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
-from harness import Figure, Report, finish, generated, interleave, options
+from harness import Figure, Report, drop, finish, generated, interleave, options
 from memory_limit import NoLimit, memory_limit
 
 BATCH, FANOUTS, CLASSES, WIDTH = 1024, (15, 10, 5), 16, 128
@@ -96,7 +95,8 @@ class Measured:
 
     def __call__(self) -> float:
         if self._join:
-            drop(self._store)  # what is in memory already counts for others
+            for file in self._store.rglob("*.npy"):
+                drop(file)  # what is in memory already counts for others
         self.last = json.loads(subprocess.check_output(self._command, preexec_fn=self._join))
         self.memory.values.append(self.last["GB"])
         return self.last["batches/s"]
@@ -117,14 +117,6 @@ def compare(report: Report, title: str, runs: dict[str, Measured], repetitions: 
     report.note(f"**{title}**")
     report.table(["features", "batches/s", "over the first", "rows that hit", "bound", "GB at most"], lines)
     return rates
-
-
-def drop(store: Path) -> None:
-    """Out of the page cache; nobody may have it mapped."""
-    for file in store.rglob("*.npy"):
-        descriptor = os.open(file, os.O_RDONLY)
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from machine import memory_available
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent / "build" / "bench"
@@ -71,7 +72,8 @@ def find_peers(named: list[str]) -> dict[str, str]:
 def passed_on(chosen) -> list[str]:
     """The arguments that give another benchmark the same options."""
     peers = [f"{name}={python}" for name, python in chosen.peers.items()] or ["none"]
-    return [*(word for pair in peers for word in ("--peers", pair)), "--data", str(chosen.data), *small_flag(chosen)]
+    live = ["--live"] if chosen.live else []
+    return [*(w for pair in peers for w in ("--peers", pair)), "--data", str(chosen.data), *small_flag(chosen), *live]
 
 
 def small_flag(chosen) -> list[str]:
@@ -148,8 +150,9 @@ def default_data() -> Path:
 def products(chosen, feature_width: int = 128) -> Path:
     """The store of a graph like ogbn-products, made if it is not there: 2.45 M nodes, mean degree 49,
     half of the edges inside communities of 1000 nodes, a maximum degree in the thousands."""
-    small = {"num_nodes": 24_500, "num_edges": 655_000, "communities": 47} if chosen.small else {}
-    return generated(chosen, f"products-{feature_width}", preset="products", feature_width=feature_width, **small)
+    tiny = {"num_nodes": 4_900, "num_edges": 131_000, "communities": 47, "train_fraction": 0.5}  # of 3 batches
+    sizes = tiny if chosen.small else {}
+    return generated(chosen, f"products-{feature_width}", preset="products", feature_width=feature_width, **sizes)
 
 
 def rmat(chosen, feature_width: int = 0) -> Path:
@@ -191,6 +194,13 @@ def arrays(store: Path) -> dict[str, np.ndarray]:
     return {name: np.load(file, mmap_mode="c") for name, file in files.items() if file.exists()}
 
 
+def drop(file: Path) -> None:
+    """Out of the page cache, as far as nobody has it mapped."""
+    with open(file, "rb") as opened:
+        os.fsync(opened.fileno())
+        os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
 # ---- reports
 
 
@@ -228,6 +238,13 @@ class Report:
         """Says what was not measured, also where figures are printed as they come."""
         self.note(f"Left out: {what}: {why}.")
         self.keep(f"{what}, left out", why)
+
+    def has_room(self, what: str, nbytes: float) -> bool:
+        """Whether memory holds what the system would else kill; says so where it does not."""
+        free = memory_available()
+        if nbytes > free:
+            self.left_out(what, f"it needs {nbytes / 1e9:.0f} GB of memory, and {free / 1e9:.1f} GB are free")
+        return nbytes <= free
 
     def missing_peers(self, chosen, *names: str) -> None:
         """Says which of the peers that this benchmark knows were left out."""

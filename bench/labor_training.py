@@ -52,7 +52,7 @@ class Run:
 
 def main() -> None:
     chosen = options(__doc__)
-    turns, steps, judged = (2, 2, 1) if chosen.small else (5, 20, 6)
+    turns, steps, judged = (1, 2, 1) if chosen.small else (5, 20, 6)
     torch.set_num_threads(THREADS)
     ramet.keep_memory()
     graph = ramet.open(products(chosen))

@@ -76,8 +76,8 @@ def main() -> None:
     graphs = {sort: with_times(store, "edges", sort, weights) for sort in (False, True)}
     times_of_seeds = random_times(found, "edges").seeds
     variants = {name: Variant(graphs[sort], times_of_seeds, given) for name, (sort, given) in VARIANTS.items()}
-    count = 2 if chosen.small else 8
-    figures = interleave({n: partial(v.ns_per_edge, count) for n, v in variants.items()}, 2 if chosen.small else 5)
+    count, repetitions = (1, 1) if chosen.small else (8, 5)
+    figures = interleave({n: partial(v.ns_per_edge, count) for n, v in variants.items()}, repetitions)
     report = Report("What options cost")
     lines = []
     for name, figure in figures.items():

@@ -110,10 +110,10 @@ def main() -> None:
         store = make(chosen)
         with contextlib.ExitStack() as stack:
             programs = Programs(stack, chosen, store, kind, fanouts)
-            figures = measure(programs, "load", (4, 2) if chosen.small else (24, 6), repetitions)
+            figures = measure(programs, "load", (1, 1) if chosen.small else (24, 6), repetitions)
             lines += rows(f"{name} {fanouts}, loading", figures, programs.ours.num_batches, report)
             if kind == "data":
-                figures = measure(programs, "train", (2, 2) if chosen.small else (6, 3), 1 if chosen.small else 2)
+                figures = measure(programs, "train", (1, 1) if chosen.small else (6, 3), 1 if chosen.small else 2)
                 lines += rows(f"{name} {fanouts}, training", figures, programs.ours.num_batches, report)
             sizes = "; ".join(f"{side}: {n:,} nodes, {e:,} edges" for side, (n, e) in programs.sizes.items())
             report.note(f"{name}: batches of {BATCH} seeds. One batch of {sizes}.")

@@ -2,19 +2,25 @@
 
     python bench/run.py [--only NAME ...] [--all] [--small] [--peers NAME=PYTHON ...] [--pages docs/results]
 
-Every benchmark is a program beside this file and runs in a process of its own, one after the other. Results go to
-build/bench: results.json, a copy under the date, a page of tables per benchmark in results/, and plots. Compare ratios
-inside one run, with bench/compare.py. The pages say where the machine was too noisy for figures with two threads.
+Every benchmark is a program beside this file and runs in a process of its own, one after the other; with --small in
+this one. Results go to build/bench: results.json, a copy under the date, a page of tables per benchmark in results/,
+and plots. Compare ratios inside one run, with bench/compare.py. The pages say where the machine was too noisy for
+figures with two threads.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib
 import json
+import os
+import shlex
 import subprocess
 import sys
 import textwrap
 import time
+import traceback
+from argparse import ArgumentTypeError
 from pathlib import Path
 
 import plots
@@ -66,18 +72,28 @@ BENCHMARKS = (*QUICK, *ON_GPU, *LONG)
 
 def add_only(parser) -> None:
     default = f"{', '.join(QUICK)}; with a GPU {', '.join(ON_GPU)}, too"
-    parser.add_argument("--only", choices=BENCHMARKS, action="append", help=f"default: {default}")
+    what = "a benchmark, and options for it alone: 'sampling --graph products'; repeat for several"
+    parser.add_argument("--only", metavar="NAME", type=words, action="append", help=f"{what}; default: {default}")
     parser.add_argument("--all", action="store_true", help=f"{', '.join(LONG)}, too")
     parser.add_argument("--pages", type=Path, metavar="FOLDER", help="of the tables; default: build/bench/results")
 
 
-def names(chosen) -> tuple[str, ...]:
+def words(text: str) -> tuple[str, list[str]]:
+    """A benchmark's name and its options."""
+    name, *more = shlex.split(text)
+    if name not in BENCHMARKS:
+        raise ArgumentTypeError(f"{name} is not one of {', '.join(BENCHMARKS)}")
+    return name, more
+
+
+def wanted(chosen) -> list[tuple[str, list[str]]]:
+    """Benchmarks by name, each with options of its own."""
     if chosen.only:
-        return tuple(chosen.only)
+        return chosen.only
     if not ramet.cuda.is_available():
         print(f"left out: {', '.join(ON_GPU)} ({ramet.cuda.why_not()})")
     here = (*QUICK, *ON_GPU) if ramet.cuda.is_available() else QUICK
-    return (*here, *LONG) if chosen.all else here
+    return [(name, []) for name in ((*here, *LONG) if chosen.all else here)]
 
 
 def check_noise() -> tuple[float, str]:
@@ -88,20 +104,39 @@ def check_noise() -> tuple[float, str]:
     return scaling, text
 
 
-def run_one(name: str, chosen) -> dict:
+def run_alone(name: str, arguments: list[str]) -> tuple[int, str]:
+    """A benchmark's status, and how much memory it took."""
+    process = subprocess.Popen([sys.executable, HERE / f"{name}.py", *arguments])
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, f" The largest process had {used.ru_maxrss * 1024 / 1e9:.1f} GB, mapped files included."
+
+
+def run_here(name: str, arguments: list[str]) -> int:
+    """The same in this process, which has imported torch by then."""
+    sys.argv = [name, *arguments]
+    try:
+        importlib.import_module(name).main()
+    except (Exception, SystemExit):
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def run_one(name: str, more: list[str], chosen) -> dict:
     out = chosen.data / f"{name}.json"
     out.unlink(missing_ok=True)
-    scaling, noise = check_noise()
-    print(f"\n# {name}: {noise}", flush=True)
-    command = [sys.executable, HERE / f"{name}.py", "--out", out, *passed_on(chosen)]
+    scaling, said = (QUIET, "") if chosen.small else check_noise()
+    print(f"\n# {name}: {said}", flush=True)
+    arguments = ["--out", str(out), *passed_on(chosen), *more]
     begin = time.perf_counter()
-    status = subprocess.run(list(map(str, command)), check=False).returncode
+    status, memory = (run_here(name, arguments), "") if chosen.small else run_alone(name, arguments)
     if status or not out.exists():
-        print(f"{name} failed with status {status}", file=sys.stderr)
+        print(f"{name} failed with status {status}", file=sys.stderr, flush=True)
         return {"title": name, "markdown": f"## {name}\n\nfailed\n", "figures": {}, "raw": {}, "failed": True}
     result = json.loads(out.read_text())
     result |= {"spin scaling": scaling, "seconds": time.perf_counter() - begin}
-    result["markdown"] += f"\n{noise}\n"
+    result["markdown"] += f"\n{said}{memory}\n"
     return result
 
 
@@ -148,8 +183,8 @@ def main() -> int:
     }
     for name in PEERS.keys() - chosen.peers:
         print(f"left out: {PEERS[name]} (`make bench-peers` makes the environments, docs/benchmarks.md)")
-    for name in names(chosen):
-        results["benchmarks"][name] = run_one(name, chosen)
+    for name, more in wanted(chosen):
+        results["benchmarks"][name] = run_one(name, more, chosen)
     write(results, chosen.data, chosen.pages or chosen.data / "results")
     warn_of_noise(results)
     return int(any(result.get("failed") for result in results["benchmarks"].values()))

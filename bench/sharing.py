@@ -12,10 +12,10 @@ import pickle
 import time
 
 import numpy as np
-import torch
-import torch.multiprocessing  # registers how tensors travel
+import torch.multiprocessing  # noqa: F401 (registers how tensors travel)
 from harness import Figure, Report, finish, options, planted
 from processes import Timed, Trainers, page_table_bytes, pss
+from pyg_program import make_data
 from torch_geometric.data import Data
 
 import ramet
@@ -70,17 +70,6 @@ def measure(value, count: int) -> dict:
         }
 
 
-def make_data(path) -> Data:
-    """As a PyG user has it: int64 edge_index. The store that it is read from is closed again."""
-    graph = ramet.open(path)
-    indptr, indices = graph.indptr(), graph.indices()
-    edge_index = torch.empty(2, len(indices), dtype=torch.int64)
-    edge_index[0] = torch.from_numpy(indices.astype(np.int64))
-    edge_index[1] = torch.from_numpy(np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)))
-    tables = {name: torch.from_numpy(graph.table(name).numpy().copy()) for name in ("feat", "label")}
-    return Data(x=tables["feat"], y=tables["label"], edge_index=edge_index)
-
-
 def open_seconds(path) -> Figure:
     figure = Figure()
     for _ in range(OPENS):
@@ -100,7 +89,7 @@ def main() -> None:
     opening = open_seconds(path)
     empty = {count: measure(None, count) for count in COUNTS}
     lines = []
-    for name, make in (("ramet.Graph", lambda: graph), ("PyG Data", lambda: make_data(path))):
+    for name, make in (("ramet.Graph", lambda: graph), ("PyG Data", lambda: make_data(path)[0])):
         value = make()
         gc.collect()
         copy = sum(array.nbytes for array in arrays_of(value))

@@ -71,7 +71,7 @@ class Measure:
 
 
 def measure(kind: str, store, peers: dict, chosen, report: Report) -> list[list]:
-    batches, of_peer, repetitions = (2, 1, 1) if chosen.small else (8, 1, 3)
+    batches, of_peer, repetitions = (1, 1, 1) if chosen.small else (8, 1, 3)
     times_of_seeds = random_times(arrays(store), kind).seeds
     measures = {name: Measure(with_times(store, kind, sort), times_of_seeds, batches) for name, sort in ROWS.items()}
     sizes = {f"{call}, {name}": m.sizes for name, m in measures.items() for call in ("NeighborLoader", "ramet.sample")}

@@ -48,15 +48,16 @@ def store_of(chosen, name: str) -> Path:
     return store
 
 
-def until(program: Peer, variant: str, goal: Goal) -> tuple[float, int, float]:
-    """(seconds, steps, accuracy) when the goal was reached, or given up."""
-    seconds, steps, reached = 0.0, 0, 0.0
+def until(program: Peer, variant: str, goal: Goal) -> tuple[float, int, float, float]:
+    """(seconds, steps, accuracy, bytes in memory at most) when the goal was reached, or given up."""
+    seconds, steps, reached, peak = 0.0, 0, 0.0, 0.0
     while reached < goal.accuracy and steps < goal.every * goal.most:
-        times = program.ask("turn", variant, goal.every - LEAD)["times"]
+        answer = program.ask("turn", variant, goal.every - LEAD)
+        times, peak = answer["times"], answer["peak"]
         seconds += sum(map(sum, times)) * goal.every / len(times)  # those at the head, too, as long as the others
         steps += goal.every
         reached = program.ask("accuracy", variant, goal.judged)
-    return seconds, steps, reached
+    return seconds, steps, reached, peak
 
 
 def programs(chosen):
@@ -82,12 +83,12 @@ def main() -> None:
         for python, program, variants, more in programs(chosen):
             with Peer(python, program, store, goal.case, 2, *more, environment=KEPT) as peer:
                 for variant in variants:
-                    seconds, steps, reached = until(peer, variant, goal)
-                    epoch = seconds / steps * of_epoch
-                    lines.append([variant, f"{seconds:.2f}", steps, f"{reached:.3f}", f"{epoch:.2f}"])
+                    seconds, steps, reached, peak = until(peer, variant, goal)
+                    texts = f"{reached:.3f}", f"{seconds / steps * of_epoch:.2f}", f"{peak / 1e9:.1f}"
+                    lines.append([variant, f"{seconds:.2f}", steps, *texts])
                     report.keep(f"{name}: {variant}", [seconds, steps, reached])
         report.note(f"**{name}**, {goal.accuracy:.0%} of validation nodes.")
-        report.table(["program", "s", "steps", "accuracy", "epoch, s"], lines)
+        report.table(["program", "s", "steps", "accuracy", "epoch, s", "peak, GB"], lines)
     report.missing_peers(chosen, "pyg", "dgl")
     finish(report, chosen)
 

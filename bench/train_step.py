@@ -7,22 +7,26 @@ PyG's documented way. "blocks by hand" passes each layer the destinations of its
 
 "memory kept" are processes that keep freed memory: ours by ramet.keep_memory(), the peers by the same settings of
 malloc, given in the environment. "floor" is the products of matrices of the layers alone, forward and backward, in
-memory that is kept. Every program is a process of its own. All take turns; the first batches of a turn, made during
-other turns, do not count. Ours, also with PyG's layers, has torch's fused Adam, as `ramet train`; the peers have Adam
-as it comes. "peak" is the most memory that a process had, the mapped store included.
+memory that is kept. Every program is a process of its own. All take turns where memory holds all; else one program
+ends before the next begins, and its variants take turns. The first batches of a turn, made during other turns, do not
+count. Ours, also with PyG's layers, has torch's fused Adam, as `ramet train`; the peers have Adam as it comes. "peak"
+is the most memory that a process had, the mapped store included.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
+from collections.abc import Iterator
 
 from harness import Figure, Peer, Report, finish, options, planted, products
+from machine import memory_available
 from train_cases import CASES
 
 KEPT = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "100000000000", "MALLOC_TOP_PAD_": "67108864"}
 OURS, FUSED = "ramet.nn", "ramet.nn, fuse=True"
-IN_BFLOAT16 = ("ramet.nn, bfloat16", "ramet.nn, fuse=True, bfloat16")
+NEEDS = {"GAT, 4 heads of 64": 13e9, "small batches": 1e9}  # bytes of a program; others: 10 GB
 TIMED = [case for case in CASES if case != "amazon_computers"]  # that is timed to an accuracy
 ON_BLOCKS = "PyG's layers on Ramet's blocks"
 DGL = "DGL"
@@ -42,67 +46,59 @@ def store_of(chosen, case: str):
     return planted(chosen, "arxiv", communities=40, classes=40, feature_width=128, **sizes)
 
 
-class Programs:
-    """The programs of a case, all with the same torch threads, and their variants by name."""
-
-    def __init__(self, stack, chosen, case: str, threads: int, kept: bool):
-        self._variants = {}
-        suffix, environment = (", memory kept", KEPT) if kept else ("", {})
-        arguments = store_of(chosen, case), case, threads
-
-        def start(python, program, *more):
-            return stack.enter_context(Peer(python, program, *arguments, *more, environment=environment))
-
-        ours = start(sys.executable, "ramet_train_step.py", *(["keep"] if kept else []))
-        self.floor = ours if kept and CASES[case].layer == "sage" else None
-        variants = [OURS, ON_BLOCKS]
-        if CASES[case].layer == "sage":
-            variants.insert(1, FUSED)
-        if kept and ours.ask("has_bfloat16"):
-            variants += IN_BFLOAT16 if CASES[case].layer == "sage" else IN_BFLOAT16[:1]
-        self._variants |= {variant + suffix: (ours, variant) for variant in variants}
-        if "dgl" in chosen.peers:
-            dgl = start(chosen.peers["dgl"], "dgl_train_step.py")
-            name = "GraphBolt, LABOR, and DGL" if CASES[case].sampler == "labor" else DGL
-            self._variants[name + suffix] = dgl, name
-        if "pyg" in chosen.peers and CASES[case].sampler == "uniform" and not kept:
-            pyg = start(chosen.peers["pyg"], "pyg_train_step.py")
-            self._variants |= {variant: (pyg, variant) for variant in PYG}
-
-    def __iter__(self):
-        return iter(self._variants)
-
-    def turn(self, variant: str, count: int) -> dict:
-        program, name = self._variants[variant]
-        return program.ask("turn", name, count)
+def programs(chosen, case: str, kept: bool) -> Iterator[tuple[str, str, list[str], list[str]]]:
+    """(Python, program, more arguments, variants) of a case."""
+    layer, sampler = CASES[case].layer, CASES[case].sampler
+    variants = [OURS, FUSED, ON_BLOCKS] if layer == "sage" else [OURS, ON_BLOCKS]
+    yield sys.executable, "ramet_train_step.py", ["keep"] if kept else [], variants
+    if "dgl" in chosen.peers:
+        yield chosen.peers["dgl"], "dgl_train_step.py", [], ["GraphBolt, LABOR, and DGL" if sampler == "labor" else DGL]
+    if "pyg" in chosen.peers and sampler == "uniform" and not kept:
+        yield chosen.peers["pyg"], "pyg_train_step.py", [], list(PYG)
 
 
-def measure(chosen, case: str, threads: int, kept: bool, results: dict) -> list[float]:
+def start(stack, store, case: str, threads: int, kept: bool, program: tuple) -> tuple[Peer, list[str]]:
+    """A program in its process, and the variants that it can do here."""
+    python, file, more, variants = program
+    peer = stack.enter_context(Peer(python, file, store, case, threads, *more, environment=KEPT if kept else {}))
+    if kept and OURS in variants and peer.ask("has_bfloat16"):
+        variants = variants + [f"{name}, bfloat16" for name in variants if name != ON_BLOCKS]
+    return peer, variants
+
+
+def measure(chosen, case: str, threads: int, kept: bool, at_once: bool, results: dict) -> list[float]:
     """Adds {variant: {"times", "loss", "peak"}} to `results`; the seconds of the floor."""
     rounds, count = (1, 1) if chosen.small else (3, 40 if case == "small batches" else 4)
     floors: list[float] = []
-    with contextlib.ExitStack() as stack:
-        programs = Programs(stack, chosen, case, threads, kept)
-        for i in range(rounds + 1):
-            for variant in programs:
-                answer = programs.turn(variant, count)
+    store = store_of(chosen, case)
+    known = list(programs(chosen, case, kept))
+    for group in [known] if at_once else [[program] for program in known]:
+        with contextlib.ExitStack() as stack:
+            peers = [start(stack, store, case, threads, kept, program) for program in group]
+            for i, (peer, variants) in itertools.product(range(rounds + 1), peers):
+                answers = {variant: peer.ask("turn", variant, count) for variant in variants}
                 if i == 0:  # a process touches its memory for the first time
                     continue
-                result = results.setdefault(variant, {"times": []})
-                result["times"] += answer.pop("times")
-                result |= answer
-            if i and programs.floor:
-                floors += programs.floor.ask("floor", count)
+                for variant, answer in answers.items():
+                    result = results.setdefault(variant + (", memory kept" if kept else ""), {"times": []})
+                    result["times"] += answer.pop("times")
+                    result |= answer
+                if kept and OURS in variants and CASES[case].layer == "sage":
+                    floors += peer.ask("floor", count)
     return floors
 
 
 def add_case(report: Report, chosen, case: str, threads: int) -> None:
+    title = f"{case}, {threads} thread{'s' if threads > 1 else ''}"
+    needs = 0 if chosen.small else NEEDS.get(case, 10e9)
+    if not report.has_room(title, needs):
+        return
+    at_once = memory_available() > needs * len(list(programs(chosen, case, kept=False)))
     results: dict[str, dict] = {}
     for kept in (False, True):
-        floors = measure(chosen, case, threads, kept, results)
+        floors = measure(chosen, case, threads, kept, at_once, results)
     totals = {name: Figure([sum(pair) for pair in result["times"]]) for name, result in results.items()}
     peer = next((total for name, total in totals.items() if "DGL" in name), None)
-    title = f"{case}, {threads} thread{'s' if threads > 1 else ''}"
     lines = []
     for name, total in totals.items():
         result = results[name]
@@ -114,7 +110,8 @@ def add_case(report: Report, chosen, case: str, threads: int) -> None:
         report.absolute(f"{title}: {name}, s", total)
         if peer and name.startswith(OURS):
             report.ratio(f"{title}: DGL over {name}", Figure([peer.median / value for value in total.values]))
-    report.note(f"**{title}.** " + (f"Floor: {Figure(floors).text(1, 1000)} ms." if floors else ""))
+    how = "All programs took turns." if at_once else "One program after the other."
+    report.note(f"**{title}.** {how}" + (f" Floor: {Figure(floors).text(1, 1000)} ms." if floors else ""))
     head = ["program", "data, ms", "train, ms", "step, ms", "DGL over it", "floor / step", "peak, GB", "last loss"]
     report.table(head, lines)
     report.keep(title, results | {"floor": floors})
@@ -124,7 +121,7 @@ def main() -> None:
     chosen = options(__doc__, extend)
     report = Report("A training step")
     for case in chosen.case or TIMED:
-        for threads in (1, 2) if case == "small batches" else (2,):
+        for threads in (1, 2) if case == "small batches" and not chosen.small else (2,):
             add_case(report, chosen, case, threads)
     report.missing_peers(chosen, "pyg", "dgl")
     finish(report, chosen)

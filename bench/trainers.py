@@ -18,7 +18,6 @@ import numpy as np
 import torch  # noqa: F401 (what a trainer imports)
 import torch_geometric  # noqa: F401
 from harness import Figure, Peer, Report, finish, options, products, small_flag
-from machine import memory_available
 from processes import Trainers, pss
 from pyg_program import make_data
 
@@ -97,13 +96,9 @@ def measure(body, value) -> dict:
         return {"seconds": trainers.seconds, "pss": pss(trainers.pids), "batch bytes": max(trainers.reports)}
 
 
-def measure_peers(chosen, store, repetition: int, runs: dict) -> None:
+def measure_peers(chosen, store, repetition: int, runs: dict, report: Report) -> None:
     for name in PEERS:
-        heavy = name == PEERS[-1]
-        if heavy and repetition:
-            continue
-        if heavy and not chosen.small and memory_available() < NEEDS:
-            print(f"skipped for want of memory: {name}", flush=True)
+        if name == PEERS[-1] and (repetition or not report.has_room(f"PyG: {name}", 0 if chosen.small else NEEDS)):
             continue
         with Peer(chosen.peers["pyg"], "pyg_trainers.py", store, *small_flag(chosen)) as peer:
             runs.setdefault(f"PyG: {name}", []).append(peer.ask("measure", name, COUNT))
@@ -116,7 +111,7 @@ def measure_start(graph, store, chosen, report: Report) -> None:
         for name, (body, make) in VARIANTS.items():
             runs.setdefault(name, []).append(measure(body, make(graph, store)))
         if "pyg" in chosen.peers:
-            measure_peers(chosen, store, repetition, runs)
+            measure_peers(chosen, store, repetition, runs, report)
     report.keep("runs", runs)
     data = store_bytes(graph)
     report.note(f"The store's topology and features: {data / 1e9:.2f} GB.")

@@ -1,47 +1,61 @@
 """The benchmarks work, and their arithmetic is right. No figure is judged here."""
 
 import json
-import subprocess
+import re
 import sys
+from types import SimpleNamespace
 
 import pytest
-from benchmarks import BENCH, benchmark
+from benchmarks import SmallMode, benchmark
 
 bench_run, compare, harness, micro, plots = map(benchmark, ("run", "compare", "harness", "micro", "plots"))
 Figure, Report = harness.Figure, harness.Report
 
 
+@pytest.fixture(scope="module")
+def small_mode(request, tmp_path_factory):
+    return SmallMode(request, tmp_path_factory.mktemp("bench"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "arguments",
+    "benchmark",
     [
-        ["sampling", "--graph", "products"],
-        ["topology"],
-        ["gather"],
-        ["end_to_end"],
-        ["labor", "--graph", "products"],
-        ["dependent"],
-        ["pyg_loader"],
-        ["temporal"],
-        ["option_costs"],
-        ["labor_training"],
-        ["aggregate"],
-        ["train_step", "--case", "small batches"],
-        ["micro", "--family", "random"],
+        "sampling --graph products",
+        "topology",
+        "gather",
+        "end_to_end",
+        "labor --graph products",
+        "dependent",
+        "pyg_loader",
+        "temporal",
+        "option_costs",
+        "labor_training",
+        "aggregate",
+        "train_step --case 'small batches'",
+        "micro --family random",
     ],
-    ids=" ".join,
 )
-def test_small_mode(arguments, tmp_path):
-    out = tmp_path / "out.json"
-    name, *options = arguments
-    command = [sys.executable, BENCH / f"{name}.py", "--small", "--peers", "none", "--data", tmp_path, "--out", out]
-    subprocess.run([*map(str, command), *options], check=True, stdout=subprocess.DEVNULL)
-    result = json.loads(out.read_text())
-    assert result["markdown"].startswith(f"## {result['title']}")
+def test_small_mode(benchmark, small_mode):
+    result, _ = small_mode.result(benchmark)
     if "Not measured: build" in result["markdown"]:
         pytest.skip("the micro benchmarks are not built")
     assert result["figures"]
-    assert all(value > 0 for figure in result["figures"].values() for value in figure["values"])
+
+
+def test_what_fails_in_small_mode_is_named_and_ends_no_other(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(sys, "argv", [])
+    monkeypatch.setitem(sys.modules, "broken", SimpleNamespace(main=lambda: 1 / 0))
+    chosen = SimpleNamespace(small=True, live=False, peers={}, data=tmp_path)
+    assert bench_run.run_one("broken", [], chosen)["failed"]
+    assert "broken failed with status 1" in capsys.readouterr().err
+
+
+def test_a_case_that_memory_does_not_hold_is_left_out_in_a_sentence():
+    report = Report("x")
+    assert report.has_room("a case", 0)
+    assert not report.has_room("a case", 1e15)
+    assert re.fullmatch(r"Left out: a case: it needs 1000000 GB of memory, and [\d.]+ GB are free\.", *report.parts)
 
 
 # ---- figures and reports

