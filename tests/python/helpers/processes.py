@@ -21,7 +21,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 MEETING = object()  # stands for the address of a meeting
 PATIENCE = 120  # seconds that a test waits for a process before it fails
-THREAD_PATIENCE = 10  # and for a thread
+THREAD_PATIENCE = 60  # and for a thread
 
 
 class Meeting:
@@ -104,6 +104,10 @@ class Line:
         except ConnectionResetError:
             raise EOFError from None
 
+    def fileno(self) -> int:
+        """For multiprocessing.connection.wait."""
+        return self._connection.fileno()
+
     def is_speaking(self) -> bool:
         """There is something to hear."""
         return self._connection.poll()
@@ -145,15 +149,9 @@ def start(*arguments, launcher=(sys.executable,), **options) -> subprocess.Popen
     """A program with the test helpers on its path. Its standard output stays open until the last of its
     descendants is gone."""
     path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
-    return subprocess.Popen(
-        [*launcher, *map(str, arguments)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=os.environ | {"PYTHONPATH": path} | options.pop("env", {}),
-        **options,
-    )
+    env = os.environ | {"PYTHONPATH": path} | options.pop("env", {})
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen([*launcher, *map(str, arguments)], env=env, **streams | options)
 
 
 def finish(process: subprocess.Popen, patience: float = PATIENCE) -> str:
@@ -190,15 +188,13 @@ def in_fork(body, *arguments):
     try:
         assert here.poll(PATIENCE), "the forked child hangs"
         outcome, value = here.recv()
+        process.join(PATIENCE)
     except EOFError:
         process.join()
         raise AssertionError(f"the forked child ended with {process.exitcode}") from None
     finally:
-        if here.closed is False:
-            here.close()
-        process.join(5)
-        if process.exitcode is None:
-            process.kill()
+        here.close()
+        process.kill()
     assert outcome == "done", value
     assert process.exitcode == 0
     return value
@@ -248,11 +244,10 @@ def shared_memory_names() -> set[str]:
 
 def new_shared_memory_names(before: set[str]) -> set[str]:
     """Files in /dev/shm that were not there before. Other programs on the machine come and go, so only what
-    stays for a while counts."""
+    stays counts."""
     new = shared_memory_names() - before
-    for _ in range(100):
-        if not new:
-            break
+    end = time.monotonic() + PATIENCE
+    while new and time.monotonic() < end:
         time.sleep(0.05)
         new &= shared_memory_names()
     return new
