@@ -18,7 +18,7 @@ import pytest
 from benchmarks import BENCH, benchmark
 
 ROOT = Path(__file__).resolve().parents[2]
-FAKE = ROOT / "tests/python/helpers/fake_gpu_check.py"
+FAKE = ROOT / "tests/python/fake_gpu_check.py"
 HANG = "sleep 60"
 MOST_FILES = 8  # that come back from a machine
 
