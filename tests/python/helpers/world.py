@@ -35,14 +35,13 @@ PR_SET_PDEATHSIG = 1
 def template():
     """A line to the template, for worlds. The program, and with it every rank, ends with this context, and with this
     process; Ctrl-C is not for it."""
-    with tempfile.TemporaryDirectory(prefix="ramet-test-") as folder:
-        env = {"PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": folder, "OMP_NUM_THREADS": "1"}
-        with processes.Meeting() as meeting:
-            options = {"stdout": None, "stderr": None, "start_new_session": True}
-            program = processes.start("-c", PROGRAM, meeting.address, env=env, **options)
-            (line,) = meeting.expect()
-            yield line
-        program.wait(processes.PATIENCE)
+    env = {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+    options = {"stdout": None, "stderr": None, "start_new_session": True}
+    with processes.Meeting() as meeting:
+        program = processes.start("-c", PROGRAM, meeting.address, env=env, **options)
+        (line,) = meeting.expect()
+        yield line
+    program.wait(processes.PATIENCE)
 
 
 class Ranks:
@@ -206,7 +205,9 @@ class Template:
 def main() -> None:
     for name in IMPORTS:
         importlib.import_module(name)
-    worlds = Template()
-    requests = {"import": import_file, "begin": worlds.begin, "end": worlds.end}
-    processes.answer(processes.visit(sys.argv[1]), requests)
+    with tempfile.TemporaryDirectory(prefix="ramet-test-", ignore_cleanup_errors=True) as folder:
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+        worlds = Template()
+        requests = {"import": import_file, "begin": worlds.begin, "end": worlds.end}
+        processes.answer(processes.visit(sys.argv[1]), requests)
     os._exit(0)  # whatever its ranks do, which die with it
