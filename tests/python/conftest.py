@@ -1,5 +1,7 @@
 """Fixtures for every test here."""
 
+import functools
+import importlib.util
 import os
 import signal
 import sys
@@ -7,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import world as ranks
 from comparison import both, edge_list, odd
 
 
@@ -39,6 +42,29 @@ def same_random_numbers():
     np.random.seed(0)
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def template():
+    """What forks the ranks of all tests."""
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("ranks need torch")
+    with ranks.template() as line:
+        yield line
+
+
+@pytest.fixture(scope="module")
+def world_of(request, template):
+    """Makes ranks: `with world_of(3) as world`. For tests that end them or leave them in a bad state."""
+    template.ask("import", request.module.__name__, request.module.__file__)
+    return functools.partial(ranks.World, template)
+
+
+@pytest.fixture(scope="module")
+def world(request, world_of):
+    """The ranks of a file, which says in WORLD how many."""
+    with world_of(request.module.WORLD) as world:
+        yield world
 
 
 def pytest_configure(config):

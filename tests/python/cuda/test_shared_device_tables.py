@@ -1,41 +1,128 @@
 """Tables on devices of several ranks, which may all be on one GPU: the rows of one process, to the bit. docs/tables.md,
 "Tables on devices"."""
 
-import device_ranks as ranks
-import learning_ranks
+import os
+import pickle
+import signal
+
+import emulated_devices
+import learning
 import numpy as np
 import pytest
-from world import world_of
+import torch
+import torch.distributed as dist
 
 import ramet
 from ramet import _core
+from ramet.cuda import torch_devices as devices
 
-RANKS = 2
+WORLD = 2
+ROWS = 1003
 
 
-@pytest.fixture(scope="module")
-def world():
-    with world_of(RANKS) as world:
-        yield world
+# ---- what ranks do
+
+
+def use_device() -> None:
+    if _core.cuda_backend() == "emulated":
+        emulated_devices.replace()
+
+
+def contents(placement: str, ownership, dtype: str) -> tuple:
+    """All rows, read by ids of the host and of the device, and the rows of every rank, after each rank has written."""
+    use_device()
+    rank, size = dist.get_rank(), dist.get_world_size()
+    options = {"placement": placement, "ownership": ownership, "init": "normal", "seed": 3}
+    table = ramet.Table.create((ROWS, 3), dtype, location="device", **options)
+    assert (table.rank, table.ranks, table.location) == (rank, size, "device")
+    begin, everything = table.gather(np.arange(ROWS)), np.arange(ROWS)[::-1].copy()
+    if placement != "distributed":
+        there = devices.move(torch.from_numpy(everything), devices.as_device(None))
+        gathered = devices.on_host(table.gather(there, dtype="float32"))
+        np.testing.assert_array_equal(gathered.numpy(), table.gather(everything, dtype="float32"))
+    dist.barrier()
+    own = table.owned()
+    table.scatter(own, np.repeat(own[:, None], 3, 1).astype("f4"))
+    for turn in range(size):
+        dist.barrier()
+        ids = np.random.default_rng(turn).integers(0, ROWS, 100 if turn == rank else 0)
+        if len(ids) or placement == "distributed":  # which all ranks call
+            table.add(ids, np.ones((len(ids), 3), "f4"))
+    dist.barrier()
+    return begin.view("u1"), table.gather(everything).view("u1")
+
+
+def learned(method: str, rounding: str, placement: str, ownership) -> dict:
+    use_device()
+    where = {"placement": placement, "location": "device", "ownership": learning.owners_of(ownership, 2)}
+    return learning.learn(method, rounding, dist.get_rank(), dist.get_world_size(), **where)
+
+
+def refused(environment: dict) -> str:
+    """The error of ranks on devices of their own, under settings of the emulator."""
+    use_device()
+    rank = dist.get_rank()
+    before = {name: os.environ.get(name) for name in environment}
+    os.environ.update(environment)
+    devices.as_device = lambda device: torch.device("cpu", rank)
+    try:
+        ramet.Table.create((ROWS, 3), location="device")
+    except (RuntimeError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+    finally:
+        use_device()
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+    return ""
+
+
+def copied() -> list:
+    """What a pickled copy of a table sees of what another rank has written."""
+    use_device()
+    table = ramet.Table.create((10, 2), location="device", placement="chunked")
+    handles = [None] * dist.get_world_size()
+    dist.all_gather_object(handles, pickle.dumps(table))
+    copy = pickle.loads(handles[1 - dist.get_rank()])
+    table.scatter(table.owned(), np.full((len(table.owned()), 2), dist.get_rank() + 1, "f4"))
+    dist.barrier()
+    rows = copy.gather(np.arange(10)).tolist()
+    dist.barrier()
+    return rows
+
+
+def killed() -> None:
+    """Rank 1 ends in the middle of its work."""
+    use_device()
+    table = ramet.Table.create((ROWS, 3), location="device", placement="distributed")
+    if dist.get_rank() == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    try:
+        table.gather([0])
+    except RuntimeError:
+        return
+    raise AssertionError("no error")
+
+
+# ---- tests
 
 
 def expected(dtype: str) -> tuple:
-    """What device_ranks.contents makes, by one process on the host."""
-    table = ramet.Table.create((ranks.ROWS, 3), dtype, init="normal", seed=3)
-    begin = table.gather(np.arange(ranks.ROWS))
-    table.scatter(np.arange(ranks.ROWS), np.repeat(np.arange(ranks.ROWS)[:, None], 3, 1).astype("f4"))
-    for turn in range(RANKS):
-        table.add(np.random.default_rng(turn).integers(0, ranks.ROWS, 100), np.ones((100, 3), "f4"))
-    return begin.view("u1"), table.gather(np.arange(ranks.ROWS)[::-1]).view("u1")
+    """What contents() makes, by one process on the host."""
+    table = ramet.Table.create((ROWS, 3), dtype, init="normal", seed=3)
+    begin = table.gather(np.arange(ROWS))
+    table.scatter(np.arange(ROWS), np.repeat(np.arange(ROWS)[:, None], 3, 1).astype("f4"))
+    for turn in range(WORLD):
+        table.add(np.random.default_rng(turn).integers(0, ROWS, 100), np.ones((100, 3), "f4"))
+    return begin.view("u1"), table.gather(np.arange(ROWS)[::-1]).view("u1")
 
 
 @pytest.mark.parametrize("placement", ("continuous", "chunked", "distributed"))
 def test_rows_are_those_of_one_process(gpu, world, placement):
-    owners = [None, np.array([0, 300, ranks.ROWS]), np.array([0, 0, ranks.ROWS])]
+    owners = [None, np.array([0, 300, ROWS]), np.array([0, 0, ROWS])]
     owners += [] if placement == "continuous" else ["hash"]
     for ownership, dtype in zip(owners, ("float32", "float16", "bfloat16", "float32")):
         wanted = expected(dtype)
-        for said in world.call(ranks.contents, placement, ownership, dtype):
+        for said in world.call(contents, placement, ownership, dtype):
             for part, of_host in zip(said, wanted):
                 np.testing.assert_array_equal(part, of_host)
 
@@ -49,13 +136,13 @@ def test_rows_are_those_of_one_process(gpu, world, placement):
     ],
 )
 def test_embeddings_learn_the_same_bits(gpu, world, method, rounding, placement, ownership):
-    wanted = learning_ranks.learn(method, rounding, 0, 1, distributed=False)
-    for said in world.call(ranks.learned, method, rounding, placement, ownership):
+    wanted = learning.learn(method, rounding, 0, 1, distributed=False)
+    for said in world.call(learned, method, rounding, placement, ownership):
         assert said == wanted
 
 
 def test_a_pickled_table_is_the_same_memory(gpu, world):
-    for rows in world.call(ranks.copied):
+    for rows in world.call(copied):
         assert rows == [[1, 1]] * 5 + [[2, 2]] * 5
 
 
@@ -63,16 +150,16 @@ def test_devices_that_are_no_peers_are_named(gpu, world):
     if _core.cuda_backend() != "emulated":
         pytest.skip("the emulator alone has such devices")
     settings = {"RAMET_EMULATOR_DEVICES": "2", "RAMET_EMULATOR_PEERS": "0"}
-    for rank, said in enumerate(world.call(ranks.refused, settings)):
+    for rank, said in enumerate(world.call(refused, settings)):
         pair = f"device {rank} (0000:0{rank + 1}:00.0) cannot read memory of device {1 - rank}"
         assert said.startswith("RuntimeError: ")
         assert pair in said
     # The device of rank 1 is hidden from rank 0.
-    for said in world.call(ranks.refused, {"RAMET_EMULATOR_DEVICES": "1"}):
+    for said in world.call(refused, {"RAMET_EMULATOR_DEVICES": "1"}):
         assert "invalid device" in said or "rank 1" in said
-    assert world.call(ranks.refused, {"RAMET_EMULATOR_DEVICES": "2"}) == ["", ""]
+    assert world.call(refused, {"RAMET_EMULATOR_DEVICES": "2"}) == ["", ""]
 
 
-def test_a_rank_that_is_killed_is_an_error_on_the_others(gpu):
-    with world_of(RANKS, seconds=60) as world:
-        world.call(ranks.killed, without=(1,))
+def test_a_rank_that_is_killed_is_an_error_on_the_others(gpu, world_of):
+    with world_of(WORLD) as world:
+        world.call(killed, without=(1,))

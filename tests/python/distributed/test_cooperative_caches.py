@@ -1,6 +1,9 @@
 """Caches of cooperating ranks (gloo) that hold rows by degree and by presampling: what they hit is what the ranks' own
 nodes and their batches say. docs/cooperative.md, "Caches"."""
 
+import builtins
+import itertools
+
 import numpy as np
 import pytest
 from small_graphs import NUM_NODES, heterogeneous, homogeneous
@@ -9,14 +12,77 @@ import ramet
 
 pytest.importorskip("torch")
 
-import cached_ranks as ranks
-from world import world_of
+from cooperative_ranks import make_loader
 
+from ramet.loading import presampling
 from ramet.stores.ownership import as_owners
 
+WORLD = 4
 PRESAMPLED = 20  # batches
 OPTIONS = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 8, "shuffle": True}  # 26 batches
 SIZE, ROWS = 3, 60
+
+
+# ---- what ranks do
+
+
+def hits(group, store, options, cache: dict, epochs=1, groups=()):
+    """(nodes, hits, misses) of every batch, whose rows are compared with the table's. store: may be a "{rank}"'s."""
+    options = options | {"placement": ramet.Placement(**cache)}
+    loader = make_loader(group, store.format(rank=group.rank()), options, groups)
+    of_batches = []
+    for batch in itertools.chain(*(loader for _ in range(epochs))):
+        nodes = np.asarray(batch.n_id)
+        owned = np.arange(loader.graph.num_nodes()) if loader.graph.part is None else loader.graph.owned()
+        rows = np.searchsorted(np.asarray(owned), nodes)
+        assert np.array_equal(batch.x, loader.graph.table("feat").numpy()[rows])
+        of_batches.append((nodes.tolist(), batch.cache_use["hits"], batch.cache_use["misses"]))
+    assert loader.cache_use["hits"] == sum(found for _, found, _ in of_batches)
+    return of_batches
+
+
+def one_without_files(group, store, options):
+    """The error of ranks of which rank 1 has its rows in memory alone."""
+    graph = homogeneous() if group.rank() == 1 else ramet.open(store)
+    placement = ramet.Placement(tables="disk", cache_rows=10, cache_by="presampling")
+    try:
+        ramet.NeighborLoader(graph, cooperative=True, distributed=group, placement=placement, **options)
+    except ValueError as error:
+        return str(error)
+
+
+class Interrupted:
+    """numpy for presampling, of which a call raises."""
+
+    def __init__(self, error: type, name: str, call: int):
+        self.int64 = np.int64
+        self._error, self._name, self._left = error, name, call
+
+    def __getattr__(self, name):
+        def function(*arguments):
+            if name == self._name:
+                self._left -= 1
+                if self._left < 0:
+                    raise self._error("on this rank alone")
+            return getattr(np, name)(*arguments)
+
+        return function
+
+
+def one_fails_presampling(group, store, options, error: str, name: str, call: int):
+    """How making a loader ends on ranks of which on rank 1 a call of a function of numpy raises."""
+    placement = ramet.Placement(cache_rows=10, cache_by="presampling")
+    if group.rank() == 1:
+        presampling.np = Interrupted(getattr(builtins, error), name, call)
+    try:
+        ramet.NeighborLoader(ramet.open(store), cooperative=True, distributed=group, placement=placement, **options)
+    except BaseException as error:
+        return f"{type(error).__name__}: {error}"
+    finally:
+        presampling.np = np
+
+
+# ---- tests
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +90,6 @@ def store(tmp_path_factory):
     path = tmp_path_factory.mktemp("caches") / "store"
     ramet.save(homogeneous(), path)
     return str(path)
-
-
-@pytest.fixture(scope="module")
-def world():
-    with world_of(4) as world:
-        yield world
 
 
 def out_degrees(graph, destinations) -> list[int]:
@@ -66,7 +126,7 @@ def owned_by(graph, ownership, size: int) -> list[list[int]]:
 def test_ranks_hold_rows_of_their_own_nodes(world, store, by, ownership):
     graph = ramet.open(store)
     cache = {"cache_rows": ROWS, "cache_by": by}
-    found = world.call(ranks.hits, SIZE, store, OPTIONS | {"ownership": ownership}, cache, 2)
+    found = world.call(hits, store, OPTIONS | {"ownership": ownership}, cache, 2, size=SIZE)
     degrees = out_degrees(graph, range(NUM_NODES))
     for of_rank, own in zip(found, owned_by(graph, ownership, SIZE)):
         assert len(of_rank) == 2 * 26
@@ -77,17 +137,17 @@ def test_ranks_hold_rows_of_their_own_nodes(world, store, by, ownership):
 @pytest.mark.parametrize("by", ["degree", "presampling"])
 def test_hits_do_not_depend_on_threads_places_and_prefetch(world, store, by):
     cache = {"cache_rows": ROWS, "cache_by": by}
-    expected = world.call(ranks.hits, SIZE, store, OPTIONS, cache)
+    expected = world.call(hits, store, OPTIONS, cache, size=SIZE)
     others = [({"threads": 3}, {}), ({"prefetch": 4}, {"tables": "disk"})]
     for more, place in others:
-        assert world.call(ranks.hits, SIZE, store, OPTIONS | more, cache | place) == expected
+        assert world.call(hits, store, OPTIONS | more, cache | place, size=SIZE) == expected
 
 
 def test_ranks_without_nodes_and_caches_of_everything(world, store):
     ownership = np.full(NUM_NODES, 2)
     for rows in (1, NUM_NODES):
         cache = {"cache_rows": rows, "cache_by": "presampling"}
-        found = world.call(ranks.hits, SIZE, store, OPTIONS | {"ownership": ownership}, cache)
+        found = world.call(hits, store, OPTIONS | {"ownership": ownership}, cache, size=SIZE)
         assert all(batch == ([], 0, 0) for batch in found[0] + found[1])
         degrees = out_degrees(ramet.open(store), range(NUM_NODES))
         check_hits(found[2], list(range(NUM_NODES)), degrees, "presampling", rows)
@@ -98,14 +158,15 @@ def test_parts_know_the_edges_into_their_own_nodes(world, store, by, tmp_path):
     graph = ramet.open(store)
     ramet.partition(graph, SIZE, tmp_path / "parts", method="hash")
     cache = {"cache_rows": ROWS, "cache_by": by}
-    found = world.call(ranks.hits, SIZE, str(tmp_path / "parts" / "part-{rank}"), OPTIONS, cache)
+    found = world.call(hits, str(tmp_path / "parts" / "part-{rank}"), OPTIONS, cache, size=SIZE)
     for of_rank, own in zip(found, owned_by(graph, "hash", SIZE)):
         check_hits(of_rank, own, out_degrees(graph, own), by)
 
 
 def test_groups_presample_their_own_batches(world, store):
     cache = {"cache_rows": ROWS, "cache_by": "presampling"}
-    found = world.call(ranks.hits, 4, store, OPTIONS, cache, 1, ((0, 1), (2, 3)))
+    pairs = ((0, 1), (2, 3))
+    found = world.call(hits, store, OPTIONS, cache, 1, pairs, size=WORLD, groups=pairs)
     graph = ramet.open(store)
     degrees = out_degrees(graph, range(NUM_NODES))
     for of_rank, own in zip(found, owned_by(graph, "range", 2) * 2):
@@ -113,21 +174,22 @@ def test_groups_presample_their_own_batches(world, store):
 
 
 def test_a_rank_that_cannot_make_its_tables_is_an_error_on_all(world, store):
-    first, second, third, _ = world.call(ranks.one_without_files, SIZE, store, OPTIONS)
+    first, second, third = world.call(one_without_files, store, OPTIONS, size=SIZE)
     assert second.startswith("table 'feat' is to be read from a disk, but the rows are in memory")
     assert first == third == f"rank 1 cannot cooperate: ValueError: {second}"
-    assert world.call(ranks.hits, SIZE, store, OPTIONS, {"cache_rows": ROWS, "cache_by": "presampling"})[3] is None
+    found = world.call(hits, store, OPTIONS, {"cache_rows": ROWS, "cache_by": "presampling"}, size=SIZE)
+    assert found[0][0][1] > 0
 
 
 @pytest.mark.parametrize("error", ["MemoryError", "KeyboardInterrupt"])
 @pytest.mark.parametrize(("name", "call"), [("zeros", 0), ("asarray", 0), ("asarray", 3), ("asarray", PRESAMPLED - 1)])
 def test_a_rank_that_fails_presampling_is_an_error_on_all(world, store, error, name, call):
     """Before its first exchange, between two, and after the last. The ranks go on with other loaders."""
-    first, second, third, _ = world.call(ranks.one_fails_presampling, SIZE, store, OPTIONS, error, name, call)
+    first, second, third = world.call(one_fails_presampling, store, OPTIONS, error, name, call, size=SIZE)
     assert second == f"{error}: on this rank alone"
     for said in (first, third):
         assert said.startswith(f"ValueError: rank 1 cannot cooperate: {error}") or "rank 1 failed" in said
-    found = world.call(ranks.hits, SIZE, store, OPTIONS, {"cache_rows": ROWS, "cache_by": "presampling"})
+    found = world.call(hits, store, OPTIONS, {"cache_rows": ROWS, "cache_by": "presampling"}, size=SIZE)
     assert found[0][0][1] > 0
 
 

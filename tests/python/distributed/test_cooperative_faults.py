@@ -1,21 +1,122 @@
 """Cooperative ranks of which one is killed, raises, stops, has a broken store or other arguments: the others end with
 an error that says where, and nothing is left."""
 
-import contextlib
+import datetime
+import gc
 import os
 import signal
+import types
 
-import cooperative_faults as program
 import numpy as np
 import processes
 import pytest
-from small_graphs import NUM_NODES, homogeneous
+from small_graphs import NUM_NODES, WIDTH, homogeneous
 
 import ramet
 
 pytest.importorskip("torch")
 
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+from ramet.distributed import channel, exchange
+
 WORLD = 3
+OPTIONS = {"num_neighbors": [3, 3], "input_nodes": "train", "batch_size": 20, "cooperative": True}
+
+
+# ---- what ranks do: what one does, or suffers, is nothing to the others but by their group
+
+kept = types.SimpleNamespace()  # from call to call
+
+
+def open_store(store) -> None:
+    kept.graph = ramet.open(store)
+
+
+def make(options: dict) -> None:
+    kept.loader = ramet.NeighborLoader(kept.graph, **OPTIONS | options)
+
+
+def make_two(swapped: bool) -> None:
+    """Two loaders, made in this order."""
+    options = [{"input_nodes": "train"}, {"input_nodes": "val", "batch_size": 7}]
+    kept.two = [ramet.NeighborLoader(kept.graph, **OPTIONS | change) for change in options[:: -1 if swapped else 1]]
+
+
+def steps(loader: ramet.NeighborLoader):
+    """One exchange per block, forward and backward."""
+    for batch in loader:
+        rows = batch.x.double().requires_grad_()
+        for block in batch.blocks:
+            rows = exchange(rows, block)[: block.num_dst] * 2
+        rows.sum().backward()
+        yield batch
+
+
+def walk_two(swapped: bool) -> list[int]:
+    """The first batches of two loaders, in this order."""
+    return [next(steps(loader)).num_seeds for loader in kept.two[:: -1 if swapped else 1]]
+
+
+def load_state(epoch: int, step: int) -> None:
+    kept.loader.load_state_dict(kept.loader.state_dict() | {"epoch": epoch, "step": step})
+
+
+def set_epoch(epoch: int) -> None:
+    kept.loader.set_epoch(epoch)
+
+
+def walk(count: int) -> list[int]:
+    """So many steps of an epoch that is then open."""
+    kept.steps = steps(kept.loader)
+    return [next(kept.steps).step for _ in range(count)]
+
+
+def finish() -> list[int]:
+    return [batch.step for batch in kept.steps]
+
+
+def fail() -> None:
+    """A loop that raises, and so ends."""
+    next(kept.steps)
+    raise KeyError("a bug in the loop")
+
+
+def hurry(seconds: float) -> datetime.timedelta:
+    """After how long the loader's collectives have timed out; those from now on, when none is under way, do after so
+    many seconds."""
+    ours = kept.loader._group.channel
+    ours.submit(int).result()
+    timeout = channel._timeout(ours.ids)
+    for group in (ours.ids, ours.rows):
+        dist.distributed_c10d._set_pg_timeout(datetime.timedelta(seconds=seconds), group)
+    return timeout
+
+
+def leave() -> list[str]:
+    """Left early, with batches under way, and then everything destroyed: the threads of groups that are left."""
+    model = DistributedDataParallel(torch.nn.Linear(WIDTH, 2))
+    embedding = ramet.nn.Embedding(kept.graph.num_nodes(), 2, placement="distributed")
+    for batch in kept.loader:
+        (model(batch.x) + embedding(batch.n_id)).sum().backward()
+        break
+    del kept.loader, model, embedding, batch
+    gc.collect()
+    dist.destroy_process_group()
+    return [name for name in processes.thread_names() if "gloo" in name]
+
+
+def in_fork(new: bool):
+    """How a fork is refused a new iterator, or the open one."""
+    try:
+        return processes.in_fork(lambda: next(iter(kept.loader) if new else kept.steps).step)
+    except AssertionError as error:
+        return str(error)
+
+
+# ---- tests
 
 
 @pytest.fixture(scope="module")
@@ -25,26 +126,18 @@ def store(tmp_path_factory):
     return path
 
 
-@contextlib.contextmanager
-def ranks_of(store, size: int = WORLD, seconds: float = 60):
-    """Lines to so many ranks. In the end their processes are gone, and nothing is in /dev/shm."""
-    names = processes.shared_memory_names()
-    arguments = (program.__file__, processes.MEETING, store, size, seconds)
-    with processes.meeting_of(*arguments) as (meeting, _):
-        yield sorted(meeting.expect(size), key=lambda line: int(line.role))
-    assert not processes.new_shared_memory_names(names)
+@pytest.fixture
+def world(world_of, store):
+    """Ranks of a test alone. In the end their processes are gone, and nothing is in /dev/shm."""
+    with world_of(WORLD) as world:
+        world.call(open_store, store)
+        yield world
 
 
-def ask_all(lines, *request) -> list:
-    for line in lines:
-        line.tell(request)
-    return [line.hear() for line in lines]
-
-
-def begin(lines, options=None) -> None:
+def begin(world) -> None:
     """Two steps of an epoch."""
-    assert ask_all(lines, "make", options or {}) == [("done", None)] * len(lines)
-    assert ask_all(lines, "walk", 2) == [("done", [0, 1])] * len(lines)
+    world.call(make, {})
+    assert world.call(walk, 2) == [[0, 1]] * WORLD
 
 
 def assert_names_place(answer, rank: int) -> None:
@@ -54,57 +147,53 @@ def assert_names_place(answer, rank: int) -> None:
     assert "could not be exchanged" in words
 
 
-def test_a_rank_that_is_killed(store):
-    with ranks_of(store) as lines:
-        begin(lines)
-        os.kill(lines[1].pid, signal.SIGKILL)
-        for rank, answer in zip((0, 2), ask_all([lines[0], lines[2]], "finish")):
-            assert_names_place(answer, rank)
+def test_a_rank_that_is_killed(world):
+    begin(world)
+    os.kill(world.lines[1].pid, signal.SIGKILL)
+    for rank, answer in zip((0, 2), world.outcomes(finish, ranks=(0, 2))):
+        assert_names_place(answer, rank)
 
 
-def test_a_rank_whose_loop_raises(store):
+def test_a_rank_whose_loop_raises(world):
     """It ends, and with it the connections to the others."""
-    with ranks_of(store) as lines:
-        begin(lines)
-        lines[0].tell(("fail",))
-        for line in lines[1:]:
-            line.tell(("finish",))
-        assert "a bug in the loop" in lines[0].hear()[1]
-        lines[0].close()
-        for rank, line in enumerate(lines[1:], 1):
-            assert_names_place(line.hear(), rank)
+    begin(world)
+    for rank, function in enumerate((fail, finish, finish)):
+        world.tell(rank, function)
+    assert "a bug in the loop" in world.lines[0].hear()[1]
+    world.lines[0].close()
+    for rank in (1, 2):
+        assert_names_place(world.lines[rank].hear(), rank)
 
 
-def test_a_rank_that_stops(store):
-    """The group's own timeout ends the others."""
-    with ranks_of(store, seconds=4) as lines:
-        begin(lines)
-        os.kill(lines[2].pid, signal.SIGSTOP)
-        try:
-            for rank, answer in enumerate(ask_all(lines[:2], "finish")):
-                assert_names_place(answer, rank)
-        finally:
-            os.kill(lines[2].pid, signal.SIGKILL)
+def test_a_rank_that_stops(world):
+    """The group's own timeout, which is the loader's, ends the others."""
+    begin(world)
+    assert world.call(hurry, 2) == [datetime.timedelta(seconds=processes.PATIENCE)] * WORLD
+    os.kill(world.lines[2].pid, signal.SIGSTOP)
+    try:
+        for rank, answer in enumerate(world.outcomes(finish, ranks=(0, 1))):
+            assert_names_place(answer, rank)
+    finally:
+        os.kill(world.lines[2].pid, signal.SIGKILL)
 
 
-def test_a_rank_whose_store_breaks(store, tmp_path):
+def test_a_rank_whose_store_breaks(world, store, tmp_path):
     """Its own error names file and value, those of the others the rank."""
     broken = tmp_path / "broken"
     ramet.save(ramet.open(store), broken)
     path = broken / "edge/node__to__node/indices.npy"
-    with ranks_of(store) as lines:
-        assert lines[1].ask("open", broken) is None
-        begin(lines)
-        indices = np.load(path, mmap_mode="r+")
-        indices[:] = NUM_NODES + 7
-        indices.flush()
-        answers = ask_all(lines, "finish")
-        assert answers[1][0] == "failed"
-        assert "indices.npy, entry " in answers[1][1]
-        assert f"{NUM_NODES + 7} is outside [0, {NUM_NODES})" in answers[1][1]
-        for rank in (0, 2):
-            assert_names_place(answers[rank], rank)
-            assert "rank 1 failed" in answers[rank][1]
+    assert world.outcomes(open_store, broken, ranks=[1]) == [("done", None)]
+    begin(world)
+    indices = np.load(path, mmap_mode="r+")
+    indices[:] = NUM_NODES + 7
+    indices.flush()
+    answers = world.outcomes(finish)
+    assert answers[1][0] == "failed"
+    assert "indices.npy, entry " in answers[1][1]
+    assert f"{NUM_NODES + 7} is outside [0, {NUM_NODES})" in answers[1][1]
+    for rank in (0, 2):
+        assert_names_place(answers[rank], rank)
+        assert "rank 1 failed" in answers[rank][1]
 
 
 OTHERS = {
@@ -122,31 +211,26 @@ OTHERS = {
 }
 
 
-def test_ranks_with_other_arguments_or_stores(store, tmp_path):
+def test_ranks_with_other_arguments_or_stores(world, store, tmp_path):
     """A ValueError on every rank, that names what differs."""
-    with ranks_of(store) as lines:
-        for name, change in OTHERS.items():
-            for line in lines:
-                line.tell(("make", change if line is lines[2] else {}))
-            for outcome, words in [line.hear() for line in lines]:
-                assert outcome == "failed", name
-                assert f"ValueError: rank 2 has {name}=" in words
-        ramet.save(homogeneous(seed=1), tmp_path / "other")
-        assert lines[1].ask("open", tmp_path / "other") is None
-        for _, words in ask_all(lines, "make", {"ownership": "hash"}):
-            assert "ValueError: rank 1 has graph, input_nodes and options=" in words
-        ramet.save(homogeneous(), tmp_path / "half", dtype="float16")  # rows of other sizes would abort gloo
-        assert lines[1].ask("open", tmp_path / "half") is None
-        for _, words in ask_all(lines, "make", {}):
-            assert "ValueError: rank 1 has tables=['feat of node: float16[8]'" in words
+    for name, change in OTHERS.items():
+        for outcome, words in world.outcomes(make, {}, others={2: [change]}):
+            assert outcome == "failed", name
+            assert f"ValueError: rank 2 has {name}=" in words
+    ramet.save(homogeneous(seed=1), tmp_path / "other")
+    world.outcomes(open_store, tmp_path / "other", ranks=[1])
+    for _, words in world.outcomes(make, {"ownership": "hash"}):
+        assert "ValueError: rank 1 has graph, input_nodes and options=" in words
+    ramet.save(homogeneous(), tmp_path / "half", dtype="float16")  # rows of other sizes would abort gloo
+    world.outcomes(open_store, tmp_path / "half", ranks=[1])
+    for _, words in world.outcomes(make, {}):
+        assert "ValueError: rank 1 has tables=['feat of node: float16[8]'" in words
 
 
-def assert_at_different_places(lines, places: list[str], request=("walk", 1)) -> None:
+def assert_at_different_places(outcomes, places: list[str]) -> None:
     """The same error on every rank, which names the first rank that differs from rank 0, and where both are."""
-    for line, arguments in zip(lines, request if isinstance(request, list) else [request] * len(lines)):
-        line.tell(arguments)
     odd = next(rank for rank, place in enumerate(places) if place != places[0])
-    for outcome, words in [line.hear() for line in lines]:
+    for outcome, words in outcomes:
         assert outcome == "failed"
         assert f"ValueError: rank {odd} is at {places[odd]}, but rank 0 of its group at {places[0]}: ranks" in words
 
@@ -161,86 +245,67 @@ def assert_at_different_places(lines, places: list[str], request=("walk", 1)) ->
         ((3, 11), "epoch 4, step 0"),  # nothing is left of that epoch
     ],
 )
-def test_ranks_that_loaded_different_states(store, at, where):
-    with ranks_of(store) as lines:
-        assert ask_all(lines, "make", {}) == [("done", None)] * WORLD
-        for rank, line in enumerate(lines):
-            line.ask("load", line.ask("state", *(at if rank == 2 else (3, 4))))
-        mine = "epoch 3, step 4 of loader 1"
-        if at == (3, 11):
-            for line in lines:
-                line.tell(("walk", 1))
-            assert "StopIteration" in lines[2].hear()[1]
-            lines[2].tell(("walk", 1))
-            for line in lines:
-                assert (
-                    f"ValueError: rank 2 is at {where} of loader 1, but rank 0 of its group at {mine}" in line.hear()[1]
-                )
-        else:
-            assert_at_different_places(lines, [mine, mine, f"{where} of loader 1"])
+def test_ranks_that_loaded_different_states(world, at, where):
+    world.call(make, {})
+    assert world.outcomes(load_state, 3, 4, others={2: at}) == [("done", None)] * WORLD
+    for rank in range(WORLD):
+        world.tell(rank, walk, 1)
+    if at == (3, 11):
+        assert "StopIteration" in world.lines[2].hear()[1]
+        world.tell(2, walk, 1)
+    mine = "epoch 3, step 4 of loader 1"
+    assert_at_different_places([line.hear() for line in world.lines], [mine, mine, f"{where} of loader 1"])
 
 
-def test_ranks_that_name_different_epochs(store):
+def test_ranks_that_name_different_epochs(world):
     """Also with LABOR-i, whose first message is another one."""
-    with ranks_of(store) as lines:
-        assert ask_all(lines, "make", {"sampler": ramet.Labor(1)}) == [("done", None)] * WORLD
-        assert lines[1].ask("set_epoch", 5) is None
-        usual = "epoch 0, step 0 of loader 1"
-        assert_at_different_places(lines, [usual, "epoch 5, step 0 of loader 1", usual])
+    world.call(make, {"sampler": ramet.Labor(1)})
+    assert world.outcomes(set_epoch, 5, ranks=[1]) == [("done", None)]
+    usual = "epoch 0, step 0 of loader 1"
+    assert_at_different_places(world.outcomes(walk, 1), [usual, "epoch 5, step 0 of loader 1", usual])
 
 
-def test_ranks_that_make_loaders_in_different_orders(store):
-    with ranks_of(store) as lines:
-        for line in lines:
-            line.tell(("make_two", line is lines[1]))
-        for outcome, words in [line.hear() for line in lines]:
-            assert (
-                outcome == "failed" and "ValueError: rank 1 has batch_size=7, but rank 0 of its group has 20" in words
-            )
+def test_ranks_that_make_loaders_in_different_orders(world):
+    for outcome, words in world.outcomes(make_two, False, others={1: [True]}):
+        assert outcome == "failed" and "ValueError: rank 1 has batch_size=7, but rank 0 of its group has 20" in words
 
 
-def test_ranks_that_loop_over_loaders_in_different_orders(store):
-    with ranks_of(store) as lines:
-        assert ask_all(lines, "make_two", False) == [("done", None)] * WORLD
-        usual = "epoch 0, step 0 of loader 1"
-        requests = [("walk_two", line is lines[2]) for line in lines]
-        assert_at_different_places(lines, [usual, usual, "epoch 0, step 0 of loader 2"], requests)
-    with ranks_of(store) as lines:  # and where no rank differs all goes on
-        assert ask_all(lines, "make_two", False) == [("done", None)] * WORLD
-        answers = ask_all(lines, "walk_two", True)
-        assert [outcome for outcome, _ in answers] == ["done"] * WORLD
-        assert [sum(of_loader) for of_loader in zip(*(seeds for _, seeds in answers))] == [7, 20]
+def test_ranks_that_loop_over_loaders_in_different_orders(world):
+    world.call(make_two, False)
+    usual = "epoch 0, step 0 of loader 1"
+    outcomes = world.outcomes(walk_two, False, others={2: [True]})
+    assert_at_different_places(outcomes, [usual, usual, "epoch 0, step 0 of loader 2"])
 
 
-def test_ranks_of_which_one_is_refused(store):
+def test_ranks_that_loop_over_loaders_in_the_same_order(world):
+    world.call(make_two, False)
+    assert [sum(of_loader) for of_loader in zip(*world.call(walk_two, True))] == [7, 20]
+
+
+def test_ranks_of_which_one_is_refused(world):
     """What only one rank has done wrong is said there, and ends the others, too."""
-    with ranks_of(store) as lines:
-        for line in lines:
-            line.tell(("make", {"ownership": np.full(NUM_NODES, 9)} if line is lines[1] else {}))
-        answers = [line.hear() for line in lines]
-        assert "ValueError: ownership[0] = 9 is outside [0, 3), the ranks" in answers[1][1]
-        for rank in (0, 2):
-            assert "ValueError: rank 1 cannot cooperate: ValueError: ownership[0] = 9" in answers[rank][1]
+    answers = world.outcomes(make, {}, others={1: [{"ownership": np.full(NUM_NODES, 9)}]})
+    assert "ValueError: ownership[0] = 9 is outside [0, 3), the ranks" in answers[1][1]
+    for rank in (0, 2):
+        assert "ValueError: rank 1 cannot cooperate: ValueError: ownership[0] = 9" in answers[rank][1]
 
 
-def test_everything_is_destroyed_right_after_a_loop_is_left(store):
-    with ranks_of(store) as lines:
-        assert ask_all(lines, "make", {"prefetch": 4}) == [("done", None)] * WORLD
-        assert ask_all(lines, "leave") == [("done", [])] * WORLD
+def test_everything_is_destroyed_right_after_a_loop_is_left(world):
+    world.call(make, {"prefetch": 4})
+    assert world.call(leave) == [[]] * WORLD
 
 
-def test_ranks_cannot_be_forked(store):
+def test_ranks_cannot_be_forked(world):
     """Neither a loader that has made batches, nor a new one, nor an iterator; the parents go on."""
 
     def assert_refused(new: bool) -> None:
-        for _, words in ask_all(lines, "in_fork", new):
+        for words in world.call(in_fork, new):
             assert "ValueError" in words
             assert "ranks cannot be forked" in words
 
-    with ranks_of(store, size=2) as lines:
-        assert ask_all(lines, "make", {}) == [("done", None)] * 2
-        assert_refused(new=True)
-        begin(lines)
-        assert_refused(new=True)
-        assert_refused(new=False)
-        assert ask_all(lines, "finish") == [("done", list(range(2, 11)))] * 2
+    world.call(make, {})
+    assert_refused(new=True)
+    begin(world)
+    assert_refused(new=True)
+    assert_refused(new=False)
+    assert world.call(finish) == [list(range(2, 11))] * WORLD

@@ -16,22 +16,15 @@ import cooperative_models as models  # noqa: E402  (needs torch)
 import processes  # noqa: E402
 from cooperative_models import CLASSES  # noqa: E402
 from small_graphs import WIDTH  # noqa: E402
-from world import world_of  # noqa: E402
 
 import ramet  # noqa: E402
 from ramet import nn as ours  # noqa: E402
 from ramet.distributed import BatchNorm, Cooperative, context, exchange  # noqa: E402
 from ramet.nn import cooperation  # noqa: E402
 
-RANKS, TOGETHER = 3, [[0, 1, 2]]
+WORLD, TOGETHER = 3, [[0, 1, 2]]
 EXAMPLE = Path(__file__).parents[3] / "examples" / "cooperative.py"
 pytestmark = pytest.mark.filterwarnings("ignore:There exist node types")  # of the last HeteroConv
-
-
-@pytest.fixture(scope="module")
-def world():
-    with world_of(RANKS) as ranks:
-        yield ranks
 
 
 def close(ours, theirs, tolerance):

@@ -3,18 +3,10 @@
 import numpy as np
 import pytest
 from small_graphs import heterogeneous, homogeneous, numpy_of
-from world import world_of
 
 import ramet
 
-RANKS = 3
-
-
-@pytest.fixture(scope="module")
-def world():
-    pytest.importorskip("torch")
-    with world_of(RANKS) as ranks:
-        yield ranks
+WORLD = 3
 
 
 def batches(graph, input_nodes, **options) -> list[tuple]:
@@ -42,7 +34,7 @@ def refused(out, index, ownership) -> str:
 @pytest.mark.parametrize("sampler", ["uniform", "labor"])
 def test_parts_make_the_batches_of_the_whole_graph(world, method, sampler, tmp_path):
     graph = homogeneous()
-    ramet.partition(graph, RANKS, tmp_path, method=method)
+    ramet.partition(graph, WORLD, tmp_path, method=method)
     ranks = world.call(of_rank, str(tmp_path), "train", {"sampler": sampler})
     together = world.call(of_whole, sampler, method, str(tmp_path))
     for ours, theirs in zip(ranks, together, strict=True):
@@ -59,7 +51,7 @@ def of_whole(sampler, method, out) -> list[tuple]:
 
 def test_heterogeneous_parts(world, tmp_path):
     graph = heterogeneous()
-    ramet.partition(graph, RANKS, tmp_path, method="hash")
+    ramet.partition(graph, WORLD, tmp_path, method="hash")
     ranks = world.call(of_rank, str(tmp_path), ("paper", "train"), {})
     alone = batches(graph, ("paper", "train"))
     for step, one in enumerate(alone):
@@ -70,11 +62,11 @@ def test_heterogeneous_parts(world, tmp_path):
 
 
 def test_what_does_not_fit_is_refused(world, tmp_path):
-    ramet.partition(homogeneous(), RANKS, tmp_path / "three", method="hash")
+    ramet.partition(homogeneous(), WORLD, tmp_path / "three", method="hash")
     ramet.partition(homogeneous(), 2, tmp_path / "two", method="hash")
     said = world.call(refused, str(tmp_path / "two"), 0, None)
-    assert said == ["the graph is part 0 of 2, but 3 ranks cooperate: each needs one part"] * RANKS
+    assert said == ["the graph is part 0 of 2, but 3 ranks cooperate: each needs one part"] * WORLD
     said = world.call(refused, str(tmp_path / "three"), 0, None)
     assert said == ["rank 1 has part=0, but rank 0 of its group has 'its own': ranks that cooperate need the same"] * 3
     said = world.call(refused, str(tmp_path / "three"), 0, "hash")
-    assert said == ["ownership is given, but the graph is a part, which says itself who owns what"] * RANKS
+    assert said == ["ownership is given, but the graph is a part, which says itself who owns what"] * WORLD

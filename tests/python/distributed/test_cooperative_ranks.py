@@ -14,9 +14,9 @@ torch = pytest.importorskip("torch")
 import cooperative_ranks as ranks  # noqa: E402  (these need torch)
 from sage import Sage, train  # noqa: E402
 from together import edges  # noqa: E402
-from world import world_of  # noqa: E402
 
 WORLDS = (1, 2, 3, 4, 7)
+WORLD = max(WORLDS)
 OPTIONS = {"num_neighbors": [3, 3, 2], "input_nodes": "train", "batch_size": 20, "shuffle": True}
 TYPED = {
     "num_neighbors": {CITES: [3, 2, 2], WRITES: [2, 2, 1], REVERSE: [2, 1, 2]},
@@ -25,6 +25,7 @@ TYPED = {
     "shuffle": True,
 }
 NODES = {"seed_type": "node"}
+PAIRS = ((0, 1), (2, 3))
 TOLERANCE = {"float64": 1e-10, "float32": 1e-5}
 
 
@@ -40,19 +41,6 @@ def several_types(tmp_path_factory):
     path = tmp_path_factory.mktemp("cooperative") / "several"
     ramet.save(heterogeneous(), path)
     return path
-
-
-@pytest.fixture(scope="module")
-def world():
-    with world_of(7) as world:
-        yield world
-
-
-def call(world, function, size: int, *arguments) -> list:
-    """What the first `size` ranks say."""
-    answers = world.call(function, size, *arguments)
-    assert answers[size:] == [None] * (7 - size)
-    return answers[:size]
 
 
 @pytest.fixture(scope="module")
@@ -91,28 +79,28 @@ def assert_same_training(per_rank: list[list[tuple]], expected: list[tuple]) -> 
 
 @pytest.mark.parametrize("size", WORLDS)
 def test_training_is_that_of_one_process(world, alone, one_type, size):
-    per_rank = call(world, ranks.train, size, one_type, OPTIONS, 100, NODES)
+    per_rank = world.call(ranks.train, one_type, OPTIONS, 100, NODES, size=size)
     assert_same_training(per_rank, alone(one_type, OPTIONS, 100, NODES))
 
 
 @pytest.mark.parametrize("size", [2, 4])
 def test_training_in_float32(world, alone, one_type, size):
     model = NODES | {"dtype": torch.float32, "optimizer": "SGD"}
-    per_rank = call(world, ranks.train, size, one_type, OPTIONS, 100, model)
+    per_rank = world.call(ranks.train, one_type, OPTIONS, 100, model, size=size)
     assert_same_training(per_rank, alone(one_type, OPTIONS, 100, model))
 
 
 @pytest.mark.parametrize("size", [1, 3, 7])
 def test_training_with_several_types(world, alone, several_types, size):
     model = {"seed_type": "paper"}
-    per_rank = call(world, ranks.train, size, several_types, TYPED | {"ownership": "hash"}, 25, model)
+    per_rank = world.call(ranks.train, several_types, TYPED | {"ownership": "hash"}, 25, model, size=size)
     assert_same_training(per_rank, alone(several_types, TYPED, 25, model))
 
 
 @pytest.mark.parametrize("sampler", [labor(1, dependent=4), labor(), {"sampler": ramet.Uniform(replace=True)}], ids=str)
 def test_training_with_other_samplers(world, alone, one_type, sampler):
     options = OPTIONS | sampler
-    per_rank = call(world, ranks.train, 3, one_type, options, 20, NODES)
+    per_rank = world.call(ranks.train, one_type, options, 20, NODES, size=3)
     assert_same_training(per_rank, alone(one_type, options, 20, NODES))
 
 
@@ -127,20 +115,20 @@ NOTHING_TO_DO = {
 def test_ranks_that_have_nothing_to_do(world, alone, one_type, what):
     size, change, ownership = NOTHING_TO_DO[what]
     options = OPTIONS | change
-    per_rank = call(world, ranks.train, size, one_type, options | {"ownership": ownership}, 20, NODES)
+    per_rank = world.call(ranks.train, one_type, options | {"ownership": ownership}, 20, NODES, size=size)
     assert_same_training(per_rank, alone(one_type, options, 20, NODES))
 
 
-@pytest.mark.parametrize("groups", [((0, 1), (2, 3)), ((0, 3), (1, 2)), ((0,), (1,), (2,), (3,))], ids=str)
+@pytest.mark.parametrize("groups", [PAIRS, ((0, 3), (1, 2)), ((0,), (1,), (2,), (3,))], ids=str)
 def test_groups_that_work_data_parallel(world, alone, one_type, groups):
     """Ranks cooperate inside a group and average their gradients with all."""
-    per_rank = call(world, ranks.train, 4, one_type, OPTIONS, 20, NODES, groups)
+    per_rank = world.call(ranks.train, one_type, OPTIONS, 20, NODES, groups, size=4, groups=groups)
     assert_same_training(per_rank, alone(one_type, OPTIONS, 20, NODES))
 
 
 def test_delays_change_nothing(world, alone, one_type):
     """Every rank sleeps before every collective, in the loop and in the loader's thread, with gradients under way."""
-    per_rank = call(world, ranks.train, 4, one_type, OPTIONS | {"prefetch": 3}, 20, NODES, (), 1)
+    per_rank = world.call(ranks.train, one_type, OPTIONS | {"prefetch": 3}, 20, NODES, (), 1, size=4)
     assert_same_training(per_rank, alone(one_type, OPTIONS, 20, NODES))
 
 
@@ -167,18 +155,18 @@ def assert_same_sets(steps: list, expected: list) -> None:
 @pytest.mark.parametrize("size", [2, 7])
 def test_epochs_are_those_of_one_process(world, one_type, size):
     options = OPTIONS | {"tables": ()}
-    per_rank = call(world, ranks.sample, size, one_type, options, 2)
+    per_rank = world.call(ranks.sample, one_type, options, 2, size=size)
     for number in range(2):
         assert union([epochs[number] for epochs in per_rank]) == epoch(one_type, options, number)
 
 
 def test_the_union_of_groups_is_one_process(world, several_types):
-    per_rank = call(world, ranks.sample, 4, several_types, TYPED, 1, ((0, 1), (2, 3)))
+    per_rank = world.call(ranks.sample, several_types, TYPED, 1, PAIRS, size=4, groups=PAIRS)
     assert_same_sets(union([epochs[0] for epochs in per_rank]), epoch(several_types, TYPED))
 
 
 def test_loops_left_early_and_iterators_at_once(world, one_type):
-    per_rank = call(world, ranks.leave_early, 3, one_type, OPTIONS | {"prefetch": 2}, 4)
+    per_rank = world.call(ranks.leave_early, one_type, OPTIONS | {"prefetch": 2}, 4, size=3)
     zero, one, two = (epoch(one_type, OPTIONS, number) for number in range(3))
     both = [steps for pair in zip(one, two) for steps in pair]
     assert union(per_rank) == zero[:5] + one + both
@@ -190,13 +178,13 @@ def test_states_move_between_modes(world, one_type):
     plain = ramet.NeighborLoader(ramet.open(one_type), distributed=False, **OPTIONS)
     modes = (3, {"cooperative": True}), (2, {"cooperative": None})
     for size, mode in modes:
-        states = call(world, ranks.state, size, one_type, OPTIONS | mode, 4)
+        states = world.call(ranks.state, one_type, OPTIONS | mode, 4, size=size)
         assert all(state == states[0] for state in states)
         plain.load_state_dict(states[0])
         assert plain.state_dict() == states[0]
         assert [edges([batch]) for batch in plain] == expected
         for other_size, other in modes:
-            per_rank = call(world, ranks.resume, other_size, one_type, OPTIONS | other, states[0])
+            per_rank = world.call(ranks.resume, one_type, OPTIONS | other, states[0], size=other_size)
             assert_same_sets(union(per_rank), expected)
 
 
@@ -208,7 +196,7 @@ def test_states_move_between_modes(world, one_type):
 def test_rows_of_any_dtype_and_shape_travel(world, one_type, dtype, shape):
     """And their gradients come back: each node's is the sum over all who had it as a source."""
     options = OPTIONS | {"tables": ()}
-    per_rank = call(world, ranks.exchange_rows, 3, one_type, options, dtype, shape)
+    per_rank = world.call(ranks.exchange_rows, one_type, options, dtype, shape, size=3)
     if per_rank[0][1] is None:
         return
     uses = Counter(node for _, _, sources in per_rank for node in sources.tolist())
@@ -219,18 +207,18 @@ def test_rows_of_any_dtype_and_shape_travel(world, one_type, dtype, shape):
 
 
 def test_any_types_travel_together(world, several_types):
-    for none, paper, author, both in call(world, ranks.exchange_types, 3, several_types, TYPED):
+    for none, paper, author, both in world.call(ranks.exchange_types, several_types, TYPED, size=3):
         assert none == {}
         assert paper | author == both
 
 
 def test_rows_that_are_no_input_of_the_layer_are_refused(world, one_type):
-    for words in call(world, ranks.wrong_rows, 2, one_type, OPTIONS):
+    for words in world.call(ranks.wrong_rows, one_type, OPTIONS, size=2):
         assert len(words) == 3
         assert all("rows have the shape" in said and "nodes of this rank" in said for said in words)
 
 
 def test_rows_that_differ_between_ranks_are_refused(world, one_type):
-    for words, goes_on in call(world, ranks.unlike_rows, 3, one_type, OPTIONS):
+    for words, goes_on in world.call(ranks.unlike_rows, one_type, OPTIONS, size=3):
         assert "differ between ranks: rank 1 of the group has [('torch.float64', (" in words
         assert goes_on

@@ -11,23 +11,9 @@ import ramet
 pytest.importorskip("torch")
 
 import disk_ranks as ranks
-from learning_ranks import METHODS, ROWS, roundings_of
-from world import world_of
+from learning import METHODS, ROWS, roundings_of
 
 WORLD = 3
-
-
-@pytest.fixture(scope="module")
-def world():
-    with world_of(WORLD) as world:
-        yield world
-
-
-def call(world, function, size: int, *arguments) -> list:
-    """What the first `size` ranks say."""
-    answers = world.call(function, size, *arguments)
-    assert answers[size:] == [None] * (WORLD - size)
-    return answers[:size]
 
 
 def together(answers) -> list[np.ndarray]:
@@ -47,7 +33,7 @@ def assert_equal(some, others) -> None:
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_steps_are_those_of_rows_in_memory_to_the_bit(world, tmp_path, size, method):
     """Also those of one process, where gradients are not averaged."""
-    answers = call(world, ranks.learn_everywhere, size, method, tmp_path)
+    answers = world.call(ranks.learn_everywhere, method, tmp_path, size=size)
     alone = {rounding: ranks.learn(method, None, None, rounding=rounding)[1] for rounding in roundings_of(method)}
     for how in answers[0]:
         on_disk, in_memory = (together([of_rank[how][k] for of_rank in answers]) for k in (0, 1))
@@ -59,11 +45,11 @@ def test_steps_are_those_of_rows_in_memory_to_the_bit(world, tmp_path, size, met
 
 
 def test_a_step_exchanges_nothing(world, tmp_path):
-    assert call(world, ranks.collectives, 3, tmp_path) == [[0, 0]] * 3
+    assert world.call(ranks.collectives, tmp_path, size=3) == [[0, 0]] * 3
 
 
 def test_what_several_ranks_cannot_do_is_said(world, tmp_path):
-    for rank, said in enumerate(call(world, ranks.refusals, 2, tmp_path)):
+    for rank, said in enumerate(world.call(ranks.refusals, tmp_path, size=2)):
         other = said["other"]
         of_others = f"IndexError: ids[0] = {other} is a row of another rank, not of rank {rank}"
         assert said["of another rank"] == said["announced"] == said["gathered"] == of_others
@@ -90,7 +76,7 @@ def store(tmp_path_factory):
 def test_a_cooperative_loader_reads_ahead_what_a_rank_will_ask_for(world, store, tmp_path, size, ownership):
     """The same bits, also where a loop is left early and starts again."""
     options = {"num_neighbors": [3, 2], "input_nodes": "train", "batch_size": 30, "shuffle": True}
-    answers = call(world, ranks.cooperate, size, store, tmp_path, options, ownership)
+    answers = world.call(ranks.cooperate, store, tmp_path, options, ownership, size=size)
     assert_equal(*(together([of_rank[k] for of_rank in answers]) for k in (0, 1)))
     assert sum(ahead for *_, ahead in answers) > 0
 
@@ -100,10 +86,10 @@ def test_a_checkpoint_goes_to_other_ranks_owners_and_to_memory(world, tmp_path):
     rows.mkdir()
     expected = ranks.learn("Adam", None, None, average=False, steps=range(5))[1]
     for size, ownership, folder in ((3, "hash", rows), (2, "vector", None), (2, None, rows), (1, None, rows)):
-        world.call(ranks.save, size, folder, ownership, 3, path)
+        world.call(ranks.save, folder, ownership, 3, path, size=size)
         assert sorted(os.listdir(path)) == [*(f"part-{k}" for k in range(size)), "parts.json"]
         for other, owners, where in ((1, None, rows), (3, "vector", rows), (2, "hash", None)):
-            answers = call(world, ranks.load_and_train, other, where, owners, range(3, 5), path)
+            answers = world.call(ranks.load_and_train, where, owners, range(3, 5), path, size=other)
             assert_equal(together(answers), expected)
     assert sorted(os.listdir(tmp_path)) == ["checkpoint", "rows"]
     assert os.listdir(rows) == []
@@ -113,19 +99,19 @@ def test_a_checkpoint_of_ranks_without_a_common_file_system(world, tmp_path):
     paths = [tmp_path / f"machine-{rank}" for rank in range(2)]
     for path in paths:
         path.mkdir()
-    checkpoints = [path / "checkpoint" for path in paths]
-    world.call(ranks.save, 2, tmp_path, "hash", 3, [str(path) for path in checkpoints] + [""])
+    checkpoints = [str(path / "checkpoint") for path in paths]
+    world.call(ranks.save, tmp_path, "hash", 3, checkpoints, size=2)
     for rank, path in enumerate(checkpoints):
         assert sorted(os.listdir(path)) == [f"part-{rank}", "parts.json"]
-    answers = call(world, ranks.load_and_train, 2, tmp_path, "hash", range(3, 5), [str(path) for path in checkpoints])
+    answers = world.call(ranks.load_and_train, tmp_path, "hash", range(3, 5), checkpoints, size=2)
     assert_equal(together(answers), ranks.learn("Adam", None, None, average=False, steps=range(5))[1])
-    answers = call(world, ranks.load_and_train, 2, tmp_path, None, [], [str(path) for path in checkpoints])
+    answers = world.call(ranks.load_and_train, tmp_path, None, [], checkpoints, size=2)
     assert all("which is not in" in said for said in answers)
 
 
 def test_a_disk_that_is_full_is_an_error_of_its_rank_alone(world, tmp_path):
     """Which goes on once there is room, to the same bits."""
-    answers = call(world, ranks.full_disk, 3, tmp_path)
+    answers = world.call(ranks.full_disk, tmp_path, size=3)
     errors = [error for error, _ in answers]
     assert errors[:2] == ["nothing", "nothing"] and f"of the records in {tmp_path}" in errors[2]
     expected = ranks.learn("Adam", None, None, average=False)[1]
@@ -134,13 +120,13 @@ def test_a_disk_that_is_full_is_an_error_of_its_rank_alone(world, tmp_path):
 
 def test_a_rank_that_gives_a_step_up_stays_with_the_others(world, tmp_path):
     """docs/embeddings.md, "A step that failed"."""
-    answers = call(world, ranks.lose_a_step, 2, tmp_path, tmp_path / "checkpoint")
+    answers = world.call(ranks.lose_a_step, tmp_path, tmp_path / "checkpoint", size=2)
     assert answers == [(["nothing"] * 5, 4), (["nothing", "OSError: the disk is full", *["nothing"] * 3], 4)]
 
 
 def test_ranks_that_wait_for_one_that_gives_a_step_up(world, tmp_path):
     """docs/embeddings.md, "A step that failed": nothing of the step reaches the rows in memory."""
-    answers = call(world, ranks.lose_a_step_together, 3, tmp_path, tmp_path / "checkpoint")
+    answers = world.call(ranks.lose_a_step_together, tmp_path, tmp_path / "checkpoint", size=3)
     first, *others = [said for said, _ in answers]
     assert first[0] == "nothing" and first[1] == "OSError: the disk is full" and first[3:] == ["nothing"] * 3
     assert "other ranks wait in step 2 for this one" in first[2]
@@ -156,7 +142,7 @@ def test_ranks_that_wait_for_one_that_gives_a_step_up(world, tmp_path):
 @pytest.mark.parametrize("is_interrupted", [False, True])
 def test_an_optimizer_that_one_rank_could_not_make(world, tmp_path, is_interrupted):
     """No rank learns with the one before, and none waits for another."""
-    answers = call(world, ranks.make_half_an_optimizer, 2, tmp_path, tmp_path / "checkpoint", is_interrupted)
+    answers = world.call(ranks.make_half_an_optimizer, tmp_path, tmp_path / "checkpoint", is_interrupted, size=2)
     own = "KeyboardInterrupt" if is_interrupted else "OSError: the disk is full"
     assert answers[1][0] == own and answers[0][0].startswith(f"ValueError: rank 1 cannot cooperate: {own}")
     for _, *said in answers:
@@ -166,7 +152,7 @@ def test_an_optimizer_that_one_rank_could_not_make(world, tmp_path, is_interrupt
 
 def test_ctrl_c_of_one_rank_in_an_exchange_takes_effect_after_the_step(world):
     """docs/embeddings.md, "A step that failed": no rank waits, and none is a step behind."""
-    answers = call(world, ranks.interrupt_a_step, 3)
+    answers = world.call(ranks.interrupt_a_step, size=3)
     assert [said for said, _ in answers] == [[], [], ["Ctrl-C in step 1"]]
     twin = ranks.optimizer_of("Adam", ranks.embedding_of(None, None))
     ranks.train(twin, range(4))

@@ -1,23 +1,156 @@
 """NeighborLoader under torch.distributed: gloo processes against one process with the whole batch."""
 
+import contextlib
+import itertools
+import logging
 import math
 import sys
 import zlib
-from itertools import chain
 
 import processes
 import pytest
-from small_graphs import homogeneous
+from small_graphs import WIDTH, homogeneous, sampled
+from world import Ranks
 
 import ramet
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 
-import ranks  # noqa: E402  (needs torch)
+import launched_ranks
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch.nn.parallel import DistributedDataParallel
 
 OPTIONS = {"num_neighbors": [3, 2], "input_nodes": "train", "batch_size": 10, "shuffle": True}
 ONE_HOP = OPTIONS | {"num_neighbors": [3]}
 ALONE = {"distributed": False}
+
+
+# ---- what ranks do
+
+
+class Model(torch.nn.Module):
+    """Linear in a seed's features and in the sum of its sampled neighbors'."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.own = torch.nn.Linear(WIDTH, 5, dtype=torch.float64)
+        self.neighbors = torch.nn.Linear(WIDTH, 5, dtype=torch.float64)
+
+    def forward(self, batch: ramet.Batch) -> torch.Tensor:
+        (block,) = batch.blocks
+        x = batch.x.double()
+        source, destination = block.edge_index
+        sums = torch.zeros(block.num_dst, WIDTH, dtype=torch.float64).index_add(0, destination, x[source])
+        return self.own(x[: block.num_dst]) + self.neighbors(sums)
+
+
+def gradients(loader: ramet.NeighborLoader, model: torch.nn.Module) -> list[list[float]]:
+    """The gradient of every step of an epoch."""
+    result = []
+    for batch in loader:
+        model.zero_grad()
+        batch.mean(F.cross_entropy(model(batch), batch.y, reduction="none")).backward()
+        result.append([number for p in model.parameters() for number in p.grad.flatten().tolist()])
+    return result
+
+
+def steps(batches) -> list[tuple]:
+    return [(b.epoch, b.step, b.global_num_seeds, b.seeds.tolist(), sampled(b)) for b in batches]
+
+
+@contextlib.contextmanager
+def warnings():
+    """What is logged inside this context, as if it was the first time in this process, and the first epochs."""
+    records = []
+    handler = logging.Handler()
+    handler.emit = lambda record: records.append(record.getMessage())
+    logging.getLogger("ramet").addHandler(handler)
+    ramet.loading.ranks._warned = ramet.loading.ranks._warned_early = ramet.loading.watch._warned = False
+    ramet.loading.watch._watches.clear()
+    try:
+        yield records
+    finally:
+        logging.getLogger("ramet").removeHandler(handler)
+
+
+def loader_of(options: dict) -> ramet.NeighborLoader:
+    return ramet.NeighborLoader(launched_ranks.early.graph, **options)
+
+
+def place_of(options):
+    loader = loader_of(options)
+    return loader.rank, loader.world, len(loader)
+
+
+def run_epochs(options, count):
+    loader = loader_of(options)
+    return [steps(loader) for _ in range(count)]
+
+
+def averaged_gradients(options):
+    return gradients(loader_of(options), DistributedDataParallel(Model()))
+
+
+def state_after(options, epoch, step):
+    loader = loader_of(options)
+    loader.set_epoch(epoch)
+    seen = steps(itertools.islice(loader, step))
+    return loader.state_dict(), seen
+
+
+def resume(options, state):
+    loader = loader_of(options)
+    loader.load_state_dict(state)
+    return steps(loader)
+
+
+def join(options, members):
+    """Rank, world and seeds inside a process group, or how the loader refuses a process outside."""
+    group = dist.new_group(members)
+    try:
+        loader = loader_of(options | {"distributed": group})
+    except ValueError as error:
+        return str(error)
+    return loader.rank, loader.world, [seeds for _, _, _, seeds, _ in steps(loader)]
+
+
+def log_two(options):
+    """What two loaders log."""
+    with warnings() as records:
+        loader_of(options), loader_of(options)
+    return records
+
+
+def log_early():
+    """What the loops over a loader log that was made too early."""
+    with warnings() as records:
+        for _ in range(2):
+            next(iter(launched_ranks.early))
+    return launched_ranks.early.world, records
+
+
+def log_loops(options, scripts):
+    """What this rank's script logs: loops over loaders, in order, `train` in lockstep."""
+    loaders = {
+        "train": loader_of(options),
+        "validate": loader_of(options | {"input_nodes": "val"}),
+        "alone": loader_of(options | {"input_nodes": "val", "distributed": False}),
+    }
+    with warnings() as records:
+        for word in scripts[min(dist.get_rank(), len(scripts) - 1)].split():
+            name, _, what = word.partition(":")
+            if what == "again":
+                loaders[name].set_epoch(0)
+            for _ in itertools.islice(loaders[name], 1 if what == "peek" else None):
+                if name == "train" and what != "peek":
+                    dist.barrier()
+    return records
+
+
+# ---- tests
 
 
 @pytest.fixture(scope="module")
@@ -32,26 +165,10 @@ def graph(store) -> ramet.Graph:
     return ramet.open(store)
 
 
-class Group:
-    """All ranks, by rank."""
-
-    def __init__(self, lines: list[processes.Line]):
-        self.lines = sorted(lines, key=lambda line: int(line.role))
-        self.world = len(lines)
-
-    def ask(self, *request) -> list:
-        for line in self.lines:
-            line.tell(request)
-        outcomes = [line.hear() for line in self.lines]
-        for outcome, value in outcomes:
-            assert outcome == "done", value
-        return [value for _, value in outcomes]
-
-
 @pytest.fixture(scope="module", params=["torchrun 1", "torchrun 2", "mp.spawn 4"])
 def group(request, store):
     how, world = request.param.split()
-    arguments = [ranks.__file__, processes.MEETING, store]
+    arguments = [launched_ranks.__file__, processes.MEETING, store]
     options = {"env": {"OMP_NUM_THREADS": "1"}}
     if how == "torchrun":
         torchrun = ("-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={world}")
@@ -59,7 +176,7 @@ def group(request, store):
     else:
         arguments.append(world)
     with processes.meeting_of(*arguments, **options) as (meeting, _):
-        yield Group(meeting.expect(int(world)))
+        yield Ranks(meeting.expect(int(world)))
 
 
 def alone(graph, options: dict) -> ramet.NeighborLoader:
@@ -77,10 +194,10 @@ def merged(per_rank: list[list[tuple]]) -> list[tuple]:
 
 
 def test_rank_and_world_are_found(group):
-    assert group.ask("place", OPTIONS) == [(rank, group.world, 21) for rank in range(group.world)]
-    assert group.ask("place", OPTIONS | {"drop_last": True}) == [(r, group.world, 20) for r in range(group.world)]
-    assert group.ask("place", OPTIONS | ALONE) == [(0, 1, 21)] * group.world
-    assert group.ask("place", OPTIONS | {"distributed": True}) == group.ask("place", OPTIONS)
+    assert group.call(place_of, OPTIONS) == [(rank, group.size, 21) for rank in range(group.size)]
+    assert group.call(place_of, OPTIONS | {"drop_last": True}) == [(r, group.size, 20) for r in range(group.size)]
+    assert group.call(place_of, OPTIONS | ALONE) == [(0, 1, 21)] * group.size
+    assert group.call(place_of, OPTIONS | {"distributed": True}) == group.call(place_of, OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -103,26 +220,26 @@ def test_rank_and_world_are_found(group):
 )
 def test_the_ranks_together_are_one_process(group, graph, change):
     """The same number of steps on every rank, in every epoch; slices in order; the same edges."""
-    per_rank = group.ask("epochs", OPTIONS | change, 2)
+    per_rank = group.call(run_epochs, OPTIONS | change, 2)
     loader = alone(graph, OPTIONS | change)
     for epoch in range(2):
         together = merged([epochs[epoch] for epochs in per_rank])
         assert len(together) == len(loader)
-        assert together == ranks.steps(loader)
+        assert together == steps(loader)
 
 
 def test_slices_differ_by_one_seed_at_most(group):
-    for of_ranks in zip(*(epochs[0] for epochs in group.ask("epochs", OPTIONS, 1))):
+    for of_ranks in zip(*(epochs[0] for epochs in group.call(run_epochs, OPTIONS, 1))):
         sizes = [len(step[3]) for step in of_ranks]
         total = of_ranks[0][2]
         assert sizes == sorted(sizes, reverse=True)
-        assert sizes[0] == math.ceil(total / group.world)
-        assert sizes[-1] == total // group.world
+        assert sizes[0] == math.ceil(total / group.size)
+        assert sizes[-1] == total // group.size
 
 
 def test_slices_have_the_fingerprint_of_the_whole(group, graph):
     """What each rank sampled, sampled here again for its seeds: the fingerprint of the union."""
-    per_rank = group.ask("epochs", OPTIONS, 1)
+    per_rank = group.call(run_epochs, OPTIONS, 1)
     loader = alone(graph, OPTIONS)
     for batch in loader:
         slices = [epochs[0][batch.step][3] for epochs in per_rank]
@@ -134,35 +251,35 @@ def test_slices_have_the_fingerprint_of_the_whole(group, graph):
 def test_the_averaged_gradient_is_that_of_the_global_batch(group, graph, change):
     """Also where slices differ in size or are empty, and for a last batch that is smaller."""
     options = ONE_HOP | change
-    expected = torch.tensor(ranks.gradients(alone(graph, options), ranks.Model()), dtype=torch.float64)
-    for of_rank in group.ask("gradients", options):
+    expected = torch.tensor(gradients(alone(graph, options), Model()), dtype=torch.float64)
+    for of_rank in group.call(averaged_gradients, options):
         torch.testing.assert_close(torch.tensor(of_rank, dtype=torch.float64), expected, rtol=1e-12, atol=1e-13)
 
 
 def test_the_gradient_of_one_process_is_that_of_a_plain_mean(graph):
-    model = ranks.Model()
+    model = Model()
     expected = []
     for batch in alone(graph, ONE_HOP):
         model.zero_grad()
         torch.nn.functional.cross_entropy(model(batch), batch.y).backward()
         expected.append([number for p in model.parameters() for number in p.grad.flatten().tolist()])
-    actual = ranks.gradients(alone(graph, ONE_HOP), model)
+    actual = gradients(alone(graph, ONE_HOP), model)
     torch.testing.assert_close(torch.tensor(actual), torch.tensor(expected), rtol=1e-6, atol=1e-7)
 
 
 def test_a_loader_of_one_process_alone(group, graph):
-    expected = ranks.steps(alone(graph, OPTIONS))
-    assert group.ask("epochs", OPTIONS | ALONE, 1) == [[expected]] * group.world
+    expected = steps(alone(graph, OPTIONS))
+    assert group.call(run_epochs, OPTIONS | ALONE, 1) == [[expected]] * group.size
 
 
 def test_a_loader_inside_a_process_group(group, graph):
-    members = list(range(max(1, group.world // 2)))
-    answers = group.ask("in_group", OPTIONS, members)
+    members = list(range(max(1, group.size // 2)))
+    answers = group.call(join, OPTIONS, members)
     for rank, (in_group, world, _) in enumerate(answers[: len(members)]):
         assert (in_group, world) == (rank, len(members))
-    whole = [list(chain(*seeds)) for seeds in zip(*(seeds for _, _, seeds in answers[: len(members)]))]
-    assert whole == [step[3] for step in ranks.steps(alone(graph, OPTIONS))]
-    for rank in range(len(members), group.world):
+    whole = [list(itertools.chain(*seeds)) for seeds in zip(*(seeds for _, _, seeds in answers[: len(members)]))]
+    assert whole == [step[3] for step in steps(alone(graph, OPTIONS))]
+    for rank in range(len(members), group.size):
         assert answers[rank] == f"distributed is a process group that rank {rank} is not in"
 
 
@@ -170,26 +287,24 @@ def test_a_loader_inside_a_process_group(group, graph):
 def test_resuming_on_another_number_of_ranks(group, graph, step):
     loader = alone(graph, OPTIONS)
     loader.set_epoch(2)
-    expected = ranks.steps(loader)
-    states, seen = zip(*group.ask("state", OPTIONS, 2, step))
+    expected = steps(loader)
+    states, seen = zip(*group.call(state_after, OPTIONS, 2, step))
     assert all(state == states[0] for state in states)  # any rank's state will do
     assert merged(seen) == expected[:step]
     here = alone(graph, OPTIONS)
     here.load_state_dict(states[0])
-    assert ranks.steps(here) == expected[step:]  # from all ranks to one process
+    assert steps(here) == expected[step:]  # from all ranks to one process
     back = alone(graph, OPTIONS)
     back.load_state_dict(states[0])
-    assert merged(group.ask("resume", OPTIONS, back.state_dict())) == expected[step:]  # and the other way
+    assert merged(group.call(resume, OPTIONS, back.state_dict())) == expected[step:]  # and the other way
 
 
 def test_the_global_batch_size_is_said_once_by_rank_0(group):
-    first, *others = group.ask("log", OPTIONS)
-    words = (
-        f"batch_size=10 is the global batch, shared by {group.world} ranks; distributed=False is for a loader of one"
-    )
-    expected = [f"{words} rank"] if group.world > 1 else []
+    first, *others = group.call(log_two, OPTIONS)
+    words = f"batch_size=10 is the global batch, shared by {group.size} ranks; distributed=False is for a loader of one"
+    expected = [f"{words} rank"] if group.size > 1 else []
     assert first == expected
-    assert others == [[]] * (group.world - 1)
+    assert others == [[]] * (group.size - 1)
 
 
 @pytest.mark.parametrize(
@@ -202,11 +317,11 @@ def test_the_global_batch_size_is_said_once_by_rank_0(group):
 def test_an_epoch_that_one_rank_loops_over_is_said_once(group, scripts):
     """By that rank, as soon as all ranks have begun a later epoch; nobody waits for anybody."""
     options = OPTIONS | {"seed": zlib.crc32(str(scripts).encode())}  # loaders that no other test has
-    first, *others = group.ask("loops", options, scripts)
-    said = f"1 of {group.world} ranks looped over epoch 0 of a loader over 'val' (batch_size=10): "
-    assert [words[: len(said)] for words in first] == ([said] if group.world > 1 else [])
+    first, *others = group.call(log_loops, options, scripts)
+    said = f"1 of {group.size} ranks looped over epoch 0 of a loader over 'val' (batch_size=10): "
+    assert [words[: len(said)] for words in first] == ([said] if group.size > 1 else [])
     assert all("distributed=False" in words for words in first)
-    assert others == [[]] * (group.world - 1)
+    assert others == [[]] * (group.size - 1)
 
 
 @pytest.mark.parametrize(
@@ -224,15 +339,15 @@ def test_an_epoch_that_one_rank_loops_over_is_said_once(group, scripts):
 )
 def test_no_false_alarm(group, scripts):
     options = OPTIONS | {"seed": zlib.crc32(str(scripts).encode())}
-    assert group.ask("loops", options, scripts) == [[]] * group.world
+    assert group.call(log_loops, options, scripts) == [[]] * group.size
 
 
 def test_a_loader_that_was_made_before_the_ranks_were_there(group):
-    for world, said in group.ask("early"):
+    for world, said in group.call(log_early):
         assert world == 1
-        assert len(said) == (group.world > 1)
+        assert len(said) == (group.size > 1)
         for words in said:
-            assert f"made before torch.distributed was initialized, so each of {group.world} ranks has whole" in words
+            assert f"made before torch.distributed was initialized, so each of {group.size} ranks has whole" in words
 
 
 def test_a_group_without_torch_distributed_is_an_error(graph):

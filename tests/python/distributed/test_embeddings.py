@@ -1,7 +1,12 @@
 """Embeddings over several ranks (gloo) beside one process (docs/semantics.md, section 19)."""
 
+import functools
+import itertools
+import os
+import pickle
+import signal
+
 import numpy as np
-import processes
 import pytest
 from small_graphs import homogeneous
 
@@ -9,17 +14,222 @@ import ramet
 
 pytest.importorskip("torch")
 
-import learning_ranks as ranks
-from world import world_of
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from learning import METHODS, ROWS, WIDTH, learn, optimizer_of, owners_of, recording, refused, roundings_of
+from sage import Layer
+from torch.nn.parallel import DistributedDataParallel
 
 WORLD = 5
+LAYOUTS = [
+    ("continuous", None),
+    *itertools.product(("chunked", "distributed"), (None, "hash", "vector")),
+]
 OPTIONS = {"num_neighbors": [3, 2], "input_nodes": "train", "batch_size": 30, "shuffle": True, "seed": 1}
 
 
-@pytest.fixture(scope="module")
-def world():
-    with world_of(WORLD) as world:
-        yield world
+# ---- what ranks do
+
+
+def learn_everywhere(group, method: str) -> dict:
+    """What `learn` says of every layout and rounding; every rank has other numbers of threads."""
+    rank, size = group.rank(), group.size()
+    torch.set_num_threads(1 + rank % 2)
+    return {
+        (placement, ownership, rounding): learn(
+            method,
+            rounding,
+            rank,
+            size,
+            placement=placement,
+            ownership=owners_of(ownership, size),
+            distributed=group,
+        )
+        for placement, ownership in LAYOUTS
+        for rounding in roundings_of(method)
+    }
+
+
+class Model(torch.nn.Module):
+    """Layers over rows of an embedding, whose owners may be this rank alone."""
+
+    def __init__(self, graph: ramet.Graph, hops: int):
+        super().__init__()
+        torch.manual_seed(0)
+        (node_type,) = self.types = graph.node_types
+        self.layers = torch.nn.ModuleList(
+            Layer(graph, {node_type: WIDTH}, out, self.types, torch.float64) for out in [WIDTH] * (hops - 1) + [5]
+        )
+
+    def forward(self, x: torch.Tensor, blocks: list) -> torch.Tensor:
+        for layer, block in zip(self.layers, blocks, strict=True):
+            rows = ramet.distributed.exchange(x, block)
+            x = layer({self.types[0]: rows}, block)[self.types[0]].tanh()
+        return x
+
+
+def train(group, store, options: dict, method: str, steps: int, placement: str = "continuous"):
+    """(losses, rows and state) of training, in which cooperative ranks ask for their own rows alone. group: None for
+    one process."""
+    torch.set_num_threads(1)
+    graph, owned = ramet.open(store), "cooperative" in options
+    among = False if group is None else group
+    loader = ramet.NeighborLoader(graph, **options, tables=["label"], distributed=among)
+    where = {"ownership": loader.ownership} if owned else {}
+    embedding = ramet.nn.Embedding(graph.num_nodes(), WIDTH, seed=1, placement=placement, distributed=among, **where)
+    model = module = Model(graph, len(options["num_neighbors"]))
+    if group is not None:
+        model = DistributedDataParallel(module, process_group=group)
+    sparse, dense = optimizer_of(method, embedding), torch.optim.SGD(module.parameters(), lr=0.1)
+    scheduler = torch.optim.lr_scheduler.StepLR(sparse, step_size=2, gamma=0.5)
+    losses = []
+    for batch in itertools.islice(itertools.chain.from_iterable(itertools.repeat(loader)), steps):
+        out = model(embedding(batch.n_id, owned=owned).double(), batch.blocks)
+        loss = batch.mean(F.cross_entropy(out, batch.y, reduction="none"))
+        sparse.zero_grad()
+        dense.zero_grad()
+        loss.backward()
+        sparse.step()
+        dense.step()
+        scheduler.step()
+        losses.append(loss.item())
+    if owned:
+        dist.barrier(group)  # rows of others are read from here on
+    tables = [embedding.table, *sparse.state_of(embedding).values()]
+    return losses, [table.gather(torch.arange(len(table))) for table in tables]
+
+
+def end_in_step(who: int, moment: str) -> str:
+    """How the third step of two embeddings is refused where rank `who` is killed, or raises."""
+    embeddings = [ramet.nn.Embedding(ROWS, WIDTH, placement=placement) for placement in ("chunked", "distributed")]
+    optimizer = ramet.optim.Adam(embeddings, 0.1)
+    for step in range(3):
+        for embedding in embeddings:
+            embedding(torch.arange(10)).sum().backward()
+        if step == 2 and dist.get_rank() == who:
+            MOMENTS[moment](optimizer)
+        said = refused(optimizer.step)
+        optimizer.zero_grad()
+    return said
+
+
+def kill_when_applying(optimizer) -> None:
+    ramet._core.apply_gradients = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+
+
+def raise_when_applying(optimizer) -> None:
+    optimizer.param_groups[0]["lr"] = -1.0
+
+
+MOMENTS = {
+    "is killed before": lambda optimizer: os.kill(os.getpid(), signal.SIGKILL),
+    "is killed within": kill_when_applying,
+    "raises": raise_when_applying,
+}
+
+
+def unlike_optimizers(group) -> dict[str, str]:
+    """How optimizers are refused that rank 1 makes otherwise than the rest."""
+    one, two = (ramet.nn.Embedding(ROWS, WIDTH, distributed=group) for _ in range(2))
+    make = {
+        "optimizer": lambda: ramet.optim.SGD(one, 0.1),
+        "betas": lambda: ramet.optim.Adam(one, 0.1, betas=(0.5, 0.9)),
+        "steps": lambda: ramet.optim.Adam(one, 0.1, steps="all"),
+        "average": lambda: ramet.optim.Adam(one, 0.1, average=False),
+        "rounding": lambda: ramet.optim.Adam(one, 0.1, rounding="stochastic"),
+        "embeddings": lambda: ramet.optim.Adam([one, two], 0.1),
+        "fails": lambda: ramet.optim.Adam(one, 0.1, steps="some"),
+    }
+    usual = functools.partial(ramet.optim.Adam, one, 0.1)
+    return {name: refused(other if group.rank() == 1 else usual) for name, other in make.items()}
+
+
+def unlike_steps(group) -> list[str]:
+    """What a step says whose rate differs between ranks, and then one whose rate is wrong on rank 1."""
+    embedding = ramet.nn.Embedding(ROWS, WIDTH, distributed=group, init=1)
+    optimizer = ramet.optim.SGD(embedding, lr=0.1)
+    embedding(torch.arange(ROWS)).sum().backward()
+    said = []
+    for rates in ([0.1, 0.2], [0.1, -1.0]):
+        optimizer.param_groups[0]["lr"] = rates[group.rank()]
+        said.append(refused(optimizer.step))
+        assert (embedding.weight == 1).all()
+    return said
+
+
+def unpickled(group) -> tuple:
+    """All rows of an embedding that was unpickled, and how an optimizer of it is refused."""
+    embedding = ramet.nn.Embedding(ROWS, WIDTH, placement="chunked", init=1, distributed=group)
+    other = pickle.loads(pickle.dumps(embedding))
+    return other(torch.arange(ROWS)), refused(lambda: ramet.optim.SGD(other, 0.1))
+
+
+def owned_ids(group) -> dict:
+    """What each rank gets for ids of its own, and how it is refused those of others and views of what is in pieces."""
+    said = {}
+    for placement, ownership in LAYOUTS:
+        owners = owners_of(ownership, group.size())
+        embedding = ramet.nn.Embedding(ROWS, WIDTH, placement=placement, ownership=owners, distributed=group, seed=3)
+        mine = torch.as_tensor(embedding.table.owned())
+        others = np.setdiff1d(np.arange(ROWS), mine.numpy())
+        rows = embedding(mine[None], owned=True)[0]
+        wrong = torch.tensor([*mine[:2].tolist(), int(others[0])])
+        said[placement, ownership] = (
+            mine,
+            rows,
+            refused(lambda: embedding(wrong, owned=True)),  # noqa: B023 (called here)
+            refused(lambda: embedding(torch.tensor([ROWS]), owned=True)),  # noqa: B023
+            refused(lambda: embedding.weight),  # noqa: B023
+        )
+    return said
+
+
+def collectives(group) -> list[int]:
+    """How many there are in a step of two embeddings in which all ranks ask for rows of their own, then one of them for
+    others, then both."""
+    embeddings = [
+        ramet.nn.Embedding(ROWS, WIDTH, placement=placement, distributed=group) for placement, _ in LAYOUTS[:2]
+    ]
+    optimizer = ramet.optim.Adam(embeddings, 0.1)
+    result = []
+    for owned in ((True, True), (True, False), (False, False)):
+        for embedding, own in zip(embeddings, owned):
+            mine = torch.as_tensor(embedding.table.owned())[: 0 if group.rank() == 0 else None]  # rank 0 has no ids
+            embedding(mine, owned=own).sum().backward()
+        with recording() as called:
+            optimizer.step()
+        optimizer.zero_grad()
+        result.append(len(called))
+    return result
+
+
+def few_rows(group) -> list[np.ndarray]:
+    """Three rows of two dimensions, also where most ranks own none, after a step in which every rank asks for two of
+    them twice."""
+    result, last = [], np.full(3, group.size() - 1)
+    for placement, ownership in (("continuous", None), ("chunked", last), ("distributed", "hash")):
+        where = {"placement": placement, "ownership": ownership, "distributed": group}
+        embedding = ramet.nn.Embedding(ramet.Table.create((3, 2, 4), init=5, **where))
+        optimizer = ramet.optim.SGD(embedding, lr=1.0)
+        embedding(torch.tensor([[0, 2], [2, 0]])).sum().backward()
+        optimizer.step()
+        result.append(embedding.table.gather(np.arange(3)))
+    return result
+
+
+def poisoned(group) -> list[int]:
+    """The rows with a NaN after a step in which the last rank has one in the gradient of row 7."""
+    embedding = ramet.nn.Embedding(ROWS, WIDTH, distributed=group)
+    gradients = torch.ones(3, WIDTH)
+    if group.rank() == group.size() - 1:
+        gradients[1, 5] = float("nan")
+    embedding(torch.tensor([[6], [7], [8]])).backward(gradients[:, None])
+    ramet.optim.Adam(embedding).step()
+    return torch.as_tensor(embedding.table.gather(np.arange(ROWS))).isnan().any(1).nonzero().view(-1).tolist()
+
+
+# ---- tests
 
 
 @pytest.fixture(scope="module")
@@ -29,28 +239,19 @@ def store(tmp_path_factory):
     return path
 
 
-def call(world, function, size: int, *arguments) -> list:
-    """What the first `size` ranks say."""
-    answers = world.call(function, size, *arguments)
-    assert answers[size:] == [None] * (WORLD - size)
-    return answers[:size]
-
-
 @pytest.fixture(scope="module")
 def alone():
     """What one process learns, by method and rounding."""
     return {
-        (method, rounding): ranks.learn(method, rounding, 0, 1)
-        for method in ranks.METHODS
-        for rounding in ranks.roundings_of(method)
+        (method, rounding): learn(method, rounding, 0, 1) for method in METHODS for rounding in roundings_of(method)
     }
 
 
-@pytest.mark.parametrize("method", ranks.METHODS)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_a_split_list_of_gradients_gives_the_same_bits(world, alone, size, method):
     """For every layout and dtype, over ranks with other numbers of threads, of which one has no ids."""
-    for of_rank in call(world, ranks.learn_everywhere, size, method):
+    for of_rank in world.call(learn_everywhere, method, size=size):
         for (placement, ownership, rounding), learned in of_rank.items():
             expected = alone[method, rounding]
             assert learned.keys() == expected.keys()
@@ -60,7 +261,7 @@ def test_a_split_list_of_gradients_gives_the_same_bits(world, alone, size, metho
 
 @pytest.fixture(scope="module")
 def trained_alone(store):
-    return {method: ranks.train(1, store, OPTIONS, method, 10) for method in ("SGD", "Adam")}
+    return {method: train(None, store, OPTIONS, method, 10) for method in ("SGD", "Adam")}
 
 
 def assert_same_training(answers, expected) -> None:
@@ -79,71 +280,69 @@ def test_training_is_that_of_one_process(world, trained_alone, store, size, plac
     if placement == "continuous" and mode.get("ownership"):
         pytest.skip("takes ranges")
     for method, expected in trained_alone.items():
-        answers = call(world, ranks.train, size, store, OPTIONS | mode, method, 10, placement)
+        answers = world.call(train, store, OPTIONS | mode, method, 10, placement, size=size)
         assert_same_training(answers, expected)
 
 
 def test_optimizers_that_differ_are_refused_on_every_rank(world):
-    for said in call(world, ranks.unlike_optimizers, 3):
+    for said in world.call(unlike_optimizers, size=3):
         for name, words in said.items():
             assert words.startswith("ValueError: "), name
             assert ("'some'" if name == "fails" else f"rank 1 has {name}=") in words
 
 
 def test_options_that_differ_or_are_wrong_stop_a_step_before_rows_change(world):
-    differs, wrong = zip(*call(world, ranks.unlike_steps, 2))
+    differs, wrong = zip(*world.call(unlike_steps, size=2))
     assert all("with options of digest" in words and words.startswith("ValueError: rank 1 is at") for words in differs)
     assert wrong[1].startswith("ValueError: lr is -1") and "rank 1 failed" in wrong[0]
 
 
 def test_only_its_ranks_train_an_embedding(world):
     """What was unpickled does not know them."""
-    for rows, words in call(world, ranks.unpickled, 2):
+    for rows, words in world.call(unpickled, size=2):
         assert (rows == 1).all() and "was unpickled" in words
 
 
 def test_owned_ids_are_those_of_the_rank(world):
-    expected = ramet.nn.Embedding(ranks.ROWS, ranks.WIDTH, seed=3).weight.numpy()
-    answers = call(world, ranks.owned_ids, 3)
-    for layout in ranks.LAYOUTS:
+    expected = ramet.nn.Embedding(ROWS, WIDTH, seed=3).weight.numpy()
+    answers = world.call(owned_ids, size=3)
+    for layout in LAYOUTS:
         mine = [said[layout][0] for said in answers]
-        assert np.sort(np.concatenate(mine)).tolist() == list(range(ranks.ROWS))
+        assert np.sort(np.concatenate(mine)).tolist() == list(range(ROWS))
         for rank, said in enumerate(answers):
             ids, rows, of_others, outside, weight = said[layout]
             np.testing.assert_array_equal(rows, expected[ids])
-            foreign = np.setdiff1d(np.arange(ranks.ROWS), ids)[0]
+            foreign = np.setdiff1d(np.arange(ROWS), ids)[0]
             assert of_others.startswith("IndexError: ") and f"ids[{min(len(ids), 2)}] = {foreign}" in of_others
             assert f"rank {rank}" in of_others
-            assert outside.startswith("IndexError: ") and f"{ranks.ROWS}" in outside
+            assert outside.startswith("IndexError: ") and f"{ROWS}" in outside
             assert weight == "nothing" if layout[0] == "continuous" else "chunks()" in weight
 
 
 def test_a_step_has_two_collectives_and_none_for_owned_rows(world):
-    assert call(world, ranks.collectives, 3) == [[0, 2, 2]] * 3
+    assert world.call(collectives, size=3) == [[0, 2, 2]] * 3
 
 
 def test_ranks_without_rows(world):
     """5 less the average of what ranks got, which is 2 for each."""
     expected = np.broadcast_to(np.array([3, 5, 3], np.float32)[:, None, None], (3, 2, 4))
-    for of_rank in call(world, ranks.few_rows, 5):
+    for of_rank in world.call(few_rows, size=5):
         for rows in of_rank:
             np.testing.assert_array_equal(rows, expected)
 
 
 def test_a_nan_of_one_rank_stays_in_its_row(world):
-    assert call(world, ranks.poisoned, 3) == [[7]] * 3
+    assert world.call(poisoned, size=3) == [[7]] * 3
 
 
-@pytest.mark.parametrize("moment", ranks.MOMENTS)
-def test_a_rank_that_ends_in_a_step(moment):
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_rank_that_ends_in_a_step(world_of, moment):
     """The others get an error, and nothing is left."""
-    names = processes.shared_memory_names()
-    with world_of(3, seconds=20) as world:
+    with world_of(3) as world:
         ends = () if moment == "raises" else (1,)
-        first, *its_own, last = world.call(ranks.end_in_step, 1, moment, without=ends)
+        first, *its_own, last = world.call(end_in_step, 1, moment, without=ends)
         for words in (first, last):
             assert words.startswith("RuntimeError: ")
         if its_own:
             assert its_own == ["ValueError: lr is -1, expected at least 0"]
             assert "rank 1" in last
-    assert not processes.new_shared_memory_names(names)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from small_graphs import NUM_NODES, homogeneous, numpy_of
+from world import group_of
 
 import ramet
 
 pytest.importorskip("torch")
 
-import feeding_ranks as ranks
-from world import world_of
+import torch.distributed as dist
 
 WORLD = 3
 OPTIONS = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 20, "shuffle": True}
@@ -37,10 +37,64 @@ def store(graph, tmp_path_factory) -> str:
     return str(folder)
 
 
-@pytest.fixture(scope="module")
-def world():
-    with world_of(WORLD) as world:
-        yield world
+# ---- what ranks do
+
+
+def make(group, store: str, table_options: dict, options: dict) -> tuple:
+    """A table of the graph's features, and a loader that takes them from there. A loader's ownership may be that of
+    "the table"."""
+    graph = ramet.open(store)
+    feat = graph.table("feat")
+    table = ramet.Table.create(feat.shape, feat.dtype, distributed=group, init=feat.gather, **table_options)
+    if str(options.get("ownership")) == "the table":
+        options = options | {"ownership": table.ownership}
+    return table, ramet.NeighborLoader(graph, tables={"feat": table, "label": None}, distributed=group, **options)
+
+
+def feed(group, store, table_options, options):
+    """Seeds and rows that each step has of the table, all of them compared with the graph's own."""
+    (table, loader), steps = make(group, store, table_options, options), []
+    for batch in loader:
+        np.testing.assert_array_equal(batch.x, loader.graph.table("feat").gather(batch.n_id))
+        if options.get("cooperative"):
+            assert np.isin(batch.n_id, table.owned()).all()
+        steps.append((batch.seeds, batch.y, len(batch.x)))
+    return steps
+
+
+def see_writes(group, store, table_options, options):
+    """The rows of the epochs before and after each rank has written its own."""
+    (table, loader), seen = make(group, store, table_options, options), []
+    for value in (1, 2):
+        table.scatter(table.owned(), np.full((len(table.owned()), *table.shape[1:]), value, table.dtype))
+        dist.barrier(group)
+        seen.append({float(number) for batch in loader for number in np.unique(batch.x)})
+        dist.barrier(group)
+    return seen
+
+
+def error_of(group, store, table_options, options):
+    """The error of every rank; lists of options are by rank."""
+    options = options[group.rank()] if isinstance(options, list) else options
+    try:
+        make(group, store, table_options, options)
+    except Exception as problem:
+        return f"{type(problem).__name__}: {problem}"
+    return None
+
+
+def of_some(store, options):
+    """The error of a loader over all ranks whose table is of two."""
+    pair, graph = group_of((0, 1)), ramet.open(store)
+    table = ramet.Table.create(graph.table("feat").shape, distributed=pair if dist.get_rank() < 2 else False)
+    try:
+        ramet.NeighborLoader(graph, tables={"feat": table}, **options | {"ownership": "range"})
+    except Exception as problem:
+        return f"{type(problem).__name__}: {problem}"
+    return None
+
+
+# ---- tests
 
 
 @pytest.mark.parametrize(
@@ -49,7 +103,7 @@ def world():
 @pytest.mark.parametrize("table", TABLES, ids=str)
 def test_ranks_get_the_rows_of_their_nodes(world, graph, store, table, options):
     alone = ramet.NeighborLoader(graph, distributed=False, **OPTIONS)
-    of_ranks = world.call(ranks.feed, WORLD, store, table, options)
+    of_ranks = world.call(feed, store, table, options, size=WORLD)
     for batch, *steps in zip(alone, *of_ranks, strict=True):
         labels = dict(zip(numpy_of(batch.seeds).tolist(), numpy_of(batch.y).tolist()))
         seeds, y, _ = (np.concatenate(part) for part in zip(*[(s, y, [n]) for s, y, n in steps]))
@@ -60,24 +114,24 @@ def test_ranks_get_the_rows_of_their_nodes(world, graph, store, table, options):
 @pytest.mark.parametrize("placement", ["continuous", "chunked"])
 def test_what_a_rank_writes_others_see(world, store, placement, options):
     """In the batches that they make later."""
-    for seen in world.call(ranks.see_writes, WORLD, store, {"placement": placement}, options):
+    for seen in world.call(see_writes, store, {"placement": placement}, options, size=WORLD):
         assert seen == [{1}, {2}]
 
 
 def test_cooperative_loaders_take_tables_of_their_owners(world, store):
-    errors = world.call(ranks.error, WORLD, store, {"placement": "chunked"}, TOGETHER | {"ownership": "hash"})
+    errors = world.call(error_of, store, {"placement": "chunked"}, TOGETHER | {"ownership": "hash"}, size=WORLD)
     for error in errors:
         assert error.startswith(
             "ValueError: tables['feat'] is owned by ranges with the bounds [0, 334, 667, 1000], but"
         )
         assert "the loader's nodes of type" in error and "by a hash (digest" in error
     options = [TOGETHER, TOGETHER, TOGETHER | {"ownership": VECTOR}]
-    *others, error = world.call(ranks.error, WORLD, store, {"placement": "chunked"}, options)
+    *others, error = world.call(error_of, store, {"placement": "chunked"}, options, size=WORLD)
     assert "ranges with the bounds" in error and "by a vector (digest" in error
     assert all("rank 2 cannot cooperate: ValueError: tables['feat'] is owned by" in other for other in others)
 
 
 def test_a_table_of_some_ranks_is_no_table_of_all(world, store):
     """The table's ranks are those of its group, also where a loader has more."""
-    errors = world.call(ranks.of_some, WORLD, store, TOGETHER)
+    errors = world.call(of_some, store, TOGETHER)
     assert all("tables['feat'] is shared by 2 ranks" in error for error in errors[:2]), errors

@@ -7,11 +7,7 @@ from small_graphs import homogeneous
 
 import ramet
 
-pytest.importorskip("torch")
-
-from world import world_of
-
-RANKS = 2
+WORLD = 2
 SAME = "ranks that cooperate need the same"
 CASES = {  # what ranks 0 and 1 open: what each says
     "the other's part": (
@@ -69,12 +65,6 @@ def stores(tmp_path_factory):
     ):
         ramet.partition(whole, parts, folder / name, method=method)
     return folder
-
-
-@pytest.fixture(scope="module")
-def world():
-    with world_of(RANKS) as ranks:
-        yield ranks
 
 
 def loader_of(store, *stores, **options):

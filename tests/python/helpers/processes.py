@@ -106,6 +106,10 @@ class Line:
         except ConnectionResetError:
             raise EOFError from None
 
+    def fileno(self) -> int:
+        """For multiprocessing.connection.wait."""
+        return self._connection.fileno()
+
     def is_speaking(self) -> bool:
         """There is something to hear."""
         return self._connection.poll()
@@ -147,15 +151,9 @@ def start(*arguments, launcher=(sys.executable,), **options) -> subprocess.Popen
     """A program with the test helpers on its path. Its standard output stays open until the last of its
     descendants is gone."""
     path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
-    return subprocess.Popen(
-        [*launcher, *map(str, arguments)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=os.environ | {"PYTHONPATH": path} | options.pop("env", {}),
-        **options,
-    )
+    env = os.environ | {"PYTHONPATH": path} | options.pop("env", {})
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen([*launcher, *map(str, arguments)], env=env, **streams | options)
 
 
 def finish(process: subprocess.Popen) -> str:
@@ -192,6 +190,7 @@ def in_fork(body, *arguments):
     try:
         assert here.poll(PATIENCE), "the forked child hangs"
         outcome, value = here.recv()
+        process.join(PATIENCE)
     except EOFError:
         process.join()
         raise AssertionError(f"the forked child ended with {process.exitcode}") from None

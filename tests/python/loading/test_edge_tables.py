@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from small_graphs import CITES, REVERSE, WRITES, numpy_of
 from together import Together
-from world import world_of
 
 import ramet
 
+WORLD = 2
 NUM_NODES, NUM_EDGES = 120, 700
 FANOUTS = [5, 3, 2]
 
@@ -208,13 +208,11 @@ def rows_of_part(out):
     ]
 
 
-def test_parts_have_the_rows_of_their_edges(tmp_path):
-    pytest.importorskip("torch")
+def test_parts_have_the_rows_of_their_edges(world, tmp_path):
     graph, tables = homogeneous(undirected=True)
-    ramet.partition(graph, 2, tmp_path, method="hash")
-    with world_of(2) as ranks:
-        for of_rank in ranks.call(rows_of_part, str(tmp_path)):
-            assert sum(len(e_id) for e_id, _, _ in of_rank) > 0
-            for e_id, attr, weight in of_rank:
-                np.testing.assert_array_equal(attr, slow_rows(tables["edge_attr"], e_id))
-                np.testing.assert_array_equal(weight, slow_rows(tables["weight"], e_id))
+    ramet.partition(graph, WORLD, tmp_path, method="hash")
+    for of_rank in world.call(rows_of_part, str(tmp_path)):
+        assert sum(len(e_id) for e_id, _, _ in of_rank) > 0
+        for e_id, attr, weight in of_rank:
+            np.testing.assert_array_equal(attr, slow_rows(tables["edge_attr"], e_id))
+            np.testing.assert_array_equal(weight, slow_rows(tables["weight"], e_id))

@@ -6,12 +6,12 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import torch.distributed as dist  # noqa: E402  (needs torch)
-from world import world_of  # noqa: E402
 
 from ramet.distributed import BatchNorm, context  # noqa: E402
 from ramet.nn import cooperation  # noqa: E402
 from ramet.nn.batch_norm import convert  # noqa: E402
 
+WORLD = 3
 WIDTH, STEPS = 5, 3
 SIZES = [[40, 25, 10], [7, 0, 1], [0, 0, 2], [1, 1, 1]]  # rows of each rank
 
@@ -22,12 +22,6 @@ class Layers(context.Cooperation):
     def __init__(self, group, levels: dict[str, int]):
         self.group = group
         self._levels = levels
-
-
-@pytest.fixture(scope="module")
-def world():
-    with world_of(3) as ranks:
-        yield ranks
 
 
 def rows_of_step(step: int, count: int, shape: tuple, dtype) -> tuple:

@@ -2,10 +2,10 @@
 
 import gc
 import os
+import random
 import signal
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import processes
@@ -16,16 +16,11 @@ from ramet import interrupts
 
 pytest.importorskip("torch")
 
-import killed_learners
 import torch
 from faulty_records import ended_by_ctrl_c, faulty, refused_by_the_disk
 
 ROWS, WIDTH, BATCH, STEPS = 300, 67, 200, 40
-
-
-def test_a_kill_leaves_the_last_checkpoint_and_no_file(tmp_path):
-    output = processes.run(Path(killed_learners.__file__), tmp_path, 4, env={"OMP_NUM_THREADS": "1"})
-    assert int(output.split()[-1]) >= killed_learners.BETWEEN
+BETWEEN = 20  # steps between checkpoints, which take about as long
 
 
 def optimizer_of(embedding):
@@ -33,7 +28,7 @@ def optimizer_of(embedding):
 
 
 def on_disk(path):
-    return ramet.nn.Embedding(ROWS, WIDTH, seed=3, location="disk", path=path, cache_rows=40)
+    return ramet.nn.Embedding(ROWS, WIDTH, seed=3, location="disk", path=path, cache_rows=40, distributed=False)
 
 
 def backward(optimizer, number: int) -> None:
@@ -59,6 +54,41 @@ def all_rows(optimizer) -> list[np.ndarray]:
 def assert_equal(optimizer, other) -> None:
     for some, others in zip(all_rows(optimizer), all_rows(other), strict=True):
         np.testing.assert_array_equal(some, others)
+
+
+def learn_on_and_on(address: str, folder, path) -> None:
+    """Says when a checkpoint is there; a step depends on its number alone."""
+    line, optimizer = processes.visit(address), ramet.optim.Adam(on_disk(folder), lr=0.1)
+    if path.exists():
+        optimizer.load(path)
+        line.tell("saved")
+    while True:
+        for _ in range(BETWEEN):
+            step(optimizer, optimizer._number)
+        optimizer.save(path)
+        line.tell("saved")
+
+
+def test_kills_leave_the_last_checkpoint_and_no_file(world_of, tmp_path):
+    rows, path = tmp_path / "rows", tmp_path / "checkpoint"
+    rows.mkdir()
+    for _ in range(4):
+        with world_of(1) as world, processes.Meeting() as meeting:
+            world.tell(0, learn_on_and_on, meeting.address, rows, path)
+            (line,) = meeting.expect()
+            assert line.hear() == "saved"
+            time.sleep(random.uniform(0, 0.2))
+            assert not world.lines[0].is_speaking(), "it has failed"
+            os.kill(line.pid, signal.SIGKILL)
+        assert os.listdir(rows) == []
+    optimizer, twin = (ramet.optim.Adam(on_disk(rows), lr=0.1) for _ in range(2))
+    optimizer.load(path)
+    optimizer.save(path)
+    assert sorted(os.listdir(tmp_path)) == ["checkpoint", "rows"]
+    for number in range(optimizer._number):
+        step(twin, number)
+    assert_equal(optimizer, twin)
+    assert optimizer._number % BETWEEN == 0 and optimizer._number >= BETWEEN
 
 
 @pytest.fixture

@@ -348,7 +348,7 @@ def test_damaged_npz(tmp_path):
             ramet.build(tmp_path / "store", file)
 
 
-PROGRAM = Path(__file__).parents[1] / "helpers" / "hostile_sources.py"
+PROGRAM = Path(__file__).parent / "hostile_sources.py"
 DAMAGED_SOURCES = 420  # twenty of every kind of damage to every kind of file
 
 

@@ -12,7 +12,7 @@ from timed_graphs import timed_pair
 
 import ramet
 
-PROGRAM = Path(__file__).parents[1] / "helpers" / "hostile.py"
+PROGRAM = Path(__file__).parent / "hostile.py"
 PARTS = 4
 STORES_OF_A_PART = 105  # five of every kind of damage
 

@@ -10,7 +10,7 @@ import ramet
 pytest.importorskip("torch")
 
 import machine_tables
-from learning_ranks import learn
+from learning import learn
 from machines import name_of, run_on_machines
 
 pytestmark = pytest.mark.slow

@@ -1,33 +1,134 @@
 """Lists of rows from all ranks of a machine to all ranks: in the order (rank, call, position), or an error on all."""
 
+import functools
+import os
+import pickle
+import signal
+
 import numpy as np
-import processes
 import pytest
 
 import ramet
 
 pytest.importorskip("torch")
 
-import mail_ranks as ranks
-from world import world_of
+import torch.distributed as dist
 
+from ramet.distributed import mail as mails
 from ramet.distributed.mail import Mail
 
 WORLD = 3
+ROWS, WIDTH = 1000, 4
+
+# ---- what ranks do
 
 
-@pytest.fixture(scope="module")
-def world():
-    names = processes.shared_memory_names()
-    with world_of(WORLD) as world:
-        world.call(ranks.make, "table", WORLD)
-        world.call(ranks.make, "other", WORLD, "bfloat16")
-        yield world
-    assert not processes.new_shared_memory_names(names)
+@functools.cache
+def table_of(name: str) -> ramet.Table:
+    """Made at the first call, of all ranks."""
+    return ramet.Table.create((ROWS, WIDTH), {"table": "float32", "other": "bfloat16"}[name], placement="chunked")
+
+
+def lists_of(seed: int, rank: int, counts) -> list:
+    """(places, rows) of each count, for any owner."""
+    random = np.random.default_rng([seed, rank])
+    return [
+        (random.integers(0, ROWS, count), random.standard_normal((count, WIDTH)).astype("float32")) for count in counts
+    ]
+
+
+def deliver(name: str, seed: int, counts, steps: int = 1):
+    """What comes in the last of several deliveries; `counts` by rank."""
+    mail, rank = Mail.of(table_of(name)), dist.get_rank()
+    for step in range(steps):
+        sent = lists_of(seed + step, rank, counts[rank])
+        came = mail.deliver(sent, threads=2, step=step)
+        copies = [(places.copy(), rows.copy()) for places, rows in came]
+        mail.done()
+    return copies
+
+
+def deliver_two(first: str, second: str):
+    """What comes for two tables in one delivery: of each rank its number in `second`, nothing in `first`."""
+    tables = [table_of(first), table_of(second)]
+    letters = [Mail.of(table) for table in tables]
+    number = np.full((1, WIDTH), tables[0].rank, np.float32)
+    came = mails.deliver_all([(letters[0], []), (letters[1], [(np.array([7]), number)])])
+    values = [[rows[0, 0] for _, rows in lists] for lists in came]
+    mails.done_all(letters)
+    return values
+
+
+def same_memory(name: str) -> bool:
+    """Whether what comes from others lies in memory that was mapped before."""
+    mail = Mail.of(table_of(name))
+    addresses = []
+    for _ in range(2):
+        came = mail.deliver(lists_of(0, dist.get_rank(), [50]))
+        addresses.append([rows.ctypes.data for _, rows in came[: dist.get_rank()] + came[dist.get_rank() + 1 :]])
+        mail.done()
+    return addresses[0] == addresses[1]
+
+
+def outcome(function) -> str:
+    try:
+        function()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "fine"
+
+
+def faults(name: str, fault: str) -> list[str]:
+    """How a delivery ends that rank 1 spoils, and the one after it."""
+    mail, rank = Mail.of(table_of(name)), dist.get_rank()
+    bad = rank == 1
+    lists = lists_of(1, rank, [3])
+
+    def spoiled():
+        if fault == "before" and bad:
+            mail.fail()
+            raise ArithmeticError("no rows")
+        if fault == "shape" and bad:
+            mail.deliver([(lists[0][0], lists[0][1][:2])])
+        if fault == "done" and bad:
+            mail.done()
+        mail.deliver(lists, step=5 + (fault == "step" and bad))
+        if fault == "twice":
+            mail.deliver(lists)
+        if fault == "between" and bad:
+            mail.fail()
+            raise ArithmeticError("no step")
+        mail.done()
+
+    def good():
+        came = mail.deliver(lists)
+        assert len(came) == dist.get_world_size()
+        mail.done()
+
+    return [outcome(spoiled), outcome(good)]
+
+
+def other_table(first: str, second: str) -> str:
+    one, other = table_of(first), table_of(second)
+    return outcome(lambda: Mail.of(other if dist.get_rank() == 1 else one).deliver([]))
+
+
+def pickled(name: str) -> str:
+    return outcome(lambda: Mail.of(pickle.loads(pickle.dumps(table_of(name)))).deliver([]))
+
+
+def killed(victim: int) -> str:
+    """How a delivery ends for the others."""
+    if dist.get_rank() == victim:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return outcome(lambda: Mail.of(table_of("table")).deliver(lists_of(0, dist.get_rank(), [100])))
+
+
+# ---- tests
 
 
 def expected(seed: int, counts) -> list:
-    return [one for rank, of_rank in enumerate(counts) for one in ranks.lists_of(seed, rank, of_rank)]
+    return [one for rank, of_rank in enumerate(counts) for one in lists_of(seed, rank, of_rank)]
 
 
 def assert_same(came: list, sent: list) -> None:
@@ -49,22 +150,22 @@ def assert_same(came: list, sent: list) -> None:
 )
 @pytest.mark.parametrize("name", ["table", "other"])
 def test_lists_come_in_the_order_of_ranks_calls_and_positions(world, name, counts):
-    for came in world.call(ranks.deliver, name, 11, counts):
+    for came in world.call(deliver, name, 11, counts):
         assert_same(came, expected(11, counts))
 
 
 def test_arenas_grow(world):
     for steps, counts in enumerate([[[10], [10], [10]], [[100], [9], [70_000]], [[5], [200_000], [3]], [[1]] * 3], 1):
-        for came in world.call(ranks.deliver, "table", steps, counts, steps):
+        for came in world.call(deliver, "table", steps, counts, steps):
             assert_same(came, expected(2 * steps - 1, counts))
 
 
 def test_arenas_are_mapped_once(world):
-    assert world.call(ranks.same_memory, "table") == [True] * WORLD
+    assert world.call(same_memory, "table") == [True] * WORLD
 
 
 def test_two_tables_go_together(world):
-    assert world.call(ranks.deliver_two, "table", "other") == [[[], [0, 1, 2]]] * WORLD
+    assert world.call(deliver_two, "table", "other") == [[[], [0, 1, 2]]] * WORLD
 
 
 @pytest.mark.parametrize(
@@ -79,7 +180,7 @@ def test_two_tables_go_together(world):
     ],
 )
 def test_an_error_of_one_rank_is_one_on_all_and_the_next_delivery_is_fine(world, fault, of_rank_1, of_others):
-    outcomes = world.call(ranks.faults, "table", fault)
+    outcomes = world.call(faults, "table", fault)
     for rank, (spoiled, after) in enumerate(outcomes):
         assert spoiled.startswith(of_rank_1 if rank == 1 else of_others), spoiled
         assert after == "fine"
@@ -89,13 +190,13 @@ def test_an_error_of_one_rank_is_one_on_all_and_the_next_delivery_is_fine(world,
 
 
 def test_different_tables_are_an_error_on_all(world):
-    outcomes = world.call(ranks.other_table, "table", "other")
+    outcomes = world.call(other_table, "table", "other")
     assert len(set(outcomes)) == 1
     assert outcomes[0].startswith("ValueError: rank 1 is at meeting")
 
 
 def test_an_unpickled_table_has_no_mail(world):
-    for outcome in world.call(ranks.pickled, "table"):
+    for outcome in world.call(pickled, "table"):
         assert outcome.startswith("ValueError: the table was unpickled")
 
 
@@ -107,12 +208,9 @@ def test_alone_lists_are_what_was_given():
     mail.done()
 
 
-def test_a_rank_that_is_killed_is_an_error_for_the_others():
-    names = processes.shared_memory_names()
+def test_a_rank_that_is_killed_is_an_error_for_the_others(world_of):
     with world_of(WORLD) as world:
-        world.call(ranks.make, "table", WORLD)
-        world.call(ranks.deliver, "table", 3, [[100], [200], [300]])
-        outcomes = world.call(ranks.killed, 1, without=(1,))
+        world.call(deliver, "table", 3, [[100], [200], [300]])
+        outcomes = world.call(killed, 1, without=(1,))
     assert len(outcomes) == WORLD - 1
     assert all(outcome.startswith(("RuntimeError", "FileNotFoundError")) for outcome in outcomes)
-    assert not processes.new_shared_memory_names(names)

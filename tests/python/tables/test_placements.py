@@ -15,8 +15,7 @@ import ramet
 
 pytest.importorskip("torch")
 
-import table_ranks as ranks
-from world import world_of
+import torch.distributed as dist
 
 WORLD = 5
 ROWS = 1003
@@ -25,17 +24,103 @@ DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"
 ALL_DTYPES = (*DTYPES, "float32", "float64")
 
 
-@pytest.fixture(scope="module")
-def world():
-    with world_of(WORLD) as world:
-        yield world
+# ---- what ranks do; options: as of Table.create
 
 
-def call(world, function, size: int, *arguments) -> list:
-    """What the first `size` ranks say."""
-    answers = world.call(function, size, *arguments)
-    assert answers[size:] == [None] * (WORLD - size)
-    return answers[:size]
+def make(group, shape, options: dict) -> ramet.Table:
+    """`init` may be the name of a function of this file."""
+    init = options.get("init", 0)
+    options = options | {"init": globals().get(init, init) if isinstance(init, str) else init}
+    return ramet.Table.create(shape, distributed=group, **options)
+
+
+def of_ids(ids):
+    """Rows that say whose they are."""
+    return np.stack([ids, -ids], 1).astype(np.float32)
+
+
+def not_of_rank_1(ids):
+    if dist.get_rank() == 1:
+        raise ArithmeticError("no rows")
+    return of_ids(ids)
+
+
+def bits(rows: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(rows).view(np.uint8)
+
+
+def contents(group, shape, options):
+    """What a rank sees: all rows as bytes, its own ids, the rows of all."""
+    table = make(group, shape, options)
+    assert (table.rank, table.ranks, table.shape) == (group.rank(), group.size(), shape)
+    assert (table.placement, table.location) == (options["placement"], "host")
+    own = table.owned()
+    assert (table.ownership.owners(own) == table.rank).all()
+    chunks = [bits(chunk.numpy()) for chunk in table.chunks()]
+    np.testing.assert_array_equal(bits(table.local().numpy()), chunks[table.rank])
+    return bits(table.gather(np.arange(shape[0]))), own, chunks
+
+
+def write(group, shape, options, seed):
+    """All rows, after each rank has set its own rows and then, one after the other, added to any."""
+    table = make(group, shape, options)
+    own = table.owned()
+    table.scatter(own, np.broadcast_to(own[:, None], (len(own), *shape[1:])).astype(table.dtype))
+    for rank in range(table.ranks):
+        dist.barrier(group)
+        ids = np.random.default_rng([seed, rank]).integers(0, shape[0], 100)[: 100 if rank == table.rank else 0]
+        if len(ids) or table.placement == "distributed":  # which all ranks call
+            table.add(ids, np.ones((len(ids), *shape[1:]), table.dtype), threads=2)
+    dist.barrier(group)
+    return table.gather(np.arange(shape[0])[::-1])
+
+
+def pickled(group, options):
+    """What a copy sees of what the ranks write after it was made."""
+    table = make(group, (50, 3), options)
+    copy = pickle.loads(pickle.dumps(table))
+    table.scatter(table.owned(), np.full((len(table.owned()), 3), table.rank + 1, np.float32))
+    dist.barrier(group)
+    assert (copy.rank, copy.ranks, copy.placement) == (table.rank, table.ranks, table.placement)
+    assert copy.ownership.digest() == table.ownership.digest()
+    assert copy.owned().tolist() == table.owned().tolist()
+    return copy.gather(np.arange(50))[:, 0].tolist()
+
+
+def error_of(group, shapes, options):
+    """The error of every rank; `shapes` and `options` by rank."""
+    rank = group.rank()
+    try:
+        make(group, shapes[rank % len(shapes)], options[rank % len(options)])
+    except Exception as problem:
+        return f"{type(problem).__name__}: {problem}"
+    return None
+
+
+def state(group, shape, options):
+    """The places of a table and of one beside it, which is written to; and all rows of that."""
+    table = make(group, shape, options)
+    state = table._beside((), "int64")
+    assert state.placement == table.placement and state._own == table._own
+    places = table._place_of(np.arange(shape[0]))
+    np.testing.assert_array_equal(places, state._place_of(np.arange(shape[0])))
+    begin, end = table._own
+    assert places[table.owned()].tolist() == list(range(begin, end))
+    state.scatter(state.owned(), state.owned())
+    dist.barrier(group)
+    return state.gather(np.arange(shape[0])).tolist()
+
+
+held = []
+
+
+def hold(group, placement, megabytes):
+    """Makes a table that stays until the process ends. The inodes of its pieces."""
+    held.append(make(group, (megabytes, 1 << 18), {"placement": placement, "init": 1}))
+    return {piece.identity[1] for piece in held[-1]._memory._pieces}
+
+
+# ---- tests
 
 
 def ownership_of(kind: str, size: int, rows: int = ROWS):
@@ -67,11 +152,11 @@ def test_rows_are_those_of_one_process(world, placement, size):
         if kind not in kinds_of(placement):
             kind = "bounds"
         options = {"dtype": dtype, "init": init, "seed": 3}
-        alone = ramet.Table.create((ROWS, 2), **options | {"init": getattr(ranks, str(init), init)})
-        expected = ranks.bits(alone.numpy())
+        alone = ramet.Table.create((ROWS, 2), **options | {"init": globals().get(init, init)})
+        expected = bits(alone.numpy())
         options |= {"placement": placement, "ownership": ownership_of(kind, size)}
         own = []
-        for rows, ids, chunks in call(world, ranks.contents, size, (ROWS, 2), options):
+        for rows, ids, chunks in world.call(contents, (ROWS, 2), options, size=size):
             np.testing.assert_array_equal(rows, expected)
             own.append(ids)
             assert len(chunks) == size
@@ -87,7 +172,7 @@ def test_everyone_writes_any_row(world, placement, size):
         np.add.at(expected, np.random.default_rng([5, rank]).integers(0, ROWS, 100), 1)
     for kind in kinds_of(placement):
         options = {"placement": placement, "ownership": ownership_of(kind, size)}
-        for rows in call(world, ranks.write, size, (ROWS, 7), options, 5):
+        for rows in world.call(write, (ROWS, 7), options, 5, size=size):
             np.testing.assert_array_equal(rows, expected[::-1])
 
 
@@ -95,7 +180,7 @@ def test_everyone_writes_any_row(world, placement, size):
 def test_a_table_pickles_as_a_handle(world, placement):
     for kind in kinds_of(placement):
         ownership = ownership_of(kind, 4, 50)
-        for rows in call(world, ranks.pickled, 4, {"placement": placement, "ownership": ownership}):
+        for rows in world.call(pickled, {"placement": placement, "ownership": ownership}, size=4):
             if kind == "equal":
                 assert rows == [1] * 13 + [2] * 13 + [3] * 12 + [4] * 12
             if kind == "vector":
@@ -106,7 +191,7 @@ def test_a_table_pickles_as_a_handle(world, placement):
 def test_a_state_has_the_places_of_its_table(world, placement):
     for kind in kinds_of(placement):
         options = {"placement": placement, "ownership": ownership_of(kind, 3)}
-        for rows in call(world, ranks.state, 3, (ROWS, 3), options):
+        for rows in world.call(state, (ROWS, 3), options, size=3):
             assert rows == list(range(ROWS))
 
 
@@ -124,13 +209,13 @@ WRONG = [
 @pytest.mark.parametrize(("wrong", "message"), WRONG, ids=[repr(wrong) for wrong, _ in WRONG])
 def test_what_is_wrong_on_one_rank_is_an_error_on_all(world, wrong, message):
     options = {"placement": "chunked", "init": "of_ids"}
-    said = world.call(ranks.error, WORLD, [(10, 2)], [options, options | wrong, *[options] * 3])
+    said = world.call(error_of, [(10, 2)], [options, options | wrong, *[options] * 3], size=WORLD)
     for rank, text in enumerate(said):
         assert re.match(message if rank == 1 else f"ValueError: rank 1 cannot cooperate: {message}", text), text
 
 
 def test_rows_that_one_rank_cannot_make_are_an_error_on_all(world):
-    for text in world.call(ranks.error, WORLD, [(10, 2)], [{"init": "not_of_rank_1", "placement": "chunked"}]):
+    for text in world.call(error_of, [(10, 2)], [{"init": "not_of_rank_1", "placement": "chunked"}], size=WORLD):
         assert text.endswith("ArithmeticError: no rows"), text
 
 
@@ -146,7 +231,7 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("name", "shapes", "options"), DIFFERENT, ids=[name for name, *_ in DIFFERENT])
 def test_options_that_differ_between_ranks_are_an_error_on_all(world, name, shapes, options):
-    for text in world.call(ranks.error, WORLD, shapes, [{"placement": "chunked"} | given for given in options]):
+    for text in world.call(error_of, shapes, [{"placement": "chunked"} | given for given in options], size=WORLD):
         assert re.match(f"ValueError: rank 1 has {name}=", text), text
 
 
@@ -166,8 +251,8 @@ def test_every_dtype_and_width_on_any_number_of_ranks(world, dtype):
         size, placement = 1 + number % WORLD, PLACEMENTS[number % 3]
         init = "uniform" if dtype in ("float16", "bfloat16", "float32") else 1
         options = {"dtype": dtype, "init": init}
-        expected = ranks.bits(ramet.Table.create(shape, **options).numpy())
-        for rows, _, _ in call(world, ranks.contents, size, shape, options | {"placement": placement}):
+        expected = bits(ramet.Table.create(shape, **options).numpy())
+        for rows, _, _ in world.call(contents, shape, options | {"placement": placement}, size=size):
             np.testing.assert_array_equal(rows, expected)
 
 
@@ -194,15 +279,13 @@ def test_pieces_pickle_as_handles_of_the_same_rows():
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
-def test_nothing_is_left_of_ranks_that_are_killed(placement):
-    names = processes.shared_memory_names()
+def test_nothing_is_left_of_ranks_that_are_killed(world_of, placement):
     with world_of(3) as world:
-        pieces, *others = world.call(ranks.hold, 3, placement, 30)
+        pieces, *others = world.call(hold, placement, 30, size=3)
         assert len(pieces) == 3 and others == [pieces] * 2
         assert len(users_of(pieces)) == 3
         for line in world.lines:
             os.kill(line.pid, signal.SIGKILL)
-    assert not processes.new_shared_memory_names(names)
     deadline = time.monotonic() + processes.PATIENCE
     while users_of(pieces):  # the kernel frees what nobody has
         assert time.monotonic() < deadline, "a process has the memory of a table"

@@ -1,5 +1,4 @@
-"""What every rank of a world does for the tests of cooperative ranks. The first `size` ranks are a process group; the
-others return None. options: as of a NeighborLoader."""
+"""What ranks do for the tests of cooperative ranks. options: as of a NeighborLoader."""
 
 import contextlib
 import functools
@@ -13,49 +12,40 @@ from sage import Sage
 from sage import train as train_alone
 from together import edges
 from torch.nn.parallel import DistributedDataParallel
+from world import group_of
 
 import ramet
 from ramet.distributed import exchange
 
-group_of = functools.cache(dist.new_group)  # every rank of the world asks for it
 open_store = functools.cache(ramet.open)
 
 
-def make_loader(size: int, store: str, options: dict, groups: tuple = ()) -> ramet.NeighborLoader | None:
+def make_loader(group, store: str, options: dict, groups: tuple = ()) -> ramet.NeighborLoader:
     """groups: those inside the group that cooperate, tuples of ranks; by default all of it."""
-    torch.set_num_threads(1)
-    everyone = group_of(tuple(range(size)))
-    inner = [(members, group_of(members)) for members in groups]
-    if dist.get_rank() >= size:
-        return None
-    mine = [group for members, group in inner if dist.get_rank() in members]
+    mine = [group_of(members) for members in groups if dist.get_rank() in members]
     options = {"cooperative": mine[0] if mine else True, **options}
-    return ramet.NeighborLoader(open_store(store), distributed=everyone, **options)
+    return ramet.NeighborLoader(open_store(store), distributed=group, **options)
 
 
-def train(size, store, options, steps, model_options, groups=(), sleep_seed=None):
+def train(group, store, options, steps, model_options, groups=(), sleep_seed=None):
     """What sage.train says, with the model in DistributedDataParallel, whose small buckets are under way early."""
-    loader = make_loader(size, store, options, groups)
-    if loader is None:
-        return None
+    loader = make_loader(group, store, options, groups)
     model = Sage(loader.graph, **model_options)
-    wrapped = DistributedDataParallel(model, process_group=group_of(tuple(range(size))), bucket_cap_mb=0.0005)
+    wrapped = DistributedDataParallel(model, process_group=group, bucket_cap_mb=0.0005)
     with sleeping(sleep_seed):
         return train_alone(loader, model, wrapped, steps)
 
 
-def sample(size, store, options, epochs=1, groups=()):
+def sample(group, store, options, epochs=1, groups=()):
     """The edges of every step of some epochs."""
-    loader = make_loader(size, store, options, groups)
-    return None if loader is None else [[edges([batch]) for batch in loader] for _ in range(epochs)]
+    loader = make_loader(group, store, options, groups)
+    return [[edges([batch]) for batch in loader] for _ in range(epochs)]
 
 
-def leave_early(size, store, options, step):
+def leave_early(group, store, options, step):
     """The edges of some steps, of all steps of the next epoch, and of all steps of that and the one after it at the
     same time."""
-    loader = make_loader(size, store, options)
-    if loader is None:
-        return None
+    loader = make_loader(group, store, options)
     result = []
     for batch in loader:
         result.append(edges([batch]))
@@ -68,30 +58,23 @@ def leave_early(size, store, options, step):
     return result
 
 
-def state(size, store, options, step):
-    loader = make_loader(size, store, options)
-    if loader is None:
-        return None
+def state(group, store, options, step):
+    loader = make_loader(group, store, options)
     for _ in itertools.islice(loader, step):
         pass
     return loader.state_dict()
 
 
-def resume(size, store, options, state):
-    loader = make_loader(size, store, options)
-    if loader is None:
-        return None
+def resume(group, store, options, state):
+    loader = make_loader(group, store, options)
     loader.load_state_dict(state)
     return [edges([batch]) for batch in loader]
 
 
-def exchange_rows(size, store, options, dtype: str, shape):
+def exchange_rows(group, store, options, dtype: str, shape):
     """(n_id, their gradients, ids of the sources) of the input layer of one batch, through which rows of a dtype and
     shape are exchanged. A node's rows are what its id says."""
-    loader = make_loader(size, store, options)
-    if loader is None:
-        return None
-    batch = next(iter(loader))
+    batch = next(iter(make_loader(group, store, options)))
     block = batch.blocks[0]
     own = rows_of(batch.n_id, dtype, shape)
     own.requires_grad_(own.is_floating_point())
@@ -112,12 +95,9 @@ def rows_of(ids: torch.Tensor, dtype: str, shape) -> torch.Tensor:
     return ((ids.view(-1, 1) * 7 + elements) % 5).to(getattr(torch, dtype)).view(len(ids), *shape)
 
 
-def exchange_types(size, store, options):
+def exchange_types(group, store, options):
     """How many sources of each type there are, for every choice of types that are exchanged together."""
-    loader = make_loader(size, store, options)
-    if loader is None:
-        return None
-    batch = next(iter(loader))
+    batch = next(iter(make_loader(group, store, options)))
     block = batch.blocks[0]
     counts = []
     for chosen in ((), ("paper",), ("author",), ("author", "paper")):
@@ -129,12 +109,9 @@ def exchange_types(size, store, options):
     return counts
 
 
-def wrong_rows(size, store, options):
+def wrong_rows(group, store, options):
     """How rows are refused that are not a layer's input; nothing is exchanged then."""
-    loader = make_loader(size, store, options)
-    if loader is None:
-        return None
-    batch = next(iter(loader))
+    batch = next(iter(make_loader(group, store, options)))
     words = []
     for rows in (batch.x[:-1], torch.cat([batch.x, batch.x]), torch.tensor(0.0)):
         try:
@@ -144,12 +121,9 @@ def wrong_rows(size, store, options):
     return words
 
 
-def unlike_rows(size, store, options):
+def unlike_rows(group, store, options):
     """What ranks say whose rows differ in dtype, and that they can go on."""
-    loader = make_loader(size, store, options)
-    if loader is None:
-        return None
-    batch = next(iter(loader))
+    batch = next(iter(make_loader(group, store, options)))
     try:
         exchange(batch.x.double() if dist.get_rank() == 1 else batch.x, batch.blocks[0])
     except ValueError as error:

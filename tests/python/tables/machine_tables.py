@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import torch.distributed as dist
-from learning_ranks import learn
+from learning import learn
 
 import ramet
 import ramet.distributed

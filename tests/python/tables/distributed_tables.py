@@ -1,11 +1,10 @@
-"""What every rank of a world does for the tests of distributed tables. `machines`, by rank: ranks with other numbers
-are not reached, as if they were on other machines."""
+"""What ranks do for the tests of distributed tables. `machines`, by rank: ranks with other numbers are not reached, as
+if they were on other machines."""
 
 import contextlib
 
 import numpy as np
 import torch.distributed as dist
-from table_ranks import group_of
 
 import ramet
 from ramet.dtypes import convert
@@ -23,10 +22,7 @@ def on_machines(machines):
         ranks.this_machine = this_machine
 
 
-def make(machines, rows: int, width: int, dtype: str, ownership, init="normal") -> ramet.Table | None:
-    group = group_of(tuple(range(len(machines))))
-    if dist.get_rank() >= len(machines):
-        return None
+def make(group, machines, rows: int, width: int, dtype: str, ownership, init="normal") -> ramet.Table:
     options = {"placement": "distributed", "distributed": group, "ownership": ownership, "init": init, "seed": 5}
     with on_machines(machines):
         return ramet.Table.create((rows, width), dtype, **options)
@@ -57,13 +53,13 @@ def bits(rows) -> np.ndarray:
     return np.ascontiguousarray(rows).view(np.uint8)
 
 
-def use(machines, rows, width, dtype, ownership, async_op):
-    """This rank's part of a gather, and all rows after a scatter and after an add, of parts of three lists."""
-    table = make(machines, rows, width, dtype, ownership)
-    return None if table is None else use_table(table, async_op)
+def use(group, machines, rows, width, dtype, ownership, async_op):
+    return use_table(make(group, machines, rows, width, dtype, ownership), async_op)
 
 
 def use_table(table: ramet.Table, async_op: bool, threads: int = 2):
+    """This rank's part of a gather, and all rows after a scatter and after an add, of parts of three lists."""
+
     def part(array):
         return part_of(array, table.rank, table.ranks)
 
@@ -88,11 +84,9 @@ def use_table(table: ramet.Table, async_op: bool, threads: int = 2):
     return seen
 
 
-def faults(machines):
+def faults(group, machines):
     """How calls end that rank 1 spoils, whether rows have changed, and how the next ones end."""
-    table = make(machines, 50, 2, "float32", "hash", init=1)
-    if table is None:
-        return None
+    table = make(group, machines, 50, 2, "float32", "hash", init=1)
     bad = table.rank == 1
     ids, ones = np.arange(4), np.ones((4, 2), np.float32)
     wrong = np.array([3, 50]) if bad else ids[:2]
@@ -111,11 +105,9 @@ def faults(machines):
     return outcomes, same, table.gather(ids)[:, 0].tolist()
 
 
-def in_order(machines):
+def in_order(group, machines):
     """Calls in the channel's thread and in this one do not meet; what waits in the thread is made in order."""
-    table, other = (make(machines, 100, 3, "float32", None, init=0) for _ in range(2))
-    if table is None:
-        return None
+    table, other = (make(group, machines, 100, 3, "float32", None, init=0) for _ in range(2))
     ids, ones = np.arange(100), np.ones((100, 3), np.float32)
     calls = [table.add(ids, ones, async_op=True) for _ in range(5)]
     other.add(ids, ones)

@@ -1,5 +1,4 @@
-"""What every rank of a world does for the tests of embeddings on a disk. The first `size` ranks are a process group;
-the others return None. Rows lie on the file system of `folder`."""
+"""What ranks do for the tests of embeddings on a disk. Rows lie on the file system of `folder`."""
 
 import contextlib
 import itertools
@@ -9,22 +8,8 @@ import signal
 
 import numpy as np
 import torch
-import torch.distributed as dist
-from checkpoint_ranks import of_rank
 from faulty_records import faulty, refused_by_the_disk
-from learning_ranks import (
-    ROWS,
-    WIDTH,
-    gradients_of,
-    group_of,
-    open_store,
-    optimizer_of,
-    owners_of,
-    recording,
-    refused,
-    roundings_of,
-    share,
-)
+from learning import ROWS, WIDTH, gradients_of, optimizer_of, owners_of, recording, refused, roundings_of, share
 
 import ramet
 from ramet.optim import sparse_optimizer
@@ -33,15 +18,9 @@ OWNERS = (None, "hash", "vector")
 CACHE_ROWS = 12  # fewer than a call has
 
 
-def in_group(size: int):
-    """The group, or None on a rank that is not in it."""
-    group = group_of(size)
-    return group if dist.get_rank() < size else None
-
-
 def embedding_of(folder, group, ownership=None, dtype="float32", cache_rows=CACHE_ROWS) -> ramet.nn.Embedding:
     """In memory without a folder. group: None for this process alone."""
-    size = 1 if group is None else dist.get_world_size(group)
+    size = 1 if group is None else group.size()
     where = {"distributed": False if group is None else group, "ownership": owners_of(ownership, size)}
     if folder is None:
         return ramet.nn.Embedding(ROWS, WIDTH, dtype, seed=3, placement="chunked", **where)
@@ -88,12 +67,9 @@ def learn(method: str, folder, group, ownership=None, rounding="nearest", averag
     return own_rows(optimizer)
 
 
-def learn_everywhere(size: int, method: str, folder) -> dict | None:
+def learn_everywhere(group, method: str, folder) -> dict:
     """own_rows() of a disk, by owners, rounding and average; and of memory."""
-    group = in_group(size)
-    if group is None:
-        return None
-    torch.set_num_threads(1 + dist.get_rank() % 2)
+    torch.set_num_threads(1 + group.rank() % 2)
     return {
         (ownership, rounding, average): [
             learn(method, where, group, ownership, rounding, average) for where in (folder, None)
@@ -102,16 +78,13 @@ def learn_everywhere(size: int, method: str, folder) -> dict | None:
     }
 
 
-def collectives(size: int, folder) -> list[int] | None:
+def collectives(group, folder) -> list[int]:
     """Of a step with rows of this rank, and of one without any on rank 0."""
-    group = in_group(size)
-    if group is None:
-        return None
     embedding = embedding_of(folder, group)
     optimizer = optimizer_of("Adam", embedding)
     counts = []
     for is_idle in (False, True):
-        if not (is_idle and dist.get_rank() == 0):
+        if not (is_idle and group.rank() == 0):
             ids, gradients = owned_pairs(embedding, 0)
             embedding(ids, owned=True).backward(gradients)
         with recording() as called:
@@ -121,12 +94,9 @@ def collectives(size: int, folder) -> list[int] | None:
     return counts
 
 
-def refusals(size: int, folder) -> dict[str, str] | None:
+def refusals(group, folder) -> dict[str, str]:
     """How what several ranks cannot do is refused."""
-    group = in_group(size)
-    if group is None:
-        return None
-    rank = dist.get_rank()
+    rank = group.rank()
     embedding = embedding_of(folder, group, "hash")
     other = next(iter(np.setdiff1d(np.arange(ROWS), embedding.table.owned()).tolist()))
     graph = ramet.from_edge_index(np.zeros((2, 1), np.int64), num_nodes=ROWS)
@@ -155,12 +125,9 @@ def refusals(size: int, folder) -> dict[str, str] | None:
     return {name: refused(call) for name, call in calls.items()} | {"other": other}
 
 
-def cooperate(size: int, store, folder, options: dict, ownership) -> tuple | None:
+def cooperate(group, store, folder, options: dict, ownership) -> tuple:
     """(own rows of a disk, of memory, batches read ahead) after a loop that is left early, and a whole one."""
-    group = in_group(size)
-    if group is None:
-        return None
-    graph, ends = open_store(store), []
+    graph, ends = ramet.open(store), []
     among = {"distributed": group, "ownership": ramet.distributed.ownership(graph, ownership, group)}
     for where in (folder, None):
         rows = {"placement": "chunked"} if where is None else {"location": "disk", "path": where, "cache_rows": 1000}
@@ -178,40 +145,31 @@ def cooperate(size: int, store, folder, options: dict, ownership) -> tuple | Non
     return *ends, ahead
 
 
-def save(size: int, folder, ownership, steps: int, path) -> None:
-    group = in_group(size)
-    if group is None:
-        return
+def save(group, folder, ownership, steps: int, path) -> None:
     optimizer = optimizer_of("Adam", embedding_of(folder, group, ownership), average=False)
     train(optimizer, range(steps))
-    optimizer.save(of_rank(path))
+    optimizer.save(path[group.rank()] if isinstance(path, list) else path)
 
 
-def load_and_train(size: int, folder, ownership, steps, path):
+def load_and_train(group, folder, ownership, steps, path):
     """Own rows after a checkpoint and more steps, or the error of loading."""
-    group = in_group(size)
-    if group is None:
-        return None
     optimizer = optimizer_of("Adam", embedding_of(folder, group, ownership), average=False)
     train(optimizer, range(7, 9))  # rows that are overwritten
     try:
-        optimizer.load(of_rank(path))
+        optimizer.load(path[group.rank()] if isinstance(path, list) else path)
     except Exception as problem:
         return f"{type(problem).__name__}: {problem}"
     train(optimizer, steps)
     return own_rows(optimizer)
 
 
-def full_disk(size: int, folder) -> tuple | None:
+def full_disk(group, folder) -> tuple:
     """(the error, own rows) of steps that the disk of the last rank refuses at first."""
-    group = in_group(size)
-    if group is None:
-        return None
     optimizer = optimizer_of("Adam", embedding_of(folder, group), average=False)
     train(optimizer, range(1))
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
     error = "nothing"
-    if dist.get_rank() == size - 1:
+    if group.rank() == group.size() - 1:
         resource.setrlimit(resource.RLIMIT_FSIZE, (2048, before[1][1]))
     try:
         train(optimizer, range(1, 3))
@@ -224,33 +182,27 @@ def full_disk(size: int, folder) -> tuple | None:
     return error, own_rows(optimizer)
 
 
-def lose_a_step(size: int, folder, path) -> tuple | None:
+def lose_a_step(group, folder, path) -> tuple:
     """(errors, number of steps) where the disk of the last rank refuses the second of four steps, and all ranks go on
     with the next batch and save."""
-    group = in_group(size)
-    if group is None:
-        return None
     optimizer = optimizer_of("Adam steps", embedding_of(folder, group))
     table, said = optimizer.embeddings[0].table, []
     for step in range(4):
         fault = faulty(table, "apply_gradients", refused_by_the_disk)
-        with fault if (step, table.rank) == (1, size - 1) else contextlib.nullcontext():
+        with fault if (step, table.rank) == (1, group.size() - 1) else contextlib.nullcontext():
             said.append(refused(lambda: train(optimizer, [step])))  # noqa: B023 (called at once)
     said.append(refused(lambda: optimizer.save(path)))
     return said, optimizer._number
 
 
-def lose_a_step_together(size: int, folder, path) -> tuple | None:
+def lose_a_step_together(group, folder, path) -> tuple:
     """(errors, rows in memory) of embeddings on a disk and in memory, where the disk of rank 0 refuses the second of
     four steps: all ranks go on with the next batch, and save."""
-    group = in_group(size)
-    if group is None:
-        return None
-    rank, said = dist.get_rank(), []
+    rank, said = group.rank(), []
     disk, memory = embedding_of(folder, group), embedding_of(None, group)
     optimizer = optimizer_of("Adam", [disk, memory], average=False)
     for step in range(4):
-        ids, gradients = (values[share(step, rank, size)] for values in gradients_of(step))
+        ids, gradients = (values[share(step, rank, group.size())] for values in gradients_of(step))
         memory(ids).backward(gradients)
         ids, gradients = owned_pairs(disk, step)
         disk(ids, owned=True).backward(gradients)
@@ -273,18 +225,15 @@ def interrupted_before(function):
     return interrupted
 
 
-def make_half_an_optimizer(size: int, folder, path, is_interrupted: bool) -> list[str] | None:
+def make_half_an_optimizer(group, folder, path, is_interrupted: bool) -> list[str]:
     """How the second optimizer of an embedding is refused, which the last rank cannot make; then a step and save() of
     the first; then those of a third."""
-    group = in_group(size)
-    if group is None:
-        return None
     embedding = embedding_of(folder, group)
     first = optimizer_of("Adam", embedding)
     train(first, range(1))
     fault = interrupted_before if is_interrupted else refused_by_the_disk
     said = []
-    with faulty(embedding.table, "set_state", fault) if dist.get_rank() == size - 1 else contextlib.nullcontext():
+    with faulty(embedding.table, "set_state", fault) if group.rank() == group.size() - 1 else contextlib.nullcontext():
         try:
             said.append(refused(lambda: optimizer_of("Adam", embedding)))
         except KeyboardInterrupt:
@@ -294,19 +243,16 @@ def make_half_an_optimizer(size: int, folder, path, is_interrupted: bool) -> lis
     return [*said, refused(lambda: train(third, [2])), refused(lambda: third.save(path))]
 
 
-def interrupt_a_step(size: int) -> tuple | None:
+def interrupt_a_step(group) -> tuple:
     """(errors, rows) of an embedding in memory, where the last rank gets Ctrl-C on its way into the exchange of the
     second of four steps, and goes on with the next batch."""
-    group = in_group(size)
-    if group is None:
-        return None
-    rank, said = dist.get_rank(), []
+    rank, said = group.rank(), []
     memory = embedding_of(None, group)
     optimizer = optimizer_of("Adam", memory, average=False)
     for step in range(4):
-        ids, gradients = (values[share(step, rank, size)] for values in gradients_of(step))
+        ids, gradients = (values[share(step, rank, group.size())] for values in gradients_of(step))
         memory(ids).backward(gradients)
-        is_interrupted = (step, rank) == (1, size - 1)
+        is_interrupted = (step, rank) == (1, group.size() - 1)
         with interrupting_deliveries() if is_interrupted else contextlib.nullcontext():
             try:
                 optimizer.step()

@@ -1,4 +1,4 @@
-"""A program of the tests: `trainers.py METHOD ADDRESS COUNT [SOURCE ...]` stands for a training run.
+"""A program of the tests: `trainer_processes.py METHOD ADDRESS COUNT [SOURCE ...]` stands for a training run.
 
 The sources are folders of stores, or "memory" for a graph made in memory; "dropped" is such a graph, freed before
 there are trainers. METHOD is how the graphs get from the parent to COUNT trainers; with "path" this process is a
