@@ -7,10 +7,10 @@ NVCC_DONE := build/.nvcc
 
 # Runs a step, and keeps its seconds for `make test-times`.
 STEP   := tools/step.sh
-# $(call PYTEST,NAME): two tests at a time, since many start processes of their own. A file's tests stay
+# $(call PYTEST,NAME): three tests at a time, of which one often waits for its processes. A file's tests stay
 # together, with their fixtures. One thread of torch each, unless a test asks for more: those that wait for
 # work by turning take the cores from other processes.
-PYTEST = env OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(PYTHON_IN_VENV) -m pytest --numprocesses 2 --dist loadfile --durations 25 --junitxml build/times/test-$1.xml
+PYTEST = env OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(PYTHON_IN_VENV) -m pytest --numprocesses 3 --dist loadfile --durations 25 --junitxml build/times/test-$1.xml
 # $(CTEST) PRESET
 CTEST  := tools/ctest.sh
 

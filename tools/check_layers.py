@@ -48,7 +48,7 @@ EXPORTS = {
     "system/space system/writable_pages",
     "storage": "row_reader/direct_block row_writer unnamed_file",
     "kernels": "kernels adam_rates cuda_backend cuda_named_rows cuda_pieces cuda_row_regions cuda_rows cuda_sampling "
-    "cpu/aggregate cpu/attention cpu/edge_rows cpu/floyd cpu/labor_scan cpu/pick cpu/update",
+    "cpu/aggregate cpu/attention cpu/edge_rows cpu/isa_kernels cpu/pick cpu/update",
     "device": "device_memory",
     "exchange": "incoming_ids message routes",
     "tables": "row_source cache/hot_rows cache/stream_cache device/device_places device/named_rows "

@@ -1,6 +1,7 @@
 """Fixtures for every test here."""
 
 import functools
+import gc
 import importlib.util
 import os
 import signal
@@ -65,6 +66,12 @@ def world(request, world_of):
     """The ranks of a file, which says in WORLD how many."""
     with world_of(request.module.WORLD) as world:
         yield world
+
+
+def pytest_collection_finish(session):
+    """What is there before the first test is no test's garbage: collections in tests look at theirs alone."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_configure(config):

@@ -77,20 +77,22 @@ def assert_same_training(per_rank: list[list[tuple]], expected: list[tuple]) -> 
             assert_close(one, gradients)
 
 
-@pytest.mark.parametrize("size", WORLDS)
+@pytest.mark.parametrize(
+    "size", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow), pytest.param(7, marks=pytest.mark.slow)]
+)
 def test_training_is_that_of_one_process(world, alone, one_type, size):
     per_rank = world.call(ranks.train, one_type, OPTIONS, 100, NODES, size=size)
     assert_same_training(per_rank, alone(one_type, OPTIONS, 100, NODES))
 
 
-@pytest.mark.parametrize("size", [2, 4])
+@pytest.mark.parametrize("size", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_training_in_float32(world, alone, one_type, size):
     model = NODES | {"dtype": torch.float32, "optimizer": "SGD"}
     per_rank = world.call(ranks.train, one_type, OPTIONS, 100, model, size=size)
     assert_same_training(per_rank, alone(one_type, OPTIONS, 100, model))
 
 
-@pytest.mark.parametrize("size", [1, 3, 7])
+@pytest.mark.parametrize("size", [1, 3, pytest.param(7, marks=pytest.mark.slow)])
 def test_training_with_several_types(world, alone, several_types, size):
     model = {"seed_type": "paper"}
     per_rank = world.call(ranks.train, several_types, TYPED | {"ownership": "hash"}, 25, model, size=size)

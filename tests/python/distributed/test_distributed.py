@@ -165,7 +165,14 @@ def graph(store) -> ramet.Graph:
     return ramet.open(store)
 
 
-@pytest.fixture(scope="module", params=["torchrun 1", "torchrun 2", "mp.spawn 4"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param("torchrun 1", marks=pytest.mark.slow),
+        "torchrun 2",
+        pytest.param("mp.spawn 4", marks=pytest.mark.slow),
+    ],
+)
 def group(request, store):
     how, world = request.param.split()
     arguments = [launched_ranks.__file__, processes.MEETING, store]

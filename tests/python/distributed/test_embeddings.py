@@ -248,7 +248,15 @@ def alone():
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("size", [1, 2, 3, 5])
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param(1, marks=pytest.mark.slow),
+        pytest.param(2, marks=pytest.mark.slow),
+        3,
+        pytest.param(5, marks=pytest.mark.slow),
+    ],
+)
 def test_a_split_list_of_gradients_gives_the_same_bits(world, alone, size, method):
     """For every layout and dtype, over ranks with other numbers of threads, of which one has no ids."""
     for of_rank in world.call(learn_everywhere, method, size=size):

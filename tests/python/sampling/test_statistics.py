@@ -288,7 +288,10 @@ def orders_of(n, num_epochs, seed):
     return np.array([next(iter(loader)).seeds.numpy() for _ in range(num_epochs)])
 
 
-@pytest.mark.parametrize(("n", "num_epochs"), [(24, 4000), (100, 4000), (256, 3000)])
+@pytest.mark.parametrize(
+    ("n", "num_epochs"),
+    [(24, 4000), pytest.param(100, 4000, marks=pytest.mark.slow), pytest.param(256, 3000, marks=pytest.mark.slow)],
+)
 def test_shuffle_positions(n, num_epochs):
     """Section 6: over epochs each input is equally often at each position. Sums of rows and columns are
     fixed, which leaves (n - 1)^2 free directions, each of variance epochs / (n - 1)."""
@@ -298,6 +301,7 @@ def test_shuffle_positions(n, num_epochs):
     accept(stats.chi2.sf(statistic, (n - 1) ** 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "second"), [(0, 1), (0, 16), (3, 77), (98, 99)])
 def test_shuffle_pairs(first, second):
     """Section 6: the inputs at two positions, over epochs, as a pair."""
@@ -308,6 +312,7 @@ def test_shuffle_pairs(first, second):
     accept(chi_square(np.bincount(a * 20 + b, minlength=400), probabilities))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("position", [0, 17, 99])
 def test_shuffle_epochs(position):
     """Section 6: consecutive epochs, and consecutive seeds, are independent."""
@@ -317,6 +322,7 @@ def test_shuffle_epochs(position):
     accept(independent(20, orders, other))
 
 
+@pytest.mark.slow
 def test_shuffle_neighbors_do_not_stay_together():
     """Section 6: the distance (mod n) between the places of inputs 0 and 1 is any but 0, equally often."""
     n = 100

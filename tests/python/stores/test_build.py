@@ -87,7 +87,10 @@ def test_cora(data_dir, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "shape", "num_edges", "classes"),
-    [("amazon_computers", (13752, 767), 491722, 10), ("coauthor_physics", (34493, 8415), 495924, 5)],
+    [
+        ("amazon_computers", (13752, 767), 491722, 10),
+        pytest.param("coauthor_physics", (34493, 8415), 495924, 5, marks=pytest.mark.slow),
+    ],
 )
 def test_npz_datasets(data_dir, tmp_path, name, shape, num_edges, classes):
     graph = ramet.build(

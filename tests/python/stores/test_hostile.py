@@ -37,7 +37,7 @@ def stores(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, PARTS))])
 def test_damaged_stores_never_crash(stores, tmp_path, part):
     first = part * STORES_OF_A_PART
     program = processes.start(PROGRAM, stores, tmp_path, first, first + STORES_OF_A_PART)

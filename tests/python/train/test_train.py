@@ -66,6 +66,7 @@ def assert_learned(metrics) -> None:
 # ---- ramet train
 
 
+@pytest.mark.slow
 def test_command_fills_a_run_folder(store, tmp_path):
     out = tmp_path / "runs" / "first"
     options = ("--processes", 2, "--epochs", 4, "--hidden", 32, "--seed", 3, "--num-neighbors", "5,5")
@@ -284,6 +285,7 @@ def children(pid):
     return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_the_best_model_and_leaves_no_process(store, tmp_path):
     out = tmp_path / "run"
     options = ("--processes", 2, "--epochs", 100_000, "--num-neighbors", "5,5", "--hidden", 8)
@@ -311,6 +313,7 @@ def test_ctrl_c_keeps_the_best_model_and_leaves_no_process(store, tmp_path):
     assert sorted(path.name for path in out.iterdir()) == ["best.pt", "curves.png", "metrics.json"]
 
 
+@pytest.mark.slow
 def test_a_killed_trainer_is_an_error_that_names_it(store, tmp_path):
     out = tmp_path / "run"
     trainers = []
@@ -373,7 +376,7 @@ def test_no_trainer_listens_to_the_network(store, tmp_path, monkeypatch, process
 # ---- the example
 
 
-@pytest.mark.parametrize("launcher", ["torchrun", "spawn"])
+@pytest.mark.parametrize("launcher", [pytest.param("torchrun", marks=pytest.mark.slow), "spawn"])
 def test_example(store, tmp_path, launcher):
     start = {
         "torchrun": command("-m", "torch.distributed.run", "--nproc_per_node=2", EXAMPLE, store),
