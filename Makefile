@@ -113,7 +113,7 @@ asan: setup
 	@$(STEP) build-asan tools/asan.sh
 
 lint: setup  ## formatting, Python lint, include directions, headers alone
-	@$(STEP) lint tools/lint.sh
+	@$(STEP) lint tools/lint.sh $(CPP)
 
 format: setup  ## rewrite the sources in the project's format
 	@clang-format -i $(CPP)

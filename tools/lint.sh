@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# lint.sh: the project's formats, Python lint, include directions, and headers that compile alone.
+# lint.sh C++-FILE...: the project's formats, Python lint, include directions, and headers that compile alone.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-find include src python/bind tests examples bench/micro \( -name '*.h' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
+printf '%s\0' "$@" |
   xargs -0 -n 100 -P "$(nproc)" clang-format --dry-run -Werror
 ruff check --quiet
 ruff format --check --quiet
