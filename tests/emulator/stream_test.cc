@@ -149,6 +149,11 @@ TEST_CASE("a captured stream runs nothing, and what CUDA forbids breaks the capt
         return cudaStreamWaitEvent(other, event);
       },
       cudaErrorStreamCaptureIsolation);
+  {
+    const Captured later(stream);  // than the one that the event is of
+    CHECK(cudaEventQuery(event) == cudaErrorCapturedEvent);
+    CHECK(later.end() == cudaSuccess);
+  }
   CHECK(cudaEventSynchronize(event) == cudaErrorCapturedEvent);
   cudaGetLastError();
   REQUIRE(cudaEventDestroy(event) == cudaSuccess);

@@ -15,6 +15,7 @@ namespace emulator {
 namespace {
 
 struct Capture {
+  uint64_t number;
   cudaStreamCaptureMode mode;
   std::thread::id thread;
   bool is_broken = false;
@@ -23,6 +24,7 @@ struct Capture {
 struct Captures {
   std::mutex mutex;
   std::map<cudaStream_t, Capture> of;
+  uint64_t last = kNoCapture;
 };
 
 Captures& captures() {
@@ -61,9 +63,10 @@ cudaError_t check(Concerns concerns) {
 
 }  // namespace
 
-bool is_captured(cudaStream_t stream) {
+uint64_t capture_of(cudaStream_t stream) {
   const std::lock_guard lock(captures().mutex);
-  return captures().of.contains(stream);
+  const auto found = captures().of.find(stream);
+  return found == captures().of.end() ? kNoCapture : found->second.number;
 }
 
 cudaError_t check_not_captured(cudaStream_t stream) {
@@ -78,10 +81,10 @@ cudaError_t check_no_capture() {
   return check([](cudaStream_t, const Capture&) { return true; });
 }
 
-void break_capture(cudaStream_t stream) {
+void break_capture(uint64_t number) {
   const std::lock_guard lock(captures().mutex);
-  const auto found = captures().of.find(stream);
-  if (found != captures().of.end()) found->second.is_broken = true;
+  for (auto& [stream, capture] : captures().of)
+    if (capture.number == number) capture.is_broken = true;
 }
 
 }  // namespace emulator
@@ -101,7 +104,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
   if (stream == nullptr || emulator::find_stream(stream) == nullptr)
     return note(cudaErrorStreamCaptureUnsupported);
   const std::lock_guard lock(captures().mutex);
-  captures().of[stream] = {mode, std::this_thread::get_id()};
+  captures().of[stream] = {++captures().last, mode, std::this_thread::get_id()};
   return cudaSuccess;
 }
 

@@ -2,11 +2,18 @@
 // made of it; what CUDA forbids meanwhile is refused, and breaks the capture.
 #pragma once
 
+#include <cstdint>
+
 #include "emulator/runtime_api.h"
 
 namespace emulator {
 
-[[nodiscard]] bool is_captured(cudaStream_t stream);
+// Captures are numbered, since a stream may be captured again while an event of an earlier capture
+// lives on.
+constexpr uint64_t kNoCapture = 0;
+
+// The capture that the stream is in now.
+[[nodiscard]] uint64_t capture_of(cudaStream_t stream);
 
 // Of a call that waits for a stream: an error where that is captured.
 [[nodiscard]] cudaError_t check_not_captured(cudaStream_t stream);
@@ -18,7 +25,7 @@ namespace emulator {
 // Of a call that waits for all streams: an error while any is captured.
 [[nodiscard]] cudaError_t check_no_capture();
 
-// The capture of the stream ends with an error.
-void break_capture(cudaStream_t stream);
+// The capture will end with an error, unless it has ended.
+void break_capture(uint64_t capture);
 
 }  // namespace emulator

@@ -54,7 +54,7 @@ struct EventState {
 
 struct CUevent_st {
   int device;
-  cudaStream_t captured_by = nullptr;  // what it was last recorded on, where that was captured then
+  uint64_t captured_in = emulator::kNoCapture;  // what its last record became part of
   std::shared_ptr<emulator::EventState> state = std::make_shared<emulator::EventState>();
 };
 
@@ -64,9 +64,10 @@ namespace {
 // Of a wait of `stream`: what is recorded in a capture is waited for inside it, what is not
 // outside. In CUDA a stream that waits for a captured event becomes part of the capture.
 cudaError_t check_captures_alike(const CUevent_st& event, cudaStream_t stream) {
-  if (is_captured(stream) == (event.captured_by != nullptr)) return cudaSuccess;
-  break_capture(stream);
-  break_capture(event.captured_by);
+  const uint64_t capture = capture_of(stream);
+  if (capture == event.captured_in) return cudaSuccess;
+  break_capture(capture);
+  break_capture(event.captured_in);
   return note(cudaErrorStreamCaptureIsolation);
 }
 
@@ -91,8 +92,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   CUstream_st* stream = emulator::find_stream(handle);
   if (event == nullptr || stream == nullptr || stream->device != event->device)
     return note(cudaErrorInvalidResourceHandle);
-  event->captured_by = emulator::is_captured(stream) ? stream : nullptr;
-  if (event->captured_by != nullptr) return cudaSuccess;
+  event->captured_in = emulator::capture_of(stream);
+  if (event->captured_in != emulator::kNoCapture) return cudaSuccess;
   stream->enqueue(
       [state = event->state, record = event->state->next_record()] { state->complete(record); });
   return cudaSuccess;
@@ -110,8 +111,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (const auto error = emulator::check_usable()) return error;
   if (event == nullptr) return note(cudaErrorInvalidResourceHandle);
-  if (event->captured_by != nullptr) {
-    emulator::break_capture(event->captured_by);
+  if (event->captured_in != emulator::kNoCapture) {
+    emulator::break_capture(event->captured_in);
     return note(cudaErrorCapturedEvent);
   }
   return event->state->is_complete() ? cudaSuccess : cudaErrorNotReady;
@@ -120,7 +121,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (const auto error = emulator::check_usable()) return error;
   if (event == nullptr) return note(cudaErrorInvalidResourceHandle);
-  if (event->captured_by != nullptr) return note(cudaErrorCapturedEvent);
+  if (event->captured_in != emulator::kNoCapture) return note(cudaErrorCapturedEvent);
   if (const auto error = emulator::check_safe_for_captures()) return error;
   event->state->wait(event->state->last_record());
   return cudaSuccess;

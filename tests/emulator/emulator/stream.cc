@@ -174,7 +174,7 @@ cudaError_t enqueue(cudaStream_t handle, std::function<void()> work) {
   if (const auto error = check_usable()) return error;
   CUstream_st* stream = find_stream(handle);
   if (stream == nullptr) return note(cudaErrorInvalidResourceHandle);
-  if (!is_captured(stream)) stream->enqueue(std::move(work));
+  if (capture_of(stream) == kNoCapture) stream->enqueue(std::move(work));
   return cudaSuccess;
 }
 
@@ -187,7 +187,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> threa
   ++counts().kernels;
   const Grid grid{config.gridDim, config.blockDim, std::move(thread),
                   ramet::last_launch_of_thread()};
-  if (!is_captured(stream)) stream->enqueue([grid] { run_grid(grid); });
+  if (capture_of(stream) == kNoCapture) stream->enqueue([grid] { run_grid(grid); });
   return cudaSuccess;
 }
 
