@@ -23,7 +23,7 @@ struct Values {
 
 inline constexpr int64_t kMessageUnit = 8;
 
-constexpr int64_t padded(int64_t bytes) {
+constexpr int64_t padded_to_message_unit(int64_t bytes) {
   return (bytes + kMessageUnit - 1) / kMessageUnit * kMessageUnit;
 }
 
@@ -34,7 +34,8 @@ Message write_message(std::span<const Values<T>> types, size_t ranks, BufferPool
   int64_t total = 0;
   for (size_t rank = 0; rank < ranks; ++rank) {
     for (const Values<T>& type : types)
-      message.bytes[rank] += padded(type.counts[rank] * static_cast<int64_t>(sizeof(T)));
+      message.bytes[rank] +=
+          padded_to_message_unit(type.counts[rank] * static_cast<int64_t>(sizeof(T)));
     total += message.bytes[rank];
   }
   message.data = pool.allocate_array(DType::kUInt8, {total});
@@ -48,7 +49,7 @@ Message write_message(std::span<const Values<T>> types, size_t ranks, BufferPool
     for (size_t t = 0; t < types.size(); ++t) {
       const auto count = static_cast<size_t>(types[t].counts[rank]);
       const size_t bytes = count * sizeof(T);
-      const auto room = static_cast<size_t>(padded(static_cast<int64_t>(bytes)));
+      const auto room = static_cast<size_t>(padded_to_message_unit(static_cast<int64_t>(bytes)));
       if (count > 0) std::memcpy(out, types[t].values.data() + taken[t], bytes);
       std::memset(out + bytes, 0, room - bytes);
       taken[t] += count;
@@ -95,7 +96,7 @@ class MessageReader {
       if (count < 0 || count > (bytes - first) / static_cast<int64_t>(sizeof(T)))
         throw_bad_message(rank, bytes);
       values_.emplace_back(reinterpret_cast<const T*>(at + first), static_cast<size_t>(count));
-      first += padded(count * static_cast<int64_t>(sizeof(T)));
+      first += padded_to_message_unit(count * static_cast<int64_t>(sizeof(T)));
     }
     if (first != bytes) throw_bad_message(rank, bytes);
   }

@@ -16,8 +16,8 @@ std::byte* copy(const void* from, int64_t bytes, std::byte* to, int threads) {
     std::memcpy(to + begin, static_cast<const std::byte*>(from) + begin,
                 static_cast<size_t>(end - begin));
   });
-  std::memset(to + bytes, 0, static_cast<size_t>(padded(bytes) - bytes));
-  return to + padded(bytes);
+  std::memset(to + bytes, 0, static_cast<size_t>(padded_to_pack_unit(bytes) - bytes));
+  return to + padded_to_pack_unit(bytes);
 }
 
 // Takes parts off the front of bytes that somebody else has written.
@@ -34,10 +34,10 @@ class Unpacker {
   // `count` items, and their padding.
   const std::byte* take(int64_t count, int64_t item_bytes, const char* what) {
     const bool is_there = count >= 0 && (item_bytes == 0 || count <= left() / item_bytes);
-    if (!is_there || padded(count * item_bytes) > left())
+    if (!is_there || padded_to_pack_unit(count * item_bytes) > left())
       refuse("with ", left(), " bytes left for ", count, " ", what);
     const std::byte* at = bytes_.data() + taken_;
-    taken_ += padded(count * item_bytes);
+    taken_ += padded_to_pack_unit(count * item_bytes);
     return at;
   }
 
@@ -72,7 +72,8 @@ void check_places(std::span<const int64_t> ids, int64_t num_places, const Unpack
 int64_t packed_bytes(std::span<const RowList> lists) {
   int64_t bytes = head_bytes(std::ssize(lists));
   for (const RowList& list : lists)
-    bytes += padded(std::ssize(list.ids) * kWord) + padded(list.rows.bytes());
+    bytes +=
+        padded_to_pack_unit(std::ssize(list.ids) * kWord) + padded_to_pack_unit(list.rows.bytes());
   return bytes;
 }
 

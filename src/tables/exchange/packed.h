@@ -14,12 +14,12 @@ namespace ramet {
 inline constexpr int64_t kWord = sizeof(int64_t);
 inline constexpr int64_t kWordsOfList = 2;
 
-constexpr int64_t padded(int64_t bytes) {
+constexpr int64_t padded_to_pack_unit(int64_t bytes) {
   return (bytes + kPackUnit - 1) / kPackUnit * kPackUnit;
 }
 
 constexpr int64_t head_bytes(int64_t lists) {
-  return padded((1 + kWordsOfList * lists) * kWord);
+  return padded_to_pack_unit((1 + kWordsOfList * lists) * kWord);
 }
 
 inline void check_list(const RowList& list) {

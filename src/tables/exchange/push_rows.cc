@@ -85,7 +85,8 @@ class Push {
     int64_t bytes = head_bytes(std::ssize(lists_));
     for (size_t l = 0; l < lists_.size(); ++l) {
       const int64_t count = counts_[part][l];
-      bytes += padded(count * kWord) + padded(count * lists_[l].rows.row_bytes());
+      bytes += padded_to_pack_unit(count * kWord) +
+               padded_to_pack_unit(count * lists_[l].rows.row_bytes());
     }
     return bytes;
   }
@@ -95,8 +96,8 @@ class Push {
     out = write_head(lists_, counts_[part], out);
     const auto take = [&](int64_t bytes) {
       std::byte* at = out;
-      out += padded(bytes);
-      std::memset(at + bytes, 0, static_cast<size_t>(padded(bytes) - bytes));
+      out += padded_to_pack_unit(bytes);
+      std::memset(at + bytes, 0, static_cast<size_t>(padded_to_pack_unit(bytes) - bytes));
       return at;
     };
     for (size_t l = 0; l < lists_.size(); ++l) {
