@@ -238,7 +238,7 @@ TEST_CASE("a loop that is left early, and batches that outlive their loader") {
 
 TEST_CASE("batches of a stream that stops while it samples leave nothing behind") {
 #ifdef RAMET_SANITIZED
-  constexpr int kStops = 6;
+  constexpr int kStops = 3;
 #else
   constexpr int kStops = 30;
 #endif
