@@ -105,7 +105,7 @@ test-python: build  ## Python tests, but for the slow ones
 test-slow: build  ## Python tests that take long: statistics, trainings, benchmarks, examples
 	@$(STEP) test-slow $(call PYTEST,slow) -m slow
 
-fuzz: asan  ## parser, segment and graph under libFuzzer, where clang is: SECONDS=20 each
+fuzz: asan  ## parser, segment and graph under libFuzzer, where clang is: SECONDS=30
 	@$(STEP) fuzz tools/fuzz.sh $(SECONDS)
 
 asan: setup
