@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 import torch_geometric.loader
+from torch_geometric.loader import NodeLoader
 from torch_geometric.sampler.base import SubgraphType
 
 from ramet.arguments import shortened
@@ -15,6 +16,7 @@ from ramet.graph import Graph
 from ramet.loading import neighbor_loader as native
 from ramet.loading.batch import Batch
 from ramet.pyg.assembly import assemble
+from ramet.pyg.hooks import inherits
 from ramet.pyg.inputs import as_inputs
 from ramet.pyg.order import explicit_batches
 from ramet.pyg.sampler import RametSampler, random_epoch, sampler_output
@@ -108,7 +110,8 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
         self._native: native.NeighborLoader | None = None
         if isinstance(neighbor_sampler, RametSampler):
             _ = self._engine
-            _tell_of_threads(kwargs)
+            if self._makes_batches:
+                _tell_of_threads(kwargs)
 
     @property
     def data(self):
@@ -121,13 +124,11 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
         self._given = data
 
     def __iter__(self) -> Iterator:
-        if not isinstance(self.node_sampler, RametSampler):
-            return super().__iter__()
-        return self._batches()
+        return self._batches() if self._makes_batches else super().__iter__()
 
     def __call__(self, index):
         """The batch of the positions `index` of `input_nodes`: integers, or a bool mask."""
-        if not isinstance(self.node_sampler, RametSampler):
+        if not self._collates:
             return super().__call__(index)
         index = torch.as_tensor(index)
         index = index.nonzero().view(-1) if index.dtype == torch.bool else index.view(-1)
@@ -145,6 +146,22 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state, _native=None)
+
+    def check_worker_number_rationality(self) -> None:
+        """Torch's warning of many worker processes, where there will be any."""
+        if not self._makes_batches:
+            super().check_worker_number_rationality()
+
+    @property
+    def _collates(self) -> bool:
+        """Whether the engine makes a batch of seeds; else `collate_fn` does, or a sampler that is not ours."""
+        is_ours = inherits(self.node_sampler, "sample_from_nodes", RametSampler)
+        return is_ours and inherits(self, "collate_fn", NodeLoader)
+
+    @property
+    def _makes_batches(self) -> bool:
+        """Whether the engine makes the batches of loops; else torch's DataLoader does."""
+        return self._collates and inherits(self, "_get_iterator", NodeLoader)
 
     @property
     def _engine(self) -> native.NeighborLoader:
@@ -165,6 +182,7 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
         sampler, source = self.node_sampler, self.node_sampler.source
         return (
             source.is_fused
+            and inherits(self, "filter_fn", NeighborLoader)
             and (self._given is None or self._given is source.template)
             and sampler.subgraph_type == SubgraphType.directional
             and self.transform_sampler_output is None

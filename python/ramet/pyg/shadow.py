@@ -17,6 +17,7 @@ from ramet.arguments import as_flag, as_int
 from ramet.loading.samplers import Uniform
 from ramet.loading.sampling import sample
 from ramet.pyg.attributes import TOPOLOGY, select
+from ramet.pyg.hooks import inherits
 from ramet.pyg.order import explicit_batches
 from ramet.pyg.sampler import random_epoch
 from ramet.pyg.source import Source, source_of
@@ -60,6 +61,20 @@ class ShaDowKHopSampler(torch_geometric.loader.ShaDowKHopSampler):
         return self.source.data
 
     def __iter__(self) -> Iterator[Batch]:
+        return self._batches() if self._makes_batches else super().__iter__()
+
+    def check_worker_number_rationality(self) -> None:
+        """Torch's warning of many worker processes, where there will be any."""
+        if not self._makes_batches:
+            super().check_worker_number_rationality()
+
+    @property
+    def _makes_batches(self) -> bool:
+        """Whether threads of this process make the batches of loops; else torch's DataLoader does."""
+        collates = getattr(self.collate_fn, "__func__", None) is ShaDowKHopSampler.__collate__
+        return collates and inherits(self, "_get_iterator", DataLoader)
+
+    def _batches(self) -> Iterator[Batch]:
         epoch, pins = random_epoch(self.generator), self.pin_memory and torch.cuda.is_available()
         most = self.num_workers * (self.prefetch_factor or 2)
         pool, ahead = ThreadPoolExecutor(max(self.num_workers, 1)), deque()
