@@ -24,8 +24,8 @@ def assert_same(found, expected, *without: str) -> None:
     assert len(found) == len(expected)
     for one, other in zip(found, expected, strict=True):
         assert {*one.keys()} - {*without} == {*other.keys()}
-        for key in other.keys():
-            assert torch.equal(torch.as_tensor(one[key]), torch.as_tensor(other[key])), key
+        for key, value in other:
+            assert torch.equal(torch.as_tensor(one[key]), torch.as_tensor(value)), key
 
 
 class Filters(ramet.pyg.NeighborLoader):
