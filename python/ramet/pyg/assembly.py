@@ -12,23 +12,22 @@ from ramet.pyg.attributes import TOPOLOGY, Served, select
 from ramet.pyg.source import PYG_NAMES, Source, edge_stores, node_stores
 
 
-def assemble(batch: Batch, source: Source, input_id, seed_time=None):
+def assemble(batch: Batch, source: Source, served: dict, input_id, seed_time=None):
     """A batch of expand="once" as a Data or a HeteroData with the attributes of the source's data.
 
+    served: the attributes that the batch has rows of, by type and name.
     input_id, seed_time: int64 [num_seeds], what the seeds' storage gets under these names.
     """
     graph = source.graph
     out = copy.copy(source.template)
     nodes, edges = dict(node_stores(out, graph)), dict(edge_stores(out, graph))
-    added = [t for t in (*nodes, *edges) if t not in source.served]
-    if added:
-        raise ValueError(f"the data got the types {added} after this loader was made: make another loader")
+    source.require_known_types()
     rows = rows_of_nodes(batch)
     n_ids = by_type(batch.n_id, graph.node_types)
     for t, store in node_stores(source.template, graph):
-        _fill_nodes(nodes[t], store, n_ids[t], source.served[t], rows.get(t, {}))
+        _fill_nodes(nodes[t], store, n_ids[t], served.get(t, {}), rows.get(t, {}))
     for t, store in edge_stores(source.template, graph):
-        _fill_edges(edges[t], store, batch.edges(t), source.served[t])
+        _fill_edges(edges[t], store, batch.edges(t), served.get(t, {}))
     _add_counts(batch, graph, nodes, edges)
     _describe_seeds(batch, nodes, input_id, seed_time)
     return out
@@ -64,7 +63,7 @@ def _fill_nodes(out, store, n_id: torch.Tensor, served: dict[str, Served], rows:
     for key, value in store.items():
         of_key = served.get(key)
         if of_key is not None and of_key.is_current(value):
-            out[key] = rows[of_key.table]
+            out[key] = rows[of_key.name]
         elif key == "num_nodes":
             out[key] = len(n_id)
         elif key not in TOPOLOGY and store.is_node_attr(key):
@@ -78,7 +77,7 @@ def _fill_edges(out, store, edges, served: dict[str, Served]) -> None:
     for key, value in store.items():
         of_key = served.get(key)
         if of_key is not None and of_key.is_current(value):
-            out[key] = edges.table(of_key.table)
+            out[key] = edges.table(of_key.name)
         elif key == "edge_index":
             out[key] = edges.edge_index.to(value.device, value.dtype)
         elif key not in TOPOLOGY and store.is_edge_attr(key):

@@ -11,29 +11,56 @@ from ramet.arguments import as_folder
 from ramet.arrays import MAX_DIMENSIONS, STORABLE
 from ramet.dtypes import SCALE_SUFFIX
 from ramet.stores.contents import RESERVED
+from ramet.tables.table import Table
 
 TOPOLOGY = ("edge_index", "adj_t", "adj")
 
 
 @dataclass(frozen=True)
 class Served:
-    """An attribute that the table `table` has a copy of. version: torch's count of writes to it when it was copied;
-    None for one that nobody writes to."""
+    """An attribute whose rows the engine gathers, as the table `name`. Either the graph has a copy: version is torch's
+    count of writes to `value` when it was copied, None for one that nobody writes to. Or, with `rows`, they are read
+    where they lie."""
 
     value: torch.Tensor
-    version: int | None
-    table: str
+    name: str
+    version: int | None = None
+    rows: Table | None = None
 
     def is_current(self, value) -> bool:
-        """Whether `value`, what the attribute is now, is what the table has."""
+        """Whether the rows that the engine gathers are those of `value`, what the attribute is now."""
+        if self.rows is not None:
+            return is_in_place(value) and layout_of(value) == layout_of(self.value)
         return value is self.value and (self.version is None or version_of(value) == self.version)
 
 
-def served_attributes(store, belongs) -> dict[str, Served]:
-    """The attributes of a storage that tables can hold, by name. belongs: the storage's `is_node_attr` or
-    `is_edge_attr`."""
+def copied_attributes(store, belongs) -> dict[str, Served]:
+    """The attributes of a storage that tables can hold, by name, but for those that are read where they lie. belongs:
+    the storage's `is_node_attr` or `is_edge_attr`."""
+    found = _fitting(store, belongs)
+    return {k: Served(value, k, version_of(value)) for k, value in found.items() if not is_in_place(value)}
+
+
+def attributes_in_place(store, belongs) -> dict[str, Served]:
+    """The attributes of a storage whose rows are read where they lie, by name. `belongs` as of copied_attributes."""
+    found = {k: value.detach() for k, value in _fitting(store, belongs).items() if is_in_place(value)}
+    return {k: Served(value, k, rows=Table(value)) for k, value in found.items()}
+
+
+def is_in_place(value) -> bool:
+    """Whether rows are read where they lie: in shared memory, from which torch moves no tensor. Memory that is the
+    process's own it moves, and frees, when it hands the tensor to another process."""
+    return _is_plain(value) and value.is_shared() and value.is_contiguous()
+
+
+def layout_of(tensor: torch.Tensor) -> tuple:
+    """Where the elements of a tensor lie, and what they are."""
+    return tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype
+
+
+def _fitting(store, belongs) -> dict[str, torch.Tensor]:
     return {
-        key: Served(value, version_of(value), key)
+        key: value
         for key, value in store.items()
         if key not in TOPOLOGY and fits_table(key, value) and belongs(key) and dim_of(store, key) % value.dim() == 0
     }
@@ -63,14 +90,20 @@ def fits_table(key: str, value) -> bool:
     """Whether `value` is a plain tensor that a store can hold under this name. A tensor that requires a gradient is
     left to torch, which then knows where the rows came from."""
     return (
-        type(value) is torch.Tensor
-        and value.layout == torch.strided
-        and value.device.type == "cpu"
-        and not (value.requires_grad or value.is_inference())
+        _is_plain(value)
         and 1 <= value.dim() <= MAX_DIMENSIONS
         and value.numel() > 0
         and _is_storable(value.dtype)
         and _is_table_name(key)
+    )
+
+
+def _is_plain(value) -> bool:
+    return (
+        type(value) is torch.Tensor
+        and value.layout == torch.strided
+        and value.device.type == "cpu"
+        and not (value.requires_grad or value.is_inference())
     )
 
 

@@ -16,6 +16,7 @@ from ramet.graph import Graph
 from ramet.loading import neighbor_loader as native
 from ramet.loading.batch import Batch
 from ramet.pyg.assembly import assemble
+from ramet.pyg.attributes import layout_of
 from ramet.pyg.hooks import inherits
 from ramet.pyg.inputs import as_inputs
 from ramet.pyg.order import explicit_batches
@@ -44,8 +45,9 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
     """PyG's NeighborLoader, with its arguments, attributes and batches. C++ threads of this process make the batches
     ahead, in the order that torch's samplers decide.
 
-    data: a Data or HeteroData, which is copied once into shared memory; a ramet.Graph, whose tables "feat" and "label"
-        are `x` and `y` of batches; or a pair of FeatureStore and GraphStore, of which the edges are copied.
+    data: a Data or HeteroData, which is copied once into shared memory, but for rows that are there already: those are
+        read where they lie; a ramet.Graph, whose tables "feat" and "label" are `x` and `y` of batches; or a pair of
+        FeatureStore and GraphStore, of which the edges are copied.
     input_nodes: as in PyG; for a ramet.Graph also the name of a split.
     The other arguments are PyG's, and those of torch's DataLoader: `batch_size`, `shuffle`, `sampler`, `generator` and
     so on. `num_workers` and what belongs to workers is accepted, and changes nothing.
@@ -135,10 +137,10 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
         index = torch.where(index < 0, index + len(self.dataset), index).numpy().astype(np.int64, copy=False)
         engine = self._engine
         core = engine._core.make(index, random_epoch(self.generator), 0)
-        return self._finished(Batch(core, engine.origin))
+        return self._finished(Batch(core, engine.origin), self._served)
 
     def __getstate__(self) -> dict:
-        state = {key: value for key, value in self.__dict__.items() if key != "_native"}
+        state = {key: value for key, value in self.__dict__.items() if key not in ("_native", "_served", "_asked")}
         source = getattr(self.node_sampler, "source", None)
         if source is not None and source.is_fused and self._given is source.template:
             state["_given"] = None  # what it has is in the graph, and in the source
@@ -165,9 +167,11 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
 
     @property
     def _engine(self) -> native.NeighborLoader:
-        asked = (self._is_fused, self.node_sampler.options())
+        served = self.node_sampler.source.served_now() if self._is_fused else {}
+        rows = {(t, key): layout_of(of_key.value) for t, of_type in served.items() for key, of_key in of_type.items()}
+        asked = (self._is_fused, self.node_sampler.options(), rows)
         if self._native is None or asked != self._asked:  # unpickled, or something was set
-            self._native, self._asked = self._make_native(), asked
+            self._native, self._served, self._asked = self._make_native(served), served, asked
         return self._native
 
     def filter_fn(self, out):
@@ -188,16 +192,15 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
             and self.transform_sampler_output is None
         )
 
-    def _make_native(self) -> native.NeighborLoader:
+    def _make_native(self, served: dict) -> native.NeighborLoader:
         sampler, seeds = self.node_sampler, self.input_data
         source, options = sampler.source, sampler.options()
         node_type = source.graph.node_types[0] if seeds.input_type is None else seeds.input_type
-        served = source.served if self._is_fused else {}
         return _Engine(
             source.graph,
             options.pop("num_neighbors"),
             (node_type, seeds.node.numpy()),
-            tables=tuple((t, of_key.table) for t, of_type in served.items() for of_key in of_type.values()),
+            tables={(t, of_key.name): of_key.rows for t, of_type in served.items() for of_key in of_type.values()},
             decode=source.decode,
             distributed=False,
             **options,
@@ -207,22 +210,23 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
     def _batches(self) -> Iterator:
         epoch, pins = random_epoch(self.generator), self.pin_memory and torch.cuda.is_available()
         engine = self._engine
+        served = self._served  # by this engine, whatever another loop asks for meanwhile
         for number, (order, offsets) in enumerate(explicit_batches(self)):
             stream = engine._core.start(epoch ^ number, 0, order, offsets)
             try:
                 while (core := stream.next()) is not None:
-                    data = self._finished(Batch(core, engine.origin))
+                    data = self._finished(Batch(core, engine.origin), served)
                     yield data.pin_memory() if pins else data
             finally:
                 stream.close()
 
-    def _finished(self, batch: Batch):
-        """The batch as the user gets it."""
+    def _finished(self, batch: Batch, served: dict):
+        """The batch as the user gets it. served: the attributes that it has rows of."""
         sampler, seeds = self.node_sampler, self.input_data
         input_id = batch.input_id if seeds.input_id is None else seeds.input_id[batch.input_id]
         seed_time = None if seeds.time is None else batch.seed_time
         if self._is_fused:
-            data = assemble(batch, sampler.source, input_id, seed_time)
+            data = assemble(batch, sampler.source, served, input_id, seed_time)
             return data if self.transform is None else self.transform(data)
         output = sampler_output(batch, sampler.source)
         output.metadata = (input_id, seed_time)

@@ -29,7 +29,8 @@ MADE_HERE = (*TOPOLOGY, "num_nodes", "batch", "ptr")
 class ShaDowKHopSampler(torch_geometric.loader.ShaDowKHopSampler):
     """PyG's ShaDowKHopSampler, with its arguments and batches, without torch-sparse.
 
-    data: a Data, which is copied once into shared memory, or a ramet.Graph of one node type and one edge type.
+    data: a Data, which is copied once into shared memory, but for rows that are there; or a ramet.Graph of one type of
+        nodes and one of edges.
     depth, num_neighbors, replace: a seed's subgraph has the nodes that `depth` hops find, which draw `num_neighbors`
         in-neighbors of each node; -1 is all. Its edges are all edges of the data among these nodes.
     node_idx: the seeds: ids [n], a bool mask [num_nodes], or None for all nodes.
@@ -155,7 +156,7 @@ class ShaDowKHopSampler(torch_geometric.loader.ShaDowKHopSampler):
         served = source.served[of].get(key)
         if served is None or not served.is_current(store[key]):
             return select(store, key, of_data)
-        table = source.graph.table(served.table, of)
+        table = source.graph.table(served.name, of)
         return table.gather(of_table, dtype="float32" if source.decode and table.is_encoded else None)
 
 

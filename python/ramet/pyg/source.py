@@ -1,7 +1,8 @@
 """Source: the graph that a loader samples from, and the data whose attributes its batches have.
 
-A Data or HeteroData is copied once, into shared memory. All loaders over it share the copy while one of them lives.
-A Source pickles as the graph's handle, and as the attributes that are not in the graph.
+A Data or HeteroData is copied once, into shared memory, but for rows that are in shared memory already. All loaders
+over it, and over a shallow copy of it, share the copy while one of them lives. A Source pickles as the graph's handle,
+and as the attributes that are not in the graph.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections.abc import Iterator
 
 import torch
 from torch_geometric.data import Data, HeteroData
+from torch_geometric.typing import SparseTensor
 
 from ramet.graph import Graph
-from ramet.pyg.attributes import TOPOLOGY, Served, served_attributes, version_of
+from ramet.pyg.attributes import TOPOLOGY, Served, attributes_in_place, copied_attributes, fits_table, version_of
 from ramet.pyg.draws import add_times, add_weights
 from ramet.stores.contents import EDGE, NODE
 from ramet.stores.convert import from_edge_index
@@ -22,13 +24,15 @@ from ramet.stores.pyg_input import TABLE_NAMES
 
 PYG_NAMES = {table: attribute for attribute, table in TABLE_NAMES.items()}
 
-_sources: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
+# What each Source's graph was made from.
+_sources: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 class Source:
     """graph: what is sampled. template: a Data or HeteroData with the attributes of batches. served: the attributes
-    that tables have, by type and name. index_dtypes: of `edge_index`, by edge type. weights: the table to draw by.
-    decode: whether rows of encoded tables are decoded to float32. data: what the user gave; None: made on access.
+    that the graph's tables have, by type and name. index_dtypes: of `edge_index`, by edge type. weights: the table to
+    draw by. decode: whether rows of encoded tables are decoded to float32. data: what the user gave; None: made on
+    access.
     """
 
     def __init__(
@@ -36,9 +40,7 @@ class Source:
     ):
         self.graph, self.template, self.served = graph, template, served
         self.index_dtypes, self.weights, self.decode = index_dtypes, weights, decode
-        self._topology = {t: store.get("edge_index") for t, store in edge_stores(template, graph)}
-        self._versions = {t: version_of(edge_index) for t, edge_index in self._topology.items()}
-        self._counts = self._num_nodes()
+        self._types = {*self.node_types, *self.edge_types}
         self._has_dense_edge_ids = False  # not known yet
         self._data = data
 
@@ -83,32 +85,40 @@ class Source:
             self._data = _in_given_order(self)
         return self._data
 
-    def _num_nodes(self) -> dict:
-        return {t: store.get("num_nodes") for t, store in node_stores(self.template, self.graph)}
+    def served_now(self) -> dict:
+        """The attributes whose rows the engine gathers, by type and name, of those that the data has now. ValueError
+        where it got types that the graph does not have."""
+        self.require_known_types()
+        found = {}
+        for t, store in [*node_stores(self.template, self.graph), *edge_stores(self.template, self.graph)]:
+            served = self.served.get(t, {})
+            found[t] = {key: of_key for key, of_key in served.items() if key in store and of_key.is_current(store[key])}
+            if isinstance(t, str) and not self.decode:  # rows of a graph's tables are all its own
+                rows = attributes_in_place(store, store.is_node_attr)
+                count = self.graph.num_nodes(t)
+                found[t] |= {key: of_key for key, of_key in rows.items() if len(of_key.value) == count}
+        return found
 
-    def compares(self, attribute: str | None) -> bool:
-        """Whether `is_current` sees a change of an attribute that decides draws: where tables have it as it is."""
-        stores = [*node_stores(self.template, self.graph), *edge_stores(self.template, self.graph)]
-        served = [store for t, store in stores if attribute in self.served.get(t, {})]
-        return all(any(store is other for other in served) for _, store in stores if attribute in store)
+    def require_known_types(self) -> None:
+        added = [t for t in (*self.node_types, *self.edge_types) if t not in self._types]
+        if added:
+            raise ValueError(f"the data got the types {added} after this loader was made: make another loader")
 
-    def is_current(self) -> bool:
-        """Whether the data is still as it was copied."""
-        if {*self.node_types, *self.edge_types} != self.served.keys() or self._counts != self._num_nodes():
-            return False
-        for t, store in edge_stores(self.template, self.graph):
-            edge_index = store.get("edge_index")
-            if edge_index is not self._topology[t] or self._versions[t] != version_of(edge_index):
-                return False
-        return all(self._has_all_of(t, store) for t, store in node_stores(self.template, self.graph)) and all(
-            self._has_all_of(t, store) for t, store in edge_stores(self.template, self.graph)
-        )
+    def has_rows_of(self, data) -> bool:
+        """Whether no attribute of `data` would be copied that the graph's tables do not have."""
+        stores = [(t, store, store.is_node_attr) for t, store in node_stores(data, self.graph)]
+        stores += [(t, store, store.is_edge_attr) for t, store in edge_stores(data, self.graph)]
+        for t, store, belongs in stores:
+            served = self.served.get(t, {})
+            for key, of_key in copied_attributes(store, belongs).items():
+                if key not in served or not served[key].is_current(of_key.value):
+                    return False
+        return True
 
-    def _has_all_of(self, t, store) -> bool:
-        """Whether the tables of a type have what they would have if its storage were copied now."""
-        now = served_attributes(store, store.is_node_attr if isinstance(t, str) else store.is_edge_attr)
-        served = self.served[t]
-        return now.keys() == served.keys() and all(served[key].is_current(store[key]) for key in served)
+    def over(self, data) -> Source:
+        """The Source of other data with the same edges and rows: it shares the copy."""
+        options = {"weights": self.weights, "decode": self.decode, "data": data}
+        return Source(self.graph, data, self.served, self.index_dtypes, **options)
 
     def __reduce__(self):
         rest = copy.copy(self.template)
@@ -116,7 +126,7 @@ class Source:
         for t, store in [*node_stores(rest, self.graph), *edge_stores(rest, self.graph)]:
             for key, served in self.served.get(t, {}).items():
                 if key in store and served.is_current(store[key]):
-                    names[t][key] = served.table
+                    names[t][key] = served.name
                     store.pop(key)
             for key in TOPOLOGY:
                 store.pop(key, None)
@@ -140,21 +150,55 @@ def source_of(data, weight: str | None = None, time: str | None = None) -> Sourc
         return of_graph(data, weights=weight)
     if not isinstance(data, (Data, HeteroData)):
         raise TypeError(f"data is a {type(data).__name__}, expected a Data, a HeteroData or a ramet.Graph")
-    key = (id(data), weight, time)
-    source = _sources.get(key)
-    is_known = source is not None and source.template is data and source.compares(weight) and source.compares(time)
-    if not is_known or not source.is_current():
-        source = _sources[key] = _copied(data, weight, time)
+    made_from = _what_decides(data, weight, time)
+    known = [s for s, other in _sources.items() if _same(made_from, other) and s.has_rows_of(data)]
+    for source in known:
+        if source.template is data:
+            return source
+    source = known[0].over(data) if known else _copied(data, weight, time)
+    _sources[source] = made_from
     return source
+
+
+def _what_decides(data, weight: str | None, time: str | None) -> dict:
+    """What decides the draws from `data`: (value, torch's count of writes to it) by type and name."""
+    found = {}
+    names = {"num_nodes", *TOPOLOGY, weight, time}
+    for t, store in _stores(data):
+        found[t, None] = weight, time
+        if not isinstance(t, tuple):
+            found[t, 0] = store.num_nodes if store.can_infer_num_nodes else None, 0
+        found |= {(t, name): (store[name], version_of(store[name])) for name in names if name in store}
+    return found
+
+
+def _same(one: dict, other: dict) -> bool:
+    """Whether two of _what_decides() are of the same values. Writes into what is no tensor are not counted."""
+
+    def is_same(first, second) -> bool:
+        if isinstance(first[0], (int, str, type(None))):
+            return first == second
+        value = first[0]
+        is_counted = isinstance(value, SparseTensor) or (isinstance(value, torch.Tensor) and not value.is_inference())
+        return is_counted and first[0] is second[0] and first[1] == second[1]
+
+    return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
+
+
+def _stores(data) -> list[tuple]:
+    return [*data.node_items(), *data.edge_items()] if isinstance(data, HeteroData) else [(None, data.stores[0])]
 
 
 def _copied(data, weight: str | None, time: str | None) -> Source:
     is_hetero = isinstance(data, HeteroData)
     of_nodes = dict(data.node_items()) if is_hetero else {NODE: data.stores[0]}
     of_edges = dict(data.edge_items()) if is_hetero else {EDGE: data.stores[0]}
-    served = {t: served_attributes(store, store.is_node_attr) for t, store in of_nodes.items()}
-    served |= {t: served_attributes(store, store.is_edge_attr) for t, store in of_edges.items()}
+    served = {t: copied_attributes(store, store.is_node_attr) for t, store in of_nodes.items()}
+    served |= {t: copied_attributes(store, store.is_edge_attr) for t, store in of_edges.items()}
     tables = {t: {key: of_key.value for key, of_key in of_type.items()} for t, of_type in served.items()}
+    if weight is not None:
+        for t, store in of_edges.items():
+            tables[t] |= {weight: store[weight]} if fits_table(weight, store.get(weight)) else {}
     if time is not None:
         add_times(time, of_nodes, of_edges, tables)
     weights = None if weight is None else add_weights(weight, of_edges, tables)
@@ -221,7 +265,7 @@ def _add_mapped(store, graph: Graph, of, served: dict, attributes: dict[str, str
     """Sets attributes that are the graph's own tables, by name of the table, without a copy."""
     for table, attribute in attributes.items():
         store[attribute] = rows = graph.table(table, of).torch()
-        served[attribute] = Served(rows, None, table)
+        served[attribute] = Served(rows, table)
 
 
 def _sizes_only(graph: Graph, edge_type: tuple, dtype: torch.dtype) -> torch.Tensor:
@@ -249,7 +293,7 @@ def _in_given_order(source: Source):
 
 def _rows(source: Source, of, served: Served) -> torch.Tensor:
     """All rows of a table, decoded where batches have them decoded."""
-    table = source.graph.table(served.table, of)
+    table = source.graph.table(served.name, of)
     is_encoded = table.scale is not None or served.value.dtype in (torch.float16, torch.bfloat16)
     if not (source.decode and is_encoded):
         return served.value

@@ -10,7 +10,8 @@ from ramet.nn.edges import BlockEdges
 
 
 class GraphConv(Conv):
-    """W1 x_dst + W2 sum(weight x_src) + b, per destination: PyG's GraphConv on a block.
+    """W1 x_dst + W2 sum(weight x_src) + b, per destination: PyG's GraphConv on a block. DGL's layer of this name is
+    another: it divides by the roots of degrees, as GCNConv does.
 
         out = conv(x, block, edge_weight)  # [num_dst, out_channels]
 
