@@ -119,7 +119,7 @@ ensure_venv() {
   "$VENV/bin/python" -m pip install -qq --disable-pip-version-check --no-compile \
     --requirement requirements-dev.txt --constraint constraints.txt </dev/null
   # Bytecode by all cores, where pip takes one; not of what no import needs. Some files are templates.
-  "$VENV/bin/python" -m compileall -qq -j 0 -x '/tests?/' "$VENV/lib" </dev/null || true
+  "$VENV/bin/python" -m compileall -qq -j 0 -x 'site-packages/.*/tests?/' "$VENV/lib" </dev/null || true
   ensure_liburing # here, since it is tried once
   echo "$wanted" >"$READY"
   echo "bootstrap: $VENV is ready ($("$VENV/bin/python" -V))"
