@@ -30,8 +30,8 @@ class RametSampler(BaseSampler):
     """Draws neighbors as PyG's NeighborSampler does: each node's once, in the hop that first reaches the node. For
     `neighbor_sampler=` of PyG's NeighborLoader, and `link_sampler=` of its LinkLoader.
 
-    data: a Data or HeteroData, whose edges are copied once into shared memory; a ramet.Graph; or a pair of FeatureStore
-        and GraphStore, of which the edges are copied.
+    data: a Data or HeteroData, which is copied once into shared memory, but for rows that are there already; a
+        ramet.Graph; or a pair of FeatureStore and GraphStore, of which the edges are copied.
     num_neighbors, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr: as of PyG's
         NeighborSampler. Edges need not be sorted: `is_sorted` and `share_memory` change nothing.
 
