@@ -75,6 +75,20 @@ class Table {
   std::string name_;
 };
 
+// Rows at equal distances in memory that the caller keeps alive: a part of the columns of a matrix,
+// for one. Each row is contiguous.
+struct StridedRows {
+  const void* data = nullptr;
+  DType dtype = DType::kInt64;
+  std::vector<int64_t> shape;  // of all rows, never empty
+  int64_t stride = 0;          // bytes from the beginning of a row to that of the next
+
+  [[nodiscard]] int64_t row_bytes() const;
+};
+
+// Rows ids[i], in a recycled buffer, on at most `threads` threads (0: all). kOutOfRange as above.
+[[nodiscard]] Array gather(const StridedRows& rows, std::span<const int64_t> ids, int threads);
+
 // The table `name`, with its scale where there is one, of what `owner` names in errors: "node type
 // 'paper'". kNotFound lists the tables that there are.
 [[nodiscard]] Table find_table(const std::map<std::string, Array>& tables,

@@ -66,6 +66,22 @@ Array borrow(const AnyArray& array) {
   return result;
 }
 
+StridedRows borrow_rows(const StridedArray& array) {
+  if (array.ndim() == 0) throw_invalid("expected an array, got a scalar");
+  StridedRows rows{array.data(), from_dlpack(array.dtype()), {}, 0};
+  for (size_t d = 0; d < array.ndim(); ++d)
+    rows.shape.push_back(static_cast<int64_t>(array.shape(d)));
+  int64_t expected = 1;
+  for (size_t d = array.ndim() - 1; d > 0; --d) {
+    if (rows.shape[d] != 1 && array.stride(d) != expected)
+      throw_invalid("dimension ", d, " has a stride of ", array.stride(d), " elements, expected ",
+                    expected);
+    expected *= rows.shape[d];
+  }
+  rows.stride = array.stride(0) * item_size(rows.dtype);
+  return rows;
+}
+
 Array borrow_out(const Buffer& out) {
   Array array = borrow(AnyArray(out));
   array.writable = true;

@@ -5,6 +5,7 @@
 #include <nanobind/ndarray.h>
 
 #include "ramet/array.h"
+#include "ramet/table.h"
 
 namespace ramet::bind {
 
@@ -12,6 +13,8 @@ namespace nb = nanobind;
 
 // Any contiguous CPU array that Python hands in: numpy, torch, whatever speaks DLPack.
 using AnyArray = nb::ndarray<nb::c_contig, nb::device::cpu, nb::ro>;
+// Of any strides.
+using StridedArray = nb::ndarray<nb::device::cpu, nb::ro>;
 using Ids = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Buffer = nb::ndarray<nb::c_contig, nb::device::cpu>;  // to be written to
 
@@ -22,6 +25,10 @@ using Buffer = nb::ndarray<nb::c_contig, nb::device::cpu>;  // to be written to
 }
 
 [[nodiscard]] Array borrow_out(const Buffer& out);
+
+// Rows of Python's memory, valid while `array` lives. kInvalidArgument unless each row is
+// contiguous.
+[[nodiscard]] StridedRows borrow_rows(const StridedArray& array);
 
 // The same, which keeps that memory alive. `bfloat16`: `array` holds the bits.
 [[nodiscard]] Array keep(const AnyArray& array, bool writable, bool bfloat16 = false);

@@ -14,6 +14,7 @@
 #include "device_array.h"
 #include "gil.h"
 #include "ramet/buffer_pool.h"
+#include "ramet/content_hash.h"
 #include "ramet/error.h"
 #include "ramet/table.h"
 #include "ramet/table_rows.h"
@@ -173,6 +174,26 @@ void bind_table(nb::module_& m) {
         return to_numpy(copied);
       },
       nb::arg("array").noconvert());
+  // With the GIL: nobody who needs it can give the memory back meanwhile.
+  m.def(
+      "gather_held",
+      [](const StridedArray& rows, const Ids& ids, int threads) {
+        return to_numpy(gather(borrow_rows(rows), borrow(ids), threads));
+      },
+      nb::arg("rows").noconvert(), nb::arg("ids").noconvert(), nb::kw_only(), nb::arg("threads"));
+  m.def(
+      "content_hash",
+      [](const AnyArray& array, int threads) {
+        const Array bytes = borrow(array);
+        ContentHash hash;
+        {
+          const GilRelease release;
+          hash = content_hash({static_cast<const std::byte*>(bytes.data), size_t(bytes.bytes())},
+                              threads);
+        }
+        return nb::bytes(hash.data(), sizeof(hash));
+      },
+      nb::arg("array").noconvert(), nb::kw_only(), nb::arg("threads"));
   nb::enum_<Distribution>(m, "Distribution")
       .value("normal", Distribution::kNormal)
       .value("uniform", Distribution::kUniform)

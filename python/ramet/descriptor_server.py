@@ -86,7 +86,7 @@ class Server:
         except OSError as error:
             time.sleep(PAUSE)
             return error.errno not in CLOSED
-        if not _is_of_this_user(peer):
+        if not is_of_this_user(peer):
             peer.close()
             return True
         peer.setblocking(False)
@@ -175,6 +175,6 @@ def fetch(address: Address) -> int:
     raise FileNotFoundError(f"the process {address.pid} does not hand out this memory any more")
 
 
-def _is_of_this_user(peer: socket.socket) -> bool:
+def is_of_this_user(peer: socket.socket) -> bool:
     said = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     return struct.unpack("3i", said)[1] in (0, os.getuid())

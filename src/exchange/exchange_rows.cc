@@ -74,6 +74,7 @@ void take_rows(const Array& rows, std::span<const int32_t> ids, const Array& out
       cpu_kernels()->gather_rows({.table = rows.data,
                                   .num_rows = rows.rows(),
                                   .row_bytes = row_bytes,
+                                  .row_stride = row_bytes,
                                   .ids = wide.data(),
                                   .num_ids = count,
                                   .out = static_cast<char*>(out.data) + first * row_bytes,

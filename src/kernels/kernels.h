@@ -10,6 +10,7 @@ struct GatherArgs {
   const void* table;  // num_rows rows of row_bytes bytes
   int64_t num_rows;
   int64_t row_bytes;
+  int64_t row_stride;  // bytes from the beginning of a row to that of the next
   const int64_t* ids;  // num_ids row ids
   int64_t num_ids;
   void* out;  // num_ids x row_bytes bytes, at any address; must not overlap the table

@@ -68,16 +68,19 @@ Gathered gather(const std::vector<char>& table,
                 int64_t width,
                 const std::vector<int64_t>& ids,
                 int64_t misaligned,
-                int64_t output_bytes) {
+                int64_t output_bytes,
+                int64_t gap = 0) {
+  const int64_t stride = width + gap;
   Output out(static_cast<int64_t>(ids.size()) * width, misaligned);
   Output twin = out;
   for (size_t i = 0; i < ids.size() && ids[i] >= 0 && ids[i] < kRows; ++i)
-    std::memcpy(twin.data() + static_cast<int64_t>(i) * width, table.data() + ids[i] * width,
+    std::memcpy(twin.data() + static_cast<int64_t>(i) * width, table.data() + ids[i] * stride,
                 static_cast<size_t>(width));
   Gathered gathered{};
   gathered.result = cpu_kernels()->gather_rows({.table = table.data(),
                                                 .num_rows = kRows,
                                                 .row_bytes = width,
+                                                .row_stride = stride,
                                                 .ids = ids.data(),
                                                 .num_ids = static_cast<int64_t>(ids.size()),
                                                 .out = out.data(),
@@ -98,6 +101,22 @@ TEST_CASE("every width at every place in a line, with both kinds of stores, to t
         CAPTURE(misaligned);
         CAPTURE(output_bytes);
         const Gathered all = gather(table, width, ids, misaligned, output_bytes);
+        REQUIRE(all.result == -1);
+        REQUIRE(all.exact);
+      }
+    }
+  }
+}
+
+TEST_CASE("rows at a distance, the last of which ends with its bytes") {
+  const std::vector<int64_t> ids = random_ids(41);
+  for (const int64_t width : widths()) {
+    for (const int64_t gap : {int64_t{1}, int64_t{4}, int64_t{64}, 2 * width, -width}) {
+      const std::vector<char> table = random_bytes((kRows - 1) * (width + gap) + width);
+      for (const int64_t output_bytes : {kSmall, kHuge}) {
+        CAPTURE(width);
+        CAPTURE(gap);
+        const Gathered all = gather(table, width, ids, 4, output_bytes, gap);
         REQUIRE(all.result == -1);
         REQUIRE(all.exact);
       }

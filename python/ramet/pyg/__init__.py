@@ -8,4 +8,19 @@ from ramet.pyg.sampler import RametSampler
 from ramet.pyg.shadow import ShaDowKHopSampler
 from ramet.pyg.stores import FeatureStore, GraphStore
 
-__all__ = ["FeatureStore", "GraphStore", "NeighborLoader", "RametSampler", "ShaDowKHopSampler"]
+__all__ = [
+    "FeatureStore",
+    "GraphStore",
+    "LightningNodeData",
+    "NeighborLoader",
+    "RametSampler",
+    "ShaDowKHopSampler",
+]
+
+
+def __getattr__(name: str):
+    if name == "LightningNodeData":  # which imports Lightning
+        from ramet.pyg.lightning import LightningNodeData
+
+        return LightningNodeData
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,56 +1,59 @@
-"""Which attributes of a PyG storage the engine serves as tables, and what becomes of the others."""
+"""Attributes of a PyG storage, whose rows are read where they lie: by the engine, or by torch."""
 
 from __future__ import annotations
 
+import functools
+import logging
 from dataclasses import dataclass
 
 import torch
 from torch_geometric.loader.utils import index_select
 
+from ramet import _core
 from ramet.arguments import as_folder
 from ramet.arrays import MAX_DIMENSIONS, STORABLE
 from ramet.dtypes import SCALE_SUFFIX
 from ramet.stores.contents import RESERVED
 from ramet.tables.table import Table
+from ramet.tensors import to_tensor
 
 TOPOLOGY = ("edge_index", "adj_t", "adj")
+
+_log = logging.getLogger("ramet")
+_told: set[tuple[str, str]] = set()
 
 
 @dataclass(frozen=True)
 class Served:
-    """An attribute whose rows the engine gathers, as the table `name`. Either the graph has a copy: version is torch's
-    count of writes to `value` when it was copied, None for one that nobody writes to. Or, with `rows`, they are read
-    where they lie."""
+    """An attribute whose rows the engine gathers ahead of the loop, as the table `name`: one of the graph, or `rows`,
+    which lie in shared memory."""
 
     value: torch.Tensor
     name: str
-    version: int | None = None
     rows: Table | None = None
 
     def is_current(self, value) -> bool:
         """Whether the rows that the engine gathers are those of `value`, what the attribute is now."""
-        if self.rows is not None:
-            return is_in_place(value) and layout_of(value) == layout_of(self.value)
-        return value is self.value and (self.version is None or version_of(value) == self.version)
+        if self.rows is None:
+            return value is self.value
+        return is_in_shared_memory(value) and layout_of(value) == layout_of(self.value)
 
 
-def copied_attributes(store, belongs) -> dict[str, Served]:
-    """The attributes of a storage that tables can hold, by name, but for those that are read where they lie. belongs:
-    the storage's `is_node_attr` or `is_edge_attr`."""
-    found = _fitting(store, belongs)
-    return {k: Served(value, k, version_of(value)) for k, value in found.items() if not is_in_place(value)}
+def attributes_ahead(store, belongs) -> dict[str, Served]:
+    """The attributes of a storage whose rows the engine gathers ahead, by name. belongs: the storage's `is_node_attr`
+    or `is_edge_attr`."""
+    found = {k: value.detach() for k, value in store.items() if is_in_shared_memory(value) and is_table_name(k)}
+    return {
+        key: Served(value, key, Table(value))
+        for key, value in found.items()
+        if key not in TOPOLOGY and belongs(key) and dim_of(store, key) % value.dim() == 0
+    }
 
 
-def attributes_in_place(store, belongs) -> dict[str, Served]:
-    """The attributes of a storage whose rows are read where they lie, by name. `belongs` as of copied_attributes."""
-    found = {k: value.detach() for k, value in _fitting(store, belongs).items() if is_in_place(value)}
-    return {k: Served(value, k, rows=Table(value)) for k, value in found.items()}
-
-
-def is_in_place(value) -> bool:
-    """Whether rows are read where they lie: in shared memory, from which torch moves no tensor. Memory that is the
-    process's own it moves, and frees, when it hands the tensor to another process."""
-    return _is_plain(value) and value.is_shared() and value.is_contiguous()
+def is_in_shared_memory(value) -> bool:
+    """Whether rows lie in shared memory, one after the other: threads read them ahead, since torch does not move them.
+    Memory that is the process's own it moves, and frees, when it hands the tensor to another process."""
+    return reads_in_place(value) and value.is_shared() and value.is_contiguous()
 
 
 def layout_of(tensor: torch.Tensor) -> tuple:
@@ -58,21 +61,58 @@ def layout_of(tensor: torch.Tensor) -> tuple:
     return tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype
 
 
-def _fitting(store, belongs) -> dict[str, torch.Tensor]:
-    return {
-        key: value
-        for key, value in store.items()
-        if key not in TOPOLOGY and fits_table(key, value) and belongs(key) and dim_of(store, key) % value.dim() == 0
-    }
-
-
 def select(store, key: str, index: torch.Tensor):
-    """The rows `index` of an attribute that no table has: of a tensor, an array, a TensorFrame, a list or a tuple."""
-    value = store[key]
+    """The rows `index` of an attribute: of a tensor, an array, a TensorFrame, a list or a tuple."""
+    value, dim = store[key], dim_of(store, key)
     if isinstance(value, (list, tuple)):
         return [value[i] for i in index.tolist()]
-    index = index.to(value.device) if isinstance(value, torch.Tensor) else index
-    return index_select(value, index, dim_of(store, key))
+    if not isinstance(value, torch.Tensor):
+        return index_select(value, index, dim)
+    if reads_in_place(value) and dim % value.dim() == 0:
+        return _gather(key, value, index)
+    _tell_of_torch(key, value)
+    return index_select(value, index.to(value.device), dim)
+
+
+def _gather(key: str, value: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    """By the engine, while Python's lock is held: so no thread moves, resizes or frees the tensor meanwhile."""
+    last = sum((size - 1) * stride for size, stride in zip(value.shape, value.stride()))
+    needed = (value.storage_offset() + last + 1) * value.element_size()
+    if value.untyped_storage().nbytes() < needed:
+        has = value.untyped_storage().nbytes()
+        raise ValueError(f"attribute {key!r} of shape {list(value.shape)} takes {needed} bytes, its memory has {has}")
+    rows = _core.gather_held(value.detach(), index.contiguous().numpy(), threads=torch.get_num_threads())
+    return to_tensor(rows)
+
+
+def reads_in_place(value) -> bool:
+    """Whether the engine can read the rows of an attribute. A tensor that requires a gradient is left to torch, which
+    then knows where the rows came from."""
+    return (
+        type(value) is torch.Tensor
+        and value.layout == torch.strided
+        and value.device.type == "cpu"
+        and not (value.requires_grad or value.is_inference())
+        and 1 <= value.dim() <= MAX_DIMENSIONS
+        and value.numel() > 0
+        and _is_storable(value.dtype)
+        and value[0].is_contiguous()
+    )
+
+
+def _tell_of_torch(key: str, value: torch.Tensor) -> None:
+    """Once for each attribute and reason."""
+    if value.layout != torch.strided:
+        reason = f"it is {str(value.layout).removeprefix('torch.')}"
+    elif value.device.type != "cpu":
+        reason = f"it is on {value.device}"
+    elif value.numel() > 0 and not value[0].is_contiguous():
+        reason = f"its rows are not contiguous: it has the strides {list(value.stride())}"
+    else:
+        return
+    if (key, reason) not in _told:
+        _told.add((key, reason))
+        _log.warning("torch indexes the attribute %r, which is slower: %s", key, reason)
 
 
 def dim_of(store, key: str) -> int:
@@ -86,27 +126,7 @@ def version_of(value) -> int:
     return value._version if counts else 0  # noqa: SLF001 (torch's count of writes)
 
 
-def fits_table(key: str, value) -> bool:
-    """Whether `value` is a plain tensor that a store can hold under this name. A tensor that requires a gradient is
-    left to torch, which then knows where the rows came from."""
-    return (
-        _is_plain(value)
-        and 1 <= value.dim() <= MAX_DIMENSIONS
-        and value.numel() > 0
-        and _is_storable(value.dtype)
-        and _is_table_name(key)
-    )
-
-
-def _is_plain(value) -> bool:
-    return (
-        type(value) is torch.Tensor
-        and value.layout == torch.strided
-        and value.device.type == "cpu"
-        and not (value.requires_grad or value.is_inference())
-    )
-
-
+@functools.cache
 def _is_storable(dtype: torch.dtype) -> bool:
     if dtype == torch.bfloat16:
         return True
@@ -116,7 +136,7 @@ def _is_storable(dtype: torch.dtype) -> bool:
         return False
 
 
-def _is_table_name(key: str) -> bool:
+def is_table_name(key: str) -> bool:
     if key in RESERVED or key.endswith(SCALE_SUFFIX):
         return False
     try:

@@ -7,27 +7,24 @@ import torch
 from ramet.dtypes import dtype_name
 
 
-def add_weights(weight: str, of_edges: dict, tables: dict) -> str:
-    """The name of the table of weights: the attribute's own where every edge type has it as float32 or float64. Else
-    a table that is added, of 1 for edges of a type without the attribute. KeyError where no type has it."""
+def add_weights(weight: str, of_edges: dict, tables: dict) -> None:
+    """Adds the table of weights: the attribute where every edge type has it as float32 or float64. Else all are
+    float64, and 1 for edges of a type without the attribute. KeyError where no type has it."""
     if not any(weight in store for store in of_edges.values()):
         raise KeyError(f"weight_attr is {weight!r}, but no edge type has an attribute of that name")
     for t, store in of_edges.items():
         rows, edges = _rows_of(store, weight) if weight in store else store.num_edges, store.num_edges
         if rows != edges:
             raise ValueError(f"weight_attr {weight!r} of {t!r} has {rows} rows, but there are {edges} edges")
-    own = [tables[t].get(weight) for t in of_edges]
-    if all(rows is not None and rows.dtype in (torch.float32, torch.float64) for rows in own):
-        return weight
-    name = f"{weight} to draw by"
+    own = {t: torch.as_tensor(store[weight]).detach().cpu() for t, store in of_edges.items() if weight in store}
+    are_floats = all(t in own and own[t].dtype in (torch.float32, torch.float64) for t in of_edges)
     for t, store in of_edges.items():
-        rows = torch.as_tensor(store[weight]) if weight in store else torch.ones(store.num_edges)
-        tables[t][name] = rows.detach().cpu().to(torch.float64)
-    return name
+        rows = own[t] if t in own else torch.ones(store.num_edges)
+        tables[t][weight] = rows if are_floats else rows.to(torch.float64)
 
 
 def add_times(time: str, of_nodes: dict, of_edges: dict, tables: dict) -> None:
-    """Adds the tables of times that are not there already. ValueError in PyG's words where nodes and edges have the
+    """Adds the tables of times. ValueError in PyG's words where nodes and edges have the
     attribute, or neither; TypeError for another dtype than int64."""
     nodes = [t for t, store in of_nodes.items() if time in store and store.is_node_attr(time)]
     edges = [t for t, store in of_edges.items() if time in store and store.is_edge_attr(time)]

@@ -45,17 +45,17 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
     """PyG's NeighborLoader, with its arguments, attributes and batches. C++ threads of this process make the batches
     ahead, in the order that torch's samplers decide.
 
-    data: a Data or HeteroData, which is copied once into shared memory, but for rows that are there already: those are
-        read where they lie; a ramet.Graph, whose tables "feat" and "label" are `x` and `y` of batches; or a pair of
-        FeatureStore and GraphStore, of which the edges are copied.
+    data: a Data or HeteroData, whose rows are read where they lie, and whose edges are sorted once on a machine; a
+        ramet.Graph, whose tables "feat" and "label" are `x` and `y` of batches; or a pair of FeatureStore and
+        GraphStore, of which the edges are copied.
     input_nodes: as in PyG; for a ramet.Graph also the name of a split.
     The other arguments are PyG's, and those of torch's DataLoader: `batch_size`, `shuffle`, `sampler`, `generator` and
     so on. `num_workers` and what belongs to workers is accepted, and changes nothing.
 
     Batches are Data or HeteroData. torch.manual_seed, or `generator`, makes an epoch repeat. All ranks of
-    torch.distributed get all seeds, as in PyG: give each its own `input_nodes` or `sampler`. The loader pickles with a
-    handle of the graph. ValueError, TypeError and IndexError name the argument, in PyG's words where PyG has them.
-    docs/pyg.md says what differs.
+    torch.distributed get all seeds, as in PyG: give each its own `input_nodes` or `sampler`. The loader pickles with
+    its data, whose memory multiprocessing shares. ValueError, TypeError and IndexError name the argument, in PyG's
+    words where PyG has them. docs/pyg.md says what differs.
     """
 
     def __init__(
@@ -135,16 +135,13 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
         index = torch.as_tensor(index)
         index = index.nonzero().view(-1) if index.dtype == torch.bool else index.view(-1)
         index = torch.where(index < 0, index + len(self.dataset), index).numpy().astype(np.int64, copy=False)
+        self.node_sampler.source.renew()
         engine = self._engine
         core = engine._core.make(index, random_epoch(self.generator), 0)
         return self._finished(Batch(core, engine.origin), self._served)
 
     def __getstate__(self) -> dict:
-        state = {key: value for key, value in self.__dict__.items() if key not in ("_native", "_served", "_asked")}
-        source = getattr(self.node_sampler, "source", None)
-        if source is not None and source.is_fused and self._given is source.template:
-            state["_given"] = None  # what it has is in the graph, and in the source
-        return state
+        return {key: value for key, value in self.__dict__.items() if key not in ("_native", "_served", "_asked")}
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state, _native=None)
@@ -167,9 +164,10 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
 
     @property
     def _engine(self) -> native.NeighborLoader:
-        served = self.node_sampler.source.served_now() if self._is_fused else {}
+        source = self.node_sampler.source
+        served = source.served() if self._is_fused else {}
         rows = {(t, key): layout_of(of_key.value) for t, of_type in served.items() for key, of_key in of_type.items()}
-        asked = (self._is_fused, self.node_sampler.options(), rows)
+        asked = (self._is_fused, source.graph, self.node_sampler.options(), rows)
         if self._native is None or asked != self._asked:  # unpickled, or something was set
             self._native, self._served, self._asked = self._make_native(served), served, asked
         return self._native
@@ -209,6 +207,7 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
 
     def _batches(self) -> Iterator:
         epoch, pins = random_epoch(self.generator), self.pin_memory and torch.cuda.is_available()
+        self.node_sampler.source.renew(by_content=True)
         engine = self._engine
         served = self._served  # by this engine, whatever another loop asks for meanwhile
         for number, (order, offsets) in enumerate(explicit_batches(self)):

@@ -8,7 +8,7 @@ import torch
 from torch_geometric.data import FeatureStore, GraphStore, remote_backend_utils
 
 from ramet.pyg import stores
-from ramet.pyg.source import Source, of_graph
+from ramet.pyg.source import GraphSource, Source
 from ramet.stores.contents import EDGE, NODE
 from ramet.stores.convert import from_arrays
 
@@ -26,7 +26,7 @@ def source_of_stores(data: tuple, weight: str | None, time: str | None) -> Sourc
         raise NotImplementedError("'weight_attr' argument not yet supported for '(FeatureStore, GraphStore)' inputs")
     features, edges = data
     if isinstance(edges, stores.GraphStore):
-        return of_graph(edges.graph, stores=tuple(data))
+        return GraphSource(edges.graph, stores=tuple(data))
     known = edges.get_all_edge_attrs()
     is_hetero = any(attribute.edge_type is not None for attribute in known)
     compressed = edges.csc()
@@ -41,7 +41,7 @@ def source_of_stores(data: tuple, weight: str | None, time: str | None) -> Sourc
         num_nodes=counts,
         edge_ids={t: order for t, order in orders.items() if order is not None},
     )
-    return of_graph(graph, stores=tuple(data), is_hetero=is_hetero)
+    return GraphSource(graph, stores=tuple(data), is_hetero=is_hetero)
 
 
 def _counts(features: FeatureStore, edges: GraphStore, is_hetero: bool, known: list) -> dict[str, int]:

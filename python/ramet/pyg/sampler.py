@@ -30,13 +30,13 @@ class RametSampler(BaseSampler):
     """Draws neighbors as PyG's NeighborSampler does: each node's once, in the hop that first reaches the node. For
     `neighbor_sampler=` of PyG's NeighborLoader, and `link_sampler=` of its LinkLoader.
 
-    data: a Data or HeteroData, which is copied once into shared memory, but for rows that are there already; a
-        ramet.Graph; or a pair of FeatureStore and GraphStore, of which the edges are copied.
+    data: a Data or HeteroData, whose edges are sorted once on a machine; a ramet.Graph; or a pair of FeatureStore and
+        GraphStore, of which the edges are copied.
     num_neighbors, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr: as of PyG's
         NeighborSampler. Edges need not be sorted: `is_sorted` and `share_memory` change nothing.
 
-    Every call draws with a number from torch's random generator, so torch.manual_seed makes samples repeat. Pickles as
-    a handle. ValueError and TypeError name the argument; a graph that lies on a GPU is copied to the CPU first.
+    Every call draws with a number from torch's random generator, so torch.manual_seed makes samples repeat. Pickles
+    with its data. ValueError and TypeError name the argument; a graph that lies on a GPU is copied to the CPU first.
     """
 
     def __init__(
@@ -101,6 +101,7 @@ class RametSampler(BaseSampler):
         return options if self.time is None else options | {"time": self.time}
 
     def sample_from_nodes(self, index: NodeSamplerInput, **kwargs) -> SamplerOutput | HeteroSamplerOutput:
+        self.source.renew()
         seeds = index.node if index.input_type is None else {index.input_type: index.node}
         times = index.time if index.input_type is None or index.time is None else {index.input_type: index.time}
         output = self._sample(seeds, times)
@@ -110,6 +111,7 @@ class RametSampler(BaseSampler):
     def sample_from_edges(
         self, index: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None
     ) -> SamplerOutput | HeteroSamplerOutput:
+        self.source.renew()
         counts = {t: self.source.graph.num_nodes(t) for t in self.source.node_types}
         times = self._node_times() or None
         if not self.is_hetero:

@@ -29,8 +29,8 @@ MADE_HERE = (*TOPOLOGY, "num_nodes", "batch", "ptr")
 class ShaDowKHopSampler(torch_geometric.loader.ShaDowKHopSampler):
     """PyG's ShaDowKHopSampler, with its arguments and batches, without torch-sparse.
 
-    data: a Data, which is copied once into shared memory, but for rows that are there; or a ramet.Graph of one type of
-        nodes and one of edges.
+    data: a Data, whose rows are read where they lie, and whose edges are sorted once on a machine; or a ramet.Graph of
+        one type of nodes and one of edges.
     depth, num_neighbors, replace: a seed's subgraph has the nodes that `depth` hops find, which draw `num_neighbors`
         in-neighbors of each node; -1 is all. Its edges are all edges of the data among these nodes.
     node_idx: the seeds: ids [n], a bool mask [num_nodes], or None for all nodes.
@@ -76,6 +76,7 @@ class ShaDowKHopSampler(torch_geometric.loader.ShaDowKHopSampler):
         return collates and inherits(self, "_get_iterator", DataLoader)
 
     def _batches(self) -> Iterator[Batch]:
+        self.source.renew(by_content=True)
         epoch, pins = random_epoch(self.generator), self.pin_memory and torch.cuda.is_available()
         most = self.num_workers * (self.prefetch_factor or 2)
         pool, ahead = ThreadPoolExecutor(max(self.num_workers, 1)), deque()
@@ -91,6 +92,7 @@ class ShaDowKHopSampler(torch_geometric.loader.ShaDowKHopSampler):
 
     def __collate__(self, n_id) -> Batch:
         """The batch of the seeds `n_id`, a list of ids."""
+        self.source.renew()
         return self._make(torch.tensor(n_id, dtype=torch.int64), random_epoch(self.generator), 0)
 
     def _positions(self) -> Iterator[np.ndarray]:
@@ -127,7 +129,7 @@ class ShaDowKHopSampler(torch_geometric.loader.ShaDowKHopSampler):
     def _add_edges(self, batch: Batch, edge_index: torch.Tensor, e_id: torch.Tensor) -> None:
         (t,) = self.source.edge_types
         if not self.is_sparse_tensor:
-            batch.edge_index = edge_index.to(self.source.index_dtypes[t])
+            batch.edge_index = edge_index.to(self.source.index_dtype(t))
             return
         value, size = self.source.template.adj_t.storage.value(), int(batch.ptr[-1])
         row, col = edge_index
@@ -152,12 +154,11 @@ class ShaDowKHopSampler(torch_geometric.loader.ShaDowKHopSampler):
 
     def _rows(self, of, key: str, of_table: torch.Tensor, of_data: torch.Tensor):
         """The rows of an attribute: numbered as the table that has a copy of it, and as the data."""
-        source, (store,) = self.source, self.source.template.stores
-        served = source.served[of].get(key)
-        if served is None or not served.is_current(store[key]):
+        (store,) = self.source.template.stores
+        table = self.source.table_of(of, key)
+        if table is None:
             return select(store, key, of_data)
-        table = source.graph.table(served.name, of)
-        return table.gather(of_table, dtype="float32" if source.decode and table.is_encoded else None)
+        return table.gather(of_table, dtype="float32" if table.is_encoded else None)
 
 
 def _as_seeds(node_idx, num_nodes: int) -> torch.Tensor:

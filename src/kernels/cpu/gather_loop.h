@@ -37,7 +37,7 @@ struct Prefetch {
   // wraps around.
   void request(const GatherArgs& args, int64_t id) const {
     const auto table = reinterpret_cast<uint64_t>(args.table);
-    const uint64_t row = table + uint64_t(id) * static_cast<uint64_t>(args.row_bytes);
+    const uint64_t row = table + uint64_t(id) * static_cast<uint64_t>(args.row_stride);
     const uint64_t first = row / kLine * kLine, length = row - first + bytes;
     for (uint64_t at = 0; at < length; at += kLine)
       __builtin_prefetch(reinterpret_cast<const void*>(first + at), 0, 2);
@@ -63,7 +63,7 @@ int64_t for_each_row(const GatherArgs& arguments,
     }
     const int64_t id = args.ids[i];
     if (static_cast<uint64_t>(id) >= static_cast<uint64_t>(args.num_rows)) return i;
-    append(static_cast<const char*>(args.table) + id * args.row_bytes, id);
+    append(static_cast<const char*>(args.table) + id * args.row_stride, id);
   }
   return -1;
 }

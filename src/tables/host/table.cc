@@ -20,31 +20,37 @@ constexpr int64_t kChunkBytes = 256 << 10;
 // Of rows on their way to bfloat16: they stay in a core's own cache.
 constexpr int64_t kNarrowedFloats = 32 << 10;
 
+StridedRows dense(const Array& rows) {
+  return {rows.data, rows.dtype, rows.shape, rows.row_bytes()};
+}
+
 // Runs kernel(args) for chunks of the ids, each with its part of the output.
 template <typename Kernel>
-void gather_chunks(const Table& table,
+void gather_chunks(const StridedRows& rows,
+                   const std::string& name,
                    int64_t count,
                    const RowsOfIds& rows_of,
                    void* out,
                    int64_t out_row_bytes,
                    int threads,
                    Kernel kernel) {
-  const Array& rows = table.rows();
+  const int64_t num_rows = rows.shape[0];
   const int64_t grain = out_row_bytes > 0 ? kChunkBytes / out_row_bytes + 1 : kChunkBytes;
   const int64_t output_bytes = count * out_row_bytes;
   parallel_for(count, grain, threads, [&](int64_t begin, int64_t end) {
     std::vector<int64_t> buffer;
     const int64_t* ids = rows_of(begin, end, buffer);
     const int64_t bad = kernel(GatherArgs{.table = rows.data,
-                                          .num_rows = rows.rows(),
+                                          .num_rows = num_rows,
                                           .row_bytes = rows.row_bytes(),
+                                          .row_stride = rows.stride,
                                           .ids = ids,
                                           .num_ids = end - begin,
                                           .out = static_cast<char*>(out) + begin * out_row_bytes,
                                           .output_bytes = output_bytes});
     if (bad < 0) return;
     throw_error(ErrorCode::kOutOfRange, "ids[", begin + bad, "] = ", ids[bad], " is outside the ",
-                rows.rows(), " rows of ", table.name());
+                num_rows, " rows of ", name);
   });
 }
 
@@ -86,15 +92,15 @@ RowsOfIds ids_are_rows(std::span<const int64_t> ids) {
 void gather_rows(
     const Table& table, int64_t count, const RowsOfIds& rows_of, void* out, int threads) {
   if (table.rows().device != kHost) return gather_staged(table, count, rows_of, out, false);
-  gather_chunks(table, count, rows_of, out, table.rows().row_bytes(), threads,
-                cpu_kernels()->gather_rows);
+  gather_chunks(dense(table.rows()), table.name(), count, rows_of, out, table.rows().row_bytes(),
+                threads, cpu_kernels()->gather_rows);
 }
 
 void gather_rows_float32(
     const Table& table, int64_t count, const RowsOfIds& rows_of, float* out, int threads) {
   if (table.rows().device != kHost) return gather_staged(table, count, rows_of, out, true);
-  gather_chunks(table, count, rows_of, out, table.form(true).row_bytes(), threads,
-                float32_kernel(table));
+  gather_chunks(dense(table.rows()), table.name(), count, rows_of, out,
+                table.form(true).row_bytes(), threads, float32_kernel(table));
 }
 
 Table::Table(Array rows, Array scale, std::string name)
@@ -153,8 +159,21 @@ void Table::gather_bfloat16(std::span<const int64_t> ids, uint16_t* out, int thr
   const RowForm narrow{DType::kBFloat16, form(true).shape};
   const int64_t row_bytes = narrow.row_bytes(), width = row_bytes / 2;
   gather_chunks(
-      *this, std::ssize(ids), ids_are_rows(ids), out, row_bytes, threads,
+      dense(rows_), name_, std::ssize(ids), ids_are_rows(ids), out, row_bytes, threads,
       [&](const GatherArgs& rows) { return gather_narrowed(gather_float32, rows, width); });
+}
+
+Array gather(const StridedRows& rows, std::span<const int64_t> ids, int threads) {
+  std::vector<int64_t> shape = rows.shape;
+  shape[0] = std::ssize(ids);
+  Array out = BufferPool::shared()->allocate_array(rows.dtype, std::move(shape));
+  gather_chunks(rows, "the tensor", std::ssize(ids), ids_are_rows(ids), out.data, out.row_bytes(),
+                threads, cpu_kernels()->gather_rows);
+  return out;
+}
+
+int64_t StridedRows::row_bytes() const {
+  return RowForm{dtype, {shape.begin() + 1, shape.end()}}.row_bytes();
 }
 
 RowForm Table::form(bool decode) const {

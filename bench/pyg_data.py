@@ -1,0 +1,80 @@
+"""One `Data` of Reddit's shape in programs written for PyG: 232,965 nodes, 602 features, 20 M edges in random order.
+
+"First loader" is the memory that a NeighborLoader adds to the process that has the Data, and what making it takes at
+most. "Inference" is PyG's way to evaluate: all neighbors, 1024 nodes at a time, on a `copy.copy(data)` whose x and y
+were deleted; batches alone. "Training" is GraphSAGE, 2 layers of 256, fanouts [25, 10], batches of 1024, Adam. Our
+loader and PyG's with torch-sparse take turns, each in a process of its own, with 2 torch threads.
+
+"Ranks" is three processes that torch.multiprocessing spawns over the Data, each of which makes its loader and takes a
+batch: what the loaders add to the memory of all, in copies of x, and how many graphs sorted by destination there are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from functools import partial
+
+import torch
+from harness import Figure, Peer, Report, finish, interleave, options, planted, seconds, small_flag
+from pyg_data_program import RANKS, DataProgram
+
+import ramet.pyg
+from ramet import _core
+
+REPETITIONS = 3
+HUGE = 1 << 21
+
+
+def reddit(chosen):
+    """The store of a graph of Reddit's shape."""
+    sizes = {"num_nodes": 3_000, "num_edges": 60_000} if chosen.small else {"num_nodes": 232_965, "num_edges": 20_000_000}
+    width = 60 if chosen.small else 602
+    return planted(chosen, f"reddit-{width}", feature_width=width, train_fraction=0.66, **sizes)
+
+
+class Hash:
+    """Reading all edges to compare them: at the beginning of each loop."""
+
+    def __init__(self, edges: int):
+        self._ids = torch.randint(1 << 20, (2 * edges,))
+
+    def __call__(self) -> float:
+        return seconds(lambda: _core.content_hash(self._ids, threads=0))
+
+
+def main() -> None:
+    chosen = options(__doc__)
+    report = Report("A Data of Reddit's shape in programs written for PyG")
+    store, repetitions = reddit(chosen), 1 if chosen.small else REPETITIONS
+    with contextlib.ExitStack() as stack:
+        programs = {"Ramet": DataProgram(ramet.pyg.NeighborLoader, store).ask}
+        if "pyg" in chosen.peers:
+            peer = stack.enter_context(Peer(chosen.peers["pyg"], "pyg_data.py", store, *small_flag(chosen)))
+            programs["PyG"] = peer.ask
+        lines = []
+        for name, ask in programs.items():
+            added, peak = ask("first_loader")
+            lines += [[f"first loader, GB ({name})", f"{added / 1e9:.2f}, at most {peak / 1e9:.2f}"]]
+            report.keep(f"{name}: first loader, bytes", added)
+        for what, count in (("inference", 3 if chosen.small else 60), ("training", 3 if chosen.small else 30)):
+            figures = interleave({name: partial(ask, what, count) for name, ask in programs.items()}, repetitions)
+            for name, figure in figures.items():
+                lines.append([f"{count} batches of {what}, s ({name})", figure.text()])
+                report.absolute(f"{name}: {count} batches of {what}, s", figure)
+                if name == "PyG":
+                    report.ratio(f"{what}: time of PyG over Ramet's", figure.over(figures["Ramet"]))
+        for name, ask in programs.items():
+            copies, graphs = ask("ranks")
+            lines.append([f"{RANKS} spawned ranks: copies of x added, sorted graphs ({name})", f"{copies:.2f}, {graphs}"])
+            report.keep(f"{name}: copies of x that {RANKS} ranks add", copies)
+    hashed = Hash(10_000 if chosen.small else 100_000_000)
+    figure = Figure([hashed() for _ in range(repetitions)])
+    lines.append(["hash of 100 M edges, 1.6 GB, s", figure.text()])
+    report.absolute("hash of 100 M edges, s", figure)
+    report.table(["", "figure"], lines)
+    report.missing_peers(chosen, "pyg")
+    finish(report, chosen)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""What bench/pyg_data.py runs, with either NeighborLoader. Needs torch and PyG alone, so that it runs in either
+environment."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import resource
+from itertools import islice
+
+import torch
+import torch.multiprocessing
+from processes import Trainers, pss
+from pyg_program import THREADS, Sage, make_data, train_step
+
+RANKS = 3
+BATCH, FANOUTS, HIDDEN = 1024, [25, 10], 256
+
+
+def resident() -> int:
+    return pss(["self"])
+
+
+def most_resident() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+class Model(Sage):
+    def forward(self, batch):
+        x = batch.x
+        for i, conv in enumerate(self.convs):
+            x = self.activate(i, conv(x, batch.edge_index))
+        return x[: batch.batch_size]
+
+
+class DataProgram:
+    def __init__(self, NeighborLoader, store):
+        torch.set_num_threads(THREADS)
+        self._new = NeighborLoader
+        self._data, self._seeds = make_data(store, shuffled=True)
+        self._training = self._loader = self._every = None
+
+    def ask(self, name: str, *arguments):
+        return getattr(self, name)(*arguments)
+
+    def first_loader(self) -> tuple[int, int]:
+        """(bytes that it adds, the most that it added meanwhile)."""
+        _ = most_resident()
+        gc.collect()
+        before = resident()
+        self._loader = self._training_loader(self._data, self._seeds)
+        return resident() - before, most_resident() - before
+
+    def inference(self, count: int) -> float:
+        if self._every is None:
+            self._every = self._new(copy.copy(self._data), [-1], input_nodes=None, batch_size=BATCH)
+            del self._every.data.x, self._every.data.y
+            self._every.data.num_nodes = self._data.num_nodes
+            self._every.data.node_id = torch.arange(self._data.num_nodes)
+        return self._turn(self._every, count, lambda batch: batch.node_id.sum())
+
+    def training(self, count: int) -> float:
+        if self._training is None:
+            torch.manual_seed(0)
+            model = Model([self._data.num_features, HIDDEN, int(self._data.y.max()) + 1])
+            self._training = model, torch.optim.Adam(model.parameters(), lr=0.003)
+        return self._turn(self._loader, count, lambda batch: train_step(*self._training, batch))
+
+    def ranks(self) -> tuple[float, int]:
+        """(copies of x that the loaders of spawned ranks add to the memory of all, the number of sorted graphs)."""
+        self._loader = self._every = None
+        gc.collect()
+        found = []
+        for body in (without_loader, self._new):
+            with Trainers(RANKS, rank, body, self._data, self._seeds) as trainers:
+                found.append((pss(trainers.pids), set(trainers.reports)))
+        (without, _), (with_loaders, graphs) = found
+        return (with_loaders - without) / self._data.x.nbytes, len(graphs)
+
+    def _training_loader(self, data, seeds):
+        return training_loader(self._new, data, seeds)
+
+    @staticmethod
+    def _turn(loader, count: int, use) -> float:
+        import time
+
+        begin = time.perf_counter()
+        made = 0
+        for batch in islice(loader, count):
+            use(batch)
+            made += 1
+        assert made == min(count, len(loader))
+        return time.perf_counter() - begin
+
+
+def training_loader(NeighborLoader, data, seeds):
+    return NeighborLoader(data, FANOUTS, input_nodes=seeds, batch_size=BATCH, shuffle=True)
+
+
+def without_loader(*_, **__):
+    return None
+
+
+def rank(NeighborLoader, data, seeds):
+    """Reports which sorted graph the loader has."""
+    torch.set_num_threads(1)
+    data.x.sum(), data.edge_index.sum()
+    loader = training_loader(NeighborLoader, data, seeds)
+    batch = loader and next(iter(loader))
+    source = getattr(getattr(loader, "node_sampler", None), "source", None)
+    graph = str(id(loader)) if source is None else str(source.graph._core.identity)
+    del batch
+    return graph, (loader, data)

@@ -1,0 +1,168 @@
+"""One graph per machine: processes of a user that ask for a graph of the same content get one copy of it.
+
+The content's hash is a name of a socket in Linux's abstract namespace: no file, and gone with its last descriptor,
+however processes end. Who gets the name makes the graph. All others connect, and wait for two descriptors: of the
+graph's memory, and of the listening socket, so that each that has the graph hands it out, too. Where the first ends
+before the graph is made, one of those that wait makes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import select
+import socket
+import threading
+import time
+import weakref
+from collections.abc import Callable
+
+from ramet import _core
+from ramet.descriptor_server import is_of_this_user
+from ramet.graph import Graph
+
+HERE, REFUSED = b"h", b"r"  # what comes with descriptors, and instead of them
+BACKLOG = 128
+PAUSE = 0.02  # seconds, until a name is asked for again
+
+_graphs: weakref.WeakValueDictionary[bytes, Graph] = weakref.WeakValueDictionary()
+_making = threading.Lock()
+_open: weakref.WeakSet = weakref.WeakSet()  # sockets, and files
+
+
+def find_or_make(content: bytes, make: Callable[[], Graph]) -> tuple[Graph, bool]:
+    """(graph, whether another process made it). content: a hash of all that decides the graph. Waits while another
+    process makes it; what `make` raises is raised here, and leaves the graph to the next."""
+    with _making:
+        graph, is_found = _graphs.get(content), False
+        if graph is None:
+            graph, is_found = _found_or_made(_name_of(content), make)
+            _graphs[content] = graph
+    return graph, is_found
+
+
+def _name_of(content: bytes) -> bytes:
+    return b"\0ramet-graph-%d-%s" % (os.getuid(), content.hex().encode())
+
+
+def _found_or_made(name: bytes, make: Callable[[], Graph]) -> tuple[Graph, bool]:
+    while True:
+        try:
+            listener = _named(name)
+            handed_out = _fetched(name) if listener is None else None
+        except OSError:  # no sockets, no descriptors left, or another user's: this process has its own
+            return make(), False
+        if listener is not None:
+            return _made(make, listener), False
+        if handed_out is not None:
+            return _attached(*handed_out), True
+        time.sleep(PAUSE)  # who had the name has ended
+
+
+def _made(make: Callable[[], Graph], listener: socket.socket) -> Graph:
+    try:
+        graph = make()
+        _HandingOut(graph, listener)
+    except BaseException:
+        listener.close()  # whoever waits tries it
+        raise
+    return graph
+
+
+def _attached(memory: int, listener: socket.socket) -> Graph:
+    try:
+        graph = Graph(_core.open_segment(memory))
+        _HandingOut(graph, listener)
+    except BaseException:
+        listener.close()
+        raise
+    finally:
+        os.close(memory)
+    return graph
+
+
+def _named(name: bytes) -> socket.socket | None:
+    """A listening socket; None where another process has one of this name."""
+    listener = _kept(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+    try:
+        listener.bind(name)
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            return None
+        raise
+    return listener
+
+
+def _fetched(name: bytes) -> tuple[int, socket.socket] | None:
+    """(descriptor of the graph's memory, listening socket) of whoever has the graph; None where it ends before that.
+    OSError where they cannot come, and where it is another user's."""
+    with _kept(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as connection:
+        try:
+            connection.connect(name)
+            if not is_of_this_user(connection):
+                raise PermissionError(errno.EACCES, "another user has the name of this graph")
+            said, fds, _, _ = socket.recv_fds(connection, 1, 2)
+        except ConnectionError:
+            return None
+    if len(fds) == 2:
+        return fds[0], _kept(socket.socket(fileno=fds[1]))
+    for fd in fds:
+        os.close(fd)
+    if not said:
+        return None
+    raise OSError(errno.EMFILE, f"no room for the descriptors of a graph: {os.strerror(errno.EMFILE)}")
+
+
+class _HandingOut:
+    """A thread that gives a graph to whoever connects. Lives as long as the graph."""
+
+    def __init__(self, graph: Graph, listener: socket.socket):
+        self._listener = listener
+        self._listener.setblocking(False)  # of all that listen, one gets whoever connects
+        self._memory = _kept(os.fdopen(os.dup(graph._core.segment_fd), "rb", buffering=0))
+        self._dropped, drops = map(_kept, socket.socketpair())
+        weakref.finalize(graph, drops.close)
+        threading.Thread(target=self._run, name="ramet-one-graph", daemon=True).start()
+
+    def _run(self) -> None:
+        poll = select.poll()
+        for one in (self._listener, self._dropped):
+            poll.register(one, select.POLLIN)
+        while self._dropped.fileno() not in dict(poll.poll()):
+            try:
+                peer = _kept(self._listener.accept()[0])
+            except OSError as error:  # another process was quicker, or there is no descriptor for it now
+                time.sleep(0 if isinstance(error, BlockingIOError) else PAUSE)
+                continue
+            with peer, contextlib.suppress(OSError):  # it has gone again
+                self._give(peer)
+        for one in (self._listener, self._memory, self._dropped):
+            one.close()
+
+    def _give(self, peer: socket.socket) -> None:
+        if not is_of_this_user(peer):
+            return
+        try:
+            socket.send_fds(peer, [HERE], [self._memory.fileno(), self._listener.fileno()])
+        except OSError:
+            peer.send(REFUSED)
+
+
+def _kept(descriptor):
+    """What a forked child has to close."""
+    _open.add(descriptor)
+    return descriptor
+
+
+def _begin_child() -> None:
+    """Closes a forked child's copies: as long as one is open, a parent that has ended has the name, and its memory."""
+    global _making
+    _making = threading.Lock()  # another thread may have held it
+    for one in list(_open):
+        one.close()
+
+
+os.register_at_fork(after_in_child=_begin_child)

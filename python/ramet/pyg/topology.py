@@ -1,0 +1,102 @@
+"""The edges of a Data as a graph to sample from, with the weights and times to draw by, in the order of the graph.
+
+There is one such graph on a machine for all processes of a user whose data have the same edges, weights and times,
+however they got them (one_per_machine.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+
+import torch
+from torch_geometric.data import HeteroData
+
+from ramet import _core
+from ramet.graph import Graph
+from ramet.one_per_machine import find_or_make
+from ramet.pyg.attributes import TOPOLOGY
+from ramet.pyg.draws import add_times, add_weights
+from ramet.stores.contents import EDGE, NODE
+from ramet.stores.convert import from_edge_index
+
+PIECE = 64 << 20  # bytes that are hashed while Python's lock is held
+OWN_ROWS = 256 << 20  # bytes that are worth a line in the log
+
+_log = logging.getLogger("ramet")
+_has_told = False
+
+
+def graph_of(data, weight: str | None, time: str | None, counts: dict | None = None) -> Graph:
+    """weight, time: names of attributes, the tables of the graph. counts: the number of nodes by type; None: what the
+    data says, or its edges. ValueError, KeyError, TypeError and IndexError as of from_edge_index(), add_weights() and
+    add_times()."""
+    is_hetero = isinstance(data, HeteroData)
+    of_nodes = dict(data.node_items()) if is_hetero else {NODE: data.stores[0]}
+    of_edges = dict(data.edge_items()) if is_hetero else {EDGE: data.stores[0]}
+    tables: dict = {t: {} for t in (*of_nodes, *of_edges)}
+    if time is not None:
+        add_times(time, of_nodes, of_edges, tables)
+    if weight is not None:
+        add_weights(weight, of_edges, tables)
+    edge_index = {t: _edge_index(store) for t, store in of_edges.items()}
+    counts = _counts(of_nodes, edge_index) if counts is None else counts
+    has_times = time is not None and any(time in tables[t] or time in tables.get(t[0], {}) for t in of_edges)
+    order = {"sort_by": time} if has_times else {}
+
+    def make() -> Graph:
+        nodes, edges = {t: tables[t] for t in of_nodes}, {t: tables[t] for t in of_edges}
+        if not is_hetero:
+            return from_edge_index(edge_index[EDGE], counts.get(NODE), nodes=nodes[NODE], edges=edges[EDGE], **order)
+        first = next(iter(of_nodes), NODE)
+        lists = edge_index or {(first, "to", first): torch.empty(2, 0, dtype=torch.int64)}  # the engine needs a type
+        return from_edge_index(lists, counts, nodes=nodes, edges=edges, **order)
+
+    graph, is_found = find_or_make(_hash_of((is_hetero, list(of_nodes), counts, order), edge_index, tables), make)
+    if is_found:
+        _tell_of_own_rows(data)
+    return graph
+
+
+def _hash_of(form: tuple, edge_index: dict, tables: dict) -> bytes:
+    """Of all that decides the graph."""
+    said = hashlib.blake2b(repr((_core.__version__, *form)).encode(), digest_size=16)
+    values = [(t, "edge_index", of_type) for t, of_type in edge_index.items()]
+    values += [(t, name, rows) for t, of_type in tables.items() for name, rows in of_type.items()]
+    for t, name, value in values:
+        said.update(repr((t, name, value.dtype, tuple(value.shape))).encode())
+        flat = value.contiguous().view(-1)
+        for piece in flat.split(PIECE // flat.element_size()):
+            said.update(_core.content_hash(piece, threads=0))
+    return said.digest()
+
+
+def _counts(of_nodes: dict, edge_types) -> dict:
+    """The number of nodes by type. A type of which nothing says it has none, unless edges lead to it or from it: its
+    nodes are then those that the edges name."""
+    ends = {end for t in edge_types for end in t[::2]}
+    known = {t: store.num_nodes if store.can_infer_num_nodes else None for t, store in of_nodes.items()}
+    return {t: count or 0 for t, count in known.items() if count is not None or t not in ends}
+
+
+def _edge_index(store) -> torch.Tensor:
+    """[2, num_edges] on the CPU, in the order in which PyG numbers edges; no edges where the storage has none."""
+    if not any(store.get(key) is not None for key in TOPOLOGY):
+        return torch.empty(2, 0, dtype=torch.int64)
+    return store.edge_index.cpu().as_subclass(torch.Tensor)
+
+
+def _tell_of_own_rows(data) -> None:
+    """Once per process: a rank that loaded the data itself shares the edges, but not the rows."""
+    global _has_told
+    if _has_told or not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+        return
+    tensors = [value for store in data.stores for value in store.values() if isinstance(value, torch.Tensor)]
+    own = sum(value.numel() * value.element_size() for value in tensors if not (value.is_cuda or value.is_shared()))
+    if own >= OWN_ROWS:
+        _has_told = True
+        _log.warning(
+            "this rank has %.1f GB of the data to itself, beside edges that all ranks of the machine share: for one "
+            "copy of all, save it once, by ramet.save(ramet.from_pyg(data), path), and pass ramet.open(path)",
+            own / 1e9,
+        )

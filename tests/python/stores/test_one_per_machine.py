@@ -1,0 +1,199 @@
+"""One graph per machine: the processes of a user that ask for a content get one copy, however others end."""
+
+import contextlib
+import errno
+import multiprocessing
+import os
+import resource
+import socket
+import threading
+import time
+
+import numpy as np
+import one_graph_program
+import processes
+import pytest
+from one_graph_program import identity, small
+
+import ramet
+from ramet import one_per_machine
+from ramet.one_per_machine import find_or_make
+
+KILLS = int(os.environ.get("RAMET_TEST_KILLS", "40"))
+
+
+@pytest.fixture
+def content() -> bytes:
+    return os.urandom(16)
+
+
+@pytest.fixture
+def programs():
+    """Starts so many programs; their lines."""
+    with contextlib.ExitStack() as stack:
+
+        def start(count: int) -> list[processes.Line]:
+            lines = []
+            for _ in range(count):
+                arguments = one_graph_program.__file__, processes.MEETING, "one"
+                meeting, program = stack.enter_context(processes.meeting_of(*arguments))
+                (line,) = meeting.expect()
+                line.program = program
+                lines.append(line)
+            return lines
+
+        yield start
+
+
+def kill(line: processes.Line) -> None:
+    line.program.kill()
+    line.program.wait()
+
+
+def test_processes_share_one_graph(programs, content):
+    lines = programs(3)
+    for line in lines:
+        line.tell(("get", content))
+    answers = [line.hear()[1] for line in lines]
+    assert sorted(is_found for is_found, _ in answers) == [False, True, True]
+    assert len({found for _, found in answers}) == 1
+    mine, is_found = find_or_make(content, small)
+    assert is_found and identity(mine) == answers[0][1] and mine.num_edges() == 2
+    assert find_or_make(content, small) == (mine, False)
+    assert find_or_make(os.urandom(16), small)[0] is not mine
+
+
+def test_whoever_has_it_hands_it_out_after_the_others(programs, content):
+    """After the one that made it was killed, and the next one has dropped it."""
+    first, second, third = programs(3)
+    _, made = first.ask("get", content)
+    assert [line.ask("get", content) for line in (second, third)] == [(True, made)] * 2
+    kill(first)
+    (fourth,) = programs(1)
+    assert fourth.ask("get", content) == (True, made)
+    second.ask("drop", content), third.ask("drop", content)
+    mine, is_found = find_or_make(content, small)
+    assert is_found and identity(mine) == made
+    kill(fourth)
+    assert second.ask("get", content) == (True, made)
+
+
+def test_who_waits_makes_it_where_the_first_fails_or_is_killed(programs, content):
+    first, second, third = programs(3)
+    first.tell(("get_slowly", content))
+    assert first.hear() == "making"
+    second.tell(("get_slowly", content))
+    first.tell("fail")
+    assert "no graph" in first.hear()[1] and second.hear() == "making"
+    third.tell(("get", content))
+    kill(second)
+    assert third.hear()[1][0] is False
+    assert first.ask("get", content)[0] is True
+
+
+def test_a_graph_that_is_dropped_leaves_nothing(content):
+    before = processes.descriptors(), processes.threads()
+    for _ in range(3):
+        graph, is_found = find_or_make(content, small)
+        assert not is_found
+        del graph
+        assert processes.threads(before[1]) == before[1]
+    assert processes.descriptors() == before[0]
+
+
+def test_a_forked_child_does_not_keep_the_name(content):
+    """It has the graph, but hands out none: its parent does."""
+    parent, child = multiprocessing.Pipe()
+
+    def be_parent():
+        graph, _ = find_or_make(content, small)
+        process = multiprocessing.get_context("fork").Process(target=be_child, args=(graph,))
+        process.start()
+        child.send(process.pid)
+        os._exit(0)
+
+    def be_child(graph):
+        assert find_or_make(content, small)[0] is graph
+        child.send("ready")
+        child.recv()
+        child.send(graph.num_edges())
+
+    process = multiprocessing.get_context("fork").Process(target=be_parent)
+    process.start()
+    process.join()
+    assert {parent.recv() if parent.poll(processes.PATIENCE) else None for _ in range(2)} >= {"ready"}
+    assert find_or_make(content, small)[1] is False
+    parent.send("end")
+    assert parent.recv() == 2
+
+
+def test_another_users_graph_is_not_taken(content, monkeypatch):
+    """Somebody else has the name: this process makes its own."""
+    with socket.socket(socket.AF_UNIX) as squatter:
+        squatter.bind(one_per_machine._name_of(content))
+        squatter.listen()
+        monkeypatch.setattr(one_per_machine, "is_of_this_user", lambda peer: False)
+        graph, is_found = find_or_make(content, small)
+    assert not is_found and graph.num_edges() == 2
+
+
+def test_another_user_gets_nothing(content, monkeypatch):
+    monkeypatch.setattr(one_per_machine, "is_of_this_user", lambda peer: False)
+    _graph, _ = find_or_make(content, small)
+    with socket.socket(socket.AF_UNIX) as thief:
+        thief.connect(one_per_machine._name_of(content))
+        assert thief.recv(8) == b""
+
+
+def test_without_room_for_descriptors_there_are_two(programs, content):
+    """ulimit -n: the graph itself takes one; there is none for who asks."""
+    (other,) = programs(1)
+    assert other.ask("get", content)[0] is False
+
+    def body():
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        _first = find_or_make(os.urandom(16), small)  # imports what there is to import
+        free = os.dup(0)
+        os.close(free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free, limits[1]))
+        with pytest.raises(OSError) as raised:
+            find_or_make(content, small)
+        assert raised.value.errno == errno.EMFILE
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        return find_or_make(content, small)[1]
+
+    assert processes.in_fork(body) is True
+
+
+def test_kills_while_it_is_made(content):
+    """Whoever waits has the graph, made by itself or by the one that was killed after that. A second each."""
+    edges = np.random.default_rng(0).integers(0, 100_000, (2, 1_000_000))
+    names = processes.shared_memory_names()
+
+    def make() -> ramet.Graph:
+        return ramet.from_edge_index(edges, 100_000)
+
+    begin = time.monotonic()
+    make()
+    seconds = time.monotonic() - begin
+    fork, outcomes = multiprocessing.get_context("fork"), []
+    for k in range(KILLS):
+        ours = content + bytes([k])
+
+        def be_first(ours=ours):
+            _graph, _ = find_or_make(ours, make)
+            threading.Event().wait()
+
+        def wait(ours=ours):
+            graph, is_found = find_or_make(ours, make)
+            return graph.num_edges(), is_found
+
+        first = fork.Process(target=be_first)
+        first.start()
+        killer = threading.Timer(1.2 * seconds * k / KILLS, first.kill)
+        killer.start()
+        outcomes.append(processes.in_fork(wait))
+        killer.join()
+        first.join()
+    assert {count for count, _ in outcomes} == {1_000_000}
+    assert processes.new_shared_memory_names(names) == set()
