@@ -27,9 +27,9 @@ HUGE = 1 << 21
 
 def reddit(chosen):
     """The store of a graph of Reddit's shape."""
-    sizes = {"num_nodes": 3_000, "num_edges": 60_000} if chosen.small else {"num_nodes": 232_965, "num_edges": 20_000_000}
-    width = 60 if chosen.small else 602
-    return planted(chosen, f"reddit-{width}", feature_width=width, train_fraction=0.66, **sizes)
+    nodes, edges, width = (3_000, 60_000, 60) if chosen.small else (232_965, 20_000_000, 602)
+    options = {"num_nodes": nodes, "num_edges": edges, "feature_width": width, "train_fraction": 0.66}
+    return planted(chosen, f"reddit-{width}", **options)
 
 
 class Hash:
@@ -65,7 +65,8 @@ def main() -> None:
                     report.ratio(f"{what}: time of PyG over Ramet's", figure.over(figures["Ramet"]))
         for name, ask in programs.items():
             copies, graphs = ask("ranks")
-            lines.append([f"{RANKS} spawned ranks: copies of x added, sorted graphs ({name})", f"{copies:.2f}, {graphs}"])
+            what = f"{RANKS} spawned ranks: copies of x added, sorted graphs ({name})"
+            lines.append([what, f"{copies:.2f}, {graphs}"])
             report.keep(f"{name}: copies of x that {RANKS} ranks add", copies)
     hashed = Hash(10_000 if chosen.small else 100_000_000)
     figure = Figure([hashed() for _ in range(repetitions)])

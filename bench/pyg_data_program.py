@@ -5,24 +5,18 @@ from __future__ import annotations
 
 import copy
 import gc
-import resource
+import os
+import time
 from itertools import islice
+from pathlib import Path
 
 import torch
 import torch.multiprocessing
-from processes import Trainers, pss
+from processes import Trainers, peak, pss
 from pyg_program import THREADS, Sage, make_data, train_step
 
 RANKS = 3
 BATCH, FANOUTS, HIDDEN = 1024, [25, 10], 256
-
-
-def resident() -> int:
-    return pss(["self"])
-
-
-def most_resident() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 class Model(Sage):
@@ -45,11 +39,11 @@ class DataProgram:
 
     def first_loader(self) -> tuple[int, int]:
         """(bytes that it adds, the most that it added meanwhile)."""
-        _ = most_resident()
         gc.collect()
-        before = resident()
-        self._loader = self._training_loader(self._data, self._seeds)
-        return resident() - before, most_resident() - before
+        Path("/proc/self/clear_refs").write_text("5")  # the peak is what there is now
+        before, before_peak = pss(["self"]), peak()
+        self._loader = training_loader(self._new, self._data, self._seeds)
+        return pss(["self"]) - before, peak() - before_peak
 
     def inference(self, count: int) -> float:
         if self._every is None:
@@ -71,19 +65,14 @@ class DataProgram:
         self._loader = self._every = None
         gc.collect()
         found = []
-        for body in (without_loader, self._new):
-            with Trainers(RANKS, rank, body, self._data, self._seeds) as trainers:
+        for makes_loader in (False, True):
+            with Trainers(RANKS, rank, self._new, self._data, self._seeds, makes_loader) as trainers:
                 found.append((pss(trainers.pids), set(trainers.reports)))
         (without, _), (with_loaders, graphs) = found
         return (with_loaders - without) / self._data.x.nbytes, len(graphs)
 
-    def _training_loader(self, data, seeds):
-        return training_loader(self._new, data, seeds)
-
     @staticmethod
     def _turn(loader, count: int, use) -> float:
-        import time
-
         begin = time.perf_counter()
         made = 0
         for batch in islice(loader, count):
@@ -97,17 +86,13 @@ def training_loader(NeighborLoader, data, seeds):
     return NeighborLoader(data, FANOUTS, input_nodes=seeds, batch_size=BATCH, shuffle=True)
 
 
-def without_loader(*_, **__):
-    return None
-
-
-def rank(NeighborLoader, data, seeds):
+def rank(NeighborLoader, data, seeds, makes_loader: bool):
     """Reports which sorted graph the loader has."""
     torch.set_num_threads(1)
     data.x.sum(), data.edge_index.sum()
+    if not makes_loader:
+        return None, data
     loader = training_loader(NeighborLoader, data, seeds)
-    batch = loader and next(iter(loader))
-    source = getattr(getattr(loader, "node_sampler", None), "source", None)
-    graph = str(id(loader)) if source is None else str(source.graph._core.identity)
-    del batch
-    return graph, (loader, data)
+    next(iter(loader))
+    source = getattr(loader.node_sampler, "source", None)
+    return os.getpid() if source is None else source.graph._core.identity, (loader, data)

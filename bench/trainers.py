@@ -4,7 +4,7 @@ A trainer sums all indices, samples a batch of 1024 seeds at [15, 10, 5], gather
 Time is from the start of the first trainer to the last one's "ready", imports included. PSS is that of host and
 trainers, everything included. "imports only" is the same processes without a graph; "beyond imports" subtracts it. A
 "running" loader has made its next batches ahead. "ramet.pyg.NeighborLoader" is made by the host and handed over: of the
-graph, or of a Data, which the host holds beside the loader's copy.
+graph, or of a Data, which the host holds; "of each" by each trainer, of a Data that it is given, as PyG's.
 """
 
 from __future__ import annotations
@@ -68,6 +68,11 @@ def one_pyg_batch(loader):
     return batch.x.nbytes, (loader, batch)
 
 
+def own_pyg_loader(data):
+    """A loader that each trainer makes, of the Data that torch shares."""
+    return one_pyg_batch(pyg_loader(*data))
+
+
 def pyg_loader(data, input_nodes):
     return ramet.pyg.NeighborLoader(data, FANOUTS, input_nodes, batch_size=BATCH, shuffle=True)
 
@@ -80,6 +85,7 @@ VARIANTS = {
     "NeighborLoader, running": (running, lambda graph, store: graph),
     "ramet.pyg.NeighborLoader, a store": (one_pyg_batch, lambda graph, store: pyg_loader(graph, "train")),
     "ramet.pyg.NeighborLoader, a Data": (one_pyg_batch, lambda graph, store: pyg_loader(*make_data(store))),
+    "ramet.pyg.NeighborLoader of each, a Data": (own_pyg_loader, lambda graph, store: make_data(store)),
 }
 # The last one takes most of a minute and of a machine's memory, so it runs once.
 PEERS = (

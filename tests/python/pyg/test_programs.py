@@ -2,10 +2,11 @@
 where it can sample."""
 
 import importlib.util
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
+import processes
 import pytest
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -15,25 +16,30 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(params=["ramet", "pyg"])
-def run(request, data_dir, tmp_path):
+def run(request, data_dir, monkeypatch, capsys):
     """What a program prints: values by name."""
     if request.param == "pyg" and not HAS_PYG_SAMPLER:
         pytest.skip("PyG's loader needs pyg-lib or torch-sparse")
     more = ["--pyg"] if request.param == "pyg" else []
 
-    def run(name: str, *arguments) -> dict[str, str]:
-        command = [sys.executable, PROGRAMS / f"{name}.py", data_dir, *more, *arguments]
-        result = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-        assert result.returncode == 0, result.stdout + result.stderr
-        assert "Traceback" not in result.stderr and "worker" not in result.stderr, result.stderr
-        printed = (part.rsplit(" ", 1) for part in result.stdout.splitlines()[-1].split(", "))
+    def run(name: str, *arguments, alone: bool = False) -> dict[str, str]:
+        command = [str(word) for word in (PROGRAMS / f"{name}.py", data_dir, *more, *arguments)]
+        if alone:
+            output = processes.run(*command)
+            assert "Traceback" not in output and "worker" not in output, output
+        else:  # in this process, which has imported torch and PyG
+            monkeypatch.setattr(sys, "argv", command)
+            monkeypatch.syspath_prepend(PROGRAMS)
+            runpy.run_path(command[0], run_name="__main__")
+            output = capsys.readouterr().out
+        printed = (part.rsplit(" ", 1) for part in output.splitlines()[-1].split(", "))
         return dict(printed) | {"loader of": request.param}
 
     return run
 
 
 def test_spawned_ranks_over_one_data(run, tmp_path):
-    assert float(run("spawned_ranks", "--file", tmp_path / "meeting")["accuracy"]) > 0.84
+    assert float(run("spawned_ranks", "--file", tmp_path / "meeting", alone=True)["accuracy"]) > 0.84
 
 
 def test_layerwise_inference_on_a_copy_without_rows(run):
@@ -42,7 +48,7 @@ def test_layerwise_inference_on_a_copy_without_rows(run):
 
 
 def test_lightnings_module_of_data(run):
-    found = run("lightning_module")
+    found = run("lightning_module", alone=True)
     assert float(found["accuracy"]) > 0.85
     assert found["loader"].startswith("ramet.pyg" if found["loader of"] == "ramet" else "torch_geometric")
 
