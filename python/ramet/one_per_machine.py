@@ -22,9 +22,10 @@ from ramet import _core
 from ramet.descriptor_server import is_of_this_user
 from ramet.graph import Graph
 
-HERE, REFUSED = b"h", b"r"  # what comes with descriptors, and instead of them
+HERE, MAKING, REFUSED = b"h", b"m", b"r"  # what comes with descriptors; before them; instead of them
 BACKLOG = 128
 PAUSE = 0.02  # seconds, until a name is asked for again
+PATIENCE = 30.0  # seconds, for an answer: a process that was stopped gives none
 
 _graphs: weakref.WeakValueDictionary[bytes, Graph] = weakref.WeakValueDictionary()
 _making = threading.Lock()
@@ -61,21 +62,23 @@ def _found_or_made(name: bytes, make: Callable[[], Graph]) -> tuple[Graph, bool]
 
 
 def _made(make: Callable[[], Graph], listener: socket.socket) -> Graph:
+    sharer = _Sharer(listener)
     try:
         graph = make()
-        _HandingOut(graph, listener)
+        sharer.begin(graph)
     except BaseException:
-        listener.close()  # whoever waits tries it
+        sharer.end()  # whoever waits tries it
         raise
     return graph
 
 
 def _attached(memory: int, listener: socket.socket) -> Graph:
+    sharer = _Sharer(listener)
     try:
         graph = Graph(_core.open_segment(memory))
-        _HandingOut(graph, listener)
+        sharer.begin(graph)
     except BaseException:
-        listener.close()
+        sharer.end()
         raise
     finally:
         os.close(memory)
@@ -104,7 +107,11 @@ def _fetched(name: bytes) -> tuple[int, socket.socket] | None:
             connection.connect(name)
             if not is_of_this_user(connection):
                 raise PermissionError(errno.EACCES, "another user has the name of this graph")
+            connection.settimeout(PATIENCE)
             said, fds, _, _ = socket.recv_fds(connection, 1, 2)
+            if said == MAKING:
+                connection.settimeout(None)
+                said, fds, _, _ = socket.recv_fds(connection, 1, 2)
         except ConnectionError:
             return None
     if len(fds) == 2:
@@ -116,39 +123,65 @@ def _fetched(name: bytes) -> tuple[int, socket.socket] | None:
     raise OSError(errno.EMFILE, f"no room for the descriptors of a graph: {os.strerror(errno.EMFILE)}")
 
 
-class _HandingOut:
-    """A thread that gives a graph to whoever connects. Lives as long as the graph."""
+class _Sharer:
+    """A thread that gives a graph to whoever connects, from begin() until the graph is dropped. Before that it asks
+    them to wait."""
 
-    def __init__(self, graph: Graph, listener: socket.socket):
+    def __init__(self, listener: socket.socket):
         self._listener = listener
         self._listener.setblocking(False)  # of all that listen, one gets whoever connects
-        self._memory = _kept(os.fdopen(os.dup(graph._core.segment_fd), "rb", buffering=0))
-        self._dropped, drops = map(_kept, socket.socketpair())
-        weakref.finalize(graph, drops.close)
-        threading.Thread(target=self._run, name="ramet-one-graph", daemon=True).start()
+        self._told, self._tells = map(_kept, socket.socketpair())  # a byte: it begins; closed: it ends
+        self._memory = None
+        self._waiting: list[socket.socket] = []
+        threading.Thread(target=self._run, args=(self._told,), name="ramet-one-graph", daemon=True).start()
 
-    def _run(self) -> None:
+    def begin(self, graph: Graph) -> None:
+        self._memory = _kept(os.fdopen(os.dup(graph._core.segment_fd), "rb", buffering=0))
+        self._tells.send(HERE)
+        weakref.finalize(graph, self._tells.close)
+
+    def end(self) -> None:
+        self._tells.close()
+
+    def _run(self, told: socket.socket) -> None:
         poll = select.poll()
-        for one in (self._listener, self._dropped):
+        for one in (self._listener, told):
             poll.register(one, select.POLLIN)
-        while self._dropped.fileno() not in dict(poll.poll()):
-            try:
-                peer = _kept(self._listener.accept()[0])
-            except OSError as error:  # another process was quicker, or there is no descriptor for it now
-                time.sleep(0 if isinstance(error, BlockingIOError) else PAUSE)
-                continue
-            with peer, contextlib.suppress(OSError):  # it has gone again
-                self._give(peer)
-        for one in (self._listener, self._memory, self._dropped):
-            one.close()
+        while True:
+            ready = dict(poll.poll())
+            if told.fileno() in ready:
+                if not told.recv(1):
+                    break
+                for peer in self._waiting:
+                    self._give(peer)
+                self._waiting.clear()
+            if self._listener.fileno() in ready:
+                self._accept()
+        for one in (self._listener, self._memory, told, *self._waiting):
+            if one is not None:
+                one.close()
+
+    def _accept(self) -> None:
+        try:
+            peer = _kept(self._listener.accept()[0])
+        except OSError as error:  # another process was quicker, or there is no descriptor for it now
+            time.sleep(0 if isinstance(error, BlockingIOError) else PAUSE)
+            return
+        if not is_of_this_user(peer):
+            peer.close()
+        elif self._memory is not None:
+            self._give(peer)
+        else:
+            self._waiting.append(peer)
+            with contextlib.suppress(OSError):  # it has gone again
+                peer.send(MAKING)
 
     def _give(self, peer: socket.socket) -> None:
-        if not is_of_this_user(peer):
-            return
-        try:
-            socket.send_fds(peer, [HERE], [self._memory.fileno(), self._listener.fileno()])
-        except OSError:
-            peer.send(REFUSED)
+        with peer, contextlib.suppress(OSError):
+            try:
+                socket.send_fds(peer, [HERE], [self._memory.fileno(), self._listener.fileno()])
+            except OSError:
+                peer.send(REFUSED)
 
 
 def _kept(descriptor):

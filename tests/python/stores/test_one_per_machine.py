@@ -2,12 +2,15 @@
 
 import contextlib
 import errno
+import gc
 import multiprocessing
 import os
 import resource
+import signal
 import socket
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import one_graph_program
@@ -91,14 +94,27 @@ def test_who_waits_makes_it_where_the_first_fails_or_is_killed(programs, content
     assert first.ask("get", content)[0] is True
 
 
+def has_thread() -> bool:
+    return any(thread.name == "ramet-one-graph" for thread in threading.enumerate())
+
+
+def wait_for_threads_to_end() -> None:
+    end = time.monotonic() + processes.PATIENCE
+    while has_thread():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
 def test_a_graph_that_is_dropped_leaves_nothing(content):
-    before = processes.descriptors(), processes.threads()
+    gc.collect()
+    wait_for_threads_to_end()
+    before = processes.descriptors()
     for _ in range(3):
         graph, is_found = find_or_make(content, small)
-        assert not is_found
+        assert not is_found and has_thread()
         del graph
-        assert processes.threads(before[1]) == before[1]
-    assert processes.descriptors() == before[0]
+        wait_for_threads_to_end()
+    assert processes.descriptors() == before
 
 
 def test_a_forked_child_does_not_keep_the_name(content):
@@ -125,6 +141,38 @@ def test_a_forked_child_does_not_keep_the_name(content):
     assert find_or_make(content, small)[1] is False
     parent.send("end")
     assert parent.recv() == 2
+
+
+def wait_until_stopped(pid: int) -> None:
+    """With all its threads."""
+    while any(") T " not in task.read_text() for task in Path(f"/proc/{pid}/task").glob("*/stat")):
+        time.sleep(0.001)
+
+
+def test_a_process_that_was_stopped_is_not_waited_for(programs, content, monkeypatch):
+    first, second = programs(2)
+    first.ask("get", content)
+    second.tell(("get_slowly", other := os.urandom(16)))
+    assert second.hear() == "making"
+    monkeypatch.setattr(one_per_machine, "PATIENCE", 0.1)
+    for line, of_line in ((first, content), (second, other)):
+        os.kill(line.pid, signal.SIGSTOP)
+        try:
+            wait_until_stopped(line.pid)
+            assert find_or_make(of_line, small)[1] is False
+        finally:
+            os.kill(line.pid, signal.SIGCONT)
+    second.tell("go on")
+    assert second.hear()[1][0] is False
+
+
+def test_who_waits_longer_than_an_answer_takes(programs, content, monkeypatch):
+    (first,) = programs(1)
+    first.tell(("get_slowly", content))
+    assert first.hear() == "making"
+    monkeypatch.setattr(one_per_machine, "PATIENCE", 0.5)
+    threading.Timer(1.0, first.tell, ["go on"]).start()
+    assert find_or_make(content, small)[1] is True
 
 
 def test_another_users_graph_is_not_taken(content, monkeypatch):
