@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 
 import torch
 from torch_geometric.data import HeteroData
@@ -52,9 +53,8 @@ def graph_of(data, weight: str | None, time: str | None, counts: dict | None = N
         lists = edge_index or {(first, "to", first): torch.empty(2, 0, dtype=torch.int64)}  # the engine needs a type
         return from_edge_index(lists, counts, nodes=nodes, edges=edges, **order)
 
-    graph, is_found = find_or_make(_hash_of((is_hetero, list(of_nodes), counts, order), edge_index, tables), make)
-    if is_found:
-        _tell_of_own_rows(data)
+    graph, _ = find_or_make(_hash_of((is_hetero, list(of_nodes), counts, order), edge_index, tables), make)
+    _tell_of_own_rows(data)
     return graph
 
 
@@ -87,16 +87,24 @@ def _edge_index(store) -> torch.Tensor:
 
 
 def _tell_of_own_rows(data) -> None:
-    """Once per process: a rank that loaded the data itself shares the edges, but not the rows."""
+    """Rank 0, once: ranks that loaded the data themselves share the edges, but not the rows."""
     global _has_told
-    if _has_told or not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+    if _has_told or not _has_neighbors_and_is_first():
         return
     tensors = [value for store in data.stores for value in store.values() if isinstance(value, torch.Tensor)]
     own = sum(value.numel() * value.element_size() for value in tensors if not (value.is_cuda or value.is_shared()))
     if own >= OWN_ROWS:
         _has_told = True
         _log.warning(
-            "this rank has %.1f GB of the data to itself, beside edges that all ranks of the machine share: for one "
+            "each rank has %.1f GB of the data to itself; those of a machine share a copy of the edges alone. For one "
             "copy of all, save it once, by ramet.save(ramet.from_pyg(data), path), and pass ramet.open(path)",
             own / 1e9,
         )
+
+
+def _has_neighbors_and_is_first() -> bool:
+    """Whether this is rank 0 of several on a machine."""
+    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+        return False
+    neighbors = int(os.environ.get("LOCAL_WORLD_SIZE", torch.distributed.get_world_size()))
+    return neighbors > 1 and torch.distributed.get_rank() == 0
