@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import gc
 import os
+import re
 import time
 from itertools import islice
 from pathlib import Path
@@ -13,18 +14,17 @@ from pathlib import Path
 import torch
 import torch.multiprocessing
 from processes import Trainers, peak, pss
-from pyg_program import THREADS, Sage, make_data, train_step
+from pyg_program import THREADS, make_data
 
 RANKS = 3
-BATCH, FANOUTS, HIDDEN = 1024, [25, 10], 256
+BATCH, FANOUTS = 1024, [25, 10]
 
 
-class Model(Sage):
-    def forward(self, batch):
-        x = batch.x
-        for i, conv in enumerate(self.convs):
-            x = self.activate(i, conv(x, batch.edge_index))
-        return x[: batch.batch_size]
+def memory() -> int:
+    """Bytes of this process's own memory, and of all shared memory of the machine."""
+    own = re.search(r"^Anonymous: +(\d+)", Path("/proc/self/smaps_rollup").read_text(), re.MULTILINE)
+    shared = re.search(r"^Shmem: +(\d+)", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    return 1024 * (int(own[1]) + int(shared[1]))
 
 
 class DataProgram:
@@ -32,7 +32,7 @@ class DataProgram:
         torch.set_num_threads(THREADS)
         self._new = NeighborLoader
         self._data, self._seeds = make_data(store, shuffled=True)
-        self._training = self._loader = self._every = None
+        self._loader = self._every = None
 
     def ask(self, name: str, *arguments):
         return getattr(self, name)(*arguments)
@@ -41,9 +41,9 @@ class DataProgram:
         """(bytes that it adds, the most that it added meanwhile)."""
         gc.collect()
         Path("/proc/self/clear_refs").write_text("5")  # the peak is what there is now
-        before, before_peak = pss(["self"]), peak()
-        self._loader = training_loader(self._new, self._data, self._seeds)
-        return pss(["self"]) - before, peak() - before_peak
+        before, before_peak = memory(), peak()
+        self._loader = self._new(self._data, FANOUTS, input_nodes=self._seeds, batch_size=BATCH, shuffle=True)
+        return memory() - before, peak() - before_peak
 
     def inference(self, count: int) -> float:
         if self._every is None:
@@ -54,14 +54,10 @@ class DataProgram:
         return self._turn(self._every, count, lambda batch: batch.node_id.sum())
 
     def training(self, count: int) -> float:
-        if self._training is None:
-            torch.manual_seed(0)
-            model = Model([self._data.num_features, HIDDEN, int(self._data.y.max()) + 1])
-            self._training = model, torch.optim.Adam(model.parameters(), lr=0.003)
-        return self._turn(self._loader, count, lambda batch: train_step(*self._training, batch))
+        return self._turn(self._loader, count, lambda batch: batch.x)
 
-    def ranks(self) -> tuple[float, int]:
-        """(copies of x that the loaders of spawned ranks add to the memory of all, the number of sorted graphs)."""
+    def ranks(self) -> tuple[int, int]:
+        """(bytes that the loaders of spawned ranks add to the memory of all, the number of sorted graphs)."""
         self._loader = self._every = None
         gc.collect()
         found = []
@@ -69,7 +65,7 @@ class DataProgram:
             with Trainers(RANKS, rank, self._new, self._data, self._seeds, makes_loader) as trainers:
                 found.append((pss(trainers.pids), set(trainers.reports)))
         (without, _), (with_loaders, graphs) = found
-        return (with_loaders - without) / self._data.x.nbytes, len(graphs)
+        return with_loaders - without, len(graphs)
 
     @staticmethod
     def _turn(loader, count: int, use) -> float:
@@ -82,17 +78,13 @@ class DataProgram:
         return time.perf_counter() - begin
 
 
-def training_loader(NeighborLoader, data, seeds):
-    return NeighborLoader(data, FANOUTS, input_nodes=seeds, batch_size=BATCH, shuffle=True)
-
-
 def rank(NeighborLoader, data, seeds, makes_loader: bool):
     """Reports which sorted graph the loader has."""
     torch.set_num_threads(1)
     data.x.sum(), data.edge_index.sum()
     if not makes_loader:
         return None, data
-    loader = training_loader(NeighborLoader, data, seeds)
+    loader = NeighborLoader(data, [3, 3], input_nodes=seeds, batch_size=64)
     next(iter(loader))
     source = getattr(loader.node_sampler, "source", None)
     return os.getpid() if source is None else source.graph._core.identity, (loader, data)
