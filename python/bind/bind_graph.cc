@@ -188,6 +188,8 @@ void bind_graph(nb::module_& m) {
       nb::arg("num_dst"), nb::arg("undirected") = false, nb::arg("edge_ids") = true,
       nb::arg("threads") = 0);
 
+  m.def("collapse_pages", &collapse_pages, nb::arg("address"), nb::arg("bytes"),
+        nb::call_guard<GilRelease>());
   m.def(
       "sorted_rows",
       [](const AnyArray& indptr, const AnyArray& keys, int threads) {

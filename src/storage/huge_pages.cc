@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "mapped_file.h"
+#include "ramet/pages.h"
 #include "segment.h"
 
 namespace ramet {
@@ -40,6 +41,12 @@ void reserve_huge_pages(int fd, int64_t offset, int64_t size) {
     if (::pwrite(fd, "", 1, static_cast<off_t>(offset)) != 1) return;
     if (::madvise(mapped.get() + offset, kHugeAlignment, kCollapse) != 0) return;
   }
+}
+
+bool collapse_pages(uintptr_t address, int64_t bytes) {
+  const auto begin = static_cast<uintptr_t>(round_up(int64_t(address), kHugeAlignment));
+  const uintptr_t end = (address + static_cast<uintptr_t>(bytes)) / kHugeAlignment * kHugeAlignment;
+  return begin >= end || ::madvise(reinterpret_cast<void*>(begin), end - begin, kCollapse) == 0;
 }
 
 void map_resident_pages(const void* data, int64_t size) {

@@ -138,3 +138,15 @@ TEST_CASE("an array that is read by row has the kernel's flags of that, its neig
   read_ahead(x.data, x.bytes());
   test::check_equal(*store, contents.contents);
 }
+
+TEST_CASE("moving memory to huge pages changes no byte, and memory that is not there is no error") {
+  constexpr size_t kBytes = (size_t{6} << 20) + 777;
+  std::vector<char> bytes(kBytes);
+  for (size_t i = 0; i < kBytes; ++i)
+    bytes[i] = static_cast<char>(i % 251);
+  const std::vector<char> twin = bytes;
+  static_cast<void>(collapse_pages(reinterpret_cast<uintptr_t>(bytes.data()), kBytes));
+  CHECK(bytes == twin);
+  CHECK(collapse_pages(reinterpret_cast<uintptr_t>(bytes.data()) + 5, 100));  // no whole page
+  CHECK_FALSE(collapse_pages(uintptr_t{1} << 21, int64_t{8} << 20));
+}

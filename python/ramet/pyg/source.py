@@ -14,7 +14,8 @@ from torch_geometric.data import Data, HeteroData
 from torch_geometric.typing import SparseTensor
 
 from ramet.graph import Graph
-from ramet.pyg.attributes import TOPOLOGY, Served, attributes_ahead, version_of
+from ramet.pyg.attributes import TOPOLOGY, Served, attributes_ahead, reads_in_place, version_of
+from ramet.pyg.pages import move_to_huge_pages
 from ramet.pyg.topology import graph_of
 from ramet.stores.pyg_input import TABLE_NAMES
 from ramet.tables.table import Table
@@ -102,6 +103,8 @@ class DataSource(Source):
         self._decides = _what_decides(data, weight, time)
         self.graph = graph_of(data, weight, time, counts)
         self._types = {*self.node_types, *self.edge_types}
+        attributes = [item for store in data.stores for item in store.items()]
+        move_to_huge_pages(value for key, value in attributes if key not in TOPOLOGY and reads_in_place(value))
 
     @property
     def data(self):

@@ -28,7 +28,8 @@ def from_arrays(
 ) -> Graph:
     """A graph from a CSC: the in-neighbors of node v are indices[indptr[v] : indptr[v + 1]].
 
-    Arrays are numpy arrays, torch tensors on the CPU, or anything with __array__. They are copied once.
+    Arrays are numpy arrays, torch tensors on the CPU, or anything with __array__. They are copied once, and may
+    be freed then.
 
     Args:
       indptr: integers [num_nodes + 1], from 0 to the number of edges, never decreasing.
@@ -87,7 +88,8 @@ def from_edge_index(
     splits=None,
     sort_by: str | None = None,
 ) -> Graph:
-    """A graph from an edge list, as in PyG.
+    """A graph from an edge list, as in PyG. Takes the graph's memory beside the input, and about 20 bytes for an edge
+    while edges are sorted. The input may be freed then.
 
     Args:
       edge_index: integers [2, num_edges], sources above destinations; or the pair (sources, destinations). The id of an
@@ -168,7 +170,8 @@ def from_pyg(data, *, sort_by: str | None = None) -> Graph:
     train_mask becomes the split "train"; a mask with several columns becomes "train_0", "train_1", .... edge_attr and
     every other tensor with one row per edge become edge tables. If there are as many nodes as edges, names with "edge"
     in them are edge tables. Other tensors are left out with a warning; attributes that are not tensors are left out
-    silently. `sort_by`: as in from_arrays().
+    silently. `sort_by`: as in from_arrays(). Memory as of from_edge_index(): all rows are copied, and the data may be
+    freed then. ramet.pyg.NeighborLoader(data, ...) copies no rows.
     """
     return from_edge_index(**edge_list_arguments(data), sort_by=sort_by)
 

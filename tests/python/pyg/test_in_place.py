@@ -150,6 +150,23 @@ def test_what_torch_indexes_is_said_once(caplog):
     assert line.endswith("'wide', which is slower: its rows are not contiguous: it has the strides [1, 100]")
 
 
+def test_large_rows_get_huge_pages_and_may_go_meanwhile():
+    x = torch.arange(17 << 20, dtype=torch.float32).view(-1, 1024)
+    edges = torch.randint(len(x), (2, 1000))
+    for freed in (False, True):
+        data = Data(x=x.clone(), edge_index=edges)
+        loader = make(data, input_nodes=torch.arange(30))
+        if freed:
+            del data.x
+            data.num_nodes = len(x)
+        batch = next(iter(loader))
+        assert freed or torch.equal(batch.x, x[batch.n_id])
+        for thread in threading.enumerate():
+            if thread.name == "ramet-pages":
+                thread.join()
+        assert freed or torch.equal(data.x, x)
+
+
 def test_threads_that_move_tensors_meanwhile():
     """Each batch has the rows that were there before, or after."""
     data = homogeneous(2000, 20_000)
