@@ -166,13 +166,21 @@ def test_a_process_that_was_stopped_is_not_waited_for(programs, content, monkeyp
     assert second.hear()[1][0] is False
 
 
-def test_who_waits_longer_than_an_answer_takes(programs, content, monkeypatch):
+def test_who_was_asked_to_wait_waits_without_a_limit(programs, content, monkeypatch):
     (first,) = programs(1)
     first.tell(("get_slowly", content))
     assert first.hear() == "making"
-    monkeypatch.setattr(one_per_machine, "PATIENCE", 0.5)
-    threading.Timer(1.0, first.tell, ["go on"]).start()
+    limits, receive = [], socket.recv_fds
+
+    def recorded(connection, *arguments):
+        limits.append(connection.gettimeout())
+        if len(limits) == 2:
+            first.tell("go on")
+        return receive(connection, *arguments)
+
+    monkeypatch.setattr(socket, "recv_fds", recorded)
     assert find_or_make(content, small)[1] is True
+    assert limits == [one_per_machine.PATIENCE, None]
 
 
 def test_another_users_graph_is_not_taken(content, monkeypatch):
