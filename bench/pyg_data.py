@@ -16,13 +16,12 @@ from functools import partial
 
 import torch
 from harness import Figure, Peer, Report, finish, interleave, options, planted, seconds, small_flag
-from pyg_data_program import RANKS, DataProgram
+from pyg_data_program import DataProgram
 
 import ramet.pyg
 from ramet import _core
 
-REPETITIONS = 3
-HUGE = 1 << 21
+REPETITIONS, RANKS = 3, 3
 
 
 def reddit(chosen):
@@ -64,7 +63,7 @@ def main() -> None:
                 if name == "PyG":
                     report.ratio(f"{what}: time of PyG over Ramet's", figure.over(figures["Ramet"]))
         for name, ask in programs.items():
-            added, graphs = ask("ranks")
+            added, graphs = ask("ranks", 1 if chosen.small else RANKS)
             lines.append([f"{RANKS} spawned ranks: GB added, sorted graphs ({name})", f"{added / 1e9:.2f}, {graphs}"])
             report.keep(f"{name}: bytes that {RANKS} ranks add", added)
     hashed = Hash(10_000 if chosen.small else 100_000_000)

@@ -16,7 +16,6 @@ import torch.multiprocessing
 from processes import Trainers, peak, pss
 from pyg_program import THREADS, make_data
 
-RANKS = 3
 BATCH, FANOUTS = 1024, [25, 10]
 
 
@@ -56,13 +55,13 @@ class DataProgram:
     def training(self, count: int) -> float:
         return self._turn(self._loader, count, lambda batch: batch.x)
 
-    def ranks(self) -> tuple[int, int]:
+    def ranks(self, count: int) -> tuple[int, int]:
         """(bytes that the loaders of spawned ranks add to the memory of all, the number of sorted graphs)."""
         self._loader = self._every = None
         gc.collect()
         found = []
         for makes_loader in (False, True):
-            with Trainers(RANKS, rank, self._new, self._data, self._seeds, makes_loader) as trainers:
+            with Trainers(count, rank, self._new, self._data, self._seeds, makes_loader) as trainers:
                 found.append((pss(trainers.pids), set(trainers.reports)))
         (without, _), (with_loaders, graphs) = found
         return with_loaders - without, len(graphs)
