@@ -174,7 +174,7 @@ void bind_table(nb::module_& m) {
         return to_numpy(copied);
       },
       nb::arg("array").noconvert());
-  // With the GIL: nobody who needs it can give the memory back meanwhile.
+  // Both with the GIL: nobody who needs it can give the memory back meanwhile.
   m.def(
       "gather_held",
       [](const StridedArray& rows, const Ids& ids, int threads) {
@@ -185,12 +185,8 @@ void bind_table(nb::module_& m) {
       "content_hash",
       [](const AnyArray& array, int threads) {
         const Array bytes = borrow(array);
-        ContentHash hash;
-        {
-          const GilRelease release;
-          hash = content_hash({static_cast<const std::byte*>(bytes.data), size_t(bytes.bytes())},
-                              threads);
-        }
+        const ContentHash hash = content_hash(
+            {static_cast<const std::byte*>(bytes.data), size_t(bytes.bytes())}, threads);
         return nb::bytes(hash.data(), sizeof(hash));
       },
       nb::arg("array").noconvert(), nb::kw_only(), nb::arg("threads"));

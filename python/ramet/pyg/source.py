@@ -7,6 +7,7 @@ ramet.Graph, whose tables are the attributes.
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 import torch
@@ -23,7 +24,7 @@ from ramet.tables.table import Table
 PYG_NAMES = {table: attribute for attribute, table in TABLE_NAMES.items()}
 
 
-class Source:
+class Source(ABC):
     """graph: what is sampled. template: a Data or HeteroData with the attributes of batches. weights: the table to draw
     by. decode: whether rows of encoded tables are decoded to float32.
     """
@@ -54,18 +55,18 @@ class Source:
         return not any("adj_t" in store or "adj" in store for _, store in edge_stores(self.template, self.graph))
 
     @property
+    @abstractmethod
     def data(self):
         """What PyG's code indexes: a Data, a HeteroData or a pair of stores."""
-        raise NotImplementedError
 
+    @abstractmethod
     def index_dtype(self, edge_type) -> torch.dtype:
         """Of `edge_index`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def served(self) -> dict:
         """The attributes whose rows the engine gathers ahead, by type and name, of those that the data has now.
         ValueError where it got types that the graph does not have."""
-        raise NotImplementedError
 
     def table_of(self, of, key: str) -> Table | None:
         """The graph's table that is an attribute of the data now."""
@@ -74,9 +75,11 @@ class Source:
     def renew(self, by_content: bool = False) -> None:
         """Makes the graph anew where what decides draws has changed since. by_content: compares all of it, so that
         writes are noticed which torch does not count."""
+        return  # a ramet.Graph does not change
 
     def require_known_types(self) -> None:
         """ValueError where the data got types that the graph does not have."""
+        return
 
     def require_dense_edge_ids(self) -> None:
         """ValueError where the numbers of edges are not 0, 1, 2, ...: PyG's code takes them for rows. All edges are
