@@ -1,14 +1,19 @@
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+
 #include "arrays.h"
 #include "gil.h"
 #include "ramet/dropout.h"
+#include "ramet/mersenne_twister.h"
 #include "ramet/random.h"
 #include "ramet/store.h"
 
 namespace ramet::bind {
 
 using Mask = nb::ndarray<bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using TwisterWords =
+    nb::ndarray<uint32_t, nb::shape<MersenneTwister::kWords>, nb::c_contig, nb::device::cpu>;
 
 void bind_dropout(nb::module_& m) {
   m.def(
@@ -28,6 +33,17 @@ void bind_dropout(nb::module_& m) {
       nb::arg("nodes").noconvert(), nb::arg("p"), nb::arg("dropped").noconvert(), nb::kw_only(),
       nb::arg("seed"), nb::arg("epoch"), nb::arg("step"), nb::arg("hop"), nb::arg("salt"),
       nb::arg("node_type"), nb::arg("threads"));
+  m.def(
+      "skip_random",
+      [](const TwisterWords& words, int next, uint64_t count) {
+        const GilRelease release;
+        MersenneTwister twister{.words = {}, .next = next};
+        std::copy_n(words.data(), words.size(), twister.words.begin());
+        twister.skip(count);
+        std::copy_n(twister.words.begin(), words.size(), words.data());
+        return twister.next;
+      },
+      nb::arg("words").noconvert(), nb::arg("next"), nb::arg("count"));
 }
 
 }  // namespace ramet::bind

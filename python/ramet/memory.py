@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+import logging
+import os
+import time
+
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None
 
 # Of glibc's malloc.h.
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4
 GROW_BYTES = 64 << 20
+
+MANY_FAULTS = 10_000  # in a step: 40 MiB of pages
+_log = logging.getLogger("ramet")
 
 
 def keep_memory() -> bool:
@@ -25,3 +36,34 @@ def keep_memory() -> bool:
         return False
     settings = {M_MMAP_MAX: 0, M_TRIM_THRESHOLD: -1, M_TOP_PAD: GROW_BYTES}
     return all(library.mallopt(name, value) == 1 for name, value in settings.items())
+
+
+class FaultWatch:
+    """Calls keep_memory() in a loop whose steps spend more than a tenth of their time in the kernel, for pages that the
+    process had before. Leaves malloc alone where its environment variables say how it shall do.
+    """
+
+    _is_done = False  # in this process
+
+    def __init__(self):
+        self._last: tuple[float, float, int] | None = None
+
+    def step(self) -> None:
+        """Call it once for each step. The first two only show what is usual."""
+        if FaultWatch._is_done or resource is None:
+            return
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        now = time.perf_counter(), used.ru_stime, used.ru_minflt
+        if self._last is not None and self._is_costly(*(a - b for a, b in zip(now, self._last))):
+            FaultWatch._is_done = True
+            if not _is_tuned() and keep_memory():
+                _log.info("freed memory stays in this process from now on, since page faults took a tenth of a step")
+        self._last = now
+
+    @staticmethod
+    def _is_costly(seconds: float, in_kernel: float, faults: int) -> bool:
+        return faults > MANY_FAULTS and in_kernel > 0.1 * seconds
+
+
+def _is_tuned() -> bool:
+    return "GLIBC_TUNABLES" in os.environ or any(name.startswith("MALLOC_") for name in os.environ)

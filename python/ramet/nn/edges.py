@@ -80,6 +80,9 @@ class BlockEdges:
             parts = to_tensor(core.indptr), to_tensor(core.indices), num_src
             return cls(*parts, edge_order=None if order is None else to_tensor(order), derived={"core": core})
         edge_checks.check_ends(edge_index, num_src, num_dst)
+        source, destination = edge_index
+        if (destination[1:] >= destination[:-1]).all():
+            return cls(_offsets(destination.contiguous(), num_dst), source.int(), num_src, derived={})
         return cls._sorted(edge_index, num_src, num_dst)
 
     @classmethod
@@ -88,6 +91,23 @@ class BlockEdges:
         source, destination = edge_index
         destination, order = torch.sort(destination, stable=True)
         return cls(_offsets(destination, num_dst), source[order].int(), num_src, edge_order=order, derived={})
+
+    def first(self, num_edges: int, num_src: int, num_dst: int) -> BlockEdges:
+        """The first `num_edges` edges, all of them into the first `num_dst` destinations, and from the first `num_src`
+        sources.
+        """
+        indptr = self.indptr[: num_dst + 1].clamp(max=num_edges)
+        return BlockEdges(indptr, self.indices[:num_edges], num_src, derived={})
+
+    def of_whole(self, whole: BlockEdges) -> BlockEdges:
+        """The same, as the first edges of `whole`."""
+        self.derived["whole"] = whole
+        return self
+
+    @property
+    def whole(self) -> BlockEdges:
+        """The edges of which these are the first; else these."""
+        return self.derived.get("whole", self)
 
     @property
     def num_dst(self) -> int:
@@ -277,6 +297,11 @@ def _of_edge_index(edge_index, num_src, num_dst) -> BlockEdges:
         raise TypeError("edge_index says neither num_src nor num_dst: give both, or the block in its place")
     if is_traced(edge_index):
         return BlockEdges.from_edge_index(edge_index, num_src, num_dst)
+    from ramet.nn.hop_edges import hop_edges_of  # which imports this module
+
+    of_batch = hop_edges_of(edge_index)
+    if of_batch is not None:
+        return of_batch.block_edges(num_src, num_dst)
     known = version_of(edge_index), num_src, num_dst
     *key, edges = _of_edge_indexes.get(edge_index, (None,))
     if known[0] is None or tuple(key) != known:  # None: nobody can tell whether it was written to

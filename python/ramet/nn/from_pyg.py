@@ -13,14 +13,19 @@ from torch.nn.parameter import is_lazy
 from ramet.nn.conv import GATConv, GATv2Conv, GCNConv, GINConv, GraphConv, HeteroConv, RGCNConv, SAGEConv
 from ramet.nn.conv.base import Conv
 from ramet.nn.edges import edges_of
+from ramet.nn.trim import trim_layer
 
 
 class Layer(NamedTuple):
-    """A convolution of PyG in a model: its name there, its class, and why it was left (None: it was replaced)."""
+    """A convolution of PyG in a model: its name there, its class, and why it was left (None: it was replaced).
+
+    all_rows: why it computes the rows of all nodes of a batch; None where it computes those that are needed.
+    """
 
     name: str
     kind: str
     reason: str | None
+    all_rows: str | None = None
 
 
 class Report(list):
@@ -36,12 +41,14 @@ class Report(list):
 
     def __repr__(self) -> str:
         lines = [f"{len(self.replaced)} of {len(self)} layers are of ramet.nn now"]
-        lines += [f"  {layer.name or 'the model'}: {layer.kind}" for layer in self.replaced]
-        lines += [f"  {layer.name or 'the model'}: {layer.kind} is left: {layer.reason}" for layer in self.left]
+        for layer in (*self.replaced, *self.left):
+            left = "" if layer.reason is None else f" is left: {layer.reason}"
+            rows = "" if layer.all_rows is None else f"; computes all rows: {layer.all_rows}"
+            lines.append(f"  {layer.name or 'the model'}: {layer.kind}{left}{rows}")
         return "\n".join(lines)
 
 
-def from_pyg(model: torch.nn.Module) -> Report:
+def from_pyg(model: torch.nn.Module, trim: bool = True) -> Report:
     """Turns every convolution of PyG in `model`, for which ramet.nn has a layer, into that layer, in place.
 
         print(ramet.nn.from_pyg(model))
@@ -69,7 +76,8 @@ def from_pyg(model: torch.nn.Module) -> Report:
             reason = None
         except (ValueError, TypeError) as error:
             reason = str(error)
-        report.insert(0, Layer(name, kind, reason))
+        all_rows = trim_layer(module, name, _names_of_arguments(module)) if trim else "trim is False"
+        report.insert(0, Layer(name, kind, reason, all_rows))
     return report
 
 
@@ -265,11 +273,16 @@ def _replace(old, new) -> None:
     old.register_forward_pre_hook(PygCall(names), with_kwargs=True, prepend=True)
 
 
+def _names_of_arguments(layer) -> tuple[str, ...]:
+    """As PyG's forward has them, whatever the layer is now."""
+    hooks = [hook for hook in layer._forward_pre_hooks.values() if isinstance(hook, PygCall)]  # noqa: SLF001 (torch's)
+    return hooks[0].names if hooks else tuple(inspect.signature(layer.forward).parameters)
+
+
 def _third_arguments(hetero) -> tuple[str, ...]:
     """What HeteroConv's positional arguments after the second are called by its layers."""
     first = next(iter(hetero.convs.values()), None)
-    hooks = [] if first is None else [h for h in first._forward_pre_hooks.values() if isinstance(h, PygCall)]  # noqa: SLF001 (torch's)
-    return hooks[0].names[2:] if hooks else ()
+    return () if first is None else _names_of_arguments(first)[2:]
 
 
 def _is_exactly(module, kind: str) -> bool:

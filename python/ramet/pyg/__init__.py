@@ -7,6 +7,7 @@ from ramet.pyg.loader import NeighborLoader
 from ramet.pyg.sampler import RametSampler
 from ramet.pyg.shadow import ShaDowKHopSampler
 from ramet.pyg.stores import FeatureStore, GraphStore
+from ramet.pyg.trim import trim_to_layer
 
 __all__ = [
     "FeatureStore",
@@ -15,6 +16,7 @@ __all__ = [
     "NeighborLoader",
     "RametSampler",
     "ShaDowKHopSampler",
+    "trim_to_layer",
 ]
 
 

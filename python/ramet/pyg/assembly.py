@@ -8,8 +8,11 @@ import torch
 from torch_geometric.data import Data, HeteroData
 
 from ramet.loading.batch import Batch
+from ramet.nn.edges import for_training
+from ramet.nn.hop_edges import Hops
 from ramet.pyg.attributes import TOPOLOGY, Served, select
 from ramet.pyg.source import PYG_NAMES, Source, edge_stores, node_stores
+from ramet.pyg.storages import set_edge_index
 
 
 def assemble(batch: Batch, source: Source, served: dict, input_id, seed_time=None):
@@ -27,7 +30,7 @@ def assemble(batch: Batch, source: Source, served: dict, input_id, seed_time=Non
     for t, store in node_stores(source.template, graph):
         _fill_nodes(nodes[t], store, n_ids[t], served.get(t, {}), rows.get(t, {}))
     for t, store in edge_stores(source.template, graph):
-        _fill_edges(edges[t], store, batch.edges(t), served.get(t, {}))
+        _fill_edges(edges[t], store, batch.edges(t), served.get(t, {}), hops_of(batch, t))
     _add_counts(batch, graph, nodes, edges)
     _describe_seeds(batch, nodes, input_id, seed_time)
     return out
@@ -46,7 +49,8 @@ def to_pyg(batch: Batch):
             store[PYG_NAMES.get(name, name)] = of_name
     for t, store in edges.items():
         of_edges = batch.edges(t)
-        store.edge_index, store.e_id = of_edges.edge_index, of_edges.e_id
+        set_edge_index(store, of_edges.edge_index, hops_of(batch, t))
+        store.e_id = of_edges.e_id
         for name in (name for of, name in batch.origin.requests if of == t):
             store[name] = of_edges.table(name)
     _add_counts(batch, graph, nodes, edges)
@@ -57,6 +61,13 @@ def to_pyg(batch: Batch):
 def by_type(value, types: list) -> dict:
     """What a Batch has as a dict by type on a heterogeneous graph alone, as such a dict always; None stays None."""
     return value if value is None or isinstance(value, dict) else dict(zip(types, [value]))
+
+
+def hops_of(batch: Batch, edge_type) -> Hops:
+    """How far hops reach, of a batch of expand="once"."""
+    graph, core = batch.graph, batch._core
+    source, destination = (core.num_sampled_nodes(graph.node_types.index(t)) for t in (edge_type[0], edge_type[2]))
+    return Hops.of_counts(source, destination, core.num_sampled_edges(graph.edge_types.index(edge_type)))
 
 
 def _fill_nodes(out, store, n_id: torch.Tensor, served: dict[str, Served], rows: dict) -> None:
@@ -72,18 +83,23 @@ def _fill_nodes(out, store, n_id: torch.Tensor, served: dict[str, Served], rows:
         out.n_id = n_id
 
 
-def _fill_edges(out, store, edges, served: dict[str, Served]) -> None:
+def _fill_edges(out, store, edges, served: dict[str, Served], hops: Hops) -> None:
     e_id = edges.e_id
     for key, value in store.items():
         of_key = served.get(key)
         if of_key is not None and of_key.is_current(value):
             out[key] = edges.table(of_key.name)
         elif key == "edge_index":
-            out[key] = edges.edge_index.to(value.device, value.dtype)
+            set_edge_index(out, _edge_index(edges, value), hops)
         elif key not in TOPOLOGY and store.is_edge_attr(key):
             out[key] = select(store, key, e_id)
     if "e_id" not in out:
         out.e_id = e_id
+
+
+@for_training
+def _edge_index(edges, like: torch.Tensor) -> torch.Tensor:
+    return edges.edge_index.to(like.device, like.dtype)
 
 
 def _add_counts(batch: Batch, graph, nodes: dict, edges: dict) -> None:

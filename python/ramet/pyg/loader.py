@@ -15,6 +15,7 @@ from ramet.arguments import shortened
 from ramet.graph import Graph
 from ramet.loading import neighbor_loader as native
 from ramet.loading.batch import Batch
+from ramet.memory import FaultWatch
 from ramet.pyg.assembly import assemble
 from ramet.pyg.attributes import layout_of
 from ramet.pyg.hooks import inherits
@@ -210,10 +211,12 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
         self.node_sampler.source.renew(by_content=True)
         engine = self._engine
         served = self._served  # by this engine, whatever another loop asks for meanwhile
+        watch = FaultWatch()
         for number, (order, offsets) in enumerate(explicit_batches(self)):
             stream = engine._core.start(epoch ^ number, 0, order, offsets)
             try:
                 while (core := stream.next()) is not None:
+                    watch.step()
                     data = self._finished(Batch(core, engine.origin), served)
                     yield data.pin_memory() if pins else data
             finally:

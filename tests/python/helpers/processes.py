@@ -216,6 +216,14 @@ def threads(wanted: int | None = None) -> int:
     return count
 
 
+def threads_left(expected: int) -> int:
+    """The threads of this process, as soon as there are at most `expected`: others' may end meanwhile."""
+    end = time.monotonic() + PATIENCE
+    while (count := _own_threads()) > expected and time.monotonic() < end:
+        time.sleep(0.001)
+    return count
+
+
 def _own_threads() -> int:
     """But for the kernel's own that do what is slow of an io_uring, and stay for some seconds."""
     return sum(not name.startswith("iou-") for name in thread_names())

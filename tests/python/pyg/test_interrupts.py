@@ -18,7 +18,7 @@ def loader():
 
 def assert_all_is_returned(loader, idle_threads: int) -> None:
     gc.collect()
-    assert processes.threads(idle_threads) <= idle_threads  # others' may have ended since
+    assert processes.threads_left(idle_threads) <= idle_threads
     assert loader._engine.buffer_bytes["in_use"] == 0
     assert sum(batch.batch_size for batch in loader) == 2000
 
@@ -50,7 +50,7 @@ def test_an_interruption_in_a_transform(loader):
 def test_an_iterator_that_is_left(loader, end):
     idle_threads = processes.threads()
     batches = iter(loader)
-    assert processes.threads(idle_threads) == idle_threads, "an iterator without a batch has no threads"
+    assert processes.threads_left(idle_threads) <= idle_threads, "an iterator without a batch has no threads"
     for _ in batches:
         break
     assert processes.threads() > idle_threads
@@ -71,7 +71,7 @@ def test_a_loader_that_goes_before_its_iterator(loader):
     kept += batches
     del batches
     gc.collect()
-    assert len(kept) == 100 and processes.threads(idle_threads) == idle_threads
+    assert len(kept) == 100 and processes.threads_left(idle_threads) <= idle_threads
     assert all(bool((batch.x == before).all()) for batch, before in zip(kept, expected))
 
 

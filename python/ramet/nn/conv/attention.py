@@ -5,10 +5,12 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
+from ramet.nn import generator
 from ramet.nn.conv.base import Conv, in_order, refuse
 from ramet.nn.conv.linear import Linear, zeros
 from ramet.nn.edge_checks import check_device, described
 from ramet.nn.edges import BlockEdges
+from ramet.nn.tracing import is_traced
 
 # How features of a destination's loop follow from its edges' (fill_value), and what they are without edges.
 _FILLS = {"add": ("sum", 0), "mean": ("mean", 0), "min": ("min", 0), "max": ("max", 0), "mul": ("prod", 1)}
@@ -81,9 +83,38 @@ class AttentionConv(Conv):
             out = out + self.res(x_dst)
         return out if self.bias is None else out + self.bias
 
-    def dropped(self, alpha):
-        """`alpha` after dropout, which draws from torch's generator as PyG's."""
-        return F.dropout(alpha, self.dropout, self.training)
+    def dropped(self, alpha, given: BlockEdges):
+        """`alpha` after dropout. given: the edges without the layer's own loops. On a CPU torch's generator draws the
+        numbers that it draws for PyG's layer.
+        """
+        if not self.training or self.dropout == 0 or not alpha.is_cpu or is_traced(alpha):
+            return F.dropout(alpha, self.dropout, self.training)
+        return alpha * self._drawn(alpha, given)
+
+    def _drawn(self, alpha, given: BlockEdges):
+        """Factors of `alpha`, drawn for edges in the order of edge_index, then for loops."""
+        whole = given.whole
+
+        def draw(count: int, count_of_whole: int):
+            factors = F.dropout(alpha.new_ones(count, alpha.shape[1]), self.dropout)
+            generator.skip_bernoulli(factors, (count_of_whole - count) * alpha.shape[1])
+            return factors
+
+        if not self.add_self_loops:
+            return in_order(given, draw(given.num_edges, whole.num_edges))
+        looped, positions = given.with_self_loops
+        is_kept = _is_kept(given)
+        num_kept = int(is_kept.sum())
+        num_loops = (min(edges.num_src, edges.num_dst) for edges in (given, whole))
+        factors = torch.cat([draw(num_kept, int(_is_kept(whole).sum())), draw(*num_loops)])
+        order = torch.arange(given.num_edges) if given.edge_order is None else given.edge_order
+        ranks = torch.empty_like(order)
+        ranks[order] = is_kept.long()
+        ranks = (ranks.cumsum(0) - 1)[order]  # of the edges in edge_index that are no loops
+        places = num_kept + looped.destinations
+        is_edge = positions >= 0
+        places[is_edge] = ranks[positions[is_edge].long()]
+        return factors[places]
 
     def result(self, out, edges: BlockEdges, alpha, return_attention_weights):
         """`out`, with (edge_index, alpha) where it is asked for."""
@@ -127,6 +158,11 @@ class AttentionConv(Conv):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, heads={self.heads})"
+
+
+def _is_kept(edges: BlockEdges):
+    """bool [num_edges]: whether each is no loop."""
+    return edges.indices != edges.destinations
 
 
 def by_autocast(x) -> bool:

@@ -84,11 +84,11 @@ class GATConv(AttentionConv):
             glorot(att)
 
     def forward(self, x, block, edge_attr=None, *, return_attention_weights: bool | None = None):
-        edges, x_src, x_dst = self.inputs(x, block)
-        edges, edge_attr = self.edges_and_features(edges, edge_attr)
+        given, x_src, x_dst = self.inputs(x, block)
+        edges, edge_attr = self.edges_and_features(given, edge_attr)
         x_src, lin_src, lin_dst = rows_of(x_src), self.lin or self.lin_src, self.lin or self.lin_dst
         if not are_plain(lin_src, lin_dst, self.lin_edge):
-            return self._by_calls(x, edges, x_src, x_dst, edge_attr, return_attention_weights)
+            return self._by_calls(x, given, edges, x_src, x_dst, edge_attr, return_attention_weights)
         weight = lin_src.ready(x_src.shape[-1]).weight
         if self.lin is not None and not isinstance(x, (tuple, list)):
             score_src, score_dst = self._both_scores(edges, x_src, x_dst, weight)
@@ -98,11 +98,11 @@ class GATConv(AttentionConv):
             if x_dst is not None:
                 score_dst = _scores(x_dst, lin_dst.ready(x_dst.shape[-1]).weight, self.att_dst)
         score_edge = None if edge_attr is None else self._edge_scores(edge_attr, score_src.dtype)
-        alpha = self.dropped(attention.gat_softmax(edges, score_src, score_dst, score_edge, self.negative_slope))
+        alpha = self.dropped(attention.gat_softmax(edges, score_src, score_dst, score_edge, self.negative_slope), given)
         out = self._sum(edges, x_src, weight, alpha)
         return self.result(self.finish(out, x_dst), edges, alpha, return_attention_weights)
 
-    def _by_calls(self, x, edges, x_src, x_dst, edge_attr, return_attention_weights):
+    def _by_calls(self, x, given, edges, x_src, x_dst, edge_attr, return_attention_weights):
         """The same, by calls of the maps, which have hooks or are others than Linear."""
         lin_src, lin_dst = self.lin or self.lin_src, self.lin or self.lin_dst
         source = lin_src(x_src)
@@ -116,7 +116,7 @@ class GATConv(AttentionConv):
         score_edge = None
         if edge_attr is not None:
             score_edge = _dots(self.lin_edge(edge_attr.to(source.dtype)), self.att_edge).to(score_src.dtype)
-        alpha = self.dropped(attention.gat_softmax(edges, score_src, score_dst, score_edge, self.negative_slope))
+        alpha = self.dropped(attention.gat_softmax(edges, score_src, score_dst, score_edge, self.negative_slope), given)
         out = self._mean_of_heads(aggregate(edges, source, "sum", alpha))
         return self.result(self.finish(out, x_dst), edges, alpha, return_attention_weights)
 

@@ -60,15 +60,15 @@ class GATv2Conv(AttentionConv):
         glorot(self.att)
 
     def forward(self, x, block, edge_attr=None, *, return_attention_weights: bool | None = None):
-        edges, x_src, x_dst = self.inputs(x, block)
+        given, x_src, x_dst = self.inputs(x, block)
         if x_dst is None:
             raise ValueError("GATv2Conv: x has no rows of destinations, which its scores need")
-        edges, edge_attr = self.edges_and_features(edges, edge_attr)
+        edges, edge_attr = self.edges_and_features(given, edge_attr)
         source = self.lin_l(rows_of(x_src))
         is_one = self.share_weights and not isinstance(x, (tuple, list))
         destination = source[: edges.num_dst] if is_one else self.lin_r(x_dst)
         edge = None if edge_attr is None else self.lin_edge(edge_attr.to(self.lin_edge.weight.dtype))
-        alpha = self.dropped(attention.edge_softmax(edges, self._scores(edges, source, destination, edge)))
+        alpha = self.dropped(attention.edge_softmax(edges, self._scores(edges, source, destination, edge)), given)
         out = aggregate(edges, source, "sum", alpha)
         if not self.concat:
             out = out.view(-1, self.heads, self.out_channels).mean(1)

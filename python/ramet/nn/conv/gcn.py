@@ -63,9 +63,12 @@ class GCNConv(Conv):
         if self.normalize and isinstance(x, (tuple, list)):
             raise ValueError("GCNConv: x is a pair, but normalize needs sources and destinations of one kind, in one x")
         edges, x_src, x_dst = self.inputs(x, block)
-        weight, loops = weights_in_order(edges, edge_weight), None
+        whole = edges.whole  # degrees are of all edges of a batch
+        weight, loops = weights_in_order(whole, edge_weight), None
         if self.normalize:
-            weight, loops = self._normalized(edges, weight, _dtype_of_weights(x_src))
+            weight, loops = self._normalized(whole, weight, _dtype_of_weights(x_src))
+            loops = None if loops is None else loops[: edges.num_dst]
+        weight = None if weight is None else weight[: edges.num_edges]
         if are_plain(self.lin):
             self.lin.ready(x_src.shape[-1])
             if not linear_first(edges, x_src, self.out_channels):

@@ -1,0 +1,74 @@
+"""Torch's random numbers for rows that are not computed: on a CPU they are skipped, so that later numbers, and those of
+the first rows, are what they are when all rows are computed.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import torch
+
+from ramet import _core
+
+_TWISTER = slice(24, 24 + 8 * 624)  # the words of torch's CPU generator in its state, 8 bytes each
+
+
+def state_of(device: torch.device) -> torch.Tensor:
+    """The state of the generator that draws for tensors of the device."""
+    return torch.get_rng_state() if device.type == "cpu" else torch.get_device_module(device).get_rng_state(device)
+
+
+def repeated(compute, device: torch.device, state: torch.Tensor):
+    """compute(), with random numbers from `state` on. Others are then drawn as if it had drawn none."""
+    now = state_of(device)
+    try:
+        _set_state(device, state)
+        return compute()
+    finally:
+        _set_state(device, now)
+
+
+def skip_bernoulli(like: torch.Tensor, count: int) -> None:
+    """As if torch had drawn so many more elements, yes or no, of a tensor like this; on a CPU."""
+    if like.is_cpu:
+        state = torch.get_rng_state()
+        _skip(state.numpy(), count * _words_per_element(like.dtype))
+        torch.set_rng_state(state)
+
+
+def _set_state(device: torch.device, state: torch.Tensor) -> None:
+    if device.type == "cpu":
+        torch.set_rng_state(state)
+    else:
+        torch.get_device_module(device).set_rng_state(state, device)
+
+
+@functools.cache
+def _words_per_element(dtype: torch.dtype) -> int:
+    """Numbers of 32 bits that torch draws for an element; 0 where it draws as many for any tensor."""
+
+    def used(count: int) -> int:
+        generator = torch.Generator().manual_seed(0)
+        torch.empty(count, dtype=dtype).bernoulli_(0.5, generator=generator)
+        return _next(generator.get_state().numpy())
+
+    return (used(64) - used(32)) // 32
+
+
+def _skip(state: np.ndarray, count: int) -> None:
+    words = state[_TWISTER].view(np.uint64).astype(np.uint32)
+    following = _core.skip_random(words, _next(state) if _left(state) > 1 else len(words), count)
+    state[_TWISTER] = words.astype(np.uint64).view(np.uint8)
+    _left(state)[...] = len(words) + 1 - following
+    state[16:24].view(np.uint64)[0] = following
+
+
+def _left(state: np.ndarray) -> np.ndarray:
+    """Of a state: one more than the words that are left before all are renewed."""
+    return state[8:12].view(np.int32)
+
+
+def _next(state: np.ndarray) -> int:
+    """Of a state: the words that were used since all were renewed."""
+    return int(state[16:24].view(np.uint64)[0])

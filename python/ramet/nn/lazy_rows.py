@@ -1,0 +1,174 @@
+"""LazyRows: rows for all nodes of a batch, of which those that nobody needs are not computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch._C import DisableTorchFunctionSubclass
+
+# Of the shape and dtype alone.
+_OF_SHAPE = (
+    "shape ndim dtype itemsize size dim ndimension numel nelement __len__ is_floating_point is_complex is_signed "
+    "element_size __hash__"
+)
+# The same for any rows that were computed in the same way; or new tensors like them.
+_OF_KNOWN = (
+    "requires_grad grad_fn is_leaf device is_cuda is_cpu is_xpu is_mps is_meta layout is_sparse is_sparse_csr "
+    "is_quantized is_mkldnn is_nested is_contiguous get_device is_inference is_conj is_neg names has_names new_zeros "
+    "new_ones new_full new_empty new_tensor"
+)
+_IS_OF_SHAPE, _IS_OF_KNOWN = frozenset(_OF_SHAPE.split()), frozenset(_OF_KNOWN.split())
+
+
+class LazyRows(torch.Tensor):
+    """A tensor with a row for each node, of which the first few are known, and the others computed on demand.
+
+    Its shape is that of all rows. A function that looks at one row at a time (row_wise.py) gives LazyRows again. The
+    first rows, `rows[:n]`, are a plain tensor where they are known. Any other function gets all rows, so results are
+    those of a tensor in any case.
+
+    known: the first rows, along dimension `axis`. count: the number of all rows. demand: computes all rows.
+    """
+
+    @staticmethod
+    def of(known: torch.Tensor, count: int, compute: Callable[[str], torch.Tensor], axis: int = 0) -> LazyRows:
+        """compute: all rows, from the name of the function that needs them."""
+        shape = [*known.shape[:axis], count, *known.shape[axis + 1 :]]
+        rows = torch.empty(shape, dtype=known.dtype, device="meta").as_subclass(LazyRows)
+        rows.known, rows.count, rows.axis, rows.demand = known, count, axis, Demand(compute)
+        return rows
+
+    @property
+    def num_known(self) -> int:
+        return self.known.shape[self.axis]
+
+    def first(self, num_rows: int) -> torch.Tensor:
+        """So many of the known rows."""
+        return self.known.narrow(self.axis, 0, num_rows)
+
+    def all_rows(self, needed_by: str) -> torch.Tensor:
+        """All rows, as a plain tensor. needed_by: the name of the function or layer that needs them."""
+        return self.demand(needed_by)
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        call = Call(function, args, kwargs or {})
+        if call.name in _IS_OF_SHAPE:
+            with DisableTorchFunctionSubclass():
+                return function(*args, **call.kwargs)
+        if call.name in _IS_OF_KNOWN:
+            return function(call.args[0].known, *call.args[1:], **call.kwargs)
+        rule = RULES.get(call.name)
+        result = NotImplemented if rule is None or not call.args or call.has_all_rows else rule(call)
+        return call.with_all_rows() if result is NotImplemented else result
+
+
+class Demand:
+    """Computes all rows, once."""
+
+    def __init__(self, compute: Callable[[str], torch.Tensor]):
+        self._compute, self._rows = compute, None
+
+    @property
+    def is_met(self) -> bool:
+        return self._rows is not None
+
+    def __call__(self, needed_by: str) -> torch.Tensor:
+        if self._rows is None:
+            self._rows, self._compute = self._compute(needed_by), None
+        return self._rows
+
+
+class Call:
+    """A call of a function of torch with LazyRows among its arguments.
+
+    rows: these. known: how many rows of each are known.
+    """
+
+    def __init__(self, function, args: tuple, kwargs: dict):
+        if not args:  # of torch.relu(input=rows), torch.cat(tensors=list)
+            name = next((name for name in ("input", "tensors") if name in kwargs), None)
+            args, kwargs = (() if name is None else (kwargs[name],)), {k: v for k, v in kwargs.items() if k != name}
+        self.function, self.args, self.kwargs, self.name = function, args, kwargs, name_of(function)
+        self.rows = lazy_in((args, kwargs))
+
+    @property
+    def known(self) -> int:
+        return min(rows.num_known for rows in self.rows)
+
+    @property
+    def has_all_rows(self) -> bool:
+        return any(rows.demand.is_met for rows in self.rows)
+
+    @property
+    def writes(self) -> bool:
+        """Whether the first argument takes the values of the result."""
+        is_operator = self.name.startswith("__")
+        in_place = self.name.startswith("__i") if is_operator else self.name.endswith("_")
+        return in_place or bool(self.kwargs.get("inplace"))
+
+    def argument(self, position: int, name: str, default=None):
+        return self.args[position] if len(self.args) > position else self.kwargs.get(name, default)
+
+    def with_operands(self, operand: Callable):
+        """The function's result with operand(argument) for each argument, also those in lists."""
+        args, kwargs = mapped((self.args, self.kwargs), operand)
+        return self.function(*args, **kwargs)
+
+    def with_all_rows(self):
+        return self.with_operands(lambda item: item.all_rows(self.name) if isinstance(item, LazyRows) else item)
+
+    def lazily(self, result, axis: Callable[[torch.Tensor], int], around: Callable = lambda compute: compute()):
+        """`result` with LazyRows in the place of tensors, whose other rows the same call gives.
+
+        axis: the dimension of rows in a tensor of the result. around: calls what computes all rows, and returns it.
+        """
+        operands = self.args, self.kwargs
+        args, kwargs = mapped(operands, lambda item: item.demand if isinstance(item, LazyRows) else item)
+        count = self.rows[0].count
+
+        def compute(needed_by: str):
+            now, named = mapped((args, kwargs), lambda item: item(needed_by) if isinstance(item, Demand) else item)
+            first = now[0].clone() if self.writes else now[0]  # what it was is known to others
+            return around(lambda: self.function(first, *now[1:], **named))
+
+        every = Demand(compute)
+        if isinstance(result, torch.Tensor):
+            rows = LazyRows.of(result, count, every, axis(result))
+            return self._written(rows) if self.writes else rows
+        parts = [LazyRows.of(part, count, lambda by, i=i: every(by)[i], axis(part)) for i, part in enumerate(result)]
+        return type(result)(parts)
+
+    def _written(self, result: LazyRows) -> LazyRows:
+        rows = self.args[0]
+        rows.known, rows.demand = result.known, result.demand
+        return rows
+
+
+RULES: dict[str, Callable[[Call], object]] = {}
+
+
+def name_of(function) -> str:
+    """As users write it; of a property its own."""
+    name = getattr(function, "__name__", "")
+    if name not in ("__get__", "__set__", "__delete__"):
+        return name
+    of = getattr(function.__self__, "__name__", "")
+    return of if name == "__get__" else f"{name} of {of}"
+
+
+def mapped(value, function):
+    """The same lists, tuples and dicts with function(item) for each item."""
+    if type(value) in (list, tuple):
+        return type(value)(mapped(item, function) for item in value)
+    if type(value) is dict:
+        return {key: mapped(item, function) for key, item in value.items()}
+    return function(value)
+
+
+def lazy_in(value) -> list[LazyRows]:
+    """The LazyRows among arguments."""
+    found: list[LazyRows] = []
+    mapped(value, lambda item: found.append(item) if isinstance(item, LazyRows) else None)
+    return found

@@ -1,0 +1,250 @@
+"""Trimming: of a batch that knows its hops, a layer computes the rows that later layers need for the seeds.
+
+With x known for all nodes within k hops, a layer's rows are right for those within k - 1, from the edges of the first k
+hops. Its result is LazyRows with these rows known, and the next layer goes on from there. So the first layer's rows of
+the outermost hop, most of a batch, are not computed, and the last layer's are those of the seeds. PyG's trim_to_layer
+leaves out edges and sources; the rows of destinations are most of the work.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+
+from ramet.loading.origins import block_of
+from ramet.nn import generator, row_wise  # noqa: F401 (what LazyRows can do)
+from ramet.nn.conv import GCNConv
+from ramet.nn.conv.base import Conv
+from ramet.nn.edges import BlockEdges
+from ramet.nn.hop_edges import HopEdges, hop_edges_of
+from ramet.nn.lazy_rows import LazyRows, lazy_in, mapped
+from ramet.nn.row_local import OF_EDGES, OF_ROWS, depends_on_others, why_not
+
+_log = logging.getLogger("ramet")
+_has_told = False
+
+
+class LayerTrim:
+    """Hooks of a layer, before and after its forward.
+
+    name: of the layer in its model. names: of its forward's arguments, as PyG has them. reason: why it computes all
+    rows in any case, or None. needs_all: whether somebody needed all rows.
+    """
+
+    def __init__(self, layer: torch.nn.Module, name: str, names: tuple[str, ...]):
+        self.name, self.names, self.kind = name, names, type(layer).__name__
+        self.reason, self.needs_all = why_not(layer), False
+
+    def before(self, layer, args, kwargs):
+        """Forward pre-hook: leaves out what nobody needs."""
+        if torch.compiler.is_compiling() or torch.jit.is_tracing():
+            return None
+        call = dict(zip(self.names, args, strict=False)) | kwargs
+        part = None if self.reason or self.needs_all else _part(layer, call)
+        if part is None:
+            self._tell_of_edges(call)
+            return mapped((args, kwargs), self._all_rows) if lazy_in((args, kwargs)) else None
+        again = self._repeater(layer, args, kwargs)
+        part.edges.result = _Result(part.num_rows, part.num_edges_left_out, again)
+        more = {name: part.of_edges(name, value) for name, value in call.items() if name not in _REPLACED}
+        return (part.x, part.edges), more
+
+    def after(self, layer, args, kwargs, result):
+        """Forward hook: the rows of other nodes are computed if somebody needs them."""
+        lazy = getattr(args[1], "result", None) if len(args) > 1 else None
+        if lazy is None:
+            return result
+        if self.kind == "TransformerConv" and _draws(layer):  # a number for each edge and head
+            generator.skip_bernoulli(result, lazy.num_edges_left_out * layer.heads)
+        return (
+            lazy.rows(result) if isinstance(result, (torch.Tensor, dict)) else lazy.again("what it returns beside rows")
+        )
+
+    def _tell_of_edges(self, call: dict) -> None:
+        """Once per process: of an edge_index that may have been changed."""
+        global _has_told
+        edges = call.get("edge_index")
+        is_new = isinstance(edges, torch.Tensor) and hop_edges_of(edges) is None and block_of(edges) is None
+        if is_new and not (_has_told or self.reason or self.needs_all):
+            _has_told = True
+            _log.warning("%s computes all rows: its edge_index is not one that a loader made", self.described)
+
+    @property
+    def described(self) -> str:
+        return f"{self.kind} {self.name!r}" if self.name else self.kind
+
+    def _all_rows(self, item):
+        return item.all_rows(self.described) if isinstance(item, LazyRows) else item
+
+    def _repeater(self, layer, args, kwargs) -> Callable:
+        """Calls the layer again, for all rows."""
+        device = next((tensor.device for tensor in layer.parameters()), torch.device("cpu"))
+        state = generator.state_of(device) if _draws(layer) else None
+
+        def again(needed_by: str):
+            self._need_all(needed_by)
+            now, named = mapped((args, kwargs), self._all_rows)
+            return (
+                layer(*now, **named)
+                if state is None
+                else generator.repeated(lambda: layer(*now, **named), device, state)
+            )
+
+        return again
+
+    def _need_all(self, needed_by: str) -> None:
+        if not self.needs_all:
+            _log.warning(
+                "%s computes the rows of all nodes of a batch from now on: %s needs them", self.described, needed_by
+            )
+        self.needs_all = True
+
+
+def trim_layer(layer: torch.nn.Module, name: str, names: tuple[str, ...]) -> str | None:
+    """Gives a layer its LayerTrim. Returns why it computes all rows in any case, or None. A HeteroConv has none: its
+    layers have."""
+    if not hasattr(layer, "propagate") and not isinstance(layer, Conv):
+        return None
+    if is_trimmed(layer):
+        return None
+    trim = LayerTrim(layer, name, names)
+    layer.register_forward_pre_hook(trim.before, with_kwargs=True, prepend=True)
+    layer.register_forward_hook(trim.after, with_kwargs=True, prepend=True)
+    return trim.reason
+
+
+def is_trimmed(layer: torch.nn.Module) -> bool:
+    """Whether trim_layer() was called."""
+    hooks = layer._forward_pre_hooks.values()  # noqa: SLF001 (torch's)
+    return any(isinstance(getattr(hook, "__self__", None), LayerTrim) for hook in hooks)
+
+
+_REPLACED = frozenset(("x", "x_dict", "edge_index", "edge_index_dict", "block"))
+
+
+class _Part(NamedTuple):
+    """What a layer is called with.
+
+    x: rows, a pair of rows, or a dict of rows. edges: an edge_index, BlockEdges or a dict by edge type.
+    num_rows: (how many rows of the result are right, how many there would be of all nodes), or a dict of these.
+    num_edges: how many entries are left of what belongs to edges.
+    """
+
+    x: object
+    edges: object
+    num_rows: tuple[int, int] | dict
+    num_edges: int = 0
+    num_edges_left_out: int = 0
+
+    def of_edges(self, name: str, value):
+        return value[: self.num_edges] if name in OF_EDGES and value is not None else value
+
+
+class _Result(NamedTuple):
+    """What becomes of a layer's result, of which `again` computes all rows. As of _Part, which it does not keep alive:
+    the edges of a call know this."""
+
+    num_rows: tuple[int, int] | dict
+    num_edges_left_out: int
+    again: Callable
+
+    def rows(self, result):
+        counts = self.num_rows
+        if not isinstance(result, dict):
+            return _lazily(result, *counts, self.again)
+        return {
+            t: rows if rows is None else _lazily(rows, *counts[t], lambda needed_by, t=t: self.again(needed_by)[t])
+            for t, rows in result.items()
+        }
+
+
+class _Edges(dict):
+    """Edges by type, with a `result`."""
+
+
+def _part(layer, call: dict) -> _Part | None:
+    """What the layer needs of a call; None where that is all, or nobody knows."""
+    if layer.training and depends_on_others(layer):
+        return None
+    if "x_dict" in call:
+        return _part_of_dicts(call)
+    x, edges = call.get("x"), hop_edges_of(call.get("edge_index", call.get("block")))
+    if edges is None or not _has_all_edges(call, edges.num_edges):
+        return None
+    hops = edges.hops
+    is_pair = isinstance(x, (tuple, list)) and len(x) == 2
+    source, destination = x if is_pair else (x, x)
+    reach = _reach(source, hops.sources), _reach(destination, hops.destinations)
+    if None in reach or (hop := min(reach[0], reach[1] + 1)) < 1 or hops.destinations[hop - 1] == len(destination):
+        return None
+    num_rows = hops.destinations[hop - 1], len(destination)
+    first = edges.within(hop)
+    num_edges = first.num_edges, edges.num_edges - first.num_edges
+    rows, ends = _first(source, hops.sources[hop]), _first(destination, num_rows[0])
+    if isinstance(layer, Conv):
+        block = _first_block(edges, first, (len(source), len(destination)), (len(rows), len(ends)))
+        if isinstance(layer, GCNConv):  # whose weights are made of all edges
+            return _Part(rows, block, num_rows, edges.num_edges)
+        return _Part((rows, ends) if is_pair else rows, block, num_rows, *num_edges)
+    if type(layer).__name__ in OF_ROWS:
+        return None if is_pair else _Part(rows, first.edge_index, num_rows, *num_edges)
+    return _Part((rows, ends), first.edge_index, num_rows, *num_edges)
+
+
+def _first_block(edges: HopEdges, first: HopEdges, sizes: tuple[int, int], first_sizes: tuple[int, int]) -> BlockEdges:
+    """Of the edges that a layer got, those of the first hops; `whole` of it are all that it got."""
+    whole = edges.block_edges(*sizes)
+    if whole.edge_order is None:
+        return whole.first(first.num_edges, *first_sizes).of_whole(whole)
+    return BlockEdges.from_edge_index(first.edge_index, *first_sizes).of_whole(whole)
+
+
+def _part_of_dicts(call: dict) -> _Part | None:
+    """Of a layer of all types: each type's rows within the same number of hops."""
+    x, edges = call["x_dict"], call.get("edge_index_dict")
+    if not isinstance(x, dict) or not edges or set(call) != {"x_dict", "edge_index_dict"}:
+        return None
+    edges = {t: hop_edges_of(of_type) for t, of_type in edges.items()}
+    if None in edges.values():
+        return None
+    counts = {t[0]: of_type.hops.sources for t, of_type in edges.items()}
+    counts |= {t[2]: of_type.hops.destinations for t, of_type in edges.items()}
+    reach = [_reach(rows, counts[t]) for t, rows in x.items() if t in counts]
+    if not reach or None in reach or (hop := min(reach)) < 1:
+        return None
+    rows = {t: _first(of_type, counts[t][hop]) if t in counts else of_type for t, of_type in x.items()}
+    first = _Edges({t: of_type.within(hop).edge_index for t, of_type in edges.items()})
+    return _Part(rows, first, {t: (counts[t][hop - 1], len(x[t])) for t in x if t in counts})
+
+
+def _has_all_edges(call: dict, num_edges: int) -> bool:
+    """Whether the other arguments are entries of the edges."""
+    given = {name: value for name, value in call.items() if value is not None and name not in _REPLACED}
+    return all(name in OF_EDGES and isinstance(value, torch.Tensor) for name, value in given.items()) and all(
+        value.dim() > 0 and len(value) == num_edges for value in given.values()
+    )
+
+
+def _draws(layer) -> bool:
+    return layer.training and getattr(layer, "dropout", 0) != 0
+
+
+def _reach(rows, counts: tuple[int, ...]) -> int | None:
+    """Within how many hops the rows of all nodes are known; None where they are not rows of the batch's nodes."""
+    if isinstance(rows, LazyRows):
+        is_of_nodes = rows.axis == 0 and rows.count in counts
+        return max(k for k, count in enumerate(counts) if count <= rows.num_known) if is_of_nodes else None
+    if not isinstance(rows, torch.Tensor) or rows.dim() == 0 or len(rows) not in counts:
+        return None
+    return max(k for k, count in enumerate(counts) if count == len(rows))
+
+
+def _first(rows, count: int) -> torch.Tensor:
+    return rows.first(count) if isinstance(rows, LazyRows) else rows.narrow(0, 0, count)
+
+
+def _lazily(rows: torch.Tensor, num_known: int, count: int, compute: Callable):
+    return rows if num_known == count else LazyRows.of(rows.narrow(0, 0, num_known), count, compute)

@@ -1,0 +1,34 @@
+"""Skipped random numbers are those that torch would have drawn (docs/pyg.md, "Rows that nobody needs")."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from ramet.nn import generator  # noqa: E402 (needs torch)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("drawn", [0, 1, 311, 312, 313])
+def test_as_if_all_had_been_drawn(drawn, dtype):
+    for count in (0, 1, 311, 312, 313, 5000):
+        torch.manual_seed(drawn)
+        torch.rand(drawn)
+        state = torch.get_rng_state()
+        every = torch.nn.functional.dropout(torch.ones(7 + count, dtype=dtype))
+        after = torch.rand(3)
+        torch.set_rng_state(state)
+        first = torch.nn.functional.dropout(torch.ones(7, dtype=dtype))
+        generator.skip_bernoulli(first, count)
+        assert torch.equal(first, every[:7])
+        assert torch.equal(torch.rand(3), after)
+
+
+def test_repeated_draws_leave_the_generator_alone():
+    torch.manual_seed(3)
+    state = generator.state_of(torch.device("cpu"))
+    first = torch.rand(4)
+    following = torch.rand(4)
+    torch.set_rng_state(state)
+    torch.rand(4)
+    assert torch.equal(generator.repeated(lambda: torch.rand(4), torch.device("cpu"), state), first)
+    assert torch.equal(torch.rand(4), following)

@@ -1,0 +1,350 @@
+"""Models of PyG as people write them, trimmed by ramet.nn.from_pyg: outputs and gradients at the seeds are those of
+PyG's untrimmed run, random numbers included (docs/pyg.md, "Rows that nobody needs")."""
+
+import copy
+import gc
+import pickle
+import weakref
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pyg = pytest.importorskip("torch_geometric.nn")
+
+import torch.nn.functional as F  # noqa: E402 (needs torch)
+from torch_geometric.data import Data  # noqa: E402
+from trimmed import batch_of, compare, hetero_batch_of, mlp, rows_known, without_hops  # noqa: E402 (needs torch)
+
+import ramet.nn  # noqa: E402
+from ramet.nn.lazy_rows import LazyRows  # noqa: E402
+
+PNA = {"aggregators": ["mean", "max", "std"], "scalers": ["identity", "amplification"]}
+PNA["deg"] = torch.tensor([0, 5, 20, 10])
+
+
+@pytest.fixture(scope="module")
+def batch():
+    return batch_of([5, 4, 3])
+
+
+@pytest.fixture(scope="module")
+def hetero():
+    return hetero_batch_of([5, 4])
+
+
+def run(model, batch, *extra):
+    return model(batch.x, batch.edge_index, *extra)[: batch.batch_size]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"jk": "cat", "dropout": 0.5},
+        {"jk": "max"},
+        {"jk": "lstm"},
+        {"norm": "batch_norm", "dropout": 0.3, "act": "elu", "act_first": True},
+        {"norm": "layer_norm", "norm_kwargs": {"mode": "node"}},
+        {"norm": "graph_norm"},
+    ],
+    ids=lambda options: "-".join(map(str, options.values())) or "plain",
+)
+@pytest.mark.parametrize("kind", ["GraphSAGE", "GAT", "GIN", "GCN", "PNA", "EdgeCNN"])
+def test_models_of_pyg(kind, options, batch):
+    more = PNA if kind == "PNA" else {}
+    torch.manual_seed(1)
+    compare(getattr(pyg, kind)(12, 16, 3, 4, **options, **more).double(), run, batch)
+
+
+@pytest.mark.parametrize("kind", ["GraphSAGE", "GAT", "GIN", "GCN", "PNA", "EdgeCNN"])
+def test_rows_that_nobody_needs_are_not_computed(kind, batch):
+    model = getattr(pyg, kind)(12, 16, 3, 4, **(PNA if kind == "PNA" else {})).double()
+    ramet.nn.from_pyg(model)
+    known = rows_known(model)
+    out = model(batch.x, batch.edge_index)
+    assert known == [sum(batch.num_sampled_nodes[:n]) for n in (3, 2, 1)]
+    assert isinstance(out, LazyRows) and out.shape == (batch.num_nodes, 4)
+
+
+class Residual(torch.nn.Module):
+    """Rows meet those of other hops, of the input, and of a constant for each node."""
+
+    def __init__(self, conv):
+        super().__init__()
+        self.lin = torch.nn.Linear(12, 16)
+        self.convs = torch.nn.ModuleList(conv(16) for _ in range(3))
+        self.norms = torch.nn.ModuleList(torch.nn.LayerNorm(16) for _ in range(3))
+        self.out = torch.nn.Linear(32, 4)
+
+    def forward(self, x, edge_index, *edge_args):
+        x = first = self.lin(x)
+        for conv, norm in zip(self.convs, self.norms, strict=True):
+            x = x + 0.5 * F.dropout(norm(conv(x, edge_index, *edge_args)).relu(), 0.3, self.training)
+            x *= torch.linspace(0, 1, x.size(0), dtype=x.dtype)[:, None]
+        x = torch.cat([x, first], dim=-1).view(x.size(0), 2, -1)
+        return self.out(x.transpose(0, 1).transpose(0, 1).reshape(len(x), -1))
+
+
+LAYERS = {
+    "SAGEConv": lambda width: pyg.SAGEConv(width, 16, normalize=True, project=True),
+    "SAGEConv max": lambda width: pyg.SAGEConv(width, 16, aggr="max"),
+    "SAGEConv lstm": lambda width: pyg.SAGEConv(width, 16, aggr="median"),
+    "GATConv": lambda width: pyg.GATConv(width, 4, heads=4, dropout=0.4, residual=True),
+    "GATConv mean": lambda width: pyg.GATConv(width, 16, heads=2, concat=False, dropout=0.4, add_self_loops=False),
+    "GATv2Conv": lambda width: pyg.GATv2Conv(width, 4, heads=4, dropout=0.4, share_weights=True),
+    "GINConv": lambda width: pyg.GINConv(mlp(width, 16), train_eps=True),
+    "GINConv norm": lambda width: pyg.GINConv(pyg.MLP([width, 16, 16])),
+    "GINConv dropout": lambda width: pyg.GINConv(pyg.MLP([width, 16, 16], norm=None, dropout=0.5)),
+    "GCNConv": lambda width: pyg.GCNConv(width, 16),
+    "GCNConv improved": lambda width: pyg.GCNConv(width, 16, improved=True, add_self_loops=False),
+    "GraphConv": lambda width: pyg.GraphConv(width, 16, aggr="mean"),
+    "TransformerConv": lambda width: pyg.TransformerConv(width, 8, heads=2, dropout=0.3, beta=True),
+    "PNAConv": lambda width: pyg.PNAConv(width, 16, **PNA),
+    "EdgeConv": lambda width: pyg.EdgeConv(mlp(2 * width, 16)),
+    "ResGatedGraphConv": lambda width: pyg.ResGatedGraphConv(width, 16),
+    "GENConv": lambda width: pyg.GENConv(width, 16, norm="layer"),
+    "ClusterGCNConv": lambda width: pyg.ClusterGCNConv(width, 16),  # all rows
+    "SGConv": lambda width: pyg.SGConv(width, 16, K=2),  # all rows
+}
+OF_EDGES = {
+    "GCNConv": ("edge_weight", lambda width: pyg.GCNConv(width, 16)),
+    "GraphConv": ("edge_weight", lambda width: pyg.GraphConv(width, 16)),
+    "GATConv": ("edge_attr", lambda width: pyg.GATConv(width, 4, heads=4, edge_dim=5)),
+    "TransformerConv": ("edge_attr", lambda width: pyg.TransformerConv(width, 16, edge_dim=5)),
+    "GINEConv": ("edge_attr", lambda width: pyg.GINEConv(mlp(width, 16), edge_dim=5)),
+    "RGCNConv": ("edge_type", lambda width: pyg.RGCNConv(width, 16, 3)),
+    "FastRGCNConv": ("edge_type", lambda width: pyg.FastRGCNConv(width, 16, 3, num_bases=2)),
+    "NNConv": ("edge_attr", lambda width: pyg.NNConv(width, 16, mlp(5, width * 16))),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_residual_model_of_every_layer(name, batch):
+    torch.manual_seed(2)
+    compare(Residual(LAYERS[name]).double(), run, batch)
+
+
+@pytest.mark.parametrize("name", OF_EDGES)
+def test_what_belongs_to_edges(name, batch):
+    of_edges, conv = OF_EDGES[name]
+    torch.manual_seed(3)
+    compare(Residual(conv).double(), lambda model, b: run(model, b, b[of_edges]), batch)
+
+
+class Hetero(torch.nn.Module):
+    def __init__(self, convs, width=16):
+        super().__init__()
+        self.convs, self.lin = torch.nn.ModuleList(convs), torch.nn.Linear(width, 4)
+
+    def forward(self, x, edge_index):
+        for conv in self.convs:
+            x = conv(x, edge_index)
+            x = {t: F.dropout(rows.relu(), 0.4, self.training) for t, rows in x.items()}
+        return self.lin(x["paper"])
+
+
+class Typed(torch.nn.Module):
+    """For to_hetero."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = pyg.SAGEConv((-1, -1), 16), pyg.GATConv((-1, -1), 16, add_self_loops=False)
+        self.lin = torch.nn.Linear(12, 16)
+
+    def forward(self, x, edge_index):
+        h = self.first(x, edge_index).relu() + self.lin(x)
+        return self.second(h, edge_index) + h
+
+
+def hetero_conv(conv, aggr="sum"):
+    return lambda metadata: pyg.HeteroConv({t: conv(t) for t in metadata[1]}, aggr=aggr)
+
+
+HETERO = {
+    "sage": (hetero_conv(lambda _: pyg.SAGEConv((-1, -1), 16)), 2),
+    "gat": (hetero_conv(lambda _: pyg.GATConv((-1, -1), 16, add_self_loops=False), "mean"), 2),
+    "both": (hetero_conv(lambda t: (pyg.TransformerConv if t[0] == t[2] else pyg.SAGEConv)((-1, -1), 16), "max"), 2),
+    "hgt": (lambda metadata: pyg.HGTConv(-1, 16, metadata, heads=2), 2),
+    "han": (lambda metadata: pyg.HANConv(-1, 16, metadata, heads=2), 2),  # all rows
+    "one layer of two hops": (hetero_conv(lambda _: pyg.SAGEConv((-1, -1), 16)), 1),
+    "three layers of two hops": (hetero_conv(lambda _: pyg.SAGEConv((-1, -1), 16)), 3),
+}
+
+
+def run_hetero(model, batch):
+    out = model(batch.x_dict, batch.edge_index_dict)
+    return (out["paper"] if isinstance(out, dict) else out)[: batch["paper"].batch_size]
+
+
+@pytest.mark.parametrize("name", HETERO)
+def test_heterogeneous(name, hetero):
+    conv, num_layers = HETERO[name]
+    torch.manual_seed(4)
+    compare(Hetero([conv(hetero.metadata()) for _ in range(num_layers)]).double(), run_hetero, hetero)
+
+
+@pytest.mark.parametrize("make", [Typed, lambda: pyg.GraphSAGE((-1, -1), 16, 2, 4, jk="cat")])
+def test_to_hetero(make, hetero):
+    torch.manual_seed(5)
+    compare(pyg.to_hetero(make(), hetero.metadata()).double(), run_hetero, hetero)
+
+
+def test_sequential_of_pyg(batch):
+    steps = [
+        (pyg.SAGEConv(12, 16), "x, edge_index -> a"),
+        torch.nn.ReLU(inplace=True),
+        (pyg.SAGEConv(16, 16), "a, edge_index -> b"),
+        (lambda a, b: a + b, "a, b -> c"),
+        (pyg.GraphConv(16, 4), "c, edge_index -> d"),
+    ]
+    compare(pyg.Sequential("x, edge_index", steps).double(), run, batch)
+
+
+def test_more_layers_than_hops(batch):
+    compare(pyg.GraphSAGE(12, 16, 5, 4, dropout=0.2).double(), run, batch)
+
+
+def test_fewer_layers_than_hops(batch):
+    compare(pyg.GraphSAGE(12, 16, 2, 4, dropout=0.2).double(), run, batch)
+
+
+def test_a_layer_that_is_called_twice(batch):
+    class Twice(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.conv = pyg.SAGEConv(12, 4), pyg.SAGEConv(4, 4)
+
+        def forward(self, x, edge_index):
+            x = self.first(x, edge_index).relu()
+            return self.conv(self.conv(x, edge_index).relu(), edge_index)
+
+    compare(Twice().double(), run, batch)
+
+
+def test_a_loss_over_all_nodes_does_the_whole_work_and_says_so(batch, caplog):
+    compare(pyg.GraphSAGE(12, 16, 3, 4, dropout=0.5).double(), lambda m, b: m(b.x, b.edge_index).square(), batch)
+    assert "SAGEConv 'convs.2' computes the rows of all nodes of a batch from now on" in caplog.text
+    caplog.clear()
+    compare(pyg.GraphSAGE(12, 16, 3, 4).double(), lambda m, b: m(b.x, b.edge_index)[b.train_mask], batch)
+    assert "__getitem__ needs them" in caplog.text
+
+
+def test_an_edge_index_that_was_changed(batch, caplog, monkeypatch):
+    monkeypatch.setattr(ramet.nn.trim, "_has_told", False)
+
+    def rewired(model, batch):
+        edge_index = batch.edge_index.clone()
+        edge_index[0, :5] = 3
+        edge_index[1, -5:] = 0  # from the outermost hop into a seed
+        return model(batch.x, edge_index)[: batch.batch_size]
+
+    def with_loops(model, batch):
+        loops = torch.arange(batch.num_nodes).expand(2, -1)
+        return model(batch.x, torch.cat([batch.edge_index, loops], dim=1))[: batch.batch_size]
+
+    for changed in (rewired, with_loops):
+        compare(pyg.GraphSAGE(12, 16, 3, 4).double(), changed, batch)
+    assert caplog.text.count("computes all rows: its edge_index is not one that a loader made") == 1
+
+
+def test_copies_of_a_batch_know_their_hops(batch):
+    model = pyg.GraphSAGE(12, 16, 3, 4).double()
+    ramet.nn.from_pyg(model)
+    for another in (batch.clone(), copy.copy(batch).to("cpu"), copy.copy(batch).contiguous()):
+        assert isinstance(model(another.x, another.edge_index), LazyRows)
+    with torch.inference_mode():
+        assert isinstance(model(batch.x, batch.clone().edge_index), LazyRows)
+    unpickled = pickle.loads(pickle.dumps(batch))
+    assert type(unpickled) is Data
+    assert torch.equal(unpickled.edge_index, batch.edge_index)
+
+
+def test_rows_in_another_order_or_number_are_not_trimmed(batch):
+    def more_nodes(model, batch):
+        x = torch.cat([batch.x, batch.x[:7]])
+        return model(x, batch.edge_index)[: batch.batch_size]
+
+    compare(pyg.GraphSAGE(12, 16, 3, 4).double(), more_nodes, batch)
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_without_gradients(mode, batch):
+    model = pyg.GAT(12, 16, 3, 4).double().eval()
+    trimmed = copy.deepcopy(model)
+    ramet.nn.from_pyg(trimmed)
+    with mode():
+        plain = model(batch.x, without_hops(batch).edge_index)[: batch.batch_size]
+        torch.testing.assert_close(run(trimmed, batch), plain, rtol=1e-10, atol=1e-10)
+
+
+def test_isolated_and_repeated_seeds():
+    lonely = batch_of([3, 3], num_nodes=400, num_edges=150)
+    assert 0 in lonely.num_sampled_nodes[1:] or lonely.num_nodes < 100
+    repeated = batch_of([3, 3], seeds=torch.tensor([5, 5, 6, 5]))
+    nobody = batch_of([2, 2], num_nodes=50, num_edges=0)
+    for batch in (lonely, repeated, nobody):
+        compare(pyg.GraphSAGE(12, 16, 2, 4).double(), run, batch)
+        compare(pyg.GAT(12, 16, 2, 4, dropout=0.5).double(), run, batch)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_models(seed, batch):
+    """Layers in any order, joined in any way, with rows of any hop."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def chosen(items):
+        return items[int(torch.randint(len(items), (), generator=generator))]
+
+    class Random(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            names = [chosen(list(LAYERS)) for _ in range(chosen([1, 2, 3, 4]))]
+            self.lin = torch.nn.Linear(12, 16)
+            self.convs = torch.nn.ModuleList(LAYERS[name](16) for name in names)
+            self.joins = [chosen(["plain", "add", "max", "gate", "norm", "mean"]) for _ in names]
+            self.norm = torch.nn.BatchNorm1d(16)
+            self.before = [chosen(range(i + 1)) for i in range(len(names))]
+
+        def forward(self, x, edge_index):
+            rows = [self.lin(x)]
+            for conv, join, before in zip(self.convs, self.joins, self.before, strict=True):
+                x, other = conv(rows[-1], edge_index), rows[before]
+                if join == "add":
+                    x = x + other
+                elif join == "max":
+                    x = torch.stack([x, other]).amax(0)
+                elif join == "gate":
+                    x = torch.where(x > 0, x, other) * other.sigmoid()
+                elif join == "norm":
+                    x = self.norm(x)
+                elif join == "mean":
+                    x = x - other.mean(0)
+                rows.append(F.dropout(F.elu(1.5 * x, inplace=True), 0.2, self.training))
+            return torch.cat(rows, dim=1)
+
+    torch.manual_seed(seed)
+    compare(Random().double(), run, batch)
+
+
+def test_batches_are_freed_at_once(batch):
+    gc.collect()
+    gc.disable()
+    try:
+        model = pyg.GAT(12, 16, 3, 4, dropout=0.5, jk="cat").double()
+        ramet.nn.from_pyg(model)
+        another = copy.copy(batch)
+        another.x = batch.x.clone()
+        run(model, another).sum().backward()
+        alive = weakref.ref(another.x)
+        del another
+        assert alive() is None
+    finally:
+        gc.enable()
+
+
+def test_the_report_says_what_each_layer_does():
+    model = torch.nn.ModuleList([pyg.SAGEConv(4, 4), pyg.SGConv(4, 4), pyg.TransformerConv(4, 4)])
+    report = ramet.nn.from_pyg(model)
+    assert [layer.all_rows is None for layer in report] == [True, False, True]
+    assert "1: SGConv is left: ramet.nn has no such layer; computes all rows: SGConv may look at" in repr(report)
+    assert all(layer.all_rows == "trim is False" for layer in ramet.nn.from_pyg(pyg.GCN(4, 4, 2), trim=False))
