@@ -64,16 +64,23 @@ def sample_options(
     graph: Graph, num_neighbors, *, sampler, seed, dependent, expand="every", disjoint=False, time=None
 ) -> dict:
     """What decides which neighbors are picked, checked, of numbers and strings alone."""
-    time = as_time(time)
+    time, method = as_time(time), as_sampler(sampler)
     return {
         "fanouts": as_fanouts(num_neighbors, graph),
-        "sampler": as_sampler(sampler).plain(),
+        "sampler": method.plain(),
         "seed": as_int(seed, "seed", 0, UINT64_MAX),
-        "dependent": as_int(dependent, "dependent", 1),
+        "dependent": _as_dependent(dependent, method),
         "expand": _as_expand(expand),
         "disjoint": as_flag(disjoint, "disjoint") or time is not None,
         "time": None if time is None else time.plain(),
     }
+
+
+def _as_dependent(dependent, method) -> int:
+    dependent = as_int(dependent, "dependent", 1)
+    if 1 not in (dependent, method.dependent) and dependent != method.dependent:
+        raise ValueError(f"dependent is {dependent}, but that of the sampler is {method.dependent}: give one of them")
+    return max(dependent, method.dependent)
 
 
 def for_sampling(options: dict) -> _core.SampleOptions:

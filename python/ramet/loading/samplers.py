@@ -17,14 +17,21 @@ from ramet.arguments import as_flag, as_int, as_name, shortened
 WEIGHTS = ("normalized", "horvitz-thompson")
 
 
+def _dependent() -> int:
+    """The field of a sampler whose batches may depend on each other; the command line has an option for all."""
+    return field(default=1, kw_only=True, repr=False, metadata={"flag": None})
+
+
 class Sampler:
     """What `sampler=` takes: one of the classes of SAMPLERS, or its name where it needs no options."""
 
     name: ClassVar[str]
+    dependent: int = 1  # of samplers that have the field
 
     def plain(self) -> dict:
-        """The name and the options, of numbers and strings alone: what states and files have."""
-        return {"name": self.name, **vars(self)}
+        """The name and the options, of numbers and strings alone: what states and files have. `dependent` is a
+        loader's."""
+        return {"name": self.name, **{name: value for name, value in vars(self).items() if name != "dependent"}}
 
     def _set(self, **checked) -> None:
         for option, value in checked.items():
@@ -37,13 +44,15 @@ class Uniform(Sampler):
     and 9).
 
     replace: whether a neighbor may be drawn several times. A fanout of -1 takes all neighbors once in any case.
+    dependent: so many consecutive batches share most neighbors, as a loader's `dependent`.
     """
 
     name: ClassVar[str] = "uniform"
     replace: bool = field(default=False, metadata={"help": "draws may repeat"})
+    dependent: int = _dependent()
 
     def __post_init__(self):
-        self._set(replace=as_flag(self.replace, "replace"))
+        self._set(replace=as_flag(self.replace, "replace"), dependent=as_int(self.dependent, "dependent", 1))
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,7 @@ class Labor(Sampler):
         hop is unbiased.
     weights: defines `block.edge_weight`. "normalized" weights add up to 1 at each destination. "horvitz-thompson"
         weights are unbiased also where nothing may be picked, with a larger error.
+    dependent: so many consecutive batches share most neighbors, as a loader's `dependent`.
     """
 
     name: ClassVar[str] = "labor"
@@ -67,6 +77,7 @@ class Labor(Sampler):
     )
     layer_dependent: bool = field(default=False, metadata={"help": "all hops use the same randomness"})
     weights: str = field(default="normalized", metadata={"choices": WEIGHTS, "help": "what neighbors weigh in means"})
+    dependent: int = _dependent()
 
     def __post_init__(self):
         if not isinstance(self.weights, str) or self.weights not in WEIGHTS:
@@ -75,6 +86,7 @@ class Labor(Sampler):
         self._set(
             iterations=as_int(self.iterations, "iterations", 0, _core.MAX_IMPORTANCE_ITERATIONS),
             layer_dependent=as_flag(self.layer_dependent, "layer_dependent"),
+            dependent=as_int(self.dependent, "dependent", 1),
         )
 
 
@@ -168,5 +180,7 @@ def _flags() -> dict[str, dict[str, dataclasses.Field]]:
     for sampler in SAMPLERS.values():
         for option in dataclasses.fields(sampler):
             flag = option.metadata.get("flag", "--" + option.name.replace("_", "-"))
+            if flag is None:
+                continue
             flags.setdefault(flag, {})[sampler.name] = option
     return flags

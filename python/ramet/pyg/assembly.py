@@ -79,6 +79,9 @@ def _fill_nodes(out, store, n_id: torch.Tensor, served: dict[str, Served], rows:
             out[key] = len(n_id)
         elif key not in TOPOLOGY and store.is_node_attr(key):
             out[key] = select(store, key, n_id)
+    for key, of_key in served.items():
+        if key not in store:
+            out[key] = rows[of_key.name]
     if "n_id" not in out:
         out.n_id = n_id
 
@@ -99,7 +102,9 @@ def _fill_edges(out, store, edges, served: dict[str, Served], hops: Hops) -> Non
 
 @for_training
 def _edge_index(edges, like: torch.Tensor) -> torch.Tensor:
-    return edges.edge_index.to(like.device, like.dtype)
+    """On the device of the data's, or on that for which the loader makes batches."""
+    edge_index = edges.edge_index
+    return edge_index.to(like.device if edge_index.is_cpu else edge_index.device, like.dtype)
 
 
 def _add_counts(batch: Batch, graph, nodes: dict, edges: dict) -> None:

@@ -32,6 +32,11 @@ class Served:
     name: str
     rows: Table | None = None
 
+    @property
+    def origin(self):
+        """What tells rows of one memory from those of another."""
+        return layout_of(self.value)
+
     def is_current(self, value) -> bool:
         """Whether the rows that the engine gathers are those of `value`, what the attribute is now."""
         if self.rows is None:
@@ -67,9 +72,9 @@ def select(store, key: str, index: torch.Tensor):
     if isinstance(value, (list, tuple)):
         return [value[i] for i in index.tolist()]
     if not isinstance(value, torch.Tensor):
-        return index_select(value, index, dim)
+        return index_select(value, index.cpu(), dim)
     if reads_in_place(value) and dim % value.dim() == 0:
-        return _gather(key, value, index)
+        return _gather(key, value, index.cpu()).to(index.device)
     _tell_of_torch(key, value)
     return index_select(value, index.to(value.device), dim)
 

@@ -15,9 +15,10 @@ from ramet.arguments import shortened
 from ramet.graph import Graph
 from ramet.loading import neighbor_loader as native
 from ramet.loading.batch import Batch
+from ramet.loading.samplers import Sampler
 from ramet.memory import FaultWatch
+from ramet.pyg.ahead import Ahead
 from ramet.pyg.assembly import assemble
-from ramet.pyg.attributes import layout_of
 from ramet.pyg.hooks import inherits
 from ramet.pyg.inputs import as_inputs
 from ramet.pyg.order import explicit_batches
@@ -52,6 +53,9 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
     input_nodes: as in PyG; for a ramet.Graph also the name of a split.
     The other arguments are PyG's, and those of torch's DataLoader: `batch_size`, `shuffle`, `sampler`, `generator` and
     so on. `num_workers` and what belongs to workers is accepted, and changes nothing.
+    neighbor_sampler: a sampler of PyG, or a ramet.Uniform, ramet.Labor or ramet.Weighted.
+    Of ramet.NeighborLoader it takes `threads`, `prefetch`, `placement`, `device` and `features`: node attributes whose
+        rows come from elsewhere, {name: ramet.Table}, by node type {name: {type: ramet.Table}}.
 
     Batches are Data or HeteroData. torch.manual_seed, or `generator`, makes an epoch repeat. All ranks of
     torch.distributed get all seeds, as in PyG: give each its own `input_nodes` or `sampler`. The loader pickles with
@@ -79,7 +83,8 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
         directed: bool = True,
         **kwargs,
     ):
-        if neighbor_sampler is None:
+        ahead = Ahead.taken_from(kwargs)
+        if neighbor_sampler is None or isinstance(neighbor_sampler, Sampler):
             neighbor_sampler = RametSampler(
                 data,
                 num_neighbors,
@@ -90,6 +95,7 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
                 time_attr=time_attr,
                 weight_attr=weight_attr,
                 directed=directed,
+                method=neighbor_sampler,
             )
         _require_callable(transform, "transform")
         _require_callable(transform_sampler_output, "transform_sampler_output")
@@ -111,10 +117,12 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
         if is_graph:
             self._given = None
         self._native: native.NeighborLoader | None = None
+        self._ahead = ahead
         if isinstance(neighbor_sampler, RametSampler):
             _ = self._engine
             if self._makes_batches:
                 _tell_of_threads(kwargs)
+        ahead.require_fused(isinstance(neighbor_sampler, RametSampler) and self._makes_batches and self._is_fused)
 
     @property
     def data(self):
@@ -166,8 +174,8 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
     @property
     def _engine(self) -> native.NeighborLoader:
         source = self.node_sampler.source
-        served = source.served() if self._is_fused else {}
-        rows = {(t, key): layout_of(of_key.value) for t, of_type in served.items() for key, of_key in of_type.items()}
+        served = self._ahead.served(source) if self._is_fused else {}
+        rows = {(t, key): of_key.origin for t, of_type in served.items() for key, of_key in of_type.items()}
         asked = (self._is_fused, source.graph, self.node_sampler.options(), rows)
         if self._native is None or asked != self._asked:  # unpickled, or something was set
             self._native, self._served, self._asked = self._make_native(served), served, asked
@@ -203,6 +211,7 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
             decode=source.decode,
             distributed=False,
             **options,
+            **self._ahead.options(),
             **({} if seeds.time is None else {"input_time": seeds.time.numpy()}),
         )
 

@@ -18,7 +18,7 @@ from torch_geometric.sampler.neighbor_sampler import edge_sample
 from ramet import Time
 from ramet.arguments import as_flag, shortened
 from ramet.loading.batch import Batch
-from ramet.loading.samplers import Uniform, Weighted
+from ramet.loading.samplers import Sampler, Uniform, Weighted
 from ramet.loading.sampling import sample
 from ramet.pyg.assembly import by_type
 from ramet.pyg.remote import is_remote, source_of_stores
@@ -34,6 +34,8 @@ class RametSampler(BaseSampler):
         GraphStore, of which the edges are copied.
     num_neighbors, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr: as of PyG's
         NeighborSampler. Edges need not be sorted: `is_sorted` and `share_memory` change nothing.
+
+    method: a ramet.Uniform, ramet.Labor or ramet.Weighted, in the place of `replace` and `weight_attr`.
 
     Every call draws with a number from torch's random generator, so torch.manual_seed makes samples repeat. Pickles
     with its data. ValueError and TypeError name the argument; a graph that lies on a GPU is copied to the CPU first.
@@ -53,19 +55,19 @@ class RametSampler(BaseSampler):
         share_memory: bool = False,
         directed: bool = True,
         sample_direction: str = "forward",
+        method: Sampler | None = None,
     ):
         if sample_direction != "forward":
             raise ValueError(f"sample_direction is {sample_direction!r}, expected 'forward': in-neighbors are drawn")
         self.subgraph_type = SubgraphType(subgraph_type) if directed else SubgraphType.induced
+        self.method = _as_method(method, replace, weight_attr)
         make_source = source_of_stores if is_remote(data) else source_of
-        self.source: Source = make_source(data, weight_attr, time_attr)
+        self.source: Source = make_source(data, getattr(self.method, "table", None), time_attr)
         self.num_neighbors = num_neighbors
         time = Time("time" if time_attr is None else time_attr, strategy=temporal_strategy)
         self.time = None if time_attr is None else time
         self.disjoint = as_flag(disjoint, "disjoint") or self.time is not None
         self.replace = replace
-        table = self.source.weights
-        self.method = Uniform(replace=replace) if table is None else Weighted(table, replace=replace)
         if self.disjoint and self.subgraph_type == SubgraphType.induced:
             raise ValueError("'disjoint' sampling not supported for neighbor sampling with `subgraph_type='induced'`")
 
@@ -145,6 +147,16 @@ class RametSampler(BaseSampler):
             return {}
         graph, name = self.source.graph, self.time.table
         return {t: graph.table(name, t).torch() for t in self.source.node_types if name in graph.tables(t)}
+
+
+def _as_method(method: Sampler | None, replace: bool, weight_attr: str | None) -> Sampler:
+    """How neighbors are picked: by an object of ours, or as PyG's arguments say."""
+    if method is None:
+        return Uniform(replace=replace) if weight_attr is None else Weighted(weight_attr, replace=replace)
+    for name, value in (("replace", replace), ("weight_attr", weight_attr)):
+        if value:
+            raise ValueError(f"{name} is {value!r}, but the sampler is {method}, which says that: give one of them")
+    return method
 
 
 def _as_fanouts(value) -> list | dict:

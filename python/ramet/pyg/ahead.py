@@ -1,0 +1,84 @@
+"""Ahead: where rows of batches come from and go to, and how many batches are made ahead; options of the engine that PyG
+does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ramet.arguments import shortened
+from ramet.pyg.attributes import Served
+from ramet.pyg.source import DataSource, Source
+from ramet.tables.table import Table
+
+_OF_ENGINE = ("threads", "prefetch", "placement", "device")
+
+
+@dataclass(frozen=True)
+class Given(Served):
+    """Of `features=`: rows that a table has, whatever the attribute is."""
+
+    @property
+    def origin(self):
+        return self.rows
+
+    def is_current(self, value) -> bool:
+        return True
+
+
+class Ahead:
+    """threads, prefetch, placement, device: as of ramet.NeighborLoader. features: {attribute: Table}, or dicts of
+    tables by node type."""
+
+    def __init__(self, features: Mapping | None = None, **of_engine):
+        if features is not None and not isinstance(features, Mapping):
+            raise TypeError(f"features is {shortened(features)}, expected a dict from attributes to ramet.Table")
+        self.features, self._of_engine = features or {}, of_engine
+
+    @classmethod
+    def taken_from(cls, kwargs: dict) -> Ahead:
+        """Takes its own out of the arguments of a loader."""
+        names = [name for name in ("features", *_OF_ENGINE) if kwargs.get(name) is not None]
+        chosen = {name: kwargs[name] for name in names}
+        for name in ("features", *_OF_ENGINE):
+            kwargs.pop(name, None)
+        return cls(**chosen)
+
+    @property
+    def device(self):
+        return self._of_engine.get("device")
+
+    def options(self) -> dict:
+        """What the engine's loader takes."""
+        return dict(self._of_engine)
+
+    def require_fused(self, is_fused: bool) -> None:
+        """ValueError where PyG's code makes the batches, which has none of these."""
+        given = [*self._of_engine, *(["features"] if self.features else [])]
+        if given and not is_fused:
+            raise ValueError(
+                f"{given[0]} is given, but PyG's code makes these batches: a sampler, subgraph_type, "
+                "transform_sampler_output or method of another kind asks for it (docs/pyg.md)"
+            )
+
+    def served(self, source: Source) -> dict:
+        """The attributes whose rows the engine gathers, by type and name. On a device, rows of a Data are gathered on
+        the CPU when the loop gets the batch."""
+        served = {} if self.device is not None and isinstance(source, DataSource) else source.served()
+        served = {t: dict(of_type) for t, of_type in served.items()}
+        for key, tables in self.features.items():
+            for t, table in (tables if isinstance(tables, Mapping) else {source.node_types[0]: tables}).items():
+                served.setdefault(t, {})[key] = Given(None, key, _checked(source, t, key, table))
+        return served
+
+
+def _checked(source: Source, node_type, key: str, table) -> Table:
+    what = f"features[{key!r}]" if not source.is_hetero else f"features[{key!r}][{node_type!r}]"
+    if node_type not in source.node_types:
+        raise ValueError(f"{what}: there is no node type {node_type!r}, expected one of {source.node_types}")
+    if not isinstance(table, Table):
+        raise TypeError(f"{what} is {shortened(table)}, expected a ramet.Table")
+    count = source.graph.num_nodes(node_type)
+    if table.shape[0] != count:
+        raise ValueError(f"{what} has {table.shape[0]} rows, expected {count}, one for each node")
+    return table

@@ -1,0 +1,132 @@
+"""What the engine can do, at the door of PyG's loader: samplers, placement, features (docs/pyg.md, "The engine's
+options")."""
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from pyg_graphs import homogeneous
+from torch_geometric.data import Data, HeteroData
+
+import ramet
+import ramet.pyg
+
+
+@pytest.fixture(scope="module")
+def data():
+    torch.manual_seed(0)
+    return Data(x=torch.randn(2000, 6), edge_index=torch.randint(2000, (2, 80_000)), w=torch.rand(80_000))
+
+
+def nodes(loader):
+    return [batch.num_nodes for batch in loader]
+
+
+def test_labor_needs_fewer_nodes(data):
+    arguments = {"num_neighbors": [10, 10], "batch_size": 200}
+    labor = ramet.pyg.NeighborLoader(data, **arguments, neighbor_sampler=ramet.Labor())
+    assert sum(nodes(labor)) < 0.9 * sum(nodes(ramet.pyg.NeighborLoader(data, **arguments)))
+    for batch in labor:
+        assert torch.equal(batch.x, data.x[batch.n_id])
+        assert torch.equal(batch.n_id[batch.edge_index], data.edge_index[:, batch.e_id])
+
+
+@pytest.mark.parametrize("sampler", [ramet.Labor, ramet.Uniform])
+def test_dependent_batches_share_their_neighbors(data, sampler):
+    def shared(dependent):
+        chosen = sampler(dependent=dependent)
+        same = torch.zeros(100, dtype=torch.int64)
+        loader = ramet.pyg.NeighborLoader(data, [3], same, batch_size=1, neighbor_sampler=chosen)
+        found = [set(batch.n_id.tolist()) for batch in loader]
+        return np.mean([len(a & b) / max(len(a | b), 1) for a, b in pairwise(found)])
+
+    assert shared(64) > 0.8 > 0.5 > shared(1)
+
+
+def test_dependent_of_a_sampler_and_of_a_loader_are_one():
+    graph = homogeneous(100, 1000)
+    graph = ramet.from_pyg(graph)
+
+    def options(**arguments):
+        return ramet.NeighborLoader(graph, [3], **arguments).options["dependent"]
+
+    assert options(sampler=ramet.Labor(dependent=8)) == options(sampler="labor", dependent=8) == 8
+    assert options(sampler=ramet.Labor(dependent=8), dependent=8) == 8
+    with pytest.raises(ValueError, match="dependent is 4, but that of the sampler is 8"):
+        options(sampler=ramet.Labor(dependent=8), dependent=4)
+    with pytest.raises(ValueError, match="dependent is 0"):
+        ramet.Uniform(dependent=0)
+
+
+def test_weighted_by_an_attribute(data):
+    data = data.clone()
+    data.w = (data.edge_index[0] < 500).float()
+    loader = ramet.pyg.NeighborLoader(data, [5], batch_size=500, neighbor_sampler=ramet.Weighted("w"))
+    assert all(bool((batch.n_id[batch.edge_index[0]] < 500).all()) for batch in loader)
+
+
+def test_arguments_that_say_the_same_are_refused(data):
+    with pytest.raises(ValueError, match="replace is True, but the sampler is Labor"):
+        ramet.pyg.NeighborLoader(data, [3], replace=True, neighbor_sampler=ramet.Labor())
+    with pytest.raises(ValueError, match="weight_attr is 'w', but the sampler is Labor"):
+        ramet.pyg.NeighborLoader(data, [3], weight_attr="w", neighbor_sampler=ramet.Labor())
+
+
+def test_rows_on_a_disk(data, tmp_path):
+    ramet.save(ramet.from_pyg(data), tmp_path / "store")
+    graph = ramet.open(tmp_path / "store")
+    arguments = {"num_neighbors": [5, 5], "batch_size": 300}
+    loader = ramet.pyg.NeighborLoader(graph, **arguments, placement={"feat": "disk"}, threads=2, prefetch=3)
+    assert "disk" in str(loader._engine.placement["feat"])
+    for batch in loader:
+        assert torch.equal(batch.x, data.x[batch.n_id])
+
+
+def test_features_from_tables(data):
+    edges = Data(edge_index=data.edge_index, num_nodes=2000)
+    rows, more = ramet.Table(data.x), ramet.Table(torch.arange(4000).view(2000, 2))
+    loader = ramet.pyg.NeighborLoader(edges, [5], batch_size=300, features={"x": rows, "place": more})
+    for batch in loader:
+        assert torch.equal(batch.x, data.x[batch.n_id])
+        assert torch.equal(batch.place[:, 0], 2 * batch.n_id)
+    assert torch.equal(loader(torch.tensor([3])).x[0], data.x[3])
+
+
+def test_features_by_node_type():
+    hetero = HeteroData()
+    hetero["a"].num_nodes, hetero["b"].x = 50, torch.randn(40, 3)
+    hetero["a", "to", "b"].edge_index = torch.stack([torch.randint(50, (300,)), torch.randint(40, (300,))])
+    x = torch.randn(50, 4)
+    arguments = {"num_neighbors": [4], "input_nodes": "b", "batch_size": 10}
+    loader = ramet.pyg.NeighborLoader(hetero, **arguments, features={"x": {"a": ramet.Table(x)}})
+    for batch in loader:
+        assert torch.equal(batch["a"].x, x[batch["a"].n_id])
+        assert torch.equal(batch["b"].x, hetero["b"].x[batch["b"].n_id])
+    with pytest.raises(ValueError, match=r"features\['x'\]\['c'\]: there is no node type 'c'"):
+        iter(ramet.pyg.NeighborLoader(hetero, **arguments, features={"x": {"c": ramet.Table(x)}}))
+
+
+def test_wrong_values_are_named(data):
+    table = ramet.Table(data.x[:7])
+    for error, options, message in (
+        (ValueError, {"features": {"x": table}}, r"features\['x'\] has 7 rows, expected 2000"),
+        (TypeError, {"features": {"x": data.x}}, r"features\['x'\] is tensor.*, expected a ramet.Table"),
+        (TypeError, {"features": ["x"]}, "features is .*, expected a dict"),
+        (ValueError, {"threads": 0}, "threads is 0"),
+        (ValueError, {"prefetch": 0}, "prefetch is 0"),
+        (ValueError, {"placement": "nowhere"}, "placement"),
+        (ValueError, {"threads": 2, "subgraph_type": "induced"}, "threads is given, but PyG's code makes"),
+    ):
+        with pytest.raises(error, match=message):
+            ramet.pyg.NeighborLoader(data, [3], **options)
+
+
+def test_samplers_and_tables_are_pickled(data):
+    loader = ramet.pyg.NeighborLoader(data, [3], batch_size=500, neighbor_sampler=ramet.Labor(dependent=4), threads=1)
+    copied = pickle.loads(pickle.dumps(loader))
+    torch.manual_seed(1)
+    expected = nodes(loader)
+    torch.manual_seed(1)
+    assert nodes(copied) == expected
