@@ -2,8 +2,7 @@
 
 Both have the same Data or HeteroData, edges in random order, as data sets have them, and the same arguments. PyG
 samples with torch-sparse, in the loop's process or in 2 worker processes. Our loader takes `num_workers`, too, and uses
-threads of its own instead. 2 torch threads. "loading" iterates over the loader. "training" is a step of GraphSAGE with
-trim_to_layer for each batch: 3 layers, hidden 256, Adam.
+threads of its own instead. 2 torch threads. "loading" iterates over the loader; pyg_training.py trains.
 
 Processes and variants take turns. The first batches of a turn do not count, so starting workers does not either. An
 epoch's seconds are those of its batches, of which a few were made. The cost of a Data compares our loader for PyG with
@@ -44,18 +43,18 @@ class Programs:
         self.ours = Program(ramet.pyg.NeighborLoader, data, seeds, fanouts)
         self.sizes[OURS] = self.ours.size()
 
-    def turns(self, what: str) -> dict:
+    def turns(self) -> dict:
         """{variant: seconds per batch, from a number of batches}."""
-        made = {OURS: partial(getattr(self.ours, what), 0)}
+        made = {OURS: partial(self.ours.load, 0)}
         if self._peer:
-            made |= {f"PyG, {workers} workers": partial(self._peer.ask, what, workers) for workers in WORKERS}
+            made |= {f"PyG, {workers} workers": partial(self._peer.ask, "load", workers) for workers in WORKERS}
         return made
 
 
-def measure(programs: Programs, what: str, counts: tuple[int, int], repetitions: int) -> dict[str, Figure]:
+def measure(programs: Programs, counts: tuple[int, int], repetitions: int) -> dict[str, Figure]:
     """counts: batches of a turn of ours, and of PyG's."""
     variants = {
-        name: partial(turn, counts[0] if name == OURS else counts[1]) for name, turn in programs.turns(what).items()
+        name: partial(turn, counts[0] if name == OURS else counts[1]) for name, turn in programs.turns().items()
     }
     return interleave(variants, repetitions)
 
@@ -110,11 +109,8 @@ def main() -> None:
         store = make(chosen)
         with contextlib.ExitStack() as stack:
             programs = Programs(stack, chosen, store, kind, fanouts)
-            figures = measure(programs, "load", (1, 1) if chosen.small else (24, 6), repetitions)
+            figures = measure(programs, (1, 1) if chosen.small else (24, 6), repetitions)
             lines += rows(f"{name} {fanouts}, loading", figures, programs.ours.num_batches, report)
-            if kind == "data":
-                figures = measure(programs, "train", (1, 1) if chosen.small else (6, 3), 1 if chosen.small else 2)
-                lines += rows(f"{name} {fanouts}, training", figures, programs.ours.num_batches, report)
             sizes = "; ".join(f"{side}: {n:,} nodes, {e:,} edges" for side, (n, e) in programs.sizes.items())
             report.note(f"{name}: batches of {BATCH} seeds. One batch of {sizes}.")
         del programs

@@ -13,11 +13,13 @@ import torch
 import torch.nn.functional as F
 from harness import arrays
 from torch_geometric.data import Data, HeteroData
-from torch_geometric.nn import SAGEConv
+from torch_geometric.nn import GAT, GIN, GraphSAGE, HeteroConv, HGTConv, SAGEConv
 from torch_geometric.utils import trim_to_layer
 
 BATCH = 1024
 HIDDEN = 256
+TRIMMED = "GraphSAGE, trim_to_layer"
+CLASSES_OF_TYPES = 349  # of ogbn-mag; labels are the seeds' numbers
 THREADS = 2
 LEAD = 2  # batches at the head of a turn that do not count: the first of each worker
 
@@ -56,27 +58,74 @@ def edge_list(indptr, indices, shuffled: bool) -> torch.Tensor:
     return edges
 
 
-# ---- a model
+# ---- models, which give the rows of a batch's seeds
 
 
-class Sage(torch.nn.Module):
-    def __init__(self, widths):
+class Trimmed(torch.nn.Module):
+    """As PyG documents it. trim: PyG's trim_to_layer, or what stands in for it."""
+
+    def __init__(self, widths, trim=trim_to_layer):
         super().__init__()
         self.convs = torch.nn.ModuleList(SAGEConv(a, b, aggr="mean") for a, b in pairwise(widths))
-
-    def activate(self, i, x):
-        return x if i + 1 == len(self.convs) else x.relu()
-
-
-class Trimmed(Sage):
-    """As PyG documents it."""
+        self.trim = trim
 
     def forward(self, batch):
         x, edge_index = batch.x, batch.edge_index
         for i, conv in enumerate(self.convs):
-            x, edge_index, _ = trim_to_layer(i, batch.num_sampled_nodes, batch.num_sampled_edges, x, edge_index)
-            x = self.activate(i, conv(x, edge_index))
+            x, edge_index, _ = self.trim(i, batch.num_sampled_nodes, batch.num_sampled_edges, x, edge_index)
+            x = conv(x, edge_index)
+            x = x if i + 1 == len(self.convs) else x.relu()
         return x[: batch.batch_size]
+
+
+class Whole(torch.nn.Module):
+    """A model of PyG on all of a batch, as most programs are."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, batch):
+        return self.model(batch.x, batch.edge_index)[: batch.batch_size]
+
+
+class WholeTypes(torch.nn.Module):
+    """The same with types of nodes, of which some have no rows but a number for each type."""
+
+    def __init__(self, metadata, conv, classes: int):
+        super().__init__()
+        self.first = torch.nn.ModuleDict({t: torch.nn.LazyLinear(HIDDEN) for t in metadata[0]})
+        self.convs = torch.nn.ModuleList(conv(metadata) for _ in range(2))
+        self.last = torch.nn.Linear(HIDDEN, classes)
+
+    def forward(self, batch):
+        x = {t: self.first[t](batch[t].get("x", torch.ones(batch[t].num_nodes, 1))) for t in batch.node_types}
+        for conv in self.convs:
+            x = {t: rows.relu() for t, rows in conv(x, batch.edge_index_dict).items()}
+        return self.last(x["paper"])[: batch["paper"].batch_size]
+
+
+def relations(metadata):
+    """R-GCN with a mean for each type of edges."""
+    return HeteroConv({t: SAGEConv((-1, -1), HIDDEN) for t in metadata[1]})
+
+
+def transformer(metadata):
+    return HGTConv(HIDDEN, HIDDEN, metadata, heads=4)
+
+
+MODELS = {"GraphSAGE": GraphSAGE, "GAT": GAT, "GIN": GIN}
+OF_TYPES = {"R-GCN": relations, "HGT": transformer}
+
+
+def make_model(name: str, data, trim=trim_to_layer) -> torch.nn.Module:
+    torch.manual_seed(0)
+    if name in OF_TYPES:
+        return WholeTypes(data.metadata(), OF_TYPES[name], CLASSES_OF_TYPES)
+    classes = int(data.y.max()) + 1
+    if name == TRIMMED:
+        return Trimmed([data.num_features, HIDDEN, HIDDEN, classes], trim)
+    return Whole(MODELS[name](data.num_features, HIDDEN, 3, classes, **({"heads": 4} if name == "GAT" else {})))
 
 
 def count_hops(batch, num_hops: int):
@@ -92,8 +141,14 @@ def count_hops(batch, num_hops: int):
     return nodes, edges
 
 
+def labels(batch) -> torch.Tensor:
+    if "y" in batch:
+        return batch.y[: batch.batch_size]
+    return batch["paper"].n_id[: batch["paper"].batch_size] % CLASSES_OF_TYPES
+
+
 def train_step(model, optimizer, batch) -> float:
-    loss = F.cross_entropy(model(batch), batch.y[: batch.batch_size])
+    loss = F.cross_entropy(model(batch), labels(batch))
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
@@ -111,18 +166,22 @@ class Program:
         self._new, self._data, self._num_hops = NeighborLoader, data, len(fanouts)
         self._arguments = {"num_neighbors": fanouts, "input_nodes": seeds, "batch_size": BATCH, "shuffle": True}
         self._loaders = {0: NeighborLoader(data, **self._arguments)}
-        self._training = None
 
     def load(self, num_workers: int, count: int) -> float:
         """Batches alone."""
         return self._turn(num_workers, count, lambda batch: None)
 
-    def train(self, num_workers: int, count: int) -> float:
-        if self._training is None:
-            torch.manual_seed(0)
-            model = Trimmed([self._data.num_features, HIDDEN, HIDDEN, int(self._data.y.max()) + 1])
-            self._training = model, torch.optim.Adam(model.parameters(), lr=0.003)
+    def train(self, name: str, num_workers: int, count: int) -> float:
+        """Seconds of a batch and a step of a model; see make_model(). The model begins anew."""
+        self._begin(make_model(name, self._data))
         return self._turn(num_workers, count, self._step)
+
+    def train_with(self, model, count: int) -> float:
+        self._begin(model)
+        return self._turn(0, count, self._step)
+
+    def _begin(self, model) -> None:
+        self._model, self._optimizer = model, None
 
     def size(self) -> tuple[int, int]:
         """Nodes and edges of a batch."""
@@ -142,9 +201,13 @@ class Program:
         return self._loaders[num_workers]
 
     def _step(self, batch) -> None:
-        if "num_sampled_nodes" not in batch:
+        if isinstance(self._model, Trimmed) and "num_sampled_nodes" not in batch:
             batch.num_sampled_nodes, batch.num_sampled_edges = count_hops(batch, self._num_hops)
-        train_step(*self._training, batch)
+        if self._optimizer is None:  # after the first forward, which makes lazy parameters
+            with torch.no_grad():
+                self._model(batch)
+            self._optimizer = torch.optim.Adam(self._model.parameters(), lr=0.003)
+        train_step(self._model, self._optimizer, batch)
 
     def _turn(self, num_workers: int, count: int, use) -> float:
         batches = chain.from_iterable(repeat(self.loader(num_workers)))  # epoch after epoch

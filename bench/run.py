@@ -42,6 +42,7 @@ QUICK = (
     "time_to_accuracy",
     "pipeline",
     "pyg_loader",
+    "pyg_training",
     "pyg_data",
     "temporal",
     "option_costs",

@@ -1,5 +1,5 @@
 """A program with PyG's NeighborLoader: `pyg_loader.py STORE data|hetero FANOUT,... [--small]`. Answers ("load",
-workers, batches), ("train", workers, batches) and ("size")."""
+workers, batches), ("train", model, workers, batches) and ("size")."""
 
 import sys
 from pathlib import Path

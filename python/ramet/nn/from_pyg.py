@@ -61,6 +61,11 @@ def from_pyg(model: torch.nn.Module, trim: bool = True) -> Report:
     with rows [batch, nodes, width], with None or ids in the place of rows (RGCNConv), and with (x, None) where neither
     a block nor `size` says how many destinations there are.
 
+    trim: on a batch of ramet.pyg.NeighborLoader a layer computes the rows that later layers need for the seeds, by the
+        hops that the batch's edge_index knows. A layer's result still has a row for each node: the others are computed
+        if somebody asks for them, so results and, on a CPU, random numbers are those of all rows. docs/pyg.md ("Rows
+        that nobody needs") says which layers of PyG take part; `report[i].all_rows` says why one does not.
+
     Layers are left, with the reason, where ramet.nn has none or not the options, and where they are not as PyG made
     them: subclasses, methods or modules inside that were replaced, hooks inside, an Explainer's masks,
     parametrizations. A HeteroConv is left if one of its layers is.

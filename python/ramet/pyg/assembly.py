@@ -80,7 +80,7 @@ def _fill_nodes(out, store, n_id: torch.Tensor, served: dict[str, Served], rows:
         elif key not in TOPOLOGY and store.is_node_attr(key):
             out[key] = select(store, key, n_id)
     for key, of_key in served.items():
-        if key not in store:
+        if key not in store and of_key.value is None:
             out[key] = rows[of_key.name]
     if "n_id" not in out:
         out.n_id = n_id

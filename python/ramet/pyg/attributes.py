@@ -26,7 +26,7 @@ _told: set[tuple[str, str]] = set()
 @dataclass(frozen=True)
 class Served:
     """An attribute whose rows the engine gathers ahead of the loop, as the table `name`: one of the graph, or `rows`,
-    which lie in shared memory."""
+    which lie in shared memory. value: what the attribute was; None where rows are not the data's."""
 
     value: torch.Tensor
     name: str
