@@ -6,19 +6,18 @@ layers on products [15, 10, 5], 2 on the graph like ogbn-mag [10, 10], whose nod
 PyG samples with torch-sparse, in the loop's process or in 2 worker processes. Ours keeps freed memory by itself once
 page faults cost a tenth of a step; "PyG, memory kept" has the same settings in its environment.
 
-Programs take turns; PyG's process ends before the next program begins. The first batches of a turn do not count. Before
-they are timed, our program's rows of the seeds are compared with those of PyG's layers on the same batch.
+PyG's process ends before ours begins, since memory does not hold both. The first batches of a turn do not count. Before
+ours are timed, their rows of the seeds are compared with those of PyG's layers on the same batch.
 """
 
 from __future__ import annotations
 
-import contextlib
 import gc
 from functools import partial
 
 import torch
 from graphs import mag
-from harness import Figure, Peer, Report, finish, interleave, options, products, small_flag
+from harness import Figure, Peer, Report, finish, options, products, small_flag
 from pyg_program import BATCH, TRIMMED, Program, make_data, make_hetero_data, make_model
 from train_step import KEPT
 
@@ -50,10 +49,9 @@ def ours(name: str, data) -> dict:
     return models
 
 
-def check(name: str, program: Program, data) -> None:
-    """The seeds' rows of PyG's layers, of ours, and of either with fewer rows, on one batch."""
-    batch = next(iter(program.loader(0)))
-    torch.manual_seed(0)
+def check(name: str, data, seeds, fanouts) -> None:
+    """The seeds' rows of PyG's layers and of ours, with fewer rows, on one small batch."""
+    batch = next(iter(ramet.pyg.NeighborLoader(data, fanouts, seeds, batch_size=32)))
     plain = make_model(name, data).eval()
     with torch.no_grad():
         expected = plain(batch)
@@ -65,26 +63,30 @@ def check(name: str, program: Program, data) -> None:
             assert error < 1e-4, f"{name}: the rows of seeds differ by {error}"
 
 
-def measure(chosen, name: str, report: Report) -> dict[str, Figure]:
-    make_store, kind, fanouts = CASES[name]
-    store = make_store(chosen)
-    counts = (1, 1) if chosen.small else (6, 2)
-    with contextlib.ExitStack() as stack:
-        variants = {}
-        if "pyg" in chosen.peers:
-            arguments = (chosen.peers["pyg"], "pyg_loader.py", store, kind, ",".join(map(str, fanouts)))
-            peer = stack.enter_context(Peer(*arguments, *small_flag(chosen)))
-            for workers in (0, 2):
-                variants[f"PyG, {workers} workers"] = partial(peer.ask, "train", name, workers, counts[1])
-        data, seeds = make_data(store, shuffled=True) if kind == "data" else make_hetero_data(store)
-        program = Program(ramet.pyg.NeighborLoader, data, seeds, fanouts)
-        check(name, program, data)
-        for variant, make in ours(name, data).items():
-            variants[variant] = lambda make=make: program.train_with(make(), counts[0])
-        figures = interleave(variants, 1 if chosen.small else 2)
-    if kind == "data" and "pyg" in chosen.peers and name == TRIMMED and not chosen.small:
+def of_pyg(chosen, name: str, store, repetitions: int) -> dict[str, Figure]:
+    _, kind, fanouts = CASES[name]
+    arguments = chosen.peers["pyg"], "pyg_loader.py", store, kind, ",".join(map(str, fanouts)), *small_flag(chosen)
+    with Peer(*arguments) as peer:
+        figures = {
+            f"PyG, {workers} workers": Figure([peer.ask("train", name, workers, 2) for _ in range(repetitions)])
+            for workers in (0, 2)
+        }
+    if name == TRIMMED:
         with Peer(*arguments, environment=KEPT) as peer:
-            figures["PyG, memory kept"] = Figure([peer.ask("train", name, 0, counts[1]) for _ in range(2)])
+            figures["PyG, memory kept"] = Figure([peer.ask("train", name, 0, 2) for _ in range(repetitions)])
+    return figures
+
+
+def measure(chosen, name: str) -> dict[str, Figure]:
+    make_store, kind, fanouts = CASES[name]
+    store, repetitions = make_store(chosen), 1 if chosen.small else 2
+    figures = of_pyg(chosen, name, store, repetitions) if "pyg" in chosen.peers else {}
+    data, seeds = make_data(store, shuffled=True) if kind == "data" else make_hetero_data(store)
+    check(name, data, seeds, fanouts)
+    program = Program(ramet.pyg.NeighborLoader, data, seeds, fanouts)
+    for variant, make in ours(name, data).items():
+        count = 1 if chosen.small else 2 if variant == ONE else 6
+        figures[variant] = Figure([program.train_with(make(), count) for _ in range(repetitions)])
     return figures
 
 
@@ -108,7 +110,7 @@ def main() -> None:
     report = Report("Programs written for PyG: training")
     lines = []
     for name in chosen.case or CASES:
-        lines += rows(name, measure(chosen, name, report), report)
+        lines += rows(name, measure(chosen, name), report)
         gc.collect()
     report.note(f"{BATCH} seeds a batch.")
     report.table(["program", "", "s per batch", "times faster than PyG"], lines)

@@ -6,6 +6,7 @@ import ctypes
 import logging
 import os
 import time
+from pathlib import Path
 
 try:
     import resource
@@ -17,6 +18,7 @@ M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4
 GROW_BYTES = 64 << 20
 
 MANY_FAULTS = 10_000  # in a step: 40 MiB of pages
+_RSS_UNIT = 1024  # of ru_maxrss, in bytes, on Linux
 _log = logging.getLogger("ramet")
 
 
@@ -40,7 +42,8 @@ def keep_memory() -> bool:
 
 class FaultWatch:
     """Calls keep_memory() in a loop whose steps spend more than a tenth of their time in the kernel, for pages that the
-    process had before. Leaves malloc alone where its environment variables say how it shall do.
+    process had before. Leaves malloc alone where its environment variables say how it shall do, and where less memory
+    is available than twice what the process has: kept memory is in pieces, and may grow.
     """
 
     _is_done = False  # in this process
@@ -56,13 +59,22 @@ class FaultWatch:
         now = time.perf_counter(), used.ru_stime, used.ru_minflt
         if self._last is not None and self._is_costly(*(a - b for a, b in zip(now, self._last))):
             FaultWatch._is_done = True
-            if not _is_tuned() and keep_memory():
+            if not _is_tuned() and available_memory() > 2 * _RSS_UNIT * used.ru_maxrss and keep_memory():
                 _log.info("freed memory stays in this process from now on, since page faults took a tenth of a step")
         self._last = now
 
     @staticmethod
     def _is_costly(seconds: float, in_kernel: float, faults: int) -> bool:
         return faults > MANY_FAULTS and in_kernel > 0.1 * seconds
+
+
+def available_memory() -> int:
+    """Bytes that the machine could give without swapping; 0 where nobody says."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), 0)
 
 
 def _is_tuned() -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ramet.dtypes import convert
+from ramet.memory import available_memory
 
 CHUNK_VALUES = 1 << 21  # values of a dense chunk: 16 MB of float64
 
@@ -109,9 +110,7 @@ def dense_features(features: Csr | np.ndarray, normalize: bool, what: str) -> np
 
 def check_memory(needed: int, what: str) -> None:
     """MemoryError where there is less. One wrong digit in a file must not make the kernel kill the process."""
-    with open("/proc/meminfo", encoding="ascii") as file:
-        fields = dict(line.split(":") for line in file)
-    available = int(fields["MemAvailable"].split()[0]) * 1024
+    available = available_memory()
     if needed > available:
         raise MemoryError(f"{what} take {needed} bytes of memory, available are {available}")
 
