@@ -29,7 +29,8 @@ BELOW = {
 }
 # include/ramet/<name>.h: the API.
 PUBLIC_HEADERS = {
-    "base": "error isa array content_hash mersenne_twister placement progress random row_list row_order buffer_pool version",
+    "base": "error isa array content_hash mersenne_twister placement progress random row_list row_order buffer_pool "
+    "version",
     "storage": "pages row_files row_reader shared_memory store store_writer",
     "graph": "graph csc generate node_rows ownership part",
     "kernels": "cuda",

@@ -36,8 +36,7 @@ def examples_of_objects() -> dict:
 def arguments_of_functions() -> set[str]:
     """Those of all public functions, classes and methods of classes."""
     found = set()
-    public = [getattr(ramet, name) for name in ramet.__all__]
-    for value in [*public, *(getattr(ramet.pyg, name) for name in ramet.pyg.__all__)]:
+    for value in [getattr(module, name) for module in (ramet, ramet.nn, ramet.pyg) for name in module.__all__]:
         for function in vars(value).values() if inspect.isclass(value) else [value]:
             if inspect.isfunction(function):
                 found |= set(inspect.signature(function).parameters)
