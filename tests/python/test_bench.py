@@ -28,6 +28,7 @@ def small_mode(request, tmp_path_factory):
         "labor --graph products",
         "dependent",
         "pyg_loader",
+        "pyg_training",
         "pyg_data",
         "temporal",
         "option_costs",

@@ -105,6 +105,12 @@ LAYERS = {
     "EdgeConv": lambda width: pyg.EdgeConv(mlp(2 * width, 16)),
     "ResGatedGraphConv": lambda width: pyg.ResGatedGraphConv(width, 16),
     "GENConv": lambda width: pyg.GENConv(width, 16, norm="layer"),
+    "LEConv": lambda width: pyg.LEConv(width, 16),
+    "FiLMConv": lambda width: pyg.FiLMConv(width, 16),
+    "CGConv": lambda width: pyg.CGConv(width),
+    "MFConv": lambda width: pyg.MFConv(width, 16),
+    "FeaStConv": lambda width: pyg.FeaStConv(width, 16, heads=2),
+    "GeneralConv": lambda width: pyg.GeneralConv(width, 16, attention=True, heads=2),
     "ClusterGCNConv": lambda width: pyg.ClusterGCNConv(width, 16),  # all rows
     "SGConv": lambda width: pyg.SGConv(width, 16, K=2),  # all rows
 }
@@ -116,6 +122,7 @@ OF_EDGES = {
     "GINEConv": ("edge_attr", lambda width: pyg.GINEConv(mlp(width, 16), edge_dim=5)),
     "RGCNConv": ("edge_type", lambda width: pyg.RGCNConv(width, 16, 3)),
     "FastRGCNConv": ("edge_type", lambda width: pyg.FastRGCNConv(width, 16, 3, num_bases=2)),
+    "GMMConv": ("edge_attr", lambda width: pyg.GMMConv(width, 16, dim=5, kernel_size=2)),
     "NNConv": ("edge_attr", lambda width: pyg.NNConv(width, 16, mlp(5, width * 16))),
 }
 
