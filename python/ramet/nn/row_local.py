@@ -18,7 +18,8 @@ OF_ROWS = frozenset(("PNAConv", "HGTConv"))  # and those that do not: rows are l
 OF_EDGES = frozenset(("edge_weight", "edge_attr", "edge_type", "pseudo"))  # arguments with an entry for each edge
 
 _Statistics = torch.nn.modules.batchnorm._BatchNorm  # noqa: SLF001 (torch's)
-_OTHER_ACTIVATIONS = ("MultiheadAttention", "Softmax2d")
+# Of a dimension that may be that of rows; with random numbers.
+_OTHER_ACTIVATIONS = ("MultiheadAttention", "Softmax", "Softmax2d", "Softmin", "LogSoftmax", "GLU", "RReLU")
 _ROW_WISE = (
     *(torch.nn.Linear, torch.nn.Identity, torch.nn.Dropout, torch.nn.LayerNorm, torch.nn.Sequential),
     *(
@@ -27,7 +28,7 @@ _ROW_WISE = (
         if name not in _OTHER_ACTIVATIONS
     ),
 )
-_ROW_WISE_OF_PYG = ("Linear", "HeteroLinear", "HeteroDictLinear", "MLP", "BatchNorm", "MessageNorm", "Sequential")
+_ROW_WISE_OF_PYG = ("Linear", "HeteroLinear", "HeteroDictLinear", "MLP", "BatchNorm", "MessageNorm")
 _CONTAINERS = (torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.ParameterList, torch.nn.ParameterDict)
 
 

@@ -97,6 +97,7 @@ LAYERS = {
     "GINConv": lambda width: pyg.GINConv(mlp(width, 16), train_eps=True),
     "GINConv norm": lambda width: pyg.GINConv(pyg.MLP([width, 16, 16])),
     "GINConv dropout": lambda width: pyg.GINConv(pyg.MLP([width, 16, 16], norm=None, dropout=0.5)),
+    "GINConv over rows": lambda width: pyg.GINConv(torch.nn.Sequential(mlp(width, 16), torch.nn.Softmax(dim=0))),
     "GCNConv": lambda width: pyg.GCNConv(width, 16),
     "GCNConv improved": lambda width: pyg.GCNConv(width, 16, improved=True, add_self_loops=False),
     "GraphConv": lambda width: pyg.GraphConv(width, 16, aggr="mean"),
@@ -362,7 +363,9 @@ def test_the_report_says_what_each_layer_does():
 @pytest.mark.slow
 def test_epochs_on_a_real_graph_are_those_of_the_whole_run(data_dir, tmp_path):
     """With dropout, whose random numbers decide the next epoch's batches, too."""
-    ramet.build(tmp_path / "computers", data_dir / "amazon_computers", undirected=True, normalize=True, train_per_class=80)
+    ramet.build(
+        tmp_path / "computers", data_dir / "amazon_computers", undirected=True, normalize=True, train_per_class=80
+    )
     graph = ramet.open(tmp_path / "computers")
 
     def train(trim: bool):
