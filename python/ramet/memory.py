@@ -31,28 +31,39 @@ def keep_memory() -> bool:
     training step on a graph like ogbn-products took 0.38 s instead of 0.61 s on 2 cores (docs/results/once.md).
 
     The cost: the process keeps the most memory that it ever had from `malloc`, with some fragmentation. The setting
-    holds for the whole process and cannot be undone. A loader recycles its own buffers with or without it.
+    holds for the whole process. A loader recycles its own buffers with or without it.
     """
+    return _set_malloc({M_MMAP_MAX: 0, M_TRIM_THRESHOLD: -1, M_TOP_PAD: GROW_BYTES})
+
+
+def _give_back() -> None:
+    """Undoes keep_memory(), with glibc's defaults."""
+    _set_malloc({M_MMAP_MAX: 65536, M_TRIM_THRESHOLD: 128 << 10, M_TOP_PAD: 0})
+    ctypes.CDLL(None).malloc_trim(0)
+
+
+def _set_malloc(settings: dict[int, int]) -> bool:
     library = ctypes.CDLL(None)
-    if not hasattr(library, "mallopt"):
-        return False
-    settings = {M_MMAP_MAX: 0, M_TRIM_THRESHOLD: -1, M_TOP_PAD: GROW_BYTES}
-    return all(library.mallopt(name, value) == 1 for name, value in settings.items())
+    return hasattr(library, "mallopt") and all(library.mallopt(name, value) == 1 for name, value in settings.items())
 
 
 class FaultWatch:
     """Calls keep_memory() in a loop whose steps spend more than a tenth of their time in the kernel, for pages that the
     process had before. Leaves malloc alone where its environment variables say how it shall do, and where less memory
-    is available than twice what the process has: kept memory is in pieces, and may grow.
+    is available than twice what the process has: kept memory is in pieces, and may grow. Undoes it between two steps
+    where less is left than half of what the process has.
     """
 
-    _is_done = False  # in this process
+    _is_done = _keeps = False  # in this process
 
     def __init__(self):
         self._last: tuple[float, float, int] | None = None
 
     def step(self) -> None:
         """Call it once for each step. The first two only show what is usual."""
+        if FaultWatch._keeps and 2 * available_memory() < _resident():
+            FaultWatch._keeps = False
+            _give_back()
         if FaultWatch._is_done or resource is None:
             return
         used = resource.getrusage(resource.RUSAGE_SELF)
@@ -60,6 +71,7 @@ class FaultWatch:
         if self._last is not None and self._is_costly(*(a - b for a, b in zip(now, self._last))):
             FaultWatch._is_done = True
             if not _is_tuned() and available_memory() > 2 * _RSS_UNIT * used.ru_maxrss and keep_memory():
+                FaultWatch._keeps = True
                 _log.info("freed memory stays in this process from now on, since page faults took a tenth of a step")
         self._last = now
 
@@ -75,6 +87,11 @@ def available_memory() -> int:
     except OSError:
         return 0
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), 0)
+
+
+def _resident() -> int:
+    """Bytes of this process in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _is_tuned() -> bool:

@@ -27,3 +27,24 @@ def test_pages_are_not_faulted_in_again(environment, keeps, tmp_path):
     first, last = map(int, processes.run(program, env=environment).split()[-2:])
     assert first > 10_000
     assert (last < first / 10) is keeps
+
+
+GIVEN_BACK = """
+import torch, ramet, ramet.memory as memory
+
+assert ramet.keep_memory()
+memory.FaultWatch._is_done = memory.FaultWatch._keeps = True
+rows = [torch.ones(1_000_000) for _ in range(200)]
+del rows
+kept = memory._resident()
+memory.available_memory = lambda: 1 << 20
+memory.FaultWatch().step()
+print(kept, memory._resident())
+"""
+
+
+def test_it_is_given_back_where_memory_is_short(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(GIVEN_BACK)
+    kept, left = map(int, processes.run(program).split()[-2:])
+    assert kept - left > 600e6
