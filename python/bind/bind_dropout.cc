@@ -35,7 +35,7 @@ void bind_dropout(nb::module_& m) {
       nb::arg("node_type"), nb::arg("threads"));
   m.def(
       "skip_random",
-      [](const TwisterWords& words, int next, uint64_t count) {
+      [](const TwisterWords& words, size_t next, uint64_t count) {
         const GilRelease release;
         MersenneTwister twister{.words = {}, .next = next};
         std::copy_n(words.data(), words.size(), twister.words.begin());

@@ -9,7 +9,7 @@
 namespace ramet {
 namespace {
 
-constexpr int kShift = 397;
+constexpr size_t kShift = 397;
 
 uint32_t mix(uint32_t word, uint32_t following) {
   const uint32_t joined = (word & 0x80000000u) | (following & 0x7fffffffu);
@@ -17,10 +17,10 @@ uint32_t mix(uint32_t word, uint32_t following) {
 }
 
 void twist(std::array<uint32_t, MersenneTwister::kWords>& words) {
-  constexpr int kWords = MersenneTwister::kWords;
-  for (int i = 0; i < kWords - kShift; ++i)
+  constexpr size_t kWords = MersenneTwister::kWords;
+  for (size_t i = 0; i < kWords - kShift; ++i)
     words[i] = words[i + kShift] ^ mix(words[i], words[i + 1]);
-  for (int i = kWords - kShift; i < kWords - 1; ++i)
+  for (size_t i = kWords - kShift; i < kWords - 1; ++i)
     words[i] = words[i + kShift - kWords] ^ mix(words[i], words[i + 1]);
   words[kWords - 1] = words[kShift - 1] ^ mix(words[kWords - 1], words[0]);
 }
@@ -33,8 +33,8 @@ void MersenneTwister::skip(uint64_t count) {
       twist(words);
       next = 0;
     }
-    const uint64_t taken = std::min<uint64_t>(count, static_cast<uint64_t>(kWords - next));
-    next += static_cast<int>(taken);
+    const uint64_t taken = std::min<uint64_t>(count, kWords - next);
+    next += taken;
     count -= taken;
   }
 }

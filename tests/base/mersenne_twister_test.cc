@@ -24,7 +24,7 @@ MersenneTwister state_of(const std::mt19937& generator) {
 }  // namespace
 
 TEST_CASE("skipped numbers are those that would have been drawn") {
-  for (const uint64_t count : {0, 1, 2, 623, 624, 625, 1'248, 5'000, 100'003}) {
+  for (const uint64_t count : {0u, 1u, 2u, 623u, 624u, 625u, 1'248u, 5'000u, 100'003u}) {
     CAPTURE(count);
     std::mt19937 drawn(7);
     drawn.discard(3);
