@@ -5,13 +5,9 @@ from __future__ import annotations
 import ctypes
 import logging
 import os
+import resource
 import time
 from pathlib import Path
-
-try:
-    import resource
-except ImportError:  # not on Windows
-    resource = None
 
 # Of glibc's malloc.h.
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4
@@ -55,16 +51,19 @@ class FaultWatch:
     """
 
     _is_done = _keeps = False  # in this process
+    _STEPS = 16  # between two looks at what is left
 
     def __init__(self):
         self._last: tuple[float, float, int] | None = None
+        self._num_steps = 0
 
     def step(self) -> None:
         """Call it once for each step. The first two only show what is usual."""
-        if FaultWatch._keeps and 2 * available_memory() < _resident():
+        if FaultWatch._keeps and self._num_steps % self._STEPS == 0 and 2 * available_memory() < _resident():
             FaultWatch._keeps = False
             _give_back()
-        if FaultWatch._is_done or resource is None:
+        self._num_steps += 1
+        if FaultWatch._is_done:
             return
         used = resource.getrusage(resource.RUSAGE_SELF)
         now = time.perf_counter(), used.ru_stime, used.ru_minflt

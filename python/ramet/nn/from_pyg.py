@@ -13,6 +13,7 @@ from torch.nn.parameter import is_lazy
 from ramet.nn.conv import GATConv, GATv2Conv, GCNConv, GINConv, GraphConv, HeteroConv, RGCNConv, SAGEConv
 from ramet.nn.conv.base import Conv
 from ramet.nn.edges import edges_of
+from ramet.nn.row_local import has_hooks
 from ramet.nn.trim import trim_layer
 
 
@@ -235,8 +236,7 @@ def _require_plain(old) -> None:
 
 def _require_plain_linear(name: str, child: torch.nn.Module) -> None:
     known = torch.nn.Linear, sys.modules["torch_geometric.nn"].Linear
-    hooks = sum(len(value) for attribute, value in vars(child).items() if attribute.endswith("_hooks"))
-    if type(child) not in known or hooks > hasattr(child, "_hook"):  # PyG's, which makes a lazy one's weight
+    if type(child) not in known or has_hooks(child):
         raise ValueError(f"its {name} is a {type(child).__name__} of another kind, or has hooks")
 
 

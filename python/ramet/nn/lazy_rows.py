@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 import torch
 from torch._C import DisableTorchFunctionSubclass
+
+from ramet.loading.origins import version_of
+
+_log = logging.getLogger("ramet")
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 # Of the shape and dtype alone.
 _OF_SHAPE = (
@@ -36,7 +42,7 @@ class LazyRows(torch.Tensor):
         """compute: all rows, from the name of the function that needs them."""
         shape = [*known.shape[:axis], count, *known.shape[axis + 1 :]]
         rows = torch.empty(shape, dtype=known.dtype, device="meta").as_subclass(LazyRows)
-        rows.known, rows.count, rows.axis, rows.demand = known, count, axis, Demand(compute)
+        rows.known, rows.count, rows.axis, rows.demand = known, count, axis, Demand(compute, known.device)
         return rows
 
     @property
@@ -65,10 +71,12 @@ class LazyRows(torch.Tensor):
 
 
 class Demand:
-    """Computes all rows, once."""
+    """Computes all rows, once, in the modes in which it was made: of gradients, inference and autocast."""
 
-    def __init__(self, compute: Callable[[str], torch.Tensor]):
-        self._compute, self._rows = compute, None
+    def __init__(self, compute: Callable[[str], torch.Tensor], device: torch.device):
+        self._compute, self._rows, self._device = compute, None, device.type
+        self._modes = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
+        self._autocast = torch.is_autocast_enabled(self._device), torch.get_autocast_dtype(self._device)
 
     @property
     def is_met(self) -> bool:
@@ -76,7 +84,13 @@ class Demand:
 
     def __call__(self, needed_by: str) -> torch.Tensor:
         if self._rows is None:
-            self._rows, self._compute = self._compute(needed_by), None
+            is_cast, dtype = self._autocast
+            with (
+                torch.inference_mode(self._modes[0]),
+                torch.set_grad_enabled(self._modes[1]),
+                torch.autocast(self._device, dtype=dtype, enabled=is_cast),
+            ):
+                self._rows, self._compute = self._compute(needed_by), None
         return self._rows
 
 
@@ -126,14 +140,15 @@ class Call:
         """
         operands = self.args, self.kwargs
         args, kwargs = mapped(operands, lambda item: item.demand if isinstance(item, LazyRows) else item)
-        count = self.rows[0].count
+        count, writes = self.rows[0].count, count_of_writes((args, kwargs))
 
         def compute(needed_by: str):
+            tell_of_writes(writes, count_of_writes((args, kwargs)), needed_by)
             now, named = mapped((args, kwargs), lambda item: item(needed_by) if isinstance(item, Demand) else item)
             first = now[0].clone() if self.writes else now[0]  # what it was is known to others
             return around(lambda: self.function(first, *now[1:], **named))
 
-        every = Demand(compute)
+        every = Demand(compute, self.rows[0].known.device)
         if isinstance(result, torch.Tensor):
             rows = LazyRows.of(result, count, every, axis(result))
             return self._written(rows) if self.writes else rows
@@ -165,6 +180,25 @@ def mapped(value, function):
     if type(value) is dict:
         return {key: mapped(item, function) for key, item in value.items()}
     return function(value)
+
+
+def settled(value):
+    """The same arguments with plain tensors in the place of LazyRows of which all rows are known."""
+    return mapped(value, lambda item: item.demand("") if isinstance(item, LazyRows) and item.demand.is_met else item)
+
+
+def count_of_writes(value) -> list:
+    """How often torch wrote to each tensor among arguments."""
+    found: list = []
+    mapped(value, lambda item: found.append(version_of(item)) if type(item) in _PLAIN else None)
+    return found
+
+
+def tell_of_writes(before: list, now: list, needed_by: str) -> None:
+    if before != now:
+        _log.warning(
+            "rows of all nodes of this batch, for %s, are made of tensors that were written to since", needed_by
+        )
 
 
 def lazy_in(value) -> list[LazyRows]:

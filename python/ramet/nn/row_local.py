@@ -57,7 +57,15 @@ def _why_not_inside(layer, of_pyg) -> str | None:
         is_known = module is layer or type(module) in known or type(module).__module__.startswith("ramet.nn")
         if not is_known and not isinstance(module, also):
             return f"its {name} is a {type(module).__name__}, which may look at more than a row"
+        if module is not layer and has_hooks(module):
+            return f"its {name} has hooks, which may look at more than a row"
     return None
+
+
+def has_hooks(module: torch.nn.Module) -> bool:
+    """But for that of PyG's lazy Linear, which makes its weight."""
+    count = sum(len(value) for name, value in vars(module).items() if name.endswith("_hooks"))
+    return count > hasattr(module, "_hook")
 
 
 def _depends_on_others(module) -> bool:

@@ -98,8 +98,8 @@ def linear(call: Call):
 @_rule("matmul mm __matmul__")
 def matmul(call: Call):
     """With a plain matrix."""
-    is_matrix = call.argument(1, "other").dim() == 2
-    return linear(call) if is_matrix else NotImplemented
+    other = call.argument(1, "mat2" if call.name == "mm" else "other")
+    return linear(call) if other.dim() == 2 else NotImplemented
 
 
 @_rule("layer_norm rms_norm")
@@ -182,10 +182,11 @@ def index(call: Call):
     if not isinstance(rows, LazyRows) or len(call.rows) > 1 or rows.axis != 0:
         return NotImplemented
     head, rest = at[0], at[1:]
-    if head is Ellipsis and len(rest) < rows.dim() and None not in rest:
-        return call.lazily(rows.known[at], lambda _: 0)
-    if not all(isinstance(item, (int, slice)) or item is None or item is Ellipsis for item in rest):
+    if any(isinstance(item, bool) for item in at) or not all(_is_of_each_row(item) for item in rest):
         return NotImplemented
+    if head is Ellipsis:
+        is_of_each = len(rest) < rows.dim() and None not in rest
+        return call.lazily(rows.known[at], lambda _: 0) if is_of_each else NotImplemented
     if isinstance(head, slice) and head == slice(None):
         return call.lazily(rows.known[at], lambda _: 0)
     return rows.known[at] if _are_known(rows, head) else NotImplemented
@@ -207,6 +208,10 @@ def index_select(call: Call):
     rows, dim, at = call.args[0], call.argument(1, "dim"), call.argument(2, "index")
     is_known = isinstance(rows, LazyRows) and dim % rows.dim() == rows.axis and _are_known(rows, at)
     return rows.known.index_select(dim, at) if is_known else NotImplemented
+
+
+def _is_of_each_row(item) -> bool:
+    return isinstance(item, (int, slice)) or item is None or item is Ellipsis
 
 
 def _are_known(rows: LazyRows, at) -> bool:

@@ -20,7 +20,7 @@ from ramet.nn.conv import GCNConv
 from ramet.nn.conv.base import Conv
 from ramet.nn.edges import BlockEdges
 from ramet.nn.hop_edges import HopEdges, hop_edges_of
-from ramet.nn.lazy_rows import LazyRows, lazy_in, mapped
+from ramet.nn.lazy_rows import LazyRows, count_of_writes, mapped, settled, tell_of_writes
 from ramet.nn.row_local import OF_EDGES, OF_ROWS, depends_on_others, why_not
 
 _log = logging.getLogger("ramet")
@@ -38,16 +38,17 @@ class LayerTrim:
         self.name, self.names, self.kind = name, names, type(layer).__name__
         self.reason, self.needs_all = why_not(layer), False
 
-    def before(self, layer, args, kwargs):
-        """Forward pre-hook: leaves out what nobody needs."""
+    def before(self, layer, args, kwargs, sees_all: bool = True):
+        """Forward pre-hook: leaves out what nobody needs. sees_all: whether `kwargs` are all that there are."""
         if torch.compiler.is_compiling() or torch.jit.is_tracing():
             return None
+        args, kwargs = settled((args, kwargs))
         call = dict(zip(self.names, args, strict=False)) | kwargs
         part = None if self.reason or self.needs_all else _part(layer, call)
-        if part is None:
+        if part is None or (part.num_edges_left_out and not sees_all):
             self._tell_of_edges(call)
-            return mapped((args, kwargs), self._all_rows) if lazy_in((args, kwargs)) else None
-        again = self._repeater(layer, args, kwargs)
+            return mapped((args, kwargs), self.all_rows_of)
+        again = _Again(self, layer, args, kwargs if sees_all else None)
         part.edges.result = _Result(part.num_rows, part.num_edges_left_out, again)
         more = {name: part.of_edges(name, value) for name, value in call.items() if name not in _REPLACED}
         return (part.x, part.edges), more
@@ -57,11 +58,12 @@ class LayerTrim:
         lazy = getattr(args[1], "result", None) if len(args) > 1 else None
         if lazy is None:
             return result
+        lazy.again.see(kwargs)
         if self.kind == "TransformerConv" and _draws(layer):  # a number for each edge and head
             generator.skip_bernoulli(result, lazy.num_edges_left_out * layer.heads)
-        return (
-            lazy.rows(result) if isinstance(result, (torch.Tensor, dict)) else lazy.again("what it returns beside rows")
-        )
+        if isinstance(result, (torch.Tensor, dict)):
+            return lazy.rows(result)
+        return lazy.again("what it returns beside rows")
 
     def _tell_of_edges(self, call: dict) -> None:
         """Once per process: of an edge_index that may have been changed."""
@@ -76,31 +78,44 @@ class LayerTrim:
     def described(self) -> str:
         return f"{self.kind} {self.name!r}" if self.name else self.kind
 
-    def _all_rows(self, item):
+    def all_rows_of(self, item):
         return item.all_rows(self.described) if isinstance(item, LazyRows) else item
 
-    def _repeater(self, layer, args, kwargs) -> Callable:
-        """Calls the layer again, for all rows."""
-        device = next((tensor.device for tensor in layer.parameters()), torch.device("cpu"))
-        state = generator.state_of(device) if _draws(layer) else None
-
-        def again(needed_by: str):
-            self._need_all(needed_by)
-            now, named = mapped((args, kwargs), self._all_rows)
-            return (
-                layer(*now, **named)
-                if state is None
-                else generator.repeated(lambda: layer(*now, **named), device, state)
-            )
-
-        return again
-
-    def _need_all(self, needed_by: str) -> None:
+    def need_all(self, needed_by: str) -> None:
         if not self.needs_all:
             _log.warning(
                 "%s computes the rows of all nodes of a batch from now on: %s needs them", self.described, needed_by
             )
         self.needs_all = True
+
+
+class _Again:
+    """Calls a layer again, for all rows. kwargs: None where they are not known yet."""
+
+    def __init__(self, trim: LayerTrim, layer, args: tuple, kwargs: dict | None):
+        self._trim, self._layer, self._args, self._kwargs = trim, layer, args, kwargs
+        self._writes: list = []
+        self._device = next((tensor.device for tensor in layer.parameters()), torch.device("cpu"))
+        self._state = generator.state_of(self._device) if _draws(layer) else None
+
+    def see(self, kwargs: dict) -> None:
+        """After the first call, with these keyword arguments."""
+        self._kwargs = kwargs if self._kwargs is None else self._kwargs
+        self._writes = self._count_of_writes()
+
+    def __call__(self, needed_by: str):
+        self._trim.need_all(needed_by)
+        tell_of_writes(self._writes, self._count_of_writes(), needed_by)
+        if self._state is None:
+            return self._compute()
+        return generator.repeated(self._compute, self._device, self._state)
+
+    def _compute(self):
+        args, named = mapped((self._args, self._kwargs), self._trim.all_rows_of)
+        return self._layer(*args, **named)
+
+    def _count_of_writes(self) -> list:
+        return [self._layer.training, *count_of_writes([*self._layer.parameters(), self._args, self._kwargs])]
 
 
 def trim_layer(layer: torch.nn.Module, name: str, names: tuple[str, ...]) -> str | None:

@@ -38,11 +38,8 @@ class Ahead:
     @classmethod
     def taken_from(cls, kwargs: dict) -> Ahead:
         """Takes its own out of the arguments of a loader."""
-        names = [name for name in ("features", *_OF_ENGINE) if kwargs.get(name) is not None]
-        chosen = {name: kwargs[name] for name in names}
-        for name in ("features", *_OF_ENGINE):
-            kwargs.pop(name, None)
-        return cls(**chosen)
+        given = {name: kwargs.pop(name, None) for name in ("features", *_OF_ENGINE)}
+        return cls(**{name: value for name, value in given.items() if value is not None})
 
     @property
     def device(self):

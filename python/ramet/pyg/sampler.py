@@ -34,7 +34,6 @@ class RametSampler(BaseSampler):
         GraphStore, of which the edges are copied.
     num_neighbors, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr: as of PyG's
         NeighborSampler. Edges need not be sorted: `is_sorted` and `share_memory` change nothing.
-
     method: a ramet.Uniform, ramet.Labor or ramet.Weighted, in the place of `replace` and `weight_attr`.
 
     Every call draws with a number from torch's random generator, so torch.manual_seed makes samples repeat. Pickles

@@ -70,8 +70,8 @@ class _Hooks:
     def live_with(self, edges: torch.Tensor) -> None:
         with self._lock:
             if self._num_alive == 0:
-                handles = register_module_forward_pre_hook(self._before), register_module_forward_hook(self._after)
-                self._handles = handles
+                before = register_module_forward_pre_hook(self._before)  # which torch does not give keyword arguments
+                self._handles = before, register_module_forward_hook(self._after, with_kwargs=True)
             self._num_alive += 1
         weakref.finalize(edges, self._end_one).atexit = False
 
@@ -89,15 +89,15 @@ class _Hooks:
             return None
         if layer not in self._trims:
             self._trims[layer] = LayerTrim(layer, "", tuple(inspect.signature(layer.forward).parameters))
-        changed = self._trims[layer].before(layer, args, {})
+        changed = self._trims[layer].before(layer, args, {}, sees_all=False)
         if changed is None:
             return None
         first, more = changed
         return (*first, *more.values()) if len(first) < len(args) else first
 
-    def _after(self, layer, args, result):
+    def _after(self, layer, args, kwargs, result):
         trim = self._trims.get(layer)
-        return None if trim is None else trim.after(layer, args, {}, result)
+        return None if trim is None else trim.after(layer, args, kwargs, result)
 
 
 def _trims(edges) -> bool:

@@ -12,20 +12,10 @@ pyg = pytest.importorskip("torch_geometric.nn")
 import torch.nn.functional as F  # noqa: E402 (needs torch)
 from torch.nn.modules import module as modules  # noqa: E402
 from torch_geometric.utils import trim_to_layer  # noqa: E402
-from trimmed import batch_of, hetero_batch_of, mlp, outcome, rows_known, without_hops  # noqa: E402
+from trimmed import mlp, outcome, rows_known, without_hops  # noqa: E402
 
 import ramet.nn  # noqa: E402
 import ramet.pyg  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def batch():
-    return batch_of([5, 4, 3])
-
-
-@pytest.fixture(scope="module")
-def hetero():
-    return hetero_batch_of([5, 4])
 
 
 class Net(torch.nn.Module):
@@ -114,6 +104,35 @@ def test_homogeneous(name, more, batch):
 def test_normalization_over_rows_uses_all_that_pyg_leaves(batch):
     torch.manual_seed(1)
     compare(Net(LAYERS["gat"], norm=pyg.GraphNorm(16)).double(), run, batch)
+
+
+class Weighted(Net):
+    """With what torch's hooks of all modules do not see: arguments by name."""
+
+    def forward(self, x, edge_index, nodes, edges, weight):
+        for i, conv in enumerate(self.convs):
+            x, edge_index, weight = self.trim(i, nodes, edges, x, edge_index, weight)
+            x = self.norm(conv(x, edge_index, edge_weight=weight)).relu()
+        return self.lin(x)
+
+
+def test_arguments_by_name(batch):
+    def run_weighted(model, batch):
+        counts = batch.num_sampled_nodes, batch.num_sampled_edges
+        return model(batch.x, batch.edge_index, *counts, batch.edge_weight)[: batch.batch_size]
+
+    for norm in (torch.nn.Identity(), pyg.GraphNorm(16)):
+        model = Weighted(lambda width: pyg.GraphConv(width, 16), norm=norm).double()
+        compare(model, run_weighted, batch)
+
+
+def test_attention_weights(batch):
+    conv = pyg.GATConv(12, 16).double()
+    counts = batch.num_sampled_nodes, batch.num_sampled_edges
+    expected, (_, expected_alpha) = conv(batch.x, without_hops(batch).edge_index, return_attention_weights=True)
+    x, edge_index, _ = ramet.pyg.trim_to_layer(0, *counts, batch.x, batch.edge_index)
+    out, (_, alpha) = conv(x, edge_index, return_attention_weights=True)
+    torch.testing.assert_close((out, alpha), (expected, expected_alpha))
 
 
 @pytest.mark.parametrize("name", ["hetero", "hgt"])

@@ -13,7 +13,7 @@ pyg = pytest.importorskip("torch_geometric.nn")
 
 import torch.nn.functional as F  # noqa: E402 (needs torch)
 from torch_geometric.data import Data  # noqa: E402
-from trimmed import batch_of, compare, hetero_batch_of, mlp, rows_known, without_hops  # noqa: E402 (needs torch)
+from trimmed import batch_of, compare, mlp, outcome, rows_known, without_hops  # noqa: E402 (needs torch)
 
 import ramet  # noqa: E402
 import ramet.nn  # noqa: E402
@@ -22,16 +22,6 @@ from ramet.nn.lazy_rows import LazyRows  # noqa: E402
 
 PNA = {"aggregators": ["mean", "max", "std"], "scalers": ["identity", "amplification"]}
 PNA["deg"] = torch.tensor([0, 5, 20, 10])
-
-
-@pytest.fixture(scope="module")
-def batch():
-    return batch_of([5, 4, 3])
-
-
-@pytest.fixture(scope="module")
-def hetero():
-    return hetero_batch_of([5, 4])
 
 
 def run(model, batch, *extra):
@@ -237,6 +227,59 @@ def test_a_loss_over_all_nodes_does_the_whole_work_and_says_so(batch, caplog):
     caplog.clear()
     compare(pyg.GraphSAGE(12, 16, 3, 4).double(), lambda m, b: m(b.x, b.edge_index)[b.train_mask], batch)
     assert "__getitem__ needs them" in caplog.text
+
+
+def test_all_rows_keep_the_modes_of_the_layer(batch):
+    """Asked for without gradients, and outside of autocast, after the layer ran with them."""
+
+    def logged(model, batch):
+        with torch.autocast("cpu", torch.bfloat16):
+            out = model(batch.x.float(), batch.edge_index)
+        with torch.no_grad():
+            mean = out.float().mean()
+        return out.float() * mean
+
+    model = pyg.GraphSAGE(12, 16, 3, 4)
+    trimmed = copy.deepcopy(model)
+    ramet.nn.from_pyg(trimmed)
+    expected, result = outcome(model, logged, without_hops(batch)), outcome(trimmed, logged, batch)
+    torch.testing.assert_close(result["out"], expected["out"], rtol=0.05, atol=0.05)
+    assert all(float(result[name].abs().sum()) > 0 for name, _ in model.named_parameters())
+
+
+def test_rows_that_are_written_to(batch):
+    class Written(Residual):
+        def forward(self, x, edge_index):
+            x = self.convs[0](self.lin(x), edge_index)
+            x[x[:, 0] > 0] = 0.5
+            x = self.convs[1](x, edge_index)
+            x.index_fill_(0, torch.tensor([1, 5]), 2.0)
+            return self.convs[2](x, edge_index)
+
+    compare(Written(LAYERS["GINConv"]).double(), run, batch)
+
+
+def test_rows_of_parameters_that_changed_say_so(batch, caplog):
+    model = pyg.GraphSAGE(12, 16, 3, 4).double()
+    ramet.nn.from_pyg(model)
+    out = model(batch.x, batch.edge_index)
+    with torch.no_grad():
+        model.convs[0].lin_l.weight.add_(1)
+    out.mean()
+    assert "tensors that were written to since" in caplog.text
+    caplog.clear()
+    model(batch.x, batch.edge_index).mean()
+    assert caplog.text == ""
+
+
+def test_a_layer_with_hooks_inside_is_as_pygs(batch):
+    seen = []
+    model = pyg.GraphSAGE(12, 16, 3, 4).double()
+    model.convs[1].lin_r.register_forward_hook(lambda lin, args, out: seen.append(len(out)))
+    report = ramet.nn.from_pyg(model)
+    run(model, batch)
+    assert seen[-1] == batch.num_nodes
+    assert "has hooks" in report[1].all_rows
 
 
 def test_an_edge_index_that_was_changed(batch, caplog, monkeypatch):
