@@ -4,6 +4,7 @@ PyG's untrimmed run, random numbers included (docs/pyg.md, "Rows that nobody nee
 import copy
 import gc
 import pickle
+import random
 import weakref
 
 import pytest
@@ -190,6 +191,7 @@ def test_to_hetero(make, hetero):
 
 
 def test_sequential_of_pyg(batch):
+    random.seed()  # PyG names the code that it generates by Python's random numbers, and takes what has the name
     steps = [
         (pyg.SAGEConv(12, 16), "x, edge_index -> a"),
         torch.nn.ReLU(inplace=True),
