@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from harness import arrays
 from torch_geometric.data import Data, HeteroData
-from torch_geometric.nn import GAT, GIN, GraphSAGE, HeteroConv, HGTConv, SAGEConv
+from torch_geometric.nn import GAT, GIN, GraphSAGE, HeteroConv, SAGEConv
 from torch_geometric.utils import trim_to_layer
 
 BATCH = 1024
@@ -110,12 +110,8 @@ def relations(metadata):
     return HeteroConv({t: SAGEConv((-1, -1), HIDDEN) for t in metadata[1]})
 
 
-def transformer(metadata):
-    return HGTConv(HIDDEN, HIDDEN, metadata, heads=4)
-
-
 MODELS = {"GraphSAGE": GraphSAGE, "GAT": GAT, "GIN": GIN}
-OF_TYPES = {"R-GCN": relations, "HGT": transformer}
+OF_TYPES = {"R-GCN": relations}
 
 
 def make_model(name: str, data, trim=trim_to_layer) -> torch.nn.Module:
