@@ -3,8 +3,8 @@
 Seconds of a batch: the loader and the step, forward, backward and Adam. 1024 seeds, 2 torch threads, hidden 256, 3
 layers on products [15, 10, 5], 2 on the graph like ogbn-mag [10, 10], whose nodes without rows begin as their type.
 "trim_to_layer" is PyG's documented program; the others compute a row for every node of a batch, as most programs do.
-PyG samples with torch-sparse, in the loop's process, or of GraphSAGE in 2 worker processes, too. Ours keeps freed memory by itself once
-page faults cost a tenth of a step; "PyG, memory kept" has the same settings in its environment.
+PyG samples with torch-sparse in the loop's process, for GraphSAGE in 2 worker processes, too. Ours keeps freed memory
+by itself once page faults cost a tenth of a step; "PyG, memory kept" has the same settings in its environment.
 
 PyG's process ends before ours begins, since memory does not hold both. The first batches of a turn do not count. Before
 ours are timed, their rows of the seeds are compared with those of PyG's layers on the same batch.
