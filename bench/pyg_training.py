@@ -98,6 +98,8 @@ def rows(name: str, figures: dict[str, Figure], report: Report) -> list[list]:
         report.keep(f"{name}, {variant}, s per batch", figure)
         if ratio is not None and not variant.startswith("PyG"):
             report.ratio(f"{name}: time of PyG over {variant}", ratio)
+        if variant in (TWO, CONVERTED):
+            report.ratio(f"{name}: time of {ONE} over {variant}", figures[ONE].over(figure))
     return lines
 
 
