@@ -9,7 +9,8 @@ from __future__ import annotations
 from tempfile import TemporaryDirectory
 
 from accuracy import COMMON, DATASETS
-from harness import Report, default_data, finish, options, planted
+from graphs import real
+from harness import Report, finish, options, planted
 
 import ramet
 from ramet.train import Config, run
@@ -30,14 +31,9 @@ def generated(chosen):
 
 
 def dataset(name: str, chosen):
-    """A store with splits of its own, 20 nodes of each class to train on."""
-    store = chosen.data / f"equality-{name}"
-    known = DATASETS[name]
-    if not store.exists():
-        splits = {} if known.public_split else {"train_per_class": 20, "val_per_class": 30}
-        ramet.build(store, default_data() / known.source, **known.build, **splits)
-    given = COMMON | known.options | {"batch_size": 61}  # slices that differ in size
-    return store, {name: value for name, value in given.items() if name not in OURS}
+    """A real graph, or None where it is not there, and the options of its training."""
+    given = COMMON | DATASETS[name].options | {"batch_size": 61}  # slices that differ in size
+    return real(name, chosen), {name: value for name, value in given.items() if name not in OURS}
 
 
 def losses(store, given: dict, chosen, dtype: str, processes: int) -> list[float]:
@@ -79,8 +75,9 @@ def main() -> None:
     report = Report("The same training on any number of processes")
     lines = compare("generated", *generated(chosen), chosen, report)
     for name in () if chosen.small else DATASETS_USED:
-        if (default_data() / DATASETS[name].source).exists():
-            lines += compare(name, *dataset(name, chosen), chosen, report)
+        store, given = dataset(name, chosen)
+        if store:
+            lines += compare(name, store, given, chosen, report)
     head = ["graph", "dtype", "processes", "steps", "largest of first 10", "largest", "at step", "goal", "loss"]
     report.table(head, lines)
     finish(report, chosen)

@@ -6,7 +6,8 @@ import gzip
 from pathlib import Path
 
 import numpy as np
-from harness import arrays, default_data, products, rmat
+from accuracy import DATASETS
+from harness import arrays, default_data, planted, products, rmat
 from temporal_data import random_times
 
 import ramet
@@ -87,6 +88,25 @@ def mag(chosen) -> Path:
         graph = ramet.from_edge_index(edges, counts, nodes=nodes, splits={"train": {"paper": train}})
         ramet.save(graph, store)
     return store
+
+
+def reddit(chosen) -> Path:
+    """Of Reddit's shape: 232,965 nodes, 602 float32 features, 20 M edges; two thirds of the nodes are for training."""
+    nodes, edges, width = (3_000, 60_000, 60) if chosen.small else (232_965, 10_700_000, 602)  # without reverses
+    options = {"num_nodes": nodes, "num_edges": edges, "feature_width": width, "train_fraction": 0.66}
+    return planted(chosen, f"reddit-{width}", **options)
+
+
+def real(name: str, chosen) -> Path | None:
+    """A small real graph by its name in accuracy.py, with 20 nodes of a class to train on; None where its files are
+    not there."""
+    store = Path(chosen.data) / f"real-{name}"
+    known = DATASETS[name]
+    source = default_data() / known.source
+    if not store.exists() and source.exists():
+        splits = {} if known.public_split else {"train_per_class": 20, "val_per_class": 30}
+        ramet.build(store, source, **known.build, **splits)
+    return store if store.exists() else None
 
 
 def skewed_ids(random, num_nodes: int, count: int) -> np.ndarray:

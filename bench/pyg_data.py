@@ -15,20 +15,14 @@ import contextlib
 from functools import partial
 
 import torch
-from harness import Figure, Peer, Report, finish, interleave, options, planted, seconds, small_flag
+from graphs import reddit
+from harness import Figure, Peer, Report, finish, interleave, options, seconds, small_flag
 from pyg_data_program import DataProgram
 
 import ramet.pyg
 from ramet import _core
 
 REPETITIONS, RANKS = 3, 3
-
-
-def reddit(chosen):
-    """The store of a graph of Reddit's shape."""
-    nodes, edges, width = (3_000, 60_000, 60) if chosen.small else (232_965, 10_700_000, 602)  # 20 M with reverses
-    options = {"num_nodes": nodes, "num_edges": edges, "feature_width": width, "train_fraction": 0.66}
-    return planted(chosen, f"reddit-{width}", **options)
 
 
 class Hash:

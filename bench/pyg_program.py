@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from functools import partial
 from itertools import chain, islice, pairwise, repeat
 
 import numpy as np
@@ -19,6 +20,7 @@ from torch_geometric.utils import trim_to_layer
 BATCH = 1024
 HIDDEN = 256
 TRIMMED = "GraphSAGE, trim_to_layer"
+REDDIT = "GraphSAGE, Reddit's shape"
 CLASSES_OF_TYPES = 349  # of ogbn-mag; labels are the seeds' numbers
 THREADS = 2
 LEAD = 2  # batches at the head of a turn that do not count: the first of each worker
@@ -110,7 +112,14 @@ def relations(metadata):
     return HeteroConv({t: SAGEConv((-1, -1), HIDDEN) for t in metadata[1]})
 
 
-MODELS = {"GraphSAGE": GraphSAGE, "GAT": GAT, "GIN": GIN}
+MODELS = {  # that takes the widths of rows and classes
+    "GraphSAGE": partial(GraphSAGE, num_layers=3, hidden_channels=HIDDEN),
+    "GAT": partial(GAT, num_layers=3, hidden_channels=HIDDEN, heads=4),
+    "GIN": partial(GIN, num_layers=3, hidden_channels=HIDDEN),
+    REDDIT: partial(GraphSAGE, num_layers=2, hidden_channels=HIDDEN),
+    "cora": partial(GraphSAGE, num_layers=2, hidden_channels=64, dropout=0.5),
+    "amazon_computers": partial(GraphSAGE, num_layers=2, hidden_channels=64, dropout=0.5),
+}
 OF_TYPES = {"R-GCN": relations}
 
 
@@ -121,7 +130,7 @@ def make_model(name: str, data, trim=trim_to_layer) -> torch.nn.Module:
     classes = int(data.y.max()) + 1
     if name == TRIMMED:
         return Trimmed([data.num_features, HIDDEN, HIDDEN, classes], trim)
-    return Whole(MODELS[name](data.num_features, HIDDEN, 3, classes, **({"heads": 4} if name == "GAT" else {})))
+    return Whole(MODELS[name](data.num_features, out_channels=classes))
 
 
 def count_hops(batch, num_hops: int):

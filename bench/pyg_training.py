@@ -1,37 +1,58 @@
 """Training programs written for PyG, with one import changed, with two, and with `ramet.nn.from_pyg`, beside PyG.
 
 Seconds of a batch: the loader and the step, forward, backward and Adam. 1024 seeds, 2 torch threads, hidden 256, 3
-layers on products [15, 10, 5], 2 on the graph like ogbn-mag [10, 10], whose nodes without rows begin as their type.
-"trim_to_layer" is PyG's documented program; the others compute a row for every node of a batch, as most programs do.
-PyG samples with torch-sparse in the loop's process, for GraphSAGE in 2 worker processes, too. Ours keeps freed memory
-by itself once page faults cost a tenth of a step; "PyG, memory kept" has the same settings in its environment.
+layers on products [15, 10, 5], 2 on the graph like ogbn-mag [10, 10], whose nodes without rows begin as their type, and
+on one of Reddit's shape [25, 10]. "trim_to_layer" is PyG's documented program; the others compute a row for every node
+of a batch, as most programs do. PyG samples with torch-sparse in the loop's process, for GraphSAGE in 2 worker
+processes, too. Ours keeps freed memory by itself once page faults cost a tenth of a step; "memory kept" has the same
+settings from its start. "Blocks" are the same layers in a program of another form: a layer computes the destinations of
+its hop alone. The small real graphs have hidden 64 and dropout, and a batch reaches most of their nodes.
 
-PyG's process ends before ours begins, since memory does not hold both. The first batches of a turn do not count. Before
-ours are timed, their rows of the seeds are compared with those of PyG's layers on the same batch.
+One process ends before the next begins, since memory does not hold all. The first batches of a turn do not count.
+Before ours are timed, their rows of the seeds are compared with those of PyG's layers on the same batch.
 """
 
 from __future__ import annotations
 
 import gc
+import sys
+from dataclasses import dataclass
 from functools import partial
 
 import torch
-from graphs import mag
+from graphs import mag, real, reddit
 from harness import Figure, Peer, Report, finish, options, products, small_flag
-from pyg_program import BATCH, TRIMMED, Program, make_data, make_hetero_data, make_model
+from pyg_program import BATCH, REDDIT, TRIMMED, Program, make_data, make_hetero_data, make_model
 from train_step import KEPT
 
 import ramet.nn
 import ramet.pyg
 
+
+@dataclass(frozen=True)
+class Case:
+    """What a program trains on; `blocks`: the same training in train_cases.py; `batches`: of a turn."""
+
+    store: object
+    fanouts: list[int]
+    kind: str = "data"
+    blocks: str | None = None
+    workers: tuple[int, ...] = (0,)
+    batches: tuple[int, int] = (2, 6)  # of a slow variant, and of a quick one
+
+
 CASES = {
-    TRIMMED: (products, "data", [15, 10, 5]),
-    "GraphSAGE": (products, "data", [15, 10, 5]),
-    "GAT": (products, "data", [15, 10, 5]),
-    "GIN": (products, "data", [15, 10, 5]),
-    "R-GCN": (mag, "hetero", [10, 10]),
+    TRIMMED: Case(products, [15, 10, 5], blocks="GraphSAGE", workers=(0, 2)),
+    "GraphSAGE": Case(products, [15, 10, 5], workers=(0, 2)),
+    "GAT": Case(products, [15, 10, 5]),
+    "GIN": Case(products, [15, 10, 5]),
+    REDDIT: Case(reddit, [25, 10], blocks="Reddit's shape", workers=(0, 2), batches=(4, 12)),
+    "R-GCN": Case(mag, [10, 10], "hetero"),
+    "cora": Case(partial(real, "cora"), [-1, -1], batches=(40, 40)),
+    "amazon_computers": Case(partial(real, "amazon_computers"), [25, 10], batches=(40, 40)),
 }
 ONE, TWO, CONVERTED = "one import", "two imports", "and from_pyg"
+BASE = "PyG, 0 workers"
 
 
 def converted(name: str, data) -> torch.nn.Module:
@@ -63,40 +84,57 @@ def check(name: str, data, seeds, fanouts) -> None:
 
 
 def of_pyg(chosen, name: str, store, repetitions: int) -> dict[str, Figure]:
-    _, kind, fanouts = CASES[name]
-    arguments = chosen.peers["pyg"], "pyg_loader.py", store, kind, ",".join(map(str, fanouts)), *small_flag(chosen)
+    case = CASES[name]
+    arguments = chosen.peers["pyg"], "pyg_loader.py", store, case.kind, ",".join(map(str, case.fanouts))
+    arguments += tuple(small_flag(chosen))
+
+    def turns(peer, workers: int) -> Figure:
+        return Figure([peer.ask("train", name, workers, case.batches[0]) for _ in range(repetitions)])
+
     with Peer(*arguments) as peer:
-        figures = {
-            f"PyG, {workers} workers": Figure([peer.ask("train", name, workers, 2) for _ in range(repetitions)])
-            for workers in ((0, 2) if name.startswith("GraphSAGE") else (0,))
-        }
+        figures = {f"PyG, {workers} workers": turns(peer, workers) for workers in case.workers}
     if name == TRIMMED:
         with Peer(*arguments, environment=KEPT) as peer:
-            figures["PyG, memory kept"] = Figure([peer.ask("train", name, 0, 2) for _ in range(repetitions)])
+            figures["PyG, memory kept"] = turns(peer, 0)
     return figures
 
 
-def measure(chosen, name: str) -> dict[str, Figure]:
-    make_store, kind, fanouts = CASES[name]
-    store, repetitions = make_store(chosen), 1 if chosen.small else 2
+def on_blocks(chosen, name: str, store, repetitions: int) -> dict[str, Figure]:
+    """`ramet.nn` on blocks, and DGL."""
+    programs = {"ramet.nn on blocks, memory kept": (sys.executable, "ramet_train_step.py", "ramet.nn", ["keep"], KEPT)}
+    if "dgl" in chosen.peers:
+        for what, environment in (("DGL", {}), ("DGL, memory kept", KEPT)):
+            programs[what] = (chosen.peers["dgl"], "dgl_train_step.py", "DGL", [], environment)
+    figures = {}
+    for what, (python, file, variant, more, environment) in programs.items():
+        with Peer(python, file, store, CASES[name].blocks, 2, *more, environment=environment) as peer:
+            turns = [peer.ask("turn", variant, CASES[name].batches[1])["times"] for _ in range(repetitions)]
+        figures[what] = Figure([sum(map(sum, times)) / len(times) for times in turns])
+    return figures
+
+
+def measure(chosen, name: str, store) -> dict[str, Figure]:
+    case, repetitions = CASES[name], 1 if chosen.small else 2
     figures = of_pyg(chosen, name, store, repetitions) if "pyg" in chosen.peers else {}
-    data, seeds = make_data(store, shuffled=True) if kind == "data" else make_hetero_data(store)
-    check(name, data, seeds, fanouts)
-    program = Program(ramet.pyg.NeighborLoader, data, seeds, fanouts)
+    if case.blocks:
+        figures |= on_blocks(chosen, name, store, repetitions)
+    data, seeds = make_data(store, shuffled=True) if case.kind == "data" else make_hetero_data(store)
+    check(name, data, seeds, case.fanouts)
+    program = Program(ramet.pyg.NeighborLoader, data, seeds, case.fanouts)
     for variant, make in ours(name, data).items():
-        count = 1 if chosen.small else 2 if variant == ONE else 6
+        count = 1 if chosen.small else case.batches[variant != ONE]
         figures[variant] = Figure([program.train_with(make(), count) for _ in range(repetitions)])
     return figures
 
 
 def rows(name: str, figures: dict[str, Figure], report: Report) -> list[list]:
-    base = figures.get("PyG, 0 workers")
+    base = figures.get(BASE)
     lines = []
     for variant, figure in figures.items():
-        ratio = None if base is None else base.over(figure)
-        lines.append([name, variant, figure.text(2), "" if ratio is None else ratio.text(1)])
+        ratio, digits = None if base is None else base.over(figure), 2 if figure.median >= 0.1 else 4
+        lines.append([name, variant, figure.text(digits), "" if ratio is None else ratio.text(1)])
         report.keep(f"{name}, {variant}, s per batch", figure)
-        if ratio is not None and not variant.startswith("PyG"):
+        if ratio is not None and variant in (ONE, TWO, CONVERTED):
             report.ratio(f"{name}: time of PyG over {variant}", ratio)
         if variant in (TWO, CONVERTED):
             report.ratio(f"{name}: time of {ONE} over {variant}", figures[ONE].over(figure))
@@ -111,11 +149,15 @@ def main() -> None:
     report = Report("Programs written for PyG: training")
     lines = []
     for name in chosen.case or CASES:
-        lines += rows(name, measure(chosen, name), report)
+        store = CASES[name].store(chosen)
+        if store is None:
+            report.note(f"Left out: {name}, whose files are not there.")
+            continue
+        lines += rows(name, measure(chosen, name, store), report)
         gc.collect()
     report.note(f"{BATCH} seeds a batch.")
     report.table(["program", "", "s per batch", "times faster than PyG"], lines)
-    report.missing_peers(chosen, "pyg")
+    report.missing_peers(chosen, "pyg", "dgl")
     finish(report, chosen)
 
 
