@@ -1,5 +1,7 @@
-"""The Python in README.md and in pages of docs/ runs as it stands there."""
+"""The Python in README.md and in pages of docs/ runs as it stands there. Blocks for DGL run where DGL is installed, as
+`make test-oldest` has it."""
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -31,6 +33,8 @@ TWO_RANKS = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"
 def test_python_blocks_run(page, launcher, tmp_path):
     blocks = BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
     assert blocks, f"{page} shows no Python"
+    if importlib.util.find_spec("dgl") is None:
+        blocks = [block for block in blocks if "import dgl" not in block]
     for package in ("torch", "torch_geometric", "pytorch_lightning", "accelerate"):
         if any(re.search(rf"(import|from|,) {package}\b", block) for block in blocks):
             pytest.importorskip(package)
