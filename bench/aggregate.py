@@ -51,7 +51,9 @@ def timed(make_input, run, backward: bool):
             gradient = torch.ones_like(out)
             begin = time.perf_counter()
             out.backward(gradient)
-        return time.perf_counter() - begin
+        elapsed = time.perf_counter() - begin
+        assert bool((x.grad if backward else out).any())
+        return elapsed
 
     return once
 

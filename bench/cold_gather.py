@@ -53,6 +53,7 @@ def measure(variant: str, store: Path, rows: int) -> None:
     drop(table_file(store))
     before = read_bytes()
     time = seconds(gather, ids)
+    assert read_bytes() > before, "no row came from a disk"
     print(json.dumps({"rows/s": rows / time, "KB a row": (read_bytes() - before) / rows / 1e3}))
 
 

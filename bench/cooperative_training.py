@@ -8,13 +8,15 @@ cooperation has least to gain.
 from __future__ import annotations
 
 import time
-from itertools import islice, pairwise
+from contextlib import nullcontext
+from itertools import pairwise
 
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
+from changes import trains
 from graphs import GRAPHS, stores
-from harness import Figure, Report, finish, options
+from harness import Figure, Report, exactly, finish, options
 from torch.nn.parallel import DistributedDataParallel
 from torch_geometric.nn import SAGEConv
 from whole_tables import on_ranks
@@ -46,8 +48,8 @@ class Way:
     """One of the two ways to train."""
 
     def __init__(self, graph, sampler: str, batch: int, options: dict):
-        self._model = DistributedDataParallel(Cooperative(SAGE()))
-        self._optimizer = torch.optim.Adam(self._model.parameters(), lr=0.003)
+        self.model = DistributedDataParallel(Cooperative(SAGE()))
+        self._optimizer = torch.optim.Adam(self.model.parameters(), lr=0.003)
         self._loader = ramet.NeighborLoader(
             graph, FANOUTS, "train", RANKS * batch, shuffle=True, sampler=sampler, threads=1, **options
         )
@@ -56,7 +58,7 @@ class Way:
         """(seconds of a step, rows read, edges, bytes sent) of this rank, means; the first step is not timed."""
         rows = edges = sent = 0
         begin = 0.0
-        for batch in islice(self._loader, steps + 1):
+        for batch in exactly(self._loader, steps + 1):
             if train:
                 self._step(batch)
             if not begin:
@@ -70,7 +72,7 @@ class Way:
         return (time.perf_counter() - begin) / steps, rows / steps, edges / steps, sent / steps
 
     def _step(self, batch) -> None:
-        out = self._model(batch.x, batch.blocks)
+        out = self.model(batch.x, batch.blocks)
         loss = batch.mean(F.cross_entropy(out, batch.y.long(), reduction="none"))
         self._optimizer.zero_grad()
         loss.backward()
@@ -96,7 +98,8 @@ def turns_of_ranks(store: str, sampler: str, steps: int, repetitions: int, batch
     figures: dict = {}
     for repetition in range(repetitions + 1):
         for (name, way), train in ((item, train) for item in ways.items() for train in (True, False)):
-            turn = way.turn(steps, train)
+            with trains(way.model) if train else nullcontext():
+                turn = way.turn(steps, train)
             if repetition:
                 figures.setdefault((name, train), []).append(turn)
     everyone = [None] * RANKS

@@ -14,6 +14,7 @@ from functools import partial
 
 import torch
 import torch.nn.functional as F
+from changes import trains
 from cuda_device import DEVICE, not_refused, synchronize, used_bytes
 from harness import finish, interleave, open_report, options, products
 from training import BATCH, FANOUTS, HIDDEN, example_model
@@ -47,6 +48,10 @@ class Training:
         """Seconds of an epoch, extrapolated from its first batches where it is longer."""
         self.loader.set_epoch(0)
         synchronize()
+        with trains(self._model):
+            return self._epoch()
+
+    def _epoch(self) -> float:
         begin = time.perf_counter()
         batches = iter(self.loader)
         for batch in itertools.islice(batches, self._batches):
@@ -87,6 +92,10 @@ class PyG:
 
     def epoch(self) -> float:
         synchronize()
+        with trains(self._model):
+            return self._epoch()
+
+    def _epoch(self) -> float:
         begin, batches = time.perf_counter(), iter(self._loader)
         for batch in itertools.islice(batches, self._batches):
             if "num_sampled_nodes" not in batch:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from cuda_device import DEVICE, EMULATED, not_refused, synchronize
-from harness import Figure, Report, finish, open_report, options, products
+from harness import Figure, Report, exactly, finish, open_report, options, products
 from torch.profiler import ProfilerActivity, profile
 
 import ramet
@@ -61,9 +61,10 @@ def milliseconds(batches, count: int) -> Figure:
     """A batch, of so many that follow each other."""
     synchronize()
     begin = time.perf_counter()
-    taken = sum(1 for _ in itertools.islice(batches, count))
+    for _ in exactly(batches, count):
+        pass
     synchronize()
-    return Figure([(time.perf_counter() - begin) / max(taken, 1) * 1e3])
+    return Figure([(time.perf_counter() - begin) / count * 1e3])
 
 
 def measure(case: str, place: str, graph, small: bool, report: Report) -> list[list]:

@@ -10,7 +10,7 @@ import itertools
 import time
 
 import numpy as np
-from harness import Figure, Report, finish, interleave, options, products
+from harness import Figure, Report, exactly, finish, interleave, options, products
 
 import ramet
 
@@ -44,7 +44,7 @@ def seconds_per_batch(graph, sampler: str, kappa: int, count: int) -> float:
     batches = iter(loader(graph, sampler, kappa))
     next(batches)
     begin = time.perf_counter()
-    for _ in itertools.islice(batches, count):
+    for _ in exactly(batches, count):
         pass
     elapsed = time.perf_counter() - begin
     batches.close()

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import torch
+from changes import SOME, changes
 from harness import Report, interleave, seconds
 
 import ramet
@@ -33,8 +34,10 @@ class Training:
         self.is_on_disk = not isinstance(embedding.table, ramet.Table)
         self.optimizer = ramet.optim.Adam(embedding, lr=0.01)
         self.next = 0
-        for ids in torch.arange(len(embedding.table)).split(len(batches[0])):
-            self._step(ids)
+        chunks = torch.arange(len(embedding.table)).split(len(batches[0]))
+        with changes(lambda: embedding(chunks[0][:SOME]), "training rows"):
+            for ids in chunks:
+                self._step(ids)
         for _ in range(WARM_UP):
             self._take()
         self.cpu = 0.0

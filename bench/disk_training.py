@@ -16,10 +16,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from itertools import islice
 from pathlib import Path
 
-from harness import Figure, Report, drop, finish, generated, interleave, options
+from harness import Figure, Report, drop, exactly, finish, generated, interleave, options
 from memory_limit import NoLimit, memory_limit
 
 BATCH, FANOUTS, CLASSES, WIDTH = 1024, (15, 10, 5), 16, 128
@@ -52,7 +51,7 @@ def measure(run: Run) -> dict:
     )
     step = make_step() if run.trains else (lambda batch: None)
     uses, lead = [], run.batches // 2
-    for batch in islice(loader, run.batches):
+    for batch in exactly(loader, run.batches):
         step(batch)
         uses.append(batch.cache_use)
         if len(uses) == lead:

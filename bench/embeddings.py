@@ -1,11 +1,13 @@
-"""Sparse optimizers' steps beside torch's, FBGEMM's and DGL's.
+"""Training rows: an embedding with a sparse optimizer, beside torch's, FBGEMM's and DGL's.
 
-A table of a million rows of 128 float32, of which 200,000 distinct ones, in random order, have a gradient. "step" is
-optimizer.step() alone. "backward, step" begins with the backward of the embedding; in FBGEMM both are one. "torch,
-memory kept" is torch after ramet.keep_memory(): what a step frees stays in the process. DGL keeps a row's state in
-shared memory and has no plain SGD. micro.md has the same steps beside their memory traffic alone.
+A table of a million rows of 128 float32, of which 200,000 distinct ones, in random order, get a gradient. Times are of
+forward, backward and step together, of which "step" is optimizer.step() of ours alone. "torch" is
+torch.nn.Embedding(sparse=True); "memory kept" is torch after ramet.keep_memory(): what a step frees stays in the
+process. FBGEMM steps in its backward. DGL keeps a row's state in shared memory and has no plain SGD. micro.md has the
+steps beside their memory traffic alone.
 
-Peers run in processes of their own that take turns with this one. "state" is the memory of the optimizer's state.
+Peers run in processes of their own that take turns with this one. Every one looks at rows: they have changed. "state"
+is the memory of the optimizer's state.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import sys
 from functools import partial
 
 import torch
+from changes import SOME, changes
 from disk_embeddings import measure_disk
 from embedding_data import gradients_of
 from harness import PEERS, Figure, Peer, Report, finish, interleave, options, seconds
@@ -31,6 +34,7 @@ OURS = {
     "Adam": partial(ramet.optim.Adam, lr=0.01, steps="all"),
     'Adam, steps="row"': partial(ramet.optim.Adam, lr=0.01),
 }
+OURS_ALL = "Ramet"
 TORCH, KEPT, DGL, FBGEMM = "torch", "torch, memory kept", PEERS["dgl"], PEERS["fbgemm"]
 OF_TORCH = {"SGD": "SGD", "AdaGrad": "AdaGrad", "Adam": "Adam", 'Adam, steps="row"': "Adam"}
 BESIDE = {
@@ -42,47 +46,42 @@ BESIDE = {
 
 
 class Trained:
-    """An embedding that has its gradients, and one optimizer."""
+    """An embedding and one optimizer. `steps`: what optimizer.step() took of each call."""
 
     def __init__(self, sizes: tuple[int, int, int], make):
         rows, width, _ = sizes
         self.ids, self.gradients = map(torch.from_numpy, gradients_of(*sizes))
         self.embedding = ramet.nn.Embedding(rows, width)
         self.optimizer = make(self.embedding)
-        self._backward()
+        self.steps: list[float] = []
 
     @property
     def state_bytes(self) -> int:
         return sum(table.numpy().nbytes for table in self.optimizer.state_of(self.embedding).values())
 
-    def step(self, threads: int) -> float:
+    def train(self, threads: int) -> float:
         torch.set_num_threads(threads)
-        return seconds(self.optimizer.step)
+        with changes(lambda: self.embedding(self.ids[:SOME]), "a step of ours"):
+            return seconds(self._train)
 
-    def backward_and_step(self, threads: int) -> float:
-        torch.set_num_threads(threads)
-        out = self.embedding(self.ids)
+    def _train(self) -> None:
         self.optimizer.zero_grad()
-        return seconds(out.backward, self.gradients) + seconds(self.optimizer.step)
-
-    def _backward(self) -> None:
         self.embedding(self.ids).backward(self.gradients)
+        self.steps.append(seconds(self.optimizer.step))
 
 
-def start_peers(stack: contextlib.ExitStack, chosen, sizes) -> dict[str, tuple[Peer, str]]:
-    """By name: the peer and what it is asked."""
-
+def start_peers(stack: contextlib.ExitStack, chosen, sizes) -> dict[str, Peer]:
     def start(python: str, program: str, *more) -> Peer:
         return stack.enter_context(Peer(python, program, *sizes, *more))
 
     peers = {
-        TORCH: (start(sys.executable, "torch_optimizers.py"), "step"),
-        KEPT: (start(sys.executable, "torch_optimizers.py", "--keep"), "step"),
+        TORCH: start(sys.executable, "torch_embeddings.py"),
+        KEPT: start(sys.executable, "torch_embeddings.py", "--keep"),
     }
     if "dgl" in chosen.peers:
-        peers[DGL] = (start(chosen.peers["dgl"], "dgl_embeddings.py"), "step")
+        peers[DGL] = start(chosen.peers["dgl"], "dgl_embeddings.py")
     if "fbgemm" in chosen.peers:
-        peers[FBGEMM] = (start(chosen.peers["fbgemm"], "fbgemm_embeddings.py"), "backward")
+        peers[FBGEMM] = start(chosen.peers["fbgemm"], "fbgemm_embeddings.py")
     return peers
 
 
@@ -90,12 +89,12 @@ def measure(method: str, sizes, peers, repetitions: int, report: Report) -> list
     ours = Trained(sizes, OURS[method])
     lines = []
     for threads in THREADS:
-        variants = {"step": partial(ours.step, threads), "backward, step": partial(ours.backward_and_step, threads)}
-        for name, (peer, question) in peers.items():
+        variants = {OURS_ALL: partial(ours.train, threads)}
+        for name, peer in peers.items():
             if method in BESIDE[name]:
-                variants[name] = partial(peer.ask, question, BESIDE[name][method], threads)
+                variants[name] = partial(peer.ask, "train", BESIDE[name][method], threads)
         times = interleave(variants, repetitions)
-        line = [method, threads, times["step"].text(1, 1e3), times["backward, step"].text(1, 1e3)]
+        line = [method, threads, times[OURS_ALL].text(1, 1e3), Figure(ours.steps[-repetitions:]).text(1, 1e3)]
         for name in BESIDE:
             line += ["-", "-"] if name not in times else beside(method, threads, name, times, report)
         lines.append([*line, f"{ours.state_bytes >> 20:,}"])
@@ -104,8 +103,7 @@ def measure(method: str, sizes, peers, repetitions: int, report: Report) -> list
 
 
 def beside(method: str, threads: int, name: str, times: dict[str, Figure], report: Report) -> list[str]:
-    ours = times["backward, step" if name == FBGEMM else "step"]
-    ratio = times[name].over(ours)
+    ratio = times[name].over(times[OURS_ALL])
     report.ratio(f"{method}, {threads} threads: {name}'s time over ours", ratio)
     return [times[name].text(1, 1e3), ratio.text(1)]
 
@@ -113,13 +111,13 @@ def beside(method: str, threads: int, name: str, times: dict[str, Figure], repor
 def main() -> None:
     chosen = options(__doc__)
     sizes = (10_000, 128, 2_000) if chosen.small else (1_000_000, 128, 200_000)
-    report = Report("Optimizers of embeddings")
+    report = Report("Training rows")
     with contextlib.ExitStack() as stack:
         peers = start_peers(stack, chosen, sizes)
         repetitions = 2 if chosen.small else 5
         lines = [line for method in OURS for line in measure(method, sizes, peers, repetitions, report)]
     heads = [text for name in BESIDE for text in (f"{name}, ms", "over ours")]
-    report.table(["optimizer", "threads", "step, ms", "backward, step, ms", *heads, "state, MiB"], lines)
+    report.table(["optimizer", "threads", "Ramet, ms", "its step, ms", *heads, "state, MiB"], lines)
     report.missing_peers(chosen, "dgl", "fbgemm")
     measure_disk(chosen, report)
     finish(report, chosen)

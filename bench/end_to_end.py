@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 import torch
-from harness import Report, finish, interleave, options, products
+from harness import Report, exactly, finish, interleave, options, products
 from machine import huge_share
 
 import ramet
@@ -34,7 +34,7 @@ class Measure:
         """From the start of an epoch's iterator to its n-th batch; buffers are those of the epoch before."""
         begin = time.perf_counter()
         batches = iter(self._loaders[threads])
-        for batch in itertools.islice(batches, self.batches):
+        for batch in exactly(batches, self.batches):
             assert len(batch.x) == len(batch.n_id)
         elapsed = time.perf_counter() - begin
         batches.close()

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import argparse
 import gc
+import itertools
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -119,6 +120,16 @@ def interleave(variants: dict[str, Callable[[], float]], repetitions: int, kept=
                     kept(name, figures[name])
     gc.unfreeze()
     return figures
+
+
+def exactly(batches: Iterable, count: int) -> Iterator:
+    """The next `count` batches. RuntimeError where an epoch has fewer: what is timed would be divided by too many."""
+    made = 0
+    for batch in itertools.islice(batches, count):
+        yield batch
+        made += 1
+    if made < count:
+        raise RuntimeError(f"{made} batches came, but {count} are timed")
 
 
 def seconds(function: Callable, *arguments) -> float:

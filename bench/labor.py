@@ -7,13 +7,12 @@ is a second graph like ogbn-products, made by Chung and Lu's model from log-norm
 from __future__ import annotations
 
 import contextlib
-import itertools
 import time
 from pathlib import Path
 from statistics import mean
 
 from graphs import FOR_LABOR, GRAPHS, stores
-from harness import Figure, Report, finish, interleave, options
+from harness import Figure, Report, exactly, finish, interleave, options
 
 import ramet
 from sampling import BATCH, FANOUTS, THREADS, label, start_peers
@@ -60,7 +59,7 @@ class Measure:
         count = max(2, self.batches // 8) if sampler in SLOW else self.batches
         begin = time.perf_counter()
         batches = iter(loader)
-        for batch in itertools.islice(batches, count):
+        for batch in exactly(batches, count):
             self.sizes.setdefault(sampler, []).append((batch.num_nodes, batch.num_edges))
         elapsed = time.perf_counter() - begin
         batches.close()

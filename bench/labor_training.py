@@ -11,6 +11,7 @@ import time
 
 import torch
 import torch.nn.functional as F
+from changes import trains
 from harness import Figure, Report, finish, options, products
 from training import BATCH, FANOUTS, THREADS, packaged_model
 
@@ -23,8 +24,8 @@ class Run:
     """A training run that is continued for some steps at a time."""
 
     def __init__(self, graph, sampler: str):
-        self._model = packaged_model(graph.table("feat").shape[1], int(graph.table("label").numpy().max()) + 1)
-        self._optimizer = torch.optim.Adam(self._model.parameters(), lr=0.003)
+        self.model = packaged_model(graph.table("feat").shape[1], int(graph.table("label").numpy().max()) + 1)
+        self._optimizer = torch.optim.Adam(self.model.parameters(), lr=0.003)
         loader = ramet.NeighborLoader(graph, FANOUTS, "train", BATCH, shuffle=True, sampler=sampler)
         self._batches = (batch for _ in iter(int, 1) for batch in loader)
         self.seconds: list[float] = []
@@ -35,7 +36,7 @@ class Run:
         for _ in range(steps):
             begin = time.perf_counter()
             batch = next(self._batches)
-            loss = batch.mean(F.cross_entropy(self._model(batch.x, batch.blocks), batch.y, reduction="none"))
+            loss = batch.mean(F.cross_entropy(self.model(batch.x, batch.blocks), batch.y, reduction="none"))
             self._optimizer.zero_grad()
             loss.backward()
             self._optimizer.step()
@@ -43,10 +44,10 @@ class Run:
             self.nodes.append(batch.num_nodes)
 
     def accuracy(self, batches) -> float:
-        self._model.eval()
+        self.model.eval()
         with torch.no_grad():
-            right = [(self._model(b.x, b.blocks).argmax(1) == b.y).float().mean().item() for b in batches]
-        self._model.train()
+            right = [(self.model(b.x, b.blocks).argmax(1) == b.y).float().mean().item() for b in batches]
+        self.model.train()
         return sum(right) / len(right)
 
 
@@ -62,7 +63,8 @@ def main() -> None:
     accuracies: dict[str, list[float]] = {sampler: [] for sampler in SAMPLERS}
     for _ in range(turns):
         for sampler, run in runs.items():
-            run.turn(steps)
+            with trains(run.model):
+                run.turn(steps)
             judges.set_epoch(0)
             accuracies[sampler].append(run.accuracy(judges))
     lines = []

@@ -13,6 +13,7 @@ import time
 
 import torch
 import torch.nn.functional as F
+from changes import trains
 from harness import Figure, Report, finish, interleave, options, products
 from training import BATCH, FANOUTS, packaged_model
 
@@ -53,14 +54,16 @@ class Pipeline:
         return (time.perf_counter() - begin) / self._count
 
     def training(self) -> float:
-        return self._per_batch(itertools.cycle(self._ready), self._step)
+        with trains(self._model):
+            return self._per_batch(itertools.cycle(self._ready), self._step)
 
     def preparation(self) -> float:
         return self._per_batch(forever(self._loader(None)), lambda batch: None)
 
     def both(self, threads) -> float:
         loader = self._loader(threads)
-        seconds = self._per_batch(forever(loader), self._step)
+        with trains(self._model):
+            seconds = self._per_batch(forever(loader), self._step)
         self.summaries[str(threads)] = loader.summary()
         return seconds
 

@@ -2,8 +2,8 @@
 
 "gather": one of 4 ranks gathers random rows of a table of 2 GiB, of which each rank owns a quarter, and of the same
 rows in a table of its own; the other ranks wait. "step": 2 ranks with 1 thread each beside 1 rank with 2 threads.
-Together the ranks have the same 200,000 distinct rows of a million rows of 128 float32 that have a gradient, and
-optimizer.step() is timed to the end of the last rank. "memory" is the PSS of 4 ranks beyond what they have before the
+Together the ranks have the same 200,000 distinct rows of a million rows of 128 float32 that get a gradient; forward,
+backward and step are timed to the end of the last rank. "memory" is the PSS of 4 ranks beyond what they have before the
 embedding and its Adam are made, over weights and state once.
 """
 
@@ -17,6 +17,7 @@ from functools import partial
 import numpy as np
 import torch
 import torch.distributed as dist
+from changes import SOME, changes
 from embedding_data import gradients_of
 from harness import Figure, Report, finish, interleave, options, seconds
 from processes import pss
@@ -74,12 +75,18 @@ class Trained:
         rows, width, _ = sizes
         alone = distributed is False
         share = slice(None) if alone else slice(dist.get_rank(), None, dist.get_world_size())
-        ids, gradients = (torch.from_numpy(array[share]) for array in gradients_of(*sizes))
-        embedding = ramet.nn.Embedding(rows, width, placement=placement, distributed=distributed)
-        self.optimizer = ramet.optim.Adam(embedding, steps="all")
-        embedding(ids).backward(gradients)
+        self.ids, self.gradients = (torch.from_numpy(array[share]) for array in gradients_of(*sizes))
+        self.embedding = ramet.nn.Embedding(rows, width, placement=placement, distributed=distributed)
+        self.optimizer = ramet.optim.Adam(self.embedding, steps="all")
 
-    def step(self) -> None:
+    def step(self) -> float:
+        """Seconds."""
+        with changes(lambda: self.embedding(self.ids[:SOME]), "a step"):
+            return seconds(self._step)
+
+    def _step(self) -> None:
+        self.optimizer.zero_grad()
+        self.embedding(self.ids).backward(self.gradients)
         self.optimizer.step()
 
 
@@ -91,11 +98,11 @@ def steps(sizes: tuple[int, int, int], repetitions: int) -> dict:
     for _ in range(repetitions + 1):
         for name, trained in together.items():
             dist.barrier()
-            found.setdefault(name, []).append(seconds(trained.step))
+            found.setdefault(name, []).append(trained.step())
         dist.barrier()
         if alone is not None:
             torch.set_num_threads(2)
-            found.setdefault(PRIVATE, []).append(seconds(alone.step))
+            found.setdefault(PRIVATE, []).append(alone.step())
             torch.set_num_threads(1)
     return {name: values[1:] for name, values in found.items()}
 
@@ -148,7 +155,7 @@ def main() -> None:
         lines.append([who, figure.text(1, 1e3), ratio.text()])
         if name != PRIVATE:
             report.ratio(f"step, {name}: 2 ranks' time over 1 rank's with 2 threads", ratio, better="lower")
-    report.note("Adam's step:")
+    report.note("Forward, backward and Adam's step:")
     report.table(["ranks", "ms", "over 1 rank"], lines)
 
     lines = []

@@ -1,10 +1,11 @@
-"""DGL's NodeEmbedding and SparseAdam: `dgl_embeddings.py ROWS WIDTH DISTINCT`. Answers ("step", method, threads):
-seconds."""
+"""DGL's NodeEmbedding and SparseAdam: `dgl_embeddings.py ROWS WIDTH DISTINCT`. Answers ("train", method, threads):
+seconds of forward, backward and step."""
 
 import os
 import sys
 
 import torch
+from changes import SOME, changes
 from dgl.nn import NodeEmbedding
 from dgl.optim import SparseAdagrad, SparseAdam
 from embedding_data import gradients_of
@@ -18,17 +19,20 @@ def main() -> None:
     ids, gradients = map(torch.from_numpy, gradients_of(rows, width, distinct))
     made = {}
 
-    def step(method: str, threads: int) -> float:
+    def step(embedding, optimizer) -> None:
+        embedding(ids).backward(gradients)
+        optimizer.step()
+
+    def train(method: str, threads: int) -> float:
         torch.set_num_threads(threads)
         if method not in made:
             made.clear()
             embedding = NodeEmbedding(rows, width, f"bench-{os.getpid()}-{method}", init_func=torch.nn.init.normal_)
             made[method] = embedding, METHODS[method]([embedding], lr=0.01)
-        embedding, optimizer = made[method]
-        embedding(ids).backward(gradients)
-        return seconds(optimizer.step)
+        with changes(lambda: made[method][0](ids[:SOME]), method):
+            return seconds(step, *made[method])
 
-    serve({"step": step})
+    serve({"train": train})
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import harness
 import samplers
 import torch
 import torch.nn.functional as F
+from changes import trains
 from dgl import graphbolt
 from dgl.dataloading import DataLoader, NeighborSampler
 from dgl.nn import GATConv, SAGEConv
@@ -89,7 +90,8 @@ def main():
         return ready - begin, time.perf_counter() - ready, loss.item()
 
     def turn(_, count):
-        steps = [step() for _ in range(LEAD + count)]
+        with trains(model):
+            steps = [step() for _ in range(LEAD + count)]
         return {"times": [s[:2] for s in steps[LEAD:]], "loss": steps[-1][2], "peak": peak()}
 
     def accuracy(_, count):

@@ -1,9 +1,10 @@
 """FBGEMM's embeddings with exact optimizers on the CPU: `fbgemm_embeddings.py ROWS WIDTH DISTINCT`. Answers
-("backward", method, threads): seconds of backward, which applies the gradients."""
+("train", method, threads): seconds of forward, and of backward, which applies the gradients."""
 
 import sys
 
 import torch
+from changes import SOME, changes
 from embedding_data import gradients_of
 from fbgemm_gpu.split_table_batched_embeddings_ops_common import EmbeddingLocation, PoolingMode
 from fbgemm_gpu.split_table_batched_embeddings_ops_training import (
@@ -22,7 +23,7 @@ def main() -> None:
     offsets = torch.arange(distinct + 1)  # bags of one id
     tables = {}
 
-    def backward(method: str, threads: int) -> float:
+    def train(method: str, threads: int) -> float:
         torch.set_num_threads(threads)
         if method not in tables:
             tables.clear()
@@ -30,10 +31,11 @@ def main() -> None:
             tables[method] = SplitTableBatchedEmbeddingBagsCodegen(
                 [table], optimizer=METHODS[method], learning_rate=0.01, pooling_mode=PoolingMode.SUM
             )
-        out = tables[method](ids, offsets)
-        return seconds(out.backward, gradients)
+        weights = tables[method].split_embedding_weights
+        with changes(lambda: weights()[0][ids[:SOME]], method):
+            return seconds(lambda: tables[method](ids, offsets).backward(gradients))
 
-    serve({"backward": backward})
+    serve({"train": train})
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import harness
 import torch
+from changes import trains
 from processes import peak
 from pyg_program import count_hops, make_data, train_step
 from torch_geometric.loader import NeighborLoader
@@ -86,7 +87,8 @@ def main():
         return ready - begin, time.perf_counter() - ready, loss
 
     def turn(variant, count):
-        steps = [step(*state[variant]) for _ in range(LEAD + count)]
+        with trains(state[variant][0]):
+            steps = [step(*state[variant]) for _ in range(LEAD + count)]
         return {"times": [s[:2] for s in steps[LEAD:]], "loss": steps[-1][2], "peak": peak()}
 
     def accuracy(variant, count):

@@ -11,6 +11,7 @@ import time
 import harness
 import torch
 import torch.nn.functional as F
+from changes import trains
 from processes import peak
 from torch_geometric.nn import GATConv, SAGEConv
 from train_cases import BATCH, CASES, LEAD
@@ -77,6 +78,10 @@ class Training:
         loaders = (ramet.NeighborLoader(graph, list(case.fanouts), s, BATCH, **options) for s in ("train", "val"))
         self._batches, self._judges = (itertools.chain.from_iterable(itertools.repeat(loader)) for loader in loaders)
 
+    def turn(self, count):
+        with trains(self._model):
+            return [self.step() for _ in range(count)]
+
     def step(self):
         begin = time.perf_counter()
         batch = next(self._batches)
@@ -133,7 +138,7 @@ def main():
         return runs[variant]
 
     def turn(variant, count):
-        steps = [run(variant).step() for _ in range(LEAD + count)]
+        steps = run(variant).turn(LEAD + count)
         return {"times": [s[:2] for s in steps[LEAD:]], "loss": steps[-1][2], "peak": peak()}
 
     def floor(count):

@@ -30,6 +30,8 @@ def small_mode(request, tmp_path_factory):
         "pyg_loader",
         "pyg_training",
         "pyg_data",
+        "embeddings",
+        "whole_tables",
         "temporal",
         "option_costs",
         "labor_training",
@@ -73,6 +75,21 @@ def test_every_variant_has_its_turn():
     figures = harness.interleave(variants, 2)
     assert calls == ["a", "b"] * 3
     assert figures["a"].values == [3.0, 5.0]  # the first round does not count
+
+
+def test_what_is_timed_does_its_work():
+    torch = pytest.importorskip("torch")
+    weight, changes = torch.zeros(3, 2), benchmark("changes").changes
+    with changes(lambda: weight, "a step"):
+        weight += 1
+    with pytest.raises(RuntimeError, match="a step left 2 of 3 tensors as they were"), changes(lambda: weight, "a step"):
+        weight[1] += 1
+
+
+def test_an_epoch_has_the_batches_that_are_timed():
+    assert list(harness.exactly(range(5), 3)) == [0, 1, 2]
+    with pytest.raises(RuntimeError, match="2 batches came, but 3 are timed"):
+        list(harness.exactly(range(2), 3))
 
 
 # ---- peers

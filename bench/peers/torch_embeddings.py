@@ -1,5 +1,5 @@
-"""torch's optimizers of sparse gradients: `torch_optimizers.py ROWS WIDTH DISTINCT [--keep]`. Answers ("step", method,
-threads): seconds.
+"""torch.nn.Embedding with torch's optimizers of sparse gradients: `torch_embeddings.py ROWS WIDTH DISTINCT [--keep]`.
+Answers ("train", method, threads): seconds of forward, backward and step.
 
 --keep: what a step frees stays in the process, as ramet.keep_memory has it.
 """
@@ -7,6 +7,7 @@ threads): seconds.
 import sys
 
 import torch
+from changes import SOME, changes
 from embedding_data import gradients_of
 from harness import seconds, serve
 
@@ -24,19 +25,23 @@ def main() -> None:
     if "--keep" in sys.argv:
         ramet.keep_memory()
     ids, gradients = map(torch.from_numpy, gradients_of(*sizes))
-    weight = torch.nn.Parameter(torch.randn(sizes[0], sizes[1]))
+    embedding = torch.nn.Embedding(sizes[0], sizes[1], sparse=True)
     optimizers = {}
 
-    def step(method: str, threads: int) -> float:
+    def step(optimizer) -> None:
+        optimizer.zero_grad()
+        embedding(ids).backward(gradients)
+        optimizer.step()
+
+    def train(method: str, threads: int) -> float:
         torch.set_num_threads(threads)
         if method not in optimizers:
             optimizers.clear()  # one method's state at a time
-            optimizers[method] = METHODS[method]([weight])
-        # As the backward of torch.nn.Embedding(sparse=True) leaves it.
-        weight.grad = torch.sparse_coo_tensor(ids[None], gradients, weight.shape)
-        return seconds(optimizers[method].step)
+            optimizers[method] = METHODS[method](embedding.parameters())
+        with changes(lambda: embedding(ids[:SOME]), method):
+            return seconds(step, optimizers[method])
 
-    serve({"step": step})
+    serve({"train": train})
 
 
 if __name__ == "__main__":
