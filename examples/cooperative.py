@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel
 
 import ramet
+import ramet.distributed
 from ramet.distributed import Cooperative, dropout
 from ramet.nn import GATConv, GINConv, SAGEConv
 
@@ -120,4 +121,4 @@ if __name__ == "__main__":
     try:
         train(ramet.open(args.store), args)
     finally:
-        dist.destroy_process_group()
+        ramet.distributed.destroy_process_group()

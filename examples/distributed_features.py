@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel
 
 import ramet
+import ramet.distributed
 from ramet.nn import SAGEConv
 
 
@@ -78,4 +79,4 @@ if __name__ == "__main__":
     try:
         main(args)
     finally:
-        dist.destroy_process_group()
+        ramet.distributed.destroy_process_group()

@@ -20,6 +20,7 @@ import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel
 
 import ramet
+import ramet.distributed
 from ramet.distributed import Cooperative
 from ramet.nn import SAGEConv
 
@@ -130,4 +131,4 @@ if __name__ == "__main__":
     try:
         main(args)
     finally:
-        dist.destroy_process_group()
+        ramet.distributed.destroy_process_group()

@@ -19,6 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
 import ramet
+import ramet.distributed
 from ramet.nn import SAGEConv, layerwise
 
 
@@ -106,7 +107,7 @@ def main(graph, args, **group):
     try:
         train(graph, args)
     finally:
-        dist.destroy_process_group()
+        ramet.distributed.destroy_process_group()
 
 
 def spawned(rank, graph, args, folder):

@@ -82,7 +82,10 @@ def test_what_is_timed_does_its_work():
     weight, changes = torch.zeros(3, 2), benchmark("changes").changes
     with changes(lambda: weight, "a step"):
         weight += 1
-    with pytest.raises(RuntimeError, match="a step left 2 of 3 tensors as they were"), changes(lambda: weight, "a step"):
+    with (
+        pytest.raises(RuntimeError, match="a step left 2 of 3 tensors as they were"),
+        changes(lambda: weight, "a step"),
+    ):
         weight[1] += 1
 
 

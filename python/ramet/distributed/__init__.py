@@ -1,6 +1,7 @@
-"""Several ranks with torch.distributed: models on batches that they make together, and who owns what."""
+"""Several ranks with torch.distributed: models on batches that they make together, who owns what, and how they end."""
 
 from ramet.distributed.cooperative import Cooperative
+from ramet.distributed.ending import destroy_process_group
 from ramet.distributed.machines import MachineGroups, machine_groups
 from ramet.distributed.owners import ownership
 from ramet.distributed.row_exchange import Exchange, exchange
@@ -13,6 +14,7 @@ __all__ = [
     "Dropout",
     "Exchange",
     "MachineGroups",
+    "destroy_process_group",
     "dropout",
     "exchange",
     "machine_groups",

@@ -17,6 +17,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import torch
 import torch.distributed as dist
 
+from ramet.distributed import peers
+
 # By the world that its groups belong to: whoever kept a group would keep torch's threads, beyond destroy_process_group.
 _channels: weakref.WeakKeyDictionary[dist.ProcessGroup, dict[tuple, Channel]] = weakref.WeakKeyDictionary()
 _this_thread = threading.local()
@@ -63,10 +65,12 @@ def channel_of(members: list[int], group) -> Channel:
     channels = _channels.setdefault(dist.group.WORLD, {})
     channel = channels.get(key)
     # A rank may not know yet what has failed on another.
-    is_open = [False] * len(members)
-    dist.all_gather_object(is_open, channel is not None and channel.failure is None, group=group)
-    if not all(is_open):
+    said = [None] * len(members)
+    dist.all_gather_object(said, (channel is not None and channel.failure is None, peers.this_process()), group=group)
+    are_open, processes = zip(*said)
+    if not all(are_open):
         channel = channels[key] = Channel(*_new_groups(members, group, timeout, backend))
+        peers.remember((channel.ids, channel.rows), list(processes))
     channel.check_process()
     return channel
 

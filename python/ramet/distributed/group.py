@@ -9,6 +9,7 @@ import torch
 import torch.distributed as dist
 
 from ramet.distributed.channel import Channel, channel_of, in_channel
+from ramet.distributed.peers import naming_ended
 
 FAILED = -1  # instead of a number of bytes: this rank has failed
 
@@ -127,13 +128,15 @@ def exchange(message: tuple | None, place: Place, members: list[int], wire: dist
     bytes_out, data = message or ([FAILED] * len(members), None)
     heads = torch.tensor([[count, *place] for count in bytes_out])
     incoming = torch.empty_like(heads)
-    dist.all_to_all_single(incoming, heads, group=wire)
+    with naming_ended(wire):
+        dist.all_to_all_single(incoming, heads, group=wire)
     bytes_in = incoming[:, 0].tolist()
     if FAILED in bytes_in:
         raise RuntimeError(f"rank {members[bytes_in.index(FAILED)]} failed")
     _compare_places([Place(*numbers) for numbers in incoming[:, 1:].tolist()], members)
     received = torch.empty(sum(bytes_in), dtype=torch.uint8)
-    dist.all_to_all_single(received, torch.from_numpy(data), bytes_in, bytes_out, group=wire)
+    with naming_ended(wire):
+        dist.all_to_all_single(received, torch.from_numpy(data), bytes_in, bytes_out, group=wire)
     return bytes_in, received.numpy()
 
 

@@ -53,15 +53,11 @@ class Mail:
         fail_all([self])
 
 
-def deliver_all(
-    letters: list[tuple[Mail, Lists]], *, kind: Kind = Kind.LEARN, threads: int = 1, step: int = 0, options: int = 0
-) -> list[Lists]:
-    """Mail.deliver of several tables of the same ranks at once. ValueError, on every rank, unless these are the same
-    tables on all ranks, and `options`, a digest of what is done with the rows, is the same, too."""
+def deliver_all(letters: list[tuple[Mail, Lists]], *, kind: Kind = Kind.LEARN, threads: int = 1, **what) -> list[Lists]:
+    """Mail.deliver of several tables of the same ranks at once. what: `step`, and `options`, by name, of what is done
+    with the rows. ValueError, on every rank, that names what differs, unless these and the tables are the same."""
     office = office_of(mail for mail, _ in letters)
-    return (
-        [lists for _, lists in letters] if office is None else office.deliver(letters, kind, threads, (step, options))
-    )
+    return [lists for _, lists in letters] if office is None else office.deliver(letters, kind, threads, **what)
 
 
 def done_all(mails: list[Mail]) -> None:

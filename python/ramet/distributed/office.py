@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -22,6 +22,7 @@ import torch.distributed as dist
 from ramet import _core, descriptor
 from ramet.distributed.channel import in_channel
 from ramet.distributed.group import Place, exchange
+from ramet.distributed.peers import naming_ended
 from ramet.dtypes import bfloat16, bits, dtype_name
 from ramet.tables.ranks import Ranks
 
@@ -47,10 +48,7 @@ class Head(NamedTuple):
 
     kind: int
     number: int
-    step: int = 0
-    options: int = 0  # a digest of what is done
-    tables: int = 0
-    which: int = 0  # a digest of the tables' numbers
+    digest: int = 0  # of what a Doing says
     pid: int = 0
     fd: int = 0
     device: int = 0
@@ -58,13 +56,29 @@ class Head(NamedTuple):
 
     @property
     def doing(self) -> tuple:
-        return self[:6]
+        return self[:3]
 
-    def __str__(self) -> str:
-        said = f"at meeting {self.number}, {Kind(self.kind).name.lower()}"
-        if self.tables:
-            said += f", step {self.step}, of {self.tables} tables (digest {self.which:08x})"
-        return f"{said}, with options of digest {self.options:08x}" if self.options else said
+
+class Doing(NamedTuple):
+    """What a rank does at a meeting. tables: by number, in the order in which ranks made them. options: of what is done
+    with rows, by name."""
+
+    kind: Kind
+    number: int
+    step: int = 0
+    tables: tuple[int, ...] = ()
+    options: dict = {}  # noqa: RUF012 (nobody writes to it)
+
+    def head(self, arena: Arena) -> Head:
+        return Head(self.kind, self.number, zlib.crc32(repr(self).encode()), *arena.handle)
+
+    def beside(self, other: Doing) -> str:
+        """What it does that the other does not."""
+        differs = [f"{k}={v!r}" for k, v in self.options.items() if repr(v) != repr(other.options.get(k, ...))]
+        if self[:-1] == other[:-1] and differs:
+            return f"at step {self.step} with {', '.join(differs)}"
+        tables = f", step {self.step}, of tables {list(self.tables)}" if self.tables else ""
+        return f"at meeting {self.number}, {self.kind.name.lower()}{tables}"
 
 
 class Arena:
@@ -110,8 +124,8 @@ class Office:
         self._number, self._is_open = 0, False
         self._told: list[tuple] = []  # collectives that nobody waits for, and what they read
 
-    def deliver(self, letters: list[tuple[Mail, Lists]], kind: Kind, threads: int, what: tuple) -> list[Lists]:
-        """What every rank gave for each of these tables, until done(). what: (step, digest of options)."""
+    def deliver(self, letters: list[tuple[Mail, Lists]], kind: Kind, threads: int, **what) -> list[Lists]:
+        """What every rank gave for each of these tables, until done(). what: step and options of a Doing."""
         reached = letters[0][0].ranks.reached
         near = [k for k, is_near in enumerate(reached) if is_near and k != self._rank]
         far = [k for k, is_near in enumerate(reached) if not is_near]
@@ -122,7 +136,7 @@ class Office:
             if near:
                 self._arena.pack([lists for _, lists in packed], threads)
             messages = [_pushed(mail, lists, kind, threads) for mail, lists in packed] if far else []
-        heads = self.meet(kind, [mail for mail, _ in letters], what)
+        heads = self.meet(kind, [mail for mail, _ in letters], **what)
         self._is_open = True
         with self.telling():
             arrived = [self.exchange(message) for message in messages]
@@ -155,24 +169,38 @@ class Office:
         with contextlib.suppress(RuntimeError):  # where the connection is what failed
             self._told.append(self._gather(Head(Kind.FAILED, self._number), async_op=True))
 
-    def meet(self, kind: Kind, mails: Iterable[Mail] = (), what: tuple = (0, 0)) -> list[Head]:
-        """The heads of all ranks, which do the same."""
-        numbers = [mail.ranks.group.loader for mail in mails]
-        which = zlib.crc32(np.array(numbers, np.int64).tobytes())
-        mine = Head(kind, self._number + 1, *what, len(numbers), which, *self._arena.handle)
-        _, _, gathered = self._gather(mine, async_op=False)
-        heads = [Head(*numbers) for numbers in gathered.tolist()]
+    def meet(self, kind: Kind, mails: Iterable[Mail] = (), **what) -> list[Head]:
+        """The heads of all ranks, which do the same. what: step and options of a Doing."""
+        tables = tuple(mail.ranks.group.loader for mail in mails)
+        mine = Doing(kind, self._number + 1, tables=tables, **what)
+        heads = self._heads(mine)
         for rank, head in enumerate(heads):
             if head.kind == Kind.FAILED:
                 raise RuntimeError(f"rank {self._members[rank]} failed: its own error says why")
         for rank, head in enumerate(heads):
             if head.doing != heads[0].doing:
-                raise ValueError(
-                    f"rank {self._members[rank]} is {head}, but rank {self._members[0]} {heads[0]}: the ranks of "
-                    "tables do the same, in one order"
-                )
+                self._refuse(mine, rank)
         self._number += 1
         return heads
+
+    def _heads(self, mine: Doing) -> list[Head]:
+        try:
+            with naming_ended(self._wire):
+                _, _, gathered = self._gather(mine.head(self._arena), async_op=False)
+        except RuntimeError as error:
+            rank, kind = self._members[self._rank], mine.kind.name.lower()
+            raise RuntimeError(f"rank {rank}, {kind}, step {mine.step}: ranks could not meet: {error}") from error
+        return [Head(*numbers) for numbers in gathered.tolist()]
+
+    def _refuse(self, mine: Doing, rank: int) -> NoReturn:
+        """ValueError that says what the rank does and rank 0 does not. All ranks have the same heads, and come here."""
+        said: list[Doing] = [mine] * len(self._members)
+        dist.all_gather_object(said, mine, group=self._wire)
+        first, other = said[0], said[rank]
+        raise ValueError(
+            f"rank {self._members[rank]} is {other.beside(first)}, but rank {self._members[0]} {first.beside(other)}: "
+            "the ranks of tables do the same, in one order"
+        )
 
     def exchange(self, message: tuple | None) -> tuple:
         """See group.exchange. Ranks have met before, and go on together."""

@@ -15,6 +15,7 @@ import torch
 import torch.distributed as dist
 
 from ramet import _core
+from ramet.distributed.peers import naming_ended
 
 SUMMED = (torch.float32, torch.float64)  # what _core.add_rows takes
 
@@ -139,13 +140,14 @@ def _all_to_all(outgoing, incoming, block) -> None:
             into.copy_(rows)
         return
     try:
-        _agree([(str(rows.dtype), tuple(rows.shape[1:])) for rows, _ in outgoing], group, block)
-        if len(outgoing) == 1:
-            (rows, send_counts), (into, receive_counts) = outgoing[0], incoming[0]
-            width = rows.shape[1:].numel() * rows.element_size()
-            _move(rows, [n * width for n in send_counts], into, [n * width for n in receive_counts], group)
-        else:
-            _move_together(outgoing, incoming, group)
+        with naming_ended(group):
+            _agree([(str(rows.dtype), tuple(rows.shape[1:])) for rows, _ in outgoing], group, block)
+            if len(outgoing) == 1:
+                (rows, send_counts), (into, receive_counts) = outgoing[0], incoming[0]
+                width = rows.shape[1:].numel() * rows.element_size()
+                _move(rows, [n * width for n in send_counts], into, [n * width for n in receive_counts], group)
+            else:
+                _move_together(outgoing, incoming, group)
     except RuntimeError as error:
         batch = block.batch
         raise RuntimeError(

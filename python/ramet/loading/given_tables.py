@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from ramet import _core
 from ramet.arguments import shortened
 from ramet.graph import Graph
+from ramet.tables.owners import digest_of
 from ramet.tables.table import Table
 
 
@@ -94,15 +95,8 @@ def require_owners_alike(what: str, table, of: str, nodes: _core.Ownership, rank
             f"{what} is shared by {table.ranks} ranks, of which this is {table.rank}, but in the group of the loader "
             f"it is {rank} of {nodes.parts}"
         )
-    if table.ownership.digest() != nodes.digest():
+    if digest_of(table.ownership) != digest_of(nodes):
         raise ValueError(
-            f"{what} is owned by {_said(table.ownership)}, but the loader's nodes of type {of!r} by {_said(nodes)}: "
-            "a rank reads its own rows alone"
+            f"{what} is owned by {digest_of(table.ownership)}, but the loader's nodes of type {of!r} by "
+            f"{digest_of(nodes)}: a rank reads its own rows alone"
         )
-
-
-def _said(owners: _core.Ownership) -> str:
-    bounds, vector, *_ = owners.__getstate__()
-    if bounds is not None:
-        return f"ranges with the bounds {shortened(bounds.tolist())}"
-    return f"{'a hash' if vector is None else 'a vector'} (digest {owners.digest():016x})"

@@ -35,6 +35,8 @@ from ramet.loading.times import Time
 from ramet.loading.watch import Watched
 from ramet.progress import locking_progress
 from ramet.stores.ownership import as_owners, by_node_type
+from ramet.tables.owners import digest_of
+from ramet.tables.ranks import Digest
 
 NOWHERE = {"host": _core.HostOptions(), "device": _core.DeviceOptions()}
 PULLED_AHEAD = 4  # batches: the same on every rank, however many cores its machine has
@@ -267,9 +269,16 @@ class NeighborLoader:
             "prefetch": self._core.max_prefetch,
             "part": "its own" if self.graph.part in (None, (group.rank, group.size)) else self.graph.part[0],
             "tables": self._described_tables(),
-            "ownership": [f"{of_type.digest():016x}" for of_type in owners],
-            "graph, input_nodes and options": f"{self._core.fingerprint():016x}",
+            "ownership": list(map(digest_of, owners)),
+            "graph and input_nodes": Digest(self._core.fingerprint(), self._described_inputs()),
         }
+
+    def _described_inputs(self) -> str:
+        inputs = [
+            f"all of {t!r}" if ends is None else f"{ends[0]:,} of {t!r}, {list(ends[1:9])} first"
+            for t, ends in zip(self.seed_types, self._ends[::2])
+        ]
+        return f"{self.graph!r} and {'; '.join(inputs)} (digest {self._core.fingerprint():016x})"
 
     def _described_tables(self) -> list[str]:
         return [described(self.graph, *key, table) for key, table in self._requests.items()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
 from contextlib import contextmanager
 
@@ -168,7 +167,8 @@ class SparseOptimizer(torch.optim.Optimizer):
             for learner, step in zip(learners, steps):
                 learner.check(step)
             letters = [(mail, begun.gradients_of(learner)) for mail, learner in zip(mails, learners)]
-            options = zlib.crc32(repr(self._said()).encode())
+            said = self._said()
+            options = said.pop("options") | said
         delivered = deliver_all(letters, threads=torch.get_num_threads(), step=self._number + 1, options=options)
         with _telling_failures(mails):
             for learner, step, lists in zip(learners, steps, delivered):

@@ -15,7 +15,7 @@ from ramet.descriptor import Handle
 from ramet.dtypes import bfloat16, dtype_name
 from ramet.tables.init_rows import described
 from ramet.tables.memory import Form, HostPieces, Layout, TableMemory, map_array, opened
-from ramet.tables.owners import owners_of_rows
+from ramet.tables.owners import digest_of, owners_of_rows
 from ramet.tables.ranks import Ranks
 
 PLACEMENTS = ("continuous", "chunked", "distributed")
@@ -49,7 +49,7 @@ def create(
             "dtype": dtype_name(form.dtype),
             "placement": placement,
             "location": location,
-            "ownership": wanted.owners.digest(),
+            "ownership": digest_of(wanted.owners),
             "init": described(init),
             "seed": as_int(seed, "seed", 0, UINT64_MAX),
         }

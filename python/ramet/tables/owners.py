@@ -9,6 +9,7 @@ import numpy as np
 from ramet import _core
 from ramet.arrays import as_array
 from ramet.stores.contents import NODE
+from ramet.tables.ranks import Digest
 
 AT_A_TIME = 1 << 22  # rows whose owners are computed
 
@@ -44,6 +45,17 @@ def owners_given(ownership, node_type: str, num_rows: int, parts: int, what: str
             raise FileNotFoundError(f"{what} is {place!r}: neither 'range', 'hash' nor a file")
         ownership = _load(place)
     return _of_array(as_array(ownership, what), num_rows, parts, place)
+
+
+def digest_of(ownership: _core.Ownership) -> Digest:
+    """Who owns what, for ranks to compare."""
+    bounds, vector, *_ = ownership.__getstate__()
+    digest = ownership.digest()
+    if bounds is not None:
+        return Digest(digest, f"ranges with the bounds {bounds.tolist()}")
+    if vector is None:
+        return Digest(digest, f"a hash of {ownership.num_nodes} rows")
+    return Digest(digest, f"a vector that begins {vector[:8].tolist()} (digest {digest:016x})")
 
 
 def owner_vector(ownership: _core.Ownership) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,6 +12,17 @@ from ramet.loading.ranks import rank_and_world
 
 Kept = TypeVar("Kept")
 Told = TypeVar("Told")
+
+
+@dataclass(frozen=True)
+class Digest:
+    """Of what ranks have alike. `words` name it in errors."""
+
+    digest: int
+    words: str = field(compare=False)
+
+    def __repr__(self) -> str:
+        return self.words
 
 
 class Ranks:

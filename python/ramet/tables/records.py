@@ -16,7 +16,7 @@ from ramet.stores.streamed import CHUNK_BYTES, StreamedRows
 from ramet.tables.arguments import as_row_ids
 from ramet.tables.create import as_dtype
 from ramet.tables.init_rows import DISTRIBUTIONS, described
-from ramet.tables.owners import owners_of_rows
+from ramet.tables.owners import digest_of, owners_of_rows
 from ramet.tables.parts import Pieces
 from ramet.tables.ranks import Ranks
 
@@ -41,7 +41,7 @@ class Wanted(NamedTuple):
             "location": "disk",
             "shape": self.shape,
             "dtype": dtype_name(self.dtype),
-            "ownership": self.ownership.digest(),
+            "ownership": digest_of(self.ownership),
             "init": str(self.init),
             "seed": self.seed,
         }

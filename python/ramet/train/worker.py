@@ -13,6 +13,7 @@ import torch
 import torch.distributed as dist
 
 import ramet
+from ramet.distributed import destroy_process_group
 from ramet.train.folder import RunFolder
 from ramet.train.loop import fit
 
@@ -63,4 +64,4 @@ def _joined(rank, world, place):
     try:
         yield
     finally:
-        dist.destroy_process_group()
+        destroy_process_group()

@@ -88,7 +88,7 @@ def main() -> None:
         assert [path.name for path in (folder / kind).iterdir()] == [f"part-{rank}"], "a part of another rank is there"
         trained[run] = train(run, ramet.open(folder / kind / f"part-{rank}"), cooperative=True)
     (results / f"{rank}.pickle").write_bytes(pickle.dumps(trained))
-    dist.destroy_process_group()
+    ramet.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":

@@ -165,12 +165,13 @@ def serve(address: str, rank: int) -> None:
 def be_rank(number: int, size: int, seconds: float, file: str, address: str) -> None:
     import torch.distributed as dist
 
+    import ramet.distributed
+
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     timeout = datetime.timedelta(seconds=seconds)
     dist.init_process_group("gloo", init_method=f"file://{file}", rank=number, world_size=size, timeout=timeout)
     serve(address, number)
-    if dist.is_initialized():
-        dist.destroy_process_group()
+    ramet.distributed.destroy_process_group()
 
 
 # ---- the template
