@@ -3,6 +3,11 @@ VENV   := .venv
 PYTHON_IN_VENV := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 BUILT  := $(VENV)/.built
+OLDEST := build/oldest
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+# Options of pip for the package: its build folder is that of the C++ tests, which are made of the same objects.
+AS_BUILT := --no-build-isolation --no-deps -Cbuild-dir=build/release -Cbuild.targets=_core_stub \
+  $(addprefix -Ccmake.define.,RAMET_TESTS=ON RAMET_CUDA=OFF CMAKE_COMPILE_WARNING_AS_ERROR=ON)
 NVCC_DONE := build/.nvcc
 
 # Runs a step, and keeps its seconds for `make test-times`.
@@ -11,6 +16,7 @@ STEP   := tools/step.sh
 # together, with their fixtures. One thread of torch each, unless a test asks for more: those that wait for
 # work by turning take the cores from other processes.
 PYTEST = env OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive TORCHINDUCTOR_COMPILE_THREADS=1 $(PYTHON_IN_VENV) -m pytest --numprocesses 3 --dist loadfile --durations 25 --junitxml build/times/test-$1.xml
+PYTEST_OLDEST = $(subst $(PYTHON_IN_VENV),$(OLDEST)/bin/python,$(call PYTEST,oldest))
 # $(CTEST) PRESET
 CTEST  := tools/ctest.sh
 
@@ -30,7 +36,7 @@ endif
 # Where addresses are randomized widely the thread sanitizer cannot place its shadow memory.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: help setup build demo test test-all test-cpp test-python test-includes test-asan test-tsan test-cuda test-slow test-times fuzz asan cuda \
+.PHONY: help setup build demo test test-all test-cpp test-python test-includes test-asan test-tsan test-cuda test-slow test-oldest test-times fuzz asan cuda \
   coverage gpu-check gpu-pack gpu-prebuilt lint format accuracy bench micro bench-peers bench-compare clean FORCE
 .NOTPARALLEL:
 
@@ -105,6 +111,12 @@ test-python: build  ## Python tests, but for the slow ones
 test-slow: build  ## Python tests that take long: statistics, trainings, benchmarks, examples
 	@$(STEP) test-slow $(call PYTEST,slow) -m slow
 
+test-oldest: build $(OLDEST)/.ready  ## Python tests with constraints-oldest.txt: the oldest torch, PyG and numpy, and DGL
+	@rm -f $(OLDEST)/*.whl && $(PYTHON_IN_VENV) -m pip wheel -qq --disable-pip-version-check --wheel-dir $(OLDEST) $(AS_BUILT) .
+	@$(OLDEST)/bin/pip install -qq --disable-pip-version-check --no-deps --force-reinstall $(OLDEST)/*.whl
+	@$(STEP) test-oldest $(PYTEST_OLDEST) -m "not slow"
+	@$(PYTEST_OLDEST) -k dgl tests/python/test_readme.py
+
 fuzz: asan  ## parser, segment and graph under libFuzzer, where clang is: SECONDS=30
 	@$(STEP) fuzz tools/fuzz.sh $(SECONDS)
 
@@ -139,14 +151,18 @@ bench-compare: setup  ## what changed between two runs: OLD=a.json NEW=b.json; s
 clean:  ## remove what was built (not the virtual environment)
 	rm -rf build $(BUILT)
 
+# The interpreter is that of .venv, for which the package is built.
+$(OLDEST)/.ready: constraints-oldest.txt | $(READY)
+	@rm -rf $(OLDEST) && $(PYTHON_IN_VENV) -m venv $(OLDEST)
+	@$(OLDEST)/bin/pip install -qq --disable-pip-version-check --requirement $< --extra-index-url $(TORCH_INDEX)
+	@touch $@
+
 # The script decides by content whether there is work; FORCE only asks it every time.
 $(READY): FORCE
 	@$(if $(wildcard $(READY)),,$(STEP) setup) tools/bootstrap.sh
 
-# In the build folder of the C++ tests, which are made of the same objects.
 $(BUILT): $(READY) $(PACKAGE)
 	@touch $@.started
 	@$(STEP) build $(PYTHON_IN_VENV) -m pip install -qq --disable-pip-version-check \
-	  --no-build-isolation --no-deps --force-reinstall -Cbuild-dir=build/release -Cbuild.targets=_core_stub \
-	  $(addprefix -Ccmake.define.,RAMET_TESTS=ON RAMET_CUDA=OFF CMAKE_COMPILE_WARNING_AS_ERROR=ON) .
+	  --force-reinstall $(AS_BUILT) .
 	@mv $@.started $@  # dated from the start: an edit during the build counts as new

@@ -23,6 +23,16 @@ def test_everything_needed_is_pinned():
     assert needed <= pinned
 
 
+def test_the_oldest_versions_declared_are_those_tested():
+    declared = re.findall(
+        r'"([\w-]+)>=([\d.]+)"', (ROOT / "pyproject.toml").read_text().partition("[project.scripts]")[0]
+    )
+    tested = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "constraints-oldest.txt").read_text(), re.MULTILINE))
+    of_pip = {name.replace("_", "-"): oldest for name, oldest in declared}
+    assert {"numpy", "torch", "torch-geometric"} <= of_pip.keys()
+    assert all(f"{tested[name]}.".startswith(f"{oldest}.") for name, oldest in of_pip.items())
+
+
 def test_the_package_has_the_version_of_the_header():
     header = (ROOT / "include" / "ramet" / "version.h").read_text()
     assert f'kVersion = "{version("ramet")}"' in header

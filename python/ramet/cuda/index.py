@@ -12,10 +12,10 @@ import numpy as np
 import torch
 
 from ramet.cuda import torch_devices as devices
+from ramet.old_torch import WIDE_UNSIGNED
 from ramet.tensors import to_tensor
 
 INTEGERS = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
-WIDER = {torch.uint16, torch.uint32}  # of which torch has no arithmetic everywhere
 
 
 def rows_of(index, num_rows: int, device) -> tuple[torch.Tensor, tuple[int, ...]]:
@@ -61,7 +61,7 @@ def as_ids(value, num_rows: int, device, *, wrap: bool) -> torch.Tensor:
 
 def _as_tensor(value) -> torch.Tensor:
     if isinstance(value, torch.Tensor):
-        return value.to(torch.int64) if value.dtype in WIDER else value
+        return value.to(torch.int64) if value.dtype in WIDE_UNSIGNED else value
     if isinstance(value, (list, range)) and len(value) == 0:
         return torch.empty(0, dtype=torch.int64)
     if not isinstance(value, np.ndarray):

@@ -9,10 +9,12 @@ from ramet.nn import functions, library
 from ramet.nn.edge_checks import ROWS, check_device, check_edge_types, described
 from ramet.nn.edges import BlockEdges, edges_of
 from ramet.nn.tracing import is_traced
+from ramet.old_torch import outside_of_graphs
 
 REDUCTIONS = ("sum", "mean", "max", "min", "softmax")
 
 
+@outside_of_graphs
 def aggregate(block, x, reduce: str = "mean", edge_weight=None):
     """[num_dst, ...]: for each destination of `block`, its sources' rows of `x`, reduced; 0 where it has no edges.
 

@@ -16,8 +16,10 @@ from ramet.nn.core_ops import new
 from ramet.nn.edges import edges_of
 from ramet.nn.functions import refuse_forward_mode, refuse_twice
 from ramet.nn.tracing import is_traced
+from ramet.old_torch import outside_of_graphs
 
 
+@outside_of_graphs
 def edge_softmax(block, scores):
     """The softmax of `scores` over the edges of each destination: exp(score - largest) over the sum of these.
 

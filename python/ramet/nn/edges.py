@@ -7,7 +7,7 @@ import weakref
 from typing import NamedTuple
 
 import torch
-from torch.utils import _pytree as pytree  # as torch.export's documentation names it
+from torch.utils import _pytree as pytree
 from torch.utils.dlpack import to_dlpack
 from torch.utils.weak import WeakIdKeyDictionary
 
@@ -16,6 +16,7 @@ from ramet.loading.block import Block
 from ramet.loading.origins import block_of, version_of
 from ramet.nn import edge_checks
 from ramet.nn.tracing import is_traced
+from ramet.old_torch import is_compiling, register_pytree_node
 from ramet.tensors import to_tensor
 
 
@@ -198,7 +199,7 @@ class BlockEdges:
 
 
 _PARTS = ("indptr", "indices", "num_src", "edge_weight", "edge_order")
-pytree.register_pytree_node(
+register_pytree_node(
     BlockEdges,
     lambda edges: ([getattr(edges, name) for name in _PARTS], None),
     lambda parts, _: BlockEdges(*parts[:4], edge_order=parts[4], derived={}),
@@ -262,7 +263,7 @@ def for_training(function):
 
     @functools.wraps(function)
     def outside_of_inference(*arguments):
-        if torch.compiler.is_compiling() or not torch.is_inference_mode_enabled():
+        if is_compiling() or not torch.is_inference_mode_enabled():
             return function(*arguments)
         with torch.inference_mode(False):
             return function(*arguments)

@@ -10,13 +10,14 @@ import numpy as np
 import torch
 
 from ramet import _core
+from ramet.old_torch import get_device_module
 
 _TWISTER = slice(24, 24 + 8 * 624)  # the words of torch's CPU generator in its state, 8 bytes each
 
 
 def state_of(device: torch.device) -> torch.Tensor:
     """The state of the generator that draws for tensors of the device."""
-    return torch.get_rng_state() if device.type == "cpu" else torch.get_device_module(device).get_rng_state(device)
+    return torch.get_rng_state() if device.type == "cpu" else get_device_module(device).get_rng_state(device)
 
 
 def repeated(compute, device: torch.device, state: torch.Tensor):
@@ -41,7 +42,7 @@ def _set_state(device: torch.device, state: torch.Tensor) -> None:
     if device.type == "cpu":
         torch.set_rng_state(state)
     else:
-        torch.get_device_module(device).set_rng_state(state, device)
+        get_device_module(device).set_rng_state(state, device)
 
 
 @functools.cache

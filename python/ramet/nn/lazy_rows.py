@@ -9,6 +9,7 @@ import torch
 from torch._C import DisableTorchFunctionSubclass
 
 from ramet.loading.origins import version_of
+from ramet.old_torch import get_autocast_dtype, is_autocast_enabled
 
 _log = logging.getLogger("ramet")
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -76,7 +77,7 @@ class Demand:
     def __init__(self, compute: Callable[[str], torch.Tensor], device: torch.device):
         self._compute, self._rows, self._device = compute, None, device.type
         self._modes = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
-        self._autocast = torch.is_autocast_enabled(self._device), torch.get_autocast_dtype(self._device)
+        self._autocast = is_autocast_enabled(self._device), get_autocast_dtype(self._device)
 
     @property
     def is_met(self) -> bool:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ramet.nn.edges import edges_of_tensors
 from ramet.nn.functions import backend, plain
+from ramet.old_torch import custom_op
 
 
 def aggregate(edges, x, reduce: str, weights=None):
@@ -22,12 +23,12 @@ def edge_softmax(edges, scores):
     return _edge_softmax(edges.indptr, edges.indices, edges.num_src, scores)
 
 
-@torch.library.custom_op("ramet::aggregate", mutates_args=())
+@custom_op("ramet::aggregate", mutates_args=())
 def _aggregate(indptr: Tensor, indices: Tensor, num_src: int, x: Tensor, weights: Tensor | None, reduce: str) -> Tensor:
     return backend(x).aggregate(edges_of_tensors(indptr, indices, num_src), plain(x), reduce, weights)
 
 
-@torch.library.custom_op("ramet::aggregate_back", mutates_args=())
+@custom_op("ramet::aggregate_back", mutates_args=())
 def _aggregate_back(
     indptr: Tensor, indices: Tensor, num_src: int, grad: Tensor, rows: int, weights: Tensor | None, mean: bool
 ) -> Tensor:
@@ -35,7 +36,7 @@ def _aggregate_back(
     return backend(grad).aggregate_back(edges, plain(grad), rows, weights, mean)
 
 
-@torch.library.custom_op("ramet::edge_dots", mutates_args=())
+@custom_op("ramet::edge_dots", mutates_args=())
 def _edge_dots(
     indptr: Tensor, indices: Tensor, num_src: int, dst_rows: Tensor, src_rows: Tensor, heads: int, mean: bool
 ) -> Tensor:
@@ -43,24 +44,24 @@ def _edge_dots(
     return backend(src_rows).edge_dots(edges, plain(dst_rows), plain(src_rows), heads, mean)
 
 
-@torch.library.custom_op("ramet::extremes_back", mutates_args=())
+@custom_op("ramet::extremes_back", mutates_args=())
 def _extremes_back(indptr: Tensor, indices: Tensor, num_src: int, x: Tensor, reduced: Tensor, grad: Tensor) -> Tensor:
     edges = edges_of_tensors(indptr, indices, num_src)
     return backend(grad).extremes_back(edges, plain(x), reduced, plain(grad))
 
 
-@torch.library.custom_op("ramet::edge_softmax", mutates_args=())
+@custom_op("ramet::edge_softmax", mutates_args=())
 def _edge_softmax(indptr: Tensor, indices: Tensor, num_src: int, scores: Tensor) -> Tensor:
     return backend(scores).edge_softmax(edges_of_tensors(indptr, indices, num_src), plain(scores))
 
 
-@torch.library.custom_op("ramet::edge_softmax_back", mutates_args=())
+@custom_op("ramet::edge_softmax_back", mutates_args=())
 def _edge_softmax_back(indptr: Tensor, indices: Tensor, num_src: int, softmax: Tensor, grad: Tensor) -> Tensor:
     edges = edges_of_tensors(indptr, indices, num_src)
     return backend(grad).edge_softmax_back(edges, plain(softmax), plain(grad))
 
 
-@torch.library.custom_op("ramet::with_self_loops", mutates_args=())
+@custom_op("ramet::with_self_loops", mutates_args=())
 def _with_self_loops(indptr: Tensor, indices: Tensor, num_src: int) -> tuple[Tensor, Tensor, Tensor]:
     edges, positions = edges_of_tensors(indptr, indices, num_src).with_self_loops
     return edges.indptr.clone(), edges.indices.clone(), positions.clone()  # what is cached stays so

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from ramet.old_torch import is_compiling
+
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
@@ -12,7 +14,7 @@ def is_traced(tensor) -> bool:
     at by a mode or a subclass of tensors, as fake tensors are.
     """
     return (
-        torch.compiler.is_compiling()
+        is_compiling()
         or type(tensor) not in _PLAIN
         or torch._C._len_torch_dispatch_stack() > 0  # noqa: SLF001 (torch's)
         or torch.jit.is_tracing()

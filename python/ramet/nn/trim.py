@@ -22,6 +22,7 @@ from ramet.nn.edges import BlockEdges
 from ramet.nn.hop_edges import HopEdges, hop_edges_of
 from ramet.nn.lazy_rows import LazyRows, count_of_writes, mapped, settled, tell_of_writes
 from ramet.nn.row_local import OF_EDGES, OF_ROWS, depends_on_others, why_not
+from ramet.old_torch import is_compiling
 
 _log = logging.getLogger("ramet")
 _has_told = False
@@ -40,7 +41,7 @@ class LayerTrim:
 
     def before(self, layer, args, kwargs, sees_all: bool = True):
         """Forward pre-hook: leaves out what nobody needs. sees_all: whether `kwargs` are all that there are."""
-        if torch.compiler.is_compiling() or torch.jit.is_tracing():
+        if is_compiling() or torch.jit.is_tracing():
             return None
         args, kwargs = settled((args, kwargs))
         call = dict(zip(self.names, args, strict=False)) | kwargs

@@ -11,6 +11,7 @@ from ramet.nn.conv.linear import Linear, zeros
 from ramet.nn.edge_checks import check_device, described
 from ramet.nn.edges import BlockEdges
 from ramet.nn.tracing import is_traced
+from ramet.old_torch import is_autocast_enabled
 
 # How features of a destination's loop follow from its edges' (fill_value), and what they are without edges.
 _FILLS = {"add": ("sum", 0), "mean": ("mean", 0), "min": ("min", 0), "max": ("max", 0), "mul": ("prod", 1)}
@@ -167,4 +168,4 @@ def _is_kept(edges: BlockEdges):
 
 def by_autocast(x) -> bool:
     """Whether autocast chooses the dtypes of products of `x`."""
-    return torch.is_autocast_enabled(x.device.type)
+    return is_autocast_enabled(x.device.type)

@@ -10,6 +10,7 @@ from ramet.nn.conv.linear import are_plain
 from ramet.nn.edge_checks import ROWS, check_device, described
 from ramet.nn.edges import BlockEdges, edges_of
 from ramet.nn.table_rows import TableRows
+from ramet.old_torch import outside_of_graphs
 
 # Options of PyG's MessagePassing, each with the one value that layers on blocks have, and why.
 _OF_PYG = {
@@ -40,6 +41,10 @@ class Conv(torch.nn.Module):
     Raises ValueError where `x` has other than two dimensions, or fewer rows than the block has sources or destinations,
     or lies on another device; TypeError for a dtype that `aggregate` has not.
     """
+
+    def __init_subclass__(cls) -> None:
+        if "forward" in vars(cls):
+            cls.forward = outside_of_graphs(cls.forward)
 
     def inputs(self, x, block) -> tuple:
         """(BlockEdges, rows of sources, rows of destinations); the second is a TableRows where `x` is one."""
