@@ -92,12 +92,26 @@ void check_not_inside_store(std::string folder, const std::string& path) {
   }
 }
 
-// Files of somebody else would go with the folder.
-void check_nothing_foreign(const FolderKind& kind, const Folder& folder) {
+bool is_folder(const Folder& around, const std::string& entry) {
+  struct stat status{};
+  if (::fstatat(around.fd(), entry.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+    throw_errno(errno, "inspect", around.place() + "/" + entry);
+  return S_ISDIR(status.st_mode);
+}
+
+// Files of somebody else would go with the folder. `inside`: where it lies in one of the kind.
+void check_nothing_foreign(const FolderKind& kind,
+                           const Folder& folder,
+                           const std::string& inside = "") {
   for (const std::string& entry : folder.entries()) {
-    if (entry == kind.text || kind.belongs(entry)) continue;
-    throw_invalid(folder.place(), " holds ", quoted(entry), ", which is no part of ", kind.what,
-                  "; it is not replaced");
+    const std::string path = inside + entry;
+    const bool is_inner = is_folder(folder, entry);
+    if (!(is_inner ? kind.has_folder(path) : kind.has_file(path)))
+      throw_invalid(folder.place(), " holds ", quoted(entry), ", which is no part of ", kind.what,
+                    "; it is not replaced");
+    if (is_inner)
+      check_nothing_foreign(kind, Folder(folder.fd(), entry, folder.place() + "/" + entry),
+                            path + "/");
   }
 }
 
@@ -108,25 +122,50 @@ std::string nearest_folder(const std::string& path) {
   return folder.empty() ? nearest_folder(parent) : folder;
 }
 
-bool belongs_to_store(std::string_view entry) {
-  return entry == "checksums.txt" || is_array_folder(entry);
+bool store_has_file(std::string_view path) {
+  constexpr std::string_view kSuffix = ".npy";
+  if (path == "ramet.txt" || path == "checksums.txt") return true;
+  return path.ends_with(kSuffix) &&
+         array_name_problem(path.substr(0, path.size() - kSuffix.size())).empty();
 }
 
-bool belongs_to_parts(std::string_view entry) {
+bool store_has_folder(std::string_view path) {
+  return is_array_folder(path) || array_name_problem(std::string(path) + "/any").empty();
+}
+
+bool is_part(std::string_view name) {
   constexpr std::string_view kPart = "part-";
-  return entry.starts_with(kPart) && parse_count(entry.substr(kPart.size())).has_value();
+  return name.starts_with(kPart) && parse_count(name.substr(kPart.size())).has_value();
+}
+
+// The part that `path` lies in, and its path there, "" of the part itself.
+std::pair<std::string_view, std::string_view> split_part(std::string_view path) {
+  const size_t slash = path.find('/');
+  return {path.substr(0, slash), slash == path.npos ? "" : path.substr(slash + 1)};
+}
+
+bool parts_have_file(std::string_view path) {
+  if (path == "parts.json" || path == "checksums.txt") return true;
+  const auto [part, inside] = split_part(path);
+  return is_part(part) && store_has_file(inside);
+}
+
+bool parts_have_folder(std::string_view path) {
+  const auto [part, inside] = split_part(path);
+  return is_part(part) && (inside.empty() || store_has_folder(inside));
 }
 
 }  // namespace
 
 const FolderKind& store_folder() {
-  static constexpr FolderKind kKind{"a store", "ramet.txt", kManifestMagic, &belongs_to_store};
+  static constexpr FolderKind kKind{"a store", "ramet.txt", kManifestMagic, &store_has_file,
+                                    &store_has_folder};
   return kKind;
 }
 
 const FolderKind& parts_folder() {
   static constexpr FolderKind kKind{"a folder of parts", "parts.json", kPartsMagic,
-                                    &belongs_to_parts};
+                                    &parts_have_file, &parts_have_folder};
   return kKind;
 }
 

@@ -14,12 +14,13 @@ namespace ramet {
 
 inline constexpr mode_t kModeBits = 07777;
 
-// What may be replaced there: a folder with this text, and with nothing that does not belong.
+// What may be replaced there: a folder with this text, in which nothing is a stranger's.
 struct FolderKind {
   const char* what;
-  const char* text;   // the name of a file
-  const char* magic;  // which begins with this, in every version
-  bool (*belongs)(std::string_view entry);
+  const char* text;                           // the name of a file
+  const char* magic;                          // which begins with this, in every version
+  bool (*has_file)(std::string_view path);    // whether a file inside may have this path,
+  bool (*has_folder)(std::string_view path);  // and a folder this one
 };
 inline constexpr const char* kPartsMagic = "{\n  \"ramet-parts\": ";
 [[nodiscard]] const FolderKind& store_folder();

@@ -99,6 +99,17 @@ TEST_CASE("what is no folder of parts is not replaced, nor written into") {
     refuses("saved", {name, "is no part of a folder of parts"});
     fs::remove(dir / "saved/" + name);
   }
+  for (const char* name : {"part-0/notes.txt", "part-1/node/notes.txt", "part-1/node/a/notes.txt",
+                           "part-1/node/a/b/x.npy", "part-2", "part-1/part-0/ramet.txt"}) {
+    write_file(dir / "saved/" + name, "notes");
+    refuses("saved", {"which is no part of a folder of parts"});
+    CHECK(read_file(dir / "saved/" + name) == "notes");
+    fs::remove_all(dir / "saved");
+    write_parts(dir / "saved", 1);
+  }
+  write_file(dir / "store/node/a/notes.txt", "notes");
+  check_throws(ErrorCode::kInvalidArgument, {"store/node/a holds 'notes.txt'", "no part of a store"},
+               [&] { write_store(dir / "store", marked(1, 1).contents); });
   check_throws(ErrorCode::kInvalidArgument, {"saved is there and is not a store"},
                [&] { write_store(dir / "saved", marked(1, 1).contents); });
   fs::create_directory(dir / "empty");
