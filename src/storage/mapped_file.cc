@@ -100,8 +100,8 @@ void InputFile::read_into(void* data, int64_t offset, int64_t size) const {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw_errno(errno, "read", place_);
     if (got == 0)
-      throw_error(ErrorCode::kCorrupt, place_, " ends at byte ", offset + done, ", byte ",
-                  offset + size, " is needed");
+      throw_error(ErrorCode::kCorrupt, place_, " ends at byte ", size_now(fd_.get(), place_),
+                  ", byte ", offset + size, " is needed");
     done += got;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -38,6 +39,12 @@ Fd::~Fd() {
 
 int64_t page_size() {
   return ::sysconf(_SC_PAGESIZE);
+}
+
+int64_t size_now(int fd, const std::string& place) {
+  struct stat status{};
+  if (::fstat(fd, &status) != 0) throw_errno(errno, "inspect", place);
+  return status.st_size;
 }
 
 Error error_of(int error, const std::string& what, const std::string& place) {

@@ -37,6 +37,9 @@ using Identity = std::pair<uint64_t, uint64_t>;
 
 [[nodiscard]] int64_t page_size();
 
+// Bytes of an open file, by now.
+[[nodiscard]] int64_t size_now(int fd, const std::string& place);
+
 // Throws kInvalidArgument if `path` is empty or holds a NUL, which the system would cut it at.
 void check_path(const std::string& path);
 

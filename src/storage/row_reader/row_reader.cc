@@ -169,11 +169,11 @@ RowReadError Reader::failure_of(const ReadBatch& batch) const {
   if (failure.error != 0)
     return {error_of(failure.error, concat("read row ", row, " at byte ", byte, " of"), span.path),
             row};
-  return {
-      Error(ErrorCode::kCorrupt,
-            concat(span.path, ": the file ends at byte ", request.offset + failure.bytes, ", row ",
-                   row, " at byte ", byte, " needs ", plan_.row_bytes, " bytes: it was cut short")),
-      row};
+  const int64_t end = size_now(files_.files[request.span].get(), span.path);
+  return {Error(ErrorCode::kCorrupt,
+                concat(span.path, ": the file ends at byte ", end, ", row ", row, " at byte ", byte,
+                       " needs ", plan_.row_bytes, " bytes: it was cut short")),
+          row};
 }
 
 }  // namespace
