@@ -157,6 +157,9 @@ double minus_log(double u) {
   return -e * 0x1.62e42fefa39efp-1 - 2 * f * sum;
 }
 
+// Outside, the numbers below, or a sum, are too large or too small for a double's precision.
+constexpr double kSmallestWeight = 1e-290, kLargestWeight = 1e290;
+
 // Efraimidis, Spirakis: "Weighted random sampling with a reservoir", 2006. An
 // exponential number divided by the weight is the time at which an edge is drawn, if edges are
 // drawn one after the other in proportion to the weights that are left.
@@ -200,10 +203,10 @@ class WeightedRule {
  private:
   [[nodiscard]] double weight(const Row& row, int64_t x) const {
     const auto value = static_cast<double>(weights_[static_cast<size_t>(row.begin + x)]);
-    if (value >= 0 && value <= std::numeric_limits<double>::max()) return value;
+    if ((value >= kSmallestWeight && value <= kLargestWeight) || value == 0) return value;
     throw_invalid("row ", row.begin + x, " of table '", method_.table, "' of edge type '",
-                  task_.edges.encoded, "' is ", value,
-                  ": as a weight it must be finite and at least 0");
+                  task_.edges.encoded, "' is ", value, ": as a weight it must be 0, or from ",
+                  kSmallestWeight, " to ", kLargestWeight);
   }
 
   template <typename Edges>
@@ -235,17 +238,11 @@ class WeightedRule {
     for (int64_t j = 0; j < edges.size(); ++j)
       sums_.push_back(sum += weight(row, edges[j]));
     if (sum == 0) return;
-    if (sum > std::numeric_limits<double>::max()) {
-      throw_invalid("weights of table '", method_.table, "' of edge type '", task_.edges.encoded,
-                    "', rows ", row.begin, " to ", row.begin + row.degree - 1,
-                    ", have a sum that no float64 holds");
-    }
     if (task_.fanout > kMaxPicks / task_.num_dst())
       throw_too_many_picks(task_.edges, task_.fanout, task_.num_dst(), kMaxPicks);
-    const double below_sum = std::nextafter(sum, 0.0);  // u * sum rounds to a subnormal sum
     for (int64_t t = 0; t < task_.fanout; ++t) {
       const double u = fraction_of(draw_word(keys, static_cast<uint64_t>(t)));
-      const auto drawn = std::upper_bound(sums_.begin(), sums_.end(), std::min(u * sum, below_sum));
+      const auto drawn = std::upper_bound(sums_.begin(), sums_.end(), u * sum);  // u * sum < sum
       found_.push_back({0, edges[drawn - sums_.begin()]});
     }
     keep_smallest(found_, task_.fanout);

@@ -97,8 +97,9 @@ class Weighted(Sampler):
     Without replacement it uses exponential keys (Efraimidis, Spirakis 2006), with replacement the inverse transform. It
     reads all weights of a destination's in-edges.
 
-    table: the name of a table with one float32 or float64 per edge, finite and at least 0. An edge of weight 0 is never
-        drawn. Every edge type with a fanout needs the table.
+    table: the name of a table with one float32 or float64 per edge: 0, or from 1e-290 to 1e290. Other weights are a
+        ValueError that names one, when its row is read. An edge of weight 0 is never drawn. Every edge type with a
+        fanout needs the table.
     replace: whether a neighbor may be drawn several times. A fanout of -1 takes all neighbors with a positive weight
         once in any case.
     """

@@ -35,6 +35,5 @@ def pick_weighted(weights: list[float], k: int, replace: bool, r) -> list[int]:
     if not positive:
         return []
     sums = list(itertools.accumulate(weights))
-    below = math.nextafter(sums[-1], 0)
-    thresholds = (min(fraction(r(t)) * sums[-1], below) for t in range(k))
+    thresholds = (fraction(r(t)) * sums[-1] for t in range(k))
     return sorted(next(x for x, c in enumerate(sums) if c > threshold) for threshold in thresholds)

@@ -5,6 +5,7 @@ Every test names the sections of docs/semantics.md that it checks.
 
 import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -67,11 +68,12 @@ def test_dependent(pair, sampler):
         check(pair, [5, 299, 17, 80], [4, 3], sampler=sampler, dependent=4, step=step)
 
 
+@pytest.mark.parametrize("weight", [1e-290, 1e290])
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
-def test_subnormal_weights(sampler):
-    """Section 13: a product with a subnormal sum rounds to less than the sum."""
+def test_the_smallest_and_the_largest_weights(sampler, weight):
+    """Section 13."""
     edges = edge_list(50, 50, 200, seed=2)
-    check(pair_of(edges, 50, np.full(len(edges[0]), 5e-324)), np.arange(50).tolist(), [3, 2], sampler=sampler)
+    check(pair_of(edges, 50, np.full(len(edges[0]), weight)), np.arange(50).tolist(), [3, 2], sampler=sampler)
 
 
 def test_numbers_without_a_twin():
@@ -137,7 +139,7 @@ def test_draws_with_replacement_are_independent(step):
 
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
 @pytest.mark.parametrize(
-    "weights", [[0.0] * 6, [0, 3, 0, 1e-300, 0, 1e300], [0, 0, 5, 0, 0, 0], [0, 5e-324, 0], [5e-324]], ids=str
+    "weights", [[0.0] * 6, [0, 3, 0, 1e-290, 0, 1e290], [0, 0, 5, 0, 0, 0], [0, 1e-290, 0], [1e-290]], ids=str
 )
 def test_zero_is_never_drawn(sampler, weights):
     """Nor is an edge of another row: the one sampled stands between two."""
@@ -224,22 +226,25 @@ def test_types():
 
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
 @pytest.mark.parametrize(
-    ("value", "text"), [(-1.0, "-1"), (-1e-9, "-1e-09"), (np.nan, "nan"), (np.inf, "inf"), (-np.inf, "-inf")]
+    ("value", "text"),
+    [
+        (-1.0, "-1"),
+        (-1e-9, "-1e-09"),
+        (np.nan, "nan"),
+        (np.inf, "inf"),
+        (-np.inf, "-inf"),
+        (5e-324, "5e-324"),
+        (9.9e-291, "9.9e-291"),
+        (1.1e290, "1.1e+290"),
+    ],
 )
 def test_bad_weights_are_named(sampler, value, text):
     graph = star([1.0, 2.0, value, 3.0])
-    message = rf"row 2 of table 'w' of edge type 'node__to__node' is {text}: as a weight it must be finite"
+    message = rf"row 2 of table 'w' of edge type 'node__to__node' is {re.escape(text)}: as a weight it must be 0, or"
     for fanout in (2, 4, -1):
         with pytest.raises(ValueError, match=message):
             ramet.sample(graph, [0], [fanout], sampler=sampler)
     assert ramet.sample(graph, [1], [2], sampler=sampler).num_edges == 0  # another row
-
-
-def test_a_sum_that_no_double_holds():
-    graph = star([1e308] * 3)
-    with pytest.raises(ValueError, match=r"table 'w' .* rows 0 to 2, have a sum that no float64 holds"):
-        ramet.sample(graph, [0], [2], sampler=ramet.Weighted("w", replace=True))
-    assert ramet.sample(graph, [0], [2], sampler=ramet.Weighted("w")).num_edges == 2
 
 
 def test_too_many_draws():
