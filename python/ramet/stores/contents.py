@@ -36,6 +36,9 @@ class Csc:
     def num_edges(self) -> int:
         return len(self.indices)
 
+    def ids(self) -> np.ndarray:
+        return np.arange(self.num_edges) if self.edge_ids is None else self.edge_ids
+
 
 class Contents:
     """Node types, edge types, tables and splits of a store to be.

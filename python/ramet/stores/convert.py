@@ -95,8 +95,9 @@ def from_edge_index(
       edge_index: integers [2, num_edges], sources above destinations; or the pair (sources, destinations). The id of an
           edge is its number in the list.
       num_nodes: default: the rows of the node tables, else 1 + the largest id.
-      undirected: adds the reverse of every edge. Of several equal edges the one with the lowest id stays. The reverse
-          of edge i has id num_edges + i. Only for edge types with the same type at both ends.
+      undirected: adds the reverse of every edge. Of several equal edges the one with the lowest id stays; it is a
+          ValueError where their rows in `edges` differ. The reverse of edge i has id num_edges + i. Only for edge types
+          with the same type at both ends.
       nodes, splits, sort_by: as in from_arrays().
       edges: {"weight": w, ...}, one row per edge of `edge_index`, in its order. A reverse gets its edge's row.
 
@@ -136,7 +137,7 @@ def edge_list_contents(
         keep_ids = edge_ids or bool(args.edges.get(edge_type))
         with naming(what):
             csc = Csc(*_core.build_csc(src, dst, *args.ends(edge_type), undirected, keep_ids))
-        args.reorder_edge_tables(edge_type, csc, len(src))
+        args.reorder_edge_tables(edge_type, csc, src, dst)
         args.sort_rows(edge_type, csc, sort_by)
         if not edge_ids:
             csc.edge_ids = None

@@ -15,6 +15,7 @@ from ramet.arguments import EdgeTypeName, as_folder, as_name, edge_folder
 from ramet.arrays import as_count, as_rows, as_table
 from ramet.dtypes import Quantized
 from ramet.stores.contents import EDGE, NODE, Contents, Csc
+from ramet.stores.parallel_edges import require_equal_rows
 
 
 class GraphArguments:
@@ -85,11 +86,18 @@ class GraphArguments:
                 if edge_type not in known:
                     raise ValueError(f"{argument} names edge type {edge_type}, which {known_as} does not have")
 
-    def reorder_edge_tables(self, edge_type: EdgeTypeName, csc: Csc, num_given: int) -> None:
-        """From the order of the edge list to that of the CSC; the reverse of an edge gets the edge's row."""
-        owner = f"{self.spell('edge_index', edge_type)} has {num_given} edges"
-        order = None if csc.edge_ids is None else csc.edge_ids % max(num_given, 1)
-        self._take_edge_rows(edge_type, order, num_given, owner)
+    def reorder_edge_tables(self, edge_type: EdgeTypeName, csc: Csc, src: np.ndarray, dst: np.ndarray) -> None:
+        """From the order of the edge list to that of the CSC; the reverse of an edge gets the edge's row. ValueError
+        where parallel edges, of which the CSC has one, have different rows."""
+        tables, count = self.edges.get(edge_type, {}), len(src)
+        if not tables:
+            return
+        owner = f"{self.spell('edge_index', edge_type)} has {count} edges"
+        spelled = {name: self.spell("edges", edge_type, name) for name in tables}
+        tables |= {name: as_table(value, spelled[name], count, owner) for name, value in tables.items()}
+        require_equal_rows(csc, src, dst, {spelled[name]: rows for name, rows in tables.items()})
+        in_place = csc.edge_ids is None and csc.num_edges == count
+        self._take_edge_rows(edge_type, None if in_place else csc.ids() % max(count, 1), count, owner)
 
     def sort_rows(self, edge_type: EdgeTypeName, csc: Csc, sort_by: str | None) -> None:
         """Sorts the rows of `csc`, and its tables along, by the table `sort_by` of its edges or of their sources;

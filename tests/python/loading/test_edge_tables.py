@@ -35,9 +35,11 @@ def decoded(table):
 
 def homogeneous(undirected=False):
     """(graph, tables by the edges' order as the user gave them)"""
-    tables = tables_of(NUM_EDGES, 1)
     nodes = {"feat": np.arange(NUM_NODES, dtype=np.float32)[:, None]}
     edge_list = edges(NUM_NODES, NUM_NODES, NUM_EDGES, 0)
+    if undirected:  # keeps no parallel edges of different rows
+        edge_list = np.unique(edge_list, axis=1)
+    tables = tables_of(edge_list.shape[1], 1)
     graph = ramet.from_edge_index(edge_list, NUM_NODES, undirected=undirected, nodes=nodes, edges=tables)
     return graph, tables
 

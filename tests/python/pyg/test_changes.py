@@ -82,7 +82,7 @@ def test_encoded_tables_arrive_decoded(dtype, tmp_path):
 
 
 def test_edge_ids_with_gaps():
-    graph = ramet.from_edge_index([[0, 0, 1], [1, 1, 2]], undirected=True, edges={"w": np.array([1.0, 2.0, 3.0])})
+    graph = ramet.from_edge_index([[0, 0, 1], [1, 1, 2]], undirected=True, edges={"w": np.array([1.0, 1.0, 3.0])})
     batch = next(iter(NeighborLoader(graph, [-1], torch.tensor([1]))))
     assert len(batch.w) == batch.num_edges
     loader = NeighborLoader(graph, [-1], torch.tensor([1]), subgraph_type="induced")
