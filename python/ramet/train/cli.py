@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 from ramet.loading.samplers import add_sampler_options, sampler_of
 from ramet.loading.summary import Summary
 from ramet.stores.info import size
 from ramet.train.config import DTYPES, MEASURES, MODELS, PLACES, Config
+from ramet.train.folder import PLOT
 
 EXIT_ERROR, EXIT_INTERRUPTED = 2, 130  # as in ramet.cli
 
@@ -26,7 +28,7 @@ def _add_train(subparsers):
         help="train a node classifier on a store, with any number of processes",
         description="Trains a node classifier on a store. All processes share the one copy of "
         "the store that is in memory. The run folder gets the best model in validation (best.pt), "
-        "metrics.json and a plot (curves.png); `ramet predict STORE RUN` uses it.",
+        "metrics.json and, with matplotlib, a plot (curves.png); `ramet predict STORE RUN` uses it.",
     )
     add = parser.add_argument
     default = Config(store="")
@@ -211,8 +213,7 @@ def _packages():
         yield
     except ImportError as error:
         raise ImportError(
-            f"{error}; train and predict need torch, torch_geometric and matplotlib: "
-            f"pip install torch torch_geometric matplotlib"
+            f"{error}; train and predict need torch and torch_geometric: pip install torch torch_geometric"
         ) from None
 
 
@@ -229,6 +230,8 @@ def _report(metrics):
         print(f"{metrics['batches_per_second']:.1f} batches per second, at most {size(peak)} in memory per process")
     if "pipeline" in metrics:
         print(Summary(**metrics["pipeline"]))
+    if metrics["losses"] and not (Path(metrics["folder"]) / PLOT).exists():
+        print(f"no plot ({PLOT}): matplotlib is not installed")
     print(f"run folder {metrics['folder']}")
 
 

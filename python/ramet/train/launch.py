@@ -26,7 +26,7 @@ class TrainingError(RuntimeError):
 def run(config, *, progress=True, poll=None) -> dict:
     """Trains on the store `config.store` with `config.processes` processes; returns the metrics.
 
-    The run folder gets best.pt, metrics.json and curves.png. KeyboardInterrupt stops the trainers
+    The run folder gets best.pt, metrics.json and, with matplotlib, curves.png. KeyboardInterrupt stops the trainers
     and keeps what there is: the metrics then have "interrupted" and no test accuracy. `poll` is
     called with the list of process ids a few times a second. Raises ValueError if the store does
     not fit or the run folder has files, TrainingError if a trainer fails.

@@ -6,10 +6,11 @@ from ramet.train.folder import PLOT
 
 
 def draw(metrics, folder):
-    """Draws the metrics of a run into `folder`."""
-    # Figure and not pyplot: no display, no global state.
-    from matplotlib.figure import Figure
-
+    """Draws the metrics of a run into `folder`, where matplotlib is installed."""
+    try:
+        from matplotlib.figure import Figure  # and not pyplot: no display, no global state
+    except ImportError:
+        return
     figure = Figure(figsize=(9, 3.5), layout="constrained")
     left, right = figure.subplots(1, 2)
     per_epoch = metrics["steps_per_epoch"]

@@ -54,7 +54,7 @@ def command(*arguments):
 
 
 def ramet_train(store, out, *options):
-    return command("-m", "ramet.cli", "train", store, "--out", out, "--batch-size", BATCH, *options)
+    return command("-m", "ramet", "train", store, "--out", out, "--batch-size", BATCH, *options)
 
 
 def assert_learned(metrics) -> None:
@@ -371,6 +371,18 @@ def test_no_trainer_listens_to_the_network(store, tmp_path, monkeypatch, process
     assert looks > 3 and metrics["processes"] == processes and len(metrics["attach_seconds"]) == processes
     assert {bytes.fromhex(a)[::-1] for a in seen} == ({LOOPBACK} if processes > 1 else set())
     assert sorted(path.name for path in out.iterdir()) == ["best.pt", "curves.png", "metrics.json"]
+
+
+@pytest.mark.slow
+def test_without_matplotlib_there_is_no_plot(store, tmp_path, capfd, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delitem(sys.modules, "matplotlib.figure", raising=False)
+    out = tmp_path / "run"
+    options = ["--epochs", "1", "--hidden", "8", "--batch-size", str(BATCH), "--quiet"]
+    assert cli.main(["train", str(store), "--out", str(out), *options]) == 0
+    printed = capfd.readouterr().out
+    assert "test accuracy" in printed and "no plot (curves.png): matplotlib is not installed\n" in printed
+    assert sorted(path.name for path in out.iterdir()) == ["best.pt", "metrics.json"]
 
 
 # ---- the example
