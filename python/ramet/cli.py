@@ -306,7 +306,3 @@ def _summarize(args, graph, notes: Sequence[str] = ()) -> None:
     nodes = sum(graph.num_nodes(name) for name in graph.node_types)
     edges = sum(graph.num_edges(name) for name in graph.edge_types)
     print(", ".join([f"{args.out}: {nodes:,} nodes, {edges:,} edges", *notes]))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -54,7 +54,7 @@ def test_tables_that_memory_cannot_hold_are_read_by_row(store):
     try:
         with limits.memory_limit(LIMIT) as join:
             output = processes.run("-c", PROGRAM, store, preexec_fn=join)
-            text = processes.run("-m", "ramet.cli", "info", store, preexec_fn=join)
+            text = processes.run("-m", "ramet", "info", store, preexec_fn=join)
     except limits.NoLimit as why:
         pytest.skip(f"no limit of memory can be set: {why}")
     before, after, names, values, mappings = json.loads(output.splitlines()[-1])

@@ -27,7 +27,7 @@ def folder(tmp_path) -> bytes:
 
 
 def ramet_command(*arguments) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-m", "ramet.cli", *arguments], capture_output=True, check=False)
+    return subprocess.run([sys.executable, "-m", "ramet", *arguments], capture_output=True, check=False)
 
 
 @pytest.mark.parametrize("as_path", [os.fsencode, os.fsdecode])

@@ -412,7 +412,7 @@ def test_stopped_in_the_middle(how, tmp_path):
     graph = ramet.from_edge_index(np.zeros((2, 1), int), len(feat), nodes={"feat": feat})
     ramet.save(graph, tmp_path / "graph", checksums=False)
     out = tmp_path / "graph-parts-8"
-    command = [sys.executable, "-m", "ramet.cli", "partition", str(tmp_path / "graph"), "--parts", "8"]
+    command = [sys.executable, "-m", "ramet", "partition", str(tmp_path / "graph"), "--parts", "8"]
     child = subprocess.Popen([*command, "--method", "hash"], stderr=subprocess.PIPE, text=True)
     while not (out / "part-1").exists():
         assert child.poll() is None, child.stderr.read()

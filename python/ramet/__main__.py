@@ -1,0 +1,8 @@
+"""`python -m ramet`: the command `ramet`."""
+
+import sys
+
+from ramet.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
