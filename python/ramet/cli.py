@@ -222,16 +222,22 @@ def _build(args) -> None:
         normalize=args.normalize,
         progress=_shows_progress(args),
     )
-    _summarize(args, graph, notes=[*_self_loops(graph), *_missing_splits(graph)])
+    _summarize(args, graph, notes=[*_other_than_pyg(graph), *_missing_splits(graph)])
 
 
-def _self_loops(graph) -> list[str]:
+def _other_than_pyg(graph) -> list[str]:
     """What a user of PyG would look for where the number of edges is another."""
     import numpy as np
 
-    destinations = np.repeat(np.arange(graph.num_nodes()), np.diff(graph.indptr()))
-    loops = np.count_nonzero(destinations == graph.indices())
-    return [f"{loops:,} of them self loops, which are kept (PyG's datasets drop them)"] if loops else []
+    count = graph.num_nodes()
+    sources, destinations = graph.indices().astype(np.int64), np.repeat(np.arange(count), np.diff(graph.indptr()))
+    loops = np.count_nonzero(destinations == sources)
+    notes = [f"{loops:,} of them self loops, which are kept (PyG's datasets drop them)"] if loops else []
+    has_reverse = np.isin(destinations * count + sources, sources * count + destinations)
+    one_way = np.count_nonzero(~has_reverse)
+    if one_way:
+        notes.append(f"{one_way:,} of them without a reverse (--undirected adds reverses, as PyG's datasets do)")
+    return notes
 
 
 def _missing_splits(graph) -> list[str]:
