@@ -170,8 +170,11 @@ def _add_info(commands) -> None:
 
 
 def _add_verify(commands) -> None:
-    parser = commands.add_parser("verify", help="read every byte of a store; exit status 1 where one is wrong")
-    parser.add_argument("store", metavar="STORE", help="folder of the store")
+    parser = commands.add_parser(
+        "verify",
+        help="read every byte of a store, a saved table or a checkpoint; exit status 1 where one is wrong",
+    )
+    parser.add_argument("store", metavar="STORE", help="folder of the store, or of parts")
     _add_quiet(parser)
     parser.set_defaults(run=_verify)
 
@@ -253,17 +256,22 @@ def _info(args) -> None:
 
 def _verify(args) -> int:
     from ramet.progress import byte_progress
-    from ramet.stores.checksums import find_damage
+    from ramet.stores.checksums import find_damage, has_checksums, parts_in
 
+    parts = parts_in(args.store)
     with byte_progress(_shows_progress(args), "checksums") as report:
-        sums = find_damage(args.store, report)
-    damage = [*(sums or []), *_content_damage(args.store, has_sums=sums is not None)]
+        damage = find_damage(args.store, *parts, report=report)
+    stores = parts or [args.store]
+    without_sums = [store for store in stores if not has_checksums(store)]
+    damage += _text_damage(args.store) if parts else []
+    for store in stores:
+        damage += _content_damage(store, has_sums=store not in without_sums)
     for sentence in damage:
         print(f"ramet: damaged: {sentence}", file=sys.stderr)
     if damage:
         return EXIT_DAMAGED
     if not args.quiet:
-        print(f"{args.store}: ok" + (" (no checksums.txt: contents checked, bytes not)" if sums is None else ""))
+        print(f"{args.store}: ok" + (" (no checksums.txt: contents checked, bytes not)" if without_sums else ""))
     return 0
 
 
@@ -285,6 +293,20 @@ def _partition(args) -> None:
         print(json.dumps(report, indent=2))
     elif not args.quiet:
         print(f"{out}: {as_text(report)}")
+
+
+def _text_damage(path: str) -> list[str]:
+    """Of a folder of parts that has one."""
+    from ramet import _core
+    from ramet.tables.parts import read_text
+
+    try:
+        read_text(path)
+    except FileNotFoundError:  # of `ramet partition`
+        return []
+    except _core.CorruptStoreError as error:
+        return [_message(error)]
+    return []
 
 
 def _content_damage(path: str, has_sums: bool) -> list[str]:

@@ -41,7 +41,7 @@ def error_of(capsys, *argv: object) -> str:
 
 
 def start(*argv: object, **options) -> subprocess.Popen:
-    command = [sys.executable, "-m", "ramet.cli", *map(str, argv)]
+    command = [sys.executable, "-m", "ramet", *map(str, argv)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
@@ -320,7 +320,7 @@ def test_a_package_that_is_not_there_is_one_line():
     for words in (["train", "store"], ["predict", "store", "run"]):
         done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
         assert done.returncode == 2 and done.stderr.count("\n") == 1
-        assert "need torch" in done.stderr and "pip install torch torch_geometric matplotlib" in done.stderr
+        assert "need torch" in done.stderr and "pip install torch torch_geometric" in done.stderr
 
 
 def test_output_into_a_closed_pipe(store):

@@ -226,7 +226,8 @@ class SparseOptimizer(torch.optim.Optimizer):
         others. Ranks without a common file system each need the parts with their own rows. Collective.
 
         ValueError, naming both, where the optimizer, the embeddings' shapes or dtypes, or their state are others, and
-        where ranks load different checkpoints; nothing has changed then. FileNotFoundError and CorruptStoreError.
+        where ranks load different checkpoints; nothing has changed then. FileNotFoundError and CorruptStoreError, also
+        for bytes that are not those that were saved.
 
         OSError, or another error, while rows are being copied, as of a disk that is full: some rows are those of the
         checkpoint, the others those of before. step() and save() are a RuntimeError then, until a load succeeds.

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from ramet import _core
 from ramet.arguments import as_path
+from ramet.stores.checksums import PARTS_TEXT, require_undamaged
 from ramet.tables.files import FileMemory, open_parts, stores_of, unreplaced
-from ramet.tables.parts import TEXT, read_text, save_parts
-from ramet.tables.ranks import Ranks
+from ramet.tables.parts import read_text, save_parts
+from ramet.tables.ranks import Ranks, this_machine
 from ramet.tables.records import copy_tables
 from ramet.tables.table import Table
 
@@ -29,30 +31,42 @@ def load_tables(path, tables: Tables, fits: Callable[[dict], None], begin: Calla
     """Fills the tables from a folder that save_tables() has written, also for other ranks, owners and placements;
     returns the text, at which fits() has looked first. Collective: an error of one rank is one on every rank. Before
     begin() is called, nothing has changed; after it, an error leaves some rows filled, and others as they were.
+    CorruptStoreError for bytes that are not those of checksums.txt, where there is one.
 
     A machine may have some of the parts alone: those with the rows of its own ranks."""
     ranks = _ranks_of(tables)
 
-    def read():
+    def read() -> tuple[_Saved, tuple[str, list]]:
         folder = os.path.abspath(as_path(path))
-        text, opened = unreplaced([folder], lambda: _open(folder, tables, fits))
-        for of, named in opened.items():
+        saved = unreplaced([folder], lambda: _open(folder, tables, fits))
+        for of, named in saved.tables.items():
             for name, memory in named.items():
                 _check_parts(folder, tables[of][name], memory)
-        return (text, opened), text["id"]
+        return saved, (saved.text["id"], list(saved.places))
 
-    (text, opened), ids = ranks.share(read)
+    saved, told = ranks.share(read)
+    ids, seen = zip(*told)
     if len(set(ids)) > 1:
-        said = ranks.share(lambda: (None, f"{text['id']}, step {text.get('step')}"))[1]
+        said = ranks.share(lambda: (None, f"{saved.text['id']}, step {saved.text.get('step')}"))[1]
         other = next(rank for rank, id in enumerate(ids) if id != ids[0])
         raise ValueError(f"rank 0 loads {said[0]}, but rank {other} {said[other]}: they are of different saves")
+    ranks.share(lambda: (_verify(saved, _shares(seen)[ranks.rank]), None))
     begin()
-    for of, named in opened.items():
+    for of, named in saved.tables.items():
         copy_tables(tables[of], {name: Table(memory.core, memory=memory) for name, memory in named.items()})
-    return text
+    return saved.text
 
 
-def _open(folder: str, tables: Tables, fits: Callable[[dict], None]) -> tuple[dict, dict[str, dict[str, FileMemory]]]:
+class _Saved(NamedTuple):
+    """What lies in a folder."""
+
+    folder: str
+    text: dict
+    tables: dict[str, dict[str, FileMemory]]
+    places: dict[tuple, str]  # see _places()
+
+
+def _open(folder: str, tables: Tables, fits: Callable[[dict], None]) -> _Saved:
     text = read_text(folder)
     fits(text)
     stores, id = stores_of([folder]), int(text["id"], 16)
@@ -61,10 +75,35 @@ def _open(folder: str, tables: Tables, fits: Callable[[dict], None]) -> tuple[di
         for name, memory in named.items():
             if len(memory.parts) != text["parts"]:
                 raise _core.CorruptStoreError(
-                    f"{os.path.join(folder, TEXT)} says {text['parts']} parts, but {name!r} of {of!r} has "
+                    f"{os.path.join(folder, PARTS_TEXT)} says {text['parts']} parts, but {name!r} of {of!r} has "
                     f"{len(memory.parts)}"
                 )
-    return text, opened
+    return _Saved(folder, text, opened, _places(folder))
+
+
+def _places(folder: str) -> dict[tuple, str]:
+    """Paths of the folder and its parts, by what tells them from all others, of other machines, too."""
+    machine = this_machine()
+    status = {path: os.stat(path) for path in (folder, *stores_of([folder]))}
+    return {(machine, found.st_dev, found.st_ino): path for path, found in status.items()}
+
+
+def _shares(seen: Sequence[list[tuple]]) -> list[list[tuple]]:
+    """Which rank verifies which of the places that ranks see, so that each of them is read once."""
+    shares: list[list[tuple]] = [[] for _ in seen]
+    for number, place in enumerate(dict.fromkeys(place for of_rank in seen for place in of_rank)):
+        ranks = [rank for rank, of_rank in enumerate(seen) if place in of_rank]
+        shares[ranks[number % len(ranks)]].append(place)
+    return shares
+
+
+def _verify(saved: _Saved, share: list[tuple]) -> None:
+    """OSError where other folders are there by now: what was read may be theirs."""
+    try:
+        require_undamaged(*(saved.places[place] for place in share))
+    finally:
+        if _places(saved.folder) != saved.places:
+            raise OSError(f"{saved.folder} was replaced while it was loaded: load it again") from None
 
 
 def _check_parts(folder: str, table: Table, memory: FileMemory) -> None:

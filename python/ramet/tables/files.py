@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from ramet import _core
 from ramet.arguments import as_name, as_path, shortened
 from ramet.arrays import as_count
 from ramet.dtypes import SCALE_SUFFIX, bfloat16, bits, dtype_name, scaled_by
+from ramet.stores.checksums import FILE, MANIFEST, has_checksums, parts_in, require_undamaged
 from ramet.tables.create import as_dtype, layout_of
 from ramet.tables.memory import Layout
 from ramet.tables.owners import rows_of_parts
@@ -47,10 +47,10 @@ class FileMemory:
         return _reopened, self.opened_by
 
 
-def open_files(paths, name=None, node_type=None, dtype=None, shape=None) -> FileMemory:
+def open_files(paths, name=None, node_type=None, dtype=None, shape=None, verify: bool = False) -> FileMemory:
     """See Table.open."""
     paths = _as_paths(paths)
-    memory, contents = _open(paths, name, node_type, dtype, shape)
+    memory, contents = _open(paths, name, node_type, dtype, shape, verify)
     memory.opened_by = (contents, paths, name, node_type, None if dtype is None else dtype_name(dtype), shape)
     return memory
 
@@ -62,30 +62,47 @@ def _reopened(contents: int, *arguments) -> FileMemory:
     return memory
 
 
-def _open(paths: list[str], name, node_type, dtype, shape) -> tuple[FileMemory, int]:
+def _open(paths: list[str], name, node_type, dtype, shape, verify: bool) -> tuple[FileMemory, int]:
     folders = [os.path.isdir(path) for path in paths]
     if not any(folders):
         if name is not None or node_type is not None:
             raise ValueError(f"{paths[0]} is a file; name and node_type are those of a table in a folder")
+        if verify:
+            raise ValueError(f"verify is True, but {paths[0]} is a file; folders alone have a {FILE}")
         return _map(_inspected(paths, dtype, shape))
     if not all(folders) or dtype is not None or shape is not None:
         given = "files beside it" if not all(folders) else "dtype and shape, which files say themselves"
         raise ValueError(f"{paths[folders.index(True)]} is a folder; there are {given}")
-    return unreplaced(paths, lambda: open_parts(stores_of(paths), name, node_type))
+
+    def read() -> tuple[FileMemory, int]:
+        stores = stores_of(paths)
+        if verify:
+            _verify(stores)
+        return open_parts(stores, name, node_type)
+
+    return unreplaced(paths, read)
 
 
 def stores_of(paths: list[str]) -> list[str]:
     """The stores that folders are, or hold: of a folder of parts, part-0, part-1, ..."""
     stores = []
     for path in paths:
-        if os.path.exists(os.path.join(path, "ramet.txt")):
+        if os.path.exists(os.path.join(path, MANIFEST)):
             stores.append(path)
             continue
-        parts = [entry for entry in os.listdir(path) if re.fullmatch(r"part-(0|[1-9]\d*)", entry)]
+        parts = parts_in(path)
         if not parts:
-            raise FileNotFoundError(f"{path} is no store (it has no ramet.txt), and holds no part-0, part-1, ...")
-        stores += [os.path.join(path, part) for part in sorted(parts, key=lambda part: int(part[5:]))]
+            raise FileNotFoundError(f"{path} is no store (it has no {MANIFEST}), and holds no part-0, part-1, ...")
+        stores += parts
     return stores
+
+
+def _verify(stores: list[str]) -> None:
+    """CorruptStoreError for bytes that are not those of checksums.txt, ValueError where there is none."""
+    for store in stores:
+        if not has_checksums(store):
+            raise ValueError(f"verify is True, but {store} has no {FILE}")
+    require_undamaged(*stores)
 
 
 def _as_paths(paths) -> list[str]:

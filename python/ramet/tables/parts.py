@@ -14,13 +14,13 @@ import numpy as np
 from ramet import _core
 from ramet.arguments import as_path
 from ramet.dtypes import SCALE_SUFFIX
+from ramet.stores.checksums import PARTS_TEXT, read_bounded, write_checksums
 from ramet.stores.contents import write
 from ramet.tables.owners import owner_vector
 
 if TYPE_CHECKING:
     from ramet.tables.ranks import Ranks
 
-TEXT = "parts.json"
 VERSION = 1
 
 
@@ -53,12 +53,13 @@ def save_parts(path, pieces: dict[str, dict[str, Pieces]], text: dict, ranks: Ra
 
         def write_own() -> tuple[None, None]:
             if folder is not None:
-                with open(os.path.join(temp, TEXT), "w", encoding="utf-8") as file:
+                with open(os.path.join(temp, PARTS_TEXT), "w", encoding="utf-8") as file:
                     file.write(json.dumps(text, indent=2) + "\n")
+                write_checksums(temp)
             for part in some.here:
                 counts, arrays = _contents(pieces, part)
                 place = os.path.join(temp, f"part-{part}")
-                write(place, counts, arrays, checksums=False, part=(part, count, id))
+                write(place, counts, arrays, part=(part, count, id))
             return None, None
 
         ranks.share(write_own)
@@ -70,11 +71,9 @@ def save_parts(path, pieces: dict[str, dict[str, Pieces]], text: dict, ranks: Ra
 
 def read_text(path: str) -> dict:
     """The text of a folder of parts. FileNotFoundError and CorruptStoreError name the file."""
-    place = os.path.join(path, TEXT)
-    with open(place, encoding="utf-8", errors="replace") as file:
-        said = file.read()
+    place = os.path.join(path, PARTS_TEXT)
     try:
-        text = json.loads(said)
+        text = json.loads(read_bounded(place))
         version, _, _ = text["ramet-parts"], int(text["id"], 16), int(text["parts"])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise _core.CorruptStoreError(f"{place} is not the text of a folder of parts: {error!r}") from None

@@ -8,7 +8,7 @@ import operator
 import numpy as np
 
 from ramet import _core
-from ramet.arguments import shortened
+from ramet.arguments import as_flag, shortened
 from ramet.arrays import INT32_MAX, as_array, as_count, as_rows
 from ramet.cuda import torch_devices as devices
 from ramet.dtypes import Quantized, bfloat16, bits, dtype_name, scaled_by
@@ -101,7 +101,9 @@ class Table:
         return _of_memory(tables.create(shape, dtype, fill, init=init, seed=seed, **options))
 
     @classmethod
-    def open(cls, paths, name: str | None = None, node_type: str | None = None, dtype=None, shape=None) -> Table:
+    def open(
+        cls, paths, name: str | None = None, node_type: str | None = None, dtype=None, shape=None, verify: bool = False
+    ) -> Table:
         """The rows of files, mapped as they are, for reading: every process that opens them shares their pages. Of one
         file the table is "continuous", of several "chunked"; it has one rank, whatever the number of files.
 
@@ -111,11 +113,12 @@ class Table:
         name, node_type: of a folder's table; None for the only one.
         dtype, shape: of raw files, (rows, ...), where rows may be None: the files' sizes say how many. Of .npy files
             they are checked; dtype "bfloat16" reads uint16 as its bits.
+        verify: reads all files of a folder first, and compares them with its checksums.txt.
 
         Raises FileNotFoundError, CorruptStoreError for files that are too short or damaged, and ValueError for files
         that do not fit each other, dtype or shape. A file must not be truncated while the table is used.
         """
-        return _of_files(open_files(paths, name, node_type, dtype, shape))
+        return _of_files(open_files(paths, name, node_type, dtype, shape, as_flag(verify, "verify")))
 
     def copy_from(self, other: Table) -> None:
         """Copies all rows of a table of the same shape, whatever its ranks, owners and placement: every rank gathers

@@ -103,7 +103,11 @@ def check_rows(answers, alone):
 @pytest.mark.parametrize("place", PLACES)
 def test_any_ranks_continue_to_the_bit(world, alone, tmp_path, place, size):
     world.call(train_and_save, place, 3, str(tmp_path / "checkpoint"), size=size)
-    assert sorted(os.listdir(tmp_path / "checkpoint")) == [*(f"part-{k}" for k in range(size)), "parts.json"]
+    assert sorted(os.listdir(tmp_path / "checkpoint")) == [
+        "checksums.txt",
+        *(f"part-{k}" for k in range(size)),
+        "parts.json",
+    ]
     for other, options in zip((3, 1, 2), PLACES):
         answers = world.call(load_and_train, options, range(3, 6), str(tmp_path / "checkpoint"), size=other)
         check_rows(answers, alone)
@@ -118,7 +122,7 @@ def test_file_systems_apart(world, alone, tmp_path):
     world.call(train_and_save, place, 2, first, size=3)
     world.call(train_and_save, place, 3, second, size=3)
     for rank, path in enumerate(second):
-        assert sorted(os.listdir(path)) == [f"part-{rank}", "parts.json"]
+        assert sorted(os.listdir(path)) == ["checksums.txt", f"part-{rank}", "parts.json"]
     check_rows(world.call(load_and_train, place, range(3, 6), second, size=3), alone)
 
     mixed = world.call(load_and_train, place, [], [second[0], first[1], second[2]], size=3)
@@ -132,6 +136,19 @@ def test_file_systems_apart(world, alone, tmp_path):
     for rank in (1, 2):
         os.rename(f"{second[rank]}/part-{rank}", f"{second[0]}/part-{rank}")
     check_rows(world.call(load_and_train, place, range(3, 6), second[0], size=2), alone)
+
+
+@pytest.mark.parametrize("damaged", [0, 1, 2])
+def test_ranks_verify_every_part_between_them(world, tmp_path, damaged):
+    """Of more parts than there are ranks. The owners are others, so every rank reads every part."""
+    world.call(train_and_save, {"placement": "distributed"}, 1, str(tmp_path / "checkpoint"), size=3)
+    path = tmp_path / f"checkpoint/part-{damaged}/node/embedding-1/weight.npy"
+    path.write_bytes(path.read_bytes()[:-1] + b"\x7f")
+    answers = world.call(
+        load_and_train, {"placement": "chunked", "ownership": "hash"}, [], str(tmp_path / "checkpoint"), size=2
+    )
+    assert all(isinstance(error, str) for error in answers), "rows"
+    assert any(f"part-{damaged}/node/embedding-1/weight.npy: its SHA-256 is" in error for error in answers), answers
 
 
 # ---- kills

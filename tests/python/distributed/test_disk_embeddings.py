@@ -87,7 +87,7 @@ def test_a_checkpoint_goes_to_other_ranks_owners_and_to_memory(world, tmp_path):
     expected = ranks.learn("Adam", None, None, average=False, steps=range(5))[1]
     for size, ownership, folder in ((3, "hash", rows), (2, "vector", None), (2, None, rows), (1, None, rows)):
         world.call(ranks.save, folder, ownership, 3, path, size=size)
-        assert sorted(os.listdir(path)) == [*(f"part-{k}" for k in range(size)), "parts.json"]
+        assert sorted(os.listdir(path)) == ["checksums.txt", *(f"part-{k}" for k in range(size)), "parts.json"]
         for other, owners, where in ((1, None, rows), (3, "vector", rows), (2, "hash", None)):
             answers = world.call(ranks.load_and_train, where, owners, range(3, 5), path, size=other)
             assert_equal(together(answers), expected)
@@ -102,7 +102,7 @@ def test_a_checkpoint_of_ranks_without_a_common_file_system(world, tmp_path):
     checkpoints = [str(path / "checkpoint") for path in paths]
     world.call(ranks.save, tmp_path, "hash", 3, checkpoints, size=2)
     for rank, path in enumerate(checkpoints):
-        assert sorted(os.listdir(path)) == [f"part-{rank}", "parts.json"]
+        assert sorted(os.listdir(path)) == ["checksums.txt", f"part-{rank}", "parts.json"]
     answers = world.call(ranks.load_and_train, tmp_path, "hash", range(3, 5), checkpoints, size=2)
     assert_equal(together(answers), ranks.learn("Adam", None, None, average=False, steps=range(5))[1])
     answers = world.call(ranks.load_and_train, tmp_path, None, [], checkpoints, size=2)

@@ -129,7 +129,7 @@ def calls(folder: Path):
     yield "create a table", ramet.Table.create, {"shape": (3, 2), "dtype": "float32", **placed, "init": 0, "seed": 0}
     np.save(folder / "rows.npy", rows)
     rows.tofile(folder / "rows.bin")
-    of_table = {"paths": folder / "plain", "name": "feat", "node_type": "node"}
+    of_table = {"paths": folder / "plain", "name": "feat", "node_type": "node", "verify": True}
     yield "open a table", ramet.Table.open, of_table
     of_rows = {"dtype": "float32", "shape": (30, 2)}
     yield "open a raw file", ramet.Table.open, {"paths": [folder / "rows.bin"], **of_rows}

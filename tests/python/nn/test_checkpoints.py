@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import ramet
+from ramet import cli
 
 torch = pytest.importorskip("torch")
 
@@ -158,8 +159,52 @@ def test_mixed_and_damaged_checkpoints(tmp_path):
         (tmp_path / "one/parts.json").write_text(changed)
         with pytest.raises(ramet.CorruptStoreError, match=match):
             optimizer.load(tmp_path / "one")
+    for make, match in [
+        (lambda path: os.truncate(path, 1 << 40), "has 1099511627776 bytes, at most"),
+        (lambda path: (path.unlink(), os.mkfifo(path)), "is not a regular file"),
+    ]:
+        make(tmp_path / "one/parts.json")
+        with pytest.raises(ramet.CorruptStoreError, match=match):
+            optimizer.load(tmp_path / "one")
+    (tmp_path / "one/parts.json").unlink()
     (tmp_path / "one/parts.json").write_text(text)
     optimizer.load(tmp_path / "one")
+
+
+@pytest.mark.parametrize(
+    "file", ["part-0/node/embedding-0/weight.npy", "part-0/node/embedding-1/moment2.npy", "parts.json"]
+)
+def test_a_flipped_bit_is_found(tmp_path, capsys, file):
+    MAKERS["Adam"](some_embeddings(seed=5)).save(tmp_path / "checkpoint")
+    assert cli.main(["verify", str(tmp_path / "checkpoint")]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'checkpoint'}: ok\n"
+    path = tmp_path / "checkpoint" / file
+    content = bytearray(path.read_bytes())
+    content[content.rfind(b"0.1") if file == "parts.json" else -1] ^= 1  # 0.1 becomes 1.1
+    path.write_bytes(content)
+    optimizer = MAKERS["Adam"](some_embeddings())
+    before = [rows.copy() for rows in all_rows(optimizer)]
+    with pytest.raises(ramet.CorruptStoreError, match=f"{file}: its SHA-256 is"):
+        optimizer.load(tmp_path / "checkpoint")
+    for rows, others in zip(all_rows(optimizer), before, strict=True):
+        np.testing.assert_array_equal(rows, others)
+    assert cli.main(["verify", str(tmp_path / "checkpoint")]) == 1
+    assert f"{file}: its SHA-256 is" in capsys.readouterr().err
+
+
+def test_a_checkpoint_without_checksums_is_loaded(tmp_path, capsys):
+    """As they were written before."""
+    optimizer, again = MAKERS["Adam"](some_embeddings(seed=5)), MAKERS["Adam"](some_embeddings())
+    optimizer.save(tmp_path / "checkpoint")
+    for place in (tmp_path / "checkpoint", tmp_path / "checkpoint/part-0"):
+        (place / "checksums.txt").unlink()
+    again.load(tmp_path / "checkpoint")
+    check_equal(optimizer, again)
+    assert cli.main(["verify", str(tmp_path / "checkpoint")]) == 0
+    assert "no checksums.txt" in capsys.readouterr().out
+    (tmp_path / "checkpoint/parts.json").write_text("{}")
+    assert cli.main(["verify", str(tmp_path / "checkpoint")]) == 1
+    assert "parts.json is not the text of a folder of parts" in capsys.readouterr().err
 
 
 def test_a_checkpoint_is_refused_where_something_else_is(tmp_path):
@@ -169,3 +214,9 @@ def test_a_checkpoint_is_refused_where_something_else_is(tmp_path):
         with pytest.raises(ValueError, match="store"):
             optimizer.save(tmp_path / name)
     assert os.listdir(tmp_path) == ["store"]
+    optimizer.save(tmp_path / "checkpoint")
+    thesis = tmp_path / "checkpoint/part-0/node/embedding-0/thesis.txt"
+    thesis.write_text("precious")
+    with pytest.raises(ValueError, match=r"part-0/node/embedding-0 holds 'thesis.txt', which is no part of a folder"):
+        optimizer.save(tmp_path / "checkpoint")
+    assert thesis.read_text() == "precious"

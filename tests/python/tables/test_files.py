@@ -334,6 +334,23 @@ def test_what_is_saved_is_read_again_also_by_numpy(tmp_path, dtype, options):
     np.testing.assert_array_equal(by_numpy.view(np.uint8), again.numpy().view(np.uint8))
 
 
+def test_bytes_are_compared_with_checksums_on_request(tmp_path):
+    table = ramet.Table.create((50, 4), init="normal")
+    table.save(tmp_path / "saved")
+    path = tmp_path / "saved/part-0/node/node/rows.npy"
+    opened = ramet.Table.open(tmp_path / "saved", verify=True)
+    np.testing.assert_array_equal(opened.numpy(), table.numpy())
+    path.write_bytes(path.read_bytes()[:-1] + b"\x7f")
+    assert ramet.Table.open(tmp_path / "saved").shape == (50, 4)
+    with pytest.raises(ramet.CorruptStoreError, match=r"rows\.npy: its SHA-256 is"):
+        ramet.Table.open(tmp_path / "saved", verify=True)
+    with pytest.raises(ValueError, match=r"rows\.npy is a file; folders alone have a checksums\.txt"):
+        ramet.Table.open(path, verify=True)
+    (tmp_path / "saved/part-0/checksums.txt").unlink()
+    with pytest.raises(ValueError, match=r"part-0 has no checksums\.txt"):
+        ramet.Table.open(tmp_path / "saved", verify=True)
+
+
 def test_a_folder_is_replaced_only_by_its_like(tmp_path):
     table = ramet.Table(some_rows())
     for _ in range(2):

@@ -58,8 +58,8 @@ def test_machines_save_together_and_apart(folder):
     expected = ramet.Table.create((1001, 3), init="normal").numpy()
     parts = {name: sorted(path.name for path in (folder / name / "saved").iterdir()) for name in ("", "machine-0")}
     assert parts == {
-        "": [*(f"part-{k}" for k in range(4)), "parts.json"],
-        "machine-0": ["part-0", "part-1", "parts.json"],
+        "": ["checksums.txt", *(f"part-{k}" for k in range(4)), "parts.json"],
+        "machine-0": ["checksums.txt", "part-0", "part-1", "parts.json"],
     }
     apart = [folder / f"machine-{k - k % 2}/saved/part-{k}" for k in range(4)]
     for paths in (folder / "saved", apart):

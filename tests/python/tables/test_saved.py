@@ -95,7 +95,11 @@ def expected(dtype="float32"):
 def test_a_table_is_loaded_by_any_ranks(world, tmp_path, options, size):
     made = {**options, "init": "normal", "seed": 1}
     assert world.call(save, made, tmp_path / "saved", size=size) == [None] * size
-    assert sorted(os.listdir(tmp_path / "saved")) == [*(f"part-{k}" for k in range(size)), "parts.json"]
+    assert sorted(os.listdir(tmp_path / "saved")) == [
+        "checksums.txt",
+        *(f"part-{k}" for k in range(size)),
+        "parts.json",
+    ]
     table = ramet.Table.open(tmp_path / "saved")
     np.testing.assert_array_equal(table.gather(np.arange(SHAPE[0])), expected())
     for part, chunk in enumerate(table.chunks()):
