@@ -128,7 +128,7 @@ def convert(chunk: np.ndarray, dtype: str, what: str, begin: int) -> np.ndarray:
         too_large = (np.abs(chunk) > LARGEST[dtype]) & np.isfinite(chunk)
     _refuse(too_large, chunk, begin, what, f"beyond the {LARGEST[dtype]:g} of {dtype}")
     single = chunk.astype(np.float32, copy=False)
-    return _to_bfloat16(single) if dtype == "bfloat16" else single.astype(dtype, copy=False)
+    return to_bfloat16(single) if dtype == "bfloat16" else single.astype(dtype, copy=False)
 
 
 def feature_dtype(dtype) -> str:
@@ -167,7 +167,7 @@ def _quantize(rows, scale: str, what: str, empty: Empty, report: Report | None) 
     return Quantized(values, scales)
 
 
-def _to_bfloat16(chunk: np.ndarray) -> np.ndarray:
+def to_bfloat16(chunk: np.ndarray) -> np.ndarray:
     """Rounds to nearest, ties to even, by adding just under half of what is cut off; a NaN stays one."""
     chunk = np.ascontiguousarray(chunk)
     word = chunk.view("<u4")

@@ -1,4 +1,4 @@
-"""Ids, rows and buffers of a gather or a scatter, as the engine takes them."""
+"""Rows of a table, and ids, rows and buffers of a gather or a scatter, as the engine takes them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,23 @@ import math
 
 import numpy as np
 
-from ramet.arrays import as_array, to_integers
-from ramet.dtypes import bits, dtype_name
+from ramet import _core
+from ramet.arrays import as_array, as_rows, to_integers
+from ramet.dtypes import Quantized, bfloat16, bits, dtype_name
 from ramet.tensors import in_place
+
+
+def core_table(rows, scale) -> _core.Table:
+    """A Table of any array, or of what ramet.quantize returns, or of int8 rows and their `scale`."""
+    rows = as_rows(rows, "rows") if scale is None else _quantized(rows, scale)
+    rows, scale = (rows.values, rows.scale) if isinstance(rows, Quantized) else (rows, None)
+    return _core.Table(bits(rows), scale, bfloat16=rows.dtype == bfloat16, writable=rows.flags.writeable)
+
+
+def _quantized(rows, scale) -> Quantized:
+    if isinstance(rows, Quantized):
+        raise TypeError("rows is Quantized and has its scale; there is none to be given")
+    return Quantized(as_array(rows, "rows"), as_array(scale, "scale"))
 
 
 def as_row_ids(ids) -> tuple[np.ndarray, tuple[int, ...]]:

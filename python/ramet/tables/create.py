@@ -168,5 +168,7 @@ def _as_shape(shape) -> tuple[int, ...]:
 
 
 def as_dtype(dtype) -> np.dtype:
+    if isinstance(dtype, (int, np.integer)):
+        raise TypeError(f"dtype is {dtype!r}, expected a name, numpy's or torch's; a shape is one argument")
     name = dtype_name(dtype)
     return bfloat16 if name == "bfloat16" else as_array(np.empty(1, name), "dtype").dtype

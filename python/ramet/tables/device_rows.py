@@ -49,6 +49,8 @@ class DeviceRows:
         stored = getattr(torch, self._rows.dtype)
         wide = (torch.float32,) if stored in (torch.float16, torch.bfloat16) else ()
         rows = rows.detach().contiguous()
+        if self._holds(rows):
+            rows = rows.clone()
         self._require(rows, (*ids_shape, *self._shape[1:]), (stored, *wide), "rows")
         return self.completed(rows)
 
@@ -60,6 +62,11 @@ class DeviceRows:
     def view(self, rows: torch.Tensor, count: int) -> _core.DeviceArray:
         """`rows` of `count` ids as the engine takes them. It keeps no memory alive."""
         return self._view(rows, (count, *self._shape[1:]))
+
+    def _holds(self, rows: torch.Tensor) -> bool:
+        """Whether they lie in the table, which is to be written to."""
+        own = self._rows.tensor()
+        return own.data_ptr() <= rows.data_ptr() < own.data_ptr() + own.nbytes
 
     def _ids(self, ids: torch.Tensor) -> torch.Tensor:
         if ids.dtype not in INTEGERS:

@@ -112,7 +112,10 @@ def _as_paths(paths) -> list[str]:
         raise TypeError(f"paths is {shortened(paths)}, expected a path or a list of paths")
     if not 1 <= len(paths) <= _core.MAX_PARTS:
         raise ValueError(f"paths names {len(paths)} files, expected 1 to {_core.MAX_PARTS}")
-    return [os.path.abspath(as_path(path, f"paths[{i}]")) for i, path in enumerate(paths)]
+    paths = [os.path.abspath(as_path(path, f"paths[{i}]")) for i, path in enumerate(paths)]
+    for path in paths:
+        os.stat(path)  # FileNotFoundError
+    return paths
 
 
 def _inspected(paths: list[str], dtype, shape) -> list[_core.RowFile]:

@@ -9,13 +9,12 @@ import numpy as np
 
 from ramet import _core
 from ramet.arguments import as_flag, shortened
-from ramet.arrays import INT32_MAX, as_array, as_count, as_rows
-from ramet.cuda import torch_devices as devices
-from ramet.dtypes import Quantized, bfloat16, bits, dtype_name, scaled_by
+from ramet.arrays import as_array
+from ramet.dtypes import Quantized, dtype_name, scaled_by
 from ramet.stores.contents import NODE
 from ramet.tables import create as tables
-from ramet.tables.arguments import as_buffer, as_row_ids, as_rows_of_ids
-from ramet.tables.calls import call_together, start
+from ramet.tables.arguments import core_table
+from ramet.tables.calls import start
 from ramet.tables.copying import copy_rows, deep_copied
 from ramet.tables.create import as_dtype
 from ramet.tables.files import FileMemory, open_files
@@ -23,6 +22,7 @@ from ramet.tables.init_rows import init_rows
 from ramet.tables.memory import TableMemory
 from ramet.tables.parts import Pieces, save_parts
 from ramet.tables.ranks import Ranks
+from ramet.tables.row_calls import gather_rows, write_rows
 from ramet.tensors import to_tensor, torch_or_none
 
 
@@ -43,7 +43,7 @@ class Table:
         piece: tuple[TableMemory | FileMemory, int] | None = None,
     ):
         # With a source, (graph, name, type), `rows` is its _core.Table; with a memory its rows by place.
-        self._rows_by_place = rows if isinstance(rows, _core.Table) else _core_table(rows, scale)
+        self._rows_by_place = rows if isinstance(rows, _core.Table) else core_table(rows, scale)
         self._source = source
         self._memory = memory
         self._piece = piece  # what it is a view of
@@ -218,6 +218,26 @@ class Table:
             return self.gather([operator.index(index)])[0]
         return self.gather(index)
 
+    def __setitem__(self, index, rows) -> None:
+        """table[ids] = rows is scatter(ids, rows); of table[3] a row, of table[10:20] as many rows."""
+        if isinstance(index, tuple):
+            raise TypeError(f"a table takes one index, of rows, not {len(index)}: table[ids] = rows, of all columns")
+        if isinstance(index, slice):
+            index = np.arange(*index.indices(len(self)))
+        elif hasattr(index, "__index__") and not getattr(index, "shape", ()):
+            index, rows = [operator.index(index)], as_array(rows, "rows")[None]
+        self.scatter(index, rows)
+
+    def __dlpack__(self, **options):
+        """For torch.from_dlpack(table) and its like: torch(), or numpy() without torch. ValueError where these are."""
+        return self._exported().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._exported().__dlpack_device__()
+
+    def _exported(self):
+        return self.numpy() if torch_or_none() is None else self.torch()
+
     def numpy(self) -> np.ndarray:
         """The rows as they are stored, without a copy. Read-only unless the graph was opened copy-on-write. ValueError
         for a table that is not continuous, or lies on a device."""
@@ -244,8 +264,8 @@ class Table:
         """The rows `ids` (integers of any shape, numpy or torch), as an array of shape [*ids.shape, ...]: a tensor for
         a tensor of ids, else a numpy array. Ids that are a CUDA tensor, of a table on that device, give one.
 
-        dtype: None for rows as they are stored, or float32 (its name, numpy's or torch's). float16, bfloat16 and int8
-            with a scale are then decoded during the gather (docs/format.md, section 2).
+        dtype: None for rows as they are stored; or any float (its name, numpy's or torch's). float16, bfloat16 and int8
+            with a scale become float32 during the gather (docs/format.md, section 2); others are rounded from that.
         out: the array to write to and return: C-contiguous, numpy or CPU tensor, of that shape and dtype. It must not
             share memory with the table, its scale or `ids`. None: recycled memory.
         async_op: returns at once an object whose wait() returns the rows.
@@ -255,41 +275,18 @@ class Table:
         wait().
 
         Raises IndexError naming the first id out of range, and TypeError for ids that are not integers. Raises
-        ValueError for another dtype, for rows without a float32 form, and for an `out` that does not fit.
+        ValueError for a dtype that is no float, for rows of integers without a scale, and for an `out` that
+        does not fit.
         """
-        if async_op:
-            return start(self._together, lambda: self.gather(ids, threads, dtype=dtype, out=out))
-        if self._device is not None and devices.is_on_device(ids):
-            if self._together is not None:
-                return self._on_device.moved(self.gather(devices.on_host(ids), threads, dtype=dtype), out)
-            self._require_reached()
-            return self._on_device.gather(ids, self._decodes(dtype), out)
-        is_tensor = type(ids).__module__ == "torch"
-        shape = ()
-
-        def check() -> tuple:
-            nonlocal shape
-            decode = self._decodes(dtype)
-            array, shape = as_row_ids(ids)
-            buffer = None if out is None else self._buffer(out, array, shape, decode)
-            return array, as_count(threads, "threads", INT32_MAX), decode, buffer
-
-        if self._together is None:
-            self._require_reached()
-            array, threads, decode, buffer = check()
-            rows = self._core.gather(array, threads=threads, decode=decode, out=buffer)
-        else:
-            rows = call_together(self, "gather", check)
-        if out is not None:
-            return out
-        rows = rows if len(shape) == 1 else rows.reshape(shape + rows.shape[1:])
-        return to_tensor(rows) if is_tensor else rows
+        call = functools.partial(gather_rows, self, ids, threads, dtype, out)
+        return start(self._together, call) if async_op else call()
 
     def scatter(self, ids, rows, threads: int = 1, *, async_op: bool = False):
         """Writes rows[i] to row ids[i]; of a row that is given twice the last stays.
 
         rows: [*ids.shape, ...] of the table's dtype, numpy or torch. float32 goes into float16 and bfloat16, too,
-            rounded to the nearest. Into a table on a device, CUDA tensors go as they are.
+            rounded to the nearest. Into a table on a device, CUDA tensors go as they are. Views of the table count as
+            they are when the call begins.
         async_op: as of gather; wait() returns None when the rows are written.
 
         Of a distributed table all ranks call this together. What they give follows in the order of the ranks, and when
@@ -299,32 +296,14 @@ class Table:
         read-only. Nothing is written then. Another process that writes the same rows at the same time is not kept out,
         but by a distributed table.
         """
-        return self._write("scatter", self._core.set_rows, ids, rows, threads, async_op)
+        call = functools.partial(write_rows, self, "scatter", ids, rows, threads)
+        return start(self._together, call) if async_op else call()
 
     def add(self, ids, rows, threads: int = 1, *, async_op: bool = False):
         """Adds rows[i] to row ids[i]; what is given for a row is summed in order, and the sum added once: the same bits
         for any number of threads, and of a distributed table for any split of a list over its ranks. See scatter."""
-        return self._write("add", self._core.sum_rows, ids, rows, threads, async_op)
-
-    def _write(self, name: str, write, ids, rows, threads: int, async_op: bool):
-        if async_op:
-            return start(self._together, lambda: self._write(name, write, ids, rows, threads, False))
-
-        def check() -> tuple:
-            array, shape = as_row_ids(devices.on_host(ids))
-            return array, as_rows_of_ids(devices.on_host(rows), shape), as_count(threads, "threads", INT32_MAX)
-
-        if self._device is not None and self._together is None and devices.is_on_device(rows):
-            self._require_reached()
-            array, shape = as_row_ids(devices.on_host(ids))
-            rows = self._on_device.given(rows, shape)
-            threads = as_count(threads, "threads", INT32_MAX)
-            return write(array, self._on_device.view(rows, len(array)), bfloat16=False, threads=threads)
-        if self._together is not None:
-            return call_together(self, name, check)
-        self._require_reached()
-        places, array, threads = check()
-        return write(places, bits(array), bfloat16=array.dtype == bfloat16, threads=threads)
+        call = functools.partial(write_rows, self, "add", ids, rows, threads)
+        return start(self._together, call) if async_op else call()
 
     @functools.cached_property
     def _on_device(self):
@@ -393,29 +372,9 @@ class Table:
             return Table.create((len(self), *row_shape), dtype, distributed=False)
         return _of_memory(tables.beside(self._memory, row_shape, dtype))
 
-    def _decodes(self, dtype) -> bool:
-        if dtype is None:
-            return False
-        if dtype_name(dtype) == "float32":
-            return True
-        stored = dtype_name(self.dtype)
-        raise ValueError(f"dtype is {dtype!r}; rows of {self._core.name} come as {stored} (None) or as 'float32'")
-
-    def _buffer(self, out, ids: np.ndarray, ids_shape: tuple[int, ...], decode: bool) -> np.ndarray:
-        name = self._core.name
-        rows = None if self._device is not None else self._rows_by_place.numpy()
-        read = {name: rows, f"the scale of {name}": self._core.scale, "ids": ids}
-        return as_buffer(out, np.dtype(np.float32) if decode else self.dtype, ids_shape + self.shape[1:], read)
-
     def _private_rows(self) -> np.ndarray:
         graph, name, of = self._source
         return graph._private_rows(name, of)  # noqa: SLF001 (one mapping for all tables of the name)
-
-
-def _core_table(rows, scale) -> _core.Table:
-    rows = as_rows(rows, "rows") if scale is None else _quantized(rows, scale)
-    rows, scale = (rows.values, rows.scale) if isinstance(rows, Quantized) else (rows, None)
-    return _core.Table(bits(rows), scale, bfloat16=rows.dtype == bfloat16, writable=rows.flags.writeable)
 
 
 def _of_graph(graph, name: str, of) -> Table:
@@ -432,9 +391,3 @@ def _of_files(memory: FileMemory) -> Table:
 
 def _of_piece(memory: TableMemory | FileMemory, part: int) -> Table:
     return Table(memory.rows_of(part), scale=memory.scale_of(part), piece=(memory, part))
-
-
-def _quantized(rows, scale) -> Quantized:
-    if isinstance(rows, Quantized):
-        raise TypeError("rows is Quantized and has its scale; there is none to be given")
-    return Quantized(as_array(rows, "rows"), as_array(scale, "scale"))

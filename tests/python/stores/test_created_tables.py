@@ -46,6 +46,47 @@ def test_scatter_and_add_are_numpys_in_order(dtype, threads, width):
     np.testing.assert_array_equal(table.gather(ids), table.numpy()[ids])
 
 
+@pytest.mark.parametrize("name", ["add", "scatter"])
+def test_rows_and_ids_that_lie_in_the_table_count_as_they_were(name):
+    def table():
+        return ramet.Table.create((100, 1), "int64", init=lambda ids: ids[:, None][::-1])
+
+    given, expected = table(), table()
+    rows = expected.numpy().copy()
+    getattr(expected, name)(np.arange(1, 100), rows[:-1])
+    getattr(given, name)(np.arange(1, 100), given.numpy()[:-1])
+    np.testing.assert_array_equal(given.numpy(), expected.numpy())
+    given, expected = table(), table()
+    getattr(expected, name)(rows[:, 0], np.full((100, 1), 7))
+    getattr(given, name)(given.numpy()[:, 0], np.full((100, 1), 7))
+    np.testing.assert_array_equal(given.numpy(), expected.numpy())
+
+
+def test_rows_are_set_by_an_index():
+    table, expected = ramet.Table.create((20, 3)), np.zeros((20, 3), np.float32)
+    for rows in (table, expected):
+        rows[[3, 5]] = np.ones((2, 3), np.float32)
+        rows[-3:] = np.full((3, 3), 2, np.float32)
+        rows[np.int64(7)] = np.full(3, 4, np.float32)
+    np.testing.assert_array_equal(table.numpy(), expected)
+    with pytest.raises(TypeError, match="one index, of rows, not 2"):
+        table[3, 0] = 1
+    with pytest.raises(ValueError, match=r"do not fit 2 ids"):
+        table[[1, 2]] = np.ones((2, 4), np.float32)
+
+
+def test_other_libraries_view_a_table():
+    torch = pytest.importorskip("torch")
+    for dtype in ("float32", "bfloat16"):
+        table = ramet.Table.create((4, 3), dtype, init=1)
+        view = torch.from_dlpack(table)
+        view[2] = 5
+        assert view.dtype == getattr(torch, dtype) and (table.torch()[2] == 5).all()
+    np.testing.assert_array_equal(np.from_dlpack(ramet.Table.create((4, 3), init=1)), np.ones((4, 3)))
+    with pytest.raises(ValueError, match=r"local\(\) and chunks\(\)"):
+        torch.from_dlpack(ramet.Table.create((4, 3), placement="chunked"))
+
+
 def test_sums_of_floats_do_not_depend_on_threads():
     rng = np.random.default_rng(0)
     ids, rows = rng.integers(0, 10, 5000), rng.standard_normal((5000, 33), np.float32)

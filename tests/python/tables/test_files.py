@@ -215,6 +215,8 @@ def test_parts_of_two_wholes(tmp_path):
         (lambda path: ramet.Table.open([]), ValueError, "paths names 0 files"),
         (lambda path: ramet.Table.open(7), TypeError, "paths is 7"),
         (lambda path: ramet.Table.open([path / "none.npy"]), FileNotFoundError, "none.npy"),
+        (lambda path: ramet.Table.open(path / "none"), FileNotFoundError, "none"),
+        (lambda path: ramet.Table.open(path / "none", "weight", "embedding-0"), FileNotFoundError, "none"),
         (lambda path: ramet.Table.open(path / "empty"), FileNotFoundError, "empty is no store.*part-0"),
         (lambda path: ramet.Table.open(path / "0.bin"), ValueError, "0.bin is no .npy file: dtype and shape"),
         (lambda path: ramet.Table.open(path / "0.npy", "feat"), ValueError, "name and node_type are those of"),
