@@ -20,22 +20,24 @@
 
 namespace ramet {
 
+// `weight_decay`, of all of them: times the weight, is added to the gradient.
 struct Sgd {
   double learning_rate;
+  double weight_decay = 0;
 };
 
 // Duchi, Hazan, Singer: "Adaptive subgradient methods", 2011. `rowwise`: one sum for a row, of the
 // mean square of its gradient.
 struct AdaGrad {
   double learning_rate;
-  double eps = 1e-10;
+  double eps = 1e-10, weight_decay = 0;
   bool rowwise = false;
 };
 
 // Hinton's lecture 6e of "Neural networks for machine learning", 2012.
 struct RmsProp {
   double learning_rate;
-  double alpha = 0.99, eps = 1e-8;
+  double alpha = 0.99, eps = 1e-8, weight_decay = 0;
 };
 
 // Which steps count in Adam's correction of bias.
@@ -44,11 +46,14 @@ enum class Steps : uint8_t {
   kAll,  // all
 };
 
-// Kingma, Ba: "Adam: a method for stochastic optimization", 2015.
+// Kingma, Ba: "Adam: a method for stochastic optimization", 2015. `decoupled`: weight_decay is no
+// part of the gradient; instead, the weight is multiplied by 1 - learning_rate * weight_decay
+// first. Loshchilov, Hutter: "Decoupled weight decay regularization", 2019.
 struct Adam {
   double learning_rate;
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
   Steps steps = Steps::kRow;
+  bool decoupled = false;
 };
 
 using Optimizer = std::variant<Sgd, AdaGrad, RmsProp, Adam>;

@@ -47,17 +47,18 @@ std::vector<nb::tuple> state(const Optimizer& optimizer) {
 
 void bind_optimizer(nb::module_& m) {
   nb::enum_<Steps>(m, "Steps").value("row", Steps::kRow).value("all", Steps::kAll);
-  nb::class_<Sgd>(m, "Sgd").def(nb::init<double>(), nb::kw_only(), nb::arg("learning_rate"));
+  nb::class_<Sgd>(m, "Sgd").def(nb::init<double, double>(), nb::kw_only(), nb::arg("learning_rate"),
+                                nb::arg("weight_decay"));
   nb::class_<AdaGrad>(m, "AdaGrad")
-      .def(nb::init<double, double, bool>(), nb::kw_only(), nb::arg("learning_rate"),
-           nb::arg("eps"), nb::arg("rowwise"));
+      .def(nb::init<double, double, double, bool>(), nb::kw_only(), nb::arg("learning_rate"),
+           nb::arg("eps"), nb::arg("weight_decay"), nb::arg("rowwise"));
   nb::class_<RmsProp>(m, "RmsProp")
-      .def(nb::init<double, double, double>(), nb::kw_only(), nb::arg("learning_rate"),
-           nb::arg("alpha"), nb::arg("eps"));
-  nb::class_<Adam>(m, "Adam").def(nb::init<double, double, double, double, double, Steps>(),
+      .def(nb::init<double, double, double, double>(), nb::kw_only(), nb::arg("learning_rate"),
+           nb::arg("alpha"), nb::arg("eps"), nb::arg("weight_decay"));
+  nb::class_<Adam>(m, "Adam").def(nb::init<double, double, double, double, double, Steps, bool>(),
                                   nb::kw_only(), nb::arg("learning_rate"), nb::arg("beta1"),
                                   nb::arg("beta2"), nb::arg("eps"), nb::arg("weight_decay"),
-                                  nb::arg("steps"));
+                                  nb::arg("steps"), nb::arg("decoupled"));
   nb::class_<OptimizerStep>(m, "OptimizerStep")
       .def_ro("number", &OptimizerStep::number)
       .def(

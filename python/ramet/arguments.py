@@ -6,6 +6,7 @@ else may reach _core as one of these: nanobind's own message lists overloads ins
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 
@@ -36,6 +37,22 @@ def as_int(value, what: str, least: int = INT64_MIN, most: int = INT64_MAX) -> i
         raise ValueError(f"{what} is {number}, expected at least {least}")
     if number > most:
         raise ValueError(f"{what} is {number}, expected at most {most}")
+    return number
+
+
+def as_real(value, what: str, below: float = math.inf) -> float:
+    """`value` as a float from 0 to less than `below`: a number, or an array or tensor of one."""
+    try:
+        number = None if isinstance(value, (str, bytes)) else float(value)
+    except (TypeError, ValueError, RuntimeError):  # of a tensor of several
+        number = None
+    except OverflowError:  # of an int
+        number = math.inf
+    if number is None:
+        raise TypeError(f"{what} is {shortened(value)}, expected a number")
+    if not 0 <= number < below:
+        bound = "finite" if below == math.inf else f"below {below}"
+        raise ValueError(f"{what} is {number}, expected at least 0 and {bound}")
     return number
 
 

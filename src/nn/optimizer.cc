@@ -48,11 +48,15 @@ RowUpdate constants_of(const OptimizerStep& step, int64_t width) {
       [&](const auto& optimizer) {
         using Kind = std::decay_t<decltype(optimizer)>;
         row.rate = static_cast<float>(optimizer.learning_rate);
+        row.weight_decay = static_cast<float>(optimizer.weight_decay);
         if constexpr (!std::is_same_v<Kind, Sgd>) row.eps = static_cast<float>(optimizer.eps);
         if constexpr (std::is_same_v<Kind, RmsProp>)
           row.blend2 = static_cast<float>(1 - optimizer.alpha);
         if constexpr (std::is_same_v<Kind, Adam>) {
-          row.weight_decay = static_cast<float>(optimizer.weight_decay);
+          if (optimizer.decoupled) {
+            row.keep = static_cast<float>(1 - optimizer.learning_rate * optimizer.weight_decay);
+            row.weight_decay = 0;
+          }
           row.blend1 = static_cast<float>(1 - optimizer.beta1);
           row.blend2 = static_cast<float>(1 - optimizer.beta2);
           set_step(optimizer, step.number, row);
@@ -64,7 +68,7 @@ RowUpdate constants_of(const OptimizerStep& step, int64_t width) {
 
 void check_rate(double rate, const char* name) {
   if (!(rate >= 0 && std::isfinite(rate)))
-    throw_invalid(name, " is ", rate, ", expected at least 0");
+    throw_invalid(name, " is ", rate, ", expected at least 0 and finite");
 }
 
 void check_part(double part, const char* name) {
@@ -76,12 +80,12 @@ void check_options(const OptimizerStep& step) {
       [](const auto& optimizer) {
         using Kind = std::decay_t<decltype(optimizer)>;
         check_rate(optimizer.learning_rate, "lr");
+        check_rate(optimizer.weight_decay, "weight_decay");
         if constexpr (!std::is_same_v<Kind, Sgd>) check_rate(optimizer.eps, "eps");
         if constexpr (std::is_same_v<Kind, RmsProp>) check_part(optimizer.alpha, "alpha");
         if constexpr (std::is_same_v<Kind, Adam>) {
           check_part(optimizer.beta1, "betas[0]");
           check_part(optimizer.beta2, "betas[1]");
-          check_rate(optimizer.weight_decay, "weight_decay");
         }
       },
       step.optimizer);

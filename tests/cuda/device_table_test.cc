@@ -150,12 +150,14 @@ std::vector<Array> state_arrays(const Optimizer& optimizer, const Array& weights
 }
 
 TEST_CASE("optimizers: three steps of every rule, weights and state") {
-  const Optimizer optimizers[] = {Sgd{0.1},
-                                  AdaGrad{.learning_rate = 0.1},
-                                  AdaGrad{.learning_rate = 0.1, .rowwise = true},
-                                  RmsProp{.learning_rate = 0.01},
-                                  Adam{.learning_rate = 0.01, .weight_decay = 0.1},
-                                  Adam{.learning_rate = 0.01, .steps = Steps::kAll}};
+  const Optimizer optimizers[] = {
+      Sgd{.learning_rate = 0.1, .weight_decay = 0.1},
+      AdaGrad{.learning_rate = 0.1},
+      AdaGrad{.learning_rate = 0.1, .weight_decay = 0.1, .rowwise = true},
+      RmsProp{.learning_rate = 0.01},
+      Adam{.learning_rate = 0.01, .weight_decay = 0.1},
+      Adam{.learning_rate = 0.01, .weight_decay = 0.1, .decoupled = true},
+      Adam{.learning_rate = 0.01, .steps = Steps::kAll}};
   std::vector<int64_t> ids(kTableRows);
   std::iota(ids.begin(), ids.end(), 500);
   for (const Optimizer& optimizer : optimizers) {

@@ -37,7 +37,8 @@ struct State {
             .moment2 = moment2.data(),
             .gradient = gradient.data(),
             .rate = 0.3F,
-            .weight_decay = 0.01F,
+            .weight_decay = decay,
+            .keep = keep,
             .blend1 = 0.1F,
             .blend2 = 0.001F,
             .root_scale = 1.7F,
@@ -47,23 +48,26 @@ struct State {
   bool operator==(const State&) const = default;
 
   std::vector<float> weight, moment1, moment2, gradient;
+  float decay = 0, keep = 1;
 };
 
-float mean_square(const std::vector<float>& values) {
+float mean_square(const State& s) {
   float parts[16] = {};
-  for (size_t i = 0; i < values.size(); ++i)
-    parts[i % 16] += values[i] * values[i];
+  for (size_t i = 0; i < s.weight.size(); ++i) {
+    const float g = s.gradient[i] + s.decay * s.weight[i];
+    parts[i % 16] += g * g;
+  }
   for (size_t half = 8; half > 0; half /= 2)
     for (size_t i = 0; i < half; ++i)
       parts[i] += parts[i + half];
-  return parts[0] / static_cast<float>(values.size());
+  return parts[0] / static_cast<float>(s.weight.size());
 }
 
 void update_by_definition(UpdateRule rule, State& s) {
   const RowUpdate row = s.row();
-  if (rule == UpdateRule::kRowwiseAdaGrad) s.moment2[0] += mean_square(s.gradient);
+  if (rule == UpdateRule::kRowwiseAdaGrad) s.moment2[0] += mean_square(s);
   for (size_t i = 0; i < s.weight.size(); ++i) {
-    float g = s.gradient[i], &w = s.weight[i], &m = s.moment1[i], &v = s.moment2[i];
+    float &w = s.weight[i], g = s.gradient[i] + s.decay * w, &m = s.moment1[i], &v = s.moment2[i];
     const auto step_by_root = [&](float squares) {
       w -= row.rate * (g / (std::sqrt(squares) + row.eps));
     };
@@ -83,10 +87,9 @@ void update_by_definition(UpdateRule rule, State& s) {
         step_by_root(v);
         break;
       case UpdateRule::kAdam:
-        g += row.weight_decay * w;
         m += row.blend1 * (g - m);
         v += row.blend2 * (g * g - v);
-        w -= row.rate * (m / (std::sqrt(v) * row.root_scale + row.eps));
+        w = w * row.keep - row.rate * (m / (std::sqrt(v) * row.root_scale + row.eps));
         break;
     }
   }
@@ -100,7 +103,10 @@ TEST_CASE("updates of a row are those of the definition, for every width and ins
   for (const UpdateKernels& kernels : of_each_isa(&IsaKernels::update)) {
     for (const UpdateRule rule : rules) {
       for (size_t width = 1; width <= 67; ++width) {
-        State expected(width), actual(width);
+        State expected(width);
+        expected.decay = width % 2 == 0 ? 0 : 0.01F;
+        expected.keep = width % 3 == 0 ? 1 : 0.99F;
+        State actual = expected;
         update_by_definition(rule, expected);
         kernels.update(rule, actual.row());
         CAPTURE(static_cast<int>(rule));

@@ -2,58 +2,21 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from contextlib import contextmanager
 
 import numpy as np
 import torch
 
-from ramet import _core
-from ramet.cuda import torch_devices as devices
+from ramet.arguments import as_int
+from ramet.arrays import as_array
 from ramet.dtypes import dtype_name
+from ramet.nn.embedding_rows import Pending, Rows
 from ramet.tables.records import RecordTable, create_records
 from ramet.tables.table import Table
-from ramet.tensors import to_tensor
 
 LEARNING = ("float32", "float16", "bfloat16")
 LOCATIONS = ("host", "device", "disk")
-
-
-class Gradients(NamedTuple):
-    """Of one backward of one call: gradients[i] is one of row ids[i]."""
-
-    call: int
-    ids: np.ndarray  # int64 [k]
-    gradients: np.ndarray | torch.Tensor  # float32 [k, ...]; a tensor where table and gradients lie on one device
-    owned: bool  # all rows are this rank's
-
-
-class Pending:
-    """What calls got in backward, since clear(). `changes`: how often that has changed."""
-
-    def __init__(self):
-        self._calls = self.changes = 0
-        self.clear()
-
-    def clear(self) -> None:
-        self._kept: list[Gradients] = []
-        self.changes += 1
-
-    def next_call(self) -> int:
-        self._calls += 1
-        return self._calls
-
-    def keep(self, gradients: Gradients) -> None:
-        self.changes += 1
-        self._kept.append(gradients)
-
-    @property
-    def stays_here(self) -> bool:
-        """Whether other ranks have no part in it. A rank that got nothing does not know."""
-        return bool(self._kept) and all(kept.owned for kept in self._kept)
-
-    def in_order(self) -> list[Gradients]:
-        """In the order of the calls; of one call in that of its backwards."""
-        return sorted(self._kept, key=lambda kept: kept.call)
+ASSIGN = "assign_to_params_buffers"  # torch's load_state_dict(assign=True), which would drop the table
 
 
 class Embedding(torch.nn.Module):
@@ -68,9 +31,11 @@ class Embedding(torch.nn.Module):
         `owned`. It cannot be pickled, and `init` is no function. OSError where the disk refuses: rows that cannot be
         written stay in memory.
 
+    padding_idx: of this row nothing is learned; where the Embedding makes the rows, it is zeros.
+
     It has no parameters: DistributedDataParallel and dense optimizers do not see it. What calls get in backward waits
     in `pending` until the optimizer's zero_grad(): several calls of a step, and several backwards, add up. Pickles as a
-    handle of the same rows, for processes of the same machine.
+    handle of the same rows, for processes of the same machine. `state_dict()` has the rows as `weight`, a view.
     """
 
     def __init__(
@@ -87,6 +52,7 @@ class Embedding(torch.nn.Module):
         location: str = "host",
         path=None,
         cache_rows: int | None = None,
+        padding_idx: int | None = None,
     ):
         super().__init__()
         if location not in LOCATIONS:
@@ -111,9 +77,23 @@ class Embedding(torch.nn.Module):
                 self.table = Table.create((num_embeddings, embedding_dim), dtype, location=location, **options)
         if location != "disk":
             _check(self.table)
+        self.padding_idx = None if padding_idx is None else _as_row(padding_idx, len(self.table))
+        if padding_idx is not None and self.table is not num_embeddings:
+            _clear(self.table, self.padding_idx)
         # What makes the rows require a gradient; not a parameter.
         self.anchor = torch.empty(0, requires_grad=True)
         self.pending = Pending()
+
+    @classmethod
+    def from_pretrained(cls, embeddings, freeze: bool = True, padding_idx: int | None = None, **where) -> Embedding:
+        """An Embedding that begins with a copy of these rows [rows, width], numpy or torch, of a dtype that learns.
+
+        freeze: they get no gradients, as after requires_grad_(False).
+        where: placement, location, distributed and ownership, as of Table.create.
+        """
+        rows = as_array(embeddings, "embeddings")
+        table = Table.create(rows.shape, rows.dtype, init=lambda ids: rows[ids], **where)
+        return cls(table, padding_idx=padding_idx).requires_grad_(not freeze)
 
     @property
     def num_embeddings(self) -> int:
@@ -139,6 +119,8 @@ class Embedding(torch.nn.Module):
         range, or with `owned` the first that is another rank's. ValueError for rows on a disk that several ranks have,
         unless they are owned.
         """
+        if torch.compiler.is_compiling():  # which cannot look into the engine: it calls this between two graphs
+            return torch.compiler.disable(Rows.apply)(self.anchor, self, ids, owned)
         return Rows.apply(self.anchor, self, ids, owned)
 
     def announce(self, ids) -> None:
@@ -155,71 +137,76 @@ class Embedding(torch.nn.Module):
     def zero_grad(self, set_to_none: bool = True) -> None:
         self.pending.clear()
 
+    def requires_grad_(self, requires_grad: bool = True) -> Embedding:
+        """Whether calls from now on get gradients for the rows. A module around the Embedding does not pass this on: it
+        asks parameters."""
+        self.anchor.requires_grad_(requires_grad)
+        return self
+
+    def _apply(self, fn, recurse: bool = True):
+        """to(), half() and their like. A model may be moved to a device: results are where ids are. TypeError for
+        another dtype than that of the rows."""
+        stored = getattr(torch, dtype_name(self.table.dtype))
+        wanted = fn(torch.empty(0, dtype=stored)).dtype
+        if wanted != stored:
+            raise TypeError(
+                f"the rows of a ramet.nn.Embedding are {stored} and not cast to {wanted}: cast what it returns, or "
+                "make it with that dtype"
+            )
+        return super()._apply(fn, recurse)
+
+    def _save_to_state_dict(self, *args) -> None:
+        with self._rows_as_buffer():
+            super()._save_to_state_dict(*args)
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *args) -> None:
+        """Copies the rows into the table, also with assign=True."""
+        with self._rows_as_buffer():
+            super()._load_from_state_dict(state_dict, prefix, local_metadata | {ASSIGN: False}, *args)
+
+    @contextmanager
+    def _rows_as_buffer(self):
+        """For that long torch sees the rows."""
+        try:
+            self._buffers["weight"] = self.weight
+        except ValueError as error:
+            raise TypeError(
+                f"a state_dict has no rows of this ramet.nn.Embedding: {error}. Keep it out of the module whose state "
+                "is saved; optimizer.save(path) and load(path), of its optimizer, write and read the rows"
+            ) from None
+        try:
+            yield
+        finally:
+            del self._buffers["weight"]
+
     def extra_repr(self) -> str:
-        return f"{self.num_embeddings}, {self.embedding_dim}"
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
 
     def __getstate__(self) -> dict:
         return self.__dict__ | {"pending": Pending()}
 
 
-class Rows(torch.autograd.Function):
-    """`Rows.apply(anchor, embedding, ids, owned)`: backward keeps the gradients in the embedding."""
+def _as_row(padding_idx, rows: int) -> int:
+    """As of torch.nn.Embedding, which counts negative ones from the end."""
+    return as_int(padding_idx, "padding_idx", -rows, rows - 1) % rows
 
-    @staticmethod
-    def forward(ctx, anchor, embedding: Embedding, ids: torch.Tensor, owned: bool) -> torch.Tensor:
-        if not isinstance(ids, torch.Tensor):
-            raise TypeError(f"ids is a {type(ids).__name__}, expected a tensor of integers")
-        if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
-            raise TypeError(f"ids are {ids.dtype}, expected integers")
-        table, is_on_disk = embedding.table, isinstance(embedding.table, RecordTable)
-        if is_on_disk and table.ranks > 1 and not owned:
-            raise ValueError(
-                f"the rows are on the disks of {table.ranks} ranks, each of which reads its own alone: "
-                "embedding(ids, owned=True), of ids that this rank owns, as a cooperative loader's batch.n_id"
-            )
-        ctx.ids = devices.on_host(ids.detach()).to(torch.int64, copy=True).reshape(-1).numpy()
-        ctx.embedding, ctx.call, ctx.owned = embedding, embedding.pending.next_call(), owned
-        is_own = owned and not is_on_disk  # which looks for itself
-        if is_own:
-            _require_own(table, ctx.ids)
-        if _is_beside(table, ids) and (owned or table.placement != "distributed"):
-            return table._on_device.gather(ids.detach(), decode=False)
-        threads = torch.get_num_threads()
-        if is_own:
-            rows = table._core.gather(ctx.ids, threads=threads, decode=False, out=None)
+
+def _clear(table: Table | RecordTable, row: int) -> None:
+    """Writes zeros to a row. Collective."""
+    ids = np.array([row])
+    zeros = np.zeros((1, *table.shape[1:]), table.dtype)
+
+    def write() -> tuple[None, None]:
+        if table.ownership.owners(ids)[0] != table.rank:
+            pass
+        elif isinstance(table, RecordTable):
+            table.write(ids, zeros)
         else:
-            rows = table.gather(ctx.ids, threads=threads)
-        rows = to_tensor(rows).view(*ids.shape, *table.shape[1:])
-        return devices.move(rows, ids.device) if devices.is_on_device(ids) else rows.to(ids.device)
+            table.local().scatter(table._place_of(ids) - table._own[0], zeros)
+        return None, None
 
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx, gradient: torch.Tensor):
-        rows = gradient.reshape(len(ctx.ids), *ctx.embedding.table.shape[1:])
-        # A copy: what is given may be the gradient of somebody else, too, who writes to it before the step.
-        table = ctx.embedding.table
-        if table.ranks == 1 and _is_beside(table, rows):
-            kept = rows.detach().to(torch.float32).contiguous().clone()
-        else:
-            kept = _core.copied(devices.on_host(rows).to("cpu", torch.float32).contiguous().numpy())
-        ctx.embedding.pending.keep(Gradients(ctx.call, ctx.ids, kept, ctx.owned))
-        return None, None, None, None
-
-
-def _is_beside(table: Table, tensor: torch.Tensor) -> bool:
-    """Whether both lie on devices."""
-    return isinstance(table, Table) and table.location == "device" and devices.is_on_device(tensor)
-
-
-def _require_own(table: Table, ids: np.ndarray) -> None:
-    """IndexError names the first id that is another rank's."""
-    if table.ranks == 1:
-        return
-    places, (begin, end) = table._place_of(ids), table._own
-    foreign = (places < begin) | (places >= end)
-    if foreign.any():
-        first = int(foreign.argmax())
-        raise IndexError(f"ids[{first}] = {ids[first]} is a row of another rank, not of rank {table.rank}")
+    table._ranks.share(write)
 
 
 def _check(table: Table) -> None:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from weakref import WeakSet
+
 import torch
 
 from ramet import _core
-from ramet.nn.embedding import Embedding, Gradients
+from ramet.nn.embedding import Embedding
+from ramet.nn.embedding_rows import Gradients
+from ramet.tables.overlap import share_rows
 from ramet.tables.records import RecordTable
+
+_learners: WeakSet[Learner] = WeakSet()  # of rows in memory
 
 
 class Learner:
     """An embedding with its `state`, tables by name. `row_ids`: of this rank's rows, where places do not say them."""
+
+    _is_replaced = False
 
     def __init__(self, embedding: Embedding, forms: list[tuple], stochastic: bool):
         table = embedding.table
@@ -24,6 +32,19 @@ class Learner:
         table = self.embedding.table
         self.row_ids = table.owned() if stochastic and table.placement != "continuous" else None
         self._last_step = 0
+
+    def take_over(self) -> None:
+        """From now on the rows learn from this one alone."""
+        for other in list(_learners):
+            if share_rows(other.embedding.table, self.embedding.table):
+                other._is_replaced = True
+        _learners.add(self)
+        self.embedding.pending.await_step_of(self)
+
+    def require_rows(self) -> None:
+        """ValueError where another optimizer has taken the rows over."""
+        if self._is_replaced:
+            raise ValueError("another optimizer has taken the embedding over: its rows learn from one at a time")
 
     def has_made(self, number: int) -> bool:
         """Whether the last step was this one."""
@@ -56,6 +77,7 @@ class Learner:
         self._last_step = step.number
 
     def _apply(self, step: _core.OptimizerStep, lists: list[tuple]) -> None:
+        self.require_rows()
         own, threads = self.embedding.table._own, torch.get_num_threads()
         _core.apply_gradients(step, self._rows, self._state_rows, lists, own=own, threads=threads)
 
@@ -69,8 +91,12 @@ class RecordLearner:
         self.embedding = embedding
         self.state = embedding.table.set_state(self, forms)
 
-    def check(self) -> None:
-        """ValueError where another optimizer has taken the embedding over."""
+    def take_over(self) -> None:
+        """The rows have done that when they got their state."""
+        self.embedding.pending.await_step_of(self)
+
+    def require_rows(self) -> None:
+        """ValueError where another optimizer has taken the rows over."""
         self.embedding.table.check_learner(self)
 
     def restart(self, stochastic: bool) -> None:

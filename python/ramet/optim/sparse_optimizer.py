@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import contextmanager
+from itertools import combinations
 
 import torch
 
@@ -15,6 +16,7 @@ from ramet.nn.embedding import Embedding
 from ramet.optim import checkpoint
 from ramet.optim.learner import Learner, RecordLearner, learner_of
 from ramet.optim.position import Begun, Position
+from ramet.tables.overlap import share_rows
 from ramet.tables.ranks import Ranks
 from ramet.tables.table import Table
 
@@ -33,9 +35,10 @@ class SparseOptimizer(torch.optim.Optimizer):
     average: whether the sum over ranks is divided by their number, as DistributedDataParallel does.
 
     The state is in tables of the same placement and owners, of float32; of an embedding on a disk it is beside the
-    rows, of one optimizer at a time. All ranks of the embeddings make the optimizer and its steps together. ValueError
-    on every rank where their optimizers differ, and where options do at a step that has an exchange. ValueError for
-    options out of their range, when they are used.
+    rows. Rows learn from one optimizer at a time: where another one is made for them, the one before is refused. All
+    ranks of the embeddings make the optimizer and its steps together. ValueError on every rank where their optimizers
+    differ, and where options do at a step that has an exchange. TypeError and ValueError for options that are no
+    numbers or out of their range.
     """
 
     def __init__(self, embeddings, defaults: dict, *, rounding: str, seed: int, average: bool):
@@ -47,14 +50,17 @@ class SparseOptimizer(torch.optim.Optimizer):
         super().__init__([embedding.anchor for embedding in self.embeddings], defaults)
         forms = _core.optimizer_state(self._method(defaults))
         self._learners = [learner_of(embedding, forms, rounding == "stochastic") for embedding in self.embeddings]
+        for learner in self._learners:
+            learner.take_over()
 
     def _checked(self, defaults: dict) -> dict:
         """What ranks have alike."""
         for embedding in self.embeddings:
             if not isinstance(embedding, Embedding):
                 raise TypeError(f"embeddings holds a {type(embedding).__name__}, expected ramet.nn.Embedding")
-        if len({id(embedding) for embedding in self.embeddings}) < len(self.embeddings):
-            raise ValueError("embeddings has the same Embedding twice, whose gradients would be applied twice")
+        for one, other in combinations(self.embeddings, 2):
+            if share_rows(one.table, other.table):
+                raise ValueError(f"embeddings has the rows of {one.table} twice, to which steps would be applied twice")
         if self._rounding not in ROUNDINGS:
             raise ValueError(f"rounding is {self._rounding!r}, expected one of {ROUNDINGS}")
         self._seed = as_int(self._seed, "seed", 0, UINT64_MAX)
@@ -77,8 +83,7 @@ class SparseOptimizer(torch.optim.Optimizer):
         """The state of an embedding's rows, by name. ValueError where another optimizer has taken the rows over."""
         for learner in self._learners:
             if learner.embedding is embedding:
-                if isinstance(learner, RecordLearner):
-                    learner.check()
+                learner.require_rows()
                 return dict(learner.state)
         raise KeyError("the optimizer does not have this embedding")
 
@@ -195,6 +200,14 @@ class SparseOptimizer(torch.optim.Optimizer):
             for embedding in self.embeddings:
                 embedding.zero_grad()
 
+    @property
+    def _step_supports_amp_scaling(self):
+        """TypeError: torch.amp.GradScaler asks for this before a step, and would step by scaled gradients."""
+        raise TypeError(
+            "a GradScaler does not see the gradients of rows: scale no loss that rows learn from; autocast to bfloat16 "
+            "needs no scaling"
+        )
+
     def add_param_group(self, param_group: dict) -> None:
         """ValueError: an optimizer has the embeddings that it was made with."""
         if hasattr(self, "_learners"):
@@ -297,7 +310,8 @@ class SparseOptimizer(torch.optim.Optimizer):
         as_flag(said["average"], "average")
         as_int(said["step"], "step", 0)
         as_int(said["seed"], "seed", 0, UINT64_MAX)
-        options = {name: tuple(value) if isinstance(value, list) else value for name, value in said["options"].items()}
+        said_options = {"weight_decay": 0} | said["options"]  # which not all checkpoints have
+        options = {name: tuple(value) if isinstance(value, list) else value for name, value in said_options.items()}
         self._method({**self.param_groups[0], **options})
         return options
 

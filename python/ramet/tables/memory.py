@@ -102,6 +102,11 @@ class TableMemory:
         placed = [(piece, begin) for piece, (begin, _) in zip(pieces, spans) if piece is not None and piece.bytes > 0]
         self.rows = self.kind.rows(placed, (layout.places.num_places, *form.shape[1:]), form)
 
+    @property
+    def identity(self) -> tuple:
+        """The same wherever this machine's processes have mapped the memory of the host."""
+        return next(piece.identity for piece in self._pieces if piece is not None)
+
     def rows_of(self, part: int):
         """The rows of a rank, in the order of their ids: a view."""
         return self.kind.part(self.rows, *self.layout.places.places_of(part))

@@ -192,6 +192,10 @@ class RecordTable:
         """Each column of the rows `ids`, int64 [k], which the cache does not remember."""
         return self._core.read(ids, threads=threads)
 
+    def write(self, ids: np.ndarray, rows: np.ndarray) -> None:
+        """Rows of this rank, int64 [k] and [k, width], before they have a state."""
+        self._core.write(ids, [bits(rows)], bfloat16=self.dtype == bfloat16)
+
     def _column(self, number: int) -> RecordColumn:
         return next(column for column in self._state.values() if column.number == number)
 

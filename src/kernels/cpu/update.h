@@ -19,7 +19,8 @@ struct RowUpdate {
   const float* gradient = nullptr;
 
   float rate = 0;          // that the step is multiplied by
-  float weight_decay = 0;  // of the weight, that Adam adds to the gradient
+  float weight_decay = 0;  // of the weight, that is added to the gradient
+  float keep = 1;          // that Adam multiplies the weight by first
   float blend1 = 0;        // of the gradient in moment1
   float blend2 = 0;        // of its square in moment2
   float root_scale = 1;    // that Adam multiplies the root of moment2 by

@@ -35,21 +35,32 @@ void for_each_lane(int64_t width, const Body& body) {
     body.template run<One>(i);
 }
 
+// The gradient that a rule steps by. Without decay a weight that is infinite takes no part in it.
+template <typename L>
+constexpr typename L::Floats decayed_gradient(const RowUpdate& row, int64_t i) {
+  const auto g = L::load(row.gradient + i);
+  if (row.weight_decay == 0) return g;
+  return L::add(g, L::mul(L::fill(row.weight_decay), L::load(row.weight + i)));
+}
+
 struct Sgd {
   const RowUpdate& row;
 
   template <typename L>
   constexpr void run(int64_t i) const {
-    const auto step = L::mul(L::fill(row.rate), L::load(row.gradient + i));
+    const auto step = L::mul(L::fill(row.rate), decayed_gradient<L>(row, i));
     L::store(row.weight + i, L::sub(L::load(row.weight + i), step));
   }
 };
 
-// weight -= rate * gradient / (sqrt(squares) + eps)
+// weight -= rate * g / (sqrt(squares) + eps)
 template <typename L>
-constexpr void step_by_root(const RowUpdate& row, int64_t i, typename L::Floats squares) {
+constexpr void step_by_root(const RowUpdate& row,
+                            int64_t i,
+                            typename L::Floats g,
+                            typename L::Floats squares) {
   const auto root = L::add(L::sqrt(squares), L::fill(row.eps));
-  const auto step = L::mul(L::fill(row.rate), L::div(L::load(row.gradient + i), root));
+  const auto step = L::mul(L::fill(row.rate), L::div(g, root));
   L::store(row.weight + i, L::sub(L::load(row.weight + i), step));
 }
 
@@ -58,10 +69,10 @@ struct AdaGrad {
 
   template <typename L>
   constexpr void run(int64_t i) const {
-    const auto g = L::load(row.gradient + i);
+    const auto g = decayed_gradient<L>(row, i);
     const auto sum = L::add(L::load(row.moment2 + i), L::mul(g, g));
     L::store(row.moment2 + i, sum);
-    step_by_root<L>(row, i, sum);
+    step_by_root<L>(row, i, g, sum);
   }
 };
 
@@ -70,7 +81,7 @@ struct RowwiseAdaGrad {
 
   template <typename L>
   constexpr void run(int64_t i) const {
-    step_by_root<L>(row, i, L::fill(*row.moment2));
+    step_by_root<L>(row, i, decayed_gradient<L>(row, i), L::fill(*row.moment2));
   }
 };
 
@@ -79,10 +90,10 @@ struct RmsProp {
 
   template <typename L>
   constexpr void run(int64_t i) const {
-    const auto g = L::load(row.gradient + i), old = L::load(row.moment2 + i);
+    const auto g = decayed_gradient<L>(row, i), old = L::load(row.moment2 + i);
     const auto average = L::add(old, L::mul(L::fill(row.blend2), L::sub(L::mul(g, g), old)));
     L::store(row.moment2 + i, average);
-    step_by_root<L>(row, i, average);
+    step_by_root<L>(row, i, g, average);
   }
 };
 
@@ -91,8 +102,8 @@ struct Adam {
 
   template <typename L>
   constexpr void run(int64_t i) const {
-    const auto weight = L::load(row.weight + i);
-    const auto g = L::add(L::load(row.gradient + i), L::mul(L::fill(row.weight_decay), weight));
+    const auto weight = L::mul(L::load(row.weight + i), L::fill(row.keep));
+    const auto g = decayed_gradient<L>(row, i);
     const auto old1 = L::load(row.moment1 + i), old2 = L::load(row.moment2 + i);
     const auto first = L::add(old1, L::mul(L::fill(row.blend1), L::sub(g, old1)));
     const auto second = L::add(old2, L::mul(L::fill(row.blend2), L::sub(L::mul(g, g), old2)));
@@ -109,26 +120,26 @@ struct Adam {
 constexpr int64_t kParts = 16;
 
 struct Squares {
-  const float* values;
+  const RowUpdate& row;
   float* parts;
 
   template <typename L>
   constexpr void run(int64_t i) const {
     float* part = parts + i % kParts;
-    const auto value = L::load(values + i);
-    L::store(part, L::add(L::load(part), L::mul(value, value)));
+    const auto g = decayed_gradient<L>(row, i);
+    L::store(part, L::add(L::load(part), L::mul(g, g)));
   }
 };
 
 template <typename L>
-float mean_square(const float* values, int64_t width) {
+float mean_square(const RowUpdate& row) {
   float parts[kParts] = {};
-  for_each_lane<L>(width, Squares{values, parts});
+  for_each_lane<L>(row.width, Squares{row, parts});
   for (int64_t half = kParts / 2; half > 0; half /= 2) {
     for (int64_t i = 0; i < half; ++i)
       parts[i] += parts[i + half];
   }
-  return parts[0] / static_cast<float>(width);
+  return parts[0] / static_cast<float>(row.width);
 }
 
 template <typename L>
@@ -139,7 +150,7 @@ void update_row(UpdateRule rule, const RowUpdate& row) {
     case UpdateRule::kAdaGrad:
       return for_each_lane<L>(row.width, AdaGrad{row});
     case UpdateRule::kRowwiseAdaGrad:
-      *row.moment2 += mean_square<L>(row.gradient, row.width);
+      *row.moment2 += mean_square<L>(row);
       return for_each_lane<L>(row.width, RowwiseAdaGrad{row});
     case UpdateRule::kRmsProp:
       return for_each_lane<L>(row.width, RmsProp{row});

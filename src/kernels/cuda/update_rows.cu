@@ -41,12 +41,23 @@ __device__ float gradient_of(const CudaUpdateArgs& args, int64_t r, int64_t c) {
   return args.divisor == 1 ? sum : sum / args.divisor;
 }
 
+template <typename Element>
+__device__ typename Element::Stored* weights_of(const CudaUpdateArgs& args, int64_t row) {
+  return static_cast<typename Element::Stored*>(args.weights.table) + row * args.weights.width;
+}
+
 // As mean_square() of update_lanes.h: 16 lanes have a part each. All lanes get the result.
-__device__ float mean_square_of(const CudaUpdateArgs& args, int64_t r, int lane) {
+template <typename Element>
+__device__ float mean_square_of(const CudaUpdateArgs& args, int64_t r, int64_t row, int lane) {
   const int64_t width = args.weights.width;
+  RowUpdate element = args.constants;
   float part = 0;
   for (int64_t c = lane; lane < kParts && c < width; c += kParts) {
-    const float value = gradient_of(args, r, c);
+    const float gradient = gradient_of(args, r, c);
+    float weight = Element::load(weights_of<Element>(args, row)[c]);
+    element.gradient = &gradient;
+    element.weight = &weight;
+    const float value = decayed_gradient<Lane>(element, 0);
     part = part + value * value;
   }
   for (int half = kParts / 2; half > 0; half /= 2) {
@@ -72,6 +83,7 @@ __device__ void update_element(UpdateRule rule, const RowUpdate& element) {
 }
 
 // What the lanes of a row have alike; its count and its sum of squares are written by the first.
+template <typename Element>
 __device__ RowUpdate
 prepare_row(const CudaUpdateArgs& args, int64_t r, int64_t row, int lane, float* row_square) {
   RowUpdate update = args.constants;
@@ -87,7 +99,7 @@ prepare_row(const CudaUpdateArgs& args, int64_t r, int64_t row, int lane, float*
     update.root_scale = rates.root_scale;
   }
   if (args.rule == UpdateRule::kRowwiseAdaGrad) {
-    const float mean = mean_square_of(args, r, lane);
+    const float mean = mean_square_of<Element>(args, r, row, lane);
     float square = 0;
     if (lane == 0) {
       square = args.moment2[row] + mean;
@@ -121,8 +133,8 @@ __global__ void __launch_bounds__(kRowThreads) update_rows_kernel(CudaUpdateArgs
   for (int64_t r = warp.first; r < args.weights.named.count; r += warp.stride) {
     const int64_t row = args.weights.named.rows[r];
     float row_square = 0;
-    RowUpdate element = prepare_row(args, r, row, warp.lane, &row_square);
-    auto* const weights = static_cast<typename Element::Stored*>(args.weights.table) + row * width;
+    RowUpdate element = prepare_row<Element>(args, r, row, warp.lane, &row_square);
+    auto* const weights = weights_of<Element>(args, row);
     for (int64_t c = warp.lane; c < width; c += kWarpLanes) {
       const float gradient = gradient_of(args, r, c);
       float weight = Element::load(weights[c]);

@@ -353,5 +353,5 @@ def test_a_rank_that_ends_in_a_step(world_of, moment):
         for words in (first, last):
             assert words.startswith("RuntimeError: ")
         if its_own:
-            assert its_own == ["ValueError: lr is -1, expected at least 0"]
+            assert its_own == ["ValueError: lr is -1.0, expected at least 0 and finite"]
             assert "rank 1" in last

@@ -12,11 +12,12 @@ import ramet
 ROWS, WIDTH, STEPS = 83, 19, 3  # a width that no vector register divides
 DTYPES = ("float32", "float16", "bfloat16")
 METHODS = {
-    "SGD": {"lr": 0.1},
+    "SGD": {"lr": 0.1, "weight_decay": 0.01},
     "AdaGrad": {"lr": 0.1},
-    "AdaGrad rowwise": {"lr": 0.1, "rowwise": True},
-    "RMSProp": {"lr": 0.1},
+    "AdaGrad rowwise": {"lr": 0.1, "rowwise": True, "weight_decay": 0.01},
+    "RMSProp": {"lr": 0.1, "weight_decay": 0.01},
     "Adam": {"lr": 0.1, "weight_decay": 0.01},
+    "AdamW": {"lr": 0.1, "weight_decay": 0.1},
     "Adam steps": {"lr": 0.1, "steps": "all"},
 }
 

@@ -48,8 +48,13 @@ def run(make, gradients_of_steps, dtype="float32", **options):
     ("ours", "theirs", "options"),
     [
         (ramet.optim.SGD, torch.optim.SGD, {"lr": 0.1}),
+        (ramet.optim.SGD, torch.optim.SGD, {"lr": 0.1, "weight_decay": 0.1}),
         (ramet.optim.AdaGrad, torch.optim.Adagrad, {"lr": 0.1, "eps": 1e-6}),
+        (ramet.optim.AdaGrad, torch.optim.Adagrad, {"lr": 0.1, "eps": 1e-6, "weight_decay": 0.1}),
         (ramet.optim.RMSProp, torch.optim.RMSprop, {"lr": 0.1, "alpha": 0.8, "eps": 1e-6}),
+        (ramet.optim.RMSProp, torch.optim.RMSprop, {"lr": 0.1, "alpha": 0.8, "eps": 1e-6, "weight_decay": 0.1}),
+        (ramet.optim.AdamW, torch.optim.AdamW, {"lr": 0.1, "betas": (0.7, 0.9), "eps": 1e-3}),
+        (ramet.optim.AdamW, torch.optim.AdamW, {"lr": 0.1, "betas": (0.7, 0.9), "eps": 1e-3, "weight_decay": 0.5}),
         (ramet.optim.Adam, torch.optim.Adam, {"lr": 0.1, "betas": (0.7, 0.9), "eps": 1e-3, "weight_decay": 0.1}),
     ],
 )
@@ -71,15 +76,16 @@ def test_adam_that_counts_all_steps_is_torchs_sparse_adam():
     torch.testing.assert_close(ours, weight.detach(), rtol=1e-5, atol=1e-6)
 
 
-def test_rowwise_adagrad_has_one_sum_for_a_row():
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_rowwise_adagrad_has_one_sum_for_a_row(decay):
     steps = list(steps_of(4))
     weight, sums = ramet.nn.Embedding(ROWS, WIDTH, seed=3).weight.clone(), torch.zeros(ROWS)
     for ids, gradients in steps:
         for row in ids.unique():
-            gradient = gradients[ids == row].sum(0)
+            gradient = gradients[ids == row].sum(0) + decay * weight[row]
             sums[row] += gradient.square().mean()
             weight[row] -= 0.1 * gradient / (sums[row].sqrt() + 1e-10)
-    ours = run(ramet.optim.AdaGrad, steps, lr=0.1, rowwise=True)
+    ours = run(ramet.optim.AdaGrad, steps, lr=0.1, rowwise=True, weight_decay=decay)
     torch.testing.assert_close(ours, weight, rtol=1e-5, atol=1e-6)
 
 
@@ -94,7 +100,7 @@ def test_rows_without_a_gradient_are_not_touched():
     assert optimizer.state_of(embedding)["steps"].numpy().nonzero()[0].tolist() == [3, 7]
 
 
-@pytest.mark.parametrize("make", [ramet.optim.SGD, ramet.optim.AdaGrad, ramet.optim.RMSProp, ramet.optim.Adam])
+@pytest.mark.parametrize("make", [getattr(ramet.optim, name) for name in ramet.optim.__all__])
 def test_the_bits_depend_neither_on_threads_nor_on_how_gradients_come(make):
     """A list of gradients in one call, and the same list over three calls."""
     steps = list(steps_of(3))
@@ -175,6 +181,38 @@ def test_stochastic_rounding_is_right_in_the_mean(dtype):
     assert means[0] == 0 and abs(means[1] - 1 / 8) < 0.01
 
 
+SAME_ROWS = {
+    "one table": lambda table: (table, table),
+    "its pickle": lambda table: (table, pickle.loads(pickle.dumps(table))),
+    "a view": lambda table: (table.local(), table),
+    "one array": lambda table: (ramet.Table(table.numpy()[5:20]), ramet.Table(table.numpy()[:6])),
+}
+
+
+@pytest.mark.parametrize("tables", SAME_ROWS)
+def test_rows_learn_from_one_optimizer_at_a_time(tables):
+    one, other = map(ramet.nn.Embedding, SAME_ROWS[tables](ramet.Table.create((ROWS, WIDTH))))
+    with pytest.raises(ValueError, match="twice"):
+        ramet.optim.SGD([one, other], lr=1.0)
+    before, after = ramet.optim.SGD(one, lr=1.0), ramet.optim.SGD(other, lr=1.0)
+    for embedding in (one, other):
+        embedding(torch.tensor([0])).sum().backward()
+    after.step()
+    with pytest.raises(ValueError, match="another optimizer has taken the embedding over"):
+        before.step()
+    assert (other.weight[0] == -1).all() and (one.weight == other.weight[0]).all(1).sum() <= 1
+
+
+def test_rows_beside_each_other_learn_apart():
+    array = np.zeros((ROWS, WIDTH), np.float32)
+    embeddings = [ramet.nn.Embedding(ramet.Table(part)) for part in (array[:10], array[10:])]
+    optimizers = [ramet.optim.SGD(embedding, lr=1.0) for embedding in embeddings]
+    for embedding, optimizer in zip(embeddings, optimizers):
+        embedding(torch.tensor([9])).sum().backward()
+        optimizer.step()
+    assert (array[[9, 19]] == -1).all() and np.count_nonzero(array) == 2 * WIDTH
+
+
 def test_schedulers_and_closures_of_torch_work():
     embedding = ramet.nn.Embedding(ROWS, WIDTH, init=0)
     optimizer = ramet.optim.SGD(embedding, lr=1.0)
@@ -239,6 +277,7 @@ def test_an_embedding_pickles_as_a_handle():
     [
         (lambda e: e(torch.tensor([ROWS])), IndexError, "50"),
         (lambda e: e(torch.tensor([1.0])), TypeError, "float32, expected integers"),
+        (lambda e: e(torch.tensor([2**63], dtype=torch.uint64)), IndexError, "9223372036854775808, which is beyond"),
         (lambda e: ramet.nn.Embedding(5), TypeError, "embedding_dim is missing"),
         (lambda e: ramet.nn.Embedding(5, 3, "int64", init=0), ValueError, "int64"),
         (lambda e: ramet.nn.Embedding(ramet.Table(np.ones(5, np.float32))), ValueError, "2 dimensions"),
@@ -246,6 +285,15 @@ def test_an_embedding_pickles_as_a_handle():
         (lambda e: ramet.optim.Adam(e, steps="some"), ValueError, "'some'"),
         (lambda e: ramet.optim.SGD(e, 0.1, rounding="up"), ValueError, "'up'"),
         (lambda e: ramet.optim.SGD([e, e], 0.1), ValueError, "twice"),
+        (lambda e: ramet.optim.SGD(e, 0.1, maximize=True), TypeError, "maximize"),
+        (lambda e: ramet.optim.Adam(e, lr="x"), TypeError, "lr is 'x', expected a number"),
+        (lambda e: ramet.optim.Adam(e, lr=None), TypeError, "lr is None, expected a number"),
+        (lambda e: ramet.optim.Adam(e, lr=1e400), ValueError, "lr is inf, expected at least 0 and finite"),
+        (lambda e: ramet.optim.Adam(e, betas=0.9), ValueError, "betas is 0.9, expected two numbers"),
+        (lambda e: ramet.optim.Adam(e, betas=(0.9,)), ValueError, r"betas is \(0.9,\), expected two numbers"),
+        (lambda e: ramet.optim.Adam(e, betas=(0.9, 0.9, 0.9)), ValueError, "expected two numbers"),
+        (lambda e: ramet.optim.Adam(e, betas=(0.9, 1)), ValueError, r"betas\[1\] is 1.0, expected .* below 1"),
+        (lambda e: ramet.Table.create(1000, 16), TypeError, "dtype is 16, .*a shape is one argument"),
         (lambda e: ramet.optim.SGD(e, 0.1).add_param_group({"params": [e.anchor]}), ValueError, "make another one"),
         (lambda e: ramet.optim.Adam(e).state_dict(), TypeError, r"save\(path\)"),
         (lambda e: ramet.optim.Adam(e).load_state_dict({}), TypeError, r"load\(path\)"),

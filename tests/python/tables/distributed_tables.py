@@ -95,7 +95,7 @@ def faults(group, machines):
         lambda: table.scatter(wrong, 5 * ones[:2]),
         lambda: table.add(wrong, ones[:2]),
         lambda: table.add(ids, ones[:, :1] if bad else ones),
-        lambda: table.gather(ids, dtype="float16" if bad else None),
+        lambda: table.gather(ids, dtype="int8" if bad else None),
         lambda: table.gather(wrong, async_op=True).wait(100),
         lambda: (table.scatter if bad else table.add)(ids, ones),
     ]

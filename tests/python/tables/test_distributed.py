@@ -63,7 +63,7 @@ def test_an_error_of_one_rank_is_one_on_all_before_anything_is_written(world, ma
         own = [
             *["IndexError: ids[1] = 50 is outside the 50 rows"] * 3,
             "ValueError: rows are float32[4, 1]",
-            "ValueError: dtype is 'float16'",
+            "ValueError: dtype is 'int8'",
             "IndexError: ids[1] = 50 is outside the 50 rows",
         ]
         expected = own if rank == 1 else ["RuntimeError: rank 1 failed"] * len(own)
