@@ -108,7 +108,8 @@ TEST_CASE("what is no folder of parts is not replaced, nor written into") {
     write_parts(dir / "saved", 1);
   }
   write_file(dir / "store/node/a/notes.txt", "notes");
-  check_throws(ErrorCode::kInvalidArgument, {"store/node/a holds 'notes.txt'", "no part of a store"},
+  check_throws(ErrorCode::kInvalidArgument,
+               {"store/node/a holds 'notes.txt'", "no part of a store"},
                [&] { write_store(dir / "store", marked(1, 1).contents); });
   check_throws(ErrorCode::kInvalidArgument, {"saved is there and is not a store"},
                [&] { write_store(dir / "saved", marked(1, 1).contents); });
