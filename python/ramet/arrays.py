@@ -93,15 +93,29 @@ def check_range(ids: np.ndarray, bound: int, what: str, owner: str) -> None:
 
 
 def as_split(value, what: str, num_nodes: int, owner: str) -> np.ndarray:
-    """Node ids from ids in [0, num_nodes) or from a bool mask with one entry for each node."""
+    """Node ids from ids in [0, num_nodes) or from a bool mask with one entry for each node. ValueError for a mask of
+    integers, as other libraries store them, which would be read as the ids 0 and 1."""
     array = as_array(value, what)
     if array.dtype != np.bool_:
         ids = as_ids(value, what)
         check_range(ids, num_nodes, what, owner)
+        if 0 < num_nodes == len(ids) and ids.max() <= 1 and np.bincount(ids).max() > 1:
+            raise ValueError(
+                f"{what} has {num_nodes} entries, all 0 or 1, and {owner}: a mask is of bools, mask.astype(bool) or "
+                "mask.bool(); read as ids, these would be nodes 0 and 1 alone, again and again"
+            )
         return ids
     if array.shape != (num_nodes,):
         raise ValueError(f"{what} is a bool mask of shape {list(array.shape)}, but {owner}")
     return np.flatnonzero(array)
+
+
+def as_mask(value, what: str) -> np.ndarray | None:
+    """`value` as bools; None where it has other numbers than 0 and 1."""
+    array = as_array(value, what)
+    if array.dtype == np.bool_:
+        return array
+    return array == 1 if np.all((array == 0) | (array == 1)) else None
 
 
 def as_count(value, what: str, most: int = INT64_MAX) -> int:

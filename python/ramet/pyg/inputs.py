@@ -26,7 +26,7 @@ def as_inputs(sampler: RametSampler, input_nodes, input_time, input_id) -> tuple
         _require_own_times(sampler, input_nodes)
     if input_time is None or sampler.time is None:  # PyG refuses a time without time_attr
         return nodes, input_time
-    return nodes, torch.tensor(as_times(_on_cpu(input_time), sampler.time.plain(), count))
+    return nodes, torch.tensor(as_times(on_cpu(input_time), sampler.time.plain(), count))
 
 
 def _require_own_times(sampler: RametSampler, input_nodes) -> None:
@@ -60,9 +60,9 @@ def _pair(source: Source, input_nodes) -> tuple:
     graph = source.graph
     is_pair = isinstance(input_nodes, (tuple, list)) and len(input_nodes) == 2 and isinstance(input_nodes[0], str)
     if is_pair:
-        return input_nodes[0], _on_cpu(input_nodes[1])
+        return input_nodes[0], on_cpu(input_nodes[1])
     if not source.is_hetero:
-        return graph.node_types[0], _on_cpu(input_nodes)
+        return graph.node_types[0], on_cpu(input_nodes)
     if not isinstance(input_nodes, str):
         given = shortened(input_nodes)
         raise ValueError(
@@ -74,5 +74,5 @@ def _pair(source: Source, input_nodes) -> tuple:
     return input_nodes, None
 
 
-def _on_cpu(value):
+def on_cpu(value):
     return value.cpu() if isinstance(value, torch.Tensor) else value

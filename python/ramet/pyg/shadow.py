@@ -14,10 +14,13 @@ from torch_geometric.data import Batch
 from torch_geometric.typing import SparseTensor
 
 from ramet.arguments import as_flag, as_int
+from ramet.graph import Graph
+from ramet.loading.options import as_input_nodes
 from ramet.loading.samplers import Uniform
 from ramet.loading.sampling import sample
 from ramet.pyg.attributes import TOPOLOGY, select
 from ramet.pyg.hooks import inherits
+from ramet.pyg.inputs import on_cpu
 from ramet.pyg.order import explicit_batches
 from ramet.pyg.sampler import random_epoch
 from ramet.pyg.source import Source, source_of
@@ -33,7 +36,7 @@ class ShaDowKHopSampler(torch_geometric.loader.ShaDowKHopSampler):
         one type of nodes and one of edges.
     depth, num_neighbors, replace: a seed's subgraph has the nodes that `depth` hops find, which draw `num_neighbors`
         in-neighbors of each node; -1 is all. Its edges are all edges of the data among these nodes.
-    node_idx: the seeds: ids [n], a bool mask [num_nodes], or None for all nodes.
+    node_idx: the seeds: ids [n], a bool mask [num_nodes], or None for all nodes; of a ramet.Graph also a split's name.
     The other arguments are those of torch's DataLoader. `num_workers` threads of this process make batches ahead,
     `prefetch_factor` (2) each; with 0 a batch is made when the loop asks for it.
 
@@ -50,7 +53,7 @@ class ShaDowKHopSampler(torch_geometric.loader.ShaDowKHopSampler):
         self.depth, self.num_neighbors = as_int(depth, "depth", 0), num_neighbors
         self.replace = as_flag(replace, "replace")
         self.is_sparse_tensor = not self.source.is_fused and "edge_index" not in self.source.template
-        self.node_idx = _as_seeds(node_idx, self.source.graph.num_nodes())
+        self.node_idx = _as_seeds(node_idx, self.source.graph)
         for name in ("dataset", "collate_fn"):  # which Lightning hands over
             kwargs.pop(name, None)
         DataLoader.__init__(self, self.node_idx, collate_fn=self.__collate__, **kwargs)
@@ -161,21 +164,10 @@ class ShaDowKHopSampler(torch_geometric.loader.ShaDowKHopSampler):
         return table.gather(of_table, dtype="float32" if table.is_encoded else None)
 
 
-def _as_seeds(node_idx, num_nodes: int) -> torch.Tensor:
+def _as_seeds(node_idx, graph: Graph) -> torch.Tensor:
     """int64 [n]."""
-    if node_idx is None:
-        return torch.arange(num_nodes)
-    ids = torch.as_tensor(node_idx)
-    if ids.dtype == torch.bool:
-        if tuple(ids.shape) != (num_nodes,):
-            raise ValueError(f"node_idx is a bool mask of shape {list(ids.shape)}, but there are {num_nodes} nodes")
-        return ids.nonzero().view(-1)
-    if ids.is_floating_point() or ids.dim() != 1:
-        raise ValueError(f"node_idx has dtype {ids.dtype} and shape {list(ids.shape)}, expected integers [n]")
-    outside = ids[(ids < 0) | (ids >= num_nodes)]
-    if len(outside) > 0:
-        raise IndexError(f"node_idx has the id {int(outside[0])}, outside [0, {num_nodes})")
-    return ids.cpu().long()
+    _, ids = as_input_nodes(on_cpu(node_idx), graph, "node_idx")
+    return torch.arange(graph.num_nodes()) if ids is None else torch.tensor(ids)
 
 
 def _delivered(future, pins: bool) -> Batch:

@@ -168,11 +168,11 @@ def from_pyg(data, *, sort_by: str | None = None) -> Graph:
     """A graph from a PyG Data or HeteroData with edge_index.
 
     x becomes the table "feat", y "label", and every other tensor with one row per node a table under its own name.
-    train_mask becomes the split "train"; a mask with several columns becomes "train_0", "train_1", .... edge_attr and
-    every other tensor with one row per edge become edge tables. If there are as many nodes as edges, names with "edge"
-    in them are edge tables. Other tensors are left out with a warning; attributes that are not tensors are left out
-    silently. `sort_by`: as in from_arrays(). Memory as of from_edge_index(): all rows are copied, and the data may be
-    freed then. ramet.pyg.NeighborLoader(data, ...) copies no rows.
+    train_mask, of bools or of 0 and 1, becomes the split "train"; a mask with several columns becomes "train_0",
+    "train_1", .... edge_attr and every other tensor with one row per edge become edge tables. If there are as many
+    nodes as edges, names with "edge" in them are edge tables. Other tensors are left out with a warning; attributes
+    that are not tensors are left out silently. `sort_by`: as in from_arrays(). Memory as of from_edge_index(): all rows
+    are copied, and the data may be freed then. ramet.pyg.NeighborLoader(data, ...) copies no rows.
     """
     return from_edge_index(**edge_list_arguments(data), sort_by=sort_by)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import warnings
 
+from ramet.arrays import as_mask
+
 TABLE_NAMES = {"x": "feat", "y": "label"}
 MASK = "_mask"
 
@@ -82,8 +84,8 @@ class _Parts:
         of_edges = rows is not None and rows == self._num_edges
         if of_edges and (not of_nodes or "edge" in key):
             self.edge_tables[key] = value
-        elif of_nodes and key.endswith(MASK) and str(value.dtype).endswith("bool"):
-            self._add_mask(key.removesuffix(MASK), value)
+        elif of_nodes and key.endswith(MASK) and (mask := as_mask(value, f"{self._where}.{key}")) is not None:
+            self._add_mask(key.removesuffix(MASK), mask)
         elif of_nodes:
             self._add_node_table(TABLE_NAMES.get(key, key), key, value)
         else:
@@ -97,7 +99,7 @@ class _Parts:
         self.node_tables[name] = value
 
     def _add_mask(self, name: str, mask) -> None:
-        """A mask of several columns is several splits: train_0, train_1, ..."""
+        """`mask`, of bools; one of several columns is several splits: train_0, train_1, ..."""
         if len(mask.shape) == 1:
             self.splits[name] = mask
             return

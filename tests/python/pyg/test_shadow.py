@@ -152,12 +152,12 @@ def test_wrong_arguments():
         make(2, 3, data=heterogeneous())
     with pytest.raises(TypeError, match="data is a dict"):
         make(2, 3, data={})
-    with pytest.raises(ValueError, match=r"mask of shape \[99\], but there are 100 nodes"):
+    with pytest.raises(ValueError, match=r"mask of shape \[99\], but node type 'node' has 100 nodes"):
         make(2, 3, torch.ones(99, dtype=torch.bool))
-    with pytest.raises(ValueError, match="float32"):
+    with pytest.raises(TypeError, match="node_idx has dtype float32"):
         make(2, 3, torch.rand(5))
     for node in (100, -1):
-        with pytest.raises(IndexError, match=rf"{node}, outside \[0, 100\)"):
+        with pytest.raises(IndexError, match=rf"node_idx\[1\] is {node}, but node type 'node' has 100 nodes"):
             make(2, 3, torch.tensor([3, node]))
     with pytest.raises(ValueError, match="-2"):
         make(2, -2)
