@@ -9,6 +9,7 @@ from block_edges import edge_index_of  # noqa: E402  (needs torch)
 
 from ramet import nn  # noqa: E402
 from ramet.nn import BlockEdges  # noqa: E402
+from ramet.nn.conv.linear import Linear  # noqa: E402
 
 WIDTH, OUT = 6, 4
 
@@ -193,3 +194,29 @@ def test_parameters_of_pygs_are_taken_and_given(make):
         torch.nn.init.constant_(parameter, 7)
     theirs.load_state_dict(ours.state_dict())
     torch.testing.assert_close(dict(theirs.state_dict()), before, rtol=0, atol=0)
+
+
+CALLING_MAPS = {
+    "sage": lambda: nn.SAGEConv(WIDTH, WIDTH, project=True),
+    "graph": lambda: nn.GraphConv(WIDTH, WIDTH),
+    "gin": lambda: nn.GINConv(Linear(WIDTH, WIDTH)),
+    "gcn": lambda: nn.GCNConv(WIDTH, WIDTH),
+    "gcn plain": lambda: nn.GCNConv(WIDTH, WIDTH, normalize=False),
+    "gat": lambda: nn.GATConv(WIDTH, WIDTH, add_self_loops=False, residual=True),
+    "gat of two": lambda: nn.GATConv((WIDTH, WIDTH), WIDTH, add_self_loops=False),
+    "gatv2": lambda: nn.GATv2Conv(WIDTH, WIDTH, add_self_loops=False, residual=True),
+}
+
+
+@pytest.mark.parametrize("name", CALLING_MAPS)
+def test_a_map_that_returns_its_input_leaves_the_callers_rows_alone(name):
+    conv, edges = CALLING_MAPS[name](), block("small")
+    for child, module in conv.named_children():
+        if isinstance(module, Linear):
+            setattr(conv, child, torch.nn.Identity())
+    x = rows(edges.num_src, WIDTH, dtype=torch.float32)
+    before = x.clone()
+    conv(x, edges)
+    if name != "gcn":  # which takes no pair
+        conv((x, x[: edges.num_dst]), edges)
+    assert torch.equal(x, before)

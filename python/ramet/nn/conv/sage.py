@@ -56,7 +56,7 @@ class SAGEConv(Conv):
         edges, x_src, x_dst = self.inputs(x, block)
         edge_weight = weights_in_order(edges, edge_weight)
         if self.project:
-            x_src = self.lin(rows_of(x_src)).relu_()
+            x_src = self.lin(rows_of(x_src)).relu()  # not in place: `lin` may be a module that returns its input
         out = neighbors_and_root(edges, x_src, x_dst, self.reduce, edge_weight, self.lin_l, self.lin_r)
         return F.normalize(out, dim=-1) if self.normalize else out
 
