@@ -9,7 +9,8 @@ from typing import NamedTuple
 from ramet.arguments import ROW_ORDERS, as_int, check_word, shortened
 from ramet.arrays import INT32_MAX
 
-PLACES = ("auto", "device", "disk", "in_place", "staged")
+DISK = "disk"
+PLACES = ("auto", "device", DISK, "in_place", "staged")
 CACHED_BY = ("degree", "look-ahead", "presampling", "recency")
 TOPOLOGY = "topology"
 MAX_LOOK_AHEAD = 65536
@@ -54,7 +55,8 @@ class Placement:
     order: str = "auto"
 
     def __post_init__(self):
-        check_word(self.topology, "placement.topology", PLACES)
+        if check_word(self.topology, "placement.topology", PLACES) == DISK:
+            raise ValueError("placement.topology is 'disk', which is for tables alone: Placement(tables='disk')")
         if isinstance(self.tables, Mapping):
             for name, place in self.tables.items():
                 check_word(place, f"placement.tables[{shortened(name)}]", PLACES)
@@ -102,13 +104,14 @@ class Placed(NamedTuple):
 
 
 def as_placement(value) -> Placement:
-    """A Placement; None for the default; a place for everything; or a dict of places by table and "topology"."""
+    """A Placement; None for the default; a place for everything, "disk" for tables; or a dict of places by table and
+    "topology"."""
     if isinstance(value, Placement):
         return value
     if value is None:
         return Placement()
     if isinstance(value, str):
-        return Placement(topology=value, tables=value)
+        return Placement(topology="auto" if value == DISK else value, tables=value)
     if isinstance(value, Mapping):
         tables = {name: place for name, place in value.items() if name != TOPOLOGY}
         return Placement(topology=value.get(TOPOLOGY, "auto"), tables=tables or "auto")
@@ -138,7 +141,7 @@ def host_options(placement: Placement, table_names: list[str], *, together: bool
     """What `_core.HostOptions` takes. together: of ranks that cooperate or pull rows from each other, whose caches must
     be of one kind, whatever their machines' memory holds. ValueError as device_options."""
     places = _places(placement, table_names)
-    by_asked = "look-ahead" if pulls or "disk" in places else "recency"
+    by_asked = "look-ahead" if pulls or DISK in places else "recency"
     return {
         "tables": places,
         "cache_rows": int(placement.cache_rows),

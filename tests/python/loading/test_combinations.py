@@ -55,6 +55,7 @@ def test_parts_are_for_cooperative_loaders(tmp_path):
 
 WRONG = [
     ({"topology": "gpu"}, ValueError, r"placement\.topology is 'gpu', expected one of \('auto', 'device'"),
+    ({"topology": "disk"}, ValueError, r"topology is 'disk', which is for tables alone: Placement\(tables='disk'\)"),
     ({"topology": 3}, TypeError, r"placement\.topology is 3, expected one of"),
     ({"tables": {"feat": "gpu"}}, ValueError, r"placement\.tables\['feat'\] is 'gpu', expected one of"),
     ({"tables": ["feat"]}, TypeError, r"placement\.tables is \['feat'\], expected one of"),

@@ -8,7 +8,7 @@ from small_graphs import NUM_NODES, heterogeneous, homogeneous
 import ramet
 
 NEEDED = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 30, "shuffle": True}
-DISK = ramet.Placement(tables="disk")
+DISK = "disk"
 
 
 def saved(graph, folder):
