@@ -11,7 +11,8 @@ from ramet.loading.batch import Batch
 from ramet.nn.edges import for_training
 from ramet.nn.hop_edges import Hops
 from ramet.pyg.attributes import TOPOLOGY, Served, select
-from ramet.pyg.source import PYG_NAMES, Source, edge_stores, node_stores
+from ramet.pyg.names import attribute_names
+from ramet.pyg.source import Source, edge_stores, node_stores
 from ramet.pyg.storages import set_edge_index
 
 
@@ -43,16 +44,19 @@ def to_pyg(batch: Batch):
     nodes = {t: out[t] if graph.is_hetero else out.stores[0] for t in graph.node_types}
     edges = {t: out[t] if graph.is_hetero else out.stores[0] for t in graph.edge_types}
     rows, n_ids = rows_of_nodes(batch), by_type(batch.n_id, graph.node_types)
+    tables = {t: list(rows.get(t, ())) for t in nodes}
+    tables |= {t: [name for of, name in batch.origin.requests if of == t] for t in edges}
+    names = attribute_names(tables, graph.is_hetero)
     for t, store in nodes.items():
         store.n_id = n_ids[t]
-        for name, of_name in rows.get(t, {}).items():
-            store[PYG_NAMES.get(name, name)] = of_name
+        for name, attribute in names[t].items():
+            store[attribute] = rows[t][name]
     for t, store in edges.items():
         of_edges = batch.edges(t)
         set_edge_index(store, of_edges.edge_index, hops_of(batch, t))
         store.e_id = of_edges.e_id
-        for name in (name for of, name in batch.origin.requests if of == t):
-            store[name] = of_edges.table(name)
+        for name, attribute in names[t].items():
+            store[attribute] = of_edges.table(name)
     _add_counts(batch, graph, nodes, edges)
     _describe_seeds(batch, nodes, batch.input_id, batch.seed_time)
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Iterator
 
@@ -22,6 +23,7 @@ from ramet.pyg.assembly import assemble
 from ramet.pyg.hooks import inherits
 from ramet.pyg.inputs import as_inputs
 from ramet.pyg.order import explicit_batches
+from ramet.pyg.remote import StoresSource
 from ramet.pyg.sampler import RametSampler, random_epoch, sampler_output
 
 WORKERS = (
@@ -182,10 +184,17 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
         return self._native
 
     def filter_fn(self, out):
-        """As PyG's: the batch of what was sampled, by PyG's code."""
-        if self._given is None and isinstance(self.node_sampler, RametSampler):
-            self.node_sampler.source.require_dense_edge_ids()
-        return super().filter_fn(out)
+        """As PyG's: the batch of what was sampled, by PyG's code; of a pair of stores also with the rows of edges."""
+        source = getattr(self.node_sampler, "source", None)
+        if self._given is None and source is not None:
+            source.require_dense_edge_ids()
+        if not isinstance(source, StoresSource):
+            return super().filter_fn(out)
+        plain = copy.copy(self)
+        plain.data, plain.transform = (source.rows, source.data[1]), None
+        data = super(NeighborLoader, plain).filter_fn(out)
+        source.rows.add_of_edges(data)
+        return data if self.transform is None else self.transform(data)
 
     @property
     def _is_fused(self) -> bool:

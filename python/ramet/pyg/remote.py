@@ -1,16 +1,79 @@
-"""Sampling from PyG's pair of FeatureStore and GraphStore: the edges become a graph, features stay where they are."""
+"""PyG's pair of FeatureStore and GraphStore: the edges become a graph to sample from, rows stay where they are."""
 
 from __future__ import annotations
 
 import copy
 
 import torch
-from torch_geometric.data import FeatureStore, GraphStore, remote_backend_utils
+from torch_geometric.data import FeatureStore, GraphStore, TensorAttr, remote_backend_utils
 
+from ramet.graph import Graph
 from ramet.pyg import stores
-from ramet.pyg.source import GraphSource, Source
+from ramet.pyg.source import GraphSource, edge_stores
 from ramet.stores.contents import EDGE, NODE
 from ramet.stores.convert import from_arrays
+
+
+class StoresSource(GraphSource):
+    """Of a pair of stores, whose edges are those of `graph`. PyG's code makes the batches, from the stores."""
+
+    is_fused = False
+
+    def __init__(self, graph: Graph, pair: tuple, is_hetero: bool):
+        self._pair = pair
+        super().__init__(graph, is_hetero=is_hetero)
+        self.rows = Rows(pair[0], self)
+
+    @property
+    def data(self) -> tuple:
+        return self._pair
+
+    def _tables(self) -> dict:
+        return {t: [] for t in (*self.graph.node_types, *self.graph.edge_types)}
+
+    def __reduce__(self):
+        return StoresSource, (self.graph, self._pair, self.is_hetero)
+
+
+class Rows:
+    """A FeatureStore as PyG's code asks it: for the rows of nodes alone, since PyG would index those of edges as such,
+    or leave them out. add_of_edges() adds them.
+
+    Attributes of edges have an edge type as their group. On a homogeneous graph they may also have as many rows as
+    there are edges; if there are as many nodes, "edge" is in their names.
+    """
+
+    def __init__(self, features: FeatureStore, source: GraphSource):
+        self._features, self._source = features, source
+        self._of_edges = {_key(attribute): self._edge_type(attribute) for attribute in features.get_all_tensor_attrs()}
+
+    def get_all_tensor_attrs(self) -> list[TensorAttr]:
+        return [attribute for attribute in self._features.get_all_tensor_attrs() if self._type_of(attribute) is None]
+
+    def multi_get_tensor(self, attributes: list[TensorAttr]) -> list:
+        return self._features.multi_get_tensor(attributes)
+
+    def add_of_edges(self, data) -> None:
+        """Adds the rows of the sampled edges to a batch; none where PyG's code does not say which edges these are."""
+        known = self._features.get_all_tensor_attrs()
+        for t, store in edge_stores(data, self._source.graph):
+            of_type = [attribute for attribute in known if self._type_of(attribute) == t and "e_id" in store]
+            rows = self.multi_get_tensor([_at(attribute, store.e_id) for attribute in of_type])
+            for attribute, of_attribute in zip(of_type, rows):
+                store[attribute.attr_name] = of_attribute
+
+    def _type_of(self, attribute: TensorAttr) -> tuple | None:
+        """The edge type of an attribute of edges; None for one of nodes."""
+        return self._of_edges.get(_key(attribute))
+
+    def _edge_type(self, attribute: TensorAttr) -> tuple | None:
+        graph, group = self._source.graph, attribute.group_name
+        if self._source.is_hetero:
+            return group if group in graph.edge_types else None
+        num_nodes, num_edges = graph.num_nodes(), graph.num_edges()
+        (rows, *_) = self._features.get_tensor_size(_at(attribute, None)) or (num_nodes,)
+        is_of_edges = rows == num_edges and (rows != num_nodes or "edge" in attribute.attr_name)
+        return graph.edge_types[0] if is_of_edges or isinstance(group, tuple) else None
 
 
 def is_remote(data) -> bool:
@@ -20,13 +83,13 @@ def is_remote(data) -> bool:
     return isinstance(data[0], FeatureStore) and isinstance(data[1], GraphStore)
 
 
-def source_of_stores(data: tuple, weight: str | None, time: str | None) -> Source:
+def source_of_stores(data: tuple, weight: str | None, time: str | None) -> StoresSource:
     """The Source of a pair of stores. NotImplementedError for weights, in PyG's words."""
     if weight is not None:
         raise NotImplementedError("'weight_attr' argument not yet supported for '(FeatureStore, GraphStore)' inputs")
     features, edges = data
     if isinstance(edges, stores.GraphStore):
-        return GraphSource(edges.graph, stores=tuple(data))
+        return StoresSource(edges.graph, tuple(data), edges.graph.is_hetero)
     known = edges.get_all_edge_attrs()
     is_hetero = any(attribute.edge_type is not None for attribute in known)
     compressed = edges.csc()
@@ -41,7 +104,7 @@ def source_of_stores(data: tuple, weight: str | None, time: str | None) -> Sourc
         num_nodes=counts,
         edge_ids={t: order for t, order in orders.items() if order is not None},
     )
-    return GraphSource(graph, stores=tuple(data), is_hetero=is_hetero)
+    return StoresSource(graph, tuple(data), is_hetero)
 
 
 def _counts(features: FeatureStore, edges: GraphStore, is_hetero: bool, known: list) -> dict[str, int]:
@@ -66,14 +129,23 @@ def _times(features: FeatureStore, time: str, is_hetero: bool, orders: dict) -> 
     for attribute in features.get_all_tensor_attrs():
         if attribute.attr_name != time:
             continue
-        whole = copy.copy(attribute)
-        whole.index = None
         of = attribute.group_name if is_hetero else (NODE if time == "time" else EDGE)
-        rows = torch.as_tensor(features.get_tensor(whole))
+        rows = torch.as_tensor(features.get_tensor(_at(attribute, None)))
         order = None if isinstance(of, str) else orders[of]
         found[of] = {time: rows if order is None else rows[order]}
     if not found:
         raise ValueError("Temporal sampling specified but did not find any temporal data")
     if len({isinstance(t, str) for t in found}) > 1:
         raise ValueError(f"Found time attribute '{time}' for both node-level and edge-level types")
+    return found
+
+
+def _key(attribute: TensorAttr) -> tuple:
+    return attribute.group_name, attribute.attr_name
+
+
+def _at(attribute: TensorAttr, index) -> TensorAttr:
+    """The attribute at rows; None: at all."""
+    found = copy.copy(attribute)
+    found.index = index
     return found

@@ -16,12 +16,10 @@ from torch_geometric.typing import SparseTensor
 
 from ramet.graph import Graph
 from ramet.pyg.attributes import TOPOLOGY, Served, attributes_ahead, reads_in_place, version_of
+from ramet.pyg.names import attribute_names
 from ramet.pyg.pages import move_to_huge_pages
 from ramet.pyg.topology import graph_of
-from ramet.stores.pyg_input import TABLE_NAMES
 from ramet.tables.table import Table
-
-PYG_NAMES = {table: attribute for attribute, table in TABLE_NAMES.items()}
 
 
 class Source(ABC):
@@ -146,22 +144,27 @@ class DataSource(Source):
 
 
 class GraphSource(Source):
-    """Of a ramet.Graph. stores: the pair that has the attributes of batches, instead of the graph's tables."""
+    """Of a ramet.Graph."""
 
     decode = True
 
-    def __init__(self, graph: Graph, weights: str | None = None, stores: tuple | None = None, is_hetero=None):
-        self.graph, self._stores, self._data = graph, stores, None
+    def __init__(self, graph: Graph, weights: str | None = None, is_hetero: bool | None = None):
+        self.graph, self._data = graph, None
         super().__init__(HeteroData() if (graph.is_hetero if is_hetero is None else is_hetero) else Data(), weights)
-        self._served: dict = {t: {} for t in (*graph.node_types, *graph.edge_types)}
+        names = attribute_names(self._tables(), self.is_hetero)
+        self._served: dict = {t: {} for t in names}
         if self.is_hetero:
-            _ = [self.template[t] for t in self._served]  # makes the storages
+            _ = [self.template[t] for t in names]  # makes the storages
         for t, store in node_stores(self.template, graph):
             store.num_nodes = graph.num_nodes(t)
-            self._add_tables(store, t, {name: PYG_NAMES.get(name, name) for name in graph.tables(t)})
+            self._add_tables(store, t, names[t])
         for t, store in edge_stores(self.template, graph):
             store.edge_index = torch.zeros((), dtype=torch.int64).expand(2, graph.num_edges(t))  # one number
-            self._add_tables(store, t, {name: name for name in graph.tables(t) if name not in store})
+            self._add_tables(store, t, names[t])
+
+    def _tables(self) -> dict:
+        """By type, the tables that are attributes."""
+        return {t: self.graph.tables(t) for t in (*self.graph.node_types, *self.graph.edge_types)}
 
     def _add_tables(self, store, of, attributes: dict[str, str]) -> None:
         """Sets attributes that are the graph's own tables, by name of the table, without a copy."""
@@ -170,14 +173,8 @@ class GraphSource(Source):
             self._served[of][attribute] = Served(rows, table)
 
     @property
-    def is_fused(self) -> bool:
-        return self._stores is None
-
-    @property
     def data(self):
-        """The pair of stores; else made from the graph, edges in the order of their ids."""
-        if self._stores is not None:
-            return self._stores
+        """Made from the graph, edges in the order of their ids."""
         if self._data is None:
             self._data = self._in_given_order()
         return self._data
@@ -219,7 +216,7 @@ class GraphSource(Source):
         return table.gather(torch.arange(table.shape[0]), dtype="float32") if table.is_encoded else served.value
 
     def __reduce__(self):
-        return GraphSource, (self.graph, self.weights, self._stores, self.is_hetero)
+        return GraphSource, (self.graph, self.weights, self.is_hetero)
 
 
 def node_stores(data, graph: Graph) -> Iterator[tuple]:

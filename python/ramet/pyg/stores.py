@@ -12,8 +12,7 @@ from torch_geometric.data.graph_store import EdgeLayout
 from ramet.arguments import edge_folder
 from ramet.graph import Graph
 from ramet.loading.options import as_graph
-from ramet.pyg.source import PYG_NAMES
-from ramet.stores.pyg_input import TABLE_NAMES
+from ramet.pyg.names import attribute_names
 
 READ_ONLY = "a Ramet graph is read-only: make another one, by ramet.from_arrays or ramet.save"
 
@@ -27,14 +26,13 @@ class FeatureStore(PygFeatureStore):
     def __init__(self, graph: Graph):
         super().__init__()
         self.graph = as_graph(graph)
+        tables = {t: self.graph.tables(t) for t in (*self.graph.node_types, *self.graph.edge_types)}
+        self._names = attribute_names(tables, self.graph.is_hetero)
 
     def get_all_tensor_attrs(self) -> list[TensorAttr]:
         graph = self.graph
-        return [
-            TensorAttr(t if graph.is_hetero else None, PYG_NAMES.get(name, name))
-            for t in graph.node_types
-            for name in graph.tables(t)
-        ]
+        attributes = [(t, name) for t in graph.node_types for name in self._names[t].values()]
+        return [TensorAttr(t if graph.is_hetero else None, name) for t, name in attributes]
 
     def _get_tensor(self, attr: TensorAttr) -> torch.Tensor | None:
         table = self._table(attr)
@@ -57,11 +55,9 @@ class FeatureStore(PygFeatureStore):
     def _table(self, attr: TensorAttr):
         graph = self.graph
         of = graph.node_types[0] if attr.group_name is None else attr.group_name
-        if of not in graph.node_types and of not in graph.edge_types:
-            return None
-        names = graph.tables(of)
-        name = attr.attr_name if attr.attr_name in names else TABLE_NAMES.get(attr.attr_name)
-        return graph.table(name, of) if name in names else None
+        tables = {name: table for table, name in self._names.get(of, {}).items()}
+        name = tables.get(attr.attr_name, attr.attr_name)
+        return graph.table(name, of) if name in tables.values() else None
 
 
 class GraphStore(PygGraphStore):

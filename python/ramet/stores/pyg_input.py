@@ -74,6 +74,7 @@ class _Parts:
         self.node_tables: dict[str, object] = {}
         self.edge_tables: dict[str, object] = {}
         self.splits: dict[str, object] = {}
+        self._keys: dict[tuple[int, str], str] = {}  # the attribute of each part and name in it
 
     def add(self, key: str, value) -> None:
         shape = getattr(value, "shape", None)
@@ -85,26 +86,28 @@ class _Parts:
         if of_edges and (not of_nodes or "edge" in key):
             self.edge_tables[key] = value
         elif of_nodes and key.endswith(MASK) and (mask := as_mask(value, f"{self._where}.{key}")) is not None:
-            self._add_mask(key.removesuffix(MASK), mask)
+            self._add_mask(key, mask)
         elif of_nodes:
-            self._add_node_table(TABLE_NAMES.get(key, key), key, value)
+            self._add(self.node_tables, TABLE_NAMES.get(key, key), key, value)
         else:
             counts = f"{self._num_nodes} nodes" if self._num_edges is None else f"{self._num_edges} edges"
             message = f"{self._where}.{key} is left out: shape {list(shape)}, but {counts}"
             warnings.warn(message, stacklevel=5)
 
-    def _add_node_table(self, name: str, key: str, value) -> None:
-        if name in self.node_tables:
-            raise ValueError(f"{self._where} has both {name!r} and {key!r}, which is stored as {name!r}")
-        self.node_tables[name] = value
-
-    def _add_mask(self, name: str, mask) -> None:
+    def _add_mask(self, key: str, mask) -> None:
         """`mask`, of bools; one of several columns is several splits: train_0, train_1, ..."""
+        name = key.removesuffix(MASK)
         if len(mask.shape) == 1:
-            self.splits[name] = mask
+            self._add(self.splits, name, key, mask)
             return
         for column in range(mask.shape[1]):
-            self.splits[f"{name}_{column}"] = mask[:, column]
+            self._add(self.splits, f"{name}_{column}", key, mask[:, column])
+
+    def _add(self, parts: dict, name: str, key: str, value) -> None:
+        other = self._keys.setdefault((id(parts), name), key)
+        if other != key:
+            raise ValueError(f"{self._where} has both {other!r} and {key!r}, and each would be {name!r}: rename one")
+        parts[name] = value
 
 
 def _edge_index(items: dict, where: str):

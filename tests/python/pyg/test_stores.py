@@ -77,6 +77,47 @@ def test_stores_of_other_people_homogeneous():
         assert torch.equal(data.edge_index[:, one.e_id], one.n_id[one.edge_index])
 
 
+@pytest.mark.parametrize("collates", [False, True])
+def test_rows_of_edges_of_other_peoples_stores(collates):
+    """PyG leaves them out; transforms see them."""
+    data = heterogeneous()
+    features, edges = Features(), Edges()
+    for t in data.edge_types:
+        sizes = data[t[0]].num_nodes, data[t[2]].num_nodes
+        edges.put_edge_index(data[t].edge_index, edge_type=t, layout="coo", size=sizes)
+        features.put_tensor(data[t].edge_attr, group_name=t, attr_name="edge_attr", index=None)
+    features.put_tensor(data["paper"].x, group_name="paper", attr_name="x", index=None)
+    seen = []
+
+    class Collating(ramet.pyg.NeighborLoader):
+        def collate_fn(self, index):
+            return super().collate_fn(index)
+
+    loader = (Collating if collates else ramet.pyg.NeighborLoader)(
+        (features, edges), [3, 3], input_nodes="paper", batch_size=20, transform=lambda b: seen.append(b) or b
+    )
+    for batch in loader:
+        assert seen[-1] is batch and torch.equal(batch["paper"].x, batch["paper"].n_id)
+        for t in data.edge_types:
+            assert torch.equal(batch[t].edge_attr, data[t].edge_attr[batch[t].e_id])
+            ends = batch[t[0]].n_id[batch[t].edge_index[0]], batch[t[2]].n_id[batch[t].edge_index[1]]
+            assert torch.equal(torch.stack(ends), data[t].edge_index[:, batch[t].e_id])
+    assert loader.data[0] is features
+
+
+def test_rows_of_edges_of_homogeneous_stores():
+    """Told apart by their number, or by the name: PyG indexes them by node."""
+    for num_edges, name in ((500, "w"), (100, "edge_w")):
+        data = homogeneous(num_edges=num_edges)
+        features, edges = Features(), Edges()
+        features.put_tensor(data.x, group_name=None, attr_name="x", index=None)
+        features.put_tensor(data.edge_attr, group_name=None, attr_name=name, index=None)
+        edges.put_edge_index(data.edge_index, edge_type=None, layout="coo", size=(100, 100))
+        loader = ramet.pyg.NeighborLoader((features, edges), [-1], input_nodes=torch.arange(100), batch_size=30)
+        for batch in pickle.loads(pickle.dumps(loader)):
+            assert torch.equal(batch.x, batch.n_id) and torch.equal(batch[name], batch.e_id)
+
+
 @pytest.mark.parametrize("layout", ["coo", "sorted coo", "csc", "csr"])
 def test_stores_of_other_people_heterogeneous(layout):
     data = heterogeneous()
