@@ -24,6 +24,7 @@ from ramet.pyg.hooks import inherits
 from ramet.pyg.inputs import as_inputs
 from ramet.pyg.order import explicit_batches
 from ramet.pyg.remote import StoresSource
+from ramet.pyg.same_seeds import tell_of_same_seeds
 from ramet.pyg.sampler import RametSampler, random_epoch, sampler_output
 
 WORKERS = (
@@ -137,6 +138,8 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
         self._given = data
 
     def __iter__(self) -> Iterator:
+        if isinstance(self.node_sampler, RametSampler):
+            tell_of_same_seeds(self)
         return self._batches() if self._makes_batches else super().__iter__()
 
     def __call__(self, index):
