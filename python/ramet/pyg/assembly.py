@@ -29,9 +29,9 @@ def assemble(batch: Batch, source: Source, served: dict, input_id, seed_time=Non
     rows = rows_of_nodes(batch)
     n_ids = by_type(batch.n_id, graph.node_types)
     for t, store in node_stores(source.template, graph):
-        _fill_nodes(nodes[t], store, n_ids[t], served.get(t, {}), rows.get(t, {}))
+        _fill_nodes(nodes[t], store, source, n_ids[t], served.get(t, {}), rows.get(t, {}))
     for t, store in edge_stores(source.template, graph):
-        _fill_edges(edges[t], store, batch.edges(t), served.get(t, {}), hops_of(batch, t))
+        _fill_edges(edges[t], store, source, batch.edges(t), served.get(t, {}), hops_of(batch, t))
     _add_counts(batch, graph, nodes, edges)
     _describe_seeds(batch, nodes, input_id, seed_time)
     return out
@@ -74,14 +74,14 @@ def hops_of(batch: Batch, edge_type) -> Hops:
     return Hops.of_counts(source, destination, core.num_sampled_edges(graph.edge_types.index(edge_type)))
 
 
-def _fill_nodes(out, store, n_id: torch.Tensor, served: dict[str, Served], rows: dict) -> None:
+def _fill_nodes(out, store, source: Source, n_id: torch.Tensor, served: dict[str, Served], rows: dict) -> None:
     for key, value in store.items():
         of_key = served.get(key)
         if of_key is not None and of_key.is_current(value):
             out[key] = rows[of_key.name]
         elif key == "num_nodes":
             out[key] = len(n_id)
-        elif key not in TOPOLOGY and store.is_node_attr(key):
+        elif key not in TOPOLOGY and source.is_of_nodes(store, key):
             out[key] = select(store, key, n_id)
     for key, of_key in served.items():
         if key not in store and of_key.value is None:
@@ -90,7 +90,7 @@ def _fill_nodes(out, store, n_id: torch.Tensor, served: dict[str, Served], rows:
         out.n_id = n_id
 
 
-def _fill_edges(out, store, edges, served: dict[str, Served], hops: Hops) -> None:
+def _fill_edges(out, store, source: Source, edges, served: dict[str, Served], hops: Hops) -> None:
     e_id = edges.e_id
     for key, value in store.items():
         of_key = served.get(key)
@@ -98,7 +98,7 @@ def _fill_edges(out, store, edges, served: dict[str, Served], hops: Hops) -> Non
             out[key] = edges.table(of_key.name)
         elif key == "edge_index":
             set_edge_index(out, _edge_index(edges, value), hops)
-        elif key not in TOPOLOGY and store.is_edge_attr(key):
+        elif key not in TOPOLOGY and source.is_of_edges(store, key):
             out[key] = select(store, key, e_id)
     if "e_id" not in out:
         out.e_id = e_id

@@ -66,6 +66,13 @@ class Source(ABC):
         """The attributes whose rows the engine gathers ahead, by type and name, of those that the data has now.
         ValueError where it got types that the graph does not have."""
 
+    def is_of_nodes(self, store, key: str) -> bool:
+        """Whether an attribute of a storage has a row per node: what PyG makes of the number of rows and the name."""
+        return store.is_node_attr(key)
+
+    def is_of_edges(self, store, key: str) -> bool:
+        return store.is_edge_attr(key)
+
     def table_of(self, of, key: str) -> Table | None:
         """The graph's table that is an attribute of the data now."""
         return None
@@ -166,6 +173,18 @@ class GraphSource(Source):
         """By type, the tables that are attributes."""
         return {t: self.graph.tables(t) for t in (*self.graph.node_types, *self.graph.edge_types)}
 
+    def is_of_nodes(self, store, key: str) -> bool:
+        owner = self._owner_of(key)
+        return super().is_of_nodes(store, key) if owner is None else isinstance(owner, str)
+
+    def is_of_edges(self, store, key: str) -> bool:
+        owner = self._owner_of(key)
+        return super().is_of_edges(store, key) if owner is None else not isinstance(owner, str)
+
+    def _owner_of(self, key: str):
+        """The type whose table an attribute is, where PyG does not know it, since nodes and edges have one storage."""
+        return None if self.is_hetero else next((t for t, of_type in self._served.items() if key in of_type), None)
+
     def _add_tables(self, store, of, attributes: dict[str, str]) -> None:
         """Sets attributes that are the graph's own tables, by name of the table, without a copy."""
         for table, attribute in attributes.items():
@@ -233,9 +252,22 @@ def source_of(data, weight: str | None = None, time: str | None = None) -> Sourc
     """The Source of a Data, a HeteroData or a ramet.Graph. weight, time: attributes that decide what is drawn."""
     if isinstance(data, Graph):
         return GraphSource(data, weight)
+    kind, expected = type(data).__name__, "a Data, a HeteroData or a ramet.Graph"
+    if is_list_of_graphs(data):
+        raise TypeError(
+            f"data is a {kind} of {len(data)} graphs, expected one, {expected}: "
+            "torch_geometric.data.Batch.from_data_list(graphs) makes one of several"
+        )
     if not isinstance(data, (Data, HeteroData)):
-        raise TypeError(f"data is a {type(data).__name__}, expected a Data, a HeteroData or a ramet.Graph")
+        raise TypeError(f"data is a {kind}, expected {expected}; of loaders of nodes also (FeatureStore, GraphStore)")
     return DataSource(data, weight, time)
+
+
+def is_list_of_graphs(data) -> bool:
+    """Whether it is several Data or HeteroData."""
+    if not isinstance(data, (list, tuple)) or not data:
+        return False
+    return all(isinstance(one, (Data, HeteroData)) for one in data) and data[0] is not data[-1]
 
 
 def _what_decides(data, weight: str | None, time: str | None) -> dict:
