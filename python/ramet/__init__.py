@@ -3,6 +3,7 @@
 Importing this package loads neither torch nor PyG and changes no global state.
 """
 
+from ramet import foreign_words
 from ramet._core import CorruptStoreError, __version__
 from ramet.dtypes import Quantized, bfloat16
 from ramet.graph import Graph, open
@@ -27,7 +28,7 @@ def __getattr__(name: str):
         import importlib
 
         return importlib.import_module(f"ramet.{name}")
-    raise AttributeError(f"module 'ramet' has no attribute {name!r}")
+    raise foreign_words.no_member("ramet", foreign_words.MODULE, name)
 
 
 __all__ = [

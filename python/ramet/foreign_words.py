@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
+_DGL = "from_edge_index(g.edges(), g.num_nodes())"
+_NETWORKX = "from_scipy(networkx.to_scipy_sparse_array(graph))"
+_TABLE = "ramet.Table.create(shape, dtype, placement=...)"
+_SAMPLER_OF_PYG = "which takes a ramet.pyg.RametSampler"
+_LINKS = f"torch_geometric.loader.LinkLoader, {_SAMPLER_OF_PYG}"
+_NO_START = "nothing is to be started or ended: ranks are those of torch.distributed"
 _THREADS = "C++ threads of this process make batches ahead: `threads` and `prefetch`, which may stay None"
 _DEVICE = "`device='cuda'` makes batches on the GPU; else move them with batch.to(device)"
 _LOOP = "there is no hook; change the batch in the loop (ramet.pyg.NeighborLoader has PyG's arguments)"
@@ -139,6 +147,90 @@ GRAPH = {
     "subgraph": "ramet.sample(graph, seeds, num_neighbors) gives sampled subgraphs",
     "in_subgraph": "ramet.sample(graph, seeds, [-1])",
 }
+
+MODULE = {
+    "Data": "ramet.from_pyg(data) makes a ramet.Graph of PyG's",
+    "HeteroData": "ramet.from_pyg(data) makes a ramet.Graph of PyG's",
+    "from_networkx": f"ramet.{_NETWORKX}",
+    "from_dgl": f"ramet.{_DGL}",
+    "heterograph": "ramet.from_edge_index with a dict by edge type",
+    "load_graphs": "ramet.open(path)",
+    "save_graphs": "ramet.save(graph, path)",
+    "DataLoader": "ramet.NeighborLoader",
+    "DistNeighborLoader": "ramet.NeighborLoader, which finds the ranks of torch.distributed",
+    "LinkNeighborLoader": _LINKS,
+    "LinkLoader": _LINKS,
+    "NeighborSampler": "ramet.NeighborLoader, or ramet.sample(graph, seeds, num_neighbors)",
+    "MultiLayerNeighborSampler": "ramet.NeighborLoader, or ramet.sample(graph, seeds, num_neighbors)",
+    "MultiLayerFullNeighborSampler": "ramet.NeighborLoader(graph, [-1, -1])",
+    "LaborSampler": "ramet.NeighborLoader(..., sampler=ramet.Labor())",
+    "ShaDowKHopSampler": "ramet.pyg.ShaDowKHopSampler",
+    "trim_to_layer": "ramet.pyg.trim_to_layer; blocks need none",
+    "to_block": "batch.blocks; ramet.sample(graph, seeds, [-1]) has all in-edges of seeds",
+    "Embedding": "ramet.nn.Embedding",
+    "NodeEmbedding": "ramet.nn.Embedding",
+    "SparseAdam": "ramet.optim.Adam",
+    "Adam": "ramet.optim.Adam",
+    "UnifiedTensor": "ramet.cuda.UnifiedTensor",
+    "create_wholememory_tensor": _TABLE,
+    "create_wholememory_matrix": _TABLE,
+    "create_wholememory_array": _TABLE,
+    "create_embedding": "ramet.nn.Embedding(rows, width, placement=...)",
+    "create_wholememory_optimizer": "ramet.optim.Adam([embedding]), or another of ramet.optim",
+    "create_wholememory_cache_policy": "placement=ramet.Placement(cache_rows=...) of a loader",
+    "create_builtin_cache_policy": "placement=ramet.Placement(cache_rows=...) of a loader",
+    "WholeMemoryTensor": _TABLE,
+    "WholeMemoryEmbedding": "ramet.nn.Embedding",
+    "GraphStructure": "ramet.Graph",
+    "init_torch_env": _NO_START,
+    "init_torch_env_and_create_wm_comm": _NO_START,
+    "finalize": _NO_START,
+}
+
+PYG_MODULE = {
+    "HGTLoader": "ramet.pyg.NeighborLoader over the same HeteroData, on whose batches HGTConv works",
+    "HGTSampler": "ramet.pyg.RametSampler",
+    "NeighborSampler": "ramet.pyg.RametSampler",
+    "LinkNeighborLoader": _LINKS,
+    "LinkLoader": _LINKS,
+    "NodeLoader": f"torch_geometric.loader.NodeLoader, {_SAMPLER_OF_PYG}",
+    "LightningLinkData": f"torch_geometric.data.LightningLinkData, {_SAMPLER_OF_PYG} as link_sampler",
+    "DistNeighborLoader": "ramet.NeighborLoader, which finds the ranks of torch.distributed",
+    "DataLoader": "torch_geometric.loader.DataLoader: batches of whole graphs are PyG's",
+    "Labor": "ramet.Labor",
+    "Uniform": "ramet.Uniform",
+    "Weighted": "ramet.Weighted",
+    "Graph": "ramet.Graph",
+    "from_pyg": "ramet.from_pyg makes a graph, ramet.nn.from_pyg converts layers",
+}
+
+# What makes a ramet.Graph of another library's: by the first part of the module that its class is in.
+GRAPHS = {
+    "dgl": _DGL,
+    "networkx": _NETWORKX,
+    "scipy": "from_scipy(matrix)",
+    "torch": "from_edge_index(adj.to_sparse_coo().coalesce().indices(), len(adj))",
+    "torch_geometric": "from_pyg(data)",
+    "torch_sparse": "from_scipy(adj.to_scipy())",
+}
+
+
+def graph_advice(value) -> str:
+    """The end of an error, where `value` is a graph of another library, or its adjacency matrix."""
+    library = type(value).__module__.partition(".")[0]
+    is_graph = {
+        "torch": "sparse" in str(getattr(value, "layout", "")),
+        "torch_geometric": hasattr(value, "to_dict"),  # no EdgeIndex, which is a tensor
+    }
+    return f": ramet.{GRAPHS[library]} makes a graph of it" if is_graph.get(library, library in GRAPHS) else ""
+
+
+def no_member(module: str, words: dict[str, str], word: str) -> Exception:
+    """What `__getattr__(word)` of a module raises. Of an import statement only the words of an ImportError are seen."""
+    advice = f": {words[word]}" if word in words else ""
+    is_import = advice and sys._getframe(2).f_code.co_name == "_handle_fromlist"  # noqa: SLF001 (who asks)
+    error = ImportError if is_import else AttributeError
+    return error(f"module {module!r} has no attribute {word!r}{advice}", name=word)
 
 
 def check_arguments(words: dict, function: str = "NeighborLoader") -> None:

@@ -20,7 +20,7 @@ const NodeType& sources_of(const Graph& graph, const EdgeType& edges) {
 void require_times(const Array& table, const std::string& name, const std::string& owner) {
   if (table.dtype == DType::kInt64 && table.shape.size() == 1) return;
   throw_invalid("table '", name, "' of ", owner, " is ", table.describe(),
-                ", expected one int64 each, as times are");
+                ", expected one int64 each: times count units, such as seconds");
 }
 
 // One name cannot be of both: a reader of the program would not know which times count.

@@ -12,18 +12,20 @@ from ramet.arguments import UINT64_MAX, as_flag, as_int, shortened
 from ramet.arrays import as_array, as_split, to_integers
 from ramet.cuda import torch_devices
 from ramet.dtypes import dtype_name
+from ramet.foreign_words import graph_advice
 from ramet.graph import Graph
 from ramet.loading.samplers import as_sampler
-from ramet.loading.times import as_time
+from ramet.loading.times import COUNT_UNITS, as_time
 
 EXPAND = ("every", "once")
+MAX_HOPS = 256  # what the engine takes
 MAX_THREADS = 4096
 MAX_PREFETCH = 65536  # batches
 
 
 def as_graph(graph) -> Graph:
     if not isinstance(graph, Graph):
-        raise TypeError(f"graph is a {type(graph).__name__}, expected a ramet.Graph (see ramet.from_pyg)")
+        raise TypeError(f"graph is a {type(graph).__name__}, expected a ramet.Graph{graph_advice(graph)}")
     return graph
 
 
@@ -148,7 +150,7 @@ def as_times(input_time, time: dict | None, count: int, what: str = "input_time"
     if times.shape != (count,):
         raise ValueError(f"{what} has shape {list(times.shape)}, expected [{count}], a time for each seed")
     if times.size > 0 and times.dtype.kind not in "iu":
-        raise TypeError(f"{what} has dtype {dtype_name(times.dtype)}, expected int64")
+        raise TypeError(f"{what} has dtype {dtype_name(times.dtype)}, expected int64: {COUNT_UNITS}")
     return to_integers(times, what, empty_list=True).astype(np.int64, copy=False)
 
 

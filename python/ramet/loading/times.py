@@ -9,6 +9,7 @@ from ramet.arguments import as_int, as_name, shortened
 
 STRATEGIES = ("uniform", "last")
 COMPARISONS = ("<=", "<")
+COUNT_UNITS = "times count units, such as seconds or milliseconds, (times / unit).round() as int64"
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ class BlockEdges:
         in `edge_index` of each edge: what belongs to edges is of_edges[edge_order] in the order of these. It is None
         where the order is the same.
         """
-        if is_traced(edge_index):  # nobody can look at values; operators check them
+        if isinstance(edge_index, torch.Tensor) and is_traced(edge_index):  # operators check what nobody can look at
             return cls._sorted(edge_index, num_src, num_dst)
         edge_checks.check_edge_index(edge_index, num_src, num_dst)
         num_src, num_dst = int(num_src), int(num_dst)

@@ -3,6 +3,7 @@
 docs/pyg.md says what is the same, and what differs.
 """
 
+from ramet import foreign_words
 from ramet.pyg.loader import NeighborLoader
 from ramet.pyg.sampler import RametSampler
 from ramet.pyg.shadow import ShaDowKHopSampler
@@ -25,4 +26,4 @@ def __getattr__(name: str):
         from ramet.pyg.lightning import LightningNodeData
 
         return LightningNodeData
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise foreign_words.no_member(__name__, foreign_words.PYG_MODULE, name)

@@ -75,6 +75,9 @@ def select(store, key: str, index: torch.Tensor):
         return index_select(value, index.cpu(), dim)
     if reads_in_place(value) and dim % value.dim() == 0:
         return _gather(key, value, index.cpu()).to(index.device)
+    if value.layout not in (torch.strided, torch.sparse_coo):
+        name = str(value.layout).removeprefix("torch.")
+        raise TypeError(f"attribute {key!r} is {name}, of which torch takes no rows: make it dense, or sparse_coo")
     _tell_of_torch(key, value)
     return index_select(value, index.to(value.device), dim)
 

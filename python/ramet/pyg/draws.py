@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ramet.dtypes import dtype_name
+from ramet.loading.times import COUNT_UNITS
 
 
 def add_weights(weight: str, of_edges: dict, tables: dict) -> None:
@@ -34,7 +35,8 @@ def add_times(time: str, of_nodes: dict, of_edges: dict, tables: dict) -> None:
     for t in nodes or edges:
         rows = torch.as_tensor((of_nodes if nodes else of_edges)[t][time])
         if rows.dtype != torch.int64:
-            raise TypeError(f"the time attribute {time!r} of {t!r} has dtype {dtype_name(rows.dtype)}, expected int64")
+            said = f"the time attribute {time!r} of {t!r} has dtype {dtype_name(rows.dtype)}, expected int64"
+            raise TypeError(f"{said}: {COUNT_UNITS}")
         tables[t][time] = rows.cpu()
 
 

@@ -9,7 +9,7 @@ from torch_geometric.data import FeatureStore, GraphStore, TensorAttr, remote_ba
 
 from ramet.graph import Graph
 from ramet.pyg import stores
-from ramet.pyg.source import GraphSource, edge_stores
+from ramet.pyg.source import GraphSource, edge_stores, is_list_of_graphs
 from ramet.stores.contents import EDGE, NODE
 from ramet.stores.convert import from_arrays
 
@@ -77,8 +77,8 @@ class Rows:
 
 
 def is_remote(data) -> bool:
-    """Whether `data` is a pair of a FeatureStore and a GraphStore. A Data is both, and no pair."""
-    if not isinstance(data, (tuple, list)) or len(data) != 2:
+    """Whether `data` is a pair of a FeatureStore and a GraphStore. A Data is both, and no pair; nor are two Data."""
+    if not isinstance(data, (tuple, list)) or len(data) != 2 or is_list_of_graphs(data):
         return False
     return isinstance(data[0], FeatureStore) and isinstance(data[1], GraphStore)
 

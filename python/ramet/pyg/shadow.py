@@ -15,7 +15,7 @@ from torch_geometric.typing import SparseTensor
 
 from ramet.arguments import as_flag, as_int
 from ramet.graph import Graph
-from ramet.loading.options import as_input_nodes
+from ramet.loading.options import MAX_HOPS, as_input_nodes
 from ramet.loading.samplers import Uniform
 from ramet.loading.sampling import sample
 from ramet.pyg.attributes import TOPOLOGY, select
@@ -50,7 +50,7 @@ class ShaDowKHopSampler(torch_geometric.loader.ShaDowKHopSampler):
         self.source: Source = source_of(data)
         if self.source.is_hetero:
             raise TypeError(f"data is a {type(data).__name__} of several types, expected a Data or a graph of one type")
-        self.depth, self.num_neighbors = as_int(depth, "depth", 0), num_neighbors
+        self.depth, self.num_neighbors = as_int(depth, "depth", 0, MAX_HOPS), num_neighbors
         self.replace = as_flag(replace, "replace")
         self.is_sparse_tensor = not self.source.is_fused and "edge_index" not in self.source.template
         self.node_idx = _as_seeds(node_idx, self.source.graph)
@@ -147,10 +147,10 @@ class ShaDowKHopSampler(torch_geometric.loader.ShaDowKHopSampler):
         for key, value in store.items():
             if key in MADE_HERE:
                 continue
-            if store.is_node_attr(key):
+            if self.source.is_of_nodes(store, key):
                 rows = seeds if key == "y" else n_id
                 batch[key] = self._rows(of_nodes, key, rows, rows)
-            elif store.is_edge_attr(key):
+            elif self.source.is_of_edges(store, key):
                 batch[key] = self._rows(of_edges, key, position, e_id)
             else:
                 batch[key] = value

@@ -14,6 +14,7 @@ import torch
 from torch_geometric.data import HeteroData
 
 from ramet import _core
+from ramet.arguments import shortened
 from ramet.graph import Graph
 from ramet.one_per_machine import find_or_make
 from ramet.pyg.attributes import TOPOLOGY
@@ -40,7 +41,7 @@ def graph_of(data, weight: str | None, time: str | None, counts: dict | None = N
         add_times(time, of_nodes, of_edges, tables)
     if weight is not None:
         add_weights(weight, of_edges, tables)
-    edge_index = {t: _edge_index(store) for t, store in of_edges.items()}
+    edge_index = {t: _edge_index(store, "data" if t == EDGE else f"data[{t!r}]") for t, store in of_edges.items()}
     counts = _counts(of_nodes, edge_index) if counts is None else counts
     has_times = time is not None and any(time in tables[t] or time in tables.get(t[0], {}) for t in of_edges)
     order = {"sort_by": time} if has_times else {}
@@ -79,11 +80,14 @@ def _counts(of_nodes: dict, edge_types) -> dict:
     return {t: count or 0 for t, count in known.items() if count is not None or t not in ends}
 
 
-def _edge_index(store) -> torch.Tensor:
+def _edge_index(store, what: str) -> torch.Tensor:
     """[2, num_edges] on the CPU, in the order in which PyG numbers edges; no edges where the storage has none."""
     if not any(store.get(key) is not None for key in TOPOLOGY):
         return torch.empty(2, 0, dtype=torch.int64)
-    return store.edge_index.cpu().as_subclass(torch.Tensor)
+    edge_index = store.edge_index
+    if not isinstance(edge_index, torch.Tensor):
+        raise TypeError(f"{what}.edge_index is {shortened(edge_index)}, expected a tensor [2, num_edges]")
+    return edge_index.cpu().as_subclass(torch.Tensor)
 
 
 def _tell_of_own_rows(data) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import warnings
 
 from ramet.arrays import as_mask
+from ramet.foreign_words import graph_advice
 
 TABLE_NAMES = {"x": "feat", "y": "label"}
 MASK = "_mask"
@@ -18,7 +19,7 @@ def edge_list_arguments(data) -> dict[str, object]:
         return _hetero(data)
     if hasattr(data, "edge_index") and hasattr(data, "to_dict"):
         return _homogeneous(data)
-    raise TypeError(f"data is a {type(data).__name__}; from_pyg takes a PyG Data or HeteroData")
+    raise TypeError(f"data is a {type(data).__name__}, expected a PyG Data or HeteroData{graph_advice(data)}")
 
 
 def _homogeneous(data) -> dict[str, object]:
@@ -113,9 +114,11 @@ class _Parts:
 def _edge_index(items: dict, where: str):
     edge_index = items.get("edge_index")
     if edge_index is None:
-        has_adj = items.get("adj_t") is not None or items.get("adj") is not None
-        hint = "it has adj_t: edge_index = torch.stack(adj_t.t().coo()[:2])" if has_adj else "it is needed"
-        raise ValueError(f"{where} has no edge_index; {hint}")
+        adj = next((name for name in ("adj_t", "adj") if items.get(name) is not None), None)
+        rows = (
+            f"edge_index = torch_geometric.utils.to_edge_index({where}.{adj})[0]{'.flip(0)' if adj == 'adj_t' else ''}"
+        )
+        raise ValueError(f"{where} has no edge_index; {'it is needed' if adj is None else f'it has {adj}: {rows}'}")
     if len(edge_index.shape) != 2:
         raise ValueError(f"{where}.edge_index has shape {list(edge_index.shape)}, not [2, num_edges]")
     return edge_index

@@ -138,6 +138,11 @@ def test_a_weighted_layer_is_that_of_pyg(name, kind):
     compare(ours, theirs, x, edges, weight)
 
 
+def test_edges_that_are_none():
+    with pytest.raises(TypeError, match=r"edge_index is a NoneType, expected integers \[2, num_edges\]"):
+        BlockEdges.from_edge_index(None, 2, 1)
+
+
 def test_gcn_refuses_destinations_that_are_no_sources():
     edges = BlockEdges(torch.tensor([0, 1, 1]), torch.tensor([0], dtype=torch.int32), 1)
     with pytest.raises(ValueError, match="the block has 2 destinations, but 1 sources"):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 from pyg_graphs import CITES, WRITES, WRITTEN, heterogeneous, homogeneous
-from torch_geometric.data import Data, HeteroData
+from torch_geometric.data import Batch, Data, HeteroData
 from wrong_calls import ends_well, values
 
 import ramet
@@ -140,7 +140,7 @@ def test_a_window_is_no_less_than_0(window):
     ("data", "message"),
     [
         (timed(time=torch.arange(5)), "'time' is neither a node-level .* of 'author': it has 5 rows, .* 200 nodes"),
-        (timed(time=torch.rand(200)), "'time' of 'author' has dtype float32, expected int64"),
+        (timed(time=torch.rand(200)), "'time' of 'author' has dtype float32, expected int64: times count"),
         (heterogeneous(), "'time' is neither a node-level or edge-level attribute"),
     ],
 )
@@ -182,6 +182,31 @@ def test_data_that_is_none():
     for data in (None, {}, (1, 2)):
         with pytest.raises(TypeError, match=r"data is a \w+, expected a Data, a HeteroData or a ramet.Graph"):
             by_pyg(data, [2])
+
+
+@pytest.mark.parametrize("function", [by_pyg, lambda data, fanouts: ramet.pyg.ShaDowKHopSampler(data, 1, 1)])
+def test_several_graphs_are_one_by_pygs_batch(function):
+    graphs = [homogeneous(), homogeneous()]
+    for given in (graphs, tuple(graphs), [*graphs, heterogeneous()]):
+        with pytest.raises(TypeError, match=rf"data is a \w+ of {len(given)} graphs, expected one, .*from_data_list"):
+            function(given, [2])
+    batch = next(iter(ramet.pyg.NeighborLoader(Batch.from_data_list(graphs), [-1], [150])))
+    assert batch.n_id[0] == 150 and batch.n_id.min() >= 100 and torch.equal(batch.x, batch.n_id % 100)
+
+
+@pytest.mark.parametrize("given", [[[0, 1], [1, 2]], np.zeros((2, 3), np.int64), "edges"])
+def test_edges_are_a_tensor(given):
+    with pytest.raises(TypeError, match=r"(?s)data\.edge_index is .*, expected a tensor \[2, num_edges\]"):
+        by_pyg(Data(x=torch.arange(3), edge_index=given, num_nodes=3), [2])
+
+
+def test_sparse_attributes():
+    rows = torch.eye(100)
+    batch = next(iter(ramet.pyg.NeighborLoader(with_attribute("bag", rows.to_sparse()), [2], [5])))
+    assert torch.equal(batch.bag.to_dense(), rows[batch.n_id])
+    for sparse in (rows.to_sparse_csr(), rows.to_sparse_csc()):
+        with pytest.raises(TypeError, match=r"attribute 'bag' is sparse_cs[rc], of which torch takes no rows"):
+            by_pyg(with_attribute("bag", sparse), [2])
 
 
 @pytest.mark.parametrize("given", [[0.5], ["a"], [[1.5, 2]]])

@@ -6,10 +6,11 @@ from torch_geometric.data import Data, HeteroData
 
 import ramet
 import ramet.pyg
+from ramet.pyg import names
 from ramet.pyg.names import OF_PYG
 
 EDGES = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 5, 5]])
-NODES = 6
+NODES = EDGES.shape[1]  # PyG tells nodes' attributes from edges' by their number, else by their names
 
 
 def graph(nodes: dict, edges: dict, is_hetero: bool) -> ramet.Graph:
@@ -25,11 +26,10 @@ def graph(nodes: dict, edges: dict, is_hetero: bool) -> ramet.Graph:
 def batches(of: ramet.Graph):
     """(storage of nodes, storage of edges) of a batch of each door."""
     seeds = ("a", None) if of.is_hetero else None
-    loaders = [ramet.pyg.NeighborLoader(of, [-1], seeds, batch_size=4)]
     (t,) = of.edge_types
     tables = [*((t[0], name) for name in of.tables(t[0])), *((t, name) for name in of.tables(t))]
     native = ramet.NeighborLoader(of, [-1], seeds, 4, expand="once", tables=tables)
-    found = [next(iter(loader)) for loader in loaders] + [next(iter(native)).to_pyg()]
+    found = [next(iter(ramet.pyg.NeighborLoader(of, [-1], seeds, batch_size=4))), next(iter(native)).to_pyg()]
     for batch in found:
         yield (batch[t[0]], batch[t]) if of.is_hetero else (batch, batch)
 
@@ -45,7 +45,7 @@ def batches(of: ramet.Graph):
     ],
     ids=str,
 )
-def test_every_table_is_in_a_batch(nodes, edges, is_hetero, caplog):
+def test_every_table_is_in_a_batch(nodes, edges, is_hetero):
     numbers_of_nodes, numbers_of_edges = ({name: i + 1 for i, name in enumerate(of)} for of in (nodes, edges))
     for of_nodes, of_edges in batches(graph(numbers_of_nodes, numbers_of_edges, is_hetero)):
         for name, attribute in nodes.items():
@@ -56,7 +56,8 @@ def test_every_table_is_in_a_batch(nodes, edges, is_hetero, caplog):
             assert torch.equal(rows, of_edges.e_id + 100 * numbers_of_edges[name])
 
 
-def test_a_renamed_table_is_said_once(caplog):
+def test_a_renamed_table_is_said_once(caplog, monkeypatch):
+    monkeypatch.setattr(names, "_told", set())
     for _ in range(2):
         ramet.pyg.NeighborLoader(graph({"batch": 1, "feat": 2}, {"only_here": 3, "ptr": 4}, False), [1])
     lines = [record.message for record in caplog.records]
@@ -68,8 +69,8 @@ def test_a_renamed_table_is_said_once(caplog):
 
 def test_names_of_a_feature_store():
     features = ramet.pyg.FeatureStore(graph({"x": 1, "feat": 2, "batch": 3}, {"x": 4}, False))
-    names = [attribute.attr_name for attribute in features.get_all_tensor_attrs()]
-    assert sorted(names) == ["feat", "node_batch", "x"]
+    known = [attribute.attr_name for attribute in features.get_all_tensor_attrs()]
+    assert sorted(known) == ["feat", "node_batch", "x"]
     for number, name in ((1, "x"), (2, "feat"), (3, "node_batch"), (3, "batch")):
         assert features[None, name, torch.tensor([5])].tolist() == [5 + 100 * number]
     assert features.get_tensor_size(group_name=None, attr_name="nothing") is None
@@ -77,19 +78,29 @@ def test_names_of_a_feature_store():
 
 @pytest.mark.parametrize("is_hetero", [False, True])
 def test_tables_may_have_the_names_of_methods(is_hetero):
-    names = sorted({*dir(Data()), *dir(HeteroData()["a"])} - {"x", "y"})
-    numbers = {name: i for i, name in enumerate(names)}
+    words = sorted({*dir(Data()), *dir(HeteroData()["a"])} - {"x", "y"})
+    numbers = {name: i for i, name in enumerate(words)}
     for of_nodes, _ in batches(graph(numbers, {}, is_hetero)):
         for name, number in numbers.items():
             attribute = f"node_{name}" if name in OF_PYG else name
             assert torch.equal(of_nodes[attribute], of_nodes.n_id + 100 * number)
 
 
+@pytest.mark.parametrize("name", ["batch", "ptr", "edge_w", "w"])
+def test_every_table_is_in_a_batch_of_subgraphs(name):
+    of = graph({name: 1}, {f"{name}_too": 2, name: 3}, False)
+    batch = next(iter(ramet.pyg.ShaDowKHopSampler(of, 2, -1, batch_size=NODES)))
+    attribute = f"node_{name}" if name in OF_PYG else name
+    assert batch[attribute].min() >= 100 and len(batch[attribute]) == batch.num_nodes
+    for other, of_edges in ((f"{name}_too", 200), (f"edge_{name}", 300)):
+        assert batch[other].min() >= of_edges and len(batch[other]) == batch.num_edges
+
+
 @pytest.mark.parametrize(
     ("attributes", "message"),
     [
         ({"x": torch.zeros(4), "feat": torch.ones(4)}, "data has both 'x' and 'feat', and each would be 'feat'"),
-        ({"label": torch.zeros(4), "y": torch.ones(4)}, "data has both 'label' and 'y', and each would be 'label'"),
+        ({"label": torch.zeros(4), "y": torch.ones(4)}, "data has both 'y' and 'label', and each would be 'label'"),
         (
             {"a_mask": torch.ones(4, 2, dtype=torch.bool), "a_1_mask": torch.ones(4, dtype=torch.bool)},
             "data has both 'a_mask' and 'a_1_mask', and each would be 'a_1'",

@@ -161,7 +161,7 @@ def test_wrong_arguments():
             make(2, 3, torch.tensor([3, node]))
     with pytest.raises(ValueError, match="-2"):
         make(2, -2)
-    for depth in (-1, 1.5, "2"):
+    for depth in (-1, 1.5, "2", 257, 10**9):
         with pytest.raises((TypeError, ValueError), match="depth"):
             make(depth, 3)
     with pytest.raises(TypeError, match="colour"):

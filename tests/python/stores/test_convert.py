@@ -262,11 +262,19 @@ def test_from_pyg_hetero_data():
 def test_from_pyg_without_edge_index():
     data_module = pytest.importorskip("torch_geometric.data")
     import torch
+    import torch_geometric
 
     with pytest.raises(ValueError, match="no edge_index"):
         ramet.from_pyg(data_module.Data(x=torch.eye(2)))
-    with pytest.raises(ValueError, match=r"adj_t: edge_index = "):
-        ramet.from_pyg(data_module.Data(x=torch.eye(2), adj_t=torch.eye(2).to_sparse()))
+    edges = torch.tensor([[0, 1, 1], [1, 0, 2]])
+    adj = torch.sparse_coo_tensor(edges, torch.ones(3), (3, 3))
+    for name, value in (("adj", adj), ("adj_t", adj.t()), ("adj_t", adj.t().to_sparse_csr())):
+        data = data_module.Data(x=torch.eye(3), **{name: value})
+        with pytest.raises(ValueError, match=f"data has no edge_index; it has {name}: edge_index = ") as raised:
+            ramet.from_pyg(data)
+        advice = str(raised.value).rpartition(" = ")[2]
+        found = eval(advice, {"torch_geometric": torch_geometric, "data": data})
+        assert sorted(found.t().tolist()) == edges.t().tolist()
     with pytest.raises(TypeError, match="ndarray"):
         ramet.from_pyg(np.eye(2))
 
