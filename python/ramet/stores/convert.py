@@ -16,6 +16,7 @@ from ramet import _core
 from ramet.arguments import as_flag, edge_folder
 from ramet.arrays import as_array, as_ids, to_integers
 from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, check_scale, encode
+from ramet.foreign_words import graph_advice
 from ramet.graph import Graph
 from ramet.stores.contents import Contents, Csc, check_table_name, write
 from ramet.stores.graph_arguments import GraphArguments
@@ -29,7 +30,7 @@ def from_arrays(
     """A graph from a CSC: the in-neighbors of node v are indices[indptr[v] : indptr[v + 1]].
 
     Arrays are numpy arrays, torch tensors on the CPU, or anything with __array__. They are copied once, and may
-    be freed then.
+    be freed then: what is written to them later does not show in the graph.
 
     Args:
       indptr: integers [num_nodes + 1], from 0 to the number of edges, never decreasing.
@@ -89,7 +90,7 @@ def from_edge_index(
     sort_by: str | None = None,
 ) -> Graph:
     """A graph from an edge list, as in PyG. Takes the graph's memory beside the input, and about 20 bytes for an edge
-    while edges are sorted. The input may be freed then.
+    while edges are sorted. The input is copied as by from_arrays().
 
     Args:
       edge_index: integers [2, num_edges], sources above destinations; or the pair (sources, destinations). The id of an
@@ -154,7 +155,8 @@ def from_scipy(matrix, *, nodes=None, splits=None, undirected: bool = False, sor
     as in from_edge_index().
     """
     if not hasattr(matrix, "tocoo"):
-        raise TypeError(f"matrix is a {type(matrix).__name__}; from_scipy takes a scipy sparse matrix or array")
+        expected = f"expected a scipy sparse matrix or array{graph_advice(matrix)}"
+        raise TypeError(f"matrix is a {type(matrix).__name__}, {expected}")
     coo = matrix.tocoo()
     if len(coo.shape) != 2 or coo.shape[0] != coo.shape[1]:
         raise ValueError(f"matrix has shape {list(coo.shape)}; the adjacency matrix of a graph is square")
@@ -172,7 +174,8 @@ def from_pyg(data, *, sort_by: str | None = None) -> Graph:
     "train_1", .... edge_attr and every other tensor with one row per edge become edge tables. If there are as many
     nodes as edges, names with "edge" in them are edge tables. Other tensors are left out with a warning; attributes
     that are not tensors are left out silently. `sort_by`: as in from_arrays(). Memory as of from_edge_index(): all rows
-    are copied, and the data may be freed then. ramet.pyg.NeighborLoader(data, ...) copies no rows.
+    are copied, and the data may be freed then. What is written to it later does not show in the graph.
+    ramet.pyg.NeighborLoader(data, ...) copies no rows, and shows what is written.
     """
     return from_edge_index(**edge_list_arguments(data), sort_by=sort_by)
 
@@ -233,6 +236,8 @@ def _source_and_destination(edge_index, what: str) -> tuple[np.ndarray, np.ndarr
         if len(src) != len(dst):
             raise ValueError(f"{what} has {len(src)} sources but {len(dst)} destinations")
         return src, dst
+    if advice := graph_advice(edge_index):
+        raise TypeError(f"{what} is a {type(edge_index).__name__}, expected integers [2, num_edges]{advice}")
     array = as_array(edge_index, what)
     if array.ndim != 2 or array.shape[0] != 2:
         hint = "; transpose it" if array.ndim == 2 and array.shape[1] == 2 else ""

@@ -29,8 +29,9 @@ from ramet.tensors import to_tensor, torch_or_none
 class Table:
     """Rows by row id: a table of a graph, or any array on the CPU (numpy, torch, or the result of `ramet.quantize`).
 
-    Keeps the array alive. `scale` is the scale of int8 rows, as in Quantized. `Table.create` makes a table with memory
-    of its own.
+    Keeps the array alive, and reads rows where they lie: what is written to the array later shows in rows that are
+    gathered after it. What is not contiguous, or no array yet, is copied once. `scale` is the scale of int8 rows, as in
+    Quantized. `Table.create` makes a table with memory of its own.
     """
 
     def __init__(
