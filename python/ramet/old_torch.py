@@ -1,4 +1,4 @@
-"""What torch 2.2 and 2.3 lack, under one name for all versions: nobody else asks for the version of torch.
+"""What torch 2.2 and 2.3 lack, under one name for all versions.
 
 torch.library.custom_op came with torch 2.4. Older ones compile models around what is `outside_of_graphs`.
 """
@@ -8,7 +8,11 @@ from __future__ import annotations
 import torch
 from torch.utils import _pytree as pytree  # as torch.export's documentation names it
 
-if torch.__version__ >= (2, 4):
+IS_OLD = torch.__version__ < (2, 4)
+FUSED_ADAM = not IS_OLD  # on a CPU
+HOOKS_SEE_KEYWORDS = not IS_OLD  # register_module_forward_hook's
+
+if not IS_OLD:
     custom_op = torch.library.custom_op
     get_autocast_dtype, is_autocast_enabled = torch.get_autocast_dtype, torch.is_autocast_enabled
     get_device_module = torch.get_device_module

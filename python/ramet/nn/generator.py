@@ -32,10 +32,30 @@ def repeated(compute, device: torch.device, state: torch.Tensor):
 
 def skip_bernoulli(like: torch.Tensor, count: int) -> None:
     """As if torch had drawn so many more elements, yes or no, of a tensor like this; on a CPU."""
-    if like.is_cpu:
+    if not like.is_cpu:
+        return
+    words = _words_per_element(like.dtype)
+    if words == 0 and like.numel() == 0 and count > 0:  # else its own draw has counted
+        torch.empty(1, dtype=like.dtype).bernoulli_(0.5)
+    elif words > 0:
         state = torch.get_rng_state()
-        _skip(state.numpy(), count * _words_per_element(like.dtype))
+        _skip(state.numpy(), count * words)
         torch.set_rng_state(state)
+
+
+def first_of_parts(draw, parts: list[tuple[int, int]], like: torch.Tensor) -> torch.Tensor:
+    """The first `count` rows of each part (count, of all), as if torch had drawn those of all parts at once; on a CPU.
+
+    draw: gives so many rows of yes or no, as wide as `like` and of its dtype.
+    """
+    if _words_per_element(like.dtype) == 0:
+        rows = draw(sum(of_all for _, of_all in parts)).split([of_all for _, of_all in parts])
+        return torch.cat([part[:count] for part, (count, _) in zip(rows, parts)])
+    drawn = []
+    for count, of_all in parts:
+        drawn.append(draw(count))
+        skip_bernoulli(drawn[-1], (of_all - count) * like.shape[1])
+    return torch.cat(drawn)
 
 
 def _set_state(device: torch.device, state: torch.Tensor) -> None:
@@ -47,7 +67,8 @@ def _set_state(device: torch.device, state: torch.Tensor) -> None:
 
 @functools.cache
 def _words_per_element(dtype: torch.dtype) -> int:
-    """Numbers of 32 bits that torch draws for an element; 0 where it draws as many for any tensor."""
+    """Numbers of 32 bits that torch draws for an element; 0 where it draws as many for any tensor that has some, as
+    torch 2.2 does with MKL."""
 
     def used(count: int) -> int:
         generator = torch.Generator().manual_seed(0)

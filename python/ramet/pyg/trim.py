@@ -13,7 +13,7 @@ from torch_geometric.utils import trim_to_layer as pyg_trim_to_layer
 from ramet.nn.conv.base import Conv
 from ramet.nn.hop_edges import Hops, hop_edges_of, remember_hops
 from ramet.nn.trim import LayerTrim, is_trimmed
-from ramet.old_torch import is_compiling
+from ramet.old_torch import HOOKS_SEE_KEYWORDS, is_compiling
 
 
 def trim_to_layer(
@@ -37,7 +37,7 @@ def trim_to_layer(
     x, edges, edge_attr = pyg_trim_to_layer(
         layer, num_sampled_nodes_per_hop, num_sampled_edges_per_hop, x, edge_index, edge_attr
     )
-    if is_compiling():
+    if is_compiling() or not HOOKS_SEE_KEYWORDS:
         return x, edges, edge_attr
     if not isinstance(edges, dict):
         nodes, of_hops = num_sampled_nodes_per_hop, num_sampled_edges_per_hop

@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from ramet import NeighborLoader, Placement, _core
 from ramet.loading.layer_work import is_floating
+from ramet.old_torch import FUSED_ADAM
 from ramet.train.evaluate import class_scores, inference, torch_threads
 from ramet.train.folder import RunFolder
 from ramet.train.model import build_model
@@ -44,7 +45,7 @@ class _Fit:
         # The model is the same on every rank; dropout must not be.
         torch.manual_seed(config.seed + self.rank * 1_000_003)
         parameters = list(self.model.parameters())
-        self.optimizer = torch.optim.Adam(parameters, lr=config.lr, weight_decay=config.weight_decay, fused=True)
+        self.optimizer = torch.optim.Adam(parameters, lr=config.lr, weight_decay=config.weight_decay, fused=FUSED_ADAM)
         self.is_fused = False
         place = self._place_of_features()
         self.is_fused = place == "in_place" and _begins_with_means(graph, config)

@@ -22,21 +22,9 @@ from ramet.cuda import unified as unified_tensor
 from ramet.progress import locking_progress
 
 ROWS = 50
-DTYPES = [
-    torch.bool,
-    torch.int8,
-    torch.uint8,
-    torch.int16,
-    torch.uint16,
-    torch.int32,
-    torch.uint32,
-    torch.int64,
-    torch.uint64,
-    torch.float16,
-    torch.bfloat16,
-    torch.float32,
-    torch.float64,
-]
+INTEGERS = "int8 uint8 int16 uint16 int32 uint32 int64 uint64"
+FLOATING = "float16 bfloat16 float32 float64"
+DTYPES = [getattr(torch, name) for name in f"bool {INTEGERS} {FLOATING}".split() if hasattr(torch, name)]
 
 
 def rows_of(dtype=torch.float32, shape=(ROWS, 7)) -> torch.Tensor:

@@ -129,6 +129,17 @@ def test_a_layer_is_that_of_pyg(name, kind):
     compare(ours, theirs, x, edges)
 
 
+@pytest.mark.parametrize("name", ["sage", "gcn", "gat"])
+def test_a_compiled_model_computes_the_same(name):
+    """With every torch, in one graph or around the layer."""
+    torch._dynamo.reset()
+    edges = block("small")
+    ours, _ = pair((LAYERS | {"gat": lambda m: m.GATConv(WIDTH, OUT)})[name])
+    compiled = torch.compile(lambda x: ours(x.relu(), edges).relu(), backend="eager")
+    x = rows(edges.num_src, WIDTH)
+    torch.testing.assert_close(compiled(x), ours(x.relu(), edges).relu())
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", WEIGHTED)
 def test_a_weighted_layer_is_that_of_pyg(name, kind):

@@ -23,6 +23,28 @@ def test_as_if_all_had_been_drawn(drawn, dtype):
         assert torch.equal(torch.rand(3), after)
 
 
+def test_no_element_is_drawn_of_many():
+    torch.manual_seed(2)
+    torch.nn.functional.dropout(torch.ones(9))
+    after = torch.rand(3)
+    torch.manual_seed(2)
+    generator.skip_bernoulli(torch.nn.functional.dropout(torch.ones(0)), 9)
+    assert torch.equal(torch.rand(3), after)
+
+
+def test_parts_are_those_of_one_draw():
+    def draw(count: int):
+        return torch.nn.functional.dropout(torch.ones(count, 2))
+
+    for first, second in ((0, 0), (5, 0), (0, 3), (5, 3), (9, 7)):
+        torch.manual_seed(1)
+        every, after = draw(16), torch.rand(3)
+        torch.manual_seed(1)
+        parts = generator.first_of_parts(draw, [(first, 9), (second, 7)], every)
+        assert torch.equal(parts, torch.cat([every[:first], every[9 : 9 + second]]))
+        assert torch.equal(torch.rand(3), after)
+
+
 def test_repeated_draws_leave_the_generator_alone():
     torch.manual_seed(3)
     state = generator.state_of(torch.device("cpu"))

@@ -16,6 +16,9 @@ from trimmed import mlp, outcome, rows_known, without_hops  # noqa: E402
 
 import ramet.nn  # noqa: E402
 import ramet.pyg  # noqa: E402
+from ramet.old_torch import HOOKS_SEE_KEYWORDS  # noqa: E402
+
+of_hooks = pytest.mark.skipif(not HOOKS_SEE_KEYWORDS, reason="with this torch it is PyG's function")
 
 
 class Net(torch.nn.Module):
@@ -147,6 +150,7 @@ def test_heterogeneous(name, hetero):
     compare(Hetero(conv).double(), run_hetero, hetero)
 
 
+@of_hooks
 def test_rows_that_the_next_layer_leaves_out_are_not_computed(batch):
     model = Net(LAYERS["sage"]).double()
     model.trim = ramet.pyg.trim_to_layer
@@ -173,6 +177,7 @@ def test_models_of_pyg_with_their_own_trimming(batch):
     assert known == [within[2], within[1], within[0], within[1]]  # the loss needs all that PyG leaves
 
 
+@of_hooks
 def test_hooks_are_gone_with_the_edges(batch):
     def hooks():
         gc.collect()

@@ -101,7 +101,7 @@ def test_torch_tensors():
     assert graph.split("train").tolist() == [0, 2]
     np.testing.assert_array_equal(graph.table("feat").numpy(), np.eye(3))
     with pytest.raises(TypeError, match=r"nodes\['feat'\] cannot be read as an array"):
-        ramet.from_arrays([0, 0], [], nodes={"feat": torch.ones(1, 1, dtype=torch.float8_e5m2)})
+        ramet.from_arrays([0, 0], [], nodes={"feat": torch.ones(1, 1).to(torch.float8_e5m2)})
     with pytest.raises(TypeError, match="sparse"):
         ramet.from_arrays([0, 0], [], nodes={"feat": torch.eye(1).to_sparse()})
 

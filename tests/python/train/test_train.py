@@ -24,6 +24,7 @@ from torch_geometric.nn import SAGEConv  # noqa: E402
 import ramet  # noqa: E402
 from ramet import cli  # noqa: E402
 from ramet.nn import BlockEdges, layerwise  # noqa: E402
+from ramet.old_torch import is_autocast_enabled  # noqa: E402
 from ramet.train import Config, fit, launch, loop, run  # noqa: E402
 from ramet.train.launch import TrainingError  # noqa: E402
 from ramet.train.model import build_model  # noqa: E402
@@ -103,7 +104,7 @@ def test_bfloat16_keeps_parameters_in_float32(store, tmp_path, monkeypatch, mode
     monkeypatch.setattr(
         "torch.nn.functional.cross_entropy",
         lambda out, *a, real=F.cross_entropy, **k: (
-            seen.append((out.dtype, torch.is_autocast_enabled("cpu"))),
+            seen.append((out.dtype, is_autocast_enabled("cpu"))),
             real(out, *a, **k),
         )[1],
     )

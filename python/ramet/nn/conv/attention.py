@@ -96,18 +96,16 @@ class AttentionConv(Conv):
         """Factors of `alpha`, drawn for edges in the order of edge_index, then for loops."""
         whole = given.whole
 
-        def draw(count: int, count_of_whole: int):
-            factors = F.dropout(alpha.new_ones(count, alpha.shape[1]), self.dropout)
-            generator.skip_bernoulli(factors, (count_of_whole - count) * alpha.shape[1])
-            return factors
+        def draw(count: int):
+            return F.dropout(alpha.new_ones(count, alpha.shape[1]), self.dropout)
 
         if not self.add_self_loops:
-            return in_order(given, draw(given.num_edges, whole.num_edges))
+            return in_order(given, generator.first_of_parts(draw, [(given.num_edges, whole.num_edges)], alpha))
         looped, positions = given.with_self_loops
         is_kept = _is_kept(given)
         num_kept = int(is_kept.sum())
-        num_loops = (min(edges.num_src, edges.num_dst) for edges in (given, whole))
-        factors = torch.cat([draw(num_kept, int(_is_kept(whole).sum())), draw(*num_loops)])
+        num_loops = (min(given.num_src, given.num_dst), min(whole.num_src, whole.num_dst))
+        factors = generator.first_of_parts(draw, [(num_kept, int(_is_kept(whole).sum())), num_loops], alpha)
         order = torch.arange(given.num_edges) if given.edge_order is None else given.edge_order
         ranks = torch.empty_like(order)
         ranks[order] = is_kept.long()
