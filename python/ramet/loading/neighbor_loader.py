@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from ramet import _core, foreign_words, html
-from ramet.arguments import as_flag, as_int, shortened
+from ramet.arguments import as_flag, as_int
 from ramet.graph import Graph
 from ramet.loading.batch import Origin
 from ramet.loading.combinations import CPU, GIVEN, GIVEN_THERE, PART, RANKS, SEVERAL, SUPPORTED, check, kind_of
@@ -25,10 +25,11 @@ from ramet.loading.options import (
     require_whole,
     sample_options,
 )
-from ramet.loading.placement import TOPOLOGY, Placed, as_placement, device_options, host_options, presamples
+from ramet.loading.placement import NOWHERE, TOPOLOGY, Placed, as_placement, on_device, on_host, presamples
 from ramet.loading.presampling import presample
-from ramet.loading.ranks import rank_and_world, warn_of_global_batch
+from ramet.loading.ranks import cooperating_group, rank_and_world, warn_of_global_batch
 from ramet.loading.samplers import Sampler, as_sampler
+from ramet.loading.states import checked_position, inputs_alike
 from ramet.loading.summary import Summary
 from ramet.loading.table_requests import as_requests, described, for_engine, narrowed_tables
 from ramet.loading.times import Time
@@ -36,9 +37,7 @@ from ramet.loading.watch import Watched
 from ramet.progress import locking_progress
 from ramet.stores.ownership import as_owners, by_node_type
 from ramet.tables.owners import digest_of
-from ramet.tables.ranks import Digest
 
-NOWHERE = {"host": _core.HostOptions(), "device": _core.DeviceOptions()}
 PULLED_AHEAD = 4  # batches: the same on every rank, however many cores its machine has
 
 
@@ -136,7 +135,7 @@ class NeighborLoader:
         check(kind, {name: value for name, value in given.items() if value is not None} | self._asked.given())
         if kind not in SUPPORTED[PART]:
             require_whole(graph)
-        self._group = _make_group(cooperative, distributed) if kind == RANKS else None
+        self._group = cooperating_group(cooperative, distributed) if kind == RANKS else None
         self._pulling = pulling_group(tables) if kind == CPU else None
         self.rank, self.world = rank_and_world(distributed)
         sampling = {
@@ -243,15 +242,11 @@ class NeighborLoader:
     def _placed_options(self, owners: list[_core.Ownership] | None, presampled: list | None) -> dict:
         names = [name for _, name in self._requests]
         if self.device is not None:
-            device = _core.DeviceOptions(**device_options(self.device.index, self._asked, names))
-            return {"host": _core.HostOptions(), "device": device}
-        pulls = self._pulling is not None
-        together = pulls or self._group is not None
-        options = host_options(self._asked, names, together=together, pulls=pulls)
+            return on_device(self._asked, names, self.device.index)
+        pulls, of_owners = self._pulling is not None, {}
         if owners is not None:
-            options |= {"owners": owners, "owner_rank": self._group.rank, "presampled": presampled or []}
-        host = _core.HostOptions(**options)
-        return {"host": host, "device": _core.DeviceOptions()}
+            of_owners = {"owners": owners, "owner_rank": self._group.rank, "presampled": presampled or []}
+        return on_host(self._asked, names, together=pulls or self._group is not None, pulls=pulls, **of_owners)
 
     def _cooperate(self, owners: list[_core.Ownership], looked_up: dict) -> dict:
         """What the ranks of the group must have alike."""
@@ -259,26 +254,16 @@ class NeighborLoader:
         require_owned_alike(self.graph, self._requests, owners, group.rank)
         require_own_rows(self.graph, looked_up, owners, group.rank)
         self.ownership = by_node_type(owners, self.graph)
-        self._cooperative = _core.CooperativeLoader(
-            self._core,
-            owners=owners,
-            rank=group.rank,
-        )
+        self._cooperative = _core.CooperativeLoader(self._core, owners=owners, rank=group.rank)
+        digest = self._core.fingerprint()
         return self.options | {
             "placement": f"{self._asked}",
             "prefetch": self._core.max_prefetch,
             "part": "its own" if self.graph.part in (None, (group.rank, group.size)) else self.graph.part[0],
             "tables": self._described_tables(),
             "ownership": list(map(digest_of, owners)),
-            "graph and input_nodes": Digest(self._core.fingerprint(), self._described_inputs()),
+            "graph and input_nodes": inputs_alike(self.graph, self.seed_types, self._ends[::2], digest),
         }
-
-    def _described_inputs(self) -> str:
-        inputs = [
-            f"all of {t!r}" if ends is None else f"{ends[0]:,} of {t!r}, {list(ends[1:9])} first"
-            for t, ends in zip(self.seed_types, self._ends[::2])
-        ]
-        return f"{self.graph!r} and {'; '.join(inputs)} (digest {self._core.fingerprint():016x})"
 
     def _described_tables(self) -> list[str]:
         return [described(self.graph, *key, table) for key, table in self._requests.items()]
@@ -370,23 +355,7 @@ class NeighborLoader:
         the difference if `state` is of another store, other input nodes or their times, other options, or other weights
         or times to draw by.
         """
-        if not isinstance(state, Mapping) or not isinstance(state.get("options", {}), Mapping):
-            raise TypeError(f"the state is {shortened(state)}: it is not from NeighborLoader.state_dict")
-        missing = {"epoch", "step", "options", "fingerprint", "tables"} - set(state)
-        if missing:
-            raise ValueError(f"the state lacks {sorted(missing)}: it is not from NeighborLoader.state_dict")
-        for name, value in self.options.items():
-            if state["options"].get(name) != value:
-                raise ValueError(f"the state is of a loader with {name}={state['options'].get(name)}, not {value}")
-        if state["fingerprint"] != self._core.fingerprint():
-            raise ValueError("the state is of a loader over another graph, other input nodes or other input times")
-        digests = {state["tables"], self._core.tables_digest()} - {0}  # 0: of a part, which does not know
-        if len(digests) > 1:
-            drawn_by = [self.options[by]["table"] for by in ("sampler", "time") if "table" in (self.options[by] or {})]
-            raise ValueError(f"the state is of a loader over another table {' or '.join(map(repr, drawn_by))}")
-        epoch, step = as_int(state["epoch"], "epoch", 0), as_int(state["step"], "step", 0)
-        if step > len(self):
-            raise ValueError(f"the state is at step {step}, but an epoch has {len(self)}")
+        epoch, step = checked_position(state, self.state_dict(), len(self))
         self._epochs.next = self._epochs.position = (epoch, step)
 
     def summary(self) -> Summary:
@@ -424,12 +393,6 @@ class NeighborLoader:
         if self.device is not None:
             return {"in_use": core.device_bytes_in_use, "idle": core.device_bytes_idle}
         return {"in_use": core.buffer_bytes_in_use, "idle": core.buffer_bytes_idle}
-
-
-def _make_group(cooperative, distributed):
-    from ramet.distributed.group import Group  # imports torch
-
-    return Group(cooperative, distributed)
 
 
 def _with_locking_progress(make):

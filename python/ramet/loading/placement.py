@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
+from ramet import _core
 from ramet.arguments import ROW_ORDERS, as_int, check_word, shortened
 from ramet.arrays import INT32_MAX
 
@@ -118,18 +119,22 @@ def as_placement(value) -> Placement:
     raise TypeError(f"placement is {shortened(value)}, expected a ramet.Placement, one of {PLACES} or a dict by table")
 
 
-def device_options(device: int, placement: Placement, table_names: list[str]) -> dict:
-    """What `_core.DeviceOptions` takes. ValueError for a table that the loader does not gather."""
-    return {
-        "index": device,
-        "topology": placement.topology,
-        "tables": _places(placement, table_names),
-        "copy_bytes": -1 if placement.device_memory is None else int(placement.device_memory),
-        "cache_rows": int(placement.cache_rows),
-        "cache_by": placement.cache_by or "degree",
-        "max_sms": None if placement.max_sms is None else int(placement.max_sms),
-        "order": placement.order,
-    }
+NOWHERE = {"host": _core.HostOptions(), "device": _core.DeviceOptions()}
+
+
+def on_device(placement: Placement, table_names: list[str], index: int) -> dict:
+    """What the engine's loader takes of a placement. ValueError for a table that the loader does not gather."""
+    device = _core.DeviceOptions(
+        index=index,
+        topology=placement.topology,
+        tables=_places(placement, table_names),
+        copy_bytes=-1 if placement.device_memory is None else int(placement.device_memory),
+        cache_rows=int(placement.cache_rows),
+        cache_by=placement.cache_by or "degree",
+        max_sms=None if placement.max_sms is None else int(placement.max_sms),
+        order=placement.order,
+    )
+    return NOWHERE | {"device": device}
 
 
 def presamples(placement: Placement) -> bool:
@@ -137,17 +142,19 @@ def presamples(placement: Placement) -> bool:
     return placement.cache_rows > 0 and placement.cache_by == "presampling"
 
 
-def host_options(placement: Placement, table_names: list[str], *, together: bool, pulls: bool) -> dict:
-    """What `_core.HostOptions` takes. together: of ranks that cooperate or pull rows from each other, whose caches must
-    be of one kind, whatever their machines' memory holds. ValueError as device_options."""
+def on_host(placement: Placement, table_names: list[str], *, together: bool, pulls: bool, **of_owners) -> dict:
+    """As on_device(). together: of ranks that cooperate or pull rows from each other, whose caches must be of one kind,
+    whatever their machines' memory holds. of_owners: more of `_core.HostOptions`, where ranks cooperate."""
     places = _places(placement, table_names)
     by_asked = "look-ahead" if pulls or DISK in places else "recency"
-    return {
-        "tables": places,
-        "cache_rows": int(placement.cache_rows),
-        "cache_by": placement.cache_by or (by_asked if together else "auto"),
-        "look_ahead": int(placement.look_ahead),
-    }
+    host = _core.HostOptions(
+        tables=places,
+        cache_rows=int(placement.cache_rows),
+        cache_by=placement.cache_by or (by_asked if together else "auto"),
+        look_ahead=int(placement.look_ahead),
+        **of_owners,
+    )
+    return NOWHERE | {"host": host}
 
 
 def _places(placement: Placement, table_names: list[str]) -> list[str]:

@@ -1,5 +1,5 @@
-"""Which rank this process is, as torch.distributed knows it. Never imports torch itself: a process that has
-initialized torch.distributed has imported it."""
+"""Which rank this process is, as torch.distributed knows it. Imports torch for ranks that cooperate
+alone: a process that has initialized torch.distributed has imported it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ def rank_and_world(distributed) -> tuple[int, int]:
     if rank < 0:
         raise ValueError(f"distributed is a process group that rank {dist.get_rank()} is not in")
     return rank, dist.get_world_size(group)
+
+
+def cooperating_group(cooperative, distributed):
+    """The ramet.distributed.group.Group of a cooperative loader."""
+    from ramet.distributed.group import Group  # imports torch
+
+    return Group(cooperative, distributed)
 
 
 def warn_of_global_batch(batch_size: int, rank: int, world: int) -> None:
