@@ -16,10 +16,11 @@ from ramet.cuda import torch_devices as devices
 ROWS = 300
 FLOATS = ("float32", "float16", "bfloat16")
 METHODS = {
-    "SGD": {"lr": 0.1},
-    "AdaGrad": {"lr": 0.1, "rowwise": True},
+    "SGD": {"lr": 0.1, "weight_decay": 0.01},
+    "AdaGrad": {"lr": 0.1, "rowwise": True, "weight_decay": 0.01},
     "RMSProp": {"lr": 0.1},
     "Adam": {"lr": 0.1, "weight_decay": 0.01},
+    "AdamW": {"lr": 0.1},
 }
 
 
@@ -54,9 +55,10 @@ def test_rows_are_those_of_the_host(gpu, placement, dtype):
         device.add(there[1], there[0])
         device.scatter(ids[0], devices.move(torch.from_numpy(rows[0]), gpu))
         host.scatter(ids[0], rows[0])
-        gathered = device.gather(there[1], dtype="float32")
-        assert devices.is_on_device(gathered)
-        np.testing.assert_array_equal(devices.on_host(gathered).numpy(), host.gather(ids, dtype="float32"))
+        for wanted in ("float32", "float64"):
+            gathered = device.gather(there[1], dtype=wanted)
+            assert devices.is_on_device(gathered)
+            np.testing.assert_array_equal(devices.on_host(gathered).numpy(), host.gather(ids, dtype=wanted))
     assert_same(host, device)
     on_host = torch.from_numpy(ids)
     assert torch.equal(device.gather(on_host), host.gather(on_host))
@@ -75,6 +77,16 @@ def test_views_are_the_memory_itself(gpu):
         table.numpy()
     with pytest.raises(ValueError, match="lie in several arrays"):
         ramet.Table.create((10, 2), location="device", placement="chunked").torch()
+
+
+def test_rows_that_lie_in_the_table_count_as_they_were(gpu):
+    host, device = both((ROWS, 3), init="normal", seed=4)
+    view = device.torch()[:-1]
+    view = view if view.is_cuda else view.as_subclass(emulated_devices.OnDevice)
+    for write in ("add", "scatter"):
+        getattr(host, write)(np.arange(1, ROWS), host.numpy()[:-1].copy())
+        getattr(device, write)(np.arange(1, ROWS), view)
+        assert_same(host, device)
 
 
 def test_what_does_not_fit_is_refused_by_name(gpu):

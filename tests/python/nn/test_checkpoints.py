@@ -93,6 +93,17 @@ def test_options_are_those_of_the_checkpoint(tmp_path):
     assert text == others and (text["step"], text["seed"], text["rounding"]) == (1, 4, "stochastic")
 
 
+def test_a_checkpoint_without_weight_decay_has_none(tmp_path):
+    ramet.optim.SGD(some_embeddings(), lr=0.1).save(tmp_path / "checkpoint")
+    path = tmp_path / "checkpoint" / "parts.json"
+    text = json.loads(path.read_text())
+    del text["options"]["weight_decay"]
+    path.write_text(json.dumps(text))
+    again = ramet.optim.SGD(some_embeddings(), lr=0.3, weight_decay=0.5)
+    again.load(tmp_path / "checkpoint")
+    assert (again.param_groups[0]["lr"], again.param_groups[0]["weight_decay"]) == (0.1, 0)
+
+
 def test_numpy_reads_it(tmp_path):
     embedding = ramet.nn.Embedding(20, 3)
     optimizer = ramet.optim.Adam(embedding)
