@@ -229,6 +229,32 @@ def poisoned(group) -> list[int]:
     return torch.as_tensor(embedding.table.gather(np.arange(ROWS))).isnan().any(1).nonzero().view(-1).tolist()
 
 
+def padded(group) -> list[list[int]]:
+    """Of every layout the rows that are zeros, before a step for all rows, and those that it has changed not."""
+    said, every = [], torch.arange(ROWS)
+    for placement, ownership in LAYOUTS:
+        where = {"placement": placement, "ownership": owners_of(ownership, group.size()), "distributed": group}
+        embedding = ramet.nn.Embedding(ROWS, WIDTH, padding_idx=7, **where)
+        optimizer = ramet.optim.SGD(embedding, lr=1.0)
+        before = embedding(every)
+        before.sum().backward()
+        optimizer.step()
+        said += [
+            rows.nonzero().view(-1).tolist() for rows in ((before == 0).all(1), (before == embedding(every)).all(1))
+        ]
+    return said
+
+
+def loaded_by_one(group) -> torch.Tensor:
+    """All rows as this rank has them, after rank 1 has loaded a state."""
+    embedding = ramet.nn.Embedding(ROWS, WIDTH, distributed=group)
+    dist.barrier(group)
+    if group.rank() == 1:
+        embedding.load_state_dict({"weight": torch.full((ROWS, WIDTH), 5.0)})
+    dist.barrier(group)
+    return embedding.state_dict()["weight"].clone()
+
+
 # ---- tests
 
 
@@ -310,6 +336,14 @@ def test_only_its_ranks_train_an_embedding(world):
     """What was unpickled does not know them."""
     for rows, words in world.call(unpickled, size=2):
         assert (rows == 1).all() and "was unpickled" in words
+
+
+def test_a_padding_row_is_zeros_on_every_rank(world):
+    assert all(said == [[7]] * 2 * len(LAYOUTS) for said in world.call(padded, size=3))
+
+
+def test_a_state_that_one_rank_loads_is_loaded_for_all(world):
+    assert all((rows == 5).all() for rows in world.call(loaded_by_one, size=2))
 
 
 def test_owned_ids_are_those_of_the_rank(world):
