@@ -230,7 +230,10 @@ class Table:
         self.scatter(index, rows)
 
     def __dlpack__(self, **options):
-        """For torch.from_dlpack(table) and its like: torch(), or numpy() without torch. ValueError where these are."""
+        """For torch.from_dlpack(table) and its like: torch(), or numpy() without torch. ValueError where these are;
+        BufferError for read-only rows other than a graph's: a write of another library would end the process."""
+        if self._source is None and not self._rows_by_place.is_writable:
+            raise BufferError("the rows are read-only, which other libraries do not heed: gather() copies them")
         return self._exported().__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -85,6 +85,10 @@ def test_other_libraries_view_a_table():
     np.testing.assert_array_equal(np.from_dlpack(ramet.Table.create((4, 3), init=1)), np.ones((4, 3)))
     with pytest.raises(ValueError, match=r"local\(\) and chunks\(\)"):
         torch.from_dlpack(ramet.Table.create((4, 3), placement="chunked"))
+    frozen = np.zeros((4, 3), np.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(BufferError, match=r"gather\(\) copies them"):
+        torch.from_dlpack(ramet.Table(frozen))
 
 
 def test_sums_of_floats_do_not_depend_on_threads():
