@@ -215,12 +215,12 @@ class WeightedRule {
     constexpr double kSlack = 1 + 0x1p-40;  // more than the numbers are off by
     const int64_t all = edges.size();
     const int64_t k = task_.fanout == kAllNeighbors ? all : std::min(task_.fanout, all);
-    double bound = std::numeric_limits<double>::infinity();  // k edges before have smaller numbers
+    double bound = std::numeric_limits<double>::max();  // k edges before have smaller numbers
     found_.clear();
     words_.for_each(keys, edges, ~uint64_t{0}, [&](int64_t x, uint64_t word) {
       const double w = weight(row, x), u = fraction_of(word);
-      // -log u >= 1 - u spares most edges of a long row the logarithm.
-      if (!(w > 0) || 1 - u > bound * w * kSlack) return;
+      // -log u >= 1 - u > 0 spares most edges of a long row the logarithm, and drops weights of 0.
+      if (1 - u > bound * w * kSlack) return;
       found_.push_back({minus_log(u) / w, x});
       if (std::ssize(found_) < 2 * k + kSpare) return;
       keep_smallest(found_, k);
