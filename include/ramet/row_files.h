@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ramet/array.h"
+#include "ramet/store.h"
 
 namespace ramet {
 
@@ -53,6 +54,8 @@ struct RowFile {
 //
 // Pages are mapped whole. So a file whose rows begin elsewhere in a page than those of the first
 // file is read to memory instead; kNoSpace if that does not fit.
-[[nodiscard]] Array map_rows(std::span<const RowFile> files, int64_t stride);
+[[nodiscard]] Array map_rows(std::span<const RowFile> files,
+                             int64_t stride,
+                             OpenMode mode = OpenMode::kRead);
 
 }  // namespace ramet

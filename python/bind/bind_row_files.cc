@@ -28,11 +28,11 @@ RowFile inspect_as(const nb::bytes& path, const AnyArray& rows) {
   return inspect_raw(name, form.dtype, {form.shape.begin() + 1, form.shape.end()});
 }
 
-nb::object map_files(const std::vector<RowFile>& files, int64_t stride) {
+nb::object map_files(const std::vector<RowFile>& files, int64_t stride, bool copy_on_write) {
   Array rows;
   {
     const GilRelease release;
-    rows = map_rows(files, stride);
+    rows = map_rows(files, stride, copy_on_write ? OpenMode::kCopyOnWrite : OpenMode::kRead);
   }
   return to_numpy(rows);
 }
@@ -65,7 +65,8 @@ void bind_row_files(nb::module_& m) {
         return file_stride(most_rows, files, row_bytes);
       },
       nb::kw_only(), nb::arg("most_rows"), nb::arg("files"), nb::arg("row_bytes"));
-  m.def("map_rows", &map_files, nb::arg("files"), nb::kw_only(), nb::arg("stride"));
+  m.def("map_rows", &map_files, nb::arg("files"), nb::kw_only(), nb::arg("stride"),
+        nb::arg("copy_on_write") = false);
 }
 
 }  // namespace ramet::bind

@@ -113,9 +113,12 @@ std::shared_ptr<std::byte> InputFile::map(OpenMode mode) const {
   return {static_cast<std::byte*>(data), [size](std::byte* mapped) { ::munmap(mapped, size); }};
 }
 
-void InputFile::map_at(std::byte* address, int64_t offset, int64_t size) const {
+void InputFile::map_at(std::byte* address, int64_t offset, int64_t size, OpenMode mode) const {
   const auto length = static_cast<size_t>(size);
-  if (::mmap(address, length, PROT_READ, MAP_SHARED | MAP_FIXED, fd_.get(), offset) == MAP_FAILED)
+  const bool is_private = mode == OpenMode::kCopyOnWrite;
+  const int protection = is_private ? PROT_READ | PROT_WRITE : PROT_READ;
+  const int flags = MAP_FIXED | (is_private ? MAP_PRIVATE : MAP_SHARED);
+  if (::mmap(address, length, protection, flags, fd_.get(), offset) == MAP_FAILED)
     throw_errno(errno, "map", place_);
   if (length >= kHugePage) ::madvise(address, length, MADV_HUGEPAGE);
 }

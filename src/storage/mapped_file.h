@@ -30,9 +30,9 @@ class InputFile {
   // neither the InputFile nor, once it is there, the file's name.
   [[nodiscard]] std::shared_ptr<std::byte> map(OpenMode mode) const;
 
-  // Its bytes [offset, offset + size), read-only, at `address`, in place of what is there.
-  // `address` and `offset` are multiples of the page size.
-  void map_at(std::byte* address, int64_t offset, int64_t size) const;
+  // Its bytes [offset, offset + size) at `address`, in place of what is there. `address` and
+  // `offset` are multiples of the page size.
+  void map_at(std::byte* address, int64_t offset, int64_t size, OpenMode mode) const;
 
   // Gives up the descriptor, for a caller that keeps it.
   [[nodiscard]] Fd release() && { return std::move(fd_); }

@@ -61,8 +61,8 @@ void check_same_form(std::span<const RowFile> files) {
 // Maps files at their places in a range of addresses.
 class SideBySide {
  public:
-  SideBySide(std::span<const RowFile> files, int64_t stride)
-      : files_(files), row_bytes_(files.front().row_bytes()), stride_(stride) {
+  SideBySide(std::span<const RowFile> files, int64_t stride, OpenMode mode)
+      : files_(files), row_bytes_(files.front().row_bytes()), stride_(stride), mode_(mode) {
     const auto with_rows = std::find_if(files.begin(), files.end(),
                                         [](const RowFile& file) { return file.array().bytes(); });
     if (with_rows != files.end()) lead_ = with_rows->offset;
@@ -82,6 +82,7 @@ class SideBySide {
     Array array = files_.front().array(rows_of(0));
     array.shape[0] = static_cast<int64_t>(files_.size()) * stride_;
     array.owner = range_;
+    array.writable = mode_ == OpenMode::kCopyOnWrite;
     return array;
   }
 
@@ -115,7 +116,7 @@ class SideBySide {
     if (is_aligned(file)) {
       const int64_t from = std::max<int64_t>(0, file.offset - lead_);
       const int64_t head = file.offset - from;
-      input.map_at(rows - head, from, head + file.array().bytes());
+      input.map_at(rows - head, from, head + file.array().bytes(), mode_);
       if (reads_by_row_) advise_row_reads(rows - head, head + file.array().bytes());
     } else {
       const int64_t head = reinterpret_cast<int64_t>(rows) % page_size();
@@ -126,6 +127,7 @@ class SideBySide {
 
   std::span<const RowFile> files_;
   int64_t row_bytes_, stride_;
+  OpenMode mode_;
   int64_t lead_ = 0;  // where rows begin in the range: as in the first file that has some
   std::shared_ptr<AddressRange> range_;
   bool reads_by_row_ = false;
@@ -174,10 +176,10 @@ int64_t file_stride(int64_t most_rows, int64_t files, std::span<const int64_t> r
   return round_up_rows(rows, row_bytes, page_size());
 }
 
-Array map_rows(std::span<const RowFile> files, int64_t stride) {
+Array map_rows(std::span<const RowFile> files, int64_t stride, OpenMode mode) {
   if (files.empty()) throw_invalid("no files of rows");
   check_same_form(files);
-  return SideBySide(files, stride).map();
+  return SideBySide(files, stride, mode).map();
 }
 
 }  // namespace ramet

@@ -92,6 +92,19 @@ TEST_CASE("one file is mapped without rows between") {
   files.check(map_rows(files.files, 100'000), 100'000);
 }
 
+TEST_CASE("what is written to rows that are mapped privately stays there") {
+  const TempDir folder;
+  Files files;
+  for (const size_t offset : {128, 192})  // mapped, and read to memory
+    files.add(folder, 5000, 100, offset);
+  const int64_t stride = files.stride();
+  const Array own = map_rows(files.files, stride, OpenMode::kCopyOnWrite);
+  REQUIRE(own.writable);
+  for (const int64_t k : {0, 1})
+    std::memset(static_cast<char*>(own.data) + k * stride * own.row_bytes(), 1, 5000 * 100);
+  files.check(map_rows(files.files, stride), stride);
+}
+
 TEST_CASE("files without rows, and rows without bytes") {
   const TempDir folder;
   Files files;

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -24,9 +26,10 @@ class FileMemory:
     """The rows of files, by place: row r of file k is row k * stride + r. Nothing may touch the others. As TableMemory,
     of one rank, but for reading alone, and with a scale. Pickles as what opens it again."""
 
-    def __init__(self, core: _core.Table, layout: Layout, missing: frozenset[int] = frozenset()):
+    def __init__(self, core: _core.Table, layout: Layout, missing: frozenset[int], map_again: Callable[[], np.ndarray]):
         self.core = core  # by place
         self.layout = layout
+        self._map_again = map_again  # copy-on-write
         self.ranks = Ranks.alone()
         self.placement = "continuous" if layout.places.parts == 1 else "chunked"
         self.parts = range(layout.places.parts)
@@ -36,6 +39,17 @@ class FileMemory:
     def rows_of(self, part: int) -> np.ndarray:
         """The rows of a file: a view."""
         return self.core.numpy()[slice(*self.layout.places.places_of(part))]
+
+    def private_rows_of(self, part: int) -> np.ndarray:
+        """The rows of a file, mapped so that writes stay in this array; a copy where the file was replaced since."""
+        try:
+            return self._private_rows[slice(*self.layout.places.places_of(part))]
+        except (OSError, _core.CorruptStoreError):
+            return self.rows_of(part).copy()
+
+    @cached_property
+    def _private_rows(self) -> np.ndarray:
+        return self._map_again()
 
     def scale_of(self, part: int) -> np.ndarray | None:
         """Of the rows of a file."""
@@ -261,7 +275,8 @@ def _map(files: list[_core.RowFile], scales=None, scale=None, owners=None, missi
     mapped = _core.map_rows(files, stride=stride)
     scale = scale if scales is None else _core.map_rows(scales, stride=stride)
     core = _core.Table(bits(mapped), scale, bfloat16=mapped.dtype == bfloat16, writable=False)
-    return FileMemory(core, layout, frozenset(missing)), _digest(files)
+    map_again = partial(_core.map_rows, files, stride=stride, copy_on_write=True)
+    return FileMemory(core, layout, frozenset(missing), map_again), _digest(files)
 
 
 def _digest(files: list[_core.RowFile]) -> int:

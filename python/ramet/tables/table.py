@@ -253,16 +253,16 @@ class Table:
     def torch(self):
         """A tensor of the rows as they are stored, without a copy.
 
-        Torch has no read-only tensors. For a graph's table the tensor is therefore a private copy-on-write mapping:
-        reads share the pages, writes stay in this tensor. If the store was replaced or removed since it was opened, the
-        tensor is a copy in memory. Of a table on a device it is a CUDA tensor.
+        Torch has no read-only tensors. For a table of a graph, or of files, the tensor is therefore a private
+        copy-on-write mapping: reads share the pages, writes stay in it. If the store or a file was replaced or removed
+        since it was opened, the tensor is a copy in memory. Of a table on a device it is a CUDA tensor.
         """
         if torch_or_none() is None:
             raise ImportError("Table.torch() needs torch, which is not installed")
         if self._device is not None:
             self._require_one_array()
             return self._rows_by_place.tensor()
-        return to_tensor(self.numpy() if self._source is None else self._private_rows())
+        return to_tensor(self._private_rows())
 
     def gather(self, ids, threads: int = 1, *, dtype=None, out=None, async_op: bool = False):
         """The rows `ids` (integers of any shape, numpy or torch), as an array of shape [*ids.shape, ...]: a tensor for
@@ -377,8 +377,11 @@ class Table:
         return _of_memory(tables.beside(self._memory, row_shape, dtype))
 
     def _private_rows(self) -> np.ndarray:
-        graph, name, of = self._source
-        return graph._private_rows(name, of)  # noqa: SLF001 (one mapping for all tables of the name)
+        if self._source is not None:
+            graph, name, of = self._source
+            return graph._private_rows(name, of)  # noqa: SLF001 (one mapping for all tables of the name)
+        rows, (memory, part) = self.numpy(), self._piece or (self._memory, 0)
+        return memory.private_rows_of(part) if isinstance(memory, FileMemory) else rows
 
 
 def _of_graph(graph, name: str, of) -> Table:

@@ -48,6 +48,26 @@ def test_rows_of_files_are_those_of_one_array(tmp_path, width, dtype):
         np.testing.assert_array_equal(np.concatenate(chunks), rows)
 
 
+def test_writes_to_tensors_of_files_stay_there(tmp_path):
+    pytest.importorskip("torch")
+    rows = some_rows()
+    paths = in_files(tmp_path, rows)
+    one, several = ramet.Table.open(paths[2]), ramet.Table.open(paths)
+    with pytest.raises(ValueError, match="chunks"):
+        several.torch()
+    for table, tensor in [(one, one.torch()), (several, several.chunks()[2].torch()), (one, one.local().torch())]:
+        tensor += 1
+        np.testing.assert_array_equal(tensor.numpy(), rows[10:222] + 1)
+        np.testing.assert_array_equal(one.numpy(), rows[10:222])
+        np.testing.assert_array_equal(table.gather([11]), rows[21:22] if table is one else rows[11:12])
+        tensor -= 1
+    np.testing.assert_array_equal(np.load(paths[2]), rows[10:222])
+    again = ramet.Table.open(paths[2])
+    paths[2].unlink()
+    again.torch()[:] = 0  # a copy
+    np.testing.assert_array_equal(again.numpy(), rows[10:222])
+
+
 def test_one_file_is_continuous_and_seen_without_a_copy(tmp_path):
     rows = some_rows()
     np.save(tmp_path / "rows.npy", rows)
