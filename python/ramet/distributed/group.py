@@ -12,6 +12,7 @@ from ramet.distributed.channel import Channel, channel_of, in_channel
 from ramet.distributed.peers import naming_ended
 
 FAILED = -1  # instead of a number of bytes: this rank has failed
+_under_way: list[tuple] = []  # collectives that nobody waits for, with their tensors
 
 
 class Place(NamedTuple):
@@ -56,13 +57,13 @@ class Group:
         self.rank, self.size = members.index(dist.get_rank()), len(members)
         self.channel = channel_of(members, inner)
         self.index, self.count = _place(members, everyone)
-        self._failure = None
+        self._has_told = False
 
     def _alone(self) -> None:
         self.members, self.rank, self.size = [0], 0, 1
         self.channel = Channel()
         self.index, self.count = 0, 1
-        self._failure = None
+        self._has_told = False
 
     def gather(self, make: Callable[[], object]) -> list:
         """What make() returned on every rank. ValueError, on every rank, where it failed on one: others would wait for
@@ -110,7 +111,7 @@ class Group:
 
     def tell_failure(self) -> None:
         """Lets the other ranks' next exchange fail. Does not wait for them: they may never come."""
-        if self.size == 1 or self._failure is not None:
+        if self.size == 1 or self._has_told:
             return
         heads = torch.full((self.size, 1 + len(Place._fields)), FAILED)
         incoming = torch.empty_like(heads)
@@ -118,7 +119,15 @@ class Group:
             work = dist.all_to_all_single(incoming, heads, group=self.channel.ids, async_op=True)
         except RuntimeError:
             return  # the connection is what failed
-        self._failure = (work, heads, incoming)  # alive for as long as somebody may read it
+        self._has_told = True
+        keep(work, heads, incoming)
+
+
+def keep(work, *tensors) -> None:
+    """Until the collective has ended, also where its group ends before: a thread of the group may read the tensors, and
+    before torch 2.8 could not free them while the interpreter waits for the thread."""
+    _under_way[:] = [one for one in _under_way if not one[0].is_completed()]
+    _under_way.append((work, *tensors))
 
 
 def exchange(message: tuple | None, place: Place, members: list[int], wire: dist.ProcessGroup) -> tuple:
