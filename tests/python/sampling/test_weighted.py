@@ -14,7 +14,7 @@ from comparison import EDGE, check, edge_list
 from goodness import accept, chi_square, refuse
 from small_graphs import CITES, REVERSE, WRITES, heterogeneous, numpy_of
 from together import Together, assert_same
-from twin_weighted import exponential, fraction
+from twin.weighted import exponential, fraction
 
 import ramet
 from ramet.loading import sampling
