@@ -56,6 +56,7 @@ LOADER = {
     "prob": "`sampler=ramet.Weighted(table)`",
     "edge_dir": "messages go along edges: in-neighbors are picked",
     "replace": "`sampler=ramet.Uniform(replace=True)`",
+    "dependent": "`sampler=ramet.Uniform(dependent=...)`, or another sampler's",
     "importance_iterations": "`sampler=ramet.Labor(iterations=...)`",
     "layer_dependent": "`sampler=ramet.Labor(layer_dependent=True)`",
     "weights": "`sampler=ramet.Labor(weights=...)`",

@@ -18,7 +18,6 @@ EVERYWHERE = (CPU, GPU, RANKS)
 # Option, as errors spell it -> who takes it. What is not named here goes with everything.
 SUPPORTED = {
     **dict.fromkeys((f"sampler={name!r}" for name in SAMPLERS), EVERYWHERE),
-    "dependent": EVERYWHERE,
     "expand": (CPU, GPU),
     "disjoint": (CPU, GPU),
     "time": (CPU, GPU),

@@ -50,7 +50,6 @@ class NeighborLoader:
     What is sampled
         sampler="uniform": or "labor", which needs fewer nodes; or ramet.Uniform(...), ramet.Labor(...) with options;
             or ramet.Weighted(table), which draws by a table of edge weights.
-        dependent=1: so many consecutive batches share most neighbors (kappa of arXiv:2310.12403).
         expand="every": each hop draws for all nodes so far; "once": for each node once, as PyG (`batch.edges()`).
         disjoint=False: each seed has a tree of its own, which shares no node with others (`batch.batch`).
         time=None: a ramet.Time(table), or the table: neighbors are no later than the seed, and trees are disjoint.
@@ -100,7 +99,6 @@ class NeighborLoader:
         drop_last: bool = False,
         sampler: Sampler | str = "uniform",
         seed: int = 0,
-        dependent: int = 1,
         expand: str = "every",
         disjoint: bool = False,
         time: Time | str | None = None,
@@ -141,7 +139,6 @@ class NeighborLoader:
         sampling = {
             "sampler": sampler,
             "seed": seed,
-            "dependent": dependent,
             "expand": expand,
             "disjoint": disjoint,
             "time": time,

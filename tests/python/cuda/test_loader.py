@@ -60,9 +60,9 @@ SAMPLING = {
     "all neighbors": {"num_neighbors": [-1, 2]},
     "replace": {"sampler": ramet.Uniform(replace=True)},
     "all neighbors, replace": {"num_neighbors": [-1, 2], "sampler": ramet.Uniform(replace=True)},
-    "dependent": {"dependent": 4},
+    "dependent": {"sampler": ramet.Uniform(dependent=4)},
     "LABOR": {"sampler": "labor"},
-    "LABOR-1, dependent": {"sampler": ramet.Labor(1), "dependent": 3},
+    "LABOR-1, dependent": {"sampler": ramet.Labor(1, dependent=3)},
     "layer-dependent": {"sampler": ramet.Labor(layer_dependent=True)},
 }
 

@@ -18,7 +18,7 @@ WORLDS = (1, 2, 3, 4, 7)
 SAMPLERS = (
     {},
     {"sampler": ramet.Uniform(replace=True)},
-    {"dependent": 3},
+    {"sampler": ramet.Uniform(dependent=3)},
     labor(),
     labor(layer_dependent=True),
     labor(dependent=4),
@@ -138,14 +138,14 @@ def overlaps(steps: list[list[int]]) -> list[int]:
     return [len(set(one) & set(other)) for one, other in itertools.pairwise(steps)]
 
 
-@pytest.mark.parametrize("sampler", [{}, labor()], ids=str)
+@pytest.mark.parametrize("sampler", [ramet.Uniform, ramet.Labor])
 def test_dependent_batches_turn_as_those_of_one_process(sampler):
     """The same nodes in every step, and so as many as one process shares from step to step."""
     graph = homogeneous()
-    options = {"num_neighbors": [3, 3], "input_nodes": np.tile(np.arange(40), 16), "batch_size": 40, **sampler}
+    options = {"num_neighbors": [3, 3], "input_nodes": np.tile(np.arange(40), 16), "batch_size": 40}
     shared = {}
     for kappa in (1, 8):
-        group = Together(graph, 4, dependent=kappa, **options)
+        group = Together(graph, 4, sampler=sampler(dependent=kappa), **options)
         pairs = list(group.pairs())
         together = [nodes(batches)["node"] for batches, _ in pairs]
         alone = [nodes([batch])["node"] for _, batch in pairs]
@@ -204,8 +204,7 @@ def test_a_cache_hits_more_often_where_batches_are_dependent():
             num_neighbors=[3, 3],
             input_nodes=np.tile(np.arange(20), 32),
             batch_size=20,
-            dependent=kappa,
-            **labor(),
+            **labor(dependent=kappa),
         )
         batches = [batch for step in range(len(group.alone)) for batch in group.batches(0, step)]
         hits, misses = np.sum([list(batch.cache_use.values()) for batch in batches], axis=0)

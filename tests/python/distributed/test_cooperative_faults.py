@@ -214,7 +214,7 @@ OTHERS = {
     "batch_size": {"batch_size": 21},
     "fanouts": {"num_neighbors": [3, 4]},
     "sampler": {"sampler": "labor"},
-    "dependent": {"dependent": 2},
+    "dependent": {"sampler": ramet.Uniform(dependent=2)},
     "shuffle": {"shuffle": True},
     "prefetch": {"prefetch": 2},
     "tables": {"tables": ()},

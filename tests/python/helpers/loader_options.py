@@ -9,7 +9,6 @@ from ramet.loading.combinations import GIVEN
 OPTIONS = {
     "sampler='uniform'": {"sampler": "uniform"},
     "sampler='labor'": {"sampler": "labor"},
-    "dependent": {"dependent": 4},
     "expand": {"expand": "once"},
     "disjoint": {"disjoint": True},
     "time": {"time": ramet.Time("time")},

@@ -180,7 +180,6 @@ def calls(folder: Path):
     sampled = {"seeds": ids, "num_neighbors": [2], "sampler": "labor"}
     sampled |= {
         "seed": 0,
-        "dependent": 1,
         "epoch": 0,
         "step": 0,
         "threads": 1,
@@ -190,15 +189,14 @@ def calls(folder: Path):
     in_time = {"graph": plain, "seeds": ids, "num_neighbors": [2], "time": "label", "input_time": np.arange(3)}
     yield "sample in time", ramet.sample, in_time | {"expand": "once", "disjoint": True}
     yield "Time", ramet.Time, {"table": "label", "strategy": "last", "window": 3, "comparison": "<"}
-    yield "Uniform", ramet.Uniform, {"replace": False}
-    yield "Labor", ramet.Labor, {"iterations": 0, "layer_dependent": False, "weights": "normalized"}
+    yield "Uniform", ramet.Uniform, {"replace": False, "dependent": 1}
+    yield "Labor", ramet.Labor, {"iterations": 0, "layer_dependent": False, "dependent": 1, "weights": "normalized"}
     yield "sample, the pair", lambda a, b: ramet.sample(several, (a, b), [1]), {"a": "a", "b": ids}
     yield "sample, fanouts", lambda k: ramet.sample(plain, ids, [2, k]), {"k": 2}
     loaded = {"graph": plain, "num_neighbors": [2], "input_nodes": "train", "batch_size": 4, "shuffle": False}
     loaded |= {"drop_last": False, "sampler": "uniform"}
     loaded |= {
         "seed": 0,
-        "dependent": 1,
         "threads": None,
         "prefetch": None,
         "tables": None,

@@ -49,7 +49,7 @@ def test_several_types_tables_and_dtypes(tmp_path):
             assert_same(batch, expected)
 
 
-@pytest.mark.parametrize("options", [{"expand": "once"}, {"disjoint": True}, {"sampler": "labor", "dependent": 4}])
+@pytest.mark.parametrize("options", [{"expand": "once"}, {"disjoint": True}, {"sampler": ramet.Labor(dependent=4)}])
 def test_other_options(tmp_path, options):
     graph = saved(homogeneous(), tmp_path / "store")
     for batch, expected in pairs(graph, ramet.Placement(tables="disk", cache_rows=100, look_ahead=3), **options):

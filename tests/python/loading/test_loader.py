@@ -112,7 +112,13 @@ def test_shuffling_loses_nothing_and_differs_by_epoch_and_seed(graph):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"shuffle": True}, {"sampler": ramet.Uniform(replace=True)}, {"dependent": 3}, {"num_neighbors": [-1, 0, 2]}],
+    [
+        {},
+        {"shuffle": True},
+        {"sampler": ramet.Uniform(replace=True)},
+        {"sampler": ramet.Uniform(dependent=3)},
+        {"num_neighbors": [-1, 0, 2]},
+    ],
 )
 def test_threads_and_prefetching_change_nothing(graph, options):
     expected = summaries(make(graph, threads=1, prefetch=1, **options))
@@ -730,7 +736,6 @@ def test_a_state_is_of_the_same_options(graph):
         "drop_last": True,
         "sampler": ramet.Uniform(replace=True),
         "seed": 1,
-        "dependent": 2,
     }
     for name, value in other.items():
         shown = "fanouts" if name == "num_neighbors" else name

@@ -46,7 +46,7 @@ SAMPLERS = {
     "labor": {"sampler": ramet.Labor(iterations=1)},
     "horvitz-thompson": {"sampler": ramet.Labor(weights="horvitz-thompson")},
     "weighted": {"sampler": ramet.Weighted("w")},
-    "kappa": {"sampler": ramet.Labor(iterations=1), "dependent": 4},
+    "kappa": {"sampler": ramet.Labor(iterations=1, dependent=4)},
     "all": {"num_neighbors": [-1]},
 }
 

@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from pyg_graphs import homogeneous
 from torch_geometric.data import Data, HeteroData
 
 import ramet
@@ -43,21 +42,6 @@ def test_dependent_batches_share_their_neighbors(data, sampler):
         return np.mean([len(a & b) / max(len(a | b), 1) for a, b in pairwise(found)])
 
     assert shared(64) > 0.8 > 0.5 > shared(1)
-
-
-def test_dependent_of_a_sampler_and_of_a_loader_are_one():
-    graph = homogeneous(100, 1000)
-    graph = ramet.from_pyg(graph)
-
-    def options(**arguments):
-        return ramet.NeighborLoader(graph, [3], **arguments).options["dependent"]
-
-    assert options(sampler=ramet.Labor(dependent=8)) == options(sampler="labor", dependent=8) == 8
-    assert options(sampler=ramet.Labor(dependent=8), dependent=8) == 8
-    with pytest.raises(ValueError, match="dependent is 4, but that of the sampler is 8"):
-        options(sampler=ramet.Labor(dependent=8), dependent=4)
-    with pytest.raises(ValueError, match="dependent is 0"):
-        ramet.Uniform(dependent=0)
 
 
 def test_weighted_by_an_attribute(data):

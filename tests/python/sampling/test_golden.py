@@ -24,7 +24,7 @@ EDGES = [(A, "to", A), (A, "to", B), (B, "to", A)]
 SAMPLERS = {
     "uniform": {},
     "replace": {"sampler": ramet.Uniform(replace=True)},
-    "uniform kappa": {"dependent": 8},
+    "uniform kappa": {"sampler": ramet.Uniform(dependent=8)},
     "labor-0": labor(),
     "labor-1": labor(1),
     "labor-2": labor(2),

@@ -180,11 +180,15 @@ def test_a_state_is_of_the_same_sampler():
 
     labor_state, uniform_state = make(sampler="labor").state_dict(), make().state_dict()
     for state, options, message in [
-        (labor_state, {}, "sampler={'name': 'labor', 'iterations': 0, .*, not {'name': 'uniform', 'replace': False}"),
+        (
+            labor_state,
+            {},
+            "sampler={'name': 'labor', 'iterations': 0, .*, not {'name': 'uniform', 'replace': False, 'dependent': 1}",
+        ),
         (uniform_state, labor(), "sampler={'name': 'uniform', .*, not {'name': 'labor'"),
         (labor_state, labor(1), "'iterations': 0, .*, not .* 'iterations': 1"),
         (labor_state, labor(layer_dependent=True), "'layer_dependent': False, .*, not .* 'layer_dependent': True"),
-        (labor_state, thompson(), "'weights': 'normalized'}, not .* 'weights': 'horvitz-thompson'"),
+        (labor_state, thompson(), "'weights': 'normalized', .*, not .* 'weights': 'horvitz-thompson'"),
     ]:
         with pytest.raises(ValueError, match=f"the state is of a loader with .*{message}"):
             make(**options).load_state_dict(state)

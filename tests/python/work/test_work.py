@@ -75,7 +75,7 @@ OPTIONS = [
     {"sampler": ramet.Uniform(replace=True)},
     {"sampler": "labor"},
     {"sampler": ramet.Labor(layer_dependent=True)},
-    {"dependent": 4},
+    {"sampler": ramet.Uniform(dependent=4)},
 ]
 
 
@@ -233,7 +233,8 @@ def test_text(store, capsys):
     out, err = capsys.readouterr()
     assert err == ""
     assert out.startswith(
-        f"{store}: 3 ranks, 20 seeds each, [4, 3], Uniform(replace=False); means of 1 global batch(es) of 60 seeds"
+        f"{store}: 3 ranks, 20 seeds each, [4, 3], Uniform(replace=False, dependent=1); "
+        "means of 1 global batch(es) of 60 seeds"
     )
     for words in ("hop 1: nodes so far", "rows read", "redundancy", "bytes sent: ids", "largest rank over mean: rows"):
         assert words in out
@@ -247,7 +248,7 @@ def test_text(store, capsys):
         (["--sampler", "labor", "--importance-iterations", 1], {"sampler": ramet.Labor(1)}),
         (["--sampler", "labor", "--layer-dependent"], {"sampler": ramet.Labor(layer_dependent=True)}),
         (["--replace"], {"sampler": ramet.Uniform(replace=True)}),
-        (["--dependent", 8, "--batches", 3], {"dependent": 8, "batches": 3}),
+        (["--dependent", 8, "--batches", 3], {"sampler": ramet.Uniform(dependent=8), "batches": 3}),
         (["--ownership", "hash"], {"ownership": "hash"}),
         (["--row-bytes", 64, "--hidden", 32], {"row_bytes": 64, "hidden": 32}),
         (["--seed", 5], {"seed": 5}),
