@@ -10,6 +10,7 @@ from ramet.graph import Graph, open
 from ramet.loading.batch import Batch, fingerprint
 from ramet.loading.block import Block
 from ramet.loading.edges import Edges
+from ramet.loading.features import Features
 from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.loading.placement import Placement
 from ramet.loading.samplers import Labor, Uniform, Weighted
@@ -36,6 +37,7 @@ __all__ = [
     "Block",
     "CorruptStoreError",
     "Edges",
+    "Features",
     "Graph",
     "Labor",
     "NeighborLoader",

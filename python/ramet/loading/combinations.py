@@ -27,10 +27,10 @@ SUPPORTED = {
     GIVEN: (CPU, RANKS),
     GIVEN_THERE: (GPU,),
     "embeddings": (CPU, RANKS),
-    "decode": EVERYWHERE,
-    "fuse": (CPU,),
-    "transpose": (CPU, RANKS),
-    "feature_dtype": (CPU,),
+    "features.decode": EVERYWHERE,
+    "features.fuse": (CPU,),
+    "features.transpose": (CPU, RANKS),
+    "features.dtype": (CPU,),
     "device": (GPU,),
     "ownership": (RANKS,),
     "placement.topology='device'": (GPU,),
@@ -53,7 +53,8 @@ SUPPORTED = {
     PART: (RANKS,),
 }
 
-NEED_BLOCKS = ("fuse", "transpose")  # which expand="once" does not make
+FUSE = "features.fuse"
+NEED_BLOCKS = (FUSE, "features.transpose")  # which expand="once" does not make
 CACHED = "placement.cache_rows"
 
 
@@ -72,8 +73,8 @@ def check(kind: str, given: dict) -> None:
             raise ValueError(f"{said}, which {kind} does not take, only {' or '.join(takers)}")
         if name in NEED_BLOCKS and given.get("expand") == "once":
             raise ValueError(f"{name} is {shortened(value)}, which expand='once' does not take: it makes no blocks")
-    if "fuse" in given and CACHED in given:
-        raise ValueError(f"fuse is True, which sums rows where they lie, but {CACHED} is {given[CACHED]}")
+    if FUSE in given and CACHED in given:
+        raise ValueError(f"{FUSE} is True, which sums rows where they lie, but {CACHED} is {given[CACHED]}")
 
 
 def as_markdown() -> str:
@@ -86,7 +87,7 @@ def as_markdown() -> str:
         "Options that are not listed work everywhere. This page is generated from the code that checks them.",
         "",
         f"{' and '.join(f'`{name}`' for name in NEED_BLOCKS)} are for blocks: `expand='once'` refuses them.",
-        f"`fuse` sums rows where they lie: it refuses `{CACHED}`.",
+        f"`{FUSE}` sums rows where they lie: it refuses `{CACHED}`.",
         "",
         "| option | CPU | GPU | cooperating ranks |",
         "|---|---|---|---|",

@@ -134,7 +134,7 @@ def test_encoded_rows(gpu):
     for rows in (values.astype(np.float16), ramet.quantize(values), ramet.quantize(values, "column")):
         graph = homogeneous(feat=rows)
         for decode in (True, False):
-            arguments = {"decode": decode}
+            arguments = {"features": ramet.Features(decode=decode)}
             for place in ("device", "in_place"):
                 loader = loader_of(graph, gpu, placement=place, **arguments)
                 pairs = zip(loader, loader_of(graph, **arguments))

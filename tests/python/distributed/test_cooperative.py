@@ -184,7 +184,7 @@ def test_encoded_rows_are_decoded_in_front_of_the_cache():
     graph = homogeneous(half=random.standard_normal((1000, 5)).astype(np.float16))
     options = {"num_neighbors": [3], "input_nodes": "train", "batch_size": 50, "tables": ("half",)}
     for decode in (True, False):
-        group = Together(graph, 2, cache_rows=100, decode=decode, **options)
+        group = Together(graph, 2, cache_rows=100, features=ramet.Features(decode=decode), **options)
         expected = graph.table("half").numpy().astype(np.float32 if decode else np.float16)
         for together, _ in group.pairs():
             for batch in together:

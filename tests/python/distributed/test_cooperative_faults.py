@@ -218,7 +218,7 @@ OTHERS = {
     "shuffle": {"shuffle": True},
     "prefetch": {"prefetch": 2},
     "tables": {"tables": ()},
-    "decode": {"decode": False},
+    "features.decode": {"features": ramet.Features(decode=False)},
     "ownership": {"ownership": "hash"},
     "graph and input_nodes": {"input_nodes": "val"},
 }

@@ -201,12 +201,14 @@ def calls(folder: Path):
         "prefetch": None,
         "tables": None,
     }
-    loaded |= {"decode": True, "distributed": None, "cooperative": None, "ownership": None}
+    loaded |= {"features": None, "distributed": None, "cooperative": None, "ownership": None}
     loaded |= {"device": None, "placement": None, "expand": "every", "disjoint": False}
     yield "NeighborLoader", lambda **given: next(iter(ramet.NeighborLoader(**given)), None), loaded
     in_time = {"graph": plain, "num_neighbors": [2], "batch_size": 4, "time": "label", "input_time": np.arange(30)}
     yield "NeighborLoader in time", lambda **given: next(iter(ramet.NeighborLoader(**given)), None), in_time
     placement = {"topology": "auto", "tables": "auto", "cache_rows": 0, "cache_by": "degree"}
+    of_features = {"decode": True, "dtype": None, "fuse": False, "transpose": False}
+    yield "Features", ramet.Features, of_features
     yield "Placement", ramet.Placement, placement | {"device_memory": None, "max_sms": None, "order": "auto"}
     yield "set_epoch", loader.set_epoch, {"epoch": 0}
     yield "load_state_dict", loader.load_state_dict, {"state": state}

@@ -95,7 +95,7 @@ def test_encoded_rows_are_decoded_as_ever(graph):
     scaled = ramet.quantize(rows_of(graph))
     tables = {"feat": created(half), "small": ramet.Table(scaled)}
     decoded = next(iter(ramet.NeighborLoader(graph, tables=tables, **NEEDED)))
-    stored = next(iter(ramet.NeighborLoader(graph, tables=tables, decode=False, **NEEDED)))
+    stored = next(iter(ramet.NeighborLoader(graph, tables=tables, features=ramet.Features(decode=False), **NEEDED)))
     n_id = numpy_of(decoded.n_id)
     np.testing.assert_array_equal(decoded.x, half[n_id].astype(np.float32))
     np.testing.assert_array_equal(decoded.tables["small"], tables["small"].gather(n_id, dtype="float32"))
