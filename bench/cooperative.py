@@ -39,7 +39,7 @@ def input_nodes(graph):
 
 
 def loader(graph, batch: int, **more) -> ramet.NeighborLoader:
-    options = {"shuffle": True, "threads": 1, "distributed": False, "tables": ()} | more
+    options = {"shuffle": True, "threads": 1, "ranks": False, "tables": ()} | more
     return ramet.NeighborLoader(graph, FANOUTS, input_nodes(graph), batch, **options)
 
 

@@ -116,7 +116,7 @@ def count_hits(
         shuffle=True,
         seed=seed,
         tables=(),
-        distributed=False,
+        ranks=False,
         sampler=sampler,
     )
     if len(loader) == 0:

@@ -6,6 +6,7 @@ usage: python -m ramet.loading.combinations > docs/combinations.md
 from __future__ import annotations
 
 from ramet.arguments import shortened
+from ramet.loading.ranks import Cooperate
 from ramet.loading.samplers import SAMPLERS
 
 CPU, GPU, RANKS = "a loader on the CPU", "a loader with a device", "a cooperative loader"
@@ -32,7 +33,6 @@ SUPPORTED = {
     "features.transpose": (CPU, RANKS),
     "features.dtype": (CPU,),
     "device": (GPU,),
-    "ownership": (RANKS,),
     "placement.topology='device'": (GPU,),
     "placement.topology='in_place'": EVERYWHERE,
     "placement.topology='staged'": (GPU,),
@@ -58,8 +58,8 @@ NEED_BLOCKS = (FUSE, "features.transpose")  # which expand="once" does not make
 CACHED = "placement.cache_rows"
 
 
-def kind_of(device, cooperative) -> str:
-    if cooperative is not None and cooperative is not False:
+def kind_of(device, ranks) -> str:
+    if isinstance(ranks, Cooperate):
         return RANKS
     return CPU if device is None else GPU
 
@@ -83,7 +83,7 @@ def as_markdown() -> str:
         "# Which options go together",
         "",
         "A `NeighborLoader` makes batches on the CPU, on a GPU (`device=`), or together with other ranks",
-        "(`cooperative=`). Each combination without a mark is refused with an error that names the option.",
+        "(`ranks=ramet.Cooperate()`). Each combination without a mark is refused with an error that names the option.",
         "Options that are not listed work everywhere. This page is generated from the code that checks them.",
         "",
         f"{' and '.join(f'`{name}`' for name in NEED_BLOCKS)} are for blocks: `expand='once'` refuses them.",

@@ -28,7 +28,7 @@ from ramet.loading.options import (
 )
 from ramet.loading.placement import NOWHERE, TOPOLOGY, Placed, as_placement, on_device, on_host, presamples
 from ramet.loading.presampling import presample
-from ramet.loading.ranks import cooperating_group, rank_and_world, warn_of_global_batch
+from ramet.loading.ranks import Cooperate, cooperating_group, rank_and_world, warn_of_global_batch
 from ramet.loading.samplers import Sampler, as_sampler
 from ramet.loading.states import checked_position, inputs_alike
 from ramet.loading.summary import Summary
@@ -70,10 +70,8 @@ class NeighborLoader:
         threads=None: C++ threads, a batch for each; cooperating ranks: one for all. None: as many as the loop needs.
         prefetch=None: batches made ahead; None: about one per thread.
     Ranks
-        distributed=None: rank and world size of torch.distributed; False: this process alone; or a process group.
-        cooperative=None: True, or a process group: its ranks make each batch together (docs/cooperative.md).
-        ownership=None: who owns a node, where ranks cooperate: "range", "hash", a vector, its file, or a dict; or what
-            another loader's `ownership` is, which tables take, too.
+        ranks=None: rank and world size of torch.distributed; False: this process alone; or a process group; or a
+            ramet.Cooperate: the ranks make each batch together.
     Device
         device=None: "cuda": batches are made on the GPU, bit-identical to the CPU's (docs/cuda.md).
         placement=None: where topology and tables lie, and caches: a ramet.Placement; or a place, or a dict by table.
@@ -104,9 +102,7 @@ class NeighborLoader:
         tables: tuple[str, ...] | Mapping | None = None,
         embeddings: Mapping | None = None,
         features: Features | None = None,
-        distributed=None,
-        cooperative=None,
-        ownership=None,
+        ranks=None,
         device=None,
         placement=None,
         **unknown,
@@ -114,8 +110,8 @@ class NeighborLoader:
         foreign_words.check_arguments(unknown)
         self.graph, self.device, self._asked = as_graph(graph), as_device(device), as_placement(placement)
         self._features = as_features(features)
-        kind = kind_of(self.device, cooperative)
-        given = {"device": self.device, "ownership": ownership, "input_time": input_time, "time": time}
+        kind = kind_of(self.device, ranks)
+        given = {"device": self.device, "input_time": input_time, "time": time}
         given["expand"] = None if isinstance(expand, str) and expand == "every" else expand
         given["disjoint"] = None if disjoint is False else disjoint
         given[GIVEN] = names_of_given(tables, "host")
@@ -126,9 +122,10 @@ class NeighborLoader:
         check(kind, given | self._features.given() | self._asked.given())
         if kind not in SUPPORTED[PART]:
             require_whole(graph)
-        self._group = cooperating_group(cooperative, distributed) if kind == RANKS else None
+        self._group = cooperating_group(ranks) if kind == RANKS else None
         self._pulling = pulling_group(tables) if kind == CPU else None
-        self.rank, self.world = rank_and_world(distributed)
+        among = ranks.among if isinstance(ranks, Cooperate) else ranks
+        self.rank, self.world = rank_and_world(among)
         sampling = {
             "sampler": sampler,
             "seed": seed,
@@ -149,7 +146,7 @@ class NeighborLoader:
         def make(presampled: list | None = None) -> dict:
             looked_up = rows_of_embeddings(self.graph, embeddings)
             rows = {"tables": tables, "looked_up": listeners_of(self.graph, looked_up)}
-            owners = None if self._group is None else as_owners(ownership, self.graph, self._group.size)
+            owners = None if self._group is None else as_owners(ranks.ownership, self.graph, self._group.size)
             own = {"owners": owners, "presampled": presampled}
             self._make_core(num_neighbors, inputs, sampling, batches, ahead, **rows, **own)
             if owners is not None:
@@ -171,7 +168,7 @@ class NeighborLoader:
             thread = GroupThread(self._group)
             self._group.gather(lambda: make(presample(self._cooperative, thread, self.graph)))
         self.origin = self._make_origin()
-        self._epochs = self._make_epochs(distributed, input_nodes)
+        self._epochs = self._make_epochs(among, input_nodes)
         warn_of_global_batch(batch_size, self.rank, self.world)
 
     def _make_core(
@@ -268,20 +265,20 @@ class NeighborLoader:
             fused=self._fused,
         )
 
-    def _make_epochs(self, distributed, input_nodes) -> Epochs:
+    def _make_epochs(self, among, input_nodes) -> Epochs:
         start = self._core.start
         if self._cooperative is not None:
             start = partial(self._cooperative.start, thread=GroupThread(self._group))
         elif self._pulling is not None:
             start = partial(self._core.start_pulling, thread=GroupThread(self._pulling))
-        watched = self._watch(distributed, input_nodes) if self.world > 1 else None
-        return Epochs(start, len(self), self.origin, distributed=distributed, watched=watched)
+        watched = self._watch(among, input_nodes) if self.world > 1 else None
+        return Epochs(start, len(self), self.origin, ranks=among, watched=watched)
 
-    def _watch(self, distributed, input_nodes) -> Watched:
+    def _watch(self, among, input_nodes) -> Watched:
         """Known on every rank by what is sampled. Ids are compared at their ends, which costs nothing."""
         what = [self.options, self.seed_types, self._ends]
         name = f"{input_nodes!r}" if isinstance(input_nodes, str) else "its input nodes"
-        return Watched(distributed, what, f"a loader over {name} (batch_size={self.options['batch_size']})")
+        return Watched(among, what, f"a loader over {name} (batch_size={self.options['batch_size']})")
 
     def __len__(self) -> int:
         """Batches per epoch, the same number on every rank."""

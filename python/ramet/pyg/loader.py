@@ -222,7 +222,7 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
             (node_type, seeds.node.numpy()),
             tables={(t, of_key.name): of_key.rows for t, of_type in served.items() for of_key in of_type.values()},
             features=Features(decode=source.decode),
-            distributed=False,
+            ranks=False,
             **options,
             **self._ahead.options(),
             **({} if seeds.time is None else {"input_time": seeds.time.numpy()}),

@@ -95,7 +95,7 @@ def count_work(
         "seed": seed,
         "tables": (),
         "threads": 1,
-        "distributed": False,
+        "ranks": False,
         "sampler": sampler,
     }
     loader = NeighborLoader(graph, **options)

@@ -31,7 +31,7 @@ def store(tmp_path):
 
 def ids_of_epochs(graph, node_type, epochs, batches=None, input_nodes="train", **options) -> list[list[list[int]]]:
     loader = ramet.NeighborLoader(
-        graph, FANOUTS, input_nodes, BATCH_SIZE, shuffle=True, seed=SEED, tables=(), distributed=False, **options
+        graph, FANOUTS, input_nodes, BATCH_SIZE, shuffle=True, seed=SEED, tables=(), ranks=False, **options
     )
     all_ids = []
     for _ in range(epochs):

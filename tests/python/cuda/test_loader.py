@@ -225,4 +225,4 @@ def test_loaders_with_a_device_take_what_the_table_says(graph, gpu, option):
 
 def test_ranks_do_not_cooperate_on_devices(graph, gpu):
     with pytest.raises(ValueError, match=r"device is .*, which a cooperative loader does not take"):
-        loader_of(graph, gpu, cooperative=True)
+        loader_of(graph, gpu, ranks=ramet.Cooperate())

@@ -254,7 +254,7 @@ def test_an_iterator_that_is_collected_in_the_thread_of_its_batches(no_gc):
     """Dropped in a reference cycle, it is found wherever the garbage collector happens to run."""
     pytest.importorskip("torch")
     graph, _ = both(200, edge_list(200, 200, 1000, seed=0))
-    loader = ramet.NeighborLoader(graph, [3], batch_size=10, cooperative=True, prefetch=4)
+    loader = ramet.NeighborLoader(graph, [3], batch_size=10, ranks=ramet.Cooperate(), prefetch=4)
     dropped = threading.Event()
 
     def exchange(message, place):
@@ -277,7 +277,7 @@ def test_an_iterator_that_is_left_gives_its_memory_back_at_once(end):
     """As that of a loader alone does, and not when Python next runs the thread of the group."""
     pytest.importorskip("torch")
     graph, _ = both(200, edge_list(200, 200, 1000, seed=0))
-    loader = ramet.NeighborLoader(graph, [3], batch_size=10, cooperative=True, prefetch=4)
+    loader = ramet.NeighborLoader(graph, [3], batch_size=10, ranks=ramet.Cooperate(), prefetch=4)
     next(iter(loader))  # the group has its thread
     threads = processes.threads()
     for _ in range(20):
@@ -296,7 +296,7 @@ def test_batches_ahead_of_one_that_failed_are_given_back():
     graph, _ = both(200, edge_list(200, 200, 1000, seed=0))
 
     def left_in_use(prefetch: int) -> int:
-        loader = ramet.NeighborLoader(graph, [3], batch_size=10, cooperative=True, prefetch=prefetch)
+        loader = ramet.NeighborLoader(graph, [3], batch_size=10, ranks=ramet.Cooperate(), prefetch=prefetch)
 
         def exchange(message, place):
             if place.step == prefetch:
@@ -316,7 +316,7 @@ def test_batches_ahead_of_one_that_failed_are_given_back():
 def test_the_summary_is_that_of_any_loader():
     pytest.importorskip("torch")
     options = {"num_neighbors": [3], "batch_size": 300, "prefetch": 2, "threads": 2}
-    loader = ramet.NeighborLoader(homogeneous(), **options, cooperative=True)
+    loader = ramet.NeighborLoader(homogeneous(), **options, ranks=ramet.Cooperate())
     sizes = []
     for batch in loader:
         assert batch.timings["sample"] > 0

@@ -20,7 +20,6 @@ OPTIONS = {
     "features.fuse": {"features": ramet.Features(fuse=True)},
     "features.transpose": {"features": ramet.Features(transpose=True)},
     "features.dtype": {"features": ramet.Features(dtype="bfloat16")},
-    "ownership": {"ownership": "hash"},
     "placement.topology='device'": {"placement": ramet.Placement(topology="device")},
     "placement.topology='in_place'": {"placement": "in_place"},
     "placement.topology='staged'": {"placement": ramet.Placement(topology="staged")},

@@ -202,7 +202,7 @@ def rows_of_part(out):
     import torch.distributed as dist
 
     graph = ramet.open(f"{out}/part-{dist.get_rank()}")
-    loader = ramet.NeighborLoader(graph, FANOUTS, None, 40, tables=("edge_attr",), cooperative=True)
+    loader = ramet.NeighborLoader(graph, FANOUTS, None, 40, tables=("edge_attr",), ranks=ramet.Cooperate())
     return [
         (numpy_of(block.e_id), numpy_of(block.table("edge_attr")), numpy_of(block.table("weight")))
         for batch in loader

@@ -28,12 +28,12 @@ def created(rows) -> ramet.Table:
     return table
 
 
-KINDS = [{}, {"expand": "once"}, {"disjoint": True}, {"sampler": "labor"}, {"cooperative": True}]
+KINDS = [{}, {"expand": "once"}, {"disjoint": True}, {"sampler": "labor"}, {"ranks": ramet.Cooperate()}]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_batches_are_those_of_a_graph_that_has_the_rows(graph, kind):
-    if "cooperative" in kind:
+    if "ranks" in kind:
         pytest.importorskip("torch")
     options = kind | NEEDED
     tables = {"feat": created(rows_of(graph)), "label": ramet.Table(rows_of(graph, "label"))}
@@ -136,7 +136,7 @@ def test_rows_of_a_given_table_are_not_cached(graph):
     """A cache would hand out rows from before they were written."""
     pytest.importorskip("torch")
     table = created(rows_of(graph))
-    options = {"cooperative": True, "placement": ramet.Placement(cache_rows=500)} | NEEDED
+    options = {"ranks": ramet.Cooperate(), "placement": ramet.Placement(cache_rows=500)} | NEEDED
     loader = ramet.NeighborLoader(graph, tables={"feat": table}, **options)
     for value in (1, 2):
         table.scatter(np.arange(NUM_NODES), np.full((NUM_NODES, WIDTH), value, np.float32))

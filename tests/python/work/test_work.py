@@ -36,7 +36,7 @@ def by_type(batch, graph) -> dict[str, np.ndarray]:
 
 def loader_of(graph, input_nodes, batch_size, **options):
     options = {"seed": 7, "tables": (), **options}
-    return ramet.NeighborLoader(graph, FANOUTS, input_nodes, batch_size, distributed=False, **options)
+    return ramet.NeighborLoader(graph, FANOUTS, input_nodes, batch_size, ranks=False, **options)
 
 
 def first_batches(graph, input_nodes, count, **options) -> list:
@@ -115,7 +115,7 @@ def test_ranks_alone_are_loaders_of_a_rank(monkeypatch):
     work = count_work(graph, RANKS, PER_RANK, FANOUTS, batches=1, seed=7)
     rows = 0
     for rank in range(RANKS):
-        monkeypatch.setattr(loader, "rank_and_world", lambda distributed, rank=rank: (rank, RANKS))
+        monkeypatch.setattr(loader, "rank_and_world", lambda ranks, rank=rank: (rank, RANKS))
         rows += len(first_batches(graph, "train", 1)[0].n_id)
     assert work.rows_independent == rows
 
