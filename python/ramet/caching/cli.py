@@ -28,7 +28,6 @@ def add_parser(subparsers):
     add("--batch-size", type=int, default=1024, metavar="B", help="seeds of a batch (default: %(default)s)")
     add("--num-neighbors", type=as_fanouts, default=[10, 10, 10], metavar="10,10,10", help="seeds' hop first; -1: all")
     add_sampler_options(parser)
-    add("--dependent", type=int, default=1, metavar="KAPPA", help="steps of dependent minibatches (default: 1)")
     add("--node-type", metavar="TYPE", help="whose rows are cached (default: the type with most nodes)")
     add("--cache-rows", metavar="5%,100000", help="sizes, in rows or percent of all (default: 2%%,5%%,10%%,20%%)")
     add("--windows", type=_as_windows, metavar="1,4,16", help="batches that look-ahead knows (default: 1,4,16)")
@@ -79,7 +78,6 @@ def _run(args) -> None:
         seed=args.seed,
         progress=not args.quiet and sys.stderr.isatty(),
         sampler=sampler_of(args),
-        dependent=args.dependent,
     )
     result = {"store": args.store} | asdict(count)
     print(json.dumps(result, indent=2) if args.json else as_text(result), flush=True)

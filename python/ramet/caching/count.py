@@ -81,7 +81,7 @@ def count_hits(
     read_costs: tuple[float, float] | None = None,
     seed: int = 0,
     progress: bool = False,
-    **sampling,
+    sampler="uniform",
 ) -> CacheCount:
     """Samples 1 + `epochs` epochs, shuffled, and counts what caches of the rows of `node_type` would have hit in all
     but the first, which fills them; and by how many requests a loader would read the others from the disk.
@@ -96,7 +96,7 @@ def count_hits(
     without one. read_costs: seconds of a request and of a byte, by which close rows become one request, and of which
     `batches_per_second` are; None: measured, in some milliseconds. There is no `disk` where rows are not those of table
     "feat", or of no file, or where the disk cannot be measured, since the file is small or in memory.
-    sampling: `sampler` and `dependent` of a NeighborLoader.
+    sampler: as a NeighborLoader's.
     Memory: 4 bytes per row of a batch (8 beyond 2^31 nodes), for all batches, up to 8 per row again for each of two
     caches that are replayed at once, and 8 per row of the table for each.
     Raises ValueError for no seeds, KeyError for an unknown type, and what a NeighborLoader raises.
@@ -116,8 +116,8 @@ def count_hits(
         shuffle=True,
         seed=seed,
         tables=(),
-        distributed=False,
-        **sampling,
+        ranks=False,
+        sampler=sampler,
     )
     if len(loader) == 0:
         raise ValueError("there are no seeds: no split 'train', and no node with in-edges")
@@ -134,7 +134,7 @@ def count_hits(
         num_rows=num_rows,
         row_bytes=row_bytes,
         num_neighbors=num_neighbors,
-        sampler=str(as_sampler(loader.options["sampler"])),
+        sampler=str(as_sampler(sampler)),
         batch_size=loader.options["batch_size"],
         epochs=epochs,
         batches=len(replay.counted),

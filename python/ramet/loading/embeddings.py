@@ -50,7 +50,7 @@ def require_all_rows(rows: dict[str, RecordTable]) -> None:
         if table.ranks > 1:
             raise ValueError(
                 f"embeddings[{of!r}] is on the disks of {table.ranks} ranks, each of which has its own rows alone: "
-                "batches of a cooperative loader ask for these (cooperative=True)"
+                "batches of a cooperative loader ask for these (ranks=ramet.Cooperate())"
             )
 
 

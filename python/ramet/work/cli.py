@@ -27,7 +27,6 @@ def add_parser(subparsers):
     add("--batch-size-per-rank", type=int, default=1024, metavar="B", help="seeds per rank (default: %(default)s)")
     add("--num-neighbors", type=as_fanouts, default=[10, 10, 10], metavar="10,10,10", help="seeds' hop first; -1: all")
     add_sampler_options(parser)
-    add("--dependent", type=int, default=1, metavar="KAPPA", help="steps of dependent minibatches (default: 1)")
     add("--ownership", default="range", metavar="range|hash|PATH", help="who owns a node (default: %(default)s)")
     add("--batches", type=int, default=1, metavar="N", help="global batches to count (default: %(default)s)")
     add("--row-bytes", type=int, metavar="N", help="of a row of 'feat' (default: as it has them, else 512)")
@@ -62,7 +61,6 @@ def _run(args) -> None:
         args.batch_size_per_rank,
         args.num_neighbors,
         sampler=sampler_of(args),
-        dependent=args.dependent,
         ownership=_ownership(args.ownership, graph),
         batches=args.batches,
         row_bytes=args.row_bytes,

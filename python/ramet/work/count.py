@@ -72,15 +72,14 @@ def count_work(
     hidden: int = 256,
     seed: int = 0,
     progress: bool = False,
-    **sampling,
+    sampler="uniform",
 ) -> Work:
     """Samples `batches` global batches of ranks * batch_size_per_rank seeds, shuffled, both ways in this process.
 
     input_nodes: as a NeighborLoader's; None: the split "train" where there is one, else all nodes with in-edges.
     ownership: as a NeighborLoader's. row_bytes: of a row that is read, and sent; None: as table "feat" has them, which
     are sent as float32 where they are decoded to that, and 512 without one.
-    hidden: width of the layers between the first and the last, float32. sampling: `sampler` and `dependent`
-    of a NeighborLoader.
+    hidden: width of the layers between the first and the last, float32. sampler: as a NeighborLoader's.
     Raises ValueError for no seeds, and what a NeighborLoader raises.
     """
     ranks = as_int(ranks, "ranks", 1, _core.MAX_PARTS)
@@ -96,8 +95,8 @@ def count_work(
         "seed": seed,
         "tables": (),
         "threads": 1,
-        "distributed": False,
-        **sampling,
+        "ranks": False,
+        "sampler": sampler,
     }
     loader = NeighborLoader(graph, **options)
     if len(loader) == 0:
@@ -115,7 +114,7 @@ def count_work(
                 seeds = [(seed_type, seeds, None)]
                 alone = _core.sample(graph._core, loader.sample_options, seeds, epoch=0, step=step, threads=1)
                 counter.add_alone(alone)
-    sampler = str(as_sampler(loader.options["sampler"]))
+    sampler = str(as_sampler(sampler))
     return counter.finish(
         batches, ranks=ranks, batch_size_per_rank=per_rank, num_neighbors=num_neighbors, sampler=sampler
     )

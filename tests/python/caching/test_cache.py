@@ -31,7 +31,7 @@ def store(tmp_path):
 
 def ids_of_epochs(graph, node_type, epochs, batches=None, input_nodes="train", **options) -> list[list[list[int]]]:
     loader = ramet.NeighborLoader(
-        graph, FANOUTS, input_nodes, BATCH_SIZE, shuffle=True, seed=SEED, tables=(), distributed=False, **options
+        graph, FANOUTS, input_nodes, BATCH_SIZE, shuffle=True, seed=SEED, tables=(), ranks=False, **options
     )
     all_ids = []
     for _ in range(epochs):
@@ -114,7 +114,7 @@ def hottest(counts, capacity: int, ties=None) -> set[int]:
     return set(sorted(range(len(counts)), key=lambda row: (-counts[row], -ties[row], row))[:capacity])
 
 
-@pytest.mark.parametrize("options", [{}, {"sampler": "labor"}, {"dependent": 4}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"sampler": "labor"}, {"sampler": ramet.Uniform(dependent=4)}], ids=str)
 @pytest.mark.parametrize("epochs", [1, 2])
 def test_hits_are_those_of_slow_caches(options, epochs):
     graph = homogeneous()
@@ -379,7 +379,10 @@ def test_text(store, capsys):
     out = output_of(capsys, store, *SMALL, "--windows", "0,2")
     count = count_hits(ramet.open(store), FANOUTS, BATCH_SIZE, seed=SEED, windows=[0, 2])
     lines = out.splitlines()
-    assert lines[0] == f"{store}: 1,000 rows of type 'node', 32 bytes each; 10 seeds, [4, 3], Uniform(replace=False)"
+    assert (
+        lines[0]
+        == f"{store}: 1,000 rows of type 'node', 32 bytes each; 10 seeds, [4, 3], Uniform(replace=False, dependent=1)"
+    )
     assert lines[1].startswith(f"21 batches, after an epoch that fills the caches; {count.rows_per_batch:,.0f} rows")
     assert lines[2] == f"no rate of a disk: {count.no_disk}"
     assert lines[4].split()[-3:] == ["look-ahead", "2", "optimum"]

@@ -127,7 +127,7 @@ def test_features_and_labels(graph):
 @pytest.mark.parametrize("decode", [True, False])
 def test_half_precision_features(decode):
     half = homogeneous(feature_type=np.float16)
-    batch = next(iter(make(half, decode=decode)))
+    batch = next(iter(make(half, features=ramet.Features(decode=decode))))
     assert numpy_of(batch.x).dtype == (np.float32 if decode else np.float16)
     np.testing.assert_array_equal(batch.x, half.table("feat").numpy()[numpy_of(batch.n_id)])
 
@@ -140,7 +140,7 @@ def test_tables_of_every_type_and_shape(dtype):
     one, many = random.integers(0, 2, NUM_NODES).astype(dtype), random.integers(0, 2, (NUM_NODES, 3, 0, 5))
     deep = random.integers(0, 100, (NUM_NODES, 2, 3)).astype(dtype)
     graph = homogeneous(year=one, none=many.astype(dtype), deep=deep)
-    batch = next(iter(make(graph, tables=("deep", "year", "none"), decode=False)))
+    batch = next(iter(make(graph, tables=("deep", "year", "none"), features=ramet.Features(decode=False))))
     assert list(batch.tables) == ["deep", "year", "none"]
     for name, rows in batch.tables.items():
         assert numpy_of(rows).dtype == np.dtype(dtype)

@@ -26,7 +26,7 @@ def test_every_option_is_tried():
 
 def test_a_loader_has_few_arguments():
     """Later options belong into objects, such as a sampler or a Placement."""
-    assert len(inspect.signature(ramet.NeighborLoader).parameters.keys() - {"unknown"}) <= 26
+    assert len(inspect.signature(ramet.NeighborLoader).parameters.keys() - {"unknown"}) <= 20
 
 
 @pytest.mark.parametrize("option", OPTIONS)
@@ -34,11 +34,11 @@ def test_a_loader_has_few_arguments():
 def test_loaders_take_what_the_table_says(kind, option, tmp_path):
     if kind == RANKS:
         pytest.importorskip("torch")
-    for cooperative in [True] if kind == RANKS else [None, False]:
-        arguments = {"cooperative": cooperative, **OPTIONS[option]}
+    for ranks in [ramet.Cooperate()] if kind == RANKS else [None, False]:
+        arguments = {"ranks": ranks, **OPTIONS[option]}
         if kind in SUPPORTED[option]:
-            ramet.save(homogeneous(time=np.arange(NUM_NODES)), tmp_path / f"store-{cooperative}")
-            graph = ramet.open(tmp_path / f"store-{cooperative}")
+            ramet.save(homogeneous(time=np.arange(NUM_NODES)), tmp_path / f"store-{ranks is None}")
+            graph = ramet.open(tmp_path / f"store-{ranks is None}")
             assert next(iter(ramet.NeighborLoader(graph, [2], **arguments))).num_seeds == 1
         else:
             with pytest.raises(ValueError, match=f"^{option}( is .*)?, which {kind} does not take, only a .*loader"):

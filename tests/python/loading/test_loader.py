@@ -73,7 +73,13 @@ def test_shuffling_loses_nothing_and_differs_by_epoch_and_seed(graph):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"shuffle": True}, {"sampler": ramet.Uniform(replace=True)}, {"dependent": 3}, {"num_neighbors": [-1, 0, 2]}],
+    [
+        {},
+        {"shuffle": True},
+        {"sampler": ramet.Uniform(replace=True)},
+        {"sampler": ramet.Uniform(dependent=3)},
+        {"num_neighbors": [-1, 0, 2]},
+    ],
 )
 def test_threads_and_prefetching_change_nothing(graph, options):
     expected = summaries(make(graph, threads=1, prefetch=1, **options))

@@ -63,7 +63,6 @@ def test_a_state_is_of_the_same_options(graph):
         "drop_last": True,
         "sampler": ramet.Uniform(replace=True),
         "seed": 1,
-        "dependent": 2,
     }
     for name, value in other.items():
         shown = "fanouts" if name == "num_neighbors" else name

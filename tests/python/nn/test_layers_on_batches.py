@@ -22,7 +22,7 @@ SAMPLERS = {
     "labor": {"sampler": ramet.Labor(iterations=1)},
     "horvitz-thompson": {"sampler": ramet.Labor(weights="horvitz-thompson")},
     "weighted": {"sampler": ramet.Weighted("w")},
-    "kappa": {"sampler": ramet.Labor(iterations=1), "dependent": 4},
+    "kappa": {"sampler": ramet.Labor(iterations=1, dependent=4)},
     "all": {"num_neighbors": [-1]},
 }
 
@@ -142,7 +142,7 @@ def test_types_on_a_batch_and_in_inference():
         other.load_state_dict(conv.state_dict())
         rows = other(rows, edges)
     close(x["paper"], rows["paper"][batch.seeds], 1e-5)
-    fused = next(iter(ramet.NeighborLoader(graph, [-1, -1], ("paper", None), 30, fuse=True)))
+    fused = next(iter(ramet.NeighborLoader(graph, [-1, -1], ("paper", None), 30, features=ramet.Features(fuse=True))))
     assert all(isinstance(rows, nn.TableRows) for rows in fused.x.values())
     close(convs[1](convs[0](fused.x, fused.blocks[0]), fused.blocks[1])["paper"], x["paper"], 1e-5)
     close(nn.layerwise(graph, convs)["paper"], rows["paper"].detach(), 1e-5)
@@ -195,7 +195,8 @@ def test_rows_beyond_the_sources_are_not_read(block_and_rows, name):
 @pytest.mark.parametrize("name", FUSED)
 def test_rows_in_their_table_give_the_same(graph, name, sampler):
     options = {"num_neighbors": [5], "input_nodes": "train", "batch_size": 60} | SAMPLERS[sampler]
-    batch, fused = (next(iter(ramet.NeighborLoader(graph, fuse=fuse, **options))) for fuse in (False, True))
+    loaders = [ramet.NeighborLoader(graph, features=ramet.Features(fuse=fuse), **options) for fuse in (False, True)]
+    batch, fused = (next(iter(loader)) for loader in loaders)
     conv, block = FUSED[name](), batch.blocks[0]
     close(conv(fused.x, fused.blocks[0]), conv(batch.x, block), 1e-5)
     close(conv(fused.x, fused.blocks[0]), conv(batch.x, block), 1e-5)  # what is ready was not written to

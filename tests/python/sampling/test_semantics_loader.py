@@ -13,7 +13,7 @@ import ramet
 
 def loader_of(monkeypatch, rank, world, graph, *args, **kwargs):
     """The loader that a rank of `world` would make."""
-    monkeypatch.setattr("ramet.loading.neighbor_loader.rank_and_world", lambda distributed: (rank, world))
+    monkeypatch.setattr("ramet.loading.neighbor_loader.rank_and_world", lambda ranks: (rank, world))
     return ramet.NeighborLoader(graph, *args, **kwargs)
 
 
@@ -27,7 +27,7 @@ def test_shuffle(n):
     """Section 6: pi, around the sizes where the network grows, for several seeds and epochs."""
     graph = ramet.from_edge_index(np.zeros((2, 0), np.int64), n)
     for seed in (0, 1, 2**64 - 1):
-        loader = ramet.NeighborLoader(graph, [0], batch_size=n, shuffle=True, seed=seed, distributed=False)
+        loader = ramet.NeighborLoader(graph, [0], batch_size=n, shuffle=True, seed=seed, ranks=False)
         for epoch in (0, 1, 2**31):
             expected = twin.shuffled(n, seed, epoch)
             assert sorted(expected) == list(range(n))
@@ -41,7 +41,7 @@ def test_global_batches(small, n, batch_size, shuffle, drop_last):
     """Section 6: which inputs a step takes, in the order in which the inputs were given."""
     inputs = np.random.default_rng(n).integers(0, 300, n)
     options = {"shuffle": shuffle, "drop_last": drop_last, "seed": 8}
-    loader = ramet.NeighborLoader(small[0], [2], inputs, batch_size, distributed=False, **options)
+    loader = ramet.NeighborLoader(small[0], [2], inputs, batch_size, ranks=False, **options)
     for epoch in (0, 3):
         expected = twin.global_batches(inputs.tolist(), batch_size, epoch=epoch, **options)
         assert len(loader) == len(expected)
@@ -50,7 +50,7 @@ def test_global_batches(small, n, batch_size, shuffle, drop_last):
 
 def test_all_nodes_are_ascending(small):
     """Section 6: without input nodes, all of them, ascending."""
-    loader = ramet.NeighborLoader(small[0], [1], batch_size=100, distributed=False)
+    loader = ramet.NeighborLoader(small[0], [1], batch_size=100, ranks=False)
     assert list(itertools.chain(*seeds_of_epoch(loader))) == list(range(300))
 
 
@@ -59,7 +59,7 @@ def test_loader_blocks(small, threads):
     """Sections 1, 6: a loader's batches are the twin's; epoch and number of the batch are in their keys."""
     graph, twin_graph = small
     inputs = np.random.default_rng(3).permutation(300)[:70]
-    loader = ramet.NeighborLoader(graph, [5, 40], inputs, 16, shuffle=True, seed=4, threads=threads, distributed=False)
+    loader = ramet.NeighborLoader(graph, [5, 40], inputs, 16, shuffle=True, seed=4, threads=threads, ranks=False)
     for epoch in (0, 1):
         batches = list(loader)
         seeds = twin.global_batches(inputs, 16, shuffle=True, drop_last=False, seed=4, epoch=epoch)
@@ -75,7 +75,7 @@ def test_loader_blocks_hetero(hetero):
     graph, twin_graph = hetero
     inputs = [5, 77, 1, 1, 60, 31, 8]
     loader = ramet.NeighborLoader(
-        graph, [3, 2], ("a-b", inputs), 3, shuffle=True, sampler=ramet.Uniform(replace=True), distributed=False
+        graph, [3, 2], ("a-b", inputs), 3, shuffle=True, sampler=ramet.Uniform(replace=True), ranks=False
     )
     seeds = twin.global_batches(inputs, 3, shuffle=True, drop_last=False, seed=0, epoch=0)
     fanouts = {edge_type: [3, 2] for edge_type in ODD_EDGES}
@@ -131,7 +131,7 @@ def test_dependent_loader(monkeypatch, small, world):
     """Sections 6, 9: a loader's step is the step; ranks and threads change nothing."""
     graph, twin_graph = small
     inputs = np.random.default_rng(5).permutation(300)[:60]
-    options = {"seed": 2, "dependent": 4}
+    options = {"seed": 2, "sampler": ramet.Uniform(dependent=4)}
     ranks = [
         list(loader_of(monkeypatch, r, world, graph, [4, 3], inputs, 7, threads=2, **options)) for r in range(world)
     ]

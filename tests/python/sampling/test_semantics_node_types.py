@@ -71,4 +71,4 @@ def test_other_edge_types_do_not_matter(hetero):
 def test_dependent_hetero(hetero):
     """Sections 5, 9: the same with several types."""
     for step in range(5):
-        check(hetero, [3, 1, 20], [3, 2], "a", dependent=4, step=step)
+        check(hetero, [3, 1, 20], [3, 2], "a", sampler=ramet.Uniform(dependent=4), step=step)

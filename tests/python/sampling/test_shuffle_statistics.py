@@ -15,7 +15,7 @@ import ramet
 def orders_of(n, num_epochs, seed):
     """[num_epochs, n]: the input at each position of each epoch."""
     graph = ramet.from_edge_index(np.zeros((2, 0), np.int64), n)
-    loader = ramet.NeighborLoader(graph, [0], batch_size=n, shuffle=True, seed=seed, threads=1, distributed=False)
+    loader = ramet.NeighborLoader(graph, [0], batch_size=n, shuffle=True, seed=seed, threads=1, ranks=False)
     return np.array([next(iter(loader)).seeds.numpy() for _ in range(num_epochs)])
 
 

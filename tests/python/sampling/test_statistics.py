@@ -84,9 +84,9 @@ def test_multisets_with_replacement():
 @pytest.mark.parametrize("step", range(5))
 def test_dependent_steps(step):
     """Section 9: in every step of a block every subset is equally likely, and repeated picks are uniform."""
-    graph, options = rows_of(50_000, 8), {"dependent": 4, "step": step}
+    graph, options = rows_of(50_000, 8), {"sampler": ramet.Uniform(dependent=4), "step": step}
     accept(subsets(hops_of(graph, [4], **options)[0], 8))
-    accept(even(hops_of(graph, [3], sampler=ramet.Uniform(replace=True), **options)[0], 8))
+    accept(even(hops_of(graph, [3], sampler=ramet.Uniform(replace=True, dependent=4), step=step)[0], 8))
     graph = rows_of(2000, 200)
     accept(inclusion(hops_of(graph, [40], **options)[0], 200))
     accept(inclusion(hops_of(graph, [10], **options)[0], 200))
@@ -95,7 +95,7 @@ def test_dependent_steps(step):
 def test_dependent_picks_stay():
     """Section 9: at large degrees, too, most picks are those of the step before."""
     graph = rows_of(400, 500)
-    one, other = (hops_of(graph, [10], dependent=8, step=step)[0] for step in (1, 2))
+    one, other = (hops_of(graph, [10], sampler=ramet.Uniform(dependent=8), step=step)[0] for step in (1, 2))
     kept = np.mean([len(np.intersect1d(*rows)) for rows in zip(one, other)]) / 10
     assert 0.77 < kept < 0.83
 
@@ -103,7 +103,7 @@ def test_dependent_picks_stay():
 def test_dependent_blocks_are_independent():
     """Section 9: steps whose blocks are two apart; and those of one block are not."""
     graph = rows_of(30_000, 16)
-    picks = [hops_of(graph, [1], dependent=4, step=step)[0].ravel() for step in (3, 8, 1)]
+    picks = [hops_of(graph, [1], sampler=ramet.Uniform(dependent=4), step=step)[0].ravel() for step in (3, 8, 1)]
     accept(independent(16, picks[0], picks[1]))
     refuse(independent(16, picks[0], picks[2]))
 

@@ -225,10 +225,12 @@ def test_batches_decode_or_hand_on(form, tmp_path):
     graph = homogeneous()
     store = stored(graph, tmp_path, form)
     decoded = as_float32(encoded(graph.table("feat").numpy(), form))
-    for options in ({"decode": True}, {"decode": False}):
-        for batch in ramet.NeighborLoader(store, [4, 3], "train", 50, threads=2, **options):
+    for decode in (True, False):
+        for batch in ramet.NeighborLoader(
+            store, [4, 3], "train", 50, threads=2, features=ramet.Features(decode=decode)
+        ):
             n_id = numpy_of(batch.n_id)
-            if options["decode"]:
+            if decode:
                 assert numpy_of(batch.x).dtype == np.float32
                 np.testing.assert_array_equal(batch.x, decoded[n_id])
                 continue
@@ -248,7 +250,9 @@ def test_heterogeneous_batches(tmp_path):
         store = ramet.open(tmp_path / "store")
         given = dict(num_neighbors=[3, 2], input_nodes=("paper", "train"), batch_size=20)
         for decode, hand_on in zip(
-            ramet.NeighborLoader(store, **given), ramet.NeighborLoader(store, **given, decode=False), strict=True
+            ramet.NeighborLoader(store, **given),
+            ramet.NeighborLoader(store, **given, features=ramet.Features(decode=False)),
+            strict=True,
         ):
             for node_type in ("paper", "author"):
                 rows = numpy_of(hand_on.x[node_type] * hand_on.scales["feat"][node_type])

@@ -99,7 +99,7 @@ def test_a_store_without_a_task_is_one_line(store, tmp_path, capfd, changes, wor
         (("--num-neighbors", "5,x"), "argument --num-neighbors: '5,x' is not a list of numbers like 15,10"),
         (("--dropout", "1"), "--dropout is 1.0; it must lie in [0, 1)"),
         (("--processes", "0"), "--processes is 0; it must be at least 1"),
-        (("--dependent", "0"), "--dependent is 0; it must be at least 1"),
+        (("--dependent", "0"), "dependent is 0, expected at least 1"),
         (
             ("--importance-iterations", "1"),
             "--importance-iterations is given with --sampler uniform; only labor has it",

@@ -58,8 +58,8 @@ def test_other_models_learn(store, model):
     "options",
     [
         {"sampler": "labor"},
-        {"sampler": ramet.Labor(1, layer_dependent=True), "dependent": 4},
-        {"dependent": 8, "dtype": "float64"},
+        {"sampler": ramet.Labor(1, layer_dependent=True, dependent=4)},
+        {"sampler": ramet.Uniform(dependent=8), "dtype": "float64"},
     ],
     ids=str,
 )

@@ -36,7 +36,7 @@ def by_type(batch, graph) -> dict[str, np.ndarray]:
 
 def loader_of(graph, input_nodes, batch_size, **options):
     options = {"seed": 7, "tables": (), **options}
-    return ramet.NeighborLoader(graph, FANOUTS, input_nodes, batch_size, distributed=False, **options)
+    return ramet.NeighborLoader(graph, FANOUTS, input_nodes, batch_size, ranks=False, **options)
 
 
 def first_batches(graph, input_nodes, count, **options) -> list:
@@ -75,7 +75,7 @@ OPTIONS = [
     {"sampler": ramet.Uniform(replace=True)},
     {"sampler": "labor"},
     {"sampler": ramet.Labor(layer_dependent=True)},
-    {"dependent": 4},
+    {"sampler": ramet.Uniform(dependent=4)},
 ]
 
 
@@ -115,7 +115,7 @@ def test_ranks_alone_are_loaders_of_a_rank(monkeypatch):
     work = count_work(graph, RANKS, PER_RANK, FANOUTS, batches=1, seed=7)
     rows = 0
     for rank in range(RANKS):
-        monkeypatch.setattr(loader, "rank_and_world", lambda distributed, rank=rank: (rank, RANKS))
+        monkeypatch.setattr(loader, "rank_and_world", lambda ranks, rank=rank: (rank, RANKS))
         rows += len(first_batches(graph, "train", 1)[0].n_id)
     assert work.rows_independent == rows
 
@@ -233,7 +233,8 @@ def test_text(store, capsys):
     out, err = capsys.readouterr()
     assert err == ""
     assert out.startswith(
-        f"{store}: 3 ranks, 20 seeds each, [4, 3], Uniform(replace=False); means of 1 global batch(es) of 60 seeds"
+        f"{store}: 3 ranks, 20 seeds each, [4, 3], Uniform(replace=False, dependent=1); "
+        "means of 1 global batch(es) of 60 seeds"
     )
     for words in ("hop 1: nodes so far", "rows read", "redundancy", "bytes sent: ids", "largest rank over mean: rows"):
         assert words in out
@@ -247,7 +248,7 @@ def test_text(store, capsys):
         (["--sampler", "labor", "--importance-iterations", 1], {"sampler": ramet.Labor(1)}),
         (["--sampler", "labor", "--layer-dependent"], {"sampler": ramet.Labor(layer_dependent=True)}),
         (["--replace"], {"sampler": ramet.Uniform(replace=True)}),
-        (["--dependent", 8, "--batches", 3], {"dependent": 8, "batches": 3}),
+        (["--dependent", 8, "--batches", 3], {"sampler": ramet.Uniform(dependent=8), "batches": 3}),
         (["--ownership", "hash"], {"ownership": "hash"}),
         (["--row-bytes", 64, "--hidden", 32], {"row_bytes": 64, "hidden": 32}),
         (["--seed", 5], {"seed": 5}),

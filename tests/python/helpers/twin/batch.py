@@ -66,7 +66,6 @@ def sample(
     *,
     sampler="uniform",
     seed: int = 0,
-    dependent: int = 1,
     expand: str = "every",
     disjoint: bool = False,
     time=None,
@@ -91,7 +90,8 @@ def sample(
             if time is not None:
                 times.append(graph.node_tables[time.table][node_type][node] if given is None else given[i])
 
-    draw = Draw(seed, epoch, step, dependent)
+    options = {"name": sampler} if isinstance(sampler, str) else sampler.plain()
+    draw = Draw(seed, epoch, step, options.pop("dependent", 1))
     blocks = []
     first_dst = dict.fromkeys(graph.num_nodes, 0)
     for number in range(len(next(iter(fanouts.values())))):
@@ -102,7 +102,6 @@ def sample(
             hop.times = {t: [int(times[tree]) for tree in nodes.trees[t][first_dst[t] :]] for t in graph.num_nodes}
         if expand == "once":  # section 14
             first_dst = nodes.sizes()
-        options = {"name": sampler} if isinstance(sampler, str) else sampler.plain()
         if options["name"] == "labor":
             picks = labor_picks(hop, **OPTIONS_OF_LABOR | options)
         elif options["name"] == "weighted":
