@@ -22,8 +22,8 @@ from harness import Figure, Report, finish, options
 
 import ramet
 from ramet import _core
+from ramet.costs import count_ranks, make_together
 from ramet.stores.ownership import as_owners
-from ramet.work import count_work, make_together
 
 FANOUTS = [10, 10, 10]
 BATCH = 1024  # seeds per rank
@@ -53,8 +53,8 @@ def members(make_loader: Callable[[], ramet.NeighborLoader], ranks: int) -> list
 def work_table(report: Report, graphs: dict, batches: int, batch: int) -> None:
     lines = []
     for (name, graph), sampler, ranks in itertools.product(graphs.items(), SAMPLERS, RANKS):
-        work = count_work(graph, ranks, batch, FANOUTS, sampler=sampler, batches=batches)
-        uniform = count_work(graph, ranks, batch, FANOUTS, batches=batches)
+        work = count_ranks(loader(graph, ranks * batch, sampler=sampler), ranks, batches=batches)
+        uniform = count_ranks(loader(graph, ranks * batch), ranks, batches=batches)
         hop = work.hops[-1]
         numbers = (
             f"{work.rows_read:,.0f}",

@@ -7,8 +7,8 @@ from comparison import by_type
 
 import ramet
 from ramet import _core
+from ramet.costs import make_together
 from ramet.stores.ownership import as_owners
-from ramet.work import make_together
 
 
 class Together:

@@ -6,25 +6,21 @@ planned as the requests by which a loader would read it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 import numpy as np
 
 from ramet.arguments import as_int, shortened
 from ramet.arrays import INT32_MAX
-from ramet.caching.advice import advise
-from ramet.caching.disk import Disk, Reads, open_reader
-from ramet.caching.replay import Replay, Replayed
+from ramet.costs.disk import Disk, Reads, open_reader
+from ramet.costs.memory import bytes_of_row
+from ramet.costs.replay import Replay, Replayed
+from ramet.costs.sample import batches_of
 from ramet.graph import Graph
 from ramet.loading.neighbor_loader import NeighborLoader
-from ramet.loading.samplers import as_sampler
-from ramet.progress import byte_progress
-from ramet.work.count import bytes_of_row, default_seeds
 
-SHARES = (0.02, 0.05, 0.1, 0.2)
-WINDOWS = (1, 4, 16)
 MOST_WINDOW = 1 << 20
 CHUNK = 1 << 24  # edges
 
@@ -42,86 +38,70 @@ class CacheSize:
     reads: dict[str, Reads] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Caches:
+    """Which caches of the rows of `node_type` to compare. The policies: "recency", the rows used last; "degree", those
+    of the nodes with most out-edges; "presampling", those in most of the first 20 batches; "look-ahead W", which knows
+    the next W batches of an epoch, for each of `windows`; "optimum", which knows all that follow.
+
+    cache_rows: sizes, in rows or as "5%" of all. node_type: None: the type with most nodes.
+    epochs: to count, after a first one that fills the caches.
+    read_costs: seconds of a request and of a byte, by which close rows become one request, and of which
+        `batches_per_second` are; None: measured, in some milliseconds.
+    """
+
+    cache_rows: Sequence[int | str] = ("2%", "5%", "10%", "20%")
+    windows: Sequence[int] = (1, 4, 16)
+    node_type: str | None = None
+    epochs: int = 1
+    read_costs: tuple[float, float] | None = None
+
+
 @dataclass
 class CacheCount:
     """Of the rows of `node_type`. epochs: those counted, after a first one that fills the caches. batches: in all of
-    these. rows_per_batch: the mean. touched: the share of the table's rows that some counted batch reads. advice: a
-    sentence. disk: that of the rows; None where no_disk says why no rate is known. uncached: what a batch reads without
-    a cache."""
+    these. rows_per_batch: the mean. touched: the share of the table's rows that some counted batch reads. disk: that of
+    the rows; None where no_disk says why no rate is known. uncached: what a batch reads without a cache."""
 
     node_type: str
     num_rows: int
     row_bytes: int
-    num_neighbors: list
-    sampler: str
-    batch_size: int
     epochs: int
     batches: int
     rows_per_batch: float
     touched: float
     sizes: list[CacheSize]
-    advice: str
     disk: Disk | None = None
     no_disk: str = ""
     uncached: Reads | None = None
 
 
 def count_hits(
-    graph: Graph,
-    num_neighbors,
-    batch_size: int = 1024,
+    loader: NeighborLoader,
+    caches: Caches = Caches(),
     *,
-    node_type: str | None = None,
-    input_nodes=None,
-    cache_rows: Sequence[int] | None = None,
-    windows: Sequence[int] = WINDOWS,
-    epochs: int = 1,
     batches: int | None = None,
     row_bytes: int | None = None,
-    read_costs: tuple[float, float] | None = None,
-    seed: int = 0,
     progress: bool = False,
-    **sampling,
 ) -> CacheCount:
-    """Samples 1 + `epochs` epochs, shuffled, and counts what caches of the rows of `node_type` would have hit in all
-    but the first, which fills them; and by how many requests a loader would read the others from the disk.
+    """Counts what caches would have hit of the batches of a loader, which needs no tables, in all but the first epoch;
+    and by how many requests a loader would read the others from the disk.
 
-    The policies: "recency", the rows used last; "degree", those of the nodes with most out-edges; "presampling", those
-    in most of the first 20 batches; "look-ahead W", which knows the next W batches of an epoch; "optimum", which knows
-    all that follow.
-
-    node_type: None: the type with most nodes. input_nodes: as a NeighborLoader's; None: the split "train" where there
-    is one, else all nodes with in-edges. cache_rows: sizes of caches; None: 2, 5, 10 and 20 % of the rows.
     batches: the maximum number of each epoch's batches. row_bytes: of a row; None: as table "feat" has them, 512
-    without one. read_costs: seconds of a request and of a byte, by which close rows become one request, and of which
-    `batches_per_second` are; None: measured, in some milliseconds. There is no `disk` where rows are not those of table
-    "feat", or of no file, or where the disk cannot be measured, since the file is small or in memory.
-    sampling: `sampler` and `dependent` of a NeighborLoader.
+    without one. There is no `disk` where rows are not those of table "feat", or of no file, or where the disk cannot be
+    measured, since the file is small or in memory.
     Memory: 4 bytes per row of a batch (8 beyond 2^31 nodes), for all batches, up to 8 per row again for each of two
     caches that are replayed at once, and 8 per row of the table for each.
-    Raises ValueError for no seeds, KeyError for an unknown type, and what a NeighborLoader raises.
+    Raises KeyError for an unknown type, ValueError and TypeError for what is no size, window, epoch or cost.
     """
-    node_type = as_node_type(graph, node_type)
+    graph, node_type = loader.graph, _as_node_type(loader.graph, caches.node_type)
     num_rows = graph.num_nodes(node_type)
-    windows = [as_int(window, "windows", 0, MOST_WINDOW) for window in windows]
-    capacities = _capacities(cache_rows, num_rows)
-    epochs = as_int(epochs, "epochs", 1)
+    windows = [as_int(window, "windows", 0, MOST_WINDOW) for window in caches.windows]
+    capacities = _capacities(caches.cache_rows, num_rows)
+    epochs = as_int(caches.epochs, "epochs", 1)
     most = None if batches is None else as_int(batches, "batches", 1)
-    row_bytes = bytes_of_row(graph, node_type)[0] if row_bytes is None else as_int(row_bytes, "row_bytes", 0)
-    loader = NeighborLoader(
-        graph,
-        num_neighbors,
-        default_seeds(graph) if input_nodes is None else input_nodes,
-        batch_size,
-        shuffle=True,
-        seed=seed,
-        tables=(),
-        distributed=False,
-        **sampling,
-    )
-    if len(loader) == 0:
-        raise ValueError("there are no seeds: no split 'train', and no node with in-edges")
-    reader, no_disk = open_reader(graph, node_type, row_bytes, read_costs)
+    row_bytes, _ = bytes_of_row(graph, node_type, row_bytes)
+    reader, no_disk = open_reader(graph, node_type, row_bytes, caches.read_costs)
     ids = _sampled_ids(loader, node_type, 1 + epochs, most, progress)
     replay = Replay(ids, num_rows, out_degrees(graph, node_type), windows, reader)
     uncached, cached = replay.run(capacities, progress)
@@ -133,20 +113,15 @@ def count_hits(
         node_type=node_type,
         num_rows=num_rows,
         row_bytes=row_bytes,
-        num_neighbors=num_neighbors,
-        sampler=str(as_sampler(loader.options["sampler"])),
-        batch_size=loader.options["batch_size"],
         epochs=epochs,
         batches=len(replay.counted),
         rows_per_batch=replay.rows / len(replay.counted),
         touched=replay.touched(),
         sizes=sizes,
-        advice="",
         no_disk=no_disk,
     )
     if reader is not None:
         _add_reads(count, Disk(reader.how, reader.request_seconds, reader.byte_seconds), uncached, cached)
-    count.advice = advise(count)
     return count
 
 
@@ -168,7 +143,7 @@ def out_degrees(graph: Graph, node_type: str) -> np.ndarray:
     return degrees
 
 
-def as_node_type(graph: Graph, name: str | None) -> str:
+def _as_node_type(graph: Graph, name: str | None) -> str:
     """The type that is named; None: the one with most nodes. KeyError for a type that is not there."""
     if name is None:
         return max(graph.node_types, key=graph.num_nodes)
@@ -177,29 +152,34 @@ def as_node_type(graph: Graph, name: str | None) -> str:
     return name
 
 
-def _capacities(cache_rows: Sequence[int] | None, num_rows: int) -> list[int]:
+def _capacities(cache_rows: Sequence[int | str], num_rows: int) -> list[int]:
     """Ascending, each once."""
-    if cache_rows is None:
-        cache_rows = [max(1, round(num_rows * share)) for share in SHARES]
-    capacities = sorted({min(as_int(rows, "cache_rows", 0, INT32_MAX), num_rows) for rows in cache_rows})
+    capacities = sorted({_rows_of(size, num_rows) for size in cache_rows})
     if not capacities:
         raise ValueError("cache_rows is empty, expected sizes of caches")
     return capacities
+
+
+def _rows_of(size: int | str, num_rows: int) -> int:
+    if not isinstance(size, str):
+        return min(as_int(size, "cache_rows", 0, INT32_MAX), num_rows)
+    try:
+        share = float(size.removesuffix("%")) if size.endswith("%") else math.nan
+    except ValueError:
+        share = math.nan
+    if not 0 <= share <= 100:
+        raise ValueError(f"cache_rows has {shortened(size)}, expected rows, or 0% to 100% of all")
+    return round(num_rows * share / 100)
 
 
 def _sampled_ids(
     loader: NeighborLoader, node_type: str, epochs: int, most: int | None, progress: bool
 ) -> list[list[np.ndarray]]:
     """The node ids of each batch, by epoch."""
-    narrow = np.int32 if loader.graph.num_nodes(node_type) <= INT32_MAX else np.int64
-    steps = len(loader) if most is None else min(len(loader), most)
-    kept = []
-    with byte_progress(progress, "batches", unit="") as report:
-        for epoch in range(epochs):
-            loader.set_epoch(epoch)
-            kept.append([])
-            for batch in islice(loader, steps):
-                ids = batch.n_id[node_type] if loader.graph.is_hetero else batch.n_id
-                kept[-1].append(np.asarray(ids).astype(narrow))
-                report(epoch * steps + len(kept[-1]), epochs * steps)
+    graph = loader.graph
+    position = graph.node_types.index(node_type)
+    narrow = np.int32 if graph.num_nodes(node_type) <= INT32_MAX else np.int64
+    kept: list[list[np.ndarray]] = [[] for _ in range(epochs)]
+    for batch in batches_of(loader, most, epochs, progress):
+        kept[batch.epoch].append(batch._core.n_id(position).astype(narrow))
     return kept

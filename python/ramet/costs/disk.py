@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from ramet import _core
 from ramet.arguments import shortened
+from ramet.costs.memory import bytes_of_row
 from ramet.dtypes import bits
 from ramet.graph import Graph
-from ramet.work.count import bytes_of_row
 
 TABLE = "feat"
 MEASURED = -1.0
@@ -44,7 +44,7 @@ def open_reader(
     graph: Graph, node_type: str, row_bytes: int, read_costs: tuple[float, float] | None
 ) -> tuple[_core.RowReader, str] | tuple[None, str]:
     """A reader of the rows of `node_type`, and ""; or None, and why no disk's rate is known. read_costs: as
-    count_hits."""
+    of Caches."""
     request_seconds, byte_seconds = (MEASURED, MEASURED) if read_costs is None else _as_costs(read_costs)
     if TABLE not in graph.tables(node_type):
         return None, f"type {node_type!r} has no table {TABLE!r}"
