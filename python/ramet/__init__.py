@@ -5,7 +5,7 @@ Importing this package loads neither torch nor PyG and changes no global state.
 
 from ramet import foreign_words
 from ramet._core import CorruptStoreError, __version__
-from ramet.costs.estimate import estimate
+from ramet.costs.job import estimate
 from ramet.dtypes import Quantized, bfloat16
 from ramet.graph import Graph, open
 from ramet.loading.batch import Batch, fingerprint

@@ -10,7 +10,7 @@ from ramet.stores.info import size
 if TYPE_CHECKING:
     from ramet.costs.caches import CacheCount, CacheSize
     from ramet.costs.disk import Disk, Reads
-    from ramet.costs.estimate import Estimate
+    from ramet.costs.job import Estimate
     from ramet.costs.ranks import RankCount
 
 

@@ -1,4 +1,4 @@
-"""estimate: what batches and an epoch would cost, and whether they fit, from a sample of a real loader."""
+"""Estimate: what a job would take of a machine, and whether it fits, from a sample of a real loader."""
 
 from __future__ import annotations
 
