@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class CacheSize:
     share: float  # of the table's rows
     bytes: int
     hits: dict[str, float]
-    reads: dict[str, Reads] = field(default_factory=dict)
+    reads: dict[str, Reads]
 
 
 @dataclass(frozen=True)
@@ -102,14 +102,17 @@ def count_hits(
     most = None if batches is None else as_int(batches, "batches", 1)
     row_bytes, _ = bytes_of_row(graph, node_type, row_bytes)
     reader, no_disk = open_reader(graph, node_type, row_bytes, caches.read_costs)
+    disk = None if reader is None else Disk(reader.how, reader.request_seconds, reader.byte_seconds)
     ids = _sampled_ids(loader, node_type, 1 + epochs, most, progress)
     replay = Replay(ids, num_rows, out_degrees(graph, node_type), windows, reader)
     uncached, cached = replay.run(capacities, progress)
-    sizes = [
-        CacheSize(rows, rows / max(num_rows, 1), rows * row_bytes, {policy: of.hits for policy, of in found.items()})
-        for rows, found in zip(capacities, cached)
-    ]
-    count = CacheCount(
+
+    def size_of(rows: int, found: dict[str, Replayed]) -> CacheSize:
+        hits = {policy: of.hits for policy, of in found.items()}
+        reads = {} if disk is None else {policy: disk.reads(of) for policy, of in found.items()}
+        return CacheSize(rows, rows / max(num_rows, 1), rows * row_bytes, hits, reads)
+
+    return CacheCount(
         node_type=node_type,
         num_rows=num_rows,
         row_bytes=row_bytes,
@@ -117,19 +120,11 @@ def count_hits(
         batches=len(replay.counted),
         rows_per_batch=replay.rows / len(replay.counted),
         touched=replay.touched(),
-        sizes=sizes,
+        sizes=[size_of(rows, found) for rows, found in zip(capacities, cached)],
+        disk=disk,
         no_disk=no_disk,
+        uncached=None if disk is None else disk.reads(uncached),
     )
-    if reader is not None:
-        _add_reads(count, Disk(reader.how, reader.request_seconds, reader.byte_seconds), uncached, cached)
-    return count
-
-
-def _add_reads(count: CacheCount, disk: Disk, uncached: Replayed, cached: list[dict[str, Replayed]]) -> None:
-    count.disk = disk
-    count.uncached = disk.reads(uncached.requests, uncached.bytes)
-    for size, found in zip(count.sizes, cached):
-        size.reads = {policy: disk.reads(of.requests, of.bytes) for policy, of in found.items()}
 
 
 def out_degrees(graph: Graph, node_type: str) -> np.ndarray:

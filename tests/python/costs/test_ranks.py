@@ -126,23 +126,6 @@ def test_one_rank_sends_nothing_and_saves_nothing():
     assert work.rows_sent == work.bytes["sent_ids"] == work.bytes["sent_hidden"] == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"ranks": 0}, "ranks is 0"),
-        ({"batches": 0}, "batches is 0"),
-        ({"row_bytes": -1}, "row_bytes is -1"),
-        ({"hidden": -1}, "hidden is -1"),
-        ({"ownership": "metis"}, "neither 'range', 'hash' nor a file"),
-        ({"ownership": np.zeros(7, np.uint8)}, "has 7 entries, but there are 1000 nodes"),
-    ],
-    ids=str,
-)
-def test_bad_arguments(arguments, message):
-    with pytest.raises((ValueError, FileNotFoundError), match=message):
-        count_ranks(loader_of(homogeneous()), **{"ranks": 2, **arguments})
-
-
 # ---- memory
 
 

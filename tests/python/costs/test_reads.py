@@ -6,16 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from slow_caches import (
-    POLICIES,
-    count,
-    hottest,
-    ids_of_epochs,
-    loader_of,
-    missed_by_held,
-    missed_by_recency,
-    slow_degrees,
-)
+import slow_caches as slow
 from small_graphs import homogeneous
 
 import ramet
@@ -64,16 +55,16 @@ def place_of_rows(store, how: str, row_bytes: int) -> dict[str, int]:
 @pytest.mark.parametrize("costs", [(0.0, 1e-9), (6e-7, 1e-9), (1.0, 1e-9), (1e-5, 0.0), (0.0, 0.0)], ids=str)
 def test_requests_are_those_of_a_slow_reader(store, costs):
     graph = ramet.open(store)
-    found = count(graph, cache_rows=[50, 1000], read_costs=costs)
+    found = slow.count(graph, cache_rows=[50, 1000], read_costs=costs)
     assert found.no_disk == ""
     assert (found.disk.request_seconds, found.disk.byte_seconds) == costs
     where = place_of_rows(store, found.disk.how, 32)
-    ids, degrees = ids_of_epochs(graph, "node", 2), slow_degrees(graph, "node")
+    ids, degrees = slow.ids_of_epochs(graph, "node", 2), slow.out_degrees(graph, "node")
     check_reads(found.uncached, ids[1], costs, **where)
     for of in found.sizes:
-        assert list(of.reads) == POLICIES
-        check_reads(of.reads["recency"], missed_by_recency(ids, of.rows), costs, **where)
-        check_reads(of.reads["degree"], missed_by_held(ids, hottest(degrees, of.rows)), costs, **where)
+        assert list(of.reads) == slow.POLICIES
+        check_reads(of.reads["recency"], slow.missed_by_recency(ids, of.rows), costs, **where)
+        check_reads(of.reads["degree"], slow.missed_by_held(ids, slow.hottest(degrees, of.rows)), costs, **where)
         assert of.reads["optimum"].bytes <= found.uncached.bytes
 
 
@@ -82,16 +73,16 @@ def test_rows_of_every_dtype_are_planned(tmp_path, dtype, row_bytes):
     costs = (6e-7, 1e-9)
     ramet.save(homogeneous(), tmp_path / "store", dtype=dtype)
     graph = ramet.open(tmp_path / "store")
-    found = count(graph, cache_rows=[50], read_costs=costs)
+    found = slow.count(graph, cache_rows=[50], read_costs=costs)
     assert found.no_disk == ""
     where = place_of_rows(tmp_path, found.disk.how, row_bytes)
-    check_reads(found.uncached, ids_of_epochs(graph, "node", 2)[1], costs, **where)
+    check_reads(found.uncached, slow.ids_of_epochs(graph, "node", 2)[1], costs, **where)
 
 
 def test_the_disk_is_measured_where_no_costs_are_given(tmp_path):
     wide = np.zeros((1000, 2000), np.float32)
     ramet.save(homogeneous(feat=wide), tmp_path / "store")
-    found = count(ramet.open(tmp_path / "store"), cache_rows=[50], batches=3)
+    found = slow.count(ramet.open(tmp_path / "store"), cache_rows=[50], batches=3)
     if "lies in memory" in found.no_disk or "page cache" in found.no_disk:
         pytest.skip(found.no_disk)
     assert min(found.disk.request_seconds, found.disk.byte_seconds) > 0
@@ -102,7 +93,7 @@ def test_the_disk_is_measured_where_no_costs_are_given(tmp_path):
 
 
 def why_no_disk(graph, loader=None, **options) -> str:
-    found = count(graph, loader, batches=2, cache_rows=[50], **options)
+    found = slow.count(graph, loader, batches=2, cache_rows=[50], **options)
     assert (found.disk, found.uncached, found.sizes[0].reads) == (None, None, {})
     assert "second" not in advise(found)
     return found.no_disk
@@ -110,7 +101,7 @@ def why_no_disk(graph, loader=None, **options) -> str:
 
 def test_without_a_disk_the_reason_is_said(store):
     plain = ramet.from_arrays([0, 2, 2, 4], [1, 2, 0, 1])
-    assert why_no_disk(plain, loader_of(plain, [0, 2])) == "type 'node' has no table 'feat'"
+    assert why_no_disk(plain, slow.loader_of(plain, [0, 2])) == "type 'node' has no table 'feat'"
     assert why_no_disk(homogeneous()).startswith("table 'feat' is not read from a disk: the rows are in memory")
     opened = ramet.open(store)
     assert why_no_disk(opened, row_bytes=512) == "rows of table 'feat' have 32 bytes, not 512"
@@ -123,4 +114,4 @@ def test_a_store_in_memory_has_no_rate():
         ramet.save(homogeneous(feat=np.zeros((1000, 2000), np.float32)), f"{folder}/store")
         graph = ramet.open(f"{folder}/store")
         assert why_no_disk(graph).endswith("feat.npy lies in memory")
-        assert count(graph, batches=2, read_costs=(1e-5, 1e-9)).disk.request_seconds == 1e-5
+        assert slow.count(graph, batches=2, read_costs=(1e-5, 1e-9)).disk.request_seconds == 1e-5

@@ -28,7 +28,7 @@ def ids_of_epochs(graph, node_type, epochs, batches=None, **options) -> list[lis
     return all_ids
 
 
-def slow_degrees(graph, node_type) -> list[int]:
+def out_degrees(graph, node_type) -> list[int]:
     degrees = [0] * graph.num_nodes(node_type)
     for edge_type in graph.edge_types:
         if edge_type[0] == node_type:
