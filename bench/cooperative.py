@@ -81,7 +81,7 @@ def cost(of: ramet.NeighborLoader, together: list, step: int) -> float:
     begin = time.perf_counter()
     _core.sample(of.graph._core, of.sample_options, [(0, seeds, None)], epoch=0, step=step, threads=1)
     alone = time.perf_counter() - begin
-    return sum(part.sample_seconds for part in make_together(together, 0, step)) / alone
+    return sum(part.sample_seconds for part in make_together(together, 0, step)[0]) / alone
 
 
 def plans(report: Report, graphs: dict, repetitions: int, batch: int) -> None:
@@ -107,11 +107,11 @@ def cache_hits(report: Report, graph, run: int, batch: int) -> None:
     for sampler, kappa in itertools.product(SAMPLERS, KAPPAS):
         cached = partial(with_cache, graph, CACHED_RANKS * batch, sampler, kappa)
         of = cached(0)
-        rows = len(make_together(members(lambda of=of: of, CACHED_RANKS), 0, 0)[0].n_id(0))
+        rows = len(make_together(members(lambda of=of: of, CACHED_RANKS), 0, 0)[0][0].n_id(0))
         rates = []
         for share in CACHE_SHARES:
             together = members(partial(cached, int(share * rows)), CACHED_RANKS)
-            batches = [batch for step in range(min(run, len(of))) for batch in make_together(together, 0, step)]
+            batches = [batch for step in range(min(run, len(of))) for batch in make_together(together, 0, step)[0]]
             hits, misses = np.sum([(batch.cache_hits, batch.cache_misses) for batch in batches], axis=0)
             rates.append(hits / (hits + misses))
             report.keep(f"{sampler}, kappa {kappa}, cache {share}: hit rate", float(rates[-1]))

@@ -6,7 +6,7 @@ planned as the requests by which a loader would read it.
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +22,7 @@ from ramet.graph import Graph
 from ramet.loading.neighbor_loader import NeighborLoader
 
 MOST_WINDOW = 1 << 20
+PERCENT = re.compile(r"(\d+(?:\.\d*)?)%")
 CHUNK = 1 << 24  # edges
 
 
@@ -158,13 +159,10 @@ def _capacities(cache_rows: Sequence[int | str], num_rows: int) -> list[int]:
 def _rows_of(size: int | str, num_rows: int) -> int:
     if not isinstance(size, str):
         return min(as_int(size, "cache_rows", 0, INT32_MAX), num_rows)
-    try:
-        share = float(size.removesuffix("%")) if size.endswith("%") else math.nan
-    except ValueError:
-        share = math.nan
-    if not 0 <= share <= 100:
+    share = PERCENT.fullmatch(size)
+    if share is None or float(share[1]) > 100:
         raise ValueError(f"cache_rows has {shortened(size)}, expected rows, or 0% to 100% of all")
-    return round(num_rows * share / 100)
+    return round(num_rows * float(share[1]) / 100)
 
 
 def _sampled_ids(

@@ -82,8 +82,8 @@ def estimate(
 ) -> Estimate:
     """Makes a few batches of a loader, as a rank would, and says what an epoch of them takes: docs/estimate.md.
 
-    num_neighbors, batch_size: as a NeighborLoader's. input_nodes, too; None: the split "train" where there is one, else
-    all nodes with in-edges. loader: further arguments of a NeighborLoader. Batches are shuffled unless they say no.
+    num_neighbors, input_nodes, batch_size, loader: as a NeighborLoader's; but batches are shuffled, and None as
+        input_nodes is the split "train" where there is one, else all nodes with in-edges.
     ranks: processes of the machine, of which each makes its slice of a batch. With several, `work` counts what they
         would sample, read and send, together and each on its own.
     ownership: who owns a node, as a NeighborLoader's.

@@ -7,7 +7,7 @@ W(PB) in sum, ranks that work on their own P W(B), and W grows more slowly than 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -42,10 +42,14 @@ class RankCount:
     rows_read: float
     rows_independent: float
     rows_sent: float
-    ratio: float  # rows_read / rows_independent
     hops: list[Hop]
     imbalance: dict[str, float]
     bytes: dict[str, float]
+
+    @property
+    def ratio(self) -> float:
+        """Of rows read together to rows read alone."""
+        return self.rows_read / max(self.rows_independent, 1)
 
 
 def count_ranks(
@@ -68,13 +72,19 @@ def count_ranks(
     batches = as_int(batches, "batches", 1)
     owners = as_owners(ownership, loader.graph, ranks)
     together = [_core.CooperativeLoader(loader._core, owners=owners, rank=rank) for rank in range(ranks)]
-    counter = _Counter(loader, row_bytes, as_int(hidden, "hidden", 0))
+    count, batches = _Counter(loader, row_bytes, as_int(hidden, "hidden", 0)), min(batches, len(loader))
     for batch in batches_of(loader, batches, progress=progress):
-        counter.add_whole(batch._core)
-        counter.add_together(*make_and_weigh(together, batch.epoch, batch.step))
-        for positions in np.array_split(batch._core.input_id, ranks):
-            counter.add_alone(loader._core.make(positions, batch.epoch, batch.step))
-    return counter.finish(min(batches, len(loader)))
+        whole = batch._core
+        count.sums["seeds"] += whole.num_seeds
+        count.add_sampled(whole, "read", "")  # the union of what ranks make together
+        for positions in np.array_split(whole.input_id, ranks):
+            count.add_sampled(loader._core.make(positions, batch.epoch, batch.step), "independent", "_independent")
+        of_ranks, bytes_of_ids = make_together(together, batch.epoch, batch.step)
+        count.bytes["sent_ids"] += bytes_of_ids
+        count.add_imbalance(of_ranks)
+        for rank, of_rank in enumerate(of_ranks):
+            count.add_sent(of_rank, rank)
+    return count.mean(batches)
 
 
 class _Counter:
@@ -82,67 +92,45 @@ class _Counter:
 
     def __init__(self, loader: NeighborLoader, row_bytes: int | None, hidden: int):
         graph = loader.graph
-        self._types = range(len(graph.node_types))
-        self._edge_types = range(len(graph.edge_types))
-        row_bytes = [bytes_of_row(graph, t, row_bytes) for t in graph.node_types]
-        self._read_bytes, self._sent_bytes = zip(*row_bytes)
+        self._types, self._edge_types = range(len(graph.node_types)), range(len(graph.edge_types))
+        self._read_bytes, self._sent_bytes = zip(*(bytes_of_row(graph, t, row_bytes) for t in graph.node_types))
         self._hidden_bytes = hidden * FLOAT_BYTES
         self._hops = [Hop() for _ in loader.options["fanouts"][0]]
-        self._sums = dict.fromkeys(("seeds", "rows_read", "rows_independent", "rows_sent"), 0)
         self._imbalance = {"rows": 0.0, "edges": 0.0}
-        self._bytes = dict.fromkeys(("read", "read_independent", "sent_rows", "sent_ids", "sent_hidden"), 0)
+        self.sums = dict.fromkeys(("seeds", "rows_read", "rows_independent", "rows_sent"), 0)
+        self.bytes = dict.fromkeys(("read", "read_independent", "sent_rows", "sent_ids", "sent_hidden"), 0)
 
-    def add_whole(self, batch: _core.Batch) -> None:
-        """What one process makes, which is the union of what ranks make together."""
-        self._sums["seeds"] += batch.num_seeds
-        self._add(batch, "read", "")
-
-    def add_alone(self, batch: _core.Batch) -> None:
-        """The batch of a rank that works on its own."""
-        self._add(batch, "independent", "_independent")
-
-    def add_together(self, batches: list[_core.Batch], bytes_of_ids: int) -> None:
-        """One batch, of all ranks."""
-        self._bytes["sent_ids"] += bytes_of_ids
-        rows = [sum(self._nodes(batch)) for batch in batches]
-        for name, parts in ("rows", rows), ("edges", [batch.num_edges for batch in batches]):
-            self._imbalance[name] += max(parts) * len(parts) / max(sum(parts), 1)
-        for rank, batch in enumerate(batches):
-            for block in range(batch.num_blocks):
-                self._add_sent(batch, rank, block)
-
-    def finish(self, batches: int) -> RankCount:
-        def mean(sums: dict) -> dict:
-            return {name: value / batches for name, value in sums.items()}
-
-        sums = mean(self._sums)
-        return RankCount(
-            batches=batches,
-            **sums,
-            ratio=sums["rows_read"] / max(sums["rows_independent"], 1),
-            hops=[Hop(**mean(asdict(hop))) for hop in self._hops],
-            imbalance=mean(self._imbalance),
-            bytes=mean(self._bytes),
-        )
-
-    def _add(self, batch: _core.Batch, rows: str, suffix: str) -> None:
+    def add_sampled(self, batch: _core.Batch, rows: str, suffix: str) -> None:
         nodes = self._nodes(batch)
-        self._sums["rows_" + rows] += sum(nodes)
-        self._bytes["read" + suffix] += _dot(nodes, self._read_bytes)
+        self.sums["rows_" + rows] += sum(nodes)
+        self.bytes["read" + suffix] += _dot(nodes, self._read_bytes)
         for block in range(batch.num_blocks):
             counts = vars(self._hops[-1 - block])
             counts["nodes" + suffix] += sum(batch.num_src(block, t) for t in self._types)
             counts["edges" + suffix] += sum(len(batch.indices(block, t)) for t in self._edge_types)
 
-    def _add_sent(self, batch: _core.Batch, rank: int, block: int) -> None:
-        plans = [batch.plan(block, t) for t in self._types]
-        sent = [sum(plan.send_counts) - plan.send_counts[rank] for plan in plans]
-        self._hops[-1 - block].rows_sent += sum(sent)
-        if block == 0:
-            self._sums["rows_sent"] += sum(sent)
-            self._bytes["sent_rows"] += _dot(sent, self._sent_bytes)
-        else:  # there, and the gradients back
-            self._bytes["sent_hidden"] += 2 * sum(sent) * self._hidden_bytes
+    def add_imbalance(self, batches: list[_core.Batch]) -> None:
+        rows, edges = ([sum(self._nodes(batch)) for batch in batches], [batch.num_edges for batch in batches])
+        for name, parts in ("rows", rows), ("edges", edges):
+            self._imbalance[name] += max(parts) * len(parts) / max(sum(parts), 1)
+
+    def add_sent(self, batch: _core.Batch, rank: int) -> None:
+        for block in range(batch.num_blocks):
+            plans = [batch.plan(block, t) for t in self._types]
+            sent = [sum(plan.send_counts) - plan.send_counts[rank] for plan in plans]
+            self._hops[-1 - block].rows_sent += sum(sent)
+            if block == 0:
+                self.sums["rows_sent"] += sum(sent)
+                self.bytes["sent_rows"] += _dot(sent, self._sent_bytes)
+            else:  # there, and the gradients back
+                self.bytes["sent_hidden"] += 2 * sum(sent) * self._hidden_bytes
+
+    def mean(self, batches: int) -> RankCount:
+        def mean(sums: dict) -> dict:
+            return {name: value / batches for name, value in sums.items()}
+
+        hops = [Hop(**mean(vars(hop))) for hop in self._hops]
+        return RankCount(batches, **mean(self.sums), hops=hops, imbalance=mean(self._imbalance), bytes=mean(self.bytes))
 
     def _nodes(self, batch: _core.Batch) -> list[int]:
         return [len(batch.n_id(t)) for t in self._types]
@@ -155,13 +143,9 @@ def _dot(counts, sizes) -> int:
 # ---- ranks in one process
 
 
-def make_together(ranks: list[_core.CooperativeLoader], epoch: int, step: int) -> list[_core.Batch]:
-    """The batch of a step, by all ranks of a group in this process: their messages are passed on in memory."""
-    return make_and_weigh(ranks, epoch, step)[0]
-
-
-def make_and_weigh(ranks: list[_core.CooperativeLoader], epoch: int, step: int) -> tuple[list[_core.Batch], int]:
-    """The same, and how many bytes of messages went from one rank to another."""
+def make_together(ranks: list[_core.CooperativeLoader], epoch: int, step: int) -> tuple[list[_core.Batch], int]:
+    """The batch of a step, by all ranks of a group in this process, and how many bytes of messages went from one rank
+    to another. Messages are passed on in memory."""
     weight = 0
     messages = [rank.begin(epoch, step) for rank in ranks]
     while messages[0] is not None:

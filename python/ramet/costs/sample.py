@@ -42,11 +42,8 @@ def _default_seeds(graph: Graph):
         types = graph.splits["train"]
         return (types[0], "train") if graph.is_hetero else "train"
     for node_type in graph.node_types:
-        degrees = np.zeros(graph.num_nodes(node_type), np.int64)
-        for edge_type in graph.edge_types:
-            if edge_type[2] == node_type:
-                degrees += np.diff(graph.indptr(edge_type))
-        if degrees.any():
+        degrees = sum(np.diff(graph.indptr(edge_type)) for edge_type in graph.edge_types if edge_type[2] == node_type)
+        if np.any(degrees):
             ids = np.flatnonzero(degrees)
             return (node_type, ids) if graph.is_hetero else ids
     raise ValueError(NO_SEEDS)

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from ramet.costs.job import Estimate
     from ramet.costs.ranks import RankCount
 
-
 CLOSE = 0.005  # hits: policies are as good as each other
 WORTHWHILE = 0.8  # of the rows that a smaller cache misses: what a larger one may miss
 
@@ -23,6 +22,7 @@ def as_text(of: Estimate) -> str:
     ranks, by_use = of.ranks, of.memory_by_use
     processes = "1 process" if ranks == 1 else f"{ranks} processes of {size(by_use['loader'] / ranks)}"
     batch = of.seconds_per_epoch / of.batches_per_epoch
+    batches = f"{_plural(of.batches_per_epoch, 'batch', 'es')} of {batch * 1e3:,.1f} ms"
     fits = "fits" if of.fits else "DOES NOT FIT"
     lines = [
         f"{of.store}: batches of {of.batch_size:,} seeds, {of.num_neighbors}, {of.sampler}, {_plural(ranks, 'rank')}",
@@ -32,17 +32,15 @@ def as_text(of: Estimate) -> str:
         _cost("  model", size(by_use["model"]), f"outputs of hidden layers of {of.hidden} float32, and gradients"),
         _cost("device memory", size(of.device_memory), "tables, batches and the model, where the loader has a device"),
         _cost("disk", size(of.disk), "files of the store"),
-        _cost(
-            "epoch",
-            f"{of.seconds_per_epoch:,.1f} s",
-            f"{_plural(of.batches_per_epoch, 'batch', 'es')} of {batch * 1e3:,.1f} ms, without training",
-        ),
+        _cost("epoch", f"{of.seconds_per_epoch:,.1f} s", f"{batches}, without training"),
         "",
         "The loader of one rank says of its sample, which was not trained on:",
         str(of.sample),
     ]
     lines += [] if of.work is None else ["", *_of_ranks(of.work, ranks)]
-    lines += [] if of.machine is None else [_of_machine(of.machine, ranks)]
+    if (machine := of.machine) is not None:
+        part = f"one of {_plural(ranks, 'part')} of {machine['nodes']:,} nodes and {machine['edges']:,} edges"
+        lines.append(f"memory of a machine with {part}, {machine['row_bytes']} bytes a row: {size(machine['total'])}")
     lines += [] if of.caches is None else ["", *_of_caches(of.caches)]
     return "\n".join(lines)
 
@@ -67,23 +65,16 @@ def _of_ranks(work: RankCount, ranks: int) -> list[str]:
     for i, hop in enumerate(work.hops):
         lines.append(_ratio(f"hop {i}: nodes so far", hop.nodes, hop.nodes_independent))
         lines.append(_ratio("edges", hop.edges, hop.edges_independent))
-    lines.append(_ratio("rows read", work.rows_read, work.rows_independent))
-    lines.append(_ratio("bytes read", sent["read"], sent["read_independent"]))
     return [
         *lines,
+        _ratio("rows read", work.rows_read, work.rows_independent),
+        _ratio("bytes read", sent["read"], sent["read_independent"]),
         f"redundancy without cooperation: {1 / max(work.ratio, 1e-9):.2f}",
         f"rows of the input layer sent to another rank: {work.rows_sent:,.0f}",
         f"bytes sent: ids {size(sent['sent_ids'])}, rows of the input layer {size(sent['sent_rows'])}, "
         f"hidden layers there and back {size(sent['sent_hidden'])}",
         "largest rank over mean: " + ", ".join(f"{name} {value:.2f}" for name, value in work.imbalance.items()),
     ]
-
-
-def _of_machine(machine: dict, ranks: int) -> str:
-    return (
-        f"memory of a machine with one of {_plural(ranks, 'part')} of {machine['nodes']:,} nodes and "
-        f"{machine['edges']:,} edges, {machine['row_bytes']} bytes a row: {size(machine['total'])}"
-    )
 
 
 def _ratio(name: str, together: float, alone: float) -> str:
@@ -159,7 +150,7 @@ def advise(count: CacheCount) -> str:
     missed = (1 - hits) * count.rows_per_batch * count.row_bytes
     gap = max(0.0, chosen.hits["optimum"] - hits)
     return (
-        f"A cache of {chosen.rows:,} rows ({chosen.share:.1%}, {size(chosen.bytes)}) by {described(best)} hits "
+        f"A cache of {chosen.rows:,} rows ({chosen.share:.1%}, {size(chosen.bytes)}) by {best} hits "
         f"{hits:.1%}, {100 * gap:.1f} points below the optimum: a batch reads {size(missed)} instead of "
         f"{size(count.rows_per_batch * count.row_bytes)}{_gain(count, chosen, best)}."
     )
@@ -178,8 +169,3 @@ def best_policy(of: CacheSize) -> str:
     hits = {name: hits for name, hits in of.hits.items() if name != "optimum"}
     simplest = sorted(hits, key=lambda name: (name != "degree", name != "presampling"))  # else as they are
     return next(name for name in simplest if hits[name] >= max(hits.values()) - CLOSE)
-
-
-def described(policy: str) -> str:
-    window = policy.removeprefix("look-ahead ")
-    return policy if window == policy else f"looking ahead {window} batch{'' if window == '1' else 'es'}"

@@ -131,7 +131,7 @@ def test_the_simplest_policy_that_is_as_good_is_advised():
 def test_a_larger_cache_is_advised_where_it_saves_much():
     small, larger, largest = ({"degree": hits, "look-ahead 4": hits + 0.1, "optimum": 0.9} for hits in (0.3, 0.5, 0.55))
     assert advise(counted(small, larger, largest)) == (
-        "A cache of 20 rows (2.0%, 2.0 kB) by looking ahead 4 batches hits 60.0%, 30.0 points below the optimum: "
+        "A cache of 20 rows (2.0%, 2.0 kB) by look-ahead 4 hits 60.0%, 30.0 points below the optimum: "
         "a batch reads 8.0 kB instead of 20.0 kB."
     )
 

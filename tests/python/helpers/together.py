@@ -30,7 +30,7 @@ class Together:
 
     def batches(self, epoch: int = 0, step: int = 0) -> list[ramet.Batch]:
         """One batch, by rank."""
-        cores = make_together(self.ranks, epoch, step)
+        cores = make_together(self.ranks, epoch, step)[0]
         return [ramet.Batch(core, self._origin) for core in cores]
 
     def pairs(self, steps: int | None = None, epoch: int = 0):
