@@ -23,6 +23,7 @@ from harness import Figure, Report, finish, options
 import ramet
 from ramet import _core
 from ramet.costs import count_ranks, make_together
+from ramet.costs.sample import make_loader
 from ramet.stores.ownership import as_owners
 
 FANOUTS = [10, 10, 10]
@@ -34,13 +35,8 @@ CACHED_RANKS = 2
 CACHE_SHARES = (0.25, 1.0)  # rows of the cache, as a part of those that a rank reads for a batch
 
 
-def input_nodes(graph):
-    return "train" if "train" in graph.splits else np.flatnonzero(np.diff(graph.indptr()))
-
-
 def loader(graph, batch: int, **more) -> ramet.NeighborLoader:
-    options = {"shuffle": True, "threads": 1, "distributed": False, "tables": ()} | more
-    return ramet.NeighborLoader(graph, FANOUTS, input_nodes(graph), batch, **options)
+    return make_loader(graph, FANOUTS, None, batch, **{"threads": 1, "tables": ()} | more)
 
 
 def members(make_loader: Callable[[], ramet.NeighborLoader], ranks: int) -> list:

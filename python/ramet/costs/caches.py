@@ -1,8 +1,5 @@
-"""Counts the rows that caches would have, of several policies and sizes, beside the optimum.
-
-Batches are sampled, and their node ids are kept. Caches are replayed from these: no row is read. What they miss is
-planned as the requests by which a loader would read it.
-"""
+"""Counts the rows that caches would have, of several policies and sizes, beside the optimum: from the node ids of
+batches, without reading a row. What caches miss is planned as the requests by which a loader would read it."""
 
 from __future__ import annotations
 
@@ -93,7 +90,7 @@ def count_hits(
     measured, since the file is small or in memory.
     Memory: 4 bytes per row of a batch (8 beyond 2^31 nodes), for all batches, up to 8 per row again for each of two
     caches that are replayed at once, and 8 per row of the table for each.
-    Raises KeyError for an unknown type, ValueError and TypeError for what is no size, window, epoch or cost.
+    Raises KeyError for an unknown type, ValueError and TypeError for what else `caches` may not have.
     """
     graph, node_type = loader.graph, _as_node_type(loader.graph, caches.node_type)
     num_rows = graph.num_nodes(node_type)

@@ -18,10 +18,9 @@ def add_parser(subparsers):
     parser = subparsers.add_parser(
         "estimate",
         help="what a batch, an epoch and a cache would cost in memory, on disk and in seconds, and whether it fits",
-        description="Makes a few batches, shuffled, and says what an epoch of them takes. Seeds: the split 'train' "
-        "where there is one (of its first node type), else all nodes with in-edges. With --ranks it counts what these "
-        "would sample, read and send, together and each on its own. With an option of caches it samples whole epochs, "
-        "keeps the ids of all batches in memory, and counts what caches would hit.",
+        description="Makes a few batches, shuffled, and says what an epoch of them takes: docs/estimate.md. Seeds: the "
+        "split 'train' where there is one (of its first node type), else all nodes with in-edges. With an option of "
+        "caches, whole epochs are sampled, and the ids of all batches are kept in memory.",
     )
     add = parser.add_argument
     add("store", metavar="STORE", help="folder of the store")

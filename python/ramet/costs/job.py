@@ -103,16 +103,7 @@ def estimate(
     def counting(seeds: int, **more) -> NeighborLoader:
         return make_loader(graph, num_neighbors, input_nodes, seeds, tables=(), **of_sampling, **more)
 
-    machine = work = count = None
-    if ranks > 1 or at is not None:
-        ranges = ownership is None or (isinstance(ownership, str) and ownership == "range")
-        machine = memory_per_machine(graph, ranks, at=at, row_bytes=row_bytes, ranges=ranges)
-    if ranks > 1:
-        facts = {"ownership": ownership, "row_bytes": row_bytes, "hidden": hidden}
-        work = count_ranks(counting(batch_size, threads=1), ranks, batches=sampled, progress=progress, **facts)
-    if caches is not None:
-        count = count_hits(counting(of_rank), caches, batches=batches, row_bytes=row_bytes, progress=progress)
-
+    whole = counting(batch_size, threads=1)
     available, mapped = available_memory(), graph.pages()["mapped"]
     one = make_loader(graph, num_neighbors, input_nodes, of_rank, **loader)
     on_device = one.device is not None
@@ -120,10 +111,18 @@ def estimate(
     seconds, hidden_rows = _measure(one, sampled, progress)
     ahead, model = _bytes_ahead(one.summary()), 2 * hidden_rows * hidden * FLOAT_BYTES
     lies = {place: sum(of.nbytes for of in one.placement.values() if of.place == place) for place in ("device", "disk")}
-    by_use = {"store": mapped - lies["disk"], "loader": 0, "model": 0}
-    if not on_device:
-        by_use |= {"loader": ranks * ahead, "model": ranks * model}
+    on_host = 0 if on_device else ranks
+    by_use = {"store": mapped - lies["disk"], "loader": on_host * ahead, "model": on_host * model}
     needed = sum(by_use.values()) - (0 if is_file else by_use["store"])  # a graph in memory is there already
+    machine = work = count = None
+    if ranks > 1 or at is not None:
+        ranges = ownership is None or (isinstance(ownership, str) and ownership == "range")
+        machine = memory_per_machine(graph, ranks, at=at, row_bytes=row_bytes, ranges=ranges)
+    if ranks > 1:
+        facts = {"ownership": ownership, "row_bytes": row_bytes, "hidden": hidden}
+        work = count_ranks(whole, ranks, batches=sampled, progress=progress, **facts)
+    if caches is not None:
+        count = count_hits(counting(of_rank), caches, batches=batches, row_bytes=row_bytes, progress=progress)
     return Estimate(
         store=graph.path if is_file else "a graph in memory",
         num_neighbors=num_neighbors,
@@ -131,12 +130,12 @@ def estimate(
         batch_size=batch_size,
         hidden=hidden,
         ranks=ranks,
-        batches_per_epoch=-(-len(one) // ranks),
+        batches_per_epoch=len(whole),
         memory=sum(by_use.values()),
         memory_by_use=by_use,
         device_memory=lies["device"] + ahead + model if on_device else 0,
         disk=sum(f.stat().st_size for f in Path(graph.path).rglob("*") if f.is_file()) if is_file else mapped,
-        seconds_per_epoch=seconds * len(one),
+        seconds_per_epoch=seconds * ranks * len(whole),
         available=available,
         fits=needed <= available and (not on_device or ahead + model <= free),
         sample=one.summary(),

@@ -29,10 +29,12 @@ def test_hits_are_those_of_slow_caches(options, epochs):
     for of in found.sizes:
         assert list(of.hits) == slow.POLICIES
         assert (of.share, of.bytes) == (of.rows / 1000, of.rows * 32)
-        assert of.hits["recency"] == pytest.approx(slow.hits_of_recency(ids, of.rows))
-        assert of.hits["degree"] == pytest.approx(slow.hits_of_held(ids, slow.hottest(degrees, of.rows)))
+        assert of.hits["recency"] == pytest.approx(slow.hits_of(slow.missed_by_recency(ids, of.rows), ids))
+        assert of.hits["degree"] == pytest.approx(
+            slow.hits_of(slow.missed_by_held(ids, slow.hottest(degrees, of.rows)), ids)
+        )
         held = slow.hottest(presampled.tolist(), of.rows, degrees)
-        assert of.hits["presampling"] == pytest.approx(slow.hits_of_held(ids, held))
+        assert of.hits["presampling"] == pytest.approx(slow.hits_of(slow.missed_by_held(ids, held), ids))
         assert of.hits["look-ahead 1"] <= of.hits["look-ahead 16"] + 0.02
 
 
@@ -61,7 +63,7 @@ def test_rows_of_one_type_of_several():
     authors = slow.count(graph, loader, node_type="author", cache_rows=[30])
     ids = slow.ids_of_epochs(graph, "author", 2, input_nodes=("paper", "train"))
     assert out_degrees(graph, "author").tolist() == slow.out_degrees(graph, "author")
-    assert authors.sizes[0].hits["recency"] == pytest.approx(slow.hits_of_recency(ids, 30))
+    assert authors.sizes[0].hits["recency"] == pytest.approx(slow.hits_of(slow.missed_by_recency(ids, 30), ids))
     assert authors.rows_per_batch == np.mean([len(batch) for batch in ids[1]])
 
 
@@ -70,7 +72,7 @@ def test_few_batches_of_each_epoch():
     found = slow.count(graph, batches=3, epochs=2, cache_rows=[100])
     ids = slow.ids_of_epochs(graph, "node", 3, batches=3)
     assert found.batches == 6
-    assert found.sizes[0].hits["recency"] == pytest.approx(slow.hits_of_recency(ids, 100))
+    assert found.sizes[0].hits["recency"] == pytest.approx(slow.hits_of(slow.missed_by_recency(ids, 100), ids))
 
 
 def test_a_graph_without_tables():

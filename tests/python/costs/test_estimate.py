@@ -70,6 +70,7 @@ def test_ranks_share_the_store_and_nothing_else(store):
     assert four.memory_by_use["model"] == 4 * one.memory_by_use["model"]
     assert four.memory_by_use["loader"] >= 4 * four.sample.pool_bytes
     assert (one.batches_per_epoch, four.batches_per_epoch) == (14, 4)
+    assert ramet.estimate(graph, FANOUTS, batch_size=10, ranks=3).batches_per_epoch == 21  # slices of 4, 3 and 3
     assert four.work == count_ranks(counting(graph, seed=0), 4, batches=8)
 
 
@@ -180,14 +181,11 @@ def test_text(store, capsys):
     assert "  fits: " in lines[1]
     assert " 4 batches of " in lines[7]
     assert "batches ahead, the largest" in lines[-1]
-
-
-def test_text_of_ranks(store, capsys):
-    out = run(capsys, store, *SMALL, "--ranks", 3, "--batches", 1)
-    assert "means of 1 batch of 60 seeds, by 3 ranks" in out
+    of_ranks = run(capsys, store, *SMALL, "--ranks", 3, "--batches", 1)
+    assert "means of 1 batch of 60 seeds, by 3 ranks" in of_ranks
     for words in ("hop 1: nodes so far", "rows read", "redundancy", "bytes sent: ids", "largest rank over mean: rows"):
-        assert words in out
-    assert "memory of a machine with one of 3 parts of 1,000 nodes and 8,000 edges, 40 bytes a row: " in out
+        assert words in of_ranks
+    assert "memory of a machine with one of 3 parts of 1,000 nodes and 8,000 edges, 40 bytes a row: " in of_ranks
 
 
 @pytest.mark.parametrize(("costs", "titles"), [(None, 2), ("2e-5,3e-9", 4)])

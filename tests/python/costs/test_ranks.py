@@ -92,19 +92,6 @@ def test_the_counts_are_those_of_loaders(make, options):
     assert work.hops[-1].nodes_independent == work.rows_independent
 
 
-def test_ranks_alone_are_loaders_of_a_rank(monkeypatch):
-    """The seeds of a rank alone are those of its loader."""
-    from ramet.loading import neighbor_loader as loader
-
-    graph = homogeneous()
-    work = count_ranks(loader_of(graph), RANKS)
-    rows = 0
-    for rank in range(RANKS):
-        monkeypatch.setattr(loader, "rank_and_world", lambda distributed, rank=rank: (rank, RANKS))
-        rows += len(first_batches(loader_of(graph), 1)[0].n_id)
-    assert work.rows_independent == rows
-
-
 def test_bytes_follow_the_rows():
     graph = homogeneous()
     plain = count_ranks(loader_of(graph), RANKS)

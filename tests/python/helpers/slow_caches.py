@@ -71,14 +71,6 @@ def hits_of(missed: list[list[int]], epochs) -> float:
     return 1 - sum(map(len, missed)) / sum(len(batch) for epoch in epochs[1:] for batch in epoch)
 
 
-def hits_of_held(epochs, held: set) -> float:
-    return hits_of(missed_by_held(epochs, held), epochs)
-
-
-def hits_of_recency(epochs, capacity: int) -> float:
-    return hits_of(missed_by_recency(epochs, capacity), epochs)
-
-
 def hits_of_min(epochs, capacity: int) -> float:
     """Belady's MIN with bypass over everything."""
     batches = [set(batch) for epoch in epochs for batch in epoch]
