@@ -22,8 +22,9 @@ from harness import Figure, Report, finish, options
 
 import ramet
 from ramet import _core
+from ramet.costs import count_ranks, make_together
+from ramet.costs.sample import make_loader
 from ramet.stores.ownership import as_owners
-from ramet.work import count_work, make_together
 
 FANOUTS = [10, 10, 10]
 BATCH = 1024  # seeds per rank
@@ -34,13 +35,8 @@ CACHED_RANKS = 2
 CACHE_SHARES = (0.25, 1.0)  # rows of the cache, as a part of those that a rank reads for a batch
 
 
-def input_nodes(graph):
-    return "train" if "train" in graph.splits else np.flatnonzero(np.diff(graph.indptr()))
-
-
 def loader(graph, batch: int, **more) -> ramet.NeighborLoader:
-    options = {"shuffle": True, "threads": 1, "ranks": False, "tables": ()} | more
-    return ramet.NeighborLoader(graph, FANOUTS, input_nodes(graph), batch, **options)
+    return make_loader(graph, FANOUTS, None, batch, **{"threads": 1, "tables": ()} | more)
 
 
 def members(make_loader: Callable[[], ramet.NeighborLoader], ranks: int) -> list:
@@ -53,8 +49,8 @@ def members(make_loader: Callable[[], ramet.NeighborLoader], ranks: int) -> list
 def work_table(report: Report, graphs: dict, batches: int, batch: int) -> None:
     lines = []
     for (name, graph), sampler, ranks in itertools.product(graphs.items(), SAMPLERS, RANKS):
-        work = count_work(graph, ranks, batch, FANOUTS, sampler=sampler, batches=batches)
-        uniform = count_work(graph, ranks, batch, FANOUTS, batches=batches)
+        work = count_ranks(loader(graph, ranks * batch, sampler=sampler), ranks, batches=batches)
+        uniform = count_ranks(loader(graph, ranks * batch), ranks, batches=batches)
         hop = work.hops[-1]
         numbers = (
             f"{work.rows_read:,.0f}",
@@ -81,7 +77,7 @@ def cost(of: ramet.NeighborLoader, together: list, step: int) -> float:
     begin = time.perf_counter()
     _core.sample(of.graph._core, of.sample_options, [(0, seeds, None)], epoch=0, step=step, threads=1)
     alone = time.perf_counter() - begin
-    return sum(part.sample_seconds for part in make_together(together, 0, step)) / alone
+    return sum(part.sample_seconds for part in make_together(together, 0, step)[0]) / alone
 
 
 def plans(report: Report, graphs: dict, repetitions: int, batch: int) -> None:
@@ -107,11 +103,11 @@ def cache_hits(report: Report, graph, run: int, batch: int) -> None:
     for sampler, kappa in itertools.product(SAMPLERS, KAPPAS):
         cached = partial(with_cache, graph, CACHED_RANKS * batch, sampler, kappa)
         of = cached(0)
-        rows = len(make_together(members(lambda of=of: of, CACHED_RANKS), 0, 0)[0].n_id(0))
+        rows = len(make_together(members(lambda of=of: of, CACHED_RANKS), 0, 0)[0][0].n_id(0))
         rates = []
         for share in CACHE_SHARES:
             together = members(partial(cached, int(share * rows)), CACHED_RANKS)
-            batches = [batch for step in range(min(run, len(of))) for batch in make_together(together, 0, step)]
+            batches = [batch for step in range(min(run, len(of))) for batch in make_together(together, 0, step)[0]]
             hits, misses = np.sum([(batch.cache_hits, batch.cache_misses) for batch in batches], axis=0)
             rates.append(hits / (hits + misses))
             report.keep(f"{sampler}, kappa {kappa}, cache {share}: hit rate", float(rates[-1]))

@@ -5,6 +5,7 @@ Importing this package loads neither torch nor PyG and changes no global state.
 
 from ramet import foreign_words
 from ramet._core import CorruptStoreError, __version__
+from ramet.costs.job import estimate
 from ramet.dtypes import Quantized, bfloat16
 from ramet.graph import Graph, open
 from ramet.loading.batch import Batch, fingerprint
@@ -53,6 +54,7 @@ __all__ = [
     "__version__",
     "bfloat16",
     "build",
+    "estimate",
     "fingerprint",
     "from_arrays",
     "from_edge_index",

@@ -1,4 +1,4 @@
-"""The command `ramet`: generate, build, info, verify, partition, work, cache, train, predict, help."""
+"""The command `ramet`: generate, build, info, verify, estimate, partition, train, predict, help."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import sys
 from collections.abc import Sequence
 
 from ramet._core import __version__
-from ramet.caching.cli import add_parser as add_cache
+from ramet.costs.cli import add_parser as add_estimate
 from ramet.train.cli import add_parsers as add_training
-from ramet.work.cli import add_parser as add_work
 
 EXIT_DAMAGED, EXIT_ERROR, EXIT_INTERRUPTED = 1, 2, 130
 
@@ -74,9 +73,8 @@ def _parsers():
     _add_build(commands)
     _add_info(commands)
     _add_verify(commands)
+    add_estimate(commands)
     _add_partition(commands)
-    add_work(commands)
-    add_cache(commands)
     add_training(commands)
     about = commands.add_parser("help", help="what a command does, and its options")
     about.add_argument("topic", metavar="COMMAND", nargs="?", choices=tuple(commands.choices), help="(default: all)")

@@ -306,12 +306,10 @@ def test_errors_have_the_words_of_the_command_line(store, tmp_path, capsys):
     npz = _smallest_npz(tmp_path)
     classes = error_of(capsys, "build", tmp_path / "out", npz, "--train-per-class", 2)
     assert "--train-per-class=2 and --val-per-class=0 need 2 nodes" in classes
-    assert "--batch-size-per-rank is 0, expected" in error_of(
-        capsys, "work", store, "--ranks", 2, "--batch-size-per-rank", 0
-    )
+    assert "--batch-size is 0, expected" in error_of(capsys, "estimate", store, "--batch-size", 0)
     named = tmp_path / "num_nodes is 0" / "batch_size"  # a path keeps its name
     assert str(named) in error_of(capsys, "train", named)
-    assert str(named) in error_of(capsys, "work", named, "--ranks", 2)
+    assert str(named) in error_of(capsys, "estimate", named, "--ranks", 2)
 
 
 def test_a_package_that_is_not_there_is_one_line():

@@ -46,6 +46,10 @@ def on_host(value):
     return value.detach().cpu() if is_on_device(value) else value
 
 
+def free_bytes(device) -> int:
+    return torch_or_none().cuda.mem_get_info(device)[0]
+
+
 def wait_for(stream) -> None:
     stream.synchronize()
 

@@ -24,6 +24,7 @@ def replace(set_attribute=setattr) -> None:
         holds,
         is_on_device,
         on_host,
+        free_bytes,
         wait_for,
         empty,
         arange,
@@ -56,6 +57,10 @@ def is_on_device(value):
 
 def on_host(value):
     return value.as_subclass(torch.Tensor).detach().clone() if is_on_device(value) else value
+
+
+def free_bytes(device) -> int:
+    return 1 << 40
 
 
 def wait_for(stream) -> None:

@@ -7,8 +7,8 @@ from comparison import by_type
 
 import ramet
 from ramet import _core
+from ramet.costs import make_together
 from ramet.stores.ownership import as_owners
-from ramet.work import make_together
 
 
 class Together:
@@ -30,7 +30,7 @@ class Together:
 
     def batches(self, epoch: int = 0, step: int = 0) -> list[ramet.Batch]:
         """One batch, by rank."""
-        cores = make_together(self.ranks, epoch, step)
+        cores = make_together(self.ranks, epoch, step)[0]
         return [ramet.Batch(core, self._origin) for core in cores]
 
     def pairs(self, steps: int | None = None, epoch: int = 0):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -57,7 +56,12 @@ class Replay:
         policies = self._policies()
         caches = [(0, *policies["recency"])]
         caches += [(rows, *policy) for rows in capacities for policy in policies.values()]
-        uncached, *found = _in_threads(self._replay, caches, progress)
+        replayed: list[Replayed] = []
+        with ThreadPoolExecutor(REPLAYED_AT_ONCE) as threads, byte_progress(progress, "caches", unit="") as report:
+            for of in threads.map(lambda cache: self._replay(*cache), caches):  # an interrupt cancels what waits
+                replayed.append(of)
+                report(len(replayed), len(caches))
+        uncached, *found = replayed
         by_size = [found[i : i + len(policies)] for i in range(0, len(found), len(policies))]
         return uncached, [dict(zip(policies, of_size)) for of_size in by_size]
 
@@ -79,18 +83,3 @@ class Replay:
         hits, requests, num_bytes = map(sum, zip(*found[self._first_counted :]))
         batches = len(self.counted)
         return Replayed(hits / max(self.rows, 1), requests / batches, num_bytes / batches)
-
-
-def _in_threads(function: Callable, arguments: list[tuple], progress: bool) -> list:
-    """The results, in order. An interrupt leaves out what has not begun."""
-    results = []
-    with ThreadPoolExecutor(REPLAYED_AT_ONCE) as threads, byte_progress(progress, "caches", unit="") as report:
-        tasks = [threads.submit(function, *of_task) for of_task in arguments]
-        try:
-            for task in tasks:
-                results.append(task.result())
-                report(len(results), len(tasks))
-        except BaseException:
-            threads.shutdown(cancel_futures=True)
-            raise
-    return results

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from ramet import _core
-from ramet.arguments import shortened
+from ramet.arguments import as_real, shortened
+from ramet.costs.memory import bytes_of_row
+from ramet.costs.replay import Replayed
 from ramet.dtypes import bits
 from ramet.graph import Graph
-from ramet.work.count import bytes_of_row
 
 TABLE = "feat"
 MEASURED = -1.0
@@ -24,10 +24,9 @@ class Disk:
     request_seconds: float
     byte_seconds: float
 
-    def reads(self, requests: float, num_bytes: float) -> Reads:
-        """Of a batch with so many."""
-        seconds = requests * self.request_seconds + num_bytes * self.byte_seconds
-        return Reads(requests, num_bytes, 1 / seconds if seconds else None)
+    def reads(self, of: Replayed) -> Reads:
+        seconds = of.requests * self.request_seconds + of.bytes * self.byte_seconds
+        return Reads(of.requests, of.bytes, 1 / seconds if seconds else None)
 
 
 @dataclass
@@ -44,7 +43,7 @@ def open_reader(
     graph: Graph, node_type: str, row_bytes: int, read_costs: tuple[float, float] | None
 ) -> tuple[_core.RowReader, str] | tuple[None, str]:
     """A reader of the rows of `node_type`, and ""; or None, and why no disk's rate is known. read_costs: as
-    count_hits."""
+    of Caches."""
     request_seconds, byte_seconds = (MEASURED, MEASURED) if read_costs is None else _as_costs(read_costs)
     if TABLE not in graph.tables(node_type):
         return None, f"type {node_type!r} has no table {TABLE!r}"
@@ -70,10 +69,7 @@ def open_reader(
 def _as_costs(costs) -> tuple[float, float]:
     """ValueError for what are not two numbers of seconds."""
     try:
-        request_seconds, byte_seconds = map(float, costs)
+        request_seconds, byte_seconds = costs
     except (TypeError, ValueError):
         raise ValueError(f"read_costs is {shortened(costs)}, expected seconds of a request and of a byte") from None
-    for seconds in (request_seconds, byte_seconds):
-        if not 0 <= seconds < math.inf:
-            raise ValueError(f"read_costs has {seconds}, expected at least 0 seconds, and finite ones")
-    return request_seconds, byte_seconds
+    return as_real(request_seconds, "read_costs"), as_real(byte_seconds, "read_costs")

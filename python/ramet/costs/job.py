@@ -1,0 +1,167 @@
+"""Estimate: what a job would take of a machine, and whether it fits, from a sample of a real loader."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from ramet import _core
+from ramet.arguments import as_int
+from ramet.costs import words
+from ramet.costs.caches import CacheCount, Caches, count_hits
+from ramet.costs.memory import FLOAT_BYTES, memory_per_machine
+from ramet.costs.ranks import RankCount, count_ranks
+from ramet.costs.sample import batches_of, make_loader
+from ramet.cuda import torch_devices
+from ramet.graph import Graph
+from ramet.loading.neighbor_loader import NeighborLoader
+from ramet.loading.options import as_graph
+from ramet.loading.samplers import as_sampler
+from ramet.loading.summary import Summary
+from ramet.memory import available_memory
+
+SAMPLED = 8  # batches
+OF_SAMPLING = ("shuffle", "drop_last", "sampler", "seed", "expand", "disjoint", "time", "input_time")
+
+
+@dataclass(frozen=True, repr=False)
+class Estimate:
+    """What a job would take of a machine, in bytes and seconds; `print` it.
+
+    memory: of all processes of the machine. `memory_by_use` divides it: "store", the files that they map, once;
+        "loader", batches made ahead and caches; "model", the outputs of hidden layers and their gradients. Programs and
+        libraries, parameters and the optimizer's state are not in it.
+    device_memory: of a GPU, for loaders with a device: tables and topology that lie there, batches, and the model.
+    disk: of the store's files; of a graph in memory, what its arrays would take there.
+    seconds_per_epoch: until this machine has made all batches of an epoch, of all ranks, without training.
+    fits: whether `memory` and `device_memory` were available.
+    """
+
+    store: str
+    num_neighbors: object
+    sampler: str
+    batch_size: int  # of all ranks
+    hidden: int
+    ranks: int
+    batches_per_epoch: int
+    memory: int
+    memory_by_use: dict[str, int]
+    device_memory: int
+    disk: int
+    seconds_per_epoch: float
+    available: int  # memory
+    fits: bool
+    sample: Summary  # of the loader of one rank
+    machine: dict[str, int] | None = None  # where each rank has one, with a part of the graph: its memory, by use
+    work: RankCount | None = None
+    caches: CacheCount | None = None
+
+    def __str__(self) -> str:
+        return words.as_text(self)
+
+    def __repr__(self) -> str:
+        return f"<ramet.Estimate: {self}>"
+
+
+def estimate(
+    graph: Graph,
+    num_neighbors,
+    input_nodes=None,
+    batch_size: int = 1024,
+    *,
+    ranks: int = 1,
+    ownership=None,
+    at: tuple[int, int] | None = None,
+    caches: Caches | None = None,
+    batches: int | None = None,
+    row_bytes: int | None = None,
+    hidden: int = 256,
+    progress: bool = False,
+    **loader,
+) -> Estimate:
+    """Makes a few batches of a loader, as a rank would, and says what an epoch of them takes: docs/estimate.md.
+
+    num_neighbors, input_nodes, batch_size, loader: as a NeighborLoader's; but batches are shuffled, and None as
+        input_nodes is the split "train" where there is one, else all nodes with in-edges.
+    ranks: processes of the machine, of which each makes its slice of a batch. With several, `work` counts what they
+        would sample, read and send, together and each on its own.
+    ownership: who owns a node, as a NeighborLoader's.
+    at: (nodes, edges) of a graph like this one, for the memory of a `machine` of each rank; None: those of this one.
+    caches: a ramet.costs.Caches: counts what these would hit, of a rank's batches.
+    batches: how many to make of an epoch, at most; None: 8, and for caches all.
+    row_bytes: of a row of "feat", for counts; None: as the table has them, 512 without one.
+    hidden: width of the model's hidden layers, float32.
+    Raises ValueError for no seeds, and what a NeighborLoader raises.
+    """
+    graph, ranks = as_graph(graph), as_int(ranks, "ranks", 1, _core.MAX_PARTS)
+    sampled = SAMPLED if batches is None else as_int(batches, "batches", 1)
+    batch_size, hidden = as_int(batch_size, "batch_size", 1), as_int(hidden, "hidden", 0)
+    of_rank, is_file = -(-batch_size // ranks), graph.path is not None
+    of_sampling = {name: loader[name] for name in OF_SAMPLING if name in loader}
+
+    def counting(seeds: int, **more) -> NeighborLoader:
+        return make_loader(graph, num_neighbors, input_nodes, seeds, tables=(), **of_sampling, **more)
+
+    whole = counting(batch_size, threads=1)
+    available, mapped = available_memory(), graph.pages()["mapped"]
+    one = make_loader(graph, num_neighbors, input_nodes, of_rank, **loader)
+    on_device = one.device is not None
+    free = torch_devices.free_bytes(one.device) if on_device else 0  # beside the tables that are there now
+    seconds, hidden_rows = _measure(one, sampled, progress)
+    ahead, model = _bytes_ahead(one.summary()), 2 * hidden_rows * hidden * FLOAT_BYTES
+    lies = {place: sum(of.nbytes for of in one.placement.values() if of.place == place) for place in ("device", "disk")}
+    on_host = 0 if on_device else ranks
+    by_use = {"store": mapped - lies["disk"], "loader": on_host * ahead, "model": on_host * model}
+    needed = sum(by_use.values()) - (0 if is_file else by_use["store"])  # a graph in memory is there already
+    machine = work = count = None
+    if ranks > 1 or at is not None:
+        ranges = ownership is None or (isinstance(ownership, str) and ownership == "range")
+        machine = memory_per_machine(graph, ranks, at=at, row_bytes=row_bytes, ranges=ranges)
+    if ranks > 1:
+        facts = {"ownership": ownership, "row_bytes": row_bytes, "hidden": hidden}
+        work = count_ranks(whole, ranks, batches=sampled, progress=progress, **facts)
+    if caches is not None:
+        count = count_hits(counting(of_rank), caches, batches=batches, row_bytes=row_bytes, progress=progress)
+    return Estimate(
+        store=graph.path if is_file else "a graph in memory",
+        num_neighbors=num_neighbors,
+        sampler=str(as_sampler(loader.get("sampler", "uniform"))),
+        batch_size=batch_size,
+        hidden=hidden,
+        ranks=ranks,
+        batches_per_epoch=len(whole),
+        memory=sum(by_use.values()),
+        memory_by_use=by_use,
+        device_memory=lies["device"] + ahead + model if on_device else 0,
+        disk=sum(f.stat().st_size for f in Path(graph.path).rglob("*") if f.is_file()) if is_file else mapped,
+        seconds_per_epoch=seconds * ranks * len(whole),
+        available=available,
+        fits=needed <= available and (not on_device or ahead + model <= free),
+        sample=one.summary(),
+        machine=machine,
+        work=work,
+        caches=count,
+    )
+
+
+def _bytes_ahead(summary: Summary) -> int:
+    """Of caches, and of batches: those ahead, with rows or before these are read, and the one in the loop; or what the
+    pool already holds for them."""
+    before_rows = (summary.bytes - summary.table_bytes) // summary.batches
+    batches = (summary.max_prefetch + 1) * summary.largest_batch_bytes
+    batches += (summary.max_sampled - summary.max_prefetch) * before_rows
+    return max(batches, summary.pool_bytes) + summary.cache_bytes
+
+
+def _measure(loader: NeighborLoader, batches: int, progress: bool) -> tuple[float, int]:
+    """Seconds of a batch; the most rows that hidden layers make of one, which are the sources of the layer after. The
+    first batch, after which threads and buffers are there, is not measured."""
+    next(iter(loader))
+    count = rows = 0
+    begin = time.perf_counter()
+    for batch in batches_of(loader, batches, progress=progress):
+        core, types = batch._core, range(len(loader.graph.node_types))
+        rows = max(rows, sum(core.num_src(block, t) for block in range(1, core.num_blocks) for t in types))
+        count += 1
+    return (time.perf_counter() - begin) / count, rows
