@@ -60,6 +60,7 @@ LOADER = {
     "cooperative": "`ranks=ramet.Cooperate(...)`",
     "ownership": "`ranks=ramet.Cooperate(ownership=...)`",
     "distributed": "`ranks`",
+    "embeddings": "`tables={node type: embedding}`",
     "decode": f"{_FEATURES}(decode=...)`",
     "feature_dtype": f"{_FEATURES}(dtype=...)`",
     "fuse": f"{_FEATURES}(fuse=...)`",

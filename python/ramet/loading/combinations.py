@@ -13,6 +13,7 @@ CPU, GPU, RANKS = "a loader on the CPU", "a loader with a device", "a cooperativ
 PART = "a part of a graph"  # ramet.partition
 SEVERAL = "input_nodes of several types"
 GIVEN = "a ramet.Table in tables"
+EMBEDDED = "a ramet.nn.Embedding in tables"
 GIVEN_THERE = "a ramet.Table on a device in tables"
 EVERYWHERE = (CPU, GPU, RANKS)
 
@@ -27,7 +28,7 @@ SUPPORTED = {
     "tables": EVERYWHERE,
     GIVEN: (CPU, RANKS),
     GIVEN_THERE: (GPU,),
-    "embeddings": (CPU, RANKS),
+    EMBEDDED: (CPU, RANKS),
     "features.decode": EVERYWHERE,
     "features.fuse": (CPU,),
     "features.transpose": (CPU, RANKS),

@@ -9,9 +9,26 @@ from ramet import _core, foreign_words, html
 from ramet.arguments import as_flag, as_int
 from ramet.graph import Graph
 from ramet.loading.batch import Origin
-from ramet.loading.combinations import CPU, GIVEN, GIVEN_THERE, PART, RANKS, SEVERAL, SUPPORTED, check, kind_of
+from ramet.loading.combinations import (
+    CPU,
+    EMBEDDED,
+    GIVEN,
+    GIVEN_THERE,
+    PART,
+    RANKS,
+    SEVERAL,
+    SUPPORTED,
+    check,
+    kind_of,
+)
 from ramet.loading.cooperative import GroupThread
-from ramet.loading.embeddings import listeners_of, require_all_rows, require_own_rows, rows_of_embeddings
+from ramet.loading.embeddings import (
+    listeners_of,
+    require_all_rows,
+    require_own_rows,
+    rows_of_embeddings,
+    split_embeddings,
+)
 from ramet.loading.epochs import EpochIterator, Epochs, EpochSampler
 from ramet.loading.features import Features, as_features
 from ramet.loading.fused import fused_tables
@@ -63,8 +80,7 @@ class NeighborLoader:
         shuffle=False, drop_last=False: of the seeds; of a last batch that is smaller.
         tables=None: names of node and edge tables to gather; None: "feat" and "label". Or a dict, name to ramet.Table:
             rows come from that instead of the graph (None: the graph's); on a heterogeneous graph by node type.
-        embeddings=None: {"node": embedding}, by node type: a ramet.nn.Embedding on a disk reads ahead what the loop
-            will ask it for, the rows of all nodes of a batch; where ranks cooperate, of those that this rank owns.
+            A node type may have a ramet.nn.Embedding there: on a disk it reads ahead the rows of a batch's nodes.
         features=None: a ramet.Features: whether rows are decoded, rounded, or summed before the model gets them.
     Speed
         threads=None: C++ threads, a batch for each; cooperating ranks: one for all. None: as many as the loop needs.
@@ -100,7 +116,6 @@ class NeighborLoader:
         threads: int | None = None,
         prefetch: int | None = None,
         tables: tuple[str, ...] | Mapping | None = None,
-        embeddings: Mapping | None = None,
         features: Features | None = None,
         ranks=None,
         device=None,
@@ -111,12 +126,13 @@ class NeighborLoader:
         self.graph, self.device, self._asked = as_graph(graph), as_device(device), as_placement(placement)
         self._features = as_features(features)
         kind = kind_of(self.device, ranks)
+        tables, embeddings = split_embeddings(tables)
         given = {"device": self.device, "input_time": input_time, "time": time}
         given["expand"] = None if isinstance(expand, str) and expand == "every" else expand
         given["disjoint"] = None if disjoint is False else disjoint
         given[GIVEN] = names_of_given(tables, "host")
         given[GIVEN_THERE] = names_of_given(tables, "device")
-        given["embeddings"] = embeddings
+        given[EMBEDDED] = list(embeddings) or None
         given[SEVERAL] = list(input_nodes) if isinstance(input_nodes, Mapping) and len(input_nodes) > 1 else None
         given = {name: value for name, value in given.items() if value is not None}
         check(kind, given | self._features.given() | self._asked.given())

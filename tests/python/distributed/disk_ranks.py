@@ -102,7 +102,7 @@ def refusals(group, folder) -> dict[str, str]:
     graph = ramet.from_edge_index(np.zeros((2, 1), np.int64), num_nodes=ROWS)
 
     def loader(**options):
-        options = {"ranks": group, "embeddings": {"node": embedding}} | options
+        options = {"ranks": group, "tables": {"node": embedding}} | options
         return ramet.NeighborLoader(graph, [2], **options)
 
     def make(**options):
@@ -133,7 +133,7 @@ def cooperate(group, store, folder, options: dict, ownership) -> tuple:
     for where in (folder, None):
         rows = {"placement": "chunked"} if where is None else {"location": "disk", "path": where, "cache_rows": 1000}
         embedding = ramet.nn.Embedding(graph.num_nodes(), WIDTH, seed=3, ranks=group, ownership=owners, **rows)
-        loader = ramet.NeighborLoader(graph, **options, ranks=together, embeddings={"node": embedding})
+        loader = ramet.NeighborLoader(graph, **options, ranks=together, tables={"node": embedding})
         optimizer = optimizer_of("Adam", embedding)
         for steps in (2, 100):
             for batch in itertools.islice(loader, steps):

@@ -15,7 +15,6 @@ OPTIONS = {
     "input_time": {"input_nodes": None, "time": ramet.Time("time"), "input_time": np.zeros(NUM_NODES, np.int64)},
     "tables": {"tables": ("feat",)},
     GIVEN: {"tables": {"feat": ramet.Table(np.zeros(NUM_NODES))}},
-    "embeddings": {"embeddings": {}},
     "features.decode": {"features": ramet.Features(decode=False)},
     "features.fuse": {"features": ramet.Features(fuse=True)},
     "features.transpose": {"features": ramet.Features(transpose=True)},
