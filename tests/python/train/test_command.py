@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from training import BATCH, assert_learned, command, ramet_train
+from train_commands import BATCH, assert_learned, command, ramet_train
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")

@@ -1,14 +1,12 @@
 """Training: what a run learns, whatever the number of processes and wherever its features lie."""
 
 import contextlib
-import importlib.util
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from training import BATCH, assert_learned
+from benchmarks import benchmark
+from train_commands import BATCH, assert_learned
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
@@ -19,8 +17,6 @@ from ramet.old_torch import is_autocast_enabled  # noqa: E402
 from ramet.train import Config, fit, loop, run  # noqa: E402
 from ramet.train.model import build_model  # noqa: E402
 from ramet.train.predict import predict  # noqa: E402
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize("model", ["sage", "gat", "gin"])
@@ -158,18 +154,10 @@ def test_losses_do_not_depend_on_the_number_of_processes(store, tmp_path, model,
 # ---- real datasets
 
 
-def load_accuracy_bench():
-    spec = importlib.util.spec_from_file_location("accuracy", ROOT / "bench" / "accuracy.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["accuracy"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["cora", "amazon_computers", "coauthor_physics"])
 def test_accuracy_of_one_seed(name, data_dir, tmp_path):
-    bench = load_accuracy_bench()
+    bench = benchmark("accuracy")
     graph = bench.open_dataset(name, data_dir, tmp_path)
     torch.set_num_threads(1)
     assert bench.accuracy(name, graph, seed=0) >= bench.DATASETS[name].bar

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from training import BATCH, ramet_train
+from train_commands import BATCH, ramet_train
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
