@@ -142,13 +142,7 @@ class NeighborLoader:
         self._pulling = pulling_group(tables) if kind == CPU else None
         among = ranks.among if isinstance(ranks, Cooperate) else ranks
         self.rank, self.world = rank_and_world(among)
-        sampling = {
-            "sampler": sampler,
-            "seed": seed,
-            "expand": expand,
-            "disjoint": disjoint,
-            "time": time,
-        }
+        sampling = {"sampler": sampler, "seed": seed, "expand": expand, "disjoint": disjoint, "time": time}
         inputs = (input_nodes, input_time)
         batches = {
             "batch_size": batch_size,
