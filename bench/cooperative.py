@@ -75,7 +75,7 @@ def cost(of: ramet.NeighborLoader, together: list, step: int) -> float:
     """The ranks' time for a batch, in sum, over one process's."""
     seeds = of._core.seeds(0, step)
     begin = time.perf_counter()
-    _core.sample(of.graph._core, of.sample_options, [(0, seeds, None)], epoch=0, step=step, threads=1)
+    _core.sample(of.graph._core, of.config.sampling, [(0, seeds, None)], epoch=0, step=step, threads=1)
     alone = time.perf_counter() - begin
     return sum(part.sample_seconds for part in make_together(together, 0, step)[0]) / alone
 

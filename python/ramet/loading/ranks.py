@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 import sys
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ramet.arguments import shortened
 
@@ -28,6 +29,23 @@ class Cooperate:
     group: object = None
     ownership: object = None
     among: object = None
+
+
+class LoaderRanks(NamedTuple):
+    """The ranks of a loader, as this one sees them. among: as of Cooperate, or False; rank, world: those inside it.
+    group: the ramet.distributed.group.Group that makes batches together, pulling: the one whose ranks pull rows from
+    each other; None for none."""
+
+    among: object
+    rank: int
+    world: int
+    group: object
+    pulling: object
+
+    @property
+    def together(self):
+        """The Group whose ranks must have the same options."""
+        return self.group or self.pulling
 
 
 def rank_and_world(ranks) -> tuple[int, int]:

@@ -1,8 +1,11 @@
 """Which seeds a batch has: their positions in `input_nodes`, and batches of positions that a caller chooses."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
-from small_graphs import heterogeneous, homogeneous, numpy_of, summary
+from small_graphs import NUM_NODES, heterogeneous, homogeneous, numpy_of, summary
 
 import ramet
 from ramet.loading.batch import Batch
@@ -94,3 +97,16 @@ def test_what_no_batch_can_be_made_of_is_named(graph):
         core.make(np.array([0]), -1, 0)
     with pytest.raises(ValueError, match="order and offsets go together"):
         core.start(0, 0, order=np.array([0]))
+
+
+def test_a_loader_keeps_none_of_the_arrays_that_it_was_given():
+    """The engine has copies: two would be 8 bytes more for each seed."""
+    graph = homogeneous(time=np.arange(NUM_NODES))
+    ids, times = np.arange(50), np.arange(50)
+    given = [weakref.ref(ids), weakref.ref(times)]
+    loader = ramet.NeighborLoader(graph, [2], ids, 10, time="time", input_time=times)
+    del ids, times
+    gc.collect()
+    assert [array() for array in given] == [None, None]
+    assert [len(batch.seeds) for batch in loader] == [10] * 5
+    assert "seed_type=node" in repr(loader)

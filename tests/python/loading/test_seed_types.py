@@ -86,7 +86,7 @@ def test_ranks_take_slices_and_threads_change_nothing(graph, monkeypatch, thread
     assert [described(batch) for batch in make(graph, threads=threads)] == expected
     of_ranks = []
     for rank in range(2):
-        monkeypatch.setattr("ramet.loading.neighbor_loader.rank_and_world", lambda ranks, rank=rank: (rank, 2))
+        monkeypatch.setattr("ramet.loading.config.rank_and_world", lambda ranks, rank=rank: (rank, 2))
         of_ranks.append(list(make(graph, threads=threads)))
     for (seeds, _, fingerprint), *slices in zip(expected, *of_ranks):
         parts = [by_type(batch.seeds) for batch in slices]

@@ -143,7 +143,7 @@ def epochs(graph, input_nodes, **options) -> dict:
 def ranks_apart(graph, monkeypatch) -> dict:
     result = {}
     for rank in range(2):
-        monkeypatch.setattr("ramet.loading.neighbor_loader.rank_and_world", lambda ranks, rank=rank: (rank, 2))
+        monkeypatch.setattr("ramet.loading.config.rank_and_world", lambda ranks, rank=rank: (rank, 2))
         result |= {f"{name}, rank {rank}": value for name, value in epochs(graph, "train").items()}
     return result
 

@@ -125,7 +125,7 @@ def test_ranks(monkeypatch, small, world, iterations):
     inputs = np.random.default_rng(5).permutation(300)[:100]
 
     def loader(rank, of):
-        monkeypatch.setattr("ramet.loading.neighbor_loader.rank_and_world", lambda ranks: (rank, of))
+        monkeypatch.setattr("ramet.loading.config.rank_and_world", lambda ranks: (rank, of))
         return ramet.NeighborLoader(graph, [4, 3], inputs, 40, shuffle=True, **labor(iterations))
 
     ranks = [list(loader(rank, world)) for rank in range(world)]

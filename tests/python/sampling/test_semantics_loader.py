@@ -13,7 +13,7 @@ import ramet
 
 def loader_of(monkeypatch, rank, world, graph, *args, **kwargs):
     """The loader that a rank of `world` would make."""
-    monkeypatch.setattr("ramet.loading.neighbor_loader.rank_and_world", lambda ranks: (rank, world))
+    monkeypatch.setattr("ramet.loading.config.rank_and_world", lambda ranks: (rank, world))
     return ramet.NeighborLoader(graph, *args, **kwargs)
 
 

@@ -1,0 +1,224 @@
+"""LoaderConfig: what a loader was given, checked, and what that means for its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ramet import _core
+from ramet.arguments import as_flag, as_int
+from ramet.graph import Graph
+from ramet.loading import combinations
+from ramet.loading.embeddings import require_all_rows, require_own_rows, rows_of_embeddings, split_embeddings
+from ramet.loading.features import Features, as_features
+from ramet.loading.fused import fused_tables
+from ramet.loading.given_tables import names_of_given, pulling_group, require_owned_alike
+from ramet.loading.options import Input, as_device, as_graph, as_inputs, for_sampling, require_whole, sample_options
+from ramet.loading.placement import Placement, as_placement
+from ramet.loading.ranks import LoaderRanks, cooperating_group, rank_and_world
+from ramet.loading.samplers import Sampler, as_sampler
+from ramet.loading.states import inputs_alike
+from ramet.loading.table_requests import as_requests, described
+from ramet.loading.times import Time
+from ramet.stores.ownership import as_owners
+from ramet.tables.owners import digest_of
+
+
+@dataclass(frozen=True, eq=False)
+class LoaderConfig:
+    """The arguments of a loader. See NeighborLoader.
+
+    What does not go together is refused when it is made. What the arguments mean for the graph is found on first
+    access, which may raise: where ranks work together, they access it together, so that an error is one of all.
+    """
+
+    graph: Graph
+    num_neighbors: object
+    input_nodes: object = None
+    batch_size: int = 1
+    shuffle: bool = False
+    drop_last: bool = False
+    sampler: Sampler | str = "uniform"
+    seed: int = 0
+    expand: str = "every"
+    disjoint: bool = False
+    time: Time | str | None = None
+    input_time: object = None
+    tables: tuple[str, ...] | Mapping | None = None
+    features: Features | None = None
+    threads: int | None = None
+    prefetch: int | None = None
+    ranks: object = None
+    device: object = None
+    placement: Placement | str | Mapping | None = None
+
+    def __post_init__(self):
+        checked = {
+            "graph": as_graph(self.graph),
+            "device": as_device(self.device),
+            "placement": as_placement(self.placement),
+            "features": as_features(self.features),
+            "shuffle": as_flag(self.shuffle, "shuffle"),
+            "drop_last": as_flag(self.drop_last, "drop_last"),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        combinations.check(self.kind, self.given())
+        if self.kind not in combinations.SUPPORTED[combinations.PART]:
+            require_whole(self.graph)
+
+    @property
+    def kind(self) -> str:
+        """Of docs/combinations.md."""
+        return combinations.kind_of(self.device, self.ranks)
+
+    def given(self) -> dict[str, object]:
+        """The options that not every loader takes, as docs/combinations.md names them."""
+        several = isinstance(self.input_nodes, Mapping) and len(self.input_nodes) > 1
+        options = {
+            "device": self.device,
+            "input_time": self.input_time,
+            "time": self.time,
+            "expand": None if isinstance(self.expand, str) and self.expand == "every" else self.expand,
+            "disjoint": None if self.disjoint is False else self.disjoint,
+            combinations.GIVEN: names_of_given(self.rows, "host"),
+            combinations.GIVEN_THERE: names_of_given(self.rows, "device"),
+            combinations.EMBEDDED: list(self.embeddings) or None,
+            combinations.SEVERAL: list(self.input_nodes) if several else None,
+        }
+        options = {name: value for name, value in options.items() if value is not None}
+        return options | self.features.given() | self.placement.given()
+
+    def of_topology(self) -> LoaderConfig:
+        """The same batches, without rows of tables."""
+        return replace(self, tables=(), features=None, placement=None)
+
+    def find_ranks(self) -> LoaderRanks:
+        """Collective, where ranks cooperate."""
+        cooperates = self.kind == combinations.RANKS
+        among = self.ranks.among if cooperates else self.ranks
+        group = cooperating_group(self.ranks) if cooperates else None
+        pulling = pulling_group(self.rows) if self.kind == combinations.CPU else None
+        return LoaderRanks(among, *rank_and_world(among), group, pulling)
+
+    # ---- what the arguments mean for the graph
+
+    @cached_property
+    def sample(self) -> dict:
+        """What decides the neighbors of seeds, of numbers and strings alone."""
+        return sample_options(
+            self.graph,
+            self.num_neighbors,
+            sampler=self.sampler,
+            seed=self.seed,
+            expand=self.expand,
+            disjoint=self.disjoint,
+            time=self.time,
+        )
+
+    @cached_property
+    def sampling(self) -> _core.SampleOptions:
+        """`sample`, as the engine takes it."""
+        return for_sampling(self.sample)
+
+    @cached_property
+    def inputs(self) -> list[Input]:
+        return as_inputs(self.input_nodes, self.input_time, self.graph, "input_nodes", self.sample["time"])
+
+    @cached_property
+    def seed_types(self) -> list[str]:
+        return [self.graph.node_types[of_type.node_type] for of_type in self.inputs]
+
+    @cached_property
+    def options(self) -> dict:
+        """What decides the batches of these seeds, of numbers and strings alone: what states have."""
+        batch_size = as_int(self.batch_size, "batch_size", 1)
+        return self.sample | {"batch_size": batch_size, "shuffle": self.shuffle, "drop_last": self.drop_last}
+
+    @cached_property
+    def requests(self) -> dict:
+        """As of as_requests()."""
+        return as_requests(self.graph, self.seed_types, self.rows, self.sample["expand"])
+
+    @cached_property
+    def fused(self) -> dict:
+        """As of fused_tables()."""
+        return fused_tables(self.graph, self.requests, self.features.decode) if self.features.fuse else {}
+
+    @property
+    def rows(self):
+        """`tables` without embeddings."""
+        return split_embeddings(self.tables)[0]
+
+    @property
+    def embeddings(self) -> dict:
+        return split_embeddings(self.tables)[1]
+
+    @cached_property
+    def looked_up(self) -> dict:
+        """As of rows_of_embeddings()."""
+        return rows_of_embeddings(self.graph, self.embeddings)
+
+    def owners(self, ranks: LoaderRanks) -> list[_core.Ownership] | None:
+        """By node type, where ranks cooperate."""
+        return None if ranks.group is None else as_owners(self.ranks.ownership, self.graph, ranks.group.size)
+
+    def require_rows(self, ranks: LoaderRanks, owners: list[_core.Ownership] | None) -> None:
+        """ValueError where this rank has not all rows that it will be asked for."""
+        if owners is None:
+            require_all_rows(self.looked_up)
+            return
+        require_owned_alike(self.graph, self.requests, owners, ranks.group.rank)
+        require_own_rows(self.graph, self.looked_up, owners, ranks.group.rank)
+
+    def release(self) -> None:
+        """Lets go of ids, times and embeddings: the engine has what it needs of them."""
+        _ = self.seed_types, self.input_ends, self.input_name, self.requests
+        for name in ("input_nodes", "input_time", "tables"):
+            object.__setattr__(self, name, None)
+        for name in ("inputs", "looked_up"):
+            vars(self).pop(name, None)
+
+    # ---- what others see of it
+
+    @cached_property
+    def input_name(self) -> str:
+        return f"{self.input_nodes!r}" if isinstance(self.input_nodes, str) else "its input nodes"
+
+    @cached_property
+    def input_ends(self) -> list[tuple | None]:
+        """Of the ids and the times of each type, in turn: their number, and those at the ends, which cost nothing to
+        compare."""
+        arrays = [array for of_type in self.inputs for array in (of_type.ids, of_type.times)]
+        return [a if a is None else (len(a), *a[:8].tolist(), *a[-8:].tolist()) for a in arrays]
+
+    def shown(self) -> dict:
+        """What a loader's repr has of it."""
+        options, fanouts = self.options, self.options["fanouts"]
+        return {
+            "batch_size": f"{options['batch_size']:,}",
+            "num_neighbors": dict(zip(self.graph.edge_types, fanouts)) if self.graph.is_hetero else fanouts[0],
+            "sampler": as_sampler(options["sampler"]),
+            "seed_type": " and ".join(self.seed_types),
+            "shuffle": options["shuffle"],
+            "tables": sorted({name for _, name in self.requests}),
+        }
+
+    def alike(self, ranks: LoaderRanks, owners: list[_core.Ownership] | None, core: _core.NeighborLoader) -> dict:
+        """What ranks must have alike that make batches together, or pull rows from each other."""
+        shared = {
+            "placement": f"{self.placement}",
+            "prefetch": core.max_prefetch,
+            "tables": [described(self.graph, *key, table) for key, table in self.requests.items()],
+        }
+        if owners is None:
+            return {"batches": core.num_steps} | shared
+        group, digest = ranks.group, core.fingerprint()
+        return self.options | {
+            **shared,
+            "part": "its own" if self.graph.part in (None, (group.rank, group.size)) else self.graph.part[0],
+            "ownership": list(map(digest_of, owners)),
+            "graph and input_nodes": inputs_alike(self.graph, self.seed_types, self.input_ends[::2], digest),
+            "features.decode": self.features.decode,
+        }
