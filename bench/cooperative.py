@@ -29,7 +29,7 @@ from ramet.stores.ownership import as_owners
 FANOUTS = [10, 10, 10]
 BATCH = 1024  # seeds per rank
 RANKS = (2, 4, 8)
-SAMPLERS = ("uniform", "labor")
+SAMPLERS = {"uniform": ramet.Uniform, "labor": ramet.Labor}
 KAPPAS = (1, 2, 4, 8, 16, 64, 256)
 CACHED_RANKS = 2
 CACHE_SHARES = (0.25, 1.0)  # rows of the cache, as a part of those that a rank reads for a batch
@@ -95,7 +95,7 @@ def plans(report: Report, graphs: dict, repetitions: int, batch: int) -> None:
 
 def with_cache(graph, batch: int, sampler: str, kappa: int, rows: int) -> ramet.NeighborLoader:
     placement = ramet.Placement(cache_rows=rows, cache_by="recency")
-    return loader(graph, batch, sampler=sampler, dependent=kappa, tables=("feat",), placement=placement)
+    return loader(graph, batch, sampler=SAMPLERS[sampler](dependent=kappa), tables=("feat",), placement=placement)
 
 
 def cache_hits(report: Report, graph, run: int, batch: int) -> None:

@@ -28,7 +28,7 @@ RANKS = 2
 FANOUTS = [10, 10, 10]
 BATCH = 1024  # seeds per rank
 HIDDEN, CLASSES, WIDTH = 256, 47, 128
-WAYS = {"independent": {}, "cooperative": {"cooperative": True}}
+WAYS = {"independent": {}, "cooperative": {"ranks": ramet.Cooperate()}}
 
 
 class SAGE(torch.nn.Module):

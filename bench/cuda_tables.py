@@ -39,7 +39,7 @@ def gathers_of(width: int, rows: int, count: int, repetitions: int) -> dict:
     tables = {name: ramet.Table.create((rows, width), placement=name, **where) for name in PLACEMENTS}
     if dist.get_rank() != 0:
         return {}
-    tables[OWN] = ramet.Table.create((rows, width), distributed=False, **where)
+    tables[OWN] = ramet.Table.create((rows, width), ranks=False, **where)
     tensor = empty(rows, width).fill_(1)
     ids, out = random_ids(rows, count), empty(count, width)
     variants = {name: partial(seconds_each, partial(table.gather, ids, out=out)) for name, table in tables.items()}

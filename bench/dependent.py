@@ -18,12 +18,12 @@ FANOUTS = [10, 10, 10]
 BATCH = 1024
 RUN = 16
 KAPPAS = (1, 2, 4, 8, 16, 64, 256)
-SAMPLERS = ("uniform", "labor")
+SAMPLERS = {"uniform": ramet.Uniform, "labor": ramet.Labor}
 
 
 def loader(graph, sampler: str, kappa: int):
     return ramet.NeighborLoader(
-        graph, FANOUTS, "train", BATCH, shuffle=True, sampler=sampler, dependent=kappa, threads=1, tables=()
+        graph, FANOUTS, "train", BATCH, shuffle=True, sampler=SAMPLERS[sampler](dependent=kappa), threads=1, tables=()
     )
 
 

@@ -47,7 +47,13 @@ def measure(run: Run) -> dict:
         graph.table("feat").numpy().view("uint8").max()  # into the page cache, and mapped
     placement = ramet.Placement(tables={"feat": run.place}, cache_rows=int(run.cached * graph.num_nodes()))
     loader = ramet.NeighborLoader(
-        graph, list(FANOUTS), "train", BATCH, shuffle=True, fuse=run.is_fused, placement=placement
+        graph,
+        list(FANOUTS),
+        "train",
+        BATCH,
+        shuffle=True,
+        features=ramet.Features(fuse=run.is_fused),
+        placement=placement,
     )
     step = make_step() if run.trains else (lambda batch: None)
     uses, lead = [], run.batches // 2

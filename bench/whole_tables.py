@@ -71,12 +71,12 @@ def gathers(rows: int, count: int, repetitions: int) -> dict:
 class Trained:
     """An embedding, its optimizer, and this rank's share of the gradients."""
 
-    def __init__(self, sizes: tuple[int, int, int], placement: str, distributed):
+    def __init__(self, sizes: tuple[int, int, int], placement: str, ranks):
         rows, width, _ = sizes
-        alone = distributed is False
+        alone = ranks is False
         share = slice(None) if alone else slice(dist.get_rank(), None, dist.get_world_size())
         self.ids, self.gradients = (torch.from_numpy(array[share]) for array in gradients_of(*sizes))
-        self.embedding = ramet.nn.Embedding(rows, width, placement=placement, distributed=distributed)
+        self.embedding = ramet.nn.Embedding(rows, width, placement=placement, ranks=ranks)
         self.optimizer = ramet.optim.Adam(self.embedding, steps="all")
 
     def step(self) -> float:

@@ -79,12 +79,12 @@ def train(graph, args):
     loader |= {"shuffle": True, "seed": args.seed}
 
     # The two lines that make training cooperative.
-    batches = ramet.NeighborLoader(graph, **loader, cooperative=True)
+    batches = ramet.NeighborLoader(graph, **loader, ranks=ramet.Cooperate())
     ranks = Trainer(DistributedDataParallel(Cooperative(make_model(graph, args))), args.lr, args.dtype)
 
     # To compare with: one process, and ranks that read the batch's rows each for itself.
     alone = Trainer(make_model(graph, args), args.lr, args.dtype)
-    whole = iter(ramet.NeighborLoader(graph, **loader, distributed=False) if rank == 0 else [])
+    whole = iter(ramet.NeighborLoader(graph, **loader, ranks=False) if rank == 0 else [])
     independent = iter(ramet.NeighborLoader(graph, **loader, tables=()))
 
     largest = rows = rows_of_independent = 0

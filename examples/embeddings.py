@@ -47,7 +47,7 @@ class Trainer:
         self.sources = torch.as_tensor(graph.indices().astype("int64"))
         destinations = np.repeat(np.arange(graph.num_nodes()), np.diff(graph.indptr()))
         loader = {"batch_size": args.batch_size, "shuffle": True, "seed": args.seed, "tables": ()}
-        loader |= {"cooperative": True} if args.cooperative else {}
+        loader |= {"ranks": ramet.Cooperate()} if args.cooperative else {}
         self.loader = ramet.NeighborLoader(graph, args.num_neighbors, destinations, **loader)
 
         # Ranks that cooperate each have the nodes of a batch that they own, and so the rows of these.

@@ -93,7 +93,7 @@ def main(args):
     widths = [graph.table("feat").shape[1], *[args.hidden] * (len(args.num_neighbors) - 1), int(classes)]
     model = DistributedDataParallel(Cooperative(Sage(widths)))
     optimizer = torch.optim.Adam(model.parameters(), args.lr)
-    options = {"batch_size": args.batch_size, "shuffle": True, "seed": args.seed, "cooperative": team}
+    options = {"batch_size": args.batch_size, "shuffle": True, "seed": args.seed, "ranks": ramet.Cooperate(team)}
     train, val = (ramet.NeighborLoader(graph, args.num_neighbors, split, **options) for split in ("train", "val"))
     for epoch in range(args.epochs):
         loss, rows = train_epoch(model, optimizer, train, args.steps)

@@ -3,7 +3,7 @@
 
 A layer sees only layers below it: their public headers in include/ramet/, and of src/<layer>/ the
 shared internal ones that EXPORTS lists. Public headers and the bindings see public headers alone.
-Long files get a warning, not an error.
+A source of more than LONGEST lines is an error, too: C++, CUDA, Python or shell, tests included.
 usage: check_layers.py [ROOT]
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 # What each layer stands on directly; it may use everything below that too.
@@ -69,8 +69,10 @@ FOREIGN = (
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 CONDITIONAL_CUDA = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b.*CUDA", re.IGNORECASE)
-SUFFIXES = {".h", ".cc", ".cu", ".cuh"}
-LONG_FILE = 400
+CPP = {".h", ".cc", ".cu", ".cuh"}
+LAYERED = ("include", "src", "python/bind")
+ALL_FOLDERS = ("include", "src", "python", "tests", "bench", "tools", "examples")
+LONGEST = 400
 
 
 def all_below(layer: str) -> set[str]:
@@ -78,9 +80,9 @@ def all_below(layer: str) -> set[str]:
     return {layer}.union(*(all_below(lower) for lower in BELOW[layer]))
 
 
-def sources(root: Path) -> Iterator[Path]:
-    for folder in ("include", "src", "python/bind"):
-        yield from sorted(p for p in (root / folder).rglob("*") if p.suffix in SUFFIXES)
+def sources(root: Path, folders: Iterable[str], suffixes: set[str]) -> Iterator[Path]:
+    for folder in folders:
+        yield from sorted(p for p in (root / folder).rglob("*") if p.suffix in suffixes)
 
 
 def home_of(path: Path, root: Path) -> str | None:
@@ -172,25 +174,27 @@ def guide_errors(root: Path) -> Iterator[str]:
         yield f"lists {name}, which does not exist" if name in listed else f"does not list {name}"
 
 
+def length_errors(root: Path) -> Iterator[str]:
+    for path in sources(root, ALL_FOLDERS, CPP | {".py", ".sh"}):
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        if lines > LONGEST:
+            yield f"{path.relative_to(root)}: {lines} lines, more than {LONGEST}: split it by what it holds"
+
+
+def errors_of(root: Path) -> Iterator[str]:
+    for path in sources(root, LAYERED, CPP):
+        yield from (f"{path.relative_to(root)}:{number}: {message}" for number, message in check_file(path, root))
+    yield from (f"ARCHITECTURE.md: {message}" for message in table_errors(root))
+    yield from (f"include/ramet/README.md: {message}" for message in guide_errors(root))
+    yield from length_errors(root)
+
+
 def main(arguments: list[str]) -> int:
     root = Path(arguments[0] if arguments else Path(__file__).parent.parent).resolve()
-    errors = count = 0
-    for path in sources(root):
-        count += 1
-        place = path.relative_to(root)
-        for number, message in check_file(path, root):
-            errors += 1
-            print(f"{place}:{number}: {message}", file=sys.stderr)
-        length = len(path.read_text(encoding="utf-8").splitlines())
-        if length > LONG_FILE:
-            print(f"{place}: warning: {length} lines, more than {LONG_FILE}", file=sys.stderr)
-    for message in table_errors(root):
-        errors += 1
-        print(f"ARCHITECTURE.md: {message}", file=sys.stderr)
-    for message in guide_errors(root):
-        errors += 1
-        print(f"include/ramet/README.md: {message}", file=sys.stderr)
-    print(f"layers: {count} files, {errors} errors")
+    errors = list(errors_of(root))
+    for error in errors:
+        print(error, file=sys.stderr)
+    print(f"layers: {len(list(sources(root, LAYERED, CPP)))} files, {len(errors)} errors")
     return 1 if errors else 0
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# lint.sh C++-FILE...: the project's formats, Python lint, include directions, and headers that compile alone.
+# lint.sh C++-FILE...: formats, Python lint, include directions, lengths of files, and headers that compile alone.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 printf '%s\0' "$@" |

@@ -58,9 +58,9 @@ class OfPyG(OfRamet):
 # Model, options of the loader, and the dtype of torch.autocast.
 VARIANTS = {
     "ramet.nn": (OfRamet, {}, None),
-    "ramet.nn, fuse=True": (OfRamet, {"fuse": True}, None),
+    "ramet.nn, fuse=True": (OfRamet, {"features": ramet.Features(fuse=True)}, None),
     "ramet.nn, bfloat16": (OfRamet, {}, torch.bfloat16),
-    "ramet.nn, fuse=True, bfloat16": (OfRamet, {"fuse": True}, torch.bfloat16),
+    "ramet.nn, fuse=True, bfloat16": (OfRamet, {"features": ramet.Features(fuse=True)}, torch.bfloat16),
     "PyG's layers on Ramet's blocks": (OfPyG, {}, None),
 }
 

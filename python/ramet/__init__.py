@@ -11,8 +11,10 @@ from ramet.graph import Graph, open
 from ramet.loading.batch import Batch, fingerprint
 from ramet.loading.block import Block
 from ramet.loading.edges import Edges
+from ramet.loading.features import Features
 from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.loading.placement import Placement
+from ramet.loading.ranks import Cooperate
 from ramet.loading.samplers import Labor, Uniform, Weighted
 from ramet.loading.sampling import sample
 from ramet.loading.summary import Summary
@@ -35,8 +37,10 @@ def __getattr__(name: str):
 __all__ = [
     "Batch",
     "Block",
+    "Cooperate",
     "CorruptStoreError",
     "Edges",
+    "Features",
     "Graph",
     "Labor",
     "NeighborLoader",

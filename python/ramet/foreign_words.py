@@ -13,6 +13,7 @@ _NO_START = "nothing is to be started or ended: ranks are those of torch.distrib
 _THREADS = "C++ threads of this process make batches ahead: `threads` and `prefetch`, which may stay None"
 _DEVICE = "`device='cuda'` makes batches on the GPU; else move them with batch.to(device)"
 _LOOP = "there is no hook; change the batch in the loop (ramet.pyg.NeighborLoader has PyG's arguments)"
+_FEATURES = "`features=ramet.Features"
 _TIME = "`time=ramet.Time(table, strategy=...)`"
 _BLOCKS = "with expand='once' batch.edges() has all edges; else each `block` of `batch.blocks`, the farthest first, has"
 
@@ -40,7 +41,7 @@ LOADER = {
     "graph_sampler": "`num_neighbors` and `sampler`",
     "fanouts": "`num_neighbors`, the seeds' hop first (DGL's list has it last)",
     "batch_sampler": "`batch_size`, `shuffle` and `drop_last`",
-    "use_ddp": "`distributed`: ranks of torch.distributed are found, and `batch_size` is that of the global batch",
+    "use_ddp": "`ranks`: those of torch.distributed are found, and `batch_size` is that of the global batch",
     "ddp_seed": "`seed`",
     "directed": "batches have the sampled edges, from sources to destinations (PyG's directed=True)",
     "subgraph_type": "batches have the sampled edges, from sources to destinations (PyG's 'directional')",
@@ -56,6 +57,15 @@ LOADER = {
     "prob": "`sampler=ramet.Weighted(table)`",
     "edge_dir": "messages go along edges: in-neighbors are picked",
     "replace": "`sampler=ramet.Uniform(replace=True)`",
+    "cooperative": "`ranks=ramet.Cooperate(...)`",
+    "ownership": "`ranks=ramet.Cooperate(ownership=...)`",
+    "distributed": "`ranks`",
+    "embeddings": "`tables={node type: embedding}`",
+    "decode": f"{_FEATURES}(decode=...)`",
+    "feature_dtype": f"{_FEATURES}(dtype=...)`",
+    "fuse": f"{_FEATURES}(fuse=...)`",
+    "transpose": f"{_FEATURES}(transpose=...)`",
+    "dependent": "`sampler=ramet.Uniform(dependent=...)`, or another sampler's",
     "importance_iterations": "`sampler=ramet.Labor(iterations=...)`",
     "layer_dependent": "`sampler=ramet.Labor(layer_dependent=True)`",
     "weights": "`sampler=ramet.Labor(weights=...)`",

@@ -1,4 +1,4 @@
-"""tools/check_layers.py lets the right includes through and names the wrong ones."""
+"""tools/check_layers.py lets the right includes through, and names the wrong ones and long files."""
 
 import importlib.util
 import subprocess
@@ -104,7 +104,9 @@ def test_the_guide_lists_every_public_header(tmp_path):
     assert result.stderr.startswith("include/ramet/README.md: does not list array.h")
 
 
-def test_long_file_is_a_warning(tmp_path):
-    result = check(tmp_path, GOOD | {"src/base/error.cc": "\n" * 401})
-    assert result.returncode == 0
-    assert "src/base/error.cc: warning: 401 lines" in result.stderr
+@pytest.mark.parametrize("path", ["src/base/error.cc", "tests/python/test_it.py", "tools/gpu_check/it.sh"])
+def test_a_long_file_is_named(tmp_path, path):
+    assert check(tmp_path, GOOD | {path: "\n" * 400}).returncode == 0
+    result = check(tmp_path, GOOD | {path: "\n" * 401})
+    assert result.returncode == 1
+    assert result.stderr == f"{path}: 401 lines, more than 400: split it by what it holds\n"

@@ -24,7 +24,7 @@ def small_graph() -> ramet.Graph:
     return ramet.from_edge_index([[0, 1, 2], [1, 2, 0]], 3, nodes={"feat": np.eye(3, dtype="float32")})
 
 
-@pytest.mark.parametrize("flag", ["shuffle", "drop_last", "decode"])
+@pytest.mark.parametrize("flag", ["shuffle", "drop_last", "disjoint"])
 @pytest.mark.parametrize("value", ["false", "", None, 2, 0.0, []])
 def test_a_flag_is_true_or_false(flag: str, value):
     with pytest.raises(TypeError, match=f"^{flag} is .*, expected True or False$"):

@@ -27,7 +27,6 @@ def add_parser(subparsers):
     add("--num-neighbors", type=_NUMBERS, default=[10, 10, 10], metavar="10,10,10", help="seeds' hop first; -1: all")
     add("--batch-size", type=int, default=1024, metavar="B", help="seeds of a batch of all ranks (default: 1024)")
     add_sampler_options(parser)
-    add("--dependent", type=int, default=1, metavar="KAPPA", help="steps of dependent minibatches (default: 1)")
     add("--batches", type=int, metavar="N", help="of each sampled epoch, at most (default: 8; for caches: all)")
     add("--row-bytes", type=int, metavar="N", help="of a row of 'feat' (default: as it has them, else 512)")
     add("--hidden", type=int, default=256, metavar="N", help="width of hidden layers, float32 (default: %(default)s)")
@@ -92,7 +91,6 @@ def _run(args, caches: dict) -> None:
         progress=not args.quiet and sys.stderr.isatty(),
         seed=args.seed,
         sampler=sampler_of(args),
-        dependent=args.dependent,
     )
     estimate = replace(estimate, store=args.store)
     print(json.dumps(asdict(estimate), indent=2) if args.json else estimate, flush=True)

@@ -22,7 +22,7 @@ from ramet.loading.summary import Summary
 from ramet.memory import available_memory
 
 SAMPLED = 8  # batches
-OF_SAMPLING = ("shuffle", "drop_last", "sampler", "seed", "dependent", "expand", "disjoint", "time", "input_time")
+OF_SAMPLING = ("shuffle", "drop_last", "sampler", "seed", "expand", "disjoint", "time", "input_time")
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,7 +118,7 @@ def estimate(
     return Estimate(
         store=graph.path or "a graph in memory",
         num_neighbors=num_neighbors,
-        sampler=str(as_sampler(one.options["sampler"])),
+        sampler=str(as_sampler(loader.get("sampler", "uniform"))),
         batch_size=batch_size,
         hidden=hidden,
         ranks=ranks,

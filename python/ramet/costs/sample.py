@@ -20,7 +20,7 @@ def make_loader(graph: Graph, num_neighbors, input_nodes, batch_size: int, **opt
     there is one, else all nodes with in-edges. ValueError where there are no seeds."""
     input_nodes = _default_seeds(graph) if input_nodes is None else input_nodes
     options = {"shuffle": True} | options
-    loader = NeighborLoader(graph, num_neighbors, input_nodes, batch_size, distributed=False, **options)
+    loader = NeighborLoader(graph, num_neighbors, input_nodes, batch_size, ranks=False, **options)
     if len(loader) == 0:
         raise ValueError(NO_SEEDS)
     return loader

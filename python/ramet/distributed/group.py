@@ -8,10 +8,13 @@ from typing import NamedTuple
 import torch
 import torch.distributed as dist
 
+from ramet.arguments import shortened
 from ramet.distributed.channel import Channel, channel_of, in_channel
 from ramet.distributed.peers import naming_ended
+from ramet.loading.ranks import is_group
 
 FAILED = -1  # instead of a number of bytes: this rank has failed
+_under_way: list[tuple] = []  # collectives that nobody waits for, with their tensors
 
 
 class Place(NamedTuple):
@@ -28,26 +31,25 @@ class Place(NamedTuple):
 class Group:
     """One rank's view of the ranks that cooperate.
 
-    cooperative: True (all ranks of `distributed`) or a process group. distributed: as of a NeighborLoader: the ranks
-    that work on one global batch, in groups. Every rank has to make its Group, in the same order as others.
+    group, among: as of ramet.Cooperate. Every rank has to make its Group, in the same order as others.
     `rank` and `size` are those inside the group, `index` and `count` those of the group among groups; `channel` has
     its process groups; `loader` is the number of the one that was compared.
     """
 
-    def __init__(self, cooperative, distributed):
-        if not (dist.is_available() and dist.is_initialized()):
-            if cooperative is not True:
-                raise ValueError(f"cooperative is {cooperative!r}, but torch.distributed is not initialized")
+    def __init__(self, group=None, among=None):
+        is_initialized = dist.is_available() and dist.is_initialized()
+        for name, value in (("group", group), ("among", among)):
+            if value is not None and not is_group(value, dist):
+                raise TypeError(f"ranks.{name} is {shortened(value)}, expected None or a process group")
+            if value is not None and not is_initialized:
+                raise ValueError(f"ranks.{name} is {value!r}, but torch.distributed is not initialized")
+            if is_initialized and dist.get_rank(value) < 0:
+                raise ValueError(f"ranks.{name} is a process group that rank {dist.get_rank()} is not in")
+        if not is_initialized:
             self._alone()
             return
-        if distributed is False:
-            raise ValueError("distributed=False is a process alone, which cannot be cooperative")
-        everyone = dist.group.WORLD if distributed is None or distributed is True else distributed
-        inner = everyone if cooperative is True else cooperative
-        if not isinstance(inner, dist.ProcessGroup):
-            raise TypeError(f"cooperative is {cooperative!r}, expected True or a process group")
-        if dist.get_rank(inner) < 0:
-            raise ValueError(f"cooperative is a process group that rank {dist.get_rank()} is not in")
+        everyone = dist.group.WORLD if among is None else among
+        inner = everyone if group is None else group
         members = sorted(dist.get_process_group_ranks(inner))
         if len(members) == 1 and dist.get_world_size(everyone) == 1:
             self._alone()
@@ -56,13 +58,13 @@ class Group:
         self.rank, self.size = members.index(dist.get_rank()), len(members)
         self.channel = channel_of(members, inner)
         self.index, self.count = _place(members, everyone)
-        self._failure = None
+        self._has_told = False
 
     def _alone(self) -> None:
         self.members, self.rank, self.size = [0], 0, 1
         self.channel = Channel()
         self.index, self.count = 0, 1
-        self._failure = None
+        self._has_told = False
 
     def gather(self, make: Callable[[], object]) -> list:
         """What make() returned on every rank. ValueError, on every rank, where it failed on one: others would wait for
@@ -110,7 +112,7 @@ class Group:
 
     def tell_failure(self) -> None:
         """Lets the other ranks' next exchange fail. Does not wait for them: they may never come."""
-        if self.size == 1 or self._failure is not None:
+        if self.size == 1 or self._has_told:
             return
         heads = torch.full((self.size, 1 + len(Place._fields)), FAILED)
         incoming = torch.empty_like(heads)
@@ -118,7 +120,15 @@ class Group:
             work = dist.all_to_all_single(incoming, heads, group=self.channel.ids, async_op=True)
         except RuntimeError:
             return  # the connection is what failed
-        self._failure = (work, heads, incoming)  # alive for as long as somebody may read it
+        self._has_told = True
+        keep(work, heads, incoming)
+
+
+def keep(work, *tensors) -> None:
+    """Until the collective has ended, also where its group ends before: a thread of the group may read the tensors, and
+    before torch 2.8 could not free them while the interpreter waits for the thread."""
+    _under_way[:] = [one for one in _under_way if not one[0].is_completed()]
+    _under_way.append((work, *tensors))
 
 
 def exchange(message: tuple | None, place: Place, members: list[int], wire: dist.ProcessGroup) -> tuple:
@@ -158,5 +168,5 @@ def _place(members: list[int], everyone) -> tuple[int, int]:
     dist.all_gather_object(said, members, group=everyone)
     groups = sorted({tuple(group) for group in said})
     if sorted(rank for group in groups for rank in group) != sorted(dist.get_process_group_ranks(everyone)):
-        raise ValueError(f"the cooperating groups {groups} are not a partition of the ranks of `distributed`")
+        raise ValueError(f"the cooperating groups {groups} are not a partition of the ranks that share a batch")
     return groups.index(tuple(members)), len(groups)

@@ -21,7 +21,7 @@ import torch.distributed as dist
 
 from ramet import _core, descriptor
 from ramet.distributed.channel import in_channel
-from ramet.distributed.group import Place, exchange
+from ramet.distributed.group import Place, exchange, keep
 from ramet.distributed.peers import naming_ended
 from ramet.dtypes import bfloat16, bits, dtype_name
 from ramet.tables.ranks import Ranks
@@ -122,7 +122,6 @@ class Office:
         self._arena = Arena()
         self._mapped: dict[int, tuple[tuple, np.ndarray]] = {}  # by rank: (identity, bytes)
         self._number, self._is_open = 0, False
-        self._told: list[tuple] = []  # collectives that nobody waits for, and what they read
 
     def deliver(self, letters: list[tuple[Mail, Lists]], kind: Kind, threads: int, **what) -> list[Lists]:
         """What every rank gave for each of these tables, until done(). what: step and options of a Doing."""
@@ -165,9 +164,8 @@ class Office:
 
     def fail(self) -> None:
         self._is_open, self._arena = False, Arena()  # others may still read what lies in the old one
-        self._told = [one for one in self._told if not one[0].is_completed()]
         with contextlib.suppress(RuntimeError):  # where the connection is what failed
-            self._told.append(self._gather(Head(Kind.FAILED, self._number), async_op=True))
+            keep(*self._gather(Head(Kind.FAILED, self._number), async_op=True))
 
     def meet(self, kind: Kind, mails: Iterable[Mail] = (), **what) -> list[Head]:
         """The heads of all ranks, which do the same. what: step and options of a Doing."""
@@ -186,7 +184,7 @@ class Office:
     def _heads(self, mine: Doing) -> list[Head]:
         try:
             with naming_ended(self._wire):
-                _, _, gathered = self._gather(mine.head(self._arena), async_op=False)
+                _, gathered, *_ = self._gather(mine.head(self._arena), async_op=False)
         except RuntimeError as error:
             rank, kind = self._members[self._rank], mine.kind.name.lower()
             raise RuntimeError(f"rank {rank}, {kind}, step {mine.step}: ranks could not meet: {error}") from error
@@ -209,8 +207,9 @@ class Office:
     def _gather(self, head: Head, async_op: bool) -> tuple:
         mine = torch.tensor(head)
         gathered = torch.empty(len(self._members), len(head), dtype=torch.int64)
-        work = dist.all_gather(list(gathered), mine, group=self._wire, async_op=async_op)
-        return work, mine, gathered
+        parts = list(gathered)
+        work = dist.all_gather(parts, mine, group=self._wire, async_op=async_op)
+        return work, gathered, mine, parts
 
     def _letters_of(self, rank: int, head: Head, count: int) -> list[np.ndarray]:
         """The bytes of each letter in a rank's arena."""

@@ -144,7 +144,7 @@ class Batch:
     @property
     def tables(self) -> dict:
         """The gathered node tables by name: rows at `n_id`, but with expand="every" those of "label" at `seeds`. For
-        rows of edges see Block.table and Edges.table. With fuse=True "feat" is a ramet.nn.TableRows.
+        rows of edges see Block.table and Edges.table. With `Features(fuse=True)` "feat" is a ramet.nn.TableRows.
         """
         if self._tables is None:
             self._tables = self._by_table(self._rows)
@@ -152,7 +152,7 @@ class Batch:
 
     @property
     def scales(self) -> dict:
-        """The scales of the gathered int8 tables, by name, where the loader does not decode (decode=False): rows *
+        """The scales of the gathered int8 tables, by name, where the loader does not decode: rows *
         scales are the values.
 
         Per row [num_rows, 1, ...], gathered on access; or per column [1, columns, ...].
@@ -161,7 +161,7 @@ class Batch:
 
     @property
     def x(self):
-        """The rows of table "feat" at `n_id`; with fuse=True a ramet.nn.TableRows of them."""
+        """The rows of table "feat" at `n_id`; with `Features(fuse=True)` a ramet.nn.TableRows of them."""
         return self._named_table("x", "feat")
 
     @property

@@ -6,19 +6,20 @@ usage: python -m ramet.loading.combinations > docs/combinations.md
 from __future__ import annotations
 
 from ramet.arguments import shortened
+from ramet.loading.ranks import Cooperate
 from ramet.loading.samplers import SAMPLERS
 
 CPU, GPU, RANKS = "a loader on the CPU", "a loader with a device", "a cooperative loader"
 PART = "a part of a graph"  # ramet.partition
 SEVERAL = "input_nodes of several types"
 GIVEN = "a ramet.Table in tables"
+EMBEDDED = "a ramet.nn.Embedding in tables"
 GIVEN_THERE = "a ramet.Table on a device in tables"
 EVERYWHERE = (CPU, GPU, RANKS)
 
 # Option, as errors spell it -> who takes it. What is not named here goes with everything.
 SUPPORTED = {
     **dict.fromkeys((f"sampler={name!r}" for name in SAMPLERS), EVERYWHERE),
-    "dependent": EVERYWHERE,
     "expand": (CPU, GPU),
     "disjoint": (CPU, GPU),
     "time": (CPU, GPU),
@@ -27,13 +28,12 @@ SUPPORTED = {
     "tables": EVERYWHERE,
     GIVEN: (CPU, RANKS),
     GIVEN_THERE: (GPU,),
-    "embeddings": (CPU, RANKS),
-    "decode": EVERYWHERE,
-    "fuse": (CPU,),
-    "transpose": (CPU, RANKS),
-    "feature_dtype": (CPU,),
+    EMBEDDED: (CPU, RANKS),
+    "features.decode": EVERYWHERE,
+    "features.fuse": (CPU,),
+    "features.transpose": (CPU, RANKS),
+    "features.dtype": (CPU,),
     "device": (GPU,),
-    "ownership": (RANKS,),
     "placement.topology='device'": (GPU,),
     "placement.topology='in_place'": EVERYWHERE,
     "placement.topology='staged'": (GPU,),
@@ -54,12 +54,13 @@ SUPPORTED = {
     PART: (RANKS,),
 }
 
-NEED_BLOCKS = ("fuse", "transpose")  # which expand="once" does not make
+FUSE = "features.fuse"
+NEED_BLOCKS = (FUSE, "features.transpose")  # which expand="once" does not make
 CACHED = "placement.cache_rows"
 
 
-def kind_of(device, cooperative) -> str:
-    if cooperative is not None and cooperative is not False:
+def kind_of(device, ranks) -> str:
+    if isinstance(ranks, Cooperate):
         return RANKS
     return CPU if device is None else GPU
 
@@ -73,8 +74,8 @@ def check(kind: str, given: dict) -> None:
             raise ValueError(f"{said}, which {kind} does not take, only {' or '.join(takers)}")
         if name in NEED_BLOCKS and given.get("expand") == "once":
             raise ValueError(f"{name} is {shortened(value)}, which expand='once' does not take: it makes no blocks")
-    if "fuse" in given and CACHED in given:
-        raise ValueError(f"fuse is True, which sums rows where they lie, but {CACHED} is {given[CACHED]}")
+    if FUSE in given and CACHED in given:
+        raise ValueError(f"{FUSE} is True, which sums rows where they lie, but {CACHED} is {given[CACHED]}")
 
 
 def as_markdown() -> str:
@@ -83,11 +84,11 @@ def as_markdown() -> str:
         "# Which options go together",
         "",
         "A `NeighborLoader` makes batches on the CPU, on a GPU (`device=`), or together with other ranks",
-        "(`cooperative=`). Each combination without a mark is refused with an error that names the option.",
+        "(`ranks=ramet.Cooperate()`). Each combination without a mark is refused with an error that names the option.",
         "Options that are not listed work everywhere. This page is generated from the code that checks them.",
         "",
         f"{' and '.join(f'`{name}`' for name in NEED_BLOCKS)} are for blocks: `expand='once'` refuses them.",
-        f"`fuse` sums rows where they lie: it refuses `{CACHED}`.",
+        f"`{FUSE}` sums rows where they lie: it refuses `{CACHED}`.",
         "",
         "| option | CPU | GPU | cooperating ranks |",
         "|---|---|---|---|",

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from ramet import _core
-from ramet.arguments import shortened
 from ramet.graph import Graph
 from ramet.loading.given_tables import require_owners_alike
-
-if TYPE_CHECKING:
-    from ramet.tables.records import RecordTable
+from ramet.tables.records import RecordTable
 
 
-def rows_of_embeddings(graph: Graph, embeddings) -> dict[str, RecordTable]:
-    """Rows on a disk by node type, of `embeddings` as of NeighborLoader. Rows in memory are there."""
-    if embeddings is None:
-        return {}
-    from ramet.nn.embedding import Embedding  # imports torch
-    from ramet.tables.records import RecordTable
+def split_embeddings(tables) -> tuple:
+    """(`tables` of NeighborLoader without embeddings, these by name)."""
+    module = sys.modules.get("ramet.nn.embedding")  # imported where there is an embedding: it imports torch
+    if module is None or not isinstance(tables, Mapping):
+        return tables, {}
+    found = {name: value for name, value in tables.items() if isinstance(value, module.Embedding)}
+    return {name: value for name, value in tables.items() if name not in found}, found
 
-    if not isinstance(embeddings, Mapping):
-        raise TypeError(f"embeddings is {shortened(embeddings)}, expected a dict by node type")
+
+def rows_of_embeddings(graph: Graph, embeddings: dict) -> dict[str, RecordTable]:
+    """Rows on a disk by node type, of what split_embeddings() found. Rows in memory are there."""
     rows = {}
     for node_type, embedding in embeddings.items():
-        what = f"embeddings[{node_type!r}]"
+        what = f"tables[{node_type!r}]"
         if node_type not in graph.node_types:
-            raise ValueError(f"{what} is of no node type; there is {graph.node_types}")
-        if not isinstance(embedding, Embedding):
-            raise TypeError(f"{what} is {shortened(embedding)}, expected a ramet.nn.Embedding")
+            raise ValueError(f"{what} is an embedding, but of no node type; there is {graph.node_types}")
         if embedding.num_embeddings != graph.num_nodes(node_type):
             raise ValueError(
                 f"{what} has {embedding.num_embeddings} rows, but there are {graph.num_nodes(node_type)} nodes"
@@ -49,12 +46,12 @@ def require_all_rows(rows: dict[str, RecordTable]) -> None:
     for of, table in rows.items():
         if table.ranks > 1:
             raise ValueError(
-                f"embeddings[{of!r}] is on the disks of {table.ranks} ranks, each of which has its own rows alone: "
-                "batches of a cooperative loader ask for these (cooperative=True)"
+                f"tables[{of!r}] is on the disks of {table.ranks} ranks, each of which has its own rows alone: "
+                "batches of a cooperative loader ask for these (ranks=ramet.Cooperate())"
             )
 
 
 def require_own_rows(graph: Graph, rows: dict[str, RecordTable], owners: list[_core.Ownership], rank: int) -> None:
     """ValueError unless this rank has the rows of its own nodes: `owners` by node type, where ranks cooperate."""
     for of, table in rows.items():
-        require_owners_alike(f"embeddings[{of!r}]", table, of, owners[graph.node_types.index(of)], rank)
+        require_owners_alike(f"tables[{of!r}]", table, of, owners[graph.node_types.index(of)], rank)

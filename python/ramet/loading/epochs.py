@@ -15,7 +15,7 @@ class Epochs:
     """Where a loader is, and how it makes and hands out the batches of an epoch.
 
     start: (epoch, step) -> a stream of the engine's batches from that step on, whose next() returns None at the end.
-    distributed: as of NeighborLoader. watched: what compares epochs with those of other ranks, or None.
+    ranks: None, False or a process group. watched: what compares epochs with those of other ranks, or None.
     """
 
     def __init__(
@@ -24,17 +24,17 @@ class Epochs:
         num_steps: int,
         origin: Origin,
         *,
-        distributed=None,
+        ranks=None,
         watched: Watched | None = None,
     ):
         self.next = (0, 0)  # epoch and step of the next iterator's first batch
         self.position = (0, 0)  # the batch after the one that was handed out last
         self._start, self._num_steps, self._origin = start, num_steps, origin
-        self._distributed, self._watched = distributed, watched
+        self._ranks, self._watched = ranks, watched
 
     def begin(self) -> tuple:
         """(epoch, stream) of the next epoch."""
-        ranks.warn_if_made_early(self._distributed, self._origin.world)
+        ranks.warn_if_made_early(self._ranks, self._origin.world)
         epoch, step = self.next
         self.next, self.position = (epoch + 1, 0), (epoch, step)
         if self._watched is not None:

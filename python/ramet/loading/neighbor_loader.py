@@ -9,12 +9,30 @@ from ramet import _core, foreign_words, html
 from ramet.arguments import as_flag, as_int
 from ramet.graph import Graph
 from ramet.loading.batch import Origin
-from ramet.loading.combinations import CPU, GIVEN, GIVEN_THERE, PART, RANKS, SEVERAL, SUPPORTED, check, kind_of
+from ramet.loading.combinations import (
+    CPU,
+    EMBEDDED,
+    GIVEN,
+    GIVEN_THERE,
+    PART,
+    RANKS,
+    SEVERAL,
+    SUPPORTED,
+    check,
+    kind_of,
+)
 from ramet.loading.cooperative import GroupThread
-from ramet.loading.embeddings import listeners_of, require_all_rows, require_own_rows, rows_of_embeddings
+from ramet.loading.embeddings import (
+    listeners_of,
+    require_all_rows,
+    require_own_rows,
+    rows_of_embeddings,
+    split_embeddings,
+)
 from ramet.loading.epochs import EpochIterator, Epochs, EpochSampler
+from ramet.loading.features import Features, as_features
+from ramet.loading.fused import fused_tables
 from ramet.loading.given_tables import names_of_given, pulling_group, require_owned_alike
-from ramet.loading.layer_work import as_transpose, fused_tables, given_for_layers
 from ramet.loading.options import (
     MAX_PREFETCH,
     MAX_THREADS,
@@ -27,7 +45,7 @@ from ramet.loading.options import (
 )
 from ramet.loading.placement import NOWHERE, TOPOLOGY, Placed, as_placement, on_device, on_host, presamples
 from ramet.loading.presampling import presample
-from ramet.loading.ranks import cooperating_group, rank_and_world, warn_of_global_batch
+from ramet.loading.ranks import Cooperate, cooperating_group, rank_and_world, warn_of_global_batch
 from ramet.loading.samplers import Sampler, as_sampler
 from ramet.loading.states import checked_position, inputs_alike
 from ramet.loading.summary import Summary
@@ -50,7 +68,6 @@ class NeighborLoader:
     What is sampled
         sampler="uniform": or "labor", which needs fewer nodes; or ramet.Uniform(...), ramet.Labor(...) with options;
             or ramet.Weighted(table), which draws by a table of edge weights.
-        dependent=1: so many consecutive batches share most neighbors (kappa of arXiv:2310.12403).
         expand="every": each hop draws for all nodes so far; "once": for each node once, as PyG (`batch.edges()`).
         disjoint=False: each seed has a tree of its own, which shares no node with others (`batch.batch`).
         time=None: a ramet.Time(table), or the table: neighbors are no later than the seed, and trees are disjoint.
@@ -63,22 +80,14 @@ class NeighborLoader:
         shuffle=False, drop_last=False: of the seeds; of a last batch that is smaller.
         tables=None: names of node and edge tables to gather; None: "feat" and "label". Or a dict, name to ramet.Table:
             rows come from that instead of the graph (None: the graph's); on a heterogeneous graph by node type.
-        embeddings=None: {"node": embedding}, by node type: a ramet.nn.Embedding on a disk reads ahead what the loop
-            will ask it for, the rows of all nodes of a batch; where ranks cooperate, of those that this rank owns.
-        decode=True: float16, bfloat16 and int8 tables arrive as float32.
-        feature_dtype=None: "bfloat16": node tables of floats, but "label", arrive as that, rounded by the threads.
-    For the model's layers
-        fuse=False: True: `batch.x` is a ramet.nn.TableRows: rows of the first block's sources are not gathered, but
-            averaged straight from the table, by the threads.
-        transpose=False: True: the threads transpose the blocks but the first, as backward needs them; "all": each.
+            A node type may have a ramet.nn.Embedding there: on a disk it reads ahead the rows of a batch's nodes.
+        features=None: a ramet.Features: whether rows are decoded, rounded, or summed before the model gets them.
     Speed
         threads=None: C++ threads, a batch for each; cooperating ranks: one for all. None: as many as the loop needs.
         prefetch=None: batches made ahead; None: about one per thread.
     Ranks
-        distributed=None: rank and world size of torch.distributed; False: this process alone; or a process group.
-        cooperative=None: True, or a process group: its ranks make each batch together (docs/cooperative.md).
-        ownership=None: who owns a node, where ranks cooperate: "range", "hash", a vector, its file, or a dict; or what
-            another loader's `ownership` is, which tables take, too.
+        ranks=None: rank and world size of torch.distributed; False: this process alone; or a process group; or a
+            ramet.Cooperate: the ranks make each batch together.
     Device
         device=None: "cuda": batches are made on the GPU, bit-identical to the CPU's (docs/cuda.md).
         placement=None: where topology and tables lie, and caches: a ramet.Placement; or a place, or a dict by table.
@@ -100,7 +109,6 @@ class NeighborLoader:
         drop_last: bool = False,
         sampler: Sampler | str = "uniform",
         seed: int = 0,
-        dependent: int = 1,
         expand: str = "every",
         disjoint: bool = False,
         time: Time | str | None = None,
@@ -108,64 +116,51 @@ class NeighborLoader:
         threads: int | None = None,
         prefetch: int | None = None,
         tables: tuple[str, ...] | Mapping | None = None,
-        embeddings: Mapping | None = None,
-        decode: bool = True,
-        feature_dtype=None,
-        fuse: bool = False,
-        transpose: bool | str = False,
-        distributed=None,
-        cooperative=None,
-        ownership=None,
+        features: Features | None = None,
+        ranks=None,
         device=None,
         placement=None,
         **unknown,
     ):
         foreign_words.check_arguments(unknown)
         self.graph, self.device, self._asked = as_graph(graph), as_device(device), as_placement(placement)
-        kind = kind_of(self.device, cooperative)
-        given = {"device": self.device, "ownership": ownership, "input_time": input_time, "time": time}
-        given["feature_dtype"] = feature_dtype
+        self._features = as_features(features)
+        kind = kind_of(self.device, ranks)
+        tables, embeddings = split_embeddings(tables)
+        given = {"device": self.device, "input_time": input_time, "time": time}
         given["expand"] = None if isinstance(expand, str) and expand == "every" else expand
         given["disjoint"] = None if disjoint is False else disjoint
-        given |= given_for_layers(fuse, transpose)
         given[GIVEN] = names_of_given(tables, "host")
         given[GIVEN_THERE] = names_of_given(tables, "device")
-        given["embeddings"] = embeddings
+        given[EMBEDDED] = list(embeddings) or None
         given[SEVERAL] = list(input_nodes) if isinstance(input_nodes, Mapping) and len(input_nodes) > 1 else None
-        check(kind, {name: value for name, value in given.items() if value is not None} | self._asked.given())
+        given = {name: value for name, value in given.items() if value is not None}
+        check(kind, given | self._features.given() | self._asked.given())
         if kind not in SUPPORTED[PART]:
             require_whole(graph)
-        self._group = cooperating_group(cooperative, distributed) if kind == RANKS else None
+        self._group = cooperating_group(ranks) if kind == RANKS else None
         self._pulling = pulling_group(tables) if kind == CPU else None
-        self.rank, self.world = rank_and_world(distributed)
-        sampling = {
-            "sampler": sampler,
-            "seed": seed,
-            "dependent": dependent,
-            "expand": expand,
-            "disjoint": disjoint,
-            "time": time,
-        }
+        among = ranks.among if isinstance(ranks, Cooperate) else ranks
+        self.rank, self.world = rank_and_world(among)
+        sampling = {"sampler": sampler, "seed": seed, "expand": expand, "disjoint": disjoint, "time": time}
         inputs = (input_nodes, input_time)
         batches = {
             "batch_size": batch_size,
             "shuffle": as_flag(shuffle, "shuffle"),
             "drop_last": as_flag(drop_last, "drop_last"),
         }
-        ahead = {"threads": threads, "prefetch": prefetch, "fuse": fuse, "transpose": as_transpose(transpose)}
-        ahead["feature_dtype"] = feature_dtype
-        decode = as_flag(decode, "decode")
+        ahead = {"threads": threads, "prefetch": prefetch}
         self.ownership = None
         self._cooperative: _core.CooperativeLoader | None = None
 
         def make(presampled: list | None = None) -> dict:
             looked_up = rows_of_embeddings(self.graph, embeddings)
-            rows = {"tables": tables, "looked_up": listeners_of(self.graph, looked_up), "decode": decode}
-            owners = None if self._group is None else as_owners(ownership, self.graph, self._group.size)
+            rows = {"tables": tables, "looked_up": listeners_of(self.graph, looked_up)}
+            owners = None if self._group is None else as_owners(ranks.ownership, self.graph, self._group.size)
             own = {"owners": owners, "presampled": presampled}
             self._make_core(num_neighbors, inputs, sampling, batches, ahead, **rows, **own)
             if owners is not None:
-                return self._cooperate(owners, looked_up) | {"decode": decode}
+                return self._cooperate(owners, looked_up) | {"features.decode": self._features.decode}
             require_all_rows(looked_up)
             return {
                 "batches": len(self),
@@ -182,8 +177,8 @@ class NeighborLoader:
         if self._group is not None and presamples(self._asked):
             thread = GroupThread(self._group)
             self._group.gather(lambda: make(presample(self._cooperative, thread, self.graph)))
-        self.origin = self._make_origin(decode)
-        self._epochs = self._make_epochs(distributed, input_nodes)
+        self.origin = self._make_origin()
+        self._epochs = self._make_epochs(among, input_nodes)
         warn_of_global_batch(batch_size, self.rank, self.world)
 
     def _make_core(
@@ -196,7 +191,6 @@ class NeighborLoader:
         *,
         tables,
         looked_up,
-        decode: bool,
         owners: list[_core.Ownership] | None,
         presampled: list | None,
     ) -> None:
@@ -206,9 +200,9 @@ class NeighborLoader:
         chosen = as_inputs(input_nodes, input_time, graph, "input_nodes", sample["time"])
         self.seed_types = [graph.node_types[of_type.node_type] for of_type in chosen]
         self._requests = as_requests(graph, self.seed_types, tables, sample["expand"])
-        self._fused = fused_tables(graph, self._requests, decode) if ahead["fuse"] else {}
-        narrowed = narrowed_tables(graph, self._requests, ahead["feature_dtype"], decode, self._fused)
-        formed = {"fused": self._fused, "narrowed": narrowed}
+        features = self._features
+        self._fused = fused_tables(graph, self._requests, features.decode) if features.fuse else {}
+        formed = {"fused": self._fused, "narrowed": narrowed_tables(graph, self._requests, features)}
         batches = batches | {"batch_size": as_int(batches["batch_size"], "batch_size", 1)}
         threads, prefetch = ahead["threads"], ahead["prefetch"]
         few = 0 if group is None else 1  # 0: the engine decides, which ranks that pull rows do alike
@@ -230,9 +224,9 @@ class NeighborLoader:
             prefetch=ahead_alike if prefetch is None else as_int(prefetch, "prefetch", 1, MAX_PREFETCH),
             tables=for_engine(graph, requests, sample["expand"], self._pulling is not None, **formed),
             looked_up=[] if is_first else looked_up,
-            decode=decode,
+            decode=features.decode,
             edges_ahead=self.edges_ahead,
-            transpose=ahead["transpose"],
+            transpose=features.transposed,
             **(NOWHERE if is_first else self._placed_options(owners, presampled)),
         )
         self._core = make() if self.device is None else _with_locking_progress(make)
@@ -268,27 +262,33 @@ class NeighborLoader:
     def _described_tables(self) -> list[str]:
         return [described(self.graph, *key, table) for key, table in self._requests.items()]
 
-    def _make_origin(self, decode: bool) -> Origin:
+    def _make_origin(self) -> Origin:
         rows = None if self._group is None else self._group.channel.rows
-        seed, device = self.options["seed"], self.device
         return Origin(
-            self.graph, self.world, self._requests, seed, group=rows, device=device, decode=decode, fused=self._fused
+            self.graph,
+            self.world,
+            self._requests,
+            self.options["seed"],
+            group=rows,
+            device=self.device,
+            decode=self._features.decode,
+            fused=self._fused,
         )
 
-    def _make_epochs(self, distributed, input_nodes) -> Epochs:
+    def _make_epochs(self, among, input_nodes) -> Epochs:
         start = self._core.start
         if self._cooperative is not None:
             start = partial(self._cooperative.start, thread=GroupThread(self._group))
         elif self._pulling is not None:
             start = partial(self._core.start_pulling, thread=GroupThread(self._pulling))
-        watched = self._watch(distributed, input_nodes) if self.world > 1 else None
-        return Epochs(start, len(self), self.origin, distributed=distributed, watched=watched)
+        watched = self._watch(among, input_nodes) if self.world > 1 else None
+        return Epochs(start, len(self), self.origin, ranks=among, watched=watched)
 
-    def _watch(self, distributed, input_nodes) -> Watched:
+    def _watch(self, among, input_nodes) -> Watched:
         """Known on every rank by what is sampled. Ids are compared at their ends, which costs nothing."""
         what = [self.options, self.seed_types, self._ends]
         name = f"{input_nodes!r}" if isinstance(input_nodes, str) else "its input nodes"
-        return Watched(distributed, what, f"a loader over {name} (batch_size={self.options['batch_size']})")
+        return Watched(among, what, f"a loader over {name} (batch_size={self.options['batch_size']})")
 
     def __len__(self) -> int:
         """Batches per epoch, the same number on every rank."""

@@ -62,34 +62,24 @@ def as_fanouts(num_neighbors, graph: Graph) -> list[list[int]]:
     return [_fanout_list(num_neighbors[t], f"num_neighbors[{t}]") for t in graph.edge_types]
 
 
-def sample_options(
-    graph: Graph, num_neighbors, *, sampler, seed, dependent, expand="every", disjoint=False, time=None
-) -> dict:
+def sample_options(graph: Graph, num_neighbors, *, sampler, seed, expand="every", disjoint=False, time=None) -> dict:
     """What decides which neighbors are picked, checked, of numbers and strings alone."""
-    time, method = as_time(time), as_sampler(sampler)
+    time = as_time(time)
     return {
         "fanouts": as_fanouts(num_neighbors, graph),
-        "sampler": method.plain(),
+        "sampler": as_sampler(sampler).plain(),
         "seed": as_int(seed, "seed", 0, UINT64_MAX),
-        "dependent": _as_dependent(dependent, method),
         "expand": _as_expand(expand),
         "disjoint": as_flag(disjoint, "disjoint") or time is not None,
         "time": None if time is None else time.plain(),
     }
 
 
-def _as_dependent(dependent, method) -> int:
-    dependent = as_int(dependent, "dependent", 1)
-    if 1 not in (dependent, method.dependent) and dependent != method.dependent:
-        raise ValueError(f"dependent is {dependent}, but that of the sampler is {method.dependent}: give one of them")
-    return max(dependent, method.dependent)
-
-
 def for_sampling(options: dict) -> _core.SampleOptions:
     """What `sample_options` gave, as the engine takes it."""
     fields = dict(options["sampler"])
-    method = fields.pop("name")
-    return _core.SampleOptions(**options | {"sampler": method}, fields=fields)
+    common = {"sampler": fields.pop("name"), "dependent": fields.pop("dependent")}
+    return _core.SampleOptions(**options | common, fields=fields)
 
 
 class Input(NamedTuple):

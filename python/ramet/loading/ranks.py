@@ -1,38 +1,67 @@
-"""Which rank this process is, as torch.distributed knows it. Imports torch for ranks that cooperate
-alone: a process that has initialized torch.distributed has imported it."""
+"""Which rank this process is, as torch.distributed knows it, and what its ranks do together. Imports torch for ranks
+that cooperate alone: a process that has initialized torch.distributed has imported it."""
 
 from __future__ import annotations
 
 import logging
 import sys
+from dataclasses import dataclass
+
+from ramet.arguments import shortened
 
 _log = logging.getLogger("ramet")
 _warned = False
 _warned_early = False
 
 
-def rank_and_world(distributed) -> tuple[int, int]:
+@dataclass(frozen=True, eq=False)
+class Cooperate:
+    """`ranks=` of a NeighborLoader whose ranks make each batch together (docs/cooperative.md).
+
+    group: the process group whose ranks do. Groups are data-parallel to each other. None: all ranks.
+    ownership: the rank that owns a node: "range" (ranges of ids with about equally many in-edges and nodes), "hash", a
+        vector of ranks [nodes], its .npy file, or a dict of these by node type; or the `ownership` of another loader or
+        of a table. None: "range", and for a part of a graph the part's own.
+    among: the process group of the ranks that share a global batch, in groups. None: all ranks.
+    """
+
+    group: object = None
+    ownership: object = None
+    among: object = None
+
+
+def rank_and_world(ranks) -> tuple[int, int]:
     """(rank, world size). None: those of torch.distributed where it is initialized, else (0, 1). False: (0, 1).
-    A process group: those inside the group."""
-    if distributed is False:
+    A process group: those inside the group. TypeError for anything else."""
+    if ranks is False:
         return 0, 1
     dist = sys.modules.get("torch.distributed")
+    if ranks is not None and not is_group(ranks, dist):
+        raise TypeError(
+            f"ranks is {shortened(ranks)}, expected None, False or a process group, for loaders also ramet.Cooperate"
+        )
     if dist is None or not dist.is_available() or not dist.is_initialized():
-        if distributed is None:
+        if ranks is None:
             return 0, 1
-        raise ValueError(f"distributed is {distributed!r}, but torch.distributed is not initialized")
-    group = None if distributed in (None, True) else distributed
-    rank = dist.get_rank(group)
+        raise ValueError(f"ranks is {ranks!r}, but torch.distributed is not initialized")
+    rank = dist.get_rank(ranks)
     if rank < 0:
-        raise ValueError(f"distributed is a process group that rank {dist.get_rank()} is not in")
-    return rank, dist.get_world_size(group)
+        raise ValueError(f"ranks is a process group that rank {dist.get_rank()} is not in")
+    return rank, dist.get_world_size(ranks)
 
 
-def cooperating_group(cooperative, distributed):
+def is_group(value, dist) -> bool:
+    """Whether torch.distributed made the value: a process group, or what stands for one that this rank is not in."""
+    if dist is None or not dist.is_available():
+        return False
+    return isinstance(value, dist.ProcessGroup) or value is dist.GroupMember.NON_GROUP_MEMBER
+
+
+def cooperating_group(ranks: Cooperate):
     """The ramet.distributed.group.Group of a cooperative loader."""
     from ramet.distributed.group import Group  # imports torch
 
-    return Group(cooperative, distributed)
+    return Group(ranks.group, ranks.among)
 
 
 def warn_of_global_batch(batch_size: int, rank: int, world: int) -> None:
@@ -41,22 +70,22 @@ def warn_of_global_batch(batch_size: int, rank: int, world: int) -> None:
     if rank == 0 and world > 1 and not _warned:
         _warned = True
         _log.warning(
-            "batch_size=%d is the global batch, shared by %d ranks; distributed=False is for a loader of one rank",
+            "batch_size=%d is the global batch, shared by %d ranks; ranks=False is for a loader of one rank",
             batch_size,
             world,
         )
 
 
-def warn_if_made_early(distributed, world: int) -> None:
+def warn_if_made_early(ranks, world: int) -> None:
     """Once per process, where a loop begins: its loader was to find the ranks, which were not there yet."""
     global _warned_early
-    if distributed is not None or world > 1 or _warned_early:
+    if ranks is not None or world > 1 or _warned_early:
         return
-    ranks = rank_and_world(None)[1]
-    if ranks > 1:
+    found = rank_and_world(None)[1]
+    if found > 1:
         _warned_early = True
         _log.warning(
             "a loader was made before torch.distributed was initialized, so each of %d ranks has whole batches: "
-            "make it afterwards, or pass distributed=False if that is meant",
-            ranks,
+            "make it afterwards, or pass ranks=False if that is meant",
+            found,
         )

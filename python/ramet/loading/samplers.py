@@ -18,20 +18,18 @@ WEIGHTS = ("normalized", "horvitz-thompson")
 
 
 def _dependent() -> int:
-    """The field of a sampler whose batches may depend on each other; the command line has an option for all."""
-    return field(default=1, kw_only=True, repr=False, metadata={"flag": None})
+    """A field that every sampler has."""
+    return field(default=1, kw_only=True, metadata={"help": "steps for which batches share most neighbors"})
 
 
 class Sampler:
     """What `sampler=` takes: one of the classes of SAMPLERS, or its name where it needs no options."""
 
     name: ClassVar[str]
-    dependent: int = 1  # of samplers that have the field
 
     def plain(self) -> dict:
-        """The name and the options, of numbers and strings alone: what states and files have. `dependent` is a
-        loader's."""
-        return {"name": self.name, **{name: value for name, value in vars(self).items() if name != "dependent"}}
+        """The name and the options, of numbers and strings alone: what states and files have."""
+        return {"name": self.name, **vars(self)}
 
     def _set(self, **checked) -> None:
         for option, value in checked.items():
@@ -44,7 +42,7 @@ class Uniform(Sampler):
     and 9).
 
     replace: whether a neighbor may be drawn several times. A fanout of -1 takes all neighbors once in any case.
-    dependent: so many consecutive batches share most neighbors, as a loader's `dependent`.
+    dependent: so many consecutive batches share most neighbors (kappa of arXiv 2310.12403; section 9).
     """
 
     name: ClassVar[str] = "uniform"
@@ -68,7 +66,7 @@ class Labor(Sampler):
         hop is unbiased.
     weights: defines `block.edge_weight`. "normalized" weights add up to 1 at each destination. "horvitz-thompson"
         weights are unbiased also where nothing may be picked, with a larger error.
-    dependent: so many consecutive batches share most neighbors, as a loader's `dependent`.
+    dependent: as of Uniform.
     """
 
     name: ClassVar[str] = "labor"
@@ -102,14 +100,20 @@ class Weighted(Sampler):
         fanout needs the table.
     replace: whether a neighbor may be drawn several times. A fanout of -1 takes all neighbors with a positive weight
         once in any case.
+    dependent: as of Uniform.
     """
 
     name: ClassVar[str] = "weighted"
     table: str = field(metadata={"flag": "--weight-table", "help": "edge table of weights"})
     replace: bool = field(default=False, metadata={"help": "draws may repeat"})
+    dependent: int = _dependent()
 
     def __post_init__(self):
-        self._set(table=as_name(self.table, "table"), replace=as_flag(self.replace, "replace"))
+        self._set(
+            table=as_name(self.table, "table"),
+            replace=as_flag(self.replace, "replace"),
+            dependent=as_int(self.dependent, "dependent", 1),
+        )
 
 
 SAMPLERS = {sampler.name: sampler for sampler in (Uniform, Labor, Weighted)}
@@ -181,7 +185,5 @@ def _flags() -> dict[str, dict[str, dataclasses.Field]]:
     for sampler in SAMPLERS.values():
         for option in dataclasses.fields(sampler):
             flag = option.metadata.get("flag", "--" + option.name.replace("_", "-"))
-            if flag is None:
-                continue
             flags.setdefault(flag, {})[sampler.name] = option
     return flags

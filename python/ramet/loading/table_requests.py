@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ramet import _core
-from ramet.arguments import shortened
 from ramet.dtypes import dtype_name
 from ramet.graph import EdgeTypeName, Graph
 from ramet.loading.batch import is_at_seeds
+from ramet.loading.features import Features
 from ramet.loading.given_tables import fields_of, requests_given
 from ramet.tables.table import Table
 
 LABEL = "label"
 DEFAULT_TABLES = ("feat", LABEL)
-ROUNDED_TO = ("bfloat16",)
 Of = str | EdgeTypeName  # node type or edge type
 
 
@@ -45,17 +44,10 @@ def as_requests(graph: Graph, seed_types: list[str], tables, expand: str) -> dic
     return requests
 
 
-def narrowed_tables(graph: Graph, requests: dict, feature_dtype, decode: bool, fused) -> set:
-    """The requests whose rows arrive as `feature_dtype`, of NeighborLoader: node tables of floats, but labels."""
-    if feature_dtype is None:
+def narrowed_tables(graph: Graph, requests: dict, features: Features) -> set:
+    """The requests whose rows arrive as `features.dtype`: node tables of floats, but labels."""
+    if features.dtype is None:
         return set()
-    name = dtype_name(feature_dtype)
-    if name not in ROUNDED_TO:
-        raise ValueError(f"feature_dtype is {shortened(name)}, expected None or {' or '.join(ROUNDED_TO)}")
-    if not decode:
-        raise ValueError(f"feature_dtype is {name!r}, but decode=False keeps rows as they are stored")
-    if fused:
-        raise ValueError(f"feature_dtype is {name!r}, but fuse=True sums rows in float32, and hands out no others")
     return {key for key, table in requests.items() if _is_feature(graph, *key, table)}
 
 
@@ -71,7 +63,7 @@ def for_engine(
         fields = {} if table is None else fields_of(table, pulls)
         node_type = graph.node_types.index(of)
         if (of, name) in narrowed and fields.get("reached"):
-            raise ValueError(f"feature_dtype is given, but rows of {name!r} are pulled from other machines")
+            raise ValueError(f"features.dtype is given, but rows of {name!r} are pulled from other machines")
         fields |= {"at_seeds": is_at_seeds(name, expand), "fused": (of, name) in fused}
         fields["as_bfloat16"] = (of, name) in narrowed
         return _core.TableRequest(name, node_type=node_type, **fields)

@@ -70,8 +70,8 @@ class Watch:
 class Watched:
     """One loader's epochs. `what`: options and input nodes, from which ranks know a loader."""
 
-    def __init__(self, distributed, what, name: str):
-        self._group = None if distributed is True else distributed
+    def __init__(self, group, what, name: str):
+        self._group = group
         self._loader, self._name = _digest(what), name
 
     def begin(self, number: int) -> None:
@@ -109,7 +109,7 @@ def _warn(epoch: Epoch, count: int, world: int) -> None:
         _warned = True
         _log.warning(
             "%d of %d ranks looped over %s: each saw its slice of the seeds, and nobody the others'. "
-            "Pass distributed=False to the loader of one rank alone",
+            "Pass ranks=False to the loader of one rank alone",
             count,
             world,
             epoch.name,

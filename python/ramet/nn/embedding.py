@@ -23,8 +23,8 @@ class Embedding(torch.nn.Module):
     """Rows by id that an optimizer of `ramet.optim` trains: `Embedding(n, 64)`, or `Embedding(table)` over a Table that
     can be written to, of float32, float16 or bfloat16.
 
-    dtype, placement, distributed, ownership, init, seed: as of Table.create. Over several ranks all of them make the
-        Embedding, alike; without `distributed` these are the ranks of torch.distributed.
+    dtype, placement, ranks, ownership, init, seed: as of Table.create. Over several ranks all of them make the
+        Embedding, alike; without `ranks` these are the ranks of torch.distributed.
     location: "host", "device", as of Table.create, or "disk": rows and their optimizer's state lie in a file without a
         name on the file system of the folder `path`; in memory are those of the batches under way, and the ones used
         last, `cache_rows` in all. Of several ranks each has a file of the rows that it owns, and calls are those with
@@ -45,7 +45,7 @@ class Embedding(torch.nn.Module):
         dtype="float32",
         *,
         placement: str = "continuous",
-        distributed=None,
+        ranks=None,
         ownership=None,
         init="normal",
         seed: int = 0,
@@ -68,7 +68,7 @@ class Embedding(torch.nn.Module):
                 raise TypeError(
                     "embedding_dim is missing: Embedding(num_embeddings, embedding_dim), or Embedding(table)"
                 )
-            options = {"placement": placement, "distributed": distributed, "ownership": ownership}
+            options = {"placement": placement, "ranks": ranks, "ownership": ownership}
             options |= {"init": init, "seed": seed}
             if location == "disk":
                 options |= {"path": path, "cache_rows": cache_rows}
@@ -89,7 +89,7 @@ class Embedding(torch.nn.Module):
         """An Embedding that begins with a copy of these rows [rows, width], numpy or torch, of a dtype that learns.
 
         freeze: they get no gradients, as after requires_grad_(False).
-        where: placement, location, distributed and ownership, as of Table.create.
+        where: placement, location, ranks and ownership, as of Table.create.
         """
         rows = as_array(embeddings, "embeddings")
         table = Table.create(rows.shape, rows.dtype, init=lambda ids: rows[ids], **where)

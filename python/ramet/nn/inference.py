@@ -140,7 +140,7 @@ class _Pass:
             batch_size=self.batch_size,
             tables=(),
             threads=self.threads,
-            distributed=False,
+            ranks=False,
         )
 
     def _compute(self, layer, rows, node_type, batch):

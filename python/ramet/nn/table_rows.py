@@ -12,8 +12,8 @@ from ramet import _core
 from ramet.arguments import as_int
 from ramet.dtypes import dtype_name
 from ramet.loading.block import Block
+from ramet.loading.fused import FLOATING, FUSED, is_floating
 from ramet.loading.given_tables import fields_of, is_here
-from ramet.loading.layer_work import FLOATING, FUSED, is_floating
 from ramet.loading.origins import version_of
 from ramet.nn.aggregate import aggregate, own_weights
 from ramet.nn.edges import BlockEdges, for_training

@@ -16,7 +16,7 @@ _OF_ENGINE = ("threads", "prefetch", "placement", "device")
 
 @dataclass(frozen=True)
 class Given(Served):
-    """Of `features=`: rows that a table has, whatever the attribute is."""
+    """Of `tables=`: rows that a table has, whatever the attribute is."""
 
     @property
     def origin(self):
@@ -27,18 +27,20 @@ class Given(Served):
 
 
 class Ahead:
-    """threads, prefetch, placement, device: as of ramet.NeighborLoader. features: {attribute: Table}, or dicts of
+    """threads, prefetch, placement, device: as of ramet.NeighborLoader. tables: {attribute: Table}, or dicts of
     tables by node type."""
 
-    def __init__(self, features: Mapping | None = None, **of_engine):
-        if features is not None and not isinstance(features, Mapping):
-            raise TypeError(f"features is {shortened(features)}, expected a dict from attributes to ramet.Table")
-        self.features, self._of_engine = features or {}, of_engine
+    def __init__(self, tables: Mapping | None = None, **of_engine):
+        if tables is not None and not isinstance(tables, Mapping):
+            raise TypeError(f"tables is {shortened(tables)}, expected a dict from attributes to ramet.Table")
+        self.tables, self._of_engine = tables or {}, of_engine
 
     @classmethod
     def taken_from(cls, kwargs: dict) -> Ahead:
         """Takes its own out of the arguments of a loader."""
-        given = {name: kwargs.pop(name, None) for name in ("features", *_OF_ENGINE)}
+        if "features" in kwargs:
+            raise TypeError("ramet.pyg.NeighborLoader has no 'features': `tables={attribute: ramet.Table}`")
+        given = {name: kwargs.pop(name, None) for name in ("tables", *_OF_ENGINE)}
         return cls(**{name: value for name, value in given.items() if value is not None})
 
     @property
@@ -51,7 +53,7 @@ class Ahead:
 
     def require_fused(self, is_fused: bool) -> None:
         """ValueError where PyG's code makes the batches, which has none of these."""
-        given = [*self._of_engine, *(["features"] if self.features else [])]
+        given = [*self._of_engine, *(["tables"] if self.tables else [])]
         if given and not is_fused:
             raise ValueError(
                 f"{given[0]} is given, but PyG's code makes these batches: a sampler, subgraph_type, "
@@ -63,14 +65,14 @@ class Ahead:
         the CPU when the loop gets the batch."""
         served = {} if self.device is not None and isinstance(source, DataSource) else source.served()
         served = {t: dict(of_type) for t, of_type in served.items()}
-        for key, tables in self.features.items():
+        for key, tables in self.tables.items():
             for t, table in (tables if isinstance(tables, Mapping) else {source.node_types[0]: tables}).items():
                 served.setdefault(t, {})[key] = Given(None, key, _checked(source, t, key, table))
         return served
 
 
 def _checked(source: Source, node_type, key: str, table) -> Table:
-    what = f"features[{key!r}]" if not source.is_hetero else f"features[{key!r}][{node_type!r}]"
+    what = f"tables[{key!r}]" if not source.is_hetero else f"tables[{key!r}][{node_type!r}]"
     if node_type not in source.node_types:
         raise ValueError(f"{what}: there is no node type {node_type!r}, expected one of {source.node_types}")
     if not isinstance(table, Table):

@@ -32,18 +32,16 @@ class Wanted(NamedTuple):
     owners: _core.Ownership
 
 
-def create(
-    shape, dtype, fill: Fill, *, placement: str, location: str, distributed, ownership, init, seed
-) -> TableMemory:
+def create(shape, dtype, fill: Fill, *, placement: str, location: str, ranks, ownership, init, seed) -> TableMemory:
     """See Table.create. `fill` writes the rows of this rank. Collective; once it returns all rows are there."""
-    ranks = Ranks.of(distributed)
+    shared_by = Ranks.of(ranks)
 
     def check() -> tuple[Wanted, dict]:
         form = Form(_as_shape(shape), as_dtype(dtype))
         _check_location(location)
         if location == "host":
-            _require_memory(form, ranks)
-        wanted = Wanted(form, placement, _checked_owners(placement, ownership, form.shape[0], ranks))
+            _require_memory(form, shared_by)
+        wanted = Wanted(form, placement, _checked_owners(placement, ownership, form.shape[0], shared_by))
         return wanted, {
             "shape": form.shape,
             "dtype": dtype_name(form.dtype),
@@ -54,9 +52,9 @@ def create(
             "seed": as_int(seed, "seed", 0, UINT64_MAX),
         }
 
-    form, placement, owners = ranks.agree(check)
-    layout = layout_of(owners, 0 if placement == "continuous" else _core.stride_of(owners, form.row_bytes), ranks)
-    return _build(form, placement, ranks, layout, _pieces_at(location, ranks), fill)
+    form, placement, owners = shared_by.agree(check)
+    layout = layout_of(owners, 0 if placement == "continuous" else _core.stride_of(owners, form.row_bytes), shared_by)
+    return _build(form, placement, shared_by, layout, _pieces_at(location, shared_by), fill)
 
 
 def beside(memory: TableMemory, row_shape: tuple[int, ...], dtype) -> TableMemory:

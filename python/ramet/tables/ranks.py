@@ -38,13 +38,13 @@ class Ranks:
         return cls(0, (True,), 1)
 
     @classmethod
-    def of(cls, distributed) -> Ranks:
-        """Those of `distributed`, as of a NeighborLoader. Collective: every rank calls it."""
-        if rank_and_world(distributed)[1] == 1:
+    def of(cls, ranks) -> Ranks:
+        """Those of `ranks`: None, False or a process group. Collective: every rank calls it."""
+        if rank_and_world(ranks)[1] == 1:
             return cls.alone()
         from ramet.distributed.group import Group
 
-        group = Group(True, distributed)
+        group = Group(among=ranks)
         machines = group.gather(this_machine)
         reached = tuple(machine == machines[group.rank] for machine in machines)
         return cls(group.rank, reached, len(set(machines)), group)

@@ -249,18 +249,18 @@ class RecordColumn:
         return self.records.pieces_of(self._row, self.number)
 
 
-def create_records(num_rows, width, dtype, *, distributed, **options) -> RecordTable:
+def create_records(num_rows, width, dtype, *, ranks, **options) -> RecordTable:
     """A RecordTable for Embedding(..., location="disk"), made by all ranks together; where its file lies, and how much
     is in memory, may be each rank's own."""
-    ranks = Ranks.of(distributed)
+    shared_by = Ranks.of(ranks)
 
     def check() -> tuple[Wanted, dict]:
-        wanted = _checked(num_rows, width, dtype, ranks.size, **options)
+        wanted = _checked(num_rows, width, dtype, shared_by.size, **options)
         return wanted, wanted.alike()
 
-    wanted = ranks.agree(check)
-    core, _ = ranks.share(lambda: (_make(wanted, ranks.rank), None))
-    return RecordTable(core, wanted, ranks)
+    wanted = shared_by.agree(check)
+    core, _ = shared_by.share(lambda: (_make(wanted, shared_by.rank), None))
+    return RecordTable(core, wanted, shared_by)
 
 
 def _checked(num_rows, width, dtype, size: int, *, path, cache_rows, placement, ownership, init, seed) -> Wanted:

@@ -64,7 +64,7 @@ class Table:
         *,
         placement: str = "continuous",
         location: str = "host",
-        distributed=None,
+        ranks=None,
         ownership=None,
         init=0,
         seed: int = 0,
@@ -79,7 +79,7 @@ class Table:
             of one machine, where everyone reads and writes at will; or "distributed", for any ranks.
         location: "host", or "device": each rank's piece is memory of torch's current CUDA device, which the kernels of
             all ranks of the machine read and write.
-        distributed: the ranks, as of a NeighborLoader: None for those of torch.distributed where it is initialized,
+        ranks: as of a NeighborLoader: None for those of torch.distributed where it is initialized,
             False for this process alone, or a process group.
         ownership: whose memory has which row: None (ranges of ids, as equal as can be), bounds of ranges, "hash", a
             vector with the owner of each row, the path of an .npy file of either, or what a graph's owners are
@@ -98,7 +98,7 @@ class Table:
             rank = memory.ranks.rank
             init_rows(cls(memory.rows_of(rank)), memory.layout.places, rank, init, seed)
 
-        options = {"placement": placement, "location": location, "distributed": distributed, "ownership": ownership}
+        options = {"placement": placement, "location": location, "ranks": ranks, "ownership": ownership}
         return _of_memory(tables.create(shape, dtype, fill, init=init, seed=seed, **options))
 
     @classmethod
@@ -373,7 +373,7 @@ class Table:
     def _beside(self, row_shape: tuple[int, ...], dtype) -> Table:
         """Zeros with the places, owners and ranks of this table, in rows of another form. Collective."""
         if not isinstance(self._memory, TableMemory):
-            return Table.create((len(self), *row_shape), dtype, distributed=False)
+            return Table.create((len(self), *row_shape), dtype, ranks=False)
         return _of_memory(tables.beside(self._memory, row_shape, dtype))
 
     def _private_rows(self) -> np.ndarray:

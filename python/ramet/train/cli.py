@@ -50,13 +50,6 @@ def _add_train(subparsers):
         help="neighbors per layer, the seeds' hop first, -1 for all; as many layers (default: 15,10)",
     )
     add_sampler_options(parser)
-    add(
-        "--dependent",
-        type=int,
-        default=default.dependent,
-        metavar="KAPPA",
-        help="dependent minibatches: batches share rows, for KAPPA steps; 1: independent (default: %(default)s)",
-    )
     add("--epochs", type=int, metavar="N", default=default.epochs, help="(default: %(default)s)")
     add(
         "--batch-size",

@@ -26,7 +26,6 @@ class Config:
     hidden: int = 128
     num_neighbors: tuple[int, ...] = (15, 10)  # one per layer, the seeds' hop first
     sampler: Sampler | str | dict = "uniform"  # as of NeighborLoader, or what Sampler.plain() gives
-    dependent: int = 1  # kappa of dependent minibatches; 1: independent ones
     epochs: int = 10
     batch_size: int = 1024
     processes: int = 1
@@ -53,7 +52,7 @@ class Config:
         _one_of("dtype", self.dtype, DTYPES)
         _one_of("best_by", self.best_by, MEASURES)
         _one_of("placement", self.placement, PLACES)
-        for name in ("hidden", "epochs", "batch_size", "processes", "eval_every", "dependent"):
+        for name in ("hidden", "epochs", "batch_size", "processes", "eval_every"):
             _at_least(name, getattr(self, name), 1)
         for name, bound in (("cache_rows", INT32_MAX), ("look_ahead", MAX_LOOK_AHEAD)):
             if getattr(self, name) > bound:
@@ -78,7 +77,7 @@ class Config:
     @property
     def sampling(self) -> dict:
         """The options of the NeighborLoader that say how neighbors are picked."""
-        return {"sampler": self.sampler, "dependent": self.dependent, "seed": self.seed}
+        return {"sampler": self.sampler, "seed": self.seed}
 
     def plain(self) -> dict:
         """The options of numbers and strings alone, from which a Config can be made again."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from dataclasses import replace
 
 import torch
 from tqdm import tqdm
@@ -47,7 +48,7 @@ def _sampled(graph, model, config, nodes, threads, progress):
     a node picks, and with that its scores, does not depend on the batch it is in (with LABOR-i it does)."""
     table = graph.table("feat")
     dtype = next(model.parameters()).dtype
-    sampling = config.sampling | {"dependent": 1, "epoch": EPOCH, "threads": threads}
+    sampling = config.sampling | {"sampler": replace(config.sampler, dependent=1), "epoch": EPOCH, "threads": threads}
     scores = []
     with _evaluating(model), torch.no_grad():
         for seeds in tqdm(nodes.split(config.batch_size), desc="inference", leave=False, disable=not progress):

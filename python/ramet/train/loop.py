@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
-from ramet import NeighborLoader, Placement, _core
-from ramet.loading.layer_work import is_floating
+from ramet import Features, NeighborLoader, Placement, _core
+from ramet.loading.fused import is_floating
 from ramet.old_torch import FUSED_ADAM
 from ramet.train.evaluate import class_scores, inference, torch_threads
 from ramet.train.folder import RunFolder
@@ -81,8 +81,7 @@ class _Fit:
             batch_size=config.batch_size,
             shuffle=True,
             threads=config.threads,
-            fuse=self.is_fused,
-            feature_dtype=config.dtype if self.is_mixed else None,
+            features=Features(fuse=self.is_fused, dtype=config.dtype if self.is_mixed else None),
             placement=Placement(tables={"feat": place}, **cached),
             **config.sampling,
         )

@@ -26,7 +26,7 @@ def store(tmp_path):
 
 def counting(graph, batch_size=BATCH, input_nodes="train", **options):
     options = {"shuffle": True, "seed": SEED, "tables": (), **options}
-    return ramet.NeighborLoader(graph, FANOUTS, input_nodes, batch_size, distributed=False, **options)
+    return ramet.NeighborLoader(graph, FANOUTS, input_nodes, batch_size, ranks=False, **options)
 
 
 def bytes_in(folder) -> int:

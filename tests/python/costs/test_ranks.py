@@ -22,7 +22,7 @@ def by_type(batch, graph) -> dict[str, np.ndarray]:
 def loader_of(graph, input_nodes="train", fanouts=FANOUTS, **options):
     batch_size = RANKS * PER_RANK
     options = {"shuffle": True, "seed": 7, "tables": (), **options}
-    return ramet.NeighborLoader(graph, fanouts, input_nodes, batch_size, distributed=False, **options)
+    return ramet.NeighborLoader(graph, fanouts, input_nodes, batch_size, ranks=False, **options)
 
 
 def first_batches(loader, count) -> list:

@@ -81,7 +81,7 @@ def test_a_consumer_on_another_stream_sees_what_was_written(gpu):
 
 
 def test_the_rows_of_a_table_on_a_device_are_a_tensor_over_them(gpu):
-    table = ramet.Table.create((10, 4), location="device", distributed=False, init=1.0)
+    table = ramet.Table.create((10, 4), location="device", ranks=False, init=1.0)
     rows = table.torch()
     assert tuple(map(int, rows.__dlpack_device__())) == (CUDA, gpu.index)
     rows[3] = 5.0

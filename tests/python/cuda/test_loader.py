@@ -60,9 +60,9 @@ SAMPLING = {
     "all neighbors": {"num_neighbors": [-1, 2]},
     "replace": {"sampler": ramet.Uniform(replace=True)},
     "all neighbors, replace": {"num_neighbors": [-1, 2], "sampler": ramet.Uniform(replace=True)},
-    "dependent": {"dependent": 4},
+    "dependent": {"sampler": ramet.Uniform(dependent=4)},
     "LABOR": {"sampler": "labor"},
-    "LABOR-1, dependent": {"sampler": ramet.Labor(1), "dependent": 3},
+    "LABOR-1, dependent": {"sampler": ramet.Labor(1, dependent=3)},
     "layer-dependent": {"sampler": ramet.Labor(layer_dependent=True)},
 }
 
@@ -134,7 +134,7 @@ def test_encoded_rows(gpu):
     for rows in (values.astype(np.float16), ramet.quantize(values), ramet.quantize(values, "column")):
         graph = homogeneous(feat=rows)
         for decode in (True, False):
-            arguments = {"decode": decode}
+            arguments = {"features": ramet.Features(decode=decode)}
             for place in ("device", "in_place"):
                 loader = loader_of(graph, gpu, placement=place, **arguments)
                 pairs = zip(loader, loader_of(graph, **arguments))
@@ -225,4 +225,4 @@ def test_loaders_with_a_device_take_what_the_table_says(graph, gpu, option):
 
 def test_ranks_do_not_cooperate_on_devices(graph, gpu):
     with pytest.raises(ValueError, match=r"device is .*, which a cooperative loader does not take"):
-        loader_of(graph, gpu, cooperative=True)
+        loader_of(graph, gpu, ranks=ramet.Cooperate())

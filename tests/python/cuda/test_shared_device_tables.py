@@ -136,7 +136,7 @@ def test_rows_are_those_of_one_process(gpu, world, placement):
     ],
 )
 def test_embeddings_learn_the_same_bits(gpu, world, method, rounding, placement, ownership):
-    wanted = learning.learn(method, rounding, 0, 1, distributed=False)
+    wanted = learning.learn(method, rounding, 0, 1, ranks=False)
     for said in world.call(learned, method, rounding, placement, ownership):
         assert said == wanted
 

@@ -1,57 +1,24 @@
 """UnifiedTensor against torch's own indexing."""
 
-import mmap
 import multiprocessing
 import os
 import pickle
 import warnings
-from contextlib import nullcontext
 
 import numpy as np
 import pytest
 import small_graphs
 import torch
 import unified_child
-from other_threads import turns_during
+from unified_rows import ROWS, equal, host, on_gpu, on_own_pages, rows_of
 
 import ramet
-from ramet import _core
 from ramet.cuda import UnifiedTensor
 from ramet.cuda import torch_devices as devices
-from ramet.cuda import unified as unified_tensor
-from ramet.progress import locking_progress
 
-ROWS = 50
 INTEGERS = "int8 uint8 int16 uint16 int32 uint32 int64 uint64"
 FLOATING = "float16 bfloat16 float32 float64"
 DTYPES = [getattr(torch, name) for name in f"bool {INTEGERS} {FLOATING}".split() if hasattr(torch, name)]
-
-
-def rows_of(dtype=torch.float32, shape=(ROWS, 7)) -> torch.Tensor:
-    """Rows in pages of their own: small tensors share pages with others, which a driver then does not copy."""
-    words = torch.randint(0, 2, shape) if dtype == torch.bool else torch.randint(0, 100, shape)
-    return on_own_pages(words.to(dtype))
-
-
-def on_own_pages(tensor) -> torch.Tensor:
-    memory = torch.frombuffer(mmap.mmap(-1, max(tensor.nbytes, 1)), dtype=torch.uint8)
-    return memory[: tensor.nbytes].view(tensor.dtype).reshape(tensor.shape).copy_(tensor)
-
-
-def on_gpu(values, dtype=None) -> torch.Tensor:
-    return devices.move(torch.as_tensor(values, dtype=dtype), devices.as_device(None))
-
-
-def host(tensor) -> torch.Tensor:
-    """What a tensor on the device holds, when its stream has got there."""
-    _core.cuda_synchronize(0)
-    return tensor.as_subclass(torch.Tensor).cpu()
-
-
-def equal(result, expected) -> bool:
-    assert devices.holds(devices.as_device(None), result)
-    result = host(result)
-    return result.dtype == expected.dtype and result.shape == expected.shape and bool((result == expected).all())
 
 
 INDICES = [
@@ -166,18 +133,6 @@ def test_goes_to_another_process(tmp_path):
     assert [torch.tensor(rows).tolist() for rows in there] == [host(unified[ids]).tolist() for ids in ([3, 1], [999])]
 
 
-def test_registration_is_shared_and_ends_with_the_last():
-    rows = rows_of(shape=(4096, 16))
-    before = ramet.cuda.registered_bytes()
-    first, second = UnifiedTensor(rows), UnifiedTensor(rows[100:])
-    held = ramet.cuda.registered_bytes() - before
-    assert rows.nbytes <= held <= rows.nbytes + 8192
-    del first
-    assert equal(second[0], rows[100])
-    del second
-    assert ramet.cuda.registered_bytes() == before
-
-
 def test_keeps_its_source_alive():
     unified = UnifiedTensor(rows_of(torch.int64, (1 << 16, 4)).mul_(0).add_(7))
     torch.full((1 << 16, 4), 3)  # would get the memory
@@ -287,54 +242,6 @@ def test_cache():
         unified[0] = 1
     with pytest.raises(TypeError, match="cached"):
         UnifiedTensor(rows, cached=[0.5])
-
-
-def test_refused_registration_becomes_a_copy(monkeypatch):
-    if _core.cuda_backend() != "emulated":
-        pytest.skip("the driver registers it")
-    monkeypatch.setenv("RAMET_EMULATOR_REFUSE_REGISTER", "1")
-    rows = rows_of()
-    with pytest.warns(RuntimeWarning, match=r"copy of 1,400 bytes .*cannot page-lock"):
-        unified = UnifiedTensor(rows)
-    assert unified.placement == "pinned_copy"
-    assert equal(unified[[1, 2]], rows[[1, 2]])
-    with pytest.raises(RuntimeError, match="cannot page-lock"):
-        UnifiedTensor(rows, copy_where_refused=False)
-
-
-def test_page_locking_reports_progress_and_stops(monkeypatch):
-    rows = rows_of(shape=(4096, 16))
-    seen = []
-    monkeypatch.setattr(unified_tensor, "locking_progress", lambda: nullcontext(lambda *at: seen.append(at)))
-    with_progress = UnifiedTensor(rows)
-    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
-    assert seen[-1] == (rows.nbytes, rows.nbytes)
-    del with_progress
-    before = ramet.cuda.registered_bytes()
-
-    def interrupt(done, total):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(unified_tensor, "locking_progress", lambda: nullcontext(interrupt))
-    with pytest.raises(KeyboardInterrupt):
-        UnifiedTensor(rows)
-    assert ramet.cuda.registered_bytes() == before
-
-
-def test_other_threads_go_on_while_pages_are_unlocked(monkeypatch):
-    if _core.cuda_backend() != "emulated":
-        pytest.skip("unlocking a small table takes no time")
-    monkeypatch.setenv("RAMET_EMULATOR_UNREGISTER_MS", "400")
-    tables = [UnifiedTensor(rows_of())]
-    seconds, turns = turns_during(tables.clear)
-    assert seconds >= 0.4
-    assert turns >= 3
-
-
-def test_progress_is_for_terminals(capsys):
-    with locking_progress() as report:
-        report(1, 2)
-    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(

@@ -256,9 +256,9 @@ def train(name, dtype, groups=None, batch_size=40):
     if groups:
         model = DistributedDataParallel(Cooperative(model), find_unused_parameters=name == "hgt")
         (mine,) = (group for group in map(dist.new_group, groups) if dist.get_rank(group) >= 0)
-        loader = loader_for(name, graph, batch_size, cooperative=mine, ownership=ownership_for(graph))
+        loader = loader_for(name, graph, batch_size, ranks=ramet.Cooperate(mine, ownership_for(graph)))
     else:
-        loader = loader_for(name, graph, batch_size, distributed=False)
+        loader = loader_for(name, graph, batch_size, ranks=False)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     steps = []
     for batch in itertools.islice(loader, 6):
@@ -278,6 +278,6 @@ def ownership_for(graph):
 
 def evaluate(name, graph, model, dtype):
     """The outputs of a model in eval mode for an ordinary batch of this process alone."""
-    batch = next(iter(loader_for(name, graph, distributed=False)))
+    batch = next(iter(loader_for(name, graph, ranks=False)))
     with torch.no_grad():
         return getattr(model, "module", model).eval()(cast(batch.x, dtype), batch.blocks)

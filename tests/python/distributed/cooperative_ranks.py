@@ -5,6 +5,7 @@ import functools
 import itertools
 import random
 import time
+from dataclasses import replace
 
 import torch
 import torch.distributed as dist
@@ -23,8 +24,9 @@ open_store = functools.cache(ramet.open)
 def make_loader(group, store: str, options: dict, groups: tuple = ()) -> ramet.NeighborLoader:
     """groups: those inside the group that cooperate, tuples of ranks; by default all of it."""
     mine = [group_of(members) for members in groups if dist.get_rank() in members]
-    options = {"cooperative": mine[0] if mine else True, **options}
-    return ramet.NeighborLoader(open_store(store), distributed=group, **options)
+    asked = options.get("ranks", ramet.Cooperate())
+    ranks = group if asked is None else replace(asked, group=mine[0] if mine else None, among=group)
+    return ramet.NeighborLoader(open_store(store), **options | {"ranks": ranks})
 
 
 def train(group, store, options, steps, model_options, groups=(), sleep_seed=None):

@@ -21,7 +21,7 @@ CACHE_ROWS = 12  # fewer than a call has
 def embedding_of(folder, group, ownership=None, dtype="float32", cache_rows=CACHE_ROWS) -> ramet.nn.Embedding:
     """In memory without a folder. group: None for this process alone."""
     size = 1 if group is None else group.size()
-    where = {"distributed": False if group is None else group, "ownership": owners_of(ownership, size)}
+    where = {"ranks": False if group is None else group, "ownership": owners_of(ownership, size)}
     if folder is None:
         return ramet.nn.Embedding(ROWS, WIDTH, dtype, seed=3, placement="chunked", **where)
     return ramet.nn.Embedding(ROWS, WIDTH, dtype, seed=3, location="disk", path=folder, cache_rows=cache_rows, **where)
@@ -102,11 +102,11 @@ def refusals(group, folder) -> dict[str, str]:
     graph = ramet.from_edge_index(np.zeros((2, 1), np.int64), num_nodes=ROWS)
 
     def loader(**options):
-        options = {"distributed": group, "embeddings": {"node": embedding}} | options
+        options = {"ranks": group, "tables": {"node": embedding}} | options
         return ramet.NeighborLoader(graph, [2], **options)
 
     def make(**options):
-        options = {"location": "disk", "path": folder, "cache_rows": 5, "distributed": group} | options
+        options = {"location": "disk", "path": folder, "cache_rows": 5, "ranks": group} | options
         return ramet.nn.Embedding(ROWS, WIDTH, **options)
 
     calls = {
@@ -116,7 +116,7 @@ def refusals(group, folder) -> dict[str, str]:
         "gathered": lambda: embedding.table.gather([other]),
         "outside": lambda: embedding(torch.tensor([ROWS]), owned=True),
         "an ordinary loader": loader,
-        "other owners": lambda: loader(cooperative=group, ownership="range"),
+        "other owners": lambda: loader(ranks=ramet.Cooperate(group, among=group)),
         "placement": lambda: make(placement="chunked"),
         "a folder of one rank": lambda: make(path=folder if rank == 0 else f"{folder}/absent"),
         "seeds": lambda: make(seed=rank),
@@ -128,11 +128,12 @@ def refusals(group, folder) -> dict[str, str]:
 def cooperate(group, store, folder, options: dict, ownership) -> tuple:
     """(own rows of a disk, of memory, batches read ahead) after a loop that is left early, and a whole one."""
     graph, ends = ramet.open(store), []
-    among = {"distributed": group, "ownership": ramet.distributed.ownership(graph, ownership, group)}
+    owners = ramet.distributed.ownership(graph, ownership, group)
+    together = ramet.Cooperate(group, owners, among=group)
     for where in (folder, None):
         rows = {"placement": "chunked"} if where is None else {"location": "disk", "path": where, "cache_rows": 1000}
-        embedding = ramet.nn.Embedding(graph.num_nodes(), WIDTH, seed=3, **rows, **among)
-        loader = ramet.NeighborLoader(graph, **options, **among, cooperative=group, embeddings={"node": embedding})
+        embedding = ramet.nn.Embedding(graph.num_nodes(), WIDTH, seed=3, ranks=group, ownership=owners, **rows)
+        loader = ramet.NeighborLoader(graph, **options, ranks=together, tables={"node": embedding})
         optimizer = optimizer_of("Adam", embedding)
         for steps in (2, 100):
             for batch in itertools.islice(loader, steps):

@@ -59,7 +59,7 @@ def main() -> None:
         for by in ("degree", "presampling"):
             cache = ramet.Placement(cache_rows=100, cache_by=by)
             found[ownership, by] = feed(graph, tables, {"threads": 2, "placement": cache})
-        found[ownership, "all"] = feed(graph, tables, {"cooperative": True, "ownership": table.ownership})
+        found[ownership, "all"] = feed(graph, tables, {"ranks": ramet.Cooperate(ownership=table.ownership)})
     found["prefetch"] = error(graph, tables, {"prefetch": 2 + rank})
     found["pickled"] = error(graph, {"feat": pickle.loads(pickle.dumps(table))}, {})
     Path(results, str(rank)).write_bytes(pickle.dumps(found))

@@ -48,9 +48,9 @@ def train(run: str, graph: ramet.Graph, cooperative: bool) -> dict:
     torch.manual_seed(0)
     module = model = make().double()
     if cooperative:
-        model, options = DistributedDataParallel(Cooperative(module)), options | {"cooperative": True}
+        model, options = DistributedDataParallel(Cooperative(module)), options | {"ranks": ramet.Cooperate()}
     else:
-        options = options | {"distributed": False}
+        options = options | {"ranks": False}
     loader = ramet.NeighborLoader(graph, [4, 3], input_nodes, batch_size=40, shuffle=True, seed=3, **options)
     optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
     steps = []

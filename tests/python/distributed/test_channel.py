@@ -12,7 +12,7 @@ WORLD = 2
 
 
 def make_loader():
-    return ramet.NeighborLoader(homogeneous(), [3], "train", 20, cooperative=True)
+    return ramet.NeighborLoader(homogeneous(), [3], "train", 20, ranks=ramet.Cooperate())
 
 
 def after_a_failure():

@@ -30,8 +30,8 @@ PLACES = [
 # ---- what ranks do; options: as of Table.create, paths: one of all, or a list by rank
 
 
-def optimizer_of(distributed, options: dict, seed: int = 1) -> ramet.optim.Adam:
-    options = options | {"distributed": distributed}
+def optimizer_of(ranks, options: dict, seed: int = 1) -> ramet.optim.Adam:
+    options = options | {"ranks": ranks}
     embeddings = [
         ramet.nn.Embedding(ROWS[0], 4, seed=seed, **options),
         ramet.nn.Embedding(ROWS[1], 3, dtype="bfloat16", seed=seed + 1, **options),

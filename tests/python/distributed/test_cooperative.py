@@ -18,7 +18,7 @@ WORLDS = (1, 2, 3, 4, 7)
 SAMPLERS = (
     {},
     {"sampler": ramet.Uniform(replace=True)},
-    {"dependent": 3},
+    {"sampler": ramet.Uniform(dependent=3)},
     labor(),
     labor(layer_dependent=True),
     labor(dependent=4),
@@ -138,14 +138,14 @@ def overlaps(steps: list[list[int]]) -> list[int]:
     return [len(set(one) & set(other)) for one, other in itertools.pairwise(steps)]
 
 
-@pytest.mark.parametrize("sampler", [{}, labor()], ids=str)
+@pytest.mark.parametrize("sampler", [ramet.Uniform, ramet.Labor])
 def test_dependent_batches_turn_as_those_of_one_process(sampler):
     """The same nodes in every step, and so as many as one process shares from step to step."""
     graph = homogeneous()
-    options = {"num_neighbors": [3, 3], "input_nodes": np.tile(np.arange(40), 16), "batch_size": 40, **sampler}
+    options = {"num_neighbors": [3, 3], "input_nodes": np.tile(np.arange(40), 16), "batch_size": 40}
     shared = {}
     for kappa in (1, 8):
-        group = Together(graph, 4, dependent=kappa, **options)
+        group = Together(graph, 4, sampler=sampler(dependent=kappa), **options)
         pairs = list(group.pairs())
         together = [nodes(batches)["node"] for batches, _ in pairs]
         alone = [nodes([batch])["node"] for _, batch in pairs]
@@ -184,7 +184,7 @@ def test_encoded_rows_are_decoded_in_front_of_the_cache():
     graph = homogeneous(half=random.standard_normal((1000, 5)).astype(np.float16))
     options = {"num_neighbors": [3], "input_nodes": "train", "batch_size": 50, "tables": ("half",)}
     for decode in (True, False):
-        group = Together(graph, 2, cache_rows=100, decode=decode, **options)
+        group = Together(graph, 2, cache_rows=100, features=ramet.Features(decode=decode), **options)
         expected = graph.table("half").numpy().astype(np.float32 if decode else np.float16)
         for together, _ in group.pairs():
             for batch in together:
@@ -204,8 +204,7 @@ def test_a_cache_hits_more_often_where_batches_are_dependent():
             num_neighbors=[3, 3],
             input_nodes=np.tile(np.arange(20), 32),
             batch_size=20,
-            dependent=kappa,
-            **labor(),
+            **labor(dependent=kappa),
         )
         batches = [batch for step in range(len(group.alone)) for batch in group.batches(0, step)]
         hits, misses = np.sum([list(batch.cache_use.values()) for batch in batches], axis=0)
@@ -255,7 +254,7 @@ def test_an_iterator_that_is_collected_in_the_thread_of_its_batches(no_gc):
     """Dropped in a reference cycle, it is found wherever the garbage collector happens to run."""
     pytest.importorskip("torch")
     graph, _ = both(200, edge_list(200, 200, 1000, seed=0))
-    loader = ramet.NeighborLoader(graph, [3], batch_size=10, cooperative=True, prefetch=4)
+    loader = ramet.NeighborLoader(graph, [3], batch_size=10, ranks=ramet.Cooperate(), prefetch=4)
     dropped = threading.Event()
 
     def exchange(message, place):
@@ -278,7 +277,7 @@ def test_an_iterator_that_is_left_gives_its_memory_back_at_once(end):
     """As that of a loader alone does, and not when Python next runs the thread of the group."""
     pytest.importorskip("torch")
     graph, _ = both(200, edge_list(200, 200, 1000, seed=0))
-    loader = ramet.NeighborLoader(graph, [3], batch_size=10, cooperative=True, prefetch=4)
+    loader = ramet.NeighborLoader(graph, [3], batch_size=10, ranks=ramet.Cooperate(), prefetch=4)
     next(iter(loader))  # the group has its thread
     threads = processes.threads()
     for _ in range(20):
@@ -297,7 +296,7 @@ def test_batches_ahead_of_one_that_failed_are_given_back():
     graph, _ = both(200, edge_list(200, 200, 1000, seed=0))
 
     def left_in_use(prefetch: int) -> int:
-        loader = ramet.NeighborLoader(graph, [3], batch_size=10, cooperative=True, prefetch=prefetch)
+        loader = ramet.NeighborLoader(graph, [3], batch_size=10, ranks=ramet.Cooperate(), prefetch=prefetch)
 
         def exchange(message, place):
             if place.step == prefetch:
@@ -317,7 +316,7 @@ def test_batches_ahead_of_one_that_failed_are_given_back():
 def test_the_summary_is_that_of_any_loader():
     pytest.importorskip("torch")
     options = {"num_neighbors": [3], "batch_size": 300, "prefetch": 2, "threads": 2}
-    loader = ramet.NeighborLoader(homogeneous(), **options, cooperative=True)
+    loader = ramet.NeighborLoader(homogeneous(), **options, ranks=ramet.Cooperate())
     sizes = []
     for batch in loader:
         assert batch.timings["sample"] > 0

@@ -46,7 +46,7 @@ def one_without_files(group, store, options):
     graph = homogeneous() if group.rank() == 1 else ramet.open(store)
     placement = ramet.Placement(tables="disk", cache_rows=10, cache_by="presampling")
     try:
-        ramet.NeighborLoader(graph, cooperative=True, distributed=group, placement=placement, **options)
+        ramet.NeighborLoader(graph, ranks=ramet.Cooperate(among=group), placement=placement, **options)
     except ValueError as error:
         return str(error)
 
@@ -75,7 +75,7 @@ def one_fails_presampling(group, store, options, error: str, name: str, call: in
     if group.rank() == 1:
         presampling.np = Interrupted(getattr(builtins, error), name, call)
     try:
-        ramet.NeighborLoader(ramet.open(store), cooperative=True, distributed=group, placement=placement, **options)
+        ramet.NeighborLoader(ramet.open(store), ranks=ramet.Cooperate(among=group), placement=placement, **options)
     except BaseException as error:
         return f"{type(error).__name__}: {error}"
     finally:
@@ -126,7 +126,7 @@ def owned_by(graph, ownership, size: int) -> list[list[int]]:
 def test_ranks_hold_rows_of_their_own_nodes(world, store, by, ownership):
     graph = ramet.open(store)
     cache = {"cache_rows": ROWS, "cache_by": by}
-    found = world.call(hits, store, OPTIONS | {"ownership": ownership}, cache, 2, size=SIZE)
+    found = world.call(hits, store, OPTIONS | {"ranks": ramet.Cooperate(ownership=ownership)}, cache, 2, size=SIZE)
     degrees = out_degrees(graph, range(NUM_NODES))
     for of_rank, own in zip(found, owned_by(graph, ownership, SIZE)):
         assert len(of_rank) == 2 * 26
@@ -147,7 +147,7 @@ def test_ranks_without_nodes_and_caches_of_everything(world, store):
     ownership = np.full(NUM_NODES, 2)
     for rows in (1, NUM_NODES):
         cache = {"cache_rows": rows, "cache_by": "presampling"}
-        found = world.call(hits, store, OPTIONS | {"ownership": ownership}, cache, size=SIZE)
+        found = world.call(hits, store, OPTIONS | {"ranks": ramet.Cooperate(ownership=ownership)}, cache, size=SIZE)
         assert all(batch == ([], 0, 0) for batch in found[0] + found[1])
         degrees = out_degrees(ramet.open(store), range(NUM_NODES))
         check_hits(found[2], list(range(NUM_NODES)), degrees, "presampling", rows)
@@ -199,7 +199,10 @@ def test_a_group_of_one_hits_what_a_loader_alone_hits(by):
     graph = heterogeneous()
     options = {"num_neighbors": [4, 3], "input_nodes": ("paper", "train"), "batch_size": 7, "shuffle": True}
     options |= {"tables": ("feat", "age"), "placement": ramet.Placement(cache_rows=30, cache_by=by)}
-    alone, group = ramet.NeighborLoader(graph, **options), ramet.NeighborLoader(graph, cooperative=True, **options)
+    alone, group = (
+        ramet.NeighborLoader(graph, **options),
+        ramet.NeighborLoader(graph, ranks=ramet.Cooperate(), **options),
+    )
     for batch, expected in zip(group, alone, strict=True):
         assert batch.cache_use == expected.cache_use
         for name, of in [("feat", "paper"), ("feat", "author"), ("age", "author")]:
@@ -213,7 +216,10 @@ def test_a_seed_that_a_batch_has_several_times_counts_once():
     graph = homogeneous()
     options = {"num_neighbors": [3], "input_nodes": np.repeat(np.arange(100), 3), "batch_size": 30}
     options["placement"] = ramet.Placement(cache_rows=20, cache_by="presampling")
-    alone, group = ramet.NeighborLoader(graph, **options), ramet.NeighborLoader(graph, cooperative=True, **options)
+    alone, group = (
+        ramet.NeighborLoader(graph, **options),
+        ramet.NeighborLoader(graph, ranks=ramet.Cooperate(), **options),
+    )
     of_loaders = [[(np.asarray(b.n_id).tolist(), b.cache_use["hits"]) for b in loader] for loader in (alone, group)]
     counts, degrees = [0] * NUM_NODES, out_degrees(graph, range(NUM_NODES))
     for nodes, _ in of_loaders[0]:

@@ -22,7 +22,7 @@ from torch.nn.parallel import DistributedDataParallel
 from ramet.distributed import channel, destroy_process_group, exchange
 
 WORLD = 3
-OPTIONS = {"num_neighbors": [3, 3], "input_nodes": "train", "batch_size": 20, "cooperative": True}
+OPTIONS = {"num_neighbors": [3, 3], "input_nodes": "train", "batch_size": 20, "ranks": ramet.Cooperate()}
 
 
 # ---- what ranks do: what one does, or suffers, is nothing to the others but by their group
@@ -213,13 +213,12 @@ OTHERS = {
     "seed": {"seed": 5},
     "batch_size": {"batch_size": 21},
     "fanouts": {"num_neighbors": [3, 4]},
-    "sampler": {"sampler": "labor"},
-    "dependent": {"dependent": 2},
+    "sampler": {"sampler": ramet.Uniform(dependent=2)},
     "shuffle": {"shuffle": True},
     "prefetch": {"prefetch": 2},
     "tables": {"tables": ()},
-    "decode": {"decode": False},
-    "ownership": {"ownership": "hash"},
+    "features.decode": {"features": ramet.Features(decode=False)},
+    "ownership": {"ranks": ramet.Cooperate(ownership="hash")},
     "graph and input_nodes": {"input_nodes": "val"},
 }
 
@@ -232,7 +231,7 @@ def test_ranks_with_other_arguments_or_stores(world, store, tmp_path):
             assert f"ValueError: rank 2 has {name}=" in words
     ramet.save(homogeneous(seed=1), tmp_path / "other")
     world.outcomes(open_store, tmp_path / "other", ranks=[1])
-    for _, words in world.outcomes(make, {"ownership": "hash"}):
+    for _, words in world.outcomes(make, {"ranks": ramet.Cooperate(ownership="hash")}):
         assert "ValueError: rank 1 has graph and input_nodes=<ramet.Graph " in words
     ramet.save(homogeneous(), tmp_path / "half", dtype="float16")  # rows of other sizes would abort gloo
     world.outcomes(open_store, tmp_path / "half", ranks=[1])
@@ -297,7 +296,7 @@ def test_ranks_that_loop_over_loaders_in_the_same_order(world):
 
 def test_ranks_of_which_one_is_refused(world):
     """What only one rank has done wrong is said there, and ends the others, too."""
-    answers = world.outcomes(make, {}, others={1: [{"ownership": np.full(NUM_NODES, 9)}]})
+    answers = world.outcomes(make, {}, others={1: [{"ranks": ramet.Cooperate(ownership=np.full(NUM_NODES, 9))}]})
     assert "ValueError: ownership[0] = 9 is outside [0, 3), the ranks" in answers[1][1]
     for rank in (0, 2):
         assert "ValueError: rank 1 cannot cooperate: ValueError: ownership[0] = 9" in answers[rank][1]

@@ -101,7 +101,7 @@ def count_exchanges(name):
 
     graph = models.graph_for(name)
     model = Cooperative(models.model_for(name, graph, torch.float32))
-    batch = next(iter(models.loader_for(name, graph, cooperative=True, ownership=models.ownership_for(graph))))
+    batch = next(iter(models.loader_for(name, graph, ranks=ramet.Cooperate(ownership=models.ownership_for(graph)))))
     context.exchange = counted
     try:
         out = model(batch.x, batch.blocks)
@@ -148,8 +148,8 @@ class Target(torch.nn.Module):
 
 def test_rows_pulled_without_gradients_are_pulled_again_with_them():
     gradients = []
-    for cooperative in (None, True):
-        model, batch = Cooperative(Target()), batch_of(cooperative=cooperative)
+    for ranks in (None, ramet.Cooperate()):
+        model, batch = Cooperative(Target()), batch_of(ranks=ranks)
         model(batch.x, batch.blocks).sum().backward()
         gradients.append(model.module.lin.weight.grad)
     torch.testing.assert_close(*gradients)
@@ -158,7 +158,7 @@ def test_rows_pulled_without_gradients_are_pulled_again_with_them():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_rows_have_no_second_gradient(dtype):
     """Gradients travel outside of autograd: an error, not a part of the second gradient."""
-    batch = batch_of(cooperative=True)
+    batch = batch_of(ranks=ramet.Cooperate())
     x = batch.x.to(dtype).requires_grad_()
     squares = exchange(x, batch.blocks[0]).square().sum()
     (gradient,) = torch.autograd.grad(squares, x, create_graph=True)
@@ -201,7 +201,7 @@ class Positioned(pyg.SAGEConv):
 
 def wrong_call(name):
     graph = models.graph_for("sage")
-    batch = next(iter(models.loader_for("sage", graph, cooperative=True, ownership="hash")))
+    batch = next(iter(models.loader_for("sage", graph, ranks=ramet.Cooperate(ownership="hash"))))
     model = Cooperative(Calls(Positioned(WIDTH, 2), WRONG_CALLS[name]))
     try:
         model(batch.x, batch.blocks)
@@ -294,7 +294,7 @@ def batch_of(**options):
     return next(iter(models.loader_for("sage", models.graph_for("sage"), **options)))
 
 
-@pytest.mark.parametrize("options", [{}, {"cooperative": True}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"ranks": ramet.Cooperate()}], ids=str)
 def test_one_process_alone(options):
     """With an ordinary batch the hooks do nothing; a cooperative group of one is the same."""
     model, batch = stack().train(), batch_of()
@@ -311,7 +311,7 @@ def test_it_can_be_copied_saved_and_taken_apart():
     assert wrapped.module is model
     assert list(wrapped.module.state_dict()) == keys
     assert isinstance(model.between.module, BatchNorm)
-    batch = batch_of(cooperative=True)
+    batch = batch_of(ranks=ramet.Cooperate())
     expected = wrapped(batch.x, batch.blocks)
     for twin in (copy.deepcopy(wrapped), pickle.loads(pickle.dumps(wrapped))):
         assert torch.equal(twin(batch.x, batch.blocks), expected)

@@ -19,12 +19,12 @@ def of_rank(out, input_nodes, options) -> list[tuple]:
     import torch.distributed as dist
 
     part = ramet.open(f"{out}/part-{dist.get_rank()}")
-    return batches(part, input_nodes, cooperative=True, **options)
+    return batches(part, input_nodes, ranks=ramet.Cooperate(), **options)
 
 
 def refused(out, index, ownership) -> str:
     try:
-        ramet.NeighborLoader(ramet.open(f"{out}/part-{index}"), [2], cooperative=True, ownership=ownership)
+        ramet.NeighborLoader(ramet.open(f"{out}/part-{index}"), [2], ranks=ramet.Cooperate(ownership=ownership))
     except ValueError as error:
         return str(error)
     return "nothing"
@@ -46,7 +46,7 @@ def test_parts_make_the_batches_of_the_whole_graph(world, method, sampler, tmp_p
 
 def of_whole(sampler, method, out) -> list[tuple]:
     """The same ranks with the same owners, each with the whole graph."""
-    return batches(homogeneous(), "train", cooperative=True, ownership=f"{out}/owner/node.npy", sampler=sampler)
+    return batches(homogeneous(), "train", ranks=ramet.Cooperate(ownership=f"{out}/owner/node.npy"), sampler=sampler)
 
 
 def test_heterogeneous_parts(world, tmp_path):

@@ -51,7 +51,7 @@ def alone():
     def run(store, options: dict, steps: int, model_options: dict) -> list[tuple]:
         key = repr((store, options, steps, model_options))
         if key not in remembered:
-            loader = ramet.NeighborLoader(ramet.open(store), distributed=False, **options)
+            loader = ramet.NeighborLoader(ramet.open(store), ranks=False, **options)
             remembered[key] = train(loader, Sage(loader.graph, **model_options), None, steps)
         return remembered[key]
 
@@ -95,7 +95,9 @@ def test_training_in_float32(world, alone, one_type, size):
 @pytest.mark.parametrize("size", [1, 3, pytest.param(7, marks=pytest.mark.slow)])
 def test_training_with_several_types(world, alone, several_types, size):
     model = {"seed_type": "paper"}
-    per_rank = world.call(ranks.train, several_types, TYPED | {"ownership": "hash"}, 25, model, size=size)
+    per_rank = world.call(
+        ranks.train, several_types, TYPED | {"ranks": ramet.Cooperate(ownership="hash")}, 25, model, size=size
+    )
     assert_same_training(per_rank, alone(several_types, TYPED, 25, model))
 
 
@@ -117,7 +119,9 @@ NOTHING_TO_DO = {
 def test_ranks_that_have_nothing_to_do(world, alone, one_type, what):
     size, change, ownership = NOTHING_TO_DO[what]
     options = OPTIONS | change
-    per_rank = world.call(ranks.train, one_type, options | {"ownership": ownership}, 20, NODES, size=size)
+    per_rank = world.call(
+        ranks.train, one_type, options | {"ranks": ramet.Cooperate(ownership=ownership)}, 20, NODES, size=size
+    )
     assert_same_training(per_rank, alone(one_type, options, 20, NODES))
 
 
@@ -139,7 +143,7 @@ def test_delays_change_nothing(world, alone, one_type):
 
 def epoch(store, options, number=0, step=0) -> list:
     """The edges of every step of one process."""
-    loader = ramet.NeighborLoader(ramet.open(store), distributed=False, **options)
+    loader = ramet.NeighborLoader(ramet.open(store), ranks=False, **options)
     loader.set_epoch(number)
     return [edges([batch]) for batch in loader][step:]
 
@@ -177,8 +181,8 @@ def test_loops_left_early_and_iterators_at_once(world, one_type):
 def test_states_move_between_modes(world, one_type):
     """Cooperative ranks, independent ranks and one process continue each other's epochs."""
     expected = epoch(one_type, OPTIONS, step=4)
-    plain = ramet.NeighborLoader(ramet.open(one_type), distributed=False, **OPTIONS)
-    modes = (3, {"cooperative": True}), (2, {"cooperative": None})
+    plain = ramet.NeighborLoader(ramet.open(one_type), ranks=False, **OPTIONS)
+    modes = (3, {"ranks": ramet.Cooperate()}), (2, {"ranks": None})
     for size, mode in modes:
         states = world.call(ranks.state, one_type, OPTIONS | mode, 4, size=size)
         assert all(state == states[0] for state in states)

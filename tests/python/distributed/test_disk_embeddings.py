@@ -56,8 +56,8 @@ def test_what_several_ranks_cannot_do_is_said(world, tmp_path):
         assert said["outside"] == f"IndexError: ids[0] = {ROWS} is outside the {ROWS} rows of the embedding"
         assert said["not owned"].startswith("ValueError: the rows are on the disks of 2 ranks")
         assert "owned=True" in said["not owned"]
-        assert "embeddings['node'] is on the disks of 2 ranks" in said["an ordinary loader"]
-        assert "embeddings['node'] is owned by a hash" in said["other owners"]
+        assert "tables['node'] is on the disks of 2 ranks" in said["an ordinary loader"]
+        assert "tables['node'] is owned by a hash" in said["other owners"]
         assert "placement is 'chunked'" in said["placement"]
         assert f"{tmp_path}/absent" in said["a folder of one rank"]
         assert "rank 1 has seed=1" in said["seeds"]

@@ -24,7 +24,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 OPTIONS = {"num_neighbors": [3, 2], "input_nodes": "train", "batch_size": 10, "shuffle": True}
 ONE_HOP = OPTIONS | {"num_neighbors": [3]}
-ALONE = {"distributed": False}
+ALONE = {"ranks": False}
 
 
 # ---- what ranks do
@@ -111,7 +111,7 @@ def join(options, members):
     """Rank, world and seeds inside a process group, or how the loader refuses a process outside."""
     group = dist.new_group(members)
     try:
-        loader = loader_of(options | {"distributed": group})
+        loader = loader_of(options | {"ranks": group})
     except ValueError as error:
         return str(error)
     return loader.rank, loader.world, [seeds for _, _, _, seeds, _ in steps(loader)]
@@ -137,7 +137,7 @@ def log_loops(options, scripts):
     loaders = {
         "train": loader_of(options),
         "validate": loader_of(options | {"input_nodes": "val"}),
-        "alone": loader_of(options | {"input_nodes": "val", "distributed": False}),
+        "alone": loader_of(options | {"input_nodes": "val", "ranks": False}),
     }
     with warnings() as records:
         for word in scripts[min(dist.get_rank(), len(scripts) - 1)].split():
@@ -204,7 +204,6 @@ def test_rank_and_world_are_found(group):
     assert group.call(place_of, OPTIONS) == [(rank, group.size, 21) for rank in range(group.size)]
     assert group.call(place_of, OPTIONS | {"drop_last": True}) == [(r, group.size, 20) for r in range(group.size)]
     assert group.call(place_of, OPTIONS | ALONE) == [(0, 1, 21)] * group.size
-    assert group.call(place_of, OPTIONS | {"distributed": True}) == group.call(place_of, OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -287,7 +286,7 @@ def test_a_loader_inside_a_process_group(group, graph):
     whole = [list(itertools.chain(*seeds)) for seeds in zip(*(seeds for _, _, seeds in answers[: len(members)]))]
     assert whole == [step[3] for step in steps(alone(graph, OPTIONS))]
     for rank in range(len(members), group.size):
-        assert answers[rank] == f"distributed is a process group that rank {rank} is not in"
+        assert answers[rank] == f"ranks is a process group that rank {rank} is not in"
 
 
 @pytest.mark.parametrize("step", [0, 1, 13, 20])
@@ -308,7 +307,7 @@ def test_resuming_on_another_number_of_ranks(group, graph, step):
 
 def test_the_global_batch_size_is_said_once_by_rank_0(group):
     first, *others = group.call(log_two, OPTIONS)
-    words = f"batch_size=10 is the global batch, shared by {group.size} ranks; distributed=False is for a loader of one"
+    words = f"batch_size=10 is the global batch, shared by {group.size} ranks; ranks=False is for a loader of one"
     expected = [f"{words} rank"] if group.size > 1 else []
     assert first == expected
     assert others == [[]] * (group.size - 1)
@@ -327,7 +326,7 @@ def test_an_epoch_that_one_rank_loops_over_is_said_once(group, scripts):
     first, *others = group.call(log_loops, options, scripts)
     said = f"1 of {group.size} ranks looped over epoch 0 of a loader over 'val' (batch_size=10): "
     assert [words[: len(said)] for words in first] == ([said] if group.size > 1 else [])
-    assert all("distributed=False" in words for words in first)
+    assert all("ranks=False" in words for words in first)
     assert others == [[]] * (group.size - 1)
 
 
@@ -358,7 +357,7 @@ def test_a_loader_that_was_made_before_the_ranks_were_there(group):
 
 
 def test_a_group_without_torch_distributed_is_an_error(graph):
-    for distributed in (True, "ranks"):
-        with pytest.raises(ValueError, match=f"distributed is {distributed!r}.*not initialized"):
-            alone(graph, OPTIONS | {"distributed": distributed})
+    for wrong in (True, "ranks"):
+        with pytest.raises(TypeError, match=f"ranks is {wrong!r}, expected None, False or a process group"):
+            alone(graph, OPTIONS | {"ranks": wrong})
     assert alone(graph, OPTIONS).world == 1

@@ -5,6 +5,7 @@ import itertools
 import os
 import pickle
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -44,7 +45,7 @@ def learn_everywhere(group, method: str) -> dict:
             size,
             placement=placement,
             ownership=owners_of(ownership, size),
-            distributed=group,
+            ranks=group,
         )
         for placement, ownership in LAYOUTS
         for rounding in roundings_of(method)
@@ -73,11 +74,12 @@ def train(group, store, options: dict, method: str, steps: int, placement: str =
     """(losses, rows and state) of training, in which cooperative ranks ask for their own rows alone. group: None for
     one process."""
     torch.set_num_threads(1)
-    graph, owned = ramet.open(store), "cooperative" in options
+    graph, owned = ramet.open(store), "ranks" in options
     among = False if group is None else group
-    loader = ramet.NeighborLoader(graph, **options, tables=["label"], distributed=among)
+    ranks = replace(options["ranks"], among=group) if owned else among
+    loader = ramet.NeighborLoader(graph, **options | {"tables": ["label"], "ranks": ranks})
     where = {"ownership": loader.ownership} if owned else {}
-    embedding = ramet.nn.Embedding(graph.num_nodes(), WIDTH, seed=1, placement=placement, distributed=among, **where)
+    embedding = ramet.nn.Embedding(graph.num_nodes(), WIDTH, seed=1, placement=placement, ranks=among, **where)
     model = module = Model(graph, len(options["num_neighbors"]))
     if group is not None:
         model = DistributedDataParallel(module, process_group=group)
@@ -131,7 +133,7 @@ MOMENTS = {
 
 def unlike_optimizers(group) -> dict[str, str]:
     """How optimizers are refused that rank 1 makes otherwise than the rest."""
-    one, two = (ramet.nn.Embedding(ROWS, WIDTH, distributed=group) for _ in range(2))
+    one, two = (ramet.nn.Embedding(ROWS, WIDTH, ranks=group) for _ in range(2))
     make = {
         "optimizer": lambda: ramet.optim.SGD(one, 0.1),
         "betas": lambda: ramet.optim.Adam(one, 0.1, betas=(0.5, 0.9)),
@@ -147,7 +149,7 @@ def unlike_optimizers(group) -> dict[str, str]:
 
 def unlike_steps(group) -> list[str]:
     """What a step says whose rate differs between ranks, and then one whose rate is wrong on rank 1."""
-    embedding = ramet.nn.Embedding(ROWS, WIDTH, distributed=group, init=1)
+    embedding = ramet.nn.Embedding(ROWS, WIDTH, ranks=group, init=1)
     optimizer = ramet.optim.SGD(embedding, lr=0.1)
     embedding(torch.arange(ROWS)).sum().backward()
     said = []
@@ -160,7 +162,7 @@ def unlike_steps(group) -> list[str]:
 
 def unpickled(group) -> tuple:
     """All rows of an embedding that was unpickled, and how an optimizer of it is refused."""
-    embedding = ramet.nn.Embedding(ROWS, WIDTH, placement="chunked", init=1, distributed=group)
+    embedding = ramet.nn.Embedding(ROWS, WIDTH, placement="chunked", init=1, ranks=group)
     other = pickle.loads(pickle.dumps(embedding))
     return other(torch.arange(ROWS)), refused(lambda: ramet.optim.SGD(other, 0.1))
 
@@ -170,7 +172,7 @@ def owned_ids(group) -> dict:
     said = {}
     for placement, ownership in LAYOUTS:
         owners = owners_of(ownership, group.size())
-        embedding = ramet.nn.Embedding(ROWS, WIDTH, placement=placement, ownership=owners, distributed=group, seed=3)
+        embedding = ramet.nn.Embedding(ROWS, WIDTH, placement=placement, ownership=owners, ranks=group, seed=3)
         mine = torch.as_tensor(embedding.table.owned())
         others = np.setdiff1d(np.arange(ROWS), mine.numpy())
         rows = embedding(mine[None], owned=True)[0]
@@ -188,9 +190,7 @@ def owned_ids(group) -> dict:
 def collectives(group) -> list[int]:
     """How many there are in a step of two embeddings in which all ranks ask for rows of their own, then one of them for
     others, then both."""
-    embeddings = [
-        ramet.nn.Embedding(ROWS, WIDTH, placement=placement, distributed=group) for placement, _ in LAYOUTS[:2]
-    ]
+    embeddings = [ramet.nn.Embedding(ROWS, WIDTH, placement=placement, ranks=group) for placement, _ in LAYOUTS[:2]]
     optimizer = ramet.optim.Adam(embeddings, 0.1)
     result = []
     for owned in ((True, True), (True, False), (False, False)):
@@ -209,7 +209,7 @@ def few_rows(group) -> list[np.ndarray]:
     them twice."""
     result, last = [], np.full(3, group.size() - 1)
     for placement, ownership in (("continuous", None), ("chunked", last), ("distributed", "hash")):
-        where = {"placement": placement, "ownership": ownership, "distributed": group}
+        where = {"placement": placement, "ownership": ownership, "ranks": group}
         embedding = ramet.nn.Embedding(ramet.Table.create((3, 2, 4), init=5, **where))
         optimizer = ramet.optim.SGD(embedding, lr=1.0)
         embedding(torch.tensor([[0, 2], [2, 0]])).sum().backward()
@@ -220,7 +220,7 @@ def few_rows(group) -> list[np.ndarray]:
 
 def poisoned(group) -> list[int]:
     """The rows with a NaN after a step in which the last rank has one in the gradient of row 7."""
-    embedding = ramet.nn.Embedding(ROWS, WIDTH, distributed=group)
+    embedding = ramet.nn.Embedding(ROWS, WIDTH, ranks=group)
     gradients = torch.ones(3, WIDTH)
     if group.rank() == group.size() - 1:
         gradients[1, 5] = float("nan")
@@ -233,7 +233,7 @@ def padded(group) -> list[list[int]]:
     """Of every layout the rows that are zeros, before a step for all rows, and those that it has changed not."""
     said, every = [], torch.arange(ROWS)
     for placement, ownership in LAYOUTS:
-        where = {"placement": placement, "ownership": owners_of(ownership, group.size()), "distributed": group}
+        where = {"placement": placement, "ownership": owners_of(ownership, group.size()), "ranks": group}
         embedding = ramet.nn.Embedding(ROWS, WIDTH, padding_idx=7, **where)
         optimizer = ramet.optim.SGD(embedding, lr=1.0)
         before = embedding(every)
@@ -247,7 +247,7 @@ def padded(group) -> list[list[int]]:
 
 def loaded_by_one(group) -> torch.Tensor:
     """All rows as this rank has them, after rank 1 has loaded a state."""
-    embedding = ramet.nn.Embedding(ROWS, WIDTH, distributed=group)
+    embedding = ramet.nn.Embedding(ROWS, WIDTH, ranks=group)
     dist.barrier(group)
     if group.rank() == 1:
         embedding.load_state_dict({"weight": torch.full((ROWS, WIDTH), 5.0)})
@@ -306,12 +306,12 @@ def assert_same_training(answers, expected) -> None:
             np.testing.assert_allclose(one, other.numpy(), rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize("mode", [{}, {"cooperative": True}, {"cooperative": True, "ownership": "hash"}], ids=str)
+@pytest.mark.parametrize("mode", [{}] + [{"ranks": ramet.Cooperate(ownership=o)} for o in (None, "hash")], ids=str)
 @pytest.mark.parametrize("placement", ["continuous", "chunked", "distributed"])
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_training_is_that_of_one_process(world, trained_alone, store, size, placement, mode):
     """With torch's DistributedDataParallel, and a schedule of the learning rate."""
-    if placement == "continuous" and mode.get("ownership"):
+    if placement == "continuous" and "ranks" in mode and mode["ranks"].ownership:
         pytest.skip("takes ranges")
     for method, expected in trained_alone.items():
         answers = world.call(train, store, OPTIONS | mode, method, 10, placement, size=size)

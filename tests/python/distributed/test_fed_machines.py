@@ -35,7 +35,7 @@ def found(tmp_path_factory):
 @pytest.mark.parametrize("ownership", [None, "hash"])
 @pytest.mark.parametrize("kind", ["slices", "degree", "presampling", "all"])
 def test_ranks_get_the_rows_of_their_nodes(found, kind, ownership):
-    alone = ramet.NeighborLoader(homogeneous(), distributed=False, **feeding_machine.OPTIONS)
+    alone = ramet.NeighborLoader(homogeneous(), ranks=False, **feeding_machine.OPTIONS)
     for batch, *steps in zip(alone, *(of_rank[ownership, kind] for of_rank in found), strict=True):
         assert sorted(seed for seeds in steps for seed in seeds) == sorted(batch.seeds.tolist())
 

@@ -13,7 +13,7 @@ import torch.distributed as dist
 
 WORLD = 3
 OPTIONS = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 20, "shuffle": True}
-TOGETHER = OPTIONS | {"cooperative": True, "ownership": "the table"}
+TOGETHER = OPTIONS | {"ranks": ramet.Cooperate(ownership="the table")}
 VECTOR = np.random.default_rng(0).integers(0, 2, NUM_NODES)
 TABLES = [
     {"placement": "continuous"},
@@ -45,10 +45,14 @@ def make(group, store: str, table_options: dict, options: dict) -> tuple:
     "the table"."""
     graph = ramet.open(store)
     feat = graph.table("feat")
-    table = ramet.Table.create(feat.shape, feat.dtype, distributed=group, init=feat.gather, **table_options)
-    if str(options.get("ownership")) == "the table":
-        options = options | {"ownership": table.ownership}
-    return table, ramet.NeighborLoader(graph, tables={"feat": table, "label": None}, distributed=group, **options)
+    table = ramet.Table.create(feat.shape, feat.dtype, ranks=group, init=feat.gather, **table_options)
+    ranks = options.get("ranks", group)
+    if isinstance(ranks, ramet.Cooperate):
+        owners = (
+            table.ownership if isinstance(ranks.ownership, str) and ranks.ownership == "the table" else ranks.ownership
+        )
+        ranks = ramet.Cooperate(ownership=owners, among=group)
+    return table, ramet.NeighborLoader(graph, tables={"feat": table, "label": None}, **options | {"ranks": ranks})
 
 
 def feed(group, store, table_options, options):
@@ -56,7 +60,7 @@ def feed(group, store, table_options, options):
     (table, loader), steps = make(group, store, table_options, options), []
     for batch in loader:
         np.testing.assert_array_equal(batch.x, loader.graph.table("feat").gather(batch.n_id))
-        if options.get("cooperative"):
+        if "ranks" in options:
             assert np.isin(batch.n_id, table.owned()).all()
         steps.append((batch.seeds, batch.y, len(batch.x)))
     return steps
@@ -86,9 +90,9 @@ def error_of(group, store, table_options, options):
 def of_some(store, options):
     """The error of a loader over all ranks whose table is of two."""
     pair, graph = group_of((0, 1)), ramet.open(store)
-    table = ramet.Table.create(graph.table("feat").shape, distributed=pair if dist.get_rank() < 2 else False)
+    table = ramet.Table.create(graph.table("feat").shape, ranks=pair if dist.get_rank() < 2 else False)
     try:
-        ramet.NeighborLoader(graph, tables={"feat": table}, **options | {"ownership": "range"})
+        ramet.NeighborLoader(graph, tables={"feat": table}, **options | {"ranks": ramet.Cooperate()})
     except Exception as problem:
         return f"{type(problem).__name__}: {problem}"
     return None
@@ -102,7 +106,7 @@ def of_some(store, options):
 )
 @pytest.mark.parametrize("table", TABLES, ids=str)
 def test_ranks_get_the_rows_of_their_nodes(world, graph, store, table, options):
-    alone = ramet.NeighborLoader(graph, distributed=False, **OPTIONS)
+    alone = ramet.NeighborLoader(graph, ranks=False, **OPTIONS)
     of_ranks = world.call(feed, store, table, options, size=WORLD)
     for batch, *steps in zip(alone, *of_ranks, strict=True):
         labels = dict(zip(numpy_of(batch.seeds).tolist(), numpy_of(batch.y).tolist()))
@@ -119,13 +123,15 @@ def test_what_a_rank_writes_others_see(world, store, placement, options):
 
 
 def test_cooperative_loaders_take_tables_of_their_owners(world, store):
-    errors = world.call(error_of, store, {"placement": "chunked"}, TOGETHER | {"ownership": "hash"}, size=WORLD)
+    errors = world.call(
+        error_of, store, {"placement": "chunked"}, TOGETHER | {"ranks": ramet.Cooperate(ownership="hash")}, size=WORLD
+    )
     for error in errors:
         assert error.startswith(
             "ValueError: tables['feat'] is owned by ranges with the bounds [0, 334, 667, 1000], but"
         )
         assert "the loader's nodes of type" in error and "by a hash of 1000 rows" in error
-    options = [TOGETHER, TOGETHER, TOGETHER | {"ownership": VECTOR}]
+    options = [TOGETHER, TOGETHER, TOGETHER | {"ranks": ramet.Cooperate(ownership=VECTOR)}]
     *others, error = world.call(error_of, store, {"placement": "chunked"}, options, size=WORLD)
     assert "ranges with the bounds" in error and "by a vector that begins [" in error
     assert all("rank 2 cannot cooperate: ValueError: tables['feat'] is owned by" in other for other in others)

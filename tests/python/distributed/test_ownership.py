@@ -8,7 +8,6 @@ import ramet
 from ramet.stores.ownership import as_owners
 
 ALL = np.arange(NUM_NODES)
-COOPERATIVE = {"cooperative": True, "num_neighbors": [2], "tables": ()}
 
 
 def owners_of(ownership, parts=3, graph=None):
@@ -141,12 +140,13 @@ def test_numbers_of_ranks_have_bounds():
 def test_bad_cooperative_arguments_are_named():
     graph = homogeneous()
     pytest.importorskip("torch")
-    with pytest.raises(ValueError, match=r"cooperative is 'ranks', but torch\.distributed is not initialized"):
-        ramet.NeighborLoader(graph, [2], cooperative="ranks")
-    with pytest.raises(ValueError, match=r"distributed is True, but torch\.distributed is not initialized"):
-        ramet.NeighborLoader(graph, distributed=True, **COOPERATIVE)
+    for name in ("group", "among"):
+        with pytest.raises(TypeError, match=rf"ranks\.{name} is 'ranks', expected None or a process group"):
+            ramet.NeighborLoader(graph, [2], ranks=ramet.Cooperate(**{name: "ranks"}))
+    with pytest.raises(TypeError, match=r"no 'ownership': `ranks=ramet\.Cooperate\(ownership=\.\.\.\)`"):
+        ramet.NeighborLoader(graph, [2], ownership="hash")
     with pytest.raises(ValueError, match=r"ownership\[3\] = 1 is outside \[0, 1\), the ranks"):
-        ramet.NeighborLoader(graph, ownership=np.where(ALL == 3, 1, 0), **COOPERATIVE)
+        ramet.NeighborLoader(graph, [2], ranks=ramet.Cooperate(ownership=np.where(ALL == 3, 1, 0)))
 
 
 def test_a_cooperative_group_of_one_is_a_loader_alone():
@@ -161,7 +161,7 @@ def test_a_cooperative_group_of_one_is_a_loader_alone():
     }
     plain = ramet.NeighborLoader(graph, **options)
     cache = ramet.Placement(cache_rows=20)
-    alone = ramet.NeighborLoader(graph, cooperative=True, ownership="hash", prefetch=3, placement=cache, **options)
+    alone = ramet.NeighborLoader(graph, ranks=ramet.Cooperate(ownership="hash"), prefetch=3, placement=cache, **options)
     assert (alone.rank, alone.world, len(alone)) == (0, 1, len(plain))
     expected = [batch.fingerprint() for batch in plain] + [batch.fingerprint() for batch in plain]
     assert [batch.fingerprint() for _ in range(2) for batch in alone] == expected

@@ -71,7 +71,7 @@ def loader_of(store, *stores, **options):
     import torch.distributed as dist
 
     graph = ramet.open(f"{store}/{stores[dist.get_rank()]}")
-    return ramet.NeighborLoader(graph, [4, 3], "train", 50, cooperative=True, **options)
+    return ramet.NeighborLoader(graph, [4, 3], "train", 50, ranks=ramet.Cooperate(), **options)
 
 
 def refused(*stores) -> str | None:

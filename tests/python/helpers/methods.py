@@ -13,9 +13,9 @@ WEIGHTED = {
 ALONE = {  # a destination's row alone decides
     "uniform": {},
     "replace": {"sampler": ramet.Uniform(replace=True)},
-    "uniform kappa": {"dependent": 4},
+    "uniform kappa": {"sampler": ramet.Uniform(dependent=4)},
     **WEIGHTED,
-    "weighted kappa": {"sampler": ramet.Weighted("w"), "dependent": 4},
+    "weighted kappa": {"sampler": ramet.Weighted("w", dependent=4)},
 }
 LABOR = {
     "labor-0": labor(),

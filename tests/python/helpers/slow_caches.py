@@ -11,7 +11,7 @@ POLICIES = ["recency", "degree", "presampling", "look-ahead 1", "look-ahead 4", 
 
 def loader_of(graph, input_nodes="train", fanouts=FANOUTS, **options):
     return ramet.NeighborLoader(
-        graph, fanouts, input_nodes, BATCH_SIZE, shuffle=True, seed=SEED, tables=(), distributed=False, **options
+        graph, fanouts, input_nodes, BATCH_SIZE, shuffle=True, seed=SEED, tables=(), ranks=False, **options
     )
 
 

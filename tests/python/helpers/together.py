@@ -17,14 +17,14 @@ class Together:
 
     def __init__(self, graph, num_ranks, *, ownership=None, cache_rows=0, threads=1, **options):
         self.graph = graph
-        self.alone = ramet.NeighborLoader(graph, distributed=False, threads=threads, **options)
+        self.alone = ramet.NeighborLoader(graph, ranks=False, threads=threads, **options)
         self._origin = dataclasses.replace(self.alone.origin, world=num_ranks)
         owners = as_owners(ownership, graph, num_ranks)
         self.owners = owners
         placement = ramet.Placement(cache_rows=cache_rows, cache_by="recency")
 
         def loader():
-            return ramet.NeighborLoader(graph, distributed=False, threads=threads, placement=placement, **options)
+            return ramet.NeighborLoader(graph, ranks=False, threads=threads, placement=placement, **options)
 
         self.ranks = [_core.CooperativeLoader(loader()._core, owners=owners, rank=rank) for rank in range(num_ranks)]
 

@@ -125,7 +125,7 @@ def calls(folder: Path):
         yield f"{kind} split", graph.split, {"name": "train", "node_type": of}
     yield "Table", ramet.Table, {"rows": rows, "scale": None}
     yield "Table of int8", ramet.Table, {"rows": np.ones((3, 2), np.int8), "scale": np.ones((3, 1), np.float32)}
-    placed = {"placement": "chunked", "location": "host", "distributed": None, "ownership": None}
+    placed = {"placement": "chunked", "location": "host", "ranks": None, "ownership": None}
     yield "create a table", ramet.Table.create, {"shape": (3, 2), "dtype": "float32", **placed, "init": 0, "seed": 0}
     np.save(folder / "rows.npy", rows)
     rows.tofile(folder / "rows.bin")
@@ -180,7 +180,6 @@ def calls(folder: Path):
     sampled = {"seeds": ids, "num_neighbors": [2], "sampler": "labor"}
     sampled |= {
         "seed": 0,
-        "dependent": 1,
         "epoch": 0,
         "step": 0,
         "threads": 1,
@@ -190,25 +189,28 @@ def calls(folder: Path):
     in_time = {"graph": plain, "seeds": ids, "num_neighbors": [2], "time": "label", "input_time": np.arange(3)}
     yield "sample in time", ramet.sample, in_time | {"expand": "once", "disjoint": True}
     yield "Time", ramet.Time, {"table": "label", "strategy": "last", "window": 3, "comparison": "<"}
-    yield "Uniform", ramet.Uniform, {"replace": False}
-    yield "Labor", ramet.Labor, {"iterations": 0, "layer_dependent": False, "weights": "normalized"}
+    yield "Uniform", ramet.Uniform, {"replace": False, "dependent": 1}
+    yield "Labor", ramet.Labor, {"iterations": 0, "layer_dependent": False, "dependent": 1, "weights": "normalized"}
     yield "sample, the pair", lambda a, b: ramet.sample(several, (a, b), [1]), {"a": "a", "b": ids}
     yield "sample, fanouts", lambda k: ramet.sample(plain, ids, [2, k]), {"k": 2}
     loaded = {"graph": plain, "num_neighbors": [2], "input_nodes": "train", "batch_size": 4, "shuffle": False}
     loaded |= {"drop_last": False, "sampler": "uniform"}
     loaded |= {
         "seed": 0,
-        "dependent": 1,
         "threads": None,
         "prefetch": None,
         "tables": None,
     }
-    loaded |= {"decode": True, "distributed": None, "cooperative": None, "ownership": None}
+    loaded |= {"features": None, "ranks": None}
     loaded |= {"device": None, "placement": None, "expand": "every", "disjoint": False}
     yield "NeighborLoader", lambda **given: next(iter(ramet.NeighborLoader(**given)), None), loaded
     in_time = {"graph": plain, "num_neighbors": [2], "batch_size": 4, "time": "label", "input_time": np.arange(30)}
     yield "NeighborLoader in time", lambda **given: next(iter(ramet.NeighborLoader(**given)), None), in_time
     placement = {"topology": "auto", "tables": "auto", "cache_rows": 0, "cache_by": "degree"}
+    of_features = {"decode": True, "dtype": None, "fuse": False, "transpose": False}
+    cooperate = lambda **given: ramet.NeighborLoader(plain, [2], ranks=ramet.Cooperate(**given))  # noqa: E731
+    yield "Cooperate", cooperate, {"group": None, "ownership": None, "among": None}
+    yield "Features", ramet.Features, of_features
     yield "Placement", ramet.Placement, placement | {"device_memory": None, "max_sms": None, "order": "auto"}
     yield "set_epoch", loader.set_epoch, {"epoch": 0}
     yield "load_state_dict", loader.load_state_dict, {"state": state}

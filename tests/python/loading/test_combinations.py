@@ -9,7 +9,7 @@ from loader_options import OPTIONS
 from small_graphs import NUM_NODES, homogeneous
 
 import ramet
-from ramet.loading.combinations import CPU, GIVEN_THERE, PART, RANKS, SEVERAL, SUPPORTED, as_markdown
+from ramet.loading.combinations import CPU, EMBEDDED, GIVEN_THERE, PART, RANKS, SEVERAL, SUPPORTED, as_markdown
 
 PAGE = Path(__file__).parents[3] / "docs" / "combinations.md"
 
@@ -21,12 +21,12 @@ def test_the_page_is_what_the_code_says():
 def test_every_option_is_tried():
     """Samplers that no string names have tests of their own, and seeds of several types."""
     listed = {name for name in SUPPORTED if name in OPTIONS or "sampler" not in name}
-    assert set(OPTIONS) | {"device", GIVEN_THERE, PART, SEVERAL} == listed
+    assert set(OPTIONS) | {"device", EMBEDDED, GIVEN_THERE, PART, SEVERAL} == listed
 
 
 def test_a_loader_has_few_arguments():
     """Later options belong into objects, such as a sampler or a Placement."""
-    assert len(inspect.signature(ramet.NeighborLoader).parameters.keys() - {"unknown"}) <= 26
+    assert len(inspect.signature(ramet.NeighborLoader).parameters.keys() - {"unknown"}) <= 19
 
 
 @pytest.mark.parametrize("option", OPTIONS)
@@ -34,11 +34,11 @@ def test_a_loader_has_few_arguments():
 def test_loaders_take_what_the_table_says(kind, option, tmp_path):
     if kind == RANKS:
         pytest.importorskip("torch")
-    for cooperative in [True] if kind == RANKS else [None, False]:
-        arguments = {"cooperative": cooperative, **OPTIONS[option]}
+    for ranks in [ramet.Cooperate()] if kind == RANKS else [None, False]:
+        arguments = {"ranks": ranks, **OPTIONS[option]}
         if kind in SUPPORTED[option]:
-            ramet.save(homogeneous(time=np.arange(NUM_NODES)), tmp_path / f"store-{cooperative}")
-            graph = ramet.open(tmp_path / f"store-{cooperative}")
+            ramet.save(homogeneous(time=np.arange(NUM_NODES)), tmp_path / f"store-{ranks is None}")
+            graph = ramet.open(tmp_path / f"store-{ranks is None}")
             assert next(iter(ramet.NeighborLoader(graph, [2], **arguments))).num_seeds == 1
         else:
             with pytest.raises(ValueError, match=f"^{option}( is .*)?, which {kind} does not take, only a .*loader"):

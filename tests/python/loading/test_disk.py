@@ -45,11 +45,11 @@ def test_several_types_tables_and_dtypes(tmp_path):
     nodes = {"half": values.astype(np.float16), "rows": ramet.quantize(values)}
     graph = saved(homogeneous(**nodes), tmp_path / "encoded")
     for decode in (True, False):
-        for batch, expected in pairs(graph, tables=("half", "rows"), decode=decode):
+        for batch, expected in pairs(graph, tables=("half", "rows"), features=ramet.Features(decode=decode)):
             assert_same(batch, expected)
 
 
-@pytest.mark.parametrize("options", [{"expand": "once"}, {"disjoint": True}, {"sampler": "labor", "dependent": 4}])
+@pytest.mark.parametrize("options", [{"expand": "once"}, {"disjoint": True}, {"sampler": ramet.Labor(dependent=4)}])
 def test_other_options(tmp_path, options):
     graph = saved(homogeneous(), tmp_path / "store")
     for batch, expected in pairs(graph, ramet.Placement(tables="disk", cache_rows=100, look_ahead=3), **options):
@@ -100,7 +100,7 @@ def test_what_is_refused(tmp_path):
     pytest.importorskip("torch")
     with pytest.raises(ValueError, match="table 'feat' is to be read from a disk, but fused rows are summed in place"):
         stored = saved(graph, tmp_path / "store")
-        ramet.NeighborLoader(stored, placement={"feat": "disk"}, fuse=True, **NEEDED)
+        ramet.NeighborLoader(stored, placement={"feat": "disk"}, features=ramet.Features(fuse=True), **NEEDED)
 
 
 def test_a_file_cut_short_is_an_error_in_the_place_of_its_batch(tmp_path):

@@ -124,7 +124,7 @@ def test_heterogeneous_rows_are_a_dict_of_types_that_have_them(tables):
 def test_encoded_rows_as_they_are_stored(ahead):
     graph, tables = homogeneous()
     names = ("half", "int8") if ahead else ()
-    batch = next(iter(ramet.NeighborLoader(graph, [4], None, 60, decode=False, tables=names)))
+    batch = next(iter(ramet.NeighborLoader(graph, [4], None, 60, features=ramet.Features(decode=False), tables=names)))
     block = batch.blocks[0]
     given = numpy_of(block.e_id)
     assert numpy_of(block.table("half")).dtype == np.float16
@@ -202,7 +202,7 @@ def rows_of_part(out):
     import torch.distributed as dist
 
     graph = ramet.open(f"{out}/part-{dist.get_rank()}")
-    loader = ramet.NeighborLoader(graph, FANOUTS, None, 40, tables=("edge_attr",), cooperative=True)
+    loader = ramet.NeighborLoader(graph, FANOUTS, None, 40, tables=("edge_attr",), ranks=ramet.Cooperate())
     return [
         (numpy_of(block.e_id), numpy_of(block.table("edge_attr")), numpy_of(block.table("weight")))
         for batch in loader

@@ -97,7 +97,7 @@ def test_seeds_of_a_type_without_labels():
 @pytest.mark.parametrize("disjoint", [False, True])
 def test_rows_of_edges_are_in_the_order_of_the_edges(graph, disjoint, decode):
     names = ("edge_attr", "half", "int8")
-    options = {"expand": "once", "disjoint": disjoint, "decode": decode}
+    options = {"expand": "once", "disjoint": disjoint, "features": ramet.Features(decode=decode)}
     for ahead, on_access in zip(make(graph, tables=names, **options), make(graph, tables=(), **options)):
         edges = ahead.edges()
         for name in names:

@@ -1,4 +1,4 @@
-"""feature_dtype="bfloat16": rows of floats arrive rounded to nearest, however they are stored."""
+"""Features(dtype="bfloat16"): rows of floats arrive rounded to nearest, however they are stored."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,9 @@ def test_rows_are_those_of_float32_rounded(stored, threads):
     graph = graph_of(TABLES[stored]())
     options = {"num_neighbors": [5, 5], "batch_size": 900, "threads": threads, "seed": 3}
     plain = ramet.NeighborLoader(graph, **options)
-    for wide, narrow in zip(plain, ramet.NeighborLoader(graph, **options, feature_dtype="bfloat16"), strict=True):
+    for wide, narrow in zip(
+        plain, ramet.NeighborLoader(graph, **options, features=ramet.Features(dtype="bfloat16")), strict=True
+    ):
         assert wide.x.dtype == torch.float32 and narrow.x.dtype == torch.bfloat16
         is_nan = wide.x.isnan()
         assert torch.equal(narrow.x.isnan(), is_nan)
@@ -57,31 +59,29 @@ def test_rows_are_those_of_float32_rounded(stored, threads):
 def test_stored_bfloat16_is_handed_out_as_it_is(tmp_path):
     ramet.save(graph_of(np.clip(rows(), -9, 9)), tmp_path / "store", dtype="bfloat16")
     graph = ramet.open(tmp_path / "store")
-    narrow = next(iter(ramet.NeighborLoader(graph, [3], batch_size=500, feature_dtype=torch.bfloat16)))
-    kept = next(iter(ramet.NeighborLoader(graph, [3], batch_size=500, decode=False)))
+    narrow = next(iter(ramet.NeighborLoader(graph, [3], batch_size=500, features=ramet.Features(dtype=torch.bfloat16))))
+    kept = next(iter(ramet.NeighborLoader(graph, [3], batch_size=500, features=ramet.Features(decode=False))))
     assert torch.equal(bits(narrow.x), bits(kept.x))
 
 
 def test_every_node_type_and_tables_that_are_given():
     graph = heterogeneous()
-    batch = next(iter(ramet.NeighborLoader(graph, [2], ("paper", None), 20, feature_dtype="bfloat16")))
+    batch = next(iter(ramet.NeighborLoader(graph, [2], ("paper", None), 20, features=ramet.Features(dtype="bfloat16"))))
     assert {x.dtype for x in batch.x.values()} == {torch.bfloat16}
     given = ramet.Table(np.arange(homogeneous().num_nodes() * 3, dtype=np.float32).reshape(-1, 3))
-    loader = ramet.NeighborLoader(homogeneous(), [2], batch_size=20, tables={"feat": given}, feature_dtype="bfloat16")
+    loader = ramet.NeighborLoader(
+        homogeneous(), [2], batch_size=20, tables={"feat": given}, features=ramet.Features(dtype="bfloat16")
+    )
     batch = next(iter(loader))
     assert torch.equal(batch.x, torch.as_tensor(given.gather(batch.n_id)).bfloat16())
 
 
 def test_integers_and_doubles_stay():
     graph = graph_of(np.arange(NODES * 2).reshape(NODES, 2))
-    assert next(iter(ramet.NeighborLoader(graph, [2], feature_dtype="bfloat16"))).x.dtype == torch.int64
+    assert (
+        next(iter(ramet.NeighborLoader(graph, [2], features=ramet.Features(dtype="bfloat16")))).x.dtype == torch.int64
+    )
     graph = graph_of(rows().astype(np.float64))
-    assert next(iter(ramet.NeighborLoader(graph, [2], feature_dtype="bfloat16"))).x.dtype == torch.float64
-
-
-def test_wrong_dtypes():
-    graph = homogeneous()
-    with pytest.raises(ValueError, match="feature_dtype is 'float16', expected None or bfloat16"):
-        ramet.NeighborLoader(graph, [2], feature_dtype="float16")
-    with pytest.raises(ValueError, match="decode=False keeps rows as they are stored"):
-        ramet.NeighborLoader(graph, [2], feature_dtype="bfloat16", decode=False)
+    assert (
+        next(iter(ramet.NeighborLoader(graph, [2], features=ramet.Features(dtype="bfloat16")))).x.dtype == torch.float64
+    )

@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import processes
@@ -30,7 +31,9 @@ def graph_of(dtype: str, width: int = 19) -> ramet.Graph:
 def pairs(graph, **options):
     """(fused batch, the same without fuse) of an epoch."""
     options = NEEDED | options
-    return zip(ramet.NeighborLoader(graph, fuse=True, **options), ramet.NeighborLoader(graph, **options))
+    features = options.pop("features", ramet.Features())
+    fused = ramet.NeighborLoader(graph, features=replace(features, fuse=True), **options)
+    return zip(fused, ramet.NeighborLoader(graph, features=features, **options))
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
@@ -49,7 +52,7 @@ def test_the_means_have_the_bits_of_gathered_rows(dtype, sampler):
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_rows_that_are_not_decoded_are_rounded_once(dtype):
-    for fused, plain in pairs(graph_of(dtype), decode=False):
+    for fused, plain in pairs(graph_of(dtype), features=ramet.Features(decode=False)):
         assert fused.x.dtype == plain.x.dtype == getattr(torch, dtype)
         assert aggregate(fused.blocks[0], fused.x).equal(aggregate(plain.blocks[0], plain.x))
 
@@ -87,8 +90,11 @@ def test_weights_of_the_user_and_scores():
 @pytest.mark.parametrize("threads", [1, 2, 5, None])
 def test_any_number_of_threads(threads):
     graph = graph_of("float16")
-    expected = [aggregate(b.blocks[0], b.x) for b in ramet.NeighborLoader(graph, threads=1, fuse=True, **NEEDED)]
-    loader = ramet.NeighborLoader(graph, threads=threads, fuse=True, transpose="all", **NEEDED)
+    expected = [
+        aggregate(b.blocks[0], b.x)
+        for b in ramet.NeighborLoader(graph, threads=1, features=ramet.Features(fuse=True), **NEEDED)
+    ]
+    loader = ramet.NeighborLoader(graph, threads=threads, features=ramet.Features(fuse=True, transpose="all"), **NEEDED)
     for batch, means in zip(loader, expected, strict=True):
         assert aggregate(batch.blocks[0], batch.x).equal(means)
 
@@ -193,26 +199,42 @@ def test_what_no_table_rows_are_made_of():
 
 
 WRONG = [
-    ({"expand": "once"}, ValueError, "fuse is True, which expand='once' does not take: it makes no blocks"),
-    ({"tables": ("label",)}, ValueError, "fuse is True, but there is no table 'feat' to fuse: `tables` does not name"),
+    ({"expand": "once"}, ValueError, "features.fuse is True, which expand='once' does not take: it makes no blocks"),
+    ({"tables": ("label",)}, ValueError, "is True, but there is no table 'feat' to fuse: `tables` does not name"),
     ({"tables": {"feat": ramet.Table(np.zeros(NUM_NODES, np.int64))}}, ValueError, "are {'node': 'int64'}, exp"),
-    ({"fuse": "feat"}, TypeError, "fuse is 'feat', expected True or False"),
-    ({"transpose": "some"}, ValueError, "transpose is 'some', expected True, False or 'all'"),
-    ({"transpose": 7}, TypeError, "transpose is 7, expected True or False"),
-    ({"fuse": False, "transpose": True, "expand": "once"}, ValueError, "transpose is True, which expand='once'"),
-    ({"cooperative": True}, ValueError, "fuse is True, which a cooperative loader does not take"),
+    ({"features": ramet.Features(transpose=True), "expand": "once"}, ValueError, r"\.transpose is True, which expand="),
+    ({"features": "fuse"}, TypeError, r"features is 'fuse', expected a ramet\.Features"),
+    ({"fuse": True}, TypeError, r"no 'fuse': `features=ramet\.Features\(fuse=\.\.\.\)`"),
+    ({"ranks": ramet.Cooperate()}, ValueError, "features.fuse is True, which a cooperative loader does not take"),
 ]
 
 
 @pytest.mark.parametrize("options, error, words", WRONG, ids=str)
 def test_what_does_not_go_together(options, error, words):
     with pytest.raises(error, match=words):
-        ramet.NeighborLoader(homogeneous(), **{"fuse": True} | NEEDED | options)
+        ramet.NeighborLoader(homogeneous(), **{"features": ramet.Features(fuse=True)} | NEEDED | options)
+
+
+WRONG_FIELDS = [
+    ({"decode": None}, TypeError, "features.decode is None, expected True or False"),
+    ({"fuse": "feat"}, TypeError, "features.fuse is 'feat', expected True or False"),
+    ({"transpose": "some"}, ValueError, "features.transpose is 'some', expected True, False or 'all'"),
+    ({"transpose": 7}, TypeError, "features.transpose is 7, expected True or False"),
+    ({"dtype": "float16"}, ValueError, "features.dtype is 'float16', expected None or bfloat16"),
+    ({"dtype": "bfloat16", "decode": False}, ValueError, "features.decode=False keeps rows as they are stored"),
+    ({"dtype": "bfloat16", "fuse": True}, ValueError, "features.fuse=True sums rows in float32"),
+]
+
+
+@pytest.mark.parametrize("fields, error, words", WRONG_FIELDS, ids=str)
+def test_fields_of_features_are_checked_when_they_are_made(fields, error, words):
+    with pytest.raises(error, match=words):
+        ramet.Features(**fields)
 
 
 def test_int8_that_is_not_decoded_is_refused():
-    with pytest.raises(ValueError, match="or int8 with a scale and decode=True"):
-        ramet.NeighborLoader(graph_of("int8 by row"), fuse=True, decode=False, **NEEDED)
+    with pytest.raises(ValueError, match="or int8 with a scale and features"):
+        ramet.NeighborLoader(graph_of("int8 by row"), features=ramet.Features(fuse=True, decode=False), **NEEDED)
 
 
 @pytest.mark.parametrize("transpose, expected", [(False, [0, 0, 0]), (True, [0, 1, 1]), ("all", [1, 1, 1])])
@@ -220,7 +242,7 @@ def test_int8_that_is_not_decoded_is_refused():
 def test_blocks_are_transposed_ahead(graph, transpose, expected):
     graph = graph()
     options = {"num_neighbors": [3, 2, 2], "input_nodes": (graph.node_types[0], None), "batch_size": 30}
-    batch = next(iter(ramet.NeighborLoader(graph, transpose=transpose, **options)))
+    batch = next(iter(ramet.NeighborLoader(graph, features=ramet.Features(transpose=transpose), **options)))
     of_types = [[edges_of(b[t]) for t in graph.edge_types] if graph.is_hetero else [edges_of(b)] for b in batch.blocks]
     assert [[edges.core.is_transposed for edges in of_block] for of_block in of_types] == [
         [bool(wanted)] * len(graph.edge_types) for wanted in expected
@@ -236,13 +258,13 @@ def test_a_step_has_the_gradients_of_one_without():
         aggregate(batch.blocks[1], h).square().sum().backward()
         return layer.grad
 
-    for fused, plain in pairs(graph, transpose=True):
+    for fused, plain in pairs(graph, features=ramet.Features(transpose=True)):
         assert gradient(fused).equal(gradient(plain))
 
 
 def test_after_a_fork():
     graph = graph_of("float32")
-    loader = ramet.NeighborLoader(graph, fuse=True, transpose=True, **NEEDED)
+    loader = ramet.NeighborLoader(graph, features=ramet.Features(fuse=True, transpose=True), **NEEDED)
 
     def sums():
         return [aggregate(batch.blocks[0], batch.x).sum().item() for batch in loader]
@@ -252,7 +274,7 @@ def test_after_a_fork():
 
 def test_a_loader_that_is_left_early_and_resumed():
     graph = graph_of("float32")
-    loader = ramet.NeighborLoader(graph, fuse=True, transpose="all", threads=2, **NEEDED)
+    loader = ramet.NeighborLoader(graph, features=ramet.Features(fuse=True, transpose="all"), threads=2, **NEEDED)
     expected = [aggregate(batch.blocks[0], batch.x) for batch in loader]
     loader.set_epoch(0)
     iterator = iter(loader)
@@ -263,7 +285,7 @@ def test_a_loader_that_is_left_early_and_resumed():
     plain = ramet.NeighborLoader(graph, **NEEDED)  # how rows come is no part of what is sampled
     plain.load_state_dict(state)
     assert state == plain.state_dict()
-    other = ramet.NeighborLoader(graph, fuse=True, **NEEDED)
+    other = ramet.NeighborLoader(graph, features=ramet.Features(fuse=True), **NEEDED)
     other.load_state_dict(state)
     for batch, means in zip(other, expected[3:], strict=True):
         assert aggregate(batch.blocks[0], batch.x).equal(means)
@@ -271,7 +293,9 @@ def test_a_loader_that_is_left_early_and_resumed():
 
 def test_buffers_return_when_the_last_tensor_dies():
     graph = graph_of("float32", 256)
-    loader = ramet.NeighborLoader(graph, fuse=True, transpose="all", prefetch=1, threads=1, **NEEDED)
+    loader = ramet.NeighborLoader(
+        graph, features=ramet.Features(fuse=True, transpose="all"), prefetch=1, threads=1, **NEEDED
+    )
     iterator = iter(loader)
     for _ in range(len(loader)):  # to the end: nothing is made ahead
         batch = next(iterator)
@@ -291,7 +315,7 @@ def test_counts_and_the_summary():
     rows = fused.x.destinations.nbytes + aggregate(fused.blocks[0], fused.x).nbytes
     assert fused.nbytes == plain.nbytes - plain.x.nbytes + rows
     assert fused.timings["gather"] > 0 and "TableRows" in repr(fused.x)
-    loader = ramet.NeighborLoader(graph_of("float32"), fuse=True, transpose="all", **NEEDED)
+    loader = ramet.NeighborLoader(graph_of("float32"), features=ramet.Features(fuse=True, transpose="all"), **NEEDED)
     batches = list(loader)
     assert loader.summary().bytes == sum(batch.nbytes for batch in batches)
     assert loader.summary().gather_seconds == pytest.approx(sum(batch.timings["gather"] for batch in batches))

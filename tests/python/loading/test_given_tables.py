@@ -28,12 +28,12 @@ def created(rows) -> ramet.Table:
     return table
 
 
-KINDS = [{}, {"expand": "once"}, {"disjoint": True}, {"sampler": "labor"}, {"cooperative": True}]
+KINDS = [{}, {"expand": "once"}, {"disjoint": True}, {"sampler": "labor"}, {"ranks": ramet.Cooperate()}]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_batches_are_those_of_a_graph_that_has_the_rows(graph, kind):
-    if "cooperative" in kind:
+    if "ranks" in kind:
         pytest.importorskip("torch")
     options = kind | NEEDED
     tables = {"feat": created(rows_of(graph)), "label": ramet.Table(rows_of(graph, "label"))}
@@ -95,7 +95,7 @@ def test_encoded_rows_are_decoded_as_ever(graph):
     scaled = ramet.quantize(rows_of(graph))
     tables = {"feat": created(half), "small": ramet.Table(scaled)}
     decoded = next(iter(ramet.NeighborLoader(graph, tables=tables, **NEEDED)))
-    stored = next(iter(ramet.NeighborLoader(graph, tables=tables, decode=False, **NEEDED)))
+    stored = next(iter(ramet.NeighborLoader(graph, tables=tables, features=ramet.Features(decode=False), **NEEDED)))
     n_id = numpy_of(decoded.n_id)
     np.testing.assert_array_equal(decoded.x, half[n_id].astype(np.float32))
     np.testing.assert_array_equal(decoded.tables["small"], tables["small"].gather(n_id, dtype="float32"))
@@ -136,7 +136,7 @@ def test_rows_of_a_given_table_are_not_cached(graph):
     """A cache would hand out rows from before they were written."""
     pytest.importorskip("torch")
     table = created(rows_of(graph))
-    options = {"cooperative": True, "placement": ramet.Placement(cache_rows=500)} | NEEDED
+    options = {"ranks": ramet.Cooperate(), "placement": ramet.Placement(cache_rows=500)} | NEEDED
     loader = ramet.NeighborLoader(graph, tables={"feat": table}, **options)
     for value in (1, 2):
         table.scatter(np.arange(NUM_NODES), np.full((NUM_NODES, WIDTH), value, np.float32))

@@ -34,7 +34,7 @@ def make_loader(graph, **options) -> ramet.NeighborLoader:
 
 
 def make_validation_loader(graph) -> ramet.NeighborLoader:
-    return make_loader(graph, input_nodes="val", shuffle=False, distributed=False)
+    return make_loader(graph, input_nodes="val", shuffle=False, ranks=False)
 
 
 class Model(torch.nn.Module):

@@ -92,14 +92,17 @@ def test_every_dtype(cache_by, decode):
     }
     nodes |= {"double": values.astype(np.float64), "flags": values[:, 0] > 0, "bytes": values.astype(np.int8)}
     placement = ramet.Placement(cache_rows=50, cache_by=cache_by)
-    options = {"tables": ("feat", *nodes), "decode": decode, "threads": 2}
+    options = {"tables": ("feat", *nodes), "features": ramet.Features(decode=decode), "threads": 2}
     for batch, expected in pairs(homogeneous(**nodes), placement, **options):
         assert_same(batch, expected)
 
 
-@pytest.mark.parametrize("options", [{"expand": "once"}, {"disjoint": True}, {"transpose": True}, {"sampler": "labor"}])
+@pytest.mark.parametrize(
+    "options",
+    [{"expand": "once"}, {"disjoint": True}, {"features": ramet.Features(transpose=True)}, {"sampler": "labor"}],
+)
 def test_other_options(options):
-    if "transpose" in options:
+    if "features" in options:
         pytest.importorskip("torch")
     for cache_by in CACHES:
         for batch, expected in pairs(homogeneous(), ramet.Placement(cache_rows=50, cache_by=cache_by), **options):
@@ -110,7 +113,7 @@ def test_rows_as_bfloat16():
     torch = pytest.importorskip("torch")
     for cache_by in CACHES:
         placement = ramet.Placement(cache_rows=50, cache_by=cache_by)
-        for batch, expected in pairs(homogeneous(), placement, feature_dtype="bfloat16"):
+        for batch, expected in pairs(homogeneous(), placement, features=ramet.Features(dtype="bfloat16")):
             assert batch.x.dtype == torch.bfloat16
             assert batch.x.view(torch.int16).equal(expected.x.view(torch.int16))
 
@@ -160,6 +163,8 @@ def test_what_does_not_go_together():
         ramet.NeighborLoader(graph, placement={"fear": "in_place"}, **NEEDED)
     pytest.importorskip("torch")
     with pytest.raises(
-        ValueError, match=r"fuse is True, which sums rows where they lie, but placement\.cache_rows is 5"
+        ValueError, match=r"features.fuse is True, which sums rows where they lie, but placement\.cache_rows is 5"
     ):
-        ramet.NeighborLoader(graph, placement=ramet.Placement(cache_rows=5), fuse=True, **NEEDED)
+        ramet.NeighborLoader(
+            graph, placement=ramet.Placement(cache_rows=5), features=ramet.Features(fuse=True), **NEEDED
+        )

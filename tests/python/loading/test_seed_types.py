@@ -86,7 +86,7 @@ def test_ranks_take_slices_and_threads_change_nothing(graph, monkeypatch, thread
     assert [described(batch) for batch in make(graph, threads=threads)] == expected
     of_ranks = []
     for rank in range(2):
-        monkeypatch.setattr("ramet.loading.neighbor_loader.rank_and_world", lambda distributed, rank=rank: (rank, 2))
+        monkeypatch.setattr("ramet.loading.neighbor_loader.rank_and_world", lambda ranks, rank=rank: (rank, 2))
         of_ranks.append(list(make(graph, threads=threads)))
     for (seeds, _, fingerprint), *slices in zip(expected, *of_ranks):
         parts = [by_type(batch.seeds) for batch in slices]
@@ -138,7 +138,7 @@ def test_states_and_refusals(graph):
             make(graph, input_nodes=other).load_state_dict(loader.state_dict())
     pytest.importorskip("torch")
     with pytest.raises(ValueError, match=r"^input_nodes of several types is .*, which a cooperative loader does not"):
-        make(graph, cooperative=True)
+        make(graph, ranks=ramet.Cooperate())
     assert "seed_type=paper and author" in repr(loader)
 
 

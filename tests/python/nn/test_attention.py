@@ -13,6 +13,7 @@ import ramet  # noqa: E402
 from ramet import nn  # noqa: E402
 from ramet.nn import BlockEdges, attention  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 WIDTH, OUT = 6, 4
 BLOCKS = {
     "small": (30, 12, 90),
@@ -37,15 +38,6 @@ OPTIONS = {
     "filled": {"heads": 2, "edge_dim": 2, "fill_value": 0.5},
     "filled by a tensor": {"edge_dim": 2, "fill_value": torch.tensor([1.0, 2.0])},
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """The layers are small, and torch's threads would wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def block(kind: str) -> BlockEdges:

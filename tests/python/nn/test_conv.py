@@ -11,6 +11,7 @@ from ramet import nn  # noqa: E402
 from ramet.nn import BlockEdges  # noqa: E402
 from ramet.nn.conv.linear import Linear  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 WIDTH, OUT = 6, 4
 
 
@@ -36,15 +37,6 @@ def block(kind: str) -> BlockEdges:
 def _csc(edge_index, num_src, num_dst):
     edges = BlockEdges.from_edge_index(edge_index, num_src, num_dst)
     return edges.indptr, edges.indices, num_src
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """The layers are small, and torch's threads would wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 KINDS = ["small", "wide", "hub", "one", "no edges", "no destinations", "nothing"]

@@ -181,12 +181,12 @@ def test_what_does_not_work_is_said(tmp_path):
 
 
 def test_a_loader_reads_ahead_what_the_loop_will_ask_for(tmp_path):
-    """NeighborLoader(embeddings=): the same bits, also where a loop is left early and starts again."""
+    """As a value of `tables`: the same bits, also where a loop is left early and starts again."""
     edges = np.random.default_rng(0).integers(0, ROWS, (2, 2000))
     graph = ramet.from_edge_index(edges, num_nodes=ROWS)
     ends = []
     for embedding in (ramet.nn.Embedding(ROWS, WIDTH, seed=3), on_disk(tmp_path, 400)):
-        options = {"batch_size": 20, "shuffle": True, "threads": 2, "embeddings": {"node": embedding}}
+        options = {"batch_size": 20, "shuffle": True, "threads": 2, "tables": {"node": embedding}}
         loader = ramet.NeighborLoader(graph, [3, 2], **options)
         optimizer = ramet.optim.Adam(embedding, lr=0.1)
         for steps in (4, 100):
@@ -202,9 +202,9 @@ def test_a_loader_reads_ahead_what_the_loop_will_ask_for(tmp_path):
 def test_what_a_loader_does_not_tell_ahead(tmp_path):
     graph = ramet.from_edge_index(np.zeros((2, 1), np.int64), num_nodes=ROWS + 1)
     embedding = on_disk(tmp_path, 10)
-    with pytest.raises(ValueError, match=r"embeddings\['node'\] has 200 rows, but there are 201 nodes"):
+    with pytest.raises(ValueError, match=r"tables\['node'\] has 200 rows, but there are 201 nodes"):
+        ramet.NeighborLoader(graph, [3], tables={"node": embedding})
+    with pytest.raises(ValueError, match=r"tables\['paper'\] is an embedding, but of no node type"):
+        ramet.NeighborLoader(graph, [3], tables={"paper": embedding})
+    with pytest.raises(TypeError, match=r"no 'embeddings': `tables={node type: embedding}`"):
         ramet.NeighborLoader(graph, [3], embeddings={"node": embedding})
-    with pytest.raises(ValueError, match=r"embeddings\['paper'\] is of no node type"):
-        ramet.NeighborLoader(graph, [3], embeddings={"paper": embedding})
-    with pytest.raises(TypeError, match=r"embeddings\['node'\] is 3, expected a ramet.nn.Embedding"):
-        ramet.NeighborLoader(graph, [3], embeddings={"node": 3})

@@ -28,7 +28,7 @@ def optimizer_of(embedding):
 
 
 def on_disk(path):
-    return ramet.nn.Embedding(ROWS, WIDTH, seed=3, location="disk", path=path, cache_rows=40, distributed=False)
+    return ramet.nn.Embedding(ROWS, WIDTH, seed=3, location="disk", path=path, cache_rows=40, ranks=False)
 
 
 def backward(optimizer, number: int) -> None:

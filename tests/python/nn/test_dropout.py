@@ -130,7 +130,7 @@ def test_what_is_refused(graph):
             Dropout(p)
     with pytest.raises(ValueError, match=r"x has 5000 rows, but the batch has \d+ nodes"):
         dropout(torch.ones(5000, 2), block)
-    cooperative = next(iter(ramet.NeighborLoader(graph, [2], "train", 10, cooperative=True))).blocks[0]
+    cooperative = next(iter(ramet.NeighborLoader(graph, [2], "train", 10, ranks=ramet.Cooperate()))).blocks[0]
     with pytest.raises(ValueError, match=r"x has 7 rows, but this rank has \d+ at the input of the block and 10 at"):
         dropout(torch.ones(7, 2), cooperative)
     with pytest.raises(ValueError, match=r"x is torch\.int64"):

@@ -14,16 +14,8 @@ from small_graphs import CITES, REVERSE, WRITES, heterogeneous, homogeneous  # n
 import ramet  # noqa: E402
 from ramet import nn  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 NODES, EDGES, WIDTH = 40, 150, 6
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """The layers are small, and torch's threads would wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def rows(count, width=WIDTH):

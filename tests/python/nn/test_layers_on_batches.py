@@ -1,4 +1,4 @@
-"""The layers of ramet.nn on batches: samplers' weights, exact inference, autocast, PyG's first values, wrong calls."""
+"""The layers of ramet.nn on batches: samplers' weights, exact inference, autocast, PyG's first values, hooks."""
 
 import copy
 
@@ -8,45 +8,21 @@ import pytest
 torch = pytest.importorskip("torch")
 pyg = pytest.importorskip("torch_geometric.nn")
 
-from small_graphs import NUM_NODES, WIDTH, heterogeneous, homogeneous  # noqa: E402  (needs torch)
+from small_graphs import NUM_NODES, WIDTH, heterogeneous  # noqa: E402  (needs torch)
 from torch.nn.utils import prune  # noqa: E402
 
 import ramet  # noqa: E402
 from ramet import nn  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 OUT = 5
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """The layers are small, and torch's threads would wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def graph() -> ramet.Graph:
-    plain = homogeneous()
-    edges = np.stack([plain.indices(), np.repeat(np.arange(NUM_NODES), np.diff(plain.indptr()))])
-    random = np.random.default_rng(1)
-    return ramet.from_edge_index(
-        edges,
-        NUM_NODES,
-        nodes={name: plain.table(name).numpy() for name in ("feat", "label")},
-        edges={"w": random.random(8000, np.float32), "kind": random.integers(0, 3, 8000)},
-        splits={"train": plain.split("train")},
-    )
-
-
 SAMPLERS = {
     "uniform": {},
     "replace": {"sampler": ramet.Uniform(replace=True)},
     "labor": {"sampler": ramet.Labor(iterations=1)},
     "horvitz-thompson": {"sampler": ramet.Labor(weights="horvitz-thompson")},
     "weighted": {"sampler": ramet.Weighted("w")},
-    "kappa": {"sampler": ramet.Labor(iterations=1), "dependent": 4},
+    "kappa": {"sampler": ramet.Labor(iterations=1, dependent=4)},
     "all": {"num_neighbors": [-1]},
 }
 
@@ -58,12 +34,6 @@ def batch(request, graph) -> ramet.Batch:
     expected = request.param in ("labor", "horvitz-thompson", "kappa")
     assert batch.blocks[0].has_weights is expected
     return batch
-
-
-@pytest.fixture(scope="module")
-def block_and_rows(graph) -> tuple:
-    batch = next(iter(ramet.NeighborLoader(graph, [5], "train", 60)))
-    return batch.blocks[0], batch.x
 
 
 def pair(make):
@@ -172,7 +142,7 @@ def test_types_on_a_batch_and_in_inference():
         other.load_state_dict(conv.state_dict())
         rows = other(rows, edges)
     close(x["paper"], rows["paper"][batch.seeds], 1e-5)
-    fused = next(iter(ramet.NeighborLoader(graph, [-1, -1], ("paper", None), 30, fuse=True)))
+    fused = next(iter(ramet.NeighborLoader(graph, [-1, -1], ("paper", None), 30, features=ramet.Features(fuse=True))))
     assert all(isinstance(rows, nn.TableRows) for rows in fused.x.values())
     close(convs[1](convs[0](fused.x, fused.blocks[0]), fused.blocks[1])["paper"], x["paper"], 1e-5)
     close(nn.layerwise(graph, convs)["paper"], rows["paper"].detach(), 1e-5)
@@ -225,7 +195,8 @@ def test_rows_beyond_the_sources_are_not_read(block_and_rows, name):
 @pytest.mark.parametrize("name", FUSED)
 def test_rows_in_their_table_give_the_same(graph, name, sampler):
     options = {"num_neighbors": [5], "input_nodes": "train", "batch_size": 60} | SAMPLERS[sampler]
-    batch, fused = (next(iter(ramet.NeighborLoader(graph, fuse=fuse, **options))) for fuse in (False, True))
+    loaders = [ramet.NeighborLoader(graph, features=ramet.Features(fuse=fuse), **options) for fuse in (False, True)]
+    batch, fused = (next(iter(loader)) for loader in loaders)
     conv, block = FUSED[name](), batch.blocks[0]
     close(conv(fused.x, fused.blocks[0]), conv(batch.x, block), 1e-5)
     close(conv(fused.x, fused.blocks[0]), conv(batch.x, block), 1e-5)  # what is ready was not written to
@@ -278,52 +249,6 @@ def test_first_values_are_spread_as_those_of_pyg(make):
             for parameter in ours.parameters():
                 parameter.fill_(7)
         ours.reset_parameters()
-
-
-WRONG = {
-    "too few rows": (lambda c, x, b: c(x[: b.num_src - 1], b), ValueError, r"x has \d+ rows, but the block has \d+ so"),
-    "few of two": (lambda c, x, b: c((x, x[:1]), b), ValueError, r"x has 1 rows, but the block has \d+ destinations"),
-    "integers": (lambda c, x, b: c(x.long(), b), TypeError, "int64"),
-    "three": (lambda c, x, b: c((x, x, x), b), ValueError, "tuple of 3"),
-    "no rows": (lambda c, x, b: c(None, b), TypeError, "NoneType"),
-    "three dimensions": (lambda c, x, b: c(x[:, None], b), ValueError, r"x has shape \[\d+, 1, 8\], expected"),
-    "heads": (lambda c, x, b: c(x, b, torch.ones(b.num_edges, 2)), ValueError, r"edge_weight has shape \[\d+, 2\]"),
-    "no block": (lambda c, x, b: c(x, None), TypeError, "block is a NoneType"),
-    "edge_index alone": (lambda c, x, b: c((x, None), b.edge_index), ValueError, "pass the block"),
-    "few weights": (lambda c, x, b: c(x, b, torch.ones(3)), ValueError, r"edge_weight has shape \[3\]"),
-    "few weights of an edge_index": (
-        lambda c, x, b: c(x, b.edge_index.flip(1), torch.ones(3)),
-        ValueError,
-        r"edge_weight has shape \[3\]",
-    ),
-}
-
-
-LAYERS = {
-    "sage": lambda: nn.SAGEConv(WIDTH, OUT),
-    "sage, linear first": lambda: nn.SAGEConv(WIDTH, 1),
-    "sage project": lambda: nn.SAGEConv(WIDTH, OUT, project=True),
-    "graph": lambda: nn.GraphConv(WIDTH, OUT),
-    "gcn": lambda: nn.GCNConv(WIDTH, OUT),
-    "gin": lambda: nn.GINConv(torch.nn.Linear(WIDTH, OUT)),
-    "gat": lambda: nn.GATConv(WIDTH, OUT),
-    "gatv2": lambda: nn.GATv2Conv(WIDTH, OUT),
-}
-
-
-@pytest.mark.parametrize("name", LAYERS)
-def test_every_layer_names_a_wrong_dtype_and_device(block_and_rows, name):
-    (block, x), conv = block_and_rows, LAYERS[name]()
-    with pytest.raises(TypeError, match=r"x is int64 \[\d+, 8\], expected rows of float32"):
-        conv(x.long(), block)
-    with pytest.raises(ValueError, match="x lies on meta, but the block's edges on cpu"):
-        conv(x.to("meta"), block)
-    if name.startswith("gat"):
-        return
-    with pytest.raises(ValueError, match="edge_weight lies on meta, but the block's edges on cpu"):
-        conv(x, block, torch.ones(block.num_edges, device="meta"))
-    with pytest.raises(TypeError, match="edge_weight is a list, expected a floating tensor"):
-        conv(x, block, [1.0])
 
 
 MAPS = {
@@ -379,61 +304,3 @@ def test_a_pruned_map_learns(block_and_rows):
     masked = conv.lin_l.weight_mask == 0
     conv(x, block)
     assert masked.any() and not conv.lin_l.weight[masked].any()
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_wrong_calls(block_and_rows, name):
-    (call, error, message), (block, x) = WRONG[name], block_and_rows
-    with pytest.raises(error, match=message):
-        call(nn.GraphConv(WIDTH, OUT), x, block)
-
-
-def test_wrong_options():
-    for make, message in {
-        lambda: nn.SAGEConv(4, 4, aggr="lstm"): "aggr is 'lstm', expected one of add, sum",
-        lambda: nn.SAGEConv(4, 4, flow="target_to_source"): "flow is 'target_to_source'; it can only be",
-        lambda: nn.SAGEConv(-1, 4, project=True): "project needs in_channels",
-        lambda: nn.GCNConv(4, 4, cached=True): "cached is True.*other edges",
-        lambda: nn.GCNConv(4, 4, add_self_loops=True, normalize=False): "add_self_loops needs normalize",
-        lambda: nn.RGCNConv(4, 4, 2, is_sorted=True): "is_sorted is True",
-        lambda: nn.RGCNConv(4, 4, 2, num_bases=2, num_blocks=2): "both given",
-        lambda: nn.RGCNConv(4, 4, 2, num_blocks=3): "does not divide 4 and 4",
-        lambda: nn.HeteroConv({}, aggr="mul"): "aggr is 'mul'",
-        lambda: nn.HeteroConv({("a", "to", "b"): nn.GCNConv(4, 4)}): "no self loops",
-    }.items():
-        with pytest.raises(ValueError, match=message):
-            make()
-    with pytest.raises(TypeError, match="SAGEConv has no argument 'root'"):
-        nn.SAGEConv(4, 4, root=True)
-
-
-def test_wrong_calls_of_some_layers(block_and_rows):
-    block, x = block_and_rows
-    conv = nn.RGCNConv(WIDTH, OUT, 3)
-    for edge_type, message in (
-        (None, "missing"),
-        (torch.ones(3).long(), r"int64 \[3\]"),
-        ([0, 1], "a list"),
-        (torch.ones(block.num_edges, device="meta").long(), "lies on meta"),
-        (block.table("kind") + 1, r"in \[\d, 3\]; there are 3"),
-    ):
-        with pytest.raises(ValueError, match=f"edge_type .*{message}"):
-            conv(x, block, edge_type)
-    for x_of_none, kind in (block.n_id, "torch.int64"), (None, "None"):
-        with pytest.raises(ValueError, match=f"x is {kind}; for nodes without features use rows"):
-            conv(x_of_none, block, block.table("kind"))
-    with pytest.raises(ValueError, match="x is a pair"):
-        nn.GCNConv(WIDTH, OUT)((x, x), block)
-    hetero = heterogeneous()
-    types = next(iter(ramet.NeighborLoader(hetero, [2], ("paper", None), 30)))
-    layer = nn.HeteroConv({t: nn.SAGEConv((-1, -1), 4) for t in hetero.edge_types})
-    with pytest.raises(KeyError, match="x has no rows of 'author'"):
-        layer({"paper": types.x["paper"]}, types.blocks[0])
-    for weights, error, message in (
-        ({("paper", "cite", "paper"): torch.ones(3)}, ValueError, "HeteroConv: edge_weight has the edge types"),
-        (torch.ones(3), TypeError, "HeteroConv: edge_weight is float32"),
-    ):
-        with pytest.raises(error, match=message):
-            layer(types.x, types.blocks[0], edge_weight=weights)
-    with pytest.raises(ValueError, match="block has edges of 3 types"):
-        nn.SAGEConv(6, 4)(types.x["paper"], types.blocks[0])

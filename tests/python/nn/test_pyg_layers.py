@@ -11,6 +11,7 @@ import ramet
 torch = pytest.importorskip("torch")
 nn = pytest.importorskip("torch_geometric.nn")
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 PAGE = Path(__file__).parents[3] / "docs" / "layers.md"
 RANDOM_EDGES = "edge_index = rng.integers(0, 500, (2, 5_000))"
 NUM_NODES, NUM_EDGES, SEEDS = 500, 5000, np.arange(0, 500, 7)
@@ -25,15 +26,6 @@ def edges_with(kind: str) -> np.ndarray:
     elif kind == "loops":  # of half of the nodes, of some of them twice
         edges[:, :300] = random.integers(0, NUM_NODES // 2, 300)
     return edges
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """The layers are small, and torch's threads would wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module", params=["no loops", "loops"])

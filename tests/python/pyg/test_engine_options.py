@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from pyg_graphs import homogeneous
 from torch_geometric.data import Data, HeteroData
 
 import ramet
@@ -45,21 +44,6 @@ def test_dependent_batches_share_their_neighbors(data, sampler):
     assert shared(64) > 0.8 > 0.5 > shared(1)
 
 
-def test_dependent_of_a_sampler_and_of_a_loader_are_one():
-    graph = homogeneous(100, 1000)
-    graph = ramet.from_pyg(graph)
-
-    def options(**arguments):
-        return ramet.NeighborLoader(graph, [3], **arguments).options["dependent"]
-
-    assert options(sampler=ramet.Labor(dependent=8)) == options(sampler="labor", dependent=8) == 8
-    assert options(sampler=ramet.Labor(dependent=8), dependent=8) == 8
-    with pytest.raises(ValueError, match="dependent is 4, but that of the sampler is 8"):
-        options(sampler=ramet.Labor(dependent=8), dependent=4)
-    with pytest.raises(ValueError, match="dependent is 0"):
-        ramet.Uniform(dependent=0)
-
-
 def test_weighted_by_an_attribute(data):
     data = data.clone()
     data.w = (data.edge_index[0] < 500).float()
@@ -87,7 +71,7 @@ def test_rows_on_a_disk(data, tmp_path):
 def test_features_from_tables(data):
     edges = Data(edge_index=data.edge_index, num_nodes=2000)
     rows, more = ramet.Table(data.x), ramet.Table(torch.arange(4000).view(2000, 2))
-    loader = ramet.pyg.NeighborLoader(edges, [5], batch_size=300, features={"x": rows, "place": more})
+    loader = ramet.pyg.NeighborLoader(edges, [5], batch_size=300, tables={"x": rows, "place": more})
     for batch in loader:
         assert torch.equal(batch.x, data.x[batch.n_id])
         assert torch.equal(batch.place[:, 0], 2 * batch.n_id)
@@ -100,20 +84,20 @@ def test_features_by_node_type():
     hetero["a", "to", "b"].edge_index = torch.stack([torch.randint(50, (300,)), torch.randint(40, (300,))])
     x = torch.randn(50, 4)
     arguments = {"num_neighbors": [4], "input_nodes": "b", "batch_size": 10}
-    loader = ramet.pyg.NeighborLoader(hetero, **arguments, features={"x": {"a": ramet.Table(x)}})
+    loader = ramet.pyg.NeighborLoader(hetero, **arguments, tables={"x": {"a": ramet.Table(x)}})
     for batch in loader:
         assert torch.equal(batch["a"].x, x[batch["a"].n_id])
         assert torch.equal(batch["b"].x, hetero["b"].x[batch["b"].n_id])
-    with pytest.raises(ValueError, match=r"features\['x'\]\['c'\]: there is no node type 'c'"):
-        iter(ramet.pyg.NeighborLoader(hetero, **arguments, features={"x": {"c": ramet.Table(x)}}))
+    with pytest.raises(ValueError, match=r"tables\['x'\]\['c'\]: there is no node type 'c'"):
+        iter(ramet.pyg.NeighborLoader(hetero, **arguments, tables={"x": {"c": ramet.Table(x)}}))
 
 
 def test_wrong_values_are_named(data):
     table = ramet.Table(data.x[:7])
     for error, options, message in (
-        (ValueError, {"features": {"x": table}}, r"features\['x'\] has 7 rows, expected 2000"),
-        (TypeError, {"features": {"x": data.x}}, r"features\['x'\] is tensor.*, expected a ramet.Table"),
-        (TypeError, {"features": ["x"]}, "features is .*, expected a dict"),
+        (ValueError, {"tables": {"x": table}}, r"tables\['x'\] has 7 rows, expected 2000"),
+        (TypeError, {"tables": {"x": data.x}}, r"tables\['x'\] is tensor.*, expected a ramet.Table"),
+        (TypeError, {"tables": ["x"]}, "tables is .*, expected a dict"),
         (ValueError, {"threads": 0}, "threads is 0"),
         (ValueError, {"prefetch": 0}, "prefetch is 0"),
         (ValueError, {"placement": "nowhere"}, "placement"),

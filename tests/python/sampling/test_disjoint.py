@@ -101,7 +101,7 @@ def test_ranks_add_up(monkeypatch, world, expand):
     """Tree by tree, also with expand="once"."""
 
     def loader(rank: int, world: int):
-        monkeypatch.setattr("ramet.loading.neighbor_loader.rank_and_world", lambda distributed: (rank, world))
+        monkeypatch.setattr("ramet.loading.neighbor_loader.rank_and_world", lambda ranks: (rank, world))
         graph = homogeneous()[0]
         return ramet.NeighborLoader(graph, [4, 3, 2], np.arange(90), 40, shuffle=True, expand=expand, disjoint=True)
 

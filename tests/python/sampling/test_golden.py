@@ -24,7 +24,7 @@ EDGES = [(A, "to", A), (A, "to", B), (B, "to", A)]
 SAMPLERS = {
     "uniform": {},
     "replace": {"sampler": ramet.Uniform(replace=True)},
-    "uniform kappa": {"dependent": 8},
+    "uniform kappa": {"sampler": ramet.Uniform(dependent=8)},
     "labor-0": labor(),
     "labor-1": labor(1),
     "labor-2": labor(2),
@@ -143,7 +143,7 @@ def epochs(graph, input_nodes, **options) -> dict:
 def ranks_apart(graph, monkeypatch) -> dict:
     result = {}
     for rank in range(2):
-        monkeypatch.setattr("ramet.loading.neighbor_loader.rank_and_world", lambda distributed, rank=rank: (rank, 2))
+        monkeypatch.setattr("ramet.loading.neighbor_loader.rank_and_world", lambda ranks, rank=rank: (rank, 2))
         result |= {f"{name}, rank {rank}": value for name, value in epochs(graph, "train").items()}
     return result
 

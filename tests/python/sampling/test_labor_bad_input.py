@@ -45,6 +45,8 @@ BAD_SAMPLERS = {
         "layer_dependent is 'no', expected True or False",
     ),
     "replace": (lambda: ramet.Uniform("false"), TypeError, "replace is 'false', expected True or False"),
+    "dependent 0": (lambda: ramet.Uniform(dependent=0), ValueError, "dependent is 0, expected at least 1"),
+    "dependent 0.5": (lambda: ramet.Weighted("w", dependent=0.5), TypeError, "dependent is 0.5, expected an integer"),
     "changed": (lambda: setattr(ramet.Labor(), "iterations", -1), AttributeError, "cannot assign to field"),
 }
 

@@ -39,7 +39,7 @@ def test_threads(options):
     for threads in (2, 8):
         assert outcome(ramet.sample(graph, seeds, [5, 3], threads=threads, **options)) == expected
     loaders = [
-        ramet.NeighborLoader(graph, [5, 3], seeds, 2000, shuffle=True, threads=threads, distributed=False, **options)
+        ramet.NeighborLoader(graph, [5, 3], seeds, 2000, shuffle=True, threads=threads, ranks=False, **options)
         for threads in (1, 2, 8)
     ]
     epochs = [[outcome(batch) for batch in loader] for loader in loaders]
@@ -95,7 +95,7 @@ def test_loader_blocks(small):
     inputs = np.random.default_rng(3).permutation(300)[:70]
     for iterations in ITERATIONS:
         options = labor(iterations, seed=4)
-        loader = ramet.NeighborLoader(graph, [5, 40], inputs, 16, shuffle=True, distributed=False, **options)
+        loader = ramet.NeighborLoader(graph, [5, 40], inputs, 16, shuffle=True, ranks=False, **options)
         for epoch in (0, 1):
             seeds = twin.global_batches(inputs, 16, shuffle=True, drop_last=False, seed=4, epoch=epoch)
             for step, (batch, chosen) in enumerate(zip(loader, seeds, strict=True)):
@@ -125,7 +125,7 @@ def test_ranks(monkeypatch, small, world, iterations):
     inputs = np.random.default_rng(5).permutation(300)[:100]
 
     def loader(rank, of):
-        monkeypatch.setattr("ramet.loading.neighbor_loader.rank_and_world", lambda distributed: (rank, of))
+        monkeypatch.setattr("ramet.loading.neighbor_loader.rank_and_world", lambda ranks: (rank, of))
         return ramet.NeighborLoader(graph, [4, 3], inputs, 40, shuffle=True, **labor(iterations))
 
     ranks = [list(loader(rank, world)) for rank in range(world)]
@@ -159,7 +159,7 @@ def test_resuming_is_exact(options, taken_at):
     graph = homogeneous()
 
     def make(**more):
-        return ramet.NeighborLoader(graph, [4, 3], "train", 20, shuffle=True, distributed=False, **options, **more)
+        return ramet.NeighborLoader(graph, [4, 3], "train", 20, shuffle=True, ranks=False, **options, **more)
 
     through = make()
     expected = [outcome(batch) for _ in range(2) for batch in through]
@@ -176,15 +176,19 @@ def test_a_state_is_of_the_same_sampler():
     graph = homogeneous()
 
     def make(**options):
-        return ramet.NeighborLoader(graph, [4], "train", 20, distributed=False, **options)
+        return ramet.NeighborLoader(graph, [4], "train", 20, ranks=False, **options)
 
     labor_state, uniform_state = make(sampler="labor").state_dict(), make().state_dict()
     for state, options, message in [
-        (labor_state, {}, "sampler={'name': 'labor', 'iterations': 0, .*, not {'name': 'uniform', 'replace': False}"),
+        (
+            labor_state,
+            {},
+            "sampler={'name': 'labor', 'iterations': 0, .*, not {'name': 'uniform', 'replace': False, 'dependent': 1}",
+        ),
         (uniform_state, labor(), "sampler={'name': 'uniform', .*, not {'name': 'labor'"),
         (labor_state, labor(1), "'iterations': 0, .*, not .* 'iterations': 1"),
         (labor_state, labor(layer_dependent=True), "'layer_dependent': False, .*, not .* 'layer_dependent': True"),
-        (labor_state, thompson(), "'weights': 'normalized'}, not .* 'weights': 'horvitz-thompson'"),
+        (labor_state, thompson(), "'weights': 'normalized', .*, not .* 'weights': 'horvitz-thompson'"),
     ]:
         with pytest.raises(ValueError, match=f"the state is of a loader with .*{message}"):
             make(**options).load_state_dict(state)

@@ -4,6 +4,7 @@ Every test names the sections of docs/semantics.md that it checks.
 """
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from timed_graphs import NUM_NODES, sampled_times, some_times, timed_pair, timed
 import ramet
 
 REPLACE, WEIGHTED = ramet.Uniform(replace=True), ramet.Weighted("w")
-SAMPLERS = ["uniform", REPLACE, WEIGHTED, ramet.Weighted("w", replace=True)]
+SAMPLERS = [ramet.Uniform(), REPLACE, WEIGHTED, ramet.Weighted("w", replace=True)]
 SEEDS = [5, 199, 17, 80, 5, 199]
 RULES = [
     ramet.Time("time"),
@@ -52,14 +53,14 @@ def test_picks(pair, sampler, time):
 def test_last(pair, time):
     """Section 16: the latest, of equal times the later position; dependent minibatches change nothing."""
     for fanouts, dependent in itertools.product(([1], [3, 2], [40, 4], [-1], [500]), (1, 4)):
-        check(pair, SEEDS, fanouts, time=time, dependent=dependent, step=2, **time_of(pair[0]))
+        check(pair, SEEDS, fanouts, time=time, sampler=ramet.Uniform(dependent=dependent), step=2, **time_of(pair[0]))
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
 def test_dependent(pair, sampler):
     """Sections 9, 16: words of edges keep their number in the whole row."""
     for step, time in itertools.product(range(3), RULES[::2]):
-        check(pair, SEEDS, [4, 3], sampler=sampler, time=time, dependent=4, step=step, **time_of(pair[0]))
+        check(pair, SEEDS, [4, 3], sampler=replace(sampler, dependent=4), time=time, step=step, **time_of(pair[0]))
 
 
 @pytest.mark.parametrize("expand", ["every", "once"])
@@ -139,7 +140,7 @@ def test_no_neighbor_from_the_future(of, expand):
 
 
 @pytest.mark.parametrize("sort", [False, True])
-@pytest.mark.parametrize("options", [{}, {"dependent": 4, "step": 2}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"sampler": ramet.Uniform(dependent=4), "step": 2}], ids=str)
 def test_allowed_edges_are_equally_likely(sort, options):
     """Sections 3, 9, 16: every set of k of the allowed edges, and no other edge."""
     rows, degree, k, now = 40_000, 9, 2, 5

@@ -3,6 +3,7 @@
 Every test names the sections of docs/semantics.md that it checks.
 """
 
+import dataclasses
 import itertools
 import math
 import re
@@ -14,7 +15,7 @@ from comparison import EDGE, check, edge_list
 from goodness import accept, chi_square, refuse
 from small_graphs import CITES, REVERSE, WRITES, heterogeneous, numpy_of
 from together import Together, assert_same
-from twin_weighted import exponential, fraction
+from twin.weighted import exponential, fraction
 
 import ramet
 from ramet.loading import sampling
@@ -65,7 +66,7 @@ def test_picks(pair, sampler, fanouts):
 def test_dependent(pair, sampler):
     """Sections 9, 13: words turn from step to step."""
     for step in range(5):
-        check(pair, [5, 299, 17, 80], [4, 3], sampler=sampler, dependent=4, step=step)
+        check(pair, [5, 299, 17, 80], [4, 3], sampler=dataclasses.replace(sampler, dependent=4), step=step)
 
 
 @pytest.mark.parametrize("weight", [1e-290, 1e290])
@@ -106,12 +107,16 @@ def picks_of(weights, k: int, num_rows: int, **options) -> np.ndarray:
     return numpy_of(block.position).reshape(num_rows, k) % len(weights)
 
 
-@pytest.mark.parametrize("options", [{"seed": 1}, {"seed": 2, "dependent": 4, "step": 2}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{"sampler": ramet.Weighted("w"), "seed": 1}, {"sampler": ramet.Weighted("w", dependent=4), "seed": 2, "step": 2}],
+    ids=str,
+)
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_sets_have_the_probabilities_of_successive_draws(k, options):
     """Sections 9, 13: every set of positions, in a step that is plain and in one that is mixed."""
     weights = [1.0, 2.0, 0.5, 4.0, 2.0]
-    picks = picks_of(weights, k, 60_000, sampler=ramet.Weighted("w"), **options)
+    picks = picks_of(weights, k, 60_000, **options)
     found = {tuple(row): count for row, count in zip(*np.unique(picks, axis=0, return_counts=True))}
     expected = by_drawing_one_after_the_other(weights, k)
     accept(chi_square([found.get(subset, 0) for subset in expected], list(expected.values())))
@@ -124,7 +129,7 @@ def test_draws_with_replacement_are_independent(step):
     """Section 13: pairs of draws come as often as the product of their shares says."""
     weights = np.array([1.0, 3.0, 0.0, 2.0])
     share = weights / weights.sum()
-    options = {"sampler": ramet.Weighted("w", replace=True), "dependent": 4, "step": step}
+    options = {"sampler": ramet.Weighted("w", replace=True, dependent=4), "step": step}
     picks = picks_of(weights, 2, 60_000, **options)
     both = np.bincount(picks[:, 0] * 4 + picks[:, 1], minlength=16).reshape(4, 4)
     expected = np.outer(share, share)
@@ -180,7 +185,8 @@ def test_ranks(pair, sampler, num_ranks):
     whole = ramet.sample(graph, seeds, [4, 3], sampler=sampler)
     slices = [ramet.sample(graph, part, [4, 3], sampler=sampler) for part in np.array_split(seeds, num_ranks)]
     assert ramet.fingerprint(slices) == whole.fingerprint()
-    options = {"num_neighbors": [4, 3], "batch_size": 64, "shuffle": True, "sampler": sampler, "dependent": 2}
+    options = {"num_neighbors": [4, 3], "batch_size": 64, "shuffle": True}
+    options["sampler"] = dataclasses.replace(sampler, dependent=2)
     for together, alone in Together(graph, num_ranks, ownership="hash", **options).pairs(steps=3):
         assert_same(together, alone)
 
@@ -194,7 +200,7 @@ def test_parts(pair, sampler, tmp_path, monkeypatch):
     for k in range(2):
         part = ramet.open(tmp_path / "parts" / f"part-{k}")
         for dependent in (1, 4):
-            options = {"sampler": sampler, "dependent": dependent, "step": 2}
+            options = {"sampler": dataclasses.replace(sampler, dependent=dependent), "step": 2}
             here, there = (ramet.sample(g, part.owned(), [4], **options) for g in (part, graph))
             assert here.fingerprint() == there.fingerprint()
 

@@ -274,7 +274,9 @@ def look_at(batch: ramet.Batch) -> None:
 
 def load(graph: ramet.Graph, nodes) -> None:
     for decode in (True, False):
-        loader = ramet.NeighborLoader(graph, [3, -1], nodes, 64, shuffle=True, threads=2, decode=decode)
+        loader = ramet.NeighborLoader(
+            graph, [3, -1], nodes, 64, shuffle=True, threads=2, features=ramet.Features(decode=decode)
+        )
         loader.state_dict()
         for batch in itertools.islice(loader, 4):
             look_at(batch)

@@ -275,39 +275,6 @@ def test_the_report_counts(kind, method, tmp_path):
     assert report["fingerprint"] == f"{graph._core.fingerprint():016x}"
 
 
-def communities() -> ramet.Graph:
-    """Four rings of communities, ids mixed; the first has most of the in-edges, the second all seeds."""
-    random = np.random.default_rng(0)
-    mixed = random.permutation(2000)
-    count = 500
-    src, dst = [], []
-    for community in range(4):
-        first = community * count
-        edges = count * (30 if community == 0 else 5)
-        src.append(first + random.integers(0, count, edges))
-        dst.append(first + random.integers(0, count, edges))
-    edges = mixed[np.stack([np.concatenate(src), np.concatenate(dst)])]
-    return ramet.from_edge_index(edges, 2000, splits={"train": mixed[count : 2 * count]})
-
-
-def test_metis_finds_communities_and_balances_what_it_is_told_to(tmp_path):
-    pytest.importorskip("pymetis")
-    graph = communities()
-    by = {
-        balance: ramet.partition(graph, 4, tmp_path / balance, balance=balance, only_owner=True)
-        for balance in ("nodes", "edges", "seeds")
-    }
-    hashed = ramet.partition(graph, 4, tmp_path / "hash", method="hash", only_owner=True)
-    assert by["nodes"]["cut"] < 0.1 * hashed["cut"]
-    assert by["nodes"]["max_over_mean"]["nodes"] < 1.1
-    assert by["edges"]["max_over_mean"]["in_edges"] < 1.3 < by["nodes"]["max_over_mean"]["in_edges"]
-    assert by["seeds"]["max_over_mean"]["seeds"] < 2 < by["nodes"]["max_over_mean"]["seeds"]
-    again = ramet.partition(graph, 4, tmp_path / "again", only_owner=True)
-    assert again == by["nodes"]
-    owners = [(tmp_path / out / "owner" / "node.npy").read_bytes() for out in ("nodes", "again")]
-    assert owners[0] == owners[1]
-
-
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -365,25 +332,6 @@ def test_a_damaged_graph_is_refused(tmp_path):
                 ramet.partition(tmp_path / "whole", 3, tmp_path / "out", method=method)
         np.save(edges / f"{name}.npy", array)
     assert not (tmp_path / "out").exists()
-
-
-def test_metis_has_limits(tmp_path, monkeypatch):
-    pytest.importorskip("pymetis")
-    from ramet.stores import metis
-
-    monkeypatch.setattr(metis, "LARGEST", 900)
-    with pytest.raises(ValueError, match="METIS counts in 32 bits: the graph has 1000 nodes, and 900 are possible"):
-        ramet.partition(homogeneous(), 3, tmp_path / "out")
-    monkeypatch.setattr(metis, "LARGEST", 2000)
-    with pytest.raises(ValueError, match="has 16000 edges in both directions"):
-        ramet.partition(homogeneous(), 3, tmp_path / "out")
-    with pytest.raises(ValueError, match="9000 of weight by balance='edges'"):
-        ramet.partition(homogeneous(), 3, tmp_path / "out", balance="edges")
-    with pytest.raises(ValueError, match="needs a split 'train'"):
-        ramet.partition(without_edge_ids(), 3, tmp_path / "out", balance="seeds")
-    monkeypatch.setitem(sys.modules, "pymetis", None)
-    with pytest.raises(ImportError, match="pip install pymetis, or"):
-        ramet.partition(homogeneous(), 3, tmp_path / "out")
 
 
 def test_the_command(tmp_path, capsys):

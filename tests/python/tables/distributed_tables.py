@@ -23,7 +23,7 @@ def on_machines(machines):
 
 
 def make(group, machines, rows: int, width: int, dtype: str, ownership, init="normal") -> ramet.Table:
-    options = {"placement": "distributed", "distributed": group, "ownership": ownership, "init": init, "seed": 5}
+    options = {"placement": "distributed", "ranks": group, "ownership": ownership, "init": init, "seed": 5}
     with on_machines(machines):
         return ramet.Table.create((rows, width), dtype, **options)
 

@@ -34,8 +34,8 @@ def save_and_load(table: ramet.Table, machine, folder: Path) -> None:
 
 def look(folder: Path) -> dict:
     groups = ramet.distributed.machine_groups()
-    here = ramet.Table.create((101, 3), placement="continuous", distributed=groups.machine, init="normal")
-    across = ramet.Table.create((101, 3), placement="distributed", distributed=groups.across, init="normal")
+    here = ramet.Table.create((101, 3), placement="continuous", ranks=groups.machine, init="normal")
+    across = ramet.Table.create((101, 3), placement="distributed", ranks=groups.across, init="normal")
     table = ramet.Table.create((1001, 3), placement="distributed", ownership="hash", init="normal")
     save_and_load(table, groups.machine, folder)
     rows = np.concatenate([here.gather(here.owned()), across.local().numpy(), table.local().numpy()])

@@ -21,7 +21,7 @@ ROWS, WIDTH = 301, 7
 
 def alone(rows: int, width: int, dtype: str) -> list[np.ndarray]:
     """What one process sees, which makes all calls with the whole lists."""
-    table = ramet.Table.create((rows, width), dtype, init="normal", seed=5, distributed=False)
+    table = ramet.Table.create((rows, width), dtype, init="normal", seed=5, ranks=False)
     return ranks.use_table(table, async_op=False)
 
 
@@ -80,7 +80,7 @@ def test_calls_of_the_channels_thread_are_in_order(world, machines):
 
 @pytest.mark.parametrize("placement", ["continuous", "chunked"])
 def test_calls_that_are_waited_for_of_one_process(placement):
-    table = ramet.Table.create((10, 2), placement=placement, distributed=False)
+    table = ramet.Table.create((10, 2), placement=placement, ranks=False)
     calls = [table.add([1, 1], np.ones((2, 2), np.float32), async_op=True) for _ in range(3)]
     rows = table.gather([1, 0], async_op=True)
     assert [call.wait() for call in calls] == [None] * 3
@@ -90,7 +90,7 @@ def test_calls_that_are_waited_for_of_one_process(placement):
 
 
 def test_a_fork_has_a_thread_of_its_own():
-    table = ramet.Table.create((10, 2), distributed=False)
+    table = ramet.Table.create((10, 2), ranks=False)
     table.gather([1], async_op=True).wait()
     assert processes.in_fork(lambda: table.gather([1], async_op=True).wait(100).tolist()) == [[0, 0]]
 

@@ -38,8 +38,8 @@ def test_what_was_handed_out_is_taken_back(monkeypatch, meetings):
     pieces, ranks = Pieces(), Unlucky.alone()
     ranks.meetings = meetings
     monkeypatch.setattr(create, "_pieces_at", lambda location, ranks: pieces)
-    monkeypatch.setattr(create.Ranks, "of", lambda distributed: ranks)
-    where = {"placement": "continuous", "location": "host", "distributed": None, "ownership": None}
+    monkeypatch.setattr(create.Ranks, "of", lambda _: ranks)
+    where = {"placement": "continuous", "location": "host", "ranks": None, "ownership": None}
     try:
         create.create((5, 3), "float32", lambda memory: None, **where, init=0, seed=0)
         assert meetings == 3

@@ -201,7 +201,7 @@ def test_an_unpickled_table_has_no_mail(world):
 
 
 def test_alone_lists_are_what_was_given():
-    table = ramet.Table.create((10, 2), distributed=False)
+    table = ramet.Table.create((10, 2), ranks=False)
     lists = [(np.array([1, 2]), np.ones((2, 2), np.float32))]
     mail = Mail.of(table)
     assert mail.deliver(lists) is lists

@@ -30,8 +30,8 @@ def compare_owners(store):
     of this rank alone."""
     graph = ramet.open(store)
     given = ramet.distributed.ownership(graph, "hash")
-    loader = ramet.NeighborLoader(graph, [2, 2], batch_size=20, cooperative=True, ownership="hash")
-    again = ramet.NeighborLoader(graph, [2], cooperative=True, ownership=given)
+    loader = ramet.NeighborLoader(graph, [2, 2], batch_size=20, ranks=ramet.Cooperate(ownership="hash"))
+    again = ramet.NeighborLoader(graph, [2], ranks=ramet.Cooperate(ownership=given))
     table = ramet.Table.create((graph.num_nodes(), 2), placement="chunked", ownership=given)
     plain = ramet.Table.create((graph.num_nodes(), 2), placement="chunked", ownership="hash")
     digests = {one.digest() for one in (given, loader.ownership, again.ownership, table.ownership, plain.ownership)}
@@ -65,7 +65,7 @@ def test_a_part_takes_its_own_owners_and_no_others(store, tmp_path):
     (own,) = as_owners(None, part, 2)
     (again,) = as_owners(own, part, 2)
     assert again.digest() == own.digest()
-    for other in ("hash", ramet.distributed.ownership(ramet.open(store), distributed=False)):
+    for other in ("hash", ramet.distributed.ownership(ramet.open(store), ranks=False)):
         with pytest.raises(ValueError, match="says itself who owns what"):
             as_owners(other, part, 2)
 
@@ -80,6 +80,6 @@ def test_owners_survive_a_pickle(owners):
 
 
 def test_owners_of_other_rows_or_ranks_are_refused():
-    owners = ramet.distributed.ownership(homogeneous(), distributed=False)
+    owners = ramet.distributed.ownership(homogeneous(), ranks=False)
     with pytest.raises(ValueError, match=f"{NUM_NODES} rows and 1 ranks, but there are 7 rows and 1 ranks"):
         ramet.Table.create((7, 2), ownership=owners, placement="chunked")

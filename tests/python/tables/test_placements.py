@@ -31,7 +31,7 @@ def make(group, shape, options: dict) -> ramet.Table:
     """`init` may be the name of a function of this file."""
     init = options.get("init", 0)
     options = options | {"init": globals().get(init, init) if isinstance(init, str) else init}
-    return ramet.Table.create(shape, distributed=group, **options)
+    return ramet.Table.create(shape, ranks=group, **options)
 
 
 def of_ids(ids):

@@ -23,7 +23,7 @@ PLACES = [
 
 
 def make(group, options, shape=SHAPE):
-    return ramet.Table.create(shape, distributed=group, **options)
+    return ramet.Table.create(shape, ranks=group, **options)
 
 
 def refused(call) -> str | None:
@@ -71,7 +71,7 @@ def reshard(group, options, others):
     """All rows of a table that was filled from another one of the same ranks, and of one of this rank alone."""
     table, other = make(group, options), make(group, others)
     table.copy_from(other)
-    alone = ramet.Table.create(SHAPE, table.dtype, distributed=False)
+    alone = ramet.Table.create(SHAPE, table.dtype, ranks=False)
     alone.copy_from(table)
     return table.gather(np.arange(SHAPE[0])), alone.numpy().copy()
 
@@ -79,7 +79,7 @@ def reshard(group, options, others):
 def copy_of_the_wrong_shape(group, shapes, options):
     """`shapes` by rank."""
     table = make(group, options, (10, 2))
-    other = ramet.Table.create(shapes[table.rank], distributed=False)
+    other = ramet.Table.create(shapes[table.rank], ranks=False)
     return refused(lambda: table.copy_from(other))
 
 

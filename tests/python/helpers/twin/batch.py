@@ -1,0 +1,137 @@
+"""Hops and blocks: docs/semantics.md, section 4."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .graph import TwinGraph
+from .hop import Draw, Hop, Picks
+from .keys import EdgeType, encode_edge_type
+from .labor import OPTIONS_OF_LABOR, labor_picks
+from .picks import uniform_picks, weighted_picks
+
+
+@dataclass
+class TwinBlock:
+    hop: int
+    num_src: dict[str, int] = field(default_factory=dict)
+    first_dst: dict[str, int] = field(default_factory=dict)
+    num_dst: dict[str, int] = field(default_factory=dict)
+    indptr: dict[EdgeType, list[int]] = field(default_factory=dict)
+    indices: dict[EdgeType, list[int]] = field(default_factory=dict)
+    position: dict[EdgeType, list[int]] = field(default_factory=dict)
+    e_id: dict[EdgeType, list[int]] = field(default_factory=dict)
+    edge_weight: dict[EdgeType, list[float]] = field(default_factory=dict)  # doubles, not yet rounded
+
+
+@dataclass
+class TwinBatch:
+    n_id: dict[str, list[int]]
+    blocks: list[TwinBlock]  # the last hop first
+    trees: dict[str, list[int]] = field(default_factory=dict)  # section 15; all 0 where seeds share nodes
+
+
+@dataclass
+class Nodes:
+    """The nodes of a batch by type, in the order in which they were found."""
+
+    n_id: dict[str, list[int]]
+    trees: dict[str, list[int]]
+    where: dict[str, dict[tuple[int, int], int]]  # (tree, node) -> its first place in the list
+
+    @classmethod
+    def of_types(cls, types) -> Nodes:
+        return cls({t: [] for t in types}, {t: [] for t in types}, {t: {} for t in types})
+
+    def append(self, node_type: str, tree: int, node: int) -> int:
+        self.where[node_type].setdefault((tree, node), len(self.n_id[node_type]))
+        self.n_id[node_type].append(node)
+        self.trees[node_type].append(tree)
+        return len(self.n_id[node_type]) - 1
+
+    def place(self, node_type: str, tree: int, node: int) -> int:
+        """Of a source, which is new or not."""
+        found = self.where[node_type].get((tree, node))
+        return self.append(node_type, tree, node) if found is None else found
+
+    def sizes(self) -> dict[str, int]:
+        return {node_type: len(ids) for node_type, ids in self.n_id.items()}
+
+
+def sample(
+    graph: TwinGraph,
+    seed_type: str,  # where `seeds` and `input_time` are no dicts by node type
+    seeds,
+    fanouts: dict[EdgeType, list[int]],
+    *,
+    sampler="uniform",
+    seed: int = 0,
+    expand: str = "every",
+    disjoint: bool = False,
+    time=None,
+    input_time=None,
+    epoch: int = 0,
+    step: int = 0,
+) -> TwinBatch:
+    """sampler, time: as of the engine; only names and options are read."""
+    disjoint = disjoint or time is not None  # section 16
+    seeds_of = seeds if isinstance(seeds, dict) else {seed_type: seeds}
+    times_of = input_time if isinstance(input_time, dict) else {seed_type: input_time}
+    nodes = Nodes.of_types(graph.num_nodes)
+    times: list[int] = []
+    num_seeds = 0
+    for node_type, ids in seeds_of.items():
+        given = times_of.get(node_type)
+        for i, node in enumerate(ids):
+            if not 0 <= node < graph.num_nodes[node_type]:
+                raise IndexError(f"seed {node}")
+            nodes.append(node_type, num_seeds if disjoint else 0, int(node))
+            num_seeds += 1
+            if time is not None:
+                times.append(graph.node_tables[time.table][node_type][node] if given is None else given[i])
+
+    options = {"name": sampler} if isinstance(sampler, str) else sampler.plain()
+    draw = Draw(seed, epoch, step, options.pop("dependent", 1))
+    blocks = []
+    first_dst = dict.fromkeys(graph.num_nodes, 0)
+    for number in range(len(next(iter(fanouts.values())))):
+        destinations = {node_type: ids[first_dst[node_type] :] for node_type, ids in nodes.n_id.items()}
+        hop = Hop(graph, draw, number, destinations, first_dst, {t: hops[number] for t, hops in fanouts.items()})
+        if time is not None:
+            hop.time = time
+            hop.times = {t: [int(times[tree]) for tree in nodes.trees[t][first_dst[t] :]] for t in graph.num_nodes}
+        if expand == "once":  # section 14
+            first_dst = nodes.sizes()
+        if options["name"] == "labor":
+            picks = labor_picks(hop, **OPTIONS_OF_LABOR | options)
+        elif options["name"] == "weighted":
+            weights = graph.tables[options["table"]]
+            picks = {t: weighted_picks(hop, t, weights[t], options["replace"]) for t in graph.edges}
+        else:
+            picks = {t: uniform_picks(hop, t, options.get("replace", False)) for t in graph.edges}
+        blocks.insert(0, relabel(hop, picks, nodes))
+    return TwinBatch(nodes.n_id, blocks, nodes.trees)
+
+
+def relabel(hop: Hop, picks: dict[EdgeType, Picks], nodes: Nodes) -> TwinBlock:
+    """The block of a hop; lists grow by the sources that are new."""
+    num_dst = {node_type: len(ids) for node_type, ids in hop.destinations.items()}
+    block = TwinBlock(hop.hop, first_dst=hop.first_dst, num_dst=num_dst)
+    for edge_type in sorted(hop.graph.edges, key=lambda name: encode_edge_type(name).encode()):
+        src_type, _, dst_type = edge_type
+        csc = hop.graph.edges[edge_type]
+        indptr, indices, positions, weights = [0], [], [], []
+        for i, (node, of_node) in enumerate(zip(hop.destinations[dst_type], picks[edge_type])):
+            tree = nodes.trees[dst_type][hop.first_dst[dst_type] + i]
+            for x, weight in of_node:
+                position = csc.indptr[node] + x
+                indices.append(nodes.place(src_type, tree, csc.indices[position]))
+                positions.append(position)
+                weights.append(weight)
+            indptr.append(len(indices))
+        ids = csc.edge_ids
+        block.indptr[edge_type], block.indices[edge_type] = indptr, indices
+        block.position[edge_type], block.edge_weight[edge_type] = positions, weights
+        block.e_id[edge_type] = positions if ids is None else [ids[p] for p in positions]
+    block.num_src = nodes.sizes()
+    return block

@@ -1,0 +1,140 @@
+"""A loader's shuffling, batches and ranks are those of the twin, bit by bit. Every test names the sections of
+docs/semantics.md that it checks."""
+
+import itertools
+
+import numpy as np
+import pytest
+import twin
+from comparison import EDGE, ODD_EDGES, assert_equal
+
+import ramet
+
+
+def loader_of(monkeypatch, rank, world, graph, *args, **kwargs):
+    """The loader that a rank of `world` would make."""
+    monkeypatch.setattr("ramet.loading.neighbor_loader.rank_and_world", lambda ranks: (rank, world))
+    return ramet.NeighborLoader(graph, *args, **kwargs)
+
+
+def seeds_of_epoch(loader, epoch=0) -> list[list[int]]:
+    loader.set_epoch(epoch)
+    return [batch.seeds.tolist() for batch in loader]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 15, 16, 17, 63, 64, 65, 255, 256, 257, 1000, 4096, 4097])
+def test_shuffle(n):
+    """Section 6: pi, around the sizes where the network grows, for several seeds and epochs."""
+    graph = ramet.from_edge_index(np.zeros((2, 0), np.int64), n)
+    for seed in (0, 1, 2**64 - 1):
+        loader = ramet.NeighborLoader(graph, [0], batch_size=n, shuffle=True, seed=seed, ranks=False)
+        for epoch in (0, 1, 2**31):
+            expected = twin.shuffled(n, seed, epoch)
+            assert sorted(expected) == list(range(n))
+            assert seeds_of_epoch(loader, epoch) == [expected]
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize(("n", "batch_size"), [(50, 7), (50, 10), (50, 50), (50, 64), (50, 1), (0, 3)])
+def test_global_batches(small, n, batch_size, shuffle, drop_last):
+    """Section 6: which inputs a step takes, in the order in which the inputs were given."""
+    inputs = np.random.default_rng(n).integers(0, 300, n)
+    options = {"shuffle": shuffle, "drop_last": drop_last, "seed": 8}
+    loader = ramet.NeighborLoader(small[0], [2], inputs, batch_size, ranks=False, **options)
+    for epoch in (0, 3):
+        expected = twin.global_batches(inputs.tolist(), batch_size, epoch=epoch, **options)
+        assert len(loader) == len(expected)
+        assert seeds_of_epoch(loader, epoch) == expected
+
+
+def test_all_nodes_are_ascending(small):
+    """Section 6: without input nodes, all of them, ascending."""
+    loader = ramet.NeighborLoader(small[0], [1], batch_size=100, ranks=False)
+    assert list(itertools.chain(*seeds_of_epoch(loader))) == list(range(300))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_loader_blocks(small, threads):
+    """Sections 1, 6: a loader's batches are the twin's; epoch and number of the batch are in their keys."""
+    graph, twin_graph = small
+    inputs = np.random.default_rng(3).permutation(300)[:70]
+    loader = ramet.NeighborLoader(graph, [5, 40], inputs, 16, shuffle=True, seed=4, threads=threads, ranks=False)
+    for epoch in (0, 1):
+        batches = list(loader)
+        seeds = twin.global_batches(inputs, 16, shuffle=True, drop_last=False, seed=4, epoch=epoch)
+        assert len(batches) == len(seeds) == 5
+        for step, (batch, chosen) in enumerate(zip(batches, seeds)):
+            assert (batch.epoch, batch.step) == (epoch, step)
+            expected = twin.sample(twin_graph, "node", chosen, {EDGE: [5, 40]}, seed=4, epoch=epoch, step=step)
+            assert_equal(graph, batch, expected)
+
+
+def test_loader_blocks_hetero(hetero):
+    """Sections 5, 6: the same with several types."""
+    graph, twin_graph = hetero
+    inputs = [5, 77, 1, 1, 60, 31, 8]
+    loader = ramet.NeighborLoader(
+        graph, [3, 2], ("a-b", inputs), 3, shuffle=True, sampler=ramet.Uniform(replace=True), ranks=False
+    )
+    seeds = twin.global_batches(inputs, 3, shuffle=True, drop_last=False, seed=0, epoch=0)
+    fanouts = {edge_type: [3, 2] for edge_type in ODD_EDGES}
+    for step, (batch, chosen) in enumerate(zip(loader, seeds, strict=True)):
+        assert_equal(
+            graph,
+            batch,
+            twin.sample(twin_graph, "a-b", chosen, fanouts, sampler=ramet.Uniform(replace=True), step=step),
+        )
+
+
+@pytest.mark.parametrize("world", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_ranks(monkeypatch, small, world, drop_last):
+    """Sections 6, 7: slices (some empty), as many steps on every rank, each rank's blocks, the union of their
+    fingerprints, and the mean over the global batch."""
+    graph, twin_graph = small
+    inputs = np.random.default_rng(5).permutation(300)[:30]  # steps of 7, 7, 7, 7 and 2
+    options = {"shuffle": True, "drop_last": drop_last, "seed": 2}
+    alone = list(loader_of(monkeypatch, 0, 1, graph, [4, 3], inputs, 7, **options))
+    ranks = [list(loader_of(monkeypatch, r, world, graph, [4, 3], inputs, 7, **options)) for r in range(world)]
+    steps = twin.global_batches(inputs, 7, epoch=0, **options)
+    assert [len(batches) for batches in [alone, *ranks]] == [len(steps)] * (world + 1)
+    for step, seeds in enumerate(steps):
+        parts = [batches[step] for batches in ranks]
+        expected = []
+        for rank, part in enumerate(parts):
+            chosen = twin.slice_of(seeds, rank, world)
+            assert part.seeds.tolist() == chosen
+            assert (part.num_seeds, part.global_num_seeds) == (len(chosen), len(seeds))
+            expected.append(twin.sample(twin_graph, "node", chosen, {EDGE: [4, 3]}, seed=2, step=step))
+            assert_equal(graph, part, expected[-1])
+        assert list(itertools.chain(*(part.seeds.tolist() for part in parts))) == seeds
+        assert ramet.fingerprint(parts) == alone[step].fingerprint() == twin.fingerprint(expected)
+        means = [part.mean(part.seeds.double()) for part in parts]
+        assert sum(means) / world == pytest.approx(np.mean(seeds))
+    if world == 5 and not drop_last:
+        assert [batches[-1].num_seeds for batches in ranks] == [1, 1, 0, 0, 0]
+
+
+def test_ranks_hetero(monkeypatch, hetero):
+    """Sections 5, 6, 7: the blocks of the ranks together are those of one process."""
+    graph, _ = hetero
+    inputs = ("a", np.arange(50))
+    alone = list(loader_of(monkeypatch, 0, 1, graph, [4, 3], inputs, 20))
+    ranks = [list(loader_of(monkeypatch, r, 3, graph, [4, 3], inputs, 20)) for r in range(3)]
+    for step, batch in enumerate(alone):
+        assert ramet.fingerprint([batches[step] for batches in ranks]) == batch.fingerprint()
+
+
+@pytest.mark.parametrize("world", [1, 3])
+def test_dependent_loader(monkeypatch, small, world):
+    """Sections 6, 9: a loader's step is the step; ranks and threads change nothing."""
+    graph, twin_graph = small
+    inputs = np.random.default_rng(5).permutation(300)[:60]
+    options = {"seed": 2, "sampler": ramet.Uniform(dependent=4)}
+    ranks = [
+        list(loader_of(monkeypatch, r, world, graph, [4, 3], inputs, 7, threads=2, **options)) for r in range(world)
+    ]
+    for step, seeds in enumerate(twin.global_batches(inputs, 7, shuffle=False, drop_last=False, seed=2, epoch=0)):
+        expected = twin.sample(twin_graph, "node", seeds, {EDGE: [4, 3]}, step=step, **options)
+        assert ramet.fingerprint([batches[step] for batches in ranks]) == twin.fingerprint([expected])

@@ -1,0 +1,11 @@
+"""The graph of the tests here that need just one."""
+
+import pytest
+from small_graphs import homogeneous
+
+import ramet
+
+
+@pytest.fixture(scope="module")
+def graph() -> ramet.Graph:
+    return homogeneous()

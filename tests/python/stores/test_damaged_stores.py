@@ -1,0 +1,195 @@
+"""Stores whose files are cut, changed, missing or of another kind: an exception names the file and what is wrong."""
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_graphs import NUM_NODES, WRITES, numpy_of
+
+import ramet
+
+INDPTR = "edge/node__to__node/indptr.npy"
+INDICES = "edge/node__to__node/indices.npy"
+FEAT = "node/node/feat.npy"
+TRAIN = "split/train/node.npy"
+
+
+def cut(count):
+    return lambda path: os.truncate(path, path.stat().st_size + count)
+
+
+def replaced(make):
+    """By what `make` makes of the array."""
+    return lambda path: np.save(path, make(np.load(path)))
+
+
+def emptied(path):
+    for file in path.iterdir():
+        file.unlink()
+
+
+def at(position, value):
+    def change(array):
+        array[position] = value
+        return array
+
+    return replaced(change)
+
+
+def bytes_at(offset, value):
+    def change(path):
+        with open(path, "r+b") as file:
+            file.seek(offset)
+            file.write(value)
+
+    return change
+
+
+def text(old, new):
+    def change(path):
+        content = path.read_text()
+        assert old in content
+        path.write_text(content.replace(old, new))
+
+    return change
+
+
+DAMAGE = {
+    "data cut": (FEAT, cut(-4), ["31996 bytes of data", "1000, 8", "needs 32000"]),
+    "data extended": (FEAT, cut(4), ["32004 bytes of data", "needs 32000"]),
+    "all data cut": (INDICES, cut(-32000), ["0 bytes of data", "needs 32000"]),
+    "header cut": (INDPTR, lambda path: os.truncate(path, 100), ["header of 4096 bytes in a file of 100"]),
+    "empty": (FEAT, lambda path: os.truncate(path, 0), ["0 bytes, too few"]),
+    "no .npy": (FEAT, bytes_at(0, b"PK"), ["not a .npy file"]),
+    "version": (FEAT, bytes_at(6, b"\x09"), [".npy version 9.0"]),
+    "object array": (FEAT, lambda path: np.save(path, np.array([{}] * 1000), allow_pickle=True), ["'|O'"]),
+    "big-endian": (FEAT, replaced(lambda a: a.astype(">f4")), ["'>f4' is big-endian"]),
+    "complex": (FEAT, replaced(lambda a: a.astype(np.complex64)), ["'<c8'"]),
+    "fortran": (FEAT, replaced(np.asfortranarray), ["fortran_order is True"]),
+    "scalar": (FEAT, replaced(lambda a: a[0, 0]), ["dimensions"]),
+    "row missing": (FEAT, replaced(lambda a: a[:-1]), ["999 rows, expected 1000"]),
+    "row more": ("node/node/label.npy", replaced(lambda a: np.append(a, 1)), ["1001 rows, expected 1000"]),
+    "indptr int32": (
+        INDPTR,
+        replaced(lambda a: a.astype(np.int32)),
+        ["int32", "expected one dimension of int64"],
+    ),
+    "indptr wide": (INDPTR, replaced(lambda a: a.reshape(-1, 1)), ["expected one dimension of int64"]),
+    "indptr short": (INDPTR, replaced(lambda a: a[1:]), ["1000 rows, expected 1001"]),
+    "indptr begin": (INDPTR, at(0, 3), ["begins with 3, expected 0"]),
+    "indptr end": (INDPTR, at(-1, 7999), ["ends with 7999, but indices has 8000 entries"]),
+    "indices float": (INDICES, replaced(lambda a: a.astype(np.float32)), ["float32", "int32 or int64"]),
+    "indices short": (INDICES, replaced(lambda a: a[1:]), ["indptr.npy", "ends with 8000", "7999 entries"]),
+    "edge_ids short": (
+        "edge/node__to__node/edge_ids.npy",
+        replaced(lambda a: a[1:]),
+        ["7999 rows, expected 8000"],
+    ),
+    "edge_ids bool": (
+        "edge/node__to__node/edge_ids.npy",
+        replaced(lambda a: a > 3),
+        ["bool", "int32 or int64"],
+    ),
+    "split float": (TRAIN, replaced(lambda a: a / 2), ["float64", "int32 or int64"]),
+    "split wide": (TRAIN, replaced(lambda a: a.reshape(5, -1)), ["one dimension of int32 or int64"]),
+    "indptr missing": (INDPTR, os.remove, ["indptr.npy: is missing"]),
+    "indices missing": (INDICES, os.remove, ["indices.npy: is missing"]),
+    "manifest empty": ("ramet.txt", lambda path: path.write_text(""), ["begins with ''", "not a store"]),
+    "manifest version": ("ramet.txt", text("store 1", "store 2"), ["format version '2'", "reads version 1"]),
+    "manifest count": ("ramet.txt", text("1000", "1001"), ["1000 rows, expected 1001"]),
+    "manifest negative": ("ramet.txt", text("1000", "-1"), ["line 2: number of nodes '-1'", "2^62"]),
+    "manifest huge": ("ramet.txt", text("1000", "9" * 30), ["number of nodes '999"]),
+    "manifest type": (
+        "ramet.txt",
+        text("node node", "node user"),
+        ["node type 'node' is not declared in ramet.txt"],
+    ),
+    "manifest line": ("ramet.txt", text("\n", "\nbla\n"), ["line 2: unknown line 'bla'"]),
+    "manifest twice": ("ramet.txt", text("node node 1000\n", "node node 1000\n" * 2), ["line 3", "twice"]),
+    "manifest cut": ("ramet.txt", cut(-2), ["the last line does not end"]),
+    "unknown file": ("extra.txt", lambda path: path.write_text(""), ["'extra.txt' is no part of a store"]),
+    "unknown folder": ("node/node/more", os.mkdir, ["'more' is no part of a store"]),
+    "edge folder name": ("edge/a__b", os.mkdir, ["a__b"]),
+    "edge folder empty": ("edge/node__to__node", emptied, ["is empty"]),
+}
+
+
+@pytest.fixture
+def store(graph, tmp_path) -> Path:
+    ramet.save(graph, tmp_path / "store")
+    return tmp_path / "store"
+
+
+@pytest.mark.parametrize("case", DAMAGE)
+def test_damaged_stores(store, case):
+    name, damage, parts = DAMAGE[case]
+    damage(store / name)
+    with pytest.raises(ramet.CorruptStoreError) as error:
+        ramet.open(store)
+    for part in [str(store), name.rpartition("/")[0], *parts]:
+        assert part in str(error.value)
+    with pytest.raises(ramet.CorruptStoreError):
+        ramet.open(store, mode="copy-on-write")
+
+
+def test_a_store_without_its_manifest_is_none(store):
+    os.remove(store / "ramet.txt")
+    with pytest.raises(FileNotFoundError, match=f"{store} is not a store: it has no ramet.txt"):
+        ramet.open(store)
+
+
+def test_tables_and_splits_may_be_missing(store):
+    shutil.rmtree(store / "node")
+    shutil.rmtree(store / "split")
+    bare = ramet.open(store)
+    assert (bare.tables(), bare.splits, bare.num_nodes()) == ([], {}, NUM_NODES)
+    with pytest.raises(KeyError, match="the graph has no split 'train'; there is none"):
+        ramet.NeighborLoader(bare, [2], "train")
+
+
+def test_a_graph_without_edge_types(store):
+    shutil.rmtree(store / "edge")
+    bare = ramet.open(store)
+    assert bare.edge_types == []
+    with pytest.raises(ValueError, match="the graph has no edge types"):
+        ramet.sample(bare, [1], [2])
+    with pytest.raises(ValueError, match="the graph has no edge types"):
+        ramet.NeighborLoader(bare, [2], "train")
+    with pytest.raises(ValueError, match=r"several edge types|no edge type|there is none"):
+        bare.num_edges()
+
+
+def test_links_pipes_and_devices_in_a_store(store):
+    """A pipe would block for ever and a device is endless."""
+    os.remove(store / FEAT)
+    os.mkfifo(store / FEAT)
+    with pytest.raises((ramet.CorruptStoreError, OSError), match=r"feat\.npy"):
+        ramet.open(store)
+    os.remove(store / FEAT)
+    (store / FEAT).symlink_to("/dev/zero")
+    with pytest.raises((ramet.CorruptStoreError, OSError), match=r"feat\.npy"):
+        ramet.open(store)
+    os.remove(store / FEAT)
+    (store / FEAT).mkdir()
+    with pytest.raises((ramet.CorruptStoreError, OSError), match=r"feat\.npy"):
+        ramet.open(store)
+
+
+def test_more_nodes_than_memory_holds(tmp_path):
+    """A type without tables has as many nodes as the manifest says; nothing is sized by that."""
+    ramet.save(ramet.from_arrays({WRITES: [0, 2, 3]}, {WRITES: [0, 1, 2]}, num_nodes={"author": 3}), tmp_path / "s")
+    count = 2**62
+    text("author 3", f"author {count}")(tmp_path / "s" / "ramet.txt")
+    authors = ramet.open(tmp_path / "s")
+    assert authors.num_nodes("author") == count
+    batch = ramet.sample(authors, ("author", [0, count - 1, count - 1]), [2])
+    assert numpy_of(batch.n_id["author"]).tolist() == [0, count - 1, count - 1]
+    with pytest.raises(IndexError, match=rf"seeds\[0\] is {count}, but node type 'author' has {count} nodes"):
+        ramet.sample(authors, ("author", [count]), [2])
+    everybody = ramet.NeighborLoader(authors, [2], ("author", None), 1000, shuffle=True)
+    assert len(everybody) == -(-count // 1000)
+    assert len(set(numpy_of(next(iter(everybody)).seeds).tolist())) == 1000
+    with pytest.raises((MemoryError, ValueError)):
+        next(iter(ramet.NeighborLoader(authors, [2], ("author", None), count)))

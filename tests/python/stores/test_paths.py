@@ -1,0 +1,124 @@
+"""Which paths stores are read from and written to, and what is never replaced."""
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import processes
+import pytest
+
+import ramet
+from ramet.stores.build import generate
+from ramet.stores.checksums import write_checksums
+
+
+def test_paths_that_are_no_store(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    for path, error, message in [
+        (tmp_path / "nothing", FileNotFoundError, "cannot open .*nothing: No such file"),
+        (tmp_path / "folder", FileNotFoundError, "folder is not a store: it has no ramet.txt"),
+        (tmp_path / "file", ramet.CorruptStoreError, "file is not a folder"),
+        (tmp_path / "file" / "x", NotADirectoryError, "cannot open .*file/x"),
+        ("", ValueError, "the path of the store is empty"),
+        ("a\0b", ValueError, "NUL byte"),
+        (5, TypeError, "path is 5, expected a string or an os.PathLike"),
+        (None, TypeError, "path is None, expected a string"),
+    ]:
+        with pytest.raises(error, match=message):
+            ramet.open(path)
+
+
+def test_what_is_no_store_is_never_replaced(graph, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "thesis.tex").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    for name in ("file", "folder", "link", "."):
+        with pytest.raises(ValueError, match="is there and is not a store; it is not replaced"):
+            ramet.save(graph, tmp_path / name)
+    with pytest.raises(NotADirectoryError, match="file"):
+        ramet.save(graph, tmp_path / "file" / "store")
+    assert (tmp_path / "folder" / "thesis.tex").read_text() == "mine"
+    assert sorted(os.listdir(tmp_path)) == ["file", "folder", "link"]
+
+
+WRITERS = {
+    "save": lambda out: ramet.save(ramet.from_arrays([0, 0], []), out),
+    "save as float16": lambda out: ramet.save(
+        ramet.from_arrays([0, 0], [], nodes={"feat": np.ones((1, 2), np.float32)}), out, dtype="float16"
+    ),
+    "generate": lambda out: generate(out, num_nodes=200, num_edges=300),
+    "partition": lambda out: ramet.partition(ramet.from_arrays([0, 0], []), 1, out, method="range"),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_where_stores_are_written(name, tmp_path):
+    """Into folders that are not there yet, and over empty ones; not over what is somebody else's, not into a store."""
+    write = WRITERS[name]
+    write(tmp_path / "a" / "b" / "store")
+    (tmp_path / "empty").mkdir()
+    write(tmp_path / "empty")
+    for made in ("a/b/store", "empty"):
+        ramet.open(tmp_path / made / "part-0" if name == "partition" else tmp_path / made)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    for other in ("mine", "file"):
+        with pytest.raises((ValueError, OSError), match=other):
+            write(tmp_path / other)
+    outer = tmp_path / "outer"
+    ramet.save(ramet.from_arrays([0, 0], []), outer)
+    for inner in (outer / "inner", outer / "new" / "inner"):
+        with pytest.raises(ValueError, match=f"lies in the store {outer}, which could not be opened with it"):
+            write(inner)
+    ramet.open(outer)
+    (outer / "best.pt").write_text("a model")
+    with pytest.raises(ValueError, match="outer"):
+        write(outer)
+    assert (outer / "best.pt").read_text() == "a model"
+    shutil.rmtree(outer)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_target_that_is_refused_is_so_before_any_work(tmp_path, monkeypatch):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("mine")
+    with pytest.raises(ValueError, match="mine is there and is not a store"):
+        ramet.build(tmp_path / "mine", tmp_path / "no source")
+    with pytest.raises(ValueError, match="mine is there and is not a store"):
+        generate(tmp_path / "mine", model="rmat", scale=30)
+
+
+def test_a_private_store_stays_private(graph, tmp_path):
+    ramet.save(graph, tmp_path / "store")
+    (tmp_path / "store").chmod(0o700)
+    ramet.save(graph, tmp_path / "store")
+    assert (tmp_path / "store").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_disk_that_is_full_when_checksums_are_written(tmp_path):
+    (tmp_path / "ramet.txt").write_text("ramet-store 1\n")
+    (tmp_path / "checksums.txt").symlink_to("/dev/full")
+    with pytest.raises(OSError, match=r"No space left on device: .*checksums.txt"):
+        write_checksums(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="needs setpriv to stop being root")
+def test_a_folder_that_may_not_be_written(tmp_path):
+    (tmp_path / "closed").mkdir(mode=0o555)
+    program = f"import writer, ramet; ramet.save(writer.constant(1), {str(tmp_path / 'closed' / 'store')!r})"
+    path = tmp_path
+    while path != Path("/tmp") and path != path.parent:
+        path.chmod(path.stat().st_mode | 0o055)
+        path = path.parent
+    drop = ["setpriv", "--reuid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    process = processes.start("-c", program, launcher=(*drop, os.sys.executable))
+    output = processes.finish(process)
+    if "No module named" in output or "can't open file" in output:
+        pytest.skip("another user may not read the package")
+    assert "PermissionError: [Errno 13] cannot create" in output
+    assert os.listdir(tmp_path / "closed") == []

@@ -1,0 +1,203 @@
+"""ramet.nn.layerwise: exact inference, and what wrong layers get."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+from torch_geometric.nn import SAGEConv  # noqa: E402
+
+import ramet  # noqa: E402
+from ramet.nn import BlockEdges, layerwise  # noqa: E402
+from ramet.train import Config  # noqa: E402
+from ramet.train.model import build_model  # noqa: E402
+
+
+def whole(graph) -> BlockEdges:
+    """Every node is source and destination, every edge is there."""
+    indptr, indices = (torch.from_numpy(array.copy()) for array in (graph.indptr(), graph.indices()))
+    return BlockEdges(indptr, indices, graph.num_nodes())
+
+
+@pytest.mark.parametrize("name", ["sage", "gat", "gin"])
+@pytest.mark.parametrize("depth", [1, 3])
+def test_inference_is_the_full_forward_pass(store, name, depth):
+    graph = ramet.open(store)
+    config = Config(str(store), model=name, hidden=16, num_neighbors=(5,) * depth)
+    model = build_model(config, 16, 4)
+    x = torch.from_numpy(graph.table("feat").numpy().copy())
+    model.eval()
+    with torch.no_grad():
+        expected = model(x, [whole(graph)] * depth)
+    model.train()
+    found = layerwise(graph, model, batch_size=97)
+    assert model.training and model.convs[0].training and not found.requires_grad
+    assert found.shape == (1500, 4)
+    scale = expected.abs().max()
+    assert (found - expected).abs().max() <= 1e-5 * scale
+
+    some = torch.tensor([7, 3, 3, 1499])
+    assert torch.allclose(layerwise(graph, model, nodes=some), expected[some], atol=1e-5 * scale)
+    assert layerwise(graph, model, nodes=[]).shape == (0, 4)
+
+
+def test_inference_in_float64_and_from_functions(store):
+    graph = ramet.open(store)
+    config = Config(str(store), hidden=16, num_neighbors=(5, 5), dtype="float64")
+    model = build_model(config, 16, 4).eval()
+    x = torch.from_numpy(graph.table("feat").numpy().copy()).double()
+    with torch.no_grad():
+        expected = model(x, [whole(graph)] * 2)
+    functions = [partial(model.layer, i) for i in range(2)]
+    for found in (layerwise(graph, model), layerwise(graph, functions, dtype=torch.float64)):
+        assert found.dtype == torch.float64
+        assert (found - expected).abs().max() <= 1e-12 * expected.abs().max()
+
+
+def test_inference_restores_modes_after_an_error(store):
+    model = build_model(Config(str(store)), 16, 4)
+    model.convs[1].eval()
+
+    def layers():
+        def fail(x, block):
+            assert not model.training
+            raise RuntimeError("in a layer")
+
+        return [fail]
+
+    model.layers = layers
+    with pytest.raises(RuntimeError, match="in a layer"):
+        layerwise(ramet.open(store), model)
+    assert model.training and not model.convs[1].training
+
+
+def test_inference_names_what_is_missing(store):
+    with pytest.raises(KeyError, match="no node table 'year'"):
+        layerwise(ramet.open(store), [lambda x, block: x], table="year")
+    with pytest.raises(ValueError, match="no layers"):
+        layerwise(ramet.open(store), [])
+
+
+def take_destinations(x, block):
+    return x[: block.num_dst]
+
+
+class Plain(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+
+@pytest.mark.parametrize(
+    ("layer", "error", "words"),
+    [
+        (lambda x, block: x[: block.num_dst - 1], ValueError, ["[6, 16]", "[7, ...]", "num_dst=7"]),
+        (lambda x, block: x[:1], ValueError, ["[1, 16]", "[7, ...]"]),
+        (lambda x, block: x.mean(), ValueError, ["[]", "[7, ...]"]),
+        (lambda x, block: torch.cat([x, x]), ValueError, [", 16]", "[7, ...]"]),
+        (lambda x, block: None, TypeError, ["returned None, expected a tensor with a row for each"]),
+        (lambda x, block: (x[: block.num_dst], None), TypeError, ["returned a tuple, expected a tensor"]),
+        (lambda x, block: [[1.0]] * block.num_dst, TypeError, ["returned a list, expected a tensor"]),
+        (lambda x: x, TypeError, ["takes (x), expected f(x, block)"]),
+        (Plain(), TypeError, ["is a Plain that takes (x), expected f(x, block)"]),
+        (torch.nn.Linear(16, 4), TypeError, ["is a Linear that takes (input: torch.Tensor)"]),
+        (
+            SAGEConv(16, 4),
+            TypeError,
+            ["is a SAGEConv that takes (x:", "conv((x, x[: block.num_dst]), block.edge_index)"],
+        ),
+        (7, TypeError, ["is a int, expected a function f(x, block)"]),
+    ],
+)
+def test_a_layer_that_returns_no_row_for_each_destination(store, layer, error, words):
+    """Its number, what it gave and what was expected."""
+    with pytest.raises(error) as raised:
+        layerwise(ramet.open(store), [take_destinations, layer], nodes=range(7))
+    for part in ["layerwise: layer 2 of 2", *words]:
+        assert part in str(raised.value)
+
+
+def test_layers_that_change_their_minds(store):
+    """Rows of one width and dtype in every batch."""
+    graph = ramet.open(store)
+
+    def second(result):
+        calls = []
+
+        def layer(x, block):
+            calls.append(block)
+            return x[: block.num_dst] if len(calls) == 1 else result(x[: block.num_dst])
+
+        return layer
+
+    for result, words in [
+        (lambda x: x[:, :1], r"the shape \[500, 1\], expected \[500, 16\], as in the batches before"),
+        (lambda x: x.double(), "torch.float64, but torch.float32 in the batches before"),
+    ]:
+        with pytest.raises(ValueError, match=f"layer 1 of 1 returned {words}"):
+            layerwise(graph, [second(result)], batch_size=500)
+
+
+def test_layers_may_return_arrays_other_types_and_nan(store):
+    graph = ramet.open(store)
+    feat = graph.table("feat").numpy()
+
+    def as_array(x, block):
+        return np.asfortranarray(x[: block.num_dst].double().numpy())
+
+    found = layerwise(graph, [as_array])
+    assert found.dtype == torch.float64 and np.array_equal(found, feat.astype(np.float64))
+    found = layerwise(graph, [lambda x, block: x[: block.num_dst, 0] > 0])
+    assert found.dtype == torch.bool and np.array_equal(found, feat[:, 0] > 0)
+    assert layerwise(graph, [lambda x, block: x[: block.num_dst] * torch.nan]).isnan().all()
+
+
+def test_a_module_without_layers_is_told_what_is_expected(store):
+    with pytest.raises(TypeError, match=r"model is a Plain, expected a module with a method layers\(\)"):
+        layerwise(ramet.open(store), Plain())
+
+
+def test_wrong_layers_of_several_types():
+    edges = {("author", "writes", "paper"): np.array([[0, 1], [2, 0]])}
+    nodes = {"author": {"feat": np.ones((2, 3), np.float32)}, "paper": {"feat": np.ones((4, 3), np.float32)}}
+    graph = ramet.from_edge_index(edges, num_nodes={"author": 2, "paper": 4}, nodes=nodes)
+    for layer, error, words in [
+        (lambda x, block: x["paper"], TypeError, "layer 1 of 1 returned a Tensor, expected a dict by node type"),
+        (lambda x, block: {"paper": x["paper"][:1]}, ValueError, r"the shape \[1, 3\], expected \[4, \.\.\.\]"),
+        (lambda x, block: {"author": x["author"]}, ValueError, r"returned no rows for \['paper'\]"),
+        (lambda x, block: {"paper": 1}, TypeError, "returned a int for 'paper', expected a tensor"),
+    ]:
+        with pytest.raises(error, match=words):
+            layerwise(graph, [layer], nodes=("paper", None))
+
+
+def test_heterogeneous_inference():
+    """Means over in-neighbors, type by type, against sums over edges done by hand."""
+    rng = np.random.default_rng(1)
+    writes = ("author", "writes", "paper")
+    cites = ("paper", "cites", "paper")
+    written = ("paper", "written", "author")
+    sizes = {"author": 40, "paper": 60}
+    edges = {(a, r, b): rng.integers(0, [[sizes[a]], [sizes[b]]], (2, 200)) for a, r, b in (writes, cites, written)}
+    x = {t: rng.normal(size=(n, 3)).astype(np.float32) for t, n in sizes.items()}
+    graph = ramet.from_edge_index(edges, num_nodes=sizes, nodes={t: {"feat": rows} for t, rows in x.items()})
+
+    def layer(x, block):
+        out = {t: x[t][: block.num_dst[t]].clone() for t in x}
+        for (a, _, b), pairs in block.edge_index.items():
+            out[b].index_add_(0, pairs[1], x[a][pairs[0]])
+        return out
+
+    expected = {t: torch.from_numpy(rows) for t, rows in x.items()}
+    for _ in range(2):
+        before = expected
+        expected = {t: rows.clone() for t, rows in before.items()}
+        for (a, _, b), pairs in edges.items():
+            expected[b].index_add_(0, torch.from_numpy(pairs[1]), before[a][pairs[0]])
+    found = layerwise(graph, [layer, layer], batch_size=7)
+    assert set(found) == {"author", "paper"}
+    for t, rows in found.items():
+        assert torch.allclose(rows, expected[t], rtol=1e-4, atol=1e-3)
+    some = layerwise(graph, [layer, layer], nodes=("paper", [5, 2]), batch_size=7)
+    assert torch.allclose(some, expected["paper"][[5, 2]], rtol=1e-4, atol=1e-3)

@@ -1,0 +1,135 @@
+"""The processes of a training: how they wait, end, and are heard by nobody else."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from train_commands import BATCH, ramet_train
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+
+from ramet.train import Config, launch, run  # noqa: E402
+from ramet.train.launch import TrainingError  # noqa: E402
+
+
+def test_trainers_spin_for_a_short_time_unless_told_otherwise(monkeypatch):
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    with launch.short_spins():
+        assert os.environ["GOMP_SPINCOUNT"] == launch.SPINS
+    assert "GOMP_SPINCOUNT" not in os.environ
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    with launch.short_spins():
+        assert "GOMP_SPINCOUNT" not in os.environ
+
+
+def alive(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+def wait_for(condition):
+    while not condition():
+        time.sleep(0.05)
+
+
+def children(pid):
+    return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_the_best_model_and_leaves_no_process(store, tmp_path):
+    out = tmp_path / "run"
+    options = ("--processes", 2, "--epochs", 100_000, "--num-neighbors", "5,5", "--hidden", 8)
+    with subprocess.Popen(
+        ramet_train(store, out, *options),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            wait_for((out / "best.pt").exists)
+            wait_for((out / "metrics.json").exists)
+            trainers = children(process.pid)
+            os.killpg(process.pid, signal.SIGINT)  # what a terminal does
+            output, error = process.communicate()
+        finally:
+            process.kill()
+    assert process.returncode == 130, error
+    assert "interrupted after" in output and "Traceback" not in error
+    wait_for(lambda: not any(map(alive, trainers)))
+    assert torch.load(out / "best.pt", weights_only=True)["val_accuracy"] > 0
+    metrics = json.loads((out / "metrics.json").read_text())
+    assert metrics["interrupted"] and "test_accuracy" not in metrics
+    assert sorted(path.name for path in out.iterdir()) == ["best.pt", "curves.png", "metrics.json"]
+
+
+@pytest.mark.slow
+def test_a_killed_trainer_is_an_error_that_names_it(store, tmp_path):
+    out = tmp_path / "run"
+    trainers = []
+
+    def kill_the_last(pids):
+        trainers[:] = pids
+        if (out / "best.pt").exists() and alive(pids[-1]):
+            os.kill(pids[-1], signal.SIGKILL)
+
+    config = Config(str(store), out=str(out), epochs=100_000, processes=2, batch_size=BATCH, hidden=8)
+    with pytest.raises(TrainingError, match=r"trainer 1 \(process \d+\) was ended by SIGKILL"):
+        run(config, progress=False, poll=kill_the_last)
+    assert not any(map(alive, trainers))
+    assert torch.load(out / "best.pt", weights_only=True)["val_accuracy"] > 0
+
+
+def listening(pids) -> set[str]:
+    """The hexadecimal addresses at which these processes wait for connections by TCP."""
+    inodes = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):  # a process, or a file of it, that is gone
+            for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+                with contextlib.suppress(OSError):
+                    inodes.add(os.readlink(descriptor))
+    tables = [Path("/proc/net/tcp"), Path("/proc/net/tcp6")]  # the second, where there is IPv6
+    rows = [row.split() for table in tables if table.exists() for row in table.read_text().splitlines()]
+    return {row[1].split(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in inodes}
+
+
+LOOPBACK = b"\x7f\x00\x00\x01"
+
+
+def test_the_test_sees_who_listens():
+    with socket.create_server(("", 0)):
+        assert listening([os.getpid()]) == {"00000000"}
+    with socket.create_server(("127.0.0.1", 0)):
+        assert {bytes.fromhex(a)[::-1] for a in listening([os.getpid()])} == {LOOPBACK}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [1, 2])
+def test_no_trainer_listens_to_the_network(store, tmp_path, monkeypatch, processes):
+    """One opens no port at all; several are heard on this machine alone, whatever gloo uses otherwise."""
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "eth0")
+    before, seen, looks = listening([os.getpid()]), set(), 0
+
+    def look(pids):
+        nonlocal looks
+        looks += all(Path(f"/proc/{pid}/fd").exists() for pid in pids)
+        seen.update(listening([*pids, os.getpid()]) - before)
+
+    out = tmp_path / "run"
+    config = Config(str(store), out=str(out), epochs=4, processes=processes, batch_size=BATCH, hidden=8)
+    metrics = run(config, progress=False, poll=look)
+    assert looks > 3 and metrics["processes"] == processes and len(metrics["attach_seconds"]) == processes
+    assert {bytes.fromhex(a)[::-1] for a in seen} == ({LOOPBACK} if processes > 1 else set())
+    assert sorted(path.name for path in out.iterdir()) == ["best.pt", "curves.png", "metrics.json"]
