@@ -21,7 +21,7 @@ from ramet.loading.samplers import as_sampler
 from ramet.loading.summary import Summary
 from ramet.memory import available_memory
 
-SAMPLED = 8  # batches
+SAMPLED, SAMPLED_SECONDS = 8, 0.5  # batches, at least, and their time: short ones vary
 OF_SAMPLING = ("shuffle", "drop_last", "sampler", "seed", "expand", "disjoint", "time", "input_time")
 
 
@@ -89,13 +89,13 @@ def estimate(
     ownership: who owns a node, as a NeighborLoader's.
     at: (nodes, edges) of a graph like this one, for the memory of a `machine` of each rank; None: those of this one.
     caches: a ramet.costs.Caches: counts what these would hit, of a rank's batches.
-    batches: how many to make of an epoch, at most; None: 8, and for caches all.
+    batches: how many to make of an epoch, at most; None: 8, and more in half a second; for caches all.
     row_bytes: of a row of "feat", for counts; None: as the table has them, 512 without one.
     hidden: width of the model's hidden layers, float32.
     Raises ValueError for no seeds, and what a NeighborLoader raises.
     """
     graph, ranks = as_graph(graph), as_int(ranks, "ranks", 1, _core.MAX_PARTS)
-    sampled = SAMPLED if batches is None else as_int(batches, "batches", 1)
+    batches = None if batches is None else as_int(batches, "batches", 1)
     batch_size, hidden = as_int(batch_size, "batch_size", 1), as_int(hidden, "hidden", 0)
     of_rank = -(-batch_size // ranks)
     of_sampling = {name: loader[name] for name in OF_SAMPLING if name in loader}
@@ -105,14 +105,14 @@ def estimate(
 
     available, whole = available_memory(), counting(batch_size, threads=1)
     one = make_loader(graph, num_neighbors, input_nodes, of_rank, **loader)
-    seconds, costs = _measure(one, ranks, sampled, hidden, available, progress)
+    seconds, costs = _measure(one, ranks, batches, hidden, available, progress)
     machine = work = count = None
     if ranks > 1 or at is not None:
         ranges = ownership is None or (isinstance(ownership, str) and ownership == "range")
         machine = memory_per_machine(graph, ranks, at=at, row_bytes=row_bytes, ranges=ranges)
     if ranks > 1:
         facts = {"ownership": ownership, "row_bytes": row_bytes, "hidden": hidden}
-        work = count_ranks(whole, ranks, batches=sampled, progress=progress, **facts)
+        work = count_ranks(whole, ranks, batches=batches or SAMPLED, progress=progress, **facts)
     if caches is not None:
         count = count_hits(counting(of_rank), caches, batches=batches, row_bytes=row_bytes, progress=progress)
     return Estimate(
@@ -134,7 +134,7 @@ def estimate(
 
 
 def _measure(
-    loader: NeighborLoader, ranks: int, batches: int, hidden: int, available: int, progress: bool
+    loader: NeighborLoader, ranks: int, batches: int | None, hidden: int, available: int, progress: bool
 ) -> tuple[float, dict]:
     """Seconds of a rank's batch, and what an Estimate says of memory."""
     graph, on_device = loader.graph, loader.device is not None
@@ -165,14 +165,15 @@ def _bytes_ahead(summary: Summary) -> int:
     return max(batches, summary.pool_bytes) + summary.cache_bytes
 
 
-def _take(loader: NeighborLoader, batches: int, progress: bool) -> tuple[float, int]:
+def _take(loader: NeighborLoader, batches: int | None, progress: bool) -> tuple[float, int]:
     """Seconds of a batch; the most rows that hidden layers make of one, which are the sources of the layer after. The
     first batch, after which threads and buffers are there, is not measured."""
     next(iter(loader))
-    count = rows = 0
-    begin = time.perf_counter()
+    begin, count, rows, seconds = time.perf_counter(), 0, 0, 0.0
     for batch in batches_of(loader, batches, progress=progress):
         core, types = batch._core, range(len(loader.graph.node_types))
         rows = max(rows, sum(core.num_src(block, t) for block in range(1, core.num_blocks) for t in types))
-        count += 1
-    return (time.perf_counter() - begin) / count, rows
+        count, seconds = count + 1, time.perf_counter() - begin
+        if batches is None and count >= SAMPLED and seconds >= SAMPLED_SECONDS:
+            break
+    return seconds / count, rows
