@@ -3,10 +3,12 @@
 import dataclasses
 import json
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+import slow_caches
 from small_graphs import heterogeneous, homogeneous
 
 import ramet
@@ -14,6 +16,7 @@ from ramet import cli
 from ramet.costs import Caches, count_hits, count_ranks
 
 FANOUTS, BATCH, SEED = [4, 3], 60, 7
+counting = partial(slow_caches.loader_of, batch_size=BATCH)
 SMALL = ["--batch-size", BATCH, "--num-neighbors", "4,3", "--seed", SEED]
 MEASURED = {"seconds_per_epoch", "available", "sample", "memory", "memory_by_use"}
 
@@ -22,11 +25,6 @@ MEASURED = {"seconds_per_epoch", "available", "sample", "memory", "memory_by_use
 def store(tmp_path):
     ramet.save(homogeneous(), tmp_path / "store")
     return str(tmp_path / "store")
-
-
-def counting(graph, batch_size=BATCH, input_nodes="train", **options):
-    options = {"shuffle": True, "seed": SEED, "tables": (), **options}
-    return ramet.NeighborLoader(graph, FANOUTS, input_nodes, batch_size, ranks=False, **options)
 
 
 def bytes_in(folder) -> int:

@@ -1,14 +1,18 @@
 """What ranks sample, read and send for a batch, together and alone, against a slow count by loaders."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+import slow_caches
 from small_graphs import heterogeneous, homogeneous
 
 import ramet
 from ramet.costs import count_ranks
 from ramet.costs.memory import memory_per_machine
 
-RANKS, PER_RANK, FANOUTS = 3, 20, [4, 3]
+RANKS, BATCH_SIZE, FANOUTS = 3, 60, [4, 3]
+loader_of = partial(slow_caches.loader_of, batch_size=BATCH_SIZE)
 
 
 def as_dict(value, names) -> dict:
@@ -17,12 +21,6 @@ def as_dict(value, names) -> dict:
 
 def by_type(batch, graph) -> dict[str, np.ndarray]:
     return {t: np.asarray(ids) for t, ids in as_dict(batch.n_id, graph.node_types).items()}
-
-
-def loader_of(graph, input_nodes="train", fanouts=FANOUTS, **options):
-    batch_size = RANKS * PER_RANK
-    options = {"shuffle": True, "seed": 7, "tables": (), **options}
-    return ramet.NeighborLoader(graph, fanouts, input_nodes, batch_size, ranks=False, **options)
 
 
 def first_batches(loader, count) -> list:
