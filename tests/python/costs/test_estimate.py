@@ -48,8 +48,7 @@ def test_memory_and_disk(store):
     assert (found.batches_per_epoch, found.device_memory, found.fits) == (len(batches), 0, True)
     assert found.seconds_per_epoch > 0
     assert (found.machine, found.work, found.caches) == (None, None, None)
-    in_memory = ramet.estimate(homogeneous(), FANOUTS, batch_size=BATCH)
-    assert in_memory.disk == in_memory.memory_by_use["store"]
+    assert ramet.estimate(homogeneous(), FANOUTS).disk == homogeneous().pages()["mapped"]
 
 
 def test_seconds_are_those_of_the_sample_for_all_batches(store):
@@ -190,8 +189,7 @@ def test_text(store, capsys):
 def test_text_of_caches(store, capsys, costs, titles):
     options = [] if costs is None else ["--read-costs", costs]
     out = run(capsys, store, *SMALL, "--cache-rows", "0,1000", "--windows", "0,2", *options)
-    asked = None if costs is None else (2e-5, 3e-9)
-    caches = Caches(cache_rows=[0, 1000], windows=[0, 2], read_costs=asked)
+    caches = Caches(cache_rows=[0, 1000], windows=[0, 2], read_costs=costs and (2e-5, 3e-9))
     count = count_hits(counting(ramet.open(store)), caches)
     text = out[out.index("caches of 1,000 rows of type 'node', 32 bytes each") :]
     lines = text.splitlines()
