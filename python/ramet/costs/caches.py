@@ -38,10 +38,9 @@ class CacheSize:
 
 @dataclass(frozen=True)
 class Caches:
-    """Which caches of the rows of `node_type` to compare. The policies: "recency", the rows used last; "degree", those
-    of the nodes with most out-edges; "presampling", those in most of the first 20 batches; "look-ahead W", which knows
-    the next W batches of an epoch, for each of `windows`; "optimum", which knows all that follow.
+    """Which caches of the rows of `node_type` to compare; docs/caches.md has their policies.
 
+    windows: batches that look-ahead knows.
     cache_rows: sizes, in rows or as "5%" of all. node_type: None: the type with most nodes.
     epochs: to count, after a first one that fills the caches.
     read_costs: seconds of a request and of a byte, by which close rows become one request, and of which
@@ -88,8 +87,6 @@ def count_hits(
     batches: the maximum number of each epoch's batches. row_bytes: of a row; None: as table "feat" has them, 512
     without one. There is no `disk` where rows are not those of table "feat", or of no file, or where the disk cannot be
     measured, since the file is small or in memory.
-    Memory: 4 bytes per row of a batch (8 beyond 2^31 nodes), for all batches, up to 8 per row again for each of two
-    caches that are replayed at once, and 8 per row of the table for each.
     Raises KeyError for an unknown type, ValueError and TypeError for what else `caches` may not have.
     """
     graph, node_type = loader.graph, _as_node_type(loader.graph, caches.node_type)

@@ -27,7 +27,7 @@ def add_parser(subparsers):
     add("--num-neighbors", type=_NUMBERS, default=[10, 10, 10], metavar="10,10,10", help="seeds' hop first; -1: all")
     add("--batch-size", type=int, default=1024, metavar="B", help="seeds of a batch of all ranks (default: 1024)")
     add_sampler_options(parser)
-    add("--batches", type=int, metavar="N", help="of each sampled epoch, at most (default: 8; for caches: all)")
+    add("--batches", type=int, metavar="N", help="of each sampled epoch, at most (default: 8 or more; for caches: all)")
     add("--row-bytes", type=int, metavar="N", help="of a row of 'feat' (default: as it has them, else 512)")
     add("--hidden", type=int, default=256, metavar="N", help="width of hidden layers, float32 (default: %(default)s)")
     add("--seed", type=int, default=0, metavar="N", help="of everything (default: %(default)s)")

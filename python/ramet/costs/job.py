@@ -21,7 +21,7 @@ from ramet.loading.samplers import as_sampler
 from ramet.loading.summary import Summary
 from ramet.memory import available_memory
 
-SAMPLED = 8  # batches
+SAMPLED, SAMPLED_SECONDS = 8, 0.5  # batches, at least, and their time: short ones vary
 OF_SAMPLING = ("shuffle", "drop_last", "sampler", "seed", "expand", "disjoint", "time", "input_time")
 
 
@@ -89,60 +89,71 @@ def estimate(
     ownership: who owns a node, as a NeighborLoader's.
     at: (nodes, edges) of a graph like this one, for the memory of a `machine` of each rank; None: those of this one.
     caches: a ramet.costs.Caches: counts what these would hit, of a rank's batches.
-    batches: how many to make of an epoch, at most; None: 8, and for caches all.
+    batches: how many to make of an epoch, at most; None: 8, and more in half a second; for caches all.
     row_bytes: of a row of "feat", for counts; None: as the table has them, 512 without one.
     hidden: width of the model's hidden layers, float32.
     Raises ValueError for no seeds, and what a NeighborLoader raises.
     """
     graph, ranks = as_graph(graph), as_int(ranks, "ranks", 1, _core.MAX_PARTS)
-    sampled = SAMPLED if batches is None else as_int(batches, "batches", 1)
+    batches = None if batches is None else as_int(batches, "batches", 1)
     batch_size, hidden = as_int(batch_size, "batch_size", 1), as_int(hidden, "hidden", 0)
-    of_rank, is_file = -(-batch_size // ranks), graph.path is not None
+    of_rank = -(-batch_size // ranks)
     of_sampling = {name: loader[name] for name in OF_SAMPLING if name in loader}
 
     def counting(seeds: int, **more) -> NeighborLoader:
         return make_loader(graph, num_neighbors, input_nodes, seeds, tables=(), **of_sampling, **more)
 
-    whole = counting(batch_size, threads=1)
-    available, mapped = available_memory(), graph.pages()["mapped"]
+    available, whole = available_memory(), counting(batch_size, threads=1)
     one = make_loader(graph, num_neighbors, input_nodes, of_rank, **loader)
-    on_device = one.device is not None
-    free = torch_devices.free_bytes(one.device) if on_device else 0  # beside the tables that are there now
-    seconds, hidden_rows = _measure(one, sampled, progress)
-    ahead, model = _bytes_ahead(one.summary()), 2 * hidden_rows * hidden * FLOAT_BYTES
-    lies = {place: sum(of.nbytes for of in one.placement.values() if of.place == place) for place in ("device", "disk")}
-    on_host = 0 if on_device else ranks
-    by_use = {"store": mapped - lies["disk"], "loader": on_host * ahead, "model": on_host * model}
-    needed = sum(by_use.values()) - (0 if is_file else by_use["store"])  # a graph in memory is there already
+    seconds, costs = _measure(one, ranks, batches, hidden, available, progress)
     machine = work = count = None
     if ranks > 1 or at is not None:
         ranges = ownership is None or (isinstance(ownership, str) and ownership == "range")
         machine = memory_per_machine(graph, ranks, at=at, row_bytes=row_bytes, ranges=ranges)
     if ranks > 1:
         facts = {"ownership": ownership, "row_bytes": row_bytes, "hidden": hidden}
-        work = count_ranks(whole, ranks, batches=sampled, progress=progress, **facts)
+        work = count_ranks(whole, ranks, batches=batches or SAMPLED, progress=progress, **facts)
     if caches is not None:
         count = count_hits(counting(of_rank), caches, batches=batches, row_bytes=row_bytes, progress=progress)
     return Estimate(
-        store=graph.path if is_file else "a graph in memory",
+        store=graph.path or "a graph in memory",
         num_neighbors=num_neighbors,
         sampler=str(as_sampler(loader.get("sampler", "uniform"))),
         batch_size=batch_size,
         hidden=hidden,
         ranks=ranks,
         batches_per_epoch=len(whole),
-        memory=sum(by_use.values()),
-        memory_by_use=by_use,
-        device_memory=lies["device"] + ahead + model if on_device else 0,
-        disk=sum(f.stat().st_size for f in Path(graph.path).rglob("*") if f.is_file()) if is_file else mapped,
+        **costs,
         seconds_per_epoch=seconds * ranks * len(whole),
         available=available,
-        fits=needed <= available and (not on_device or ahead + model <= free),
         sample=one.summary(),
         machine=machine,
         work=work,
         caches=count,
     )
+
+
+def _measure(
+    loader: NeighborLoader, ranks: int, batches: int | None, hidden: int, available: int, progress: bool
+) -> tuple[float, dict]:
+    """Seconds of a rank's batch, and what an Estimate says of memory."""
+    graph, on_device = loader.graph, loader.device is not None
+    free = torch_devices.free_bytes(loader.device) if on_device else 0  # beside the tables that are there now
+    seconds, hidden_rows = _take(loader, batches, progress)
+    ahead, model = _bytes_ahead(loader.summary()), 2 * hidden_rows * hidden * FLOAT_BYTES
+    placed = list(loader.placement.values())
+    lies = {place: sum(table.nbytes for table in placed if table.place == place) for place in ("device", "disk")}
+    mapped, on_host = graph.pages()["mapped"], 0 if on_device else ranks
+    by_use = {"store": mapped - lies["disk"], "loader": on_host * ahead, "model": on_host * model}
+    needed = sum(by_use.values()) - (by_use["store"] if graph.path is None else 0)  # a graph in memory is there already
+    files = [] if graph.path is None else [file for file in Path(graph.path).rglob("*") if file.is_file()]
+    return seconds, {
+        "memory": sum(by_use.values()),
+        "memory_by_use": by_use,
+        "device_memory": lies["device"] + ahead + model if on_device else 0,
+        "disk": sum(file.stat().st_size for file in files) or mapped,
+        "fits": needed <= available and (not on_device or ahead + model <= free),
+    }
 
 
 def _bytes_ahead(summary: Summary) -> int:
@@ -154,14 +165,15 @@ def _bytes_ahead(summary: Summary) -> int:
     return max(batches, summary.pool_bytes) + summary.cache_bytes
 
 
-def _measure(loader: NeighborLoader, batches: int, progress: bool) -> tuple[float, int]:
+def _take(loader: NeighborLoader, batches: int | None, progress: bool) -> tuple[float, int]:
     """Seconds of a batch; the most rows that hidden layers make of one, which are the sources of the layer after. The
     first batch, after which threads and buffers are there, is not measured."""
     next(iter(loader))
-    count = rows = 0
-    begin = time.perf_counter()
+    begin, count, rows, seconds = time.perf_counter(), 0, 0, 0.0
     for batch in batches_of(loader, batches, progress=progress):
         core, types = batch._core, range(len(loader.graph.node_types))
         rows = max(rows, sum(core.num_src(block, t) for block in range(1, core.num_blocks) for t in types))
-        count += 1
-    return (time.perf_counter() - begin) / count, rows
+        count, seconds = count + 1, time.perf_counter() - begin
+        if batches is None and count >= SAMPLED and seconds >= SAMPLED_SECONDS:
+            break
+    return seconds / count, rows

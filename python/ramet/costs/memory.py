@@ -13,14 +13,7 @@ ROW_BYTES = 512  # where no table says: 128 floats
 BITMAP_LINE = (64, 448)  # bytes of a line of the bitmap of owned nodes, and the nodes it stands for
 
 
-def memory_per_machine(
-    graph: Graph,
-    parts: int,
-    *,
-    at: tuple[int, int] | None = None,
-    row_bytes: int | None = None,
-    ranges: bool = False,
-) -> dict:
+def memory_per_machine(graph: Graph, parts: int, *, at=None, row_bytes=None, ranges: bool = False) -> dict[str, int]:
     """Bytes of one of `parts` parts of the graph, evenly divided, by use, without tables of edges.
 
     at: (nodes, edges) of a graph like this one; None: its own. row_bytes: of a row of "feat", there or not; None: as

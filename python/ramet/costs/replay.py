@@ -23,18 +23,11 @@ class Replayed(NamedTuple):
 
 
 class Replay:
-    """The batches' ids, by epoch; those of the first epoch are not counted. reader: of their rows; None: no requests
-    are planned."""
+    """The batches' ids, by epoch; those of the first are not counted. reader: a RowReader of their rows; None plans no
+    requests."""
 
-    def __init__(
-        self,
-        ids: list[list[np.ndarray]],
-        num_rows: int,
-        degrees: np.ndarray,
-        windows: list[int],
-        reader: _core.RowReader | None = None,
-    ):
-        self._ids, self._num_rows, self._degrees = ids, num_rows, degrees
+    def __init__(self, ids: list[list[np.ndarray]], num_rows: int, degrees: np.ndarray, windows: list[int], reader):
+        self._ids, self._num_rows, self._degrees, self._windows, self._reader = ids, num_rows, degrees, windows, reader
         self._all = [batch for epoch in ids for batch in epoch]
         self._first_counted = len(ids[0])
         self.counted = self._all[self._first_counted :]
@@ -42,8 +35,6 @@ class Replay:
         self._presampled = np.zeros(num_rows, np.int64)
         for batch in ids[0][:PRESAMPLED]:
             self._presampled[batch] += 1
-        self._windows = windows
-        self._reader = reader
 
     def touched(self) -> float:
         is_touched = np.zeros(self._num_rows, bool)

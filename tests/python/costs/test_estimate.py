@@ -3,10 +3,12 @@
 import dataclasses
 import json
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+import slow_caches
 from small_graphs import heterogeneous, homogeneous
 
 import ramet
@@ -14,6 +16,7 @@ from ramet import cli
 from ramet.costs import Caches, count_hits, count_ranks
 
 FANOUTS, BATCH, SEED = [4, 3], 60, 7
+counting = partial(slow_caches.loader_of, batch_size=BATCH)
 SMALL = ["--batch-size", BATCH, "--num-neighbors", "4,3", "--seed", SEED]
 MEASURED = {"seconds_per_epoch", "available", "sample", "memory", "memory_by_use"}
 
@@ -22,11 +25,6 @@ MEASURED = {"seconds_per_epoch", "available", "sample", "memory", "memory_by_use
 def store(tmp_path):
     ramet.save(homogeneous(), tmp_path / "store")
     return str(tmp_path / "store")
-
-
-def counting(graph, batch_size=BATCH, input_nodes="train", **options):
-    options = {"shuffle": True, "seed": SEED, "tables": (), **options}
-    return ramet.NeighborLoader(graph, FANOUTS, input_nodes, batch_size, ranks=False, **options)
 
 
 def bytes_in(folder) -> int:
@@ -50,8 +48,7 @@ def test_memory_and_disk(store):
     assert (found.batches_per_epoch, found.device_memory, found.fits) == (len(batches), 0, True)
     assert found.seconds_per_epoch > 0
     assert (found.machine, found.work, found.caches) == (None, None, None)
-    in_memory = ramet.estimate(homogeneous(), FANOUTS, batch_size=BATCH)
-    assert in_memory.disk == in_memory.memory_by_use["store"]
+    assert ramet.estimate(homogeneous(), FANOUTS).disk == homogeneous().pages()["mapped"]
 
 
 def test_seconds_are_those_of_the_sample_for_all_batches(store):
@@ -192,8 +189,7 @@ def test_text(store, capsys):
 def test_text_of_caches(store, capsys, costs, titles):
     options = [] if costs is None else ["--read-costs", costs]
     out = run(capsys, store, *SMALL, "--cache-rows", "0,1000", "--windows", "0,2", *options)
-    asked = None if costs is None else (2e-5, 3e-9)
-    caches = Caches(cache_rows=[0, 1000], windows=[0, 2], read_costs=asked)
+    caches = Caches(cache_rows=[0, 1000], windows=[0, 2], read_costs=costs and (2e-5, 3e-9))
     count = count_hits(counting(ramet.open(store)), caches)
     text = out[out.index("caches of 1,000 rows of type 'node', 32 bytes each") :]
     lines = text.splitlines()

@@ -1,28 +1,23 @@
 """What ranks sample, read and send for a batch, together and alone, against a slow count by loaders."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+import slow_caches
+from comparison import by_type
 from small_graphs import heterogeneous, homogeneous
 
 import ramet
 from ramet.costs import count_ranks
 from ramet.costs.memory import memory_per_machine
 
-RANKS, PER_RANK, FANOUTS = 3, 20, [4, 3]
+RANKS, BATCH_SIZE, FANOUTS = 3, 60, [4, 3]
+loader_of = partial(slow_caches.loader_of, batch_size=BATCH_SIZE)
 
 
-def as_dict(value, names) -> dict:
-    return value if isinstance(value, dict) else {names[0]: value}
-
-
-def by_type(batch, graph) -> dict[str, np.ndarray]:
-    return {t: np.asarray(ids) for t, ids in as_dict(batch.n_id, graph.node_types).items()}
-
-
-def loader_of(graph, input_nodes="train", fanouts=FANOUTS, **options):
-    batch_size = RANKS * PER_RANK
-    options = {"shuffle": True, "seed": 7, "tables": (), **options}
-    return ramet.NeighborLoader(graph, fanouts, input_nodes, batch_size, ranks=False, **options)
+def nodes_of(batch, graph) -> dict[str, np.ndarray]:
+    return {t: np.asarray(ids) for t, ids in by_type(batch.n_id, graph.node_types).items()}
 
 
 def first_batches(loader, count) -> list:
@@ -35,7 +30,7 @@ def rows_alone(graph, seed_type, batch, **options) -> int:
     for slice_of_rank in np.array_split(np.asarray(batch.seeds), RANKS):
         seeds = (seed_type, slice_of_rank) if graph.is_hetero else slice_of_rank
         alone = ramet.sample(graph, seeds, FANOUTS, seed=7, epoch=0, step=batch.step, **options)
-        rows += sum(len(ids) for ids in by_type(alone, graph).values())
+        rows += sum(len(ids) for ids in nodes_of(alone, graph).values())
     return rows
 
 
@@ -44,9 +39,9 @@ def rows_sent(graph, batch, owners) -> list[int]:
     sent = []
     for block in batch.blocks:
         pairs = set()
-        for (src, relation, dst), indptr in as_dict(block.indptr, graph.edge_types).items():
-            ids, num_dst = by_type(batch, graph), as_dict(block.num_dst, graph.node_types)[dst]
-            indices = np.asarray(as_dict(block.indices, graph.edge_types)[src, relation, dst])
+        for (src, relation, dst), indptr in by_type(block.indptr, graph.edge_types).items():
+            ids, num_dst = nodes_of(batch, graph), by_type(block.num_dst, graph.node_types)[dst]
+            indices = np.asarray(by_type(block.indices, graph.edge_types)[src, relation, dst])
             of_destination = np.repeat(owners[dst][ids[dst][:num_dst]], np.diff(np.asarray(indptr)))
             sources = ids[src][indices]
             away = owners[src][sources] != of_destination
@@ -77,7 +72,7 @@ def test_the_counts_are_those_of_loaders(make, options):
     batches = first_batches(loader_of(graph, input_nodes, **options), 2)
     assert work.batches == len(batches) == (1 if graph.is_hetero else 2)
     assert work.seeds == np.mean([batch.num_seeds for batch in batches])
-    assert work.rows_read == np.mean([sum(len(ids) for ids in by_type(b, graph).values()) for b in batches])
+    assert work.rows_read == np.mean([sum(len(ids) for ids in nodes_of(b, graph).values()) for b in batches])
     assert work.rows_independent == np.mean([rows_alone(graph, seed_type, b, **options) for b in batches])
     assert work.ratio == work.rows_read / work.rows_independent
     sent = np.mean([rows_sent(graph, batch, owners) for batch in batches], axis=0)
@@ -86,9 +81,9 @@ def test_the_counts_are_those_of_loaders(make, options):
     assert work.bytes["sent_hidden"] == 2 * sent[1] * 256 * 4
     for i, hop in enumerate(work.hops):
         blocks = [batch.blocks[-1 - i] for batch in batches]
-        edges = [sum(len(e) for e in as_dict(block.indices, graph.edge_types).values()) for block in blocks]
+        edges = [sum(len(e) for e in by_type(block.indices, graph.edge_types).values()) for block in blocks]
         assert hop.edges == np.mean(edges)
-        assert hop.nodes == np.mean([sum(as_dict(block.num_src, graph.node_types).values()) for block in blocks])
+        assert hop.nodes == np.mean([sum(by_type(block.num_src, graph.node_types).values()) for block in blocks])
     assert work.hops[-1].nodes_independent == work.rows_independent
 
 

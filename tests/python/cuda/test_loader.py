@@ -226,3 +226,13 @@ def test_loaders_with_a_device_take_what_the_table_says(graph, gpu, option):
 def test_ranks_do_not_cooperate_on_devices(graph, gpu):
     with pytest.raises(ValueError, match=r"device is .*, which a cooperative loader does not take"):
         loader_of(graph, gpu, ranks=ramet.Cooperate())
+
+
+def test_an_estimate_has_the_memory_of_the_device(graph, gpu):
+    found = ramet.estimate(graph, [4, 3], batch_size=32, device=gpu, placement="device", hidden=16)
+    by_use, rows = found.memory_by_use, graph.table("feat").numpy().nbytes
+    assert (by_use["loader"], by_use["model"], found.fits) == (0, 0, True)
+    assert found.device_memory >= rows + found.sample.largest_batch_bytes
+    wider = ramet.estimate(graph, [4, 3], batch_size=32, device=gpu, placement="device", hidden=1 << 40)
+    assert wider.device_memory > found.device_memory
+    assert not wider.fits

@@ -2,17 +2,15 @@
 
 import numpy as np
 
-import ramet
 from ramet.costs import Caches, count_hits
+from ramet.costs.sample import make_loader
 
 FANOUTS, BATCH_SIZE, SEED = [4, 3], 10, 7
 POLICIES = ["recency", "degree", "presampling", "look-ahead 1", "look-ahead 4", "look-ahead 16", "optimum"]
 
 
-def loader_of(graph, input_nodes="train", fanouts=FANOUTS, **options):
-    return ramet.NeighborLoader(
-        graph, fanouts, input_nodes, BATCH_SIZE, shuffle=True, seed=SEED, tables=(), ranks=False, **options
-    )
+def loader_of(graph, input_nodes="train", fanouts=FANOUTS, batch_size=BATCH_SIZE, **options):
+    return make_loader(graph, fanouts, input_nodes, batch_size, **{"seed": SEED, "tables": ()} | options)
 
 
 def count(graph, loader=None, *, batches=None, row_bytes=None, **caches):
