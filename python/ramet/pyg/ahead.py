@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ramet.arguments import shortened
+from ramet.loading.features import Features, as_features
 from ramet.pyg.attributes import Served
 from ramet.pyg.source import DataSource, Source
 from ramet.tables.table import Table
 
-_OF_ENGINE = ("threads", "prefetch", "placement", "device")
+_OF_ENGINE = ("threads", "prefetch", "placement", "device", "features")
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class Given(Served):
 
 
 class Ahead:
-    """threads, prefetch, placement, device: as of ramet.NeighborLoader. tables: {attribute: Table}, or dicts of
-    tables by node type."""
+    """threads, prefetch, placement, device, features: as of ramet.NeighborLoader. tables: {attribute: Table}, or dicts
+    of tables by node type."""
 
     def __init__(self, tables: Mapping | None = None, **of_engine):
         if tables is not None and not isinstance(tables, Mapping):
@@ -38,8 +39,6 @@ class Ahead:
     @classmethod
     def taken_from(cls, kwargs: dict) -> Ahead:
         """Takes its own out of the arguments of a loader."""
-        if "features" in kwargs:
-            raise TypeError("ramet.pyg.NeighborLoader has no 'features': `tables={attribute: ramet.Table}`")
         given = {name: kwargs.pop(name, None) for name in ("tables", *_OF_ENGINE)}
         return cls(**{name: value for name, value in given.items() if value is not None})
 
@@ -47,9 +46,12 @@ class Ahead:
     def device(self):
         return self._of_engine.get("device")
 
-    def options(self) -> dict:
-        """What the engine's loader takes."""
-        return dict(self._of_engine)
+    def options(self, source: Source) -> dict:
+        """What the engine's loader takes. ValueError for what it cannot do with rows of a Data."""
+        features = as_features(self._of_engine.get("features", Features(decode=source.decode)))
+        if "features" in self._of_engine and isinstance(source, DataSource):
+            raise ValueError(f"features is {features}, but rows of a Data arrive as they are: pass a ramet.Graph")
+        return self._of_engine | {"features": features}
 
     def require_fused(self, is_fused: bool) -> None:
         """ValueError where PyG's code makes the batches, which has none of these."""

@@ -16,7 +16,6 @@ from ramet.arguments import shortened
 from ramet.graph import Graph
 from ramet.loading import neighbor_loader as native
 from ramet.loading.batch import Batch
-from ramet.loading.features import Features
 from ramet.loading.samplers import Sampler
 from ramet.memory import FaultWatch
 from ramet.pyg.ahead import Ahead
@@ -58,8 +57,9 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
     The other arguments are PyG's, and those of torch's DataLoader: `batch_size`, `shuffle`, `sampler`, `generator` and
     so on. `num_workers` and what belongs to workers is accepted, and changes nothing.
     neighbor_sampler: a sampler of PyG, or a ramet.Uniform, ramet.Labor or ramet.Weighted.
-    Of ramet.NeighborLoader it takes `threads`, `prefetch`, `placement`, `device` and `tables`: node attributes whose
-        rows come from elsewhere, {name: ramet.Table}, by node type {name: {type: ramet.Table}}.
+    Of ramet.NeighborLoader it takes `threads`, `prefetch`, `placement`, `device`, `features` (with a ramet.Graph) and
+        `tables`: node attributes whose rows come from elsewhere, {name: ramet.Table}, by node type
+        {name: {type: ramet.Table}}.
 
     Batches are Data or HeteroData. torch.manual_seed, or `generator`, makes an epoch repeat. All ranks of
     torch.distributed get all seeds, as in PyG: give each its own `input_nodes` or `sampler`. The loader pickles with
@@ -221,10 +221,9 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
             options.pop("num_neighbors"),
             (node_type, seeds.node.numpy()),
             tables={(t, of_key.name): of_key.rows for t, of_type in served.items() for of_key in of_type.values()},
-            features=Features(decode=source.decode),
             ranks=False,
             **options,
-            **self._ahead.options(),
+            **self._ahead.options(source),
             **({} if seeds.time is None else {"input_time": seeds.time.numpy()}),
         )
 

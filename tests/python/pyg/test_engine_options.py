@@ -68,6 +68,16 @@ def test_rows_on_a_disk(data, tmp_path):
         assert torch.equal(batch.x, data.x[batch.n_id])
 
 
+def test_features_of_a_graph(data):
+    arguments = {"num_neighbors": [5], "batch_size": 300, "features": ramet.Features(dtype="bfloat16")}
+    for batch in ramet.pyg.NeighborLoader(ramet.from_pyg(data), **arguments):
+        assert torch.equal(batch.x, data.x[batch.n_id].bfloat16())
+    with pytest.raises(ValueError, match=r"features is Features\(.*pass a ramet.Graph"):
+        iter(ramet.pyg.NeighborLoader(data, **arguments))
+    with pytest.raises(ValueError, match=r"features\.fuse is True, which expand='once' does not take"):
+        iter(ramet.pyg.NeighborLoader(ramet.from_pyg(data), [5], features=ramet.Features(fuse=True)))
+
+
 def test_features_from_tables(data):
     edges = Data(edge_index=data.edge_index, num_nodes=2000)
     rows, more = ramet.Table(data.x), ramet.Table(torch.arange(4000).view(2000, 2))
