@@ -9,8 +9,8 @@ from __future__ import annotations
 from tempfile import TemporaryDirectory
 
 from accuracy import COMMON, DATASETS
-from graphs import real
 from harness import Report, finish, options, planted
+from real_graphs import real
 
 import ramet
 from ramet.train import Config, run

@@ -6,7 +6,6 @@ import gzip
 from pathlib import Path
 
 import numpy as np
-from accuracy import DATASETS
 from harness import arrays, default_data, planted, products, rmat
 from temporal_data import random_times
 
@@ -95,18 +94,6 @@ def reddit(chosen) -> Path:
     nodes, edges, width = (3_000, 60_000, 60) if chosen.small else (232_965, 10_700_000, 602)  # without reverses
     options = {"num_nodes": nodes, "num_edges": edges, "feature_width": width, "train_fraction": 0.66}
     return planted(chosen, f"reddit-{width}", **options)
-
-
-def real(name: str, chosen) -> Path | None:
-    """A small real graph by its name in accuracy.py, with 20 nodes of a class to train on; None where its files are
-    not there."""
-    store = Path(chosen.data) / f"real-{name}"
-    known = DATASETS[name]
-    source = default_data() / known.source
-    if not store.exists() and source.exists():
-        splits = {} if known.public_split else {"train_per_class": 20, "val_per_class": 30}
-        ramet.build(store, source, **known.build, **splits)
-    return store if store.exists() else None
 
 
 def skewed_ids(random, num_nodes: int, count: int) -> np.ndarray:

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import torch
-from graphs import mag, real, reddit
+from graphs import mag, reddit
 from harness import Figure, Peer, Report, finish, options, products, small_flag
 from pyg_program import BATCH, REDDIT, TRIMMED, Program, make_data, make_hetero_data, make_model
+from real_graphs import real
 from train_step import KEPT
 
 import ramet.nn

@@ -12,7 +12,7 @@ from small_graphs import homogeneous
 
 import ramet
 from ramet import _core
-from ramet.loading import neighbor_loader
+from ramet.loading import engine
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_other_threads_go_on_while_pages_are_unlocked(graph, gpu, emulated, last
 def test_page_locking_reports_progress_and_stops(graph, gpu, monkeypatch):
     """docs/cuda.md, Registration."""
     seen = []
-    monkeypatch.setattr(neighbor_loader, "locking_progress", lambda: nullcontext(lambda *at: seen.append(at)))
+    monkeypatch.setattr(engine, "locking_progress", lambda: nullcontext(lambda *at: seen.append(at)))
     before = ramet.cuda.registered_bytes()
     loader = loader_of(graph, gpu, placement="in_place")
     assert sum(done for done, total in seen if done == total) >= ramet.cuda.registered_bytes() - before > 0
@@ -91,7 +91,7 @@ def test_page_locking_reports_progress_and_stops(graph, gpu, monkeypatch):
     def interrupt(done, total):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(neighbor_loader, "locking_progress", lambda: nullcontext(interrupt))
+    monkeypatch.setattr(engine, "locking_progress", lambda: nullcontext(interrupt))
     with pytest.raises(KeyboardInterrupt):
         loader_of(graph, gpu, placement="in_place")
     assert ramet.cuda.registered_bytes() == before
