@@ -11,6 +11,7 @@ from ramet.arguments import as_int
 from ramet.arrays import as_array
 from ramet.dtypes import dtype_name
 from ramet.nn.embedding_rows import Pending, Rows
+from ramet.old_torch import is_compiling
 from ramet.tables.records import RecordTable, create_records
 from ramet.tables.table import Table
 
@@ -119,7 +120,7 @@ class Embedding(torch.nn.Module):
         range, or with `owned` the first that is another rank's. ValueError for rows on a disk that several ranks have,
         unless they are owned.
         """
-        if torch.compiler.is_compiling():  # which cannot look into the engine: it calls this between two graphs
+        if is_compiling():  # which cannot look into the engine: it calls this between two graphs
             return torch.compiler.disable(Rows.apply)(self.anchor, self, ids, owned)
         return Rows.apply(self.anchor, self, ids, owned)
 
