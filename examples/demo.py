@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from tqdm import tqdm
 
 import ramet
-from ramet import cli
+from ramet.commands.main import main as ramet_command
 from ramet.train import Config, run
 
 GRAPH = {
@@ -42,7 +42,7 @@ def main():
         arguments.folder.mkdir(parents=True, exist_ok=True)
         print(f"generating a graph in {store}", flush=True)
         options = [str(part) for pair in GRAPH.items() for part in pair]
-        if status := cli.main(["generate", str(store), *options]):
+        if status := ramet_command(["generate", str(store), *options]):
             raise SystemExit(status)
 
     print(f"training GraphSAGE with {arguments.processes} processes", flush=True)

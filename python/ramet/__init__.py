@@ -3,8 +3,9 @@
 Importing this package loads neither torch nor PyG and changes no global state.
 """
 
-from ramet import foreign_words
 from ramet._core import CorruptStoreError, __version__
+from ramet._support import foreign_words
+from ramet._support.memory import keep_memory
 from ramet.costs.job import estimate
 from ramet.dtypes import Quantized, bfloat16
 from ramet.graph import Graph, open
@@ -19,7 +20,6 @@ from ramet.loading.samplers import Labor, Uniform, Weighted
 from ramet.loading.sampling import sample
 from ramet.loading.summary import Summary
 from ramet.loading.times import Time
-from ramet.memory import keep_memory
 from ramet.stores.build import build
 from ramet.stores.convert import from_arrays, from_edge_index, from_pyg, from_scipy, quantize, save
 from ramet.stores.partition import partition

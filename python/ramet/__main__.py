@@ -2,7 +2,7 @@
 
 import sys
 
-from ramet.cli import main
+from ramet.commands.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 
-from ramet.arguments import INT64_MAX, shortened
+from ramet._support.arguments import INT64_MAX, shortened
 from ramet.dtypes import Quantized, bfloat16, dtype_name
 
 STORABLE = frozenset(

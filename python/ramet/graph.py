@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ramet import _core, foreign_words, handle, html
-from ramet.arguments import as_name, as_path, edge_folder
+from ramet import _core
+from ramet._support import foreign_words, handle, html
+from ramet._support.arguments import as_name, as_path, edge_folder
+from ramet._support.foreign_words import counts
 from ramet.dtypes import dtype_name
-from ramet.foreign_words import counts
 from ramet.tables.table import Table
 
 EdgeTypeName = tuple[str, str, str]

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import ramet
-from ramet import _core, cli
+from ramet import _core
+from ramet.commands.main import main
 from ramet.stores import generators
 from ramet.stores.build import generate
 from ramet.stores.checksums import read_checksums
@@ -22,14 +23,14 @@ SMALL = ["--nodes", "300", "--edges", "900", "--communities", "4", "--classes", 
 @pytest.fixture
 def store(tmp_path):
     path = tmp_path / "small"
-    assert cli.main(["generate", str(path), *SMALL, "--seed", "3", "--quiet"]) == 0
+    assert main(["generate", str(path), *SMALL, "--seed", "3", "--quiet"]) == 0
     return path
 
 
 def error_of(capsys, *argv: object) -> str:
     """The one line that a failing command prints."""
     try:
-        status = cli.main([str(word) for word in argv])
+        status = main([str(word) for word in argv])
     except SystemExit as stop:  # argparse's way
         status = stop.code
     out, err = capsys.readouterr()
@@ -58,10 +59,10 @@ def assert_same_but_for_the_id(one, other):
 
 
 def test_generate_is_a_function_of_its_seed(store, tmp_path, capsys):
-    assert cli.main(["generate", str(tmp_path / "again"), *SMALL, "--seed", "3"]) == 0
+    assert main(["generate", str(tmp_path / "again"), *SMALL, "--seed", "3"]) == 0
     assert "again: 300 nodes" in capsys.readouterr().out
     assert_same_but_for_the_id(tmp_path / "again", store)
-    assert cli.main(["generate", str(tmp_path / "other"), *SMALL, "--seed", "4", "--quiet"]) == 0
+    assert main(["generate", str(tmp_path / "other"), *SMALL, "--seed", "4", "--quiet"]) == 0
     assert (tmp_path / "other" / "checksums.txt").read_text() != (store / "checksums.txt").read_text()
 
 
@@ -70,7 +71,7 @@ RMAT_8 = generators.MODELS["rmat"] | {"scale": 8, "feature_width": 3}
 
 def test_generate_rmat(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(generators, "CHUNK_BYTES", 1000)  # many, and the last is smaller
-    assert cli.main(["generate", str(tmp_path / "r"), "--model", "rmat", "--scale", "8", "--features", "3"]) == 0
+    assert main(["generate", str(tmp_path / "r"), "--model", "rmat", "--scale", "8", "--features", "3"]) == 0
     assert "r: 256 nodes" in capsys.readouterr().out
     graph = ramet.open(tmp_path / "r")
     (of_engine,) = (a for name, a in _core.generate_rmat(**RMAT_8)[1] if name == "node/node/feat")
@@ -88,8 +89,8 @@ def test_a_negative_width_of_features_is_refused(tmp_path):
 
 def test_a_preset_is_its_options_and_options_change_it(tmp_path, capsys):
     small = ["--scale", "7", "--quiet"]
-    assert cli.main(["generate", str(tmp_path / "preset"), "--preset", "rmat-22", *small]) == 0
-    assert cli.main(["generate", str(tmp_path / "same"), "--model", "rmat", "--seed", "1", *small]) == 0
+    assert main(["generate", str(tmp_path / "preset"), "--preset", "rmat-22", *small]) == 0
+    assert main(["generate", str(tmp_path / "same"), "--model", "rmat", "--seed", "1", *small]) == 0
     assert_same_but_for_the_id(tmp_path / "preset", tmp_path / "same")
 
 
@@ -107,7 +108,7 @@ def test_options_of_another_model_are_refused(tmp_path, capsys):
 
 
 def test_info_as_json(store, capsys):
-    assert cli.main(["info", str(store), "--json"]) == 0
+    assert main(["info", str(store), "--json"]) == 0
     info = json.loads(capsys.readouterr().out)
     graph = ramet.open(store)
     assert info["format"] == "ramet-store 1"
@@ -138,7 +139,7 @@ def test_info_as_text(tmp_path, capsys):
         splits={"train": {"paper": [1]}},
     )
     ramet.save(graph, tmp_path / "papers", checksums=False)
-    assert cli.main(["info", str(tmp_path / "papers")]) == 0
+    assert main(["info", str(tmp_path / "papers")]) == 0
     text = capsys.readouterr().out
     for line in (
         "papers: ramet-store 1, ",
@@ -154,15 +155,15 @@ def test_info_as_text(tmp_path, capsys):
     ):
         assert line in text
     ramet.save(ramet.from_edge_index(np.zeros((2, 0), int)), tmp_path / "empty")
-    assert cli.main(["info", str(tmp_path / "empty")]) == 0
+    assert main(["info", str(tmp_path / "empty")]) == 0
     assert "0 nodes" in capsys.readouterr().out
 
 
 def test_verify_of_a_good_store(store, tmp_path, capsys):
-    assert cli.main(["verify", str(store)]) == 0
+    assert main(["verify", str(store)]) == 0
     assert capsys.readouterr().out == f"{store}: ok\n"
     ramet.save(ramet.open(store), tmp_path / "bare", checksums=False)
-    assert cli.main(["verify", str(tmp_path / "bare")]) == 0
+    assert main(["verify", str(tmp_path / "bare")]) == 0
     assert "no checksums.txt" in capsys.readouterr().out
     done = subprocess.run(["sha256sum", "--quiet", "-c", "checksums.txt"], cwd=store, check=False)
     assert done.returncode == 0
@@ -180,7 +181,7 @@ def replace(file, target):
 @pytest.mark.parametrize("target", ["/proc/kmsg", "/dev/zero", None])
 def test_verify_does_not_wait_for_checksums_that_do_not_come(store, capsys, target):
     replace(store / "checksums.txt", target)
-    assert cli.main(["verify", str(store)]) in (0, 1)
+    assert main(["verify", str(store)]) in (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +205,7 @@ def test_verify_does_not_wait_for_checksums_that_do_not_come(store, capsys, targ
 )
 def test_verify_of_a_damaged_store(store, capsys, damage, message):
     damage(store)
-    assert cli.main(["verify", str(store)]) == 1
+    assert main(["verify", str(store)]) == 1
     out, err = capsys.readouterr()
     assert out == ""
     assert message in err
@@ -218,15 +219,15 @@ def test_verify_finds_what_checksums_cannot(store, capsys):
     content = bytearray(indices.read_bytes())
     content[-4:] = (300).to_bytes(4, "little")
     indices.write_bytes(content)
-    assert cli.main(["verify", str(store)]) == 1
+    assert main(["verify", str(store)]) == 1
     assert "300" in capsys.readouterr().err
 
 
 def test_build(data_dir, tmp_path, capsys):
     argv = ["build", tmp_path / "cora", data_dir / "cora", "--dtype", "float16", "--normalize"]
-    assert cli.main([str(word) for word in argv]) == 0
+    assert main([str(word) for word in argv]) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'cora'}: 2,708 nodes, 10,556 edges\n"
-    assert cli.main(["verify", str(tmp_path / "cora"), "--quiet"]) == 0
+    assert main(["verify", str(tmp_path / "cora"), "--quiet"]) == 0
 
 
 def test_wrong_usage_is_one_line(store, tmp_path, capsys):
@@ -275,8 +276,8 @@ def test_interrupted_while_writing_leaves_nothing(tmp_path):
 
 def test_help_is_fast_and_loads_no_torch():
     code = (
-        "import sys; from ramet import cli\n"
-        "try: cli.main(['--help'])\n"
+        "import sys; from ramet.commands.main import main\n"
+        "try: main(['--help'])\n"
         "except SystemExit as stop: assert not stop.code\n"
         "heavy = {'torch', 'scipy', 'torch_geometric', 'tqdm', 'matplotlib'} & set(sys.modules)\n"
         "assert not heavy, heavy"
@@ -291,12 +292,12 @@ def test_version_and_help(capsys):
     version = f"ramet {ramet.__version__}\n"
     for argv, expected in ((["--version"], version), (["train", "--help"], "usage: ramet train ")):
         with pytest.raises(SystemExit) as stop:
-            cli.main(argv)
+            main(argv)
         out, err = capsys.readouterr()
         assert (stop.value.code, err) == (0, "") and out.startswith(expected)
     shown = {}
     for topic in ((), ("train",), ("help",)):
-        assert cli.main(["help", *topic]) == 0
+        assert main(["help", *topic]) == 0
         shown[topic] = capsys.readouterr().out
     assert shown[()].startswith("usage: ramet [-h]") and shown["train",].startswith("usage: ramet train ")
     assert "invalid choice: 'trian'" in error_of(capsys, "help", "trian")
@@ -314,7 +315,7 @@ def test_errors_have_the_words_of_the_command_line(store, tmp_path, capsys):
 
 def test_a_package_that_is_not_there_is_one_line():
     """In an environment without torch: what to install."""
-    code = "import sys; sys.modules['torch'] = None; from ramet import cli; sys.exit(cli.main(sys.argv[1:]))"
+    code = "import sys; sys.modules['torch'] = None; from ramet.commands.main import main; sys.exit(main(sys.argv[1:]))"
     for words in (["train", "store"], ["predict", "store", "run"]):
         done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
         assert done.returncode == 2 and done.stderr.count("\n") == 1

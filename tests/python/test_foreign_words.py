@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ramet
-from ramet import foreign_words
+from ramet._support import foreign_words
 
 
 def names_in(advice: str):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ramet
-from ramet.arguments import as_flag
+from ramet._support.arguments import as_flag
 
 
 def test_a_wrong_argument_gets_a_sentence(tmp_path: Path):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ramet.arguments import as_int, shortened
+from ramet._support.arguments import as_int, shortened
 from ramet.arrays import INT32_MAX
 from ramet.costs.disk import Disk, Reads, open_reader
 from ramet.costs.memory import bytes_of_row

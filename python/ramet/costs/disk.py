@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ramet import _core
-from ramet.arguments import as_real, shortened
+from ramet._support.arguments import as_real, shortened
 from ramet.costs.memory import bytes_of_row
 from ramet.costs.replay import Replayed
 from ramet.dtypes import bits

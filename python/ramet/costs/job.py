@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ramet import _core
-from ramet.arguments import as_int
+from ramet._support.arguments import as_int
+from ramet._support.memory import available_memory
 from ramet.costs import words
 from ramet.costs.caches import CacheCount, Caches, count_hits
 from ramet.costs.memory import FLOAT_BYTES, memory_per_machine
@@ -19,7 +20,6 @@ from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.loading.options import as_graph
 from ramet.loading.samplers import as_sampler
 from ramet.loading.summary import Summary
-from ramet.memory import available_memory
 
 SAMPLED, SAMPLED_SECONDS = 8, 0.5  # batches, at least, and their time: short ones vary
 OF_SAMPLING = ("shuffle", "drop_last", "sampler", "seed", "expand", "disjoint", "time", "input_time")

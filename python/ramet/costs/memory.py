@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ramet.arguments import as_int
+from ramet._support.arguments import as_int
 from ramet.arrays import INT32_MAX
 from ramet.graph import Graph
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ramet import _core
-from ramet.arguments import as_int
+from ramet._support.arguments import as_int
 from ramet.costs.memory import FLOAT_BYTES, bytes_of_row
 from ramet.costs.sample import batches_of
 from ramet.loading.neighbor_loader import NeighborLoader

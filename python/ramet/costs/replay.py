@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ramet import _core
-from ramet.progress import byte_progress
+from ramet._support.progress import byte_progress
 
 PRESAMPLED = 20  # batches, as a loader presamples
 REPLAYED_AT_ONCE = 2  # caches: each needs memory for the whole table

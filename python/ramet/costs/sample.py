@@ -7,10 +7,10 @@ from itertools import islice
 
 import numpy as np
 
+from ramet._support.progress import byte_progress
 from ramet.graph import Graph
 from ramet.loading.batch import Batch
 from ramet.loading.neighbor_loader import NeighborLoader
-from ramet.progress import byte_progress
 
 NO_SEEDS = "there are no seeds: no split 'train', and no node with in-edges"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ramet.tensors import torch_or_none
+from ramet._support.tensors import torch_or_none
 
 
 def problem() -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 import torch.distributed as dist
 
-from ramet.arguments import shortened
+from ramet._support.arguments import shortened
 from ramet.distributed.channel import Channel, channel_of, in_channel
 from ramet.distributed.peers import naming_ended
 from ramet.loading.ranks import is_group

@@ -19,7 +19,8 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from ramet import _core, descriptor
+from ramet import _core
+from ramet._support import descriptor
 from ramet.distributed.channel import in_channel
 from ramet.distributed.group import Place, exchange, keep
 from ramet.distributed.peers import naming_ended

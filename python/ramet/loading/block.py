@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ramet import foreign_words
+from ramet._support import foreign_words
+from ramet._support.tensors import to_tensor
 from ramet.cuda import torch_devices
 from ramet.graph import EdgeTypeName, Graph
 from ramet.loading import origins
-from ramet.tensors import to_tensor
 
 if TYPE_CHECKING:
     from ramet.loading.batch import Batch

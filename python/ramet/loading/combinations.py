@@ -5,7 +5,7 @@ usage: python -m ramet.loading.combinations > docs/combinations.md
 
 from __future__ import annotations
 
-from ramet.arguments import shortened
+from ramet._support.arguments import shortened
 from ramet.loading.ranks import Cooperate
 from ramet.loading.samplers import SAMPLERS
 

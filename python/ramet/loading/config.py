@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ramet import _core
-from ramet.arguments import as_flag, as_int
+from ramet._support.arguments import as_flag, as_int
 from ramet.graph import Graph
 from ramet.loading import combinations
 from ramet.loading.embeddings import require_all_rows, require_own_rows, rows_of_embeddings, split_embeddings

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ramet._support.tensors import to_tensor
 from ramet.graph import EdgeTypeName
-from ramet.tensors import to_tensor
 
 if TYPE_CHECKING:
     from ramet.loading.batch import Batch

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from ramet import _core
-from ramet.arguments import as_int
+from ramet._support.arguments import as_int
+from ramet._support.progress import locking_progress
 from ramet.loading.config import LoaderConfig
 from ramet.loading.embeddings import listeners_of
 from ramet.loading.options import MAX_PREFETCH, MAX_THREADS
 from ramet.loading.placement import on_device, on_host
 from ramet.loading.ranks import LoaderRanks
 from ramet.loading.table_requests import for_engine, narrowed_tables
-from ramet.progress import locking_progress
 
 PULLED_AHEAD = 4  # batches: the same on every rank, however many cores its machine has
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from ramet.arguments import as_flag, shortened
+from ramet._support.arguments import as_flag, shortened
 from ramet.dtypes import dtype_name
 
 ROUNDED_TO = ("bfloat16",)

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator, Mapping
 
 from ramet import _core
-from ramet.arguments import shortened
+from ramet._support.arguments import shortened
 from ramet.graph import Graph
 from ramet.tables.owners import digest_of
 from ramet.tables.table import Table

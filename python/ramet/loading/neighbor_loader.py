@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from ramet import _core, foreign_words, html
-from ramet.arguments import as_int
+from ramet import _core
+from ramet._support import foreign_words, html
+from ramet._support.arguments import as_int
 from ramet.graph import Graph
 from ramet.loading.batch import Origin
 from ramet.loading.config import LoaderConfig

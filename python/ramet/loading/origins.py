@@ -6,7 +6,7 @@ import functools
 import weakref
 from typing import TYPE_CHECKING
 
-from ramet.tensors import torch_or_none
+from ramet._support.tensors import torch_or_none
 
 if TYPE_CHECKING:
     from ramet.graph import EdgeTypeName

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 from ramet import _core
-from ramet.arguments import ROW_ORDERS, as_int, check_word, shortened
+from ramet._support.arguments import ROW_ORDERS, as_int, check_word, shortened
 from ramet.arrays import INT32_MAX
 
 DISK = "disk"

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ramet.arguments import shortened
+from ramet._support.arguments import shortened
 
 _log = logging.getLogger("ramet")
 _warned = False

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ramet import _core
-from ramet.arguments import as_flag, as_int, as_name, shortened
+from ramet._support.arguments import as_flag, as_int, as_name, shortened
 
 WEIGHTS = ("normalized", "horvitz-thompson")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ramet.arguments import as_int, shortened
+from ramet._support.arguments import as_int, shortened
 from ramet.graph import Graph
 from ramet.tables.ranks import Digest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ramet.arguments import as_int, as_name, shortened
+from ramet._support.arguments import as_int, as_name, shortened
 
 STRATEGIES = ("uniform", "last")
 COMPARISONS = ("<=", "<")

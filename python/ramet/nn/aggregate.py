@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import torch
 
+from ramet._support.old_torch import outside_of_graphs
 from ramet.loading.block import Block
 from ramet.nn import functions, library
 from ramet.nn.edge_checks import ROWS, check_device, check_edge_types, described
 from ramet.nn.edges import BlockEdges, edges_of
 from ramet.nn.tracing import is_traced
-from ramet.old_torch import outside_of_graphs
 
 REDUCTIONS = ("sum", "mean", "max", "min", "softmax")
 

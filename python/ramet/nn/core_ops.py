@@ -12,8 +12,8 @@ import torch
 from torch.utils.dlpack import to_dlpack
 
 from ramet import _core
+from ramet._support.tensors import to_tensor
 from ramet.dtypes import dtype_name
-from ramet.tensors import to_tensor
 
 _POOLED_BYTES = 256 * 1024  # torch has memory of fewer bytes at hand, too
 _threads = torch.get_num_threads

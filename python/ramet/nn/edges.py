@@ -12,12 +12,12 @@ from torch.utils.dlpack import to_dlpack
 from torch.utils.weak import WeakIdKeyDictionary
 
 from ramet import _core
+from ramet._support.old_torch import is_compiling, register_pytree_node
+from ramet._support.tensors import to_tensor
 from ramet.loading.block import Block
 from ramet.loading.origins import block_of, version_of
 from ramet.nn import edge_checks
 from ramet.nn.tracing import is_traced
-from ramet.old_torch import is_compiling, register_pytree_node
-from ramet.tensors import to_tensor
 
 
 class Transposed(NamedTuple):

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 import numpy as np
 import torch
 
-from ramet.arguments import as_int
+from ramet._support.arguments import as_int
+from ramet._support.old_torch import is_compiling
 from ramet.arrays import as_array
 from ramet.dtypes import dtype_name
 from ramet.nn.embedding_rows import Pending, Rows
-from ramet.old_torch import is_compiling
 from ramet.tables.records import RecordTable, create_records
 from ramet.tables.table import Table
 

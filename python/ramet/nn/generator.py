@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ramet import _core
-from ramet.old_torch import get_device_module
+from ramet._support.old_torch import get_device_module
 
 _TWISTER = slice(24, 24 + 8 * 624)  # the words of torch's CPU generator in its state, 8 bytes each
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import torch
 from torch._C import DisableTorchFunctionSubclass
 
+from ramet._support.old_torch import get_autocast_dtype, is_autocast_enabled
 from ramet.loading.origins import version_of
-from ramet.old_torch import get_autocast_dtype, is_autocast_enabled
 
 _log = logging.getLogger("ramet")
 _PLAIN = (torch.Tensor, torch.nn.Parameter)

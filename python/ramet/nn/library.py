@@ -8,9 +8,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ramet._support.old_torch import custom_op
 from ramet.nn.edges import edges_of_tensors
 from ramet.nn.functions import backend, plain
-from ramet.old_torch import custom_op
 
 
 def aggregate(edges, x, reduce: str, weights=None):

@@ -7,7 +7,7 @@ import math
 import torch
 
 from ramet import _core
-from ramet.arguments import UINT64_MAX, as_int
+from ramet._support.arguments import UINT64_MAX, as_int
 from ramet.nn.cooperation import own_rows
 
 

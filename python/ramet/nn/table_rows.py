@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from ramet import _core
-from ramet.arguments import as_int
+from ramet._support.arguments import as_int
+from ramet._support.tensors import to_tensor
 from ramet.dtypes import dtype_name
 from ramet.loading.block import Block
 from ramet.loading.fused import FLOATING, FUSED, is_floating
@@ -19,7 +20,6 @@ from ramet.nn.aggregate import aggregate, own_weights
 from ramet.nn.edges import BlockEdges, for_training
 from ramet.tables.arguments import as_row_ids
 from ramet.tables.table import Table
-from ramet.tensors import to_tensor
 
 
 class Means(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ramet.old_torch import is_compiling
+from ramet._support.old_torch import is_compiling
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 

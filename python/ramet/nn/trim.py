@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import torch
 
+from ramet._support.old_torch import is_compiling
 from ramet.loading.origins import block_of
 from ramet.nn import generator, row_wise  # noqa: F401 (what LazyRows can do)
 from ramet.nn.conv import GCNConv
@@ -22,7 +23,6 @@ from ramet.nn.edges import BlockEdges
 from ramet.nn.hop_edges import HopEdges, hop_edges_of
 from ramet.nn.lazy_rows import LazyRows, count_of_writes, mapped, settled, tell_of_writes
 from ramet.nn.row_local import OF_EDGES, OF_ROWS, depends_on_others, why_not
-from ramet.old_torch import is_compiling
 
 _log = logging.getLogger("ramet")
 _has_told = False

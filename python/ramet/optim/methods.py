@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ramet import _core
-from ramet.arguments import as_real, shortened
+from ramet._support.arguments import as_real, shortened
 from ramet.optim.sparse_optimizer import SparseOptimizer
 
 STEPS = ("row", "all")

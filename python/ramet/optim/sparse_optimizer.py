@@ -8,8 +8,9 @@ from itertools import combinations
 
 import torch
 
-from ramet import _core, interrupts
-from ramet.arguments import UINT64_MAX, as_flag, as_int
+from ramet import _core
+from ramet._support import interrupts
+from ramet._support.arguments import UINT64_MAX, as_flag, as_int
 from ramet.distributed.mail import Mail, deliver_all, done_all, fail_all
 from ramet.dtypes import dtype_name
 from ramet.nn.embedding import Embedding

@@ -3,7 +3,7 @@
 docs/pyg.md says what is the same, and what differs.
 """
 
-from ramet import foreign_words
+from ramet._support import foreign_words
 from ramet.pyg.loader import NeighborLoader
 from ramet.pyg.sampler import RametSampler
 from ramet.pyg.shadow import ShaDowKHopSampler

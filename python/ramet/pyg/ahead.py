@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ramet.arguments import shortened
+from ramet._support.arguments import shortened
 from ramet.loading.features import Features, as_features
 from ramet.pyg.attributes import Served
 from ramet.pyg.source import DataSource, Source

@@ -10,12 +10,12 @@ import torch
 from torch_geometric.loader.utils import index_select
 
 from ramet import _core
-from ramet.arguments import as_folder
+from ramet._support.arguments import as_folder
+from ramet._support.tensors import to_tensor
 from ramet.arrays import MAX_DIMENSIONS, STORABLE
 from ramet.dtypes import SCALE_SUFFIX
 from ramet.stores.contents import RESERVED
 from ramet.tables.table import Table
-from ramet.tensors import to_tensor
 
 TOPOLOGY = ("edge_index", "adj_t", "adj")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from ramet.arguments import shortened
+from ramet._support.arguments import shortened
 from ramet.loading.options import as_input_nodes, as_times
 from ramet.pyg.sampler import RametSampler
 from ramet.pyg.source import Source

@@ -12,12 +12,12 @@ import torch_geometric.loader
 from torch_geometric.loader import NodeLoader
 from torch_geometric.sampler.base import SubgraphType
 
-from ramet.arguments import shortened
+from ramet._support.arguments import shortened
+from ramet._support.memory import FaultWatch
 from ramet.graph import Graph
 from ramet.loading import neighbor_loader as native
 from ramet.loading.batch import Batch
 from ramet.loading.samplers import Sampler
-from ramet.memory import FaultWatch
 from ramet.pyg.ahead import Ahead
 from ramet.pyg.assembly import assemble
 from ramet.pyg.hooks import inherits

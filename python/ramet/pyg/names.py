@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 
-from ramet.arguments import EdgeTypeName
+from ramet._support.arguments import EdgeTypeName
 from ramet.pyg.attributes import TOPOLOGY
 from ramet.stores.pyg_input import TABLE_NAMES
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, SequentialSampler
 
-from ramet.arguments import shortened
+from ramet._support.arguments import shortened
 
 CHUNK = 4096  # batches of a sampler that are asked for at once: a sampler may be endless
 

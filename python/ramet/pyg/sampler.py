@@ -16,7 +16,7 @@ from torch_geometric.sampler.base import NumNeighbors, SubgraphType
 from torch_geometric.sampler.neighbor_sampler import edge_sample
 
 from ramet import Time
-from ramet.arguments import as_flag, shortened
+from ramet._support.arguments import as_flag, shortened
 from ramet.loading.batch import Batch
 from ramet.loading.samplers import Sampler, Uniform, Weighted
 from ramet.loading.sampling import sample

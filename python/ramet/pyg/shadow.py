@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader
 from torch_geometric.data import Batch
 from torch_geometric.typing import SparseTensor
 
-from ramet.arguments import as_flag, as_int
+from ramet._support.arguments import as_flag, as_int
 from ramet.graph import Graph
 from ramet.loading.options import MAX_HOPS, as_input_nodes
 from ramet.loading.samplers import Uniform

@@ -9,7 +9,7 @@ from torch_geometric.data import FeatureStore as PygFeatureStore
 from torch_geometric.data import GraphStore as PygGraphStore
 from torch_geometric.data.graph_store import EdgeLayout
 
-from ramet.arguments import edge_folder
+from ramet._support.arguments import edge_folder
 from ramet.graph import Graph
 from ramet.loading.options import as_graph
 from ramet.pyg.names import attribute_names

@@ -14,13 +14,13 @@ import torch
 from torch_geometric.data import HeteroData
 
 from ramet import _core
-from ramet.arguments import shortened
+from ramet._support.arguments import shortened
 from ramet.graph import Graph
-from ramet.one_per_machine import find_or_make
 from ramet.pyg.attributes import TOPOLOGY
 from ramet.pyg.draws import add_times, add_weights
 from ramet.stores.contents import EDGE, NODE
 from ramet.stores.convert import from_edge_index
+from ramet.stores.one_per_machine import find_or_make
 
 PIECE = 64 << 20  # bytes that are hashed while Python's lock is held
 OWN_ROWS = 256 << 20  # bytes that are worth a line in the log

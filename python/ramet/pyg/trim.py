@@ -10,10 +10,10 @@ import torch
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch_geometric.utils import trim_to_layer as pyg_trim_to_layer
 
+from ramet._support.old_torch import HOOKS_SEE_KEYWORDS, is_compiling
 from ramet.nn.conv.base import Conv
 from ramet.nn.hop_edges import Hops, hop_edges_of, remember_hops
 from ramet.nn.trim import LayerTrim, is_trimmed
-from ramet.old_torch import HOOKS_SEE_KEYWORDS, is_compiling
 
 
 def trim_to_layer(

@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from ramet import _core
-from ramet.arguments import as_flag, as_path
+from ramet._support.arguments import as_flag, as_path
 from ramet.arrays import INT32_MAX, as_count
 from ramet.dtypes import check_scale, feature_dtype
 from ramet.graph import Graph

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ramet import _core
-from ramet.arguments import EdgeTypeName, as_flag, as_folder, as_path, edge_folder
+from ramet._support.arguments import EdgeTypeName, as_flag, as_folder, as_path, edge_folder
+from ramet._support.progress import byte_progress
 from ramet.arrays import as_split, as_table
 from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, bits, check_scale
-from ramet.progress import byte_progress
 from ramet.stores.checksums import write_checksums
 from ramet.stores.recode import recode
 from ramet.stores.streamed import StreamedRows, fill_files

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 import numpy as np
 
 from ramet import _core
-from ramet.arguments import as_flag, edge_folder
+from ramet._support.arguments import as_flag, edge_folder
+from ramet._support.foreign_words import graph_advice
 from ramet.arrays import as_array, as_ids, to_integers
 from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, check_scale, encode
-from ramet.foreign_words import graph_advice
 from ramet.graph import Graph
 from ramet.stores.contents import Contents, Csc, check_table_name, write
 from ramet.stores.graph_arguments import GraphArguments

@@ -9,7 +9,7 @@ from numbers import Real
 import numpy as np
 
 from ramet import _core
-from ramet.arguments import shortened
+from ramet._support.arguments import shortened
 from ramet.stores.streamed import CHUNK_BYTES, StreamedRows
 
 MODELS: dict[str, dict] = {

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from ramet import _core
-from ramet.arguments import EdgeTypeName, as_folder, as_name, edge_folder
+from ramet._support.arguments import EdgeTypeName, as_folder, as_name, edge_folder
 from ramet.arrays import as_count, as_rows, as_table
 from ramet.dtypes import Quantized
 from ramet.stores.contents import EDGE, NODE, Contents, Csc

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ramet.arguments import shortened
+from ramet._support.arguments import shortened
 from ramet.dtypes import Quantized, as_float32, bfloat16
 from ramet.stores.contents import Csc
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ramet import _core
-from ramet.arguments import UINT64_MAX, as_flag, as_int, as_path, edge_folder
+from ramet._support.arguments import UINT64_MAX, as_flag, as_int, as_path, edge_folder
 from ramet.dtypes import SCALE_SUFFIX, scaled_by
 from ramet.graph import Graph
 from ramet.graph import open as open_store

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import warnings
 
+from ramet._support.foreign_words import graph_advice
 from ramet.arrays import as_mask
-from ramet.foreign_words import graph_advice
 
 TABLE_NAMES = {"x": "feat", "y": "label"}
 MASK = "_mask"

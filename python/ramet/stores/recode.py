@@ -9,8 +9,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from ramet import _core
+from ramet._support.progress import byte_progress
 from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, dtype_name, encode, feature_dtype
-from ramet.progress import byte_progress
 
 NamedArrays = list[tuple[str, np.ndarray]]  # by place in the folder
 LARGE = 64 << 20  # bytes from which a table's new form goes to a file

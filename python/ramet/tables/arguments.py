@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from ramet import _core
+from ramet._support.tensors import in_place
 from ramet.arrays import as_array, as_rows, to_integers
 from ramet.dtypes import Quantized, bfloat16, bits, dtype_name
-from ramet.tensors import in_place
 
 
 def core_table(rows, scale) -> _core.Table:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ramet import _core
-from ramet.arguments import as_path
+from ramet._support.arguments import as_path
 from ramet.stores.checksums import PARTS_TEXT, require_undamaged
 from ramet.tables.files import FileMemory, open_parts, stores_of, unreplaced
 from ramet.tables.parts import read_text, save_parts

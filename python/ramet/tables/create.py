@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ramet import _core
-from ramet.arguments import UINT64_MAX, as_int, shortened
+from ramet._support.arguments import UINT64_MAX, as_int, shortened
+from ramet._support.descriptor import Handle
 from ramet.arrays import MAX_DIMENSIONS, as_array, as_count
-from ramet.descriptor import Handle
 from ramet.dtypes import bfloat16, dtype_name
 from ramet.tables.init_rows import described
 from ramet.tables.memory import Form, HostPieces, Layout, TableMemory, map_array, opened

@@ -7,7 +7,8 @@ import os
 from multiprocessing import context, reduction
 from typing import NamedTuple
 
-from ramet import _core, descriptor_server
+from ramet import _core
+from ramet._support import descriptor_server
 from ramet.cuda import torch_devices
 from ramet.dtypes import dtype_name
 from ramet.tables.memory import Form

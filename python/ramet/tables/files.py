@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ramet import _core
-from ramet.arguments import as_name, as_path, shortened
+from ramet._support.arguments import as_name, as_path, shortened
 from ramet.arrays import as_count
 from ramet.dtypes import SCALE_SUFFIX, bfloat16, bits, dtype_name, scaled_by
 from ramet.stores.checksums import FILE, MANIFEST, has_checksums, parts_in, require_undamaged

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ramet import _core
-from ramet.arguments import shortened
+from ramet._support.arguments import shortened
 
 if TYPE_CHECKING:
     from ramet.tables.table import Table

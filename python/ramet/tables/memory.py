@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ramet import _core, descriptor
+from ramet import _core
+from ramet._support import descriptor
 from ramet.tables.ranks import Ranks
 
 HUGE_PAGE, PAGE = 1 << 21, 1 << 12  # bytes

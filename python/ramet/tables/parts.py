@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ramet import _core
-from ramet.arguments import as_path
+from ramet._support.arguments import as_path
 from ramet.dtypes import SCALE_SUFFIX
 from ramet.stores.checksums import PARTS_TEXT, read_bounded, write_checksums
 from ramet.stores.contents import write

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ramet import _core
-from ramet.arguments import UINT64_MAX, as_int, as_path
+from ramet._support.arguments import UINT64_MAX, as_int, as_path
 from ramet.arrays import as_count
 from ramet.dtypes import bfloat16, bits, dtype_name
 from ramet.stores.streamed import CHUNK_BYTES, StreamedRows

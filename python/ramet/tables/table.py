@@ -8,7 +8,8 @@ import operator
 import numpy as np
 
 from ramet import _core
-from ramet.arguments import as_flag, shortened
+from ramet._support.arguments import as_flag, shortened
+from ramet._support.tensors import to_tensor, torch_or_none
 from ramet.arrays import as_array
 from ramet.dtypes import Quantized, dtype_name, scaled_by
 from ramet.stores.contents import NODE
@@ -23,7 +24,6 @@ from ramet.tables.memory import TableMemory
 from ramet.tables.parts import Pieces, save_parts
 from ramet.tables.ranks import Ranks
 from ramet.tables.row_calls import gather_rows, write_rows
-from ramet.tensors import to_tensor, torch_or_none
 
 
 class Table:

@@ -12,8 +12,8 @@ from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
 from ramet import Features, NeighborLoader, Placement, _core
+from ramet._support.old_torch import FUSED_ADAM
 from ramet.loading.fused import is_floating
-from ramet.old_torch import FUSED_ADAM
 from ramet.train.evaluate import class_scores, inference, torch_threads
 from ramet.train.folder import RunFolder
 from ramet.train.model import build_model

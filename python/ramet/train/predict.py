@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 import ramet
-from ramet.arguments import as_int
+from ramet._support.arguments import as_int
 from ramet.loading.options import MAX_THREADS
 from ramet.train.config import Config
 from ramet.train.evaluate import class_scores, inference

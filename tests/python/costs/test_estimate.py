@@ -12,7 +12,7 @@ import slow_caches
 from small_graphs import heterogeneous, homogeneous
 
 import ramet
-from ramet import cli
+from ramet.commands.main import main
 from ramet.costs import Caches, count_hits, count_ranks
 
 FANOUTS, BATCH, SEED = [4, 3], 60, 7
@@ -121,7 +121,7 @@ def test_bad_arguments(arguments, message):
 
 
 def run(capsys, *argv) -> str:
-    assert cli.main(["estimate", *map(str, argv)]) == 0
+    assert main(["estimate", *map(str, argv)]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     return out
@@ -226,7 +226,7 @@ def test_text_of_caches(store, capsys, costs, titles):
 )
 def test_bad_input_is_one_line(store, capsys, options, message):
     try:
-        status = cli.main(["estimate", store, *map(str, [*SMALL, *options])])
+        status = main(["estimate", store, *map(str, [*SMALL, *options])])
     except SystemExit as stop:  # argparse's way
         status = stop.code
     out, err = capsys.readouterr()

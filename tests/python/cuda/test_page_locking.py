@@ -8,9 +8,9 @@ from unified_rows import equal, rows_of
 
 import ramet
 from ramet import _core
+from ramet._support.progress import locking_progress
 from ramet.cuda import UnifiedTensor
 from ramet.cuda import unified as unified_tensor
-from ramet.progress import locking_progress
 
 
 def test_registration_is_shared_and_ends_with_the_last():

@@ -6,7 +6,7 @@ from small_graphs import CITES, heterogeneous, homogeneous, numpy_of
 
 import ramet
 
-torch = ramet.tensors.torch_or_none()
+torch = ramet._support.tensors.torch_or_none()
 needs_torch = pytest.mark.skipif(torch is None, reason="needs torch")
 GARBAGE = (-(2**63), -1, 2**20, 2**40, 2**63 - 1)
 

@@ -10,7 +10,7 @@ from small_loaders import STEPS, make
 
 import ramet
 
-torch = ramet.tensors.torch_or_none()
+torch = ramet._support.tensors.torch_or_none()
 needs_torch = pytest.mark.skipif(torch is None, reason="needs torch")
 
 

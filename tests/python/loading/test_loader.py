@@ -9,7 +9,7 @@ from small_loaders import STEPS, make, seeds_of, summaries
 
 import ramet
 
-torch = ramet.tensors.torch_or_none()
+torch = ramet._support.tensors.torch_or_none()
 
 
 # ---- order

@@ -12,8 +12,8 @@ from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 
 import ramet  # noqa: E402
 from ramet import nn  # noqa: E402
+from ramet._support.old_torch import IS_OLD  # noqa: E402
 from ramet.nn import BlockEdges, aggregate, edges_of, library  # noqa: E402
-from ramet.old_torch import IS_OLD  # noqa: E402
 
 if IS_OLD:
     pytest.skip("operators need torch.library.custom_op", allow_module_level=True)

@@ -11,8 +11,8 @@ torch = pytest.importorskip("torch")
 from block_edges import random_edges  # noqa: E402  (needs torch)
 from tries import least  # noqa: E402
 
+from ramet._support.old_torch import IS_OLD  # noqa: E402
 from ramet.nn import BlockEdges, aggregate, edge_softmax  # noqa: E402
-from ramet.old_torch import IS_OLD  # noqa: E402
 
 REDUCTIONS = ["sum", "mean", "max", "min", "softmax", "weighted sum", "weighted mean"]
 

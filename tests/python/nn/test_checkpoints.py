@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ramet
-from ramet import cli
+from ramet.commands.main import main
 
 torch = pytest.importorskip("torch")
 
@@ -188,7 +188,7 @@ def test_mixed_and_damaged_checkpoints(tmp_path):
 )
 def test_a_flipped_bit_is_found(tmp_path, capsys, file):
     MAKERS["Adam"](some_embeddings(seed=5)).save(tmp_path / "checkpoint")
-    assert cli.main(["verify", str(tmp_path / "checkpoint")]) == 0
+    assert main(["verify", str(tmp_path / "checkpoint")]) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'checkpoint'}: ok\n"
     path = tmp_path / "checkpoint" / file
     content = bytearray(path.read_bytes())
@@ -200,7 +200,7 @@ def test_a_flipped_bit_is_found(tmp_path, capsys, file):
         optimizer.load(tmp_path / "checkpoint")
     for rows, others in zip(all_rows(optimizer), before, strict=True):
         np.testing.assert_array_equal(rows, others)
-    assert cli.main(["verify", str(tmp_path / "checkpoint")]) == 1
+    assert main(["verify", str(tmp_path / "checkpoint")]) == 1
     assert f"{file}: its SHA-256 is" in capsys.readouterr().err
 
 
@@ -212,10 +212,10 @@ def test_a_checkpoint_without_checksums_is_loaded(tmp_path, capsys):
         (place / "checksums.txt").unlink()
     again.load(tmp_path / "checkpoint")
     check_equal(optimizer, again)
-    assert cli.main(["verify", str(tmp_path / "checkpoint")]) == 0
+    assert main(["verify", str(tmp_path / "checkpoint")]) == 0
     assert "no checksums.txt" in capsys.readouterr().out
     (tmp_path / "checkpoint/parts.json").write_text("{}")
-    assert cli.main(["verify", str(tmp_path / "checkpoint")]) == 1
+    assert main(["verify", str(tmp_path / "checkpoint")]) == 1
     assert "parts.json is not the text of a folder of parts" in capsys.readouterr().err
 
 

@@ -18,7 +18,7 @@ from torch_geometric.nn import SAGEConv
 import ramet
 import ramet.pyg
 from ramet import nn
-from ramet.old_torch import IS_OLD
+from ramet._support.old_torch import IS_OLD
 
 if IS_OLD:
     pytest.skip("ramet.nn is left out of graphs: operators need torch.library.custom_op", allow_module_level=True)

@@ -12,7 +12,7 @@ import processes
 import pytest
 
 import ramet
-from ramet import interrupts
+from ramet._support import interrupts
 
 pytest.importorskip("torch")
 

@@ -30,7 +30,7 @@ def test_pages_are_not_faulted_in_again(environment, keeps, tmp_path):
 
 
 GIVEN_BACK = """
-import torch, ramet, ramet.memory as memory
+import torch, ramet, ramet._support.memory as memory
 
 assert ramet.keep_memory()
 memory.FaultWatch._is_done = memory.FaultWatch._keeps = True

@@ -16,7 +16,7 @@ from trimmed import mlp, outcome, rows_known, without_hops  # noqa: E402
 
 import ramet.nn  # noqa: E402
 import ramet.pyg  # noqa: E402
-from ramet.old_torch import HOOKS_SEE_KEYWORDS  # noqa: E402
+from ramet._support.old_torch import HOOKS_SEE_KEYWORDS  # noqa: E402
 
 of_hooks = pytest.mark.skipif(not HOOKS_SEE_KEYWORDS, reason="with this torch it is PyG's function")
 

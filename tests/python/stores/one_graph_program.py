@@ -5,7 +5,7 @@ import sys
 import processes
 
 import ramet
-from ramet.one_per_machine import find_or_make
+from ramet.stores.one_per_machine import find_or_make
 
 
 def small() -> ramet.Graph:

@@ -7,7 +7,7 @@ import pytest
 from source_files import write_npz, write_planetoid
 
 import ramet
-from ramet import cli
+from ramet.commands.main import main
 from ramet.stores.readers import pickles, planetoid
 from ramet.stores.readers.source import Csr, dense_features
 
@@ -176,12 +176,12 @@ def test_features_that_do_not_fit(tmp_path, monkeypatch):
 
 def test_the_line_says_what_a_user_of_pyg_would_miss(tmp_path, capsys):
     file = write_npz(tmp_path / "tiny.npz")
-    assert cli.main(["build", str(tmp_path / "store"), str(file)]) == 0
+    assert main(["build", str(tmp_path / "store"), str(file)]) == 0
     line = capsys.readouterr().out
     assert "self loop" not in line
     assert "3 edges, 1 of them without a reverse (--undirected adds reverses, as PyG's datasets do)" in line
     assert line.endswith("no splits (--train-per-class and --val-per-class make them)\n")
-    assert cli.main(["build", str(tmp_path / "store"), str(write_planetoid(tmp_path / "files"))]) == 0
+    assert main(["build", str(tmp_path / "store"), str(write_planetoid(tmp_path / "files"))]) == 0
     line = capsys.readouterr().out
     assert "1 of them self loops, which are kept (PyG's datasets drop them)" in line
     assert "reverse" not in line and "splits" not in line

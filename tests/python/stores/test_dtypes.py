@@ -9,11 +9,11 @@ from encoded_rows import FORMS, encoded, features, forms, stored
 from small_graphs import NUM_NODES, heterogeneous, homogeneous, numpy_of
 
 import ramet
-from ramet.cli import main
+from ramet._support.tensors import to_tensor
+from ramet.commands.main import main
 from ramet.dtypes import LARGEST, as_float32, dtype_name, encode
-from ramet.tensors import to_tensor
 
-torch = ramet.tensors.torch_or_none()
+torch = ramet._support.tensors.torch_or_none()
 needs_torch = pytest.mark.skipif(torch is None, reason="needs torch")
 
 
@@ -212,7 +212,7 @@ def test_torch_bfloat16_in_and_out():
 
 def test_bfloat16_without_torch(monkeypatch):
     rows = encode(features(), "bfloat16", "x")
-    monkeypatch.setattr("ramet.tensors.torch_or_none", lambda: None)
+    monkeypatch.setattr("ramet._support.tensors.torch_or_none", lambda: None)
     handed_on = to_tensor(rows)
     assert handed_on.dtype == np.uint16 and np.shares_memory(handed_on, rows)
 

@@ -7,7 +7,7 @@ from encoded_rows import FORMS, encoded, features
 import ramet
 from ramet.dtypes import as_float32, encode
 
-torch = ramet.tensors.torch_or_none()
+torch = ramet._support.tensors.torch_or_none()
 needs_torch = pytest.mark.skipif(torch is None, reason="needs torch")
 
 

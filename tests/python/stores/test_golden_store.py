@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ramet
-from ramet.cli import main
+from ramet.commands.main import main
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "v1"
 PAPER, AUTHOR, ODD = "paper", "author", ".Ärzte/__%_"

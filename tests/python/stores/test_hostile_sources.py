@@ -13,7 +13,7 @@ import pytest
 from source_files import write_npz, write_planetoid
 
 import ramet
-from ramet import cli
+from ramet.commands.main import main
 from ramet.stores.readers import pickles
 from ramet.stores.readers.source import dense_features
 
@@ -231,7 +231,7 @@ def test_an_archive_of_zeros(tmp_path):
 def test_build_of_what_is_no_archive_ends_with_one_line(tmp_path, capsys, content):
     file = write_npz(tmp_path / "tiny.npz")
     file.write_bytes(file.read_bytes()[:100] + content)
-    assert cli.main(["build", str(tmp_path / "store"), str(file)]) == 2
+    assert main(["build", str(tmp_path / "store"), str(file)]) == 2
     error = capsys.readouterr().err
     assert error.startswith("ramet: error: ")
     assert error.count("\n") == 1
@@ -246,5 +246,5 @@ def test_a_header_that_is_no_python(tmp_path, capsys):
             for name in good.namelist():
                 bad.writestr(name, good.read(name))
             bad.writestr("adj_data.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(24))
-        assert cli.main(["build", str(tmp_path / "store"), str(tmp_path / "bad.npz")]) == 2
+        assert main(["build", str(tmp_path / "store"), str(tmp_path / "bad.npz")]) == 2
         assert "bad.npz" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ramet
-from ramet import cli
+from ramet.commands.main import main
 from ramet.stores.build import generate
 
 NAME = b"gr\xe4ph"  # Latin-1
@@ -83,6 +83,6 @@ def test_train(folder, tmp_path):
     store, run = (os.fsdecode(folder) + name for name in ("/store", "/run"))
     generate(store, num_nodes=300, num_edges=900, feature_width=8)
     with open(tmp_path / "printed", "w") as printed, contextlib.redirect_stdout(printed):
-        assert cli.main(["train", store, "--epochs", "1", "--hidden", "8", "--quiet", "--out", run]) == 0
+        assert main(["train", store, "--epochs", "1", "--hidden", "8", "--quiet", "--out", run]) == 0
     assert b"run folder " + os.fsencode(run) in (tmp_path / "printed").read_bytes()
     assert os.path.exists(run + "/best.pt")

@@ -19,8 +19,8 @@ import pytest
 from one_graph_program import identity, small
 
 import ramet
-from ramet import one_per_machine
-from ramet.one_per_machine import find_or_make
+from ramet.stores import one_per_machine
+from ramet.stores.one_per_machine import find_or_make
 
 KILLS = int(os.environ.get("RAMET_TEST_KILLS", "40"))
 

@@ -13,7 +13,8 @@ import pytest
 from small_graphs import CITES, NUM_NODES, heterogeneous, homogeneous
 
 import ramet
-from ramet import _core, cli
+from ramet import _core
+from ramet.commands.main import main
 from ramet.dtypes import scaled_by
 from ramet.loading import sampling
 
@@ -180,7 +181,7 @@ def test_parts_are_refused_where_the_whole_graph_is_needed(tmp_path, capfd):
     ):
         with pytest.raises(ValueError, match="part 1 of 3 and has no in-edges of nodes of other parts"):
             use()
-    assert cli.main(["train", str(tmp_path / "parts" / "part-1"), "--out", str(tmp_path / "run")]) == 2
+    assert main(["train", str(tmp_path / "parts" / "part-1"), "--out", str(tmp_path / "run")]) == 2
     assert "part 1 of 3 and has no in-edges" in capfd.readouterr().err
     with pytest.raises(ValueError, match="part 1 of 3 already"):
         ramet.partition(part, 2, tmp_path / "again")
@@ -208,12 +209,12 @@ def test_info_and_verify(tmp_path, capsys):
     graph = homogeneous()
     part = split(graph, tmp_path)[1]
     path = str(tmp_path / "parts" / "part-1")
-    assert cli.main(["verify", path]) == 0
-    assert cli.main(["info", path]) == 0
+    assert main(["verify", path]) == 0
+    assert main(["info", path]) == 0
     text = capsys.readouterr().out
     assert f"part 1 of 3 of the graph {graph._core.fingerprint():016x}" in text
     assert f"1,000 nodes, {part.num_rows()} of them in this part" in text
-    assert cli.main(["info", path, "--json"]) == 0
+    assert main(["info", path, "--json"]) == 0
     info = json.loads(capsys.readouterr().out)
     assert info["part"]["index"] == 1
     assert info["node_types"][0]["owned_nodes"] == part.num_rows()
@@ -228,7 +229,7 @@ def test_damaged_parts(tmp_path, capsys):
         array = np.load(part / name)
         change(broken := array.copy())
         np.save(part / name, broken)
-        assert cli.main(["verify", str(part)]) == 1
+        assert main(["verify", str(part)]) == 1
         np.save(part / name, array)
         return capsys.readouterr().err
 
@@ -245,9 +246,9 @@ def test_damaged_parts(tmp_path, capsys):
     assert "owned/node.npy: the last line makes" in verify_after("owned/node.npy", lambda a: a.fill(2**63))
     assert "feat.npy: has" in verify_after("owned/node.npy", count)
     assert "owner/node.npy, entry 700: 3 is outside [0, 3)" in verify_after("owner/node.npy", owner)
-    assert cli.main(["verify", str(part)]) == 0
+    assert main(["verify", str(part)]) == 0
     (part / "owner" / "node.npy").rename(part / "owner" / "paper.npy")
-    assert cli.main(["verify", str(part)]) == 1
+    assert main(["verify", str(part)]) == 1
 
 
 @pytest.mark.parametrize("kind", GRAPHS)
@@ -337,20 +338,20 @@ def test_a_damaged_graph_is_refused(tmp_path):
 def test_the_command(tmp_path, capsys):
     store = str(tmp_path / "graph")
     ramet.save(homogeneous(), store)
-    assert cli.main(["partition", store, "--parts", "3", "--method", "range", "--json"]) == 0
+    assert main(["partition", store, "--parts", "3", "--method", "range", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["parts"] == 3
     check_parts(parts_of(tmp_path / "graph-parts-3", 3), ramet.open(store))
     out = str(tmp_path / "owners")
-    assert cli.main(["partition", store, "--parts", "2", "--out", out, "--method", "hash", "--only-owner"]) == 0
+    assert main(["partition", store, "--parts", "2", "--out", out, "--method", "hash", "--only-owner"]) == 0
     text = capsys.readouterr().out
     assert text.startswith(f"{out}: 2 parts by hash, ")
     assert "part 1: " in text and "largest part over mean: nodes " in text
-    assert cli.main(["partition", store, "--parts", "2", "--out", out, "--method", "hash", "--quiet"]) == 0
+    assert main(["partition", store, "--parts", "2", "--out", out, "--method", "hash", "--quiet"]) == 0
     assert capsys.readouterr().out == ""
-    assert cli.main(["partition", store, "--parts", "0", "--method", "hash"]) == 2
+    assert main(["partition", store, "--parts", "0", "--method", "hash"]) == 2
     assert "parts is 0, expected 1 to 65535" in capsys.readouterr().err
-    assert cli.main(["partition", store + "-parts-3/part-1", "--parts", "2", "--method", "hash"]) == 2
+    assert main(["partition", store + "-parts-3/part-1", "--parts", "2", "--method", "hash"]) == 2
     assert "part 1 of 3 already" in capsys.readouterr().err
 
 
@@ -371,7 +372,7 @@ def test_stopped_in_the_middle(how, tmp_path):
     assert not (out / "partition.json").exists()
     for entry in os.listdir(out):
         if entry.startswith("part-"):
-            assert cli.main(["verify", str(out / entry), "--quiet"]) == 0
+            assert main(["verify", str(out / entry), "--quiet"]) == 0
     if how == signal.SIGINT:
         assert not [entry for entry in os.listdir(out) if entry.startswith(".")]
     ramet.partition(tmp_path / "graph", 8, out, method="hash")

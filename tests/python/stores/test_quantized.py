@@ -6,10 +6,10 @@ from encoded_rows import features
 from small_graphs import NUM_NODES, homogeneous
 
 import ramet
-from ramet.cli import main
+from ramet.commands.main import main
 from ramet.dtypes import as_float32
 
-torch = ramet.tensors.torch_or_none()
+torch = ramet._support.tensors.torch_or_none()
 
 
 def test_quantize_in_full():

@@ -17,7 +17,7 @@ import trainer_processes
 import ramet
 
 TRAINERS = Path(trainer_processes.__file__)
-HAVE_TORCH = ramet.tensors.torch_or_none() is not None
+HAVE_TORCH = ramet._support.tensors.torch_or_none() is not None
 needs_torch = pytest.mark.skipif(not HAVE_TORCH, reason="needs torch")
 
 

@@ -8,7 +8,8 @@ import pytest
 import trainer_processes
 
 import ramet
-from ramet import _core, descriptor
+from ramet import _core
+from ramet._support import descriptor
 
 
 def test_a_handle_whose_descriptor_is_something_else_now_is_an_error(tmp_path):

@@ -9,12 +9,12 @@ import socket
 import processes
 import pytest
 
-from ramet import descriptor_server
+from ramet._support import descriptor_server
 
 PROGRAM = """
 import errno, os, resource, socket, sys, threading
 import processes
-from ramet import descriptor_server
+from ramet._support import descriptor_server
 
 if len(sys.argv) > 2:
     descriptor_server.TIMEOUT = float(sys.argv[2])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ramet
-from ramet import cli
+from ramet.commands.main import main
 
 
 @pytest.fixture(scope="module")
@@ -12,7 +12,7 @@ def store(tmp_path_factory):
     """A small learnable graph with 199 training nodes."""
     path = tmp_path_factory.mktemp("train") / "graph"
     size = "--nodes 1500 --edges 9000 --communities 4 --classes 4 --features 16 --signal 0.3"
-    assert cli.main(["generate", str(path), *size.split(), "--quiet"]) == 0
+    assert main(["generate", str(path), *size.split(), "--quiet"]) == 0
     made = ramet.open(path)
     order = np.random.default_rng(0).permutation(1500)
     nodes = {"feat": made.table("feat").numpy(), "label": made.table("label").numpy()}

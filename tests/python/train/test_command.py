@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
 import ramet  # noqa: E402
-from ramet import cli  # noqa: E402
+from ramet.commands.main import main  # noqa: E402
 from ramet.nn import layerwise  # noqa: E402
 from ramet.train import Config  # noqa: E402
 from ramet.train.model import build_model  # noqa: E402
@@ -84,7 +84,7 @@ def without(store, path, **changes):
 )
 def test_a_store_without_a_task_is_one_line(store, tmp_path, capfd, changes, words):
     path = without(store, tmp_path / "graph", **changes)
-    assert cli.main(["train", str(path), "--out", str(tmp_path / "run")]) == 2
+    assert main(["train", str(path), "--out", str(tmp_path / "run")]) == 2
     error = capfd.readouterr().err
     assert error.count("\n") == 1 and error.startswith("ramet: error: ")
     assert all(word in error for word in words)
@@ -115,7 +115,7 @@ def test_a_store_without_a_task_is_one_line(store, tmp_path, capfd, changes, wor
 )
 def test_bad_options_name_value_and_bound(store, capfd, option, words):
     try:
-        status = cli.main(["train", str(store), *option])
+        status = main(["train", str(store), *option])
     except SystemExit as stop:  # argparse's way
         status = stop.code
     error = capfd.readouterr().err
@@ -132,15 +132,15 @@ def test_a_run_folder_must_be_new(store, tmp_path, capfd):
         store / "runs" / "new": f"is in the store {store}",
         tmp_path / "run": "run is not empty (it has best.pt, notes)",
     }.items():
-        assert cli.main(["train", str(store), "--out", str(out)]) == 2
+        assert main(["train", str(store), "--out", str(out)]) == 2
         error = capfd.readouterr().err
         assert error.count("\n") == 1 and words in error
     assert (tmp_path / "run" / "best.pt").read_text() == "precious"
-    assert cli.main(["verify", str(store), "--quiet"]) == 0
+    assert main(["verify", str(store), "--quiet"]) == 0
 
 
 def test_a_missing_store_is_one_line(tmp_path, capfd):
-    assert cli.main(["train", str(tmp_path / "nowhere")]) == 2
+    assert main(["train", str(tmp_path / "nowhere")]) == 2
     error = capfd.readouterr().err
     assert error.count("\n") == 1 and "nowhere" in error
 
@@ -151,7 +151,7 @@ def test_without_matplotlib_there_is_no_plot(store, tmp_path, capfd, monkeypatch
     monkeypatch.delitem(sys.modules, "matplotlib.figure", raising=False)
     out = tmp_path / "run"
     options = ["--epochs", "1", "--hidden", "8", "--batch-size", str(BATCH), "--quiet"]
-    assert cli.main(["train", str(store), "--out", str(out), *options]) == 0
+    assert main(["train", str(store), "--out", str(out), *options]) == 0
     printed = capfd.readouterr().out
     assert "test accuracy" in printed and "no plot (curves.png): matplotlib is not installed\n" in printed
     assert sorted(path.name for path in out.iterdir()) == ["best.pt", "metrics.json"]

@@ -12,7 +12,7 @@ pytest.importorskip("torch_geometric")
 from small_graphs import WIDTH, homogeneous  # noqa: E402
 
 import ramet  # noqa: E402
-from ramet import cli  # noqa: E402
+from ramet.commands.main import main  # noqa: E402
 from ramet.nn import layerwise  # noqa: E402
 from ramet.train import Config, fit  # noqa: E402
 from ramet.train.evaluate import class_scores, in_words, inference  # noqa: E402
@@ -126,7 +126,7 @@ def trained(request, tmp_path_factory):
 
 
 def run_cli(capsys, *argv):
-    status = cli.main([str(word) for word in argv])
+    status = main([str(word) for word in argv])
     return status, *capsys.readouterr()
 
 
@@ -206,7 +206,7 @@ def test_what_does_not_fit_is_one_line(trained, tmp_path, capsys):
         status, printed, err = run_cli(capsys, "predict", *argv)
         assert (status, printed) == (2, ""), words
         assert err.startswith("ramet: error: ") and err.count("\n") == 1 and words in err, err
-    assert cli.main(["verify", str(store), "--quiet"]) == 0
+    assert main(["verify", str(store), "--quiet"]) == 0
 
 
 def test_a_model_of_other_options_is_one_line(trained, tmp_path, capsys):

@@ -13,7 +13,7 @@ pytest.importorskip("torch_geometric")
 import torch.nn.functional as F  # noqa: E402
 
 import ramet  # noqa: E402
-from ramet.old_torch import is_autocast_enabled  # noqa: E402
+from ramet._support.old_torch import is_autocast_enabled  # noqa: E402
 from ramet.train import Config, fit, loop, run  # noqa: E402
 from ramet.train.model import build_model  # noqa: E402
 from ramet.train.predict import predict  # noqa: E402

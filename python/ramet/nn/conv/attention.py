@@ -5,13 +5,13 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
+from ramet._support.old_torch import is_autocast_enabled
 from ramet.nn import generator
 from ramet.nn.conv.base import Conv, in_order, refuse
 from ramet.nn.conv.linear import Linear, zeros
 from ramet.nn.edge_checks import check_device, described
 from ramet.nn.edges import BlockEdges
 from ramet.nn.tracing import is_traced
-from ramet.old_torch import is_autocast_enabled
 
 # How features of a destination's loop follow from its edges' (fill_value), and what they are without edges.
 _FILLS = {"add": ("sum", 0), "mean": ("mean", 0), "min": ("min", 0), "max": ("max", 0), "mul": ("prod", 1)}

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ramet._support.memory import available_memory
 from ramet.dtypes import convert
-from ramet.memory import available_memory
 
 CHUNK_VALUES = 1 << 21  # values of a dense chunk: 16 MB of float64
 

@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Callable
 
 from ramet import _core
-from ramet.descriptor_server import is_of_this_user
+from ramet._support.descriptor_server import is_of_this_user
 from ramet.graph import Graph
 
 HERE, MAKING, REFUSED = b"h", b"m", b"r"  # what comes with descriptors; before them; instead of them

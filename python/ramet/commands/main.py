@@ -11,8 +11,8 @@ import sys
 from collections.abc import Sequence
 
 from ramet._core import __version__
-from ramet.costs.cli import add_parser as add_estimate
-from ramet.train.cli import add_parsers as add_training
+from ramet.commands.estimate import add_parser as add_estimate
+from ramet.commands.train import add_parsers as add_training
 
 EXIT_DAMAGED, EXIT_ERROR, EXIT_INTERRUPTED = 1, 2, 130
 
@@ -253,7 +253,7 @@ def _info(args) -> None:
 
 
 def _verify(args) -> int:
-    from ramet.progress import byte_progress
+    from ramet._support.progress import byte_progress
     from ramet.stores.checksums import find_damage, has_checksums, parts_in
 
     parts = parts_in(args.store)

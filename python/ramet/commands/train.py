@@ -13,7 +13,7 @@ from ramet.stores.info import size
 from ramet.train.config import DTYPES, MEASURES, MODELS, PLACES, Config
 from ramet.train.folder import PLOT
 
-EXIT_ERROR, EXIT_INTERRUPTED = 2, 130  # as in ramet.cli
+EXIT_ERROR, EXIT_INTERRUPTED = 2, 130  # as in ramet.commands.main
 
 
 def add_parsers(subparsers):

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
 
-from ramet.arguments import as_folder
+from ramet._support.arguments import as_folder
 from ramet.loading.samplers import add_sampler_options, sampler_of
 
 

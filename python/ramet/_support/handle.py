@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 
-from ramet import _core, descriptor
+from ramet import _core
+from ramet._support import descriptor
 
 _handed_out: list[_core.Graph] = []
 
