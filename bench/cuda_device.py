@@ -14,7 +14,7 @@ import torch
 from harness import HERE, Figure, Report
 
 from ramet import _core
-from ramet.cuda import torch_devices as devices
+from ramet._support import torch_devices as devices
 
 EMULATED = _core.cuda_backend() == "emulated"
 if EMULATED:

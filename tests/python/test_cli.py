@@ -13,9 +13,9 @@ import pytest
 import ramet
 from ramet import _core
 from ramet.commands.main import main
+from ramet.storage.checksums import read_checksums
 from ramet.stores import generators
 from ramet.stores.build import generate
-from ramet.stores.checksums import read_checksums
 
 SMALL = ["--nodes", "300", "--edges", "900", "--communities", "4", "--classes", "4", "--features", "8"]
 

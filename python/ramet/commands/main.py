@@ -254,7 +254,7 @@ def _info(args) -> None:
 
 def _verify(args) -> int:
     from ramet._support.progress import byte_progress
-    from ramet.stores.checksums import find_damage, has_checksums, parts_in
+    from ramet.storage.checksums import find_damage, has_checksums, parts_in
 
     parts = parts_in(args.store)
     with byte_progress(_shows_progress(args), "checksums") as report:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ramet import _core
+from ramet._support import torch_devices
 from ramet._support.arguments import as_int
 from ramet._support.memory import available_memory
 from ramet.costs import words
@@ -14,7 +15,6 @@ from ramet.costs.caches import CacheCount, Caches, count_hits
 from ramet.costs.memory import FLOAT_BYTES, memory_per_machine
 from ramet.costs.ranks import RankCount, count_ranks
 from ramet.costs.sample import batches_of, make_loader
-from ramet.cuda import torch_devices
 from ramet.graph import Graph
 from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.loading.options import as_graph

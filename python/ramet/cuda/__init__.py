@@ -7,7 +7,7 @@ which does not survive a fork: fork before, or start processes by spawn.
 from __future__ import annotations
 
 from ramet import _core
-from ramet.cuda import torch_devices
+from ramet._support import torch_devices
 
 
 def why_not() -> str:

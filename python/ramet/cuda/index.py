@@ -11,9 +11,9 @@ import operator
 import numpy as np
 import torch
 
+from ramet._support import torch_devices as devices
 from ramet._support.old_torch import WIDE_UNSIGNED
 from ramet._support.tensors import to_tensor
-from ramet.cuda import torch_devices as devices
 
 INTEGERS = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
 

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 
 from ramet import _core
+from ramet._support import torch_devices as devices
 from ramet._support.arguments import ROW_ORDERS, check_word
 from ramet._support.progress import locking_progress
 from ramet.arrays import INT32_MAX, as_count, as_rows
-from ramet.cuda import torch_devices as devices
 from ramet.cuda.index import as_ids, rows_of
 from ramet.dtypes import Quantized, dtype_name
 from ramet.graph import Graph

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import torch.distributed as dist
 
-from ramet.tables.ranks import this_machine
+from ramet.ranks.world import this_machine
 
 
 class MachineGroups(NamedTuple):

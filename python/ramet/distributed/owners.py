@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ramet import _core
 from ramet.graph import Graph
-from ramet.loading.ranks import rank_and_world
+from ramet.ranks.world import rank_and_world
 from ramet.stores.ownership import as_owners, by_node_type
 
 

@@ -15,7 +15,7 @@ import torch
 import torch.distributed as dist
 
 from ramet import _core
-from ramet.distributed.peers import naming_ended
+from ramet.ranks.peers import naming_ended
 
 SUMMED = (torch.float32, torch.float64)  # what _core.add_rows takes
 

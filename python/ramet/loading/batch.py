@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ramet import _core
-from ramet._support import foreign_words, html
+from ramet._support import foreign_words, html, torch_devices
 from ramet._support.tensors import device_of_tensors, to_tensor
-from ramet.cuda import torch_devices
 from ramet.dtypes import dtype_name, scaled_by
 from ramet.graph import EdgeTypeName, Graph
 from ramet.loading.block import Block, per_type

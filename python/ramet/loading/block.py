@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ramet._support import foreign_words
+from ramet._support import foreign_words, torch_devices
 from ramet._support.tensors import to_tensor
-from ramet.cuda import torch_devices
 from ramet.graph import EdgeTypeName, Graph
 from ramet.loading import origins
 

@@ -16,11 +16,12 @@ from ramet.loading.fused import fused_tables
 from ramet.loading.given_tables import names_of_given, pulling_group, require_owned_alike
 from ramet.loading.options import Input, as_device, as_graph, as_inputs, for_sampling, require_whole, sample_options
 from ramet.loading.placement import Placement, as_placement
-from ramet.loading.ranks import LoaderRanks, cooperating_group, rank_and_world
+from ramet.loading.ranks import LoaderRanks, cooperating_group
 from ramet.loading.samplers import Sampler, as_sampler
 from ramet.loading.states import inputs_alike
 from ramet.loading.table_requests import as_requests, described
 from ramet.loading.times import Time
+from ramet.ranks.world import rank_and_world
 from ramet.stores.ownership import as_owners
 from ramet.tables.owners import digest_of
 

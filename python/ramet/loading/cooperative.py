@@ -36,7 +36,7 @@ class GroupThread:
         group, channel = self._group, self._group.channel
         if channel.failure is None:  # else they were told
             channel.failure = RuntimeError(problem)
-            group.tell_failure()
+            group.abort()
 
     def _run(self, task: _core.SampleTask) -> None:
         try:
@@ -54,7 +54,7 @@ class GroupThread:
         except BaseException as error:
             channel.failure = error
             traceback.clear_frames(error.__traceback__)  # of the messages that they hold
-            group.tell_failure()
+            group.abort()
             if isinstance(error, RuntimeError):  # of the collective: the engine raises others
                 rank = group.members[group.rank]
                 message = f"rank {rank}, epoch {task.epoch}, step {task.step}: ids could not be exchanged: {error}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ramet import _core
-from ramet.cuda import torch_devices
+from ramet._support import torch_devices
 from ramet.loading import ranks
 from ramet.loading.batch import Batch, Origin
 from ramet.loading.watch import Watched

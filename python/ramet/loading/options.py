@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ramet import _core
+from ramet._support import torch_devices
 from ramet._support.arguments import UINT64_MAX, as_flag, as_int, shortened
 from ramet._support.foreign_words import graph_advice
 from ramet.arrays import as_array, as_split, to_integers
-from ramet.cuda import torch_devices
 from ramet.dtypes import dtype_name
 from ramet.graph import Graph
 from ramet.loading.samplers import as_sampler

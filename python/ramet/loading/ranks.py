@@ -1,14 +1,12 @@
-"""Which rank this process is, as torch.distributed knows it, and what its ranks do together. Imports torch for ranks
-that cooperate alone: a process that has initialized torch.distributed has imported it."""
+"""The ranks of a loader: what a user says about them, and warnings where PyG's or DGL's words mean something else."""
 
 from __future__ import annotations
 
 import logging
-import sys
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ramet._support.arguments import shortened
+from ramet.ranks.world import rank_and_world
 
 _log = logging.getLogger("ramet")
 _warned = False
@@ -33,7 +31,7 @@ class Cooperate:
 
 class LoaderRanks(NamedTuple):
     """The ranks of a loader, as this one sees them. among: as of Cooperate, or False; rank, world: those inside it.
-    group: the ramet.distributed.group.Group that makes batches together, pulling: the one whose ranks pull rows from
+    group: the ramet.ranks.group.Group that makes batches together, pulling: the one whose ranks pull rows from
     each other; None for none."""
 
     among: object
@@ -48,36 +46,9 @@ class LoaderRanks(NamedTuple):
         return self.group or self.pulling
 
 
-def rank_and_world(ranks) -> tuple[int, int]:
-    """(rank, world size). None: those of torch.distributed where it is initialized, else (0, 1). False: (0, 1).
-    A process group: those inside the group. TypeError for anything else."""
-    if ranks is False:
-        return 0, 1
-    dist = sys.modules.get("torch.distributed")
-    if ranks is not None and not is_group(ranks, dist):
-        raise TypeError(
-            f"ranks is {shortened(ranks)}, expected None, False or a process group, for loaders also ramet.Cooperate"
-        )
-    if dist is None or not dist.is_available() or not dist.is_initialized():
-        if ranks is None:
-            return 0, 1
-        raise ValueError(f"ranks is {ranks!r}, but torch.distributed is not initialized")
-    rank = dist.get_rank(ranks)
-    if rank < 0:
-        raise ValueError(f"ranks is a process group that rank {dist.get_rank()} is not in")
-    return rank, dist.get_world_size(ranks)
-
-
-def is_group(value, dist) -> bool:
-    """Whether torch.distributed made the value: a process group, or what stands for one that this rank is not in."""
-    if dist is None or not dist.is_available():
-        return False
-    return isinstance(value, dist.ProcessGroup) or value is dist.GroupMember.NON_GROUP_MEMBER
-
-
 def cooperating_group(ranks: Cooperate):
-    """The ramet.distributed.group.Group of a cooperative loader."""
-    from ramet.distributed.group import Group  # imports torch
+    """The ramet.ranks.group.Group of a cooperative loader."""
+    from ramet.ranks.group import Group  # imports torch
 
     return Group(ranks.group, ranks.among)
 

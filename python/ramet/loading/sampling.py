@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ramet import _core
-from ramet._support import foreign_words
+from ramet._support import foreign_words, torch_devices
 from ramet._support.arguments import as_int
-from ramet.cuda import torch_devices
 from ramet.graph import Graph
 from ramet.loading.batch import Batch, Origin
 from ramet.loading.options import (

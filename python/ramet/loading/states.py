@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ramet._support.arguments import as_int, shortened
 from ramet.graph import Graph
-from ramet.tables.ranks import Digest
+from ramet.ranks.ranks import Digest
 
 
 def checked_position(state: Mapping, own: Mapping, num_steps: int) -> tuple[int, int]:

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from ramet import _core
+from ramet._support import torch_devices as devices
 from ramet._support.tensors import to_tensor
-from ramet.cuda import torch_devices as devices
 from ramet.tables.arguments import as_row_ids
 from ramet.tables.records import RecordTable
 from ramet.tables.table import Table

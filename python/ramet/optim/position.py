@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ramet.distributed.mail import fail_all
+from ramet.tables.communicator import SharedRows, abort
 
 if TYPE_CHECKING:
-    from ramet.distributed.channel import Channel
-    from ramet.distributed.mail import Mail
     from ramet.optim.learner import Learner, RecordLearner
+    from ramet.ranks.channel import Channel
 
 
 class Begun:
@@ -19,15 +18,15 @@ class Begun:
     def __init__(self, changes: tuple[int, ...], loss, *, is_spent: bool):
         self.changes, self.loss, self.is_spent = changes, loss, is_spent
         self.ended: set[Channel] = set()  # whose ranks have all made it
-        self.awaited: dict[Channel, list[Mail]] = {}  # in which other ranks wait for this one
+        self.awaited: dict[Channel, list[SharedRows]] = {}  # in which other ranks wait for this one
 
     def gradients_of(self, learner: Learner | RecordLearner) -> list[tuple]:
         return [] if self.is_spent else learner.gradients()
 
-    def tell_failure(self) -> None:
+    def abort(self) -> None:
         """Where other ranks wait, they get an error."""
         while self.awaited:
-            fail_all(self.awaited.popitem()[1])
+            abort(self.awaited.popitem()[1])
 
 
 class Position(NamedTuple):

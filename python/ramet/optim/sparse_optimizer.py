@@ -11,14 +11,14 @@ import torch
 from ramet import _core
 from ramet._support import interrupts
 from ramet._support.arguments import UINT64_MAX, as_flag, as_int
-from ramet.distributed.mail import Mail, deliver_all, done_all, fail_all
 from ramet.dtypes import dtype_name
 from ramet.nn.embedding import Embedding
 from ramet.optim import checkpoint
 from ramet.optim.learner import Learner, RecordLearner, learner_of
 from ramet.optim.position import Begun, Position
+from ramet.ranks.ranks import Ranks
+from ramet.tables.communicator import SharedRows, abort, all_to_all, release
 from ramet.tables.overlap import share_rows
-from ramet.tables.ranks import Ranks
 from ramet.tables.table import Table
 
 ROUNDINGS = ("nearest", "stochastic")
@@ -131,7 +131,7 @@ class SparseOptimizer(torch.optim.Optimizer):
         alone = by_channel.pop(None, [])
         together = {channel: learners for channel, learners in by_channel.items() if channel not in begun.ended}
         begun.awaited = {
-            channel: [Mail.of(learner.embedding.table) for learner in learners]
+            channel: [SharedRows.of(learner.embedding.table) for learner in learners]
             for channel, learners in together.items()
         }
         # First, so that other ranks wait while this one tries again what its disk has refused.
@@ -158,29 +158,29 @@ class SparseOptimizer(torch.optim.Optimizer):
     def _end_step(self) -> None:
         self._position = Position(self._number + 1, spent=self._changes(), is_mixed=self._position.is_mixed)
 
-    def _tell_failure(self) -> None:
+    def _abort(self) -> None:
         """Other ranks do not wait for the step any more."""
         if self._position.begun is not None:
-            self._position.begun.tell_failure()
+            self._position.begun.abort()
 
     def _step_together(self, learners: list[Learner], begun: Begun, channel) -> None:
         """Of embeddings that the same ranks share, in as many collectives as of one. An embedding that has made the
         step before an error takes part in the exchange, and changes no more."""
-        mails = begun.awaited[channel]
-        with _telling_failures(mails):
-            del begun.awaited[channel]  # from here on they are told
+        tables = begun.awaited[channel]
+        with _propagate_errors(tables):
+            del begun.awaited[channel]  # from here on an error reaches them
             steps = [self._step_of(learner) for learner in learners]
             for learner, step in zip(learners, steps):
                 learner.check(step)
-            letters = [(mail, begun.gradients_of(learner)) for mail, learner in zip(mails, learners)]
-            said = self._said()
-            options = said.pop("options") | said
-        delivered = deliver_all(letters, threads=torch.get_num_threads(), step=self._number + 1, options=options)
-        with _telling_failures(mails):
-            for learner, step, lists in zip(learners, steps, delivered):
+            inputs = [(rows, begun.gradients_of(learner)) for rows, learner in zip(tables, learners)]
+            settings = self._settings()
+            options = settings.pop("options") | settings
+        received = all_to_all(inputs, threads=torch.get_num_threads(), step=self._number + 1, options=options)
+        with _propagate_errors(tables):
+            for learner, step, lists in zip(learners, steps, received):
                 if not self._has_made(learner):
                     learner.apply(step, lists)
-        done_all(mails)
+        release(tables)
 
     def _step_of(self, learner: Learner | RecordLearner) -> _core.OptimizerStep:
         return _core.OptimizerStep(
@@ -196,7 +196,7 @@ class SparseOptimizer(torch.optim.Optimizer):
         """Forgets the gradients. Gives up a step that failed: ranks that wait for this one in it get an error."""
         with interrupts.held():
             if self._position.begun is not None:
-                self._tell_failure()
+                self._abort()
                 self._end_step()
             for embedding in self.embeddings:
                 embedding.zero_grad()
@@ -232,7 +232,7 @@ class SparseOptimizer(torch.optim.Optimizer):
         if self._position.begun is not None and self._position.begun.awaited:
             raise RuntimeError(f"other ranks wait in step {self._number + 1} for this one: {REMEDY}")
         self._settle()
-        checkpoint.save(path, self, self._said())
+        checkpoint.save(path, self, self._settings())
 
     def load(self, path) -> None:
         """Continues where the checkpoint at `path` was saved: rows, state, options and step are those of then, and so
@@ -246,9 +246,9 @@ class SparseOptimizer(torch.optim.Optimizer):
         OSError, or another error, while rows are being copied, as of a disk that is full: some rows are those of the
         checkpoint, the others those of before. step() and save() are a RuntimeError then, until a load succeeds.
         """
-        self._tell_failure()
+        self._abort()
         self._on_every_rank(lambda: None)
-        said = checkpoint.load(path, self, self._said(), check=self._options_of, begin=self._mix)
+        said = checkpoint.load(path, self, self._settings(), check=self._options_of, begin=self._mix)
         self.param_groups[0].update(self._options_of(said))
         self._average, self._rounding, self._seed = said["average"], said["rounding"], said["seed"]
         for learner in self._learners:
@@ -293,7 +293,7 @@ class SparseOptimizer(torch.optim.Optimizer):
         if self._position.is_mixed:
             raise RuntimeError("load() has failed in the middle: some rows are loaded, others are not. Load again")
 
-    def _said(self) -> dict:
+    def _settings(self) -> dict:
         options = {name: value for name, value in self.param_groups[0].items() if name != "params"}
         return {
             "optimizer": type(self).__name__,
@@ -318,12 +318,12 @@ class SparseOptimizer(torch.optim.Optimizer):
 
 
 @contextmanager
-def _telling_failures(mails: list[Mail]):
-    """The other ranks wait for this one."""
+def _propagate_errors(tables: list[SharedRows]):
+    """The other ranks wait for this one: an error inside is one on them, too."""
     try:
         yield
     except BaseException:
-        fail_all(mails)
+        abort(tables)
         raise
 
 

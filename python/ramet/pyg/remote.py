@@ -10,7 +10,7 @@ from torch_geometric.data import FeatureStore, GraphStore, TensorAttr, remote_ba
 from ramet.graph import Graph
 from ramet.pyg import stores
 from ramet.pyg.source import GraphSource, edge_stores, is_list_of_graphs
-from ramet.stores.contents import EDGE, NODE
+from ramet.storage.contents import EDGE, NODE
 from ramet.stores.convert import from_arrays
 
 

@@ -18,7 +18,7 @@ from ramet._support.arguments import shortened
 from ramet.graph import Graph
 from ramet.pyg.attributes import TOPOLOGY
 from ramet.pyg.draws import add_times, add_weights
-from ramet.stores.contents import EDGE, NODE
+from ramet.storage.contents import EDGE, NODE
 from ramet.stores.convert import from_edge_index
 from ramet.stores.one_per_machine import find_or_make
 

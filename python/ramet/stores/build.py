@@ -12,8 +12,8 @@ from ramet.arrays import INT32_MAX, as_count
 from ramet.dtypes import check_scale, feature_dtype
 from ramet.graph import Graph
 from ramet.graph import open as open_store
+from ramet.storage.contents import write
 from ramet.stores import readers
-from ramet.stores.contents import write
 from ramet.stores.convert import edge_list_contents
 from ramet.stores.generators import make, resolve
 from ramet.stores.readers.source import Source, dense_features

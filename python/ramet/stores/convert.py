@@ -18,7 +18,7 @@ from ramet._support.foreign_words import graph_advice
 from ramet.arrays import as_array, as_ids, to_integers
 from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, check_scale, encode
 from ramet.graph import Graph
-from ramet.stores.contents import Contents, Csc, check_table_name, write
+from ramet.storage.contents import Contents, Csc, check_table_name, write
 from ramet.stores.graph_arguments import GraphArguments
 from ramet.stores.pyg_input import edge_list_arguments
 from ramet.tables.table import Table

@@ -10,7 +10,7 @@ import numpy as np
 
 from ramet import _core
 from ramet._support.arguments import shortened
-from ramet.stores.streamed import CHUNK_BYTES, StreamedRows
+from ramet.storage.streamed import CHUNK_BYTES, StreamedRows
 
 MODELS: dict[str, dict] = {
     "planted": {
@@ -84,7 +84,7 @@ def resolve(model: str | None, preset: str | None, options: dict) -> tuple[str, 
 
 
 def make(model: str, options: dict, threads: int) -> tuple[dict[str, int], list[tuple[str, np.ndarray | StreamedRows]]]:
-    """Node counts and arrays by their place in the folder, as ramet.stores.contents.write() takes them."""
+    """Node counts and arrays by their place in the folder, as ramet.storage.contents.write() takes them."""
     if model == "planted":
         return _core.generate_planted(**options, threads=threads)
     counts, arrays = _core.generate_rmat(**options | {"feature_width": 0}, threads=threads)

@@ -14,7 +14,7 @@ from ramet import _core
 from ramet._support.arguments import EdgeTypeName, as_folder, as_name, edge_folder
 from ramet.arrays import as_count, as_rows, as_table
 from ramet.dtypes import Quantized
-from ramet.stores.contents import EDGE, NODE, Contents, Csc
+from ramet.storage.contents import EDGE, NODE, Contents, Csc
 from ramet.stores.parallel_edges import require_equal_rows
 
 

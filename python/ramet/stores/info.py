@@ -9,8 +9,8 @@ import numpy as np
 
 from ramet import _core
 from ramet.dtypes import dtype_name, scaled_by
-from ramet.stores.checksums import FILE as CHECKSUMS
-from ramet.stores.checksums import store_files
+from ramet.storage.checksums import FILE as CHECKSUMS
+from ramet.storage.checksums import store_files
 
 
 def describe(path) -> dict:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ramet._support.arguments import shortened
 from ramet.dtypes import Quantized, as_float32, bfloat16
-from ramet.stores.contents import Csc
+from ramet.storage.contents import Csc
 
 Rows = np.ndarray | Quantized
 

@@ -14,8 +14,8 @@ from ramet._support.arguments import UINT64_MAX, as_flag, as_int, as_path, edge_
 from ramet.dtypes import SCALE_SUFFIX, scaled_by
 from ramet.graph import Graph
 from ramet.graph import open as open_store
+from ramet.storage.contents import write
 from ramet.stores import metis
-from ramet.stores.contents import write
 from ramet.stores.ownership import stored
 from ramet.tables.owners import owner_vector
 from ramet.tables.table import Table

@@ -26,7 +26,7 @@ class Call:
 
 
 def start(group, function: Callable) -> Call:
-    """group: whose collective it is (a distributed.group.Group), or None."""
+    """group: whose collective it is (a ranks.group.Group), or None."""
     if group is not None:
         return Call(group.channel.submit(function))
     pid = os.getpid()
@@ -37,12 +37,12 @@ def start(group, function: Callable) -> Call:
 
 
 def call_together(table: Table, name: str, check: Callable[[], tuple]):
-    """A function of distributed/table_calls.py. `check` returns ids and what else the call takes."""
-    from ramet.distributed import table_calls  # imports torch
-    from ramet.distributed.mail import Mail
+    """A function of collectives.py. `check` returns ids and what else the call takes."""
+    from ramet.tables import collectives  # imports torch
+    from ramet.tables.communicator import SharedRows
 
     def with_places() -> tuple:
         ids, *others = check()
         return table._place_of(ids), *others  # noqa: SLF001 (of this package)
 
-    return getattr(table_calls, name)(Mail.of(table), with_places)
+    return getattr(collectives, name)(SharedRows.of(table), with_places)

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from ramet import _core
 from ramet._support.arguments import as_path
-from ramet.stores.checksums import PARTS_TEXT, require_undamaged
+from ramet.ranks.ranks import Ranks
+from ramet.ranks.world import this_machine
+from ramet.storage.checksums import PARTS_TEXT, require_undamaged
 from ramet.tables.files import FileMemory, open_parts, stores_of, unreplaced
 from ramet.tables.parts import read_text, save_parts
-from ramet.tables.ranks import Ranks, this_machine
 from ramet.tables.records import copy_tables
 from ramet.tables.table import Table
 

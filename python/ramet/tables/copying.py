@@ -11,7 +11,7 @@ from ramet.dtypes import dtype_name
 from ramet.tables.memory import TableMemory
 
 if TYPE_CHECKING:
-    from ramet.tables.ranks import Ranks
+    from ramet.ranks.ranks import Ranks
     from ramet.tables.table import Table
 
 CHUNK_BYTES = 16 << 20

@@ -13,10 +13,10 @@ from ramet._support.arguments import UINT64_MAX, as_int, shortened
 from ramet._support.descriptor import Handle
 from ramet.arrays import MAX_DIMENSIONS, as_array, as_count
 from ramet.dtypes import bfloat16, dtype_name
+from ramet.ranks.ranks import Ranks
 from ramet.tables.init_rows import described
 from ramet.tables.memory import Form, HostPieces, Layout, TableMemory, map_array, opened
 from ramet.tables.owners import digest_of, owners_of_rows
-from ramet.tables.ranks import Ranks
 
 PLACEMENTS = ("continuous", "chunked", "distributed")
 LOCATIONS = ("host", "device")

@@ -8,11 +8,10 @@ from multiprocessing import context, reduction
 from typing import NamedTuple
 
 from ramet import _core
-from ramet._support import descriptor_server
-from ramet.cuda import torch_devices
+from ramet._support import descriptor_server, torch_devices
 from ramet.dtypes import dtype_name
+from ramet.ranks.ranks import Ranks
 from ramet.tables.memory import Form
-from ramet.tables.ranks import Ranks
 
 _handed_out: list = []  # pieces that pickles name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ramet import _core
-from ramet.cuda import torch_devices as devices
+from ramet._support import torch_devices as devices
 from ramet.dtypes import dtype_name
 
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)

@@ -13,11 +13,11 @@ from ramet import _core
 from ramet._support.arguments import as_name, as_path, shortened
 from ramet.arrays import as_count
 from ramet.dtypes import SCALE_SUFFIX, bfloat16, bits, dtype_name, scaled_by
-from ramet.stores.checksums import FILE, MANIFEST, has_checksums, parts_in, require_undamaged
+from ramet.ranks.ranks import Ranks
+from ramet.storage.checksums import FILE, MANIFEST, has_checksums, parts_in, require_undamaged
 from ramet.tables.create import as_dtype, layout_of
 from ramet.tables.memory import Layout
 from ramet.tables.owners import rows_of_parts
-from ramet.tables.ranks import Ranks
 
 ATTEMPTS = 100
 

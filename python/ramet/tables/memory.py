@@ -10,7 +10,7 @@ import numpy as np
 
 from ramet import _core
 from ramet._support import descriptor
-from ramet.tables.ranks import Ranks
+from ramet.ranks.ranks import Ranks
 
 HUGE_PAGE, PAGE = 1 << 21, 1 << 12  # bytes
 

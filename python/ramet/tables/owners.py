@@ -8,8 +8,8 @@ import numpy as np
 
 from ramet import _core
 from ramet.arrays import as_array
-from ramet.stores.contents import NODE
-from ramet.tables.ranks import Digest
+from ramet.ranks.ranks import Digest
+from ramet.storage.contents import NODE
 
 AT_A_TIME = 1 << 22  # rows whose owners are computed
 

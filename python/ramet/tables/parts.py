@@ -14,12 +14,12 @@ import numpy as np
 from ramet import _core
 from ramet._support.arguments import as_path
 from ramet.dtypes import SCALE_SUFFIX
-from ramet.stores.checksums import PARTS_TEXT, read_bounded, write_checksums
-from ramet.stores.contents import write
+from ramet.storage.checksums import PARTS_TEXT, read_bounded, write_checksums
+from ramet.storage.contents import write
 from ramet.tables.owners import owner_vector
 
 if TYPE_CHECKING:
-    from ramet.tables.ranks import Ranks
+    from ramet.ranks.ranks import Ranks
 
 VERSION = 1
 

@@ -12,13 +12,13 @@ from ramet import _core
 from ramet._support.arguments import UINT64_MAX, as_int, as_path
 from ramet.arrays import as_count
 from ramet.dtypes import bfloat16, bits, dtype_name
-from ramet.stores.streamed import CHUNK_BYTES, StreamedRows
+from ramet.ranks.ranks import Ranks
+from ramet.storage.streamed import CHUNK_BYTES, StreamedRows
 from ramet.tables.arguments import as_row_ids
 from ramet.tables.create import as_dtype
 from ramet.tables.init_rows import DISTRIBUTIONS, described
 from ramet.tables.owners import digest_of, owners_of_rows
 from ramet.tables.parts import Pieces
-from ramet.tables.ranks import Ranks
 
 LEARNING = ("float32", "float16", "bfloat16")
 

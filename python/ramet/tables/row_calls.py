@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ramet._support import torch_devices as devices
 from ramet._support.tensors import to_tensor, torch_or_none
 from ramet.arrays import INT32_MAX, as_count
-from ramet.cuda import torch_devices as devices
 from ramet.dtypes import bfloat16, bits, dtype_name, to_bfloat16
 from ramet.tables.arguments import as_buffer, as_row_ids, as_rows_of_ids
 from ramet.tables.calls import call_together

@@ -12,7 +12,8 @@ from ramet._support.arguments import as_flag, shortened
 from ramet._support.tensors import to_tensor, torch_or_none
 from ramet.arrays import as_array
 from ramet.dtypes import Quantized, dtype_name, scaled_by
-from ramet.stores.contents import NODE
+from ramet.ranks.ranks import Ranks
+from ramet.storage.contents import NODE
 from ramet.tables import create as tables
 from ramet.tables.arguments import core_table
 from ramet.tables.calls import start
@@ -22,7 +23,6 @@ from ramet.tables.files import FileMemory, open_files
 from ramet.tables.init_rows import init_rows
 from ramet.tables.memory import TableMemory
 from ramet.tables.parts import Pieces, save_parts
-from ramet.tables.ranks import Ranks
 from ramet.tables.row_calls import gather_rows, write_rows
 
 

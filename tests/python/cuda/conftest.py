@@ -9,7 +9,7 @@ import pytest
 
 import ramet.cuda
 from ramet import _core
-from ramet.cuda import torch_devices as devices
+from ramet._support import torch_devices as devices
 
 
 @pytest.fixture(autouse=True)

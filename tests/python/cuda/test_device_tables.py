@@ -11,7 +11,7 @@ from small_graphs import NUM_NODES, homogeneous
 
 import ramet
 from ramet import _core
-from ramet.cuda import torch_devices as devices
+from ramet._support import torch_devices as devices
 
 ROWS = 300
 FLOATS = ("float32", "float16", "bfloat16")

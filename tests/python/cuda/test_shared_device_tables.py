@@ -14,7 +14,7 @@ import torch.distributed as dist
 
 import ramet
 from ramet import _core
-from ramet.cuda import torch_devices as devices
+from ramet._support import torch_devices as devices
 
 WORLD = 2
 ROWS = 1003

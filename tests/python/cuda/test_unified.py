@@ -13,8 +13,8 @@ import unified_child
 from unified_rows import ROWS, equal, host, on_gpu, on_own_pages, rows_of
 
 import ramet
+from ramet._support import torch_devices as devices
 from ramet.cuda import UnifiedTensor
-from ramet.cuda import torch_devices as devices
 
 INTEGERS = "int8 uint8 int16 uint16 int32 uint32 int64 uint64"
 FLOATING = "float16 bfloat16 float32 float64"

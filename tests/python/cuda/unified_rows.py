@@ -5,7 +5,7 @@ import mmap
 import torch
 
 from ramet import _core
-from ramet.cuda import torch_devices as devices
+from ramet._support import torch_devices as devices
 
 ROWS = 50
 

@@ -254,7 +254,7 @@ def interrupt_a_step(group) -> tuple:
         ids, gradients = (values[share(step, rank, group.size())] for values in gradients_of(step))
         memory(ids).backward(gradients)
         is_interrupted = (step, rank) == (1, group.size() - 1)
-        with interrupting_deliveries() if is_interrupted else contextlib.nullcontext():
+        with interrupting_exchanges() if is_interrupted else contextlib.nullcontext():
             try:
                 optimizer.step()
             except KeyboardInterrupt:
@@ -264,15 +264,15 @@ def interrupt_a_step(group) -> tuple:
 
 
 @contextlib.contextmanager
-def interrupting_deliveries():
-    deliver = sparse_optimizer.deliver_all
+def interrupting_exchanges():
+    all_to_all = sparse_optimizer.all_to_all
 
     def interrupted(*arguments, **options):
         signal.raise_signal(signal.SIGINT)
-        return deliver(*arguments, **options)
+        return all_to_all(*arguments, **options)
 
-    sparse_optimizer.deliver_all = interrupted
+    sparse_optimizer.all_to_all = interrupted
     try:
         yield
     finally:
-        sparse_optimizer.deliver_all = deliver
+        sparse_optimizer.all_to_all = all_to_all

@@ -19,7 +19,8 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-from ramet.distributed import channel, destroy_process_group, exchange
+from ramet.distributed import destroy_process_group, exchange
+from ramet.ranks import channel
 
 WORLD = 3
 OPTIONS = {"num_neighbors": [3, 3], "input_nodes": "train", "batch_size": 20, "ranks": ramet.Cooperate()}

@@ -1,5 +1,5 @@
-"""Stands for ramet.cuda.torch_devices where the GPU is emulated: CPU tensors of a class of their own are those on the
-device, and work is done when the context of its stream is left, since torch frees memory without asking the emulator.
+"""Stands for ramet._support.torch_devices where the GPU is emulated: CPU tensors of a class of their own are those on
+the device, and work is done when the context of its stream is left, since torch frees memory without asking the emulator.
 """
 
 import contextlib
@@ -7,7 +7,7 @@ import contextlib
 import torch
 
 from ramet import _core
-from ramet.cuda import torch_devices as devices
+from ramet._support import torch_devices as devices
 
 DEVICE = torch.device("cpu", 0)
 in_use: list[torch.Tensor] = []  # by work that is not done

@@ -11,7 +11,7 @@ from pyg_graphs import CITES, heterogeneous, homogeneous, pairs_of
 from torch_geometric.data import Data
 
 import ramet.pyg
-from ramet.stores.contents import EDGE
+from ramet.storage.contents import EDGE
 
 
 def make(data, **options):

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import ramet
-from ramet.stores.checksums import find_damage
+from ramet.storage.checksums import find_damage
 
 sys.modules["torch"] = None  # slow to import, and not needed
 

@@ -329,7 +329,7 @@ def test_a_save_that_fails_late_leaves_the_old_store(tmp_path, monkeypatch):
     def fail(folder, report):
         raise OSError(28, "No space left on device", folder)
 
-    monkeypatch.setattr("ramet.stores.contents.write_checksums", fail)
+    monkeypatch.setattr("ramet.storage.contents.write_checksums", fail)
     with pytest.raises(OSError, match="No space left"):
         ramet.save(ramet.from_edge_index(EDGES[:, :1]), tmp_path / "store")
     assert ramet.open(tmp_path / "store").num_edges() == 5

@@ -165,7 +165,7 @@ def test_dtypes_by_table_of_every_node_type(tmp_path):
 
 
 def test_large_tables_are_encoded_in_files_beside_the_store(tmp_path, monkeypatch):
-    monkeypatch.setattr("ramet.stores.recode.LARGE", 1000)
+    monkeypatch.setattr("ramet.storage.recode.LARGE", 1000)
     graph = homogeneous()
     ramet.save(graph, tmp_path / "store", dtype="int8")
     assert [path.name for path in tmp_path.iterdir()] == ["store"]

@@ -9,8 +9,8 @@ import processes
 import pytest
 
 import ramet
+from ramet.storage.checksums import write_checksums
 from ramet.stores.build import generate
-from ramet.stores.checksums import write_checksums
 
 
 def test_paths_that_are_no_store(tmp_path):

@@ -126,7 +126,7 @@ def test_a_full_disk(tmp_path, options):
 
 def test_a_full_disk_while_a_table_is_encoded(tmp_path, monkeypatch):
     """The file for its new form is all there before it is written: no signal in the middle."""
-    monkeypatch.setattr("ramet.stores.recode.LARGE", 2**20)
+    monkeypatch.setattr("ramet.storage.recode.LARGE", 2**20)
     large = writer.constant(1, 8)
     size = large.table("feat").numpy().size
     with small_disk(tmp_path / "disk", "size=1m") as disk:

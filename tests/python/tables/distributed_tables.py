@@ -8,7 +8,7 @@ import torch.distributed as dist
 
 import ramet
 from ramet.dtypes import convert
-from ramet.tables import ranks
+from ramet.ranks import ranks
 
 
 @contextlib.contextmanager

@@ -67,7 +67,7 @@ def test_an_error_of_one_rank_is_one_on_all_before_anything_is_written(world, ma
             "IndexError: ids[1] = 50 is outside the 50 rows",
         ]
         expected = own if rank == 1 else ["RuntimeError: rank 1 failed"] * len(own)
-        for outcome, start in zip(outcomes, [*expected, "ValueError: rank 1 is at meeting"], strict=True):
+        for outcome, start in zip(outcomes, [*expected, "ValueError: rank 1 is in round"], strict=True):
             assert outcome.startswith(start), outcome
         assert same
         assert after == [1 + size] * 4

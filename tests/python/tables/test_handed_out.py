@@ -2,9 +2,9 @@
 
 import pytest
 
+from ramet.ranks.ranks import Ranks
 from ramet.tables import create
 from ramet.tables.memory import HostPieces
-from ramet.tables.ranks import Ranks
 
 
 class Pieces(HostPieces):

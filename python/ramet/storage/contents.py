@@ -12,9 +12,9 @@ from ramet._support.arguments import EdgeTypeName, as_flag, as_folder, as_path, 
 from ramet._support.progress import byte_progress
 from ramet.arrays import as_split, as_table
 from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, bits, check_scale
-from ramet.stores.checksums import write_checksums
-from ramet.stores.recode import recode
-from ramet.stores.streamed import StreamedRows, fill_files
+from ramet.storage.checksums import write_checksums
+from ramet.storage.recode import recode
+from ramet.storage.streamed import StreamedRows, fill_files
 
 NODE = "node"  # the node type and the edge type of a graph whose types were not named
 EDGE = (NODE, "to", NODE)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TypeVar
 
-from ramet.loading.ranks import rank_and_world
+from ramet.ranks.world import rank_and_world, this_machine
 
 Kept = TypeVar("Kept")
 Told = TypeVar("Told")
@@ -42,7 +40,7 @@ class Ranks:
         """Those of `ranks`: None, False or a process group. Collective: every rank calls it."""
         if rank_and_world(ranks)[1] == 1:
             return cls.alone()
-        from ramet.distributed.group import Group
+        from ramet.ranks.group import Group
 
         group = Group(among=ranks)
         machines = group.gather(this_machine)
@@ -93,9 +91,3 @@ class Ranks:
 
     def __reduce__(self):
         return Ranks, (self.rank, self.reached, self.machines)
-
-
-def this_machine() -> tuple[str, int]:
-    """Processes with the same can open each other's descriptors."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return boot, os.stat("/proc/self/ns/pid").st_ino

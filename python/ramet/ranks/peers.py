@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import torch.distributed as dist
 
-from ramet.tables.ranks import this_machine
+from ramet.ranks.world import this_machine
 
 _SECONDS = 1.0  # until a process is gone whose connections are
 _of_groups: WeakKeyDictionary[dist.ProcessGroup, list[Peer]] = WeakKeyDictionary()

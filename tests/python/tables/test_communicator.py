@@ -14,8 +14,7 @@ pytest.importorskip("torch")
 
 import torch.distributed as dist
 
-from ramet.distributed import mail as mails
-from ramet.distributed.mail import Mail
+from ramet.tables.communicator import SharedRows, abort, all_to_all, release
 
 WORLD = 3
 ROWS, WIDTH = 1000, 4
@@ -37,36 +36,36 @@ def lists_of(seed: int, rank: int, counts) -> list:
     ]
 
 
-def deliver(name: str, seed: int, counts, steps: int = 1):
-    """What comes in the last of several deliveries; `counts` by rank."""
-    mail, rank = Mail.of(table_of(name)), dist.get_rank()
+def send(name: str, seed: int, counts, steps: int = 1):
+    """What comes in the last of several rounds; `counts` by rank."""
+    table, rank = SharedRows.of(table_of(name)), dist.get_rank()
     for step in range(steps):
         sent = lists_of(seed + step, rank, counts[rank])
-        came = mail.deliver(sent, threads=2, step=step)
+        [came] = all_to_all([(table, sent)], threads=2, step=step)
         copies = [(places.copy(), rows.copy()) for places, rows in came]
-        mail.done()
+        release([table])
     return copies
 
 
-def deliver_two(first: str, second: str):
-    """What comes for two tables in one delivery: of each rank its number in `second`, nothing in `first`."""
+def send_two(first: str, second: str):
+    """What comes for two tables in one round: of each rank its number in `second`, nothing in `first`."""
     tables = [table_of(first), table_of(second)]
-    letters = [Mail.of(table) for table in tables]
+    shared = [SharedRows.of(table) for table in tables]
     number = np.full((1, WIDTH), tables[0].rank, np.float32)
-    came = mails.deliver_all([(letters[0], []), (letters[1], [(np.array([7]), number)])])
+    came = all_to_all([(shared[0], []), (shared[1], [(np.array([7]), number)])])
     values = [[rows[0, 0] for _, rows in lists] for lists in came]
-    mails.done_all(letters)
+    release(shared)
     return values
 
 
 def same_memory(name: str) -> bool:
     """Whether what comes from others lies in memory that was mapped before."""
-    mail = Mail.of(table_of(name))
+    table = SharedRows.of(table_of(name))
     addresses = []
     for _ in range(2):
-        came = mail.deliver(lists_of(0, dist.get_rank(), [50]))
+        [came] = all_to_all([(table, lists_of(0, dist.get_rank(), [50]))])
         addresses.append([rows.ctypes.data for _, rows in came[: dist.get_rank()] + came[dist.get_rank() + 1 :]])
-        mail.done()
+        release([table])
     return addresses[0] == addresses[1]
 
 
@@ -79,49 +78,49 @@ def outcome(function) -> str:
 
 
 def faults(name: str, fault: str) -> list[str]:
-    """How a delivery ends that rank 1 spoils, and the one after it."""
-    mail, rank = Mail.of(table_of(name)), dist.get_rank()
+    """How a round ends that rank 1 spoils, and the one after it."""
+    table, rank = SharedRows.of(table_of(name)), dist.get_rank()
     bad = rank == 1
     lists = lists_of(1, rank, [3])
 
     def spoiled():
         if fault == "before" and bad:
-            mail.fail()
+            abort([table])
             raise ArithmeticError("no rows")
         if fault == "shape" and bad:
-            mail.deliver([(lists[0][0], lists[0][1][:2])])
-        if fault == "done" and bad:
-            mail.done()
-        mail.deliver(lists, step=5 + (fault == "step" and bad))
+            all_to_all([(table, [(lists[0][0], lists[0][1][:2])])])
+        if fault == "release" and bad:
+            release([table])
+        all_to_all([(table, lists)], step=5 + (fault == "step" and bad))
         if fault == "twice":
-            mail.deliver(lists)
+            all_to_all([(table, lists)])
         if fault == "between" and bad:
-            mail.fail()
+            abort([table])
             raise ArithmeticError("no step")
-        mail.done()
+        release([table])
 
     def good():
-        came = mail.deliver(lists)
+        [came] = all_to_all([(table, lists)])
         assert len(came) == dist.get_world_size()
-        mail.done()
+        release([table])
 
     return [outcome(spoiled), outcome(good)]
 
 
 def other_table(first: str, second: str) -> str:
     one, other = table_of(first), table_of(second)
-    return outcome(lambda: Mail.of(other if dist.get_rank() == 1 else one).deliver([]))
+    return outcome(lambda: all_to_all([(SharedRows.of(other if dist.get_rank() == 1 else one), [])]))
 
 
 def pickled(name: str) -> str:
-    return outcome(lambda: Mail.of(pickle.loads(pickle.dumps(table_of(name)))).deliver([]))
+    return outcome(lambda: all_to_all([(SharedRows.of(pickle.loads(pickle.dumps(table_of(name)))), [])]))
 
 
 def killed(victim: int) -> str:
-    """How a delivery ends for the others."""
+    """How a round ends for the others."""
     if dist.get_rank() == victim:
         os.kill(os.getpid(), signal.SIGKILL)
-    return outcome(lambda: Mail.of(table_of("table")).deliver(lists_of(0, dist.get_rank(), [100])))
+    return outcome(lambda: all_to_all([(SharedRows.of(table_of("table")), lists_of(0, dist.get_rank(), [100]))]))
 
 
 # ---- tests
@@ -150,22 +149,22 @@ def assert_same(came: list, sent: list) -> None:
 )
 @pytest.mark.parametrize("name", ["table", "other"])
 def test_lists_come_in_the_order_of_ranks_calls_and_positions(world, name, counts):
-    for came in world.call(deliver, name, 11, counts):
+    for came in world.call(send, name, 11, counts):
         assert_same(came, expected(11, counts))
 
 
-def test_arenas_grow(world):
+def test_buffers_grow(world):
     for steps, counts in enumerate([[[10], [10], [10]], [[100], [9], [70_000]], [[5], [200_000], [3]], [[1]] * 3], 1):
-        for came in world.call(deliver, "table", steps, counts, steps):
+        for came in world.call(send, "table", steps, counts, steps):
             assert_same(came, expected(2 * steps - 1, counts))
 
 
-def test_arenas_are_mapped_once(world):
+def test_buffers_are_mapped_once(world):
     assert world.call(same_memory, "table") == [True] * WORLD
 
 
 def test_two_tables_go_together(world):
-    assert world.call(deliver_two, "table", "other") == [[[], [0, 1, 2]]] * WORLD
+    assert world.call(send_two, "table", "other") == [[[], [0, 1, 2]]] * WORLD
 
 
 @pytest.mark.parametrize(
@@ -174,12 +173,12 @@ def test_two_tables_go_together(world):
         ("before", "ArithmeticError: no rows", "RuntimeError: rank 1 failed"),
         ("between", "ArithmeticError: no step", "RuntimeError: rank 1 failed"),
         ("shape", "ValueError: rows are float32[2, 4], which do not fit 3 places", "RuntimeError: rank 1 failed"),
-        ("done", "RuntimeError: nothing was delivered", "RuntimeError: rank 1 failed"),
-        ("step", "ValueError: rank 1 is at meeting", "ValueError: rank 1 is at meeting"),
-        ("twice", "RuntimeError: delivery", "RuntimeError: delivery"),
+        ("release", "RuntimeError: there is no all_to_all to release", "RuntimeError: rank 1 failed"),
+        ("step", "ValueError: rank 1 is in round", "ValueError: rank 1 is in round"),
+        ("twice", "RuntimeError: round", "RuntimeError: round"),
     ],
 )
-def test_an_error_of_one_rank_is_one_on_all_and_the_next_delivery_is_fine(world, fault, of_rank_1, of_others):
+def test_an_error_of_one_rank_is_one_on_all_and_the_next_round_is_fine(world, fault, of_rank_1, of_others):
     outcomes = world.call(faults, "table", fault)
     for rank, (spoiled, after) in enumerate(outcomes):
         assert spoiled.startswith(of_rank_1 if rank == 1 else of_others), spoiled
@@ -192,10 +191,10 @@ def test_an_error_of_one_rank_is_one_on_all_and_the_next_delivery_is_fine(world,
 def test_different_tables_are_an_error_on_all(world):
     outcomes = world.call(other_table, "table", "other")
     assert len(set(outcomes)) == 1
-    assert outcomes[0].startswith("ValueError: rank 1 is at meeting")
+    assert outcomes[0].startswith("ValueError: rank 1 is in round")
 
 
-def test_an_unpickled_table_has_no_mail(world):
+def test_an_unpickled_table_exchanges_no_rows(world):
     for outcome in world.call(pickled, "table"):
         assert outcome.startswith("ValueError: the table was unpickled")
 
@@ -203,14 +202,14 @@ def test_an_unpickled_table_has_no_mail(world):
 def test_alone_lists_are_what_was_given():
     table = ramet.Table.create((10, 2), ranks=False)
     lists = [(np.array([1, 2]), np.ones((2, 2), np.float32))]
-    mail = Mail.of(table)
-    assert mail.deliver(lists) is lists
-    mail.done()
+    shared = SharedRows.of(table)
+    assert all_to_all([(shared, lists)])[0] is lists
+    release([shared])
 
 
 def test_a_rank_that_is_killed_is_an_error_for_the_others(world_of):
     with world_of(WORLD) as world:
-        world.call(deliver, "table", 3, [[100], [200], [300]])
+        world.call(send, "table", 3, [[100], [200], [300]])
         outcomes = world.call(killed, 1, without=(1,))
     assert len(outcomes) == WORLD - 1
     assert all(outcome.startswith(("RuntimeError", "FileNotFoundError")) for outcome in outcomes)

@@ -9,9 +9,9 @@ import torch
 import torch.distributed as dist
 
 from ramet._support.arguments import shortened
-from ramet.distributed.channel import Channel, channel_of, in_channel
-from ramet.distributed.peers import naming_ended
-from ramet.loading.ranks import is_group
+from ramet.ranks.channel import Channel, channel_of, in_channel
+from ramet.ranks.peers import naming_ended
+from ramet.ranks.world import is_group
 
 FAILED = -1  # instead of a number of bytes: this rank has failed
 _under_way: list[tuple] = []  # collectives that nobody waits for, with their tensors
@@ -58,13 +58,13 @@ class Group:
         self.rank, self.size = members.index(dist.get_rank()), len(members)
         self.channel = channel_of(members, inner)
         self.index, self.count = _place(members, everyone)
-        self._has_told = False
+        self._is_aborted = False
 
     def _alone(self) -> None:
         self.members, self.rank, self.size = [0], 0, 1
         self.channel = Channel()
         self.index, self.count = 0, 1
-        self._has_told = False
+        self._is_aborted = False
 
     def gather(self, make: Callable[[], object]) -> list:
         """What make() returned on every rank. ValueError, on every rank, where it failed on one: others would wait for
@@ -74,22 +74,22 @@ class Group:
             value = make()
         except BaseException as error:
             problem, failure = f"{type(error).__name__}: {error}", error
-        said = [(value, problem)] * self.size
+        gathered = [(value, problem)] * self.size
         if self.size > 1:
-            dist.all_gather_object(said, (value, problem), group=self.channel.rows)
+            dist.all_gather_object(gathered, (value, problem), group=self.channel.rows)
         if failure is not None:
             raise failure
-        for rank, (_, other) in enumerate(said):
+        for rank, (_, other) in enumerate(gathered):
             if other is not None:
                 raise ValueError(f"rank {self.members[rank]} cannot cooperate: {other}")
-        return [value for value, _ in said]
+        return [value for value, _ in gathered]
 
     def compare(self, prepare: Callable[[], dict]) -> None:
         """ValueError, on every rank, where what a rank prepared differs from what rank 0 of the group did, and where
         prepare() failed on one."""
-        said = self.gather(prepare)
-        for rank, other in enumerate(said):
-            for name, value in said[0].items():
+        prepared = self.gather(prepare)
+        for rank, other in enumerate(prepared):
+            for name, value in prepared[0].items():
                 if other[name] != value:
                     raise ValueError(
                         f"rank {self.members[rank]} has {name}={other[name]!r}, but rank {self.members[0]} of its "
@@ -110,9 +110,9 @@ class Group:
         """Whether the caller is the thread of a channel, which cannot wait for itself."""
         return in_channel()
 
-    def tell_failure(self) -> None:
+    def abort(self) -> None:
         """Lets the other ranks' next exchange fail. Does not wait for them: they may never come."""
-        if self.size == 1 or self._has_told:
+        if self.size == 1 or self._is_aborted:
             return
         heads = torch.full((self.size, 1 + len(Place._fields)), FAILED)
         incoming = torch.empty_like(heads)
@@ -120,7 +120,7 @@ class Group:
             work = dist.all_to_all_single(incoming, heads, group=self.channel.ids, async_op=True)
         except RuntimeError:
             return  # the connection is what failed
-        self._has_told = True
+        self._is_aborted = True
         keep(work, heads, incoming)
 
 
@@ -131,22 +131,22 @@ def keep(work, *tensors) -> None:
     _under_way.append((work, *tensors))
 
 
-def exchange(message: tuple | None, place: Place, members: list[int], wire: dist.ProcessGroup) -> tuple:
+def exchange(message: tuple | None, place: Place, members: list[int], process_group: dist.ProcessGroup) -> tuple:
     """Sends (bytes for each rank, uint8 array) and returns what came from each, in the same form. ValueError, on every
     rank, where another one is at another place: their messages would fit together by chance at most. RuntimeError, on
-    every rank, where one has no message: it has failed. wire: the process group of `members`, ranks of the world."""
+    every rank, where one has no message: it has failed. process_group: that of `members`, ranks of the world."""
     bytes_out, data = message or ([FAILED] * len(members), None)
     heads = torch.tensor([[count, *place] for count in bytes_out])
     incoming = torch.empty_like(heads)
-    with naming_ended(wire):
-        dist.all_to_all_single(incoming, heads, group=wire)
+    with naming_ended(process_group):
+        dist.all_to_all_single(incoming, heads, group=process_group)
     bytes_in = incoming[:, 0].tolist()
     if FAILED in bytes_in:
         raise RuntimeError(f"rank {members[bytes_in.index(FAILED)]} failed")
     _compare_places([Place(*numbers) for numbers in incoming[:, 1:].tolist()], members)
     received = torch.empty(sum(bytes_in), dtype=torch.uint8)
-    with naming_ended(wire):
-        dist.all_to_all_single(received, torch.from_numpy(data), bytes_in, bytes_out, group=wire)
+    with naming_ended(process_group):
+        dist.all_to_all_single(received, torch.from_numpy(data), bytes_in, bytes_out, group=process_group)
     return bytes_in, received.numpy()
 
 
@@ -164,9 +164,9 @@ def _place(members: list[int], everyone) -> tuple[int, int]:
     """(position, number) of the groups that the ranks of `everyone` form. ValueError where these are not disjoint."""
     if len(members) == dist.get_world_size(everyone):
         return 0, 1
-    said = [None] * dist.get_world_size(everyone)
-    dist.all_gather_object(said, members, group=everyone)
-    groups = sorted({tuple(group) for group in said})
+    by_rank = [None] * dist.get_world_size(everyone)
+    dist.all_gather_object(by_rank, members, group=everyone)
+    groups = sorted({tuple(group) for group in by_rank})
     if sorted(rank for group in groups for rank in group) != sorted(dist.get_process_group_ranks(everyone)):
         raise ValueError(f"the cooperating groups {groups} are not a partition of the ranks that share a batch")
     return groups.index(tuple(members)), len(groups)

@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import torch
 import torch.distributed as dist
 
-from ramet.distributed import peers
+from ramet.ranks import peers
 
 # By the world that its groups belong to: whoever kept a group would keep torch's threads, beyond destroy_process_group.
 _channels: weakref.WeakKeyDictionary[dist.ProcessGroup, dict[tuple, Channel]] = weakref.WeakKeyDictionary()
@@ -65,9 +65,11 @@ def channel_of(members: list[int], group) -> Channel:
     channels = _channels.setdefault(dist.group.WORLD, {})
     channel = channels.get(key)
     # A rank may not know yet what has failed on another.
-    said = [None] * len(members)
-    dist.all_gather_object(said, (channel is not None and channel.failure is None, peers.this_process()), group=group)
-    are_open, processes = zip(*said)
+    by_rank = [None] * len(members)
+    dist.all_gather_object(
+        by_rank, (channel is not None and channel.failure is None, peers.this_process()), group=group
+    )
+    are_open, processes = zip(*by_rank)
     if not all(are_open):
         channel = channels[key] = Channel(*_new_groups(members, group, timeout, backend))
         peers.remember((channel.ids, channel.rows), list(processes))
