@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("include/ramet/*.md")])
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("include/ramet/*.md"), *ROOT.glob("src/*/*.md")]
+)
 CODE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)?(#[^)\s]+)?\)")
 NAMED = re.compile(r"`((?:src|include|python|tests|tools|bench|examples|docs)/[\w./-]+)`")
