@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-CHECK = Path(__file__).parents[2] / "tools" / "check_layers.py"
+ROOT = Path(__file__).parents[2]
+CHECK = ROOT / "tools" / "check_layers.py"
+CHECKER = importlib.util.module_from_spec(importlib.util.spec_from_file_location("check_layers", CHECK))
+CHECKER.__spec__.loader.exec_module(CHECKER)
 
 # A small tree in which every include is allowed.
 GOOD = {
@@ -38,6 +41,14 @@ def check(root: Path, files: dict[str, str]) -> subprocess.CompletedProcess:
 def test_the_project_keeps_its_layers():
     result = subprocess.run([sys.executable, CHECK], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("layer", CHECKER.BELOW)
+def test_the_note_of_a_layer_names_the_layers_below_it(layer):
+    below = [lower for lower in CHECKER.BELOW if lower in CHECKER.all_below(layer) - {layer}]
+    note = (ROOT / "src" / layer / "README.md").read_text(encoding="utf-8").splitlines()
+    assert (note[0], len(note)) == (f"# {layer}", 5)
+    assert note[2] == f"- May include: {', '.join(below) or 'no other layer'}."
 
 
 def test_good_tree_passes(tmp_path):
@@ -79,10 +90,7 @@ ROW = "| {} | what it holds | `{}` | {}|\n"
 
 def table(changed: dict[str, tuple[str, str]]) -> str:
     """ARCHITECTURE.md's table as tools/check_layers.py has it, but for the rows of `changed`."""
-    spec = importlib.util.spec_from_file_location("check_layers", CHECK)
-    checker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(checker)
-    rows = {layer: (checker.PUBLIC_HEADERS.get(layer, ""), checker.EXPORTS.get(layer, "")) for layer in checker.BELOW}
+    rows = {layer: (CHECKER.PUBLIC_HEADERS.get(layer, ""), CHECKER.EXPORTS.get(layer, "")) for layer in CHECKER.BELOW}
     return "".join(
         ROW.format(layer, public, f"`{exports}` " * bool(exports))
         for layer, (public, exports) in (rows | changed).items()
