@@ -19,13 +19,9 @@ from runner.step import Step
 
 # Of bench/: the seconds after which it hangs, and those with which it is worth to begin.
 BENCHMARKS = {
-    "cuda_registration": (100, 20),
-    "cuda_reach": (130, 30),
-    "cuda_gather": (100, 25),
-    "cuda_beside": (60, 15),
-    "cuda_device_gather": (50, 15),
-    "cuda_sampling": (150, 40),
-    "cuda_kernels": (60, 20),
+    "cuda_memory": (180, 45),
+    "cuda_gather": (200, 50),
+    "cuda_sampling": (210, 60),
     "cuda_topology": (120, 45),
     "cuda_epoch": (120, 30),
     "cuda_tables": (60, 20),
