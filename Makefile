@@ -97,13 +97,13 @@ test-times:  ## what took how long in the last run: steps beside their budgets, 
 
 # Neither needs the virtual environment: GPUs are often on machines without a network.
 gpu-check:  ## all GPU tests and benchmarks, build/gpu-check/report.md; PREBUILT=.gpu/prebuilt DEADLINE=570 COPY_TO=folder
-	@python3 tools/gpu_check $(PREBUILT:%=--prebuilt %) $(DEADLINE:%=--deadline %) $(COPY_TO:%=--copy-to %)
+	@python3 bench/run.py --gpu $(PREBUILT:%=--prebuilt %) $(DEADLINE:%=--deadline %) $(COPY_TO:%=--copy-to %)
 
 gpu-pack:  ## what gpu-check needs without a network, into .gpu/; PYTHON_VERSION=3.12 of that machine
 	@tools/gpu_pack.sh $(PYTHON_VERSION)
 
 gpu-prebuilt: gpu-pack  ## what it needs without a compiler, for all chips, into .gpu/prebuilt; PYTHON=python3.12, CHIPS=90
-	@$(or $(PYTHON),python3.12) tools/gpu_check --make-prebuilt .gpu/prebuilt $(CHIPS:%=--architecture %)
+	@$(or $(PYTHON),python3.12) bench/gpu_build.py .gpu/prebuilt $(CHIPS:%=--architecture %)
 
 test-python: build  ## Python tests, but for the slow ones
 	@$(STEP) test-python $(call PYTEST,python) -m "not slow"

@@ -51,7 +51,7 @@ def figures(run: dict, absolute: bool) -> dict[str, dict]:
     return {
         f"{benchmark}: {name}": figure
         for benchmark, result in run["benchmarks"].items()
-        for name, figure in result.get("figures", {}).items()
+        for name, figure in result["figures"].items()
         if (figure["ratio"] or absolute) and all(value > 0 for value in figure["values"])
     }
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 import torch
-from harness import HERE, Figure, Report
+from harness import HERE, Figure, Report, exactly
 
 from ramet import _core
 from ramet._support import torch_devices as devices
@@ -39,6 +39,15 @@ def empty(*shape, dtype=torch.float32):
 def random_ids(rows: int, count: int, seed: int = 0):
     """`count` ids on the device."""
     return to_device(torch.randint(rows, (count,), generator=torch.Generator().manual_seed(seed)))
+
+
+def by_region(ids, row_bytes: int):
+    """`ids` by the 2 MiB of the table that their rows begin in, in no order inside: a GPU translates these at once."""
+    return ids[((ids * row_bytes) >> 21).argsort()]
+
+
+def orders(ids, row_bytes: int) -> dict:
+    return {"random": ids, "sorted": ids.sort().values, "by 2 MiB": by_region(ids, row_bytes)}
 
 
 def pinned(*shape, dtype=torch.float32):
@@ -109,6 +118,18 @@ def seconds_each(work: Callable, times: int = 8) -> float:
     """Seconds of one of several that follow each other: for what is over in microseconds, as the host's own time and
     the wait at the end are not in it."""
     return seconds_on(lambda: [work() for _ in range(times)]) / times
+
+
+def batches_of(loader, count: int) -> tuple[float, int]:
+    """(seconds, edges) of the first batches of its epoch, from the start of the iterator to the last batch."""
+    synchronize()
+    begin, edges, batches = time.perf_counter(), 0, iter(loader)
+    for batch in exactly(batches, count):
+        edges += batch.num_edges
+    synchronize()
+    elapsed = time.perf_counter() - begin
+    batches.close()
+    return elapsed, edges
 
 
 def figure_of(measure: Callable[[], float], repetitions: int) -> Figure:

@@ -1,9 +1,16 @@
-"""Rows that a GPU reads from host memory, by width and dtype, beside the other ways to get them there.
+"""Rows that a GPU gathers, by width and dtype: from host memory, from its own, and beside a training step.
 
 "bus" copies page-locked memory, which is the most that the bus can do. "in place" is UnifiedTensor.gather of ids in the
 order given, with and without aligned requests; "in place, sorted" brings them into the order of the table, in the same
 time. "staged" is Table.gather on all cores into page-locked memory, then a copy; "torch, pinned copy" is the same by
 torch.index_select. All read one table of 4 GiB by random ids.
+
+"on the device" gathers from a table of device memory, beside torch.index_select. "memory" is a large copy inside the
+device. These rates count bytes read and written, without the ids.
+
+"beside" is a training step while rows of 512 bytes are gathered in place on another stream, by the gather's
+multiprocessors. One step is bound by arithmetic (products of matrices in bfloat16), one by device memory (elementwise).
+"default" is a gather without max_sms, "all" is max_sms=0.
 """
 
 from __future__ import annotations
@@ -12,7 +19,21 @@ import mmap
 from functools import partial
 
 import torch
-from cuda_device import bus_rate, current_stream, empty, pinned, random_ids, seconds_on
+from cuda_device import (
+    DEVICE,
+    bus_rate,
+    current_stream,
+    empty,
+    figure_of,
+    on_side_stream,
+    orders,
+    pinned,
+    random_ids,
+    seconds_each,
+    seconds_of_current_stream,
+    seconds_on,
+    synchronize,
+)
 from harness import Figure, Report, finish, interleave, open_report, options
 from host_memory import anonymous
 
@@ -20,22 +41,25 @@ import ramet
 from ramet.cuda import UnifiedTensor
 
 COLUMNS = {
-    torch.float32: (128, 100, 25, 300, 602, 1024),
+    torch.float32: (128, 100, 25, 4, 16, 300, 602, 1024),
     torch.float16: (128, 100, 301, 602),
     torch.int8: (128, 100, 301, 602),
 }
-TABLE_BYTES, OUT_BYTES = 4 << 30, 256 << 20
+TABLE_BYTES, OUT_BYTES, MOST_ROWS = 4 << 30, 256 << 20, 4_000_000
 SMALL = 8192  # times less
+LIMITS = {"default": {}, **{str(sms): {"max_sms": sms} for sms in (1, 2, 4, 8, 16, 32)}, "all": {"max_sms": 0}}
+STEP_SECONDS = 0.03
 
 
 class Width:
-    """A table of rows over the first bytes of `memory`, and random rows of it."""
+    """A table of rows over the first bytes of `memory`, and random rows of it. `host` and `device` have calls that give
+    the seconds of each way to gather them."""
 
     def __init__(self, memory: torch.Tensor, dtype: torch.dtype, columns: int, out_bytes: int):
         self.row_bytes = dtype.itemsize * columns
         rows = memory.nbytes // self.row_bytes
         self.table = memory[: rows * self.row_bytes].view(dtype).view(rows, columns)
-        self.count = out_bytes // self.row_bytes
+        self.count = min(out_bytes // self.row_bytes, MOST_ROWS)
         self.there = random_ids(rows, self.count, seed=columns)
         self.ids = self.there.cpu().as_subclass(torch.Tensor)
         self.out = empty(self.count, columns, dtype=dtype)
@@ -58,7 +82,7 @@ class Width:
         torch.index_select(self.table, 0, self.ids, out=self.pinned)
         self.out.copy_(self.pinned, non_blocking=True)
 
-    def variants(self) -> dict:
+    def host(self) -> dict:
         ways = {
             "in place": self.in_place,
             "in place, not aligned": self.not_aligned,
@@ -66,41 +90,116 @@ class Width:
             "staged": self.staged,
             "torch, pinned copy": self.by_torch,
         }
-        return {name: lambda way=way: self.out.nbytes / seconds_on(way) / 1e9 for name, way in ways.items()}
+        return {name: partial(seconds_on, way) for name, way in ways.items()}
+
+    def device(self) -> dict:
+        table = UnifiedTensor(self.table, placement="device")
+        rows = empty(*self.table.shape, dtype=self.table.dtype).fill_(1)
+        ways = {
+            "on the device": partial(table.gather, self.there, out=self.out),
+            "torch.index_select": partial(torch.index_select, rows, 0, self.there, out=self.out),
+        }
+        return {name: partial(seconds_each, way) for name, way in ways.items()}
 
 
-def measure(width: Width, dtype: str, bus: Figure, small: bool, report: Report) -> list:
-    """A line of the table."""
-    figures = interleave(width.variants(), 2 if small else 4)
-    what, in_place = f"{width.table.shape[1]} {dtype}", figures["in place"]
+def measure(what: str, ways: dict, nbytes: int, bound: tuple[str, Figure], small: bool, report: Report) -> list[str]:
+    """Cells of a line: GB/s of each way to move so many bytes, and the first over the bound and over the others."""
+    taken = interleave(ways, 2 if small else 4)
+    figures = {name: Figure([nbytes / value / 1e9 for value in figure.values]) for name, figure in taken.items()}
+    first, *others = figures
+    shares = {bound[0]: Figure([value / bound[1].median for value in figures[first].values])}
+    shares |= {name: figures[first].over(figures[name]) for name in others}
     for name, figure in figures.items():
         report.absolute(f"{what}, {name}, GB/s", figure, "higher")
-    shares = {"the bus": Figure([value / bus.median for value in in_place.values])}
-    shares |= {name: in_place.over(figure) for name, figure in figures.items() if name != "in place"}
-    for name in ("the bus", "staged", "torch, pinned copy"):
-        report.ratio(f"{what}, in place over {name}", shares[name])
-    texts = [*(figure.text(1) for figure in figures.values()), *(share.text() for share in shares.values())]
-    return [dtype, width.table.shape[1], width.row_bytes, *texts]
+    for name, share in shares.items():
+        report.ratio(f"{what}, {first} over {name}", share)
+    return [*(figure.text(1) for figure in figures.values()), *(share.text() for share in shares.values())]
+
+
+def measure_widths(memory: torch.Tensor, shrink: int, report: Report) -> None:
+    small, out_bytes = shrink > 1, OUT_BYTES // shrink
+    bus = "the bus", bus_rate(out_bytes, 5)
+    source, copy = (empty(4 * out_bytes, dtype=torch.uint8) for _ in range(2))
+    seconds = figure_of(partial(seconds_each, partial(copy.copy_, source)), 5)
+    device = "the memory's bandwidth", Figure([2 * source.nbytes / value / 1e9 for value in seconds.values])
+    del source, copy
+    lines: dict[str, list] = {"host": [], "device": []}
+    for dtype, columns in ((dtype, columns) for dtype, widths in COLUMNS.items() for columns in widths):
+        width, name = Width(memory, dtype, columns, out_bytes), str(dtype).removeprefix("torch.")
+        about, what = [name, columns, width.row_bytes], f"{columns} {name}"
+        lines["host"].append([*about, *measure(what, width.host(), width.out.nbytes, bus, small, report)])
+        lines["device"].append([*about, *measure(what, width.device(), 2 * width.out.nbytes, device, small, report)])
+    ways = {"host": list(width.host()), "device": list(width.device())}
+    for where, (bound, figure) in (("host", bus), ("device", device)):
+        report.absolute(f"{bound}, GB/s", figure, "higher")
+        first, *others = ways[where]
+        heads = [*(f"{name}, GB/s" for name in ways[where]), *(f"{first} / {name}" for name in (bound, *others))]
+        report.table(["dtype", "columns", "bytes a row", *heads], lines[where])
+        report.note(f"{bound.capitalize()}: {figure.text(1)} GB/s. The table: {memory.nbytes / 2**30:.3g} GiB.")
+
+
+# ---- beside a training step
+
+
+def steps(small: bool) -> dict:
+    """{what bounds it: work of a step of some 30 ms}."""
+    size, length = (64, 1 << 10) if small else (4096, 1 << 26)
+    a = torch.randn(size, size, device=DEVICE).to(torch.bfloat16)
+    x = torch.randn(length, device=DEVICE)
+    units = {"arithmetic": lambda: a @ a, "device memory": lambda: x.mul_(1.0)}
+    return {name: partial(repeat, unit, 1 if small else times_of(unit)) for name, unit in units.items()}
+
+
+def times_of(unit) -> int:
+    seconds_on(unit)
+    return max(1, round(STEP_SECONDS / (seconds_on(partial(repeat, unit, 10)) / 10)))
+
+
+def repeat(work, times: int) -> None:
+    for _ in range(times):
+        work()
+
+
+def beside(step, gather, gathers: int) -> float:
+    """Seconds of a step while so many gathers run on another stream, which take longer than it."""
+    synchronize()
+    on_side_stream(partial(repeat, gather, gathers))
+    taken = seconds_of_current_stream(step)
+    synchronize()
+    return taken
+
+
+def measure_beside(memory: torch.Tensor, shrink: int, report: Report) -> None:
+    repetitions, lines, named_steps = 2 if shrink > 1 else 4, [], steps(shrink > 1)
+    once = {name: min(seconds_on(step) for _ in range(2)) for name, step in named_steps.items()}
+    width = Width(memory, torch.float32, 128, OUT_BYTES // shrink)
+    given = orders(width.there, width.row_bytes)
+    for order, (sms, limit) in ((order, limit) for order in ("random", "sorted") for limit in LIMITS.items()):
+        gather = partial(width.unified.gather, given[order], out=width.out, order="as_given", **limit)
+        taken, texts = figure_of(partial(seconds_on, gather), repetitions), []
+        rate = Figure([width.out.nbytes / value / 1e9 for value in taken.values])
+        report.absolute(f"{order} ids, {sms} SMs, alone, GB/s", rate, "higher")
+        for name, step in named_steps.items():
+            count = 2 + int(2 * once[name] / taken.median)
+            ways = {"alone": partial(seconds_on, step), "both": partial(beside, step, gather, count)}
+            figures = interleave(ways, repetitions)
+            share = figures["both"].over(figures["alone"])
+            report.ratio(f"{order} ids, {sms} SMs: step bound by {name}, beside the gather over alone", share, "lower")
+            texts.append(share.text())
+        lines.append([order, sms, rate.text(1), *texts])
+    heads = [f"step bound by {name}, beside / alone" for name in named_steps]
+    report.table(["ids", "max_sms", "gather alone, GB/s", *heads], lines)
 
 
 def main() -> None:
     chosen = options(__doc__)
-    report = open_report("Rows from host memory, by width and dtype", chosen)
+    report = open_report("Rows that a GPU gathers", chosen)
     shrink = SMALL if chosen.small else 1
-    bus = bus_rate(OUT_BYTES // shrink, 5)
-    report.absolute("bus, GB/s", bus, "higher")
     memory = torch.from_numpy(anonymous(TABLE_BYTES // shrink, mmap.MADV_NOHUGEPAGE))
     registered = UnifiedTensor(memory, copy_where_refused=False)  # all tables share it
-    lines = []
-    for dtype, widths in COLUMNS.items():
-        name = str(dtype).removeprefix("torch.")
-        for columns in widths:
-            width = Width(memory, dtype, columns, OUT_BYTES // shrink)
-            lines.append(measure(width, name, bus, chosen.small, report))
-    names = ["in place", "in place, not aligned", "in place, sorted", "staged", "torch, pinned copy"]
-    heads = ["dtype", "columns", "bytes a row", *(f"{name}, GB/s" for name in names)]
-    report.table([*heads, "in place / bus", "/ not aligned", "/ sorted", "/ staged", "/ torch"], lines)
-    report.note(f"The bus: {bus.text(1)} GB/s. The table: {registered.nbytes / 2**30:.3g} GiB.")
+    measure_widths(memory, shrink, report)
+    measure_beside(memory, shrink, report)
+    del registered
     finish(report, chosen)
 
 

@@ -1,48 +1,51 @@
-"""Sampled edges per second on a GPU, beside our sampler on the CPU with one thread and with all cores.
+"""Sampled edges per second on a GPU, beside our sampler on the CPU, and where the GPU's time of a batch goes.
 
-The topology is in device memory, or the GPU reads it from host memory. The benchmark compares the fingerprints of the
-batches, which are bit-identical.
+The CPU's has one thread, or all cores. The topology is in device memory, or the GPU reads it from host memory. The
+benchmark compares the fingerprints of the batches, which are bit-identical. Kernels and calls of the runtime are
+counted by torch's profiler; a warm loader is to allocate nothing (cudaMalloc).
 """
 
 from __future__ import annotations
 
 import itertools
 import os
-import time
+from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 
-from cuda_device import DEVICE, not_refused, synchronize
+from cuda_device import DEVICE, EMULATED, batches_of, not_refused, synchronize
 from graphs import stores
 from harness import Figure, Report, finish, interleave, open_report, options
+from torch.profiler import ProfilerActivity, profile
 
 import ramet
 
 CASES = {
     "uniform [15, 10, 5]": {"num_neighbors": [15, 10, 5]},
     "uniform [10, 10, 10]": {"num_neighbors": [10, 10, 10]},
+    "uniform [40, 40]": {"num_neighbors": [40, 40]},
     "LABOR-0 [10, 10, 10]": {"num_neighbors": [10, 10, 10], "sampler": "labor"},
+    "LABOR-1 [10, 10, 10]": {"num_neighbors": [10, 10, 10], "sampler": ramet.Labor(1)},
+}
+CORES, ONE = len(os.sched_getaffinity(0)), "CPU, 1 thread"
+VARIANTS = {
+    "GPU, topology on the device": {"device": DEVICE, "placement": {"topology": "device"}},
+    "GPU, topology in place": {"device": DEVICE, "placement": {"topology": "in_place"}},
+    ONE: {"threads": 1},
+    f"CPU, {CORES} threads": {"threads": CORES},
 }
 BATCH, SMALL_BATCH = 1024, 32
+TIMED, PROFILED = 64, 10  # batches
 GRAPHS = ("products", "rmat-22")
+LISTED, NAME = 12, 60  # kernels a case, characters of a name
 
 
 class Case:
     def __init__(self, name: str, graph, sampling: dict, small: bool, report: Report):
-        self._batches = 2 if small else 64
-        common = sampling | {
-            "input_nodes": "train",
-            "batch_size": SMALL_BATCH if small else BATCH,
-            "shuffle": True,
-            "tables": (),
-        }
-        cores = len(os.sched_getaffinity(0))
-        variants = {
-            "GPU, topology on the device": {"device": DEVICE, "placement": {"topology": "device"}},
-            "GPU, topology in place": {"device": DEVICE, "placement": {"topology": "in_place"}},
-            "CPU, 1 thread": {"threads": 1},
-            f"CPU, {cores} threads": {"threads": cores},
-        }
-        makers = {variant: partial(ramet.NeighborLoader, graph, **common, **its) for variant, its in variants.items()}
+        self._batches = 2 if small else TIMED
+        batch_size = SMALL_BATCH if small else BATCH
+        common = sampling | {"input_nodes": "train", "batch_size": batch_size, "shuffle": True, "tables": ()}
+        makers = {variant: partial(ramet.NeighborLoader, graph, **common, **its) for variant, its in VARIANTS.items()}
         self.loaders = not_refused(makers, report, name)
         self.edges = 0.0
 
@@ -52,13 +55,7 @@ class Case:
     def _rate(self, loader) -> float:
         """M edges/s from the start of an epoch's iterator to its n-th batch."""
         loader.set_epoch(0)
-        synchronize()
-        begin, edges = time.perf_counter(), 0
-        batches = iter(loader)
-        for batch in itertools.islice(batches, self._batches):
-            edges += batch.num_edges
-        elapsed = time.perf_counter() - begin
-        batches.close()
+        elapsed, edges = batches_of(loader, self._batches)
         self.edges = edges / self._batches
         return edges / elapsed / 1e6
 
@@ -73,22 +70,61 @@ class Case:
         assert len(prints) == 1, f"batches of devices and threads differ: {prints}"
 
 
+def profiled(batches) -> tuple[list, dict[str, float]]:
+    """[(kernel, calls, microseconds)] and {call of the runtime: calls}, a batch."""
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as seen:
+        for _ in itertools.islice(batches, PROFILED):
+            pass
+        synchronize()
+    found = seen.key_averages()
+    calls = {e.key: e.count / PROFILED for e in found if e.key.startswith("cuda")}
+    ran = [e for e in found if e.key not in calls and e.device_time_total]
+    kernels = [(e.key, e.count / PROFILED, e.device_time_total / PROFILED) for e in ran]
+    kernels = sorted(kernels, key=lambda kernel: -kernel[2])[:LISTED]
+    names = short_names([name for name, _, _ in kernels])
+    return [(short, *its) for short, (_, *its) in zip(names, kernels)], calls
+
+
+def short_names(names: list[str]) -> Iterator[str]:
+    """Each begins as the name does, and is there once: names of templates differ where they end."""
+    seen: Counter = Counter()
+    for short in (name[:NAME] for name in names):
+        seen[short] += 1
+        yield short if seen[short] == 1 else f"{short} #{seen[short]}"
+
+
+def kernels_of(case: str, loaders: dict, report: Report) -> list[list]:
+    """Lines of the table of kernels, of loaders that are warm."""
+    lines = []
+    for name in () if EMULATED else (name for name in loaders if name.startswith("GPU")):
+        batches = iter(loaders[name])
+        kernels, calls = profiled(batches)
+        batches.close()
+        for kernel, count, microseconds in kernels:
+            report.keep(f"{case}, {name}, {kernel}, {count:g} calls, us", Figure([microseconds]))
+            lines.append([case, name, kernel, f"{count:g}", f"{microseconds:.1f}"])
+        report.keep(f"{case}, {name}, calls a batch", calls)
+    return lines
+
+
 def measure_graph(name: str, store, chosen, report: Report) -> None:
     graph = ramet.open(store)
-    lines = []
+    lines, kernels = [], []
     for sampling, arguments in CASES.items():
-        case = Case(f"{name}, {sampling}", graph, arguments, chosen.small, report)
+        what = f"{name}, {sampling}"
+        case = Case(what, graph, arguments, chosen.small, report)
         case.check()
         figures = interleave(case.variants(), 1 if chosen.small else 3)
-        one = figures["CPU, 1 thread"]
         for variant, figure in figures.items():
-            over = figure.over(one)
+            over = figure.over(figures[ONE])
             lines.append([sampling, variant, figure.text(1), over.text(1), f"{case.edges:,.0f}"])
             if variant.startswith("GPU"):
-                report.ratio(f"{name}, {sampling}, {variant}, over one CPU thread", over)
-            report.keep(f"{name}, {sampling}, {variant}, M edges/s", Figure(figure.values))
+                report.ratio(f"{what}, {variant}, over one CPU thread", over)
+            report.keep(f"{what}, {variant}, M edges/s", Figure(figure.values))
+        kernels += kernels_of(what, case.loaders, report)
     report.note(f"**{name}**: {graph.num_nodes():,} nodes, {graph.num_edges():,} edges; batches of {BATCH} seeds.")
     report.table(["sampling", "variant", "M edges/s", "over one thread", "edges/batch"], lines)
+    report.table(["sampling", "variant", "kernel", "calls a batch", "microseconds a batch"], kernels)
 
 
 def main() -> None:

@@ -14,12 +14,11 @@ smaller, and then are slower.
 from __future__ import annotations
 
 import os
-import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
-from cuda_device import DEVICE, not_refused, synchronize
+from cuda_device import DEVICE, batches_of, not_refused
 from harness import Figure, Report, finish, interleave, open_report, options
 
 import ramet
@@ -75,11 +74,9 @@ class Epoch:
     def milliseconds(self) -> float:
         """A batch."""
         self._loader.set_epoch(0)
-        synchronize()
-        begin = time.perf_counter()
-        self.edges = sum(batch.num_edges for batch in self._loader) / self._batches
-        synchronize()
-        return (time.perf_counter() - begin) * 1e3 / self._batches
+        elapsed, edges = batches_of(self._loader, self._batches)
+        self.edges = edges / self._batches
+        return elapsed * 1e3 / self._batches
 
 
 def measure_case(what: str, epochs: dict[str, Epoch], small: bool, report: Report) -> list[list]:

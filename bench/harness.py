@@ -20,6 +20,7 @@ from statistics import median
 
 import numpy as np
 from machine import memory_available
+from runner.report import replace, table
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent / "build" / "bench"
@@ -227,8 +228,7 @@ class Report:
     out: Path | None = None
 
     def table(self, head: list[str], rows: list[list]) -> None:
-        lines = [head, ["---"] * len(head), *rows]
-        self.parts.append("\n".join(f"| {' | '.join(map(str, line))} |" for line in lines))
+        self.parts.append(table(rows, head))
 
     def note(self, text: str) -> None:
         self.parts.append(text)
@@ -269,9 +269,7 @@ class Report:
     def write(self, path: Path) -> None:
         """As JSON, by a rename: the file is whole at any moment."""
         content = {"title": self.title, "markdown": self.markdown(), "figures": self.figures, "raw": self.raw}
-        part = path.with_name(f"{path.name}.part")
-        part.write_text(json.dumps(content, indent=1) + "\n")
-        os.replace(part, path)
+        replace(path, json.dumps(content, indent=1) + "\n")
 
     def _judged(self, name: str, figure: Figure, better: str, ratio: bool) -> None:
         self.figures[name] = {"values": figure.values, "better": better, "ratio": ratio}

@@ -30,7 +30,7 @@ def facts() -> dict:
         "memory, GiB": round(_meminfo("MemTotal") / 2**30, 1),
         "memory available, GiB": round(memory_available() / 2**30, 1),
         "kernel": platform.release(),
-        "transparent huge pages": _selected("/sys/kernel/mm/transparent_hugepage/enabled"),
+        "transparent huge pages": selected("/sys/kernel/mm/transparent_hugepage/enabled"),
         "python": platform.python_version(),
     }
 
@@ -92,7 +92,7 @@ def _first(path: str, name: str) -> str | None:
     return None
 
 
-def _selected(path: str) -> str:
+def selected(path: str) -> str:
     try:
         return Path(path).read_text().split("[")[1].split("]")[0]
     except (OSError, IndexError):

@@ -82,7 +82,7 @@ def draw(results: dict, folder: Path, pages: Path) -> list[Path]:
     files = []
     for name, plot in PLOTS.items():
         benchmark = results["benchmarks"].get(name)
-        if not benchmark or benchmark.get("failed"):
+        if not benchmark:
             continue
         figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
         plot(benchmark["raw"], axes)

@@ -1,11 +1,20 @@
-"""`make bench`: the figures of docs/benchmarks.md and docs/results.
+"""`make bench`: the figures of docs/benchmarks.md and docs/results. `make gpu-check`: tests and figures of a GPU.
 
     python bench/run.py [--only NAME ...] [--all] [--small] [--peers NAME=PYTHON ...] [--pages docs/results]
+    python bench/run.py --gpu [--prebuilt FOLDER] [--only WORD ...]
 
 Every benchmark is a program beside this file and runs in a process of its own, one after the other; with --small in
-this one. Results go to build/bench: results.json, a copy under the date, a page of tables per benchmark in results/,
-and plots. Compare ratios inside one run, with bench/compare.py. The pages say where the machine was too noisy for
-figures with two threads.
+this one, but for --gpu. Results go to build/bench: results.json, a copy under the date, a page of tables per benchmark
+in results/, and plots. Compare ratios inside one run, with bench/compare.py. The pages say where the machine was too
+noisy for figures with two threads.
+
+--gpu is for machines with a GPU that are there for minutes: no network, no virtual environment, any Python from 3.10 on
+with numpy and torch. Ramet is built there, by CUDA's compiler, CMake and Ninja, or comes from --prebuilt. A step that
+fails or takes too long is reported, and the next one goes on. The status is 0 where everything passed on a GPU, and 1
+otherwise, also without a GPU: then all is built, for one chip, and the tests skip.
+
+report.md grows with each step. With --deadline everything ends in time: what does not fit is skipped. Children end with
+this process, whatever ends it.
 """
 
 from __future__ import annotations
@@ -13,21 +22,19 @@ from __future__ import annotations
 import ast
 import importlib
 import json
-import os
 import shlex
-import subprocess
 import sys
 import textwrap
-import time
 import traceback
-from argparse import ArgumentTypeError
 from pathlib import Path
 
+import gpu_check
 import plots
-from harness import HERE, PEERS, options, passed_on
+from harness import DATA, HERE, PEERS, options, passed_on
 from machine import QUIET, facts, spin_scaling
-
-import ramet
+from runner.report import Report
+from runner.runner import Runner
+from runner.step import FAILED, PASSED, Result, Step
 
 QUICK = (
     "micro",
@@ -56,46 +63,42 @@ QUICK = (
     "embeddings",
     "whole_tables",
 )
-ON_GPU = (
-    "cuda_registration",
-    "cuda_reach",
-    "cuda_gather",
-    "cuda_beside",
-    "cuda_device_gather",
-    "cuda_sampling",
-    "cuda_kernels",
-    "cuda_topology",
-    "cuda_epoch",
-    "cuda_tables",
-)
+ON_GPU = tuple(gpu_check.BENCHMARKS)
 LONG = ("topology", "equality")  # graphs of 13 GB, made in minutes; bits, not time, for minutes
 BENCHMARKS = (*QUICK, *ON_GPU, *LONG)
 
 
-def add_only(parser) -> None:
+def extend(parser) -> None:
     default = f"{', '.join(QUICK)}; with a GPU {', '.join(ON_GPU)}, too"
-    what = "a benchmark, and options for it alone: 'sampling --graph products'; repeat for several"
-    parser.add_argument("--only", metavar="NAME", type=words, action="append", help=f"{what}; default: {default}")
+    what = "benchmarks, each with options for it alone: 'sampling --graph products'; of --gpu, steps by a word of each"
+    parser.add_argument("--only", metavar="NAME", nargs="+", action="extend", help=f"{what}; default: {default}")
     parser.add_argument("--all", action="store_true", help=f"{', '.join(LONG)}, too")
     parser.add_argument("--pages", type=Path, metavar="FOLDER", help="of the tables; default: build/bench/results")
+    parser.add_argument("--deadline", type=float, metavar="SECONDS", help="after which all is over, report included")
+    parser.add_argument("--copy-to", type=Path, metavar="FOLDER", help="copies of the results, as they come: 3 files")
+    parser.add_argument("--gpu", action="store_true", help="tests and measures a GPU, in build/gpu-check, or --data")
+    parser.add_argument("--prebuilt", type=Path, metavar="FOLDER", help="a build from elsewhere: no compiler is needed")
+    parser.add_argument("--architecture", help="what --gpu builds for, as CMAKE_CUDA_ARCHITECTURES; default: its chip")
+
+
+def wanted(chosen) -> list[tuple[str, list[str]]]:
+    """Benchmarks by name, each with options of its own."""
+    if chosen.only:
+        return [words(text) for text in chosen.only]
+    import ramet  # which --gpu builds
+
+    if not ramet.cuda.is_available():
+        print(f"left out: {', '.join(ON_GPU)} ({ramet.cuda.why_not()})")
+    here = (*QUICK, *ON_GPU) if ramet.cuda.is_available() else QUICK
+    return [(name, []) for name in ((*here, *LONG) if chosen.all else here)]
 
 
 def words(text: str) -> tuple[str, list[str]]:
     """A benchmark's name and its options."""
     name, *more = shlex.split(text)
     if name not in BENCHMARKS:
-        raise ArgumentTypeError(f"{name} is not one of {', '.join(BENCHMARKS)}")
+        sys.exit(f"--only {name}: expected one of {', '.join(BENCHMARKS)}")
     return name, more
-
-
-def wanted(chosen) -> list[tuple[str, list[str]]]:
-    """Benchmarks by name, each with options of its own."""
-    if chosen.only:
-        return chosen.only
-    if not ramet.cuda.is_available():
-        print(f"left out: {', '.join(ON_GPU)} ({ramet.cuda.why_not()})")
-    here = (*QUICK, *ON_GPU) if ramet.cuda.is_available() else QUICK
-    return [(name, []) for name in ((*here, *LONG) if chosen.all else here)]
 
 
 def check_noise() -> tuple[float, str]:
@@ -106,57 +109,50 @@ def check_noise() -> tuple[float, str]:
     return scaling, text
 
 
-def run_alone(name: str, arguments: list[str]) -> tuple[int, str]:
-    """A benchmark's status, and how much memory it took."""
-    process = subprocess.Popen([sys.executable, HERE / f"{name}.py", *arguments])
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, f" The largest process had {used.ru_maxrss * 1024 / 1e9:.1f} GB, mapped files included."
-
-
-def run_here(name: str, arguments: list[str]) -> int:
-    """The same in this process, which has imported torch by then."""
-    sys.argv = [name, *arguments]
+def run_here(step: Step) -> Result:
+    """A benchmark in this process, which has imported torch by then."""
+    name = step.figures.stem
+    step.figures.unlink(missing_ok=True)
+    sys.argv = step.command[1:]
     try:
         importlib.import_module(name).main()
     except (Exception, SystemExit):
         traceback.print_exc()
-        return 1
-    return 0
+        print(f"{name} failed", file=sys.stderr, flush=True)
+        return Result(name, FAILED, figures=step.figures)
+    return Result(name, PASSED, figures=step.figures)
 
 
-def run_one(name: str, more: list[str], chosen) -> dict:
-    out = chosen.data / f"{name}.json"
-    out.unlink(missing_ok=True)
-    scaling, said = (QUIET, "") if chosen.small else check_noise()
+def run_one(name: str, more: list[str], chosen, runner: Runner) -> None:
+    figures = chosen.data / f"{name}.json"
+    command = [sys.executable, str(HERE / f"{name}.py"), "--out", str(figures), *passed_on(chosen), *more]
+    step = Step(name, command, figures=figures)
+    if chosen.small:
+        print(f"\n# {name}: ", flush=True)
+        runner.report.results.append(run_here(step))
+        return
+    scaling, said = check_noise()
     print(f"\n# {name}: {said}", flush=True)
-    arguments = ["--out", str(out), *passed_on(chosen), *more]
-    begin = time.perf_counter()
-    status, memory = (run_here(name, arguments), "") if chosen.small else run_alone(name, arguments)
-    if status or not out.exists():
-        print(f"{name} failed with status {status}", file=sys.stderr, flush=True)
-        return {"title": name, "markdown": f"## {name}\n\nfailed\n", "figures": {}, "raw": {}, "failed": True}
-    result = json.loads(out.read_text())
-    result |= {"spin scaling": scaling, "seconds": time.perf_counter() - begin}
-    result["markdown"] += f"\n{said}{memory}\n"
-    return result
+    result = runner.one(step, [])
+    said += f" The largest process had {result.memory / 1e9:.1f} GB, mapped files included."
+    result.notes = {"spin scaling": scaling, "seconds": result.seconds, "said": said}
 
 
 def page(name: str, results: dict) -> str:
     """One benchmark's tables, after what its program says of itself: a file of docs/results."""
     said = ast.get_docstring(ast.parse((HERE / f"{name}.py").read_text()))
     about = "\n\n".join(textwrap.fill(paragraph, 100) for paragraph in said.split("\n\n"))
-    title, _, tables = results["benchmarks"][name]["markdown"].removeprefix("#").partition("\n\n")
+    result = results["benchmarks"][name]
+    title, _, tables = result["markdown"].removeprefix("#").partition("\n\n")
     machine = "\n".join(f"- {fact}: {value}" for fact, value in results["machine"].items())
     written = f"`python bench/run.py --only {name} --pages docs/results` writes this page."
     small = ["Tiny sizes: these figures say nothing."] if results["small"] else []
-    return "\n\n".join([title, written, about, *small, tables.rstrip(), machine]) + "\n"
+    noise = [result["said"]] if "said" in result else []
+    return "\n\n".join([title, written, about, *small, tables.rstrip(), *noise, machine]) + "\n"
 
 
 def write(results: dict, folder: Path, pages: Path) -> None:
-    content = json.dumps(results, indent=1) + "\n"
-    (folder / "results.json").write_text(content)
-    (folder / f"{results['date']}.json").write_text(content)
+    (folder / f"{results['date']}.json").write_text(json.dumps(results, indent=1) + "\n")
     pages.mkdir(parents=True, exist_ok=True)
     for name in results["benchmarks"]:
         (pages / f"{name}.md").write_text(page(name, results))
@@ -167,29 +163,30 @@ def write(results: dict, folder: Path, pages: Path) -> None:
     print(f"\nThe results are in {folder}: results.json, which is {results['date']}.json; tables in {pages}.")
 
 
-def warn_of_noise(results: dict) -> None:
-    noisy = [name for name, result in results["benchmarks"].items() if result.get("spin scaling", QUIET) < QUIET]
-    if noisy:
-        print(f"WARNING: something else was running before {', '.join(noisy)}: figures with two threads mean little.")
-
-
-def main() -> int:
-    chosen = options(__doc__, add_only)
-    chosen.data.mkdir(parents=True, exist_ok=True)
-    results = {
-        "date": time.strftime("%Y-%m-%d-%H%M%S"),
-        "machine": facts(),
-        "small": chosen.small,
-        "peers": list(chosen.peers),
-        "benchmarks": {},
-    }
+def run_benchmarks(chosen, runner: Runner) -> None:
     for name in PEERS.keys() - chosen.peers:
         print(f"left out: {PEERS[name]} (`make bench-peers` makes the environments, docs/benchmarks.md)")
     for name, more in wanted(chosen):
-        results["benchmarks"][name] = run_one(name, more, chosen)
+        run_one(name, more, chosen, runner)
+    results, passed = runner.report.content(), {r.name for r in runner.report.results if r.status == PASSED}
+    results["benchmarks"] = {name: kept for name, kept in results["benchmarks"].items() if name in passed}
+    noisy = [name for name, result in results["benchmarks"].items() if result.get("spin scaling", QUIET) < QUIET]
+    if noisy:
+        runner.report.remarks.append(f"something else was running before {', '.join(noisy)}: two threads mean little")
     write(results, chosen.data, chosen.pages or chosen.data / "results")
-    warn_of_noise(results)
-    return int(any(result.get("failed") for result in results["benchmarks"].values()))
+
+
+def main() -> int:
+    chosen = options(__doc__, extend)
+    if chosen.gpu:
+        out, do, report = chosen.data, gpu_check.check_all, gpu_check.new_report(chosen)
+        out = HERE.parent / "build/gpu-check" if out == DATA else out
+    else:
+        about = {"small": chosen.small, "peers": list(chosen.peers)}
+        out, do, report = chosen.data, run_benchmarks, Report("Benchmarks", facts(), about)
+    with Runner(report, out, chosen.copy_to, chosen.deadline, shows_all=not chosen.gpu) as runner:
+        do(chosen, runner)
+    return int(not report.passed() or (chosen.gpu and bool(report.remarks)))
 
 
 if __name__ == "__main__":

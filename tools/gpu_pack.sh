@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Collects in .gpu/ what tools/gpu_check needs on a machine without network, beside numpy and torch:
+# Collects in .gpu/ what `make gpu-check` needs on a machine without network, beside numpy and torch:
 # small wheels, and the header of doctest for a build there.
 # usage: gpu_pack.sh [PYTHON-VERSION]   of that machine, like 3.12; without it, this machine's
 set -euo pipefail

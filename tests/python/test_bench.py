@@ -50,9 +50,8 @@ def test_small_mode(benchmark, small_mode):
 def test_what_fails_in_small_mode_is_named_and_ends_no_other(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(sys, "argv", [])
     monkeypatch.setitem(sys.modules, "broken", SimpleNamespace(main=lambda: 1 / 0))
-    chosen = SimpleNamespace(small=True, live=False, peers={}, data=tmp_path)
-    assert bench_run.run_one("broken", [], chosen)["failed"]
-    assert "broken failed with status 1" in capsys.readouterr().err
+    assert bench_run.run_here(bench_run.Step("broken", ["python"], figures=tmp_path / "broken.json")).bad
+    assert "broken failed" in capsys.readouterr().err
 
 
 def test_a_case_that_memory_does_not_hold_is_left_out_in_a_sentence():
@@ -227,7 +226,7 @@ def test_plots(tmp_path):
     steady = {f"{n} steady trainers": {"batches/s": [3.0 * n], "pss": [1e9 * n]} for n in (1, 2)}
     roofline = {"peaks": {"GFLOP/s": 100.0, "GB/s": 10.0}, "points": {"a mean": [0.2, 1.5]}}
     raw = {"sampling": samplers, "trainers": steady, "aggregate": {"roofline": roofline}}
-    results = {"benchmarks": {name: {"raw": value} for name, value in raw.items()} | {"gather": {"failed": True}}}
+    results = {"benchmarks": {name: {"raw": value} for name, value in raw.items()}}
     files = plots.draw(results, tmp_path, tmp_path / "pages")
     assert [file.name for file in files] == ["sampling.png", "trainers.png", "aggregate.svg"]
     assert all(file.stat().st_size > 1000 for file in files)

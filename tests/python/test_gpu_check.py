@@ -1,7 +1,6 @@
-"""tools/gpu_check cannot be cut short: its deadline, its processes, and what it leaves when it is killed. The checks
-themselves run in tests/python/cuda."""
+"""The runner of benchmarks and gpu-check cannot be cut short: its deadline, its processes, and what it leaves when it
+is killed. The checks themselves run in tests/python/cuda."""
 
-import importlib
 import io
 import json
 import os
@@ -18,38 +17,25 @@ import pytest
 from benchmarks import BENCH, benchmark
 from fake_gpu_check import OVER
 
-ROOT = Path(__file__).resolve().parents[2]
 FAKE = Path(fake_gpu_check.__file__)
 HANG = "sleep 3600"
 LIMIT = 600  # seconds of a step: more than it takes on the busiest machine
 MOST_FILES = 8  # that come back from a machine
-
-
-@pytest.fixture(scope="module", autouse=True)
-def gpu_check():
-    """The package of tools/, by module."""
-    sys.path.insert(0, str(ROOT / "tools"))
-    yield lambda name: importlib.import_module(f"gpu_check.{name}")
-    sys.path.remove(str(ROOT / "tools"))
+gpu_build, gpu_check, steps, running = map(benchmark, ("gpu_build", "gpu_check", "runner.step", "runner.running"))
+Step, Plan = steps.Step, steps.Plan
 
 
 @pytest.fixture
-def step(gpu_check):
-    return gpu_check("step").Step
-
-
-@pytest.fixture
-def run(gpu_check, monkeypatch):
+def run(monkeypatch):
     """Runs a shell's command: its result and the log."""
-    running = gpu_check("running")
-    for changed in ("chunks", "time"):
-        monkeypatch.setattr(running, changed, getattr(running, changed))
+    monkeypatch.setattr(running.Output, "_line", running.Output._line)
+    monkeypatch.setattr(running, "time", time)
     fake_gpu_check.be_over_when_told(running)
 
-    def run(command: str, has_gpu: bool = False):
+    def run(command: str, may_skip: bool = False):
         log = io.StringIO()
-        made = gpu_check("step").Step("shell", ["bash", "-c", command], LIMIT)
-        return running.run(made, LIMIT, log, has_gpu), log.getvalue()
+        step = Step("shell", ["bash", "-c", command], LIMIT, may_skip=may_skip)
+        return running.run(step, LIMIT, log), log.getvalue()
 
     return run
 
@@ -58,8 +44,8 @@ def shell(name: str, command: str, **options) -> dict:
     return {"name": name, "command": ["bash", "-c", command], "limit": LIMIT, "least": 0.1} | options
 
 
-def start(steps: list[dict], out: Path, *options: str) -> subprocess.Popen:
-    command = [sys.executable, str(FAKE), json.dumps(steps), "--out", str(out), *options]
+def start(turns: list[dict], out: Path, *options: str) -> subprocess.Popen:
+    command = [sys.executable, str(FAKE), json.dumps(turns), "--data", str(out), *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
@@ -86,48 +72,47 @@ def sleeper(name: str) -> str:
 
 
 @pytest.fixture
-def clock(gpu_check, monkeypatch):
+def clock(monkeypatch):
     """The plan's time, which passes by adding to it."""
     now = [100.0]
-    monkeypatch.setattr(gpu_check("plan").time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(steps.time, "monotonic", lambda: now[0])
     return now
 
 
-def test_without_a_deadline_a_step_has_more_than_its_limit(gpu_check, step):
-    plan = gpu_check("plan").Plan()
-    assert plan.seconds_for(step("a", [], 50, 40), [step("b", [], 9, 9)]) == 150
+def test_without_a_deadline_a_step_has_more_than_its_limit():
+    plan = Plan()
+    assert plan.seconds_for(Step("a", [], 50, 40), [Step("b", [], 9, 9)]) == 150
 
 
-def test_a_step_leaves_the_least_to_each_after_it(gpu_check, step, clock):
-    plan = gpu_check("plan").Plan(100, clock[0])
-    steps = [step("a", [], 60, 10), step("b", [], 60, 20), step("c", [], 60, 25)]
+def test_a_step_leaves_the_least_to_each_after_it(clock):
+    plan = Plan(100, clock[0])
+    turns = [Step("a", [], 60, 10), Step("b", [], 60, 20), Step("c", [], 60, 25)]
     assert plan.left() == 80  # 20 s are the report's
-    assert plan.seconds_for(steps[0], steps[1:]) == 35
+    assert plan.seconds_for(turns[0], turns[1:]) == 35
     clock[0] += 5  # it was quick
-    assert plan.seconds_for(steps[1], steps[2:]) == 50
+    assert plan.seconds_for(turns[1], turns[2:]) == 50
     clock[0] += 50
-    assert plan.seconds_for(steps[2], []) == 25
+    assert plan.seconds_for(turns[2], []) == 25
     clock[0] += 1
-    assert plan.seconds_for(steps[2], []) == 0  # less than its least is left
-    assert plan.seconds_for(step("short", [], 60, 3), []) == 24
+    assert plan.seconds_for(turns[2], []) == 0  # less than its least is left
+    assert plan.seconds_for(Step("short", [], 60, 3), []) == 24
 
 
 @pytest.mark.parametrize("deadline", [1, 30, 100, 570, 5000])
-def test_steps_that_all_hang_end_before_the_deadline(gpu_check, clock, deadline, tmp_path):
+def test_steps_that_all_hang_end_before_the_deadline(clock, deadline, tmp_path):
     executable = tmp_path / "tests"
     executable.touch()
-    begin = clock[0]
-    plan = gpu_check("plan").Plan(deadline, begin)
-    steps = gpu_check("checks").check_steps(tmp_path, executable, tmp_path, {}, small=False)
-    assert len(steps) > 10
-    ran = []
-    for number, one in enumerate(steps, 1):
-        seconds = plan.seconds_for(one, steps[number:])
+    begin, ran = clock[0], []
+    plan = Plan(deadline, begin)
+    turns = gpu_check.check_steps(executable, tmp_path, tmp_path, {}, small=False)
+    assert len(turns) > 10
+    for number, one in enumerate(turns, 1):
+        seconds = plan.seconds_for(one, turns[number:])
         assert seconds == 0 or one.least <= seconds <= one.limit
         ran += [one.name] if seconds else []
         clock[0] += seconds
     assert clock[0] - begin <= deadline - min(20, deadline / 4)
-    in_turn = {one.name for one in steps if not one.is_extra}
+    in_turn = {one.name for one in turns if not one.is_extra}
     assert in_turn <= set(ran) or deadline < 570  # in ten minutes each has its turn, whatever hangs
 
 
@@ -140,11 +125,12 @@ def test_what_becomes_of_a_step(run):
     assert log.endswith("out\nerr\n")
     assert run("echo no; exit 3")[0].status == "failed"
     assert run("kill -SEGV $$")[0].status == "failed"
-    assert [run("exit 77", has_gpu=gpu)[0].status for gpu in (False, True)] == ["skipped", "failed"]
+    assert [run("exit 77", may_skip=may)[0].status for may in (True, False)] == ["skipped", "failed"]
+    assert result.memory > 1 << 20
 
 
-def test_a_command_that_is_not_there_has_failed(gpu_check, step):
-    result = gpu_check("running").run(step("none", ["/not/there"], 5), 5, io.StringIO(), False)
+def test_a_command_that_is_not_there_has_failed():
+    result = running.run(Step("none", ["/not/there"], 5), 5, io.StringIO())
     assert result.status == "failed"
     assert "/not/there" in result.last_line()
 
@@ -172,18 +158,18 @@ def test_what_a_step_leaves_behind_is_ended_with_it(run):
     assert sleepers(name) == []
 
 
-def test_the_log_does_not_grow_without_end(run, gpu_check):
+def test_the_log_does_not_grow_without_end(run):
     result, log = run("yes 01234567 | head -n 300000; echo end")
     assert result.last_line() == "end"
-    assert len(log) < gpu_check("running").LOG_BYTES + 1000
+    assert len(log) < running.LOG_BYTES + 1000
 
 
 # ---- the whole
 
 
 def test_a_deadline_cuts_and_the_report_says_so(tmp_path):
-    steps = [shell("quick", "echo done", least=500), shell("long", HANG, least=1), shell("never", "true", least=5000)]
-    check = start(steps, tmp_path / "out", "--deadline", str(LIMIT), "--copy-to", str(tmp_path / "copies"))
+    turns = [shell("quick", "echo done", least=500), shell("long", HANG, least=1), shell("never", "true", least=5000)]
+    check = start(turns, tmp_path / "out", "--deadline", str(LIMIT), "--copy-to", str(tmp_path / "copies"))
     said = check.communicate()[0]
     assert check.returncode == 1
     results = json.loads((tmp_path / "copies/results.json").read_text())
@@ -191,7 +177,7 @@ def test_a_deadline_cuts_and_the_report_says_so(tmp_path):
     report = (tmp_path / "copies/report.md").read_text()
     assert "no GPU: nothing ran on one; failed: long; skipped: 1 of 3 steps" in report
     assert re.search(r"\| never \| skipped \| 0.0 \| no time: \d+ s are left, and it needs 5000 at least \|", report)
-    assert "gpu-check: quick: passed" in said
+    assert "\nquick: passed" in said
 
 
 def live_benchmark(folder: Path, last_word: str = "") -> dict:
@@ -211,12 +197,12 @@ def live_benchmark(folder: Path, last_word: str = "") -> dict:
 
 def test_killed_itself_it_leaves_no_child_and_a_whole_report(tmp_path):
     name, copies = f"orphan-{os.getpid()}", tmp_path / "copies"
-    steps = [
+    turns = [
         shell("quick", "echo done"),
         live_benchmark(tmp_path, OVER),
         shell("orphans", f"(setsid {sleeper(name)} & {sleeper(name)}) > /dev/null"),  # a pipe ends with the check
     ]
-    check = start(steps, tmp_path / "out", "--copy-to", str(copies))
+    check = start(turns, tmp_path / "out", "--copy-to", str(copies))
     wait_until(lambda: len(sleepers(name)) >= 2)
     check.kill()
     check.communicate()
@@ -226,7 +212,7 @@ def test_killed_itself_it_leaves_no_child_and_a_whole_report(tmp_path):
     assert len(files) <= MOST_FILES
     results = json.loads((copies / "results.json").read_text())
     assert [one["status"] for one in results["steps"]] == ["passed", "timed out", "running"]
-    assert results["benchmarks"]["benchmark waiting"]["figures"]["a over b"]["values"] == [2.0, 3.0, 4.0]
+    assert results["benchmarks"]["figures"]["figures"]["a over b"]["values"] == [2.0, 3.0, 4.0]
     report = (copies / "report.md").read_text()
     assert "not finished" in report
     assert "| a over b | 3 |" in report
@@ -270,46 +256,37 @@ def test_a_folder_of_copies_that_cannot_be_written_costs_nothing_else(tmp_path):
 # ---- what is carried
 
 
-def test_a_carried_build_says_whether_it_is_of_these_sources(gpu_check, tmp_path):
-    carried, made, package = gpu_check("carried"), tmp_path / "made", tmp_path / "package"
+def test_a_carried_build_says_whether_it_is_of_these_sources(tmp_path):
+    made, package, prebuilt = tmp_path / "made", tmp_path / "package", tmp_path / "prebuilt"
     made.mkdir()
-    package.mkdir()
     (made / "_core.abi3.so").write_text("module")
     (made / "ramet_cuda_tests").write_text("tests")
-    size = carried.keep_build(tmp_path / "prebuilt", made, made / "ramet_cuda_tests", "sm_90")
-    assert sorted(file.name for file in (tmp_path / "prebuilt").iterdir())[0] == "_core.abi3.so.xz"
-    assert size == sum(file.stat().st_size for file in (tmp_path / "prebuilt").iterdir())
+    size = gpu_build.keep_build(prebuilt, made, made / "ramet_cuda_tests", "sm_90")
+    assert sorted(file.name for file in prebuilt.iterdir())[0] == "_core.abi3.so.xz"
+    assert size == sum(file.stat().st_size for file in prebuilt.iterdir())
     tests = tmp_path / "used/ramet_cuda_tests"
-    assert carried.use_build(tmp_path / "prebuilt", package, tests) == "made elsewhere for sm_90, of these sources"
+    assert gpu_build.use_build(prebuilt, package, tests) == "made elsewhere for sm_90, of these sources"
     assert (package / "_core.abi3.so").read_text() == "module"
     assert os.access(tests, os.X_OK)
-    about = tmp_path / "prebuilt/build.json"
+    about = prebuilt / "build.json"
     about.write_text(json.dumps(json.loads(about.read_text()) | {"sources": "0"}))
-    assert "of OTHER sources" in carried.use_build(tmp_path / "prebuilt", package, tests)
-    with pytest.raises(OSError, match=r"build\.json"):
-        carried.use_build(tmp_path / "nowhere", package, tests)
+    assert "of OTHER sources" in gpu_build.use_build(prebuilt, package, tests)
+    assert re.search(r"nowhere is no build: .*build\.json", gpu_build.use_build(tmp_path / "nowhere", package, tests))
 
 
-def test_a_build_that_does_not_load_is_named_and_what_needs_it_skipped(gpu_check, tmp_path, monkeypatch):
-    command = gpu_check("command")
-    monkeypatch.setattr(command.facts, "nvcc", lambda: "")  # else it would be made here
-    monkeypatch.setattr(command.facts, "of_machine", lambda *_: {})  # which take seconds
+def test_a_build_that_does_not_load_is_named_and_what_needs_it_skipped(tmp_path, monkeypatch):
+    bench_run = benchmark("run")
+    monkeypatch.setattr(gpu_build, "nvcc", lambda: "")  # else it would be made here
+    monkeypatch.setattr(gpu_check.gpu_facts, "of_machine", lambda *_: {})  # which take seconds
+    monkeypatch.setattr(signal, "signal", lambda number, handler: None)
     (tmp_path / "prebuilt").mkdir()
     (tmp_path / "prebuilt/build.json").write_text("{}")
-    arguments = [
-        "--prebuilt",
-        str(tmp_path / "prebuilt"),
-        "--out",
-        str(tmp_path / "out"),
-        "--only",
-        "Python",
-        "cuda_reach",
-    ]
-    monkeypatch.setattr(command.signal, "signal", lambda number, handler: None)
-    assert command.main(arguments) == 1
+    options = f"run --gpu --prebuilt {tmp_path}/prebuilt --data {tmp_path}/out --only Python cuda_gather".split()
+    monkeypatch.setattr(sys, "argv", options)
+    assert bench_run.main() == 1
     results = json.loads((tmp_path / "out/results.json").read_text())
     assert [one["status"] for one in results["steps"]] == ["failed", "skipped", "skipped"]
-    assert "is no build" in results["facts"]["build"]
+    assert "is no build" in results["machine"]["build"]
     assert "| Python tests | skipped | 0.0 | no build of Ramet loads |" in (tmp_path / "out/report.md").read_text()
 
 

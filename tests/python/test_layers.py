@@ -112,7 +112,7 @@ def test_the_guide_lists_every_public_header(tmp_path):
     assert result.stderr.startswith("include/ramet/README.md: does not list array.h")
 
 
-@pytest.mark.parametrize("path", ["src/base/error.cc", "tests/python/test_it.py", "tools/gpu_check/it.sh"])
+@pytest.mark.parametrize("path", ["src/base/error.cc", "tests/python/test_it.py", "tools/it.sh"])
 def test_a_long_file_is_named(tmp_path, path):
     assert check(tmp_path, GOOD | {path: "\n" * 400}).returncode == 0
     result = check(tmp_path, GOOD | {path: "\n" * 401})

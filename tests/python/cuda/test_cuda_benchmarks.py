@@ -1,7 +1,6 @@
 """The benchmarks of a GPU work, on the emulator in tiny sizes, also as steps of a check that a deadline cuts. No figure
 is judged here. docs/cuda.md, "A check that ends in time"."""
 
-import importlib
 import json
 import re
 import subprocess
@@ -9,11 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks import BENCH, SmallMode
+from benchmarks import BENCH, SmallMode, benchmark
 
 from ramet import _core
 
 ROOT = Path(__file__).resolve().parents[3]
+gpu_check = benchmark("gpu_check")
 BENCHMARKS = sorted(path.stem for path in BENCH.glob("cuda_*.py") if path.stem != "cuda_device")
 
 
@@ -23,15 +23,8 @@ def emulated():
         pytest.skip("gpu-check runs them on a GPU")
 
 
-def names_in(module: str, variable: str) -> list[str]:
-    """The keys of a dict, or the words of a tuple, of a file that is not imported here."""
-    text = re.search(rf"^{variable} = [({{](.*?)^[)}}]", (ROOT / module).read_text(), re.MULTILINE | re.DOTALL)[1]
-    return re.findall(r'^ +"(\w+)"', text, re.MULTILINE)
-
-
 def test_every_benchmark_of_a_gpu_is_run():
-    assert sorted(names_in("tools/gpu_check/checks.py", "BENCHMARKS")) == BENCHMARKS
-    assert sorted(names_in("bench/run.py", "ON_GPU")) == BENCHMARKS
+    assert sorted(gpu_check.BENCHMARKS) == BENCHMARKS
 
 
 def test_they_need_no_package_beside_torch_and_numpy():
@@ -42,12 +35,10 @@ def test_they_need_no_package_beside_torch_and_numpy():
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_the_split_of_the_docs_has_every_step_once(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
-    checks = importlib.import_module("gpu_check.checks")
+def test_the_split_of_the_docs_has_every_step_once(tmp_path):
     executable = tmp_path / "tests"
     executable.touch()
-    names = [step.name for step in checks.check_steps(tmp_path, executable, tmp_path, {}, small=False)]
+    names = [step.name for step in gpu_check.check_steps(executable, tmp_path, tmp_path, {}, small=False)]
     parts = [line.split() for line in re.findall(r"--only (.+)", (ROOT / "docs/cuda.md").read_text())]
     assert len(parts) == 3
     chosen = [name for words in parts for name in names if any(word in name for word in words)]
@@ -66,7 +57,7 @@ def refused(request, tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("benchmark", ["cuda_sampling", "cuda_kernels", "cuda_topology", "cuda_epoch"])
+@pytest.mark.parametrize("benchmark", ["cuda_sampling", "cuda_topology", "cuda_epoch"])
 def test_variants_that_the_driver_refuses_are_left_out(benchmark, refused):
     result, _ = refused.result(benchmark)
     assert result["figures"]
@@ -95,11 +86,11 @@ def prebuilt(tmp_path) -> Path:
     return folder
 
 
-def check(prebuilt: Path, tmp_path: Path, *options: str, program=(ROOT / "tools/gpu_check",)) -> tuple[dict, str]:
+def check(prebuilt: Path, tmp_path: Path, *options: str, program=(BENCH / "run.py",)) -> tuple[dict, str]:
     """A dry run: its results and what it printed."""
     copies = tmp_path / "copies"
-    command = [sys.executable, *program, "--small", "--prebuilt", prebuilt, "--copy-to", copies]
-    command += ["--out", tmp_path / "out", *options]
+    command = [sys.executable, *program, "--gpu", "--small", "--prebuilt", prebuilt, "--copy-to", copies]
+    command += ["--data", tmp_path / "out", *options]
     done = subprocess.run(list(map(str, command)), check=False, capture_output=True, text=True)
     assert done.returncode == 1, done.stderr  # nothing ran on a GPU
     assert sorted(file.name for file in copies.iterdir()) == ["log.txt", "report.md", "results.json"]
@@ -109,15 +100,16 @@ def check(prebuilt: Path, tmp_path: Path, *options: str, program=(ROOT / "tools/
 # A check whose plan finds a quarter of an hour gone at each look at the clock.
 IN_A_HURRY = f"""
 import itertools, sys, time, types
-sys.path.insert(0, {str(ROOT / "tools")!r})
-from gpu_check import command, plan
-plan.time = types.SimpleNamespace(monotonic=itertools.count(time.monotonic(), 900).__next__)
-sys.exit(command.main(sys.argv[1:]))
+sys.path.insert(0, {str(BENCH)!r})
+import run
+from runner import step
+step.time = types.SimpleNamespace(monotonic=itertools.count(time.monotonic(), 900).__next__)
+sys.exit(run.main())
 """
 
 
 def test_a_dry_run_that_a_deadline_cuts(prebuilt, tmp_path):
-    options = ("--deadline", "5000", "--only", "C++", "benchmark", "sanitizer")
+    options = ("--deadline", "4100", "--only", "C++", "benchmark", "sanitizer")
     results, _ = check(prebuilt, tmp_path, *options, program=("-c", IN_A_HURRY))
     status = {step["name"]: step["status"] for step in results["steps"]}
     assert status["load the build"] == status["C++ tests"] == "passed"
@@ -125,15 +117,15 @@ def test_a_dry_run_that_a_deadline_cuts(prebuilt, tmp_path):
     assert of_benchmarks == ["passed"] * 2 + ["skipped"] * (len(BENCHMARKS) - 2)
     assert status["compute-sanitizer memcheck"] == "skipped"
     assert len(status) == 2 + len(BENCHMARKS) + 3
-    assert results["facts"]["build"] == "made elsewhere for the emulator, of OTHER sources"
+    assert results["machine"]["build"] == "made elsewhere for the emulator, of OTHER sources"
     assert "no GPU: nothing ran on one" in results["verdict"]
 
 
 def test_a_dry_run_keeps_the_figures_of_its_benchmarks(prebuilt, tmp_path):
-    results, said = check(prebuilt, tmp_path, "--only", "cuda_device_gather")
-    assert "  memory, GB/s: " in said  # as it came
-    kept = results["benchmarks"]["benchmark cuda_device_gather"]
-    assert kept["figures"]["128 float32, gather over torch.index_select"]["values"]
+    results, said = check(prebuilt, tmp_path, "--only", "cuda_gather")
+    assert "  the bus, GB/s: " in said  # as it came
+    kept = results["benchmarks"]["cuda_gather"]
+    assert kept["figures"]["128 float32, on the device over torch.index_select"]["values"]
     report = (tmp_path / "copies/report.md").read_text()
     assert "**no GPU: nothing ran on one**" in report
-    assert "## Rows from device memory" in report
+    assert "## Rows that a GPU gathers" in report
