@@ -55,11 +55,6 @@ def cut(random, path: Path) -> None:
     path.write_bytes(content[: random.integers(len(content) + 1)])
 
 
-def cut_a_little(random, path: Path) -> None:
-    content = path.read_bytes()
-    path.write_bytes(content[: -int(random.integers(1, 33))])
-
-
 def add(random, path: Path) -> None:
     content = path.read_bytes()
     at = random.choice([0, random.integers(len(content) + 1), len(content)])
@@ -70,10 +65,6 @@ def noise(random, path: Path) -> None:
     """Of the size of the array, behind its header."""
     content = path.read_bytes()
     path.write_bytes(content[:4096] + random.bytes(max(0, len(content) - 4096)))
-
-
-def noise_everywhere(random, path: Path) -> None:
-    path.write_bytes(random.bytes(len(path.read_bytes())))
 
 
 def plausible_noise(random, path: Path) -> None:
@@ -108,22 +99,6 @@ def other_shape(random, path: Path) -> None:
             np.save(path, np.resize(values, shape) if -1 not in shape else values.reshape(shape))
 
 
-def text(random, path: Path) -> None:
-    """A digit or a word of the header, or of a text file, becomes another."""
-    content = bytearray(path.read_bytes())
-    places = [i for i, byte in enumerate(content[:200]) if chr(byte).isalnum()]
-    for place in random.choice(places, random.integers(1, 4)):
-        content[place] = random.choice(list(b"0123456789999-,()abiuf<>'\n _"))
-    path.write_bytes(content)
-
-
-def longer_number(random, path: Path) -> None:
-    content = path.read_bytes()
-    digits = [i for i, byte in enumerate(content[:200]) if chr(byte).isdigit()]
-    at = int(random.choice(digits))
-    path.write_bytes(content[:at] + b"9" * int(random.integers(1, 25)) + content[at:])
-
-
 def remove(random, path: Path) -> None:
     path.unlink()
 
@@ -131,32 +106,6 @@ def remove(random, path: Path) -> None:
 def exchange(random, path: Path) -> None:
     """The content of another file of the store."""
     shutil.copyfile(_another(random, path), path)
-
-
-def rename(random, path: Path) -> None:
-    names = [
-        "indptr.npy",
-        "indices.npy",
-        "a__b.npy",
-        "%zz.npy",
-        "x",
-        "..npy",
-        "%2E.npy",
-        "é.npy",
-        "_.npy",
-        "x" * 200,
-    ]
-    with contextlib.suppress(OSError):
-        path.rename(path.with_name(str(random.choice(names))))
-
-
-def rename_folder(random, path: Path) -> None:
-    names = ["node", "node__to__node", "a__b", "__", "%", "paper__to__nobody", "nobody", "split", "author"]
-    folder = path.parent
-    if (folder / "ramet.txt").exists():
-        return
-    with contextlib.suppress(OSError):
-        folder.rename(folder.with_name(str(random.choice(names))))
 
 
 def special(random, path: Path) -> None:
@@ -167,18 +116,6 @@ def special(random, path: Path) -> None:
         os.mkfifo(path)
     else:
         path.symlink_to(target)
-
-
-def resize(random, path: Path) -> None:
-    os.truncate(path, int(random.choice([0, 1, 4096, 1 << 20])))
-
-
-def swap(random, path: Path) -> None:
-    """With another file of the store."""
-    other = _another(random, path)
-    content = path.read_bytes()
-    path.write_bytes(other.read_bytes())
-    other.write_bytes(content)
 
 
 def _another(random, path: Path) -> Path:
@@ -195,8 +132,8 @@ def _array(path: Path) -> tuple[np.ndarray] | None:
 
 
 DAMAGES = (
-    *(flip, flip_header, flip_data, cut, cut_a_little, add, noise, noise_everywhere, plausible_noise, number),
-    *(other_type, other_shape, text, longer_number, remove, exchange, rename, rename_folder, special, resize, swap),
+    *(flip, flip_header, flip_data, cut, add, noise, plausible_noise),
+    *(number, other_type, other_shape, remove, exchange, special),
 )
 
 

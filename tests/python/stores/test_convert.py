@@ -312,17 +312,6 @@ def test_numpy_reads_a_store(tmp_path):
     assert not (tmp_path / "bare" / "checksums.txt").exists()
 
 
-def test_save_replaces_stores_only(tmp_path):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("precious")
-    with pytest.raises((OSError, ValueError), match="mine"):
-        ramet.save(ramet.from_edge_index(EDGES), tmp_path / "mine")
-    assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["mine"]
-    with pytest.raises(TypeError, match="ndarray"):
-        ramet.save(EDGES, tmp_path / "other")
-
-
 def test_a_save_that_fails_late_leaves_the_old_store(tmp_path, monkeypatch):
     ramet.save(ramet.from_edge_index(EDGES), tmp_path / "store")
 

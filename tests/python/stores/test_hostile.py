@@ -14,7 +14,7 @@ import ramet
 
 PROGRAM = Path(__file__).parent / "hostile.py"
 PARTS = 4
-STORES_OF_A_PART = 105  # five of every kind of damage
+STORES_OF_A_PART = 65  # five of every kind of damage
 
 
 @pytest.fixture(scope="module")

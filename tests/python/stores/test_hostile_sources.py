@@ -14,8 +14,6 @@ from source_files import write_npz, write_planetoid
 
 import ramet
 from ramet.commands.main import main
-from ramet.stores.readers import pickles
-from ramet.stores.readers.source import dense_features
 
 sparse = pytest.importorskip("scipy.sparse")
 
@@ -83,25 +81,6 @@ def test_pickles_run_nothing(tmp_path, monkeypatch, protocol):
     with pytest.raises(ValueError, match="not on the list"):
         ramet.build(tmp_path / "store", tmp_path / "tiny.npz")
     assert not (tmp_path / "attacked").exists()
-
-
-def test_damaged_pickles_are_errors(tmp_path):
-    """A few hundred damaged files: a matrix or an error, never a signal, whatever the bytes say."""
-    whole = pickle.dumps(sparse.csr_matrix(np.eye(5)), protocol=2)
-    random = np.random.default_rng(0)
-    file = tmp_path / "damaged"
-    for _ in range(400):
-        damaged = bytearray(whole)
-        for position in random.integers(0, len(whole), random.integers(1, 4)):
-            damaged[position] = random.integers(256)
-        file.write_bytes(damaged[: random.integers(len(whole) // 2, len(whole) + 1)])
-        try:
-            with open(file, "rb") as stream:
-                csr = pickles.csr_of(pickles.load(stream, "damaged"), "damaged")
-        except ValueError:
-            continue
-        if csr.shape[1] < 1000:
-            assert dense_features(csr, False, "").shape == csr.shape
 
 
 def test_features_larger_than_memory_are_an_error(tmp_path):

@@ -10,13 +10,12 @@ import time
 
 import numpy as np
 import pytest
-from small_graphs import CITES, NUM_NODES, heterogeneous, homogeneous
+from small_graphs import CITES, heterogeneous, homogeneous
 
 import ramet
 from ramet import _core
 from ramet.commands.main import main
 from ramet.dtypes import scaled_by
-from ramet.loading import sampling
 
 METHODS = ("metis", "range", "hash")
 
@@ -152,21 +151,6 @@ def test_ids_of_64_bits_and_bfloat16(tmp_path):
     assert parts[0].indices().dtype == np.int64
     assert parts[0].table("feat").dtype == ramet.bfloat16
     check_parts(parts, graph)
-
-
-def test_a_part_samples_its_own_nodes_as_the_whole_graph_does(tmp_path, monkeypatch):
-    graph = homogeneous()
-    parts = split(graph, tmp_path)
-    monkeypatch.setattr(sampling, "require_whole", lambda graph: None)  # as one hop needs no other part
-    for part in parts:
-        seeds = part.owned()
-        for sampler in ("uniform", "labor"):
-            here, there = (ramet.sample(g, seeds, [4], sampler=sampler, seed=3) for g in (part, graph))
-            assert here.fingerprint() == there.fingerprint()
-        foreign = np.setdiff1d(np.arange(NUM_NODES), seeds)[:1]
-        message = rf"node {foreign[0]} of type 'node' belongs to part \d; this store is part {part.part[0]} of 3"
-        with pytest.raises(IndexError, match=message):
-            ramet.sample(part, foreign, [4])
 
 
 def test_parts_are_refused_where_the_whole_graph_is_needed(tmp_path, capfd):

@@ -1,7 +1,6 @@
 """One copy of a graph, whatever process uses it and however that was started; and nothing left behind."""
 
 import contextlib
-import fcntl
 import os
 import pickle
 import shutil
@@ -234,29 +233,6 @@ def test_kill_leaves_the_others_working_and_nothing_behind(method, store, expect
             assert child.ask("fingerprint") == [expected[1]] * 2
         for child in children:
             kill(child)
-
-
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_trainers_end_by_themselves(method, store, nothing_left):
-    with training(method, store, "memory", count=2) as (_, _, program):
-        pass
-    assert program.returncode == 0
-
-
-def test_a_graph_in_memory_has_no_name_and_is_sealed(expected):
-    before = processes.shared_memory_names()
-    graph = trainer_processes.make_graph()
-    assert processes.new_shared_memory_names(before) == set()
-    fd = graph._core.segment_fd
-    assert os.readlink(f"/proc/self/fd/{fd}").startswith("/memfd:")
-    seals = fcntl.fcntl(fd, fcntl.F_GET_SEALS)
-    wanted = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
-    assert seals & wanted == wanted
-    with pytest.raises(PermissionError):
-        writable = os.open(f"/proc/self/fd/{fd}", os.O_RDWR)
-        os.pwrite(writable, b"x", 0)
-    assert not os.get_inheritable(fd)
-    assert trainer_processes.read(graph) == expected[0]
 
 
 def test_graphs_that_are_dropped_give_back_memory_and_descriptors(store):

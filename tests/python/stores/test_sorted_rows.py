@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from timed_graphs import sampled_times, some_times, timed_pair, timed_types
+from timed_graphs import timed_pair, timed_types
 
 import ramet
 
@@ -132,30 +132,6 @@ def saved(tmp_path, of="edges"):
     graph, _ = timed_pair(of, True)
     ramet.save(graph, tmp_path / "store", checksums=False)
     return tmp_path / "store"
-
-
-@pytest.mark.parametrize("of", ["edges", "nodes"])
-@pytest.mark.parametrize("strategy", ["uniform", "last"])
-def test_nothing_from_the_future_leaks_from_a_lying_store(of, strategy, tmp_path):
-    store = saved(tmp_path, of)
-    file = store / ("edge/node__to__node" if of == "edges" else "node/node") / "time.npy"
-    array = np.lib.format.open_memmap(file, mode="r+")
-    array[:] = np.random.default_rng(0).permutation(array)
-    array.flush()
-    graph, refused = ramet.open(store), 0
-    with pytest.raises(ramet.CorruptStoreError, match=r"ramet\.txt says that the rows are sorted by it"):
-        graph._core.validate()
-    time, nodes = ramet.Time("time", strategy), np.arange(graph.num_nodes())
-    for node in nodes:
-        try:
-            batch = ramet.sample(graph, [node], [4], time=time, input_time=some_times(1, node))
-        except ramet.CorruptStoreError as error:
-            refused += 1
-            assert "is out of order: ramet.txt says that rows are sorted by it" in str(error)
-            continue
-        for times, of_seeds in sampled_times(graph, batch):
-            assert (times <= of_seeds).all()
-    assert 0 < refused < len(nodes)
 
 
 @pytest.mark.parametrize("sort", [False, True])
