@@ -37,7 +37,7 @@ PUBLIC_HEADERS = {
     "device": "cuda_memory device_pieces",
     "exchange": "exchange",
     "tables": "table cache_hits cuda_table device_table id_listener record_table row_exchange table_rows whole_table",
-    "sampling": "sample_options sampler induced cuda_sampler fingerprint",
+    "sampling": "sample_options sampler induced cuda_sampler fingerprint walks",
     "nn": "aggregate aggregate_table attention block_edges dropout optimizer",
     "loader": "loader cooperative_loader",
 }

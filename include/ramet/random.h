@@ -61,6 +61,7 @@ enum class Domain : uint64_t {
   kDropout = 7,
   kInit = 8,      // of tables
   kRounding = 9,  // of weights
+  kWalk = 10,
 };
 
 // The key of one step: (domain, seed, epoch, step).

@@ -24,6 +24,7 @@ from ramet.stores.build import build
 from ramet.stores.convert import from_arrays, from_edge_index, from_pyg, from_scipy, quantize, save
 from ramet.stores.partition import partition
 from ramet.tables.table import Table
+from ramet.walks.walks import node2vec_walk, pinsage_neighbors, ppr_neighbors, random_walk
 
 
 def __getattr__(name: str):
@@ -61,9 +62,13 @@ __all__ = [
     "from_pyg",
     "from_scipy",
     "keep_memory",
+    "node2vec_walk",
     "open",
     "partition",
+    "pinsage_neighbors",
+    "ppr_neighbors",
     "quantize",
+    "random_walk",
     "sample",
     "save",
 ]

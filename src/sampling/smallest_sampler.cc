@@ -16,6 +16,7 @@
 #include "kernels/cpu/isa_kernels.h"
 #include "ramet/error.h"
 #include "ramet/sampler.h"
+#include "weights.h"
 
 namespace ramet {
 namespace {
@@ -136,11 +137,6 @@ class SmallestWordsRule {
   std::vector<NumberedEdge<uint64_t>> found_;
 };
 
-// A word as a number in (0, 1), exact.
-double fraction_of(uint64_t word) {
-  return (static_cast<double>(word >> 12) + 0.5) * 0x1p-52;
-}
-
 // The negative logarithm of a fraction, of + - x / alone, so that its bits are the same everywhere:
 // u = m 2^e with m about 1, and log m = 2 atanh((m - 1) / (m + 1)) by its series.
 double minus_log(double u) {
@@ -156,9 +152,6 @@ double minus_log(double u) {
     sum = sum * square + 1.0 / n;
   return -e * 0x1.62e42fefa39efp-1 - 2 * f * sum;
 }
-
-// Outside, the numbers below, or a sum, are too large or too small for a double's precision.
-constexpr double kSmallestWeight = 1e-290, kLargestWeight = 1e290;
 
 // Efraimidis, Spirakis: "Weighted random sampling with a reservoir", 2006. An
 // exponential number divided by the weight is the time at which an edge is drawn, if edges are
@@ -203,7 +196,7 @@ class WeightedRule {
  private:
   [[nodiscard]] double weight(const Row& row, int64_t x) const {
     const auto value = static_cast<double>(weights_[static_cast<size_t>(row.begin + x)]);
-    if ((value >= kSmallestWeight && value <= kLargestWeight) || value == 0) return value;
+    if (is_weight(value)) return value;
     throw_invalid("row ", row.begin + x, " of table '", method_.table, "' of edge type '",
                   task_.edges.encoded, "' is ", value, ": as a weight it must be 0, or from ",
                   kSmallestWeight, " to ", kLargestWeight);
