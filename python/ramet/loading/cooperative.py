@@ -34,7 +34,7 @@ class GroupThread:
 
     def _fail(self, problem: str) -> None:
         group, channel = self._group, self._group.channel
-        if channel.failure is None:  # else they were told
+        if channel.failure is None:  # else it has been aborted
             channel.failure = RuntimeError(problem)
             group.abort()
 

@@ -8,14 +8,14 @@ from ramet import _core
 from ramet._support import torch_devices
 from ramet.loading import ranks
 from ramet.loading.batch import Batch, Origin
-from ramet.loading.watch import Watched
+from ramet.loading.epoch_monitor import LoaderEpochs
 
 
 class Epochs:
     """Where a loader is, and how it makes and hands out the batches of an epoch.
 
     start: (epoch, step) -> a stream of the engine's batches from that step on, whose next() returns None at the end.
-    ranks: None, False or a process group. watched: what compares epochs with those of other ranks, or None.
+    ranks: None, False or a process group. monitor: what compares epochs with those of other ranks, or None.
     """
 
     def __init__(
@@ -25,27 +25,27 @@ class Epochs:
         origin: Origin,
         *,
         ranks=None,
-        watched: Watched | None = None,
+        monitor: LoaderEpochs | None = None,
     ):
         self.next = (0, 0)  # epoch and step of the next iterator's first batch
         self.position = (0, 0)  # the batch after the one that was handed out last
         self._start, self._num_steps, self._origin = start, num_steps, origin
-        self._ranks, self._watched = ranks, watched
+        self._ranks, self._monitor = ranks, monitor
 
     def begin(self) -> tuple:
         """(epoch, stream) of the next epoch."""
         ranks.warn_if_made_early(self._ranks, self._origin.world)
         epoch, step = self.next
         self.next, self.position = (epoch + 1, 0), (epoch, step)
-        if self._watched is not None:
-            self._watched.begin(epoch)
+        if self._monitor is not None:
+            self._monitor.begin(epoch)
         return epoch, self._start(epoch, step)
 
     def hand_out(self, epoch: int, core: _core.Batch) -> Batch:
         """The batch, to be used on the stream that is current now."""
         self.position = (epoch, core.step + 1)
-        if self._watched is not None and core.step + 1 == self._num_steps:
-            self._watched.finish(epoch)
+        if self._monitor is not None and core.step + 1 == self._num_steps:
+            self._monitor.finish(epoch)
         if self._origin.device is not None:
             core.set_stream(torch_devices.handle(torch_devices.as_stream(None, self._origin.device)))
         return Batch(core, self._origin)

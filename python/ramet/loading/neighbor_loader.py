@@ -13,6 +13,7 @@ from ramet.loading.batch import Origin
 from ramet.loading.config import LoaderConfig
 from ramet.loading.cooperative import GroupThread
 from ramet.loading.engine import make_core
+from ramet.loading.epoch_monitor import LoaderEpochs
 from ramet.loading.epochs import EpochIterator, Epochs, EpochSampler
 from ramet.loading.features import Features
 from ramet.loading.placement import TOPOLOGY, Placed, presamples
@@ -22,7 +23,6 @@ from ramet.loading.samplers import Sampler
 from ramet.loading.states import checked_position
 from ramet.loading.summary import Summary
 from ramet.loading.times import Time
-from ramet.loading.watch import Watched
 from ramet.stores.ownership import by_node_type
 
 
@@ -169,15 +169,15 @@ class NeighborLoader:
             start = partial(self._cooperative.start, thread=GroupThread(self._group))
         elif pulling is not None:
             start = partial(self._core.start_pulling, thread=GroupThread(pulling))
-        watched = self._watch() if self.world > 1 else None
-        return Epochs(start, len(self), self.origin, ranks=among, watched=watched)
+        monitor = self._monitor() if self.world > 1 else None
+        return Epochs(start, len(self), self.origin, ranks=among, monitor=monitor)
 
-    def _watch(self) -> Watched:
+    def _monitor(self) -> LoaderEpochs:
         """Known on every rank by what is sampled."""
         config = self.config
         what = [config.options, config.seed_types, config.input_ends]
         name = f"a loader over {config.input_name} (batch_size={config.options['batch_size']})"
-        return Watched(self._ranks.among, what, name)
+        return LoaderEpochs(self._ranks.among, what, name)
 
     @property
     def options(self) -> dict:

@@ -37,7 +37,7 @@ class Pending:
 
     def __init__(self):
         self._calls = self._calls_before = self.changes = 0
-        self._learner: weakref.ref | None = None
+        self._holder: weakref.ref | None = None
         self._has_warned = False
         self.clear()
 
@@ -45,16 +45,16 @@ class Pending:
         self._kept: list[Gradients] = []
         self.changes += 1
 
-    def await_step_of(self, learner: object) -> None:
+    def await_step_of(self, holder: object) -> None:
         """For as long as this one lives, gradients wait for it."""
-        self._learner = weakref.ref(learner)
+        self._holder = weakref.ref(holder)
 
     def next_call(self) -> int:
         self._calls += 1
         return self._calls
 
     def keep(self, gradients: Gradients) -> None:
-        is_awaited = self._learner is not None and self._learner() is not None
+        is_awaited = self._holder is not None and self._holder() is not None
         if self._kept and gradients.call > self._calls_before and not is_awaited:
             self._warn()
             self.clear()

@@ -25,7 +25,7 @@ from ramet.nn.lazy_rows import LazyRows, count_of_writes, mapped, settled, tell_
 from ramet.nn.row_local import OF_EDGES, OF_ROWS, depends_on_others, why_not
 
 _log = logging.getLogger("ramet")
-_has_told = False
+_has_warned = False
 
 
 class LayerTrim:
@@ -68,11 +68,11 @@ class LayerTrim:
 
     def _tell_of_edges(self, call: dict) -> None:
         """Once per process: of an edge_index that may have been changed."""
-        global _has_told
+        global _has_warned
         edges = call.get("edge_index")
         is_new = isinstance(edges, torch.Tensor) and hop_edges_of(edges) is None and block_of(edges) is None
-        if is_new and not (_has_told or self.reason or self.needs_all):
-            _has_told = True
+        if is_new and not (_has_warned or self.reason or self.needs_all):
+            _has_warned = True
             _log.warning("%s computes all rows: its edge_index is not one that a loader made", self.described)
 
     @property

@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from ramet.optim.sparse_optimizer import SparseOptimizer
 
 
-def save(path, optimizer: SparseOptimizer, said: dict) -> None:
-    """`said`: what the optimizer is, besides its tables; its "step" and "options" among it."""
+def save(path, optimizer: SparseOptimizer, settings: dict) -> None:
+    """`settings`: of the optimizer, besides its tables; its "step" and "options" among them."""
     tables = _tables(optimizer)
-    save_tables(path, tables, {"optimizer": said["optimizer"], **said, "embeddings": _forms(tables)})
+    save_tables(path, tables, {"optimizer": settings["optimizer"], **settings, "embeddings": _forms(tables)})
 
 
-def load(path, optimizer: SparseOptimizer, said: dict, *, check: Callable[[dict], object], begin) -> dict:
-    """What save() was told, of the checkpoint at `path`, whose rows the optimizer's tables have then. `check`: refuses
-    what it was told. `begin`: as of load_tables()."""
+def load(path, optimizer: SparseOptimizer, settings: dict, *, check: Callable[[dict], object], begin) -> dict:
+    """The text that save() has written to `path`. The optimizer's tables have the rows of the checkpoint then. `check`:
+    refuses a text. `begin`: as of load_tables()."""
     tables = _tables(optimizer)
 
     def fits(text: dict) -> None:
-        for what, value in {"optimizer": said["optimizer"], "embeddings": _forms(tables)}.items():
+        for what, value in {"optimizer": settings["optimizer"], "embeddings": _forms(tables)}.items():
             if text.get(what) != value:
                 raise ValueError(f"{path} is a checkpoint of {what} {text.get(what)}, but this is one of {value}")
         try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ramet.tables.communicator import SharedRows, abort
 
 if TYPE_CHECKING:
-    from ramet.optim.learner import Learner, RecordLearner
+    from ramet.optim.trainable_rows import TrainableRecords, TrainableRows
     from ramet.ranks.channel import Channel
 
 
@@ -20,8 +20,8 @@ class Begun:
         self.ended: set[Channel] = set()  # whose ranks have all made it
         self.awaited: dict[Channel, list[SharedRows]] = {}  # in which other ranks wait for this one
 
-    def gradients_of(self, learner: Learner | RecordLearner) -> list[tuple]:
-        return [] if self.is_spent else learner.gradients()
+    def gradients_of(self, trainable: TrainableRows | TrainableRecords) -> list[tuple]:
+        return [] if self.is_spent else trainable.gradients()
 
     def abort(self) -> None:
         """Where other ranks wait, they get an error."""

@@ -14,8 +14,8 @@ from ramet._support.arguments import UINT64_MAX, as_flag, as_int
 from ramet.dtypes import dtype_name
 from ramet.nn.embedding import Embedding
 from ramet.optim import checkpoint
-from ramet.optim.learner import Learner, RecordLearner, learner_of
 from ramet.optim.position import Begun, Position
+from ramet.optim.trainable_rows import TrainableRecords, TrainableRows, trainable_of
 from ramet.ranks.ranks import Ranks
 from ramet.tables.communicator import SharedRows, abort, all_to_all, release
 from ramet.tables.overlap import share_rows
@@ -50,9 +50,9 @@ class SparseOptimizer(torch.optim.Optimizer):
             ranks.agree(lambda: (None, self._checked(defaults)))
         super().__init__([embedding.anchor for embedding in self.embeddings], defaults)
         forms = _core.optimizer_state(self._method(defaults))
-        self._learners = [learner_of(embedding, forms, rounding == "stochastic") for embedding in self.embeddings]
-        for learner in self._learners:
-            learner.take_over()
+        self._trainables = [trainable_of(embedding, forms, rounding == "stochastic") for embedding in self.embeddings]
+        for trainable in self._trainables:
+            trainable.take_over()
 
     def _checked(self, defaults: dict) -> dict:
         """What ranks have alike."""
@@ -82,10 +82,10 @@ class SparseOptimizer(torch.optim.Optimizer):
 
     def state_of(self, embedding: Embedding) -> dict[str, Table]:
         """The state of an embedding's rows, by name. ValueError where another optimizer has taken the rows over."""
-        for learner in self._learners:
-            if learner.embedding is embedding:
-                learner.require_rows()
-                return dict(learner.state)
+        for trainable in self._trainables:
+            if trainable.embedding is embedding:
+                trainable.require_rows()
+                return dict(trainable.state)
         raise KeyError("the optimizer does not have this embedding")
 
     @torch.no_grad()
@@ -125,21 +125,21 @@ class SparseOptimizer(torch.optim.Optimizer):
 
     def _make_step(self, begun: Begun) -> None:
         """What is left of it."""
-        by_channel: dict[object, list[Learner | RecordLearner]] = {}
-        for learner in self._learners:
-            by_channel.setdefault(learner.channel(), []).append(learner)
+        by_channel: dict[object, list[TrainableRows | TrainableRecords]] = {}
+        for trainable in self._trainables:
+            by_channel.setdefault(trainable.channel(), []).append(trainable)
         alone = by_channel.pop(None, [])
-        together = {channel: learners for channel, learners in by_channel.items() if channel not in begun.ended}
+        together = {channel: trainables for channel, trainables in by_channel.items() if channel not in begun.ended}
         begun.awaited = {
-            channel: [SharedRows.of(learner.embedding.table) for learner in learners]
-            for channel, learners in together.items()
+            channel: [SharedRows.of(trainable.embedding.table) for trainable in trainables]
+            for channel, trainables in together.items()
         }
         # First, so that other ranks wait while this one tries again what its disk has refused.
-        for learner in alone:
-            if not self._has_made(learner):
-                learner.apply(self._step_of(learner), begun.gradients_of(learner))
-        for channel, learners in together.items():
-            self._step_together(learners, begun, channel)
+        for trainable in alone:
+            if not self._has_made(trainable):
+                trainable.apply(self._step_of(trainable), begun.gradients_of(trainable))
+        for channel, trainables in together.items():
+            self._step_together(trainables, begun, channel)
             begun.ended.add(channel)
 
     @property
@@ -151,9 +151,9 @@ class SparseOptimizer(torch.optim.Optimizer):
         """Which gradients there are: other ones have other numbers."""
         return tuple(embedding.pending.changes for embedding in self.embeddings)
 
-    def _has_made(self, learner: Learner | RecordLearner) -> bool:
+    def _has_made(self, trainable: TrainableRows | TrainableRecords) -> bool:
         """Whether it has made the step that was begun."""
-        return learner.has_made(self._number + 1)
+        return trainable.has_made(self._number + 1)
 
     def _end_step(self) -> None:
         self._position = Position(self._number + 1, spent=self._changes(), is_mixed=self._position.is_mixed)
@@ -163,33 +163,33 @@ class SparseOptimizer(torch.optim.Optimizer):
         if self._position.begun is not None:
             self._position.begun.abort()
 
-    def _step_together(self, learners: list[Learner], begun: Begun, channel) -> None:
+    def _step_together(self, trainables: list[TrainableRows], begun: Begun, channel) -> None:
         """Of embeddings that the same ranks share, in as many collectives as of one. An embedding that has made the
         step before an error takes part in the exchange, and changes no more."""
         tables = begun.awaited[channel]
         with _propagate_errors(tables):
             del begun.awaited[channel]  # from here on an error reaches them
-            steps = [self._step_of(learner) for learner in learners]
-            for learner, step in zip(learners, steps):
-                learner.check(step)
-            inputs = [(rows, begun.gradients_of(learner)) for rows, learner in zip(tables, learners)]
+            steps = [self._step_of(trainable) for trainable in trainables]
+            for trainable, step in zip(trainables, steps):
+                trainable.check(step)
+            inputs = [(rows, begun.gradients_of(trainable)) for rows, trainable in zip(tables, trainables)]
             settings = self._settings()
             options = settings.pop("options") | settings
         received = all_to_all(inputs, threads=torch.get_num_threads(), step=self._number + 1, options=options)
         with _propagate_errors(tables):
-            for learner, step, lists in zip(learners, steps, received):
-                if not self._has_made(learner):
-                    learner.apply(step, lists)
+            for trainable, step, lists in zip(trainables, steps, received):
+                if not self._has_made(trainable):
+                    trainable.apply(step, lists)
         release(tables)
 
-    def _step_of(self, learner: Learner | RecordLearner) -> _core.OptimizerStep:
+    def _step_of(self, trainable: TrainableRows | TrainableRecords) -> _core.OptimizerStep:
         return _core.OptimizerStep(
             self._method(self.param_groups[0]),
             number=self._number + 1,
-            divisor=float(learner.embedding.table.ranks) if self._average else 1.0,
+            divisor=float(trainable.embedding.table.ranks) if self._average else 1.0,
             stochastic=self._rounding == "stochastic",
             seed=self._seed,
-            row_ids=learner.row_ids,
+            row_ids=trainable.row_ids,
         )
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -211,7 +211,7 @@ class SparseOptimizer(torch.optim.Optimizer):
 
     def add_param_group(self, param_group: dict) -> None:
         """ValueError: an optimizer has the embeddings that it was made with."""
-        if hasattr(self, "_learners"):
+        if hasattr(self, "_trainables"):
             raise ValueError("an optimizer of embeddings gets all of them when it is made: make another one")
         super().add_param_group(param_group)
 
@@ -251,8 +251,8 @@ class SparseOptimizer(torch.optim.Optimizer):
         said = checkpoint.load(path, self, self._settings(), check=self._options_of, begin=self._mix)
         self.param_groups[0].update(self._options_of(said))
         self._average, self._rounding, self._seed = said["average"], said["rounding"], said["seed"]
-        for learner in self._learners:
-            learner.restart(self._rounding == "stochastic")
+        for trainable in self._trainables:
+            trainable.restart(self._rounding == "stochastic")
         for embedding in self.embeddings:
             embedding.zero_grad()
         self._position = Position(said["step"], spent=self._changes())
@@ -280,7 +280,7 @@ class SparseOptimizer(torch.optim.Optimizer):
     def _steps_made(self) -> int:
         """RuntimeError where some embeddings have made others."""
         self._require_whole()
-        made, of = sum(map(self._has_made, self._learners)), len(self._learners)
+        made, of = sum(map(self._has_made, self._trainables)), len(self._trainables)
         if 0 < made < of:
             raise RuntimeError(f"{made} of {of} embeddings have made step {self._number + 1}: {REMEDY}")
         return self._number + (made > 0)

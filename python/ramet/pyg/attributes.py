@@ -20,7 +20,7 @@ from ramet.tables.table import Table
 TOPOLOGY = ("edge_index", "adj_t", "adj")
 
 _log = logging.getLogger("ramet")
-_told: set[tuple[str, str]] = set()
+_warned: set[tuple[str, str]] = set()
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ def _tell_of_torch(key: str, value: torch.Tensor) -> None:
         reason = f"its rows are not contiguous: it has the strides {list(value.stride())}"
     else:
         return
-    if (key, reason) not in _told:
-        _told.add((key, reason))
+    if (key, reason) not in _warned:
+        _warned.add((key, reason))
         _log.warning("torch indexes the attribute %r, which is slower: %s", key, reason)
 
 

@@ -37,7 +37,7 @@ WORKERS = (
 )
 
 _log = logging.getLogger("ramet")
-_has_told = False
+_has_warned = False
 
 
 class _Engine(native.NeighborLoader):
@@ -263,8 +263,8 @@ def _require_callable(function, name: str) -> None:
 
 def _tell_of_threads(kwargs: dict) -> None:
     """Once per process."""
-    global _has_told
+    global _has_warned
     given = [name for name in WORKERS if kwargs.get(name)]
-    if given and not _has_told:
-        _has_told = True
+    if given and not _has_warned:
+        _has_warned = True
         _log.warning("%s has no effect: C++ threads of this process make batches ahead", ", ".join(given))

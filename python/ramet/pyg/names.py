@@ -18,7 +18,7 @@ OF_PYG = {  # what PyG's classes read from a storage, and its loaders write into
 Of = str | EdgeTypeName  # node type or edge type
 
 _log = logging.getLogger("ramet")
-_told: set[tuple[Of, str]] = set()
+_warned: set[tuple[Of, str]] = set()
 
 
 def attribute_names(tables: Mapping[Of, Iterable[str]], is_hetero: bool) -> dict[Of, dict[str, str]]:
@@ -44,6 +44,6 @@ def attribute_names(tables: Mapping[Of, Iterable[str]], is_hetero: bool) -> dict
 
 def _tell(of: Of, table: str, attribute: str) -> None:
     """Once for each table."""
-    if (of, table) not in _told:
-        _told.add((of, table))
+    if (of, table) not in _warned:
+        _warned.add((of, table))
         _log.warning("the table %r of %r is the attribute %r of batches: its own name is taken", table, of, attribute)

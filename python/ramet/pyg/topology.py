@@ -26,7 +26,7 @@ PIECE = 64 << 20  # bytes that are hashed while Python's lock is held
 OWN_ROWS = 256 << 20  # bytes that are worth a line in the log
 
 _log = logging.getLogger("ramet")
-_has_told = False
+_has_warned = False
 
 
 def graph_of(data, weight: str | None, time: str | None, counts: dict | None = None) -> Graph:
@@ -92,13 +92,13 @@ def _edge_index(store, what: str) -> torch.Tensor:
 
 def _tell_of_own_rows(data) -> None:
     """Rank 0, once: ranks that loaded the data themselves share the edges, but not the rows."""
-    global _has_told
-    if _has_told or not _has_neighbors_and_is_first():
+    global _has_warned
+    if _has_warned or not _has_neighbors_and_is_first():
         return
     tensors = [value for store in data.stores for value in store.values() if isinstance(value, torch.Tensor)]
     own = sum(value.numel() * value.element_size() for value in tensors if not (value.is_cuda or value.is_shared()))
     if own >= OWN_ROWS:
-        _has_told = True
+        _has_warned = True
         _log.warning(
             "each rank has %.1f GB of the data to itself; those of a machine share a copy of the edges alone. For one "
             "copy of all, save it once, by ramet.save(ramet.from_pyg(data), path), and pass ramet.open(path)",

@@ -9,7 +9,7 @@ from typing import TypeVar
 from ramet.ranks.world import rank_and_world, this_machine
 
 Kept = TypeVar("Kept")
-Told = TypeVar("Told")
+Sent = TypeVar("Sent")
 
 
 @dataclass(frozen=True)
@@ -68,19 +68,19 @@ class Ranks:
             self.group.compare(prepare)
         return kept[0]
 
-    def share(self, make: Callable[[], tuple[Kept, Told]]) -> tuple[Kept, list[Told]]:
-        """make() returns what this rank keeps, and what it tells: the former, and the latter of all ranks. Where
-        make() fails on one rank, every rank raises an error."""
+    def share(self, make: Callable[[], tuple[Kept, Sent]]) -> tuple[Kept, list[Sent]]:
+        """make() returns what this rank keeps, and what it sends. Returns the former, and what all ranks have sent.
+        Where make() fails on one rank, every rank raises an error."""
         kept = []
 
-        def tell() -> Told:
-            value, told = make()
+        def send() -> Sent:
+            value, sent = make()
             kept.append(value)
-            return told
+            return sent
 
         self.require_group()
-        told = [tell()] if self.group is None else self.group.gather(tell)
-        return kept[0], told
+        gathered = [send()] if self.group is None else self.group.gather(send)
+        return kept[0], gathered
 
     def require_group(self) -> None:
         """ValueError where there are other ranks that cannot be asked."""

@@ -130,34 +130,34 @@ class _Sharer:
     def __init__(self, listener: socket.socket):
         self._listener = listener
         self._listener.setblocking(False)  # of all that listen, one gets whoever connects
-        self._told, self._tells = map(_kept, socket.socketpair())  # a byte: it begins; closed: it ends
+        events, self._wake = map(_kept, socket.socketpair())  # a byte: it begins; closed: it ends
         self._memory = None
         self._waiting: list[socket.socket] = []
-        threading.Thread(target=self._run, args=(self._told,), name="ramet-one-graph", daemon=True).start()
+        threading.Thread(target=self._run, args=(events,), name="ramet-one-graph", daemon=True).start()
 
     def begin(self, graph: Graph) -> None:
         self._memory = _kept(os.fdopen(os.dup(graph._core.segment_fd), "rb", buffering=0))
-        self._tells.send(HERE)
-        weakref.finalize(graph, self._tells.close)
+        self._wake.send(HERE)
+        weakref.finalize(graph, self._wake.close)
 
     def end(self) -> None:
-        self._tells.close()
+        self._wake.close()
 
-    def _run(self, told: socket.socket) -> None:
+    def _run(self, events: socket.socket) -> None:
         poll = select.poll()
-        for one in (self._listener, told):
+        for one in (self._listener, events):
             poll.register(one, select.POLLIN)
         while True:
             ready = dict(poll.poll())
-            if told.fileno() in ready:
-                if not told.recv(1):
+            if events.fileno() in ready:
+                if not events.recv(1):
                     break
                 for peer in self._waiting:
                     self._give(peer)
                 self._waiting.clear()
             if self._listener.fileno() in ready:
                 self._accept()
-        for one in (self._listener, self._memory, told, *self._waiting):
+        for one in (self._listener, self._memory, events, *self._waiting):
             if one is not None:
                 one.close()
 

@@ -59,7 +59,7 @@ class RecordTable:
         self.path, self.ownership = wanted.path, wanted.ownership
         self._core, self._ranks = core, ranks
         self._state: dict[str, RecordColumn] = {}
-        self._learner: object | None = None
+        self._holder: object | None = None
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -118,42 +118,42 @@ class RecordTable:
 
     torch = numpy
 
-    def set_state(self, learner: object, forms: list[tuple[str, str, bool]]) -> dict[str, RecordColumn]:
+    def set_state(self, holder: object, forms: list[tuple[str, str, bool]]) -> dict[str, RecordColumn]:
         """Gives each row the state that `forms` say (name, dtype, whether a row has one value), of zeros, in place of
-        what was there. From now on the gradients are those of `learner`. Of several ranks all call this; an error of
+        what was there. From now on the gradients are those of `holder`. Of several ranks all call this; an error of
         one is one on every rank, and then the rows learn from nobody until it is called again."""
         rows = [np.empty((1,) if by_row else (1, self.shape[1]), dtype) for _, dtype, by_row in forms]
 
         def give() -> tuple[None, None]:
-            before, self._learner = self._learner, None  # nobody's, should Ctrl-C end the call below
+            before, self._holder = self._holder, None  # nobody's, should Ctrl-C end the call below
             try:
                 self._core.set_state(rows)
             except Exception:
                 if self.ranks == 1:  # others may have another state
-                    self._learner = before
+                    self._holder = before
                 raise
             self._core.last_step = 0
             return None, None
 
         self._ranks.share(give)
-        self._learner = learner
+        self._holder = holder
         columns = enumerate(zip(forms, rows), start=1)
         self._state = {name: RecordColumn(self, number, row, self._ranks) for number, ((name, _, _), row) in columns}
         return self._state
 
-    def check_learner(self, learner: object) -> None:
-        """ValueError where `learner` is not the one whose state rows have."""
-        if learner is not self._learner:
+    def check_holder(self, holder: object) -> None:
+        """ValueError where `holder` is not the one whose state rows have."""
+        if holder is not self._holder:
             raise ValueError("another optimizer has taken the embedding over: rows on a disk have the state of one")
 
-    def apply_gradients(self, learner: object, step: _core.OptimizerStep, lists: list[tuple], threads: int) -> None:
-        """Lists of (ids, gradients). ValueError where `learner` is not the one whose state rows have."""
-        self.check_learner(learner)
+    def apply_gradients(self, holder: object, step: _core.OptimizerStep, lists: list[tuple], threads: int) -> None:
+        """Lists of (ids, gradients). ValueError where `holder` is not the one whose state rows have."""
+        self.check_holder(holder)
         self._core.apply_gradients(step, lists, threads=threads)
 
-    def has_made(self, learner: object, number: int) -> bool:
-        """Whether the last step was this one of `learner`. It may have been where Ctrl-C ended the call."""
-        return learner is self._learner and self._core.last_step == number
+    def has_made(self, holder: object, number: int) -> bool:
+        """Whether the last step was this one of `holder`. It may have been where Ctrl-C ended the call."""
+        return holder is self._holder and self._core.last_step == number
 
     def copy_columns(self, sources: dict[int, object]) -> None:
         """Sets columns of this rank's rows to those of tables that every rank reads for itself, by number, a few

@@ -68,8 +68,8 @@ def warnings():
     handler = logging.Handler()
     handler.emit = lambda record: records.append(record.getMessage())
     logging.getLogger("ramet").addHandler(handler)
-    ramet.loading.ranks._warned = ramet.loading.ranks._warned_early = ramet.loading.watch._warned = False
-    ramet.loading.watch._watches.clear()
+    ramet.loading.ranks._warned = ramet.loading.ranks._warned_early = ramet.loading.epoch_monitor._warned = False
+    ramet.loading.epoch_monitor._monitors.clear()
     try:
         yield records
     finally:

@@ -1,5 +1,6 @@
 """Stands for ramet._support.torch_devices where the GPU is emulated: CPU tensors of a class of their own are those on
-the device, and work is done when the context of its stream is left, since torch frees memory without asking the emulator.
+the device, and work is done when the context of its stream is left, since torch frees memory without asking the
+emulator.
 """
 
 import contextlib

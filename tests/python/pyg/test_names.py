@@ -57,7 +57,7 @@ def test_every_table_is_in_a_batch(nodes, edges, is_hetero):
 
 
 def test_a_renamed_table_is_said_once(caplog, monkeypatch):
-    monkeypatch.setattr(names, "_told", set())
+    monkeypatch.setattr(names, "_warned", set())
     for _ in range(2):
         ramet.pyg.NeighborLoader(graph({"batch": 1, "feat": 2}, {"only_here": 3, "ptr": 4}, False), [1])
     lines = [record.message for record in caplog.records]

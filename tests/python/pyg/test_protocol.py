@@ -145,7 +145,7 @@ def test_transforms():
 
 
 def test_arguments_of_workers_are_accepted_and_said_to_have_no_effect_once(caplog, monkeypatch):
-    monkeypatch.setattr(module, "_has_told", False)
+    monkeypatch.setattr(module, "_has_warned", False)
     options = {"num_workers": 1, "persistent_workers": True, "prefetch_factor": 3, "multiprocessing_context": "spawn"}
     with caplog.at_level(logging.WARNING, "ramet"):
         loaders = [make(worker_init_fn=print, **options) for _ in range(2)]

@@ -19,7 +19,7 @@ def load() -> tuple:
     import ramet.pyg
     from ramet.pyg import topology
 
-    lines, topology.OWN_ROWS, topology._has_told = logged(), 100, False
+    lines, topology.OWN_ROWS, topology._has_warned = logged(), 100, False
     data = homogeneous()
     data.x = torch.randn(100, 7) + dist.get_rank()
     loaders = [ramet.pyg.NeighborLoader(data, [3, 2], nodes) for nodes in (None, torch.arange(50))]

@@ -226,7 +226,7 @@ def test_a_layer_with_hooks_inside_is_as_pygs(batch):
 
 
 def test_an_edge_index_that_was_changed(batch, caplog, monkeypatch):
-    monkeypatch.setattr(ramet.nn.trim, "_has_told", False)
+    monkeypatch.setattr(ramet.nn.trim, "_has_warned", False)
 
     def rewired(model, batch):
         edge_index = batch.edge_index.clone()

@@ -1,4 +1,4 @@
-"""Learner: an embedding of an optimizer, with the state of its rows."""
+"""TrainableRows: an embedding of an optimizer, with the state of its rows."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ramet.nn.embedding_rows import Gradients
 from ramet.tables.overlap import share_rows
 from ramet.tables.records import RecordTable
 
-_learners: WeakSet[Learner] = WeakSet()  # of rows in memory
+_trainables: WeakSet[TrainableRows] = WeakSet()  # of rows in memory
 
 
-class Learner:
+class TrainableRows:
     """An embedding with its `state`, tables by name. `row_ids`: of this rank's rows, where places do not say them."""
 
     _is_replaced = False
@@ -35,10 +35,10 @@ class Learner:
 
     def take_over(self) -> None:
         """From now on the rows learn from this one alone."""
-        for other in list(_learners):
+        for other in list(_trainables):
             if share_rows(other.embedding.table, self.embedding.table):
                 other._is_replaced = True
-        _learners.add(self)
+        _trainables.add(self)
         self.embedding.pending.await_step_of(self)
 
     def require_rows(self) -> None:
@@ -82,8 +82,8 @@ class Learner:
         _core.apply_gradients(step, self._rows, self._state_rows, lists, own=own, threads=threads)
 
 
-class RecordLearner:
-    """As Learner, of an embedding on a disk, whose rows have their state beside them."""
+class TrainableRecords:
+    """As TrainableRows, of an embedding on a disk, whose rows have their state beside them."""
 
     row_ids = None  # of the records themselves
 
@@ -97,7 +97,7 @@ class RecordLearner:
 
     def require_rows(self) -> None:
         """ValueError where another optimizer has taken the rows over."""
-        self.embedding.table.check_learner(self)
+        self.embedding.table.check_holder(self)
 
     def restart(self, stochastic: bool) -> None:
         """The rows know themselves."""
@@ -118,7 +118,7 @@ class RecordLearner:
         self.embedding.table.apply_gradients(self, step, lists, threads=torch.get_num_threads())
 
 
-def learner_of(embedding: Embedding, forms: list[tuple], stochastic: bool) -> Learner | RecordLearner:
+def trainable_of(embedding: Embedding, forms: list[tuple], stochastic: bool) -> TrainableRows | TrainableRecords:
     if isinstance(embedding.table, RecordTable):
-        return RecordLearner(embedding, forms)
-    return Learner(embedding, forms, stochastic)
+        return TrainableRecords(embedding, forms)
+    return TrainableRows(embedding, forms, stochastic)

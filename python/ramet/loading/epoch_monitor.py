@@ -16,7 +16,7 @@ import weakref
 from dataclasses import dataclass
 
 _log = logging.getLogger("ramet")
-_watches: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # by process group of all ranks
+_monitors: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # by process group of all ranks
 _warned = False
 
 
@@ -28,7 +28,7 @@ class Epoch:
     thread: int
 
 
-class Watch:
+class EpochMonitor:
     """The epochs of this rank, beside those of the ranks `members`."""
 
     def __init__(self, store, members: list[int]):
@@ -67,7 +67,7 @@ class Watch:
         return self._store.add(epoch.key, 0)
 
 
-class Watched:
+class LoaderEpochs:
     """One loader's epochs. `what`: options and input nodes, from which ranks know a loader."""
 
     def __init__(self, group, what, name: str):
@@ -75,10 +75,10 @@ class Watched:
         self._loader, self._name = _digest(what), name
 
     def begin(self, number: int) -> None:
-        self._call(lambda watch: watch.begin(self._loader, self._name, number))
+        self._call(lambda monitor: monitor.begin(self._loader, self._name, number))
 
     def finish(self, number: int) -> None:
-        self._call(lambda watch: watch.finish(self._loader, number))
+        self._call(lambda monitor: monitor.finish(self._loader, number))
 
     def _call(self, function) -> None:
         """A warning is no reason to fail: where the store is gone, say, nothing is said."""
@@ -86,20 +86,20 @@ class Watched:
         if not dist.is_initialized():
             return
         try:
-            function(_watch_of(dist, self._group))
+            function(_monitor_of(dist, self._group))
         except Exception:
             _log.debug("epochs are not compared with those of other ranks", exc_info=True)
 
 
-def _watch_of(dist, group) -> Watch:
+def _monitor_of(dist, group) -> EpochMonitor:
     everyone = dist.group.WORLD
-    of_group = _watches.setdefault(everyone, {})
+    by_members = _monitors.setdefault(everyone, {})
     members = dist.get_process_group_ranks(everyone if group is None else group)
-    watch = of_group.get(tuple(members))
-    if watch is None:
+    monitor = by_members.get(tuple(members))
+    if monitor is None:
         store = dist.distributed_c10d._get_default_store()  # noqa: SLF001 (torch's)
-        watch = of_group[tuple(members)] = Watch(store, members)
-    return watch
+        monitor = by_members[tuple(members)] = EpochMonitor(store, members)
+    return monitor
 
 
 def _warn(epoch: Epoch, count: int, world: int) -> None:
