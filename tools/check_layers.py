@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""Fails when an include goes against the layers of ARCHITECTURE.md, or its table against this file.
+"""Fails when an include or an import goes against the layers of ARCHITECTURE.md, or its table against this file.
 
 A layer sees only layers below it: their public headers in include/ramet/, and of src/<layer>/ the
 shared internal ones that EXPORTS lists. Public headers and the bindings see public headers alone.
+A package of python/ramet imports packages on lower floors alone: FLOORS. An import in a function is for what
+`import ramet` does not load: DEFERRED.
 A source of more than LONGEST lines is an error, too: C++, CUDA, Python or shell, tests included.
 usage: check_layers.py [ROOT]
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 # What each layer stands on directly; it may use everything below that too.
@@ -58,6 +62,27 @@ EXPORTS = {
 }
 LAYER_OF_PUBLIC = {f"{stem}.h": layer for layer, stems in PUBLIC_HEADERS.items() for stem in stems.split()}
 EXPORTED = {f"src/{layer}/{stem}.h" for layer, stems in EXPORTS.items() for stem in stems.split()}
+
+# Packages and modules of python/ramet, from the ground up. Those of a line do not see each other, but for the first.
+FLOORS = (
+    "_core _support arrays dtypes",
+    "storage",
+    "ranks",
+    "tables",
+    "graph",
+    "stores",
+    "loading",
+    "nn",
+    "distributed",
+    "costs cuda optim pyg",
+    "__init__",
+    "train",
+    "commands",
+    "__main__",
+)
+FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names.split()}
+# What a plain `import ramet` does not load: most of it is optional.
+DEFERRED = {"matplotlib", "pymetis", "pytorch_lightning", "torch", "torch_geometric", "tqdm"}
 
 # Foreign headers and the one folder that may see them; None: nobody may.
 FOREIGN = (
@@ -147,6 +172,77 @@ def check_file(path: Path, root: Path) -> Iterator[tuple[int, str]]:
                 yield number, error
 
 
+def module_of(name: str, package: Path) -> Path | None:
+    """The file of a module such as ramet.nn.edges, or of the module that has such a name; None: it is foreign."""
+    first, *parts = name.split(".")
+    if first != "ramet":
+        return None
+    while parts:
+        for path in (package.joinpath(*parts).with_suffix(".py"), package.joinpath(*parts, "__init__.py")):
+            if path.is_file():
+                return path
+        if parts == ["_core"]:
+            return package / "_core.py"
+        parts.pop()
+    return package / "__init__.py"
+
+
+def imports_of(node: ast.AST, in_function: bool = False) -> Iterator[tuple[int, str, bool]]:
+    """(line, dotted name, whether in a function) of everything that is imported."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from ((child.lineno, alias.name, in_function) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            yield from ((child.lineno, f"{child.module}.{alias.name}", in_function) for alias in child.names)
+        else:
+            yield from imports_of(child, in_function or isinstance(child, ast.FunctionDef))
+
+
+@cache
+def parsed(path: Path) -> list[tuple[int, str, bool]]:
+    return list(imports_of(ast.parse(path.read_text(encoding="utf-8")))) if path.is_file() else []
+
+
+def is_deferred(name: str, package: Path) -> bool:
+    """Whether the import loads a package of DEFERRED."""
+    seen, waiting = set(), [name]
+    while waiting:
+        path = module_of(name := waiting.pop(), package)
+        if path is None and name.split(".")[0] in DEFERRED:
+            return True
+        for file in () if path is None else {path, path.parent / "__init__.py"} - {package / "__init__.py"} - seen:
+            seen.add(file)
+            waiting += [inner for _, inner, in_function in parsed(file) if not in_function]
+    return False
+
+
+def floor_name(path: Path, package: Path) -> str:
+    return path.relative_to(package).with_suffix("").parts[0]
+
+
+def import_error(name: str, in_function: bool, path: Path, package: Path) -> str | None:
+    if in_function and not is_deferred(name, package):
+        return f"{name} belongs to the top of the file: no package of DEFERRED is loaded by it"
+    target = module_of(name, package)
+    if target is None:
+        return None
+    here, there = floor_name(path, package), floor_name(target, package)
+    is_below = FLOOR_OF[there] < FLOOR_OF[here] or FLOOR_OF[there] == FLOOR_OF[here] == 0
+    return None if here == there or is_below else f"{here} may not see {name}, which is not below it"
+
+
+def python_errors(root: Path) -> Iterator[str]:
+    package = root / "python/ramet"
+    for path in sources(root, ["python/ramet"], {".py"}):
+        if floor_name(path, package) not in FLOOR_OF:
+            yield f"{path.relative_to(root)}:1: belongs to no floor (see FLOORS in tools/check_layers.py)"
+            continue
+        for number, name, in_function in parsed(path):
+            error = import_error(name, in_function, path, package)
+            if error:
+                yield f"{path.relative_to(root)}:{number}: {error}"
+
+
 def table_errors(root: Path) -> Iterator[str]:
     """What ARCHITECTURE.md's table of layers says otherwise than this file."""
     path = root / "ARCHITECTURE.md"
@@ -184,6 +280,7 @@ def length_errors(root: Path) -> Iterator[str]:
 def errors_of(root: Path) -> Iterator[str]:
     for path in sources(root, LAYERED, CPP):
         yield from (f"{path.relative_to(root)}:{number}: {message}" for number, message in check_file(path, root))
+    yield from python_errors(root)
     yield from (f"ARCHITECTURE.md: {message}" for message in table_errors(root))
     yield from (f"include/ramet/README.md: {message}" for message in guide_errors(root))
     yield from length_errors(root)

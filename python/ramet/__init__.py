@@ -3,6 +3,8 @@
 Importing this package loads neither torch nor PyG and changes no global state.
 """
 
+import importlib
+
 from ramet._core import CorruptStoreError, __version__
 from ramet._support import foreign_words
 from ramet._support.memory import keep_memory
@@ -29,8 +31,6 @@ from ramet.walks.walks import node2vec_walk, pinsage_neighbors, ppr_neighbors, r
 
 def __getattr__(name: str):
     if name in ("cuda", "distributed", "nn", "optim", "pyg"):  # these import torch
-        import importlib
-
         return importlib.import_module(f"ramet.{name}")
     raise foreign_words.no_member("ramet", foreign_words.MODULE, name)
 

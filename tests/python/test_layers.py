@@ -1,4 +1,4 @@
-"""tools/check_layers.py lets the right includes through, and names the wrong ones and long files."""
+"""tools/check_layers.py lets the right includes and imports through, and names the wrong ones and long files."""
 
 import importlib.util
 import subprocess
@@ -27,6 +27,12 @@ GOOD = {
     "src/loader/loader.cc": '#include <thread>\n#include "ramet/loader.h"\n',
     "python/bind/views.h": "#include <nanobind/nanobind.h>\n",
     "python/bind/module.cc": '#include "views.h"\n#include "ramet/loader.h"\n',
+    "python/ramet/__init__.py": "from ramet.loading.batch import Batch\n",
+    "python/ramet/dtypes.py": "from ramet._support.tensors import to_tensor\n",
+    "python/ramet/_support/tensors.py": "import numpy\ndef to_tensor():\n    import torch\n",
+    "python/ramet/ranks/group.py": "import torch\nfrom ramet import _core, dtypes\n",
+    "python/ramet/loading/batch.py": "def together():\n    from ramet.ranks.group import Group\n",
+    "python/ramet/commands/main.py": "import ramet\nfrom ramet.loading import batch\n",
 }
 
 
@@ -83,6 +89,35 @@ def test_bad_include_is_named(tmp_path, path, text, message):
     assert result.returncode == 1
     assert result.stderr.startswith(f"{path}:1: ")
     assert message in result.stderr
+
+
+UNDER_TYPE_CHECKING = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ramet.commands.main import main\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "message"),
+    [
+        ("python/ramet/ranks/group.py", "from ramet.loading.batch import Batch", "1: ranks may not see"),
+        ("python/ramet/ranks/group.py", "import ramet.loading.batch", "1: ranks may not see"),
+        ("python/ramet/ranks/group.py", "from ramet import Batch", "1: ranks may not see ramet.Batch"),
+        ("python/ramet/loading/batch.py", "def make():\n    from ramet.nn import conv", "2: loading may not see"),
+        ("python/ramet/loading/batch.py", "def make():\n    import numpy", "2: numpy belongs to the top"),
+        (
+            "python/ramet/loading/batch.py",
+            "def make():\n    from ramet import dtypes",
+            "2: ramet.dtypes belongs to the top",
+        ),
+        ("python/ramet/loading/batch.py", UNDER_TYPE_CHECKING, "3: loading may not see ramet.commands.main.main"),
+        ("python/ramet/pyg/source.py", "import ramet.optim", "1: pyg may not see ramet.optim"),
+        ("python/ramet/helpers.py", "", "1: belongs to no floor"),
+    ],
+)
+def test_bad_import_is_named(tmp_path, path, text, message):
+    others = {"python/ramet/nn/__init__.py": "import torch\n", "python/ramet/optim/__init__.py": "import torch\n"}
+    assert check(tmp_path, GOOD | others).returncode == 0
+    result = check(tmp_path, {path: text + "\n"})
+    assert result.returncode == 1
+    assert result.stderr.startswith(f"{path}:{message}")
 
 
 ROW = "| {} | what it holds | `{}` | {}|\n"

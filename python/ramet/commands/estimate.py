@@ -9,7 +9,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
 
+import ramet
 from ramet._support.arguments import as_folder
+from ramet.costs.caches import Caches
 from ramet.loading.samplers import add_sampler_options, sampler_of
 
 
@@ -71,9 +73,6 @@ _SIZES = _list_of(lambda part: part if part.endswith("%") else int(part), "5%,10
 
 
 def _run(args, caches: dict) -> None:
-    import ramet
-    from ramet.costs.caches import Caches
-
     if (args.at_nodes is None) != (args.at_edges is None):
         raise ValueError("--at-nodes and --at-edges are given together or not at all")
     graph = ramet.open(args.store)

@@ -10,11 +10,21 @@ import re
 import sys
 from collections.abc import Sequence
 
-from ramet._core import __version__
-from ramet.commands.estimate import add_parser as add_estimate
-from ramet.commands.train import add_parsers as add_training
+import numpy as np
 
-EXIT_DAMAGED, EXIT_ERROR, EXIT_INTERRUPTED = 1, 2, 130
+from ramet import _core
+from ramet._core import __version__
+from ramet._support.progress import byte_progress
+from ramet.commands.estimate import add_parser as add_estimate
+from ramet.commands.exits import EXIT_DAMAGED, EXIT_ERROR, EXIT_INTERRUPTED
+from ramet.commands.train import add_parsers as add_training
+from ramet.dtypes import FEATURE_DTYPES, SCALES
+from ramet.storage.checksums import find_damage, has_checksums, parts_in
+from ramet.stores import info, partition
+from ramet.stores.build import build, generate
+from ramet.stores.generators import MODELS, PRESETS
+from ramet.stores.metis import BALANCES
+from ramet.tables.parts import read_text
 
 
 class _Parser(argparse.ArgumentParser):
@@ -98,8 +108,6 @@ _count, _seed = _whole(1 << 63), _whole(1 << 64)
 
 
 def _add_generate(commands) -> None:
-    from ramet.stores.generators import MODELS, PRESETS
-
     parser = commands.add_parser("generate", help="make a graph from a seed: planted communities, or R-MAT")
     parser.add_argument("out", metavar="OUT", help="folder of the store")
     parser.add_argument("--model", choices=tuple(MODELS), help="planted (default): learnable; rmat: extreme hubs")
@@ -138,8 +146,6 @@ def _add_generate(commands) -> None:
 
 
 def _add_build(commands) -> None:
-    from ramet.dtypes import FEATURE_DTYPES, SCALES
-
     parser = commands.add_parser("build", help="make a store from the files of another project")
     parser.add_argument("out", metavar="OUT", help="folder of the store")
     parser.add_argument("source", metavar="SOURCE", help="folder of Planetoid pickles, or .npz file of CSR parts")
@@ -178,14 +184,11 @@ def _add_verify(commands) -> None:
 
 
 def _add_partition(commands) -> None:
-    from ramet.stores.metis import BALANCES
-    from ramet.stores.partition import METHODS
-
     parser = commands.add_parser("partition", help="split a store into parts, one for each owner of nodes")
     parser.add_argument("store", metavar="STORE", help="folder of the store")
     parser.add_argument("--parts", type=_count, required=True, metavar="P", help="how many parts")
     parser.add_argument("--out", metavar="FOLDER", help="where the parts go (default: STORE-parts-P)")
-    parser.add_argument("--method", choices=METHODS, default="metis", help="who owns a node (default: metis)")
+    parser.add_argument("--method", choices=partition.METHODS, default="metis", help="who owns a node (default: metis)")
     parser.add_argument("--balance", choices=BALANCES, default="nodes", help="of metis: what is even (default: nodes)")
     parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="of metis (default: 0)")
     parser.add_argument("--only-owner", action="store_true", help="write who owns each node, and no stores")
@@ -199,9 +202,6 @@ def _add_quiet(parser) -> None:
 
 
 def _generate(args) -> None:
-    from ramet.stores.build import generate
-    from ramet.stores.generators import MODELS
-
     names = {name for options in MODELS.values() for name in options}
     options = {name: value for name, value in vars(args).items() if name in names}
     graph = generate(args.out, model=args.model, preset=args.preset, progress=_shows_progress(args), **options)
@@ -209,8 +209,6 @@ def _generate(args) -> None:
 
 
 def _build(args) -> None:
-    from ramet.stores.build import build
-
     graph = build(
         args.out,
         args.source,
@@ -228,8 +226,6 @@ def _build(args) -> None:
 
 def _other_than_pyg(graph) -> list[str]:
     """What a user of PyG would look for where the number of edges is another."""
-    import numpy as np
-
     count = graph.num_nodes()
     sources, destinations = graph.indices().astype(np.int64), np.repeat(np.arange(count), np.diff(graph.indptr()))
     loops = np.count_nonzero(destinations == sources)
@@ -246,16 +242,11 @@ def _missing_splits(graph) -> list[str]:
 
 
 def _info(args) -> None:
-    from ramet.stores.info import as_text, describe
-
-    info = describe(args.store)
-    print(json.dumps(info, indent=2) if args.json else as_text(info), flush=True)
+    described = info.describe(args.store)
+    print(json.dumps(described, indent=2) if args.json else info.as_text(described), flush=True)
 
 
 def _verify(args) -> int:
-    from ramet._support.progress import byte_progress
-    from ramet.storage.checksums import find_damage, has_checksums, parts_in
-
     parts = parts_in(args.store)
     with byte_progress(_shows_progress(args), "checksums") as report:
         damage = find_damage(args.store, *parts, report=report)
@@ -274,10 +265,8 @@ def _verify(args) -> int:
 
 
 def _partition(args) -> None:
-    from ramet.stores.partition import as_text, partition
-
     out = args.out or f"{os.path.abspath(args.store)}-parts-{args.parts}"
-    report = partition(
+    report = partition.partition(
         args.store,
         args.parts,
         out,
@@ -290,14 +279,11 @@ def _partition(args) -> None:
     if args.json:
         print(json.dumps(report, indent=2))
     elif not args.quiet:
-        print(f"{out}: {as_text(report)}")
+        print(f"{out}: {partition.as_text(report)}")
 
 
 def _text_damage(path: str) -> list[str]:
     """Of a folder of parts that has one."""
-    from ramet import _core
-    from ramet.tables.parts import read_text
-
     try:
         read_text(path)
     except FileNotFoundError:  # of `ramet partition`
@@ -309,8 +295,6 @@ def _text_damage(path: str) -> list[str]:
 
 def _content_damage(path: str, has_sums: bool) -> list[str]:
     """What opening and reading every entry finds: nothing, or the first fault."""
-    from ramet import _core
-
     try:
         _core.open(os.fsencode(path)).validate(0)
     except _core.CorruptStoreError as error:

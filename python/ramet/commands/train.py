@@ -7,13 +7,12 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+from ramet.commands.exits import EXIT_ERROR, EXIT_INTERRUPTED
 from ramet.loading.samplers import add_sampler_options, sampler_of
 from ramet.loading.summary import Summary
 from ramet.stores.info import size
 from ramet.train.config import DTYPES, MEASURES, MODELS, PLACES, Config
 from ramet.train.folder import PLOT
-
-EXIT_ERROR, EXIT_INTERRUPTED = 2, 130  # as in ramet.commands.main
 
 
 def add_parsers(subparsers):

@@ -232,7 +232,7 @@ class Batch:
         (docs/pyg.md). Shares the tensors. Raises ValueError for expand="every", whose edges belong to blocks, and
         ImportError without PyG.
         """
-        from ramet.pyg.assembly import to_pyg
+        from ramet.loading.pyg_data.data import to_pyg  # imports torch_geometric
 
         return to_pyg(self)
 
@@ -290,7 +290,7 @@ class Batch:
         rows = self._tensor(self._core.table(i))
         if (node_type, name) not in self.origin.fused:
             return rows
-        from ramet.nn.table_rows import of_batch  # imports torch
+        from ramet.loading.table_rows import of_batch  # imports torch
 
         return of_batch(self, i, node_type, rows)
 

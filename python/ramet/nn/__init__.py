@@ -2,16 +2,17 @@
 inference layer by layer. Needs torch."""
 
 import ramet.nn.torch_groups  # noqa: F401
+from ramet.loading.table_rows import TableRows
 from ramet.nn.aggregate import aggregate
 from ramet.nn.attention import edge_softmax
 from ramet.nn.batch_norm import BatchNorm
 from ramet.nn.conv import GATConv, GATv2Conv, GCNConv, GINConv, GraphConv, HeteroConv, RGCNConv, SAGEConv
-from ramet.nn.edges import BlockEdges, edges_of
+from ramet.nn.edges import BlockEdges
 from ramet.nn.embedding import Embedding
+from ramet.nn.found_edges import edges_of
 from ramet.nn.from_pyg import from_pyg
 from ramet.nn.inference import layerwise
 from ramet.nn.node_dropout import Dropout, dropout
-from ramet.nn.table_rows import TableRows
 
 __all__ = [
     "BatchNorm",

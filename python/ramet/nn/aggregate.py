@@ -6,9 +6,11 @@ import torch
 
 from ramet._support.old_torch import outside_of_graphs
 from ramet.loading.block import Block
+from ramet.loading.table_rows import TableRows
 from ramet.nn import functions, library
 from ramet.nn.edge_checks import ROWS, check_device, check_edge_types, described
-from ramet.nn.edges import BlockEdges, edges_of
+from ramet.nn.edges import BlockEdges
+from ramet.nn.found_edges import edges_of
 from ramet.nn.tracing import is_traced
 
 REDUCTIONS = ("sum", "mean", "max", "min", "softmax")
@@ -44,15 +46,31 @@ def aggregate(block, x, reduce: str = "mean", edge_weight=None):
     edges = edges_of(block)
     if reduce not in REDUCTIONS:
         raise ValueError(f"reduce is {reduce!r}, expected one of {', '.join(REDUCTIONS)}")
-    is_table = _is_table(x)
+    is_table = isinstance(x, TableRows)
     if not is_table:
         _check_rows(edges, x)
     weights = _columns(edges, reduce, edge_weight, _dtype_of_sums(x))
     if reduce == "softmax":
         reduce, weights = "sum", operators(weights).edge_softmax(edges, weights)
     if is_table:
-        return x.aggregate(edges, reduce, weights)
+        return _of_table(edges, x, reduce, weights)
     return _reduced(edges, x, *(own_weights(edges, reduce) if weights is None else (reduce, weights)))
+
+
+def _of_table(edges: BlockEdges, x: TableRows, reduce: str, weights):
+    """As aggregate(), of rows that are read where they are. The loader's means are handed out without a copy, the same
+    tensor each time, unless somebody has written to it."""
+    if reduce == "mean" and weights is None:
+        means = x.means_over(edges.derived.get("core"), edges.edge_weight is not None)
+        if means is not None:
+            return means
+    if edges.device.type != "cpu" or (weights is not None and weights.requires_grad):
+        return aggregate(edges, x.rows(), reduce, weights)
+    if len(x) < edges.num_src:
+        raise ValueError(f"n_id has {len(x)} ids, but the edges have {edges.num_src} sources")
+    if weights is None:
+        reduce, weights = own_weights(edges, reduce)
+    return x.aggregated(edges.core, (edges.num_dst, *x.shape[1:]), reduce, weights)
 
 
 def own_weights(edges: BlockEdges, reduce: str) -> tuple:
@@ -96,14 +114,6 @@ def _columns(edges: BlockEdges, reduce: str, weights, dtype):
 def operators(tensor):
     """The module whose operators are differentiable: those of the library where calls on `tensor` are recorded."""
     return library if is_traced(tensor) else functions
-
-
-def _is_table(x) -> bool:
-    if isinstance(x, torch.Tensor):
-        return False
-    from ramet.nn.table_rows import TableRows  # which imports this module
-
-    return isinstance(x, TableRows)
 
 
 def _dtype_of_sums(x) -> torch.dtype:

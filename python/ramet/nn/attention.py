@@ -14,7 +14,7 @@ from ramet import _core
 from ramet._support.old_torch import outside_of_graphs
 from ramet.nn.aggregate import operators
 from ramet.nn.core_ops import new
-from ramet.nn.edges import edges_of
+from ramet.nn.found_edges import edges_of
 from ramet.nn.functions import refuse_forward_mode, refuse_twice
 from ramet.nn.tracing import is_traced
 

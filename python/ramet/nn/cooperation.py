@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ramet.distributed.context import Cooperation
+from typing import Protocol
 
 _local = threading.local()
+
+
+class Cooperation(Protocol):
+    """A forward, as layers see it; ramet.distributed.context has it. group: the process group, None for one rank."""
+
+    group: object
+    is_cooperative: bool
+
+    def find(self, edges): ...
+
+    def pull(self, block, rows: list) -> list: ...
 
 
 def current() -> Cooperation | None:

@@ -12,7 +12,7 @@ from torch.nn.parameter import is_lazy
 
 from ramet.nn.conv import GATConv, GATv2Conv, GCNConv, GINConv, GraphConv, HeteroConv, RGCNConv, SAGEConv
 from ramet.nn.conv.base import Conv
-from ramet.nn.edges import edges_of
+from ramet.nn.found_edges import edges_of
 from ramet.nn.row_local import has_hooks
 from ramet.nn.trim import trim_layer
 

@@ -21,8 +21,10 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from ramet import NeighborLoader, Table, sample
+from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.loading.options import as_input_nodes, require_whole
+from ramet.loading.sampling import sample
+from ramet.tables.table import Table
 
 __all__ = ["layerwise"]
 

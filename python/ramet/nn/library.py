@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ramet._support.old_torch import custom_op
-from ramet.nn.edges import edges_of_tensors
+from ramet.nn.found_edges import edges_of_tensors
 from ramet.nn.functions import backend, plain
 
 

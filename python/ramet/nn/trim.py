@@ -15,12 +15,13 @@ from typing import NamedTuple
 import torch
 
 from ramet._support.old_torch import is_compiling
+from ramet.loading.hops import HopEdges, hop_edges_of
 from ramet.loading.origins import block_of
 from ramet.nn import generator, row_wise  # noqa: F401 (what LazyRows can do)
 from ramet.nn.conv import GCNConv
 from ramet.nn.conv.base import Conv
 from ramet.nn.edges import BlockEdges
-from ramet.nn.hop_edges import HopEdges, hop_edges_of
+from ramet.nn.hop_edges import block_edges
 from ramet.nn.lazy_rows import LazyRows, count_of_writes, mapped, settled, tell_of_writes
 from ramet.nn.row_local import OF_EDGES, OF_ROWS, depends_on_others, why_not
 
@@ -212,7 +213,7 @@ def _part(layer, call: dict) -> _Part | None:
 
 def _first_block(edges: HopEdges, first: HopEdges, sizes: tuple[int, int], first_sizes: tuple[int, int]) -> BlockEdges:
     """Of the edges that a layer got, those of the first hops; `whole` of it are all that it got."""
-    whole = edges.block_edges(*sizes)
+    whole = block_edges(edges, *sizes)
     if whole.edge_order is None:
         return whole.first(first.num_edges, *first_sizes).of_whole(whole)
     return BlockEdges.from_edge_index(first.edge_index, *first_sizes).of_whole(whole)

@@ -1,19 +1,19 @@
-"""Assembly: batches of the engine as PyG's Data or HeteroData."""
+"""Batches of the engine with the attributes of a Data or HeteroData of PyG."""
 
 from __future__ import annotations
 
 import copy
 
 import torch
-from torch_geometric.data import Data, HeteroData
 
+from ramet._support.training import for_training
 from ramet.loading.batch import Batch
-from ramet.nn.edges import for_training
-from ramet.nn.hop_edges import Hops
-from ramet.pyg.attributes import TOPOLOGY, Served, select
-from ramet.pyg.names import attribute_names
+from ramet.loading.hops import Hops
+from ramet.loading.pyg_data.data import add_counts, by_type, describe_seeds, hops_of, rows_of_nodes
+from ramet.loading.pyg_data.names import TOPOLOGY
+from ramet.loading.pyg_data.storages import set_edge_index
+from ramet.pyg.attributes import Served, select
 from ramet.pyg.source import Source, edge_stores, node_stores
-from ramet.pyg.storages import set_edge_index
 
 
 def assemble(batch: Batch, source: Source, served: dict, input_id, seed_time=None):
@@ -32,46 +32,9 @@ def assemble(batch: Batch, source: Source, served: dict, input_id, seed_time=Non
         _fill_nodes(nodes[t], store, source, n_ids[t], served.get(t, {}), rows.get(t, {}))
     for t, store in edge_stores(source.template, graph):
         _fill_edges(edges[t], store, source, batch.edges(t), served.get(t, {}), hops_of(batch, t))
-    _add_counts(batch, graph, nodes, edges)
-    _describe_seeds(batch, nodes, input_id, seed_time)
+    add_counts(batch, graph, nodes, edges)
+    describe_seeds(batch, nodes, input_id, seed_time)
     return out
-
-
-def to_pyg(batch: Batch):
-    """What Batch.to_pyg returns."""
-    graph = batch.graph
-    out = HeteroData() if graph.is_hetero else Data()
-    nodes = {t: out[t] if graph.is_hetero else out.stores[0] for t in graph.node_types}
-    edges = {t: out[t] if graph.is_hetero else out.stores[0] for t in graph.edge_types}
-    rows, n_ids = rows_of_nodes(batch), by_type(batch.n_id, graph.node_types)
-    tables = {t: list(rows.get(t, ())) for t in nodes}
-    tables |= {t: [name for of, name in batch.origin.requests if of == t] for t in edges}
-    names = attribute_names(tables, graph.is_hetero)
-    for t, store in nodes.items():
-        store.n_id = n_ids[t]
-        for name, attribute in names[t].items():
-            store[attribute] = rows[t][name]
-    for t, store in edges.items():
-        of_edges = batch.edges(t)
-        set_edge_index(store, of_edges.edge_index, hops_of(batch, t))
-        store.e_id = of_edges.e_id
-        for name, attribute in names[t].items():
-            store[attribute] = of_edges.table(name)
-    _add_counts(batch, graph, nodes, edges)
-    _describe_seeds(batch, nodes, batch.input_id, batch.seed_time)
-    return out
-
-
-def by_type(value, types: list) -> dict:
-    """What a Batch has as a dict by type on a heterogeneous graph alone, as such a dict always; None stays None."""
-    return value if value is None or isinstance(value, dict) else dict(zip(types, [value]))
-
-
-def hops_of(batch: Batch, edge_type) -> Hops:
-    """How far hops reach, of a batch of expand="once"."""
-    graph, core = batch.graph, batch._core
-    source, destination = (core.num_sampled_nodes(graph.node_types.index(t)) for t in (edge_type[0], edge_type[2]))
-    return Hops.of_counts(source, destination, core.num_sampled_edges(graph.edge_types.index(edge_type)))
 
 
 def _fill_nodes(out, store, source: Source, n_id: torch.Tensor, served: dict[str, Served], rows: dict) -> None:
@@ -109,32 +72,3 @@ def _edge_index(edges, like: torch.Tensor) -> torch.Tensor:
     """On the device of the data's, or on that for which the loader makes batches."""
     edge_index = edges.edge_index
     return edge_index.to(like.device if edge_index.is_cpu else edge_index.device, like.dtype)
-
-
-def _add_counts(batch: Batch, graph, nodes: dict, edges: dict) -> None:
-    num_nodes = by_type(batch.num_sampled_nodes, graph.node_types)
-    num_edges = by_type(batch.num_sampled_edges, graph.edge_types)
-    trees = by_type(batch.batch, graph.node_types)
-    for t, store in nodes.items():
-        store.num_sampled_nodes = num_nodes[t]
-        store.batch = None if trees is None else trees[t]
-    for t, store in edges.items():
-        store.num_sampled_edges = num_edges[t]
-
-
-def _describe_seeds(batch: Batch, nodes: dict, input_id, seed_time) -> None:
-    for t, count in batch._core.seeds:
-        name = batch.graph.node_types[t]
-        seeds = nodes[name]
-        seeds.input_id = input_id[name] if isinstance(input_id, dict) else input_id
-        seeds.seed_time = seed_time[name] if isinstance(seed_time, dict) else seed_time
-        seeds.batch_size = count
-
-
-def rows_of_nodes(batch: Batch) -> dict:
-    """The gathered rows of node tables, by node type and name."""
-    rows: dict = {}
-    for name, of_name in batch.tables.items():
-        for t, of_type in by_type(of_name, batch.graph.node_types).items():
-            rows.setdefault(t, {})[name] = of_type
-    return rows

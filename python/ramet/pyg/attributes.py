@@ -14,10 +14,9 @@ from ramet._support.arguments import as_folder
 from ramet._support.tensors import to_tensor
 from ramet.arrays import MAX_DIMENSIONS, STORABLE
 from ramet.dtypes import SCALE_SUFFIX
+from ramet.loading.pyg_data.names import TOPOLOGY
 from ramet.storage.contents import RESERVED
 from ramet.tables.table import Table
-
-TOPOLOGY = ("edge_index", "adj_t", "adj")
 
 _log = logging.getLogger("ramet")
 _warned: set[tuple[str, str]] = set()

@@ -15,12 +15,12 @@ from torch_geometric.sampler import (
 from torch_geometric.sampler.base import NumNeighbors, SubgraphType
 from torch_geometric.sampler.neighbor_sampler import edge_sample
 
-from ramet import Time
 from ramet._support.arguments import as_flag, shortened
 from ramet.loading.batch import Batch
+from ramet.loading.pyg_data.data import by_type
 from ramet.loading.samplers import Sampler, Uniform, Weighted
 from ramet.loading.sampling import sample
-from ramet.pyg.assembly import by_type
+from ramet.loading.times import Time
 from ramet.pyg.remote import is_remote, source_of_stores
 from ramet.pyg.source import Source, source_of
 from ramet.pyg.subgraphs import induced

@@ -16,9 +16,10 @@ from torch_geometric.typing import SparseTensor
 from ramet._support.arguments import as_flag, as_int
 from ramet.graph import Graph
 from ramet.loading.options import MAX_HOPS, as_input_nodes
+from ramet.loading.pyg_data.names import TOPOLOGY
 from ramet.loading.samplers import Uniform
 from ramet.loading.sampling import sample
-from ramet.pyg.attributes import TOPOLOGY, select
+from ramet.pyg.attributes import select
 from ramet.pyg.hooks import inherits
 from ramet.pyg.inputs import on_cpu
 from ramet.pyg.order import explicit_batches

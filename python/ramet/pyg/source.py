@@ -15,8 +15,8 @@ from torch_geometric.data import Data, HeteroData
 from torch_geometric.typing import SparseTensor
 
 from ramet.graph import Graph
-from ramet.pyg.attributes import TOPOLOGY, Served, attributes_ahead, reads_in_place, version_of
-from ramet.pyg.names import attribute_names
+from ramet.loading.pyg_data.names import TOPOLOGY, attribute_names
+from ramet.pyg.attributes import Served, attributes_ahead, reads_in_place, version_of
 from ramet.pyg.pages import move_to_huge_pages
 from ramet.pyg.topology import graph_of
 from ramet.tables.table import Table

@@ -12,7 +12,7 @@ from torch_geometric.data.graph_store import EdgeLayout
 from ramet._support.arguments import edge_folder
 from ramet.graph import Graph
 from ramet.loading.options import as_graph
-from ramet.pyg.names import attribute_names
+from ramet.loading.pyg_data.names import attribute_names
 
 READ_ONLY = "a Ramet graph is read-only: make another one, by ramet.from_arrays or ramet.save"
 

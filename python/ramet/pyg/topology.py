@@ -16,7 +16,7 @@ from torch_geometric.data import HeteroData
 from ramet import _core
 from ramet._support.arguments import shortened
 from ramet.graph import Graph
-from ramet.pyg.attributes import TOPOLOGY
+from ramet.loading.pyg_data.names import TOPOLOGY
 from ramet.pyg.draws import add_times, add_weights
 from ramet.storage.contents import EDGE, NODE
 from ramet.stores.convert import from_edge_index

@@ -11,8 +11,8 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch_geometric.utils import trim_to_layer as pyg_trim_to_layer
 
 from ramet._support.old_torch import HOOKS_SEE_KEYWORDS, is_compiling
+from ramet.loading.hops import Hops, hop_edges_of, remember_hops
 from ramet.nn.conv.base import Conv
-from ramet.nn.hop_edges import Hops, hop_edges_of, remember_hops
 from ramet.nn.trim import LayerTrim, is_trimmed
 
 

@@ -14,6 +14,7 @@ from ramet._support.descriptor import Handle
 from ramet.arrays import MAX_DIMENSIONS, as_array, as_count
 from ramet.dtypes import bfloat16, dtype_name
 from ramet.ranks.ranks import Ranks
+from ramet.tables.device_memory import DevicePieces
 from ramet.tables.init_rows import described
 from ramet.tables.memory import Form, HostPieces, Layout, TableMemory, map_array, opened
 from ramet.tables.owners import digest_of, owners_of_rows
@@ -84,8 +85,6 @@ def _pieces_at(location: str, ranks: Ranks):
     """What makes the pieces of a table. Collective."""
     if location == "host":
         return HostPieces()
-    from ramet.tables.device_memory import DevicePieces  # imports torch
-
     pieces = ranks.share(lambda: (DevicePieces.here(), None))[0]
     pieces.require_peers(ranks)
     return pieces

@@ -6,8 +6,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from ramet.nn import edges_of, hop_edges  # noqa: E402 (needs torch)
-from ramet.nn.hop_edges import Hops, hop_edges_of, remember_hops  # noqa: E402
+from ramet.loading import hops  # noqa: E402 (needs torch)
+from ramet.loading.hops import Hops, hop_edges_of, remember_hops  # noqa: E402
+from ramet.nn import edges_of  # noqa: E402
 
 HOPS = Hops.of_counts([2, 2, 1], [2, 2, 1], [3, 2])
 
@@ -66,10 +67,10 @@ def test_edges_in_another_order_within_their_hops():
 
 
 def test_nothing_is_kept_alive():
-    before = len(hop_edges._known)
+    before = len(hops._known)
     given = edges()
     edges_of(given, 5, 5)
     edges_of(given[:, :3], 4, 2)
     del given
     gc.collect()
-    assert len(hop_edges._known) == before
+    assert len(hops._known) == before

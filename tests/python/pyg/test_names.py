@@ -6,8 +6,8 @@ from torch_geometric.data import Data, HeteroData
 
 import ramet
 import ramet.pyg
-from ramet.pyg import names
-from ramet.pyg.names import OF_PYG
+from ramet.loading.pyg_data import names
+from ramet.loading.pyg_data.names import OF_PYG
 
 EDGES = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 5, 5]])
 NODES = EDGES.shape[1]  # PyG tells nodes' attributes from edges' by their number, else by their names

@@ -6,11 +6,12 @@ import torch
 import torch.nn.functional as F
 
 from ramet._support.old_torch import outside_of_graphs
+from ramet.loading.table_rows import TableRows
 from ramet.nn.aggregate import aggregate
 from ramet.nn.conv.linear import are_plain
 from ramet.nn.edge_checks import ROWS, check_device, described
-from ramet.nn.edges import BlockEdges, edges_of
-from ramet.nn.table_rows import TableRows
+from ramet.nn.edges import BlockEdges
+from ramet.nn.found_edges import edges_of
 
 # Options of PyG's MessagePassing, each with the one value that layers on blocks have, and why.
 _OF_PYG = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch_geometric.data.storage import BaseStorage, EdgeStorage, GlobalStorage
 
-from ramet.nn.hop_edges import Hops, hop_edges_of, remember_hops
+from ramet.loading.hops import Hops, hop_edges_of, remember_hops
 
 
 def set_edge_index(store: BaseStorage, edge_index, hops: Hops) -> None:

@@ -1,4 +1,4 @@
-"""TableRows: the first layer's input, rows that stay in their table."""
+"""TableRows: the first layer's input, rows that stay in their table until ramet.nn.aggregate reads them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ import torch
 from ramet import _core
 from ramet._support.arguments import as_int
 from ramet._support.tensors import to_tensor
+from ramet._support.training import for_training
 from ramet.dtypes import dtype_name
 from ramet.loading.block import Block
 from ramet.loading.fused import FLOATING, FUSED, is_floating
 from ramet.loading.given_tables import fields_of, is_here
 from ramet.loading.origins import version_of
-from ramet.nn.aggregate import aggregate, own_weights
-from ramet.nn.edges import BlockEdges, for_training
 from ramet.tables.arguments import as_row_ids
 from ramet.tables.table import Table
 
@@ -28,9 +27,6 @@ class Means(NamedTuple):
     core: _core.BlockEdges
     by_weights: bool
     rows: torch.Tensor
-
-    def is_over(self, edges: BlockEdges) -> bool:
-        return edges.core is self.core and self.by_weights == (edges.edge_weight is not None)
 
 
 class Ready(NamedTuple):
@@ -112,29 +108,18 @@ class TableRows:
         """[num_src, ...]: all rows, gathered at each call, for layers that transform them before they aggregate."""
         return self._gathered(self._ids)
 
-    def aggregate(self, edges: BlockEdges, reduce: str = "mean", weights: torch.Tensor | None = None) -> torch.Tensor:
-        """[num_dst, ...]: what ramet.nn.aggregate gives for these rows: "sum", "mean", "max" or "min" over `edges`.
+    def means_over(self, edges: _core.BlockEdges | None, by_weights: bool) -> torch.Tensor | None:
+        """The loader's means over these edges, unless there are none, or somebody has written to them."""
+        for means in self._ready.means:
+            if means.core is edges and means.by_weights == by_weights and version_of(means.rows) == 0:
+                return means.rows
+        return None
 
-        weights: [num_edges, heads] in the order of `edges`; None: the edges' own, where they have some. Weights that
-            require a gradient, and edges on another device than the CPU, need all rows gathered, as rows() does.
-
-        The loader's means are handed out without a copy, the same tensor each time, unless somebody has written to it.
-        """
-        if reduce == "mean" and weights is None:
-            for means in self._ready.means:
-                if means.is_over(edges) and version_of(means.rows) == 0:
-                    return means.rows
-        if edges.device.type != "cpu" or (weights is not None and weights.requires_grad):
-            return aggregate(edges, self.rows(), reduce, weights)
-        if len(self._ids) < edges.num_src:
-            raise ValueError(f"n_id has {len(self._ids)} ids, but the edges have {edges.num_src} sources")
-        if weights is None:
-            reduce, weights = own_weights(edges, reduce)
-        out = to_tensor(_core.pooled((edges.num_dst, *self._table.shape[1:]), dtype_name(self.dtype)))
+    def aggregated(self, edges: _core.BlockEdges, shape: tuple[int, ...], reduce: str, weights) -> torch.Tensor:
+        """The sums, of this shape, that `reduce` and `weights` make of the rows over edges on the CPU."""
+        out = to_tensor(_core.pooled(shape, dtype_name(self.dtype)))
         rows, core = self._in_engine(self._ids)
-        _core.aggregate_rows(
-            edges.core, core, rows, out, reduce=reduce, weights=weights, threads=torch.get_num_threads()
-        )
+        _core.aggregate_rows(edges, core, rows, out, reduce=reduce, weights=weights, threads=torch.get_num_threads())
         return self._placed(out)
 
     @for_training

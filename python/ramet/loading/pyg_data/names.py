@@ -6,9 +6,9 @@ import logging
 from collections.abc import Iterable, Mapping
 
 from ramet._support.arguments import EdgeTypeName
-from ramet.pyg.attributes import TOPOLOGY
 from ramet.stores.pyg_input import TABLE_NAMES
 
+TOPOLOGY = ("edge_index", "adj_t", "adj")
 PYG_NAMES = {table: attribute for attribute, table in TABLE_NAMES.items()}
 OF_PYG = {  # what PyG's classes read from a storage, and its loaders write into a batch
     *TOPOLOGY,
