@@ -150,11 +150,15 @@ class LoaderConfig:
     @property
     def rows(self):
         """`tables` without embeddings."""
-        return split_embeddings(self.tables)[0]
+        return self._split[0]
 
     @property
     def embeddings(self) -> dict:
-        return split_embeddings(self.tables)[1]
+        return self._split[1]
+
+    @cached_property
+    def _split(self) -> tuple:
+        return split_embeddings(self.tables)
 
     @cached_property
     def looked_up(self) -> dict:
@@ -178,7 +182,7 @@ class LoaderConfig:
         _ = self.seed_types, self.input_ends, self.input_name, self.requests
         for name in ("input_nodes", "input_time", "tables"):
             object.__setattr__(self, name, None)
-        for name in ("inputs", "looked_up"):
+        for name in ("inputs", "looked_up", "_split"):
             vars(self).pop(name, None)
 
     # ---- what others see of it
