@@ -97,9 +97,9 @@ UNDER_TYPE_CHECKING = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    
 @pytest.mark.parametrize(
     ("path", "text", "message"),
     [
-        ("python/ramet/ranks/group.py", "from ramet.loading.batch import Batch", "1: ranks may not see"),
-        ("python/ramet/ranks/group.py", "import ramet.loading.batch", "1: ranks may not see"),
-        ("python/ramet/ranks/group.py", "from ramet import Batch", "1: ranks may not see ramet.Batch"),
+        ("python/ramet/tables/table.py", "from ramet.loading.batch import Batch", "1: tables may not see"),
+        ("python/ramet/tables/table.py", "import ramet.loading.batch", "1: tables may not see"),
+        ("python/ramet/tables/table.py", "from ramet import Batch", "1: tables may not see ramet.Batch"),
         ("python/ramet/loading/batch.py", "def make():\n    from ramet.nn import conv", "2: loading may not see"),
         ("python/ramet/loading/batch.py", "def make():\n    import numpy", "2: numpy belongs to the top"),
         (
