@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# lint.sh C++-FILE...: formats, Python lint, include directions, lengths of files, and headers that compile alone.
+# lint.sh C++-FILE...: formats, Python lint and types, directions of includes and imports, lengths of files, and
+# headers that compile alone.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 printf '%s\0' "$@" |
@@ -7,5 +8,6 @@ printf '%s\0' "$@" |
 ruff check --quiet
 ruff format --check --quiet
 python3 tools/check_layers.py
+mypy --no-error-summary
 python3 tools/check_includes.py
 echo "lint: clean"

@@ -114,7 +114,7 @@ def encode(
     """Rows of floating point as `dtype`, one of FEATURE_DTYPES; `scale` is that of int8. ValueError, naming `what`,
     the position and the value, for one that `dtype` cannot hold."""
     if dtype == "int8":
-        return _quantize(rows, scale, what, empty, report)
+        return quantized(rows, scale, what, empty, report)
     out = empty(rows.shape, bfloat16 if dtype == "bfloat16" else np.dtype(dtype))
     for begin, end in _chunks(rows.shape, report):
         out[begin:end] = convert(_source(rows, begin, end), dtype, what, begin)
@@ -145,7 +145,8 @@ def check_scale(scale) -> None:
         raise ValueError(f"scale is {scale!r}; int8 is scaled by {' or by '.join(SCALES)}")
 
 
-def _quantize(rows, scale: str, what: str, empty: Empty, report: Report | None) -> Quantized:
+def quantized(rows, scale: str, what: str, empty: Empty = np.empty, report: Report | None = None) -> Quantized:
+    """encode() as int8."""
     by_row = scale == "row"
     columns = tuple(range(1, len(rows.shape)))
     shape = (rows.shape[0], *[1] * len(columns)) if by_row else (1, *rows.shape[1:])

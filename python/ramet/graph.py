@@ -190,7 +190,8 @@ class Graph:
             return only(self._edge_types, "the graph has several edge types")
         if not isinstance(edge_type, (tuple, list)) or len(edge_type) != 3:
             raise TypeError(f"edge type is {edge_type!r}, expected (source type, relation, destination type)")
-        return tuple(as_name(part, f"edge type {edge_type!r}: a name in it") for part in edge_type)
+        source, relation, destination = (as_name(part, f"edge type {edge_type!r}: a name in it") for part in edge_type)
+        return source, relation, destination
 
     def _type_with(self, name: str) -> str | EdgeTypeName:
         """The type whose table `name` is meant where none is named."""

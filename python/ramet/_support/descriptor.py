@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from multiprocessing import context, reduction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 Identity = tuple[int, int]  # device and inode
 
@@ -19,7 +19,7 @@ class Handle(NamedTuple):
     """A descriptor of the process `pid`. `number`: an int, or a DupFd where pid is None."""
 
     pid: int | None
-    number: object
+    number: Any
     identity: Identity
 
 

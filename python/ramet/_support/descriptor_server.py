@@ -67,7 +67,7 @@ class Server:
     def _run(self) -> None:
         while True:
             for ready, _ in self._ready.select(self._patience()):
-                if ready.fileobj is not self._socket:
+                if isinstance(ready.fileobj, socket.socket) and ready.fileobj is not self._socket:
                     self._answer(ready.fileobj)
                 elif not self._accept():
                     return _forget(self)

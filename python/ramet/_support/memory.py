@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import operator
 import os
 import resource
 import time
@@ -67,7 +68,7 @@ class FaultWatch:
             return
         used = resource.getrusage(resource.RUSAGE_SELF)
         now = time.perf_counter(), used.ru_stime, used.ru_minflt
-        if self._last is not None and self._is_costly(*(a - b for a, b in zip(now, self._last))):
+        if self._last is not None and self._is_costly(*map(operator.sub, now, self._last)):
             FaultWatch._is_done = True
             if not _is_tuned() and available_memory() > 2 * _RSS_UNIT * used.ru_maxrss and keep_memory():
                 FaultWatch._keeps = True

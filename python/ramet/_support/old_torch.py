@@ -32,7 +32,7 @@ else:
         def refuse(*_):
             raise NotImplementedError(f"{name} inside of a graph needs torch 2.4; this is {torch.__version__}")
 
-        refuse.register_fake = refuse.register_autograd = lambda *_, **__: None
+        vars(refuse).update(register_fake=lambda *_, **__: None, register_autograd=lambda *_, **__: None)
         return lambda function: refuse
 
     def is_autocast_enabled(device: str) -> bool:

@@ -41,7 +41,7 @@ def add_parser(subparsers):
     add("--at-nodes", type=int, metavar="N", help="say the memory of a part of a graph with so many nodes,")
     add("--at-edges", type=int, metavar="N", help="and so many edges")
     group = parser.add_argument_group("caches, which are counted where one of these is given")
-    caches = {
+    caches: dict[str, dict] = {
         "--cache-rows": {
             "type": _SIZES,
             "metavar": "5%,100000",

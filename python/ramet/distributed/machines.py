@@ -27,7 +27,7 @@ def machine_groups() -> MachineGroups:
         raise ValueError("machine_groups needs torch.distributed, which is not initialized")
     machines = [None] * dist.get_world_size()
     dist.all_gather_object(machines, this_machine())
-    ranks_of = {machine: [] for machine in machines}
+    ranks_of: dict = {machine: [] for machine in machines}
     for rank, machine in enumerate(machines):
         ranks_of[machine].append(rank)
     across = [

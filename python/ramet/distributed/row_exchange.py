@@ -71,7 +71,8 @@ class Exchange(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx, *gradients):
         block = ctx.block
-        result, outgoing, incoming = [], [], []
+        result: list[tuple | None] = []
+        outgoing, incoming = [], []
         for gradient, plan, num_dst in zip(gradients, _by_position(block.plan), _by_position(block.num_dst)):
             if gradient is None:
                 result.append(None)

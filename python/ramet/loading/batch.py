@@ -258,7 +258,7 @@ class Batch:
     def _repr_html_(self) -> str:
         tables = {name: rows if isinstance(rows, dict) else {"": rows} for name, rows in self.tables.items()}
         blocks = [] if self._core.merged else self.blocks
-        rows = [(f"block {i}", str(block), f"{block.num_edges} edges") for i, block in enumerate(blocks)]
+        rows: list[tuple] = [(f"block {i}", str(block), f"{block.num_edges} edges") for i, block in enumerate(blocks)]
         for name, by_type in tables.items():
             rows += [(f"{name} {kind}".strip(), list(x.shape), dtype_name(x.dtype)) for kind, x in by_type.items()]
         title = f"ramet.Batch: epoch {self.epoch}, step {self.step}, {self.num_seeds} seeds, {self.num_nodes} nodes"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from ramet import _core
 from ramet._support.arguments import as_flag, as_int
@@ -35,8 +36,8 @@ class LoaderConfig:
     """
 
     graph: Graph
-    num_neighbors: object
-    input_nodes: object = None
+    num_neighbors: Any
+    input_nodes: Any = None
     batch_size: int = 1
     shuffle: bool = False
     drop_last: bool = False
@@ -45,14 +46,14 @@ class LoaderConfig:
     expand: str = "every"
     disjoint: bool = False
     time: Time | str | None = None
-    input_time: object = None
+    input_time: Any = None
     tables: tuple[str, ...] | Mapping | None = None
     features: Features | None = None
     threads: int | None = None
     prefetch: int | None = None
-    ranks: object = None
-    device: object = None
-    placement: Placement | str | Mapping | None = None
+    ranks: Any = None
+    device: Any = None
+    placement: Placement = None  # whatever stands for one, until it is checked
 
     def __post_init__(self):
         checked = {
@@ -215,7 +216,7 @@ class LoaderConfig:
         shared = {
             "placement": f"{self.placement}",
             "prefetch": core.max_prefetch,
-            "tables": [described(self.graph, *key, table) for key, table in self.requests.items()],
+            "tables": [described(self.graph, of, name, table) for (of, name), table in self.requests.items()],
         }
         if owners is None:
             return {"batches": core.num_steps} | shared

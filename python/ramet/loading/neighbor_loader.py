@@ -118,7 +118,7 @@ class NeighborLoader:
         self._ranks = config.find_ranks()
         self.rank, self.world, self._group = self._ranks.rank, self._ranks.world, self._ranks.group
         self._cooperative: _core.CooperativeLoader | None = None
-        self.ownership = None
+        self.ownership: _core.Ownership | dict[str, _core.Ownership] | None = None
         self._presamples = self._group is not None and presamples(config.placement)
         if self._ranks.together is None:
             self._make()
@@ -266,10 +266,12 @@ class NeighborLoader:
         return {"hits": summary["cache_hits"], "misses": summary["cache_misses"]}
 
     @property
-    def placement(self) -> dict[str, Placed]:
+    def placement(self) -> dict[str | tuple[str, str], Placed]:
         """Where the loader has each table, how it reads it, and why; on a heterogeneous graph by (node type, table).
         With a device, also where the "topology" is."""
-        keys = [name if not self.graph.is_hetero else (node_type, name) for node_type, name in self.config.requests]
+        keys: list = [
+            name if not self.graph.is_hetero else (node_type, name) for node_type, name in self.config.requests
+        ]
         keys = keys if self.device is None else [TOPOLOGY, *keys]
         return {key: Placed(*decision) for key, decision in zip(keys, self._core.placement, strict=True)}
 

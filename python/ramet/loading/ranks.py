@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ramet.ranks.world import rank_and_world
 
@@ -34,11 +34,11 @@ class LoaderRanks(NamedTuple):
     group: the ramet.ranks.group.Group that makes batches together, pulling: the one whose ranks pull rows from
     each other; None for none."""
 
-    among: object
+    among: Any
     rank: int
     world: int
-    group: object
-    pulling: object
+    group: Any
+    pulling: Any
 
     @property
     def together(self):

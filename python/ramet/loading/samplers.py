@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ramet import _core
 from ramet._support.arguments import as_flag, as_int, as_name, shortened
@@ -167,7 +167,7 @@ def sampler_of(arguments) -> Sampler:
     return _made(SAMPLERS[arguments.sampler], options, f"--sampler is {arguments.sampler}")
 
 
-def _made(sampler: type[Sampler], options: dict, given: str) -> Sampler:
+def _made(sampler: Any, options: dict, given: str) -> Sampler:
     needed = [o.name for o in dataclasses.fields(sampler) if o.default is dataclasses.MISSING]
     missing = [name for name in needed if name not in options]
     if missing:

@@ -33,12 +33,12 @@ def as_requests(graph: Graph, seed_types: list[str], tables, expand: str) -> dic
             graph.table(name, of)  # KeyError where there is none
             requests[of, name] = None
             continue
-        node_types = seed_types if is_at_seeds(name, expand) else graph.node_types
-        found = [t for t in node_types if name in graph.tables(t)]
+        node_types: list = seed_types if is_at_seeds(name, expand) else graph.node_types
+        found: list[Of] = [t for t in node_types if name in graph.tables(t)]
         if not found and tables is not None:
             found = [t for t in graph.edge_types if name in graph.tables(t)]
         if not found and tables is not None:
-            there = {t: graph.tables(t) for t in [*node_types, *graph.edge_types]}
+            there = {t: graph.tables(t) for t in node_types + graph.edge_types}
             raise KeyError(f"tables names {name!r}, but the types have {there}")
         requests |= {(t, name): None for t in found}
     return requests
@@ -48,7 +48,7 @@ def narrowed_tables(graph: Graph, requests: dict, features: Features) -> set:
     """The requests whose rows arrive as `features.dtype`: node tables of floats, but labels."""
     if features.dtype is None:
         return set()
-    return {key for key, table in requests.items() if _is_feature(graph, *key, table)}
+    return {(of, name) for (of, name), table in requests.items() if _is_feature(graph, of, name, table)}
 
 
 def for_engine(

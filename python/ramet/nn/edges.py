@@ -175,8 +175,8 @@ class BlockEdges:
 
     def _add_self_loops(self):
         if is_traced(self.indices):
-            *parts, positions = torch.ops.ramet.with_self_loops(self.indptr, self.indices, self.num_src)
-            return BlockEdges(*parts, self.num_src, derived={}), positions
+            indptr, indices, positions = torch.ops.ramet.with_self_loops(self.indptr, self.indices, self.num_src)
+            return BlockEdges(indptr, indices, self.num_src, derived={}), positions
         if self.indices.is_cpu:
             core, positions = _core.with_self_loops(self.core, torch.get_num_threads())
             indptr, indices = to_tensor(core.indptr), to_tensor(core.indices)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
@@ -63,7 +64,7 @@ class Embedding(torch.nn.Module):
         if isinstance(num_embeddings, Table):
             if location == "disk":
                 raise ValueError("location is 'disk', but the rows of a Table are where it has them")
-            self.table = num_embeddings
+            self.table: Any = num_embeddings  # a Table or a RecordTable
         else:
             if embedding_dim is None:
                 raise TypeError(

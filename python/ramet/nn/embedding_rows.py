@@ -124,11 +124,12 @@ class Rows(torch.autograd.Function):
 
 def _gathered(table: Table | RecordTable, host_ids: np.ndarray, ids: torch.Tensor, owned: bool) -> torch.Tensor:
     """The rows, in memory of their own, where `ids` are."""
-    is_on_disk = isinstance(table, RecordTable)
-    if _is_beside(table, ids) and (owned or table.placement != "distributed"):
-        return table._on_device.gather(ids.detach(), decode=False)
     threads = torch.get_num_threads()
-    if owned and not is_on_disk:
+    if isinstance(table, RecordTable):
+        rows = table.gather(host_ids, threads=threads)
+    elif _is_beside(table, ids) and (owned or table.placement != "distributed"):
+        return table._on_device.gather(ids.detach(), decode=False)
+    elif owned:
         rows = table._core.gather(host_ids, threads=threads, decode=False, out=None)
     else:
         rows = table.gather(host_ids, threads=threads)

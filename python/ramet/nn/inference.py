@@ -14,8 +14,9 @@ Needs torch; `import ramet` does not load this module.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -28,7 +29,7 @@ from ramet.tables.table import Table
 
 __all__ = ["layerwise"]
 
-Layer = Callable  # f(x, block) -> rows of the block's destinations
+Layer: TypeAlias = Any  # f(x, block) -> rows of the block's destinations
 
 
 def layerwise(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch._C import DisableTorchFunctionSubclass
@@ -153,13 +154,17 @@ class Call:
         if isinstance(result, torch.Tensor):
             rows = LazyRows.of(result, count, every, axis(result))
             return self._written(rows) if self.writes else rows
-        parts = [LazyRows.of(part, count, lambda by, i=i: every(by)[i], axis(part)) for i, part in enumerate(result)]
+        parts = [LazyRows.of(part, count, partial(_part_of, every, i), axis(part)) for i, part in enumerate(result)]
         return type(result)(parts)
 
     def _written(self, result: LazyRows) -> LazyRows:
         rows = self.args[0]
         rows.known, rows.demand = result.known, result.demand
         return rows
+
+
+def _part_of(every: Demand, position: int, needed_by: str) -> torch.Tensor:
+    return every(needed_by)[position]
 
 
 RULES: dict[str, Callable[[Call], object]] = {}

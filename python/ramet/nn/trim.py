@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -150,9 +150,9 @@ class _Part(NamedTuple):
     num_edges: how many entries are left of what belongs to edges.
     """
 
-    x: object
-    edges: object
-    num_rows: tuple[int, int] | dict
+    x: Any
+    edges: Any
+    num_rows: Any
     num_edges: int = 0
     num_edges_left_out: int = 0
 
@@ -164,16 +164,16 @@ class _Result(NamedTuple):
     """What becomes of a layer's result, of which `again` computes all rows. As of _Part, which it does not keep alive:
     the edges of a call know this."""
 
-    num_rows: tuple[int, int] | dict
+    num_rows: Any
     num_edges_left_out: int
     again: Callable
 
     def rows(self, result):
         counts = self.num_rows
         if not isinstance(result, dict):
-            return _lazily(result, *counts, self.again)
+            return _lazily(result, counts, self.again)
         return {
-            t: rows if rows is None else _lazily(rows, *counts[t], lambda needed_by, t=t: self.again(needed_by)[t])
+            t: rows if rows is None else _lazily(rows, counts[t], lambda needed_by, t=t: self.again(needed_by)[t])
             for t, rows in result.items()
         }
 
@@ -263,5 +263,6 @@ def _first(rows, count: int) -> torch.Tensor:
     return rows.first(count) if isinstance(rows, LazyRows) else rows.narrow(0, 0, count)
 
 
-def _lazily(rows: torch.Tensor, num_known: int, count: int, compute: Callable):
+def _lazily(rows: torch.Tensor, num_rows: tuple[int, int], compute: Callable):
+    num_known, count = num_rows
     return rows if num_known == count else LazyRows.of(rows.narrow(0, 0, num_known), count, compute)

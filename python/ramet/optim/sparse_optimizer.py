@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import contextmanager
 from itertools import combinations
+from typing import Any
 
 import torch
 
@@ -125,7 +126,7 @@ class SparseOptimizer(torch.optim.Optimizer):
 
     def _make_step(self, begun: Begun) -> None:
         """What is left of it."""
-        by_channel: dict[object, list[TrainableRows | TrainableRecords]] = {}
+        by_channel: dict[Any, list[Any]] = {}
         for trainable in self._trainables:
             by_channel.setdefault(trainable.channel(), []).append(trainable)
         alone = by_channel.pop(None, [])
@@ -329,7 +330,7 @@ def _propagate_errors(tables: list[SharedRows]):
 
 def _sets_of_ranks(embeddings: list) -> list[Ranks]:
     """The ranks that share embeddings, each set of them once."""
-    sets = {}
+    sets: dict[tuple, Ranks] = {}
     for embedding in embeddings:
         if isinstance(embedding, Embedding) and embedding.table.ranks > 1:
             ranks = embedding.table._ranks

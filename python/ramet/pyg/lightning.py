@@ -33,7 +33,7 @@ class LightningNodeData(lightning.LightningNodeData):
             node_sampler.num_neighbors,
             input_nodes,
             input_time,
-            time_attr=node_sampler.time and node_sampler.time.table,
+            time_attr=None if node_sampler.time is None else node_sampler.time.table,
             neighbor_sampler=node_sampler,
             input_id=input_id,
             **kwargs,

@@ -121,6 +121,7 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
         if is_graph:
             self._given = None
         self._native: native.NeighborLoader | None = None
+        self._asked: tuple = ()
         self._ahead = ahead
         if isinstance(neighbor_sampler, RametSampler):
             _ = self._engine

@@ -64,7 +64,7 @@ class RametSampler(BaseSampler):
         self.source: Source = make_source(data, getattr(self.method, "table", None), time_attr)
         self.num_neighbors = num_neighbors
         time = Time("time" if time_attr is None else time_attr, strategy=temporal_strategy)
-        self.time = None if time_attr is None else time
+        self.time: Time | None = None if time_attr is None else time
         self.disjoint = as_flag(disjoint, "disjoint") or self.time is not None
         self.replace = replace
         if self.disjoint and self.subgraph_type == SubgraphType.induced:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import torch
@@ -83,7 +83,8 @@ class ShaDowKHopSampler(torch_geometric.loader.ShaDowKHopSampler):
         self.source.renew(by_content=True)
         epoch, pins = random_epoch(self.generator), self.pin_memory and torch.cuda.is_available()
         most = self.num_workers * (self.prefetch_factor or 2)
-        pool, ahead = ThreadPoolExecutor(max(self.num_workers, 1)), deque()
+        pool = ThreadPoolExecutor(max(self.num_workers, 1))
+        ahead: deque[Future] = deque()
         try:
             for number, positions in enumerate(self._positions()):
                 ahead.append(pool.submit(self._make, self.node_idx[torch.from_numpy(positions)], epoch, number))
@@ -123,7 +124,7 @@ class ShaDowKHopSampler(torch_geometric.loader.ShaDowKHopSampler):
         graph = self.source.graph
         fanouts = [self.num_neighbors] * self.depth or [0]
         method = Uniform(replace=self.replace)
-        options = {"expand": "once", "disjoint": True, "epoch": epoch, "step": step, "threads": threads}
+        options: dict = {"expand": "once", "disjoint": True, "epoch": epoch, "step": step, "threads": threads}
         sampled = sample(graph, seeds, fanouts, sampler=method, **options)
         num_nodes = max(graph.num_nodes(), 1)
         first_keys = np.arange(len(seeds) + 1) * num_nodes  # of each tree

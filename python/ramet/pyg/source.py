@@ -171,7 +171,8 @@ class GraphSource(Source):
 
     def _tables(self) -> dict:
         """By type, the tables that are attributes."""
-        return {t: self.graph.tables(t) for t in (*self.graph.node_types, *self.graph.edge_types)}
+        types: list = [*self.graph.node_types, *self.graph.edge_types]
+        return {t: self.graph.tables(t) for t in types}
 
     def is_of_nodes(self, store, key: str) -> bool:
         owner = self._owner_of(key)

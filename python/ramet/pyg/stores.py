@@ -26,7 +26,8 @@ class FeatureStore(PygFeatureStore):
     def __init__(self, graph: Graph):
         super().__init__()
         self.graph = as_graph(graph)
-        tables = {t: self.graph.tables(t) for t in (*self.graph.node_types, *self.graph.edge_types)}
+        types: list = [*self.graph.node_types, *self.graph.edge_types]
+        tables = {t: self.graph.tables(t) for t in types}
         self._names = attribute_names(tables, self.graph.is_hetero)
 
     def get_all_tensor_attrs(self) -> list[TensorAttr]:

@@ -44,7 +44,7 @@ def graph_of(data, weight: str | None, time: str | None, counts: dict | None = N
     edge_index = {t: _edge_index(store, "data" if t == EDGE else f"data[{t!r}]") for t, store in of_edges.items()}
     counts = _counts(of_nodes, edge_index) if counts is None else counts
     has_times = time is not None and any(time in tables[t] or time in tables.get(t[0], {}) for t in of_edges)
-    order = {"sort_by": time} if has_times else {}
+    order: dict = {"sort_by": time} if has_times else {}
 
     def make() -> Graph:
         nodes, edges = {t: tables[t] for t in of_nodes}, {t: tables[t] for t in of_edges}

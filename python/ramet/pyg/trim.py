@@ -65,7 +65,8 @@ class _Hooks:
     """Torch's hooks of all modules, while there are edges that a layer may get from trim_to_layer."""
 
     def __init__(self):
-        self._lock, self._handles, self._num_alive = threading.RLock(), (), 0
+        self._lock, self._num_alive = threading.RLock(), 0
+        self._handles: tuple = ()
         self._trims: weakref.WeakKeyDictionary[torch.nn.Module, LayerTrim] = weakref.WeakKeyDictionary()
 
     def live_with(self, edges: torch.Tensor) -> None:

@@ -164,7 +164,7 @@ def _place(members: list[int], everyone) -> tuple[int, int]:
     """(position, number) of the groups that the ranks of `everyone` form. ValueError where these are not disjoint."""
     if len(members) == dist.get_world_size(everyone):
         return 0, 1
-    by_rank = [None] * dist.get_world_size(everyone)
+    by_rank: list = [None] * dist.get_world_size(everyone)
     dist.all_gather_object(by_rank, members, group=everyone)
     groups = sorted({tuple(group) for group in by_rank})
     if sorted(rank for group in groups for rank in group) != sorted(dist.get_process_group_ranks(everyone)):

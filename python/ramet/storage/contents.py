@@ -99,8 +99,9 @@ class Contents:
         """Writes a store to the folder `path`, in one step: a store that is there already is
         replaced, whatever else is there is refused. `dtype`, `scale`: as in ramet.save(). OSError
         where the disk refuses or is too small."""
-        options = {"sorted_rows": self.sorted_rows, "progress": progress, "checksums": checksums}
-        write(path, *self.as_written(), dtype=dtype, scale=scale, **options)
+        counts, arrays = self.as_written()
+        options: dict = {"sorted_rows": self.sorted_rows, "progress": progress, "checksums": checksums}
+        write(path, counts, arrays, dtype=dtype, scale=scale, **options)
 
     def segment(self, *, progress: bool = False) -> _core.Graph:
         """Copies everything into anonymous shared memory."""
@@ -148,7 +149,7 @@ def write(
         arrays = recode(arrays, dtype, scale, beside, progress=progress)
 
     streamed = {place: array for place, array in arrays if isinstance(array, StreamedRows)}
-    arrays = [(place, array.row if place in streamed else array) for place, array in arrays]
+    arrays = [(place, array.row if isinstance(array, StreamedRows) else array) for place, array in arrays]
 
     def finish(folder: bytes) -> None:
         if streamed:
@@ -166,7 +167,7 @@ def write(
             *_for_core(arrays),
             sorted_rows=sorted_rows or {},
             part=part,
-            to_fill={place: array.count for place, array in streamed.items()},
+            to_fill={place: array.num_rows for place, array in streamed.items()},
             progress=report,
             before_commit=finish if checksums or streamed else None,
         )

@@ -16,7 +16,7 @@ class StreamedRows(NamedTuple):
     `chunks` are written in one pass."""
 
     row: np.ndarray  # [1, ...]: the form of a row
-    count: int  # rows
+    num_rows: int
     chunks: Callable[[], Iterator[tuple[int, list[np.ndarray]]]]
     column: int
 
@@ -28,7 +28,7 @@ class StreamedRows(NamedTuple):
 def fill_files(folder: str, arrays: dict[str, StreamedRows], report: Callable[[int, int], None]) -> None:
     """Writes the data of arrays to their .npy files, which are there and long enough, by place in the folder. Calls
     report(done, total), in bytes."""
-    done, total = 0, sum(rows.row.nbytes * rows.count for rows in arrays.values())
+    done, total = 0, sum(rows.row.nbytes * rows.num_rows for rows in arrays.values())
     passes: dict[Callable, dict[int, str]] = {}
     for place, rows in arrays.items():
         passes.setdefault(rows.chunks, {})[rows.column] = os.path.join(folder, f"{place}.npy")
@@ -39,7 +39,7 @@ def fill_files(folder: str, arrays: dict[str, StreamedRows], report: Callable[[i
             for first, columns in chunks():
                 for column, file in files.items():
                     rows = columns[column]
-                    data = memoryview(np.ascontiguousarray(rows).view(np.uint8).reshape(-1))
+                    data = np.ascontiguousarray(rows).view(np.uint8).reshape(-1).data
                     row_bytes = len(data) // len(rows)
                     if column not in starts:
                         starts[column] = os.fstat(file).st_size - row_bytes * _count_of(arrays, chunks, column)
@@ -52,7 +52,7 @@ def fill_files(folder: str, arrays: dict[str, StreamedRows], report: Callable[[i
 
 
 def _count_of(arrays: dict[str, StreamedRows], chunks: Callable, column: int) -> int:
-    return next(rows.count for rows in arrays.values() if rows.chunks == chunks and rows.column == column)
+    return next(rows.num_rows for rows in arrays.values() if rows.chunks == chunks and rows.column == column)
 
 
 def _write(file: int, data: memoryview, offset: int) -> None:

@@ -16,7 +16,7 @@ from ramet import _core
 from ramet._support.arguments import as_flag, edge_folder
 from ramet._support.foreign_words import graph_advice
 from ramet.arrays import as_array, as_ids, to_integers
-from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, check_scale, encode
+from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, check_scale, quantized
 from ramet.graph import Graph
 from ramet.storage.contents import Contents, Csc, check_table_name, write
 from ramet.stores.graph_arguments import GraphArguments
@@ -199,9 +199,9 @@ def save(graph: Graph, path, *, dtype=None, scale: str = "row", progress: bool =
         return
     if not isinstance(graph, Graph):
         raise TypeError(f"graph is a {type(graph).__name__}, not a ramet.Graph")
-    options = {"progress": progress, "checksums": checksums}
-    what = {"sorted_rows": graph._core.sorted_rows, "part": graph._core.part}
-    write(path, *_as_written(graph), dtype=dtype, scale=scale, **options, **what)
+    counts, arrays = _as_written(graph)
+    options: dict = {"dtype": dtype, "scale": scale, "progress": progress, "checksums": checksums}
+    write(path, counts, arrays, sorted_rows=graph._core.sorted_rows, part=graph._core.part, **options)
 
 
 def quantize(x, scale: str = "row") -> Quantized:
@@ -218,7 +218,7 @@ def quantize(x, scale: str = "row") -> Quantized:
     rows = as_array(x, "x")
     if rows.dtype.kind != "f" and rows.dtype != bfloat16:
         raise TypeError(f"x has dtype {rows.dtype}; only floating point is quantized")
-    return encode(rows, "int8", "x", scale=scale)
+    return quantized(rows, scale, "x")
 
 
 @contextmanager

@@ -64,7 +64,7 @@ PRESETS: dict[str, tuple[str, dict]] = {
 def resolve(model: str | None, preset: str | None, options: dict) -> tuple[str, dict]:
     """The model and all of its options: those given, else the preset's, else the defaults. ValueError names
     what does not exist or does not go together."""
-    given = {}
+    given: dict = {}
     if preset is not None:
         if preset not in PRESETS:
             raise ValueError(f"no preset {preset!r}; there are {', '.join(PRESETS)}")

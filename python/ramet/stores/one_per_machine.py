@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import select
 import socket
@@ -131,7 +132,7 @@ class _Sharer:
         self._listener = listener
         self._listener.setblocking(False)  # of all that listen, one gets whoever connects
         events, self._wake = map(_kept, socket.socketpair())  # a byte: it begins; closed: it ends
-        self._memory = None
+        self._memory: io.FileIO | None = None
         self._waiting: list[socket.socket] = []
         threading.Thread(target=self._run, args=(events,), name="ramet-one-graph", daemon=True).start()
 
@@ -157,9 +158,10 @@ class _Sharer:
                 self._waiting.clear()
             if self._listener.fileno() in ready:
                 self._accept()
-        for one in (self._listener, self._memory, events, *self._waiting):
-            if one is not None:
-                one.close()
+        if self._memory is not None:
+            self._memory.close()
+        for one in (self._listener, events, *self._waiting):
+            one.close()
 
     def _accept(self) -> None:
         try:

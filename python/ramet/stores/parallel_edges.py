@@ -58,5 +58,6 @@ def _bytes(rows: np.ndarray) -> np.ndarray:
 
 
 def _shown(rows: Rows, edge: int) -> str:
-    is_plain = isinstance(rows, np.ndarray) and rows.dtype != bfloat16
-    return shortened((rows[edge] if is_plain else as_float32(rows, edge, edge + 1)[0]).tolist())
+    if isinstance(rows, np.ndarray) and rows.dtype != bfloat16:
+        return shortened(rows[edge].tolist())
+    return shortened(as_float32(rows, edge, edge + 1)[0].tolist())

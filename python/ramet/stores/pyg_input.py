@@ -4,6 +4,7 @@ nor torch."""
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 from ramet._support.foreign_words import graph_advice
 from ramet.arrays import as_mask
@@ -12,7 +13,7 @@ TABLE_NAMES = {"x": "feat", "y": "label"}
 MASK = "_mask"
 
 
-def edge_list_arguments(data) -> dict[str, object]:
+def edge_list_arguments(data) -> dict[str, Any]:
     """Keyword arguments for from_edge_index(). TypeError where `data` is neither Data nor HeteroData,
     ValueError where it has no edge_index or nothing says how many nodes there are."""
     if hasattr(data, "node_types") and hasattr(data, "edge_types"):

@@ -51,7 +51,7 @@ def load_tables(path, tables: Tables, fits: Callable[[dict], None], begin: Calla
         said = ranks.share(lambda: (None, f"{saved.text['id']}, step {saved.text.get('step')}"))[1]
         other = next(rank for rank, id in enumerate(ids) if id != ids[0])
         raise ValueError(f"rank 0 loads {said[0]}, but rank {other} {said[other]}: they are of different saves")
-    ranks.share(lambda: (_verify(saved, _shares(seen)[ranks.rank]), None))
+    ranks.share(lambda: _verify(saved, _shares(seen)[ranks.rank]))
     begin()
     for of, named in saved.tables.items():
         copy_tables(tables[of], {name: Table(memory.core, memory=memory) for name, memory in named.items()})
@@ -98,13 +98,14 @@ def _shares(seen: Sequence[list[tuple]]) -> list[list[tuple]]:
     return shares
 
 
-def _verify(saved: _Saved, share: list[tuple]) -> None:
+def _verify(saved: _Saved, share: list[tuple]) -> tuple[None, None]:
     """OSError where other folders are there by now: what was read may be theirs."""
     try:
         require_undamaged(*(saved.places[place] for place in share))
     finally:
         if _places(saved.folder) != saved.places:
             raise OSError(f"{saved.folder} was replaced while it was loaded: load it again") from None
+    return None, None
 
 
 def _check_parts(folder: str, table: Table, memory: FileMemory) -> None:

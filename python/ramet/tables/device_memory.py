@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from multiprocessing import context, reduction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ramet import _core
 from ramet._support import descriptor_server, torch_devices
@@ -19,7 +19,7 @@ _handed_out: list = []  # pieces that pickles name
 class PieceHandle(NamedTuple):
     """Of a piece in another process. fd: a DupFd, or the address of a descriptor that is handed out."""
 
-    fd: object
+    fd: Any
     bytes: int
 
 

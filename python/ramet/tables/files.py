@@ -242,7 +242,7 @@ def _only(names: list[str], given, what: str, store: str) -> str:
 
 def _in_order(stores: list[str], parts: list[_Part]) -> list[_Part | None]:
     """All parts of one whole, None for those that are missing. ValueError where that is not what they are."""
-    by_index = {}
+    by_index: dict[int, tuple[str, _Part]] = {}
     for store, part in zip(stores, parts):
         if part.part is None:
             raise ValueError(f"{store} is a whole store, but {stores[0]} a part")

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ramet import _core
 from ramet._support.arguments import shortened
-
-if TYPE_CHECKING:
-    from ramet.tables.table import Table
 
 DISTRIBUTIONS = ("normal", "uniform", "xavier")
 CHUNK_BYTES = 16 << 20
@@ -29,7 +25,7 @@ def described(init) -> str:
     raise TypeError(f"init is {shortened(init)}, expected a number, a function, or one of {DISTRIBUTIONS}")
 
 
-def init_rows(rows: Table, places: _core.RowPlaces, rank: int, init, seed: int) -> None:
+def init_rows(rows, places: _core.RowPlaces, rank: int, init, seed: int) -> None:
     """Writes what `init` says (see Table.create) to the rows of a rank, which are zeros."""
     if isinstance(init, str):
         distribution = getattr(_core.Distribution, init)
@@ -43,7 +39,7 @@ def init_rows(rows: Table, places: _core.RowPlaces, rank: int, init, seed: int) 
         _fill(rows, init)
 
 
-def _fill(rows: Table, value) -> None:
+def _fill(rows, value) -> None:
     if not rows.is_encoded and rows.location == "host":
         rows.numpy()[:] = value
         return
@@ -52,7 +48,7 @@ def _fill(rows: Table, value) -> None:
         rows.scatter(np.arange(first, last), np.broadcast_to(row, (last - first, *row.shape[1:])))
 
 
-def _chunks(rows: Table):
+def _chunks(rows):
     chunk = max(1, CHUNK_BYTES // max(1, math.prod(rows.shape[1:]) * rows.dtype.itemsize))
     for first in range(0, len(rows), chunk):
         yield first, min(first + chunk, len(rows))

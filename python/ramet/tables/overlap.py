@@ -27,7 +27,7 @@ def _spans(table: Table) -> list[tuple[object, int, int]]:
     rows = table._rows_by_place
     address = rows.tensor().data_ptr() if table.location == "device" else rows.numpy().ctypes.data
     size = int(np.prod(rows.shape[1:], dtype=np.int64)) * table.dtype.itemsize
-    spans = [(table.location, address, address + rows.shape[0] * size)]
+    spans: list[tuple[object, int, int]] = [(table.location, address, address + rows.shape[0] * size)]
     memory, part = (table._memory, None) if table._piece is None else table._piece
     if isinstance(memory, TableMemory) and table.location == "host":
         begin, end = (0, rows.shape[0]) if part is None else memory.layout.places.places_of(part)

@@ -16,6 +16,7 @@ from ramet._support.arguments import as_path
 from ramet.dtypes import SCALE_SUFFIX
 from ramet.storage.checksums import PARTS_TEXT, read_bounded, write_checksums
 from ramet.storage.contents import write
+from ramet.storage.streamed import StreamedRows
 from ramet.tables.owners import owner_vector
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Pieces(NamedTuple):
     """A table's rows as parts of a saved one: those that this process writes."""
 
     owners: _core.Ownership
-    here: dict[int, tuple[np.ndarray, np.ndarray | None]]  # rows and scale, by part
+    here: dict[int, tuple[np.ndarray | StreamedRows, np.ndarray | None]]  # rows and scale, by part
 
 
 def save_parts(path, pieces: dict[str, dict[str, Pieces]], text: dict, ranks: Ranks) -> None:
@@ -93,10 +94,14 @@ def _make_folders(path: str, ranks: Ranks) -> tuple[_core.PartsFolder | None, st
         beside = os.path.join(os.path.dirname(path), names[maker])
         if temp is None and os.path.isdir(beside):
             temp = beside
-        sees = ranks.share(partial(tuple, (None, temp is not None)))[1]
+        sees = ranks.share(partial(_sees, temp))[1]
         if all(sees):
             return folder, temp
         maker = sees.index(False)
+
+
+def _sees(folder: str | None) -> tuple[None, bool]:
+    return None, folder is not None
 
 
 def _make_folder(path: str | None) -> tuple[_core.PartsFolder | None, str | None]:
@@ -106,7 +111,7 @@ def _make_folder(path: str | None) -> tuple[_core.PartsFolder | None, str | None
     return folder, os.path.basename(os.fsdecode(folder.temp))
 
 
-def _contents(pieces: dict[str, dict[str, Pieces]], part: int) -> tuple[dict[str, int], list[tuple[str, np.ndarray]]]:
+def _contents(pieces: dict[str, dict[str, Pieces]], part: int) -> tuple[dict[str, int], list[tuple]]:
     """Node counts and arrays of a part, as a store has them."""
     counts, arrays = {}, []
     for node_type, named in pieces.items():

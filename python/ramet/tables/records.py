@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -155,7 +155,7 @@ class RecordTable:
         """Whether the last step was this one of `holder`. It may have been where Ctrl-C ended the call."""
         return holder is self._holder and self._core.last_step == number
 
-    def copy_columns(self, sources: dict[int, object]) -> None:
+    def copy_columns(self, sources: dict[int, Any]) -> None:
         """Sets columns of this rank's rows to those of tables that every rank reads for itself, by number, a few
         megabytes at a time; the others stay. Of several ranks all call this; an error of one is one on every rank."""
 
@@ -289,15 +289,15 @@ def _checked(num_rows, width, dtype, size: int, *, path, cache_rows, placement, 
 
 
 def _make(wanted: Wanted, rank: int) -> _core.RecordTable:
-    is_random = isinstance(wanted.init, str)
+    distribution = getattr(_core.Distribution, wanted.init) if isinstance(wanted.init, str) else None
     return _core.RecordTable(
         wanted.shape[0],
         bits(np.empty(wanted.shape[1], wanted.dtype)),
         bfloat16=wanted.dtype == bfloat16,
         folder=os.fsencode(wanted.path),
         cache_rows=wanted.cache_rows,
-        distribution=getattr(_core.Distribution, wanted.init) if is_random else None,
-        value=0.0 if is_random else wanted.init,
+        distribution=distribution,
+        value=wanted.init if distribution is None else 0.0,
         seed=wanted.seed,
         io_uring=True,
         owners=wanted.ownership,
@@ -305,9 +305,9 @@ def _make(wanted: Wanted, rank: int) -> _core.RecordTable:
     )
 
 
-def copy_tables(tables: dict[str, object], sources: dict[str, object]) -> None:
+def copy_tables(tables: dict[str, Any], sources: dict[str, Any]) -> None:
     """Copies all rows of `sources` to the tables of the same names, columns of records in one pass."""
-    by_records: dict[int, tuple[RecordTable, dict[int, object]]] = {}
+    by_records: dict[int, tuple[RecordTable, dict[int, Any]]] = {}
     for name, table in tables.items():
         if not isinstance(table, (RecordTable, RecordColumn)):
             table.copy_from(sources[name])

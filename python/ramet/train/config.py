@@ -81,7 +81,7 @@ class Config:
 
     def plain(self) -> dict:
         """The options of numbers and strings alone, from which a Config can be made again."""
-        return vars(self) | {"sampler": self.sampler.plain()}
+        return vars(self) | {"sampler": as_sampler(self.sampler).plain()}
 
     @property
     def cores(self) -> int:

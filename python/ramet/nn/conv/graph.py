@@ -43,7 +43,8 @@ class GraphConv(Conv):
         edges, x_src, x_dst = self.inputs(x, block)
         edge_weight = weights_in_order(edges, edge_weight)
         if edge_weight is not None and self.reduce in ("max", "min"):
-            edges, x_src, edge_weight = *_messages(edges, rows_of(x_src), edge_weight), None
+            edges, x_src = _messages(edges, rows_of(x_src), edge_weight)
+            edge_weight = None
         return neighbors_and_root(edges, x_src, x_dst, self.reduce, edge_weight, self.lin_rel, self.lin_root)
 
     def __repr__(self) -> str:

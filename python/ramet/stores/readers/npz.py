@@ -96,7 +96,8 @@ class _Arrays:
         """The matrix in the members prefix_data, ..., or in the first of `whole_names`."""
         what = f"{self._path}, {prefix}"
         if f"{prefix}_data.npy" in self._names:
-            return Csr.from_parts(*(self._member(f"{prefix}_{part}", what) for part in _PARTS), what)
+            data, indices, indptr, shape = (self._member(f"{prefix}_{part}", what) for part in _PARTS)
+            return Csr.from_parts(data, indices, indptr, shape, what)
         for name in whole_names:
             if f"{name}.npy" not in self._names:
                 continue

@@ -13,7 +13,7 @@ import math
 import pickle
 import re
 import reprlib
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -138,13 +138,16 @@ def short(value) -> str:
     return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "..."
 
 
-class _Reader(pickle._Unpickler):  # noqa: SLF001 (the C one allocates what a hostile memo index says)
+_Unpickler: Any = pickle._Unpickler  # noqa: SLF001 (the C one allocates what a hostile memo index says)
+
+
+class _Reader(_Unpickler):
     """What takes more time or memory than the file has bytes is left out: sets and keys that are made of others (a
     hash goes through all levels), bytes by their number alone, attributes of anything but the stand-ins."""
 
     dispatch: ClassVar[dict] = {
         code: load
-        for code, load in pickle._Unpickler.dispatch.items()  # noqa: SLF001
+        for code, load in _Unpickler.dispatch.items()
         if code not in b"".join((pickle.EMPTY_SET, pickle.ADDITEMS, pickle.FROZENSET, pickle.BYTEARRAY8))
     }
 
@@ -225,5 +228,5 @@ def csr_of(value, what: str) -> Csr:
     missing = [name for name in ("data", "indices", "indptr") if name not in parts]
     if not isinstance(value, _Csr) or missing:
         raise ValueError(f"{what}: no scipy CSR matrix")
-    arrays = (array_of(parts[name], f"{what}, {name}") for name in ("data", "indices", "indptr"))
-    return Csr.from_parts(*arrays, parts.get("_shape"), what)
+    data, indices, indptr = (array_of(parts[name], f"{what}, {name}") for name in ("data", "indices", "indptr"))
+    return Csr.from_parts(data, indices, indptr, parts.get("_shape"), what)

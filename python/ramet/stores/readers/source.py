@@ -99,8 +99,10 @@ def dense_features(features: Csr | np.ndarray, normalize: bool, what: str) -> np
     step = max(1, CHUNK_VALUES // max(1, width))
     for begin in range(0, rows, step):
         end = min(rows, begin + step)
-        is_sparse = isinstance(features, Csr)
-        chunk = features.dense_rows(begin, end) if is_sparse else features[begin:end].astype(np.float64)
+        if isinstance(features, Csr):
+            chunk = features.dense_rows(begin, end)
+        else:
+            chunk = features[begin:end].astype(np.float64)
         if normalize:
             sums = chunk.sum(axis=1, keepdims=True, dtype=np.float64)
             chunk = chunk / np.where(sums == 0, 1, sums)
