@@ -103,7 +103,7 @@ class GATConv(AttentionConv):
         return self.result(self.finish(out, x_dst), edges, alpha, return_attention_weights)
 
     def _by_calls(self, x, given, edges, x_src, x_dst, edge_attr, return_attention_weights):
-        """The same, by calls of the maps, which have hooks or are others than Linear."""
+        """As above, but calls the linear modules, which have hooks or are not Linear."""
         lin_src, lin_dst = self.lin or self.lin_src, self.lin or self.lin_dst
         source = lin_src(x_src)
         if x_dst is None:
