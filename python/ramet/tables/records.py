@@ -209,7 +209,7 @@ class RecordTable:
         return Pieces(self.ownership, {self.rank: (rows, None)})
 
     def __reduce__(self):
-        raise TypeError("a table on a disk is neither pickled nor copied: use save()")
+        raise TypeError("rows on a disk are of one process: they are neither pickled nor copied; save() writes them")
 
     def __repr__(self) -> str:
         return f"<ramet rows {dtype_name(self.dtype)}{list(self.shape)} in {self.path}, {self._core.cache_rows} cached>"

@@ -124,7 +124,7 @@ class GATConv(AttentionConv):
         return out if self.concat else out.view(-1, self.heads, self.out_channels).mean(1)
 
     def _both_scores(self, edges, x_src, x_dst, weight):
-        """Of rows that are the destinations', too: by one product where rows need a gradient, which is then one."""
+        """Scores of rows that are also the destinations'. If rows need a gradient, one product computes both."""
         if not x_src.requires_grad:
             return _scores(x_src, weight, self.att_src), _scores(x_dst, weight, self.att_dst)
         both = _scores(x_src, weight, self.att_src, self.att_dst)
