@@ -1,15 +1,16 @@
-// Aggregation over the edges of a block: what message passing computes between two layers, and the
+// Aggregation over the edges of a block, as in message passing between two layers, and its
 // gradients. docs/semantics.md, section 20, defines every bit.
 //
 // Rows are arrays of float32, float64, bfloat16 or float16, C-contiguous, whose first extent counts
 // rows; all others together are the elements of a row. Weights are [num_edges] or [num_edges,
-// heads], float64 with rows of float64, else float32. Of several heads each multiplies its part of
-// the row: heads divides the elements. Sums are of float32, or float64, in the order of edges.
+// heads], float64 with rows of float64, else float32. With several heads, each weight multiplies
+// its head's part of the row; heads divides the elements. Sums are float32 or float64, in the order
+// of edges.
 //
 // Memory: the caller's; `out` overlaps no other array. Threads and forks: any; the bits do not
-// depend on `threads` (the most that are used; 0: all). Failure: kInvalidArgument for arrays that
-// do not fit each other; what BlockEdges::check() throws for edges that a caller has damaged, when
-// `out` may have been written.
+// depend on `threads` (the maximum; 0: all). Failure: kInvalidArgument for arrays that do not fit
+// each other. For damaged edges, the errors of BlockEdges::check(), when `out` may have been
+// written.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +29,16 @@ struct AggregateOptions {
 };
 
 // out[d] = the sum of (weight times) x[s] over the edges (s, d), of at least num_src rows; divided
-// by their number for kMean; or their maximum or minimum, element by element, which is NaN where an
-// element is. 0 where there is no edge.
+// by their number for kMean; or their maximum or minimum by element, which is NaN if any element
+// is. 0 without edges.
 void aggregate(const BlockEdges& edges,
                const Array& x,
                const Array& out,
                const AggregateOptions& options);
 
 // out[s] = the sum of grad[d] over the edges (s, d), times the weight, and for kMean times 1 /
-// (edges of d): the gradient of aggregate()'s x for kSum and kMean, given that of its result. `out`
-// has num_src rows.
+// (edges of d): the gradient of aggregate()'s x for kSum and kMean, from the gradient of its
+// result. `out` has num_src rows.
 void aggregate_back(const BlockEdges& edges,
                     const Array& grad,
                     const Array& out,
@@ -45,7 +46,8 @@ void aggregate_back(const BlockEdges& edges,
 
 // out[e, h] = the product of dst_rows[d] and src_rows[s] for each edge e = (s, d), head by head:
 // sum over the elements of head h. With `is_mean` it is divided by the edges of d. So it is the
-// gradient of aggregate()'s weights, given that of its result as dst_rows. `out` is as weights are.
+// gradient of aggregate()'s weights, if dst_rows is the gradient of its result. `out` has the shape
+// of the weights.
 struct EdgeDotsOptions {
   bool is_mean = false;
   int threads = 0;
@@ -56,10 +58,10 @@ void edge_dots(const BlockEdges& edges,
                const Array& out,
                const EdgeDotsOptions& options);
 
-// The gradient of maxima and minima, `reduced`, of x, given theirs, in two steps. Where several
-// edges of a destination have the extreme, they share the gradient evenly. All get a NaN where the
-// extreme is one.
-// out[d] = grad[d] / (the number of edges (s, d) with x[s] == reduced[d]), element by element.
+// The gradient of x from the gradient of its maxima or minima, `reduced`, in two steps. If several
+// edges of a destination have the extreme, they share the gradient evenly. If the extreme is NaN,
+// all get NaN. out[d] = grad[d] / (the number of edges (s, d) with x[s] == reduced[d]), element by
+// element.
 void share_extremes(const BlockEdges& edges,
                     const Array& x,
                     const Array& reduced,

@@ -1,5 +1,5 @@
-// Aggregation straight from a table: the rows of a block's sources are read where they lie, decoded
-// on the way, and never gathered. See aggregate.h.
+// Aggregation straight from a table: the rows of a block's sources are read in place, decoded on
+// the way, and never gathered. See aggregate.h.
 #pragma once
 
 #include "ramet/aggregate.h"
@@ -8,9 +8,9 @@
 namespace ramet {
 
 // The same bits as aggregate() of the table's rows `ids`, int64[num_src or more], gathered as
-// float32, or as they are stored where `out` has their dtype.
-// The table is float32, float16, bfloat16 or int8 with a scale. Weights are float32. Failure: as
-// aggregate(); kOutOfRange for an id outside the table.
+// float32, or as stored if `out` has their dtype. The table is float32, float16, bfloat16 or int8
+// with a scale. Weights are float32. Failure: as aggregate(); kOutOfRange for an id outside the
+// table.
 void aggregate_table(const BlockEdges& edges,
                      const Table& table,
                      const Array& ids,

@@ -50,7 +50,7 @@ inline constexpr DType kDTypeOf = [] {
     static_assert(sizeof(T) == 0, "no DType for this type");
 }();
 
-// Where bytes are: in memory of the host, or of the CUDA device with this number.
+// The home of bytes: host memory, or the CUDA device with this number.
 inline constexpr int kHost = -1;
 
 struct Array {

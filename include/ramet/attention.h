@@ -1,5 +1,5 @@
 // Attention over the edges of a block: softmax over a destination's edges, the scores of GAT and of
-// GATv2, and sums that have one weight for each head. With the gradients of each.
+// GATv2, and sums with one weight per head; and their gradients.
 //
 // Arrays are float32 or float64, all of a call the same, contiguous, of the host. E is
 // edges.num_edges(), and H the number of heads. Gradients are sums over a node's own edges, in
@@ -88,8 +88,8 @@ void gatv2_scores(const BlockEdges& edges,
                   const Gatv2Scores& scores,
                   const Array& out,
                   int threads = 1);
-// From the gradient of the scores, [E, H], those of the parts, in their shapes (of `source`,
-// num_src rows). Those without data are left out.
+// From the gradient of the scores, [E, H], the gradients of the parts, in their shapes (of
+// `source`, num_src rows). Parts without data are left out.
 void gatv2_scores_back(const BlockEdges& edges,
                        const Gatv2Scores& scores,
                        const Array& grad,
@@ -97,7 +97,7 @@ void gatv2_scores_back(const BlockEdges& edges,
                        int threads = 1);
 
 // Edges with exactly one self loop, from source d to destination d, at each destination d that is a
-// source, too: after its other edges. Loops that were there are removed.
+// source, too: after its other edges. Existing loops are removed.
 struct LoopedEdges {
   std::shared_ptr<const BlockEdges> edges;
   Array positions;  // int32 [edges]: where each edge was among the block's; -1 for a loop

@@ -1,9 +1,9 @@
-// BlockEdges: the edges of a block as an aggregation over them needs them, and their transpose,
-// which gradients are pulled over.
+// BlockEdges: the edges of a block for aggregations, and their transpose, over which gradients are
+// pulled.
 //
 // Memory: shares the arrays that it is given; the transpose is its own (pooled). Threads: any; the
-// transpose is built once, on first use, while others who ask for it wait. Forks: any, but not
-// while another thread builds the transpose. Failure: what the constructor and transposed() say.
+// transpose is built once, on first use; other callers wait. Forks: any, but not while another
+// thread builds the transpose. Failure: see the constructor and transposed().
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,7 @@ namespace ramet {
 
 class BlockEdges {
  public:
-  // By source: which destinations it has edges to. The edges of a source are in the order of the
-  // block's.
+  // By source: its destinations. The edges of a source are in the order of the block's edges.
   struct Transposed {
     Array indptr;   // int64[num_src + 1]
     Array indices;  // int32[num_edges]: destinations
@@ -29,7 +28,7 @@ class BlockEdges {
   // int32[num_edges], sources in [0, num_src). Throws kInvalidArgument for other arrays, and
   // kOutOfRange for a source outside its bound.
   BlockEdges(Array indptr, Array indices, int64_t num_src);
-  // Of arrays that a sampler made: without a look at them.
+  // From a sampler's arrays, unchecked.
   [[nodiscard]] static std::shared_ptr<const BlockEdges> trusted(Array indptr,
                                                                  Array indices,
                                                                  int64_t num_src);
@@ -45,8 +44,7 @@ class BlockEdges {
   [[nodiscard]] const Transposed& transposed(int threads) const;
   [[nodiscard]] bool is_transposed() const { return is_transposed_; }
 
-  // Compares every entry with its bound, as the constructor: a caller may have written to the
-  // arrays since.
+  // Checks every entry, as the constructor does: a caller may have written to the arrays since.
   void check() const;
 
  private:
@@ -60,7 +58,7 @@ class BlockEdges {
   mutable Transposed transposed_;
 };
 
-// Edges in any order as BlockEdges: those of a destination stay in their order.
+// Edges in any order, as BlockEdges. Edges of a destination keep their order.
 struct SortedEdges {
   std::shared_ptr<const BlockEdges> edges;
   Array order;  // int64[num_edges]: the position of each; without data where they were in order

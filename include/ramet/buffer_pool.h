@@ -3,7 +3,7 @@
 // buffer of up to twice its size, so that batches of different sizes share buffers.
 //
 // allocate() returns shared ownership. The bytes return to the pool when the last copy of the
-// pointer dies, on any thread, also after the pool's creator is gone. Used and idle bytes together
+// pointer is destroyed, on any thread, also after the pool itself. Used and idle bytes together
 // stay within 5/4 of the peak use. Thread-safe. A forked child starts with an empty pool; the
 // parent's buffers stay readable there and are unmapped when they die.
 #pragma once
@@ -37,7 +37,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   [[nodiscard]] Array allocate_array(DType dtype, std::vector<int64_t> shape);
 };
 
-// A copy of `array` that owns its memory; of `pool`, where it is given. All on the host.
+// A copy of `array` in host memory that it owns, from `pool` if provided.
 [[nodiscard]] Array copy(const Array& array);
 [[nodiscard]] Array copy(const Array& array, BufferPool& pool);
 

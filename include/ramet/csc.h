@@ -19,7 +19,7 @@ struct CscOptions {
   // (source, destination), the one with the lowest id. Edge i has id i, its reverse E + i. Rows are
   // then sorted by source. Needs num_src == num_dst.
   bool undirected = false;
-  // Keep edge ids. They are dropped anyway where the id of every edge is its position.
+  // Keep edge ids. They are dropped if the id of every edge is its position.
   bool edge_ids = true;
   int threads = 0;  // 0: all cores
 };
@@ -41,17 +41,17 @@ struct Csc {
                             int64_t num_dst,
                             const CscOptions& options = {});
 
-// The same; forgets the arrays once it has copied them. Where nobody else holds them, their memory
-// is free before the result takes its own.
+// The same; releases the arrays after copying them. Without other owners, their memory is free
+// before the result is allocated.
 [[nodiscard]] Csc build_csc(
     Array&& src, Array&& dst, int64_t num_src, int64_t num_dst, const CscOptions& options = {});
 
 // Sorts each row by `keys`, int64, one per edge; equal keys stay in their order. Entry p of the
-// result is where the edge at position p stood: int32 where positions fit, else int64.
+// result is the old position of the edge at position p: int32 if positions fit, else int64.
 // kInvalidArgument: arrays that do not fit each other; threads as above.
 [[nodiscard]] Array sorted_rows(const Array& indptr, const Array& keys, int threads = 0);
 
-// A CSC from a user's arrays: fully checked, ids narrowed where they fit.
+// A CSC from a user's arrays: fully checked, ids narrowed if they fit.
 [[nodiscard]] Csc check_csc(const Array& indptr,
                             const Array& indices,
                             int64_t num_src,

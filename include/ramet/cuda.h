@@ -1,10 +1,10 @@
-// CUDA as users of the library see it: whether it is there, its devices, and the streams that work
-// is given to. cuda_memory.h, cuda_table.h and cuda_sampler.h do the work.
+// CUDA for users of the library: its presence, devices and streams. cuda_memory.h, cuda_table.h and
+// cuda_sampler.h do the work.
 //
 // Devices are numbered as CUDA numbers them. Threads: any, at any time. Forks: CUDA does not
 // survive a fork; in the child of a process that has used it every call throws, naming both
-// processes. Failure: kDevice where the library was built without CUDA, where there is no GPU, or
-// the driver refuses.
+// processes. Failure: kDevice if the library was built without CUDA, without a GPU, or if the
+// driver refuses.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace ramet {
 // stream has finished.
 using CudaStreamHandle = void*;
 
-// A limit on the multiprocessors of a gather: as many as keep the bus busy where it reads memory of
-// the host, else all.
+// A limit on the multiprocessors of a gather: enough to keep the bus busy if it reads host memory,
+// else all.
 inline constexpr int kEnoughSms = -1;
 
 struct CudaDevice {
@@ -35,18 +35,18 @@ struct CudaVersions {
   int driver = 0;  // the newest that the driver supports; 0: there is no driver
 };
 
-// "cuda", or "emulated" in tests; nullptr where the library was built without CUDA.
+// "cuda", or "emulated" in tests; nullptr in a build without CUDA.
 [[nodiscard]] const char* cuda_backend_name();
-// What tensors of other libraries call device memory: kDLCUDA.
+// The name of device memory in DLPack: kDLCUDA.
 [[nodiscard]] int cuda_dlpack_device_type();
 [[nodiscard]] CudaVersions cuda_versions();
-// At least 1; kDevice says why there is none.
+// At least 1; the kDevice error has the reason for none.
 [[nodiscard]] int cuda_num_devices();
 // Makes no context on the device.
 [[nodiscard]] CudaDevice cuda_device(int device);
 // Free memory of the device, on which this makes a context.
 [[nodiscard]] int64_t cuda_free_bytes(int device);
-// Waits for what all streams of the device were given so far; errors of kernels appear here.
+// Waits for all work submitted to streams of the device so far; errors of kernels appear here.
 void cuda_synchronize(int device);
 
 }  // namespace ramet

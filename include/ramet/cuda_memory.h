@@ -32,12 +32,12 @@ class CudaStream {
   CudaStreamHandle handle_;
 };
 
-// A tensor may die while a stream still has work that reads it. A buffer of a DevicePool therefore
-// knows the streams that use it. When its last owner releases it, an event per stream records the
-// work so far. The stream of the next user waits for these events; no thread waits. Callers only
-// declare which stream uses a batch. Where such a stream is captured into a graph, nothing can be
-// recorded on it: the buffer stays unused until a later allocation finds that the capture has
-// ended. The graph keeps the buffer's address, but does not keep the buffer.
+// A tensor may be freed while a stream still reads it. A buffer of a DevicePool therefore knows the
+// streams that use it. When its last owner releases it, an event per stream records the work so
+// far. The stream of the next user waits for these events; no thread waits. Callers only declare
+// which stream uses a batch. A stream that is captured into a graph cannot record: the buffer stays
+// unused until a later allocation finds that the capture has ended. The graph keeps the buffer's
+// address, but does not keep the buffer.
 //
 // Forks: memory of a device does not survive a fork; in the child nothing is freed.
 // Failure: kNoSpace where the device has no memory left, after idle buffers were given up; kDevice.
@@ -65,8 +65,8 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
 // released while a stream still reads it.
 [[nodiscard]] std::shared_ptr<BufferPool> create_pinned_pool();
 
-// At most so many bytes are locked by one call of the driver's. Drivers from r580 on refuse 512
-// GiB, and each keeps other threads from mmap() and munmap() while it locks: about 0.1 s per GiB.
+// The maximum of bytes that one call of the driver locks. Drivers from r580 on refuse 512 GiB, and
+// each keeps other threads from mmap() and munmap() while it locks: about 0.1 s per GiB.
 inline constexpr int64_t kRegistrationPieceBytes = int64_t{8} << 30;
 
 struct RegistrationOptions {
@@ -86,15 +86,14 @@ struct RegistrationOptions {
 // registration shares the pages that are locked already and locks the rest, piece by piece, after
 // several threads have read a piece into memory, once for all processes. Memory page-locked by
 // others (torch's pin_memory()) is used as it is. A read-only Array, such as the mapping of a
-// store, is locked for reading, and no kernel may write it. Where the driver locks nothing for
-// reading alone, its pages are writable for the time of the call, if they are of tmpfs or a memfd.
+// store, is locked for reading, and no kernel may write it. If the driver cannot lock for reading
+// only, pages of tmpfs or a memfd are made writable during the call.
 //
-// Threads: any; those that register or release other pages do not wait for each other.
-// Forks: the record of a child is empty, and what it inherits releases nothing there.
-// Failure: nothing stays locked. kDevice where CUDA refuses, naming the array, CUDA's reason and
-// the usual cause for such memory (its mapping, file system or size); kIo where its file cannot be
-// read; kInvalidArgument for memory of a device, and for writing to pages that are locked for
-// reading.
+// Threads: any; those that register or release other pages do not wait for each other. Forks: a
+// child's record is empty, and inherited registrations release nothing there. Failure: nothing
+// stays locked. kDevice where CUDA refuses, naming the array, CUDA's reason and the usual cause for
+// such memory (its mapping, file system or size); kIo where its file cannot be read;
+// kInvalidArgument for memory of a device, and for writing to pages that are locked for reading.
 class HostRegistration {
  public:
   HostRegistration() = default;  // of nothing

@@ -1,8 +1,8 @@
 // Neighbor sampling on a GPU: CudaSampler makes the minibatches of NeighborSampler (sampler.h), bit
 // for bit, in device arrays. The topology is in device memory, or read in place from host memory.
 //
-// Everything is done by streams: an array is complete once the stream that made it has got there.
-// What a pool hands out must be free for that stream at once, as DevicePool::on(stream)'s is
+// All work runs on streams: an array is complete when its stream has reached that point. A pool's
+// buffers must be free for that stream at once, as those of DevicePool::on(stream) are
 // (cuda_memory.h).
 //
 // Threads: a CudaGraph any; a CudaSampler one at a time. Forks: see cuda.h. Failure: the errors of
@@ -29,10 +29,10 @@ namespace ramet {
 // The topology of a graph as one device reads it. Immutable; keeps the graph alive.
 class CudaGraph {
  public:
-  // Everybody in the process who asks for the same graph, device and placement shares one. Returns
-  // when a copy is complete. `placement`: kDevice, which takes 8 bytes for each row and 4 or 8 for
-  // each edge, or kInPlace, with progress of page-locking. kNoSpace where the device has no memory
-  // for it, kInvalidArgument for other placements, and for a part of a graph.
+  // All callers in the process share one for the same graph, device and placement. Returns when a
+  // copy is complete. `placement`: kDevice, which takes 8 bytes for each row and 4 or 8 for each
+  // edge, or kInPlace, with progress of page-locking. kNoSpace if the device lacks memory,
+  // kInvalidArgument for other placements, and for a part of a graph.
   [[nodiscard]] static std::shared_ptr<const CudaGraph> create(
       const std::shared_ptr<const Graph>& graph,
       int device,
@@ -50,22 +50,22 @@ class CudaGraph {
   // the graph.
   [[nodiscard]] virtual const int64_t* indptr(size_t edge_type) const = 0;
   [[nodiscard]] virtual const void* indices(size_t edge_type) const = 0;
-  // The user's edge ids, always in place; nullptr where an id is the position.
+  // The user's edge ids, always in place; nullptr if ids are positions.
   [[nodiscard]] virtual const void* edge_ids(size_t edge_type) const = 0;
 };
 
-// Empty where kernels can sample so. Else the reason: "weighted sampling runs on the CPU". Uniform
-// sampling of dependent minibatches without replacement does, and so do Expand::kOnce and disjoint
-// trees.
+// Empty if kernels support these options. Else the reason: "weighted sampling runs on the CPU".
+// Uniform sampling of dependent minibatches without replacement does, and so do Expand::kOnce and
+// disjoint trees.
 [[nodiscard]] std::string why_cpu_samples(const SampleOptions& options);
 
 class CudaSampler {
  public:
-  // kInvalidArgument, with why_cpu_samples(options), where that has a reason.
-  // `pool` provides the arrays of minibatches and scratch memory. Scratch memory grows with the
-  // largest batch and is kept: 4 bytes per node of the graph (8 with LABOR-i), and about 20 per
-  // edge of a hop. `stream` must outlive the sampler. `order`: in which the rows of destinations
-  // are read; sorted, they take 20 bytes of scratch memory more for each.
+  // kInvalidArgument, with why_cpu_samples(options), where that has a reason. `pool` provides the
+  // arrays of minibatches and scratch memory. Scratch memory grows with the largest batch and is
+  // kept: 4 bytes per node of the graph (8 with LABOR-i), and about 20 per edge of a hop. `stream`
+  // must outlive the sampler. `order`: of reading the rows of destinations; sorting takes 20 more
+  // bytes of scratch memory each.
   CudaSampler(std::shared_ptr<const CudaGraph> graph,
               SampleOptions options,
               std::shared_ptr<BufferPool> pool,

@@ -1,12 +1,12 @@
 // CudaTable: a Table as one device reads it: a copy in device memory, or in place in page-locked
-// host memory, optionally with a cache of chosen rows in device memory. Of a Table that lies on the
-// device, in place (kInPlace).
+// host memory, optionally with a cache of chosen rows in device memory. A Table in device memory is
+// used in place (kInPlace).
 //
-// Keeps the table alive, and waits for the device before it frees memory: it may die while kernels
-// read it. gather() may run in any thread and in several at once. Only streams order scatter() with
-// other calls. The placement is fixed at construction. Failure: kDevice and kNoSpace as cuda.h and
-// cuda_memory.h say; kInvalidArgument for arrays of the wrong dtype, shape or device. In a forked
-// child of a process that has used CUDA, kDevice.
+// Keeps the table alive, and waits for the device before it frees memory: it may be destroyed while
+// kernels read it. gather() may run in any thread and in several at once. Only streams order
+// scatter() with other calls. The placement is fixed at construction. Failure: kDevice and kNoSpace
+// as cuda.h and cuda_memory.h say; kInvalidArgument for arrays of the wrong dtype, shape or device.
+// In a forked child of a process that has used CUDA, kDevice.
 #pragma once
 
 #include <cstdint>
@@ -23,20 +23,20 @@ namespace ramet {
 
 struct CudaTableOptions {
   int device = 0;
-  // kDevice: of a read-only Array that has an owner, everyone in the process who asks for a copy on
-  // the same device shares one. kInPlace: a scale by row is read in place, too. kPinnedCopy.
+  // kDevice: a read-only Array that has an owner is copied once per process and device. kInPlace: a
+  // scale by row is read in place, too. kPinnedCopy.
   Placement placement = Location::kInPlace;
-  // Use kPinnedCopy where registration is refused and the available memory holds a copy.
+  // Use kPinnedCopy if registration is refused and the available memory holds a copy.
   bool copy_where_refused = false;
-  // int32 or int64 [n] on the host: the rows to cache in device memory, for a table that is not
-  // there. Takes n rows, and 4 bytes for each row of the table. kOutOfRange for a row out of range.
-  // An Array without a shape: no cache.
+  // int32 or int64 [n] on the host: the rows to cache in device memory, for a table in host memory.
+  // Takes n rows, and 4 bytes for each row of the table. kOutOfRange for a row out of range. An
+  // Array without a shape: no cache.
   Array cached = {};
   Progress progress = {};  // of page-locking; not kept
 };
 
 // `check`: waits for the stream, and throws kOutOfRange naming the first id outside the table; the
-// other rows are written. Without it the host does not wait, and `bad` tells the same later.
+// other rows are written. Without it the host does not wait, and `bad` has the result later.
 struct CudaGatherOptions {
   bool decode = false;  // float16, bfloat16 and scaled int8 come as float32
   bool check = false;

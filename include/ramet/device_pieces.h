@@ -1,13 +1,12 @@
-// DevicePiece: memory of a device that several processes read and write, as a descriptor without a
-// name. It has no address until map_on_device() maps it, beside others, into one range of addresses
-// for the kernels of a device: of the one that it lies on, or of another that reads its memory.
+// DevicePiece: device memory that several processes read and write, as a descriptor without a name.
+// It has no address until map_on_device() maps it, beside others, into one range of addresses for
+// kernels of its own device, or of a device that can read its memory.
 //
 // Memory: the driver keeps it while a process has its descriptor or a mapping of it, so that
-// nothing is left once all are gone, however they ended. Before memory is unmapped this process's
-// work on the device is waited for; what other processes do there is theirs to order.
-// Threads: immutable. Forks: see cuda.h; in a forked child nothing is freed.
-// Failure: kNoSpace where the device has no memory left; kDevice as cuda.h says, and for a device
-// that cannot read the memory of the one that a piece lies on, naming both.
+// nothing is left once all are gone, however they ended. Unmapping waits for this process's work on
+// the device; other processes order their own work. Threads: immutable. Forks: see cuda.h; in a
+// forked child nothing is freed. Failure: kNoSpace if the device has no memory left; kDevice as in
+// cuda.h, and for a device that cannot read the memory of a piece's device, naming both.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +19,11 @@ class DevicePiece {
  public:
   // Zeros. `bytes`: a multiple of unit(device), or 0.
   [[nodiscard]] static DevicePiece create(int device, int64_t bytes);
-  // What another process has made, which tells its size, for work on `device`. `fd` stays the
-  // caller's.
+  // A piece of another process, with its size, for work on `device`. `fd` stays the caller's.
   [[nodiscard]] static DevicePiece open(int device, int fd, int64_t bytes);
   [[nodiscard]] static int64_t unit(int device);
 
-  // Of one piece always the same; -1 of one without bytes.
+  // Always the same for one piece; -1 if it has no bytes.
   [[nodiscard]] int fd() const;
   [[nodiscard]] int64_t bytes() const;
   [[nodiscard]] int device() const;  // that it lies on, as this process numbers devices

@@ -1,8 +1,8 @@
-// DeviceTable: rows of a table that lies on a device, found by id, for ids and rows on that device:
-// the fastest way to them. For callers on the host Table and WholeTable (whole_table.h) do.
+// DeviceTable: rows by id of a table in device memory, for ids and rows on that device. Callers on
+// the host use Table and WholeTable (whole_table.h).
 //
-// Keeps the table alive. gather() may run in any thread and in several at once; nothing orders it
-// with what other streams write. Failure: kOutOfRange names the first id outside the table;
+// Keeps the table alive. gather() may run in any thread and in several at once; it is not ordered
+// with writes of other streams. Failure: kOutOfRange names the first id outside the table;
 // kInvalidArgument for arrays of another device, dtype or shape, and for a table on the host.
 #pragma once
 
@@ -21,11 +21,11 @@ class DevicePlaces;
 
 class DeviceTable {
  public:
-  // `places`: where ids have their rows; none: a row's number is its id.
+  // `places`: the places of rows by id; none: a row's place is its id.
   explicit DeviceTable(Table rows_by_place, const std::optional<RowPlaces>& places = std::nullopt);
 
   // Writes row ids[i] to row i of `out` on the stream, as CudaTable::gather(). Waits until all ids
-  // are known to be rows; nothing is read where one is not. With places options.bad is not used.
+  // are checked; with a bad id nothing is read. With places options.bad is not used.
   void gather(const Array& ids,
               const Array& out,
               CudaStreamHandle stream,

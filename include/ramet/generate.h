@@ -52,8 +52,8 @@ struct RmatOptions {
 // option.
 [[nodiscard]] StoreContents generate_rmat(const RmatOptions& options, int threads = 0);
 
-// The rows of "feat" from `first_row` on, as many as `out` holds: the same as in the whole table,
-// for those that memory cannot hold.
+// The rows of "feat" from `first_row` on, as many as `out` holds: equal to those of the whole
+// table, for tables larger than memory.
 void rmat_features(const RmatOptions& options,
                    int64_t first_row,
                    std::span<float> out,

@@ -1,7 +1,7 @@
 // Graph: the read-only view of a store as node types, edge types, tables and splits. Per edge type
 // a CSC: the in-neighbors of node v, its message sources, are indices[indptr[v] .. indptr[v+1]). A
 // homogeneous graph has one node type and one edge type. A part of a graph (docs/format.md, section
-// 7) has the rows and in-edges of its own nodes alone; ids are those of the whole graph.
+// 7) has only the rows and in-edges of its own nodes; ids are those of the whole graph.
 //
 // Memory: an immutable value over the Store's arrays, which it keeps alive; cheap to copy. Threads
 // and forks: use it from any. Failure: from_store() throws kCorrupt where shapes contradict each
@@ -73,7 +73,7 @@ class Graph {
     return splits_;
   }
   [[nodiscard]] const std::shared_ptr<const Store>& store() const { return store_; }
-  // Which part of a graph this is; nullopt for a whole graph.
+  // The number of a part of a graph; nullopt for a whole graph.
   [[nodiscard]] const std::optional<Part>& part() const { return store_->part(); }
 
   // Position of a type by name; kNotFound lists the existing names.

@@ -1,4 +1,4 @@
-// Skipping numbers of a Mersenne Twister, such as torch's generator of the CPU is.
+// Skips numbers of a Mersenne Twister, such as torch's CPU generator.
 //
 // Memory: the caller's. Threads and forks: any.
 #pragma once

@@ -1,8 +1,8 @@
-// Sparse optimizers: a step for those rows of a table that have a gradient. Rows without one are
-// not touched, neither their weights nor their state.
+// Sparse optimizers: a step for the rows of a table that have a gradient. Weights and state of
+// other rows do not change.
 //
-// The gradients of a row are summed in the order in which they are listed, and applied once. The
-// bits do not depend on threads or vector instructions. docs/semantics.md, section 19.
+// The gradients of a row are summed in the order of the list, and applied once. The bits do not
+// depend on threads or vector instructions. docs/semantics.md, section 19.
 //
 // Memory: the caller's. Threads and forks: any; no two calls at once on the same rows.
 // Failure: kOutOfRange for a row outside the table; kInvalidArgument for arrays and options that do
@@ -20,7 +20,7 @@
 
 namespace ramet {
 
-// `weight_decay`, of all of them: times the weight, is added to the gradient.
+// `weight_decay`, for every method: times the weight, is added to the gradient.
 struct Sgd {
   double learning_rate;
   double weight_decay = 0;
@@ -77,8 +77,8 @@ struct OptimizerStep {
 
 // Applies `gradients` (float32), list after list, to the rows [begin, end) of `weights` (float32,
 // float16 or bfloat16, writable) and to their state, in the order of state_of(). Gradients of other
-// rows are left out. Where the weights lie on a device, so does the state, and gradients may; the
-// step is then complete when this returns.
+// rows are ignored. If the weights are on a device, so is the state, and gradients may be; the step
+// is then complete when this returns.
 void apply_gradients(const OptimizerStep& step,
                      const Array& weights,
                      std::span<const Array> state,
@@ -89,9 +89,9 @@ void apply_gradients(const OptimizerStep& step,
 
 class RecordTable;
 
-// The same to rows of a table on a disk, whose columns are the weights and state_of(); gradients
-// are those of its rows, and the bits those of weights in memory. `step.row_ids` is not looked at.
-// Afterwards records.last_step() is this one.
+// The same for rows of a table on a disk, whose columns are the weights and state_of(). The bits
+// are those of weights in memory. `step.row_ids` is ignored. Afterwards records.last_step() is this
+// one.
 void apply_gradients(const OptimizerStep& step,
                      RecordTable& records,
                      std::span<const RowList> gradients,

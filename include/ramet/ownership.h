@@ -29,7 +29,7 @@ class Ownership {
   [[nodiscard]] static Ownership ranges(const Array& bounds);
   // A hash of the node type's name and the node's id names the owner.
   [[nodiscard]] static Ownership hashed(const std::string& type, int64_t num_nodes, int64_t parts);
-  // `owners`: uint8 or uint16 [number of nodes]. `place` is how errors name it.
+  // `owners`: uint8 or uint16 [number of nodes]. `place`: its name in errors.
   [[nodiscard]] static Ownership by_vector(Array owners,
                                            int64_t parts,
                                            std::string place = "the vector of owners");
@@ -37,8 +37,8 @@ class Ownership {
   [[nodiscard]] int64_t parts() const { return parts_; }
   [[nodiscard]] int64_t num_nodes() const { return num_nodes_; }
   [[nodiscard]] bool is_ranges() const { return kind_ == Kind::kRanges; }
-  // What a vector or a hash was made of: the owners, or an Array without a shape; how errors name
-  // the vector, or the node type.
+  // The source of a vector or a hash: the owners, or an Array without a shape; the vector's name in
+  // errors, or the node type.
   [[nodiscard]] const Array& vector() const { return owners_; }
   [[nodiscard]] const std::string& name() const { return name_; }
 
@@ -46,7 +46,7 @@ class Ownership {
   [[nodiscard]] int64_t owner(int64_t node) const;
   // The owners of `nodes`; kOutOfRange unless all are nodes of the type.
   [[nodiscard]] std::vector<uint16_t> owners(std::span<const int64_t> nodes) const;
-  // owner[i] = the owner of nodes[i], which the caller has compared with num_nodes().
+  // owner[i] = the owner of nodes[i], which the caller has checked against num_nodes().
   void owners(std::span<const int32_t> nodes, uint16_t* owner) const;
   void owners(std::span<const int64_t> nodes, uint16_t* owner) const;
 
@@ -76,7 +76,7 @@ class Ownership {
 // of a whole `graph`: int64[parts + 1]. Reads a few entries of indptr for each part.
 [[nodiscard]] std::vector<int64_t> balanced_ranges(const Graph& graph, int type, int64_t parts);
 
-// Who owns the nodes of each type, and which of them is here.
+// The owners of each type's nodes, and the owner in this process.
 struct Membership {
   std::vector<Ownership> owners;  // by node type, all with equally many parts: the ranks
   int64_t rank = 0;

@@ -22,9 +22,9 @@ struct PageUse {
 // no page that the kernel reports as not in memory. Takes milliseconds per GB.
 [[nodiscard]] PageUse page_use(const Store& store);
 
-// Moves what is in memory of [address, address + bytes) to pages of 2 MiB, where the process may
-// have them; no byte changes. Takes up to seconds per GB. Returns whether the kernel did it all.
-// Memory that is not there any more is no error.
+// Moves the resident part of [address, address + bytes) to pages of 2 MiB, if the process may have
+// them; no byte changes. Takes up to seconds per GB. Returns whether the kernel did it all.
+// Unmapped memory is no error.
 [[nodiscard]] bool collapse_pages(uintptr_t address, int64_t bytes);
 
 // Starts reading the pages of [data, data + bytes) that are not in memory, for a caller that scans

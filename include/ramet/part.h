@@ -1,5 +1,4 @@
-// The contents of a part of a graph: the nodes that it owns, and their in-edges. docs/format.md,
-// section 7.
+// The contents of a part of a graph: its own nodes and their in-edges. docs/format.md, section 7.
 //
 // Memory: results own theirs. Threads: results are the same for any number of them; 0: all cores.
 // Failure: kCorrupt where the graph's offsets are invalid. Ids are copied unchecked: a part of a

@@ -1,4 +1,4 @@
-// Placement: where a table or a topology is, and how a device reads it.
+// Placement: the home of a table or a topology, and how a device reads it.
 //
 // A value. Failure: kInvalidArgument for a name that is not allowed, listing the allowed ones.
 #pragma once
@@ -16,9 +16,8 @@ enum class Layout : uint8_t {
 };
 
 enum class Location : uint8_t {
-  // With a device: a copy where it fits into device memory, else the faster of kInPlace and
-  // kStaged.
-  // On the host: kDisk where memory could not hold it, else kInPlace.
+  // With a device: a copy if it fits into device memory, else the faster of kInPlace and kStaged.
+  // On the host: kDisk if it does not fit in memory, else kInPlace.
   kAuto,
   kDevice,      // a copy in device memory
   kInPlace,     // host memory, page-locked; kernels read it over the bus, all processes share it

@@ -1,4 +1,4 @@
-// Progress: what long calls report to their caller.
+// Progress: reports of long calls to their caller.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace ramet {
 
-// Called on the caller's thread with what is done so far and in total, in bytes unless the call
-// says otherwise. It may throw to stop the call, which then leaves nothing behind.
+// Called on the caller's thread with the amounts so far and in total, in bytes unless the call says
+// otherwise. It may throw to stop the call, which then leaves nothing behind.
 using Progress = std::function<void(int64_t done, int64_t total)>;
 
 }  // namespace ramet

@@ -2,8 +2,8 @@
 //
 // Memory: every process that maps the same files shares their pages. An Array keeps its mappings
 // alive; names and descriptors are needed no more. Threads and forks: immutable; use it from any.
-// Failure: kNotFound, kCorrupt and kIo as of a store; nothing that a file holds does harm. A file
-// that is truncated while it is mapped takes pages away from its readers (docs/format.md, 5).
+// Failure: kNotFound, kCorrupt and kIo as for a store; no contents of a file do harm. A file that
+// is truncated while it is mapped takes pages away from its readers (docs/format.md, 5).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace ramet {
 
-// What a file was found to hold. A value; opens nothing.
+// The inspected contents of a file. A value; opens nothing.
 struct RowFile {
   std::string path;
   DType dtype = DType::kInt64;
@@ -35,8 +35,7 @@ struct RowFile {
 
 // An .npy file.
 [[nodiscard]] RowFile inspect_npy(const std::string& path);
-// A file of rows alone, each of `row_shape`: as many as its size says. kCorrupt unless they fill
-// it.
+// A file of only rows, each of `row_shape`, counted by its size. kCorrupt unless they fill it.
 [[nodiscard]] RowFile inspect_raw(const std::string& path,
                                   DType dtype,
                                   const std::vector<int64_t>& row_shape);

@@ -1,4 +1,4 @@
-// RowList: rows that are given for row ids: values to set, values or gradients to sum.
+// RowList: row ids with a row each: values to set, values or gradients to sum.
 //
 // A view: the caller keeps the memory. Several lists together are read in order, so that a row may
 // be named in one of them, in several, or several times in one.

@@ -1,7 +1,7 @@
-// RowOrder: in which order a device reads the rows of a gather, or of the topology. It decides the
-// time, and no result.
+// RowOrder: the order in which a device reads the rows of a gather, or of the topology. It affects
+// only time.
 //
-// A value. Failure: kInvalidArgument for a name that there is not, listing those that there are.
+// A value. Failure: kInvalidArgument for an unknown name, listing the known ones.
 #pragma once
 
 #include <cstdint>

@@ -1,16 +1,16 @@
-// RowReader: rows of files by row id, read by requests of their own and not by page faults. For
-// tables that memory does not hold: a page fault waits for the disk, here many requests are under
-// way at once, and a request reads the blocks of its rows alone.
+// RowReader: rows of files by row id, read by requests, not by page faults. For tables larger than
+// memory: a page fault waits for the disk, but many requests run at once, and each reads only the
+// blocks of its rows.
 //
-// Requests go to the kernel by io_uring, past the page cache (O_DIRECT). Where io_uring is refused,
-// threads read; where O_DIRECT is refused, the page cache serves, without reading ahead. Rows close
-// to each other are one request.
+// Requests go to the kernel by io_uring, past the page cache (O_DIRECT). If io_uring is refused,
+// threads read; if O_DIRECT is refused, rows come through the page cache, without read-ahead. Rows
+// close to each other are one request.
 //
-// Memory: a reader holds a descriptor per file, and memory_bytes(). It goes on reading the files it
-// opened when others are put in their place. What submit() is given stays the caller's. Threads:
-// any, several at once; a reader has threads of its own. Forks: a child's reader starts its own
-// threads; reads that the parent submitted are refused there. Failure: the first error of a read is
-// thrown when it is completed, and names file, row and byte; the reader goes on.
+// Memory: a reader holds a descriptor per file, and memory_bytes(). It keeps reading the files that
+// it opened after they are replaced. Arguments of submit() stay the caller's. Threads: any, several
+// at once; a reader has threads of its own. Forks: a child's reader starts its own threads; reads
+// that the parent submitted are refused there. Failure: the first error of a read is thrown when it
+// is completed, and names file, row and byte; the reader goes on.
 #pragma once
 
 #include <cstdint>
@@ -101,12 +101,12 @@ class RowReader {
   RowReader& operator=(const RowReader&) = delete;
   virtual ~RowReader() = default;
 
-  // Starts to read row ids[i] to the row_bytes bytes at out + i * row_bytes. Ids may come in any
-  // order, and several times. They are read here; `out` must stay until the rows are complete. The
-  // rows come without further calls. kOutOfRange names an id that is in no span.
+  // Starts to read row ids[i] to the row_bytes bytes at out + i * row_bytes. Ids may be in any
+  // order, and repeat. They are read here; `out` must stay until the rows are complete. The rows
+  // come without further calls. kOutOfRange names an id that is in no span.
   [[nodiscard]] virtual std::unique_ptr<PendingRows> submit(std::span<const int64_t> ids,
                                                             void* out) = 0;
-  // What complete() would count of these rows. Reads nothing. kOutOfRange as submit().
+  // The counts of complete() for these rows. Reads nothing. kOutOfRange as submit().
   [[nodiscard]] virtual ReadCounts plan(std::span<const int64_t> ids) const = 0;
 
   [[nodiscard]] virtual int64_t row_bytes() const = 0;
@@ -114,11 +114,11 @@ class RowReader {
   [[nodiscard]] virtual std::string how() const = 0;
   [[nodiscard]] virtual double request_seconds() const = 0;
   [[nodiscard]] virtual double byte_seconds() const = 0;
-  // Why these costs, which were to be measured, are not a disk's: "... lies in memory", say; or "".
+  // The reason why the measured costs are not a disk's, such as "... lies in memory"; or "".
   [[nodiscard]] virtual std::string costs_problem() const = 0;
   // Single rows at random, by these costs.
   [[nodiscard]] virtual double rows_per_second() const = 0;
-  // The most memory that it uses, beside what its callers give.
+  // The most memory that it uses, beside its callers' arguments.
   [[nodiscard]] virtual int64_t memory_bytes() const = 0;
 };
 

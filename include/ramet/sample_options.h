@@ -1,5 +1,5 @@
-// SampleOptions: what decides which neighbors are sampled. A Method says how, and has the options
-// of that method alone; docs/semantics.md defines each.
+// SampleOptions: all options that affect the sample. A Method is a sampler with its own options;
+// docs/semantics.md defines each.
 //
 // A new method is a struct here, an alternative of Method, and a line in src/sampling/methods.cc.
 // Its fields are named once, in its for_each_field(), from which digests and bindings are made: the
@@ -19,7 +19,7 @@ namespace ramet {
 
 inline constexpr int64_t kMaxImportanceIterations = 1000;  // importances settle in about ten
 
-// What edge_weights() are. q is the probability of an edge, d the in-degree of its destination.
+// The kind of edge_weights(). q is the probability of an edge, d the in-degree of its destination.
 enum class Weights : uint8_t {
   kNormalized,       // 1 / q, divided by their sum over the picks of the destination (Hajek)
   kHorvitzThompson,  // 1 / (d q)
@@ -42,11 +42,11 @@ void for_each_field(Uniform& method, Body&& body) {
 
 // Layer-neighbor sampling (Balin, Catalyurek: "Layer-Neighbor Sampling: Defusing Neighborhood
 // Explosion in GNNs", NeurIPS 2023): k of d in expectation; destinations share the random words of
-// their sources, so that a hop has fewer distinct ones.
+// their sources, so a hop has fewer distinct sources.
 struct Labor {
   static constexpr const char* kName = "labor";
   // LABOR-i: fewer nodes for more work. It looks at all destinations of a hop, so a slice of the
-  // seeds does not give a slice of the blocks. At most kMaxImportanceIterations.
+  // seeds does not yield a slice of the blocks. At most kMaxImportanceIterations.
   int64_t iterations = 0;
   bool layer_dependent = false;  // every hop uses the words of the first
   Weights weights = Weights::kNormalized;
@@ -79,14 +79,14 @@ using Method = std::variant<Uniform, Labor, Weighted>;
 // The method with that kName and its default options; any other name is kInvalidArgument.
 [[nodiscard]] Method method_named(const std::string& name);
 
-// For which nodes a hop draws: all that were found so far, or only those that the hop before was
-// the first to find. Each node then is a destination once.
+// The destinations of a hop: all nodes found so far, or only the new nodes of the previous hop.
+// Then each node is a destination once.
 enum class Expand : uint8_t { kEvery, kOnce };
 
 // "every" or "once"; any other name is kInvalidArgument. The others below likewise.
 [[nodiscard]] Expand parse_expand(const std::string& name);
 
-// Of the neighbors that a time allows: as the method draws, or the latest.
+// The choice among allowed neighbors: as the method draws, or the latest.
 enum class Strategy : uint8_t { kUniform, kLast };
 [[nodiscard]] Strategy parse_strategy(const std::string& name);  // "uniform", "last"
 
@@ -127,7 +127,7 @@ struct SampleOptions {
 // Throws kInvalidArgument unless `options` fit `graph`.
 void check(const SampleOptions& options, const Graph& graph);
 
-// Covers every field: equal where two samplers of one graph sample the same.
+// Covers every field: equal if two samplers of one graph sample the same.
 [[nodiscard]] uint64_t digest(const SampleOptions& options);
 
 }  // namespace ramet

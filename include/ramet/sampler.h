@@ -45,7 +45,7 @@ struct Block {
 struct Seeds {
   int type = 0;
   std::span<const int64_t> ids;
-  // With SampleOptions::time: of each seed. Empty: those of its node.
+  // With SampleOptions::time: the time of each seed. Empty: the times of their nodes.
   std::span<const int64_t> times = {};
 };
 
@@ -68,8 +68,8 @@ struct Minibatch {
   Array seed_times;  // int64[num_seeds], in host memory; without data unless SampleOptions::time
 };
 
-// Calls body(array) for every array of a minibatch, const or not: what moves, counts or frees all
-// of them. A structured binding does not compile when an array is missing.
+// Calls body(array) for every array of a minibatch, const or not: to move, count or free all
+// arrays. A structured binding does not compile when an array is missing.
 template <typename AnyMinibatch, typename Body>
 void for_each_array(AnyMinibatch& minibatch, Body&& body) {
   for (auto& ids : minibatch.n_id)
@@ -129,7 +129,7 @@ class NeighborSampler {
 [[nodiscard]] Array positions(const Relation& relation);
 // The user's ids of the edges of a relation: int64[num_edges].
 [[nodiscard]] Array edge_ids(const Graph& graph, const Relation& relation);
-// Whether the sampler gave edges weights of their own; else each is 1 / edges of its destination.
+// Whether the sampler set weights of edges; else each is 1 / edges of its destination.
 [[nodiscard]] bool has_weights(const Block& block);
 // float32[num_edges], by Labor::weights. The sum of weight times source over a
 // destination's edges estimates the mean over all its in-neighbors; docs/semantics.md, section 8.
@@ -138,10 +138,10 @@ class NeighborSampler {
 // from the block's first_dst.
 [[nodiscard]] Array edge_index(const Relation& relation);
 
-// How many seeds are of a type.
+// The number of seeds of a type.
 [[nodiscard]] int64_t num_seeds(const Minibatch& batch, size_t node_type);
-// The seeds, and then the nodes of a type that each hop was the first to find, the seeds' hop
-// first: the order of n_id.
+// The number of seeds of a type, and then of new nodes of each hop, the seeds' hop first: the order
+// of n_id.
 [[nodiscard]] std::vector<int64_t> num_sampled_nodes(const Minibatch& batch, size_t node_type);
 // The edges of a type of each hop, the seeds' hop first.
 [[nodiscard]] std::vector<int64_t> num_sampled_edges(const Minibatch& batch, size_t edge_type);

@@ -1,10 +1,10 @@
 // SharedMemory: memory that several processes read and write, as a descriptor without a name.
 //
 // Memory: the kernel keeps it while a process has its descriptor or a mapping of it, so that
-// nothing is left once all are gone, however they ended. All of it is taken when it is made, in
-// pages of 2 MiB where the kernel gives them, and its size is sealed: no access fails later.
-// Threads and forks: immutable; a forked child has the same memory.
-// Failure: kNoSpace where memory is missing; kInvalidArgument for a descriptor of anything else.
+// nothing is left once all are gone, however they ended. Creation reserves all of it, in pages of 2
+// MiB if the kernel provides them, and seals its size: no access fails later. Threads and forks:
+// immutable; a forked child has the same memory. Failure: kNoSpace without enough memory;
+// kInvalidArgument for any other descriptor.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ class SharedMemory {
  public:
   // Zeros.
   [[nodiscard]] static SharedMemory create(int64_t bytes);
-  // What another process has made. Keeps a duplicate of `fd`.
+  // Memory of another process. Keeps a duplicate of `fd`.
   [[nodiscard]] static SharedMemory open(int fd);
 
   [[nodiscard]] int fd() const;
   [[nodiscard]] int64_t bytes() const;
-  // Device and inode: which memory it is, whatever its descriptor.
+  // Device and inode: the identity of the memory behind any descriptor.
   [[nodiscard]] std::pair<uint64_t, uint64_t> identity() const;
 
  private:

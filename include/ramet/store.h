@@ -26,8 +26,8 @@ enum class OpenMode {
   kCopyOnWrite,  // private and writable: pages are shared until they are written
 };
 
-// Which part of a partitioned graph a store holds: index of count, and Graph::fingerprint() of the
-// whole store. docs/format.md, section 7.
+// The part of a partitioned graph in a store: index of count, and Graph::fingerprint() of the whole
+// store. docs/format.md, section 7.
 struct Part {
   int64_t index = 0, count = 1;
   uint64_t whole_fingerprint = 0;

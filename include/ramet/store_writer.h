@@ -2,8 +2,8 @@
 //
 // write_store() fills a temporary folder beside the target, syncs it and renames it over the
 // target. A kill at any time leaves the old store or the new one. The next writer to the same path
-// removes what a killed writer left. Two writers at once both succeed, and the later rename wins.
-// It replaces only a store, whose folder's mode is kept, or an empty folder. It refuses to write
+// removes a killed writer's files. Two writers at once both succeed, and the later rename wins. It
+// replaces only a store, whose folder's mode is kept, or an empty folder. It refuses to write
 // inside a store. Parent folders are made.
 //
 // make_segment() copies into a sealed memfd: no name in any file system, freed by the kernel with
@@ -35,7 +35,7 @@ struct StoreContents {
   std::vector<std::pair<std::string, Array>> arrays;  // "node/paper/feat" -> rows
   std::optional<Part> part = std::nullopt;            // of a part of a graph
   std::map<std::string, std::string> sorted_rows{};   // Store::sorted_rows()
-  // Arrays of `arrays` without data: write_store() makes their files as long as they need, and
+  // Arrays without data: write_store() makes their files in full length, and
   // WriteOptions::before_commit fills them.
   std::set<std::string> to_fill{};
   [[nodiscard]] int64_t bytes() const;
@@ -58,8 +58,8 @@ void write_store(const std::string& path,
 // A folder of several stores, part-0, part-1, ..., and of a text about them, parts.json, that takes
 // its place as a whole. They are written to temp(), also by other processes; then commit() syncs
 // all of it and renames it over the target: the old folder or the new one, whenever writers are
-// killed. The target may be absent, an empty folder, or such a folder. What is left is removed by
-// close().
+// killed. The target may be absent, an empty folder, or such a folder. close() removes remaining
+// files.
 class PartsFolder {
  public:
   // Throws what write_store() would for that path.

@@ -1,9 +1,9 @@
 // Table: rows by row id (features, labels, embeddings).
 //
 // A value over an Array, and over its scale if it holds quantized int8; keeps both alive. gather()
-// and gather_float32() may run in any thread, and in several at once. The Array may lie on a
-// device, without a scale: ids and rows of these calls are the host's all the same. Failure: an id
-// outside the table is kOutOfRange and names value, bound and position.
+// and gather_float32() may run in any thread, and in several at once. The Array may be on a device,
+// without a scale: ids and rows of these calls are still on the host. Failure: an id outside the
+// table is kOutOfRange and names value, bound and position.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace ramet {
 
 enum class Encoding : uint8_t;  // kernels/kernels.h
 
-// How rows are handed out.
+// The form of gathered rows.
 struct RowForm {
   DType dtype = DType::kInt64;
   std::vector<int64_t> shape;  // of one row
@@ -27,7 +27,7 @@ struct RowForm {
   [[nodiscard]] std::vector<int64_t> shape_of(int64_t num_rows) const;
 };
 
-// Rows that a cache had, and rows that were read from behind it.
+// Cache hits, and rows read from behind the cache.
 struct CacheStats {
   int64_t hits = 0, misses = 0;
 
@@ -41,7 +41,7 @@ class Table {
   explicit Table(Array rows, std::string name = "table")
       : rows_(std::move(rows)), name_(std::move(name)) {}
   // Quantized rows: int8 and a scale (scale.h). An Array without a shape is no scale.
-  // kInvalidArgument where the scale does not fit the rows.
+  // kInvalidArgument if the scale does not fit the rows.
   Table(Array rows, Array scale, std::string name);
 
   [[nodiscard]] const Array& rows() const { return rows_; }
@@ -52,7 +52,7 @@ class Table {
   [[nodiscard]] bool is_encoded() const;
   // How rows are encoded; kInvalidArgument if they are not.
   [[nodiscard]] Encoding encoding() const;
-  // Of gathered rows: as they are stored; `decode`: encoded ones as float32.
+  // The dtype of gathered rows: as stored; `decode`: encoded rows as float32.
   [[nodiscard]] RowForm form(bool decode) const;
 
   // Writes row ids[i] to row i of `out` (ids.size() rows of this table's dtype and row shape, not
@@ -61,13 +61,13 @@ class Table {
   // The same into a recycled buffer.
   [[nodiscard]] Array gather(std::span<const int64_t> ids, int threads = 1) const;
 
-  // The same as float32, to the bit as docs/format.md, section 2 says. kInvalidArgument unless the
-  // rows are float32 or encoded.
+  // The same as float32, to the bit by docs/format.md, section 2. kInvalidArgument unless the rows
+  // are float32 or encoded.
   void gather_float32(std::span<const int64_t> ids, float* out, int threads = 1) const;
   [[nodiscard]] Array gather_float32(std::span<const int64_t> ids, int threads = 1) const;
 
-  // The same as bfloat16: rows of bfloat16 as they are, others rounded from what gather_float32()
-  // gives, to the nearest, ties to even. No float32 row is written to memory.
+  // The same as bfloat16: rows of bfloat16 as stored, others rounded from the result of
+  // gather_float32(), to the nearest, ties to even. No float32 row is written to memory.
   void gather_bfloat16(std::span<const int64_t> ids, uint16_t* out, int threads = 1) const;
 
  private:
@@ -89,8 +89,8 @@ struct StridedRows {
 // Rows ids[i], in a recycled buffer, on at most `threads` threads (0: all). kOutOfRange as above.
 [[nodiscard]] Array gather(const StridedRows& rows, std::span<const int64_t> ids, int threads);
 
-// The table `name`, with its scale where there is one, of what `owner` names in errors: "node type
-// 'paper'". kNotFound lists the tables that there are.
+// The table `name`, with its scale if any. `owner`: its owner's name in errors, "node type
+// 'paper'". kNotFound lists the existing tables.
 [[nodiscard]] Table find_table(const std::map<std::string, Array>& tables,
                                const std::map<std::string, Array>& scales,
                                const std::string& name,

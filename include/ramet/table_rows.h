@@ -1,4 +1,4 @@
-// Writing rows of a table: values that rows begin with, rows set, rows added.
+// Writing rows of a table: initial values, setting, adding.
 //
 // Memory: the caller's. Threads and forks: any; no two calls at once on the same rows. The bits do
 // not depend on threads. Failure: kOutOfRange for a row outside the table; kInvalidArgument for
@@ -14,14 +14,14 @@
 
 namespace ramet {
 
-// table[ids[i]] = rows[i], list after list; of a row that is named twice the last stays. Rows
-// outside `own` are somebody else's and are left out. `table`: writable. Rows are of its dtype and
-// row shape; float32 goes into float16 and bfloat16, too, rounded to the nearest.
+// table[ids[i]] = rows[i], list after list; for a repeated id the last row stays. Rows outside
+// `own` belong to others and are skipped. `table`: writable. Rows are of its dtype and row shape;
+// float32 goes into float16 and bfloat16, too, rounded to the nearest.
 void set_rows(const Array& table, std::span<const RowList> lists, NodeRange own, int threads = 1);
 
-// table[ids[i]] += rows[i]: what is given for a row is summed in order, list after list, and the
-// sum added once. Integers wrap around; of float16 and bfloat16 the sum is of float32, and rounded
-// once to the nearest. bool is kInvalidArgument. Otherwise as set_rows().
+// table[ids[i]] += rows[i]: the values of a row are summed in order, list after list, and the sum
+// added once. Integers wrap around; for float16 and bfloat16 the sum is float32, and rounded once
+// to the nearest. bool is kInvalidArgument. Otherwise as set_rows().
 void sum_rows(const Array& table, std::span<const RowList> lists, NodeRange own, int threads = 1);
 
 // Distributions of random values; docs/semantics.md, section 18.
@@ -31,8 +31,8 @@ enum class Distribution : uint8_t {
   kXavier,   // uniform in [-a, a), a = sqrt(6 / (rows + columns)) (Glorot, Bengio, 2010)
 };
 
-// Writes values that depend on (seed, id, column) alone: to row i of `rows` (float32, float16,
-// bfloat16) those of row ids[i] of a table of `num_rows`.
+// Writes values that depend only on (seed, id, column): to row i of `rows` (float32, float16,
+// bfloat16) the values of row ids[i] of a table of `num_rows`.
 void init_rows(const Array& rows,
                Distribution distribution,
                uint64_t seed,

@@ -12,10 +12,10 @@ namespace ramet {
 // Syncs all files of a folder, and then the folders that name them.
 void sync_tree(const Folder& folder);
 
-// Gives the folder `temp` (a name beside the target) the target's name. The store that stood there
-// has the name `temp` afterwards; what is returned is a lock on it, which keeps other writers from
-// cleaning it up, empty if there was none. If the target is neither a store nor an empty folder,
-// nothing is done and kInvalidArgument thrown.
+// Renames the folder `temp` (a name beside the target) to the target, and an old store there to
+// `temp`. Returns a lock on the old store, which keeps other writers from removing it; empty
+// without an old store. If the target is neither a store nor an empty folder, nothing is done and
+// kInvalidArgument thrown.
 [[nodiscard]] Fd take_place(const Target& target, const std::string& temp);
 
 // The same for file systems that cannot exchange two names: the old store moves out of the way

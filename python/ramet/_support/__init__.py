@@ -1,1 +1,1 @@
-"""What every part of the package may use, and what uses none of them."""
+"""Modules for every part of the package; they use none of them."""

@@ -32,7 +32,7 @@ def pack(fd: int, identity: Identity, keep: Callable[[], None]) -> Handle:
 
 
 def opened(handle: Handle, what: str, make: Callable[[int], object], flags: int = os.O_RDONLY):
-    """make(descriptor) of `what`, which is opened with `flags`. FileNotFoundError where it is gone."""
+    """make(descriptor) of `what`, opened with `flags`. FileNotFoundError if it does not exist any more."""
     fd = handle.number.detach() if handle.pid is None else _open_of_owner(handle.pid, handle.number, what, flags)
     try:
         status = os.fstat(fd)

@@ -26,7 +26,7 @@ CLOSED = (errno.EBADF, errno.ENOTSOCK, errno.EINVAL)  # of accept(): by somebody
 
 
 class Address(NamedTuple):
-    """Of a descriptor of the process `pid`."""
+    """The address of a descriptor of the process `pid`."""
 
     pid: int
     name: bytes
@@ -34,7 +34,7 @@ class Address(NamedTuple):
 
 
 class Server:
-    """Of one process. One thread serves all peers, none of which waits for another."""
+    """The server of one process. One thread serves all peers, and none waits for another."""
 
     def __init__(self):
         self.pid = os.getpid()
@@ -78,7 +78,7 @@ class Server:
         return max(min(self._peers.values()) - time.monotonic(), 0) if self._peers else None
 
     def _accept(self) -> bool:
-        """False where nobody can come any more."""
+        """False if no peer can connect any more."""
         try:
             peer, _ = self._socket.accept()
         except BlockingIOError:  # the peer has gone again

@@ -1,4 +1,4 @@
-"""Words of PyG and DGL that have another name here, or none: what takes their place, for errors."""
+"""Words of PyG and DGL that Ramet lacks or renames, and their replacements, for errors."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def no_attribute(owner, words: dict[str, str], word: str) -> AttributeError:
 
 
 class CountMethod:
-    """`graph.num_nodes`: a method, which says so where it is used as the number that it is in other libraries."""
+    """`graph.num_nodes`: a method. Used as a number, as in other libraries, it raises an error that says so."""
 
     def __init__(self, method):
         self._method = method

@@ -1,4 +1,4 @@
-"""What notebooks show: a line in bold, and a table."""
+"""Output for notebooks: a line in bold, and a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C before or after what is made as a whole, not in the middle of it."""
+"""Defers Ctrl-C to the end of an operation that must not stop in the middle."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class FaultWatch:
         self._num_steps = 0
 
     def step(self) -> None:
-        """Call it once for each step. The first two only show what is usual."""
+        """Call it once per step. The first two steps only measure the usual cost."""
         if FaultWatch._keeps and self._num_steps % self._STEPS == 0 and 2 * available_memory() < _resident():
             FaultWatch._keeps = False
             _give_back()
@@ -81,7 +81,7 @@ class FaultWatch:
 
 
 def available_memory() -> int:
-    """Bytes that the machine could give without swapping; 0 where nobody says."""
+    """Bytes that the machine could provide without swapping; 0 if unknown."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:

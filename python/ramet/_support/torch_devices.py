@@ -32,7 +32,7 @@ def as_device(device):
 
 
 def holds(device, tensor) -> bool:
-    """`tensor` lies on the device."""
+    """Whether `tensor` is on the device."""
     return tensor.device == device
 
 

@@ -200,7 +200,7 @@ def predict(arguments) -> None:
 
 @contextmanager
 def _packages():
-    """What is imported here is not needed by the rest of ramet."""
+    """For imports of packages that the rest of ramet does not need: an ImportError names them."""
     try:
         yield
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""What batches, an epoch and caches would cost, from a sample: docs/estimate.md."""
+"""The cost of batches, an epoch and caches, from a sample: docs/estimate.md."""
 
 from ramet.costs.caches import Caches, count_hits
 from ramet.costs.job import Estimate, estimate

@@ -1,5 +1,5 @@
-"""Counts the rows that caches would have, of several policies and sizes, beside the optimum: from the node ids of
-batches, without reading a row. What caches miss is planned as the requests by which a loader would read it."""
+"""Counts the hits of caches of several policies and sizes, beside the optimum, from the node ids of batches, without
+reading a row. Missed rows are planned as a loader's requests."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ CHUNK = 1 << 24  # edges
 
 @dataclass
 class CacheSize:
-    """A cache of so many rows. hits: by policy, the share of a batch's rows that the cache has, in the mean over all
-    rows read. "optimum": what no cache exceeds. reads: by policy, what a batch reads of the others; empty without a
-    disk."""
+    """A cache of so many rows. hits: by policy, the share of a batch's rows that hit, in the mean over all rows read.
+    "optimum": the upper bound. reads: by policy, the reads of missed rows per batch; empty without a disk."""
 
     rows: int
     share: float  # of the table's rows

@@ -1,4 +1,4 @@
-"""What reading rows of a table takes: by how many requests, and how fast its disk answers them."""
+"""The cost of reading rows of a table: the number of requests, and the speed of the disk."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Disk:
 
 @dataclass
 class Reads:
-    """What a batch reads from the disk, in the mean. bytes: of requests, which read whole blocks, and gaps between
-    rows. batches_per_second: what the disk is good for; None where nothing is read."""
+    """Mean reads of a batch from the disk. bytes: of whole blocks, and of gaps between rows. batches_per_second: the
+    rate that the disk allows; None if nothing is read."""
 
     requests: float
     bytes: float
@@ -67,7 +67,7 @@ def open_reader(
 
 
 def _as_costs(costs) -> tuple[float, float]:
-    """ValueError for what are not two numbers of seconds."""
+    """ValueError unless there are two numbers of seconds."""
     try:
         request_seconds, byte_seconds = costs
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Estimate: what a job would take of a machine, and whether it fits, from a sample of a real loader."""
+"""Estimate: the resources that a job needs, and whether they fit, from a sample of a real loader."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def estimate(
 def _measure(
     loader: NeighborLoader, ranks: int, batches: int | None, hidden: int, available: int, progress: bool
 ) -> tuple[float, dict]:
-    """Seconds of a rank's batch, and what an Estimate says of memory."""
+    """Seconds of a rank's batch, and the memory of an Estimate."""
     graph, on_device = loader.graph, loader.device is not None
     free = torch_devices.free_bytes(loader.device) if on_device else 0  # beside the tables that are there now
     seconds, hidden_rows = _take(loader, batches, progress)
@@ -157,8 +157,8 @@ def _measure(
 
 
 def _bytes_ahead(summary: Summary) -> int:
-    """Of caches, and of batches: those ahead, with rows or before these are read, and the one in the loop; or what the
-    pool already holds for them."""
+    """The memory of caches and batches: batches ahead, with or without rows, and the one in the loop; or the size of
+    the pool if it is larger."""
     before_rows = (summary.bytes - summary.table_bytes) // summary.batches
     batches = (summary.max_prefetch + 1) * summary.largest_batch_bytes
     batches += (summary.max_sampled - summary.max_prefetch) * before_rows

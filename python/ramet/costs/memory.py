@@ -40,7 +40,7 @@ def memory_per_machine(graph: Graph, parts: int, *, at=None, row_bytes=None, ran
 
 
 def bytes_of_row(graph: Graph, node_type: str, row_bytes: int | None = None) -> tuple[int, int]:
-    """Of a row of "feat": as it is stored, and as it is sent. row_bytes: both, instead of what the table has."""
+    """Bytes of a row of "feat", as stored and as sent. row_bytes: replaces both."""
     if row_bytes is not None or "feat" not in graph.tables(node_type):
         row_bytes = ROW_BYTES if row_bytes is None else as_int(row_bytes, "row_bytes", 0)
         return row_bytes, row_bytes

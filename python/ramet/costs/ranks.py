@@ -21,8 +21,8 @@ from ramet.stores.ownership import as_owners
 
 @dataclass
 class Hop:
-    """Of one hop, the seeds' first: nodes reached so far, the edges of the hop, and the rows that its layer pulls from
-    other ranks; mean of a batch over all ranks."""
+    """One hop, the seeds' first: nodes reached so far, edges of the hop, and rows that its layer pulls from other
+    ranks; means per batch over all ranks."""
 
     nodes: float = 0
     edges: float = 0
@@ -48,7 +48,7 @@ class RankCount:
 
     @property
     def ratio(self) -> float:
-        """Of rows read together to rows read alone."""
+        """Rows read together over rows read alone."""
         return self.rows_read / max(self.rows_independent, 1)
 
 
@@ -155,7 +155,7 @@ def make_together(ranks: list[_core.CooperativeLoader], epoch: int, step: int) -
 
 
 def _deliver(messages: list[tuple]) -> list[tuple]:
-    """From what each rank sends to what each receives."""
+    """Converts messages by sender to messages by receiver."""
     parts = [np.split(data, np.cumsum(sizes)[:-1]) for sizes, data in messages]
     return [
         ([sizes[rank] for sizes, _ in messages], np.concatenate([sent[rank] for sent in parts]))

@@ -1,4 +1,4 @@
-"""Caches over the node ids of batches: what each policy hits, and what reading the other rows takes."""
+"""Caches over the node ids of batches: hits by policy, and reads of missed rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REPLAYED_AT_ONCE = 2  # caches: each needs memory for the whole table
 
 
 class Replayed(NamedTuple):
-    """Of a cache: the share of counted rows that hit; the requests and bytes of a counted batch, in the mean."""
+    """The result for a cache: the share of counted rows that hit; mean requests and bytes of a counted batch."""
 
     hits: float
     requests: float
@@ -23,7 +23,7 @@ class Replayed(NamedTuple):
 
 
 class Replay:
-    """The batches' ids, by epoch; those of the first are not counted. reader: a RowReader of their rows; None plans no
+    """The batches' ids by epoch; the first epoch is not counted. reader: a RowReader of their rows; None plans no
     requests."""
 
     def __init__(self, ids: list[list[np.ndarray]], num_rows: int, degrees: np.ndarray, windows: list[int], reader):

@@ -1,4 +1,4 @@
-"""The loop that samples, and what it samples from."""
+"""The sampling loop and its graph."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def make_loader(graph: Graph, num_neighbors, input_nodes, batch_size: int, **opt
 
 
 def batches_of(loader: NeighborLoader, most: int | None, epochs: int = 1, progress: bool = False) -> Iterator[Batch]:
-    """Of the first epochs, at most so many of each."""
+    """Batches of the first epochs, at most so many of each."""
     steps = len(loader) if most is None else min(len(loader), most)
     with byte_progress(progress, "batches", unit="") as report:
         for epoch in range(epochs):

@@ -18,7 +18,7 @@ WORTHWHILE = 0.8  # of the rows that a smaller cache misses: what a larger one m
 
 
 def as_text(of: Estimate) -> str:
-    """The estimate, what the sample's loader says, and what was counted."""
+    """The estimate, the loader's summary of the sample, and the counts."""
     ranks, by_use = of.ranks, of.memory_by_use
     processes = "1 process" if ranks == 1 else f"{ranks} processes of {size(by_use['loader'] / ranks)}"
     batch = of.seconds_per_epoch / of.batches_per_epoch
@@ -157,7 +157,7 @@ def advise(count: CacheCount) -> str:
 
 
 def _gain(count: CacheCount, chosen: CacheSize, policy: str) -> str:
-    """What a batch gains on its disk."""
+    """The gain of a batch on its disk."""
     if count.uncached is None:
         return ""
     cached, uncached = (_rate(reads, "any number of") for reads in (chosen.reads[policy], count.uncached))

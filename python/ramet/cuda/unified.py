@@ -272,7 +272,7 @@ class UnifiedTensor:
         )
 
     def _mark_given(self, ids, stream) -> None:
-        """The caller's ids are used by `stream`, which reads them, or makes of them those that are read."""
+        """Marks that `stream` uses the caller's ids, to read them or to derive others."""
         if isinstance(ids, torch.Tensor) and devices.holds(self._device, ids):
             devices.mark_use(ids, stream)
 
@@ -293,7 +293,7 @@ def _rebuild(source, device, options: dict) -> UnifiedTensor:
 
 
 def _memory_of(source):
-    """`source` as what Table takes without a copy."""
+    """`source` in a form that Table takes without a copy."""
     if isinstance(source, torch.Tensor):
         if source.device.type != "cpu":
             raise ValueError(f"source lies on {source.device} already; it is to be memory of the host")

@@ -1,4 +1,4 @@
-"""Several ranks with torch.distributed: models on batches that they make together, who owns what, and how they end."""
+"""Several ranks with torch.distributed: models on cooperative batches, owners, and the end of ranks."""
 
 from ramet.distributed.cooperative import Cooperative
 from ramet.distributed.ending import destroy_process_group

@@ -1,4 +1,4 @@
-"""What the forward of a Cooperative knows of its batch, for the layers below it."""
+"""The state of a Cooperative's forward that the layers below it need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a rank ends: the process groups of torch after what holds them."""
+"""The end of a rank: destroys torch's process groups after the models that use them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Cooperative must know of a model: which layers need rows of other ranks, and which it cannot make right."""
+"""Requirements of Cooperative: layers that need rows of other ranks, and layers that it refuses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def layers_of(model: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
 
 
 def hook_of(name: str, layer: torch.nn.Module) -> PullRows:
-    """What must run before `layer`. ValueError where that is unknown."""
+    """The hook to run before `layer`. ValueError if the layer is not supported."""
     names = set(inspect.signature(layer.forward).parameters)
     name = f"{name or 'the model'} ({type(layer).__name__})"
     if isinstance(layer, HeteroConv):

@@ -1,4 +1,4 @@
-"""The hooks of Cooperative: before a layer runs, its rows are exchanged for those of its sources."""
+"""The hooks of Cooperative: before a layer runs, rows of this rank's nodes are exchanged for rows of its sources."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Exchange(torch.autograd.Function):
 
 
 def _by_position(value) -> list:
-    """What a Block has of each node type, in the order of the graph's."""
+    """A Block's values by node type, in the order of the graph's types."""
     return list(value.values()) if isinstance(value, dict) else [value]
 
 
@@ -179,7 +179,7 @@ def _move(rows, send_bytes, into, receive_bytes, group) -> None:
 
 
 def _move_together(outgoing, incoming, group) -> None:
-    """Each rank's bytes are those of the first type, then those of the second, ..."""
+    """Moves several types at once: each rank's bytes are those of the first type, then of the second, ..."""
     sends = [_by_rank(rows, counts) for rows, counts in outgoing]
     receives = [_by_rank(into, counts) for into, counts in incoming]
     ranks = range(dist.get_world_size(group))

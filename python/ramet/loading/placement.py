@@ -27,21 +27,19 @@ class Placement:
         the faster of the other two, measured). On the CPU, "in_place" (threads read the store's memory), of tables
         "disk" (rows are read from files by requests of their own: docs/disk.md), or "auto" ("disk" where memory could
         not hold the table). `tables` may be a dict by table name; others are "auto".
-    cache_rows: the maximum number of rows cached per node table of the graph, where it is gathered at all nodes;
-        `cache_use` counts hits. With a device: rows of tables that are read in place, in device memory. On the CPU: in
-        memory, as they are handed out, for tables on slow storage; of given tables for those that are read from a disk,
-        and for rows of other machines, which must not change then.
+    cache_rows: the maximum number of cached rows per node table that is gathered at all nodes; `cache_use` counts hits.
+        With a device: in device memory, for tables of the graph that are read in place. On the CPU: in memory, for
+        tables of the graph, and in `tables=` for rows on a disk or on other machines, which must not change then.
     cache_by: the rows to cache. "degree": of the nodes with most out-edges. "presampling": of the nodes in most of the
-        first 20 batches. Both are chosen when the loader is made, among the nodes whose rows the cache is for: where
-        ranks cooperate, a rank's own; of given tables, those of other machines. On the CPU alone: "recency", the rows
-        that were used last, and "look-ahead", those whose next use is nearest. None: "degree" with a device,
-        "look-ahead" in front of a disk or of other machines, else "recency". docs/caches.md compares them.
-    look_ahead: with "look-ahead", how many batches are sampled before the rows of one are chosen.
-    device_memory: bytes that copies made by "auto" may take; None: half of the free device memory.
-    max_sms: multiprocessors that gathering may use, 0: all; None: as many as keep the bus busy for rows that are read
-        in place, else all.
-    order: in which a device reads the rows of a table, or of the topology, in place. "sorted": by the part of it that
-        they are in; "as_given"; "auto" sorts many rows of a large table or topology. It changes no result.
+        first 20 batches. Both are chosen when the loader is made, among all nodes; with cooperating ranks, the rank's
+        own nodes; for shared tables, rows on other machines. Only on the CPU: "recency", the rows used last, and
+        "look-ahead", the rows whose next use is nearest. None: "degree" with a device, "look-ahead" in front of a disk
+        or of other machines, else "recency". docs/caches.md compares them.
+    look_ahead: with "look-ahead", the number of batches that are sampled before the rows of one are chosen.
+    device_memory: bytes for copies made by "auto"; None: half of the free device memory.
+    max_sms: multiprocessors for gathering, 0: all; None: enough to keep the bus busy for rows in place, else all.
+    order: the order in which a device reads rows of a table, or of the topology, in place. "sorted": by region;
+        "as_given"; "auto" sorts many rows of a large table or topology. It changes no result.
 
     Raises TypeError or ValueError naming the field, the value and the bound.
     """

@@ -22,7 +22,7 @@ from ramet.tables.table import Table
 
 
 class Means(NamedTuple):
-    """What a loader's threads have averaged: over which edges, whether by the block's own weights, and the result."""
+    """The averages made by a loader's threads: their edges, whether they use the block's weights, and the result."""
 
     core: _core.BlockEdges
     by_weights: bool
@@ -30,7 +30,7 @@ class Means(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """What there is already of a batch's TableRows. device: of all results; None for the CPU."""
+    """Results that a batch's TableRows already has. device: of all results; None for the CPU."""
 
     destinations: torch.Tensor | None = None
     means: Sequence[Means] = ()
@@ -71,7 +71,7 @@ class TableRows:
 
     @property
     def table(self) -> Table:
-        """Where the rows lie."""
+        """The table of the rows."""
         return self._table
 
     @property
@@ -99,7 +99,7 @@ class TableRows:
 
     @property
     def destinations(self) -> torch.Tensor:
-        """[num_dst, ...]: the rows of the block's destinations: what the layer adds to the sources' means."""
+        """[num_dst, ...]: the rows of the block's destinations, which a layer adds to the sources' means."""
         if self._destinations is None:
             self._destinations = self._gathered(self._ids[: self._num_dst])
         return self._destinations

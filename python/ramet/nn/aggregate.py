@@ -1,4 +1,4 @@
-"""aggregate: what a destination gets from its sources."""
+"""aggregate: reduces the rows of sources at each destination."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _of_table(edges: BlockEdges, x: TableRows, reduce: str, weights):
 
 
 def own_weights(edges: BlockEdges, reduce: str) -> tuple:
-    """(reduce, weights [num_edges, 1] or None) that `reduce` comes to where no weights are given."""
+    """The (reduce, weights [num_edges, 1] or None) that apply without `edge_weight`."""
     if edges.edge_weight is None or reduce in ("max", "min"):
         return reduce, None
     return "sum", (edges.edge_weight if reduce == "mean" else edges.sum_weight)[:, None]
@@ -92,7 +92,7 @@ def _reduced(edges: BlockEdges, x, reduce: str, weights):
 
 
 def _columns(edges: BlockEdges, reduce: str, weights, dtype):
-    """The weights that are given, as [num_edges, heads] in the order of the edges, in the dtype of sums; or None."""
+    """`edge_weight` as [num_edges, heads] in the order of the edges, in the dtype of sums; or None."""
     if weights is None:
         if reduce == "softmax":
             raise ValueError('reduce="softmax" needs scores of the edges, as edge_weight')
@@ -112,7 +112,7 @@ def _columns(edges: BlockEdges, reduce: str, weights, dtype):
 
 
 def operators(tensor):
-    """The module whose operators are differentiable: those of the library where calls on `tensor` are recorded."""
+    """The module of differentiable operators: the library's if calls on `tensor` are recorded."""
     return library if is_traced(tensor) else functions
 
 

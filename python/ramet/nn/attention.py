@@ -95,7 +95,7 @@ def _engine(function, edges, *arguments) -> None:
 
 
 def by_torch(tensor) -> bool:
-    """Whether torch's operators compute what is asked for of the tensor."""
+    """Whether torch's operators compute the call for this tensor."""
     return not tensor.is_cpu or is_traced(tensor)
 
 

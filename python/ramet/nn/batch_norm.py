@@ -41,7 +41,7 @@ class BatchNorm(torch.nn.BatchNorm1d):
         return _Normalize.apply(x, self.weight, self.bias, mean, variance, self.eps, count, cooperation.group)
 
     def _track(self, count, mean, squares):
-        """As torch does, which leaves the buffers alone where there are no rows."""
+        """Updates the buffers as torch does, which leaves them unchanged without rows."""
         self.num_batches_tracked.add_(1)
         if count == 0:
             return
@@ -52,8 +52,7 @@ class BatchNorm(torch.nn.BatchNorm1d):
 
 
 def convert(model: torch.nn.Module) -> None:
-    """Turns every BatchNorm1d in `model` into a BatchNorm, in place: it has the same state, and whoever holds it still
-    does."""
+    """Turns every BatchNorm1d in `model` into a BatchNorm, in place: same object, same state."""
     for module in model.modules():
         if type(module) is torch.nn.BatchNorm1d:
             module.__class__ = BatchNorm

@@ -27,7 +27,7 @@ def current() -> Cooperation | None:
 
 @contextlib.contextmanager
 def inside(cooperation: Cooperation):
-    """The forward of a Cooperative; what there was before is back afterwards, whatever happened."""
+    """Enters the forward of a Cooperative; the previous state is restored in any case."""
     before, _local.cooperation = current(), cooperation
     try:
         yield

@@ -61,14 +61,13 @@ def edge_softmax_back(edges, softmax, grad):
 
 
 def new_rows(count: int, like):
-    """[count, width]: memory for rows like those of `like`. What is large comes from the engine's pool, and returns
-    there when the last tensor over it dies.
-    """
+    """[count, width]: memory for rows like `like`'s. Large tensors use the engine's pool, and return to it when their
+    last view is freed."""
     return new(like, count, like.shape[1])
 
 
 def new(like, *shape: int, dtype: torch.dtype | None = None):
-    """The same, of any shape, and of another dtype where one is given."""
+    """The same, of any shape, and optionally of another dtype."""
     dtype = like.dtype if dtype is None else dtype
     if math.prod(shape) * dtype.itemsize < _POOLED_BYTES:
         return like.new_empty(shape, dtype=dtype)

@@ -1,4 +1,4 @@
-"""What the tensors of a block's edges must be; errors name the value and the bound."""
+"""Checks of the tensors of a block's edges; errors name the value and the bound."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def check_edge_types(by_type, known, name: str) -> None:
 
 
 def described(value) -> str:
-    """For messages: what was given where a tensor was expected."""
+    """For messages: the type of a value that should have been a tensor."""
     if isinstance(value, torch.Tensor):
         return f"{str(value.dtype).removeprefix('torch.')} {list(value.shape)}"
     return f"a {type(value).__name__}"

@@ -1,4 +1,4 @@
-"""from_pyg: PyG's convolutions in a model become those of ramet.nn."""
+"""from_pyg: replaces PyG's convolutions in a model by those of ramet.nn."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Layer(NamedTuple):
 
 
 class Report(list):
-    """What from_pyg did with each convolution, a list of Layer."""
+    """The result of from_pyg for each convolution, a list of Layer."""
 
     @property
     def replaced(self) -> list[Layer]:
@@ -216,7 +216,7 @@ def _rebuilt(old) -> torch.nn.Module:
 
 
 def _require_plain(old) -> None:
-    """ValueError unless it computes what its class and options say."""
+    """ValueError unless the layer computes exactly what its class and options define."""
     replaced = [name for name, value in vars(old).items() if callable(value) and hasattr(type(old), name)]
     if replaced:
         raise ValueError(f"its {replaced[0]}() was replaced")
@@ -246,7 +246,7 @@ def _is_hook_of_pyg(name: str) -> bool:
 
 
 def _share(old, new) -> None:
-    """Gives `new` the parameters and buffers of `old`, of the same names."""
+    """Sets the parameters and buffers of `old` in `new`, by name."""
     theirs = dict([*old.named_parameters(remove_duplicate=False), *old.named_buffers(remove_duplicate=False)])
     mine = dict([*new.named_parameters(remove_duplicate=False), *new.named_buffers(remove_duplicate=False)])
     if theirs.keys() != mine.keys():
@@ -260,7 +260,7 @@ def _share(old, new) -> None:
 
 
 def _replace(old, new) -> None:
-    """`old` becomes `new`, whoever holds it."""
+    """Turns the object `old` into `new`, for all its holders."""
     names = tuple(inspect.signature(old.forward).parameters)
     if _is(old, "HeteroConv"):
         names = ("x", "edge_index", *_third_arguments(old))
@@ -279,13 +279,13 @@ def _replace(old, new) -> None:
 
 
 def _names_of_arguments(layer) -> tuple[str, ...]:
-    """As PyG's forward has them, whatever the layer is now."""
+    """The names of arguments in PyG's forward, for any class of layer."""
     hooks = [hook for hook in layer._forward_pre_hooks.values() if isinstance(hook, PygCall)]  # noqa: SLF001 (torch's)
     return hooks[0].names if hooks else tuple(inspect.signature(layer.forward).parameters)
 
 
 def _third_arguments(hetero) -> tuple[str, ...]:
-    """What HeteroConv's positional arguments after the second are called by its layers."""
+    """The names by which layers of a HeteroConv take its positional arguments after the second."""
     first = next(iter(hetero.convs.values()), None)
     return () if first is None else _names_of_arguments(first)[2:]
 

@@ -1,6 +1,5 @@
-"""Torch's random numbers for rows that are not computed: on a CPU they are skipped, so that later numbers, and those of
-the first rows, are what they are when all rows are computed.
-"""
+"""Torch's random numbers for rows that are not computed. On a CPU they are skipped, so all other numbers are the same
+as when all rows are computed."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ def repeated(compute, device: torch.device, state: torch.Tensor):
 
 
 def skip_bernoulli(like: torch.Tensor, count: int) -> None:
-    """As if torch had drawn so many more elements, yes or no, of a tensor like this; on a CPU."""
+    """Skips the draws of so many more elements, yes or no, of a tensor like this; on a CPU."""
     if not like.is_cpu:
         return
     words = _words_per_element(like.dtype)
@@ -87,10 +86,10 @@ def _skip(state: np.ndarray, count: int) -> None:
 
 
 def _left(state: np.ndarray) -> np.ndarray:
-    """Of a state: one more than the words that are left before all are renewed."""
+    """The words of a state that remain before all are renewed, plus one."""
     return state[8:12].view(np.int32)
 
 
 def _next(state: np.ndarray) -> int:
-    """Of a state: the words that were used since all were renewed."""
+    """The words of a state that were used since all were renewed."""
     return int(state[16:24].view(np.uint64)[0])

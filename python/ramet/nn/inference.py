@@ -160,7 +160,7 @@ class _Pass:
 
 
 class _Layer:
-    """A layer of the model, number `i` of `count`, from 0, and what is wrong with its results."""
+    """A layer of the model, number `i` of `count`, from 0, and the fault of its results."""
 
     def __init__(self, i: int, count: int, function: Layer):
         self._name = f"layerwise: layer {i + 1} of {count}"
@@ -239,7 +239,7 @@ def _check_call(function: Layer, name: str) -> None:
 
 
 def _kind(value) -> str:
-    """What it is, in two words."""
+    """Its kind, in two words."""
     return "None" if value is None else f"a {type(value).__name__}"
 
 

@@ -1,4 +1,4 @@
-"""LazyRows: rows for all nodes of a batch, of which those that nobody needs are not computed."""
+"""LazyRows: rows for all nodes of a batch; unneeded rows are not computed."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ RULES: dict[str, Callable[[Call], object]] = {}
 
 
 def name_of(function) -> str:
-    """As users write it; of a property its own."""
+    """The name as users write it; for a property its own name."""
     name = getattr(function, "__name__", "")
     if name not in ("__get__", "__set__", "__delete__"):
         return name

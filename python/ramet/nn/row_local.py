@@ -1,4 +1,4 @@
-"""Which layers make the row of a node of its own row and those of its edges alone, so that others can be left out."""
+"""The layers that compute a node's row only from its own row and its edges', so that other rows can be skipped."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _why_not_inside(layer, of_pyg) -> str | None:
 
 
 def has_hooks(module: torch.nn.Module) -> bool:
-    """But for that of PyG's lazy Linear, which makes its weight."""
+    """Whether it has hooks, except the one of PyG's lazy Linear that makes its weight."""
     count = sum(len(value) for name, value in vars(module).items() if name.endswith("_hooks"))
     return count > hasattr(module, "_hook")
 

@@ -111,14 +111,14 @@ def layer_norm(call: Call):
 
 @_rule("batch_norm")
 def batch_norm(call: Call):
-    """With means and variances that are given."""
+    """Batch normalization with known means and variances."""
     is_given = call.function is F.batch_norm and not call.argument(5, "training", False)
     return _of_known(call) if is_given and _is_of_one(call) and call.args[0].axis == 0 else NotImplemented
 
 
 @_rule("dropout")
 def dropout(call: Call):
-    """Draws the numbers that it draws for all rows, so that those of known rows are the same, and later ones."""
+    """Consumes the random numbers of all rows, so that known rows and later draws are the same."""
     is_training = call.argument(2, "training" if call.function is F.dropout else "train", True)
     if not _is_of_one(call) or call.args[0].axis != 0 or len(call.args) > 3:
         return NotImplemented
@@ -150,7 +150,7 @@ def join(call: Call):
 
 @_rule("view reshape")
 def reshape(call: Call):
-    """Of each row, where rows are the first dimension."""
+    """Reshapes each row, if rows are the first dimension."""
     rows, shape = call.args[0], call.args[1:]
     shape = shape[0] if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else shape
     if not _is_of_one(call) or rows.axis != 0 or call.kwargs or not all(isinstance(size, int) for size in shape):
@@ -166,7 +166,7 @@ def reshape(call: Call):
 
 @_rule("unsqueeze squeeze flatten")
 def other_dimensions(call: Call):
-    """After that of rows."""
+    """The dimensions after the rows."""
     rows, dim = call.args[0], call.argument(1, "start_dim" if call.name == "flatten" else "dim")
     if not _is_of_one(call) or not isinstance(dim, int):
         return NotImplemented

@@ -1,4 +1,4 @@
-"""Whether somebody records operators, so that the engine must be called through one."""
+"""Whether operators are being recorded, so that the engine must be called through one."""
 
 from __future__ import annotations
 

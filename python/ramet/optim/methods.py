@@ -142,7 +142,7 @@ class AdamW(Adam):
 
 
 def _rates(group: dict) -> dict[str, float]:
-    """What all methods have."""
+    """The common options of all methods."""
     return {
         "learning_rate": as_real(group["lr"], "lr"),
         "weight_decay": as_real(group["weight_decay"], "weight_decay"),

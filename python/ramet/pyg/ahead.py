@@ -47,7 +47,7 @@ class Ahead:
         return self._of_engine.get("device")
 
     def options(self, source: Source) -> dict:
-        """What the engine's loader takes. ValueError for what it cannot do with rows of a Data."""
+        """Options for the engine's loader. ValueError for options that it does not support with rows of a Data."""
         features = as_features(self._of_engine.get("features", Features(decode=source.decode)))
         if "features" in self._of_engine and isinstance(source, DataSource):
             raise ValueError(f"features is {features}, but rows of a Data arrive as they are: pass a ramet.Graph")

@@ -1,4 +1,4 @@
-"""Attributes of a PyG storage, whose rows are read where they lie: by the engine, or by torch."""
+"""Attributes of a PyG storage, whose rows are read in place: by the engine, or by torch."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Served:
 
     @property
     def origin(self):
-        """What tells rows of one memory from those of another."""
+        """The identity of the memory of rows."""
         return layout_of(self.value)
 
     def is_current(self, value) -> bool:
-        """Whether the rows that the engine gathers are those of `value`, what the attribute is now."""
+        """Whether the engine gathers the rows of `value`, the current value of the attribute."""
         if self.rows is None:
             return value is self.value
         return is_in_shared_memory(value) and layout_of(value) == layout_of(self.value)
@@ -61,7 +61,7 @@ def is_in_shared_memory(value) -> bool:
 
 
 def layout_of(tensor: torch.Tensor) -> tuple:
-    """Where the elements of a tensor lie, and what they are."""
+    """The memory layout of a tensor's elements, and their dtype."""
     return tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype
 
 
@@ -128,7 +128,7 @@ def dim_of(store, key: str) -> int:
 
 
 def version_of(value) -> int:
-    """Torch's count of writes to a tensor; 0 for what has none."""
+    """Torch's count of writes to a tensor; 0 for other values."""
     counts = isinstance(value, torch.Tensor) and not value.is_inference()
     return value._version if counts else 0  # noqa: SLF001 (torch's count of writes)
 

@@ -1,4 +1,4 @@
-"""What decides a draw besides the edges: attributes of weights and of times, as tables of the graph."""
+"""Attributes that affect draws besides the edges, weights and times, as tables of the graph."""
 
 from __future__ import annotations
 

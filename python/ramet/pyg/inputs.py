@@ -56,7 +56,7 @@ def _as_nodes(source: Source, input_nodes) -> tuple:
 
 
 def _pair(source: Source, input_nodes) -> tuple:
-    """(node type, what is chosen of it)."""
+    """(node type, its input)."""
     graph = source.graph
     is_pair = isinstance(input_nodes, (tuple, list)) and len(input_nodes) == 2 and isinstance(input_nodes[0], str)
     if is_pair:

@@ -189,7 +189,7 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
         return self._native
 
     def filter_fn(self, out):
-        """As PyG's: the batch of what was sampled, by PyG's code; of a pair of stores also with the rows of edges."""
+        """As PyG's: the batch of a sample, made by PyG's code; for a pair of stores also with the rows of edges."""
         source = getattr(self.node_sampler, "source", None)
         if self._given is None and source is not None:
             source.require_dense_edge_ids()

@@ -1,4 +1,4 @@
-"""Which seeds form which batch: what a torch DataLoader's samplers say, as arrays for the engine."""
+"""The seeds of each batch, as a torch DataLoader's samplers choose them, as arrays for the engine."""
 
 from __future__ import annotations
 

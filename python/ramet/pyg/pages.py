@@ -1,6 +1,5 @@
-"""Pages of 2 MiB for rows that are read where they lie. Of 4 KiB pages nearly each random read misses the TLB: loading
-took half as long again (docs/benchmarks.md). No byte changes, and no memory is added.
-"""
+"""Pages of 2 MiB for rows that are read in place. With 4 KiB pages nearly each random read misses the TLB: loading took
+half as long again (docs/benchmarks.md). No byte changes, and no memory is added."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from ramet.stores.convert import from_arrays
 
 
 class StoresSource(GraphSource):
-    """Of a pair of stores, whose edges are those of `graph`. PyG's code makes the batches, from the stores."""
+    """The source over a pair of stores, with the edges of `graph`. PyG's code makes the batches, from the stores."""
 
     is_fused = False
 
@@ -54,7 +54,7 @@ class Rows:
         return self._features.multi_get_tensor(attributes)
 
     def add_of_edges(self, data) -> None:
-        """Adds the rows of the sampled edges to a batch; none where PyG's code does not say which edges these are."""
+        """Adds the rows of the sampled edges to a batch; none if PyG's code does not return the ids of these edges."""
         known = self._features.get_all_tensor_attrs()
         for t, store in edge_stores(data, self._source.graph):
             of_type = [attribute for attribute in known if self._type_of(attribute) == t and "e_id" in store]

@@ -53,7 +53,7 @@ def tell_of_same_seeds(loader: DataLoader) -> None:
 
 
 def _digest(inputs) -> str:
-    """Of the seeds and their times, a NodeSamplerInput."""
+    """A digest of the seeds and their times, a NodeSamplerInput."""
     said = hashlib.blake2b(repr(inputs.input_type).encode(), digest_size=16)
     for values in (inputs.node, inputs.time):
         said.update(b"" if values is None else _core.content_hash(values.contiguous(), threads=0))

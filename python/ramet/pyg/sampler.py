@@ -93,11 +93,11 @@ class RametSampler(BaseSampler):
 
     @property
     def edge_permutation(self) -> None:
-        """None: `edge` of what is sampled has the numbers of edges as the user gave them."""
+        """None: `edge` of a sample already has the user's edge numbers."""
         return None
 
     def options(self) -> dict:
-        """What decides the neighbors, as ramet.sample and ramet.NeighborLoader take it."""
+        """All options that affect the sample, for ramet.sample and ramet.NeighborLoader."""
         options = {"num_neighbors": self._fanouts, "sampler": self.method, "expand": "once", "disjoint": self.disjoint}
         return options if self.time is None else options | {"time": self.time}
 
@@ -149,7 +149,7 @@ class RametSampler(BaseSampler):
 
 
 def _as_method(method: Sampler | None, replace: bool, weight_attr: str | None) -> Sampler:
-    """How neighbors are picked: by an object of ours, or as PyG's arguments say."""
+    """The sampler: one of Ramet's, or one made from PyG's arguments."""
     if method is None:
         return Uniform(replace=replace) if weight_attr is None else Weighted(weight_attr, replace=replace)
     for name, value in (("replace", replace), ("weight_attr", weight_attr)):

@@ -143,7 +143,7 @@ class ShaDowKHopSampler(torch_geometric.loader.ShaDowKHopSampler):
         )
 
     def _add_attributes(self, batch: Batch, n_id, seeds, position, e_id) -> None:
-        """Rows at the nodes, or at the edges, as PyG tells them apart; what is neither as it is."""
+        """Rows at the nodes or at the edges, distinguished as PyG does; other values unchanged."""
         (of_nodes,), (of_edges,) = self.source.node_types, self.source.edge_types
         (store,) = self.source.template.stores
         for key, value in store.items():

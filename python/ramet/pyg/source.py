@@ -59,7 +59,7 @@ class Source(ABC):
 
     @abstractmethod
     def index_dtype(self, edge_type) -> torch.dtype:
-        """Of `edge_index`."""
+        """The dtype of `edge_index`."""
 
     @abstractmethod
     def served(self) -> dict:
@@ -67,7 +67,7 @@ class Source(ABC):
         ValueError where it got types that the graph does not have."""
 
     def is_of_nodes(self, store, key: str) -> bool:
-        """Whether an attribute of a storage has a row per node: what PyG makes of the number of rows and the name."""
+        """Whether an attribute of a storage has a row per node, by PyG's rule for the number of rows and the name."""
         return store.is_node_attr(key)
 
     def is_of_edges(self, store, key: str) -> bool:
@@ -78,8 +78,8 @@ class Source(ABC):
         return None
 
     def renew(self, by_content: bool = False) -> None:
-        """Makes the graph anew where what decides draws has changed since. by_content: compares all of it, so that
-        writes are noticed which torch does not count."""
+        """Makes the graph anew if values that affect the draws have changed. by_content: compares all of them, which
+        also finds writes that torch does not count."""
         return  # a ramet.Graph does not change
 
     def require_known_types(self) -> None:
@@ -102,8 +102,8 @@ class Source(ABC):
 
 
 class DataSource(Source):
-    """Of a Data or HeteroData. weight, time: attributes that decide what is drawn. counts: as of graph_of(). Pickles as
-    the data, of which multiprocessing's pickles share the memory."""
+    """The source over a Data or HeteroData. weight, time: attributes that affect the draws. counts: as in graph_of().
+    It pickles as the data, and multiprocessing's pickles share the data's memory."""
 
     def __init__(self, data, weight: str | None = None, time: str | None = None, counts: dict | None = None):
         super().__init__(data, weight)
@@ -151,7 +151,7 @@ class DataSource(Source):
 
 
 class GraphSource(Source):
-    """Of a ramet.Graph."""
+    """The source over a ramet.Graph."""
 
     decode = True
 
@@ -250,7 +250,7 @@ def edge_stores(data, graph: Graph) -> Iterator[tuple]:
 
 
 def source_of(data, weight: str | None = None, time: str | None = None) -> Source:
-    """The Source of a Data, a HeteroData or a ramet.Graph. weight, time: attributes that decide what is drawn."""
+    """The Source of a Data, a HeteroData or a ramet.Graph. weight, time: attributes that affect the draws."""
     if isinstance(data, Graph):
         return GraphSource(data, weight)
     kind, expected = type(data).__name__, "a Data, a HeteroData or a ramet.Graph"
@@ -272,14 +272,14 @@ def is_list_of_graphs(data) -> bool:
 
 
 def _what_decides(data, weight: str | None, time: str | None) -> dict:
-    """What decides the draws from `data`: (value, torch's count of writes to it) by type and name."""
+    """All values that affect the draws from `data`: (value, torch's count of writes to it) by type and name."""
     stores = [*data.node_items(), *data.edge_items()] if isinstance(data, HeteroData) else [(None, data.stores[0])]
     names = {*TOPOLOGY, weight, time}
     return {(t, name): (store[name], version_of(store[name])) for t, store in stores for name in names if name in store}
 
 
 def _same(one: dict, other: dict) -> bool:
-    """Whether two of _what_decides() are of the same values. Writes into what is no tensor are not counted."""
+    """Whether two results of _what_decides() have the same values. Only writes into tensors are counted."""
 
     def is_same(first, second) -> bool:
         value = first[0]

@@ -60,7 +60,7 @@ def graph_of(data, weight: str | None, time: str | None, counts: dict | None = N
 
 
 def _hash_of(form: tuple, edge_index: dict, tables: dict) -> bytes:
-    """Of all that decides the graph."""
+    """A hash of all values that make the graph."""
     said = hashlib.blake2b(repr((_core.__version__, *form)).encode(), digest_size=16)
     values = [(t, "edge_index", of_type) for t, of_type in edge_index.items()]
     values += [(t, name, rows) for t, of_type in tables.items() for name, rows in of_type.items()]

@@ -96,12 +96,12 @@ def _new_groups(members: list[int], group, timeout, backend: str) -> tuple:
 
 
 def _backend(group) -> str:
-    """gloo for rows on the CPU, and for rows on a GPU what the user's group has there."""
+    """gloo for rows on the CPU; for rows on a GPU the backend of the user's group."""
     return "cpu:gloo,cuda:nccl" if "nccl" in dist.get_backend(group) else "gloo"
 
 
 def _timeout(group):
-    """That of the user's group; None (torch's default) where it does not say."""
+    """The timeout of the user's group; None (torch's default) if it has none."""
     try:
         return group._get_backend(torch.device("cpu")).options._timeout  # noqa: SLF001 (torch's)
     except (RuntimeError, AttributeError):

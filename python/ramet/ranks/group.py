@@ -18,7 +18,8 @@ _under_way: list[tuple] = []  # collectives that nobody waits for, with their te
 
 
 class Place(NamedTuple):
-    """What a rank is making. Loaders are counted from 1, in the order in which the group's ranks made them."""
+    """The position of a rank: its loader, epoch and step. Loaders are counted from 1, in the order in which the group's
+    ranks made them."""
 
     loader: int
     epoch: int

@@ -1,4 +1,4 @@
-"""Which rank has ended, where a collective fails: torch says an address at most."""
+"""Finds the rank that has ended when a collective fails: torch names an address at most."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def remember(groups, peers: list[Peer]) -> None:
 
 @contextlib.contextmanager
 def naming_ended(group: dist.ProcessGroup) -> Iterator[None]:
-    """A RuntimeError of a collective of the group says which of its ranks has ended, if one has."""
+    """A RuntimeError of a collective of the group names the rank that has ended, if one has."""
     try:
         yield
     except RuntimeError as error:

@@ -14,7 +14,7 @@ Sent = TypeVar("Sent")
 
 @dataclass(frozen=True)
 class Digest:
-    """Of what ranks have alike. `words` name it in errors."""
+    """A digest of the values that all ranks must share. `words` name it in errors."""
 
     digest: int
     words: str = field(compare=False)
@@ -37,7 +37,7 @@ class Ranks:
 
     @classmethod
     def of(cls, ranks) -> Ranks:
-        """Those of `ranks`: None, False or a process group. Collective: every rank calls it."""
+        """The Ranks of `ranks`: None, False or a process group. Collective: every rank calls it."""
         if rank_and_world(ranks)[1] == 1:
             return cls.alone()
         from ramet.ranks.group import Group

@@ -1,1 +1,1 @@
-"""The files of a store: what they hold, how they are written, and their checksums. docs/format.md"""
+"""The files of a store: their contents, writing, and checksums. docs/format.md"""

@@ -104,7 +104,7 @@ def find_damage(*folders, report: Callable[[int, int], None] | None = None) -> l
 
 
 def require_undamaged(*folders) -> None:
-    """CorruptStoreError with what find_damage() finds first."""
+    """Raises CorruptStoreError with the first result of find_damage()."""
     damage = find_damage(*folders)
     if damage:
         more = f"; and {len(damage) - 1} more like it" if len(damage) > 1 else ""
@@ -112,7 +112,7 @@ def require_undamaged(*folders) -> None:
 
 
 def read_bounded(path) -> str:
-    """A text of a store. ValueError for what is no regular file, and for a file that is far too long."""
+    """A text of a store. ValueError for a file that is not regular, or far too long."""
     with _Regular(path) as file:
         if file.size > MAX_BYTES:
             raise ValueError(f"{path} has {file.size} bytes, at most {MAX_BYTES} are read")
@@ -124,7 +124,7 @@ def _path(folder) -> Path:
 
 
 def _is_too_long(path: Path) -> bool:
-    """A text of which a reader says that it is too long."""
+    """Whether a reader would refuse this text for its length."""
     return path.name in (MANIFEST, PARTS_TEXT) and path.stat().st_size > MAX_BYTES
 
 

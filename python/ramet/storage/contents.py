@@ -1,4 +1,4 @@
-"""Contents: what a store is going to hold, collected, checked, and then written to a folder or to memory."""
+"""Contents: collects and checks the contents of a new store, then writes them to a folder or to memory."""
 
 from __future__ import annotations
 

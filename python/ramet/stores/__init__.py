@@ -1,1 +1,1 @@
-"""What makes, reads, converts, partitions and describes stores."""
+"""Makes, reads, converts, partitions and describes stores."""

@@ -112,8 +112,8 @@ def from_edge_index(
 def edge_list_contents(
     edge_index, num_nodes=None, undirected=False, nodes=None, edges=None, splits=None, edge_ids=True, sort_by=None
 ) -> Contents:
-    """What from_edge_index() puts into memory and build() onto the disk; edge_ids=False leaves the
-    ids out."""
+    """The contents that from_edge_index() puts into memory, and build() onto the disk; edge_ids=False leaves the ids
+    out."""
     undirected = as_flag(undirected, "undirected")
     hetero = isinstance(edge_index, Mapping)
     args = GraphArguments(hetero, nodes=nodes, edges=edges, splits=splits, num_nodes=num_nodes)

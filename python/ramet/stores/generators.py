@@ -1,4 +1,4 @@
-"""What `ramet generate` can make: the models with the defaults of their options, and presets."""
+"""The models of `ramet generate`, with the defaults of their options, and presets."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ PRESETS: dict[str, tuple[str, dict]] = {
 
 
 def resolve(model: str | None, preset: str | None, options: dict) -> tuple[str, dict]:
-    """The model and all of its options: those given, else the preset's, else the defaults. ValueError names
-    what does not exist or does not go together."""
+    """The model and all of its options: arguments, else the preset's, else the defaults. ValueError names unknown
+    options and options that do not go together."""
     given: dict = {}
     if preset is not None:
         if preset not in PRESETS:

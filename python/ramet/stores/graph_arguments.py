@@ -19,7 +19,7 @@ from ramet.stores.parallel_edges import require_equal_rows
 
 
 class GraphArguments:
-    """See above. First claims say how many nodes a type has; start() settles that; finish() adds the rest."""
+    """See above. First, claims set the number of nodes of a type; start() fixes it; finish() adds the rest."""
 
     def __init__(self, hetero: bool, *, nodes, edges, splits, num_nodes) -> None:
         self.hetero = hetero
@@ -52,7 +52,7 @@ class GraphArguments:
         return dict(value)
 
     def claim(self, node_type: str, count: int, what: str) -> None:
-        """`what` says that there are `count` nodes. ValueError where something else said otherwise."""
+        """`what` implies `count` nodes. ValueError if an earlier claim differs."""
         known, who = self._counts.setdefault(node_type, (count, what))
         if known != count:
             raise ValueError(f"{what} says {count} nodes{self._of(node_type)}, but {who} says {known}")
@@ -177,7 +177,7 @@ class GraphArguments:
 
 
 def _keys(value, what: str, count: int, owner: str) -> np.ndarray:
-    """What rows are sorted by: int64, one for each of `count` edges or nodes."""
+    """The keys by which rows are sorted: int64, one for each of `count` edges or nodes."""
     keys = as_table(value, what, count, owner)
     if isinstance(keys, Quantized) or keys.dtype != np.int64 or keys.ndim != 1:
         kind = "Quantized" if isinstance(keys, Quantized) else f"{keys.dtype} of shape {list(keys.shape)}"

@@ -1,4 +1,4 @@
-"""What `ramet info` says about a store: a dict for programs, text for people."""
+"""The contents of `ramet info`: a dict for programs, text for people."""
 
 from __future__ import annotations
 

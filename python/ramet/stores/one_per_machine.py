@@ -187,7 +187,7 @@ class _Sharer:
 
 
 def _kept(descriptor):
-    """What a forked child has to close."""
+    """Registers a descriptor that a forked child has to close."""
     _open.add(descriptor)
     return descriptor
 

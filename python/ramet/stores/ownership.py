@@ -1,4 +1,4 @@
-"""Who owns a node: what a user may say about that, turned into what the engine takes."""
+"""Owners of nodes: converts users' arguments for the engine."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def _find(csc: Csc, src: np.ndarray, dst: np.ndarray) -> np.ndarray:
 
 
 def _differ(rows: Rows, some: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Which rows of `some` have other bytes than those of `others`."""
+    """The rows of `some` whose bytes differ from those of `others`."""
     if isinstance(rows, Quantized):
         differ = _differ(rows.values, some, others)
         return differ | _differ(rows.scale, some, others) if rows.scaled_by == "row" else differ

@@ -1,5 +1,4 @@
-"""What a PyG Data or HeteroData holds, as the arguments of from_edge_index(). Imports neither PyG
-nor torch."""
+"""Converts a PyG Data or HeteroData to the arguments of from_edge_index(). Imports neither PyG nor torch."""
 
 from __future__ import annotations
 

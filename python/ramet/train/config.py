@@ -76,7 +76,7 @@ class Config:
 
     @property
     def sampling(self) -> dict:
-        """The options of the NeighborLoader that say how neighbors are picked."""
+        """The options of the NeighborLoader for sampling."""
         return {"sampler": self.sampler, "seed": self.seed}
 
     def plain(self) -> dict:

@@ -35,7 +35,7 @@ class RunFolder:
             )
 
     def clean(self):
-        """Removes what a trainer that was stopped in the middle of writing left."""
+        """Removes files of a trainer that was stopped while writing."""
         for name in (MODEL, METRICS):
             self._unfinished(name).unlink(missing_ok=True)
 
@@ -57,7 +57,7 @@ class RunFolder:
         os.replace(self._unfinished(MODEL), self.path / MODEL)
 
     def read_model(self) -> dict:
-        """What write_model was given. ValueError for a file that is no such thing."""
+        """The arguments of write_model. ValueError for any other file."""
         import torch
 
         path = self.path / MODEL

@@ -104,7 +104,7 @@ def short_spins():
 
 
 def _cause(context, error):
-    """What went wrong first. When a process is killed the others fail for want of it."""
+    """The first failure. When a process is killed the others fail because of it."""
     for rank, process in enumerate(context.processes):
         if (process.exitcode or 0) < 0 and process.exitcode != -signal.SIGTERM:
             name = signal.Signals(-process.exitcode).name

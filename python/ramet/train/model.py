@@ -17,7 +17,7 @@ from ramet.train.config import HEADS
 
 
 class Model(torch.nn.Module):
-    """Convolutions with ReLU and dropout between them; the last one gives the class scores."""
+    """Convolutions with ReLU and dropout between them; the last one returns the class scores."""
 
     def __init__(self, convs, dropout=0.0, input_dropout=0.0):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What there is to learn in a store: features, classes, splits. Checked before any process starts."""
+"""The task in a store: features, classes, splits. Checked before any process starts."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def find_labels(graph) -> np.ndarray:
 
 
 def split_name(graph, name):
-    """What the graph calls a split: OGB's name of "val" is "valid"."""
+    """The graph's name of a split: OGB's name of "val" is "valid"."""
     return "valid" if name == "val" and "val" not in graph.splits and "valid" in graph.splits else name
 
 

@@ -12,7 +12,7 @@ namespace ramet {
 
 class KeptRows final : public RowSource {
  public:
-  // `source`: of `num_rows` rows in host memory. `ids`: of the rows to keep, which are read now.
+  // `source`: has `num_rows` rows in host memory. `ids`: rows to keep; the constructor reads them.
   KeptRows(std::shared_ptr<const RowSource> source, int64_t num_rows, std::span<const int64_t> ids);
 
   [[nodiscard]] bool reads_ahead() const override { return source_->reads_ahead(); }

@@ -26,7 +26,7 @@
 
 namespace ramet {
 
-// Slots that are held, as often as they are here.
+// Held slots; a slot appears once per hold.
 using Holds = std::vector<int32_t>;
 
 class RecordCache {

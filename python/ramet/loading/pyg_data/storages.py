@@ -1,4 +1,4 @@
-"""Storages of batches whose to(), cuda(), pin_memory(), clone() and so on keep what is known of `edge_index`."""
+"""Storages of batches whose to(), cuda(), pin_memory(), clone() and so on keep the hops of `edge_index`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ramet.loading.hops import Hops, hop_edges_of, remember_hops
 
 
 def set_edge_index(store: BaseStorage, edge_index, hops: Hops) -> None:
-    """Gives the storage an edge_index that knows its hops, and so do its copies."""
+    """Sets an edge_index that knows its hops, in this storage and its copies."""
     store.edge_index = remember_hops(edge_index, hops)
     object.__setattr__(store, "__class__", _CLASSES.get(type(store), type(store)))
 

@@ -1,4 +1,4 @@
-"""What GATConv and GATv2Conv share: self loops, edge features, and what follows the sum."""
+"""The common part of GATConv and GATv2Conv: self loops, edge features, and the steps after the sum."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FILLS = {"add": ("sum", 0), "mean": ("mean", 0), "min": ("min", 0), "max": ("ma
 
 
 class AttentionConv(Conv):
-    """A layer whose edges weigh what a softmax over their destination's scores says."""
+    """A layer that weighs edges by the softmax of scores over their destination."""
 
     def __init__(
         self, in_channels, out_channels, heads, concat, negative_slope, dropout, add_self_loops, edge_dim, fill_value,
@@ -38,7 +38,7 @@ class AttentionConv(Conv):
 
     @property
     def widths_in(self) -> tuple[int, int]:
-        """Of the rows of sources, and of destinations."""
+        """The widths of source rows and of destination rows."""
         return (self.in_channels,) * 2 if isinstance(self.in_channels, int) else tuple(self.in_channels)
 
     @property
@@ -52,7 +52,7 @@ class AttentionConv(Conv):
         return Linear(self.edge_dim, self.heads * self.out_channels, bias=False, glorot=True)
 
     def add_last(self, bias: bool, residual: bool) -> None:
-        """What is added to the sum: `bias`, and the destinations' rows through the map `res`."""
+        """Makes the last summands: `bias`, and the map `res` of the destinations' rows."""
         self.residual = residual
         self.res = Linear(self.widths_in[1], self.width_out, bias=False, glorot=True) if residual else None
         if bias:

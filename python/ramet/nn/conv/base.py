@@ -1,4 +1,4 @@
-"""What all layers have in common: whom they are called with, and how they count what is cheaper."""
+"""The common part of all layers: their arguments, and the choice of the cheaper order."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def rows_of(x):
 
 
 def in_order(edges: BlockEdges, of_edges: torch.Tensor | None) -> torch.Tensor | None:
-    """What belongs to edges [E, ...], in the order of the caller's edge_index, in the order of `edges`."""
+    """Values of edges [E, ...], from the order of the caller's edge_index to the order of `edges`."""
     if of_edges is None or edges.edge_order is None:
         return of_edges
     if len(of_edges) != edges.num_edges:
@@ -137,8 +137,8 @@ def neighbors_and_root(edges: BlockEdges, x_src, x_dst, reduce: str, edge_weight
 
 
 def add_linear(out: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """out + x @ weight.T, written over `out`, in its dtype, which autocast may have chosen: a GEMM that adds to what is
-    there, and no pass over memory beside it."""
+    """out + x @ weight.T, written over `out`, in its dtype (which autocast may have chosen): one GEMM that adds in
+    place, without another pass over memory."""
     return out.addmm_(x.to(out.dtype), weight.t().to(out.dtype))
 
 
@@ -153,7 +153,7 @@ def reduction(layer, aggr, known=_SUMS) -> str:
 
 
 def refuse(layer, options: dict) -> None:
-    """ValueError for options of PyG's layers that make no sense on a block, TypeError for those that nobody has."""
+    """ValueError for options of PyG's layers that make no sense on a block, TypeError for unknown options."""
     for name, value in options.items():
         if name not in _OF_PYG:
             raise TypeError(f"{type(layer).__name__} has no argument {name!r}")

@@ -103,7 +103,7 @@ class GATConv(AttentionConv):
         return self.result(self.finish(out, x_dst), edges, alpha, return_attention_weights)
 
     def _by_calls(self, x, given, edges, x_src, x_dst, edge_attr, return_attention_weights):
-        """The same, by calls of the maps, which have hooks or are others than Linear."""
+        """As above, but calls the linear modules, which have hooks or are not Linear."""
         lin_src, lin_dst = self.lin or self.lin_src, self.lin or self.lin_dst
         source = lin_src(x_src)
         if x_dst is None:
@@ -124,7 +124,7 @@ class GATConv(AttentionConv):
         return out if self.concat else out.view(-1, self.heads, self.out_channels).mean(1)
 
     def _both_scores(self, edges, x_src, x_dst, weight):
-        """Of rows that are the destinations', too: by one product where rows need a gradient, which is then one."""
+        """Scores of rows that are also the destinations'. If rows need a gradient, one product computes both."""
         if not x_src.requires_grad:
             return _scores(x_src, weight, self.att_src), _scores(x_dst, weight, self.att_dst)
         both = _scores(x_src, weight, self.att_src, self.att_dst)

@@ -72,7 +72,7 @@ def key_of(edge_type: tuple[str, str, str]) -> str:
 
 
 def rows_for(x: Mapping, edge_type: tuple[str, str, str]):
-    """What the layer of an edge type gets as x."""
+    """The argument x for the layer of an edge type."""
     if edge_type in x:
         return x[edge_type]
     source, _, destination = edge_type

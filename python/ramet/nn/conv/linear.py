@@ -1,4 +1,4 @@
-"""Linear maps of layers, with PyG's names, first values, and widths that the first rows tell."""
+"""Linear maps of layers, with PyG's names and initial values, and widths taken from the first rows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Linear(torch.nn.Module):
             self.bias.data.uniform_(*_bounds(self.in_channels))
 
     def ready(self, width: int) -> Linear:
-        """This map, with its weights made for rows of `width` if nobody knew the width before."""
+        """This map; if its width was unknown, its weights are made for rows of `width`."""
         if self.in_channels < 0:  # what torch.compile can see
             is_first = is_lazy(self.weight)
             self._materialize(width)
@@ -60,7 +60,7 @@ class Linear(torch.nn.Module):
             self.weight.materialize((self.out_channels, width))
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
-        """As torch does, and weights of unknown width as they are, which cannot be detached."""
+        """As torch does; weights of unknown width cannot be detached, and are saved unchanged."""
         if not is_lazy(self.weight):
             super()._save_to_state_dict(destination, prefix, keep_vars)
             return
@@ -78,8 +78,8 @@ class Linear(torch.nn.Module):
 
 
 def are_plain(*maps) -> bool:
-    """Whether a layer may compute with the weights of these maps (None: no map) in any order, since nobody has hooks on
-    them, replaced them, or parametrized their weights."""
+    """Whether a layer may compute with the weights of these maps (None: no map) in any order: they have no hooks,
+    replacements or parametrizations."""
     for lin in maps:
         if lin is None:
             continue
@@ -103,7 +103,7 @@ def zeros(values: torch.Tensor | None) -> None:
 
 
 def reset(module) -> None:
-    """First values for a module of any kind: by its reset_parameters, or by those of its children."""
+    """Initial values for a module of any kind: by its reset_parameters, or by its children's."""
     if hasattr(module, "reset_parameters"):
         module.reset_parameters()
         return

@@ -17,8 +17,8 @@ READERS = (planetoid, npz)
 
 
 def read(path) -> Source:
-    """Reads whatever lies at `path`. FileNotFoundError where nothing does, ValueError where no
-    reader knows it or where what it holds contradicts itself."""
+    """Reads the files at `path`. FileNotFoundError if nothing is there, ValueError if no reader knows the format or the
+    contents contradict each other."""
     path = Path(os.fsdecode(path))
     for reader in READERS:
         handle = reader.find(path)

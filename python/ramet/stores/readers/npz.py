@@ -120,7 +120,7 @@ class _Arrays:
         return None
 
     def _member(self, name: str, what: str):
-        """An array, or whatever stands in for a pickled object."""
+        """An array, or the stand-in for a pickled object."""
         if f"{name}.npy" not in self._names:
             raise ValueError(f"{what}: {name} is missing")
         place = f"{self._path}, {name}"

@@ -193,8 +193,7 @@ def _check_keys(keys: list) -> None:
 
 
 def load(file, what: str):
-    """The object in an open binary file. ValueError, naming `what`, for anything that cannot be
-    read safely."""
+    """The object in an open binary file. ValueError, naming `what`, if it cannot be read safely."""
     with _naming(what):
         return _Reader(file, encoding="latin1").load()
 

@@ -1,4 +1,4 @@
-"""What a reader returns: a graph and its data as they were found, not yet in the form of a store."""
+"""The result of a reader: a graph and its data as found, not yet in the form of a store."""
 
 from __future__ import annotations
 
