@@ -52,7 +52,7 @@ EXPORTS = {
     "cpu/aggregate cpu/attention cpu/edge_rows cpu/isa_kernels cpu/pick cpu/update",
     "device": "device_memory",
     "exchange": "incoming_ids message routes",
-    "tables": "row_source cache/hot_rows cache/stream_cache device/device_places device/named_rows "
+    "tables": "row_source cache/bypass_cache cache/hot_rows cache/stream_cache device/device_places device/named_rows "
     "device/placement_plan",
     "sampling": "cooperative_sampler",
 }

@@ -111,7 +111,6 @@ void gather_tables(const std::vector<TableRequest>& requests,
   std::vector<Array> ids(requests.size());  // live until the reads are complete
   std::vector<std::unique_ptr<RowRead>> reads(requests.size());
   for (size_t i = 0; i < requests.size() && (stop == nullptr || !stop->load()); ++i) {
-    if (sources[i] == nullptr) continue;
     ids[i] = ids_of(requests[i], sources[i]->ids_device());
     reads[i] = sources[i]->submit(ids[i], context);
   }

@@ -41,8 +41,7 @@ namespace ramet {
 
 using RowSources = std::vector<std::shared_ptr<const RowSource>>;
 
-// Gathers the rows of `batch.minibatch` into batch.tables, and counts to batch.cache. Leaves out
-// tables without a source, which are pulled.
+// Gathers the rows of `batch.minibatch` into batch.tables, and counts to batch.cache.
 // `ids_of(request, device)`: which rows, in memory of that device or of the host. Once `stop` is
 // set it returns early, and the tables are meaningless.
 void gather_tables(const std::vector<TableRequest>& requests,

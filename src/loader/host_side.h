@@ -14,8 +14,7 @@ namespace ramet {
 // By LoaderOptions::tables.
 struct HostSide {
   RowSources sources;
-  RowSources near_sources;  // where rows are pulled: of those in reach; else nullptr
-  std::shared_ptr<const TableCaches> caches, pulled_caches;
+  std::shared_ptr<const TableCaches> caches;
   std::vector<PlacementDecision> placement;
 };
 

@@ -17,11 +17,11 @@
 #include "host_side.h"
 #include "listed_plan.h"
 #include "loader_parts.h"
-#include "pipeline.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
 #include "seed_plan.h"
+#include "stages.h"
 
 namespace ramet {
 namespace {
@@ -96,9 +96,7 @@ std::shared_ptr<const LoaderParts> make_parts(std::shared_ptr<const Graph> graph
                                    parts->plan->num_steps());
     parts->options.host.presampled.clear();  // as large as the graph has nodes
     parts->sources = std::move(side.sources);
-    parts->near_sources = std::move(side.near_sources);
     parts->caches = std::move(side.caches);
-    parts->pulled_caches = std::move(side.pulled_caches);
     parts->reads_ahead = any_reads_ahead(parts->sources) || !parts->options.looked_up.empty();
     parts->placement = std::move(side.placement);
   }
@@ -111,20 +109,11 @@ std::unique_ptr<BatchSource> source_of(std::shared_ptr<const LoaderParts> parts)
   return on_host ? make_host_source(std::move(parts)) : make_device_source(std::move(parts));
 }
 
-// kInvalidArgument where nobody would pull.
-void require_pulled(const LoaderParts& parts, GroupWork group_work) {
-  for (const TableRequest& request : parts.options.tables) {
-    if (request.is_pulled() && group_work != GroupWork::kPull)
-      throw_invalid("table '", request.name, "' has rows on other machines, ",
-                    "and there is no thread of its group to pull them");
-  }
-}
-
 std::unique_ptr<EpochStream> start_batches(const std::shared_ptr<const LoaderParts>& parts,
                                            Steps steps,
                                            std::shared_ptr<GroupThread> thread = nullptr) {
   const GroupWork group_work = thread == nullptr ? GroupWork::kNone : GroupWork::kPull;
-  require_pulled(*parts, group_work);
+  if (thread == nullptr) require_none_pulled(*parts);
   const auto make_source = [parts](const Exchange& /*exchange*/) { return source_of(parts); };
   return start_stream(parts, std::move(steps), make_source, std::move(thread), group_work);
 }
@@ -180,7 +169,7 @@ Batch NeighborLoader::make(std::span<const int64_t> positions, int64_t epoch, in
   batch.global_num_seeds = std::ssize(positions);
   batch.input_id = copy(borrow(positions), *parts_->pool);  // checked afterwards: no one changes it
   require_positions(batch.input_id.as<int64_t>(), parts_->seeds.num_items(), "positions");
-  require_pulled(*parts_, GroupWork::kNone);
+  require_none_pulled(*parts_);
   const std::unique_ptr<BatchSource> source = source_of(parts_);
   const std::atomic<bool> never{false};
   {
@@ -253,12 +242,12 @@ int NeighborLoader::max_sampled() const {
   const bool pulls = std::any_of(tables.begin(), tables.end(),
                                  [](const auto& table) { return table.is_pulled(); });
   const AheadLimits limits = limits_of(*parts_, pulls ? GroupWork::kPull : GroupWork::kNone);
-  return static_cast<int>(parts_->max_prefetch + limits.ahead());
+  return static_cast<int>(parts_->max_prefetch + limits.sampled());
 }
 
 int64_t NeighborLoader::cache_bytes() const {
   if (parts_->caches == nullptr) return 0;
-  return parts_->caches->memory_bytes() + parts_->pulled_caches->memory_bytes();
+  return parts_->caches->memory_bytes();
 }
 
 const LoaderOptions& NeighborLoader::options() const {

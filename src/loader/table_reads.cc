@@ -7,6 +7,7 @@
 #include "batch_source.h"
 #include "loader_parts.h"
 #include "ramet/error.h"
+#include "tables/cache/bypass_cache.h"
 
 namespace ramet {
 
@@ -16,17 +17,41 @@ BatchReads::BatchReads(const LoaderParts& parts)
       reads_(parts.options.tables.size()),
       is_cached_(parts.options.tables.size()) {}
 
+void require_none_pulled(const LoaderParts& parts) {
+  for (const TableRequest& request : parts.options.tables) {
+    if (request.is_pulled())
+      throw_invalid("table '", request.name, "' has rows on other machines, ",
+                    "and there is no thread of its group to pull them");
+  }
+}
+
+void BatchReads::pull(const Exchange& exchange) {
+  for (const ExchangeWork& work : exchanges_)
+    work(exchange);
+}
+
+void pull_nothing(const LoaderParts& parts, const Exchange& exchange) {
+  const Array none = parts.pool->allocate_array(DType::kInt64, {0});
+  for (size_t i = 0; i < parts.sources.size(); ++i) {
+    if (!parts.options.tables[i].is_pulled()) continue;
+    std::vector<ExchangeWork> exchanges;
+    const auto read = parts.sources[i]->submit(none, {.pool = parts.pool, .exchanges = &exchanges});
+    for (const ExchangeWork& work : exchanges)
+      work(exchange);
+  }
+}
+
 void BatchReads::complete(const ReadContext& context, const std::atomic<bool>& stop, Batch& batch) {
   batch.tables.resize(reads_.size());
   for (size_t i = 0; i < reads_.size() && !stop.load(); ++i) {
     const RowSource* const source = parts_.sources[i].get();
-    if (parts_.options.tables[i].is_pulled()) continue;  // by the thread of its group
     if (reads_[i] == nullptr) {
       ids_[i] = rows_of(*parts_.graph, parts_.options.tables[i], batch.minibatch, *context.pool);
       reads_[i] = source->submit(ids_[i], context);
     }
     GatheredRows gathered = reads_[i]->complete();
-    if (parts_.caches->has_cache(i) && !is_cached_[i]) gathered.cache.misses = ids_[i].rows();
+    if (parts_.caches->has_cache(i) && !is_cached_[i])
+      gathered.cache.misses = std::ssize(positions_outside(ids_[i], source->local_ranges()));
     batch.tables[i] = std::move(gathered.rows);
     batch.cache += gathered.cache;
     batch.read += gathered.read;
@@ -82,8 +107,9 @@ void TableReads::announce(const Batch& batch) {
       caches_[i]->announce(ids_of(batch, i, *parts_->pool));
 }
 
-std::unique_ptr<BatchReads> TableReads::begin(const ReadContext& context, const Batch& batch) {
+std::unique_ptr<BatchReads> TableReads::begin(ReadContext context, const Batch& batch) {
   auto reads = std::make_unique<BatchReads>(*parts_);
+  context.exchanges = &reads->exchanges_;
   for (size_t i = 0; i < parts_->sources.size(); ++i) {
     StreamCache* const cache = cache_of(i);
     if (cache != nullptr) {
