@@ -41,9 +41,9 @@ class Maker {
     TablePlace place = place_of(*graph_, request, wanted);
     auto source = source_of(request, table, place);
     makers_.emplace_back();
-    const bool is_given = request.given && !request.is_pulled();
-    const bool is_fixed = !is_given || place.location == Location::kDisk;
-    if (options_.host.cache_rows > 0 && is_of_nodes(request) && is_fixed)
+    const bool is_provided = std::holds_alternative<ProvidedTable>(request.rows);
+    const bool is_fixed = !is_provided || place.location == Location::kDisk;
+    if (options_.host.cache_rows > 0 && request.is_of_nodes() && is_fixed)
       source = cached(std::move(source), request, table.rows().rows(), place);
     side_.sources.push_back(std::move(source));
     side_.placement.push_back(
@@ -52,6 +52,9 @@ class Maker {
 
   HostSide take() {
     side_.caches = std::make_shared<const TableCaches>(std::move(makers_));
+    side_.reads_ahead = !options_.looked_up.empty() ||
+                        std::any_of(side_.sources.begin(), side_.sources.end(),
+                                    [](const auto& source) { return source->reads_ahead(); });
     return std::move(side_);
   }
 
@@ -59,8 +62,8 @@ class Maker {
   [[nodiscard]] std::shared_ptr<const RowSource> source_of(const TableRequest& request,
                                                            const Table& rows,
                                                            const TablePlace& place) const {
-    if (request.is_pulled())
-      return make_pulled_source(rows, *request.places, request.reached, request.rank,
+    if (const PulledTable* pulled = request.pulled())
+      return make_pulled_source(rows, pulled->places, pulled->is_local, pulled->rank,
                                 options_.decode);
     return make_row_source(
         rows,
@@ -74,8 +77,8 @@ class Maker {
                                           TablePlace& place) {
     const HostOptions& host = options_.host;
     CacheBy by = host.cache_by;
-    const bool is_far = place.location == Location::kDisk || request.is_pulled();
-    if (by == CacheBy::kAuto) by = is_far ? CacheBy::kLookAhead : CacheBy::kRecency;
+    const bool is_remote = place.location == Location::kDisk || request.pulled() != nullptr;
+    if (by == CacheBy::kAuto) by = is_remote ? CacheBy::kLookAhead : CacheBy::kRecency;
     if (by == CacheBy::kDegree || by == CacheBy::kPresampling)
       return keeping(std::move(source), request, rows, by, place);
     const int64_t kept = std::min(host.cache_rows, rows);
@@ -94,7 +97,7 @@ class Maker {
                                            TablePlace& place) {
     std::vector<int64_t> kept = rows_to_keep(request, by);
     place.why += concat("; a cache has ", kept.size(), " rows ", why_cached(options_.host, by));
-    if (!request.is_pulled()) return with_kept_rows(std::move(source), rows, kept);
+    if (request.pulled() == nullptr) return with_kept_rows(std::move(source), rows, kept);
     makers_.back() = held_rows(source, rows, std::move(kept));
     return source;
   }
@@ -103,8 +106,9 @@ class Maker {
     const int type = request.node_type;
     if (uses_.count(type) == 0)
       uses_[type] = count_uses(graph_, options_, seeds_, num_steps_, type, by);
-    const std::vector<int64_t> nodes = hottest_nodes(
-        uses_[type], options_.host.cache_rows, nodes_behind_cache(*graph_, request, options_.host));
+    const std::vector<int64_t> nodes =
+        hottest_nodes(uses_[type], options_.host.cache_rows,
+                      nodes_behind_cache(*graph_, request, options_.cooperative.membership));
     const Array found = rows_of_nodes(*graph_, request, nodes, *BufferPool::create());
     const auto rows = found.as<int64_t>();
     return {rows.begin(), rows.end()};

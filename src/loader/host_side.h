@@ -14,7 +14,8 @@ namespace ramet {
 // By LoaderOptions::tables.
 struct HostSide {
   RowSources sources;
-  std::shared_ptr<const TableCaches> caches;
+  std::shared_ptr<const TableCaches> caches = nullptr;
+  bool reads_ahead = false;  // whether a source or a listener does
   std::vector<PlacementDecision> placement;
 };
 

@@ -9,12 +9,10 @@
 
 #include "base/digest.h"
 #include "base/parallel.h"
-#include "batch_rows.h"
 #include "batch_source.h"
 #include "batch_stream.h"
 #include "check_options.h"
 #include "clock.h"
-#include "host_side.h"
 #include "listed_plan.h"
 #include "loader_parts.h"
 #include "ramet/cuda_memory.h"
@@ -51,11 +49,6 @@ bool is_staged(const DeviceSide& side) {
   });
 }
 
-bool any_reads_ahead(const RowSources& sources) {
-  return std::any_of(sources.begin(), sources.end(),
-                     [](const auto& source) { return source->reads_ahead(); });
-}
-
 SeedsOfStep seeds_of_step(const LoaderParts& parts) {
   return [&](int64_t step) { return parts.seeds.of(parts.plan->items(0, step)); };
 }
@@ -87,18 +80,12 @@ std::shared_ptr<const LoaderParts> make_parts(std::shared_ptr<const Graph> graph
   parts->max_threads = threads > 0 ? threads : share_of_cores(parts->options.world);
   if (on_device) {
     parts->device_side = make_device_side(*parts, progress);
-    parts->sources = parts->device_side->sources();
     // The device does all the work.
     if (threads == 0 && !is_staged(*parts->device_side)) parts->max_threads = 1;
-    parts->placement = parts->device_side->placement();
   } else {
-    HostSide side = make_host_side(parts->graph, parts->options, seeds_of_step(*parts),
-                                   parts->plan->num_steps());
-    parts->options.host.presampled.clear();  // as large as the graph has nodes
-    parts->sources = std::move(side.sources);
-    parts->caches = std::move(side.caches);
-    parts->reads_ahead = any_reads_ahead(parts->sources) || !parts->options.looked_up.empty();
-    parts->placement = std::move(side.placement);
+    parts->host = make_host_side(parts->graph, parts->options, seeds_of_step(*parts),
+                                 parts->plan->num_steps());
+    parts->options.cooperative.presampled.clear();  // as large as the graph has nodes
   }
   parts->max_prefetch = prefetch > 0 ? prefetch : parts->max_threads + (threads > 0 ? 0 : 1);
   return parts;
@@ -240,14 +227,13 @@ int NeighborLoader::max_prefetch() const {
 int NeighborLoader::max_sampled() const {
   const auto& tables = parts_->options.tables;
   const bool pulls = std::any_of(tables.begin(), tables.end(),
-                                 [](const auto& table) { return table.is_pulled(); });
+                                 [](const auto& table) { return table.pulled() != nullptr; });
   const AheadLimits limits = limits_of(*parts_, pulls ? GroupWork::kPull : GroupWork::kNone);
   return static_cast<int>(parts_->max_prefetch + limits.sampled());
 }
 
 int64_t NeighborLoader::cache_bytes() const {
-  if (parts_->caches == nullptr) return 0;
-  return parts_->caches->memory_bytes();
+  return parts_->host.caches == nullptr ? 0 : parts_->host.caches->memory_bytes();
 }
 
 const LoaderOptions& NeighborLoader::options() const {
@@ -271,7 +257,8 @@ std::shared_ptr<const CudaGraph> NeighborLoader::cuda_graph() const {
 }
 
 std::vector<PlacementDecision> NeighborLoader::placement() const {
-  return parts_->placement;
+  const DeviceSide* const side = parts_->device_side.get();
+  return side == nullptr ? parts_->host.placement : side->placement();
 }
 
 }  // namespace ramet

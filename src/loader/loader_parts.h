@@ -3,15 +3,13 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "batch_plan.h"
-#include "batch_rows.h"
 #include "device_side.h"
+#include "host_side.h"
 #include "node_seeds.h"
 #include "ramet/loader.h"
 #include "stats.h"
-#include "table_caches.h"
 
 namespace ramet {
 
@@ -23,10 +21,7 @@ struct LoaderParts {
   std::shared_ptr<BufferPool> pool;       // of the host, page-locked where there is a device
   int max_threads = 1, max_prefetch = 1;
   std::shared_ptr<const DeviceSide> device_side = nullptr;  // nullptr: host batches
-  RowSources sources = {};                                  // by LoaderOptions::tables
-  std::vector<PlacementDecision> placement = {};            // as NeighborLoader::placement()
-  std::shared_ptr<const TableCaches> caches = nullptr;      // of host batches
-  bool reads_ahead = false;                                 // whether a source or a listener does
+  HostSide host = {};                                       // of host batches
   mutable LoaderStats stats = {};
 };
 

@@ -9,7 +9,8 @@ namespace ramet {
 namespace {
 
 bool is_ordered(const LoaderParts& parts) {
-  return parts.reads_ahead || (parts.caches != nullptr && parts.caches->has_any());
+  const HostSide& host = parts.host;
+  return host.reads_ahead || (host.caches != nullptr && host.caches->has_any());
 }
 
 // Those of a group of ranks that sample together work on one batch together.

@@ -12,8 +12,8 @@ constexpr int64_t kReadsAhead = 4;  // batches: a disk has enough to do, and a l
 AheadLimits limits_of(const LoaderParts& parts, GroupWork group_work) {
   const HostOptions& host = parts.options.host;
   if (group_work == GroupWork::kNone)
-    return {.reading = parts.reads_ahead ? kReadsAhead : 0,
-            .known = parts.caches == nullptr ? 0 : parts.caches->window()};
+    return {.reading = parts.host.reads_ahead ? kReadsAhead : 0,
+            .known = parts.host.caches == nullptr ? 0 : parts.host.caches->window()};
   const bool may_look = host.cache_by == CacheBy::kLookAhead || host.cache_by == CacheBy::kAuto;
   const auto& placed = host.tables;
   const bool reads = std::find(placed.begin(), placed.end(), Location::kDisk) != placed.end();
