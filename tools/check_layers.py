@@ -43,7 +43,7 @@ PUBLIC_HEADERS = {
     "tables": "table cache_hits cuda_table device_table id_listener record_table row_exchange table_rows whole_table",
     "sampling": "sample_options sampler induced cuda_sampler fingerprint walks",
     "nn": "aggregate aggregate_table attention block_edges dropout optimizer",
-    "loader": "loader cooperative_loader",
+    "loader": "loader cache_by cooperative_loader cooperative_options device_options host_options table_request",
 }
 # src/<layer>/<name>.h: internal, but layers above may include them.
 EXPORTS = {
@@ -56,7 +56,7 @@ EXPORTS = {
     "cpu/aggregate cpu/attention cpu/edge_rows cpu/isa_kernels cpu/pick cpu/update",
     "device": "device_memory",
     "exchange": "incoming_ids message routes",
-    "tables": "row_source cache/hot_rows cache/stream_cache device/device_places device/named_rows "
+    "tables": "row_source cache/bypass_cache cache/hot_rows cache/stream_cache device/device_places device/named_rows "
     "device/placement_plan",
     "sampling": "cooperative_sampler",
 }

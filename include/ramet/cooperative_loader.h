@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -22,11 +21,8 @@ namespace ramet {
 
 struct CooperativeParts;
 
-// Sends a message to the ranks and returns what they sent.
-using Exchange = std::function<Message(const Message&)>;
-
-// The sampling of one batch by all ranks of a group. A task that is destroyed before it runs has
-// failed.
+// What the thread of a group does for one batch: all ranks sample it, or pull its rows. A task that
+// is destroyed before it runs has failed.
 class SampleTask {
  public:
   SampleTask(int64_t its_epoch, int64_t its_step) : epoch(its_epoch), step(its_step) {}
@@ -34,7 +30,7 @@ class SampleTask {
   SampleTask(const SampleTask&) = delete;
   SampleTask& operator=(const SampleTask&) = delete;
 
-  // Samples. Throws an error, which the caller reports to the other ranks; fail() then sets what
+  // Throws an error, which the caller reports to the other ranks; fail() then sets what
   // next() throws.
   virtual void run(const Exchange& exchange) = 0;
   virtual void fail(std::exception_ptr error) = 0;

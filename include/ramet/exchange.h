@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct Message {
   std::vector<int64_t> bytes;  // by rank
   Array data;                  // uint8: one rank's bytes after the other's, at a multiple of 8
 };
+
+// Sends a message to the ranks and returns what they sent.
+using Exchange = std::function<Message(const Message&)>;
 
 // Where the source rows of a block come from when ranks cooperate, for one node type. A layer's
 // input has a row for each of the first num_owned nodes of this rank's n_id. Its sources are the

@@ -10,7 +10,6 @@
 // Failure: next() throws the Error of a thread in the place of its batch.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -22,87 +21,23 @@
 #include "ramet/array.h"
 #include "ramet/block_edges.h"
 #include "ramet/buffer_pool.h"
+#include "ramet/cooperative_options.h"
 #include "ramet/cuda.h"
+#include "ramet/device_options.h"
 #include "ramet/graph.h"
+#include "ramet/host_options.h"
 #include "ramet/id_listener.h"
-#include "ramet/ownership.h"
 #include "ramet/placement.h"
 #include "ramet/progress.h"
-#include "ramet/row_order.h"
 #include "ramet/row_reader.h"
 #include "ramet/sampler.h"
-#include "ramet/table.h"
-#include "ramet/whole_table.h"
+#include "ramet/table_request.h"
 
 namespace ramet {
-
-inline constexpr int kNoEdgeType = -1;
-
-// A table to gather with every batch. A table of a node type is gathered at the seeds or at all its
-// nodes. If an edge type is named, its table is gathered at the edges of all blocks, farthest hop
-// first; with Expand::kOnce the seeds' hop first, as merged_positions() has them.
-struct TableRequest {
-  int node_type = 0;
-  std::string name;
-  bool at_seeds = false;
-  int edge_type = kNoEdgeType;
-  // Of a host batch's node table: rows come for the destinations of the first block alone. Of its
-  // sources come the means over edges, which are summed from the table: Batch::means.
-  bool fused = false;
-  bool as_bfloat16 = false;  // rows of floats arrive as bfloat16, in host batches
-  // Rows of a host batch come from here instead of the graph's table: row v is node v's, or where
-  // `places` has it. A batch has rows as they were when it was made, where somebody writes to them.
-  std::optional<Table> given = std::nullopt;
-  std::optional<RowPlaces> places = std::nullopt;
-  // Where other machines have rows: by owner of `places`, whether its rows are in this process's
-  // addresses, and which owner this process is. Other rows are pulled, which needs a GroupThread.
-  std::vector<bool> reached = {};
-  int rank = 0;
-  [[nodiscard]] bool is_of_edges() const { return edge_type != kNoEdgeType; }
-  [[nodiscard]] bool is_pulled() const {
-    return std::find(reached.begin(), reached.end(), false) != reached.end();
-  }
-};
-
-// The rows in a cache: of the nodes with most out-edges; of those that most of a few sampled
-// batches need. For host batches alone: the rows that were used last; those whose next use is
-// nearest (look_ahead_cache.h). kAuto: kDegree with a device, else kLookAhead in front of a disk,
-// else kRecency.
-enum class CacheBy : uint8_t { kAuto, kDegree, kPresampling, kRecency, kLookAhead };
 
 // Of which blocks the threads make BlockEdges::transposed(), which backward of a layer needs.
 // kInner: of all but the first, whose sources are mostly features that need no gradient.
 enum class TransposeAhead : uint8_t { kNone, kInner, kAll };
-
-// Batches that are made on, and for, a CUDA device.
-struct DeviceOptions {
-  int index = kHost;  // of the device; kHost: host batches
-  Placement topology;
-  std::vector<Placement> tables;  // one per LoaderOptions::tables; empty: all kAuto
-  int64_t copy_bytes = -1;        // of device memory for copies, at most; -1: half of what is free
-  int64_t cache_rows = 0;         // of each table that is read in place at all nodes
-  CacheBy cache_by = CacheBy::kAuto;
-  int max_sms = kEnoughSms;  // multiprocessors that gathering may use; 0: all
-  RowOrder order = RowOrder::kAuto;
-};
-
-// Where host batches have their rows from.
-struct HostOptions {
-  // One per LoaderOptions::tables, kAuto, kInPlace or kDisk; empty: all kAuto.
-  std::vector<Placement> tables = {};
-  // Kept in memory as they are handed out, of each table that is read at all nodes: of the graph's
-  // tables, of given ones that are read from a disk, and of rows that are pulled. With kRecency and
-  // kLookAhead, and where rows are pulled, one stream at a time has them; others read without.
-  int64_t cache_rows = 0;
-  CacheBy cache_by = CacheBy::kAuto;
-  int look_ahead = 16;  // of kLookAhead: batches that are sampled before the rows of one are chosen
-  // Of ranks that cooperate: who owns which node. A rank reads the rows of its own nodes alone, and
-  // by kDegree or kPresampling it caches no others.
-  std::optional<Membership> membership = std::nullopt;
-  // Of kPresampling where ranks cooperate, which sample together: by node type, int64 [nodes], in
-  // how many of the first batches each node is. Not kept.
-  std::vector<Array> presampled = {};
-};
 
 // The nodes of a type that an epoch has as seeds.
 struct InputNodes {
@@ -140,13 +75,12 @@ struct LoaderOptions {
   TransposeAhead transpose = TransposeAhead::kNone;  // of host batches
   HostOptions host = {};                             // of host batches
   DeviceOptions device = {};
+  CooperativeOptions cooperative = {};
 };
 
 inline constexpr int kMaxAutomaticThreads = 8;  // bounds the memory of what is made ahead
 inline constexpr int kMaxThreads = 4096;
 inline constexpr int kMaxPrefetch = 65536;
-inline constexpr int kMaxLookAhead = 65536;
-inline constexpr int64_t kMaxCachedRows = (int64_t{1} << 31) - 1;
 
 // Seconds of the thread that made the batch, and of the caller's wait in next(). Means and
 // transposed blocks count as gathering.

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
@@ -96,7 +97,8 @@ LoaderOptions make_options(SampleOptions sample,
                            bool edges_ahead,
                            const std::string& transpose,
                            const HostOptions& host,
-                           const DeviceOptions& device) {
+                           const DeviceOptions& device,
+                           const CooperativeOptions& cooperative) {
   LoaderOptions options;
   options.sample = std::move(sample);
   options.inputs.clear();
@@ -117,6 +119,7 @@ LoaderOptions make_options(SampleOptions sample,
   options.transpose = transpose_named(transpose);
   options.host = host;
   options.device = device;
+  options.cooperative = cooperative;
   return options;
 }
 
@@ -142,7 +145,6 @@ PyStream start(const BoundLoader& loader,
 
 void bind_loader(nb::module_& m) {
   nb::class_<DeviceOptions>(m, "DeviceOptions")
-      .def(nb::init<>())
       .def(
           "__init__",
           [](DeviceOptions* self, int index, const std::string& topology,
@@ -163,47 +165,67 @@ void bind_loader(nb::module_& m) {
           nb::arg("max_sms").none(), nb::arg("order"));
 
   nb::class_<HostOptions>(m, "HostOptions")
-      .def(nb::init<>())
       .def(
           "__init__",
           [](HostOptions* self, const std::vector<std::string>& tables, int64_t cache_rows,
-             const std::string& cache_by, int look_ahead,
-             std::optional<std::vector<Ownership>> owners, int64_t owner_rank,
-             const std::vector<AnyArray>& presampled) {
+             const std::string& cache_by, int look_ahead) {
             new (self) HostOptions{.cache_rows = cache_rows,
                                    .cache_by = cache_by_named(cache_by),
                                    .look_ahead = look_ahead};
-            if (owners) self->membership = Membership{std::move(*owners), owner_rank};
-            for (const AnyArray& counts : presampled)
-              self->presampled.push_back(keep(counts, false));
             for (const std::string& location : tables)
               self->tables.push_back(location_of(location));
           },
           nb::kw_only(), nb::arg("tables"), nb::arg("cache_rows"), nb::arg("cache_by"),
-          nb::arg("look_ahead"), nb::arg("owners").none() = nb::none(), nb::arg("owner_rank") = 0,
-          nb::arg("presampled") = std::vector<AnyArray>());
+          nb::arg("look_ahead"));
+
+  nb::class_<CooperativeOptions>(m, "CooperativeOptions")
+      .def(
+          "__init__",
+          [](CooperativeOptions* self, std::vector<Ownership> owners, int64_t rank,
+             const std::vector<AnyArray>& presampled) {
+            new (self) CooperativeOptions{.membership = Membership{std::move(owners), rank}};
+            for (const AnyArray& counts : presampled)
+              self->presampled.push_back(keep(counts, false));
+          },
+          nb::kw_only(), nb::arg("owners"), nb::arg("rank"), nb::arg("presampled"));
+
+  nb::class_<ProvidedTable>(m, "ProvidedTable")
+      .def(
+          "__init__",
+          [](ProvidedTable* self, Table rows, std::optional<RowPlaces> places) {
+            new (self) ProvidedTable{std::move(rows), std::move(places)};
+          },
+          nb::arg("rows"), nb::arg("places").none())
+      .def_ro("rows", &ProvidedTable::rows)
+      .def_ro("places", &ProvidedTable::places);
+
+  nb::class_<PulledTable>(m, "PulledTable")
+      .def(
+          "__init__",
+          [](PulledTable* self, Table rows, RowPlaces places, std::vector<bool> is_local,
+             int rank) {
+            new (self) PulledTable{std::move(rows), std::move(places), std::move(is_local), rank};
+          },
+          nb::arg("rows"), nb::arg("places"), nb::kw_only(), nb::arg("is_local"), nb::arg("rank"));
+
+  nb::class_<GraphTable>(m, "GraphTable").def(nb::init<>());
 
   nb::class_<TableRequest>(m, "TableRequest")
       .def(
           "__init__",
           [](TableRequest* self, std::string name, int node_type, bool at_seeds, int edge_type,
-             std::optional<Table> given, std::optional<RowPlaces> places, std::vector<bool> reached,
-             int rank, bool fused, bool as_bfloat16) {
+             decltype(TableRequest::rows) rows, bool fused, bool as_bfloat16) {
             new (self) TableRequest{.node_type = node_type,
                                     .name = std::move(name),
                                     .at_seeds = at_seeds,
                                     .edge_type = edge_type,
                                     .fused = fused,
                                     .as_bfloat16 = as_bfloat16,
-                                    .given = std::move(given),
-                                    .places = std::move(places),
-                                    .reached = std::move(reached),
-                                    .rank = rank};
+                                    .rows = std::move(rows)};
           },
           nb::arg("name"), nb::kw_only(), nb::arg("node_type") = 0, nb::arg("at_seeds") = false,
-          nb::arg("edge_type") = kNoEdgeType, nb::arg("given") = nb::none(),
-          nb::arg("places") = nb::none(), nb::arg("reached") = std::vector<bool>(),
-          nb::arg("rank") = 0, nb::arg("fused") = false, nb::arg("as_bfloat16") = false);
+          nb::arg("edge_type") = kNoEdgeType, nb::arg("rows") = GraphTable(),
+          nb::arg("fused") = false, nb::arg("as_bfloat16") = false);
 
   nb::class_<PyStream>(m, "EpochStream")
       .def("next", &PyStream::next)
@@ -217,21 +239,23 @@ void bind_loader(nb::module_& m) {
              bool drop_last, int rank, int world, int threads, int prefetch,
              const std::vector<TableRequest>& tables, const std::vector<LookedUpPair>& looked_up,
              bool decode, bool edges_ahead, const std::string& transpose, const HostOptions& host,
-             const DeviceOptions& device, const nb::object& progress) {
+             const DeviceOptions& device, const CooperativeOptions& cooperative,
+             const nb::object& progress) {
             const Progress report = interruptible(progress);
             const GilRelease release;  // it may read a whole graph
             new (self)
                 BoundLoader(std::move(graph),
                             make_options(std::move(sample), inputs, batch_size, shuffle, drop_last,
                                          rank, world, threads, prefetch, tables, looked_up, decode,
-                                         edges_ahead, transpose, host, device),
+                                         edges_ahead, transpose, host, device, cooperative),
                             report);
           },
           nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("inputs").noconvert(),
           nb::arg("batch_size"), nb::arg("shuffle"), nb::arg("drop_last"), nb::arg("rank"),
           nb::arg("world"), nb::arg("threads"), nb::arg("prefetch"), nb::arg("tables"),
           nb::arg("looked_up"), nb::arg("decode"), nb::arg("edges_ahead"), nb::arg("transpose"),
-          nb::arg("host"), nb::arg("device"), nb::arg("progress") = nb::none())
+          nb::arg("host") = HostOptions(), nb::arg("device") = DeviceOptions(),
+          nb::arg("cooperative") = CooperativeOptions(), nb::arg("progress") = nb::none())
       .def_prop_ro("num_steps", &NeighborLoader::num_steps)
       .def("fingerprint", &NeighborLoader::fingerprint)
       .def("tables_digest", &NeighborLoader::tables_digest)

@@ -26,7 +26,7 @@ void for_each_relation(const Minibatch& minibatch, size_t edge_type, Body&& body
 }  // namespace
 
 Table table_of(const Graph& graph, const TableRequest& request) {
-  if (request.given) return *request.given;
+  if (const Table* provided = request.table()) return *provided;
   if (request.is_of_edges()) {
     const EdgeType& type = graph.edge_types()[static_cast<size_t>(request.edge_type)];
     return find_table(type.tables, type.scales, request.name, "edge type '" + type.encoded + "'");
@@ -69,12 +69,13 @@ Array rows_of_nodes(const Graph& graph,
                     BufferPool& pool) {
   const auto node_type = static_cast<size_t>(request.node_type);
   const NodeRows& rows_of_type = graph.node_types()[node_type].rows;
-  const bool is_row = request.given ? !request.places : rows_of_type.is_whole();
-  if (is_row) return borrow(nodes);
+  const RowPlaces* const places = request.places();
+  if (places == nullptr && (request.table() != nullptr || rows_of_type.is_whole()))
+    return borrow(nodes);
   Array rows = pool.allocate_array(DType::kInt64, {std::ssize(nodes)});
   auto* const row = static_cast<int64_t*>(rows.data);
-  if (request.places)
-    request.places->look_up(nodes, row);
+  if (places != nullptr)
+    places->look_up(nodes, row);
   else
     rows_of_type.require(nodes, row);
   return rows;
@@ -100,28 +101,6 @@ Array rows_on_device(const TableRequest& request,
     row += of_block.rows();
   });
   return rows;
-}
-
-void gather_tables(const std::vector<TableRequest>& requests,
-                   const RowSources& sources,
-                   const std::function<Array(const TableRequest&, int device)>& ids_of,
-                   const ReadContext& context,
-                   const std::atomic<bool>* stop,
-                   Batch& batch) {
-  std::vector<Array> ids(requests.size());  // live until the reads are complete
-  std::vector<std::unique_ptr<RowRead>> reads(requests.size());
-  for (size_t i = 0; i < requests.size() && (stop == nullptr || !stop->load()); ++i) {
-    if (sources[i] == nullptr) continue;
-    ids[i] = ids_of(requests[i], sources[i]->ids_device());
-    reads[i] = sources[i]->submit(ids[i], context);
-  }
-  batch.tables.resize(requests.size());
-  for (size_t i = 0; i < requests.size(); ++i) {
-    if (reads[i] == nullptr) continue;
-    GatheredRows gathered = reads[i]->complete();
-    batch.tables[i] = std::move(gathered.rows);
-    batch.cache += gathered.cache;
-  }
 }
 
 }  // namespace ramet

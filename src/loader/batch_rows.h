@@ -1,8 +1,9 @@
-// Which table a TableRequest names, which of its rows a minibatch needs, and the gather of them.
+// Which table a TableRequest names, which of its rows a minibatch needs.
 #pragma once
 
-#include <atomic>
-#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
 
 #include "ramet/loader.h"
 #include "tables/row_source.h"
@@ -40,16 +41,5 @@ namespace ramet {
                                   BufferPool& pool);
 
 using RowSources = std::vector<std::shared_ptr<const RowSource>>;
-
-// Gathers the rows of `batch.minibatch` into batch.tables, and counts to batch.cache. Leaves out
-// tables without a source, which are pulled.
-// `ids_of(request, device)`: which rows, in memory of that device or of the host. Once `stop` is
-// set it returns early, and the tables are meaningless.
-void gather_tables(const std::vector<TableRequest>& requests,
-                   const RowSources& sources,
-                   const std::function<Array(const TableRequest&, int device)>& ids_of,
-                   const ReadContext& context,
-                   const std::atomic<bool>* stop,
-                   Batch& batch);
 
 }  // namespace ramet

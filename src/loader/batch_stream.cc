@@ -3,22 +3,28 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "ramet/cooperative_loader.h"
 #include "ramet/error.h"
 
 namespace ramet {
 namespace {
 
-// What the group's thread does for a step, in its slot. A task that has ended holds the pipeline no
-// longer: Python may keep the task, as the frames of an exception do.
-class StepTask : public SampleTask {
+// What the group's thread does for a step, or lets the other ranks know that this one could not
+// fetch its batch. A task that has ended holds the pipeline no longer: Python may keep the task, as
+// the frames of an exception do.
+class StepTask final : public SampleTask {
  public:
-  StepTask(std::shared_ptr<Pipeline> pipeline, const Batch& batch, Pipeline::Slot* slot)
-      : SampleTask(batch.epoch, batch.step), pipeline_(std::move(pipeline)), slot_(slot) {
+  // `failure`: of the step, which this task does not make.
+  StepTask(std::shared_ptr<Pipeline> pipeline, int64_t its_step, std::exception_ptr failure = {})
+      : SampleTask(pipeline->epoch(), its_step),
+        failure_(std::move(failure)),
+        pipeline_(std::move(pipeline)) {
     pipeline_->begin_task();
   }
   // A fork has the queue of its parent, but not the threads, and the pipeline's mutex may be locked
@@ -31,16 +37,18 @@ class StepTask : public SampleTask {
   }
 
   void run(const Exchange& exchange) override {
-    pipeline_->run_task(*slot_, exchange);
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    pipeline_->run_task(step, exchange);
     end(nullptr);
   }
-  void fail(std::exception_ptr error) final {
-    if (pipeline_ != nullptr) end(std::move(error));
+  void fail(std::exception_ptr error) override {
+    if (pipeline_ != nullptr) end(error);
   }
 
  private:
-  void end(std::exception_ptr error) {
-    std::exchange(pipeline_, nullptr)->end_task(slot_, std::move(error));
+  void end(const std::exception_ptr& error) {
+    const auto made = failure_ == nullptr ? std::optional(step) : std::nullopt;
+    std::exchange(pipeline_, nullptr)->end_task(made, error);
   }
   [[nodiscard]] Error given_up() const {
     return {ErrorCode::kIo, concat("epoch ", epoch, ", step ", step,
@@ -48,19 +56,8 @@ class StepTask : public SampleTask {
   }
 
   const pid_t owner_ = getpid();
+  const std::exception_ptr failure_;
   std::shared_ptr<Pipeline> pipeline_;  // nullptr: it has ended
-  Pipeline::Slot* const slot_;
-};
-
-// Lets the other ranks know that this one could not fetch a batch.
-class FailedTask final : public StepTask {
- public:
-  FailedTask(std::shared_ptr<Pipeline> pipeline, const Batch& batch, std::exception_ptr error)
-      : StepTask(std::move(pipeline), batch, nullptr), error_(std::move(error)) {}
-  void run(const Exchange& /*exchange*/) override { std::rethrow_exception(error_); }
-
- private:
-  const std::exception_ptr error_;
 };
 
 class BatchStream final : public EpochStream {
@@ -127,6 +124,7 @@ class BatchStream final : public EpochStream {
         threads.emplace_back(&Pipeline::run_worker, workers_->pipeline.get(), i);
     } catch (const std::exception& e) {  // no thread, or no memory for one
       if (!threads.empty()) return;      // fewer threads give the same batches
+      pipeline().stop();                 // a task of the group may wait for one
       const auto* refused = dynamic_cast<const std::system_error*>(&e);
       if (refused == nullptr) throw;
       throw Error(ErrorCode::kIo, concat("cannot start a thread: ", e.what()),
@@ -135,9 +133,9 @@ class BatchStream final : public EpochStream {
   }
 
   void report_failure(const Pipeline::Slot& slot) {
-    if (group_ == nullptr || !slot.is_sampled) return;
+    if (group_ == nullptr || slot.is_told) return;
     try {
-      group_->submit(std::make_unique<FailedTask>(workers_->pipeline, slot.batch, slot.error));
+      group_->submit(std::make_unique<StepTask>(workers_->pipeline, slot.batch.step, slot.error));
     } catch (...) {
       // A group that has ended has told the others. The first error is the one to throw.
     }
@@ -147,8 +145,8 @@ class BatchStream final : public EpochStream {
   // run the same program, submit in the same order.
   void submit_tasks() {
     if (group_ == nullptr) return;
-    while (Pipeline::Slot* slot = pipeline().next_task())
-      group_->submit(std::make_unique<StepTask>(workers_->pipeline, slot->batch, slot));
+    while (const std::optional<int64_t> step = pipeline().next_task())
+      group_->submit(std::make_unique<StepTask>(workers_->pipeline, *step));
   }
 
   void require_owner() const {

@@ -45,11 +45,11 @@ std::vector<int64_t> counts_at(std::span<const int64_t> nodes, std::span<const i
 }
 
 // Those with rows that this process does not reach.
-Array nodes_to_pull(const TableRequest& request) {
+Array nodes_to_pull(const PulledTable& table) {
   std::vector<int64_t> nodes;
-  for (size_t part = 0; part < request.reached.size(); ++part) {
-    if (request.reached[part]) continue;
-    const Array owned = request.places->owned(static_cast<int64_t>(part));
+  for (size_t part = 0; part < table.is_local.size(); ++part) {
+    if (table.is_local[part]) continue;
+    const Array owned = table.places.owned(static_cast<int64_t>(part));
     const auto ids = owned.as<int64_t>();
     nodes.insert(nodes.end(), ids.begin(), ids.end());
   }
@@ -86,7 +86,7 @@ NodeUses count_uses(const std::shared_ptr<const Graph>& graph,
                     int type,
                     CacheBy by) {
   if (by == CacheBy::kDegree) return uses_by_degree(*graph, type);
-  const std::vector<Array>& presampled = options.host.presampled;
+  const std::vector<Array>& presampled = options.cooperative.presampled;
   if (presampled.empty())
     return uses_by_presampling(graph, options, seeds, std::min(kPresampledSteps, num_steps), type);
   const auto counts = presampled[static_cast<size_t>(type)].as<int64_t>();
@@ -107,13 +107,13 @@ std::vector<int64_t> hottest_nodes(const NodeUses& uses,
 
 std::optional<Array> nodes_behind_cache(const Graph& graph,
                                         const TableRequest& request,
-                                        const HostOptions& host) {
-  if (request.is_pulled()) return nodes_to_pull(request);
+                                        const std::optional<Membership>& membership) {
+  if (const PulledTable* pulled = request.pulled()) return nodes_to_pull(*pulled);
   const auto type = static_cast<size_t>(request.node_type);
   const NodeRows& rows = graph.node_types()[type].rows;
   if (!rows.is_whole()) return rows.nodes();
-  if (!host.membership) return std::nullopt;
-  return owned_nodes(host.membership->owners[type], host.membership->rank).nodes;
+  if (!membership) return std::nullopt;
+  return owned_nodes(membership->owners[type], membership->rank).nodes;
 }
 
 std::vector<int64_t> uses_by_row(const Graph& graph,
@@ -129,12 +129,12 @@ std::vector<int64_t> uses_by_row(const Graph& graph,
       count_some(of_type.indices,
                  std::max<int64_t>(1, kMostCounted * of_type.indices.rows() / edges), by_node);
   const NodeRows& rows = graph.node_types()[static_cast<size_t>(type)].rows;
-  const bool is_by_node = request.given ? !request.places : rows.is_whole();
-  if (is_by_node) return by_node;
+  const RowPlaces* const places = request.places();
+  if (places == nullptr && (request.table() != nullptr || rows.is_whole())) return by_node;
   std::vector<int64_t> nodes(by_node.size()), row_of(by_node.size());
   std::iota(nodes.begin(), nodes.end(), int64_t{0});
-  if (request.given) {
-    request.places->look_up(nodes, row_of.data());
+  if (places != nullptr) {
+    places->look_up(nodes, row_of.data());
   } else {
     const Array own = rows.nodes();
     const auto ids = own.as<int64_t>();

@@ -33,7 +33,8 @@ struct NodeUses {
 inline constexpr int64_t kPresampledSteps = 20;
 
 // By which a cache chooses that holds rows by kDegree or kPresampling. Presamples the first
-// kPresampledSteps of the loader's `num_steps`, unless ranks have done so: HostOptions::presampled.
+// kPresampledSteps of the loader's `num_steps`, unless ranks have done so:
+// CooperativeOptions::presampled.
 [[nodiscard]] NodeUses count_uses(const std::shared_ptr<const Graph>& graph,
                                   const LoaderOptions& options,
                                   const SeedsOfStep& seeds,
@@ -52,17 +53,12 @@ inline constexpr int64_t kPresampledSteps = 20;
 // nothing, which is all nodes.
 [[nodiscard]] std::optional<Array> nodes_behind_cache(const Graph& graph,
                                                       const TableRequest& request,
-                                                      const HostOptions& host);
+                                                      const std::optional<Membership>& membership);
 
 // How often each of the `num_rows` rows of a node table may be used: as its node is the source of
 // edges. Of larger graphs some of the edges, about 2^27, are counted.
 [[nodiscard]] std::vector<int64_t> uses_by_row(const Graph& graph,
                                                const TableRequest& request,
                                                int64_t num_rows);
-
-// Whether the table is read at all nodes of a type, and so worth a cache.
-[[nodiscard]] inline bool is_of_nodes(const TableRequest& request) {
-  return !request.at_seeds && !request.is_of_edges();
-}
 
 }  // namespace ramet

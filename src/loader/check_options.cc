@@ -57,21 +57,27 @@ bool is_input(const LoaderOptions& options, int node_type) {
                      [=](const InputNodes& nodes) { return nodes.node_type == node_type; });
 }
 
-void check_given(const TableRequest& request, const Graph& graph, const DeviceOptions& device) {
-  if (request.is_of_edges())
-    throw_invalid("table '", request.name, "' is of an edge type, whose rows are the graph's own");
-  if (device.index != kHost && request.given->rows().device != device.index)
-    throw_invalid("table '", request.name, "' is neither the graph's nor lies on device ",
-                  device.index, ", which batches of that device need");
-  if (device.index != kHost && !request.reached.empty())
+void check_pulled(const TableRequest& request, const DeviceOptions& device) {
+  const PulledTable& table = *request.pulled();
+  if (device.index != kHost)
     throw_invalid("table '", request.name,
                   "' has rows on other machines, which batches of a device cannot have");
-  if (!request.reached.empty() &&
-      (!request.places || std::ssize(request.reached) != request.places->parts()))
-    throw_invalid("table '", request.name, "' has ", request.reached.size(),
+  if (std::ssize(table.is_local) != table.places.parts())
+    throw_invalid("table '", request.name, "' has ", table.is_local.size(),
                   " ranks, expected those of its places");
+}
+
+void check_provided(const TableRequest& request, const Graph& graph, const DeviceOptions& device) {
+  const int found = request.table()->rows().device;
+  if (request.is_of_edges())
+    throw_invalid("table '", request.name, "' is of an edge type, whose rows are the graph's own");
+  if (device.index != kHost && found != device.index)
+    throw_invalid("table '", request.name, "' is neither the graph's nor lies on device ",
+                  device.index, ", which batches of that device need");
+  if (request.pulled() != nullptr) check_pulled(request, device);
   const NodeType& type = graph.node_types()[static_cast<size_t>(request.node_type)];
-  const int64_t rows = request.places ? request.places->num_rows() : request.given->rows().rows();
+  const RowPlaces* const places = request.places();
+  const int64_t rows = places != nullptr ? places->num_rows() : request.table()->rows().rows();
   if (rows != type.num_nodes)
     throw_invalid("table '", request.name, "' has ", rows, " rows, but node type '", type.name,
                   "' has ", type.num_nodes, " nodes");
@@ -81,7 +87,7 @@ void check_fused(const TableRequest& request, const Graph& graph, const LoaderOp
   const std::string what = "table '" + request.name + "' is fused with the first block, ";
   if (request.is_of_edges() || request.at_seeds)
     throw_invalid(what, "but is not asked for at the nodes of a type");
-  if (request.is_pulled()) throw_invalid(what, "but has rows on other machines");
+  if (request.pulled() != nullptr) throw_invalid(what, "but has rows on other machines");
   if (options.device.index != kHost) throw_invalid(what, "which is for batches of the host");
   if (table_of(graph, request).rows().device != kHost)
     throw_invalid(what, "but lies on a device, whose rows the host cannot read in place");
@@ -102,8 +108,8 @@ void check_table(const TableRequest& request, const Graph& graph, const LoaderOp
     require_index(request.edge_type, std::ssize(graph.edge_types()), "edge type");
   else
     require_index(request.node_type, std::ssize(graph.node_types()), "node type");
-  if (request.given)
-    check_given(request, graph, options.device);
+  if (request.table() != nullptr)
+    check_provided(request, graph, options.device);
   else
     static_cast<void>(table_of(graph, request));
   if (request.fused) check_fused(request, graph, options);
@@ -120,20 +126,22 @@ void check_device(const DeviceOptions& device, size_t num_tables) {
 }
 
 // What ranks that cooperate say for their caches.
-void check_cooperating(const HostOptions& host, const Graph& graph) {
+void check_cooperating(const LoaderOptions& options, const Graph& graph) {
+  const HostOptions& host = options.host;
+  const auto& [membership, presampled] = options.cooperative;
   const auto types = std::ssize(graph.node_types());
-  if (host.membership) check(*host.membership, graph);
-  if (host.presampled.empty()) {
-    const bool is_together = host.membership || graph.part();
+  if (membership) check(*membership, graph);
+  if (presampled.empty()) {
+    const bool is_together = membership || graph.part();
     if (is_together && host.cache_rows > 0 && host.cache_by == CacheBy::kPresampling)
       throw_invalid("rows are cached by presampling, but ranks that cooperate sample together: ",
                     "expected in how many of the first batches each node is");
     return;
   }
-  if (std::ssize(host.presampled) != types)
-    throw_invalid("presampled nodes of ", host.presampled.size(), " types, expected ", types);
-  for (size_t t = 0; t < host.presampled.size(); ++t) {
-    const Array& counts = host.presampled[t];
+  if (std::ssize(presampled) != types)
+    throw_invalid("presampled nodes of ", presampled.size(), " types, expected ", types);
+  for (size_t t = 0; t < presampled.size(); ++t) {
+    const Array& counts = presampled[t];
     const NodeType& type = graph.node_types()[t];
     if (counts.dtype != DType::kInt64 || counts.shape != std::vector<int64_t>{type.num_nodes})
       throw_invalid("presampled nodes of type '", type.name, "' are ", counts.describe(),
@@ -147,7 +155,7 @@ void check_host(const LoaderOptions& options, const Graph& graph) {
   require_at_most(host.cache_rows, kMaxCachedRows, "cache_rows");
   require_at_least(host.look_ahead, 0, "look_ahead");
   require_at_most(host.look_ahead, kMaxLookAhead, "look_ahead");
-  check_cooperating(host, graph);
+  check_cooperating(options, graph);
   if (!host.tables.empty() && host.tables.size() != options.tables.size())
     throw_invalid("placements of ", host.tables.size(), " tables for ", options.tables.size());
   for (const Placement& placement : host.tables)

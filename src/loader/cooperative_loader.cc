@@ -16,6 +16,7 @@ CooperativeLoader::CooperativeLoader(const NeighborLoader& loader, Membership me
   if (loader_->options.inputs.size() != 1)
     throw_invalid("input nodes are of ", loader_->options.inputs.size(),
                   " node types, expected one where ranks cooperate");
+  require_none_pulled(*loader_);
   parts_ = std::make_shared<CooperativeParts>(loader_, std::move(membership));
 }
 

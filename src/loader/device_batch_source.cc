@@ -3,6 +3,7 @@
 // place of its batch, and whoever takes the batch has nothing to wait for.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "batch_arrays.h"
 #include "batch_rows.h"
@@ -62,23 +63,37 @@ class DeviceBatchSource final : public BatchSource {
   }
 
   void fetch_on_stream(Batch& batch, const std::atomic<bool>& stop) {
-    const auto ids_of = [&](const TableRequest& request, int device) {
-      if (device != kHost) return rows_on_stream(request, batch.minibatch);
-      if (on_host_.n_id.empty()) on_host_ = ids_to_host(batch.minibatch);
-      return rows_of(*parts_->graph, request, on_host_, *parts_->pool);
-    };
-    gather_tables(parts_->options.tables, parts_->sources, ids_of,
-                  {.pool = pool_,
-                   .stream = stream_.handle(),
-                   .pinned = parts_->pool,
-                   .max_sms = parts_->options.device.max_sms,
-                   .order = parts_->options.device.order},
-                  &stop, batch);
+    const RowSources& sources = side_.sources();
+    const ReadContext context{.pool = pool_,
+                              .stream = stream_.handle(),
+                              .pinned = parts_->pool,
+                              .max_sms = parts_->options.device.max_sms,
+                              .order = parts_->options.device.order};
+    std::vector<Array> ids(sources.size());  // live until the reads are complete
+    std::vector<std::unique_ptr<RowRead>> reads;
+    for (size_t i = 0; i < sources.size() && !stop.load(); ++i) {
+      ids[i] = ids_of(i, sources[i]->ids_device(), batch.minibatch);
+      reads.push_back(sources[i]->submit(ids[i], context));
+    }
+    batch.tables.resize(sources.size());
+    for (size_t i = 0; i < reads.size(); ++i) {
+      GatheredRows gathered = reads[i]->complete();
+      batch.tables[i] = std::move(gathered.rows);
+      batch.cache += gathered.cache;
+    }
   }
 
-  Array rows_on_stream(const TableRequest& request, const Minibatch& minibatch) {
+  // In memory of `device` or of the host.
+  Array ids_of(size_t table, int device, const Minibatch& minibatch) {
+    const TableRequest& request = parts_->options.tables[table];
+    if (device != kHost) return rows_on_stream(table, minibatch);
+    if (on_host_.n_id.empty()) on_host_ = ids_to_host(minibatch);
+    return rows_of(*parts_->graph, request, on_host_, *parts_->pool);
+  }
+
+  Array rows_on_stream(size_t table, const Minibatch& minibatch) {
+    const TableRequest& request = parts_->options.tables[table];
     const Array ids = rows_on_device(request, minibatch, *pool_, stream_.handle());
-    const auto table = static_cast<size_t>(&request - parts_->options.tables.data());
     const DevicePlaces* places = side_.places(table);
     return places == nullptr ? ids : places->look_up(ids, *pool_, stream_.handle());
   }

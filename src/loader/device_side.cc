@@ -39,7 +39,7 @@ Array cached_rows(const std::shared_ptr<const Graph>& graph,
                   const DeviceSideOptions& side,
                   const TableRequest& request) {
   const DeviceOptions& options = side.loader.device;
-  if (options.cache_rows == 0 || !is_of_nodes(request)) return {};
+  if (options.cache_rows == 0 || !request.is_of_nodes()) return {};
   const NodeUses uses = count_uses(graph, side.loader, side.seeds, side.num_steps,
                                    request.node_type, options.cache_by);
   const std::vector<int64_t> ids = hottest_nodes(uses, options.cache_rows);
@@ -47,8 +47,8 @@ Array cached_rows(const std::shared_ptr<const Graph>& graph,
 }
 
 std::unique_ptr<const DevicePlaces> places_of(const TableRequest& request, int device) {
-  if (!request.places) return nullptr;
-  return std::make_unique<const DevicePlaces>(*request.places, device);
+  const RowPlaces* const places = request.places();
+  return places == nullptr ? nullptr : std::make_unique<const DevicePlaces>(*places, device);
 }
 
 }  // namespace

@@ -39,34 +39,35 @@ class Maker {
   void add(const TableRequest& request, Placement wanted) {
     const Table table = table_of(*graph_, request);
     TablePlace place = place_of(*graph_, request, wanted);
-    std::shared_ptr<const RowSource> near = make_row_source(
-        table,
-        {.decode = options_.decode, .as_bfloat16 = request.as_bfloat16, .reader = place.reader});
+    auto source = source_of(request, table, place);
     makers_.emplace_back();
-    pulled_makers_.emplace_back();
-    side_.near_sources.emplace_back();
-    if (request.is_pulled())
-      side_.near_sources.back() = std::exchange(near, pulled(request, table));
-    const bool is_given = request.given && !request.is_pulled();
-    const bool is_fixed = !is_given || place.location == Location::kDisk;
-    if (options_.host.cache_rows > 0 && is_of_nodes(request) && is_fixed)
-      near = cached(std::move(near), request, table.rows().rows(), place);
-    side_.sources.push_back(std::move(near));
+    const bool is_provided = std::holds_alternative<ProvidedTable>(request.rows);
+    const bool is_fixed = !is_provided || place.location == Location::kDisk;
+    if (options_.host.cache_rows > 0 && request.is_of_nodes() && is_fixed)
+      source = cached(std::move(source), request, table.rows().rows(), place);
+    side_.sources.push_back(std::move(source));
     side_.placement.push_back(
         {request.name, place.location, bytes_of(table), std::move(place.why)});
   }
 
   HostSide take() {
     side_.caches = std::make_shared<const TableCaches>(std::move(makers_));
-    side_.pulled_caches = std::make_shared<const TableCaches>(std::move(pulled_makers_));
+    side_.reads_ahead = !options_.looked_up.empty() ||
+                        std::any_of(side_.sources.begin(), side_.sources.end(),
+                                    [](const auto& source) { return source->reads_ahead(); });
     return std::move(side_);
   }
 
  private:
-  [[nodiscard]] std::shared_ptr<const RowSource> pulled(const TableRequest& request,
-                                                        const Table& rows) const {
-    return make_pulled_source(rows, *request.places, request.reached, request.rank,
-                              options_.decode);
+  [[nodiscard]] std::shared_ptr<const RowSource> source_of(const TableRequest& request,
+                                                           const Table& rows,
+                                                           const TablePlace& place) const {
+    if (const PulledTable* pulled = request.pulled())
+      return make_pulled_source(rows, pulled->places, pulled->is_local, pulled->rank,
+                                options_.decode);
+    return make_row_source(
+        rows,
+        {.decode = options_.decode, .as_bfloat16 = request.as_bfloat16, .reader = place.reader});
   }
 
   // The source that reads without the caches of streams.
@@ -76,16 +77,15 @@ class Maker {
                                           TablePlace& place) {
     const HostOptions& host = options_.host;
     CacheBy by = host.cache_by;
-    const bool is_far = place.location == Location::kDisk || request.is_pulled();
-    if (by == CacheBy::kAuto) by = is_far ? CacheBy::kLookAhead : CacheBy::kRecency;
+    const bool is_remote = place.location == Location::kDisk || request.pulled() != nullptr;
+    if (by == CacheBy::kAuto) by = is_remote ? CacheBy::kLookAhead : CacheBy::kRecency;
     if (by == CacheBy::kDegree || by == CacheBy::kPresampling)
       return keeping(std::move(source), request, rows, by, place);
     const int64_t kept = std::min(host.cache_rows, rows);
     place.why += concat("; a cache has ", kept, " rows ", why_cached(host, by));
-    (request.is_pulled() ? pulled_makers_ : makers_).back() =
-        by == CacheBy::kRecency
-            ? last_rows(source, rows, kept)
-            : next_rows(source, rows, kept, host.look_ahead, uses_by_row(*graph_, request, rows));
+    makers_.back() = by == CacheBy::kRecency ? last_rows(source, rows, kept)
+                                             : next_rows(source, rows, kept, host.look_ahead,
+                                                         uses_by_row(*graph_, request, rows));
     return source;
   }
 
@@ -97,8 +97,8 @@ class Maker {
                                            TablePlace& place) {
     std::vector<int64_t> kept = rows_to_keep(request, by);
     place.why += concat("; a cache has ", kept.size(), " rows ", why_cached(options_.host, by));
-    if (!request.is_pulled()) return with_kept_rows(std::move(source), rows, kept);
-    pulled_makers_.back() = held_rows(source, rows, std::move(kept));
+    if (request.pulled() == nullptr) return with_kept_rows(std::move(source), rows, kept);
+    makers_.back() = held_rows(source, rows, std::move(kept));
     return source;
   }
 
@@ -106,8 +106,9 @@ class Maker {
     const int type = request.node_type;
     if (uses_.count(type) == 0)
       uses_[type] = count_uses(graph_, options_, seeds_, num_steps_, type, by);
-    const std::vector<int64_t> nodes = hottest_nodes(
-        uses_[type], options_.host.cache_rows, nodes_behind_cache(*graph_, request, options_.host));
+    const std::vector<int64_t> nodes =
+        hottest_nodes(uses_[type], options_.host.cache_rows,
+                      nodes_behind_cache(*graph_, request, options_.cooperative.membership));
     const Array found = rows_of_nodes(*graph_, request, nodes, *BufferPool::create());
     const auto rows = found.as<int64_t>();
     return {rows.begin(), rows.end()};
@@ -118,7 +119,7 @@ class Maker {
   const SeedsOfStep& seeds_;
   const int64_t num_steps_;
   HostSide side_;
-  std::vector<MakeStreamCache> makers_, pulled_makers_;
+  std::vector<MakeStreamCache> makers_;
   std::map<int, NodeUses> uses_;  // by type
 };
 

@@ -14,8 +14,8 @@ namespace ramet {
 // By LoaderOptions::tables.
 struct HostSide {
   RowSources sources;
-  RowSources near_sources;  // where rows are pulled: of those in reach; else nullptr
-  std::shared_ptr<const TableCaches> caches, pulled_caches;
+  std::shared_ptr<const TableCaches> caches = nullptr;
+  bool reads_ahead = false;  // whether a source or a listener does
   std::vector<PlacementDecision> placement;
 };
 

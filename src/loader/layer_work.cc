@@ -16,7 +16,7 @@ void add_means(const LoaderParts& parts,
   const TableRequest& request = parts.options.tables[table];
   const auto nodes = batch.minibatch.n_id[static_cast<size_t>(request.node_type)].as<int64_t>();
   const Array rows = rows_of_nodes(graph, request, nodes, *parts.pool);
-  const RowForm& form = parts.sources[table]->form();
+  const RowForm& form = parts.host.sources[table]->form();
   const Block& block = batch.minibatch.blocks[0];
   const bool is_weighted = has_weights(block);
   for (size_t type = 0; type < graph.edge_types().size() && !stop.load(); ++type) {

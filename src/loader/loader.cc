@@ -9,19 +9,17 @@
 
 #include "base/digest.h"
 #include "base/parallel.h"
-#include "batch_rows.h"
 #include "batch_source.h"
 #include "batch_stream.h"
 #include "check_options.h"
 #include "clock.h"
-#include "host_side.h"
 #include "listed_plan.h"
 #include "loader_parts.h"
-#include "pipeline.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
 #include "seed_plan.h"
+#include "stages.h"
 
 namespace ramet {
 namespace {
@@ -49,11 +47,6 @@ bool is_staged(const DeviceSide& side) {
   return std::any_of(placed.begin(), placed.end(), [](const PlacementDecision& decision) {
     return decision.placement == Location::kStaged;
   });
-}
-
-bool any_reads_ahead(const RowSources& sources) {
-  return std::any_of(sources.begin(), sources.end(),
-                     [](const auto& source) { return source->reads_ahead(); });
 }
 
 SeedsOfStep seeds_of_step(const LoaderParts& parts) {
@@ -87,20 +80,12 @@ std::shared_ptr<const LoaderParts> make_parts(std::shared_ptr<const Graph> graph
   parts->max_threads = threads > 0 ? threads : share_of_cores(parts->options.world);
   if (on_device) {
     parts->device_side = make_device_side(*parts, progress);
-    parts->sources = parts->device_side->sources();
     // The device does all the work.
     if (threads == 0 && !is_staged(*parts->device_side)) parts->max_threads = 1;
-    parts->placement = parts->device_side->placement();
   } else {
-    HostSide side = make_host_side(parts->graph, parts->options, seeds_of_step(*parts),
-                                   parts->plan->num_steps());
-    parts->options.host.presampled.clear();  // as large as the graph has nodes
-    parts->sources = std::move(side.sources);
-    parts->near_sources = std::move(side.near_sources);
-    parts->caches = std::move(side.caches);
-    parts->pulled_caches = std::move(side.pulled_caches);
-    parts->reads_ahead = any_reads_ahead(parts->sources) || !parts->options.looked_up.empty();
-    parts->placement = std::move(side.placement);
+    parts->host = make_host_side(parts->graph, parts->options, seeds_of_step(*parts),
+                                 parts->plan->num_steps());
+    parts->options.cooperative.presampled.clear();  // as large as the graph has nodes
   }
   parts->max_prefetch = prefetch > 0 ? prefetch : parts->max_threads + (threads > 0 ? 0 : 1);
   return parts;
@@ -111,20 +96,11 @@ std::unique_ptr<BatchSource> source_of(std::shared_ptr<const LoaderParts> parts)
   return on_host ? make_host_source(std::move(parts)) : make_device_source(std::move(parts));
 }
 
-// kInvalidArgument where nobody would pull.
-void require_pulled(const LoaderParts& parts, GroupWork group_work) {
-  for (const TableRequest& request : parts.options.tables) {
-    if (request.is_pulled() && group_work != GroupWork::kPull)
-      throw_invalid("table '", request.name, "' has rows on other machines, ",
-                    "and there is no thread of its group to pull them");
-  }
-}
-
 std::unique_ptr<EpochStream> start_batches(const std::shared_ptr<const LoaderParts>& parts,
                                            Steps steps,
                                            std::shared_ptr<GroupThread> thread = nullptr) {
   const GroupWork group_work = thread == nullptr ? GroupWork::kNone : GroupWork::kPull;
-  require_pulled(*parts, group_work);
+  if (thread == nullptr) require_none_pulled(*parts);
   const auto make_source = [parts](const Exchange& /*exchange*/) { return source_of(parts); };
   return start_stream(parts, std::move(steps), make_source, std::move(thread), group_work);
 }
@@ -180,7 +156,7 @@ Batch NeighborLoader::make(std::span<const int64_t> positions, int64_t epoch, in
   batch.global_num_seeds = std::ssize(positions);
   batch.input_id = copy(borrow(positions), *parts_->pool);  // checked afterwards: no one changes it
   require_positions(batch.input_id.as<int64_t>(), parts_->seeds.num_items(), "positions");
-  require_pulled(*parts_, GroupWork::kNone);
+  require_none_pulled(*parts_);
   const std::unique_ptr<BatchSource> source = source_of(parts_);
   const std::atomic<bool> never{false};
   {
@@ -251,14 +227,13 @@ int NeighborLoader::max_prefetch() const {
 int NeighborLoader::max_sampled() const {
   const auto& tables = parts_->options.tables;
   const bool pulls = std::any_of(tables.begin(), tables.end(),
-                                 [](const auto& table) { return table.is_pulled(); });
+                                 [](const auto& table) { return table.pulled() != nullptr; });
   const AheadLimits limits = limits_of(*parts_, pulls ? GroupWork::kPull : GroupWork::kNone);
-  return static_cast<int>(parts_->max_prefetch + limits.ahead());
+  return static_cast<int>(parts_->max_prefetch + limits.sampled());
 }
 
 int64_t NeighborLoader::cache_bytes() const {
-  if (parts_->caches == nullptr) return 0;
-  return parts_->caches->memory_bytes() + parts_->pulled_caches->memory_bytes();
+  return parts_->host.caches == nullptr ? 0 : parts_->host.caches->memory_bytes();
 }
 
 const LoaderOptions& NeighborLoader::options() const {
@@ -282,7 +257,8 @@ std::shared_ptr<const CudaGraph> NeighborLoader::cuda_graph() const {
 }
 
 std::vector<PlacementDecision> NeighborLoader::placement() const {
-  return parts_->placement;
+  const DeviceSide* const side = parts_->device_side.get();
+  return side == nullptr ? parts_->host.placement : side->placement();
 }
 
 }  // namespace ramet

@@ -3,15 +3,13 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "batch_plan.h"
-#include "batch_rows.h"
 #include "device_side.h"
+#include "host_side.h"
 #include "node_seeds.h"
 #include "ramet/loader.h"
 #include "stats.h"
-#include "table_caches.h"
 
 namespace ramet {
 
@@ -23,14 +21,12 @@ struct LoaderParts {
   std::shared_ptr<BufferPool> pool;       // of the host, page-locked where there is a device
   int max_threads = 1, max_prefetch = 1;
   std::shared_ptr<const DeviceSide> device_side = nullptr;  // nullptr: host batches
-  RowSources sources = {};                                  // by LoaderOptions::tables
-  std::vector<PlacementDecision> placement = {};            // as NeighborLoader::placement()
-  RowSources near_sources = {};  // where rows are pulled: of those in reach, by place; else nullptr
-  // Of host batches, in order: of this machine's tables, and of rows that are pulled.
-  std::shared_ptr<const TableCaches> caches = nullptr, pulled_caches = nullptr;
-  bool reads_ahead = false;  // whether a source or a listener does
+  HostSide host = {};                                       // of host batches
   mutable LoaderStats stats = {};
 };
+
+// kInvalidArgument where rows are pulled: for batches that are made without the thread of a group.
+void require_none_pulled(const LoaderParts& parts);
 
 // The seeds of a batch, in whose `input_id` are its items. It has the seeds' positions then.
 [[nodiscard]] inline SeedList take_seeds(const LoaderParts& parts, Batch& batch) {

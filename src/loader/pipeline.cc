@@ -8,36 +8,22 @@ namespace ramet {
 
 namespace {
 
-constexpr int64_t kReadsAhead = 4;  // batches: a disk has enough to do, and a loop may stutter
-
 bool is_ordered(const LoaderParts& parts) {
-  return parts.reads_ahead || (parts.caches != nullptr && parts.caches->has_any());
+  const HostSide& host = parts.host;
+  return host.reads_ahead || (host.caches != nullptr && host.caches->has_any());
 }
 
-// The most that a cache may look ahead, wherever this rank reads its tables.
-int asked_window(const LoaderOptions& options) {
-  const HostOptions& host = options.host;
-  return host.cache_rows > 0 && host.cache_by == CacheBy::kLookAhead ? host.look_ahead : 0;
-}
-
-// Those of a group of ranks work on one batch together.
+// Those of a group of ranks that sample together work on one batch together.
 ReadContext context_of(const LoaderParts& parts, GroupWork group_work) {
   const bool is_together = group_work == GroupWork::kSample;
   return {.pool = parts.pool, .threads = is_together ? std::max(parts.options.threads, 1) : 1};
 }
 
-}  // namespace
-
-AheadLimits limits_of(const LoaderParts& parts, GroupWork group_work) {
-  const auto& places = parts.options.host.tables;
-  const bool is_asked = std::find(places.begin(), places.end(), Location::kDisk) != places.end();
-  const bool reads = group_work == GroupWork::kNone ? parts.reads_ahead : is_asked;
-  const bool pulls = group_work == GroupWork::kPull;
-  const int window = parts.caches == nullptr ? 0 : parts.caches->window();
-  return {.reading = reads ? kReadsAhead : 0,
-          .known = group_work == GroupWork::kNone ? window : asked_window(parts.options),
-          .to_pull = pulls ? parts.pulled_caches->window() : 0};
+bool is_of_workers(const StageState& stage) {
+  return stage.runner == Runner::kWorkers || stage.runner == Runner::kOneWorker;
 }
+
+}  // namespace
 
 Pipeline::Pipeline(std::shared_ptr<const LoaderParts> parts,
                    Steps steps,
@@ -51,18 +37,11 @@ Pipeline::Pipeline(std::shared_ptr<const LoaderParts> parts,
       limits_(limits_of(*parts_, group_work)),
       context_(context_of(*parts_, group_work)),
       reads_(is_ordered(*parts_) ? std::make_unique<TableReads>(parts_) : nullptr),
-      pulls_(group_work == GroupWork::kPull ? std::make_unique<PulledReads>(parts_) : nullptr),
-      next_to_announce_pull_(steps_.first),
       scaler_(parts_->max_threads, parts_->stats.get().threads),
       ring_(static_cast<size_t>(
-          std::clamp<int64_t>(num_steps_, 1, parts_->max_prefetch + limits_.ahead()))),
-      next_task_(steps_.first),
-      next_to_sample_(steps_.first),
-      next_to_deliver_(steps_.first),
-      next_to_announce_(steps_.first),
-      next_to_begin_(steps_.first),
-      next_to_fetch_(steps_.first),
-      order_end_(num_steps_) {}
+          std::clamp<int64_t>(num_steps_, 1, parts_->max_prefetch + limits_.sampled()))),
+      stages_(stages_of(group_work, reads_ != nullptr, limits_, steps_.first)),
+      end_(num_steps_) {}
 
 void Pipeline::run_worker(int index) {
   std::unique_ptr<BatchSource> source;
@@ -70,42 +49,53 @@ void Pipeline::run_worker(int index) {
   std::unique_lock lock(mutex_);
   while (const std::optional<Work> work = next_work(lock, index)) {
     lock.unlock();
+    std::exception_ptr error;
     try {
       work_on(*work, source, core_wait);
     } catch (...) {
-      work->slot->error = std::current_exception();
+      error = std::current_exception();
     }
     lock.lock();
-    end_work(*work);
+    slot_of(work->step).is_busy = false;
+    if (stages_[work->stage].runner == Runner::kOneWorker) is_in_order_ = false;
+    end_stage(work->step, error);
   }
 }
 
 void Pipeline::work_on(const Work& work,
                        std::unique_ptr<BatchSource>& source,
                        const CoreWait& core_wait) {
-  Slot& slot = *work.slot;
+  Slot& slot = slot_of(work.step);
   BatchTimings& timings = slot.batch.timings;
   if (!source) source = make_source_({});
-  if (work.task == Task::kSample) {
+  bool fetches = work.stage == kFetch;
+  if (work.stage == kSample) {
     const AddSeconds timer(timings.sample_seconds);
     const AddCoreWait waits(core_wait, timings.core_wait_seconds);
-    return sample(*source, slot.batch);
+    sample(*source, work.step);
+    fetches = stages_[kFetch].runner == Runner::kNobody;
   }
   {
     const AddSeconds timer(timings.gather_seconds);
     const AddCoreWait waits(core_wait, timings.core_wait_seconds);
-    if (work.task == Task::kAnnounce) {
+    if (work.stage == kAnnounce) {
       reads_->tell(slot.batch);
       reads_->announce(slot.batch);
     }
-    if (work.task == Task::kBegin) slot.reads = reads_->begin(context_, slot.batch);
-    if (work.task == Task::kFetch) source->fetch(slot.batch, slot.reads.get(), stop_);
+    if (work.stage == kBegin) slot.reads = reads_->begin(context_, slot.batch);
+    if (fetches) source->fetch(slot.batch, slot.reads.get(), stop_);
   }
-  if (work.task == Task::kFetch) timings.gather_seconds -= timings.read_seconds;
+  if (!fetches) return;
+  timings.gather_seconds -= timings.read_seconds;
+  slot.reads.reset();
 }
 
-void Pipeline::sample(BatchSource& source, Batch& batch) {
-  const std::vector<int64_t> items = steps_.plan->items(batch.epoch, batch.step);
+void Pipeline::sample(BatchSource& source, int64_t step) {
+  Batch& batch = slot_of(step).batch;
+  batch.epoch = steps_.epoch;
+  batch.step = step;
+  batch.global_num_seeds = steps_.plan->global_size(step);
+  const std::vector<int64_t> items = steps_.plan->items(batch.epoch, step);
   batch.input_id = copy(borrow(std::span(items)), *parts_->pool);
   source.sample(batch, stop_);
 }
@@ -120,120 +110,67 @@ std::optional<Pipeline::Work> Pipeline::next_work(std::unique_lock<std::mutex>& 
   return work;
 }
 
-// What was sampled comes first, also once the stream is stopped: only fetch() releases a batch from
-// its CUDA stream. Where rows are read ahead it is worth more to have some on their way.
+// First what one worker at a time does, for which others wait. Where rows are read ahead it is
+// worth more to have some on their way than to fetch.
 std::optional<Pipeline::Work> Pipeline::find_work(int index) {
-  if (!sampled_.empty()) {
-    Slot* const oldest = sampled_.front();
-    sampled_.pop_front();
-    return Work{Task::kFetch, oldest};
-  }
   if (stop_.load()) return std::nullopt;
-  if (const std::optional<Work> work = find_in_order()) return work;
-  const bool is_alone = group_work_ == GroupWork::kNone;
-  const bool may_sample = index < threads() && (is_alone ? has_room() : !begun_.empty());
-  const bool may_fetch = next_to_fetch_ < std::min(next_to_begin_, next_to_deliver_ + ahead());
-  if (may_fetch && (!may_sample || next_to_begin_ - next_to_fetch_ >= limits_.reading))
-    return Work{Task::kFetch, &slot_of(next_to_fetch_++)};
-  if (!may_sample) return std::nullopt;
-  if (is_alone) return Work{Task::kSample, &begin_step()};
-  Slot* const oldest = begun_.front();
-  begun_.pop_front();
-  return Work{Task::kSample, oldest};
+  const bool samples = index < threads() && may_take(kSample);
+  const bool is_deep = stages_[kBegin].next - stages_[kFetch].next >= limits_.reading;
+  if (may_take(kBegin)) return take_step(kBegin);
+  if (may_take(kAnnounce)) return take_step(kAnnounce);
+  if (may_take(kFetch) && (is_deep || !samples)) return take_step(kFetch);
+  return samples ? std::optional(take_step(kSample)) : std::nullopt;
 }
 
-// Of what one worker at a time does, in the order of steps.
-std::optional<Pipeline::Work> Pipeline::find_in_order() {
-  if (reads_ == nullptr || is_in_order_) return std::nullopt;
-  const int64_t window = reads_->window();
-  const bool is_known =
-      next_to_begin_ < order_end_ &&
-      (next_to_announce_ > next_to_begin_ + window || next_to_announce_ == order_end_);
-  std::optional<Work> work;
-  if (is_known && next_to_begin_ < next_to_deliver_ + ahead() + limits_.reading)
-    work = Work{Task::kBegin, &slot_of(next_to_begin_)};
-  else if (!is_known && next_to_announce_ < std::min(next_to_sample_, order_end_) &&
-           slot_of(next_to_announce_).is_sampled)
-    work = Work{Task::kAnnounce, &slot_of(next_to_announce_)};
-  is_in_order_ = work.has_value();
-  return work;
+bool Pipeline::may_take(Stage stage) {
+  const StageState& state = stages_[stage];
+  if (!is_of_workers(state) || (state.runner == Runner::kOneWorker && is_in_order_)) return false;
+  if (state.next >= std::min(end_, limit_of(state))) return false;
+  if (slot_of(state.next).stage != stage) return false;
+  // A cache has a batch begun once it knows those of its window, and no others.
+  const int64_t announced = stages_[kAnnounce].next, begun = stages_[kBegin].next;
+  if (stage == kAnnounce) return announced <= begun + reads_->window();
+  if (stage == kBegin) return announced > std::min(begun + reads_->window(), end_ - 1);
+  return true;
+}
+
+Pipeline::Work Pipeline::take_step(Stage stage) {
+  const int64_t step = stages_[stage].next++;
+  slot_of(step).is_busy = true;
+  if (stages_[stage].runner == Runner::kOneWorker) is_in_order_ = true;
+  return {stage, step};
 }
 
 // Whether there is nothing to wait for.
 bool Pipeline::is_over() const {
-  if (stop_.load()) return true;
-  if (group_work_ != GroupWork::kNone) return false;
-  return reads_ == nullptr ? next_to_sample_ == num_steps_ : next_to_fetch_ >= order_end_;
+  return stop_.load() || std::none_of(stages_.begin(), stages_.end(), [&](const auto& stage) {
+           return is_of_workers(stage) && stage.next < end_;
+         });
 }
 
-Pipeline::Slot& Pipeline::begin_step() {
-  const int64_t step = next_to_sample_++;
-  Batch& batch = slot_of(step).batch;
-  batch.epoch = steps_.epoch;
-  batch.step = step;
-  batch.global_num_seeds = steps_.plan->global_size(step);
-  return slot_of(step);
-}
-
-void Pipeline::end_work(const Work& work) {
-  if (work.task == Task::kAnnounce || work.task == Task::kBegin) return end_in_order(work);
-  if (work.task == Task::kSample && group_work_ == GroupWork::kPull) return put_drawn(*work.slot);
-  put(*work.slot);
-}
-
-// Where a step fails, the ones before it are still made, by what is known.
-void Pipeline::end_in_order(const Work& work) {
-  is_in_order_ = false;
-  int64_t& next = work.task == Task::kAnnounce ? next_to_announce_ : next_to_begin_;
-  if (work.slot->error == nullptr)
-    ++next;
-  else
-    put(*work.slot);
+void Pipeline::end_stage(int64_t step, const std::exception_ptr& error) {
+  Slot& slot = slot_of(step);
+  if (slot.error == nullptr) slot.error = error;
+  if (slot.error != nullptr) {
+    end_ = std::min(end_, step);
+  } else {
+    do
+      ++slot.stage;
+    while (stages_[slot.stage].runner == Runner::kNobody);
+    const BatchTimings& timings = slot.batch.timings;
+    if (slot.stage == kDeliver)
+      scaler_.made(timings.sample_seconds + timings.gather_seconds - timings.core_wait_seconds);
+  }
   room_.notify_all();
+  changed_.notify_all();
 }
 
-// A worker has sampled `slot`. Where its task has failed before, nobody pulls its rows.
-void Pipeline::put_drawn(Slot& slot) {
-  slot.is_drawn = true;
-  batch_drawn_.notify_all();
-  if (slot.has_task_ended) put(slot);
-}
-
-// A stage of `slot` is over.
-void Pipeline::put(Slot& slot) {
-  if (slot.error == nullptr) slot.error = std::exchange(slot.task_error, nullptr);
-  if (slot.error == nullptr && !slot.is_sampled) {
-    slot.is_sampled = true;
-    if (reads_ == nullptr)
-      sampled_.push_back(&slot);
-    else
-      room_.notify_all();  // it may be announced
-    return;
-  }
-  slot.is_ready = true;
-  slot.reads.reset();
-  if (slot.error != nullptr) order_end_ = std::min(order_end_, slot.batch.step);
-  const BatchTimings& timings = slot.batch.timings;
-  if (slot.error == nullptr)
-    scaler_.made(timings.sample_seconds + timings.gather_seconds - timings.core_wait_seconds);
-  batch_ready_.notify_all();
-  room_.notify_all();  // other workers may be needed now
-}
-
-Pipeline::Slot* Pipeline::next_task() {
+std::optional<int64_t> Pipeline::next_task() {
   const std::lock_guard lock(mutex_);
-  if (stop_.load() || has_failed_) return nullptr;
-  while (has_room()) {
-    Slot& slot = begin_step();
-    if (group_work_ != GroupWork::kPull) continue;
-    begun_.push_back(&slot);
-    room_.notify_all();  // a worker may sample
-  }
-  // A step's rows are pulled when all are known that a cache looks ahead.
-  const bool all_known = next_to_sample_ == num_steps_;
-  const int64_t known = all_known ? num_steps_ : next_to_sample_ - limits_.to_pull;
-  const int64_t room = next_to_deliver_ + ahead() + limits_.ahead() - limits_.to_pull;
-  return next_task_ < std::min(known, room) ? &slot_of(next_task_++) : nullptr;
+  StageState& stage = stages_[group_work_ == GroupWork::kPull ? kPull : kSample];
+  if (stop_.load() || has_failed_) return std::nullopt;
+  if (stage.next >= std::min(num_steps_, limit_of(stage))) return std::nullopt;
+  return stage.next++;
 }
 
 void Pipeline::begin_task() {
@@ -242,10 +179,11 @@ void Pipeline::begin_task() {
 }
 
 // Time in an exchange is the other ranks', too, and does not count.
-void Pipeline::run_task(Slot& slot, const Exchange& exchange) {
+void Pipeline::run_task(int64_t step, const Exchange& exchange) {
   const bool pulls = group_work_ == GroupWork::kPull;
-  if (pulls && !announce_pulls(slot)) return pulls_->pull(nullptr, exchange);
-  BatchTimings& timings = slot.batch.timings;
+  BatchReads* const reads = pulls ? reads_to_pull(step) : nullptr;
+  if (pulls && reads == nullptr) return pull_nothing(*parts_, exchange);
+  BatchTimings& timings = slot_of(step).batch.timings;
   double& seconds = pulls ? timings.gather_seconds : timings.sample_seconds;
   const Exchange untimed = [&](const Message& message) {
     const auto start = Clock::now();
@@ -255,65 +193,52 @@ void Pipeline::run_task(Slot& slot, const Exchange& exchange) {
   };
   const AddSeconds timer(seconds);
   if (pulls)
-    pulls_->pull(&slot.batch, untimed);
+    reads->pull(untimed);
   else
-    sample(*make_source_(untimed), slot.batch);
+    sample(*make_source_(untimed), step);
 }
 
-// Announces the steps that are to be known before the rows of `slot` are pulled, which workers
-// sample. Where a step fails, the ones before it are still pulled, by what is known. False once the
-// stream is stopped.
-bool Pipeline::announce_pulls(const Slot& slot) {
-  const int64_t step = slot.batch.step, last = std::min(step + pulls_->window(), num_steps_ - 1);
-  while (next_to_announce_pull_ <= last && pull_error_ == nullptr) {
-    try {
-      if (!wait_until_drawn(slot_of(next_to_announce_pull_))) return false;
-      pulls_->announce(slot_of(next_to_announce_pull_).batch);
-      ++next_to_announce_pull_;
-    } catch (...) {
-      pull_error_ = std::current_exception();
-    }
-  }
-  if (next_to_announce_pull_ <= step) std::rethrow_exception(pull_error_);
-  return true;
-}
-
-bool Pipeline::wait_until_drawn(const Slot& slot) {
+// Waits for the workers. nullptr where nobody needs the rows: the stream is stopped, or an earlier
+// step has failed.
+BatchReads* Pipeline::reads_to_pull(int64_t step) {
   std::unique_lock lock(mutex_);
-  batch_drawn_.wait(lock, [&] { return stop_.load() || slot.is_drawn; });
-  if (slot.is_drawn && slot.error != nullptr) std::rethrow_exception(slot.error);
-  return !stop_.load();
+  const Slot& slot = slot_of(step);
+  changed_.wait(lock, [&] { return stop_.load() || step >= end_ || slot.stage == kPull; });
+  if (slot.error != nullptr) std::rethrow_exception(slot.error);
+  if (slot.stage != kPull) return nullptr;
+  pulling_ = slot.reads.get();
+  return slot.reads.get();
 }
 
-void Pipeline::end_task(Slot* slot, std::exception_ptr error) {
+void Pipeline::end_task(std::optional<int64_t> step, const std::exception_ptr& error) {
   const std::lock_guard lock(mutex_);
   --tasks_;
-  task_ended_.notify_all();
-  if (has_left_) return release();
-  if (slot == nullptr) return;
-  slot->task_error = std::move(error);
-  slot->has_task_ended = true;
-  if (group_work_ == GroupWork::kPull && !slot->is_drawn) return;  // it is a worker's
-  put(*slot);
-  room_.notify_all();  // a worker may fetch
+  changed_.notify_all();
+  if (step) {
+    Slot& slot = slot_of(*step);
+    if (slot.reads.get() == pulling_) pulling_ = nullptr;
+    slot.has_task_ended = true;
+    slot.is_told = error != nullptr;
+    if (error != nullptr || stages_[slot.stage].runner == Runner::kGroup) end_stage(*step, error);
+  }
+  if (has_left_) give_back();
 }
 
 std::optional<Pipeline::Slot> Pipeline::take(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   begin_wait();
   // Looked up anew at every wake-up: another thread may have taken the batch we waited for.
-  const auto next = [&]() -> Slot& { return slot_of(next_to_deliver_); };
+  int64_t& step = stages_[kDeliver].next;
   const bool is_woken =
-      batch_ready_.wait_for(lock, timeout, [&] { return is_finished() || next().is_ready; });
+      changed_.wait_for(lock, timeout, [&] { return is_finished() || is_ready(slot_of(step)); });
   if (!is_woken || is_finished()) return std::nullopt;
-  Slot taken = std::exchange(next(), {});
-  ++next_to_deliver_;
-  const bool is_last = next_to_deliver_ == num_steps_ && taken.error == nullptr;
-  if (is_last && reads_ != nullptr) reads_->finish();
-  if (is_last && pulls_ != nullptr) pulls_->finish();
-  room_.notify_all();
-  batch_ready_.notify_all();
+  Slot taken = std::exchange(slot_of(step), {});
+  taken.reads.reset();
+  ++step;
   has_failed_ = taken.error != nullptr;
+  if (step == num_steps_ && !has_failed_ && reads_ != nullptr) reads_->finish();
+  room_.notify_all();
+  changed_.notify_all();
   if (!has_failed_) end_wait(taken.batch);
   return taken;
 }
@@ -327,22 +252,26 @@ void Pipeline::stop() {
   const std::lock_guard lock(mutex_);
   stop_.store(true);
   room_.notify_all();
-  batch_drawn_.notify_all();
-  batch_ready_.notify_all();
+  changed_.notify_all();
 }
 
 void Pipeline::leave() {
   const std::lock_guard lock(mutex_);
   has_left_ = true;
+  give_back();
+}
+
+// Of a stream that was left: what no task uses any more.
+void Pipeline::give_back() {
   for (Slot& slot : ring_)
-    slot.reads.reset();
-  reads_.reset();
-  release();
+    if (slot.reads.get() != pulling_) slot.reads.reset();
+  if (pulling_ == nullptr) reads_.reset();
+  if (tasks_ == 0) ring_.clear();
 }
 
 bool Pipeline::wait_for_tasks(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
-  return task_ended_.wait_for(lock, timeout, [&] { return tasks_ == 0; });
+  return changed_.wait_for(lock, timeout, [&] { return tasks_ == 0; });
 }
 
 // How many workers may sample now.
@@ -351,24 +280,22 @@ int Pipeline::threads() const {
   return group_work_ == GroupWork::kSample ? 1 : scaler_.threads();
 }
 
-// How many batches may wait or be made now.
-int64_t Pipeline::ahead() const {
-  const int64_t most = parts_->max_prefetch;
+// The step that a stage must not take yet: so many batches may wait or be made now.
+int64_t Pipeline::limit_of(const StageState& stage) const {
+  const int most = parts_->max_prefetch;
   const bool is_automatic = parts_->options.threads == 0 && parts_->options.prefetch == 0;
-  return is_automatic && group_work_ == GroupWork::kNone ? std::min<int64_t>(most, threads() + 1)
-                                                         : most;
-}
-
-bool Pipeline::has_room() const {
-  return next_to_sample_ < std::min(num_steps_, next_to_deliver_ + ahead() + limits_.ahead());
+  const bool follows = is_automatic && group_work_ == GroupWork::kNone;
+  const int made = follows ? std::min(most, threads() + 1) : most;
+  return stages_[kDeliver].next + made + stage.ahead;
 }
 
 bool Pipeline::is_finished() const {
-  return has_failed_ || stop_.load() || next_to_deliver_ >= num_steps_;
+  return has_failed_ || stop_.load() || stages_[kDeliver].next >= num_steps_;
 }
 
-Pipeline::Slot& Pipeline::slot_of(int64_t step) {
-  return ring_[static_cast<size_t>(step) % ring_.size()];
+bool Pipeline::is_ready(const Slot& slot) const {
+  if (slot.error == nullptr) return slot.stage == kDeliver;
+  return !slot.is_busy && (group_work_ == GroupWork::kNone || slot.has_task_ended);
 }
 
 // The caller wants a batch; calls that timed out are part of one wait.

@@ -22,9 +22,9 @@ std::string array_name(const Graph& graph, const TableRequest& request) {
   return "node/" + encode_name(type.name) + "/" + request.name;
 }
 
-// Whether memory could not hold the rows when their store was opened; of a given table, now.
+// Whether memory could not hold the rows when their store was opened; of a provided table, now.
 bool is_beyond_memory(const Graph& graph, const TableRequest& request, const Table& table) {
-  if (request.given) return table.rows().bytes() > available_memory().bytes;
+  if (request.table() != nullptr) return table.rows().bytes() > available_memory().bytes;
   return graph.store()->read_by_row().count(array_name(graph, request)) > 0;
 }
 
@@ -36,11 +36,12 @@ TablePlace on_disk(const Table& table, std::vector<RowSpan> files, std::string w
 }
 
 TablePlace decided(const Graph& graph, const TableRequest& request, const Table& table) {
+  const bool is_provided = request.table() != nullptr;
   if (!is_beyond_memory(graph, request, table))
-    return {Location::kInPlace, request.given ? "the rows are those of a given table"
-                                              : "memory could hold it when the store was opened"};
-  const std::string found = request.given ? "memory cannot hold the given table"
-                                          : "memory could not hold it when the store was opened";
+    return {Location::kInPlace, is_provided ? "the rows are those of a given table"
+                                            : "memory could hold it when the store was opened"};
+  const std::string found = is_provided ? "memory cannot hold the given table"
+                                        : "memory could not hold it when the store was opened";
   if (request.fused) return {Location::kInPlace, found + ", but fused rows are summed in place"};
   try {
     return on_disk(table, files_of(table.rows()), found);
@@ -54,9 +55,9 @@ TablePlace decided(const Graph& graph, const TableRequest& request, const Table&
 TablePlace place_of(const Graph& graph, const TableRequest& request, Placement wanted) {
   const std::string what = concat("table '", request.name, "' is to be read from a disk, ");
   const bool is_disk = wanted == Location::kDisk;
-  if (is_disk && request.is_pulled()) throw_invalid(what, "but has rows on other machines");
+  if (is_disk && request.pulled() != nullptr) throw_invalid(what, "but has rows on other machines");
   if (is_disk && request.fused) throw_invalid(what, "but fused rows are summed in place");
-  if (request.is_pulled())
+  if (request.pulled() != nullptr)
     return {Location::kInPlace, "rows in reach are read in place, others are pulled"};
   const Table table = table_of(graph, request);
   if (wanted == Location::kAuto) return decided(graph, request, table);

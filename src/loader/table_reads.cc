@@ -7,6 +7,7 @@
 #include "batch_source.h"
 #include "loader_parts.h"
 #include "ramet/error.h"
+#include "tables/cache/bypass_cache.h"
 
 namespace ramet {
 
@@ -16,17 +17,42 @@ BatchReads::BatchReads(const LoaderParts& parts)
       reads_(parts.options.tables.size()),
       is_cached_(parts.options.tables.size()) {}
 
+void require_none_pulled(const LoaderParts& parts) {
+  for (const TableRequest& request : parts.options.tables) {
+    if (request.pulled() != nullptr)
+      throw_invalid("table '", request.name, "' has rows on other machines, ",
+                    "and there is no thread of its group to pull them");
+  }
+}
+
+void BatchReads::pull(const Exchange& exchange) {
+  for (const ExchangeWork& work : exchanges_)
+    work(exchange);
+}
+
+void pull_nothing(const LoaderParts& parts, const Exchange& exchange) {
+  const Array none = parts.pool->allocate_array(DType::kInt64, {0});
+  for (size_t i = 0; i < parts.host.sources.size(); ++i) {
+    if (parts.options.tables[i].pulled() == nullptr) continue;
+    std::vector<ExchangeWork> exchanges;
+    const auto read =
+        parts.host.sources[i]->submit(none, {.pool = parts.pool, .exchanges = &exchanges});
+    for (const ExchangeWork& work : exchanges)
+      work(exchange);
+  }
+}
+
 void BatchReads::complete(const ReadContext& context, const std::atomic<bool>& stop, Batch& batch) {
   batch.tables.resize(reads_.size());
   for (size_t i = 0; i < reads_.size() && !stop.load(); ++i) {
-    const RowSource* const source = parts_.sources[i].get();
-    if (parts_.options.tables[i].is_pulled()) continue;  // by the thread of its group
+    const RowSource* const source = parts_.host.sources[i].get();
     if (reads_[i] == nullptr) {
       ids_[i] = rows_of(*parts_.graph, parts_.options.tables[i], batch.minibatch, *context.pool);
       reads_[i] = source->submit(ids_[i], context);
     }
     GatheredRows gathered = reads_[i]->complete();
-    if (parts_.caches->has_cache(i) && !is_cached_[i]) gathered.cache.misses = ids_[i].rows();
+    if (parts_.host.caches->has_cache(i) && !is_cached_[i])
+      gathered.cache.misses = std::ssize(positions_outside(ids_[i], source->local_ranges()));
     batch.tables[i] = std::move(gathered.rows);
     batch.cache += gathered.cache;
     batch.read += gathered.read;
@@ -44,7 +70,7 @@ void complete(BatchReads* reads,
 }
 
 TableReads::TableReads(std::shared_ptr<const LoaderParts> parts) : parts_(std::move(parts)) {
-  std::optional<TableCaches::Caches> borrowed = parts_->caches->borrow();
+  std::optional<TableCaches::Caches> borrowed = parts_->host.caches->borrow();
   is_first_ = borrowed.has_value();
   if (is_first_) caches_ = std::move(*borrowed);
   for (const auto& cache : caches_)
@@ -58,7 +84,7 @@ TableReads::~TableReads() {
 void TableReads::leave() noexcept {
   if (!std::exchange(is_first_, false)) return;
   if (is_used_) caches_.clear();  // what they have is up to timing
-  parts_->caches->give_back(std::exchange(caches_, {}));
+  parts_->host.caches->give_back(std::exchange(caches_, {}));
   for (const LookedUp& rows : parts_->options.looked_up) {
     try {
       if (is_used_) rows.rows->forget();
@@ -82,24 +108,25 @@ void TableReads::announce(const Batch& batch) {
       caches_[i]->announce(ids_of(batch, i, *parts_->pool));
 }
 
-std::unique_ptr<BatchReads> TableReads::begin(const ReadContext& context, const Batch& batch) {
+std::unique_ptr<BatchReads> TableReads::begin(ReadContext context, const Batch& batch) {
   auto reads = std::make_unique<BatchReads>(*parts_);
-  for (size_t i = 0; i < parts_->sources.size(); ++i) {
+  context.exchanges = &reads->exchanges_;
+  for (size_t i = 0; i < parts_->host.sources.size(); ++i) {
     StreamCache* const cache = cache_of(i);
     if (cache != nullptr) {
       if (cache->window() == 0) cache->announce(ids_of(batch, i, *context.pool));
       reads->reads_[i] = cache->begin(context);
       reads->is_cached_[i] = true;
-    } else if (parts_->sources[i]->reads_ahead()) {
+    } else if (parts_->host.sources[i]->reads_ahead()) {
       reads->ids_[i] = ids_of(batch, i, *context.pool);
-      reads->reads_[i] = parts_->sources[i]->submit(reads->ids_[i], context);
+      reads->reads_[i] = parts_->host.sources[i]->submit(reads->ids_[i], context);
     }
   }
   return reads;
 }
 
 void TableReads::finish() {
-  if (std::exchange(is_first_, false)) parts_->caches->give_back(std::exchange(caches_, {}));
+  if (std::exchange(is_first_, false)) parts_->host.caches->give_back(std::exchange(caches_, {}));
 }
 
 StreamCache* TableReads::cache_of(size_t table) const {
@@ -115,7 +142,7 @@ void fetch_alone(std::shared_ptr<const LoaderParts> parts,
                  const ReadContext& context,
                  Batch& batch) {
   const std::atomic<bool> never{false};
-  if (parts->caches == nullptr) return source.fetch(batch, nullptr, never);
+  if (parts->host.caches == nullptr) return source.fetch(batch, nullptr, never);
   TableReads reads(std::move(parts));
   reads.announce(batch);
   const std::unique_ptr<BatchReads> begun = reads.begin(context, batch);

@@ -2,7 +2,8 @@
 //
 // A batch is announced and begun, each in the order of steps, and completed by any thread. What is
 // on its way between begin and complete are rows of sources that read ahead, and those that caches
-// miss; other tables are gathered at the end.
+// miss; other tables are gathered at the end. Rows of other machines are pulled in between, by the
+// thread of the group.
 //
 // Threads: one at a time announces and begins. Failure: as the sources.
 #pragma once
@@ -24,6 +25,8 @@ class BatchReads {
   // None are on their way yet.
   explicit BatchReads(const LoaderParts& parts);
 
+  // Pulls rows of other machines, and sends what other ranks ask for.
+  void pull(const Exchange& exchange);
   // Waits for rows and gathers others: into batch.tables. Counts to batch.cache, batch.read and its
   // seconds. Once `stop` is set it returns early, and the tables are meaningless.
   void complete(const ReadContext& context, const std::atomic<bool>& stop, Batch& batch);
@@ -34,8 +37,12 @@ class BatchReads {
   const LoaderParts& parts_;
   std::vector<Array> ids_;  // by table; outlive the reads
   std::vector<std::unique_ptr<RowRead>> reads_;
+  std::vector<ExchangeWork> exchanges_;
   std::vector<bool> is_cached_;
 };
+
+// As BatchReads::pull() of a batch that needs no rows: other ranks may.
+void pull_nothing(const LoaderParts& parts, const Exchange& exchange);
 
 // `reads`, where there are some; else gathers all rows now.
 void complete(BatchReads* reads,
@@ -59,7 +66,7 @@ class TableReads {
   // A sampled batch, whose minibatch must stay until it is begun.
   void announce(const Batch& batch);
   // Starts to read the batch that was announced first.
-  [[nodiscard]] std::unique_ptr<BatchReads> begin(const ReadContext& context, const Batch& batch);
+  [[nodiscard]] std::unique_ptr<BatchReads> begin(ReadContext context, const Batch& batch);
   // Every batch was completed. Gives the caches back.
   void finish();
   // The stream ends here: its BatchReads are gone. Gives the caches back, empty if it used them.

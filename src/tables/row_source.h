@@ -29,6 +29,9 @@
 
 namespace ramet {
 
+// What the thread of a group of ranks does for a read.
+using ExchangeWork = std::function<void(const Exchange&)>;
+
 // What a thread reads with.
 struct ReadContext {
   std::shared_ptr<BufferPool> pool;  // of the rows: of the host, or of a device, for `stream`
@@ -38,8 +41,9 @@ struct ReadContext {
   std::shared_ptr<BufferPool> pinned = nullptr;  // page-locked, for what is copied to the device
   int max_sms = kEnoughSms;                      // of CudaGatherArgs
   RowOrder order = RowOrder::kAuto;
-  // For rows on other machines: sends a message to all ranks, and returns what they sent.
-  const std::function<Message(const Message&)>* exchange = nullptr;
+  // For rows on other machines: takes what the thread of the group is to do, in this order, before
+  // a read is completed. It uses the read.
+  std::vector<ExchangeWork>* exchanges = nullptr;
 };
 
 struct GatheredRows {
@@ -74,6 +78,8 @@ class RowSource {
   // Whether rows that were submitted come while the caller does other work, so that it pays to
   // submit several batches ahead.
   [[nodiscard]] virtual bool reads_ahead() const { return false; }
+  // Ids of rows in this process's addresses, where others are not: a cache is for the others alone.
+  [[nodiscard]] virtual std::vector<NodeRange> local_ranges() const { return {}; }
   // Starts to read the rows `ids`, int64 [n], which must stay as they are until the read is
   // complete.
   [[nodiscard]] virtual std::unique_ptr<RowRead> submit(const Array& ids,

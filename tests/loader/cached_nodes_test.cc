@@ -65,7 +65,7 @@ TEST_CASE("rows by presampling are those in most batches, then with most out-edg
   const auto seeds = [&](int64_t step) { return SeedList{{{0, loader.seeds(0, step)}}}; };
   const NodeUses uses = uses_by_presampling(graph, options, seeds, 5, 0);
   CHECK(hottest_nodes(uses, 40) == best(score, 40));
-  options.host.presampled = {borrow(std::span<const int64_t>(uses.counts))};
+  options.cooperative.presampled = {borrow(std::span<const int64_t>(uses.counts))};
   const SeedsOfStep none;  // they were sampled by others
   const NodeUses given = count_uses(graph, options, none, 5, 0, CacheBy::kPresampling);
   CHECK(hottest_nodes(given, 40) == best(score, 40));
@@ -113,19 +113,19 @@ TEST_CASE("a cache is for the nodes whose rows a rank reads: its own, or those o
     const auto ids = nodes.value().as<int64_t>();
     return std::vector<int64_t>(ids.begin(), ids.end());
   };
-  std::vector<int64_t> own, far;
+  std::vector<int64_t> own, remote;
   for (int64_t node = 0; node < 300; ++node) {
     if (owners.owner(node) == 1) own.push_back(node);
-    if (owners.owner(node) != 2) far.push_back(node);
+    if (owners.owner(node) != 2) remote.push_back(node);
   }
   const TableRequest feat{.name = "feat"};
   CHECK_FALSE(nodes_behind_cache(*graph, feat, {}));
-  CHECK(ids_of(nodes_behind_cache(*graph, feat, {.membership = Membership{{owners}, 1}})) == own);
+  CHECK(ids_of(nodes_behind_cache(*graph, feat, Membership{{owners}, 1})) == own);
   Array map = BufferPool::create()->allocate_array(map_dtype(owners, 512), {300});
   write_map(owners, 512, map);
-  TableRequest pulled{.name = "pulled", .reached = {false, false, true}, .rank = 2};
-  pulled.places = RowPlaces::strided(owners, 512, map);
-  CHECK(ids_of(nodes_behind_cache(*graph, pulled, {})) == far);
+  const PulledTable rows{Table(map), RowPlaces::strided(owners, 512, map), {false, false, true}, 2};
+  const TableRequest pulled{.name = "pulled", .rows = rows};
+  CHECK(ids_of(nodes_behind_cache(*graph, pulled, {})) == remote);
 }
 
 TEST_CASE("presampled nodes that do not fit are refused") {
@@ -137,12 +137,12 @@ TEST_CASE("presampled nodes that do not fit are refused") {
     test::check_throws(ErrorCode::kInvalidArgument, {word},
                        [&] { const NeighborLoader loader(graph, options); });
   };
-  options.host.membership = Membership{{Ownership::hashed("node", 50, 2)}, 1};
+  options.cooperative.membership = Membership{{Ownership::hashed("node", 50, 2)}, 1};
   refuses("ranks that cooperate sample together");
   const std::vector<int64_t> few(49);
-  options.host.presampled = {borrow(std::span<const int64_t>(few))};
+  options.cooperative.presampled = {borrow(std::span<const int64_t>(few))};
   refuses("presampled nodes of type 'node' are int64[49], expected int64[50]");
-  options.host.presampled.push_back(options.host.presampled.front());
+  options.cooperative.presampled.push_back(options.cooperative.presampled.front());
   refuses("presampled nodes of 2 types, expected 1");
 }
 
@@ -153,7 +153,8 @@ TEST_CASE("owners that are not those of the graph's nodes are refused before a c
     for (const CacheBy by : {CacheBy::kDegree, CacheBy::kRecency}) {
       LoaderOptions options;
       options.sample = {{{3}}};
-      options.host = {.cache_rows = 5, .cache_by = by, .membership = membership};
+      options.host = {.cache_rows = 5, .cache_by = by};
+      options.cooperative.membership = membership;
       test::check_throws(ErrorCode::kInvalidArgument, {word},
                          [&] { const NeighborLoader loader(graph, options); });
     }

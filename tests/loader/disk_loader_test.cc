@@ -41,7 +41,7 @@ struct OnDisk {
     options.batch_size = kBatch;
     options.shuffle = true;
     options.threads = threads;
-    options.tables = {{.name = "rows", .given = table}};
+    options.tables = {{.name = "rows", .rows = ProvidedTable{*table}}};
     options.host.tables = {location};
     return options;
   }

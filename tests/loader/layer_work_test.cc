@@ -96,7 +96,7 @@ TEST_CASE("a table that cannot be fused is refused by name") {
   CHECK_THROWS_AS(make(options), Error);
   Array rows = BufferPool::create()->allocate_array(DType::kInt64, {500});
   std::memset(rows.data, 0, static_cast<size_t>(rows.bytes()));
-  options.tables = {{.name = "feat", .fused = true, .given = Table(rows)}};
+  options.tables = {{.name = "feat", .fused = true, .rows = ProvidedTable{Table(rows)}}};
   CHECK_THROWS_WITH_AS(make(options),
                        "table 'feat' is fused with the first block, but its rows are int64, "
                        "expected float32, float16 or bfloat16",

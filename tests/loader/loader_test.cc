@@ -53,23 +53,23 @@ TEST_CASE("tables hold the rows of the batch's nodes") {
   }
 }
 
-TEST_CASE("a given table's rows come instead of the graph's") {
+TEST_CASE("a provided table's rows come instead of the graph's") {
   const auto graph = test::make_graph(500, 3000, 2);
   Array rows = BufferPool::create()->allocate_array(DType::kInt64, {500});
   auto* const row = static_cast<int64_t*>(rows.data);
   std::iota(row, row + 500, 7);
   LoaderOptions options = options_for(2);
-  options.tables.push_back({.name = "feat", .given = Table(rows)});
+  options.tables.push_back({.name = "feat", .rows = ProvidedTable{Table(rows)}});
   for (const Batch& batch : run_epoch(NeighborLoader(graph, options), 0)) {
     const auto n_id = batch.minibatch.n_id[0].as<int64_t>(), got = batch.tables[1].as<int64_t>();
     REQUIRE(std::equal(n_id.begin(), n_id.end(), got.begin(), got.end(),
                        [](int64_t node, int64_t value) { return value == node + 7; }));
   }
   rows.shape = {499};
-  options.tables = {{.name = "feat", .given = Table(rows)}};
+  options.tables = {{.name = "feat", .rows = ProvidedTable{Table(rows)}}};
   CHECK_THROWS_WITH_AS(static_cast<void>(NeighborLoader(graph, options)),
                        "table 'feat' has 499 rows, but node type 'node' has 500 nodes", Error);
-  options.tables = {{.name = "feat", .edge_type = 0, .given = Table(rows)}};
+  options.tables = {{.name = "feat", .edge_type = 0, .rows = ProvidedTable{Table(rows)}}};
   CHECK_THROWS_AS(static_cast<void>(NeighborLoader(graph, options)), Error);
 }
 

@@ -38,9 +38,9 @@ TableRequest request_of(int64_t rank, const Ownership& owners, bool at_seeds) {
       BufferPool::create()->allocate_array(DType::kFloat32, {places.num_places(), 2});
   auto* const value = static_cast<float*>(rows.data);
   std::fill(value, value + 2 * places.num_places(), std::numeric_limits<float>::quiet_NaN());
-  TableRequest request{.name = "pulled", .at_seeds = at_seeds, .rank = static_cast<int>(rank)};
+  PulledTable pulled{Table(rows), places, {}, static_cast<int>(rank)};
   for (int64_t other = 0; other < kPullRanks; ++other) {
-    request.reached.push_back(reaches(rank, other));
+    pulled.is_local.push_back(reaches(rank, other));
     if (!reaches(rank, other)) continue;
     const Array ids = places.owned(other);
     for (int64_t i = 0; i < ids.rows(); ++i) {
@@ -49,9 +49,7 @@ TableRequest request_of(int64_t rank, const Ownership& owners, bool at_seeds) {
       row[1] = -row[0];
     }
   }
-  request.given = Table(rows);
-  request.places = places;
-  return request;
+  return {.name = "pulled", .at_seeds = at_seeds, .rows = std::move(pulled)};
 }
 
 // With a cache, rows of a table that no rank holds alone come through it.

@@ -10,6 +10,7 @@
 
 #include "ramet/error.h"
 #include "support/cached_rows_fixture.h"
+#include "tables/cache/bypass_cache.h"
 #include "tables/cache/held_cache.h"
 #include "tables/cache/look_ahead_cache.h"
 #include "tables/cache/recency_cache.h"
@@ -145,4 +146,22 @@ TEST_CASE("held rows are read once, others each time") {
   HeldCache policy(held, kPolicyRows);
   const auto missing = missing_rows(policy, {{1, 7, 2}, {7, 3, 1}, {3, 40, 7}, {40, 3, 7, 1}});
   CHECK(missing == std::vector<Batch>{{1, 7, 2}, {3, 1}, {40}, {1}});
+}
+
+TEST_CASE("rows that pass a cache by are missing each time, and change nothing for the others") {
+  const auto batches = random_batches(100, 30, kPolicyRows, 3);
+  const auto passes = [](int64_t id) { return (id >= 5 && id < 20) || id >= 45; };
+  for (size_t p = 0; p < policies(8).size(); ++p) {
+    std::vector<Batch> own, passing;
+    for (const Batch& batch : batches) {
+      own.emplace_back(), passing.emplace_back();
+      for (const int64_t id : batch)
+        (passes(id) ? passing : own).back().push_back(id);
+    }
+    BypassCache cache(std::move(policies(8)[p]), {{5, 20}, {45, kPolicyRows}});
+    auto expected = missing_rows(*policies(8)[p], own);
+    for (size_t b = 0; b < batches.size(); ++b)
+      expected[b].insert(expected[b].end(), passing[b].begin(), passing[b].end());
+    CHECK(missing_rows(cache, batches) == expected);
+  }
 }

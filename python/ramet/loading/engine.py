@@ -63,9 +63,10 @@ def _or(default: int, value, name: str, most: int) -> int:
 def _placed(config: LoaderConfig, ranks: LoaderRanks, owners: list | None, presampled: list | None) -> dict:
     names = [name for _, name in config.requests]
     if config.device is not None:
-        return on_device(config.placement, names, config.device.index)
-    of_owners = {}
-    if owners is not None:
-        of_owners = {"owners": owners, "owner_rank": ranks.group.rank, "presampled": presampled or []}
+        return {"device": on_device(config.placement, names, config.device.index)}
     together, pulls = ranks.together is not None, ranks.pulling is not None
-    return on_host(config.placement, names, together=together, pulls=pulls, **of_owners)
+    placed = {"host": on_host(config.placement, names, together=together, pulls=pulls)}
+    if owners is not None:
+        rank = ranks.group.rank
+        placed["cooperative"] = _core.CooperativeOptions(owners=owners, rank=rank, presampled=presampled or [])
+    return placed

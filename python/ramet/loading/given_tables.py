@@ -48,13 +48,12 @@ def _of_all(tables) -> Iterator[tuple]:
         yield from ((name, of_type) for of_type in (table.values() if isinstance(table, Mapping) else [table]))
 
 
-def fields_of(table: Table, pulls: bool) -> dict:
-    """Of the engine's request for rows of the table."""
-    places, ranks = table._places, table._ranks  # noqa: SLF001 (as the engine has them)
-    fields = {"given": table._rows_by_place}  # noqa: SLF001
-    if places is not None and not places.is_dense:
-        fields["places"] = places
-    return fields | {"reached": list(ranks.reached), "rank": ranks.rank} if pulls and not is_here(table) else fields
+def rows_of(table: Table, pulls: bool) -> _core.ProvidedTable | _core.PulledTable:
+    """Where a request of the engine finds the rows of the table. pulls: whether those on other machines are pulled."""
+    rows, places, ranks = table._rows_by_place, table._places, table._ranks  # noqa: SLF001 (as the engine has them)
+    if pulls and not is_here(table):
+        return _core.PulledTable(rows, places, is_local=list(ranks.reached), rank=ranks.rank)
+    return _core.ProvidedTable(rows, None if places is None or places.is_dense else places)
 
 
 def pulling_group(tables):

@@ -117,12 +117,9 @@ def as_placement(value) -> Placement:
     raise TypeError(f"placement is {shortened(value)}, expected a ramet.Placement, one of {PLACES} or a dict by table")
 
 
-NOWHERE = {"host": _core.HostOptions(), "device": _core.DeviceOptions()}
-
-
-def on_device(placement: Placement, table_names: list[str], index: int) -> dict:
+def on_device(placement: Placement, table_names: list[str], index: int) -> _core.DeviceOptions:
     """What the engine's loader takes of a placement. ValueError for a table that the loader does not gather."""
-    device = _core.DeviceOptions(
+    return _core.DeviceOptions(
         index=index,
         topology=placement.topology,
         tables=_places(placement, table_names),
@@ -132,7 +129,6 @@ def on_device(placement: Placement, table_names: list[str], index: int) -> dict:
         max_sms=None if placement.max_sms is None else int(placement.max_sms),
         order=placement.order,
     )
-    return NOWHERE | {"device": device}
 
 
 def presamples(placement: Placement) -> bool:
@@ -140,19 +136,17 @@ def presamples(placement: Placement) -> bool:
     return placement.cache_rows > 0 and placement.cache_by == "presampling"
 
 
-def on_host(placement: Placement, table_names: list[str], *, together: bool, pulls: bool, **of_owners) -> dict:
+def on_host(placement: Placement, table_names: list[str], *, together: bool, pulls: bool) -> _core.HostOptions:
     """As on_device(). together: of ranks that cooperate or pull rows from each other, whose caches must be of one kind,
-    whatever their machines' memory holds. of_owners: more of `_core.HostOptions`, where ranks cooperate."""
+    whatever their machines' memory holds."""
     places = _places(placement, table_names)
     by_asked = "look-ahead" if pulls or DISK in places else "recency"
-    host = _core.HostOptions(
+    return _core.HostOptions(
         tables=places,
         cache_rows=int(placement.cache_rows),
         cache_by=placement.cache_by or (by_asked if together else "auto"),
         look_ahead=int(placement.look_ahead),
-        **of_owners,
     )
-    return NOWHERE | {"host": host}
 
 
 def _places(placement: Placement, table_names: list[str]) -> list[str]:

@@ -9,7 +9,7 @@ from ramet.dtypes import dtype_name
 from ramet.graph import EdgeTypeName, Graph
 from ramet.loading.batch import is_at_seeds
 from ramet.loading.features import Features
-from ramet.loading.given_tables import fields_of, requests_given
+from ramet.loading.given_tables import requests_given, rows_of
 from ramet.tables.table import Table
 
 LABEL = "label"
@@ -60,13 +60,18 @@ def for_engine(
     def request(of: Of, name: str, table: Table | None) -> _core.TableRequest:
         if not isinstance(of, str):
             return _core.TableRequest(name, edge_type=graph.edge_types.index(of))
-        fields = {} if table is None else fields_of(table, pulls)
-        node_type = graph.node_types.index(of)
-        if (of, name) in narrowed and fields.get("reached"):
+        rows = _core.GraphTable() if table is None else rows_of(table, pulls)
+        narrows = (of, name) in narrowed
+        if narrows and isinstance(rows, _core.PulledTable):
             raise ValueError(f"features.dtype is given, but rows of {name!r} are pulled from other machines")
-        fields |= {"at_seeds": is_at_seeds(name, expand), "fused": (of, name) in fused}
-        fields["as_bfloat16"] = (of, name) in narrowed
-        return _core.TableRequest(name, node_type=node_type, **fields)
+        return _core.TableRequest(
+            name,
+            node_type=graph.node_types.index(of),
+            at_seeds=is_at_seeds(name, expand),
+            rows=rows,
+            fused=(of, name) in fused,
+            as_bfloat16=narrows,
+        )
 
     return [request(of, name, table) for (of, name), table in requests.items()]
 

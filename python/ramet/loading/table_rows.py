@@ -15,7 +15,7 @@ from ramet._support.training import for_training
 from ramet.dtypes import dtype_name
 from ramet.loading.block import Block
 from ramet.loading.fused import FLOATING, FUSED, is_floating
-from ramet.loading.given_tables import fields_of, is_here
+from ramet.loading.given_tables import is_here, rows_of
 from ramet.loading.origins import version_of
 from ramet.tables.arguments import as_row_ids
 from ramet.tables.table import Table
@@ -147,9 +147,9 @@ class TableRows:
 
     def _in_engine(self, ids: torch.Tensor) -> tuple[np.ndarray, _core.Table]:
         """The rows `ids` as numbers of rows of the engine's table, and that."""
-        fields = fields_of(self._table, pulls=False)
-        places = fields.get("places")
-        return ids.numpy() if places is None else places.look_up(ids.numpy()), fields["given"]
+        provided = rows_of(self._table, pulls=False)
+        places = provided.places
+        return ids.numpy() if places is None else places.look_up(ids.numpy()), provided.rows
 
     def _placed(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor if self._ready.device is None else tensor.to(self._ready.device)

@@ -16,6 +16,7 @@ void CacheUse::prepare(int64_t num_rows) {
   missing.reserve(rows);
   places.reserve(rows);
   targets.reserve(rows);
+  num_bypassed = 0;
 }
 
 CachePolicy::CachePolicy(int64_t capacity, int64_t num_rows, int window)

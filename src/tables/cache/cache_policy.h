@@ -28,6 +28,7 @@ struct CacheUse {
   std::vector<int64_t> missing;  // the ids of rows that no slot has
   std::vector<int64_t> places;   // of each missing row: its place in the batch
   std::vector<int32_t> targets;  // of each missing row: the slot that is to have it now, or -1
+  int64_t num_bypassed = 0;      // of the missing rows those that the cache is not for
 
   CacheUse() = default;
   explicit CacheUse(int64_t num_rows) { prepare(num_rows); }
@@ -41,7 +42,9 @@ class CachePolicy {
   CachePolicy& operator=(const CachePolicy&) = delete;
   virtual ~CachePolicy() = default;
 
-  // Slots: at most `num_rows` of the table.
+  // Rows of the table.
+  [[nodiscard]] int64_t num_rows() const { return num_rows_; }
+  // Slots: at most num_rows().
   [[nodiscard]] int64_t capacity() const { return capacity_; }
   // How many batches after the one to be served next may be announced.
   [[nodiscard]] int window() const { return window_; }
@@ -59,8 +62,6 @@ class CachePolicy {
  protected:
   // kInvalidArgument for a negative capacity or window, or more than kMostSlots or kMostWindow.
   CachePolicy(int64_t capacity, int64_t num_rows, int window);
-
-  [[nodiscard]] int64_t num_rows() const { return num_rows_; }
 
  private:
   // Makes room to look at so many rows: what may throw.

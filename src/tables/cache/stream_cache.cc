@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "bypass_cache.h"
 #include "held_cache.h"
 #include "look_ahead_cache.h"
 #include "ramet/error.h"
@@ -54,7 +55,7 @@ class StreamCache::Read final : public RowRead {
              static_cast<size_t>(form.row_bytes()));
     is_complete_ = true;
     owner_.pass_turn();
-    read.cache = {.hits = count - misses, .misses = misses};
+    read.cache = {.hits = count - misses, .misses = misses - use_.num_bypassed};
     read.rows = std::move(out);
     return read;
   }
@@ -90,6 +91,8 @@ class StreamCache::Read final : public RowRead {
 StreamCache::StreamCache(std::shared_ptr<const RowSource> source,
                          std::unique_ptr<CachePolicy> policy)
     : source_(std::move(source)), policy_(std::move(policy)) {
+  if (auto local = source_->local_ranges(); !local.empty())
+    policy_ = std::make_unique<BypassCache>(std::move(policy_), std::move(local));
   const RowForm& form = source_->form();
   rows_ = BufferPool::create()->allocate_array(form.dtype, form.shape_of(policy_->capacity()));
 }

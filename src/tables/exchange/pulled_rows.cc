@@ -3,28 +3,49 @@
 #include <utility>
 
 namespace ramet {
-namespace {
 
-class FinishedRead final : public RowRead {
+class PulledRows::Read final : public RowRead {
  public:
-  explicit FinishedRead(Array rows) : rows_(std::move(rows)) {}
+  Read(const PulledRows& owner, const Array& ids, const ReadContext& context)
+      : owner_(owner),
+        pull_(ids.as<int64_t>(), owner.places_, owner.reached_, owner.rows_.form(false)),
+        pool_(context.pool),
+        count_(ids.rows()),
+        threads_(context.threads) {}
+
+  // Messages stay in the thread of the group, whose memory they are of.
+  void exchange(const Exchange& exchange) {
+    const Table& table = owner_.rows_;
+    const NodeRange own = owner_.places_.places_of(owner_.rank_);
+    const Message requests = exchange(pull_.requests());
+    const Message answers = exchange(RowPull::answer(requests, table, own, threads_));
+    rows_ = pool_->allocate_array(owner_.form().dtype, owner_.form().shape_of(count_));
+    pull_.finish(answers, table.rows(), rows_, threads_);
+  }
+
   GatheredRows complete() override { return {.rows = std::move(rows_), .cache = {}}; }
 
  private:
+  const PulledRows& owner_;
+  const RowPull pull_;
+  const std::shared_ptr<BufferPool> pool_;
+  const int64_t count_;
+  const int threads_;
   Array rows_;
 };
 
-}  // namespace
+std::vector<NodeRange> PulledRows::local_ranges() const {
+  std::vector<NodeRange> ranges;
+  for (size_t part = 0; part < reached_.size(); ++part)
+    if (reached_[part]) ranges.push_back(places_.places_of(static_cast<int64_t>(part)));
+  return ranges;
+}
 
 std::unique_ptr<RowRead> PulledRows::submit(const Array& ids, const ReadContext& context) const {
-  const RowPull pull(ids.as<int64_t>(), places_, reached_, rows_.form(false));
-  const NodeRange own = places_.places_of(rank_);
-  const auto& exchange = *context.exchange;
-  const Message requests = exchange(pull.requests());
-  const Message answers = exchange(RowPull::answer(requests, rows_, own, context.threads));
-  Array rows = context.pool->allocate_array(form().dtype, form().shape_of(ids.rows()));
-  pull.finish(answers, rows_.rows(), rows, context.threads);
-  return std::make_unique<FinishedRead>(std::move(rows));
+  auto read = std::make_unique<Read>(*this, ids, context);
+  context.exchanges->push_back(
+      [read = read.get()](const Exchange& exchange) { read->exchange(exchange); });
+  return read;
 }
 
 }  // namespace ramet

@@ -1,8 +1,8 @@
 // PulledRows: rows of a table that ranks share, some of which lie on other machines: their owners
 // send these. Row ids are places (whole_table.h).
 //
-// Every rank submits its reads in the same order, since a read is two exchanges of all of them. It
-// is done when it was submitted.
+// A read is two exchanges of all ranks, in the thread of their group: every rank has the same reads
+// in the same order. Failure: of the exchange, and kCorrupt for what other ranks send.
 #pragma once
 
 #include <vector>
@@ -23,11 +23,15 @@ class PulledRows final : public RowSource {
         reached_(std::move(reached)),
         rank_(rank) {}
 
-  // context.exchange must be there.
+  [[nodiscard]] bool reads_ahead() const override { return true; }
+  [[nodiscard]] std::vector<NodeRange> local_ranges() const override;
+  // context.exchanges must be there.
   [[nodiscard]] std::unique_ptr<RowRead> submit(const Array& ids,
                                                 const ReadContext& context) const override;
 
  private:
+  class Read;
+
   Table rows_;
   RowPlaces places_;
   std::vector<bool> reached_;

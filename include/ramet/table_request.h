@@ -1,0 +1,70 @@
+// TableRequest: a table that a loader gathers with every batch, and where its rows are.
+//
+// A value, which keeps its rows alive.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ramet/table.h"
+#include "ramet/whole_table.h"
+
+namespace ramet {
+
+inline constexpr int kNoEdgeType = -1;
+
+// The graph's table of that name.
+struct GraphTable {};
+
+// Rows of this process's addresses that come instead of a graph's: row v is node v's, or where
+// `places` has it. A batch has rows as they were when it was made, where somebody writes to them.
+struct ProvidedTable {
+  Table rows;
+  std::optional<RowPlaces> places = std::nullopt;
+};
+
+// The same where some rows are on other machines. They are pulled, which needs a GroupThread.
+struct PulledTable {
+  Table rows;
+  RowPlaces places;
+  std::vector<bool> is_local;  // by owner of `places`: its rows are in this process's addresses
+  int rank = 0;                // which owner this process is
+};
+
+// A table of a node type is gathered at the seeds or at all its nodes. If an edge type is named,
+// its table is gathered at the edges of all blocks, farthest hop first; with Expand::kOnce the
+// seeds' hop first, as merged_positions() has them.
+struct TableRequest {
+  int node_type = 0;
+  std::string name;
+  bool at_seeds = false;
+  int edge_type = kNoEdgeType;  // whose rows are the graph's
+  // Of a host batch's node table: rows come for the destinations of the first block alone. Of its
+  // sources come the means over edges, which are summed from the table: Batch::means.
+  bool fused = false;
+  bool as_bfloat16 = false;  // rows of floats arrive as bfloat16, in host batches
+  std::variant<GraphTable, ProvidedTable, PulledTable> rows = GraphTable();
+
+  [[nodiscard]] bool is_of_edges() const { return edge_type != kNoEdgeType; }
+  // Whether it is read at all nodes of a type, and so worth a cache.
+  [[nodiscard]] bool is_of_nodes() const { return !at_seeds && !is_of_edges(); }
+  [[nodiscard]] const PulledTable* pulled() const { return std::get_if<PulledTable>(&rows); }
+  // nullptr: the graph's; and where rows lie by node id.
+  [[nodiscard]] const Table* table() const;
+  [[nodiscard]] const RowPlaces* places() const;
+};
+
+inline const Table* TableRequest::table() const {
+  if (const auto* provided = std::get_if<ProvidedTable>(&rows)) return &provided->rows;
+  return pulled() == nullptr ? nullptr : &pulled()->rows;
+}
+
+inline const RowPlaces* TableRequest::places() const {
+  if (pulled() != nullptr) return &pulled()->places;
+  const auto* provided = std::get_if<ProvidedTable>(&rows);
+  return provided != nullptr && provided->places ? &*provided->places : nullptr;
+}
+
+}  // namespace ramet
