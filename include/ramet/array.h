@@ -86,5 +86,11 @@ template <typename T>
 [[nodiscard]] Array borrow(std::span<const T> values) {
   return {const_cast<T*>(values.data()), kDTypeOf<T>, {int64_t(values.size())}, nullptr, false};
 }
+template <typename T>
+[[nodiscard]] Array borrow(const std::vector<T>& values) {
+  return borrow(std::span<const T>(values));
+}
+template <typename T>
+Array borrow(const std::vector<T>&& values) = delete;  // it dies first
 
 }  // namespace ramet

@@ -166,7 +166,7 @@ NeighborSampler::NeighborSampler(const std::shared_ptr<const Graph>& graph,
                                  std::shared_ptr<BufferPool> pool,
                                  int threads) {
   check(options, *graph);
-  HopOptions all{graph, std::move(options), pool ? std::move(pool) : BufferPool::shared(), threads};
+  HopOptions all{graph, std::move(options), pool ? pool : BufferPool::shared(), threads};
   if (has_narrow_ids(*graph) && !all.sample.disjoint) {
     engine_ = std::make_unique<EngineFor<int32_t>>(std::move(all));
   } else {

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "support/errors.h"
+
 using namespace ramet;
 
 TEST_CASE("concat writes strings, characters and numbers one after the other") {
@@ -16,17 +18,10 @@ TEST_CASE("concat writes strings, characters and numbers one after the other") {
 }
 
 TEST_CASE("throw_error and throw_invalid throw Errors of the parts") {
-  try {
-    throw_error(ErrorCode::kCorrupt, "entry ", 3, " of 'x'");
-  } catch (const Error& e) {
-    CHECK(e.code() == ErrorCode::kCorrupt);
-    CHECK(e.what() == std::string("entry 3 of 'x'"));
-  }
-  try {
-    throw_invalid("threads is ", -1);
-  } catch (const Error& e) {
-    CHECK(e.code() == ErrorCode::kInvalidArgument);
-    CHECK(e.what() == std::string("threads is -1"));
-  }
+  CHECK(test::message_of(ErrorCode::kCorrupt, [] {
+          throw_error(ErrorCode::kCorrupt, "entry ", 3, " of 'x'");
+        }) == "entry 3 of 'x'");
+  CHECK(test::message_of(ErrorCode::kInvalidArgument, [] { throw_invalid("threads is ", -1); }) ==
+        "threads is -1");
   CHECK_THROWS_WITH_AS(require_index(3, 3, "step"), "step is 3, outside [0, 3)", Error);
 }

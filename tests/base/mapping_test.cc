@@ -3,12 +3,14 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
+#include "base/system/posix.h"
+#include "support/mapped.h"
 #include "support/temp_dir.h"
 
 namespace ramet {
@@ -16,27 +18,16 @@ namespace {
 
 constexpr size_t kTwoPages = 8192;
 
-struct TwoPages {
-  explicit TwoPages(int fd, int flags)
-      : data(static_cast<char*>(::mmap(nullptr, kTwoPages, PROT_READ, flags, fd, 0))) {
-    if (fd >= 0) ::close(fd);
-    REQUIRE(data != MAP_FAILED);
-  }
-  ~TwoPages() { ::munmap(data, kTwoPages); }
-  TwoPages(const TwoPages&) = delete;
-  TwoPages& operator=(const TwoPages&) = delete;
-  char* data;
-};
-
-int two_page_file() {
-  const int fd = ::memfd_create("ramet", 0);
-  REQUIRE(::ftruncate(fd, kTwoPages) == 0);
-  return fd;
+std::shared_ptr<char> map_two_pages(const Fd& fd, int flags) {
+  return test::map_pages(kTwoPages, PROT_READ, flags, fd.get());
 }
 
 TEST_CASE("memory, and files in memory") {
-  const TwoPages anonymous(-1, MAP_PRIVATE | MAP_ANONYMOUS), memfd(two_page_file(), MAP_SHARED);
-  const auto memory = mapping_at(anonymous.data + kTwoPages - 1), file = mapping_at(memfd.data);
+  const Fd fd(::memfd_create("ramet", 0));
+  REQUIRE(::ftruncate(fd.get(), kTwoPages) == 0);
+  const auto anonymous = test::map_pages(kTwoPages, PROT_READ),
+             memfd = map_two_pages(fd, MAP_SHARED);
+  const auto memory = mapping_at(anonymous.get() + kTwoPages - 1), file = mapping_at(memfd.get());
   REQUIRE((memory && file));
   CHECK(memory->file.empty());
   CHECK(memory->is_private);
@@ -52,8 +43,8 @@ TEST_CASE("a file, shared and private") {
   const std::string path = folder / "a file";
   std::ofstream(path) << std::string(kTwoPages, 'x');
   for (const int flags : {MAP_SHARED, MAP_PRIVATE}) {
-    const TwoPages file(::open(path.c_str(), O_RDONLY), flags);
-    const auto mapping = mapping_at(file.data);
+    const auto file = map_two_pages(Fd(::open(path.c_str(), O_RDONLY)), flags);
+    const auto mapping = mapping_at(file.get());
     REQUIRE(mapping);
     CHECK(mapping->file == path);
     CHECK(mapping->is_private == (flags == MAP_PRIVATE));

@@ -9,6 +9,7 @@
 
 #include "ramet/error.h"
 #include "support/fork.h"
+#include "support/threads.h"
 
 using namespace ramet;
 
@@ -52,16 +53,11 @@ TEST_CASE("an exception reaches the caller and the pool stays usable") {
 }
 
 TEST_CASE("calls from several threads and nested calls do not wait for each other") {
-  std::vector<std::thread> callers;
   std::atomic<int> right{0};
-  for (int t = 0; t < 4; ++t) {
-    callers.emplace_back([&] {
-      for (int i = 0; i < 50; ++i)
-        right += sum_to(500, 3) == 124'750;
-    });
-  }
-  for (auto& caller : callers)
-    caller.join();
+  test::in_threads(4, [&](int) {
+    for (int i = 0; i < 50; ++i)
+      right += sum_to(500, 3) == 124'750;
+  });
   CHECK(right == 200);
   std::atomic<int64_t> nested{0};
   parallel_for(8, 1, 4, [&](int64_t, int64_t) { nested += sum_to(100, 4); });

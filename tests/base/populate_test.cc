@@ -9,10 +9,13 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/system/posix.h"
 #include "ramet/error.h"
+#include "support/mapped.h"
 
 namespace ramet {
 namespace {
@@ -23,39 +26,30 @@ constexpr int64_t kFreshBytes = (int64_t{40} << 20) + 3 * kFreshPage;  // of thr
 // A mapped memory file that nobody has touched through this mapping.
 struct FreshPages {
   explicit FreshPages(int64_t file_bytes = kFreshBytes) {
-    const int fd = ::memfd_create("populate", 0);
-    REQUIRE(::ftruncate(fd, file_bytes) == 0);
-    data =
-        static_cast<char*>(::mmap(nullptr, kFreshBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
-    ::close(fd);
-    REQUIRE(data != MAP_FAILED);
+    const Fd fd(::memfd_create("populate", 0));
+    REQUIRE(::ftruncate(fd.get(), file_bytes) == 0);
+    pages = test::map_pages(kFreshBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get());
+    data = pages.get();
   }
-  ~FreshPages() { ::munmap(data, kFreshBytes); }
-  FreshPages(const FreshPages&) = delete;
-  FreshPages& operator=(const FreshPages&) = delete;
 
   // Pages in the page tables of this process (pagemap, bit 63).
   [[nodiscard]] int64_t pages_present() const {
     std::vector<uint64_t> entries(kFreshBytes / kFreshPage);
-    const int fd = ::open("/proc/self/pagemap", O_RDONLY);
+    const Fd fd(::open("/proc/self/pagemap", O_RDONLY));
     const auto at = static_cast<off_t>(reinterpret_cast<uintptr_t>(data) / kFreshPage * 8);
     const auto size = static_cast<ssize_t>(entries.size() * 8);
-    REQUIRE(::pread(fd, entries.data(), static_cast<size_t>(size), at) == size);
-    ::close(fd);
+    REQUIRE(::pread(fd.get(), entries.data(), static_cast<size_t>(size), at) == size);
     return std::count_if(entries.begin(), entries.end(),
                          [](uint64_t entry) { return (entry >> 63) != 0; });
   }
 
+  std::shared_ptr<char> pages;
   char* data;
 };
 
-int lacking(void*, size_t, int) {
-  errno = EINVAL;
-  return -1;
-}
-
+template <int kError>
 int failing(void*, size_t, int) {
-  errno = EFAULT;
+  errno = kError;
   return -1;
 }
 
@@ -79,7 +73,7 @@ TEST_CASE("every page is there, for any number of threads, for reading and writi
 }
 
 TEST_CASE("a kernel without the call, and one that a signal interrupts") {
-  for (const auto advise : {lacking, interrupted}) {
+  for (const auto advise : {failing<EINVAL>, interrupted}) {
     const FreshPages mapped;
     populate(mapped.data, kFreshBytes, {.advise = advise});
     CHECK(mapped.pages_present() == kFreshBytes / kFreshPage);
@@ -88,7 +82,7 @@ TEST_CASE("a kernel without the call, and one that a signal interrupts") {
 
 TEST_CASE("pages that cannot be read are an error, not a signal") {
   const FreshPages mapped;
-  CHECK_THROWS_WITH_AS(populate(mapped.data, kFreshBytes, {.advise = failing}),
+  CHECK_THROWS_WITH_AS(populate(mapped.data, kFreshBytes, {.advise = failing<EFAULT>}),
                        doctest::Contains("cut short"), Error);
 }
 

@@ -6,11 +6,11 @@
 #include <mutex>
 #include <vector>
 
-#include "ramet/random.h"
-#include "support/store_fixture.h"
+#include "support/errors.h"
+#include "support/ids.h"
 
 using namespace ramet;
-using ramet::test::check_throws;
+using namespace ramet::test;
 
 namespace {
 
@@ -29,20 +29,12 @@ Places visited(RowGroups& groups, int threads) {
   return places;
 }
 
-std::vector<int64_t> some_ids(size_t count, uint64_t rows, uint64_t key) {
-  std::vector<int64_t> ids;
-  for (size_t i = 0; i < count; ++i)
-    ids.push_back(static_cast<int64_t>(uniform_below(absorb(key, i), rows)));
-  return ids;
-}
-
 }  // namespace
 
 TEST_CASE("the places of every row, in order, for any threads, rows and owner") {
   for (const int64_t rows :
        {int64_t{1}, int64_t{7}, int64_t{3000}, int64_t{1} << 20, int64_t{1} << 40}) {
-    const auto first = some_ids(5000, static_cast<uint64_t>(rows), 1);
-    const auto second = some_ids(3000, static_cast<uint64_t>(rows), 2);
+    const auto first = drawn_ids(5000, rows, 1), second = drawn_ids(3000, rows, 2);
     const std::vector<RowList> lists = {{first, {}}, {}, {second, {}}};
     for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, rows}, {rows / 3, rows / 2}}) {
       Places expected;

@@ -9,14 +9,19 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <thread>
 
 #include "base/system/posix.h"
+#include "support/errors.h"
+#include "support/mapped.h"
 #include "support/temp_dir.h"
 
 namespace ramet {
 namespace {
+
+using test::contains;
 
 constexpr size_t kPage = 4096, kBytes = 8 * kPage;
 
@@ -38,15 +43,11 @@ Fd read_only(const Fd& fd) {
 
 struct Mapped {
   explicit Mapped(const Fd& fd, int flags = MAP_SHARED)
-      : data(static_cast<char*>(::mmap(nullptr, kBytes, PROT_READ, flags, fd.get(), 0))) {
-    REQUIRE(data != MAP_FAILED);
-  }
-  ~Mapped() { ::munmap(data, kBytes); }
-  Mapped(const Mapped&) = delete;
-  Mapped& operator=(const Mapped&) = delete;
+      : pages(test::map_pages(kBytes, PROT_READ, flags, fd.get())), data(pages.get()) {}
   [[nodiscard]] bool is_writable(size_t page) const {
     return mapping_at(data + page * kPage)->range.is_writable();
   }
+  std::shared_ptr<char> pages;
   char* data;
 };
 
@@ -56,10 +57,6 @@ __attribute__((no_sanitize("thread"))) int64_t count_others(const volatile char*
   for (size_t i = 0; i < kBytes; i += 64)
     count += data[i] != 'x';
   return count;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 TEST_CASE("pages of memory are writable for a scope, and the rest of the mapping is not") {

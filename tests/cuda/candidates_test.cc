@@ -7,7 +7,7 @@
 #include "cuda/sampling_fixture.h"
 #include "sampling/cuda/cuda_importance.h"
 
-namespace ramet {
+namespace ramet::test {
 namespace {
 
 constexpr int64_t kFanout = 4;
@@ -51,7 +51,7 @@ Result importances(const std::shared_ptr<const Graph>& graph,
 }
 
 TEST_CASE("candidates are the same, however many in-edges are numbered at once") {
-  const auto graph = test::uneven_graph(3000, 20'000, 31);
+  const auto graph = uneven_graph(3000, 20'000, 31);
   const std::vector<int64_t> seeds{7, 11, 5, 7, 100, 2999};
   const Result together = importances(graph, seeds, int64_t{1} << 24);
   REQUIRE(together.num_in_edges > 2000);
@@ -62,4 +62,4 @@ TEST_CASE("candidates are the same, however many in-edges are numbered at once")
 }
 
 }  // namespace
-}  // namespace ramet
+}  // namespace ramet::test

@@ -1,12 +1,11 @@
 // Batches of a device against those of the CPU, byte for byte, wherever tables and topology are.
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <cstring>
+#include <vector>
 
 #include "cuda/on_host.h"
+#include "cuda/sampling_fixture.h"
 #include "ramet/cuda_memory.h"
-#include "ramet/cuda_sampler.h"
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
 #include "ramet/loader.h"
@@ -24,10 +23,8 @@ std::shared_ptr<const Graph> make_typed_graph() {
   StoreContents contents;
   contents.node_counts = {{"a", 300}, {"b", 200}};
   const auto add = [&](const std::string& type, int64_t src, int64_t dst, uint64_t key) {
-    const test::EdgeList edges = test::random_edges(src, dst, 2000, key);
-    test::add_edges(contents, type,
-                    build_csc(borrow(std::span<const int64_t>(edges.src)),
-                              borrow(std::span<const int64_t>(edges.dst)), src, dst));
+    const auto edges = test::random_edges(src, dst, 2000, key);
+    test::add_edges(contents, type, test::csc_of(edges, src, dst));
   };
   add("a__x__a", 300, 300, 1);
   add("a__y__b", 300, 200, 2);
@@ -44,7 +41,7 @@ std::shared_ptr<const Graph> make_typed_graph() {
   add_table("node/a/label", 300, 1, DType::kInt64);
   add_table("edge/a__y__b/attr", 2000, 3, DType::kFloat16);
   add_table("edge/b__z__a/weight", 2000, 1, DType::kInt64);
-  return Graph::from_store(make_segment(contents));
+  return test::graph_of(contents);
 }
 
 LoaderOptions base_options() {
@@ -74,36 +71,25 @@ std::vector<Batch> run_epoch(const NeighborLoader& loader, int64_t epoch) {
 }
 
 void require_equal(const Array& expected, const Array& got) {
-  REQUIRE((got.data == nullptr) == (expected.data == nullptr));
-  if (expected.data == nullptr) return;
-  REQUIRE(got.device == 0);
-  REQUIRE(got.dtype == expected.dtype);
-  REQUIRE(got.shape == expected.shape);
-  const Array there = test::on_host(got);
-  REQUIRE(std::memcmp(there.data, expected.data, static_cast<size_t>(expected.bytes())) == 0);
+  REQUIRE((got.data == nullptr || got.device == 0));
+  test::require_same(expected, got.data == nullptr ? got : test::on_host(got));
 }
 
 void require_equal(const Batch& expected, const Batch& got) {
   REQUIRE(got.step == expected.step);
-  REQUIRE(got.minibatch.num_seeds == expected.minibatch.num_seeds);
-  const auto ids = got.input_id.as<int64_t>(), expected_ids = expected.input_id.as<int64_t>();
-  REQUIRE(std::equal(ids.begin(), ids.end(), expected_ids.begin(), expected_ids.end()));
-  for (size_t t = 0; t < expected.minibatch.n_id.size(); ++t)
-    require_equal(expected.minibatch.n_id[t], got.minibatch.n_id[t]);
-  for (size_t b = 0; b < expected.minibatch.blocks.size(); ++b) {
-    const Block &one = expected.minibatch.blocks[b], &other = got.minibatch.blocks[b];
-    REQUIRE(one.num_src == other.num_src);
-    REQUIRE(one.num_dst == other.num_dst);
-    for (size_t r = 0; r < one.relations.size(); ++r) {
-      require_equal(one.relations[r].indptr, other.relations[r].indptr);
-      require_equal(one.relations[r].indices, other.relations[r].indices);
-      require_equal(one.relations[r].position, other.relations[r].position);
-      require_equal(one.relations[r].edge_weight, other.relations[r].edge_weight);
-    }
-  }
+  test::require_same(expected.input_id, got.input_id);
+  for (const Array& nodes : got.minibatch.n_id)
+    REQUIRE(nodes.device == 0);
+  test::require_same(expected.minibatch, to_host(got.minibatch));
   REQUIRE(got.tables.size() == expected.tables.size());
   for (size_t i = 0; i < expected.tables.size(); ++i)
     require_equal(expected.tables[i], got.tables[i]);
+}
+
+void require_equal(const std::vector<Batch>& expected, const std::vector<Batch>& got) {
+  REQUIRE(got.size() == expected.size());
+  for (size_t s = 0; s < expected.size(); ++s)
+    require_equal(expected[s], got[s]);
 }
 
 }  // namespace
@@ -120,10 +106,7 @@ TEST_CASE("batches of a device are those of the CPU, wherever topology and table
         CAPTURE(static_cast<int>(tables));
         LoaderOptions options = batches_on_device(topology, tables);
         options.decode = decode;
-        const auto batches = run_epoch(NeighborLoader(graph, options), 2);
-        REQUIRE(batches.size() == expected.size());
-        for (size_t s = 0; s < expected.size(); ++s)
-          require_equal(expected[s], batches[s]);
+        require_equal(expected, run_epoch(NeighborLoader(graph, options), 2));
       }
     }
   }
@@ -142,10 +125,9 @@ TEST_CASE("hops that are one graph, and disjoint trees, are sampled for a device
     for (const Location tables : {Location::kDevice, Location::kInPlace, Location::kStaged}) {
       const NeighborLoader loader(graph, change(batches_on_device(Location::kAuto, tables)));
       const auto batches = run_epoch(loader, 2);
-      REQUIRE(batches.size() == expected.size());
+      require_equal(expected, batches);
       for (size_t s = 0; s < expected.size(); ++s) {
         REQUIRE(batches[s].minibatch.merged);
-        require_equal(expected[s], batches[s]);
         for (size_t t = 0; t < expected[s].minibatch.trees.size(); ++t)
           require_equal(expected[s].minibatch.trees[t], batches[s].minibatch.trees[t]);
       }
@@ -163,10 +145,7 @@ TEST_CASE("several threads, each with a stream, give the same batches; LABOR, to
   LoaderOptions options = batches_on_device(Location::kDevice, Location::kInPlace);
   options.sample.method = Labor{};
   options.threads = 3;
-  const auto batches = run_epoch(NeighborLoader(graph, options), 0);
-  REQUIRE(batches.size() == expected.size());
-  for (size_t s = 0; s < expected.size(); ++s)
-    require_equal(expected[s], batches[s]);
+  require_equal(expected, run_epoch(NeighborLoader(graph, options), 0));
 }
 
 TEST_CASE("a cache gives the same rows, and batches count what it had") {
@@ -177,9 +156,8 @@ TEST_CASE("a cache gives the same rows, and batches count what it had") {
     options.device.cache_rows = 50;
     options.device.cache_by = by;
     const auto batches = run_epoch(NeighborLoader(graph, options), 1);
-    REQUIRE(batches.size() == expected.size());
+    require_equal(expected, batches);
     for (size_t s = 0; s < expected.size(); ++s) {
-      require_equal(expected[s], batches[s]);
       const int64_t nodes = size_of(expected[s]).nodes;
       const CacheStats cache = batches[s].cache;
       CHECK(cache.hits + cache.misses == nodes);
@@ -204,9 +182,7 @@ TEST_CASE("what is decided is told, and follows the memory it may use") {
     CHECK(placed.why.find("too large") != std::string::npos);
   }
   const auto expected = run_epoch(NeighborLoader(graph, base_options()), 0);
-  const auto batches = run_epoch(tight, 0);
-  for (size_t s = 0; s < expected.size(); ++s)
-    require_equal(expected[s], batches[s]);
+  require_equal(expected, run_epoch(tight, 0));
 }
 
 TEST_CASE("why the CPU samples is told") {

@@ -8,22 +8,20 @@
 #include <numeric>
 #include <vector>
 
-#include "cuda/errors.h"
 #include "cuda/on_host.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/device_pieces.h"
 #include "ramet/optimizer.h"
 #include "ramet/table_rows.h"
+#include "support/errors.h"
 #include "support/listed.h"
 
-namespace ramet {
+namespace ramet::test {
 namespace {
-
-using test::Listed;
 
 constexpr int64_t kTableRows = 60;
 
-Array on_host(DType dtype, std::vector<int64_t> shape) {
+Array zeros_on_host(DType dtype, std::vector<int64_t> shape) {
   Array array = BufferPool::create()->allocate_array(dtype, std::move(shape));
   array.writable = true;
   std::memset(array.data, 0, static_cast<size_t>(array.bytes()));
@@ -41,7 +39,7 @@ Array to_device(DType dtype, const std::vector<int64_t>& shape) {
 }
 
 bool same_bits(const Array& host, const Array& device) {
-  const Array copied = test::on_host(device);
+  const Array copied = on_host(device);
   return std::memcmp(host.data, copied.data, static_cast<size_t>(host.bytes())) == 0;
 }
 
@@ -54,7 +52,7 @@ template <typename Body>
 void check_both(DType dtype, int64_t width, Body body) {
   CAPTURE(name(dtype));
   CAPTURE(width);
-  const Array host = on_host(dtype, {kTableRows, width}),
+  const Array host = zeros_on_host(dtype, {kTableRows, width}),
               device = to_device(dtype, {kTableRows, width});
   body(host);
   body(device);
@@ -111,7 +109,7 @@ TEST_CASE("integers and doubles are summed, too, and bool is not") {
   const Listed listed(200, kTableRows, 3, 3);
   for (const DType dtype :
        {DType::kInt8, DType::kUInt16, DType::kInt32, DType::kInt64, DType::kFloat64}) {
-    const Array given = on_host(dtype, {200, 3});
+    const Array given = zeros_on_host(dtype, {200, 3});
     for (int64_t i = 0; i < given.bytes(); ++i)
       static_cast<uint8_t*>(given.data)[i] = static_cast<uint8_t>(i % 7 == 3 ? 200 : i % 63);
     const RowList list{listed.list().ids, given};
@@ -120,13 +118,10 @@ TEST_CASE("integers and doubles are summed, too, and bool is not") {
       sum_rows(rows, std::span(&list, 1), {0, kTableRows});
     });
   }
-  const RowList flags{listed.list().ids, on_host(DType::kBool, {200, 3})};
-  CHECK(test::contains(test::message_of(ErrorCode::kInvalidArgument,
-                                        [&] {
-                                          sum_rows(to_device(DType::kBool, {kTableRows, 3}),
-                                                   std::span(&flags, 1), {0, kTableRows});
-                                        }),
-                       "bool"));
+  const RowList flags{listed.list().ids, zeros_on_host(DType::kBool, {200, 3})};
+  check_throws(ErrorCode::kInvalidArgument, {"bool"}, [&] {
+    sum_rows(to_device(DType::kBool, {kTableRows, 3}), std::span(&flags, 1), {0, kTableRows});
+  });
 }
 
 TEST_CASE("values that rows begin with") {
@@ -143,7 +138,7 @@ std::vector<Array> state_arrays(const Optimizer& optimizer, const Array& weights
   std::vector<Array> arrays;
   for (const StateForm& form : state_of(optimizer)) {
     const auto shape = form.per_row ? std::vector{kTableRows} : weights.shape;
-    arrays.push_back(weights.device == kHost ? on_host(form.dtype, shape)
+    arrays.push_back(weights.device == kHost ? zeros_on_host(form.dtype, shape)
                                              : to_device(form.dtype, shape));
   }
   return arrays;
@@ -191,11 +186,11 @@ TEST_CASE("rows gathered by ids of the host and of the device, from dense places
     owner[i] = static_cast<uint16_t>(i * i % 3);
   std::vector<int64_t> bounds = {0, 25, 25, kTableRows};
   const auto map_of = [&](const Ownership& owners, int64_t stride) {
-    const Array map = on_host(map_dtype(owners, stride), {kTableRows});
+    const Array map = zeros_on_host(map_dtype(owners, stride), {kTableRows});
     write_map(owners, stride, map);
     return map;
   };
-  const Ownership ranges = Ownership::ranges(borrow(std::span<const int64_t>(bounds)));
+  const Ownership ranges = Ownership::ranges(borrow(bounds));
   const Ownership vector = Ownership::by_vector(
       {owner.data(), DType::kUInt16, {kTableRows}, nullptr, false}, 3, "owners");
   const RowPlaces all[] = {RowPlaces::dense(ranges), RowPlaces::strided(ranges, 40),
@@ -204,7 +199,7 @@ TEST_CASE("rows gathered by ids of the host and of the device, from dense places
   const auto ids = listed.list().ids;
   for (const RowPlaces& places : all) {
     for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
-      const Array host = on_host(dtype, {places.num_places(), width});
+      const Array host = zeros_on_host(dtype, {places.num_places(), width});
       const Array device = to_device(dtype, host.shape);
       const WholeTable here{Table(host), places}, there{Table(device), places};
       for (const WholeTable* table : {&here, &there})
@@ -222,12 +217,11 @@ TEST_CASE("rows gathered by ids of the host and of the device, from dense places
       by_id.gather(ids_there, out, nullptr);
       CHECK(same_bits(expected, out));
       require_cuda().runtime.fill(0, static_cast<char*>(ids_there.data) + 80, 0x7F, 8, nullptr);
-      CHECK(test::contains(
-          test::message_of(ErrorCode::kOutOfRange, [&] { by_id.gather(ids_there, out, nullptr); }),
-          "ids[10] = 9187201950435737471 is outside the 60 rows"));
+      check_throws(ErrorCode::kOutOfRange, {"ids[10] = 9187201950435737471 is outside the 60 rows"},
+                   [&] { by_id.gather(ids_there, out, nullptr); });
     }
   }
 }
 
 }  // namespace
-}  // namespace ramet
+}  // namespace ramet::test

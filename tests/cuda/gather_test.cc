@@ -37,6 +37,24 @@ std::vector<uint8_t> gathered_on_cpu(const std::vector<uint8_t>& table,
   return out;
 }
 
+// Of int64 ids.
+CudaGatherArgs gather_args(const DeviceBytes& table,
+                           int64_t row_bytes,
+                           const DeviceBytes& ids,
+                           const DeviceBytes& out) {
+  return {.table = table.get(),
+          .num_rows = kGatheredRows,
+          .row_bytes = row_bytes,
+          .ids = ids.get(),
+          .wide_ids = true,
+          .num_ids = int64_t(ids.size() / 8),
+          .out = out.get()};
+}
+
+void gather(const CudaGatherArgs& args) {
+  require_cuda().rows.gather(0, args, nullptr);
+}
+
 void check_gathers(const Layout& layout) {
   CAPTURE(layout.row_bytes);
   CAPTURE(layout.table_offset);
@@ -47,18 +65,13 @@ void check_gathers(const Layout& layout) {
   const DeviceBytes on_device(table, layout.table_offset), wide_ids(ids),
       narrow_ids(std::vector<int32_t>(ids.begin(), ids.end()));
   const DeviceBytes out(expected.size(), layout.out_offset);
-  require_cuda().rows.gather(0,
-                             {.table = on_device.get(),
-                              .num_rows = kGatheredRows,
-                              .row_bytes = layout.row_bytes,
-                              .ids = layout.wide ? wide_ids.get() : narrow_ids.get(),
-                              .wide_ids = layout.wide,
-                              .num_ids = int64_t(ids.size()),
-                              .out = out.get(),
-                              .on_host = layout.on_host,
-                              .max_sms = layout.max_sms,
-                              .shift = layout.shift},
-                             nullptr);
+  CudaGatherArgs args = gather_args(on_device, layout.row_bytes, wide_ids, out);
+  if (!layout.wide) args.ids = narrow_ids.get();
+  args.wide_ids = layout.wide;
+  args.on_host = layout.on_host;
+  args.max_sms = layout.max_sms;
+  args.shift = layout.shift;
+  gather(args);
   CHECK(out.read<uint8_t>() == expected);
 }
 
@@ -98,17 +111,10 @@ TEST_CASE("bad ids leave their rows alone, and the first of them is told") {
   const DeviceBytes on_device(table), id_bytes(ids), first_bad(std::vector<uint64_t>{kNoBadId});
   DeviceBytes out(expected.size());
   out.fill(0x5A);
-  for (uint64_t* report : {static_cast<uint64_t*>(nullptr), first_bad.as<uint64_t>()})
-    require_cuda().rows.gather(0,
-                               {.table = on_device.get(),
-                                .num_rows = kGatheredRows,
-                                .row_bytes = row_bytes,
-                                .ids = id_bytes.get(),
-                                .wide_ids = true,
-                                .num_ids = int64_t(ids.size()),
-                                .out = out.get(),
-                                .bad = report},
-                               nullptr);
+  CudaGatherArgs args = gather_args(on_device, row_bytes, id_bytes, out);
+  gather(args);
+  args.bad = first_bad.as<uint64_t>();
+  gather(args);
   CHECK(first_bad.read<uint64_t>()[0] == 77);
   const std::vector<uint8_t> result = out.read<uint8_t>();
   for (size_t i = 0; i < result.size(); ++i) {
@@ -137,18 +143,10 @@ TEST_CASE("rows that the cache has come from it, and are counted") {
     }
     const DeviceBytes on_device(table), id_bytes(ids), slot_bytes(slots), cached_bytes(cached),
         hits(std::vector<uint64_t>{10}), out(expected.size());
-    require_cuda().rows.gather(0,
-                               {.table = on_device.get(),
-                                .num_rows = kGatheredRows,
-                                .row_bytes = row_bytes,
-                                .ids = id_bytes.get(),
-                                .wide_ids = true,
-                                .num_ids = int64_t(ids.size()),
-                                .out = out.get(),
-                                .cache = {.slot = slot_bytes.as<int32_t>(),
-                                          .rows = cached_bytes.get(),
-                                          .hits = hits.as<uint64_t>()}},
-                               nullptr);
+    CudaGatherArgs args = gather_args(on_device, row_bytes, id_bytes, out);
+    args.cache = {
+        .slot = slot_bytes.as<int32_t>(), .rows = cached_bytes.get(), .hits = hits.as<uint64_t>()};
+    gather(args);
     CHECK(out.read<uint8_t>() == expected);
     CHECK(hits.read<uint64_t>()[0] == 10 + expected_hits);
   }
@@ -168,17 +166,10 @@ TEST_CASE("rows may become other rows of the output, in any order") {
   ids[5] = kGatheredRows;
   const DeviceBytes on_device(table), id_bytes(ids), position_bytes(positions),
       out(expected.size()), bad(std::vector<uint64_t>{kNoBadId});
-  require_cuda().rows.gather(0,
-                             {.table = on_device.get(),
-                              .num_rows = kGatheredRows,
-                              .row_bytes = row_bytes,
-                              .ids = id_bytes.get(),
-                              .wide_ids = true,
-                              .num_ids = int64_t(ids.size()),
-                              .out = out.get(),
-                              .positions = position_bytes.as<uint32_t>(),
-                              .bad = bad.as<uint64_t>()},
-                             nullptr);
+  CudaGatherArgs args = gather_args(on_device, row_bytes, id_bytes, out);
+  args.positions = position_bytes.as<uint32_t>();
+  args.bad = bad.as<uint64_t>();
+  gather(args);
   CHECK(bad.read<uint64_t>()[0] == 35);
   std::vector<uint8_t> result = out.read<uint8_t>();
   std::copy_n(expected.begin() + 35 * row_bytes, row_bytes, result.begin() + 35 * row_bytes);
@@ -187,19 +178,18 @@ TEST_CASE("rows may become other rows of the output, in any order") {
 
 TEST_CASE("no ids and rows of no bytes are fine") {
   const DeviceBytes ids(std::vector<int64_t>{0, 99}), bad(std::vector<uint64_t>{kNoBadId});
-  const CudaGatherArgs args{.table = nullptr,
-                            .num_rows = 1,
-                            .row_bytes = 0,
-                            .ids = ids.get(),
-                            .wide_ids = true,
-                            .num_ids = 2,
-                            .out = nullptr,
-                            .bad = bad.as<uint64_t>()};
-  require_cuda().rows.gather(0, args, nullptr);
+  CudaGatherArgs args{.table = nullptr,
+                      .num_rows = 1,
+                      .row_bytes = 0,
+                      .ids = ids.get(),
+                      .wide_ids = true,
+                      .num_ids = 2,
+                      .out = nullptr,
+                      .bad = bad.as<uint64_t>()};
+  gather(args);
   CHECK(bad.read<uint64_t>()[0] == 1);
-  CudaGatherArgs none = args;
-  none.num_ids = 0;
-  require_cuda().rows.gather(0, none, nullptr);
+  args.num_ids = 0;
+  gather(args);
 }
 
 struct Encoded {

@@ -9,7 +9,7 @@
 #include "cuda/sampling_fixture.h"
 #include "emulator/counts.h"
 
-namespace ramet {
+namespace ramet::test {
 namespace {
 
 struct Costs {
@@ -31,7 +31,7 @@ Costs costs_of(const std::shared_ptr<const Graph>& graph,
                const Method& method,
                std::vector<int64_t> fanouts,
                RowOrder order) {
-  test::DeviceSampler sampler(graph, {{std::move(fanouts)}, method, 1}, Location::kInPlace, order);
+  DeviceSampler sampler(graph, {{std::move(fanouts)}, method, 1}, Location::kInPlace, order);
   const std::vector<int64_t> seeds{7, 5, 100};
   (void)sampler.sample(Seeds{0, seeds}, 0, 0);  // scratch memory grows
   const Costs before = asked_so_far();
@@ -41,7 +41,7 @@ Costs costs_of(const std::shared_ptr<const Graph>& graph,
 }
 
 Costs costs_of_a_hop(const Method& method, int64_t fanout, RowOrder order) {
-  static const auto graph = test::uneven_graph(2000, 60'000, 5);
+  static const auto graph = uneven_graph(2000, 60'000, 5);
   const Costs one = costs_of(graph, method, {fanout}, order);
   const Costs two = costs_of(graph, method, {fanout, fanout}, order);
   return {two.kernels - one.kernels, two.sums - one.sums, two.waits - one.waits};
@@ -63,4 +63,4 @@ TEST_CASE("a hop takes as many launches and waits as the docs say") {
 }
 
 }  // namespace
-}  // namespace ramet
+}  // namespace ramet::test

@@ -7,12 +7,10 @@
 
 #include "cuda/sampling_fixture.h"
 #include "ramet/error.h"
+#include "support/errors.h"
 
-namespace ramet {
+namespace ramet::test {
 namespace {
-
-using test::DeviceSampler;
-using test::require_same;
 
 template <typename Sampler>
 std::string message_of(Sampler& sampler, const std::vector<int64_t>& seeds) {
@@ -25,13 +23,9 @@ std::string message_of(Sampler& sampler, const std::vector<int64_t>& seeds) {
 }
 
 template <typename Id>
-std::shared_ptr<const Graph> make_graph(const std::vector<int64_t>& indptr,
-                                        const std::vector<Id>& indices) {
-  StoreContents contents;
-  contents.node_counts["node"] = static_cast<int64_t>(indptr.size()) - 1;
-  contents.arrays = {{"edge/node__to__node/indptr", borrow(std::span<const int64_t>(indptr))},
-                     {"edge/node__to__node/indices", borrow(std::span<const Id>(indices))}};
-  return Graph::from_store(make_segment(contents));
+std::shared_ptr<const Graph> graph_of_rows(const std::vector<int64_t>& indptr,
+                                           const std::vector<Id>& indices) {
+  return graph_of(one_type({borrow(indptr), borrow(indices), {}}, std::ssize(indptr) - 1));
 }
 
 const std::vector<SampleOptions> kKinds{
@@ -49,7 +43,7 @@ void check_same_message(const std::shared_ptr<const Graph>& graph,
                         const std::vector<int64_t>& good_seeds) {
   for (const SampleOptions& options : kKinds) {
     CAPTURE(options.fanouts[0][0]);
-    for (const test::Reading& reading : test::kReadings) {
+    for (const Reading& reading : kReadings) {
       NeighborSampler host(graph, options);
       DeviceSampler device(graph, options, reading.topology, reading.order);
       const std::string expected = message_of(host, seeds);
@@ -63,17 +57,18 @@ void check_same_message(const std::shared_ptr<const Graph>& graph,
 
 TEST_CASE("rows that do not fit are refused with the host's words") {
   const std::vector<int32_t> ids{0, 1, 2};
-  check_same_message(make_graph<int32_t>({0, 9, 2, 3, 3}, ids), {3, 0, 1}, {2, 3});
-  check_same_message(make_graph<int32_t>({0, 2, 1, 3, 3}, ids), {2, 1, 0}, {3});
-  check_same_message(make_graph<int32_t>({0, -1, 2, 3, 3}, ids), {3, 0, 1, 2}, {2});
-  check_same_message(make_graph<int32_t>({0, INT64_MAX, INT64_MIN, 3, 3}, ids), {1, 0}, {3});
+  check_same_message(graph_of_rows<int32_t>({0, 9, 2, 3, 3}, ids), {3, 0, 1}, {2, 3});
+  check_same_message(graph_of_rows<int32_t>({0, 2, 1, 3, 3}, ids), {2, 1, 0}, {3});
+  check_same_message(graph_of_rows<int32_t>({0, -1, 2, 3, 3}, ids), {3, 0, 1, 2}, {2});
+  check_same_message(graph_of_rows<int32_t>({0, INT64_MAX, INT64_MIN, 3, 3}, ids), {1, 0}, {3});
 }
 
 TEST_CASE("ids that do not fit are refused with the host's words") {
-  check_same_message(make_graph<int32_t>({0, 1, 2, 3, 4}, {0, 4, 2, -7}), {0, 3, 1}, {0, 2});
-  check_same_message(make_graph<int32_t>({0, 1, 2, 3, 4}, {0, 1, INT32_MAX, 3}), {1, 2}, {0, 3});
-  check_same_message(make_graph<int64_t>({0, 1, 2, 3, 4}, {INT64_MIN, 1, 2, 3}), {1, 0}, {2, 3});
-  check_same_message(make_graph<int64_t>({0, 1, 2, 3, 4}, {int64_t{1} << 32, 1, 2, 3}), {0}, {2});
+  check_same_message(graph_of_rows<int32_t>({0, 1, 2, 3, 4}, {0, 4, 2, -7}), {0, 3, 1}, {0, 2});
+  check_same_message(graph_of_rows<int32_t>({0, 1, 2, 3, 4}, {0, 1, INT32_MAX, 3}), {1, 2}, {0, 3});
+  check_same_message(graph_of_rows<int64_t>({0, 1, 2, 3, 4}, {INT64_MIN, 1, 2, 3}), {1, 0}, {2, 3});
+  check_same_message(graph_of_rows<int64_t>({0, 1, 2, 3, 4}, {int64_t{1} << 32, 1, 2, 3}), {0},
+                     {2});
 }
 
 TEST_CASE("with several faults the first edge type's is named") {
@@ -84,11 +79,11 @@ TEST_CASE("with several faults the first edge type's is named") {
                          const std::vector<int64_t>& second_rows) {
     StoreContents contents;
     contents.node_counts["node"] = 3;
-    contents.arrays = {{"edge/node__a__node/indptr", borrow(std::span<const int64_t>(first_rows))},
-                       {"edge/node__a__node/indices", borrow(std::span<const int32_t>(first_ids))},
-                       {"edge/node__b__node/indptr", borrow(std::span<const int64_t>(second_rows))},
-                       {"edge/node__b__node/indices", borrow(std::span<const int32_t>(ids))}};
-    const auto graph = Graph::from_store(make_segment(contents));
+    contents.arrays = {{"edge/node__a__node/indptr", borrow(first_rows)},
+                       {"edge/node__a__node/indices", borrow(first_ids)},
+                       {"edge/node__b__node/indptr", borrow(second_rows)},
+                       {"edge/node__b__node/indices", borrow(ids)}};
+    const auto graph = graph_of(contents);
     const SampleOptions options{{{2}, {2}}};
     NeighborSampler host(graph, options);
     DeviceSampler device(graph, options);
@@ -100,7 +95,7 @@ TEST_CASE("with several faults the first edge type's is named") {
 }
 
 TEST_CASE("bad options and seeds are named, and the sampler stays usable") {
-  const auto graph = test::make_graph(10, 30, 1);
+  const auto graph = make_graph(10, 30, 1);
   CHECK_THROWS_WITH_AS(DeviceSampler(graph, {{{3, -2}}}),
                        doctest::Contains("num_neighbors[1] of edge type 'node__to__node' is -2"),
                        Error);
@@ -111,12 +106,11 @@ TEST_CASE("bad options and seeds are named, and the sampler stays usable") {
   CHECK(message_of(device, {0, 9}) == "nothing");
   for (const int64_t fanout : {int64_t{1} << 62, int64_t{1} << 31}) {
     DeviceSampler greedy(graph, {{{fanout}}, Uniform{.replace = true}});
-    CHECK(message_of(greedy, {0, 1, 2, 3, 4, 5})
-              .find("for 6 destinations of edge type "
-                    "'node__to__node' gives more than "
-                    "2147483646 edges") != std::string::npos);
+    CHECK(contains(message_of(greedy, {0, 1, 2, 3, 4, 5}),
+                   "for 6 destinations of edge type 'node__to__node' gives more than "
+                   "2147483646 edges"));
   }
 }
 
 }  // namespace
-}  // namespace ramet
+}  // namespace ramet::test

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "cuda/capture.h"
-#include "cuda/errors.h"
 #include "cuda/rows_fixture.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_table.h"
+#include "support/errors.h"
 
-namespace ramet {
+namespace ramet::test {
 namespace {
 
 struct Ordered {
@@ -87,10 +87,6 @@ Table large_table(DType dtype, int64_t width) {
   return Table(rows, "large");
 }
 
-Array ordered_on_device(const DeviceBytes& bytes, DType dtype, std::vector<int64_t> shape) {
-  return {bytes.get(), dtype, std::move(shape), nullptr, true, 0};
-}
-
 TEST_CASE("rows are the same in every order, for every placement, dtype and cache") {
   const std::vector<int64_t> cached = {5, 17, 2};
   for (const DType dtype : {DType::kInt8, DType::kFloat16, DType::kFloat32})
@@ -101,20 +97,18 @@ TEST_CASE("rows are the same in every order, for every placement, dtype and cach
       const Array expected = table.gather(ids);
       const DeviceBytes wide(ids), narrow(std::vector<int32_t>(ids.begin(), ids.end()));
       for (const CudaTableOptions& options :
-           {CudaTableOptions{}, CudaTableOptions{.cached = borrow(std::span(cached))},
+           {CudaTableOptions{}, CudaTableOptions{.cached = borrow(cached)},
             CudaTableOptions{.placement = Location::kDevice},
             CudaTableOptions{.placement = Location::kPinnedCopy}}) {
         const CudaTable cuda(table, options);
         for (const RowOrder order : {RowOrder::kAuto, RowOrder::kSorted, RowOrder::kAsGiven})
           for (const bool is_wide : {true, false}) {
             const DeviceBytes out(size_t(expected.bytes()));
-            cuda.gather(
-                ordered_on_device(is_wide ? wide : narrow, is_wide ? DType::kInt64 : DType::kInt32,
+            cuda.gather(on_device(is_wide ? wide : narrow, is_wide ? DType::kInt64 : DType::kInt32,
                                   {std::ssize(ids)}),
-                ordered_on_device(out, expected.dtype, expected.shape), nullptr,
-                {.check = is_wide, .order = order});
-            CHECK(std::memcmp(out.read<uint8_t>().data(), expected.data,
-                              size_t(expected.bytes())) == 0);
+                        on_device(out, expected.dtype, expected.shape), nullptr,
+                        {.check = is_wide, .order = order});
+            CHECK(holds(out, expected));
           }
       }
     }
@@ -123,20 +117,17 @@ TEST_CASE("rows are the same in every order, for every placement, dtype and cach
 TEST_CASE("a sorted gather names the first bad id as it was given, and counts hits") {
   const Table table = large_table(DType::kFloat32, 25);
   const std::vector<int64_t> cached = {5};
-  const CudaTable cuda(table, {.cached = borrow(std::span(cached))});
+  const CudaTable cuda(table, {.cached = borrow(cached)});
   std::vector<int64_t> ids = some_ids(100, table.rows().rows());
   ids[0] = ids[99] = 5;
   ids[70] = -8;
   ids[40] = INT64_MAX;
   const DeviceBytes id_bytes(ids), out(100 * 100);
-  const Array there = ordered_on_device(id_bytes, DType::kInt64, {100}),
-              rows = ordered_on_device(out, DType::kFloat32, {100, 25});
-  CHECK(test::contains(test::message_of(ErrorCode::kOutOfRange,
-                                        [&] {
-                                          cuda.gather(there, rows, nullptr,
-                                                      {.check = true, .order = RowOrder::kSorted});
-                                        }),
-                       "ids[40] = 9223372036854775807 is outside"));
+  const Array there = on_device(id_bytes, DType::kInt64, {100}),
+              rows = on_device(out, DType::kFloat32, {100, 25});
+  check_throws(ErrorCode::kOutOfRange, {"ids[40] = 9223372036854775807 is outside"}, [&] {
+    cuda.gather(there, rows, nullptr, {.check = true, .order = RowOrder::kSorted});
+  });
   CHECK(cuda.num_hits() == 2);
 }
 
@@ -148,9 +139,8 @@ TEST_CASE("the memory of a sorted gather is the pool's again when it was given t
   const int64_t before = pool->bytes_in_use();
   int64_t idle = 0;
   for (int i = 0; i < 5; ++i) {
-    cuda.gather(ordered_on_device(id_bytes, DType::kInt64, {3000}),
-                ordered_on_device(out, DType::kFloat32, {3000, 25}), nullptr,
-                {.order = RowOrder::kSorted});
+    cuda.gather(on_device(id_bytes, DType::kInt64, {3000}),
+                on_device(out, DType::kFloat32, {3000, 25}), nullptr, {.order = RowOrder::kSorted});
     CHECK(pool->bytes_in_use() == before);
     if (i == 0) idle = pool->bytes_idle();
   }
@@ -165,18 +155,16 @@ TEST_CASE("ids are not sorted on a stream that is captured") {
   const DeviceBytes id_bytes(ids), out(100 * 100);
   const CudaStream stream(0);
   const auto gather = [&](RowOrder order) {
-    cuda.gather(ordered_on_device(id_bytes, DType::kInt64, {100}),
-                ordered_on_device(out, DType::kFloat32, {100, 25}), stream.handle(),
-                {.order = order});
+    cuda.gather(on_device(id_bytes, DType::kInt64, {100}),
+                on_device(out, DType::kFloat32, {100, 25}), stream.handle(), {.order = order});
   };
-  test::Capture capture(stream.handle());
-  CHECK(test::contains(
-      test::message_of(ErrorCode::kInvalidArgument, [&] { gather(RowOrder::kSorted); }),
-      "order is 'sorted' on a stream that is captured"));
+  Capture capture(stream.handle());
+  check_throws(ErrorCode::kInvalidArgument, {"order is 'sorted' on a stream that is captured"},
+               [&] { gather(RowOrder::kSorted); });
   gather(RowOrder::kAuto);
   gather(RowOrder::kAsGiven);
   CHECK(capture.end());
 }
 
 }  // namespace
-}  // namespace ramet
+}  // namespace ramet::test

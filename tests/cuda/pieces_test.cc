@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "cuda/errors.h"
 #include "cuda/rows_fixture.h"
 #include "ramet/device_pieces.h"
+#include "support/errors.h"
 
-namespace ramet {
+namespace ramet::test {
 namespace {
 
 constexpr const char* kFd = "RAMET_TEST_PIECE_FD";
@@ -85,20 +85,15 @@ TEST_CASE("what does not fit is refused by name") {
   const int64_t unit = DevicePiece::unit(0);
   const PlacedPiece pieces[] = {{DevicePiece::create(0, unit), 0},
                                 {DevicePiece::create(0, unit), 0}};
-  using test::contains, test::message_of;
-  CHECK(contains(message_of(ErrorCode::kInvalidArgument,
-                            [&] { static_cast<void>(map_on_device(pieces, 2 * unit, 0)); }),
-                 "the piece before ends at"));
-  CHECK(contains(message_of(ErrorCode::kInvalidArgument,
-                            [&] { static_cast<void>(DevicePiece::create(0, 100)); }),
-                 "in units of"));
-  CHECK(contains(
-      message_of(ErrorCode::kDevice, [&] { static_cast<void>(DevicePiece::open(0, 0, unit)); }),
-      "opening another process's piece"));
-  CHECK(contains(message_of(ErrorCode::kNoSpace,
-                            [&] { static_cast<void>(DevicePiece::create(0, unit << 20)); }),
-                 "bytes are free"));
+  check_throws(ErrorCode::kInvalidArgument, {"the piece before ends at"},
+               [&] { return map_on_device(pieces, 2 * unit, 0); });
+  check_throws(ErrorCode::kInvalidArgument, {"in units of"},
+               [&] { return DevicePiece::create(0, 100); });
+  check_throws(ErrorCode::kDevice, {"opening another process's piece"},
+               [&] { return DevicePiece::open(0, 0, unit); });
+  check_throws(ErrorCode::kNoSpace, {"bytes are free"},
+               [&] { return DevicePiece::create(0, unit << 20); });
 }
 
 }  // namespace
-}  // namespace ramet
+}  // namespace ramet::test

@@ -12,8 +12,9 @@
 
 #include "cuda/capture.h"
 #include "cuda/on_host.h"
+#include "cuda/registration_fixture.h"
+#include "cuda/rows_fixture.h"
 #include "device/event_cache.h"
-#include "kernels/cuda_backend.h"
 #include "ramet/error.h"
 
 using namespace ramet;
@@ -22,20 +23,15 @@ namespace {
 
 constexpr int64_t kPoolBytes = 8 << 20;
 
-const CudaRuntime& pool_cuda() {
-  return require_cuda().runtime;
-}
-
 Array allocate(DevicePool& pool, const CudaStream& stream, int64_t bytes = kPoolBytes) {
   return pool.on(stream.handle())->allocate_array(DType::kUInt8, {bytes});
 }
 
 // Work that takes a while.
 void keep_busy(const CudaStream& stream, const Array& from, const Array& to) {
-  pool_cuda().fill(0, from.data, 0, from.bytes(),
-                   stream.handle());  // initcheck reports what is not
+  runtime().fill(0, from.data, 0, from.bytes(), stream.handle());  // initcheck reports what is not
   for (int i = 0; i < 50; ++i)
-    pool_cuda().copy(0, to.data, from.data, from.bytes(), stream.handle());
+    runtime().copy(0, to.data, from.data, from.bytes(), stream.handle());
 }
 
 bool is_all(const Array& array, uint8_t byte) {
@@ -47,45 +43,28 @@ bool is_all(const Array& array, uint8_t byte) {
 }  // namespace
 
 TEST_CASE("a buffer that a slow stream still reads is not overwritten by the next owner") {
-  const auto pool = DevicePool::create(0);
-  const CudaStream maker(0), consumer(0);
-  const Array busy_from = allocate(*pool, consumer), busy_to = allocate(*pool, consumer);
-  const Array result = allocate(*pool, consumer);
-  Array batch = allocate(*pool, maker);
-  const void* address = batch.data;
-  pool_cuda().fill(0, batch.data, 7, kPoolBytes, maker.handle());
-  maker.synchronize();
-  DevicePool::set_users(batch, {consumer.handle()});
-  keep_busy(consumer, busy_from, busy_to);
-  pool_cuda().copy(0, result.data, batch.data, kPoolBytes, consumer.handle());
-  batch = {};
-  const Array next = allocate(*pool, maker);
-  CHECK(next.data == address);
-  pool_cuda().fill(0, next.data, 9, kPoolBytes, maker.handle());
-  maker.synchronize();
-  consumer.synchronize();
-  CHECK(is_all(result, 7));
-  CHECK(is_all(next, 9));
-}
-
-TEST_CASE("every stream that was named is waited for") {
-  const auto pool = DevicePool::create(0);
-  const CudaStream maker(0), one(0), other(0);
-  const Array busy_from = allocate(*pool, other), busy_to = allocate(*pool, other);
-  const Array result = allocate(*pool, other);
-  Array batch = allocate(*pool, maker);
-  pool_cuda().fill(0, batch.data, 7, kPoolBytes, maker.handle());
-  maker.synchronize();
-  DevicePool::set_users(batch, {one.handle()});
-  DevicePool::add_user(batch, other.handle());
-  keep_busy(other, busy_from, busy_to);
-  pool_cuda().copy(0, result.data, batch.data, kPoolBytes, other.handle());
-  batch = {};
-  const Array next = allocate(*pool, maker);
-  pool_cuda().fill(0, next.data, 9, kPoolBytes, maker.handle());
-  maker.synchronize();
-  other.synchronize();
-  CHECK(is_all(result, 7));
+  for (const bool is_named_later : {false, true}) {  // beside a stream that is done
+    const auto pool = DevicePool::create(0);
+    const CudaStream maker(0), consumer(0), other(0);
+    const Array busy_from = allocate(*pool, consumer), busy_to = allocate(*pool, consumer);
+    const Array result = allocate(*pool, consumer);
+    Array batch = allocate(*pool, maker);
+    const void* address = batch.data;
+    runtime().fill(0, batch.data, 7, kPoolBytes, maker.handle());
+    maker.synchronize();
+    DevicePool::set_users(batch, {is_named_later ? other.handle() : consumer.handle()});
+    if (is_named_later) DevicePool::add_user(batch, consumer.handle());
+    keep_busy(consumer, busy_from, busy_to);
+    runtime().copy(0, result.data, batch.data, kPoolBytes, consumer.handle());
+    batch = {};
+    const Array next = allocate(*pool, maker);
+    CHECK(next.data == address);
+    runtime().fill(0, next.data, 9, kPoolBytes, maker.handle());
+    maker.synchronize();
+    consumer.synchronize();
+    CHECK(is_all(result, 7));
+    CHECK(is_all(next, 9));
+  }
 }
 
 TEST_CASE("buffers are used again, and a stream that is gone is not asked") {
@@ -114,14 +93,14 @@ TEST_CASE("events are used again, while streams wait for what was recorded befor
   EventCache events(0);
   const CudaEventHandle event = events.take();
   keep_busy(slow, from, to);
-  pool_cuda().fill(0, to.data, 7, kPoolBytes, slow.handle());
-  pool_cuda().record(0, event, slow.handle());
-  pool_cuda().wait(0, waiting.handle(), event);
+  runtime().fill(0, to.data, 7, kPoolBytes, slow.handle());
+  runtime().record(0, event, slow.handle());
+  runtime().wait(0, waiting.handle(), event);
   events.give_back(event);
   REQUIRE(events.take() == event);
-  pool_cuda().record(0, event, idle.handle());
-  pool_cuda().copy(0, result.data, to.data, kPoolBytes, waiting.handle());
-  pool_cuda().wait_on_host(0, event);
+  runtime().record(0, event, idle.handle());
+  runtime().copy(0, result.data, to.data, kPoolBytes, waiting.handle());
+  runtime().wait_on_host(0, event);
   events.give_back(event);
   waiting.synchronize();
   CHECK(is_all(result, 7));
@@ -135,12 +114,12 @@ TEST_CASE("a buffer that dies while its stream is captured waits for the end of 
   maker.synchronize();
   DevicePool::set_users(batch, {consumer.handle()});
   test::Capture capture(consumer.handle());
-  pool_cuda().fill(0, batch.data, 7, 16, consumer.handle());  // of the graph
+  runtime().fill(0, batch.data, 7, 16, consumer.handle());  // of the graph
   batch = {};
   CHECK(pool->bytes_idle() == 0);
   const Array next = allocate(*pool, maker);  // in a thread that captures: it may allocate
   CHECK(next.data != address);
-  pool_cuda().fill(0, next.data, 9, kPoolBytes, maker.handle());
+  runtime().fill(0, next.data, 9, kPoolBytes, maker.handle());
   maker.synchronize();
   CHECK(capture.end());
   const Array after = allocate(*pool, maker);
@@ -156,7 +135,7 @@ TEST_CASE("a loader's thread makes batches while another thread captures a strea
     const CudaStream stream(0), user(0);
     for (int step = 0; step < 3; ++step) {
       const Array batch = allocate(*pool, stream, kPoolBytes << step);  // of the device each time
-      pool_cuda().fill(0, batch.data, 5, 64, stream.handle());
+      runtime().fill(0, batch.data, 5, 64, stream.handle());
       stream.synchronize();
       DevicePool::set_users(batch, {user.handle()});
       const auto pinned = create_pinned_pool()->allocate(4096);
@@ -169,7 +148,7 @@ TEST_CASE("a stream that is captured gets no memory") {
   const auto pool = DevicePool::create(0);
   const CudaStream captured(0);
   test::Capture capture(captured.handle());
-  CHECK_THROWS_WITH_AS((void)allocate(*pool, captured), doctest::Contains("captured into a graph"),
+  CHECK_THROWS_WITH_AS(allocate(*pool, captured), doctest::Contains("captured into a graph"),
                        Error);
   CHECK(capture.end());
   CHECK(allocate(*pool, captured).data != nullptr);
@@ -210,7 +189,7 @@ TEST_CASE("captures may begin while another thread gives buffers back") {
 
 TEST_CASE("a pool that dies after a capture frees what died in it") {
   const CudaStream stream(0);
-  const int64_t before = pool_cuda().free_bytes(0);
+  const int64_t before = runtime().free_bytes(0);
   {
     auto pool = DevicePool::create(0);
     Array batch = allocate(*pool, stream);
@@ -218,7 +197,7 @@ TEST_CASE("a pool that dies after a capture frees what died in it") {
     batch = {};
     CHECK(capture.end());
   }
-  if (std::string(require_cuda().name) == "emulated") CHECK(pool_cuda().free_bytes(0) == before);
+  if (test::is_emulated()) CHECK(runtime().free_bytes(0) == before);
 }
 
 TEST_CASE("an array that no pool owns has no users to set") {
@@ -231,7 +210,7 @@ TEST_CASE("an array that no pool owns has no users to set") {
 TEST_CASE("memory that the device does not have is an error, and the pool goes on") {
   const auto pool = DevicePool::create(0);
   const CudaStream stream(0);
-  CHECK_THROWS_AS((void)allocate(*pool, stream, int64_t{1} << 50), Error);
+  CHECK_THROWS_AS(allocate(*pool, stream, int64_t{1} << 50), Error);
   (void)allocate(*pool, stream);
 }
 

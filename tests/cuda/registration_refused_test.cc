@@ -7,21 +7,14 @@
 #include <string>
 
 #include "base/system/mapping.h"
-#include "cuda/errors.h"
 #include "cuda/registration_fixture.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/error.h"
+#include "support/errors.h"
 #include "support/temp_dir.h"
 
-namespace ramet {
+namespace ramet::test {
 namespace {
-
-using test::contains;
-using test::is_emulated;
-using test::kPage;
-using test::message_of;
-using test::Pages;
-using test::Setting;
 
 TEST_CASE("a refusal names the array and its size, and leaves nothing locked") {
   if (!is_emulated()) return;
@@ -53,14 +46,9 @@ TEST_CASE("memory that cannot be locked is a refusal, not a device that is full"
 // An Array over a file that is mapped with these flags.
 Array map_file(int fd, int protection, int flags) {
   REQUIRE(ftruncate(fd, 4 * kPage) == 0);
-  void* const data = mmap(nullptr, 4 * kPage, protection, flags, fd, 0);
+  const auto data = map_pages(4 * kPage, protection, flags, fd);
   close(fd);
-  REQUIRE(data != MAP_FAILED);
-  return {data,
-          DType::kUInt8,
-          {4 * kPage},
-          {data, [](void* at) { munmap(at, 4 * kPage); }},
-          (protection & PROT_WRITE) != 0};
+  return {data.get(), DType::kUInt8, {4 * kPage}, data, (protection & PROT_WRITE) != 0};
 }
 
 std::string refusal_of(const Array& array) {
@@ -70,7 +58,7 @@ std::string refusal_of(const Array& array) {
 
 TEST_CASE("a refusal names its usual reason: the mapping, the file system, the size") {
   if (!is_emulated()) return;
-  const test::TempDir folder;
+  const TempDir folder;
   const std::string path = folder / "feat.npy";
   const auto open_file = [&] { return open(path.c_str(), O_RDWR | O_CREAT, 0600); };
   const auto memory_file = [] { return memfd_create("feat", 0); };
@@ -108,7 +96,7 @@ TEST_CASE("a driver that locks nothing for reading alone locks pages that could 
   close(fd);
   const Pages own;  // writable anyhow
   const HostRegistration of_own(own.bytes(0, kPage));
-  const test::TempDir folder;
+  const TempDir folder;
   const std::string path = folder / "feat.npy";
   const Array file = map_file(open(path.c_str(), O_RDWR | O_CREAT, 0600), PROT_READ, MAP_SHARED);
   if (mapping_at(file.data)->is_memory()) return;
@@ -118,4 +106,4 @@ TEST_CASE("a driver that locks nothing for reading alone locks pages that could 
 }
 
 }  // namespace
-}  // namespace ramet
+}  // namespace ramet::test

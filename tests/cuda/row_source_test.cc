@@ -1,19 +1,18 @@
 // Sources of rows in device memory against those of the host, in any order of completion.
 #include <doctest/doctest.h>
-#include <sys/mman.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <string>
 
 #include "cuda/on_host.h"
+#include "cuda/registration_fixture.h"
 #include "cuda/rows_fixture.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/error.h"
 #include "tables/device/placement_plan.h"
 #include "tables/row_source.h"
 
-namespace ramet {
+namespace ramet::test {
 namespace {
 
 constexpr int64_t kSourceRows = 100;
@@ -51,7 +50,7 @@ TEST_CASE("every source of a device hands out the rows of the table, in any orde
         {.decode = decode, .device = 0, .placement = Location::kInPlace},
         {.decode = decode, .device = 0, .placement = Location::kPinnedCopy},
         {.decode = decode, .device = 0, .placement = Location::kStaged},
-        {.decode = decode, .device = 0, .cached = borrow(std::span(cached))}};
+        {.decode = decode, .device = 0, .cached = borrow(cached)}};
     for (const RowSourceOptions& options : kinds) {
       const auto source = make_row_source(table, options);
       CHECK(source->ids_device() == (options.placement == Location::kStaged ? kHost : 0));
@@ -65,7 +64,7 @@ TEST_CASE("every source of a device hands out the rows of the table, in any orde
       }
       reads[1].reset();
       for (const size_t i : {size_t{3}, size_t{0}, size_t{2}}) {
-        const Array rows = test::on_host(reads[i]->complete().rows);
+        const Array rows = on_host(reads[i]->complete().rows);
         const Array expected = decode ? table.gather_float32(ids[i]) : table.gather(ids[i]);
         REQUIRE(rows.dtype == expected.dtype);
         REQUIRE(rows.shape == expected.shape);
@@ -78,8 +77,7 @@ TEST_CASE("every source of a device hands out the rows of the table, in any orde
 TEST_CASE("reads count what the device's cache had, each its own") {
   const std::vector<int64_t> cached{3, 99, 0};
   Fixture fixture;
-  const auto source =
-      make_row_source(half_table(), {.device = 0, .cached = borrow(std::span(cached))});
+  const auto source = make_row_source(half_table(), {.device = 0, .cached = borrow(cached)});
   const Array one = pinned_ids({3, 4, 3, 5}, *fixture.pinned),
               other = pinned_ids({0, 99}, *fixture.pinned);
   const auto first = source->submit(one, fixture.context),
@@ -88,34 +86,23 @@ TEST_CASE("reads count what the device's cache had, each its own") {
   CHECK(first->complete().cache == CacheStats{2, 2});
 }
 
-// A condition of the emulator's machine for a scope.
-class LockLimit {
- public:
-  explicit LockLimit(int64_t bytes) {
-    setenv("RAMET_EMULATOR_REGISTER_IN_ALL", std::to_string(bytes).c_str(), 1);
-  }
-  ~LockLimit() { unsetenv("RAMET_EMULATOR_REGISTER_IN_ALL"); }
-  LockLimit(const LockLimit&) = delete;
-  LockLimit& operator=(const LockLimit&) = delete;
+struct LockLimit : Setting {
+  explicit LockLimit(int64_t bytes)
+      : Setting("RAMET_EMULATOR_REGISTER_IN_ALL", std::to_string(bytes)) {}
 };
 
 // Rows in pages of their own.
 Table large_source(DType dtype, Array scale = {}) {
   constexpr int64_t kWidth = 64, kCount = 4096;
   const int64_t bytes = kCount * kWidth * item_size(dtype);
-  auto* const data = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  REQUIRE(data != MAP_FAILED);
-  std::memset(data, 3, static_cast<size_t>(bytes));
-  Array rows{data, dtype, {kCount, kWidth}, {data, [bytes](void* at) {
-                                               munmap(at, static_cast<size_t>(bytes));
-                                             }}};
-  return {rows, std::move(scale), "large"};
+  const auto data = map_pages(size_t(bytes), PROT_READ | PROT_WRITE);
+  std::memset(data.get(), 3, size_t(bytes));
+  return {{data.get(), dtype, {kCount, kWidth}, data}, std::move(scale), "large"};
 }
 
 TEST_CASE("to measure both ways page-locks a part of the table alone") {
   const std::vector<float> half(4096, 0.5f);
-  Array scale = borrow(std::span(half));
+  Array scale = borrow(half);
   scale.shape = {4096, 1};
   const Table tables[] = {large_source(DType::kFloat32), large_source(DType::kInt8, scale)};
   const auto pool = DevicePool::create(0);
@@ -131,7 +118,7 @@ TEST_CASE("to measure both ways page-locks a part of the table alone") {
     CHECK(rates.refusal.empty());
     CHECK(HostRegistration::registered_bytes() == before);
   }
-  if (std::string(require_cuda().name) != "emulated") return;
+  if (!is_emulated()) return;
   const LockLimit limit(before + kPages);
   const ReadingRates refused = measure_reading(tables[0], *pool, pinned, {.part_bytes = kPart});
   CHECK(refused.in_place == 0);
@@ -139,10 +126,10 @@ TEST_CASE("to measure both ways page-locks a part of the table alone") {
 }
 
 TEST_CASE("where a part could be page-locked, but not the table, its rows are staged") {
-  if (std::string(require_cuda().name) != "emulated") return;
+  if (!is_emulated()) return;
   const Table table = large_source(DType::kFloat32);
   const std::vector<int64_t> cached{3, 99};
-  const RowSourceOptions options{.device = 0, .cached = borrow(std::span(cached))};
+  const RowSourceOptions options{.device = 0, .cached = borrow(cached)};
   const LockLimit limit(HostRegistration::registered_bytes() + 8192);
   PlacementDecision decision{"large", Location::kInPlace, table.rows().bytes(), "measured"};
   const auto source = place_rows(table, options, true, decision);
@@ -151,12 +138,12 @@ TEST_CASE("where a part could be page-locked, but not the table, its rows are st
   CHECK(decision.why.starts_with("measured; not in place: cannot page-lock"));
   Fixture fixture;
   const Array ids = pinned_ids({5, 4095}, *fixture.pinned);
-  const Array rows = test::on_host(source->submit(ids, fixture.context)->complete().rows);
+  const Array rows = on_host(source->submit(ids, fixture.context)->complete().rows);
   const Array expected = table.gather(ids.as<int64_t>());
   CHECK(std::memcmp(rows.data, expected.data, static_cast<size_t>(rows.bytes())) == 0);
-  CHECK_THROWS_WITH_AS(static_cast<void>(place_rows(table, options, false, decision)),
+  CHECK_THROWS_WITH_AS(place_rows(table, options, false, decision),
                        doctest::Contains("cannot page-lock"), Error);
 }
 
 }  // namespace
-}  // namespace ramet
+}  // namespace ramet::test

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "kernels/cuda_backend.h"
+#include "ramet/array.h"
 
 namespace ramet {
 
@@ -32,6 +34,7 @@ class DeviceBytes {
   ~DeviceBytes() { runtime().free(0, data_); }
 
   void* get() const { return at_; }
+  size_t size() const { return size_; }
   template <typename T>
   T* as() const {
     return reinterpret_cast<T*>(at_);
@@ -51,6 +54,15 @@ class DeviceBytes {
   char* data_;
   char* at_;
 };
+
+inline Array on_device(const DeviceBytes& bytes, DType dtype, std::vector<int64_t> shape) {
+  return {bytes.get(), dtype, std::move(shape), nullptr, true, 0};
+}
+
+// Whether these are the bytes of an array of the host.
+inline bool holds(const DeviceBytes& bytes, const Array& expected) {
+  return std::memcmp(bytes.read<uint8_t>().data(), expected.data, size_t(expected.bytes())) == 0;
+}
 
 // Bytes without a pattern.
 inline std::vector<uint8_t> noise(size_t size, uint64_t seed = 1) {

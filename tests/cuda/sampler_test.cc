@@ -7,20 +7,16 @@
 #include <atomic>
 #include <cstring>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "cuda/sampling_fixture.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
+#include "support/slices.h"
+#include "support/threads.h"
 
-namespace ramet {
+namespace ramet::test {
 namespace {
-
-using test::check_against_host;
-using test::DeviceSampler;
-using test::require_same;
-using test::uneven_graph;
 
 const std::vector<int64_t> kSeeds{5, 7, 5, 299, 0, 100, 11, 7, 250, 3};
 
@@ -122,7 +118,7 @@ TEST_CASE("what processors alone sample is refused, and named") {
 }
 
 TEST_CASE("typed minibatches are the host's") {
-  const auto graph = test::typed_graph(21);
+  const auto graph = typed_graph(21);
   const std::vector<std::vector<int64_t>> fanouts{
       {3, 5, 40}, {0, 4, 2}, {-1, 2, 1}, {2, 2, 2}, {35, 1, 0}};
   for (int seed_type = 0; seed_type < 3; ++seed_type) {
@@ -139,7 +135,7 @@ TEST_CASE("typed minibatches are the host's") {
 }
 
 TEST_CASE("minibatches of seeds of several types, and without hops, are the host's") {
-  const auto graph = test::typed_graph(22);
+  const auto graph = typed_graph(22);
   const std::vector<int64_t> papers{8, 1, 8}, venues{2};
   const std::vector<Seeds> seeds{{1, papers}, {0, {}}, {2, venues}};
   for (const std::vector<int64_t>& fanouts : {std::vector<int64_t>{4, 3}, std::vector<int64_t>{}}) {
@@ -185,18 +181,17 @@ TEST_CASE("batches of any size follow each other, and scratch leaves no trace") 
 }
 
 TEST_CASE("the fingerprint of a device's minibatch is the host's") {
-  const auto graph = test::typed_graph(22);
+  const auto graph = typed_graph(22);
   const SampleOptions options{std::vector<std::vector<int64_t>>(5, {4, 3}), Uniform{}, 5};
   const std::vector<int64_t> seeds{1, 2, 3};
   const Minibatch host = NeighborSampler(graph, options).sample({1, seeds}, 0, 0);
   DeviceSampler device(graph, options);
   const Minibatch given = device.sample(Seeds{1, seeds}, 0, 0);
-  const SampledFrom one[] = {{graph.get(), &host}}, other[] = {{graph.get(), &given}};
-  CHECK(fingerprint(other) == fingerprint(one));
+  CHECK(fingerprint_of(*graph, given) == fingerprint_of(*graph, host));
 }
 
 TEST_CASE("what is derived from a device's relations is what is derived from the host's") {
-  const auto graph = test::typed_graph(23);
+  const auto graph = typed_graph(23);
   const SampleOptions options{std::vector<std::vector<int64_t>>(5, {4, 3}), Uniform{}, 5};
   const std::vector<int64_t> seeds{1, 2, 3};
   const Minibatch host = NeighborSampler(graph, options).sample({1, seeds}, 0, 0);
@@ -216,8 +211,8 @@ TEST_CASE("what is derived from a device's relations is what is derived from the
       check(edge_ids(*graph, one), edge_ids(device.graph(), other, device.pool(), device.stream()));
       check(edge_weights(one), edge_weights(other, device.pool(), device.stream()));
       check(edge_index(one), edge_index(other, device.pool(), device.stream()));
-      CHECK_THROWS_WITH_AS((void)edge_index(other), doctest::Contains("on device 0"), Error);
-      CHECK_THROWS_AS((void)edge_index(one, device.pool(), device.stream()), Error);
+      CHECK_THROWS_WITH_AS(edge_index(other), doctest::Contains("on device 0"), Error);
+      CHECK_THROWS_AS(edge_index(one, device.pool(), device.stream()), Error);
     }
   }
 }
@@ -229,17 +224,12 @@ TEST_CASE("samplers on streams of their own work at once") {
   NeighborSampler host(graph, options);
   for (uint64_t step = 0; step < 4; ++step)
     expected.push_back(host.sample({0, kSeeds}, 0, step));
-  std::vector<std::thread> threads;
   std::vector<std::vector<Minibatch>> given(3);
-  for (size_t t = 0; t < given.size(); ++t) {
-    threads.emplace_back([&, t] {
-      DeviceSampler device(graph, options);
-      for (uint64_t step = 0; step < 4; ++step)
-        given[t].push_back(to_host(device.sample(Seeds{0, kSeeds}, 0, step)));
-    });
-  }
-  for (std::thread& thread : threads)
-    thread.join();
+  in_threads(3, [&](int t) {
+    DeviceSampler device(graph, options);
+    for (uint64_t step = 0; step < 4; ++step)
+      given[size_t(t)].push_back(to_host(device.sample(Seeds{0, kSeeds}, 0, step)));
+  });
   for (const auto& batches : given) {
     for (size_t step = 0; step < 4; ++step)
       require_same(expected[step], batches[step]);
@@ -251,7 +241,7 @@ TEST_CASE("everybody who asks for the same topology on a device shares it") {
   const auto one = CudaGraph::create(graph, 0, Location::kDevice);
   CHECK(CudaGraph::create(graph, 0, Location::kDevice) == one);
   CHECK(CudaGraph::create(graph, 0, Location::kInPlace) != one);
-  CHECK_THROWS_AS(static_cast<void>(CudaGraph::create(graph, 0, Location::kStaged)), Error);
+  CHECK_THROWS_AS(CudaGraph::create(graph, 0, Location::kStaged), Error);
   CHECK(CudaGraph::bytes_on_device(*graph) ==
         graph->edge_types()[0].indptr.bytes() + graph->edge_types()[0].indices.bytes());
 }
@@ -268,4 +258,4 @@ TEST_CASE("a batch that is stopped leaves no trace") {
 }
 
 }  // namespace
-}  // namespace ramet
+}  // namespace ramet::test

@@ -41,12 +41,9 @@ struct TypedCsc {
   std::vector<Id> ids;
 
   TypedCsc(const EdgeList& edges, int64_t num_src, int64_t num_dst)
-      : csc(build_csc(borrow(std::span<const int64_t>(edges.src)),
-                      borrow(std::span<const int64_t>(edges.dst)),
-                      num_src,
-                      num_dst)) {
+      : csc(csc_of(edges, num_src, num_dst)) {
     with_ids(csc.indices, [&](auto stored) { ids.assign(stored.begin(), stored.end()); });
-    csc.indices = borrow(std::span<const Id>(ids));
+    csc.indices = borrow(ids);
   }
 };
 
@@ -54,10 +51,7 @@ template <typename Id = int32_t>
 std::shared_ptr<const Graph> uneven_graph(int64_t num_nodes, int64_t num_edges, uint64_t key) {
   const TypedCsc<Id> edges(uneven_edges(num_nodes, num_nodes, num_edges, key), num_nodes,
                            num_nodes);
-  StoreContents contents;
-  contents.node_counts["node"] = num_nodes;
-  add_edges(contents, "node__to__node", edges.csc);
-  return Graph::from_store(make_segment(contents));
+  return graph_of(one_type(edges.csc, num_nodes));
 }
 
 // Three node types, one of them without edges that point to it; ids of both widths, edge types
@@ -77,7 +71,7 @@ inline std::shared_ptr<const Graph> typed_graph(uint64_t key) {
   add_edges(contents, "paper__rev_writes__author", written.csc);
   add_edges(contents, "venue__hosts__author", none.csc);
   add_edges(contents, "venue__publishes__paper", at.csc);
-  return Graph::from_store(make_segment(contents));
+  return graph_of(contents);
 }
 
 inline void require_same(const Array& expected, const Array& given) {

@@ -28,7 +28,7 @@ struct FarRows {
   FarRows(const std::vector<int64_t>& degrees, Count count) : offsets{0} {
     for (const int64_t degree : degrees) {
       rows.push_back({rows.empty() ? int64_t{1} << 33 : rows.back().begin + 1'000'000, degree});
-      nodes.push_back(static_cast<int64_t>(rows.size()) * 3'000'000'000);
+      nodes.push_back(int64_t(rows.size()) * 3'000'000'000);
       offsets.push_back(offsets.back() + count(degree));
     }
   }
@@ -36,13 +36,19 @@ struct FarRows {
   std::vector<int64_t> nodes, offsets;
 };
 
+// Memory for a scan of `count` numbers.
+struct Scan : DeviceBytes {
+  explicit Scan(int64_t count) : DeviceBytes(size_t(kernels().scan_bytes(0, count))) {}
+  [[nodiscard]] CudaScratch view() const { return {get(), int64_t(size())}; }
+};
+
 // The rows that blocks of items begin in.
 struct FirstRows : DeviceBytes {
   FirstRows(const DeviceBytes& offset, const std::vector<int64_t>& offsets)
-      : DeviceBytes(static_cast<size_t>(cuda_first_rows(offsets.back())) * sizeof(int32_t)) {
+      : DeviceBytes(size_t(cuda_first_rows(offsets.back())) * sizeof(int32_t)) {
     kernels().first_rows(0,
                          {.offset = offset.as<int64_t>(),
-                          .num_dst = static_cast<int64_t>(offsets.size()) - 1,
+                          .num_dst = int64_t(offsets.size()) - 1,
                           .num_items = offsets.back(),
                           .first_row = as<int32_t>()},
                          nullptr);
@@ -56,7 +62,7 @@ struct DeviceRows {
         offset(rows.offsets),
         first_row(offset, rows.offsets),
         view{nodes.as<int64_t>(), row.as<CudaRow>(), offset.as<int64_t>(), first_row.as<int32_t>(),
-             static_cast<int64_t>(rows.rows.size())} {}
+             int64_t(rows.rows.size())} {}
   DeviceBytes nodes, row, offset;
   FirstRows first_row;
   CudaRows view;
@@ -70,7 +76,7 @@ std::vector<int64_t> expected_positions(const FarRows& rows,
   Picker picker(rule);
   for (size_t i = 0; i < rows.rows.size(); ++i) {
     const CudaRow& row = rows.rows[i];
-    std::vector<int64_t> picks(static_cast<size_t>(num_picks(rule, row.degree)));
+    std::vector<int64_t> picks(size_t(num_picks(rule, row.degree)));
     picker.pick(node_keys(keys, rows.nodes[i]), row.degree, picks.data());
     for (const int64_t pick : picks)
       positions.push_back(row.begin + pick);
@@ -115,8 +121,7 @@ TEST_CASE("sums of rows stay above what a hop may have, and in 64 bits") {
   const DeviceBytes device_indptr(indptr), device_nodes(nodes);
   const DeviceBytes row(nodes.size() * sizeof(CudaRow)), offset(5 * sizeof(int64_t));
   const DeviceBytes bad(std::vector<uint64_t>{kNoneBad});
-  const int64_t scan_bytes = kernels().scan_bytes(0, 4);
-  const DeviceBytes scan(static_cast<size_t>(scan_bytes));
+  const Scan scan(4);
   kernels().rows(0,
                  {.edges = {device_indptr.as<int64_t>(), nullptr, false, 53, 3},
                   .nodes = device_nodes.as<int64_t>(),
@@ -127,7 +132,7 @@ TEST_CASE("sums of rows stay above what a hop may have, and in 64 bits") {
                   .row = row.as<CudaRow>(),
                   .offset = offset.as<int64_t>(),
                   .bad = bad.as<uint64_t>(),
-                  .scan = {scan.get(), scan_bytes}},
+                  .scan = scan.view()},
                  nullptr);
   CHECK(offset.read<int64_t>() == std::vector<int64_t>{0, 21, 24, 24, 45});
 }
@@ -144,7 +149,7 @@ TEST_CASE("in-edges beyond number 2^32 become candidates") {
   const DeviceBytes sources(300 * sizeof(int64_t));
   const DeviceBytes slots(std::vector<uint32_t>(100, ~0U));
   const DeviceBytes bad(std::vector<uint64_t>{kNoneBad});
-  const DeviceBytes first_row(static_cast<size_t>(cuda_first_rows(offsets.back())) * 4);
+  const DeviceBytes first_row(size_t(cuda_first_rows(offsets.back())) * 4);
   const std::vector<int32_t> last_of_them{1, 3, 3};  // the others are not looked at
   runtime().copy(0, first_row.as<int32_t>() + kFirst / kCudaItems, last_of_them.data(), 12,
                  nullptr);
@@ -195,14 +200,13 @@ TEST_CASE("marks become positions above 2^31, whatever the number of picks") {
     const FarRows far(kDegrees, [](int64_t degree) { return degree; });
     const DeviceRows rows(far);
     const int64_t num_edges = far.offsets.back(), num_blocks = cuda_mark_blocks(num_edges);
-    DeviceBytes marks(static_cast<size_t>(cuda_mark_words(num_edges)) * sizeof(uint32_t));
+    DeviceBytes marks(size_t(cuda_mark_words(num_edges)) * sizeof(uint32_t));
     marks.fill(0);
     kernels().mark_floyd(0, {rows.view, num_edges, fanout, {keys, {}}, marks.as<uint32_t>()},
                          nullptr);
-    const DeviceBytes rank(static_cast<size_t>(num_blocks + 1) * sizeof(int64_t));
+    const DeviceBytes rank(size_t(num_blocks + 1) * sizeof(int64_t));
     const DeviceBytes indptr(far.offsets.size() * sizeof(int64_t));
-    const int64_t scan_bytes = kernels().scan_bytes(0, num_blocks);
-    const DeviceBytes scan(static_cast<size_t>(scan_bytes));
+    const Scan scan(num_blocks);
     kernels().rank(0,
                    {.marks = marks.as<uint32_t>(),
                     .num_edges = num_edges,
@@ -210,10 +214,10 @@ TEST_CASE("marks become positions above 2^31, whatever the number of picks") {
                     .offset = rows.view.offset,
                     .num_dst = rows.view.num_dst,
                     .marks_before = indptr.as<int64_t>(),
-                    .scan = {scan.get(), scan_bytes}},
+                    .scan = scan.view()},
                    nullptr);
     const auto expected = expected_positions(far, {fanout}, keys);
-    CHECK(indptr.read<int64_t>().back() == static_cast<int64_t>(expected.size()));
+    CHECK(indptr.read<int64_t>().back() == int64_t(expected.size()));
     const DeviceBytes positions(expected.size() * sizeof(int64_t));
     kernels().take_marked(0,
                           {.rows = rows.view,
@@ -260,13 +264,13 @@ TEST_CASE("the c of a row has the bits of the host's") {
     std::vector<double> expected, expected_largest(kCandidates, 0);
     for (size_t i = 0; i < kDegrees.size(); ++i) {
       std::vector<double> of_row;
-      const auto first = static_cast<size_t>(far.offsets[i]);
-      const auto end = static_cast<size_t>(far.offsets[i + 1]);
+      const auto first = size_t(far.offsets[i]);
+      const auto end = size_t(far.offsets[i + 1]);
       for (size_t e = first; e < end; ++e)
-        of_row.push_back(p[static_cast<size_t>(candidate[e])]);
+        of_row.push_back(p[size_t(candidate[e])]);
       expected.push_back(solve_c(of_row, fanout));
       for (size_t e = first; e < end; ++e) {
-        double& most = expected_largest[static_cast<size_t>(candidate[e])];
+        double& most = expected_largest[size_t(candidate[e])];
         most = std::max(most, expected.back());
       }
     }
@@ -285,14 +289,12 @@ TEST_CASE("nodes that a list has no room for are counted, and nothing is written
   const DeviceBytes size(std::vector<int64_t>{0});
   std::vector<uint32_t> claimed(kNodes, ~0U);
   for (size_t e = sources.size(); e-- > 0;) {
-    if (sources[e] >= 0)
-      claimed[static_cast<size_t>(sources[e])] = 0x80000000U + static_cast<uint32_t>(e);
+    if (sources[e] >= 0) claimed[size_t(sources[e])] = 0x80000000U + static_cast<uint32_t>(e);
   }
   const DeviceBytes device_slots(claimed);
   const DeviceBytes rank(sources.size() * sizeof(uint32_t));
   const DeviceBytes local(std::vector<int32_t>(sources.size(), -1));  // those of bad ids stay
-  const int64_t scan_bytes = kernels().scan_bytes(0, 700);
-  const DeviceBytes scan(static_cast<size_t>(scan_bytes));
+  const Scan scan(700);
   kernels().number(
       0,
       {.sources = device_sources.as<int64_t>(),
@@ -300,7 +302,7 @@ TEST_CASE("nodes that a list has no room for are counted, and nothing is written
        .list = {device_slots.as<uint32_t>(), nodes.as<int64_t>(), 300, size.as<int64_t>()},
        .rank = rank.as<uint32_t>(),
        .local = local.as<int32_t>(),
-       .scan = {scan.get(), scan_bytes}},
+       .scan = scan.view()},
       nullptr);
   CHECK(size.read<int64_t>()[0] == 698);
   const auto kept = nodes.read<int64_t>();

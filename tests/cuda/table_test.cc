@@ -5,22 +5,20 @@
 #include <atomic>
 #include <cstring>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "cuda/errors.h"
+#include "cuda/registration_fixture.h"
 #include "cuda/rows_fixture.h"
 #include "kernels/cuda_backend.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/cuda_table.h"
 #include "ramet/error.h"
+#include "support/errors.h"
+#include "support/threads.h"
 
-namespace ramet {
+namespace ramet::test {
 namespace {
-
-using test::contains;
-using test::message_of;
 
 constexpr int64_t kRows = 100;
 
@@ -40,6 +38,11 @@ Array scale(std::vector<int64_t> shape) {
   return array;
 }
 
+std::vector<uint8_t> bytes_of(const Array& array) {
+  const auto* const first = static_cast<uint8_t*>(array.data);
+  return {first, first + array.bytes()};
+}
+
 // Tables of every kind that is gathered.
 std::vector<Table> tables() {
   return {Table(make(DType::kFloat32, {kRows, 25})),
@@ -51,12 +54,6 @@ std::vector<Table> tables() {
           Table(make(DType::kBool, {kRows, 2}))};
 }
 
-Array on_device(const DeviceBytes& bytes, DType dtype, std::vector<int64_t> shape) {
-  Array array{bytes.get(), dtype, std::move(shape), nullptr, true};
-  array.device = 0;
-  return array;
-}
-
 void check_gather(const CudaTable& cuda, bool decode) {
   const Table& table = cuda.table();
   CAPTURE(table.rows().describe());
@@ -65,17 +62,16 @@ void check_gather(const CudaTable& cuda, bool decode) {
   const DeviceBytes id_bytes(ids), out(size_t(expected.bytes()));
   cuda.gather(on_device(id_bytes, DType::kInt64, {70}),
               on_device(out, expected.dtype, expected.shape), nullptr, {.decode = decode});
-  CHECK(std::memcmp(out.read<uint8_t>().data(), expected.data, size_t(expected.bytes())) == 0);
+  CHECK(holds(out, expected));
 }
 
 TEST_CASE("every kind of table gives a device the rows that it gives the CPU") {
   const std::vector<int32_t> cached = {3, 99, 0, 50, 51};
   for (const Table& table : tables())
-    for (const CudaTableOptions& options :
-         {CudaTableOptions{.placement = Location::kDevice},
-          CudaTableOptions{.placement = Location::kInPlace},
-          CudaTableOptions{.placement = Location::kPinnedCopy},
-          CudaTableOptions{.cached = borrow(std::span(cached))}}) {
+    for (const CudaTableOptions& options : {CudaTableOptions{.placement = Location::kDevice},
+                                            CudaTableOptions{.placement = Location::kInPlace},
+                                            CudaTableOptions{.placement = Location::kPinnedCopy},
+                                            CudaTableOptions{.cached = borrow(cached)}}) {
       const CudaTable cuda(table, options);
       check_gather(cuda, false);
       if (table.is_encoded() || table.rows().dtype == DType::kFloat32) check_gather(cuda, true);
@@ -89,8 +85,8 @@ TEST_CASE("ids may be narrow, and lie on the host") {
   const std::vector<int64_t> wide(ids.begin(), ids.end());
   const Array expected = cuda.table().gather(wide);
   const DeviceBytes out(size_t(expected.bytes()));
-  cuda.gather(borrow(std::span(ids)), on_device(out, expected.dtype, expected.shape), nullptr);
-  CHECK(std::memcmp(out.read<uint8_t>().data(), expected.data, size_t(expected.bytes())) == 0);
+  cuda.gather(borrow(ids), on_device(out, expected.dtype, expected.shape), nullptr);
+  CHECK(holds(out, expected));
 }
 
 TEST_CASE("checked gathers name the first bad id") {
@@ -102,48 +98,43 @@ TEST_CASE("checked gathers name the first bad id") {
   const Array there = on_device(id_bytes, DType::kInt64, {70}),
               rows = on_device(out, DType::kFloat32, {70, 25});
   cuda.gather(there, rows, nullptr);
-  for (const Array& of_ids : {there, borrow(std::span<const int64_t>(ids))})
+  for (const Array& of_ids : {there, borrow(ids)})
     CHECK(message_of(ErrorCode::kOutOfRange, [&] {
             cuda.gather(of_ids, rows, nullptr, {.check = true});
           }) == "ids[40] = 100 is outside the 100 rows of table");
   ids[40] = ids[50] = 0;
-  cuda.gather(borrow(std::span<const int64_t>(ids)), rows, nullptr, {.check = true});
+  cuda.gather(borrow(ids), rows, nullptr, {.check = true});
 }
 
 TEST_CASE("threads gather from one table on streams of their own, checked and not") {
   const CudaTable cuda(tables()[1], {});
-  std::vector<std::thread> threads;
   std::atomic<int> wrong = 0;
-  for (int t = 0; t < 4; ++t)
-    threads.emplace_back([&cuda, &wrong, t] {
-      std::vector<int64_t> ids = some_ids(size_t(50 + t), kRows);
-      const Array expected = cuda.table().gather(ids);
-      const DeviceBytes good_ids(ids), out(size_t(expected.bytes()));
-      ids[size_t(t)] = -1;
-      const DeviceBytes bad_ids(ids);
-      const Array rows = on_device(out, expected.dtype, expected.shape);
-      const CudaStreamHandle stream = runtime().create_stream(0);
-      for (int i = 0; i < 20; ++i) {
-        cuda.gather(on_device(good_ids, DType::kInt64, {50 + t}), rows, stream,
-                    {.check = i % 2 > 0});
-        runtime().synchronize(0, stream);
-        const auto result = out.read<uint8_t>();
-        wrong += std::memcmp(result.data(), expected.data, result.size()) != 0;
-        const std::string message = message_of(ErrorCode::kOutOfRange, [&] {
-          cuda.gather(on_device(bad_ids, DType::kInt64, {50 + t}), rows, stream, {.check = true});
-        });
-        wrong += !contains(message, "ids[" + std::to_string(t) + "] = -1");
-      }
-      runtime().destroy_stream(0, stream);
-    });
-  for (std::thread& thread : threads)
-    thread.join();
+  in_threads(4, [&](int t) {
+    std::vector<int64_t> ids = some_ids(size_t(50 + t), kRows);
+    const Array expected = cuda.table().gather(ids);
+    const DeviceBytes good_ids(ids), out(size_t(expected.bytes()));
+    ids[size_t(t)] = -1;
+    const DeviceBytes bad_ids(ids);
+    const Array rows = on_device(out, expected.dtype, expected.shape);
+    const CudaStream stream(0);
+    for (int i = 0; i < 20; ++i) {
+      cuda.gather(on_device(good_ids, DType::kInt64, {50 + t}), rows, stream.handle(),
+                  {.check = i % 2 > 0});
+      stream.synchronize();
+      wrong += !holds(out, expected);
+      const std::string message = message_of(ErrorCode::kOutOfRange, [&] {
+        cuda.gather(on_device(bad_ids, DType::kInt64, {50 + t}), rows, stream.handle(),
+                    {.check = true});
+      });
+      wrong += !contains(message, "ids[" + std::to_string(t) + "] = -1");
+    }
+  });
   CHECK(wrong == 0);
 }
 
 TEST_CASE("hits are counted, by the table or where the caller says") {
   const std::vector<int64_t> cached = {7, 8}, ids = {7, 1, 8, 7};
-  const CudaTable cuda(tables()[0], {.cached = borrow(std::span(cached))});
+  const CudaTable cuda(tables()[0], {.cached = borrow(cached)});
   const DeviceBytes id_bytes(ids), out(400), hits(std::vector<uint64_t>{0});
   const Array there = on_device(id_bytes, DType::kInt64, {4}),
               rows = on_device(out, DType::kFloat32, {4, 25});
@@ -166,21 +157,20 @@ TEST_CASE("a copy of immutable rows is shared, one of others is not") {
 }
 
 TEST_CASE("where registration is refused, a copy may do") {
-  if (std::string(require_cuda().name) != "emulated") return;
-  setenv("RAMET_EMULATOR_REFUSE_REGISTER", "1", 1);
+  if (!is_emulated()) return;
+  const Setting refuse("RAMET_EMULATOR_REFUSE_REGISTER", "1");
   for (const Table& table : tables()) {
     const CudaTable cuda(table, {.copy_where_refused = true});
     CHECK(cuda.placement() == Location::kPinnedCopy);
     CHECK(contains(cuda.refusal(), table.rows().describe()));
     check_gather(cuda, false);
     if (table.is_encoded()) check_gather(cuda, true);
-    CHECK(contains(message_of(ErrorCode::kDevice, [&] { CudaTable(table, {}); }), "registering"));
+    check_throws(ErrorCode::kDevice, {"registering"}, [&] { CudaTable(table, {}); });
   }
-  unsetenv("RAMET_EMULATOR_REFUSE_REGISTER");
 }
 
 TEST_CASE("memory of which a part is locked by chance is ordinary memory") {
-  constexpr int64_t kPage = 4096, kInts = kPage / 8;
+  constexpr int64_t kInts = kPage / 8;
   const Table table = tables().front();
   const CudaTable cuda(table, {});
   const Array pages = make(DType::kInt64, {2 * kInts});
@@ -193,17 +183,15 @@ TEST_CASE("memory of which a part is locked by chance is ordinary memory") {
   const Array expected = table.gather(std::span<const int64_t>(id, size_t(pages.rows())));
   const DeviceBytes out(size_t(expected.bytes()));
   cuda.gather(pages, on_device(out, expected.dtype, expected.shape), nullptr);
-  CHECK(std::memcmp(out.read<uint8_t>().data(), expected.data, size_t(expected.bytes())) == 0);
+  CHECK(holds(out, expected));
 
   Array rows = make(DType::kFloat32, {kRows, 25});
   Array begin = rows;
   begin.shape = {1, 25};
   const HostRegistration locked_too(begin);
   const DeviceBytes ids(some_ids(kRows, kRows));
-  CHECK(contains(
-      message_of(ErrorCode::kInvalidArgument,
-                 [&] { cuda.gather(on_device(ids, DType::kInt64, {kRows}), rows, nullptr); }),
-      "not locked"));
+  check_throws(ErrorCode::kInvalidArgument, {"not locked"},
+               [&] { cuda.gather(on_device(ids, DType::kInt64, {kRows}), rows, nullptr); });
 }
 
 TEST_CASE("a source lives, and stays locked, as long as the table") {
@@ -230,7 +218,7 @@ TEST_CASE("a table may die while its last gather has not begun") {
     CudaTable(table, {.placement = placement})
         .gather(on_device(id_bytes, DType::kInt64, {5000}),
                 on_device(out, expected.dtype, expected.shape), stream);
-    CHECK(std::memcmp(out.read<uint8_t>().data(), expected.data, size_t(expected.bytes())) == 0);
+    CHECK(holds(out, expected));
     runtime().destroy_stream(0, stream);
   }
 }
@@ -241,24 +229,20 @@ TEST_CASE("scatter writes the table in place, or its copy") {
                 rows = make(DType::kInt16, {4, 3});
     const CudaTable cuda(Table(source), {.placement = placement});
     const std::vector<int64_t> ids = {9, 4, 9, 0};
-    const DeviceBytes id_bytes(ids),
-        row_bytes(std::vector<uint8_t>(static_cast<uint8_t*>(rows.data),
-                                       static_cast<uint8_t*>(rows.data) + rows.bytes()));
+    const DeviceBytes id_bytes(ids), row_bytes(bytes_of(rows));
     const DeviceBytes scratch(size_t(scatter_scratch_bytes(4)));
     const Array there = on_device(id_bytes, DType::kInt64, {4}),
                 from = on_device(row_bytes, DType::kInt16, {4, 3});
-    const std::vector<uint8_t> before(static_cast<uint8_t*>(source.data),
-                                      static_cast<uint8_t*>(source.data) + source.bytes());
+    const std::vector<uint8_t> before = bytes_of(source);
     cuda.scatter(there, from, nullptr);
     cuda.scatter(there, from, nullptr,
                  {.scratch = on_device(scratch, DType::kUInt8, {scatter_scratch_bytes(4)})});
     runtime().synchronize(0, nullptr);
     const bool in_place = placement == Location::kInPlace;
-    CHECK((std::memcmp(before.data(), source.data, before.size()) != 0) == in_place);
+    CHECK((bytes_of(source) != before) == in_place);
     const DeviceBytes out(size_t(rows.bytes()));
     cuda.gather(there, on_device(out, DType::kInt16, {4, 3}), nullptr);
-    auto expected = std::vector<uint8_t>(static_cast<uint8_t*>(rows.data),
-                                         static_cast<uint8_t*>(rows.data) + rows.bytes());
+    std::vector<uint8_t> expected = bytes_of(rows);
     std::copy_n(expected.begin() + 12, 6, expected.begin());  // the last of row 9
     CHECK(out.read<uint8_t>() == expected);
   }
@@ -270,13 +254,10 @@ TEST_CASE("what does not fit is refused") {
   const Array ids = on_device(bytes, DType::kInt64, {2}),
               rows = on_device(bytes, DType::kFloat32, {2, 4});
   const auto refuses = [&](const Array& of_ids, const Array& of_rows, const char* why) {
-    CAPTURE(why);
-    CHECK(contains(
-        message_of(ErrorCode::kInvalidArgument, [&] { cuda.gather(of_ids, of_rows, nullptr); }),
-        why));
-    CHECK(contains(
-        message_of(ErrorCode::kInvalidArgument, [&] { cuda.scatter(of_ids, of_rows, nullptr); }),
-        why));
+    check_throws(ErrorCode::kInvalidArgument, {why},
+                 [&] { cuda.gather(of_ids, of_rows, nullptr); });
+    check_throws(ErrorCode::kInvalidArgument, {why},
+                 [&] { cuda.scatter(of_ids, of_rows, nullptr); });
   };
   refuses(on_device(bytes, DType::kInt16, {2}), rows, "int16[2], expected int32 or int64");
   refuses(on_device(bytes, DType::kInt64, {2, 1}), rows, "one dimension");
@@ -291,27 +272,20 @@ TEST_CASE("what does not fit is refused") {
   const Table table = tables()[0];
   const std::vector<int64_t> cached = {1}, bad = {5, kRows};
   const CudaTable with_cache(Table(make(DType::kFloat32, {kRows, 4}, 3, true)),
-                             {.cached = borrow(std::span(cached))});
-  CHECK(contains(
-      message_of(ErrorCode::kInvalidArgument, [&] { with_cache.scatter(ids, rows, nullptr); }),
-      "cache"));
-  CHECK(contains(message_of(ErrorCode::kInvalidArgument,
-                            [&] { CudaTable(table, {}).scatter(ids, rows, nullptr); }),
-                 "read-only"));
-  CHECK(contains(message_of(ErrorCode::kInvalidArgument,
-                            [&] {
-                              CudaTable(table, {.placement = Location::kDevice,
-                                                .cached = borrow(std::span(cached))});
-                            }),
-                 "no use"));
-  CHECK(contains(message_of(ErrorCode::kInvalidArgument,
-                            [&] { CudaTable(table, {.placement = Location::kStaged}); }),
-                 "placement is 'staged', expected"));
-  CHECK(contains(message_of(ErrorCode::kOutOfRange,
-                            [&] { CudaTable(table, {.cached = borrow(std::span(bad))}); }),
-                 "ids[1] = 100"));
-  CHECK(contains(message_of(ErrorCode::kDevice, [&] { CudaTable(table, {.device = 77}); }), "77"));
+                             {.cached = borrow(cached)});
+  check_throws(ErrorCode::kInvalidArgument, {"cache"},
+               [&] { with_cache.scatter(ids, rows, nullptr); });
+  check_throws(ErrorCode::kInvalidArgument, {"read-only"},
+               [&] { CudaTable(table, {}).scatter(ids, rows, nullptr); });
+  check_throws(ErrorCode::kInvalidArgument, {"no use"}, [&] {
+    CudaTable(table, {.placement = Location::kDevice, .cached = borrow(cached)});
+  });
+  check_throws(ErrorCode::kInvalidArgument, {"placement is 'staged', expected"},
+               [&] { CudaTable(table, {.placement = Location::kStaged}); });
+  check_throws(ErrorCode::kOutOfRange, {"ids[1] = 100"},
+               [&] { CudaTable(table, {.cached = borrow(bad)}); });
+  check_throws(ErrorCode::kDevice, {"77"}, [&] { CudaTable(table, {.device = 77}); });
 }
 
 }  // namespace
-}  // namespace ramet
+}  // namespace ramet::test

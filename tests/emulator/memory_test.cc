@@ -1,31 +1,15 @@
 // The emulator's memory, and the conditions of a machine that it can pretend.
 #include <doctest/doctest.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <string>
 
 #include "cuda_runtime.h"
 #include "emulator/errors.h"
 #include "kernels/cuda_backend.h"
+#include "support/fork.h"
+#include "support/mapped.h"
+#include "support/setting.h"
 
-namespace {
-
-// An environment variable for a scope.
-class Setting {
- public:
-  Setting(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~Setting() { unsetenv(name_); }
-  Setting(const Setting&) = delete;
-  Setting& operator=(const Setting&) = delete;
-
- private:
-  const char* name_;
-};
-
-}  // namespace
+using ramet::test::map_pages;
+using ramet::test::Setting;
 
 TEST_CASE("device memory has a limit, and is not zero when it is new") {
   const Setting limit("RAMET_EMULATOR_MEMORY", "1000000");
@@ -69,7 +53,8 @@ TEST_CASE("pointers say where they are") {
 }
 
 TEST_CASE("registration: whole pages, no overlap, and it can be refused") {
-  auto* pages = static_cast<char*>(std::aligned_alloc(4096, 3 * 4096));
+  const auto mapped = map_pages(3 * 4096, PROT_READ | PROT_WRITE);
+  char* const pages = mapped.get();
   void* address = nullptr;
   CHECK(cudaHostGetDevicePointer(&address, pages, 0) == cudaErrorInvalidValue);
   REQUIRE(cudaHostRegister(pages, 5000, 0) == cudaSuccess);
@@ -84,7 +69,6 @@ TEST_CASE("registration: whole pages, no overlap, and it can be refused") {
     const Setting refuse("RAMET_EMULATOR_REFUSE_REGISTER", "1");
     CHECK(cudaHostRegister(pages, 4096, 0) == cudaErrorNotSupported);
   }
-  std::free(pages);
   cudaGetLastError();
 }
 
@@ -98,7 +82,8 @@ TEST_CASE("to describe a device makes no context on it, which would take of its 
 }
 
 TEST_CASE("registration has limits: of a call, and of all") {
-  auto* pages = static_cast<char*>(std::aligned_alloc(4096, 4 * 4096));
+  const auto mapped = map_pages(4 * 4096, PROT_READ | PROT_WRITE);
+  char* const pages = mapped.get();
   {
     const Setting at_once("RAMET_EMULATOR_REGISTER_AT_ONCE", "8192");
     CHECK(cudaHostRegister(pages, 8193, 0) == cudaErrorMemoryAllocation);
@@ -109,12 +94,12 @@ TEST_CASE("registration has limits: of a call, and of all") {
   }
   REQUIRE(cudaHostUnregister(pages) == cudaSuccess);
   REQUIRE(cudaHostUnregister(pages + 8192) == cudaSuccess);
-  std::free(pages);
   cudaGetLastError();
 }
 
 TEST_CASE("pages that may only be read are locked for reading alone, or not at all") {
-  void* const pages = mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const auto mapped = map_pages(8192, PROT_READ);
+  char* const pages = mapped.get();
   CHECK(cudaHostRegister(pages, 8192, 0) == cudaErrorInvalidValue);
   REQUIRE(cudaHostRegister(pages, 8192, cudaHostRegisterReadOnly) == cudaSuccess);
   REQUIRE(cudaHostUnregister(pages) == cudaSuccess);
@@ -124,7 +109,6 @@ TEST_CASE("pages that may only be read are locked for reading alone, or not at a
           cudaSuccess);
   CHECK(reads == 0);
   CHECK(cudaHostRegister(pages, 8192, cudaHostRegisterReadOnly) == cudaErrorNotSupported);
-  munmap(pages, 8192);
   cudaGetLastError();
 }
 
@@ -137,10 +121,7 @@ TEST_CASE("a machine without a device, and a process forked too late") {
   }
   REQUIRE(cudaGetDeviceCount(&count) == cudaSuccess);
   CHECK(count == 1);
-  const pid_t child = fork();
-  if (child == 0) _exit(cudaGetDeviceCount(&count) == cudaErrorInitializationError ? 0 : 1);
-  int status = -1;
-  waitpid(child, &status, 0);
-  CHECK(status == 0);
+  CHECK(ramet::test::holds_in_child(
+      [&] { return cudaGetDeviceCount(&count) == cudaErrorInitializationError; }));
   cudaGetLastError();
 }

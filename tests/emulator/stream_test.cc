@@ -11,15 +11,19 @@
 
 namespace {
 
+void succeeds(cudaError_t error) {
+  REQUIRE(error == cudaSuccess);
+}
+
 cudaStream_t new_stream() {
   cudaStream_t stream = nullptr;
-  REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+  succeeds(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   return stream;
 }
 
 cudaEvent_t new_event() {
   cudaEvent_t event = nullptr;
-  REQUIRE(cudaEventCreateWithFlags(&event, cudaEventDisableTiming) == cudaSuccess);
+  succeeds(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
   return event;
 }
 
@@ -51,60 +55,53 @@ cudaError_t launch(cudaStream_t stream,
 }  // namespace
 
 TEST_CASE("streams run beside each other, and in order where one waits") {
-  const auto slow = new_stream();
-  const auto fast = new_stream();
+  const auto slow = new_stream(), fast = new_stream();
   const auto done = new_event();
-  int value = 0;
-  int early = -1;
-  int late = -1;
+  int value = 0, early = -1, late = -1;
   std::atomic<bool> may_set = false;
   CHECK(cudaEventQuery(done) == cudaSuccess);  // never recorded
   CHECK(cudaStreamWaitEvent(fast, done) == cudaSuccess);
-  REQUIRE(launch(slow, dim3(1), wait_and_set, &may_set, &value, 5) == cudaSuccess);
-  REQUIRE(cudaEventRecord(done, slow) == cudaSuccess);
+  succeeds(launch(slow, dim3(1), wait_and_set, &may_set, &value, 5));
+  succeeds(cudaEventRecord(done, slow));
   CHECK(cudaEventQuery(done) == cudaErrorNotReady);
-  REQUIRE(launch(fast, dim3(1), copy_value, &early, &early) ==
-          cudaSuccess);  // has nothing to wait for
-  REQUIRE(cudaStreamSynchronize(fast) == cudaSuccess);
-  REQUIRE(cudaStreamWaitEvent(fast, done) == cudaSuccess);
-  REQUIRE(launch(fast, dim3(1), copy_value, &value, &late) == cudaSuccess);
-  REQUIRE(cudaEventDestroy(done) == cudaSuccess);  // the streams keep what they need
-  REQUIRE(cudaStreamDestroy(slow) == cudaSuccess);
+  succeeds(launch(fast, dim3(1), copy_value, &early, &early));  // has nothing to wait for
+  succeeds(cudaStreamSynchronize(fast));
+  succeeds(cudaStreamWaitEvent(fast, done));
+  succeeds(launch(fast, dim3(1), copy_value, &value, &late));
+  succeeds(cudaEventDestroy(done));  // the streams keep what they need
+  succeeds(cudaStreamDestroy(slow));
   may_set = true;
   may_set.notify_all();
-  REQUIRE(cudaStreamSynchronize(fast) == cudaSuccess);
+  succeeds(cudaStreamSynchronize(fast));
   CHECK(late == 5);
-  REQUIRE(cudaStreamDestroy(fast) == cudaSuccess);
+  succeeds(cudaStreamDestroy(fast));
   CHECK(cudaStreamSynchronize(fast) == cudaErrorInvalidResourceHandle);
   CHECK(cudaGetLastError() == cudaErrorInvalidResourceHandle);
   CHECK(cudaGetLastError() == cudaSuccess);
-  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  succeeds(cudaDeviceSynchronize());
 }
 
 TEST_CASE("a wait is for the record before it, also where the event is recorded again elsewhere") {
-  const auto slow = new_stream();
-  const auto idle = new_stream();
-  const auto waiting = new_stream();
+  const auto slow = new_stream(), idle = new_stream(), waiting = new_stream();
   const auto event = new_event();
-  int value = 0;
-  int seen = -1;
-  REQUIRE(launch(slow, dim3(1), sleep_and_set, &value, 5) == cudaSuccess);
-  REQUIRE(cudaEventRecord(event, slow) == cudaSuccess);
-  REQUIRE(cudaStreamWaitEvent(waiting, event) == cudaSuccess);
-  REQUIRE(cudaEventRecord(event, idle) == cudaSuccess);
-  REQUIRE(launch(waiting, dim3(1), copy_value, &value, &seen) == cudaSuccess);
-  REQUIRE(cudaEventSynchronize(event) == cudaSuccess);
-  REQUIRE(cudaStreamSynchronize(waiting) == cudaSuccess);
+  int value = 0, seen = -1;
+  succeeds(launch(slow, dim3(1), sleep_and_set, &value, 5));
+  succeeds(cudaEventRecord(event, slow));
+  succeeds(cudaStreamWaitEvent(waiting, event));
+  succeeds(cudaEventRecord(event, idle));
+  succeeds(launch(waiting, dim3(1), copy_value, &value, &seen));
+  succeeds(cudaEventSynchronize(event));
+  succeeds(cudaStreamSynchronize(waiting));
   CHECK(seen == 5);
-  REQUIRE(cudaEventDestroy(event) == cudaSuccess);
+  succeeds(cudaEventDestroy(event));
   for (const auto stream : {slow, idle, waiting})
-    REQUIRE(cudaStreamDestroy(stream) == cudaSuccess);
+    succeeds(cudaStreamDestroy(stream));
 }
 
 // Begins a capture, and tells whether it ends well.
 struct Captured {
   explicit Captured(cudaStream_t its_stream) : stream(its_stream) {
-    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+    succeeds(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
   }
   cudaError_t end() const {
     cudaGraph_t graph = nullptr;
@@ -117,38 +114,36 @@ struct Captured {
 };
 
 TEST_CASE("a captured stream runs nothing, and what CUDA forbids breaks the capture") {
-  const auto stream = new_stream();
-  const auto other = new_stream();
+  const auto stream = new_stream(), other = new_stream();
   const auto event = new_event();
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   int value = 1;
   {
     const Captured captured(stream);
-    REQUIRE(launch(stream, dim3(1), sleep_and_set, &value, 5) == cudaSuccess);
-    REQUIRE(cudaStreamIsCapturing(stream, &status) == cudaSuccess);
+    succeeds(launch(stream, dim3(1), sleep_and_set, &value, 5));
+    succeeds(cudaStreamIsCapturing(stream, &status));
     CHECK(status == cudaStreamCaptureStatusActive);
     CHECK(cudaStreamSynchronize(other) == cudaSuccess);
     CHECK(captured.end() == cudaSuccess);
   }
-  REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);
+  succeeds(cudaStreamSynchronize(stream));
   CHECK(value == 1);
   void* memory = nullptr;
   const auto breaks = [&](auto call, cudaError_t expected) {
     const Captured captured(stream);
     CHECK(call() == expected);
-    REQUIRE(cudaStreamIsCapturing(stream, &status) == cudaSuccess);
+    succeeds(cudaStreamIsCapturing(stream, &status));
     CHECK(status == cudaStreamCaptureStatusInvalidated);
     CHECK(captured.end() == cudaErrorStreamCaptureInvalidated);
   };
   breaks([&] { return cudaStreamSynchronize(stream); }, cudaErrorStreamCaptureUnsupported);
   breaks([] { return cudaDeviceSynchronize(); }, cudaErrorStreamCaptureUnsupported);
   breaks([&] { return cudaMalloc(&memory, 16); }, cudaErrorStreamCaptureUnsupported);
-  breaks(
-      [&] {
-        REQUIRE(cudaEventRecord(event, stream) == cudaSuccess);
-        return cudaStreamWaitEvent(other, event);
-      },
-      cudaErrorStreamCaptureIsolation);
+  const auto wait_elsewhere = [&] {
+    succeeds(cudaEventRecord(event, stream));
+    return cudaStreamWaitEvent(other, event);
+  };
+  breaks(wait_elsewhere, cudaErrorStreamCaptureIsolation);
   {
     const Captured later(stream);  // than the one that the event is of
     CHECK(cudaEventQuery(event) == cudaErrorCapturedEvent);
@@ -156,9 +151,9 @@ TEST_CASE("a captured stream runs nothing, and what CUDA forbids breaks the capt
   }
   CHECK(cudaEventSynchronize(event) == cudaErrorCapturedEvent);
   cudaGetLastError();
-  REQUIRE(cudaEventDestroy(event) == cudaSuccess);
+  succeeds(cudaEventDestroy(event));
   for (const auto each : {stream, other})
-    REQUIRE(cudaStreamDestroy(each) == cudaSuccess);
+    succeeds(cudaStreamDestroy(each));
 }
 
 TEST_CASE("a relaxed thread allocates while others capture") {
@@ -168,7 +163,7 @@ TEST_CASE("a relaxed thread allocates while others capture") {
     const Captured captured(stream);
     std::thread([&] {
       auto mode = is_relaxed ? cudaStreamCaptureModeRelaxed : cudaStreamCaptureModeGlobal;
-      REQUIRE(cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess);
+      succeeds(cudaThreadExchangeStreamCaptureMode(&mode));
       CHECK(mode == cudaStreamCaptureModeGlobal);
       CHECK((cudaMalloc(&memory, 16) == cudaSuccess) == is_relaxed);
     }).join();
@@ -176,7 +171,7 @@ TEST_CASE("a relaxed thread allocates while others capture") {
     cudaFree(memory);
     memory = nullptr;
   }
-  REQUIRE(cudaStreamDestroy(stream) == cudaSuccess);
+  succeeds(cudaStreamDestroy(stream));
 }
 
 TEST_CASE("launches that CUDA refuses are refused") {
@@ -191,13 +186,13 @@ TEST_CASE("a stream belongs to the device that was current") {
   setenv("RAMET_EMULATOR_DEVICES", "2", 1);
   const auto stream = new_stream();
   int value = 1;
-  REQUIRE(cudaSetDevice(1) == cudaSuccess);
+  succeeds(cudaSetDevice(1));
   CHECK(launch(stream, dim3(1), copy_value, &value, &value) == cudaErrorInvalidResourceHandle);
   CHECK(cudaSetDevice(2) == cudaErrorInvalidDevice);
-  REQUIRE(cudaSetDevice(0) == cudaSuccess);
+  succeeds(cudaSetDevice(0));
   CHECK(launch(stream, dim3(1), copy_value, &value, &value) == cudaSuccess);
-  REQUIRE(cudaStreamDestroy(stream) == cudaSuccess);
-  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  succeeds(cudaStreamDestroy(stream));
+  succeeds(cudaDeviceSynchronize());
   unsetenv("RAMET_EMULATOR_DEVICES");
   cudaGetLastError();
 }
@@ -207,12 +202,11 @@ TEST_CASE("prefix sums") {
   std::vector<long> values{3, 1, 4, 1, 5};
   std::vector<long> sums(5);
   size_t bytes = 0;
-  REQUIRE(cub::DeviceScan::InclusiveSum(nullptr, bytes, values.data(), sums.data(), 5, stream) ==
-          cudaSuccess);
+  succeeds(cub::DeviceScan::InclusiveSum(nullptr, bytes, values.data(), sums.data(), 5, stream));
   std::vector<char> temporary(bytes);
-  REQUIRE(cub::DeviceScan::InclusiveSum(temporary.data(), bytes, values.data(), sums.data(), 5,
-                                        stream) == cudaSuccess);
-  REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);
+  succeeds(cub::DeviceScan::InclusiveSum(temporary.data(), bytes, values.data(), sums.data(), 5,
+                                         stream));
+  succeeds(cudaStreamSynchronize(stream));
   CHECK(sums == std::vector<long>{3, 4, 8, 9, 14});
-  REQUIRE(cudaStreamDestroy(stream) == cudaSuccess);
+  succeeds(cudaStreamDestroy(stream));
 }

@@ -18,6 +18,12 @@ auto call(const char* name, Parameters... parameters) {
   return reinterpret_cast<CUresult (*)(Parameters...)>(function)(parameters...);
 }
 
+template <typename... Parameters>
+void succeeds(const char* name, Parameters... parameters) {
+  CAPTURE(name);
+  REQUIRE(call(name, parameters...) == CUDA_SUCCESS);
+}
+
 constexpr size_t kUnit = size_t{2} << 20;
 
 CUmemAllocationProp on_device(int device) {
@@ -38,20 +44,18 @@ TEST_CASE("a piece is mapped twice, and by its descriptor, and is the same memor
   CUdeviceptr range = 0;
   int fd = -1;
   REQUIRE(create(&piece, kUnit) == CUDA_SUCCESS);
-  REQUIRE(call("cuMemExportToShareableHandle", static_cast<void*>(&fd), piece,
-               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0ULL) == CUDA_SUCCESS);
-  REQUIRE(call("cuMemImportFromShareableHandle", &opened,
-               reinterpret_cast<void*>(static_cast<intptr_t>(fd)),
-               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) == CUDA_SUCCESS);
+  succeeds("cuMemExportToShareableHandle", static_cast<void*>(&fd), piece,
+           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0ULL);
+  succeeds("cuMemImportFromShareableHandle", &opened,
+           reinterpret_cast<void*>(static_cast<intptr_t>(fd)),
+           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   close(fd);
-  REQUIRE(call("cuMemAddressReserve", &range, 2 * kUnit, size_t{0}, CUdeviceptr{0}, 0ULL) ==
-          CUDA_SUCCESS);
+  succeeds("cuMemAddressReserve", &range, 2 * kUnit, size_t{0}, CUdeviceptr{0}, 0ULL);
   const CUmemAccessDesc access{{CU_MEM_LOCATION_TYPE_DEVICE, 0},
                                CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
   for (const size_t i : {0, 1}) {
-    REQUIRE(call("cuMemMap", range + i * kUnit, kUnit, size_t{0}, i == 0 ? piece : opened, 0ULL) ==
-            CUDA_SUCCESS);
-    REQUIRE(call("cuMemSetAccess", range + i * kUnit, kUnit, &access, size_t{1}) == CUDA_SUCCESS);
+    succeeds("cuMemMap", range + i * kUnit, kUnit, size_t{0}, i == 0 ? piece : opened, 0ULL);
+    succeeds("cuMemSetAccess", range + i * kUnit, kUnit, &access, size_t{1});
   }
   auto* const data = reinterpret_cast<char*>(range);
   CHECK(data[0] != 0);  // new memory is not zero
@@ -66,10 +70,10 @@ TEST_CASE("a piece is mapped twice, and by its descriptor, and is the same memor
 
   CHECK(call("cuMemAddressFree", range, 2 * kUnit) == CUDA_ERROR_INVALID_VALUE);  // still mapped
   for (const size_t i : {0, 1})
-    CHECK(call("cuMemUnmap", range + i * kUnit, kUnit) == CUDA_SUCCESS);
-  CHECK(call("cuMemAddressFree", range, 2 * kUnit) == CUDA_SUCCESS);
-  CHECK(call("cuMemRelease", piece) == CUDA_SUCCESS);
-  CHECK(call("cuMemRelease", opened) == CUDA_SUCCESS);
+    succeeds("cuMemUnmap", range + i * kUnit, kUnit);
+  succeeds("cuMemAddressFree", range, 2 * kUnit);
+  succeeds("cuMemRelease", piece);
+  succeeds("cuMemRelease", opened);
   CHECK(call("cuMemRelease", opened) == CUDA_ERROR_INVALID_VALUE);
 }
 

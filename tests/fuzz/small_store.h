@@ -28,7 +28,7 @@ inline Array own(Array array) {
 
 template <typename T>
 Array own(const std::vector<T>& values, std::vector<int64_t> shape = {}) {
-  Array array = borrow(std::span<const T>(values));
+  Array array = borrow(values);
   if (!shape.empty()) array.shape = std::move(shape);
   return own(std::move(array));
 }

@@ -14,17 +14,9 @@
 #include "support/graph_fixture.h"
 
 using namespace ramet;
-using ramet::test::EdgeList;
+using namespace ramet::test;
 
 namespace {
-
-Csc csc_of(const EdgeList& edges,
-           int64_t num_src,
-           int64_t num_dst,
-           const CscOptions& options = {}) {
-  return build_csc(borrow(std::span<const int64_t>(edges.src)),
-                   borrow(std::span<const int64_t>(edges.dst)), num_src, num_dst, options);
-}
 
 int64_t at(const Array& ids, int64_t p) {
   return with_ids(ids, [&](auto values) -> int64_t { return values[static_cast<size_t>(p)]; });
@@ -131,8 +123,7 @@ TEST_CASE("bad edges are named") {
 TEST_CASE("check_csc accepts what build_csc makes and names what is wrong") {
   const std::vector<int64_t> indptr{0, 2, 2, 3}, indices{1, 0, 2};
   const auto check = [&](std::vector<int64_t> p, std::vector<int64_t> i, int64_t n) {
-    return check_csc(borrow(std::span<const int64_t>(p)), borrow(std::span<const int64_t>(i)), n,
-                     3);
+    return check_csc(borrow(p), borrow(i), n, 3);
   };
   CHECK(check(indptr, indices, 3).indices.dtype == DType::kInt32);
   CHECK_THROWS_WITH_AS(check({0, 2, 1, 3}, indices, 3), "indptr decreases at 2: 2, then 1", Error);

@@ -46,9 +46,9 @@ TEST_CASE("the generated graph is valid, homophilous and has hubs") {
 TEST_CASE("bad options are named") {
   PlantedOptions options = kSmall;
   options.communities = 0;
-  CHECK_THROWS_WITH_AS((void)generate_planted(options),
+  CHECK_THROWS_WITH_AS(generate_planted(options),
                        "generate: communities is 0, expected 1 to num_nodes = 5000", Error);
   options = kSmall;
   options.homophily = 1.5;
-  CHECK_THROWS_AS((void)generate_planted(options), Error);
+  CHECK_THROWS_AS(generate_planted(options), Error);
 }

@@ -11,6 +11,7 @@
 #include "ramet/error.h"
 #include "ramet/random.h"
 #include "support/graph_fixture.h"
+#include "support/ids.h"
 #include "support/part_fixture.h"
 
 using namespace ramet;
@@ -27,14 +28,6 @@ std::vector<int64_t> slow_rows(const std::vector<uint8_t>& owners, uint8_t part)
   return rows;
 }
 
-std::vector<uint8_t> random_owners(int64_t num_nodes, int parts, uint64_t key) {
-  std::vector<uint8_t> owners;
-  for (int64_t v = 0; v < num_nodes; ++v)
-    owners.push_back(static_cast<uint8_t>(
-        uniform_below(absorb(key, static_cast<uint64_t>(v)), uint64_t(parts))));
-  return owners;
-}
-
 void check_rows(const NodeRows& rows, const std::vector<int64_t>& expected) {
   std::vector<int64_t> owned;
   std::vector<int32_t> narrow;
@@ -45,13 +38,11 @@ void check_rows(const NodeRows& rows, const std::vector<int64_t>& expected) {
     narrow.push_back(static_cast<int32_t>(v));
   }
   REQUIRE(rows.num_rows() == static_cast<int64_t>(owned.size()));
-  const Array nodes = rows.nodes();
-  CHECK(std::vector<int64_t>(nodes.as<int64_t>().begin(), nodes.as<int64_t>().end()) == owned);
+  CHECK(numbers(rows.nodes()) == owned);
   const auto count = std::ssize(owned);
   for (const auto& [begin, end] : {std::pair(count / 3, count / 2), std::pair(count / 2, count),
                                    std::pair(int64_t{0}, count / 5), std::pair(count, count)}) {
-    const Array some = rows.nodes(begin, end);
-    CHECK(std::vector<int64_t>(some.as<int64_t>().begin(), some.as<int64_t>().end()) ==
+    CHECK(numbers(rows.nodes(begin, end)) ==
           std::vector<int64_t>(owned.begin() + begin, owned.begin() + end));
   }
   std::vector<int64_t> in_order(owned.size()), looked_up(owned.size());
@@ -73,7 +64,7 @@ TEST_CASE("rows of a part are the ranks of its nodes") {
   for (const int64_t num_nodes : {1, 63, 64, 65, 447, 448, 449, 896, 5000}) {
     const auto graph = make_graph(num_nodes, 3 * num_nodes, 5);
     for (const int parts : {1, 2, 7}) {
-      const auto owners = random_owners(num_nodes, parts, uint64_t(num_nodes));
+      const auto owners = drawn_ids<uint8_t>(num_nodes, parts, uint64_t(num_nodes));
       for (int part = 0; part < parts; ++part) {
         const auto here = part_of(*graph, owner_vector(owners), part, parts);
         check_rows(rows_of(*here), slow_rows(owners, static_cast<uint8_t>(part)));
@@ -92,7 +83,7 @@ TEST_CASE("a part may own no node, or all, or a range") {
   std::vector<uint8_t> owners(1000, 2);
   std::fill_n(owners.begin(), 300, uint8_t{0});
   for (const uint8_t part : {0, 1, 2}) {
-    const auto here = part_of(*graph, borrow(std::span<const int64_t>(bounds)), part, 3);
+    const auto here = part_of(*graph, borrow(bounds), part, 3);
     check_rows(rows_of(*here), slow_rows(owners, part));
     validate(*here);
   }
@@ -109,32 +100,29 @@ TEST_CASE("a node of another part is refused by its owner") {
   int64_t row = 0;
   CHECK_THROWS_WITH_AS(rows_of(*part_of(*graph, owner_vector(owners), 1, 3)).require(nodes, &row),
                        message, Error);
-  CHECK_THROWS_WITH_AS(rows_of(*part_of(*graph, borrow(std::span<const int64_t>(bounds)), 1, 3))
-                           .require(nodes, &row),
+  CHECK_THROWS_WITH_AS(rows_of(*part_of(*graph, borrow(bounds), 1, 3)).require(nodes, &row),
                        message, Error);
 }
 
 TEST_CASE("rows of a damaged bitmap stay within the part's") {
   const auto graph = make_graph(1000, 3000, 5);
-  const auto owners = random_owners(1000, 2, 3);
+  const auto owners = drawn_ids<uint8_t>(1000, 2, 3);
   StoreContents contents = part_contents(*graph, owner_vector(owners), 0, 2);
   Array& bitmap = contents.arrays[4].second;
   REQUIRE(contents.arrays[4].first == "owned/node");
   bitmap = copy(bitmap);
   auto* words = static_cast<uint64_t*>(bitmap.data);
   words[8] = 1 << 20;  // the count of line 1
-  const auto here = Graph::from_store(make_segment(contents));
+  const auto here = graph_of(contents);
   const int64_t first = std::find(owners.begin() + 448, owners.end(), 0) - owners.begin();
-  CHECK_THROWS_WITH_AS(static_cast<void>(rows_of(*here).row(first)),
+  CHECK_THROWS_WITH_AS(rows_of(*here).row(first),
                        doctest::Contains("segment:owned/node, line 1: it makes node"), Error);
   CHECK_THROWS_WITH_AS(validate(*here), doctest::Contains("segment:owned/node, line 1, word 0"),
                        Error);
   words[8] = ~uint64_t{0} << 63;  // a row that would be negative
-  CHECK_THROWS_AS(static_cast<void>(rows_of(*Graph::from_store(make_segment(contents))).row(first)),
-                  Error);
+  CHECK_THROWS_AS(rows_of(*graph_of(contents)).row(first), Error);
   words[8] = static_cast<uint64_t>(std::count(owners.begin(), owners.begin() + 448, 0));
   words[9] ^= 1;  // node 448 comes or goes
-  CHECK_THROWS_WITH_AS(
-      static_cast<void>(rows_of(*Graph::from_store(make_segment(contents))).nodes()),
-      doctest::Contains("segment:owned/node"), Error);
+  CHECK_THROWS_WITH_AS(rows_of(*graph_of(contents)).nodes(),
+                       doctest::Contains("segment:owned/node"), Error);
 }

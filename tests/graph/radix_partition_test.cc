@@ -81,8 +81,7 @@ template <typename T>
 Csc build(const EdgeList& edges, int64_t num_src, int64_t num_dst, const CscOptions& options) {
   const std::vector<T> src(edges.src.begin(), edges.src.end());
   const std::vector<T> dst(edges.dst.begin(), edges.dst.end());
-  return build_csc(borrow(std::span<const T>(src)), borrow(std::span<const T>(dst)), num_src,
-                   num_dst, options);
+  return build_csc(borrow(src), borrow(dst), num_src, num_dst, options);
 }
 
 template <typename T>

@@ -143,12 +143,12 @@ TEST_CASE("rmat: features are optional") {
 }
 
 TEST_CASE("rmat: bad options are named") {
-  CHECK_THROWS_WITH_AS((void)generate_rmat({.scale = 31}),
-                       "generate: scale is 31, expected 1 to 30", Error);
-  CHECK_THROWS_AS((void)generate_rmat({.scale = 0}), Error);
-  CHECK_THROWS_AS((void)generate_rmat({.edge_factor = -1}), Error);
-  CHECK_THROWS_AS((void)generate_rmat({.a = 0.9, .b = 0.2}), Error);
-  CHECK_THROWS_AS((void)generate_rmat({.c = -0.1}), Error);
-  CHECK_THROWS_AS((void)generate_rmat({.feature_width = -1}), Error);
-  CHECK_THROWS_AS((void)generate_rmat({.train_fraction = 1.5}), Error);
+  CHECK_THROWS_WITH_AS(generate_rmat({.scale = 31}), "generate: scale is 31, expected 1 to 30",
+                       Error);
+  CHECK_THROWS_AS(generate_rmat({.scale = 0}), Error);
+  CHECK_THROWS_AS(generate_rmat({.edge_factor = -1}), Error);
+  CHECK_THROWS_AS(generate_rmat({.a = 0.9, .b = 0.2}), Error);
+  CHECK_THROWS_AS(generate_rmat({.c = -0.1}), Error);
+  CHECK_THROWS_AS(generate_rmat({.feature_width = -1}), Error);
+  CHECK_THROWS_AS(generate_rmat({.train_fraction = 1.5}), Error);
 }

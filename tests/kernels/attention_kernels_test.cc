@@ -10,19 +10,12 @@
 
 #include "ramet/random.h"
 #include "support/each_isa.h"
+#include "support/values.h"
 
 using namespace ramet;
+using ramet::test::drawn_values;
 
 namespace {
-
-std::vector<float> some_values(int64_t count, uint64_t key) {
-  std::vector<float> values;
-  for (int64_t i = 0; i < count; ++i) {
-    const double unit = static_cast<double>(absorb(key, static_cast<uint64_t>(i)) >> 11) * 0x1p-53;
-    values.push_back(static_cast<float>(2 * unit - 1));
-  }
-  return values;
-}
 
 constexpr int64_t kNodes = 5, kEnds = 7, kEdges = 40;
 
@@ -72,11 +65,11 @@ void for_each_edge(const EdgeLists& edges, const Body& body) {
 
 struct Gatv2Data {
   explicit Gatv2Data(const Shape& s, bool has_edges)
-      : nodes(some_values(kNodes * s.heads * s.width, 1)),
-        ends(some_values(kEnds * s.heads * s.width, 2)),
-        edge(some_values(kEdges * s.heads * s.width, 3)),
-        att(some_values(s.heads * s.width, 4)),
-        grad(some_values(kEdges * s.heads, 5)) {
+      : nodes(drawn_values(kNodes * s.heads * s.width, 1)),
+        ends(drawn_values(kEnds * s.heads * s.width, 2)),
+        edge(drawn_values(kEdges * s.heads * s.width, 3)),
+        att(drawn_values(s.heads * s.width, 4)),
+        grad(drawn_values(kEdges * s.heads, 5)) {
     args = {.heads = s.heads,
             .width = s.width,
             .edge = has_edges ? edge.data() : nullptr,
@@ -88,14 +81,12 @@ struct Gatv2Data {
   // Of element i of a row.
   [[nodiscard]] float input(int64_t node, int64_t end, int64_t e, int64_t i) const {
     const int64_t row = args.heads * args.width;
-    const float sum =
-        nodes[static_cast<size_t>(node * row + i)] + ends[static_cast<size_t>(end * row + i)];
+    const float sum = nodes[size_t(node * row + i)] + ends[size_t(end * row + i)];
     return args.edge == nullptr ? sum : sum + args.edge[e * row + i];
   }
   [[nodiscard]] float leaky(float v) const { return v > 0 ? v : args.slope * v; }
   [[nodiscard]] float step(int64_t node, int64_t end, int64_t e, int64_t i) const {
-    const float grad_input =
-        grad[static_cast<size_t>(e * args.heads + i / args.width)] * att[static_cast<size_t>(i)];
+    const float grad_input = grad[size_t(e * args.heads + i / args.width)] * att[size_t(i)];
     return input(node, end, e, i) > 0 ? grad_input : args.slope * grad_input;
   }
 
@@ -109,7 +100,7 @@ TEST_CASE(
     "exponentials are within two units in the last place, the same in every instruction set") {
   std::vector<float> inputs = {
       0, -0.0F, -1e-30F, -87.3F, -87.4F, -200, -std::numeric_limits<float>::infinity()};
-  for (const float v : some_values(5000, 1))
+  for (const float v : drawn_values(5000, 1))
     inputs.push_back(v > 0 ? -v : 80 * v);
   std::vector<float> portable = inputs;
   attention_portable().exp(portable.data(), std::ssize(portable));
@@ -143,8 +134,8 @@ TEST_CASE("sums by head, their pulls and dots are those of the definition") {
       const int64_t heads = shape.heads, width = shape.width;
       CAPTURE(heads);
       CAPTURE(width);
-      const auto rows = some_values(kEnds * width, 1), weights = some_values(kEdges * heads, 2);
-      const auto wide = some_values(kEnds * heads * width, 3);
+      const auto rows = drawn_values(kEnds * width, 1), weights = drawn_values(kEdges * heads, 2);
+      const auto wide = drawn_values(kEnds * heads * width, 3);
       HeadArgs<float> args{.edges = lists.in_place(),
                            .heads = heads,
                            .width = width,
@@ -152,10 +143,10 @@ TEST_CASE("sums by head, their pulls and dots are those of the definition") {
                            .weights = weights.data(),
                            .wide = wide.data()};
 
-      std::vector<float> expected(static_cast<size_t>(kNodes * heads * width)), actual(expected);
+      std::vector<float> expected(size_t(kNodes * heads * width)), actual(expected);
       for_each_edge(args.edges, [&](int64_t node, int64_t e) {
         for (int64_t i = 0; i < args.heads * args.width; ++i)
-          expected[static_cast<size_t>(node * args.heads * args.width + i)] +=
+          expected[size_t(node * args.heads * args.width + i)] +=
               args.weights[e * args.heads + i / args.width] *
               args.rows[args.edges.ends[e] * args.width + i % args.width];
       });
@@ -164,11 +155,11 @@ TEST_CASE("sums by head, their pulls and dots are those of the definition") {
       REQUIRE(actual == expected);
 
       args.edges = lists.elsewhere();
-      expected.assign(static_cast<size_t>(kNodes * width), 0);
+      expected.assign(size_t(kNodes * width), 0);
       actual.assign(expected.size(), 9);
       for_each_edge(args.edges, [&](int64_t node, int64_t e) {
         for (int64_t i = 0; i < args.heads * args.width; ++i)
-          expected[static_cast<size_t>(node * args.width + i % args.width)] +=
+          expected[size_t(node * args.width + i % args.width)] +=
               args.weights[args.edges.positions[e] * args.heads + i / args.width] *
               args.wide[args.edges.ends[e] * args.heads * args.width + i];
       });
@@ -177,16 +168,15 @@ TEST_CASE("sums by head, their pulls and dots are those of the definition") {
       REQUIRE(actual == expected);
 
       args.edges = lists.in_place();
-      expected.assign(static_cast<size_t>(kEdges * heads), 0);
+      expected.assign(size_t(kEdges * heads), 0);
       actual.assign(expected.size(), 9);
       for_each_edge(args.edges, [&](int64_t node, int64_t e) {
         for (int64_t h = 0; h < args.heads; ++h) {
           std::vector<float> parts(16, 0);
           for (int64_t c = 0; c < args.width; ++c)
-            parts[static_cast<size_t>(c % 16)] +=
-                args.wide[(node * args.heads + h) * args.width + c] *
-                args.rows[args.edges.ends[e] * args.width + c];
-          expected[static_cast<size_t>(e * args.heads + h)] = fold(parts);
+            parts[size_t(c % 16)] += args.wide[(node * args.heads + h) * args.width + c] *
+                                     args.rows[args.edges.ends[e] * args.width + c];
+          expected[size_t(e * args.heads + h)] = fold(parts);
         }
       });
       args.out = actual.data();
@@ -209,17 +199,17 @@ TEST_CASE("scores of GATv2 and their gradients are those of the definition") {
         args.edges = lists.in_place();
         args.source = data.ends.data(), args.destination = data.nodes.data();
 
-        std::vector<float> scores(static_cast<size_t>(kEdges * shape.heads)), actual(scores);
+        std::vector<float> scores(size_t(kEdges * shape.heads)), actual(scores);
         std::vector<float> out(data.nodes.size(), 0), edge(data.edge.size()), att(data.att);
         std::vector<float> actual_out(out), actual_edge(edge), actual_att(att);
         for_each_edge(args.edges, [&](int64_t node, int64_t e) {
           for (int64_t h = 0; h < args.heads; ++h) {
             std::vector<float> parts(16, 0);
             for (int64_t c = 0; c < args.width; ++c)
-              parts[static_cast<size_t>(c % 16)] +=
+              parts[size_t(c % 16)] +=
                   args.att[h * args.width + c] *
                   data.leaky(data.input(node, args.edges.ends[e], e, h * args.width + c));
-            scores[static_cast<size_t>(e * args.heads + h)] = fold(parts);
+            scores[size_t(e * args.heads + h)] = fold(parts);
           }
         });
         args.out = actual.data();
@@ -229,16 +219,16 @@ TEST_CASE("scores of GATv2 and their gradients are those of the definition") {
         for (int64_t node = 0; node < kNodes; ++node) {
           for (int64_t i = 0; i < row; ++i) {
             float att_sum = 0;
-            for (int64_t e = lists.offsets[static_cast<size_t>(node)];
-                 e < lists.offsets[static_cast<size_t>(node) + 1]; ++e) {
-              const int64_t end = lists.ends[static_cast<size_t>(e)];
+            for (int64_t e = lists.offsets[size_t(node)]; e < lists.offsets[size_t(node) + 1];
+                 ++e) {
+              const int64_t end = lists.ends[size_t(e)];
               const float step = data.step(node, end, e, i);
-              out[static_cast<size_t>(node * row + i)] += step;
-              edge[static_cast<size_t>(e * row + i)] = step;
-              att_sum += data.grad[static_cast<size_t>(e * shape.heads + i / shape.width)] *
+              out[size_t(node * row + i)] += step;
+              edge[size_t(e * row + i)] = step;
+              att_sum += data.grad[size_t(e * shape.heads + i / shape.width)] *
                          data.leaky(data.input(node, end, e, i));
             }
-            att[static_cast<size_t>(i)] += att_sum;
+            att[size_t(i)] += att_sum;
           }
         }
         args.out = actual_out.data();
@@ -254,7 +244,7 @@ TEST_CASE("scores of GATv2 and their gradients are those of the definition") {
         out.assign(out.size(), 0);
         for_each_edge(args.edges, [&](int64_t node, int64_t e) {
           for (int64_t i = 0; i < row; ++i)
-            out[static_cast<size_t>(node * row + i)] +=
+            out[size_t(node * row + i)] +=
                 data.step(node, args.edges.ends[e], args.edges.positions[e], i);
         });
         kernels.pull_scores(args, 0, kNodes);

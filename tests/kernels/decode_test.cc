@@ -13,10 +13,11 @@
 #include "ramet/error.h"
 #include "ramet/random.h"
 #include "ramet/table.h"
-#include "support/store_fixture.h"
+#include "support/errors.h"
+#include "support/ids.h"
 
 using namespace ramet;
-using ramet::test::check_throws;
+using namespace ramet::test;
 
 namespace {
 
@@ -75,13 +76,6 @@ struct Rows {
   }
 };
 
-std::vector<int64_t> decoded_ids(uint64_t count) {
-  std::vector<int64_t> ids;
-  for (uint64_t i = 0; i < count; ++i)
-    ids.push_back(static_cast<int64_t>(mix64(i) % kDecodedRows));
-  return ids;
-}
-
 // What a decode returns, and whether it wrote the rows before the first bad id and nothing else.
 struct Decoded {
   int64_t result;
@@ -121,7 +115,7 @@ Decoded decode(const Rows& rows,
 }  // namespace
 
 TEST_CASE("every width at every place in a line, with both kinds of stores, to the bit") {
-  const std::vector<int64_t> ids = decoded_ids(41);
+  const std::vector<int64_t> ids = drawn_ids(41, kDecodedRows);
   for (const Encoding encoding : kEncodings) {
     for (int64_t width = 1; width <= 258; width == 257 ? width = 602 : ++width) {
       if (width > 602) break;
@@ -163,8 +157,8 @@ TEST_CASE("few rows, down to none, and rows of no elements") {
   for (const Encoding encoding : kEncodings) {
     for (const int64_t width : {0, 1, 15, 16, 17, 128}) {
       const Rows rows(encoding, width);
-      for (uint64_t count = 0; count < 5; ++count) {
-        const Decoded all = decode(rows, decoded_ids(count), 3, kHugeOutput);
+      for (int64_t count = 0; count < 5; ++count) {
+        const Decoded all = decode(rows, drawn_ids(count, kDecodedRows), 3, kHugeOutput);
         CHECK(all.result == -1);
         CHECK(all.exact);
       }
@@ -181,7 +175,7 @@ TEST_CASE("a bad id stops the decode where it stands, and the rows before it are
       for (const int64_t bad : {int64_t{-1}, kDecodedRows, kLowest, kHighest}) {
         for (const size_t position : {0, 1, 20, 40}) {
           for (const int64_t output_bytes : {kSmallOutput, kHugeOutput}) {
-            std::vector<int64_t> ids = decoded_ids(41);
+            std::vector<int64_t> ids = drawn_ids(41, kDecodedRows);
             ids[position] = bad;
             const Decoded some = decode(rows, ids, 3, output_bytes);
             CHECK(some.result == static_cast<int64_t>(position));
@@ -200,7 +194,7 @@ TEST_CASE("a table decodes on 1, 2 and 3 threads, also beyond the caches") {
                     {rows.scale.data(), DType::kFloat32, {kDecodedRows, 1, 1}, nullptr, false},
                     "feat");
   CHECK(table.is_encoded());
-  const std::vector<int64_t> ids = decoded_ids(30'000);  // 36 MB
+  const std::vector<int64_t> ids = drawn_ids(30'000, kDecodedRows);  // 36 MB
   for (const int threads : {1, 2, 3}) {
     const Array out = table.gather_float32(ids, threads);
     REQUIRE(out.describe() == "float32[30000, 7, 43]");
@@ -215,16 +209,16 @@ TEST_CASE("a table decodes on 1, 2 and 3 threads, also beyond the caches") {
 TEST_CASE("what is float32 is copied; what has no float32 form says what has") {
   const std::vector<float> values{1, 2, 3};
   const std::vector<int64_t> ids{2, 0};
-  const Table plain(borrow(std::span<const float>(values)));
+  const Table plain(borrow(values));
   CHECK(!plain.is_encoded());
   CHECK(plain.gather_float32(ids).as<float>()[0] == 3);
   std::vector<int8_t> labels{1, 2};
   const Table label({labels.data(), DType::kInt8, {2}, nullptr, false}, "label");
   check_throws(ErrorCode::kInvalidArgument, {"label", "int8", "no scale", "bfloat16"},
-               [&] { static_cast<void>(label.gather_float32(ids)); });
-  const Table table(borrow(std::span<const int64_t>(ids)), "ids");
+               [&] { return label.gather_float32(ids); });
+  const Table table(borrow(ids), "ids");
   check_throws(ErrorCode::kInvalidArgument, {"ids holds int64;", "float16"},
-               [&] { static_cast<void>(table.gather_float32(ids)); });
+               [&] { return table.gather_float32(ids); });
 }
 
 TEST_CASE("the shape of a scale says what it is of; another fits nothing") {

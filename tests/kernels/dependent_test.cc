@@ -89,19 +89,15 @@ TEST_CASE("the cubics join the normal distribution's values and slopes, rounded 
   for (int i = kQuantileOctaves * kQuantileParts - 1; i >= 0; --i) {
     const long double width = std::ldexp(1.0L, i / kQuantileParts - 54) / kQuantileParts;
     const long double at_begin = quantile(width * (kQuantileParts + i % kQuantileParts));
-    wrong += joins(kNormalQuantile.of[i], at_begin, at_end, -width / density(at_begin),
-                   -width / density(at_end))
-                 ? 0
-                 : 1;
+    wrong += !joins(kNormalQuantile.of[i], at_begin, at_end, -width / density(at_begin),
+                    -width / density(at_end));
     at_end = at_begin;
   }
   CHECK(wrong == 0);
   for (int i = 0; i < kTailUnits * kTailParts; ++i) {
     const long double unit = 0x1p52L, width = 1.0L / kTailParts, z = i * width;
-    wrong += joins(kNormalTail.of[i], unit * upper_tail(z), unit * upper_tail(z + width),
-                   -unit * width * density(z), -unit * width * density(z + width))
-                 ? 0
-                 : 1;
+    wrong += !joins(kNormalTail.of[i], unit * upper_tail(z), unit * upper_tail(z + width),
+                    -unit * width * density(z), -unit * width * density(z + width));
   }
   CHECK(wrong == 0);
 }
@@ -188,9 +184,8 @@ TEST_CASE("every lanes type makes the same words") {
       kernel(now[0].of, next[0].of, 8 * kLines, mixture, out[0].of);
       int wrong = 0;
       for (size_t i = 0; i < 8 * kLines; ++i) {
-        const uint64_t expected =
-            dependent_word(now[i / 8].of[i % 8], next[i / 8].of[i % 8], mixture);
-        wrong += out[i / 8].of[i % 8] == expected ? 0 : 1;
+        wrong += out[i / 8].of[i % 8] !=
+                 dependent_word(now[i / 8].of[i % 8], next[i / 8].of[i % 8], mixture);
       }
       CHECK(wrong == 0);
     }

@@ -10,6 +10,7 @@
 #include "ramet/error.h"
 #include "ramet/random.h"
 #include "ramet/table.h"
+#include "support/ids.h"
 
 using namespace ramet;
 
@@ -36,13 +37,6 @@ std::vector<char> random_bytes(int64_t count) {
   for (size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = static_cast<char>(mix64(i));
   return bytes;
-}
-
-std::vector<int64_t> random_ids(uint64_t count) {
-  std::vector<int64_t> ids;
-  for (uint64_t i = 0; i < count; ++i)
-    ids.push_back(static_cast<int64_t>(mix64(i) % kRows));
-  return ids;
 }
 
 // An output at a chosen distance from a line, between guards.
@@ -92,7 +86,7 @@ Gathered gather(const std::vector<char>& table,
 }  // namespace
 
 TEST_CASE("every width at every place in a line, with both kinds of stores, to the byte") {
-  const std::vector<int64_t> ids = random_ids(41);
+  const std::vector<int64_t> ids = test::drawn_ids(41, kRows);
   for (const int64_t width : widths()) {
     const std::vector<char> table = random_bytes(kRows * width);
     for (const int64_t misaligned : {0, 1, 2, 4, 8, 31, 32, 63}) {
@@ -109,7 +103,7 @@ TEST_CASE("every width at every place in a line, with both kinds of stores, to t
 }
 
 TEST_CASE("rows at a distance, the last of which ends with its bytes") {
-  const std::vector<int64_t> ids = random_ids(41);
+  const std::vector<int64_t> ids = test::drawn_ids(41, kRows);
   for (const int64_t width : widths()) {
     for (const int64_t gap : {int64_t{1}, int64_t{4}, int64_t{64}, 2 * width, -width}) {
       const std::vector<char> table = random_bytes((kRows - 1) * (width + gap) + width);
@@ -127,9 +121,9 @@ TEST_CASE("rows at a distance, the last of which ends with its bytes") {
 TEST_CASE("few rows, down to none") {
   for (const int64_t width : {1, 16, 63, 64, 65, 200, 4096}) {
     const std::vector<char> table = random_bytes(kRows * width);
-    for (uint64_t count = 0; count < 5; ++count) {
+    for (int64_t count = 0; count < 5; ++count) {
       for (const int64_t misaligned : {0, 5, 60}) {
-        const Gathered all = gather(table, width, random_ids(count), misaligned, kHuge);
+        const Gathered all = gather(table, width, test::drawn_ids(count, kRows), misaligned, kHuge);
         CHECK(all.result == -1);
         CHECK(all.exact);
       }
@@ -148,7 +142,7 @@ TEST_CASE("a bad id stops the gather where it stands, and the rows before it are
     for (const int64_t bad : {int64_t{-1}, kRows, kLowest, kHighest, -below, -below - 1}) {
       for (const size_t position : {0, 1, 20, 39, 40}) {
         for (const int64_t output_bytes : {kSmall, kHuge}) {
-          std::vector<int64_t> ids = random_ids(41);
+          std::vector<int64_t> ids = test::drawn_ids(41, kRows);
           ids[position] = bad;
           const Gathered some = gather(table, width, ids, 12, output_bytes);
           CHECK(some.result == static_cast<int64_t>(position));
@@ -169,7 +163,7 @@ TEST_CASE("an output beyond the caches is the same on 1, 2 and 3 threads") {
   constexpr int64_t kWidth = 1204, kCount = 30'000;  // 36 MB
   std::vector<char> bytes = random_bytes(kRows * kWidth);
   const Table table({bytes.data(), DType::kInt8, {kRows, kWidth}, nullptr, false});
-  const std::vector<int64_t> ids = random_ids(kCount);
+  const std::vector<int64_t> ids = test::drawn_ids(kCount, kRows);
   std::vector<char> twin(kCount * kWidth);
   for (size_t i = 0; i < ids.size(); ++i)
     std::memcpy(&twin[i * kWidth], &bytes[static_cast<size_t>(ids[i]) * kWidth], kWidth);

@@ -7,28 +7,23 @@
 #include <cmath>
 #include <vector>
 
-#include "ramet/random.h"
 #include "support/each_isa.h"
+#include "support/values.h"
 
 using namespace ramet;
+using ramet::test::drawn_values;
 
 namespace {
 
-std::vector<float> some_floats(size_t count, uint64_t key, bool is_positive = false) {
-  std::vector<float> values;
-  for (size_t i = 0; i < count; ++i) {
-    const double unit = static_cast<double>(absorb(key, i) >> 11) * 0x1p-53;
-    values.push_back(static_cast<float>(is_positive ? unit : 2 * unit - 1));
-  }
-  return values;
-}
-
 struct State {
-  explicit State(size_t width)
-      : weight(some_floats(width, 1)),
-        moment1(some_floats(width, 2)),
-        moment2(some_floats(width, 3, true)),
-        gradient(some_floats(width, 4)) {}
+  explicit State(int64_t width)
+      : weight(drawn_values(width, 1)),
+        moment1(drawn_values(width, 2)),
+        moment2(drawn_values(width, 3)),
+        gradient(drawn_values(width, 4)) {
+    for (float& moment : moment2)
+      moment = std::abs(moment);
+  }
 
   RowUpdate row() {
     return {.width = std::ssize(weight),
@@ -102,7 +97,7 @@ TEST_CASE("updates of a row are those of the definition, for every width and ins
                       UpdateRule::kRmsProp, UpdateRule::kAdam};
   for (const UpdateKernels& kernels : of_each_isa(&IsaKernels::update)) {
     for (const UpdateRule rule : rules) {
-      for (size_t width = 1; width <= 67; ++width) {
+      for (int64_t width = 1; width <= 67; ++width) {
         State expected(width);
         expected.decay = width % 2 == 0 ? 0 : 0.01F;
         expected.keep = width % 3 == 0 ? 1 : 0.99F;
@@ -119,8 +114,8 @@ TEST_CASE("updates of a row are those of the definition, for every width and ins
 
 TEST_CASE("sums of rows") {
   for (const UpdateKernels& kernels : of_each_isa(&IsaKernels::update)) {
-    std::vector<float> sum = some_floats(37, 1), expected = sum;
-    const std::vector<float> values = some_floats(37, 2);
+    std::vector<float> sum = drawn_values(37, 1), expected = sum;
+    const std::vector<float> values = drawn_values(37, 2);
     for (size_t i = 0; i < sum.size(); ++i)
       expected[i] += values[i];
     kernels.add(sum.data(), values.data(), 37);

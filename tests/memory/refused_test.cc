@@ -14,7 +14,6 @@
 #include "failing.h"
 #include "ramet/csc.h"
 #include "ramet/error.h"
-#include "ramet/fingerprint.h"
 #include "ramet/generate.h"
 #include "ramet/loader.h"
 #include "ramet/record_table.h"
@@ -24,7 +23,9 @@
 #include "ramet/store_writer.h"
 #include "ramet/table.h"
 #include "support/graph_fixture.h"
+#include "support/ids.h"
 #include "support/process_entries.h"
+#include "support/slices.h"
 #include "support/streams.h"
 #include "support/temp_dir.h"
 
@@ -82,11 +83,6 @@ void refuse_each(const Call& call) {
   refuse_each(Refuse::kAllFrom, call);
 }
 
-std::string fingerprint_of(const Graph& graph, const Minibatch& minibatch) {
-  const SampledFrom one[] = {{&graph, &minibatch}};
-  return fingerprint(one);
-}
-
 std::shared_ptr<const Graph> small_graph() {
   return test::make_graph(kNodes, 6 * kNodes, 3);
 }
@@ -113,7 +109,7 @@ std::vector<std::string> run_epoch(const std::shared_ptr<const Graph>& graph,
   const auto stream = loader.start(0);
   while (const auto batch = stream->next(test::kPatience)) {
     const Array& rows = batch->tables[0];
-    fingerprints.push_back(fingerprint_of(*graph, batch->minibatch));
+    fingerprints.push_back(test::fingerprint_of(*graph, batch->minibatch));
     fingerprints.back().append(static_cast<const char*>(rows.data),
                                static_cast<size_t>(rows.bytes()));
   }
@@ -137,18 +133,15 @@ TEST_CASE("parallel_for") {
 TEST_CASE("building a CSC") {
   const test::EdgeList edges = test::random_edges(kNodes, kNodes, 400, 1);
   refuse_each([&] {
-    const Csc csc = build_csc(borrow(std::span<const int64_t>(edges.src)),
-                              borrow(std::span<const int64_t>(edges.dst)), kNodes, kNodes,
-                              {.undirected = true, .threads = 2});
-    const auto indices = csc.indices.as<int32_t>();
-    return std::vector<int32_t>(indices.begin(), indices.end());
+    const Csc csc = test::csc_of(edges, kNodes, kNodes, {.undirected = true, .threads = 2});
+    return test::numbers(csc.indices);
   });
 }
 
 TEST_CASE("making a segment, and validating it") {
   const StoreContents contents = generate_planted({.num_nodes = 40, .num_edges = 200}, 1);
   refuse_each([&] {
-    const auto graph = Graph::from_store(make_segment(contents));
+    const auto graph = test::graph_of(contents);
     validate(*graph, 2);
     return graph->fingerprint();
   });
@@ -200,7 +193,7 @@ TEST_CASE("sampling") {
   for (const Method& method : {Method(Uniform{}), Method(Labor{1})}) {
     refuse_each([&] {
       NeighborSampler one(graph, options_of(method), nullptr, 2);
-      return fingerprint_of(*graph, one.sample({0, seeds}, 0, 0));
+      return test::fingerprint_of(*graph, one.sample({0, seeds}, 0, 0));
     });
   }
 }
@@ -259,7 +252,7 @@ TEST_CASE("rows of an embedding that lies on a disk") {
                       {.folder = folder.path(), .cache_rows = 6});
     table.set_state({{DType::kFloat32, {kWidth}}});
     for (const std::vector<int64_t>& ids : batches) {
-      table.announce(borrow(std::span<const int64_t>(ids)));
+      table.announce(borrow(ids));
       const std::span<const int64_t> list(ids);
       table.update(std::span(&list, 1), [&](const HeldRecords& held) {
         for (const int64_t slot : held.slots[0])

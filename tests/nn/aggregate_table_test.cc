@@ -10,6 +10,7 @@
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
+#include "support/ids.h"
 
 using namespace ramet;
 
@@ -61,10 +62,7 @@ BlockEdges some_edges() {
 }
 
 std::vector<int64_t> some_ids() {
-  std::vector<int64_t> ids(kSources + 3);
-  for (size_t i = 0; i < ids.size(); ++i)
-    ids[i] = static_cast<int64_t>(mix64(i + 99) % kRows);
-  return ids;
+  return test::drawn_ids(kSources + 3, kRows);
 }
 
 void check_same(const Table& table, bool decode, const AggregateOptions& options) {
@@ -76,7 +74,7 @@ void check_same(const Table& table, bool decode, const AggregateOptions& options
   const Array out = allocate(form.dtype, form.shape_of(kDestinations));
   aggregate(edges, gathered, expected, options);
   std::memset(out.data, 0x77, static_cast<size_t>(out.bytes()));
-  aggregate_table(edges, table, borrow(std::span(ids)), out, options);
+  aggregate_table(edges, table, borrow(ids), out, options);
   CHECK(std::memcmp(out.data, expected.data, static_cast<size_t>(out.bytes())) == 0);
 }
 
@@ -87,7 +85,7 @@ TEST_CASE("an aggregate of a table has the bits of gathered rows") {
     std::vector<float> weights(kEdges);
     for (size_t e = 0; e < weights.size(); ++e)
       weights[e] = value_at(static_cast<int64_t>(e) + 5);
-    const Array of_edges = borrow(std::span<const float>(weights));
+    const Array of_edges = borrow(weights);
     for (const int threads : {1, 3}) {
       for (const Reduce reduce : {Reduce::kSum, Reduce::kMean, Reduce::kMax, Reduce::kMin}) {
         for (const bool weighted : {false, true}) {
@@ -112,7 +110,7 @@ TEST_CASE("what does not fit a table's aggregate is refused") {
   const Table table = table_of(DType::kFloat16, 4);
   std::vector<int64_t> ids = some_ids();
   const auto into = [&](const Array& out, const Table& from) {
-    aggregate_table(edges, from, borrow(std::span<const int64_t>(ids)), out, {});
+    aggregate_table(edges, from, borrow(ids), out, {});
   };
   const Array out = allocate(DType::kFloat32, {kDestinations, 4});
   CHECK_THROWS_WITH_AS(

@@ -28,10 +28,7 @@ struct Edges {
     }
   }
 
-  [[nodiscard]] BlockEdges block() const {
-    return {borrow(std::span<const int64_t>(indptr)), borrow(std::span<const int32_t>(indices)),
-            num_src};
-  }
+  [[nodiscard]] BlockEdges block() const { return {borrow(indptr), borrow(indices), num_src}; }
   [[nodiscard]] int64_t num_dst() const { return std::ssize(indptr) - 1; }
   [[nodiscard]] int64_t num_edges() const { return std::ssize(indices); }
 

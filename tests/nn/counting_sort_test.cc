@@ -13,9 +13,10 @@
 
 #include "nn/aggregation_cases.h"
 #include "ramet/block_edges.h"
-#include "ramet/random.h"
+#include "support/ids.h"
 
 using namespace ramet;
+using ramet::test::drawn_ids;
 
 namespace {
 
@@ -26,16 +27,6 @@ constexpr int kThreads[] = {7};
 #else
 constexpr int kThreads[] = {1, 2, 3, 7};
 #endif
-
-// In [0, num_keys), each with the same chance.
-template <typename Key>
-std::vector<Key> some_keys(int64_t count, int64_t num_keys) {
-  std::vector<Key> keys;
-  for (int64_t i = 0; i < count; ++i)
-    keys.push_back(static_cast<Key>(
-        uniform_below(mix64(static_cast<uint64_t>(i)), static_cast<uint64_t>(num_keys))));
-  return keys;
-}
 
 template <typename Key>
 std::vector<int64_t> order_by_definition(std::span<const Key> keys) {
@@ -89,10 +80,10 @@ std::vector<Edges> large_edges() {
 TEST_CASE("keys are sorted as by std::stable_sort for any number of threads") {
   for (const int threads : kThreads) {
     for (const int64_t num_keys : {int64_t{1}, int64_t{3}, int64_t{1000}, kManyKeys})
-      check_sort(some_keys<int32_t>(7 * kOfPart + 5, num_keys), num_keys, threads);
-    check_sort(some_keys<int64_t>(2 * kOfPart, kManyKeys), kManyKeys, threads);
-    check_sort(some_keys<int64_t>(2 * kOfPart - 1, 3), 3, threads);  // one part
-    check_sort(some_keys<int32_t>(0, 1), kManyKeys, threads);
+      check_sort(drawn_ids<int32_t>(7 * kOfPart + 5, num_keys), num_keys, threads);
+    check_sort(drawn_ids(2 * kOfPart, kManyKeys), kManyKeys, threads);
+    check_sort(drawn_ids(2 * kOfPart - 1, 3), 3, threads);  // one part
+    check_sort(drawn_ids<int32_t>(0, 1), kManyKeys, threads);
   }
 }
 
@@ -119,7 +110,7 @@ TEST_CASE("many edges are transposed as by std::stable_sort for any number of th
 TEST_CASE("many edges are sorted by destination as by std::stable_sort for any number of threads") {
   constexpr int64_t kCount = 7 * kOfPart + 5;
   for (const int64_t num_dst : {int64_t{3}, kManyKeys}) {
-    std::vector<int64_t> ids = some_keys<int64_t>(2 * kCount, num_dst);
+    std::vector<int64_t> ids = drawn_ids(2 * kCount, num_dst);
     const std::span<const int64_t> sources = std::span(ids).first(kCount),
                                    destinations = std::span(ids).last(kCount);
     const auto order = order_by_definition(destinations);

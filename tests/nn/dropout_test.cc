@@ -10,6 +10,7 @@
 
 #include "ramet/error.h"
 #include "ramet/random.h"
+#include "support/ids.h"
 
 using namespace ramet;
 
@@ -37,10 +38,7 @@ Mask mask_of(const DropoutKey& key,
 }
 
 std::vector<int64_t> some_nodes(int64_t count) {
-  std::vector<int64_t> nodes;
-  for (int64_t i = 0; i < count; ++i)
-    nodes.push_back(static_cast<int64_t>(mix64(static_cast<uint64_t>(i)) >> 20));
-  return nodes;
+  return test::drawn_ids(count, int64_t{1} << 44);
 }
 
 const DropoutKey kKey{.seed = 3, .epoch = 1, .step = 9, .hop = 2, .salt = 5, .type_hash = 77};

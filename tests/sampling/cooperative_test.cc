@@ -10,6 +10,7 @@
 #include "ramet/fingerprint.h"
 #include "ramet/sampler.h"
 #include "support/cooperative_fixture.h"
+#include "support/slices.h"
 
 using namespace ramet;
 using namespace ramet::test;
@@ -24,15 +25,12 @@ std::shared_ptr<const Graph> make_typed(int64_t num_users) {
   StoreContents contents;
   contents.node_counts = {{"item", kItems}, {"user", num_users}};
   const auto add = [&](const std::string& name, int64_t num_src, int64_t num_dst, uint64_t key) {
-    const EdgeList edges = random_edges(num_src, num_dst, 3000, key);
-    add_edges(contents, name,
-              build_csc(borrow(std::span<const int64_t>(edges.src)),
-                        borrow(std::span<const int64_t>(edges.dst)), num_src, num_dst));
+    add_edges(contents, name, csc_of(random_edges(num_src, num_dst, 3000, key), num_src, num_dst));
   };
   add("item__like__item", kItems, kItems, 1);
   add("user__likes__item", num_users, kItems, 2);
   if (few) add("item__liked-by__user", kItems, num_users, 3);
-  return Graph::from_store(make_segment(contents));
+  return graph_of(contents);
 }
 
 std::shared_ptr<const Graph> narrow() {
@@ -100,8 +98,7 @@ void check_equal_parts(const std::shared_ptr<const Graph>& graph,
     std::vector<SampledFrom> from;
     for (const Minibatch& batch : together)
       from.push_back({graph.get(), &batch});
-    const SampledFrom one[] = {{graph.get(), &alone}};
-    CHECK(fingerprint(from) == fingerprint(one));
+    CHECK(fingerprint(from) == fingerprint_of(*graph, alone));
   }
 }
 

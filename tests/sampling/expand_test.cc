@@ -41,7 +41,7 @@ TEST_CASE("names of options") {
   CHECK(parse_expand("once") == Expand::kOnce);
   CHECK(parse_strategy("last") == Strategy::kLast);
   CHECK(parse_comparison("<") == Comparison::kBefore);
-  CHECK_THROWS_WITH_AS((void)parse_expand("twice"), "expand is 'twice', expected 'every' or 'once'",
+  CHECK_THROWS_WITH_AS(parse_expand("twice"), "expand is 'twice', expected 'every' or 'once'",
                        Error);
 }
 

@@ -107,8 +107,8 @@ TEST_CASE("large and small groups share one search") {
 TEST_CASE("what does not fit is refused") {
   const auto graph = test::make_graph(10, 20, 5);
   const auto search = [&](const Groups& sources, const Groups& destinations, int edge_type = 0) {
-    (void)induced_edges(*graph, edge_type, sources.view(), destinations.view(),
-                        EdgeOrder::kByDestination);
+    return induced_edges(*graph, edge_type, sources.view(), destinations.view(),
+                         EdgeOrder::kByDestination);
   };
   const Groups good{{1, 2}, {0, 2}};
   CHECK_THROWS_WITH_AS(search(good, {{1, 10}, {0, 2}}), "a destination is 10, outside [0, 10)",

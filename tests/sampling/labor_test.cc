@@ -1,7 +1,6 @@
 #include "kernels/cpu/labor_scan.h"
 
 #include <doctest/doctest.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,7 +22,9 @@
 #include "sampling/importance.h"
 #include "support/each_isa.h"
 #include "support/graph_fixture.h"
+#include "support/mapped.h"
 #include "support/slices.h"
+#include "support/store_fixture.h"
 
 using namespace ramet;
 
@@ -75,27 +76,19 @@ std::vector<Index> random_ids(size_t count, uint64_t most, uint64_t key) {
 // Memory whose last byte is followed by a page that may not be read.
 class GuardedPage {
  public:
-  GuardedPage() : size_(static_cast<size_t>(sysconf(_SC_PAGESIZE))) {
-    base_ = static_cast<char*>(
-        mmap(nullptr, 2 * size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    REQUIRE(base_ != MAP_FAILED);
-    REQUIRE(mprotect(base_ + size_, size_, PROT_NONE) == 0);
-  }
-  ~GuardedPage() { munmap(base_, 2 * size_); }
-  GuardedPage(const GuardedPage&) = delete;
-  GuardedPage& operator=(const GuardedPage&) = delete;
+  GuardedPage() { REQUIRE(mprotect(pages_.get() + size_, size_, PROT_NONE) == 0); }
 
   // A copy of `row` that ends with the page.
   template <typename T>
   std::span<const T> place(std::span<const T> row) {
-    auto* at = reinterpret_cast<T*>(base_ + size_ - row.size_bytes());
+    auto* at = reinterpret_cast<T*>(pages_.get() + size_ - row.size_bytes());
     std::copy(row.begin(), row.end(), at);
     return {at, row.size()};
   }
 
  private:
-  size_t size_;
-  char* base_;
+  size_t size_ = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::shared_ptr<char> pages_ = test::map_pages(2 * size_, PROT_READ | PROT_WRITE);
 };
 
 template <typename Index>
@@ -255,21 +248,16 @@ SampleOptions labor(std::vector<int64_t> fanouts,
   return {{std::move(fanouts)}, Labor{iterations, layer_dependent}, 5};
 }
 
-std::vector<char> bytes_of(const Array& array) {
-  const auto* first = static_cast<const char*>(array.data);
-  return {first, first + array.bytes()};
-}
-
 void check_equal_labor(const Minibatch& a, const Minibatch& b) {
-  REQUIRE(bytes_of(a.n_id.at(0)) == bytes_of(b.n_id.at(0)));
+  REQUIRE(test::bytes_of(a.n_id.at(0)) == test::bytes_of(b.n_id.at(0)));
   REQUIRE(a.blocks.size() == b.blocks.size());
   for (size_t i = 0; i < a.blocks.size(); ++i) {
     REQUIRE(a.blocks[i].num_src == b.blocks[i].num_src);
     const Relation &x = a.blocks[i].relations.at(0), &y = b.blocks[i].relations.at(0);
-    REQUIRE(bytes_of(x.indptr) == bytes_of(y.indptr));
-    REQUIRE(bytes_of(x.indices) == bytes_of(y.indices));
-    REQUIRE(bytes_of(x.position) == bytes_of(y.position));
-    REQUIRE(bytes_of(edge_weights(x)) == bytes_of(edge_weights(y)));
+    REQUIRE(test::bytes_of(x.indptr) == test::bytes_of(y.indptr));
+    REQUIRE(test::bytes_of(x.indices) == test::bytes_of(y.indices));
+    REQUIRE(test::bytes_of(x.position) == test::bytes_of(y.position));
+    REQUIRE(test::bytes_of(edge_weights(x)) == test::bytes_of(edge_weights(y)));
   }
 }
 
@@ -291,10 +279,9 @@ TEST_CASE("LABOR minibatches are the same for 1, 2 and 8 threads, and leave no t
     const Minibatch expected = one.sample({0, seeds}, 0, 0);
     (void)one.sample({0, std::vector<int64_t>{3, 4}}, 0, 1);
     check_equal_labor(one.sample({0, seeds}, 0, 0), expected);
-    check_equal_labor(NeighborSampler(graph, options, nullptr, 2).sample({0, seeds}, 0, 0),
-                      expected);
-    check_equal_labor(NeighborSampler(graph, options, nullptr, 8).sample({0, seeds}, 0, 0),
-                      expected);
+    for (const int threads : {2, 8})
+      check_equal_labor(NeighborSampler(graph, options, nullptr, threads).sample({0, seeds}, 0, 0),
+                        expected);
   }
 }
 
@@ -325,19 +312,15 @@ TEST_CASE("LABOR refuses rows and ids that do not fit, and goes on with those th
   const std::vector<int64_t> bad_rows{0, 9, 3, 6}, rows{0, 3, 3, 6};
   const std::vector<int32_t> ids{0, 1, 2, 0, 1, 2}, bad_ids{0, 1, 2, 0, -5, 2};
   const auto open = [](const std::vector<int64_t>& indptr, const std::vector<int32_t>& indices) {
-    StoreContents contents;
-    contents.node_counts["node"] = 3;
-    contents.arrays = {{"edge/node__to__node/indptr", borrow(std::span<const int64_t>(indptr))},
-                       {"edge/node__to__node/indices", borrow(std::span<const int32_t>(indices))}};
-    return Graph::from_store(make_segment(contents));
+    return test::graph_of(test::one_type({borrow(indptr), borrow(indices), {}}, 3));
   };
   for (const int64_t iterations : {0, 1}) {
     NeighborSampler of_rows(open(bad_rows, ids), labor({-1}, iterations));
-    CHECK_THROWS_WITH_AS((void)of_rows.sample({0, std::vector<int64_t>{0}}, 0, 0),
+    CHECK_THROWS_WITH_AS(of_rows.sample({0, std::vector<int64_t>{0}}, 0, 0),
                          (indptr_place + "1: 9 is outside [0, 6]").c_str(), Error);
     NeighborSampler of_ids(open(rows, bad_ids), labor({-1}, iterations));
     const Minibatch before = of_ids.sample({0, std::vector<int64_t>{0, 1}}, 0, 0);
-    CHECK_THROWS_WITH_AS((void)of_ids.sample({0, std::vector<int64_t>{0, 2}}, 0, 0),
+    CHECK_THROWS_WITH_AS(of_ids.sample({0, std::vector<int64_t>{0, 2}}, 0, 0),
                          (indices_place + "4: -5 is outside [0, 3)").c_str(), Error);
     check_equal_labor(of_ids.sample({0, std::vector<int64_t>{0, 1}}, 0, 0), before);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "ramet/fingerprint.h"
 #include "ramet/random.h"
 #include "support/graph_fixture.h"
+#include "support/ids.h"
 #include "support/slices.h"
 #include "support/store_fixture.h"
 
@@ -19,23 +21,19 @@ using namespace ramet;
 
 namespace {
 
-std::vector<int64_t> values(const Array& ids) {
-  return with_ids(ids, [](auto v) { return std::vector<int64_t>(v.begin(), v.end()); });
-}
-
 void check_equal(const Minibatch& a, const Minibatch& b) {
   REQUIRE(a.n_id.size() == b.n_id.size());
   for (size_t t = 0; t < a.n_id.size(); ++t)
-    REQUIRE(values(a.n_id[t]) == values(b.n_id[t]));
+    REQUIRE(test::numbers(a.n_id[t]) == test::numbers(b.n_id[t]));
   REQUIRE(a.blocks.size() == b.blocks.size());
   for (size_t i = 0; i < a.blocks.size(); ++i) {
     REQUIRE(a.blocks[i].num_src == b.blocks[i].num_src);
     REQUIRE(a.blocks[i].num_dst == b.blocks[i].num_dst);
     for (size_t r = 0; r < a.blocks[i].relations.size(); ++r) {
       const Relation &x = a.blocks[i].relations[r], &y = b.blocks[i].relations[r];
-      REQUIRE(values(x.indptr) == values(y.indptr));
-      REQUIRE(values(x.indices) == values(y.indices));
-      REQUIRE(values(x.position) == values(y.position));
+      REQUIRE(test::numbers(x.indptr) == test::numbers(y.indptr));
+      REQUIRE(test::numbers(x.indices) == test::numbers(y.indices));
+      REQUIRE(test::numbers(x.position) == test::numbers(y.position));
     }
   }
 }
@@ -47,7 +45,8 @@ Minibatch twin(const Graph& graph,
                uint64_t epoch,
                uint64_t step) {
   const EdgeType& edges = graph.edge_types().front();
-  const std::vector<int64_t> indptr = values(edges.indptr), indices = values(edges.indices);
+  const std::vector<int64_t> indptr = test::numbers(edges.indptr),
+                             indices = test::numbers(edges.indices);
   const auto own = [](const std::vector<int64_t>& v, DType dtype) {
     Array array = BufferPool::create()->allocate_array(dtype, {static_cast<int64_t>(v.size())});
     for (size_t i = 0; i < v.size(); ++i) {
@@ -113,13 +112,12 @@ TEST_CASE("a minibatch equals the twin's, for any number of threads") {
 
 TEST_CASE("large batches are the same for 1, 2 and 8 threads") {
   const auto graph = test::make_graph(20'000, 400'000, 12);
-  std::vector<int64_t> seeds;
-  for (int64_t i = 0; i < 9000; ++i)
-    seeds.push_back(i);
+  std::vector<int64_t> seeds(9000);
+  std::iota(seeds.begin(), seeds.end(), 0);
   const SampleOptions options{{{10, 5}}, Uniform{}, 1};
   const Minibatch one = NeighborSampler(graph, options, nullptr, 1).sample({0, seeds}, 0, 0);
-  check_equal(NeighborSampler(graph, options, nullptr, 2).sample({0, seeds}, 0, 0), one);
-  check_equal(NeighborSampler(graph, options, nullptr, 8).sample({0, seeds}, 0, 0), one);
+  for (const int threads : {2, 8})
+    check_equal(NeighborSampler(graph, options, nullptr, threads).sample({0, seeds}, 0, 0), one);
 }
 
 TEST_CASE("edge ids and edge_index describe the same edges") {
@@ -128,8 +126,9 @@ TEST_CASE("edge ids and edge_index describe the same edges") {
   NeighborSampler sampler(graph, {{{3}}, Uniform{}, 0});
   const Minibatch batch = sampler.sample({0, std::vector<int64_t>{1, 2, 3}}, 0, 0);
   const Relation& relation = batch.blocks[0].relations[0];
-  const auto ids = values(edge_ids(*graph, relation)), index = values(edge_index(relation));
-  const auto n_id = values(batch.n_id[0]);
+  const auto ids = test::numbers(edge_ids(*graph, relation)),
+             index = test::numbers(edge_index(relation));
+  const auto n_id = test::numbers(batch.n_id[0]);
   for (size_t e = 0; e < ids.size(); ++e) {
     CHECK(edges.src[static_cast<size_t>(ids[e])] == n_id[static_cast<size_t>(index[e])]);
     CHECK(edges.dst[static_cast<size_t>(ids[e])] ==
@@ -146,11 +145,10 @@ TEST_CASE("the fingerprint of the union of slices is that of the whole batch") {
     seeds.push_back(i * 31 % 2000);
   test::check_slices_add_up(graph, options, seeds);
   NeighborSampler sampler(graph, options);
-  const Minibatch whole = sampler.sample({0, seeds}, 1, 2);
-  const SampledFrom one[] = {{graph.get(), &whole}};
-  const Minibatch other = sampler.sample({0, seeds}, 1, 3);
-  const SampledFrom next[] = {{graph.get(), &other}};
-  CHECK(fingerprint(next) != fingerprint(one));
+  const auto of_step = [&](uint64_t step) {
+    return test::fingerprint_of(*graph, sampler.sample({0, seeds}, 1, step));
+  };
+  CHECK(of_step(2) != of_step(3));
 }
 
 TEST_CASE("bad options and seeds are named, and the sampler stays usable") {
@@ -169,11 +167,11 @@ TEST_CASE("bad options and seeds are named, and the sampler stays usable") {
                        doctest::Contains("dependent is 0, expected at least 1"), Error);
   CHECK_THROWS_AS(make({{{1}, {1}}}), Error);
   NeighborSampler sampler(graph, {{{2}}});
-  CHECK_THROWS_WITH_AS((void)sampler.sample({0, std::vector<int64_t>{0, 10}}, 0, 0),
+  CHECK_THROWS_WITH_AS(sampler.sample({0, std::vector<int64_t>{0, 10}}, 0, 0),
                        "seeds[1] = 10 is outside [0, 10) of node type 'node'", Error);
   CHECK(sampler.sample({0, std::vector<int64_t>{0, 9}}, 0, 0).num_seeds == 2);
   NeighborSampler greedy(graph, {{{int64_t{1} << 62}}, Uniform{.replace = true}});
-  CHECK_THROWS_AS((void)greedy.sample({0, std::vector<int64_t>{0, 1, 2, 3, 4, 5}}, 0, 0), Error);
+  CHECK_THROWS_AS(greedy.sample({0, std::vector<int64_t>{0, 1, 2, 3, 4, 5}}, 0, 0), Error);
 }
 
 TEST_CASE("the digest covers every option") {
@@ -201,11 +199,8 @@ TEST_CASE("the digest covers every option") {
 // docs/format.md, section 4, second row: what opening did not look at is checked where it is read.
 TEST_CASE("rows and ids that do not fit are errors with file, position and value") {
   const auto sample_from = [](std::vector<int64_t> indptr, std::vector<int32_t> indices) {
-    StoreContents contents;
-    contents.node_counts["node"] = 3;
-    contents.arrays = {{"edge/node__to__node/indptr", borrow(std::span<const int64_t>(indptr))},
-                       {"edge/node__to__node/indices", borrow(std::span<const int32_t>(indices))}};
-    NeighborSampler sampler(Graph::from_store(make_segment(contents)), {{{-1}}});
+    NeighborSampler sampler(
+        test::graph_of(test::one_type({borrow(indptr), borrow(indices), {}}, 3)), {{{-1}}});
     (void)sampler.sample({0, std::vector<int64_t>{0, 1, 2}}, 0, 0);
   };
   CHECK_NOTHROW(sample_from({0, 1, 2, 3}, {0, 1, 2}));
@@ -235,18 +230,18 @@ std::shared_ptr<const Graph> make_bipartite(int64_t num_src, int64_t num_dst) {
   }
   StoreContents contents;
   contents.node_counts = {{"item", num_dst}, {"user", num_src}};
-  contents.arrays = {{"edge/user__likes__item/indptr", borrow(std::span<const int64_t>(indptr))},
-                     {"edge/user__likes__item/indices", borrow(std::span<const Index>(indices))}};
-  return Graph::from_store(make_segment(contents));
+  contents.arrays = {{"edge/user__likes__item/indptr", borrow(indptr)},
+                     {"edge/user__likes__item/indices", borrow(indices)}};
+  return test::graph_of(contents);
 }
 
 // Every picked id must stand at its position in the graph, and be where the local id points.
 void check_ids(const Graph& graph, const Minibatch& batch) {
   const EdgeType& edges = graph.edge_types().front();
   const Relation& relation = batch.blocks.front().relations.front();
-  const auto users = values(batch.n_id[static_cast<size_t>(edges.src)]);
-  const auto local = values(relation.indices), position = values(relation.position);
-  const auto stored = values(edges.indices);
+  const auto users = test::numbers(batch.n_id[static_cast<size_t>(edges.src)]);
+  const auto local = test::numbers(relation.indices), position = test::numbers(relation.position);
+  const auto stored = test::numbers(edges.indices);
   REQUIRE(local.size() == position.size());
   for (size_t e = 0; e < local.size(); ++e) {
     REQUIRE(users[static_cast<size_t>(local[e])] == stored[static_cast<size_t>(position[e])]);
@@ -259,9 +254,8 @@ void check_ids(const Graph& graph, const Minibatch& batch) {
 }  // namespace
 
 TEST_CASE("ids above 100 million, and above 2^31, are sampled without a table of their number") {
-  std::vector<int64_t> seeds;
-  for (int64_t v = 0; v < 700; ++v)
-    seeds.push_back(v);
+  std::vector<int64_t> seeds(700);
+  std::iota(seeds.begin(), seeds.end(), 0);
   const auto check_with = [&](const auto& graph) {
     for (const int threads : {1, 2}) {
       NeighborSampler sampler(graph, {{{7}}, Uniform{}, 3}, nullptr, threads);
@@ -291,12 +285,12 @@ TEST_CASE("a node type that is none is an Error") {
   NeighborSampler sampler(graph, {{{3}}, Uniform{}, 5});
   for (const int type : {-1, 1, INT32_MIN}) {
     test::check_throws(ErrorCode::kOutOfRange, {std::to_string(type), "[0, 1)"},
-                       [&] { (void)sampler.sample({type, {}}, 0, 0); });
+                       [&] { return sampler.sample({type, {}}, 0, 0); });
   }
   CHECK(sampler.sample({0, {}}, 0, 0).blocks.size() == 1);
   const std::vector<Seeds> twice{{0, {}}, {0, {}}};
   test::check_throws(ErrorCode::kInvalidArgument, {"node type 'node' twice"},
-                     [&] { (void)sampler.sample(twice, 0, 0); });
+                     [&] { return sampler.sample(twice, 0, 0); });
   CHECK(sampler.sample(std::span<const Seeds>(), 0, 0).num_seeds == 0);
 }
 
@@ -310,7 +304,6 @@ TEST_CASE("without hops a batch has its seeds alone, also where there are no edg
     const Minibatch batch = NeighborSampler(graph, options).sample({0, seeds}, 0, 0);
     CHECK(batch.blocks.empty());
     CHECK(num_sampled_nodes(batch, 0) == std::vector<int64_t>{3});
-    const auto n_id = batch.n_id[0].as<int64_t>();
-    CHECK(std::vector(n_id.begin(), n_id.end()) == seeds);
+    CHECK(test::numbers(batch.n_id[0]) == seeds);
   }
 }

@@ -11,6 +11,7 @@
 #include "ramet/sampler.h"
 #include "sampling/edge_times.h"
 #include "support/graph_fixture.h"
+#include "support/ids.h"
 
 using namespace ramet;
 
@@ -20,27 +21,16 @@ constexpr int64_t kTimedNodes = 6'000, kEdges = 60'000;
 constexpr int64_t kEarliest = std::numeric_limits<int64_t>::min();
 constexpr int64_t kLatest = std::numeric_limits<int64_t>::max();
 
-std::vector<int64_t> words(int64_t count, uint64_t key, uint64_t bound) {
-  std::vector<int64_t> values;
-  for (int64_t i = 0; i < count; ++i)
-    values.push_back(
-        static_cast<int64_t>(uniform_below(absorb(key, static_cast<uint64_t>(i)), bound)));
-  return values;
-}
-
 // Edges, or nodes, have times; rows are in no order of them, whatever the store `says`.
 std::shared_ptr<const Graph> make_graph(bool of_edges, bool says_sorted) {
-  const test::EdgeList edges = test::random_edges(kTimedNodes, kTimedNodes, kEdges, 3);
-  StoreContents contents;
-  contents.node_counts["node"] = kTimedNodes;
-  test::add_edges(contents, "node__to__node",
-                  build_csc(borrow(std::span<const int64_t>(edges.src)),
-                            borrow(std::span<const int64_t>(edges.dst)), kTimedNodes, kTimedNodes));
-  const std::vector<int64_t> times = words(of_edges ? kEdges : kTimedNodes, 5, 100);
+  const auto edges = test::random_edges(kTimedNodes, kTimedNodes, kEdges, 3);
+  StoreContents contents =
+      test::one_type(test::csc_of(edges, kTimedNodes, kTimedNodes), kTimedNodes);
+  const std::vector<int64_t> times = test::drawn_ids(of_edges ? kEdges : kTimedNodes, 100, 5);
   const std::string array = of_edges ? "edge/node__to__node/time" : "node/node/time";
-  contents.arrays.emplace_back(array, borrow(std::span<const int64_t>(times)));
+  contents.arrays.emplace_back(array, borrow(times));
   if (says_sorted) contents.sorted_rows["node__to__node"] = array;
-  return Graph::from_store(make_segment(contents));
+  return test::graph_of(contents);
 }
 
 int64_t time_of(const Graph& graph, int64_t position) {
@@ -86,7 +76,7 @@ TEST_CASE("allowed times end at the seed's, and do not wrap around") {
 }
 
 TEST_CASE("nothing from the future, also from a store that says falsely that rows are sorted") {
-  std::vector<int64_t> seeds(9'000), times = words(9'000, 9, 100);
+  std::vector<int64_t> seeds(9'000), times = test::drawn_ids(9'000, 100, 9);
   std::iota(seeds.begin(), seeds.end(), 0);
   for (int64_t& seed : seeds)
     seed %= kTimedNodes;
@@ -120,12 +110,12 @@ TEST_CASE("nothing from the future, also from a store that says falsely that row
 
 TEST_CASE("rows are sorted stably, from arrays that fit each other") {
   const std::vector<int64_t> indptr{0, 4, 4, 6}, keys{3, 1, 3, 1, 9, kEarliest};
-  const auto array = [](const std::vector<int64_t>& v) { return borrow(std::span(v)); };
+  const auto array = [](const std::vector<int64_t>& v) { return borrow(v); };
   const Array order = sorted_rows(array(indptr), array(keys));
   REQUIRE(order.dtype == DType::kInt32);
   const auto found = order.as<int32_t>();
   CHECK(std::vector<int32_t>(found.begin(), found.end()) == std::vector<int32_t>{1, 3, 0, 2, 5, 4});
   const std::vector<int64_t> falling{0, 5, 4, 6}, shorter{0, 4, 4, 5}, none;
   for (const auto& wrong : {falling, shorter, none})
-    CHECK_THROWS_AS((void)sorted_rows(array(wrong), array(keys)), Error);
+    CHECK_THROWS_AS(sorted_rows(array(wrong), array(keys)), Error);
 }

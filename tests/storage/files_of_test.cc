@@ -1,8 +1,6 @@
 // Which files rows are mapped from, as the kernel says.
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,10 +9,13 @@
 #include <vector>
 
 #include "base/system/memory_map.h"
+#include "base/system/posix.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/error.h"
 #include "ramet/row_files.h"
 #include "ramet/row_reader.h"
+#include "support/errors.h"
+#include "support/mapped.h"
 #include "support/temp_dir.h"
 
 using namespace ramet;
@@ -107,31 +108,22 @@ TEST_CASE("a file that was moved is found, one that was replaced or removed is a
   CHECK(files_of(rows).at(0).path == folder / "line\nfeed");
   write_file(folder / "other", bytes_of(100, 7));
   std::filesystem::rename(folder / "other", folder / "line\nfeed");
-  try {
-    static_cast<void>(files_of(rows));
-    FAIL("a file was found that is not there");
-  } catch (const Error& error) {
-    CHECK(error.code() == ErrorCode::kNotFound);
-    CHECK(std::string(error.what()).find("is not there any more") != std::string::npos);
-  }
+  test::check_throws(ErrorCode::kNotFound, {"is not there any more"},
+                     [&] { return files_of(rows); });
 }
 
 TEST_CASE("rows in memory, and rows that may be written, are of no file") {
   const Array in_memory = BufferPool::create()->allocate_array(DType::kFloat32, {100, 12});
-  CHECK_THROWS_WITH(static_cast<void>(files_of(in_memory)),
-                    "the rows are in memory, and not of a file");
+  CHECK_THROWS_WITH(files_of(in_memory), "the rows are in memory, and not of a file");
   const TempDir folder;
   const std::string path = folder / "rows";
   write_file(path, bytes_of(1000, 0));
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  void* const data = ::mmap(nullptr, 1000 * kWidth, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
-  ::close(file);
-  REQUIRE(data != MAP_FAILED);
-  const Array written{data, DType::kUInt8, {1000, kWidth}, {}, true};
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto data = test::map_pages(1000 * kWidth, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.get());
+  const Array written{data.get(), DType::kUInt8, {1000, kWidth}, data, true};
   CHECK_THROWS_WITH(
-      static_cast<void>(files_of(written)),
+      files_of(written),
       ("rows of " + path + " are mapped to be written: the file may hold others").c_str());
-  ::munmap(data, 1000 * kWidth);
   CHECK(files_of(Array{nullptr, DType::kFloat32, {0, 4}, {}, false}).empty());
 }
 

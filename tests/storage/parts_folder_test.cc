@@ -2,13 +2,14 @@
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <string>
 
 #include "ramet/store_writer.h"
+#include "support/errors.h"
+#include "support/fork.h"
 #include "support/marked_store.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
@@ -60,14 +61,8 @@ TEST_CASE("a folder of parts that is not finished leaves the one before") {
 TEST_CASE("a killed writer of parts leaves the folder before, and the next one cleans up") {
   const TempDir dir;
   write_parts(dir / "saved", 1);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    write_parts(dir / "saved", 2, [] { ::kill(::getpid(), SIGKILL); });
-    ::_exit(0);
-  }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  REQUIRE(WIFSIGNALED(status));
+  REQUIRE(is_killed_in_child(
+      [&] { write_parts(dir / "saved", 2, [] { ::kill(::getpid(), SIGKILL); }); }));
   CHECK(mark_of_part(dir / "saved/part-1") == 1);
   CHECK(entries(dir.path()) == 2);
   write_parts(dir / "saved", 3);

@@ -139,15 +139,12 @@ TEST_CASE("an id that is no row is an error that names the first of them") {
   const auto plan = [&](const std::vector<RowSpan>& spans, const std::vector<int64_t>& ids) {
     return plan_requests(spans, ids, options).counts.rows;
   };
-  CHECK_THROWS_WITH(static_cast<void>(plan(kOne, {1, 1000, -1})),
-                    "ids[1] = 1000 is outside the 1000 rows of one");
-  CHECK_THROWS_WITH(static_cast<void>(plan(kOne, {-1})),
-                    "ids[0] = -1 is outside the 1000 rows of one");
-  CHECK_THROWS_WITH(static_cast<void>(plan(kThree, {0, 300})),
-                    "ids[1] = 300 is no row of a and the 2 files after it");
-  CHECK_THROWS_WITH(static_cast<void>(plan(kThree, {506, 507})),
+  CHECK_THROWS_WITH(plan(kOne, {1, 1000, -1}), "ids[1] = 1000 is outside the 1000 rows of one");
+  CHECK_THROWS_WITH(plan(kOne, {-1}), "ids[0] = -1 is outside the 1000 rows of one");
+  CHECK_THROWS_WITH(plan(kThree, {0, 300}), "ids[1] = 300 is no row of a and the 2 files after it");
+  CHECK_THROWS_WITH(plan(kThree, {506, 507}),
                     "ids[1] = 507 is no row of a and the 2 files after it");
-  CHECK_THROWS_WITH(static_cast<void>(plan({}, {0})), "ids[0] = 0, but there are no rows");
+  CHECK_THROWS_WITH(plan({}, {0}), "ids[0] = 0, but there are no rows");
   CHECK(plan(kThree, {0, 299, 500, 506, 1024, 1723}) == 6);
 }
 

@@ -157,23 +157,23 @@ TEST_CASE("errors name the file, its bytes and the bound") {
   const TempDir folder;
   write_file(folder / "raw", std::string(1001, 'x'));
   check_throws(ErrorCode::kCorrupt, {folder / "raw", "1001 bytes", "12 bytes", "float32[3]"},
-               [&] { (void)inspect_raw(folder / "raw", DType::kFloat32, {3}); });
+               [&] { return inspect_raw(folder / "raw", DType::kFloat32, {3}); });
   check_throws(ErrorCode::kInvalidArgument, {folder / "raw", "no bytes"},
-               [&] { (void)inspect_raw(folder / "raw", DType::kFloat32, {0}); });
+               [&] { return inspect_raw(folder / "raw", DType::kFloat32, {0}); });
   check_throws(ErrorCode::kInvalidArgument, {folder / "raw", "-1"},
-               [&] { (void)inspect_raw(folder / "raw", DType::kFloat32, {-1}); });
+               [&] { return inspect_raw(folder / "raw", DType::kFloat32, {-1}); });
   check_throws(ErrorCode::kInvalidArgument, {folder / "raw", "2^63"}, [&] {
-    (void)inspect_raw(folder / "raw", DType::kFloat32, {int64_t{1} << 40, int64_t{1} << 40});
+    return inspect_raw(folder / "raw", DType::kFloat32, {int64_t{1} << 40, int64_t{1} << 40});
   });
   check_throws(ErrorCode::kNotFound, {folder / "none"},
-               [&] { (void)inspect_raw(folder / "none", DType::kFloat32, {3}); });
+               [&] { return inspect_raw(folder / "none", DType::kFloat32, {3}); });
   check_throws(ErrorCode::kCorrupt, {folder.path(), "not a regular file"},
-               [&] { (void)inspect_raw(folder.path(), DType::kFloat32, {3}); });
+               [&] { return inspect_raw(folder.path(), DType::kFloat32, {3}); });
   write_file(folder / "short.npy", npy("<f4", "10, 3", 128) + "abc");
   check_throws(ErrorCode::kCorrupt, {"short.npy", "3 bytes of data", "needs 120"},
-               [&] { (void)inspect_npy(folder / "short.npy"); });
+               [&] { return inspect_npy(folder / "short.npy"); });
   check_throws(ErrorCode::kInvalidArgument, {"no files"},
-               [&] { (void)map_rows(std::vector<RowFile>{}, 1); });
+               [&] { return map_rows(std::vector<RowFile>{}, 1); });
 }
 
 TEST_CASE("files that do not fit each other, or what was inspected") {
@@ -184,14 +184,14 @@ TEST_CASE("files that do not fit each other, or what was inspected") {
   write_file(folder / "other", npy("<f4", "10, 3", 128) + std::string(120, 'x'));
   const std::vector<RowFile> mixed{files.files[0], inspect_npy(folder / "other")};
   check_throws(ErrorCode::kInvalidArgument, {"other", "float32[10, 3]", "uint8[10, 12]"},
-               [&] { (void)map_rows(mixed, 4096); });
+               [&] { return map_rows(mixed, 4096); });
   check_throws(ErrorCode::kInvalidArgument, {"uint8", "bfloat16"},
-               [&] { (void)files.files[0].as_bfloat16(); });
+               [&] { return files.files[0].as_bfloat16(); });
   check_throws(ErrorCode::kNoSpace, {"2 files", "addresses"},
-               [&] { (void)map_rows(files.files, int64_t{1} << 60); });
+               [&] { return map_rows(files.files, int64_t{1} << 60); });
   write_file(files.files[1].path, "x");
   check_throws(ErrorCode::kCorrupt, {files.files[1].path, "resized"},
-               [&] { (void)map_rows(files.files, files.stride()); });
+               [&] { return map_rows(files.files, files.stride()); });
 }
 
 TEST_CASE("damaged files are an error or rows, and nothing else") {

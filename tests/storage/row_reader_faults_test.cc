@@ -114,9 +114,7 @@ TEST_CASE("files that are not as their spans say are errors when they are opened
   const RowSpan span = write_marked(path, 512, 0, 100, 128);
   for (const ReadKind& kind : read_kinds()) {
     const auto code_of = [&](const RowSpan& wrong, int64_t row_bytes = 512) {
-      return error_of(
-                 [&] { static_cast<void>(RowReader::open({wrong}, row_bytes, options_of(kind))); })
-          .code();
+      return error_of([&] { return RowReader::open({wrong}, row_bytes, options_of(kind)); }).code();
     };
     RowSpan wrong = span;
     wrong.num_rows = 101;
@@ -141,7 +139,7 @@ TEST_CASE("files that are not as their spans say are errors when they are opened
     CHECK(code_of(span, -1) == ErrorCode::kInvalidArgument);
   }
   const auto code_of = [&](const std::vector<RowSpan>& spans, const RowReaderOptions& options) {
-    return error_of([&] { static_cast<void>(RowReader::open(spans, 512, options)); }).code();
+    return error_of([&] { return RowReader::open(spans, 512, options); }).code();
   };
   CHECK(code_of({span}, {.depth = 0}) == ErrorCode::kInvalidArgument);
   CHECK(code_of({span}, {.depth = 1 << 20}) == ErrorCode::kInvalidArgument);
@@ -165,6 +163,6 @@ TEST_CASE("what cannot be read past the page cache is read through it") {
 TEST_CASE("a reader of no rows has none to give") {
   const auto reader = RowReader::open({}, 512);
   CHECK(reader->submit({}, nullptr)->complete() == ReadCounts{});
-  CHECK_THROWS_WITH(static_cast<void>(reader->submit(std::vector<int64_t>{0}, nullptr)),
+  CHECK_THROWS_WITH(reader->submit(std::vector<int64_t>{0}, nullptr),
                     "ids[0] = 0, but there are no rows");
 }

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <atomic>
 #include <numeric>
-#include <thread>
 
 #include "base/system/space.h"
 #include "ramet/error.h"
 #include "support/fork.h"
 #include "support/process_entries.h"
 #include "support/row_reader_fixture.h"
+#include "support/threads.h"
 
 using namespace ramet;
 using namespace ramet::test;
@@ -59,7 +59,7 @@ TEST_CASE("what reading rows takes is planned without a read") {
         CHECK(planned == reader->plan(ids));
       }
       CHECK_THROWS_WITH(
-          static_cast<void>(reader->plan(std::vector<int64_t>{0, 950})),
+          reader->plan(std::vector<int64_t>{0, 950}),
           ("ids[1] = 950 is no row of " + (folder / "a") + " and the 1 files after it").c_str());
     }
 }
@@ -74,7 +74,7 @@ TEST_CASE("a table's rows are read from its files, whatever rows each has") {
     check_rows(*reader, {569, 0, 64, 70, 49, 64}, 100);
     std::vector<std::byte> out(100);
     CHECK_THROWS_WITH(
-        static_cast<void>(reader->submit(std::vector<int64_t>{50}, out.data())),
+        reader->submit(std::vector<int64_t>{50}, out.data()),
         ("ids[0] = 50 is no row of " + (folder / "a") + " and the 2 files after it").c_str());
   }
 }
@@ -133,19 +133,15 @@ TEST_CASE("threads share a reader") {
   for (const ReadKind& kind : read_kinds()) {
     const auto reader = RowReader::open({span}, 400, options_of(kind));
     std::atomic<int> wrong = 0;
-    std::vector<std::thread> threads;
-    for (uint64_t t = 0; t < 4; ++t)
-      threads.emplace_back([&, t] {
-        for (uint64_t round = 0; round < 30; ++round) {
-          const auto ids = drawn_ids(100, 3000, 100 * t + round);
-          std::string out(400 * ids.size(), '?');
-          reader->submit(ids, out.data())->complete();
-          for (size_t i = 0; i < ids.size(); ++i)
-            if (out.compare(400 * i, 400, marked_row(ids[i], 400)) != 0) ++wrong;
-        }
-      });
-    for (std::thread& thread : threads)
-      thread.join();
+    in_threads(4, [&](int t) {
+      for (int round = 0; round < 30; ++round) {
+        const auto ids = drawn_ids(100, 3000, static_cast<uint64_t>(100 * t + round));
+        std::string out(400 * ids.size(), '?');
+        reader->submit(ids, out.data())->complete();
+        for (size_t i = 0; i < ids.size(); ++i)
+          if (out.compare(400 * i, 400, marked_row(ids[i], 400)) != 0) ++wrong;
+      }
+    });
     CHECK(wrong == 0);
   }
 }

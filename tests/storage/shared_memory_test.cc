@@ -3,12 +3,12 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <vector>
 
-#include "support/store_fixture.h"
+#include "support/errors.h"
+#include "support/fork.h"
 
 using namespace ramet;
 using ramet::test::check_throws;
@@ -28,12 +28,10 @@ TEST_CASE("pieces lie side by side, and every mapping has the same bytes") {
 TEST_CASE("a child of a fork writes into the same memory") {
   const auto memory = SharedMemory::create(1000);
   const auto bytes = map_side_by_side(std::vector<PlacedMemory>{{memory, 0}}, 1000);
-  const pid_t child = ::fork();
-  if (child == 0) {
+  CHECK(test::holds_in_child([&] {
     bytes.get()[999] = std::byte{7};
-    ::_exit(0);
-  }
-  ::waitpid(child, nullptr, 0);
+    return true;
+  }));
   CHECK(bytes.get()[999] == std::byte{7});
 }
 
@@ -52,15 +50,15 @@ TEST_CASE("the size cannot be changed, and the memory outlives its descriptors")
 }
 
 TEST_CASE("what is no shared memory, and pieces that do not fit") {
-  check_throws(ErrorCode::kInvalidArgument, {"-1 bytes"}, [] { (void)SharedMemory::create(-1); });
+  check_throws(ErrorCode::kInvalidArgument, {"-1 bytes"}, [] { return SharedMemory::create(-1); });
   const int zero = ::open("/dev/zero", O_RDWR | O_CLOEXEC);
   check_throws(ErrorCode::kInvalidArgument, {"not of shared memory"},
-               [&] { (void)SharedMemory::open(zero); });
+               [&] { return SharedMemory::open(zero); });
   ::close(zero);
   const auto memory = SharedMemory::create(8192);
   const auto map = [&](std::vector<PlacedMemory> pieces, int64_t bytes) {
     check_throws(ErrorCode::kInvalidArgument, {"a piece of 8192 bytes"},
-                 [&] { (void)map_side_by_side(pieces, bytes); });
+                 [&] { return map_side_by_side(pieces, bytes); });
   };
   map({{memory, 0}, {memory, 4096}}, 1 << 20);
   map({{memory, 100}}, 1 << 20);

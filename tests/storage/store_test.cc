@@ -2,14 +2,16 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "ramet/store.h"
 #include "ramet/store_writer.h"
 #include "storage/memory_file.h"
+#include "support/errors.h"
+#include "support/fork.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
 
@@ -114,7 +116,7 @@ TEST_CASE("copy-on-write is writable and private") {
     }
     check_equal(*store, graph.contents);
     check_throws(ErrorCode::kNotFound, {"no array 'node/paper/ears'"},
-                 [&] { static_cast<void>(store->copy_on_write("node/paper/ears")); });
+                 [&] { return store->copy_on_write("node/paper/ears"); });
   }
   const auto opened = Store::open(dir / "store", OpenMode::kCopyOnWrite);
   CHECK(opened->arrays().at("node/paper/feat").writable);
@@ -154,7 +156,7 @@ TEST_CASE("a copy-on-write view of a file that is another by now is refused") {
   fs::copy_file(dir / "store/split/train/paper.npy", dir / "store/node/paper/feat.npy",
                 fs::copy_options::overwrite_existing);
   check_throws(ErrorCode::kCorrupt, {"feat.npy", "int64[2]", "float32[4, 3]"},
-               [&] { static_cast<void>(store->copy_on_write("node/paper/feat")); });
+               [&] { return store->copy_on_write("node/paper/feat"); });
 }
 
 TEST_CASE("every store that is written has an id of its own, and one without is read") {
@@ -245,17 +247,14 @@ TEST_CASE("a forked child reads both forms") {
   write_store(dir / "store", graph.contents);
   const auto folder = Store::open(dir / "store");
   const auto segment = make_segment(graph.contents);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const auto again = Store::open_segment(segment->segment_fd());
+  CHECK(holds_in_child([&] {
     const std::string expected = bytes_of(graph.contents.arrays[0].second);
-    for (const Store* store : {folder.get(), segment.get(), again.get()})
-      if (bytes_of(store->arrays().at("node/paper/feat")) != expected) ::_exit(1);
-    ::_exit(0);
-  }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
+    const std::shared_ptr<const Store> stores[] = {folder, segment,
+                                                   Store::open_segment(segment->segment_fd())};
+    return std::all_of(std::begin(stores), std::end(stores), [&](const auto& store) {
+      return bytes_of(store->arrays().at("node/paper/feat")) == expected;
+    });
+  }));
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 // section 5.
 #include <doctest/doctest.h>
 
-#include <sys/mman.h>
-
 #include <cstring>
 #include <filesystem>
 #include <vector>
@@ -11,6 +9,8 @@
 #include "base/system/space.h"
 #include "ramet/store_writer.h"
 #include "storage/commit.h"
+#include "support/errors.h"
+#include "support/mapped.h"
 #include "support/marked_store.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
@@ -149,8 +149,7 @@ TEST_CASE("bad contents are refused before anything is written") {
   const TempDir dir;
   const auto refused = [&](const std::vector<std::string>& words, const StoreContents& contents) {
     check_throws(ErrorCode::kInvalidArgument, words, [&] { write_store(dir / "s", contents); });
-    check_throws(ErrorCode::kInvalidArgument, words,
-                 [&] { static_cast<void>(make_segment(contents)); });
+    check_throws(ErrorCode::kInvalidArgument, words, [&] { return make_segment(contents); });
   };
   int64_t value = 0;
   const auto one = [&](const std::string& name, std::vector<int64_t> shape) {
@@ -191,7 +190,7 @@ TEST_CASE("what does not fit is refused before the first byte") {
   check_throws(ErrorCode::kNoSpace, {"115292150", "available"},
                [&] { write_store(dir / "s", contents); });
   check_throws(ErrorCode::kNoSpace, {"115292150", "available"},
-               [&] { static_cast<void>(make_segment(contents)); });
+               [&] { return make_segment(contents); });
   CHECK(entries(dir.path()) == 0);
 }
 
@@ -222,16 +221,13 @@ TEST_CASE("of an array to be held in memory, what is there already is not asked 
   const TempDir dir;
   write_file(dir / "proc/meminfo", "MemAvailable: 100 kB\n");
   constexpr int64_t kBytes = 1 << 20, kWritten = 950 << 10;
-  auto* const data = static_cast<char*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
-                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  REQUIRE(data != MAP_FAILED);
-  madvise(data, kBytes, MADV_NOHUGEPAGE);
-  const Array array{data, DType::kUInt8, {kBytes}, nullptr, true};
+  const auto data = map_pages(kBytes, PROT_READ | PROT_WRITE);
+  madvise(data.get(), kBytes, MADV_NOHUGEPAGE);
+  const Array array{data.get(), DType::kUInt8, {kBytes}, data, true};
   check_throws(ErrorCode::kNoSpace, {"the table needs"},
                [&] { require_memory_to_hold(array, "the table", dir.path()); });
-  std::memset(data, 1, kWritten);
+  std::memset(data.get(), 1, kWritten);
   require_memory_to_hold(array, "the table", dir.path());
-  munmap(data, kBytes);
 }
 
 TEST_CASE("progress counts up to all bytes, for folders and segments") {
@@ -264,8 +260,7 @@ TEST_CASE("what throws while a store is written leaves the old one and nothing e
   CHECK_THROWS_AS(write_store(dir / "store", marked(2).contents, stop_in_progress), Interrupt);
   CHECK_THROWS_AS(write_store(dir / "store", marked(2).contents, stop_at_end), Interrupt);
   chunks = 0;
-  CHECK_THROWS_AS(static_cast<void>(make_segment(marked(2).contents, stop_in_progress.progress)),
-                  Interrupt);
+  CHECK_THROWS_AS(make_segment(marked(2).contents, stop_in_progress.progress), Interrupt);
   CHECK(mark_of(dir / "store") == 1);
   CHECK(entries(dir.path()) == 1);
 }

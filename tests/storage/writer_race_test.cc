@@ -8,32 +8,23 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <thread>
-#include <vector>
 
 #include "ramet/store_writer.h"
 #include "storage/temp_folder.h"
+#include "support/errors.h"
+#include "support/fork.h"
 #include "support/marked_store.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
+#include "support/threads.h"
 
 namespace ramet::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Runs `action` in a child that dies by SIGKILL in it, or exits with what it returns.
-template <typename Action>
-int wait_status_of_child(Action action) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(action());
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  return status;
-}
-
 void kill_writer(const std::string& path, int mark, int at_call) {
-  const int status = wait_status_of_child([&] {
+  REQUIRE(is_killed_in_child([&] {
     int calls = 0;
     WriteOptions options;
     options.progress = [&](int64_t, int64_t) {
@@ -41,17 +32,14 @@ void kill_writer(const std::string& path, int mark, int at_call) {
     };
     options.before_commit = [](const std::string&) { ::kill(::getpid(), SIGKILL); };
     write_store(path, marked(mark).contents, options);
-    return 1;
-  });
-  REQUIRE(WIFSIGNALED(status));
+  }));
 }
 
 TEST_CASE("a killed writer leaves no store or the old one, and the next writer cleans up") {
   const TempDir dir;
   for (const int at_call : {1, 2, 3, 4, 5, 99}) {
     kill_writer(dir / "store", 7, at_call);
-    check_throws(ErrorCode::kNotFound, {dir / "store"},
-                 [&] { static_cast<void>(Store::open(dir / "store")); });
+    check_throws(ErrorCode::kNotFound, {dir / "store"}, [&] { return Store::open(dir / "store"); });
   }
   CHECK(entries(dir.path()) == 1);  // each killed writer has removed what its predecessor left
   write_store(dir / "store", marked(1).contents);
@@ -90,20 +78,12 @@ TEST_CASE("writers at once all succeed, and readers always find a whole store") 
   const TempDir dir;
   write_store(dir / "store", marked(1).contents);
   constexpr int kWriters = 3, kRounds = 5;
-  std::vector<pid_t> children;
-  for (int writer = 0; writer < kWriters; ++writer) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      try {
-        for (int i = 0; i < kRounds; ++i)
-          write_store(dir / "store", marked(writer + 1).contents);
-      } catch (const std::exception&) {
-        ::_exit(1);
-      }
-      ::_exit(0);
-    }
-    children.push_back(child);
-  }
+  for (int writer = 0; writer < kWriters; ++writer)
+    start_child([&] {
+      for (int i = 0; i < kRounds; ++i)
+        write_store(dir / "store", marked(writer + 1).contents);
+      return true;
+    });
   int running = kWriters;
   while (running > 0) {
     CHECK(mark_of(dir / "store") >= 1);
@@ -118,29 +98,24 @@ TEST_CASE("writers at once all succeed, and readers always find a whole store") 
 
 TEST_CASE("writers in threads of one process") {
   const TempDir dir;
-  std::vector<std::thread> threads;
-  for (int writer = 1; writer <= 3; ++writer)
-    threads.emplace_back([&, writer] { write_store(dir / "store", marked(writer).contents); });
-  for (std::thread& thread : threads)
-    thread.join();
+  in_threads(3, [&](int writer) { write_store(dir / "store", marked(writer + 1).contents); });
   CHECK(mark_of(dir / "store") >= 1);
   CHECK(entries(dir.path()) == 1);
 }
 
 TEST_CASE("a file system that takes no more in the middle of a write") {
   const TempDir dir;
-  const int status = wait_status_of_child([&] {
+  CHECK(holds_in_child([&] {
     ::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{3 << 20, 3 << 20};
-    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 2;
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
     try {
       write_store(dir / "store", marked(1).contents);
     } catch (const Error& error) {
-      return error.code() == ErrorCode::kIo && error.system_errno() == EFBIG ? 0 : 3;
+      return error.code() == ErrorCode::kIo && error.system_errno() == EFBIG;
     }
-    return 4;
-  });
-  CHECK(status == 0);
+    return false;
+  }));
   CHECK(entries(dir.path()) == 0);
 }
 

@@ -64,7 +64,7 @@ class RowStore {
 };
 
 inline Array ids_of(const Batch& batch) {
-  return borrow(std::span<const int64_t>(batch));
+  return borrow(batch);
 }
 
 // Announces as far ahead as the policy allows. The missing rows of each batch.

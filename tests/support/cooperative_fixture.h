@@ -13,14 +13,11 @@
 #include <vector>
 
 #include "graph_fixture.h"
+#include "ids.h"
 #include "ramet/error.h"
 #include "sampling/cooperative_sampler.h"
 
 namespace ramet::test {
-
-inline std::vector<int64_t> numbers(const Array& ids) {
-  return with_ids(ids, [](auto v) { return std::vector<int64_t>(v.begin(), v.end()); });
-}
 
 // ---- who owns what
 
@@ -30,7 +27,7 @@ inline Owners by_ranges(const Graph& graph, int64_t ranks) {
   Owners owners;
   for (size_t t = 0; t < graph.node_types().size(); ++t) {
     const auto bounds = balanced_ranges(graph, static_cast<int>(t), ranks);
-    owners.push_back(Ownership::ranges(borrow(std::span<const int64_t>(bounds))));
+    owners.push_back(Ownership::ranges(borrow(bounds)));
   }
   return owners;
 }

@@ -4,11 +4,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "errors.h"
 #include "ramet/error.h"
 #include "ramet/store.h"
 #include "ramet/store_writer.h"
@@ -68,6 +70,27 @@ bool survives(Open open) {
   }
 }
 
+// Damages a file of the folder in each of `rounds` rounds. How often `open` found it.
+template <typename Open>
+int count_found(const std::string& folder, int rounds, unsigned seed, Open open) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  files.insert(files.end(), 3, folder + "/ramet.txt");
+  Random random(seed);
+  int found = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const std::string& file = files[random() % files.size()];
+    const std::string good = read_file(file);
+    write_file(file, damage(good, random));
+    CAPTURE(round);
+    found += survives(open);
+    write_file(file, good);
+  }
+  return found;
+}
+
 // A store in which one file is something else.
 class Broken {
  public:
@@ -77,7 +100,7 @@ class Broken {
     return dir_ / "store/" + name;
   }
   void is(ErrorCode code, const std::vector<std::string>& words) const {
-    check_throws(code, words, [&] { static_cast<void>(Store::open(dir_ / "store")); });
+    check_throws(code, words, [&] { return Store::open(dir_ / "store"); });
   }
   void with(const std::string& file,
             const std::string& bytes,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <doctest/doctest.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,22 +15,37 @@ inline constexpr bool kNoThreadsAfterFork = true;
 inline constexpr bool kNoThreadsAfterFork = false;
 #endif
 
-// Whether body() is true in a forked child, which is killed if it takes longer than ten minutes.
+// A forked child, which exits with 0 if body() is true there. It is killed after ten minutes.
+template <typename Body>
+pid_t start_child(const Body& body) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  alarm(600);
+  bool holds = false;
+  try {
+    holds = body();
+  } catch (...) {
+    holds = false;
+  }
+  _exit(holds ? 0 : 1);
+}
+
 template <typename Body>
 bool holds_in_child(const Body& body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(600);
-    bool holds = false;
-    try {
-      holds = body();
-    } catch (...) {
-      holds = false;
-    }
-    _exit(holds ? 0 : 1);
-  }
+  const pid_t child = start_child(body);
   int status = 0;
   return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// Whether body() ends a forked child by SIGKILL.
+template <typename Body>
+bool is_killed_in_child(const Body& body) {
+  const pid_t child = start_child([&] {
+    body();
+    return true;
+  });
+  int status = 0;
+  return waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
 }  // namespace ramet::test

@@ -45,6 +45,17 @@ inline EdgeList random_edges(int64_t num_src, int64_t num_dst, int64_t num_edges
   return edges;
 }
 
+inline Csc csc_of(const EdgeList& edges,
+                  int64_t num_src,
+                  int64_t num_dst,
+                  const CscOptions& options = {}) {
+  return build_csc(borrow(edges.src), borrow(edges.dst), num_src, num_dst, options);
+}
+
+inline std::shared_ptr<const Graph> graph_of(const StoreContents& contents) {
+  return Graph::from_store(make_segment(contents));
+}
+
 inline void add_edges(StoreContents& contents, const std::string& type, const Csc& csc) {
   contents.arrays.emplace_back("edge/" + type + "/indptr", csc.indptr);
   contents.arrays.emplace_back("edge/" + type + "/indices", csc.indices);
@@ -53,22 +64,26 @@ inline void add_edges(StoreContents& contents, const std::string& type, const Cs
   }
 }
 
-// One node type, one edge type, a table "feat" with row v = {v, v + 0.5}.
-inline std::shared_ptr<const Graph> make_graph(const EdgeList& edges, int64_t num_nodes) {
+// One node type and one edge type.
+inline StoreContents one_type(const Csc& csc, int64_t num_nodes) {
   StoreContents contents;
   contents.node_counts["node"] = num_nodes;
-  add_edges(contents, "node__to__node",
-            build_csc(borrow(std::span<const int64_t>(edges.src)),
-                      borrow(std::span<const int64_t>(edges.dst)), num_nodes, num_nodes));
+  add_edges(contents, "node__to__node", csc);
+  return contents;
+}
+
+// With a table "feat" whose row v is {v, v + 0.5}.
+inline std::shared_ptr<const Graph> make_graph(const EdgeList& edges, int64_t num_nodes) {
+  StoreContents contents = one_type(csc_of(edges, num_nodes, num_nodes), num_nodes);
   std::vector<float> features;
   for (int64_t v = 0; v < num_nodes; ++v) {
     features.push_back(static_cast<float>(v));
     features.push_back(static_cast<float>(v) + 0.5F);
   }
-  Array table = borrow(std::span<const float>(features));
+  Array table = borrow(features);
   table.shape = {num_nodes, 2};
   contents.arrays.emplace_back("node/node/feat", table);
-  return Graph::from_store(make_segment(contents));
+  return graph_of(contents);
 }
 
 inline std::shared_ptr<const Graph> make_graph(int64_t num_nodes, int64_t num_edges, uint64_t key) {
@@ -80,19 +95,14 @@ inline std::shared_ptr<const Graph> make_graph_with_edge_table(int64_t num_nodes
                                                                int64_t num_edges,
                                                                uint64_t key) {
   const EdgeList edges = random_edges(num_nodes, num_nodes, num_edges, key);
-  StoreContents contents;
-  contents.node_counts["node"] = num_nodes;
-  add_edges(contents, "node__to__node",
-            build_csc(borrow(std::span<const int64_t>(edges.src)),
-                      borrow(std::span<const int64_t>(edges.dst)), num_nodes, num_nodes));
+  StoreContents contents = one_type(csc_of(edges, num_nodes, num_nodes), num_nodes);
   std::vector<int64_t> weights;
   for (int64_t p = 0; p < num_edges; ++p)
     weights.push_back(7 * p);
   const std::vector<float> features(static_cast<size_t>(num_nodes));
-  contents.arrays.emplace_back("node/node/feat", borrow(std::span<const float>(features)));
-  contents.arrays.emplace_back("edge/node__to__node/weight",
-                               borrow(std::span<const int64_t>(weights)));
-  return Graph::from_store(make_segment(contents));
+  contents.arrays.emplace_back("node/node/feat", borrow(features));
+  contents.arrays.emplace_back("edge/node__to__node/weight", borrow(weights));
+  return graph_of(contents);
 }
 
 struct GraphsByTable {
@@ -103,18 +113,14 @@ struct GraphsByTable {
 // small beside the graph.
 inline GraphsByTable graphs_by_table(int64_t num_edges) {
   constexpr int64_t kNodes = 40'000;
-  const EdgeList edges = random_edges(kNodes, kNodes, num_edges, 8);
-  const Csc csc = build_csc(borrow(std::span<const int64_t>(edges.src)),
-                            borrow(std::span<const int64_t>(edges.dst)), kNodes, kNodes);
+  const Csc csc = csc_of(random_edges(kNodes, kNodes, num_edges, 8), kNodes, kNodes);
   const auto make = [&](int64_t width) {
-    StoreContents contents;
-    contents.node_counts["node"] = kNodes;
-    add_edges(contents, "node__to__node", csc);
+    StoreContents contents = one_type(csc, kNodes);
     const std::vector<float> features(static_cast<size_t>(kNodes * width));
-    Array table = borrow(std::span<const float>(features));
+    Array table = borrow(features);
     table.shape = {kNodes, width};
     contents.arrays.emplace_back("node/node/feat", table);
-    return Graph::from_store(make_segment(contents));
+    return graph_of(contents);
   };
   const GraphsByTable graphs{make(1), make(24 * machine_threads())};
   const NodeRange nodes[] = {{0, kNodes}};

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "ids.h"
 #include "ramet/random.h"
 #include "ramet/row_list.h"
 
@@ -15,10 +16,8 @@ inline Array writable(std::vector<float>& values, int64_t width) {
 
 class Listed {
  public:
-  Listed(int64_t count, int64_t rows, int64_t width, uint64_t key) : width_(width) {
-    for (int64_t i = 0; i < count; ++i)
-      ids_.push_back(static_cast<int64_t>(
-          uniform_below(absorb(key, static_cast<uint64_t>(i)), static_cast<uint64_t>(rows))));
+  Listed(int64_t count, int64_t rows, int64_t width, uint64_t key)
+      : width_(width), ids_(drawn_ids(count, rows, key)) {
     for (int64_t i = 0; i < count * width; ++i)
       values_.push_back(
           static_cast<float>(absorb(key + 1, static_cast<uint64_t>(i)) >> 40) * 0x1p-20F - 8);

@@ -14,10 +14,11 @@
 namespace ramet::test {
 
 // An owner for each node: a vector, whose entries stay alive with it.
-inline Array owner_vector(const std::vector<uint8_t>& owners) {
-  const auto memory = std::make_shared<std::vector<uint8_t>>(owners);
+template <typename T>
+Array owner_vector(const std::vector<T>& owners) {
+  const auto memory = std::make_shared<std::vector<T>>(owners);
   return {.data = memory->data(),
-          .dtype = DType::kUInt8,
+          .dtype = sizeof(T) == 1 ? DType::kUInt8 : DType::kUInt16,
           .shape = {static_cast<int64_t>(owners.size())},
           .owner = memory};
 }
@@ -49,7 +50,7 @@ inline std::shared_ptr<const Graph> part_of(const Graph& graph,
                                             const Array& owner,
                                             int64_t index,
                                             int64_t count) {
-  return Graph::from_store(make_segment(part_contents(graph, owner, index, count)));
+  return graph_of(part_contents(graph, owner, index, count));
 }
 
 }  // namespace ramet::test

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ids.h"
 #include "ramet/random.h"
 #include "ramet/row_reader.h"
 #include "temp_dir.h"
@@ -73,13 +74,6 @@ inline ReadCounts check_rows(RowReader& reader,
     REQUIRE(out.substr(at, static_cast<size_t>(row_bytes)) == marked_row(ids[i], row_bytes));
   }
   return counts;
-}
-
-inline std::vector<int64_t> drawn_ids(size_t count, int64_t num_rows, uint64_t key) {
-  std::vector<int64_t> ids(count);
-  for (size_t i = 0; i < count; ++i)
-    ids[i] = static_cast<int64_t>(absorb(key, i) % static_cast<uint64_t>(num_rows));
-  return ids;
 }
 
 }  // namespace ramet::test

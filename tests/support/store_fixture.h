@@ -1,4 +1,4 @@
-// Contents for stores in tests, and what is asked of errors and of stores.
+// Contents for stores in tests, and what is asked of stores.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "ramet/error.h"
+#include "errors.h"
 #include "ramet/store.h"
 #include "ramet/store_writer.h"
 
@@ -70,24 +70,6 @@ inline void check_equal(const Store& store, const StoreContents& contents) {
     CHECK(reinterpret_cast<uintptr_t>(stored.data) % 16 == 0);
     CHECK((bytes_of(stored) == bytes_of(array)));
   }
-}
-
-// `action` throws an Error of this code whose message has all of `words`.
-template <typename Action>
-void check_throws(ErrorCode code, const std::vector<std::string>& words, Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    const std::string message = error.what();
-    CAPTURE(message);
-    CHECK(static_cast<int>(error.code()) == static_cast<int>(code));
-    for (const std::string& word : words) {
-      CAPTURE(word);
-      CHECK(message.find(word) != std::string::npos);
-    }
-    return;
-  }
-  FAIL("nothing was thrown");
 }
 
 }  // namespace ramet::test

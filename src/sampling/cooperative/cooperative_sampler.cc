@@ -234,7 +234,7 @@ CooperativeSampler::CooperativeSampler(const std::shared_ptr<const Graph>& graph
   check(membership, *graph);
   if (options.expand == Expand::kOnce || options.disjoint || options.time)
     throw_invalid("ranks that cooperate sample with expand = 'every', not disjoint, without time");
-  HopOptions all{graph, std::move(options), pool ? std::move(pool) : BufferPool::shared(), threads};
+  HopOptions all{graph, std::move(options), pool ? pool : BufferPool::shared(), threads};
   if (has_narrow_ids(*graph)) {
     engine_ = std::make_unique<EngineFor<int32_t>>(std::move(all), std::move(membership));
   } else {
