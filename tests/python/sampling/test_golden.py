@@ -1,11 +1,10 @@
 """Batches recorded as digests: the same bits, whatever changes inside the engine.
 
-golden_batches.json has the digests. This file as a program, with tests/python/helpers in PYTHONPATH, writes them anew:
-only where docs/semantics.md changed, too.
+golden_batches.txt has them by case: fingerprint, hash of every array, name of the batches. This file as a program,
+with tests/python/helpers in PYTHONPATH, writes them anew: only where docs/semantics.md changed, too.
 """
 
 import hashlib
-import json
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from together import Together
 
 import ramet
 
-GOLDEN = Path(__file__).with_name("golden_batches.json")
+GOLDEN = Path(__file__).with_name("golden_batches.txt")
 NUM_NODES, NUM_EDGES, BATCH = 3000, 60_000, 128
 FANOUTS = [7, 5]
 A, B = "a", "b"
@@ -198,19 +197,32 @@ MAKERS = {
 def test_batches_are_those_recorded(case, tmp_path, monkeypatch):
     """Sections 1 to 10: every bit of them."""
     made = MAKERS[case](tmp_path, monkeypatch)
-    recorded = json.loads(GOLDEN.read_text())[case]
+    recorded = read()[case]
     assert list(made) == list(recorded)
     assert [name for name in made if made[name] != recorded[name]] == []
+
+
+def read() -> dict[str, dict]:
+    recorded = {}
+    for line in GOLDEN.read_text().splitlines():
+        first, rest = line.split(" ", 1)
+        if first == "#":
+            recorded[rest] = of_case = {}
+        else:
+            hash_of_all, name = rest.split(" ", 1)
+            of_case[name] = [first, hash_of_all]
+    return recorded
 
 
 def record() -> None:
     import tempfile
 
-    made = {}
+    lines = []
     for case, make in MAKERS.items():
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-            made[case] = make(Path(folder), patch)
-    GOLDEN.write_text(json.dumps(made, indent=1) + "\n")
+            made = make(Path(folder), patch)
+        lines += [f"# {case}", *(" ".join([*digests, name]) for name, digests in made.items())]
+    GOLDEN.write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

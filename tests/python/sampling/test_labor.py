@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 import pytest
 import twin
-from comparison import EDGE, ODD_EDGES, ODD_NODES, both, check, check_labor, edge_list, labor, write_store
+from comparison import ODD_EDGES, ODD_NODES, both, check, check_labor, edge_list, labor, write_store
 
 import ramet
 
@@ -44,15 +44,6 @@ def test_fanout_at_the_degree(iterations):
     for degree in degrees[1:]:
         for fanout in {max(degree - 1, 0), degree, degree + 1}:
             check_labor(pair, list(range(len(degrees))), [fanout], seed=degree, **labor(iterations))
-
-
-def test_every_degree():
-    """Section 8: rows of 0 to 70 edges, whose fanouts leave every number of edges over."""
-    dst = np.repeat(np.arange(71), np.arange(71))
-    src = np.random.default_rng(1).integers(0, 1000, len(dst))
-    pair = both(1000, np.stack([src, dst]))
-    for fanout in (1, 7, 33, 69):
-        check(pair, list(range(71)), [fanout], seed=fanout, **labor())
 
 
 @pytest.mark.parametrize("iterations", ITERATIONS)
@@ -167,18 +158,6 @@ def test_the_word_at_the_threshold(degree, fanout):
 
 
 # ---- widths of ids
-
-
-@pytest.mark.parametrize("iterations", ITERATIONS)
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_width_of_indices(tmp_path, dtype, iterations):
-    """Section 8: int32 and int64 indices, as numpy wrote them, give the same blocks."""
-    csc = twin.Csc.from_edges(*edge_list(200, 200, 1500, seed=8, hub=90), 200)
-    arrays = (np.array(csc.indptr), np.array(csc.indices, dtype))
-    pair = write_store(tmp_path / "store", {"node": 200}, {EDGE: arrays})
-    assert pair[0].indices().dtype == dtype
-    for fanouts in ([4, 3], [40, 2], [-1, 2]):
-        check(pair, [199, 3, 77, 3], fanouts, **labor(iterations))
 
 
 @pytest.mark.parametrize("iterations", ITERATIONS)

@@ -86,61 +86,6 @@ def test_seeds_and_fanouts(graph, options):
 
 # ---- damaged stores: what opening does not look at
 
-FANOUTS = [[3, 2], [-1], [1, -1]]
-
-
-@pytest.fixture
-def store(graph, tmp_path):
-    ramet.save(graph, tmp_path / "store", checksums=False)
-    return tmp_path / "store"
-
-
-def spoil(store, name, positions, value):
-    path = store / "edge/node__to__node" / f"{name}.npy"
-    array = np.load(path)
-    array[positions] = value
-    np.save(path, array)
-
-
-@pytest.mark.parametrize("options", [labor(), labor(1), labor(2)], ids=["LABOR-0", "LABOR-1", "LABOR-2"])
-@pytest.mark.parametrize("value", [NUM_NODES, -1, 2**31 - 1, -(2**31)])
-@pytest.mark.parametrize("threads", [1, 2])
-def test_ids_out_of_range(graph, store, options, value, threads):
-    """A row whose ids are all bad: whatever is accepted is refused; rows beside it are sampled as before."""
-    bad = int(np.argmax(np.diff(graph.indptr())))
-    row = slice(*graph.indptr()[bad : bad + 2])
-    spoil(store, "indices", row, value)
-    spoiled = ramet.open(store)
-    others = [v for v in range(200) if v != bad and bad not in graph.indices()[slice(*graph.indptr()[v : v + 2])]]
-    expected = ramet.sample(graph, others, [3], **options).fingerprint()
-    loader = ramet.NeighborLoader(spoiled, [-1], [*others[:20], bad], 7, threads=threads, tables=(), **options)
-    for fanouts in FANOUTS:
-        with pytest.raises(ramet.CorruptStoreError, match=rf"indices\.npy, entry \d+: {value} is outside \[0, 1000\)"):
-            for step in range(50):  # LABOR-0 sees only what it accepts
-                ramet.sample(spoiled, [3, bad], fanouts, step=step, threads=threads, **options)
-        assert ramet.sample(spoiled, others, [3], threads=threads, **options).fingerprint() == expected
-    with pytest.raises(ramet.CorruptStoreError, match=str(value)):
-        list(loader)
-
-
-@pytest.mark.parametrize("options", [labor(), labor(1)], ids=["LABOR-0", "LABOR-1"])
-@pytest.mark.parametrize("value", [-1, -(2**63), 8001, 2**62])
-def test_rows_out_of_range(graph, store, options, value):
-    """Bounds are refused whatever the fanout; with a fanout of 0 nothing is read."""
-    node = int(np.flatnonzero(np.diff(graph.indptr()) >= 2)[500])
-    spoil(store, "indptr", node, value)
-    spoiled = ramet.open(store)
-    loader = ramet.NeighborLoader(spoiled, [2], [node], tables=(), **options)
-    for call in (lambda: list(loader), *(lambda f=f: ramet.sample(spoiled, [node], f, **options) for f in FANOUTS)):
-        with pytest.raises(ramet.CorruptStoreError, match=r"indptr\.npy") as error:
-            call()
-        assert str(value) in str(error.value) or str(node) in str(error.value)
-    assert len(ramet.sample(spoiled, [node], [0], **options).blocks[0].indices) == 0
-    left = np.arange(node - 1)
-    one_hop = [ramet.sample(g, left, [2], **options).fingerprint() for g in (spoiled, graph)]
-    assert one_hop[0] == one_hop[1]
-
-
 CHANGING_ROW = """
 import sys, threading, time
 import numpy as np, ramet

@@ -5,7 +5,6 @@ of at least 1 - 2e-4 (`accept` refuses p-values below 1e-4 and above 1 - 1e-4; 4
 """
 
 import functools
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -20,40 +19,6 @@ import ramet
 from ramet.stores.build import generate
 
 pytestmark = pytest.mark.slow
-
-# ---- the equation of c_s
-
-IMPORTANCES = {
-    "equal": [1.0] * 50,
-    "ties": [0.25, 1.0, 0.25, 0.25, 3.0, 1.0, 1.0, 3.0, 0.25, 0.5],
-    "one large": [1e12] + [1.0] * 30,
-    "one small": [1e-12] + [1.0] * 30,
-    "extreme": [10.0**e for e in range(-150, 151, 10)],
-    "random": np.random.default_rng(0).lognormal(0, 2, 200).tolist(),
-    "heavy tail": np.random.default_rng(1).pareto(0.3, 500).tolist(),
-    "two": [0.3, 0.7],
-}
-
-
-@pytest.mark.parametrize("name", IMPORTANCES)
-def test_c_solves_its_equation(name):
-    """Section 8, for every fanout: the sum in exact fractions, and bisection, which is another solution."""
-    p = IMPORTANCES[name]
-    d = len(p)
-    rows = slow_labor.Rows(np.arange(d), np.zeros(d, int), np.array([d]))
-    for k in {1, 2, 3, d // 2, d - 2, d - 1} & set(range(1, d)):
-        c = twin.solve_c(p, k)
-        total = sum(1 / min(Fraction(1), Fraction(c) * Fraction(p_t)) for p_t in p)
-        assert abs(total / Fraction(d * d, k) - 1) < 1e-9
-        if name != "extreme":  # beyond the bounds of the bisection
-            assert c == pytest.approx(slow_labor.bisect_c(rows, np.array(p), k)[0], rel=1e-9)
-
-
-def test_c_where_everything_is_taken():
-    """Section 8: 1, whatever the importances."""
-    for k in (-1, 3, 4, 1000):
-        assert twin.solve_c([5.0, 0.1, 2.0], k) == 1
-
 
 # ---- distinct sources of a hop
 

@@ -165,10 +165,3 @@ def test_what_is_refused():
         ramet.NeighborLoader(graph, [4], expand=1)
     assert f"edges={once.num_sampled_edges}" in repr(once)
     assert "3 seeds" in once._repr_html_()
-
-
-def test_states_are_of_one_way_to_expand():
-    graph = with_tables()
-    every, once = (ramet.NeighborLoader(graph, [4], expand=expand) for expand in ("every", "once"))
-    with pytest.raises(ValueError, match="expand=every, not once"):
-        once.load_state_dict(every.state_dict())

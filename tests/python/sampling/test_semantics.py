@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 import twin
-from comparison import BLOCK_ARRAYS, EDGE, both, check, edge_list, write_store
+from comparison import EDGE, both, check, edge_list, write_store
 
 import ramet
 from ramet import _core
@@ -189,71 +189,6 @@ def test_rejection(degree, fanout, replace):
             check(pair, [node], [fanout], seed=seed, epoch=2, step=3, sampler=ramet.Uniform(replace))
 
 
-@pytest.mark.parametrize("replace", [False, True])
-def test_threads(replace):
-    """Section 1: the same blocks from 1, 2, 3 and 8 threads, with hops large enough to be divided."""
-    num_nodes = 20_000
-    pair = both(num_nodes, edge_list(num_nodes, num_nodes, 100_000, seed=5, hub=500))
-    seeds = np.random.default_rng(6).integers(0, num_nodes, 9_000).tolist()
-    single = check(pair, seeds, [3, 2], sampler=ramet.Uniform(replace), seed=1, step=9)
-    big = list(range(num_nodes)) * 3
-    expected = ramet.sample(pair[0], big, [40, 5], sampler=ramet.Uniform(replace))
-    for threads in (2, 3, 8):
-        again = ramet.sample(pair[0], seeds, [3, 2], sampler=ramet.Uniform(replace), seed=1, step=9, threads=threads)
-        assert_same(again, single)
-        assert_same(ramet.sample(pair[0], big, [40, 5], sampler=ramet.Uniform(replace), threads=threads), expected)
-
-
-def assert_same(batch, other):
-    """Two batches of a homogeneous graph are the same, array by array."""
-    np.testing.assert_array_equal(batch.n_id, other.n_id)
-    assert batch.fingerprint() == other.fingerprint()
-    for block, expected in zip(batch.blocks, other.blocks):
-        assert (block.num_src, block.num_dst) == (expected.num_src, expected.num_dst)
-        for name in BLOCK_ARRAYS:
-            np.testing.assert_array_equal(getattr(block, name), getattr(expected, name))
-
-
-@pytest.mark.parametrize("threads", [2, 8])
-def test_threads_on_small_batches(small, hetero, threads):
-    """Section 1: more threads than work."""
-    check(small, [], [3, 2], threads=threads)
-    check(small, [3], [3, 2], threads=threads)
-    check(hetero, [1, 2, 1], [3, 40, 2], "a", threads=threads)
-
-
-def test_batch_does_not_matter(small):
-    """Section 1: a destination's picks do not depend on what else is in the batch."""
-    graph, _ = small
-    together = ramet.sample(graph, np.arange(300), [6]).blocks[0]
-    for node in (0, 57, 299):
-        alone = ramet.sample(graph, [node], [6]).blocks[0]
-        first, last = together.indptr[node], together.indptr[node + 1]
-        assert alone.position.tolist() == together.position[first:last].tolist()
-
-
-def test_reached_nodes_are_sampled_again(small):
-    """Section 4, step 1: the destinations of hop 1 are all nodes so far, with draws of their own."""
-    batch = check(small, list(range(300)), [2, 2])
-    far, near = batch.blocks
-    assert far.num_dst == near.num_src == 300
-    assert far.position.tolist() != near.position.tolist()
-
-
-def test_edge_index_is_local(small):
-    """Section 4: n_id of both ends of a block's edge is the edge that e_id and position name."""
-    graph, _ = small
-    batch = ramet.sample(graph, [299, 5, 6], [20, 10])
-    n_id = batch.n_id.numpy()
-    row_of = np.repeat(np.arange(300), np.diff(graph.indptr()))
-    for block in batch.blocks:
-        source, destination = n_id[block.edge_index.numpy()]
-        position = block.position.numpy()
-        np.testing.assert_array_equal(source, graph.indices()[position])
-        np.testing.assert_array_equal(destination, row_of[position])
-        np.testing.assert_array_equal(block.e_id.numpy(), graph.edge_ids()[position])
-
-
 def test_edge_ids_of_the_edge_list():
     """Section 4: e_id is the number of the edge in the edge list, E + i for the added reverse of edge i."""
     edges = edge_list(60, 60, 200, seed=4)
@@ -316,19 +251,3 @@ def test_ids_beyond_32_bits(tmp_path):
     check(pair, list(range(40)), [-1, -1], "small")
     seeds = [4_999_999_999, 5, 2**32, 5]
     assert check(pair, seeds, [3, 3], "big").n_id["big"].tolist() == seeds
-
-
-# ---- what is refused
-
-
-def test_errors(small):
-    """Sections 3, 4: fanouts below -1, too many hops, seeds out of range."""
-    graph, _ = small
-    for fanouts in ([-2], [3, -5]):
-        with pytest.raises(ValueError, match=str(fanouts[-1])):
-            ramet.sample(graph, [0], fanouts)
-    with pytest.raises(ValueError, match="num_neighbors has 257 hops, expected at most 256"):
-        ramet.sample(graph, [0], [1] * 257)
-    for seed in (300, -1, 2**40):
-        with pytest.raises(IndexError, match=str(seed)):
-            ramet.sample(graph, [0, seed, 1], [3])

@@ -116,16 +116,6 @@ def test_ranks(monkeypatch, small, world, drop_last):
         assert [batches[-1].num_seeds for batches in ranks] == [1, 1, 0, 0, 0]
 
 
-def test_ranks_hetero(monkeypatch, hetero):
-    """Sections 5, 6, 7: the blocks of the ranks together are those of one process."""
-    graph, _ = hetero
-    inputs = ("a", np.arange(50))
-    alone = list(loader_of(monkeypatch, 0, 1, graph, [4, 3], inputs, 20))
-    ranks = [list(loader_of(monkeypatch, r, 3, graph, [4, 3], inputs, 20)) for r in range(3)]
-    for step, batch in enumerate(alone):
-        assert ramet.fingerprint([batches[step] for batches in ranks]) == batch.fingerprint()
-
-
 @pytest.mark.parametrize("world", [1, 3])
 def test_dependent_loader(monkeypatch, small, world):
     """Sections 6, 9: a loader's step is the step; ranks and threads change nothing."""

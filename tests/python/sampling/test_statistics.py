@@ -52,14 +52,6 @@ def test_inclusion_with_replacement(degree, k, num_rows, num_steps):
     accept(even(picks, degree))
 
 
-@pytest.mark.parametrize(
-    ("degree", "k"), [(6, 3), (4, 2), (5, 4), (8, 4), (9, 1), (10, 9), (12, 5), (36, 34), (40, 38)]
-)
-def test_every_subset(degree, k):
-    """Section 3: every k-subset is equally likely; the two last cases are those of many picks."""
-    accept(subsets(picks_of(20_000, degree, k, 5, seed=3), degree))
-
-
 @pytest.mark.parametrize("replace", [False, True])
 @pytest.mark.parametrize(
     ("degree", "k", "num_bins", "num_rows", "num_steps"),
