@@ -56,6 +56,7 @@ QUICK = (
     "trainers",
     "sharing",
     "labor",
+    "walks",
     "dependent",
     "labor_training",
     "cooperative",

@@ -62,6 +62,7 @@ enum class Domain : uint64_t {
   kInit = 8,      // of tables
   kRounding = 9,  // of weights
   kWalk = 10,
+  kNegative = 11,
 };
 
 // The key of one step: (domain, seed, epoch, step).

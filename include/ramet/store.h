@@ -43,6 +43,11 @@ class Store {
   // Maps the segment behind the descriptor `fd`, which is duplicated; the caller keeps it.
   [[nodiscard]] static std::shared_ptr<const Store> open_segment(int fd,
                                                                  OpenMode mode = OpenMode::kRead);
+  // The arrays of `base`, but of the edge types that `edges` has, those of `edges`, whose rows are
+  // in the order of base's. Copies nothing, and keeps both alive. kInvalidArgument where base has no
+  // such edge type, and for parts.
+  [[nodiscard]] static std::shared_ptr<const Store> overlay(std::shared_ptr<const Store> base,
+                                                            std::shared_ptr<const Store> edges);
   virtual ~Store() = default;
 
   // Maps one of arrays() again, privately and writably. If its file is gone, since the store was

@@ -139,6 +139,14 @@ void bind_store(nb::module_& m) {
       .def("close", &PartsFolder::close, nb::call_guard<GilRelease>());
 
   m.def(
+      "overlay",
+      [](const std::shared_ptr<const Graph>& base, const std::shared_ptr<const Graph>& edges) {
+        const GilRelease release;
+        return Graph::from_store(Store::overlay(base->store(), edges->store()));
+      },
+      nb::arg("base"), nb::arg("edges"));
+
+  m.def(
       "make_segment",
       [](const NodeCounts& node_counts, const NamedArrays& arrays, const Names& bfloat16,
          const SortedRows& sorted_rows, const nb::object& progress) {

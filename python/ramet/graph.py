@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ramet._support import foreign_words, handle, html
 from ramet._support.arguments import as_name, as_path, edge_folder
 from ramet._support.foreign_words import counts
 from ramet.dtypes import dtype_name
+from ramet.storage.edge_subgraph import edges_kept
 from ramet.tables.table import Table
 
 EdgeTypeName = tuple[str, str, str]
@@ -41,13 +42,20 @@ class Graph:
     only one.
     """
 
-    def __init__(self, core: _core.Graph, absolute_path: str = "", copy_on_write: bool = False):
+    def __init__(
+        self,
+        core: _core.Graph,
+        absolute_path: str = "",
+        copy_on_write: bool = False,
+        layers: tuple[Graph, ...] = (),  # of an edge_subgraph(): the graph, and its edges
+    ):
         self._core = core
         self._absolute_path = absolute_path
         self._copy_on_write = copy_on_write
         self._node_types = core.node_types
         self._edge_types = core.edge_types
         self._private: dict[str, np.ndarray] = {}
+        self._layers = layers
 
     @property
     def path(self) -> str | None:
@@ -136,6 +144,22 @@ class Graph:
             node_type = only(splits[name], f"split {name!r} has several node types")
         return self._core.split(name, as_name(node_type, "node type"))
 
+    def edge_subgraph(self, edges) -> Graph:
+        """The graph with these edges alone; all nodes stay. It hides the edges of validation and test from messages.
+
+        edges: ids as `Block.e_id` has them, or a bool mask [num_edges] in the order of ids. With several edge types a
+            dict of these by edge type; types that are not in it keep their edges.
+
+        Edges keep their ids, and rows their order. Node tables and splits are shared with this graph, which stays
+        alive. The topology and tables of the edges are new, in shared memory: in proportion to the edges that stay.
+        Raises IndexError for an id that no edge has, ValueError for a mask of another length and for a part of a
+        graph, KeyError for an edge type that is missing.
+        """
+        if not isinstance(edges, Mapping):
+            edges = {self._edge_type(None): edges}
+        chosen = {self._edge_type(edge_type): of_type for edge_type, of_type in edges.items()}
+        return _overlay(self, Graph(edges_kept(self._core, chosen)), self._copy_on_write)
+
     def pages(self) -> dict[str, int]:
         """How this process maps the graph, in bytes.
 
@@ -171,6 +195,8 @@ class Graph:
         raise foreign_words.no_attribute(self, foreign_words.GRAPH, word)
 
     def __reduce__(self):
+        if self._layers:
+            return _overlay, (*self._layers, self._copy_on_write)
         function, arguments = handle.pack(self._core, self._absolute_path, self._copy_on_write)
         return _from_handle, (function, arguments, self._absolute_path, self._copy_on_write)
 
@@ -223,6 +249,10 @@ class Graph:
 
 def _from_handle(function, arguments, absolute_path: str, copy_on_write: bool) -> Graph:
     return Graph(function(*arguments), absolute_path, copy_on_write)
+
+
+def _overlay(base: Graph, edges: Graph, copy_on_write: bool) -> Graph:
+    return Graph(_core.overlay(base._core, edges._core), "", copy_on_write, (base, edges))
 
 
 def only(names: Sequence, problem: str):

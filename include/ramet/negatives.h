@@ -1,0 +1,67 @@
+// Negatives: pairs of nodes that are no edges, for training on links. docs/semantics.md,
+// section 23.
+//
+// Borrows the pairs during the call. The result owns its arrays (pooled buffers). Call it from any
+// thread. Failure: options that do not fit are kInvalidArgument, nodes out of range kOutOfRange, a
+// node without any negative kNotFound, a store whose rows do not fit kCorrupt.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ramet/array.h"
+#include "ramet/graph.h"
+
+namespace ramet {
+
+// Edges to look pairs up in. Each row is sorted by the nodes that it names.
+struct PairRows {
+  std::shared_ptr<const Graph> graph;
+  int edge_type = 0;
+  // Rows are those of a pair's sources, and name destinations; else the other way round, as in the
+  // CSC of the edge type.
+  bool by_source = false;
+  // int64 edge table: an edge after a pair's time is none. "": edges are there at all times.
+  std::string times = "";
+};
+
+// Which end of a pair a negative replaces. kBoth: its draws 0, 2, ... the destination, the others
+// the source.
+enum class Corrupt : uint8_t { kDestination, kSource, kBoth };
+
+// "destination", "source" or "both"; any other name is kInvalidArgument.
+[[nodiscard]] Corrupt parse_corrupt(const std::string& name);
+
+// Nodes that may take the place of an end.
+struct Candidates {
+  int64_t num_nodes = 0;
+  Array weight_sums = {};  // float64[num_nodes]: sums of weights up to each node; or all alike
+  Array created = {};      // int64[num_nodes]: a node is none before this time; or at all times
+};
+
+struct NegativeOptions {
+  int64_t amount = 1;  // of each pair
+  Corrupt corrupt = Corrupt::kDestination;
+  Candidates destinations = {}, sources = {};
+  std::vector<PairRows> edges = {};  // no negative is one of these
+  bool loops = true;                 // a pair of a node with itself may be a negative
+  uint64_t seed = 0, epoch = 0;
+  int threads = 0;  // 0: all
+};
+
+struct Pairs {
+  std::span<const int64_t> sources, destinations;
+  std::span<const int64_t> ids;         // what words are drawn by
+  std::span<const int64_t> times = {};  // or none
+};
+
+// int64[pairs, amount]: the node that replaces an end of the pair.
+[[nodiscard]] Array draw_negatives(const Pairs& pairs, const NegativeOptions& options);
+
+// bool[pairs]: which of them are edges, at their times.
+[[nodiscard]] Array are_edges(const Pairs& pairs, std::span<const PairRows> edges, int threads = 0);
+
+}  // namespace ramet

@@ -1,0 +1,249 @@
+// Exact negatives by rejection: a candidate is drawn, and drawn again while it makes an edge. Draws
+// of many pairs go side by side: each round draws candidates, then reads the bounds of their rows,
+// then searches them, and asks in each half for the memory of the next. What is rejected goes into
+// the next round. A draw that was rejected kTries times enumerates what remains, so that the
+// distribution is exact for a node with a single negative, too.
+#include "ramet/negatives.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "base/parallel.h"
+#include "pair_rows.h"
+#include "ramet/buffer_pool.h"
+#include "ramet/error.h"
+#include "ramet/random.h"
+#include "sampling/weights.h"
+
+namespace ramet {
+namespace {
+
+constexpr int64_t kGroup = 256;  // pairs
+constexpr uint64_t kTries = 64;
+
+void check(const Pairs& pairs) {
+  const size_t count = pairs.sources.size();
+  if (pairs.destinations.size() != count || pairs.ids.size() != count ||
+      (!pairs.times.empty() && pairs.times.size() != count))
+    throw_invalid("pairs have ", count, " sources, ", pairs.destinations.size(), " destinations, ",
+                  pairs.ids.size(), " ids and ", pairs.times.size(), " times");
+}
+
+void check_nodes(const Pairs& pairs, int64_t num_sources, int64_t num_destinations) {
+  for (const int64_t source : pairs.sources)
+    require_index(source, num_sources, "a source");
+  for (const int64_t destination : pairs.destinations)
+    require_index(destination, num_destinations, "a destination");
+}
+
+void check(const Candidates& candidates, const char* what) {
+  const auto& [num_nodes, sums, created] = candidates;
+  if (sums.data != nullptr && (sums.dtype != DType::kFloat64 || sums.rows() != num_nodes))
+    throw_invalid("weight sums of ", what, " are ", sums.describe(), ", not float64 [", num_nodes,
+                  "]");
+  if (sums.data != nullptr && num_nodes > 0 && !(sums.as<double>().back() > 0))
+    throw_invalid("weights of ", what, " are all 0");
+  if (created.data != nullptr && (created.dtype != DType::kInt64 || created.rows() != num_nodes))
+    throw_invalid("times of ", what, " are ", created.describe(), ", not int64 [", num_nodes, "]");
+}
+
+bool replaces_source(Corrupt corrupt, int64_t draw) {
+  return corrupt == Corrupt::kSource || (corrupt == Corrupt::kBoth && draw % 2 == 1);
+}
+
+// The negatives of some pairs. One thread.
+class NegativeGroup {
+ public:
+  NegativeGroup(const Pairs& pairs,
+                const NegativeOptions& options,
+                std::span<const PairIndex> edges)
+      : pairs_(pairs),
+        options_(options),
+        edges_(edges),
+        key_(absorb(absorb(static_cast<uint64_t>(Domain::kNegative), options.seed),
+                    options.epoch)) {}
+
+  void run(int64_t begin, int64_t end, int64_t* out) {
+    for (int64_t pair = begin; pair < end; ++pair)
+      for (int64_t i = 0; i < options_.amount; ++i)
+        draws_.push_back(begin_draw(pair, i));
+    for (uint64_t tries = 0; tries < kTries && !draws_.empty(); ++tries)
+      try_once(tries, out);
+    for (Draw& draw : draws_)
+      out[draw.pair * options_.amount + draw.number] = enumerate(draw);
+    draws_.clear();
+  }
+
+ private:
+  struct Draw {
+    int64_t pair, number;
+    uint64_t key;
+    int64_t source, destination;  // one of them is the candidate
+    bool at_source;
+    Row row = {0, 0};  // of the first edges
+  };
+
+  Draw begin_draw(int64_t pair, int64_t number) const {
+    const auto at = static_cast<size_t>(pair);
+    const uint64_t key =
+        absorb(absorb(key_, static_cast<uint64_t>(pairs_.ids[at])), static_cast<uint64_t>(number));
+    return {.pair = pair,
+            .number = number,
+            .key = key,
+            .source = pairs_.sources[at],
+            .destination = pairs_.destinations[at],
+            .at_source = replaces_source(options_.corrupt, number)};
+  }
+
+  // Draws a candidate each, and keeps the draws that are rejected.
+  void try_once(uint64_t tries, int64_t* out) {
+    for (Draw& draw : draws_) {
+      candidate(draw) = drawn(candidates(draw), absorb(draw.key, tries));
+      if (!edges_.empty()) edges_[0].request_row(draw.source, draw.destination);
+    }
+    if (!edges_.empty())
+      for (Draw& draw : draws_)
+        draw.row = edges_[0].row(draw.source, draw.destination);
+    std::erase_if(draws_, [&](Draw& draw) {
+      const bool taken = !is_rejected(draw);
+      if (taken) out[draw.pair * options_.amount + draw.number] = candidate(draw);
+      return taken;
+    });
+  }
+
+  static int64_t& candidate(Draw& draw) { return draw.at_source ? draw.source : draw.destination; }
+  const Candidates& candidates(const Draw& draw) const {
+    return draw.at_source ? options_.sources : options_.destinations;
+  }
+  int64_t time_of(const Draw& draw) const {
+    return pairs_.times.empty() ? std::numeric_limits<int64_t>::max()
+                                : pairs_.times[static_cast<size_t>(draw.pair)];
+  }
+
+  static int64_t drawn(const Candidates& candidates, uint64_t word) {
+    const auto count = static_cast<uint64_t>(candidates.num_nodes);
+    if (candidates.weight_sums.data == nullptr)
+      return static_cast<int64_t>(uniform_below(word, count));
+    const auto sums = candidates.weight_sums.as<double>();
+    const auto found = std::upper_bound(sums.begin(), sums.end(), fraction_of(word) * sums.back());
+    if (found != sums.end()) return found - sums.begin();
+    return std::lower_bound(sums.begin(), sums.end(), sums.back()) - sums.begin();
+  }
+
+  bool is_rejected(Draw& draw) const {
+    const int64_t time = time_of(draw);
+    const Array& created = candidates(draw).created;
+    if (!options_.loops && draw.source == draw.destination) return true;
+    if (created.data != nullptr &&
+        created.as<int64_t>()[static_cast<size_t>(candidate(draw))] > time)
+      return true;
+    for (size_t i = 0; i < edges_.size(); ++i) {
+      const Row row = i == 0 ? draw.row : edges_[i].row(draw.source, draw.destination);
+      if (edges_[i].has(row, draw.source, draw.destination, time)) return true;
+    }
+    return false;
+  }
+
+  int64_t enumerate(Draw& draw) const {
+    const Candidates& all = candidates(draw);
+    const auto sums =
+        all.weight_sums.data == nullptr ? std::span<const double>() : all.weight_sums.as<double>();
+    std::vector<int64_t> left;
+    std::vector<double> left_sums;
+    double sum = 0;
+    for (int64_t node = 0; node < all.num_nodes; ++node) {
+      const auto at = static_cast<size_t>(node);
+      const double weight = sums.empty() ? 1 : sums[at] - (at == 0 ? 0 : sums[at - 1]);
+      if (!(weight > 0)) continue;
+      candidate(draw) = node;
+      if (!edges_.empty()) draw.row = edges_[0].row(draw.source, draw.destination);
+      if (is_rejected(draw)) continue;
+      left.push_back(node);
+      left_sums.push_back(sum += weight);
+    }
+    if (left.empty()) throw_none(draw);
+    const uint64_t word = absorb(draw.key, kTries);
+    if (sums.empty()) return left[uniform_below(word, left.size())];
+    const auto found =
+        std::upper_bound(left_sums.begin(), left_sums.end(), fraction_of(word) * sum);
+    return found == left_sums.end() ? left.back()
+                                    : left[static_cast<size_t>(found - left_sums.begin())];
+  }
+
+  [[noreturn]] void throw_none(const Draw& draw) const {
+    const auto at = static_cast<size_t>(draw.pair);
+    const int64_t kept = draw.at_source ? pairs_.destinations[at] : pairs_.sources[at];
+    throw_error(ErrorCode::kNotFound, draw.at_source ? "destination " : "source ", kept,
+                " has an edge with each of the ", candidates(draw).num_nodes,
+                " candidates: there is no exact negative for pair ", pairs_.ids[at]);
+  }
+
+  const Pairs& pairs_;
+  const NegativeOptions& options_;
+  std::span<const PairIndex> edges_;
+  uint64_t key_;
+  std::vector<Draw> draws_;  // that are not done
+};
+
+}  // namespace
+
+Corrupt parse_corrupt(const std::string& name) {
+  if (name == "destination") return Corrupt::kDestination;
+  if (name == "source") return Corrupt::kSource;
+  if (name == "both") return Corrupt::kBoth;
+  throw_invalid("corrupt is '", name, "', expected 'destination', 'source' or 'both'");
+}
+
+Array draw_negatives(const Pairs& pairs, const NegativeOptions& options) {
+  check(pairs);
+  check_nodes(pairs, options.sources.num_nodes, options.destinations.num_nodes);
+  check(options.destinations, "destinations");
+  check(options.sources, "sources");
+  if (options.amount < 1) throw_invalid("amount is ", options.amount, ", not 1 or more");
+  const std::vector<PairIndex> edges(options.edges.begin(), options.edges.end());
+  for (const PairIndex& index : edges) {
+    const int64_t expected =
+        index.by_source() ? options.sources.num_nodes : options.destinations.num_nodes;
+    if (index.num_rows() != expected)
+      throw_invalid("edges have ", index.num_rows(), " rows, expected ", expected);
+  }
+  const int64_t count = std::ssize(pairs.sources);
+  Array negatives = BufferPool::shared()->allocate_array(DType::kInt64, {count, options.amount});
+  auto* out = static_cast<int64_t*>(negatives.data);
+  parallel_for(count, kGroup, options.threads, [&](int64_t begin, int64_t end) {
+    NegativeGroup(pairs, options, edges).run(begin, end, out);
+  });
+  return negatives;
+}
+
+Array are_edges(const Pairs& pairs, std::span<const PairRows> edges, int threads) {
+  check(pairs);
+  const int64_t count = std::ssize(pairs.sources);
+  Array found = BufferPool::shared()->allocate_array(DType::kBool, {count});
+  auto* out = static_cast<bool*>(found.data);
+  std::fill_n(out, count, false);
+  for (const PairRows& of_type : edges) {
+    const PairIndex index(of_type);
+    for (const int64_t node : index.by_source() ? pairs.sources : pairs.destinations)
+      require_index(node, index.num_rows(), index.by_source() ? "a source" : "a destination");
+    parallel_for(count, kGroup, threads, [&](int64_t begin, int64_t end) {
+      Row rows[kGroup];
+      for (int64_t i = begin; i < end; ++i)
+        index.request_row(pairs.sources[static_cast<size_t>(i)],
+                          pairs.destinations[static_cast<size_t>(i)]);
+      for (int64_t i = begin; i < end; ++i)
+        rows[i - begin] = index.row(pairs.sources[static_cast<size_t>(i)],
+                                    pairs.destinations[static_cast<size_t>(i)]);
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+        const int64_t time =
+            pairs.times.empty() ? std::numeric_limits<int64_t>::max() : pairs.times[i];
+        out[i] |= index.has(rows[i - static_cast<size_t>(begin)], pairs.sources[i],
+                            pairs.destinations[i], time);
+      }
+    });
+  }
+  return found;
+}
+
+}  // namespace ramet

@@ -1,0 +1,43 @@
+// PairIndex: whether pairs of nodes are edges, by bisection of sorted rows. A row of d edges takes
+// log d reads, of which the first misses the cache, and which a caller requests ahead.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/prefetch.h"
+#include "ramet/negatives.h"
+#include "sampling/rows.h"
+
+namespace ramet {
+
+class PairIndex {
+ public:
+  // Throws kNotFound and kInvalidArgument for a table that is missing or of another dtype.
+  explicit PairIndex(const PairRows& rows);
+
+  // Of the node whose row is read, and of the node that is looked for in it.
+  [[nodiscard]] int64_t num_rows() const { return edges_->indptr.rows() - 1; }
+  [[nodiscard]] bool by_source() const { return by_source_; }
+
+  void request_row(int64_t source, int64_t destination) const {
+    prefetch(&indptr_[by_source_ ? source : destination]);
+  }
+  // Reads the bounds that were requested, and requests the middle.
+  [[nodiscard]] Row row(int64_t source, int64_t destination) const {
+    const Row row = read_row(*edges_, indptr_, by_source_ ? source : destination);
+    prefetch(static_cast<const char*>(edges_->indices.data) +
+             (row.begin + row.degree / 2) * item_size(edges_->indices.dtype));
+    return row;
+  }
+  // Whether the row of the pair has an edge between them that is there at `time`.
+  [[nodiscard]] bool has(const Row& row, int64_t source, int64_t destination, int64_t time) const;
+
+ private:
+  const EdgeType* edges_;
+  const int64_t* indptr_;
+  bool by_source_;
+  const int64_t* times_ = nullptr;
+};
+
+}  // namespace ramet
