@@ -40,7 +40,7 @@ PUBLIC_HEADERS = {
     "kernels": "cuda",
     "device": "cuda_memory device_pieces",
     "exchange": "exchange",
-    "tables": "table cache_hits cuda_table device_table id_listener record_table row_exchange table_rows whole_table",
+    "tables": "table cache_hits cuda_table device_table prefetch_sink record_table row_exchange table_rows whole_table",
     "sampling": "sample_options sampler induced cuda_sampler fingerprint negatives walks",
     "nn": "aggregate aggregate_table attention block_edges dropout optimizer",
     "loader": "loader cache_by cooperative_loader cooperative_options device_options host_options table_request",

@@ -26,8 +26,8 @@
 #include "ramet/device_options.h"
 #include "ramet/graph.h"
 #include "ramet/host_options.h"
-#include "ramet/id_listener.h"
 #include "ramet/placement.h"
+#include "ramet/prefetch_sink.h"
 #include "ramet/progress.h"
 #include "ramet/row_reader.h"
 #include "ramet/sampler.h"
@@ -47,11 +47,11 @@ struct InputNodes {
   Array times = {};
 };
 
-// Rows that a training loop looks up for the nodes of a type: it is told the nodes of each batch
-// before the loop gets it, in the order of steps.
-struct LookedUp {
+// Who gets ready the rows that a training loop looks up for the nodes of a type: the nodes of each
+// batch are announced before the loop gets it, in the order of steps.
+struct PrefetchHints {
   int node_type = 0;
-  std::shared_ptr<IdListener> rows;
+  std::shared_ptr<PrefetchSink> sink;
 };
 
 struct LoaderOptions {
@@ -69,7 +69,7 @@ struct LoaderOptions {
   int threads = 0;
   int prefetch = 0;  // batches ahead; 0: as many as threads, and one more where these are automatic
   std::vector<TableRequest> tables;
-  std::vector<LookedUp> looked_up = {};  // of host batches; of several streams by the first alone
+  std::vector<PrefetchHints> prefetch_hints = {};  // of host batches, of one stream at a time
   bool decode = true;        // float16, bfloat16 and quantized int8 rows arrive as float32
   bool edges_ahead = false;  // with Expand::kOnce: host batches come with Batch::edges
   TransposeAhead transpose = TransposeAhead::kNone;  // of host batches

@@ -31,8 +31,8 @@
 #include <vector>
 
 #include "ramet/array.h"
-#include "ramet/id_listener.h"
 #include "ramet/ownership.h"
+#include "ramet/prefetch_sink.h"
 #include "ramet/row_reader.h"
 #include "ramet/table_rows.h"
 
@@ -77,7 +77,7 @@ struct HeldRecords {
   Array row_ids;                            // int64[slots]: the id of the row in each slot
 };
 
-class RecordTable final : public IdListener {
+class RecordTable final : public PrefetchSink {
  public:
   // Rows of the first column, which is float32, float16 or bfloat16. kNotFound and kIo where the
   // folder refuses a file; kNoSpace if the cache does not fit in memory.

@@ -25,8 +25,8 @@ namespace {
 
 // Of a node type: its position, ids, and times.
 using InputTuple = std::tuple<int, std::optional<Ids>, std::optional<Ids>>;
-// The position of a node type, and rows that are looked up for its nodes.
-using LookedUpPair = std::pair<int, std::shared_ptr<IdListener>>;
+// The position of a node type, and who gets ready the rows of its nodes.
+using PrefetchPair = std::pair<int, std::shared_ptr<PrefetchSink>>;
 
 nb::dict as_dict(const LoaderSummary& sum) {
   nb::dict fields;
@@ -92,7 +92,7 @@ LoaderOptions make_options(SampleOptions sample,
                            int threads,
                            int prefetch,
                            const std::vector<TableRequest>& tables,
-                           const std::vector<LookedUpPair>& looked_up,
+                           const std::vector<PrefetchPair>& prefetch_hints,
                            bool decode,
                            bool edges_ahead,
                            const std::string& transpose,
@@ -112,8 +112,8 @@ LoaderOptions make_options(SampleOptions sample,
   options.threads = threads;
   options.prefetch = prefetch;
   options.tables = tables;
-  for (const auto& [type, rows] : looked_up)
-    options.looked_up.push_back({type, rows});
+  for (const auto& [type, sink] : prefetch_hints)
+    options.prefetch_hints.push_back({type, sink});
   options.decode = decode;
   options.edges_ahead = edges_ahead;
   options.transpose = transpose_named(transpose);
@@ -237,25 +237,26 @@ void bind_loader(nb::module_& m) {
           [](BoundLoader* self, std::shared_ptr<Graph> graph, SampleOptions sample,
              const std::vector<InputTuple>& inputs, int64_t batch_size, bool shuffle,
              bool drop_last, int rank, int world, int threads, int prefetch,
-             const std::vector<TableRequest>& tables, const std::vector<LookedUpPair>& looked_up,
-             bool decode, bool edges_ahead, const std::string& transpose, const HostOptions& host,
-             const DeviceOptions& device, const CooperativeOptions& cooperative,
-             const nb::object& progress) {
+             const std::vector<TableRequest>& tables,
+             const std::vector<PrefetchPair>& prefetch_hints, bool decode, bool edges_ahead,
+             const std::string& transpose, const HostOptions& host, const DeviceOptions& device,
+             const CooperativeOptions& cooperative, const nb::object& progress) {
             const Progress report = interruptible(progress);
             const GilRelease release;  // it may read a whole graph
             new (self)
                 BoundLoader(std::move(graph),
                             make_options(std::move(sample), inputs, batch_size, shuffle, drop_last,
-                                         rank, world, threads, prefetch, tables, looked_up, decode,
-                                         edges_ahead, transpose, host, device, cooperative),
+                                         rank, world, threads, prefetch, tables, prefetch_hints,
+                                         decode, edges_ahead, transpose, host, device, cooperative),
                             report);
           },
           nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("inputs").noconvert(),
           nb::arg("batch_size"), nb::arg("shuffle"), nb::arg("drop_last"), nb::arg("rank"),
           nb::arg("world"), nb::arg("threads"), nb::arg("prefetch"), nb::arg("tables"),
-          nb::arg("looked_up"), nb::arg("decode"), nb::arg("edges_ahead"), nb::arg("transpose"),
-          nb::arg("host") = HostOptions(), nb::arg("device") = DeviceOptions(),
-          nb::arg("cooperative") = CooperativeOptions(), nb::arg("progress") = nb::none())
+          nb::arg("prefetch_hints"), nb::arg("decode"), nb::arg("edges_ahead"),
+          nb::arg("transpose"), nb::arg("host") = HostOptions(),
+          nb::arg("device") = DeviceOptions(), nb::arg("cooperative") = CooperativeOptions(),
+          nb::arg("progress") = nb::none())
       .def_prop_ro("num_steps", &NeighborLoader::num_steps)
       .def("fingerprint", &NeighborLoader::fingerprint)
       .def("tables_digest", &NeighborLoader::tables_digest)

@@ -130,17 +130,17 @@ nb::dict counts(const RecordTable& table) {
 }  // namespace
 
 void bind_record_table(nb::module_& m) {
-  nb::class_<IdListener>(m, "IdListener")
+  nb::class_<PrefetchSink>(m, "PrefetchSink")
       .def(
           "announce",
-          [](IdListener& listener, const Ids& ids) {
+          [](PrefetchSink& sink, const Ids& ids) {
             const Array values = borrow(AnyArray(ids));
             const GilRelease release;
-            listener.announce(values);
+            sink.announce(values);
           },
           nb::arg("ids").noconvert())
-      .def("forget", &IdListener::forget);
-  nb::class_<RecordTable, IdListener>(m, "RecordTable")
+      .def("forget", &PrefetchSink::forget);
+  nb::class_<RecordTable, PrefetchSink>(m, "RecordTable")
       .def("__init__", &make, nb::arg("num_rows"), nb::arg("row").noconvert(), nb::kw_only(),
            nb::arg("bfloat16"), nb::arg("folder"), nb::arg("cache_rows"),
            nb::arg("distribution").none(), nb::arg("value"), nb::arg("seed"), nb::arg("io_uring"),

@@ -180,10 +180,10 @@ void check(const LoaderOptions& options, const Graph& graph) {
   require_at_most(options.prefetch, kMaxPrefetch, "prefetch");
   for (const TableRequest& request : options.tables)
     check_table(request, graph, options);
-  for (const LookedUp& rows : options.looked_up)
-    require_index(rows.node_type, std::ssize(graph.node_types()), "node type");
-  if (!options.looked_up.empty() && options.device.index != kHost)
-    throw_invalid("rows that are looked up are told the nodes of batches of the host alone");
+  for (const PrefetchHints& hints : options.prefetch_hints)
+    require_index(hints.node_type, std::ssize(graph.node_types()), "node type");
+  if (!options.prefetch_hints.empty() && options.device.index != kHost)
+    throw_invalid("prefetch hints are given for batches of the host alone");
   if (options.transpose != TransposeAhead::kNone && options.device.index != kHost)
     throw_invalid("blocks are transposed ahead, which is for batches of the host");
   if (options.device.index == kHost)

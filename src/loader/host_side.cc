@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "ramet/error.h"
-#include "table_place.h"
+#include "table_placement.h"
 
 namespace ramet {
 namespace {
@@ -38,7 +38,7 @@ class Maker {
 
   void add(const TableRequest& request, Placement wanted) {
     const Table table = table_of(*graph_, request);
-    TablePlace place = place_of(*graph_, request, wanted);
+    TablePlacement place = placement_of(*graph_, request, wanted);
     auto source = source_of(request, table, place);
     makers_.emplace_back();
     const bool is_provided = std::holds_alternative<ProvidedTable>(request.rows);
@@ -52,7 +52,7 @@ class Maker {
 
   HostSide take() {
     side_.caches = std::make_shared<const TableCaches>(std::move(makers_));
-    side_.reads_ahead = !options_.looked_up.empty() ||
+    side_.reads_ahead = !options_.prefetch_hints.empty() ||
                         std::any_of(side_.sources.begin(), side_.sources.end(),
                                     [](const auto& source) { return source->reads_ahead(); });
     return std::move(side_);
@@ -61,7 +61,7 @@ class Maker {
  private:
   [[nodiscard]] std::shared_ptr<const RowSource> source_of(const TableRequest& request,
                                                            const Table& rows,
-                                                           const TablePlace& place) const {
+                                                           const TablePlacement& place) const {
     if (const PulledTable* pulled = request.pulled())
       return make_pulled_source(rows, pulled->places, pulled->is_local, pulled->rank,
                                 options_.decode);
@@ -74,7 +74,7 @@ class Maker {
   std::shared_ptr<const RowSource> cached(std::shared_ptr<const RowSource> source,
                                           const TableRequest& request,
                                           int64_t rows,
-                                          TablePlace& place) {
+                                          TablePlacement& place) {
     const HostOptions& host = options_.host;
     CacheBy by = host.cache_by;
     const bool is_remote = place.location == Location::kDisk || request.pulled() != nullptr;
@@ -94,7 +94,7 @@ class Maker {
                                            const TableRequest& request,
                                            int64_t rows,
                                            CacheBy by,
-                                           TablePlace& place) {
+                                           TablePlacement& place) {
     std::vector<int64_t> kept = rows_to_keep(request, by);
     place.why += concat("; a cache has ", kept.size(), " rows ", why_cached(options_.host, by));
     if (request.pulled() == nullptr) return with_kept_rows(std::move(source), rows, kept);

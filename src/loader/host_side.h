@@ -15,7 +15,7 @@ namespace ramet {
 struct HostSide {
   RowSources sources;
   std::shared_ptr<const TableCaches> caches = nullptr;
-  bool reads_ahead = false;  // whether a source or a listener does
+  bool reads_ahead = false;  // whether a source does, or hints are wanted
   std::vector<PlacementDecision> placement;
 };
 

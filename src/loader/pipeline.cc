@@ -79,7 +79,7 @@ void Pipeline::work_on(const Work& work,
     const AddSeconds timer(timings.gather_seconds);
     const AddCoreWait waits(core_wait, timings.core_wait_seconds);
     if (work.stage == kAnnounce) {
-      reads_->tell(slot.batch);
+      reads_->hint(slot.batch);
       reads_->announce(slot.batch);
     }
     if (work.stage == kBegin) slot.reads = reads_->begin(context_, slot.batch);

@@ -85,19 +85,19 @@ void TableReads::leave() noexcept {
   if (!std::exchange(is_first_, false)) return;
   if (is_used_) caches_.clear();  // what they have is up to timing
   parts_->host.caches->give_back(std::exchange(caches_, {}));
-  for (const LookedUp& rows : parts_->options.looked_up) {
+  for (const PrefetchHints& hints : parts_->options.prefetch_hints) {
     try {
-      if (is_used_) rows.rows->forget();
+      if (is_used_) hints.sink->forget();
     } catch (const Error&) {  // in a forked process, whose first batch had the error
     }
   }
 }
 
-void TableReads::tell(const Batch& batch) {
+void TableReads::hint(const Batch& batch) {
   is_used_ = true;
-  for (size_t i = 0; i < parts_->options.looked_up.size() && is_first_; ++i) {
-    const LookedUp& rows = parts_->options.looked_up[i];
-    rows.rows->announce(batch.minibatch.n_id[static_cast<size_t>(rows.node_type)]);
+  for (size_t i = 0; i < parts_->options.prefetch_hints.size() && is_first_; ++i) {
+    const PrefetchHints& hints = parts_->options.prefetch_hints[i];
+    hints.sink->announce(batch.minibatch.n_id[static_cast<size_t>(hints.node_type)]);
   }
 }
 

@@ -61,8 +61,8 @@ class TableReads {
 
   // How many batches after the one to begin next may be announced.
   [[nodiscard]] int window() const { return window_; }
-  // Tells LoaderOptions::looked_up what a sampled batch will look up.
-  void tell(const Batch& batch);
+  // Announces the nodes of a sampled batch to LoaderOptions::prefetch_hints.
+  void hint(const Batch& batch);
   // A sampled batch, whose minibatch must stay until it is begun.
   void announce(const Batch& batch);
   // Starts to read the batch that was announced first.

@@ -36,8 +36,8 @@ def rows_of_embeddings(graph: Graph, embeddings: dict) -> dict[str, RecordTable]
     return rows
 
 
-def listeners_of(graph: Graph, rows: dict[str, RecordTable]) -> list[tuple]:
-    """As the engine takes them: positions of node types, and what is told their nodes."""
+def prefetch_hints_of(graph: Graph, rows: dict[str, RecordTable]) -> list[tuple]:
+    """As the engine takes them: positions of node types, and the tables to which their nodes are announced."""
     return [(graph.node_types.index(of), table._core) for of, table in rows.items()]
 
 

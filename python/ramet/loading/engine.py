@@ -8,7 +8,7 @@ from ramet import _core
 from ramet._support.arguments import as_int
 from ramet._support.progress import locking_progress
 from ramet.loading.config import LoaderConfig
-from ramet.loading.embeddings import listeners_of
+from ramet.loading.embeddings import prefetch_hints_of
 from ramet.loading.options import MAX_PREFETCH, MAX_THREADS
 from ramet.loading.placement import on_device, on_host
 from ramet.loading.ranks import LoaderRanks
@@ -44,7 +44,7 @@ def make_core(
         threads=_or(few, config.threads, "threads", MAX_THREADS),
         prefetch=_or(PULLED_AHEAD if pulls else few, config.prefetch, "prefetch", MAX_PREFETCH),
         tables=for_engine(config.graph, requests, options["expand"], pulls, fused=fused, narrowed=narrowed),
-        looked_up=listeners_of(config.graph, config.looked_up),
+        prefetch_hints=prefetch_hints_of(config.graph, config.looked_up),
         decode=features.decode,
         edges_ahead=edges_ahead,
         transpose=features.transposed,

@@ -1,4 +1,4 @@
-#include "table_place.h"
+#include "table_placement.h"
 
 #include <cmath>
 #include <utility>
@@ -28,14 +28,14 @@ bool is_beyond_memory(const Graph& graph, const TableRequest& request, const Tab
   return graph.store()->read_by_row().count(array_name(graph, request)) > 0;
 }
 
-TablePlace on_disk(const Table& table, std::vector<RowSpan> files, std::string why) {
+TablePlacement on_disk(const Table& table, std::vector<RowSpan> files, std::string why) {
   auto reader = RowReader::open(std::move(files), table.rows().row_bytes());
   why += concat("; ", reader->how(), "; ", std::llround(reader->rows_per_second() / 1e3),
                 " thousand single rows a second");
   return {Location::kDisk, std::move(why), std::move(reader)};
 }
 
-TablePlace decided(const Graph& graph, const TableRequest& request, const Table& table) {
+TablePlacement decided(const Graph& graph, const TableRequest& request, const Table& table) {
   const bool is_provided = request.table() != nullptr;
   if (!is_beyond_memory(graph, request, table))
     return {Location::kInPlace, is_provided ? "the rows are those of a given table"
@@ -52,7 +52,7 @@ TablePlace decided(const Graph& graph, const TableRequest& request, const Table&
 
 }  // namespace
 
-TablePlace place_of(const Graph& graph, const TableRequest& request, Placement wanted) {
+TablePlacement placement_of(const Graph& graph, const TableRequest& request, Placement wanted) {
   const std::string what = concat("table '", request.name, "' is to be read from a disk, ");
   const bool is_disk = wanted == Location::kDisk;
   if (is_disk && request.pulled() != nullptr) throw_invalid(what, "but has rows on other machines");

@@ -9,7 +9,7 @@
 
 namespace ramet {
 
-struct TablePlace {
+struct TablePlacement {
   Location location = Location::kInPlace;  // or kDisk
   std::string why;
   std::shared_ptr<RowReader> reader = nullptr;  // of kDisk
@@ -18,8 +18,8 @@ struct TablePlace {
 // Decides where kAuto is wanted. With kDisk: opens a reader of the table's files, which measures
 // the disk for some milliseconds. kInvalidArgument names a table for kDisk whose rows are no files,
 // or are pulled; and as RowReader::open.
-[[nodiscard]] TablePlace place_of(const Graph& graph,
-                                  const TableRequest& request,
-                                  Placement wanted);
+[[nodiscard]] TablePlacement placement_of(const Graph& graph,
+                                          const TableRequest& request,
+                                          Placement wanted);
 
 }  // namespace ramet

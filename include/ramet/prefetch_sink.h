@@ -1,4 +1,4 @@
-// IdListener: who is told which rows batches will use, before they are used, and gets them ready.
+// PrefetchSink: gets rows ready that batches will use: they are announced before.
 //
 // What is announced is advice: a batch that never comes, or another than was announced, is no
 // error.
@@ -8,12 +8,12 @@
 
 namespace ramet {
 
-class IdListener {
+class PrefetchSink {
  public:
-  IdListener() = default;
-  IdListener(const IdListener&) = delete;
-  IdListener& operator=(const IdListener&) = delete;
-  virtual ~IdListener() = default;
+  PrefetchSink() = default;
+  PrefetchSink(const PrefetchSink&) = delete;
+  PrefetchSink& operator=(const PrefetchSink&) = delete;
+  virtual ~PrefetchSink() = default;
 
   // The row ids of a batch, int64 [n], those of earlier steps first. One thread calls it, while any
   // others use the rows. The ids are read here. kOutOfRange for an id beyond the rows;
