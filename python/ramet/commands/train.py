@@ -21,6 +21,32 @@ def add_parsers(subparsers):
     _add_predict(subparsers)
 
 
+# Of Config, whose defaults they have.
+_CHOICES = {"model": MODELS, "placement": PLACES, "dtype": DTYPES, "best_by": MEASURES}
+_OPTIONS = {
+    "model": "gin, which adds neighbors up, is evaluated on samples as in training, the others on all neighbors",
+    "hidden": "hidden width",
+    "epochs": "epochs",
+    "batch_size": "of the global batch, over all processes",
+    "processes": "trainers",
+    "threads": "sampling threads per process (default: as many as keep up with training)",
+    "placement": "of the features: in_place, where the store is mapped; disk, read row by row; auto, the default: disk "
+    "where memory cannot hold them",
+    "cache_rows": "rows that each process keeps in memory, of features from a disk (default: none)",
+    "look_ahead": "batches sampled before that cache chooses its rows",
+    "seed": "of everything random",
+    "lr": "learning rate",
+    "weight_decay": "weight decay",
+    "dropout": "dropout of hidden rows",
+    "input_dropout": "dropout of the features",
+    "dtype": "of parameters and arithmetic; with bfloat16, features, rows and products of matrices have it, parameters "
+    "and sums are float32: fast where the processor has AVX512-BF16 or AMX",
+    "eval_every": "epochs between validations",
+    "best_by": "what makes a model the best one in validation",
+    "patience": "stop after N validations without a better one (default: never)",
+}
+
+
 def _add_train(subparsers):
     parser = subparsers.add_parser(
         "train",
@@ -30,103 +56,27 @@ def _add_train(subparsers):
         "metrics.json and, with matplotlib, a plot (curves.png); `ramet predict STORE RUN` uses it.",
     )
     add = parser.add_argument
-    default = Config(store="")
     add("store", metavar="STORE", help="folder of the store: node tables feat and label, splits train, val, test")
     add("--out", metavar="FOLDER", help="run folder, new or empty (default: runs/NAME-MODEL-TIME)")
     add(
-        "--model",
-        choices=MODELS,
-        default=default.model,
-        help="(default: %(default)s); gin, which adds neighbors up, is evaluated on samples as in training, the others "
-        "on all neighbors",
-    )
-    add("--hidden", type=int, metavar="N", default=default.hidden, help="hidden width (default: %(default)s)")
-    add(
         "--num-neighbors",
         type=_fanouts,
-        default=default.num_neighbors,
+        default=Config.num_neighbors,
         metavar="15,10",
         help="neighbors per layer, the seeds' hop first, -1 for all; as many layers (default: 15,10)",
     )
     add_sampler_options(parser)
-    add("--epochs", type=int, metavar="N", default=default.epochs, help="(default: %(default)s)")
-    add(
-        "--batch-size",
-        type=int,
-        metavar="N",
-        default=default.batch_size,
-        help="of the global batch, over all processes (default: %(default)s)",
-    )
-    add("--processes", type=int, metavar="N", default=default.processes, help="trainers (default: %(default)s)")
-    add(
-        "--threads",
-        type=int,
-        metavar="N",
-        help="sampling threads per process (default: as many as keep up with training)",
-    )
-    add(
-        "--placement",
-        choices=PLACES,
-        default=default.placement,
-        help="of the features: in_place, where the store is mapped; disk, read row by row; auto, the default: disk "
-        "where memory cannot hold them",
-    )
-    add(
-        "--cache-rows",
-        type=int,
-        metavar="N",
-        default=default.cache_rows,
-        help="rows that each process keeps in memory, of features from a disk (default: none)",
-    )
-    add(
-        "--look-ahead",
-        type=int,
-        metavar="N",
-        default=default.look_ahead,
-        help="batches sampled before that cache chooses its rows (default: %(default)s)",
-    )
+    for name, text in _OPTIONS.items():
+        default = getattr(Config, name)
+        kind = {"choices": _CHOICES[name]} if name in _CHOICES else {"type": type(default or 0)}
+        metavar = None if name in _CHOICES else "X" if isinstance(default, float) else "N"
+        shown = text if "default" in text else f"{text} (default: {default})"
+        add("--" + name.replace("_", "-"), default=default, metavar=metavar, help=shown, **kind)
     add(
         "--release-memory",
         dest="keep_memory",
         action="store_false",
         help="give freed memory back to the system at once: smaller, slower on a CPU (see ramet.keep_memory)",
-    )
-    add("--seed", type=int, metavar="N", default=default.seed, help="(default: %(default)s)")
-    add("--lr", type=float, metavar="X", default=default.lr, help="(default: %(default)s)")
-    add("--weight-decay", type=float, metavar="X", default=default.weight_decay, help="(default: %(default)s)")
-    add("--dropout", type=float, metavar="X", default=default.dropout, help="(default: %(default)s)")
-    add(
-        "--input-dropout",
-        type=float,
-        metavar="X",
-        default=default.input_dropout,
-        help="dropout of the features (default: %(default)s)",
-    )
-    add(
-        "--dtype",
-        choices=DTYPES,
-        default=default.dtype,
-        help="of parameters and arithmetic; with bfloat16, features, rows and products of matrices have it, parameters "
-        "and sums are float32: fast where the processor has AVX512-BF16 or AMX (default: %(default)s)",
-    )
-    add(
-        "--eval-every",
-        type=int,
-        default=default.eval_every,
-        metavar="N",
-        help="epochs between validations (default: %(default)s)",
-    )
-    add(
-        "--best-by",
-        choices=MEASURES,
-        default=default.best_by,
-        help="what makes a model the best one in validation (default: %(default)s)",
-    )
-    add(
-        "--patience",
-        type=int,
-        metavar="N",
-        help="stop after N validations without a better one (default: never)",
     )
     add("--quiet", action="store_true", help="no progress bars")
     parser.set_defaults(run=train)

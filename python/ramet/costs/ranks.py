@@ -150,11 +150,11 @@ def make_together(ranks: list[_core.CooperativeLoader], epoch: int, step: int) -
     messages = [rank.begin(epoch, step) for rank in ranks]
     while messages[0] is not None:
         weight += sum(sum(sizes) - sizes[rank] for rank, (sizes, _) in enumerate(messages))
-        messages = [rank.receive(*message) for rank, message in zip(ranks, _deliver(messages))]
+        messages = [rank.receive(*message) for rank, message in zip(ranks, _all_to_all(messages))]
     return [rank.finish() for rank in ranks], weight
 
 
-def _deliver(messages: list[tuple]) -> list[tuple]:
+def _all_to_all(messages: list[tuple]) -> list[tuple]:
     """Converts messages by sender to messages by receiver."""
     parts = [np.split(data, np.cumsum(sizes)[:-1]) for sizes, data in messages]
     return [

@@ -9,15 +9,14 @@ and nobody waits. So it takes a later epoch that all ranks begin; the last loop 
 from __future__ import annotations
 
 import hashlib
-import logging
 import sys
 import threading
 import weakref
 from dataclasses import dataclass
 
-_log = logging.getLogger("ramet")
+from ramet._support.log import log, warn_once
+
 _monitors: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # by process group of all ranks
-_warned = False
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,14 @@ class EpochMonitor:
         self._looped = [epoch for epoch, _ in late]
         left_out = [(e, n) for e, n in late if e.thread == latest.thread and e.order < latest.order]
         if left_out and self._num_ranks(latest) >= self._world:
-            _warn(*left_out[0], self._world)
+            epoch, count = left_out[0]
+            warn_once(
+                "%d of %d ranks looped over %s: each saw its slice of the seeds, and nobody the others'. "
+                "Pass ranks=False to the loader of one rank alone",
+                count,
+                self._world,
+                epoch.name,
+            )
             self._looped.clear()
 
     def _num_ranks(self, epoch: Epoch) -> int:
@@ -88,7 +94,7 @@ class LoaderEpochs:
         try:
             function(_monitor_of(dist, self._group))
         except Exception:
-            _log.debug("epochs are not compared with those of other ranks", exc_info=True)
+            log.debug("epochs are not compared with those of other ranks", exc_info=True)
 
 
 def _monitor_of(dist, group) -> EpochMonitor:
@@ -100,20 +106,6 @@ def _monitor_of(dist, group) -> EpochMonitor:
         store = dist.distributed_c10d._get_default_store()  # noqa: SLF001 (torch's)
         monitor = by_members[tuple(members)] = EpochMonitor(store, members)
     return monitor
-
-
-def _warn(epoch: Epoch, count: int, world: int) -> None:
-    """Once per process."""
-    global _warned
-    if not _warned:
-        _warned = True
-        _log.warning(
-            "%d of %d ranks looped over %s: each saw its slice of the seeds, and nobody the others'. "
-            "Pass ranks=False to the loader of one rank alone",
-            count,
-            world,
-            epoch.name,
-        )
 
 
 def _digest(value) -> str:

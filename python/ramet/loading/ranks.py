@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ramet._support.log import warn_once
 from ramet.ranks.world import rank_and_world
-
-_log = logging.getLogger("ramet")
-_warned = False
-_warned_early = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +50,9 @@ def cooperating_group(ranks: Cooperate):
 
 
 def warn_of_global_batch(batch_size: int, rank: int, world: int) -> None:
-    """Once per process, on rank 0: PyG's and DGL's batch size is that of a rank."""
-    global _warned
-    if rank == 0 and world > 1 and not _warned:
-        _warned = True
-        _log.warning(
+    """On rank 0: PyG's and DGL's batch size is that of a rank."""
+    if rank == 0 and world > 1:
+        warn_once(
             "batch_size=%d is the global batch, shared by %d ranks; ranks=False is for a loader of one rank",
             batch_size,
             world,
@@ -66,14 +60,10 @@ def warn_of_global_batch(batch_size: int, rank: int, world: int) -> None:
 
 
 def warn_if_made_early(ranks, world: int) -> None:
-    """Once per process, where a loop begins: its loader was to find the ranks, which were not there yet."""
-    global _warned_early
-    if ranks is not None or world > 1 or _warned_early:
-        return
-    found = rank_and_world(None)[1]
+    """Where a loop begins: its loader was to find the ranks, which were not there yet."""
+    found = 1 if ranks is not None or world > 1 else rank_and_world(None)[1]
     if found > 1:
-        _warned_early = True
-        _log.warning(
+        warn_once(
             "a loader was made before torch.distributed was initialized, so each of %d ranks has whole batches: "
             "make it afterwards, or pass ranks=False if that is meant",
             found,

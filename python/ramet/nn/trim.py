@@ -8,12 +8,12 @@ leaves out edges and sources; the rows of destinations are most of the work.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 
+from ramet._support.log import log, warn_once
 from ramet._support.old_torch import is_compiling
 from ramet.loading.hops import HopEdges, hop_edges_of
 from ramet.loading.origins import block_of
@@ -24,9 +24,6 @@ from ramet.nn.edges import BlockEdges
 from ramet.nn.hop_edges import block_edges
 from ramet.nn.lazy_rows import LazyRows, count_of_writes, mapped, settled, tell_of_writes
 from ramet.nn.row_local import OF_EDGES, OF_ROWS, depends_on_others, why_not
-
-_log = logging.getLogger("ramet")
-_has_warned = False
 
 
 class LayerTrim:
@@ -68,13 +65,11 @@ class LayerTrim:
         return lazy.again("what it returns beside rows")
 
     def _tell_of_edges(self, call: dict) -> None:
-        """Once per process: of an edge_index that may have been changed."""
-        global _has_warned
+        """Of an edge_index that may have been changed."""
         edges = call.get("edge_index")
         is_new = isinstance(edges, torch.Tensor) and hop_edges_of(edges) is None and block_of(edges) is None
-        if is_new and not (_has_warned or self.reason or self.needs_all):
-            _has_warned = True
-            _log.warning("%s computes all rows: its edge_index is not one that a loader made", self.described)
+        if is_new and not (self.reason or self.needs_all):
+            warn_once("%s computes all rows: its edge_index is not one that a loader made", self.described)
 
     @property
     def described(self) -> str:
@@ -85,7 +80,7 @@ class LayerTrim:
 
     def need_all(self, needed_by: str) -> None:
         if not self.needs_all:
-            _log.warning(
+            log.warning(
                 "%s computes the rows of all nodes of a batch from now on: %s needs them", self.described, needed_by
             )
         self.needs_all = True

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from ramet.optim.trainable_rows import TrainableRecords, TrainableRows
+from ramet.ranks.channel import Channel
 from ramet.tables.communicator import SharedRows, abort
-
-if TYPE_CHECKING:
-    from ramet.optim.trainable_rows import TrainableRecords, TrainableRows
-    from ramet.ranks.channel import Channel
 
 
 class Begun:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 from dataclasses import dataclass
 
 import torch
@@ -11,15 +10,13 @@ from torch_geometric.loader.utils import index_select
 
 from ramet import _core
 from ramet._support.arguments import as_folder
+from ramet._support.log import warn_once
 from ramet._support.tensors import to_tensor
 from ramet.arrays import MAX_DIMENSIONS, STORABLE
 from ramet.dtypes import SCALE_SUFFIX
 from ramet.loading.pyg_data.names import TOPOLOGY
 from ramet.storage.contents import RESERVED
 from ramet.tables.table import Table
-
-_log = logging.getLogger("ramet")
-_warned: set[tuple[str, str]] = set()
 
 
 @dataclass(frozen=True)
@@ -117,9 +114,7 @@ def _tell_of_torch(key: str, value: torch.Tensor) -> None:
         reason = f"its rows are not contiguous: it has the strides {list(value.stride())}"
     else:
         return
-    if (key, reason) not in _warned:
-        _warned.add((key, reason))
-        _log.warning("torch indexes the attribute %r, which is slower: %s", key, reason)
+    warn_once("torch indexes the attribute %r, which is slower: %s", key, reason, per=(key, reason))
 
 
 def dim_of(store, key: str) -> int:

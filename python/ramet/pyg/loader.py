@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import logging
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,6 +12,7 @@ from torch_geometric.loader import NodeLoader
 from torch_geometric.sampler.base import SubgraphType
 
 from ramet._support.arguments import shortened
+from ramet._support.log import warn_once
 from ramet._support.memory import FaultWatch
 from ramet.graph import Graph
 from ramet.loading import neighbor_loader as native
@@ -35,9 +35,6 @@ WORKERS = (
     "worker_init_fn",
     "timeout",
 )
-
-_log = logging.getLogger("ramet")
-_has_warned = False
 
 
 class _Engine(native.NeighborLoader):
@@ -263,9 +260,6 @@ def _require_callable(function, name: str) -> None:
 
 
 def _tell_of_threads(kwargs: dict) -> None:
-    """Once per process."""
-    global _has_warned
     given = [name for name in WORKERS if kwargs.get(name)]
-    if given and not _has_warned:
-        _has_warned = True
-        _log.warning("%s has no effect: C++ threads of this process make batches ahead", ", ".join(given))
+    if given:
+        warn_once("%s has no effect: C++ threads of this process make batches ahead", ", ".join(given))

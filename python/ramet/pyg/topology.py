@@ -7,7 +7,6 @@ however they got them (one_per_machine.py).
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 
 import torch
@@ -15,6 +14,7 @@ from torch_geometric.data import HeteroData
 
 from ramet import _core
 from ramet._support.arguments import shortened
+from ramet._support.log import warn_once
 from ramet.graph import Graph
 from ramet.loading.pyg_data.names import TOPOLOGY
 from ramet.pyg.draws import add_times, add_weights
@@ -24,9 +24,6 @@ from ramet.stores.one_per_machine import find_or_make
 
 PIECE = 64 << 20  # bytes that are hashed while Python's lock is held
 OWN_ROWS = 256 << 20  # bytes that are worth a line in the log
-
-_log = logging.getLogger("ramet")
-_has_warned = False
 
 
 def graph_of(data, weight: str | None, time: str | None, counts: dict | None = None) -> Graph:
@@ -91,15 +88,13 @@ def _edge_index(store, what: str) -> torch.Tensor:
 
 
 def _tell_of_own_rows(data) -> None:
-    """Rank 0, once: ranks that loaded the data themselves share the edges, but not the rows."""
-    global _has_warned
-    if _has_warned or not _has_neighbors_and_is_first():
+    """On rank 0: ranks that loaded the data themselves share the edges, but not the rows."""
+    if not _has_neighbors_and_is_first():
         return
     tensors = [value for store in data.stores for value in store.values() if isinstance(value, torch.Tensor)]
     own = sum(value.numel() * value.element_size() for value in tensors if not (value.is_cuda or value.is_shared()))
     if own >= OWN_ROWS:
-        _has_warned = True
-        _log.warning(
+        warn_once(
             "each rank has %.1f GB of the data to itself; those of a machine share a copy of the edges alone. For one "
             "copy of all, save it once, by ramet.save(ramet.from_pyg(data), path), and pass ramet.open(path)",
             own / 1e9,

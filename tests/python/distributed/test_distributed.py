@@ -13,6 +13,7 @@ from small_graphs import WIDTH, homogeneous, sampled
 from world import Ranks
 
 import ramet
+from ramet._support import log
 
 pytest.importorskip("torch")
 
@@ -68,7 +69,7 @@ def warnings():
     handler = logging.Handler()
     handler.emit = lambda record: records.append(record.getMessage())
     logging.getLogger("ramet").addHandler(handler)
-    ramet.loading.ranks._warned = ramet.loading.ranks._warned_early = ramet.loading.epoch_monitor._warned = False
+    log._warned.clear()
     ramet.loading.epoch_monitor._monitors.clear()
     try:
         yield records

@@ -9,7 +9,7 @@ import torch
 from pyg_graphs import homogeneous
 
 import ramet.pyg
-from ramet.pyg import loader as module
+from ramet._support import log
 
 
 def make(kind=ramet.pyg.NeighborLoader, data=None, **options):
@@ -123,7 +123,7 @@ def test_nothing_warns_of_workers_that_nobody_makes(kind):
 
 
 def test_workers_that_are_made_are_not_said_to_have_no_effect(caplog, monkeypatch):
-    monkeypatch.setattr(module, "_has_warned", False)
+    monkeypatch.setattr(log, "_warned", set())
     with caplog.at_level(logging.WARNING, "ramet"):
         make(Collates, num_workers=1)
         assert not caplog.records

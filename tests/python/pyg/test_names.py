@@ -6,7 +6,7 @@ from torch_geometric.data import Data, HeteroData
 
 import ramet
 import ramet.pyg
-from ramet.loading.pyg_data import names
+from ramet._support import log
 from ramet.loading.pyg_data.names import OF_PYG
 
 EDGES = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 5, 5]])
@@ -57,7 +57,7 @@ def test_every_table_is_in_a_batch(nodes, edges, is_hetero):
 
 
 def test_a_renamed_table_is_said_once(caplog, monkeypatch):
-    monkeypatch.setattr(names, "_warned", set())
+    monkeypatch.setattr(log, "_warned", set())
     for _ in range(2):
         ramet.pyg.NeighborLoader(graph({"batch": 1, "feat": 2}, {"only_here": 3, "ptr": 4}, False), [1])
     lines = [record.message for record in caplog.records]

@@ -16,7 +16,7 @@ from torch.utils.data import BatchSampler, DataLoader, RandomSampler, WeightedRa
 from torch_geometric.loader import CachedLoader, ImbalancedSampler, PrefetchLoader, ZipLoader
 
 import ramet.pyg
-from ramet.pyg import loader as module
+from ramet._support import log
 
 
 def make(data=None, fanouts=(3, 3), **options):
@@ -145,7 +145,7 @@ def test_transforms():
 
 
 def test_arguments_of_workers_are_accepted_and_said_to_have_no_effect_once(caplog, monkeypatch):
-    monkeypatch.setattr(module, "_has_warned", False)
+    monkeypatch.setattr(log, "_warned", set())
     options = {"num_workers": 1, "persistent_workers": True, "prefetch_factor": 3, "multiprocessing_context": "spawn"}
     with caplog.at_level(logging.WARNING, "ramet"):
         loaders = [make(worker_init_fn=print, **options) for _ in range(2)]

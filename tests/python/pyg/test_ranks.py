@@ -17,9 +17,11 @@ WORLD = 3
 def load() -> tuple:
     """(which graph, whether batches have the rank's rows, lines in the log) of a rank."""
     import ramet.pyg
+    from ramet._support import log
     from ramet.pyg import topology
 
-    lines, topology.OWN_ROWS, topology._has_warned = logged(), 100, False
+    lines, topology.OWN_ROWS = logged(), 100
+    log._warned.clear()
     data = homogeneous()
     data.x = torch.randn(100, 7) + dist.get_rank()
     loaders = [ramet.pyg.NeighborLoader(data, [3, 2], nodes) for nodes in (None, torch.arange(50))]

@@ -18,6 +18,7 @@ from trimmed import batch_of, compare, mlp, outcome, rows_known, without_hops  #
 import ramet  # noqa: E402
 import ramet.nn  # noqa: E402
 import ramet.pyg  # noqa: E402
+from ramet._support import log  # noqa: E402
 from ramet.nn.lazy_rows import LazyRows  # noqa: E402
 
 PNA = {"aggregators": ["mean", "max", "std"], "scalers": ["identity", "amplification"]}
@@ -226,7 +227,7 @@ def test_a_layer_with_hooks_inside_is_as_pygs(batch):
 
 
 def test_an_edge_index_that_was_changed(batch, caplog, monkeypatch):
-    monkeypatch.setattr(ramet.nn.trim, "_has_warned", False)
+    monkeypatch.setattr(log, "_warned", set())
 
     def rewired(model, batch):
         edge_index = batch.edge_index.clone()

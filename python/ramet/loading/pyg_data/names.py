@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 
 from ramet._support.arguments import EdgeTypeName
+from ramet._support.log import warn_once
 from ramet.stores.pyg_input import TABLE_NAMES
 
 TOPOLOGY = ("edge_index", "adj_t", "adj")
@@ -16,9 +16,6 @@ OF_PYG = {  # what PyG's classes read from a storage, and its loaders write into
     *("batch", "ptr", "batch_size", "input_id", "root_n_id", "seed_time"),
 }
 Of = str | EdgeTypeName  # node type or edge type
-
-_log = logging.getLogger("ramet")
-_warned: set[tuple[Of, str]] = set()
 
 
 def attribute_names(tables: Mapping[Of, Iterable[str]], is_hetero: bool) -> dict[Of, dict[str, str]]:
@@ -36,14 +33,13 @@ def attribute_names(tables: Mapping[Of, Iterable[str]], is_hetero: bool) -> dict
             while attribute in taken:
                 attribute = f"{'node' if is_node_type else 'edge'}_{attribute}"
             if attribute != usual:
-                _tell(of, name, attribute)
+                warn_once(
+                    "the table %r of %r is the attribute %r of batches: its own name is taken",
+                    name,
+                    of,
+                    attribute,
+                    per=(of, name),
+                )
             found[of][name] = attribute
             taken.add(attribute)
     return found
-
-
-def _tell(of: Of, table: str, attribute: str) -> None:
-    """Once for each table."""
-    if (of, table) not in _warned:
-        _warned.add((of, table))
-        _log.warning("the table %r of %r is the attribute %r of batches: its own name is taken", table, of, attribute)
