@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from harness import Peer, Report, finish, interleave, options, products, seconds
+from harness import Peer, Report, benchmark, interleave, products, seconds
 from torch_geometric.utils import scatter
 from train_cases import BATCH, CASES
 
@@ -180,10 +180,9 @@ def add_roofline(report: Report, chosen, block) -> None:
     report.table(["part of a step", "FLOP per byte", "GFLOP/s", "share of the roof"], lines)
 
 
-def main() -> None:
-    chosen = options(__doc__)
+@benchmark("Aggregation", peers=("dgl",))
+def main(chosen, report: Report) -> None:
     torch.set_num_threads(THREADS)
-    report = Report("Aggregation")
     graph, batch, block = first_block(chosen)
     report.note(f"The block has {block.num_src:,} sources, {block.num_dst:,} destinations, {block.num_edges:,} edges.")
     with contextlib.ExitStack() as stack:
@@ -195,8 +194,6 @@ def main() -> None:
         add_means(report, chosen, block, peer)
     add_fused(report, chosen, graph, batch, block)
     add_roofline(report, chosen, block)
-    report.missing_peers(chosen, "dgl")
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from harness import Report, drop, finish, generated, interleave, options, seconds
+from harness import Report, benchmark, drop, generated, interleave, seconds
 from memory_limit import NoLimit, memory_limit
 
 VARIANTS = {
@@ -63,12 +63,11 @@ def read_bytes() -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("read_bytes:"))
 
 
-def main() -> None:
-    chosen = options(__doc__)
+@benchmark("Rows that are not in memory")
+def main(chosen, report: Report) -> None:
     nodes, rows, repetitions = (400_000, 50, 1) if chosen.small else (1 << 22, 500, 5)
     store = generated(chosen, "cold", model="planted", num_nodes=nodes, num_edges=nodes, feature_width=128)
     table_bytes = table_file(store).stat().st_size
-    report = Report("Rows that are not in memory")
     sizes: dict[str, list[float]] = {name: [] for name in VARIANTS}
     try:
         with memory_limit(table_bytes // 2) as join:
@@ -86,7 +85,7 @@ def main() -> None:
             rates = interleave({name: variant(name) for name in VARIANTS}, repetitions)
     except NoLimit as why:
         report.note(f"Not measured: {why}")
-        return finish(report, chosen)
+        return
     lines = []
     for name, rate in rates.items():
         ratio = rate.over(rates["random"])
@@ -96,7 +95,6 @@ def main() -> None:
             report.ratio(f"{VARIANTS[name]} over np.memmap with MADV_RANDOM", ratio)
     report.note(f"{rows} random rows of 512 bytes, table of {table_bytes / 2**30:.1f} GiB, none of it in memory:")
     report.table(["read by", "rows/s", "KB read a row", "ratio to MADV_RANDOM"], lines)
-    return finish(report, chosen)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 from graphs import FOR_LABOR, GRAPHS, stores
-from harness import Figure, Report, finish, options
+from harness import Figure, Report, benchmark
 
 import ramet
 from ramet import _core
@@ -116,21 +116,19 @@ def cache_hits(report: Report, graph, run: int, batch: int) -> None:
     report.table(["sampler", "kappa", "rows of a rank's batch", *head], lines)
 
 
-def main() -> None:
-    chosen = options(__doc__)
+@benchmark("Cooperative minibatches")
+def main(chosen, report: Report) -> None:
     batch, batches, repetitions, run = (32, 1, 1, 3) if chosen.small else (BATCH, 2, 4, 16)
     graphs = {
         name: ramet.open(store)
         for name, store in stores(chosen, ["products", "rmat-22", "lognormal"], GRAPHS | FOR_LABOR).items()
     }
-    report = Report("Cooperative minibatches")
     report.note(f"Fanouts {FANOUTS}, {batch} seeds per rank, means of {batches} global batches.")
     work_table(report, graphs, batches, batch)
     report.note("The cost of plans.")
     plans(report, graphs, repetitions, batch)
     report.note(f"A cache of rows per rank, {CACHED_RANKS} ranks, products, {run} batches from an empty cache.")
     cache_hits(report, graphs["products"], run, batch)
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

@@ -13,12 +13,12 @@ from itertools import pairwise
 
 import torch
 import torch.distributed as dist
-import torch.nn.functional as F
 from changes import trains
 from graphs import GRAPHS, stores
-from harness import Figure, Report, exactly, finish, options
+from harness import Figure, Report, benchmark, exactly
 from torch.nn.parallel import DistributedDataParallel
 from torch_geometric.nn import SAGEConv
+from training import train_step
 from whole_tables import on_ranks
 
 import ramet
@@ -60,7 +60,7 @@ class Way:
         begin = 0.0
         for batch in exactly(self._loader, steps + 1):
             if train:
-                self._step(batch)
+                train_step(self.model, self._optimizer, batch)
             if not begin:
                 dist.barrier()
                 begin = time.perf_counter()
@@ -70,13 +70,6 @@ class Way:
             sent += bytes_sent(batch)
         dist.barrier()
         return (time.perf_counter() - begin) / steps, rows / steps, edges / steps, sent / steps
-
-    def _step(self, batch) -> None:
-        out = self.model(batch.x, batch.blocks)
-        loss = batch.mean(F.cross_entropy(out, batch.y.long(), reduction="none"))
-        self._optimizer.zero_grad()
-        loss.backward()
-        self._optimizer.step()
 
 
 def bytes_sent(batch) -> int:
@@ -119,10 +112,9 @@ def measure(store, sampler: str, sizes: tuple) -> dict:
     }
 
 
-def main() -> None:
-    chosen = options(__doc__)
+@benchmark("Cooperative training")
+def main(chosen, report: Report) -> None:
     sizes = (2, 1, 64) if chosen.small else (6, 3, BATCH)
-    report = Report("Cooperative training")
     (store,) = stores(chosen, ["products"], GRAPHS).values()
     lines = []
     for sampler in ("uniform", "labor"):
@@ -139,7 +131,6 @@ def main() -> None:
     head = ["sampler", "ranks", "rows read", "MB read", "edges", "MB of rows sent", "loading, s", "step, s"]
     report.note(f"{RANKS} ranks on one machine, products, all figures of a global batch, sums over the ranks.")
     report.table([*head, "step over independent"], lines)
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 import torch
-from harness import HERE, Figure, Report, exactly
+from harness import HERE, Figure, Report, first_batches
 
 from ramet import _core
 from ramet._support import torch_devices as devices
@@ -122,14 +122,9 @@ def seconds_each(work: Callable, times: int = 8) -> float:
 
 def batches_of(loader, count: int) -> tuple[float, int]:
     """(seconds, edges) of the first batches of its epoch, from the start of the iterator to the last batch."""
-    synchronize()
-    begin, edges, batches = time.perf_counter(), 0, iter(loader)
-    for batch in exactly(batches, count):
-        edges += batch.num_edges
-    synchronize()
-    elapsed = time.perf_counter() - begin
-    batches.close()
-    return elapsed, edges
+    edges: list[int] = []
+    elapsed = seconds_on(lambda: edges.extend(first_batches(loader, count, lambda batch: batch.num_edges)[1]))
+    return elapsed, sum(edges)
 
 
 def figure_of(measure: Callable[[], float], repetitions: int) -> Figure:

@@ -16,8 +16,8 @@ import torch
 import torch.nn.functional as F
 from changes import trains
 from cuda_device import DEVICE, not_refused, synchronize, used_bytes
-from harness import finish, interleave, open_report, options, products
-from training import BATCH, FANOUTS, HIDDEN, example_model
+from harness import Report, benchmark, interleave, products
+from training import BATCH, FANOUTS, HIDDEN, example_model, shape_of, train_step
 
 import ramet
 
@@ -35,8 +35,7 @@ PLACEMENTS = {
 class Training:
     def __init__(self, graph, batches: int, batch_size: int, **where):
         torch.manual_seed(0)
-        classes = int(graph.table("label").numpy().max()) + 1
-        self._model = example_model(graph.table("feat").shape[1], classes).to(DEVICE)
+        self._model = example_model(*shape_of(graph)).to(DEVICE)
         self._optimizer = torch.optim.Adam(self._model.parameters(), lr=0.003)
         if where.get("placement") == "cached":
             where["placement"] = ramet.Placement("device", "in_place", cache_rows=graph.num_nodes() // CACHED)
@@ -56,10 +55,7 @@ class Training:
         batches = iter(self.loader)
         for batch in itertools.islice(batches, self._batches):
             batch = batch.to(DEVICE)  # itself, but of the CPU's loader
-            loss = batch.mean(F.cross_entropy(self._model(batch.x, batch.blocks), batch.y.long(), reduction="none"))
-            self._optimizer.zero_grad()
-            loss.backward()
-            self._optimizer.step()
+            loss = train_step(self._model, self._optimizer, batch)
         self.loss = loss.item()
         synchronize()
         elapsed = time.perf_counter() - begin
@@ -109,10 +105,9 @@ class PyG:
         return (time.perf_counter() - begin) * len(self._loader) / self._batches
 
 
-def main() -> None:
-    chosen = options(__doc__)
+@benchmark("An epoch of training on a GPU")
+def main(chosen, report: Report) -> None:
     count, batch_size, repetitions = (1, 32, 1) if chosen.small else (100, BATCH, 3)
-    report = open_report("An epoch of training on a GPU", chosen)
     store = products(chosen)
     graph = ramet.open(store)
     training = partial(Training, graph, count, batch_size)
@@ -132,7 +127,6 @@ def main() -> None:
         report.ratio(f"{name}: the CPU path's time over its", path.over(figure))
     report.table(["batches", "epoch, s", "faster than the CPU path", "loader's device memory", "last loss"], lines)
     report.note(f"Memory of the device in use at the end: {used_bytes() / 1e9:.2f} GB of all of these.")
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from cuda_device import (
     seconds_on,
     synchronize,
 )
-from harness import Figure, Report, finish, interleave, open_report, options
+from harness import Figure, Report, benchmark, interleave
 from host_memory import anonymous
 
 import ramet
@@ -191,16 +191,14 @@ def measure_beside(memory: torch.Tensor, shrink: int, report: Report) -> None:
     report.table(["ids", "max_sms", "gather alone, GB/s", *heads], lines)
 
 
-def main() -> None:
-    chosen = options(__doc__)
-    report = open_report("Rows that a GPU gathers", chosen)
+@benchmark("Rows that a GPU gathers")
+def main(chosen, report: Report) -> None:
     shrink = SMALL if chosen.small else 1
     memory = torch.from_numpy(anonymous(TABLE_BYTES // shrink, mmap.MADV_NOHUGEPAGE))
     registered = UnifiedTensor(memory, copy_where_refused=False)  # all tables share it
     measure_widths(memory, shrink, report)
     measure_beside(memory, shrink, report)
     del registered
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

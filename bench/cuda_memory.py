@@ -28,7 +28,7 @@ from functools import partial
 import numpy as np
 import torch
 from cuda_device import DEVICE, EMULATED, bus_rate, by_region, empty, figure_of, orders, random_ids, rates, seconds_each
-from harness import Figure, Report, finish, open_report, options, seconds
+from harness import Figure, Report, benchmark, seconds
 from host_memory import kinds, room_for
 
 from ramet.cuda import UnifiedTensor
@@ -166,9 +166,8 @@ def measure(kind: str, nbytes: int, make, chosen, report: Report, lines: dict[st
     lines["registering"].append([kind, size, *costs, *measure_alone(what, array, report)])
 
 
-def main() -> None:
-    chosen = options(__doc__)
-    report = open_report("Host memory that a GPU reads in place", chosen)
+@benchmark("Host memory that a GPU reads in place")
+def main(chosen, report: Report) -> None:
     chosen.data.mkdir(parents=True, exist_ok=True)
     bus = bus_rate(1 << 20 if chosen.small else OUT_BYTES, 2 if chosen.small else 5)  # loads the device, too
     report.absolute("bus, GB/s", bus, "higher")
@@ -183,7 +182,6 @@ def main() -> None:
     names = [f"{name}, GB/s" for name in ORDERS]
     report.table(["memory", "GiB", "bytes a row", *names, "sort, ms", "partition, ms"], lines["rows"])
     report.note(f"The bus: {bus.text(1)} GB/s.")
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

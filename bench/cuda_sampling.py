@@ -15,7 +15,7 @@ from functools import partial
 
 from cuda_device import DEVICE, EMULATED, batches_of, not_refused, synchronize
 from graphs import stores
-from harness import Figure, Report, finish, interleave, open_report, options
+from harness import Figure, Report, benchmark, interleave
 from torch.profiler import ProfilerActivity, profile
 
 import ramet
@@ -127,12 +127,10 @@ def measure_graph(name: str, store, chosen, report: Report) -> None:
     report.table(["sampling", "variant", "kernel", "calls a batch", "microseconds a batch"], kernels)
 
 
-def main() -> None:
-    chosen = options(__doc__)
-    report = open_report("Sampling on a GPU", chosen)
+@benchmark("Sampling on a GPU")
+def main(chosen, report: Report) -> None:
     for name in GRAPHS:
         measure_graph(name, stores(chosen, [name])[name], chosen, report)
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

@@ -12,15 +12,12 @@ from functools import partial
 
 import torch
 import torch.distributed as dist
-from changes import SOME, changes
 from cuda_device import empty, random_ids, seconds_each, seconds_on, to_device
-from embedding_data import gradients_of
-from harness import Figure, Report, finish, interleave, open_report, options
+from harness import Figure, Report, benchmark, interleave
+from trained import Trained
 from whole_tables import on_ranks
 
 import ramet
-import ramet.nn
-import ramet.optim
 
 RANKS = 2
 WIDTHS = (32, 100, 128, 301)
@@ -62,21 +59,11 @@ def measure_gathers(chosen, report: Report) -> None:
 
 
 def step_of(location: str, sizes: tuple[int, int, int]):
-    rows, width, _ = sizes
-    embedding = ramet.nn.Embedding(rows, width, location=location)
-    optimizer = ramet.optim.Adam(embedding, steps="all")
-    ids, gradients = (torch.from_numpy(array) for array in gradients_of(*sizes))
+    trained = Trained(sizes, location=location)
     if location == "device":
-        ids, gradients = to_device(ids), to_device(gradients)
-
-    def step() -> None:
-        optimizer.zero_grad()
-        embedding(ids).backward(gradients)
-        optimizer.step()
-
-    with changes(lambda: embedding(ids[:SOME]), f"a step on the {location}"):
-        step()
-    return step
+        trained.ids, trained.gradients = to_device(trained.ids), to_device(trained.gradients)
+    trained.train()  # which checks that rows change
+    return trained.step
 
 
 def measure_steps(chosen, report: Report) -> None:
@@ -89,12 +76,10 @@ def measure_steps(chosen, report: Report) -> None:
     report.table(["step on the host, ms", "on the device, ms", "device / host"], [line])
 
 
-def main() -> None:
-    chosen = options(__doc__)
-    report = open_report("Tables on a device that processes share", chosen)
+@benchmark("Tables on a device that processes share")
+def main(chosen, report: Report) -> None:
     measure_gathers(chosen, report)
     measure_steps(chosen, report)
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

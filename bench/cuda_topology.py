@@ -19,7 +19,7 @@ from functools import partial
 
 import numpy as np
 from cuda_device import DEVICE, batches_of, not_refused
-from harness import Figure, Report, finish, interleave, open_report, options
+from harness import Figure, Report, benchmark, interleave
 
 import ramet
 
@@ -124,12 +124,10 @@ def sizes_of(chosen, report: Report) -> list[int]:
     return [size for size in SIZES if report.has_room(f"{size / GIB:.3g} GiB", 3 * size)]
 
 
-def main() -> None:
-    chosen = options(__doc__)
-    report = open_report("Sampling from a topology in place, by its size and the order of rows", chosen)
+@benchmark("Sampling from a topology in place, by its size and the order of rows")
+def main(chosen, report: Report) -> None:
     lines = [line for size in sizes_of(chosen, report) for line in measure_size(size, chosen.small, report)]
     report.table(["GiB", "sampling", "topology", "M edges/s", "ms a batch", "ms beyond the device's"], lines)
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,9 @@ rows that the run of batches uses, divided by all rows that it uses: what a cach
 from __future__ import annotations
 
 import itertools
-import time
 
 import numpy as np
-from harness import Figure, Report, exactly, finish, interleave, options, products
+from harness import Figure, Report, benchmark, interleave, products, seconds_each
 
 import ramet
 
@@ -42,20 +41,15 @@ def sharing(graph, sampler: str, kappa: int, run: int) -> tuple[float, float, fl
 
 def seconds_per_batch(graph, sampler: str, kappa: int, count: int) -> float:
     batches = iter(loader(graph, sampler, kappa))
-    next(batches)
-    begin = time.perf_counter()
-    for _ in exactly(batches, count):
-        pass
-    elapsed = time.perf_counter() - begin
+    taken = seconds_each(batches, count, lead=1)
     batches.close()
-    return elapsed / count
+    return taken
 
 
-def main() -> None:
-    chosen = options(__doc__)
+@benchmark("Dependent minibatches")
+def main(chosen, report: Report) -> None:
     graph = ramet.open(products(chosen))
     run = 3 if chosen.small else RUN
-    report = Report("Dependent minibatches")
     cases = {(sampler, kappa): None for sampler in SAMPLERS for kappa in KAPPAS}
     times = interleave(
         {case: lambda case=case: seconds_per_batch(graph, *case, 2 if chosen.small else 4) for case in cases},
@@ -75,7 +69,6 @@ def main() -> None:
         ["sampler", "kappa", "nodes/batch", "shared with the batch before", "distinct", "sampling time over kappa 1"],
         lines,
     )
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

@@ -18,10 +18,11 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from harness import Figure, Report, drop, finish, interleave, options
+from harness import Figure, Report, benchmark, drop, interleave, seconds
 
 import ramet
 from ramet import _core
@@ -80,42 +81,33 @@ class Reader:
         assert (out == mapped(path, self.core.row_bytes)[ids]).all()
 
 
-def by_mapping(path: Path, width: int, rows: int, advice: int | None) -> Callable[[], float]:
-    def measure() -> float:
-        drop(path)
-        table = mapped(path, width)
-        if advice is not None:
-            table._mmap.madvise(advice)  # noqa: SLF001 (numpy's)
-        ids = np.random.default_rng().choice(len(table), rows, replace=False)
-        begin = time.perf_counter()
-        table[ids]
-        return rows / (time.perf_counter() - begin)
-
-    return measure
+def advised(path: Path, width: int) -> np.ndarray:
+    rows = mapped(path, width)
+    rows._mmap.madvise(mmap.MADV_RANDOM)  # noqa: SLF001 (numpy's)
+    return rows
 
 
-def by_table(path: Path, width: int, rows: int) -> Callable[[], float]:
-    """Table.gather, whose mapping has 2 MiB pages."""
+def table_of(path: Path, width: int) -> ramet.Table:
+    """Its mapping has 2 MiB pages."""
+    return ramet.Table.open(path, dtype=np.uint8, shape=(path.stat().st_size // width, width))
 
-    def measure() -> float:
-        drop(path)
-        table = ramet.Table.open(path, dtype=np.uint8, shape=(path.stat().st_size // width, width))
-        ids = np.random.default_rng().choice(len(table), rows, replace=False)
-        begin = time.perf_counter()
-        table.gather(ids)
-        return rows / (time.perf_counter() - begin)
 
-    return measure
+def page_faults(open_rows: Callable, path: Path, width: int, rows: int) -> float:
+    """Rows per second of what open_rows(path, width) gives, with nothing in the page cache."""
+    drop(path)
+    table = open_rows(path, width)
+    ids = np.random.default_rng().choice(len(table), rows, replace=False)
+    return rows / seconds(table.__getitem__, ids)
 
 
 class Fio:
     """Calls return blocks per second, of the fewest bytes that may hold a row, and keep CPU seconds per block."""
 
-    def __init__(self, path: Path, width: int, seconds: float):
+    def __init__(self, path: Path, width: int, runtime: float):
         size = -(-width // BLOCK) * BLOCK
         self._command = ["fio", "--name=rows", f"--filename={path}", "--rw=randread", f"--bs={size}"]
         self._command += [f"--blockalign={BLOCK}", "--direct=1", "--ioengine=io_uring", "--iodepth=128", "--readonly"]
-        self._command += ["--randrepeat=0", "--norandommap", "--time_based", f"--runtime={seconds * 1000:.0f}ms"]
+        self._command += ["--randrepeat=0", "--norandommap", "--time_based", f"--runtime={runtime * 1000:.0f}ms"]
         self._command += ["--output-format=json"]
         self.cpu = Figure()
 
@@ -138,9 +130,9 @@ def single_rows(report: Report, path: Path, chosen) -> None:
             "reader": reader,
             "single": single,
             "threads": threads,
-            "random": by_mapping(path, width, slow_rows, mmap.MADV_RANDOM),
-            "memmap": by_mapping(path, width, slow_rows // 5, None),
-            "table": by_table(path, width, slow_rows // 5),
+            "random": partial(page_faults, advised, path, width, slow_rows),
+            "memmap": partial(page_faults, mapped, path, width, slow_rows // 5),
+            "table": partial(page_faults, table_of, path, width, slow_rows // 5),
         }
         if shutil.which("fio"):
             variants["fio"] = Fio(path, width, 0.2 if chosen.small else 1.0)
@@ -190,15 +182,13 @@ def merged_rows(report: Report, path: Path, chosen) -> None:
     report.ratio("merged over one request a row", ratio)
 
 
-def main() -> None:
-    chosen = options(__doc__)
+@benchmark("Rows read from a disk")
+def main(chosen, report: Report) -> None:
     path = make_file(chosen)
-    report = Report("Rows read from a disk")
     if problem := _core.io_uring_problem():
         report.note(f"Without io_uring, by threads: {problem}.")
     single_rows(report, path, chosen)
     merged_rows(report, path, chosen)
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

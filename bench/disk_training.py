@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from harness import Figure, Report, drop, exactly, finish, generated, interleave, options
+from harness import Figure, Report, benchmark, drop, exactly, generated, interleave
 from memory_limit import NoLimit, memory_limit
 
 BATCH, FANOUTS, CLASSES, WIDTH = 1024, (15, 10, 5), 16, 128
@@ -145,15 +145,10 @@ def stores(chosen, scale: int) -> tuple[Path, Path]:
     return wide, narrow
 
 
-def add_scale(parser) -> None:
-    parser.add_argument("--scale", type=int, help="of a graph with 2^SCALE nodes (default: 22)")
-
-
-def main() -> None:
-    chosen = options(__doc__, add_scale)
+@benchmark("Features on a disk", extend={"--scale": dict(type=int, help="of a graph with 2^SCALE nodes (default: 22)")})
+def main(chosen, report: Report) -> None:
     scale = chosen.scale or (16 if chosen.small else 22)
     wide, narrow = stores(chosen, scale)
-    report = Report("Features on a disk")
     repetitions, trained, loaded = (1, 4, 4) if chosen.small else (3, 32, 64)
     training = {
         "in memory, gathered": Run(str(wide), trained, trains=True),
@@ -168,7 +163,6 @@ def main() -> None:
             "float32, on a disk, a tenth cached": Measured(Run(str(wide), loaded, "disk", 0.1), join),
         }
         compare(report, f"Loading, R-MAT {scale}", loading, repetitions)
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

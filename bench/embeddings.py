@@ -17,13 +17,10 @@ import sys
 from functools import partial
 
 import torch
-from changes import SOME, changes
 from disk_embeddings import measure_disk
-from embedding_data import gradients_of
-from harness import PEERS, Figure, Peer, Report, finish, interleave, options, seconds
+from harness import PEERS, Figure, Peer, Report, benchmark, interleave
+from trained import Trained
 
-import ramet
-import ramet.nn
 import ramet.optim
 
 THREADS = (1, 2)
@@ -45,31 +42,6 @@ BESIDE = {
 }
 
 
-class Trained:
-    """An embedding and one optimizer. `steps`: what optimizer.step() took of each call."""
-
-    def __init__(self, sizes: tuple[int, int, int], make):
-        rows, width, _ = sizes
-        self.ids, self.gradients = map(torch.from_numpy, gradients_of(*sizes))
-        self.embedding = ramet.nn.Embedding(rows, width)
-        self.optimizer = make(self.embedding)
-        self.steps: list[float] = []
-
-    @property
-    def state_bytes(self) -> int:
-        return sum(table.numpy().nbytes for table in self.optimizer.state_of(self.embedding).values())
-
-    def train(self, threads: int) -> float:
-        torch.set_num_threads(threads)
-        with changes(lambda: self.embedding(self.ids[:SOME]), "a step of ours"):
-            return seconds(self._train)
-
-    def _train(self) -> None:
-        self.optimizer.zero_grad()
-        self.embedding(self.ids).backward(self.gradients)
-        self.steps.append(seconds(self.optimizer.step))
-
-
 def start_peers(stack: contextlib.ExitStack, chosen, sizes) -> dict[str, Peer]:
     def start(python: str, program: str, *more) -> Peer:
         return stack.enter_context(Peer(python, program, *sizes, *more))
@@ -85,11 +57,16 @@ def start_peers(stack: contextlib.ExitStack, chosen, sizes) -> dict[str, Peer]:
     return peers
 
 
+def train(ours: Trained, threads: int) -> float:
+    torch.set_num_threads(threads)
+    return ours.train()
+
+
 def measure(method: str, sizes, peers, repetitions: int, report: Report) -> list[list]:
     ours = Trained(sizes, OURS[method])
     lines = []
     for threads in THREADS:
-        variants = {OURS_ALL: partial(ours.train, threads)}
+        variants = {OURS_ALL: partial(train, ours, threads)}
         for name, peer in peers.items():
             if method in BESIDE[name]:
                 variants[name] = partial(peer.ask, "train", BESIDE[name][method], threads)
@@ -108,10 +85,9 @@ def beside(method: str, threads: int, name: str, times: dict[str, Figure], repor
     return [times[name].text(1, 1e3), ratio.text(1)]
 
 
-def main() -> None:
-    chosen = options(__doc__)
+@benchmark("Training rows")
+def main(chosen, report: Report) -> None:
     sizes = (10_000, 128, 2_000) if chosen.small else (1_000_000, 128, 200_000)
-    report = Report("Training rows")
     with contextlib.ExitStack() as stack:
         peers = start_peers(stack, chosen, sizes)
         repetitions = 2 if chosen.small else 5
@@ -120,7 +96,6 @@ def main() -> None:
     report.table(["optimizer", "threads", "Ramet, ms", "its step, ms", *heads, "state, MiB"], lines)
     report.missing_peers(chosen, "dgl", "fbgemm")
     measure_disk(chosen, report)
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

@@ -6,17 +6,17 @@ that take turns with this one.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import time
+from functools import partial
 
 import numpy as np
 import torch
-from harness import Report, exactly, finish, interleave, options, products
+from harness import Report, benchmark, first_batches, interleave, products
 from machine import huge_share
 
 import ramet
-from sampling import BATCH, FANOUTS, PEERS, THREADS, label, seed_batches, start_peers
+from sampling import BATCH, FANOUTS, PEERS, THREADS, label, peers_of, seed_batches
 
 
 class Measure:
@@ -32,12 +32,8 @@ class Measure:
 
     def loader(self, threads: int) -> float:
         """From the start of an epoch's iterator to its n-th batch; buffers are those of the epoch before."""
-        begin = time.perf_counter()
-        batches = iter(self._loaders[threads])
-        for batch in exactly(batches, self.batches):
-            assert len(batch.x) == len(batch.n_id)
-        elapsed = time.perf_counter() - begin
-        batches.close()
+        elapsed, same = first_batches(self._loaders[threads], self.batches, lambda b: len(b.x) == len(b.n_id))
+        assert all(same)
         return elapsed / self.batches
 
     def operators(self, threads: int) -> float:
@@ -50,22 +46,20 @@ class Measure:
         return (time.perf_counter() - begin) / self.batches
 
 
-def main() -> None:
-    chosen = options(__doc__)
-    report = Report("Sampling and gathering")
+@benchmark("Sampling and gathering", peers=tuple(PEERS))
+def main(chosen, report: Report) -> None:
     store = products(chosen)
     graph = ramet.open(store)
     torch.set_num_threads(1)  # torch only wraps
     measure = Measure(graph, 2 if chosen.small else 8)
-    with contextlib.ExitStack() as stack:
+    with peers_of(chosen, store) as peers:
         variants = {}
         for threads in THREADS:
-            variants["NeighborLoader", threads] = lambda threads=threads: measure.loader(threads)
-            variants["ramet.sample, Table.gather", threads] = lambda threads=threads: measure.operators(threads)
-            for sampler, (peer, _) in start_peers(stack, chosen, store).items() if threads == 1 else ():
-                for n in THREADS:
-                    ask = ("batch", sampler, FANOUTS[0], n, 2 if chosen.small else 4)
-                    variants[sampler, n] = lambda peer=peer, ask=ask: peer.ask(*ask)
+            variants["NeighborLoader", threads] = partial(measure.loader, threads)
+            variants["ramet.sample, Table.gather", threads] = partial(measure.operators, threads)
+            for sampler, (peer, _) in peers.items():
+                ask = ("batch", sampler, FANOUTS[0], threads, 2 if chosen.small else 4)
+                variants[sampler, threads] = partial(peer.ask, *ask)
         figures = interleave(variants, 2 if chosen.small else 5)
     lines = []
     for (sampler, threads), figure in sorted(figures.items(), key=lambda item: item[0][1]):
@@ -78,8 +72,6 @@ def main() -> None:
             report.absolute(f"{label(sampler, threads)}, s per batch", figure)
     report.note(f"products; {huge_share(store):.0%} of the store's topology on 2 MiB pages.")
     report.table(["variant", "ms per batch", "its time over NeighborLoader's, as many threads"], lines)
-    report.missing_peers(chosen, *PEERS)
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tempfile import TemporaryDirectory
 
 from accuracy import COMMON, DATASETS
-from harness import Report, finish, options, planted
+from harness import Report, benchmark, planted
 from real_graphs import real
 
 import ramet
@@ -70,9 +70,8 @@ def compare(name: str, store, given: dict, chosen, report: Report) -> list[list]
     return lines
 
 
-def main() -> None:
-    chosen = options(__doc__)
-    report = Report("The same training on any number of processes")
+@benchmark("The same training on any number of processes")
+def main(chosen, report: Report) -> None:
     lines = compare("generated", *generated(chosen), chosen, report)
     for name in () if chosen.small else DATASETS_USED:
         store, given = dataset(name, chosen)
@@ -80,7 +79,6 @@ def main() -> None:
             lines += compare(name, store, given, chosen, report)
     head = ["graph", "dtype", "processes", "steps", "largest of first 10", "largest", "at step", "goal", "loss"]
     report.table(head, lines)
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

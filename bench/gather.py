@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from harness import Report, finish, interleave, options, seconds
+from harness import Report, benchmark, interleave, seconds
 
 import ramet
 
@@ -90,12 +90,11 @@ def decoding(report: Report, memory: np.ndarray, output: int, columns: tuple[int
     report.table(["columns", "threads", "stored as", "table, MiB", "ratio to index_select, warm buffer"], lines)
 
 
-def main() -> None:
-    chosen = options(__doc__)
+@benchmark("Gathering rows")
+def main(chosen, report: Report) -> None:
     table_bytes, outputs, widths, repetitions = 1 << 30, (64 << 20, 256 << 20), ROW_BYTES, 5
     if chosen.small:
         table_bytes, outputs, widths, repetitions = 1 << 24, (1 << 20,), (400, 512), 2
-    report = Report("Gathering rows")
     memory = aligned(table_bytes)
     np.random.default_rng(0).random(out=memory, dtype=np.float32)
     random = np.random.default_rng(1)
@@ -123,7 +122,6 @@ def main() -> None:
         report.table(["row, bytes", "threads", "Table.gather", *PEERS.values(), *ratios], lines)
     columns = COLUMNS[:2] if chosen.small else COLUMNS
     decoding(report, memory, outputs[-1], columns, repetitions)
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

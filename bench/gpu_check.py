@@ -84,10 +84,8 @@ def python_tests(environment: dict[str, str]) -> Iterator[Step]:
 def before(name: str, options: list[str], environment: dict[str, str]) -> Iterator[Step]:
     """A benchmark that is cut while it makes its graph would leave the next one to begin anew."""
     for graph in GRAPHS if name == "cuda_sampling" else ():
-        make = f"sys.path.insert(0, 'bench'); import graphs, harness; graphs.stores(harness.options(''), ['{graph}'])"
-        yield Step(
-            f"generate {graph}", [sys.executable, "-c", f"import sys; {make}", *options], 90, 30, True, environment
-        )
+        command = [sys.executable, "bench/graphs.py", "--graph", graph, *options]
+        yield Step(f"generate {graph}", command, 90, 30, True, environment)
 
 
 def benchmark(name: str, folder: Path, options: list[str], environment: dict[str, str]) -> Step:
@@ -109,7 +107,7 @@ def reason_to_skip(step: Step, has_gpu: bool, backend: str, small: bool) -> str:
         return "no build of Ramet loads"
     if step.name.startswith("compute-sanitizer") and not gpu_facts.sanitizer():
         return "there is no compute-sanitizer"
-    emulated = backend == "emulated" and small and step.figures
+    emulated = backend == "emulated" and small and step.environment
     return "there is no GPU" if step.needs_gpu and not has_gpu and not emulated else ""
 
 

@@ -1,4 +1,4 @@
-"""The graphs of the benchmarks, as stores that are made if they are not there."""
+"""The graphs of the benchmarks, as stores that are made if they are not there. As a program it makes them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 
 import numpy as np
-from harness import arrays, default_data, planted, products, rmat
+from harness import arrays, default_data, options, planted, products, rmat, some_of
 from temporal_data import random_times
 
 import ramet
@@ -128,3 +128,8 @@ def successor_lists(source: Path) -> np.ndarray:
     src = np.repeat(np.arange(len(lists)), [len(found) for found in lists])
     dst = np.array([node for found in lists for node in found], np.int64)
     return np.stack([src, dst]).astype(np.int32)
+
+
+if __name__ == "__main__":
+    chosen = options(__doc__, {"--graph": some_of(GRAPHS)})
+    stores(chosen, chosen.graph)

@@ -6,6 +6,7 @@ Needs numpy alone, so that the programs of peers, which run in an environment of
 from __future__ import annotations
 
 import argparse
+import functools
 import gc
 import itertools
 import json
@@ -30,7 +31,7 @@ ANSWERS = "RAMET_BENCH_ANSWERS"  # in a peer's environment: the descriptor that 
 PEERS = {"pyg": "PyG with torch-sparse", "dgl": "DGL and GraphBolt", "fbgemm": "FBGEMM"}
 
 
-def options(description: str, extend: Callable | None = None):
+def options(description: str, extend: dict | None = None):
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--small", action="store_true", help="tiny sizes: does it work? no figures")
     parser.add_argument(
@@ -43,14 +44,19 @@ def options(description: str, extend: Callable | None = None):
     parser.add_argument("--data", type=Path, default=DATA, help="folder of stores and results")
     parser.add_argument("--out", type=Path, help="write the report to this file as JSON")
     parser.add_argument("--live", action="store_true", help="print figures as they come, and keep --out up to date")
-    if extend:
-        extend(parser)
+    for name, its in (extend or {}).items():
+        parser.add_argument(name, **its)
     chosen = parser.parse_args()
     try:
         chosen.peers = find_peers(chosen.peers or os.environ.get("RAMET_BENCH_PEERS", "").split())
     except ValueError as error:
         parser.error(str(error))
     return chosen
+
+
+def some_of(names: Iterable[str]) -> dict:
+    """An option that names some of these, once each."""
+    return {"choices": list(names), "action": "append", "help": "default: all"}
 
 
 def find_peers(named: list[str]) -> dict[str, str]:
@@ -123,8 +129,33 @@ def interleave(variants: dict[str, Callable[[], float]], repetitions: int, kept=
     return figures
 
 
+def first_batches(loader, count: int, use: Callable = lambda batch: None) -> tuple[float, list]:
+    """(seconds, what use() gives) of so many batches of its epoch, from the start of the iterator. RuntimeError where
+    there are fewer: what is timed would be divided by too many."""
+    begin, batches = time.perf_counter(), iter(loader)
+    used = [use(batch) for batch in exactly(batches, count)]
+    elapsed = time.perf_counter() - begin
+    batches.close()
+    return elapsed, used
+
+
+def forever(loader: Iterable) -> Iterator:
+    """Epoch after epoch."""
+    return itertools.chain.from_iterable(itertools.repeat(loader))
+
+
+def seconds_each(batches: Iterator, count: int, use: Callable = lambda batch: None, lead: int = 2) -> float:
+    """Of a batch and its use, after a few that do not count: the first of each worker, and those made meanwhile."""
+    for batch in itertools.islice(batches, lead):
+        use(batch)
+    begin = time.perf_counter()
+    for batch in exactly(batches, count):
+        use(batch)
+    return (time.perf_counter() - begin) / count
+
+
 def exactly(batches: Iterable, count: int) -> Iterator:
-    """The next `count` batches. RuntimeError where an epoch has fewer: what is timed would be divided by too many."""
+    """The next `count` batches. RuntimeError where an epoch has fewer."""
     made = 0
     for batch in itertools.islice(batches, count):
         yield batch
@@ -283,15 +314,24 @@ class Report:
             self.write(self.out)
 
 
-def open_report(title: str, chosen) -> Report:
-    """A report whose figures are kept as they come, where the options ask for that."""
-    return Report(title, live=chosen.live, out=chosen.out)
+def benchmark(title: str, extend: dict | None = None, peers: tuple[str, ...] = ()) -> Callable:
+    """Makes main(chosen, report) a program: its module's first line describes it, the report comes after it. extend:
+    more options, as add_argument() takes them. peers: those that the report says are missing."""
 
+    def decorate(measure: Callable) -> Callable:
+        @functools.wraps(measure)
+        def main() -> None:
+            chosen = options(measure.__globals__["__doc__"], extend)
+            report = Report(title, live=chosen.live, out=chosen.out)
+            measure(chosen, report)
+            report.missing_peers(chosen, *peers)
+            print(report.markdown(), flush=True)
+            if chosen.out:
+                report.write(chosen.out)
 
-def finish(report: Report, chosen) -> None:
-    print(report.markdown(), flush=True)
-    if chosen.out:
-        report.write(chosen.out)
+        return main
+
+    return decorate
 
 
 # ---- peers

@@ -6,16 +6,15 @@ is a second graph like ogbn-products, made by Chung and Lu's model from log-norm
 
 from __future__ import annotations
 
-import contextlib
-import time
+from functools import partial
 from pathlib import Path
 from statistics import mean
 
 from graphs import FOR_LABOR, GRAPHS, stores
-from harness import Figure, Report, exactly, finish, interleave, options
+from harness import Figure, Report, benchmark, first_batches, interleave, some_of
 
 import ramet
-from sampling import BATCH, FANOUTS, THREADS, label, start_peers
+from sampling import BATCH, FANOUTS, THREADS, Sizes, label, peers_of
 
 ALL_GRAPHS = GRAPHS | FOR_LABOR
 UNIFORM, LABOR = "uniform", "LABOR-0"
@@ -35,48 +34,36 @@ PEERS = {
 
 
 class Measure:
-    """Batches per second of one fanout on one graph; also remembers the sizes of batches."""
+    """Batches per second of one fanout on one graph."""
 
-    def __init__(self, graph, fanouts, batches: int, peers: dict):
-        self.graph, self.fanouts, self.batches, self.peers = graph, fanouts, batches, peers
-        self.sizes: dict[str, list[tuple[int, int]]] = {}
+    def __init__(self, graph, fanouts, batches: int, sizes: Sizes):
+        self.graph, self.fanouts, self.batches, self.sizes = graph, fanouts, batches, sizes
 
     def variants(self) -> dict:
         """{(sampler, threads): measurement}."""
         result = {}
         for sampler in OURS:
             for threads in THREADS[:1] if sampler in SLOW else THREADS:
-                result[sampler, threads] = lambda key=(sampler, threads): self.ours(*key)
-        for sampler, (peer, offered) in self.peers.items():
-            for threads in offered:
-                result[sampler, threads] = lambda key=(sampler, threads), peer=peer: self.of_peer(peer, *key)
-        return result
+                result[sampler, threads] = partial(self.ours, sampler, threads)
+        return result | {key: partial(self.theirs, key[0], turn) for key, turn in self.sizes.turns_of_peers().items()}
 
     def ours(self, sampler: str, threads: int) -> float:
         loader = ramet.NeighborLoader(
             self.graph, self.fanouts, "train", BATCH, shuffle=True, threads=threads, tables=(), **OURS[sampler]
         )
         count = max(2, self.batches // 8) if sampler in SLOW else self.batches
-        begin = time.perf_counter()
-        batches = iter(loader)
-        for batch in exactly(batches, count):
-            self.sizes.setdefault(sampler, []).append((batch.num_nodes, batch.num_edges))
-        elapsed = time.perf_counter() - begin
-        batches.close()
+        elapsed, sizes = first_batches(loader, count, lambda batch: (batch.num_nodes, batch.num_edges))
+        self.sizes.add(sampler, *sizes)
         return count / elapsed
 
-    def of_peer(self, peer, sampler: str, threads: int) -> float:
-        rate, nodes, edges = peer.ask("sample", sampler, self.fanouts, threads, 4)
-        self.sizes.setdefault(sampler, []).append((nodes, edges))
-        return rate * 1e6 / edges
-
-    def size(self, sampler: str) -> list[float]:
-        """Means of nodes and edges of a batch."""
-        return [mean(column) for column in zip(*self.sizes[sampler])]
+    def theirs(self, sampler: str, turn) -> float:
+        rate = turn()
+        return rate * 1e6 / self.sizes.seen[sampler][-1][1]
 
 
 def measure_fanouts(name: str, graph, fanouts, peers, chosen, report: Report) -> list[list]:
-    measure = Measure(graph, fanouts, 2 if chosen.small else 16, peers)
+    sizes = Sizes(peers, fanouts, 4)
+    measure = Measure(graph, fanouts, 2 if chosen.small else 16, sizes)
     figures = interleave(measure.variants(), 2 if chosen.small else 5)
     case, lines = f"{name} {fanouts}", []
     for (sampler, threads), figure in figures.items():
@@ -84,36 +71,28 @@ def measure_fanouts(name: str, graph, fanouts, peers, chosen, report: Report) ->
         ours = figures[LABOR, threads].over(figure)
         if sampler in peers:
             report.ratio(f"{case}, {LABOR} over {label(sampler, threads)}, batches/s", ours)
-        base = measure.size(UNIFORM if sampler in OURS else sampler.replace(" LABOR", ""))
-        size = measure.size(sampler)
+        base = sizes.of(UNIFORM if sampler in OURS else sampler.replace(" LABOR", ""), mean)
+        size = sizes.of(sampler, mean)
         shares = [f"{count:,.0f} ({count / of:.3f})" for count, of in zip(size, base)]
         lines.append([fanouts, label(sampler, threads), figure.text(1), ours.text(1), *shares])
-    nodes = Figure([measure.size(LABOR)[0] / measure.size(UNIFORM)[0]])
+    nodes = Figure([sizes.of(LABOR, mean)[0] / sizes.of(UNIFORM, mean)[0]])
     report.ratio(f"{case}, nodes of {LABOR} over {UNIFORM}", nodes, better="lower")
     return lines
 
 
 def measure_graph(name: str, store: Path, chosen, report: Report) -> None:
     graph = ramet.open(store)
-    with contextlib.ExitStack() as stack:
-        peers = start_peers(stack, chosen, store, PEERS)
+    with peers_of(chosen, store, PEERS) as peers:
         lines = [line for f in FANOUTS for line in measure_fanouts(name, graph, f, peers, chosen, report)]
     report.note(f"**{name}**, batches of {BATCH} seeds; in brackets: of uniform sampling by the same library.")
     head = ["fanouts", "variant", "batches/s", f"{LABOR} of as many threads over it", "nodes/batch", "edges/batch"]
     report.table(head, lines)
 
 
-def add_graph(parser) -> None:
-    parser.add_argument("--graph", choices=ALL_GRAPHS, action="append", help="default: all")
-
-
-def main() -> None:
-    chosen = options(__doc__, add_graph)
-    report = Report("LABOR")
+@benchmark("LABOR", extend={"--graph": some_of(ALL_GRAPHS)}, peers=tuple(PEERS))
+def main(chosen, report: Report) -> None:
     for name, store in stores(chosen, chosen.graph, ALL_GRAPHS).items():
         measure_graph(name, store, chosen, report)
-    report.missing_peers(chosen, *PEERS)
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

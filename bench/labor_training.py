@@ -10,10 +10,9 @@ from __future__ import annotations
 import time
 
 import torch
-import torch.nn.functional as F
 from changes import trains
-from harness import Figure, Report, finish, options, products
-from training import BATCH, FANOUTS, THREADS, packaged_model
+from harness import Figure, Report, benchmark, forever, products
+from training import BATCH, FANOUTS, THREADS, packaged_model, shape_of, train_step
 
 import ramet
 
@@ -24,10 +23,10 @@ class Run:
     """A training run that is continued for some steps at a time."""
 
     def __init__(self, graph, sampler: str):
-        self.model = packaged_model(graph.table("feat").shape[1], int(graph.table("label").numpy().max()) + 1)
+        self.model = packaged_model(*shape_of(graph))
         self._optimizer = torch.optim.Adam(self.model.parameters(), lr=0.003)
         loader = ramet.NeighborLoader(graph, FANOUTS, "train", BATCH, shuffle=True, sampler=sampler)
-        self._batches = (batch for _ in iter(int, 1) for batch in loader)
+        self._batches = forever(loader)
         self.seconds: list[float] = []
         self.nodes: list[int] = []
 
@@ -36,10 +35,7 @@ class Run:
         for _ in range(steps):
             begin = time.perf_counter()
             batch = next(self._batches)
-            loss = batch.mean(F.cross_entropy(self.model(batch.x, batch.blocks), batch.y, reduction="none"))
-            self._optimizer.zero_grad()
-            loss.backward()
-            self._optimizer.step()
+            train_step(self.model, self._optimizer, batch)
             self.seconds.append(time.perf_counter() - begin)
             self.nodes.append(batch.num_nodes)
 
@@ -51,14 +47,13 @@ class Run:
         return sum(right) / len(right)
 
 
-def main() -> None:
-    chosen = options(__doc__)
+@benchmark("Training with LABOR")
+def main(chosen, report: Report) -> None:
     turns, steps, judged = (1, 2, 1) if chosen.small else (5, 20, 6)
     torch.set_num_threads(THREADS)
     ramet.keep_memory()
     graph = ramet.open(products(chosen))
     judges = ramet.NeighborLoader(graph, FANOUTS, graph.split("val")[: judged * BATCH], BATCH, seed=1)
-    report = Report("Training with LABOR")
     runs = {sampler: Run(graph, sampler) for sampler in SAMPLERS}
     accuracies: dict[str, list[float]] = {sampler: [] for sampler in SAMPLERS}
     for _ in range(turns):
@@ -83,7 +78,6 @@ def main() -> None:
         f"{turns * steps} steps each; accuracy on {len(judges) * BATCH:,} validation nodes after every {steps}."
     )
     report.table(["sampler", "nodes/batch", "step with its batch, s", "validation accuracy"], lines)
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

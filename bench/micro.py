@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 from graphs import stores
-from harness import HERE, Figure, Report, finish, options
+from harness import HERE, Figure, Report, benchmark, some_of
 
 BINARY = HERE.parent / "build" / "micro" / "bench" / "micro" / "ramet_micro"
 
@@ -94,16 +94,10 @@ def tabulate(family: str, found: dict[str, dict[str, Figure]], report: Report) -
     report.table(["case", f"ramet, {unit}", *(f"{above} / {below}" for above, below in pairs)], lines)
 
 
-def add_family(parser) -> None:
-    parser.add_argument("--family", choices=FAMILIES, action="append", help="default: all")
-
-
-def main() -> None:
-    chosen = options(__doc__, add_family)
-    report = Report("Kernels")
+@benchmark("Kernels", extend={"--family": some_of(FAMILIES)})
+def main(chosen, report: Report) -> None:
     if not os.access(BINARY, os.X_OK):
         report.note(f"Not measured: {BINARY.relative_to(HERE.parent)} is not built (`make bench` says why).")
-        finish(report, chosen)
         return
     families = chosen.family or list(FAMILIES)
     graphs = stores(chosen) if ON_GRAPHS & set(families) else {}
@@ -112,7 +106,6 @@ def main() -> None:
         content = run(family, graphs, chosen.small, 2 if chosen.small else 5)
         tabulate(family, cases(content), report)
     report.note(f"Vector instructions of ours: {content['context']['isa']}.")
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

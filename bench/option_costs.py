@@ -12,13 +12,11 @@ that no cache holds, and the time of each drawn edge is checked.
 
 from __future__ import annotations
 
-import itertools
-import time
 from functools import partial
 
 import numpy as np
 from graphs import with_times
-from harness import Report, arrays, finish, interleave, options, products
+from harness import Report, arrays, benchmark, first_batches, interleave, products
 from temporal_data import random_times
 
 import ramet
@@ -49,10 +47,7 @@ class Variant:
         self.edges = 0
 
     def ns_per_edge(self, batches: int) -> float:
-        begin, stream = time.perf_counter(), iter(self.loader)
-        edges = [count_edges(batch) for batch in itertools.islice(stream, batches)]
-        elapsed = time.perf_counter() - begin
-        stream.close()
+        elapsed, edges = first_batches(self.loader, batches, count_edges)
         self.edges = edges[-1]
         return elapsed / sum(edges) * 1e9
 
@@ -68,8 +63,8 @@ def count_edges(batch) -> int:
     return sum(batch.num_sampled_edges)
 
 
-def main() -> None:
-    chosen = options(__doc__)
+@benchmark("What options cost")
+def main(chosen, report: Report) -> None:
     store = products(chosen)
     found = arrays(store)
     weights = {"weight": np.random.default_rng(1).random(len(found["indices"]), np.float32)}
@@ -78,7 +73,6 @@ def main() -> None:
     variants = {name: Variant(graphs[sort], times_of_seeds, given) for name, (sort, given) in VARIANTS.items()}
     count, repetitions = (1, 1) if chosen.small else (8, 5)
     figures = interleave({n: partial(v.ns_per_edge, count) for n, v in variants.items()}, repetitions)
-    report = Report("What options cost")
     lines = []
     for name, figure in figures.items():
         ratio = figure.over(figures[PLAIN])
@@ -90,7 +84,6 @@ def main() -> None:
         if name != PLAIN:
             report.ratio(f"{name}: time per edge over plain", ratio, better="lower")
     report.table(["option", "ns per edge", "over uniform", "read per edge", "edges/batch"], lines)
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

@@ -9,69 +9,49 @@ keeps all cores busy.
 from __future__ import annotations
 
 import itertools
-import time
+from functools import partial
 
 import torch
-import torch.nn.functional as F
 from changes import trains
-from harness import Figure, Report, finish, interleave, options, products
-from training import BATCH, FANOUTS, packaged_model
+from harness import Figure, Report, benchmark, forever, interleave, products, seconds_each
+from training import BATCH, FANOUTS, packaged_model, shape_of, train_step
 
 import ramet
 
-LEAD = 2  # batches at the head of a turn that do not count
-
-
-def forever(loader):
-    return itertools.chain.from_iterable(itertools.repeat(loader))
+LEAD = 2  # batches that are ready
 
 
 class Pipeline:
     def __init__(self, graph, count: int):
         self._graph, self._count = graph, count
         torch.manual_seed(0)
-        self._model = packaged_model(graph.table("feat").shape[1], int(graph.table("label").numpy().max()) + 1)
+        self._model = packaged_model(*shape_of(graph))
         self._optimizer = torch.optim.Adam(self._model.parameters(), lr=0.003)
+        self._step = partial(train_step, self._model, self._optimizer)
         self._ready = list(itertools.islice(self._loader(None), LEAD))
         self.summaries: dict[str, ramet.Summary] = {}
 
     def _loader(self, threads):
         return ramet.NeighborLoader(self._graph, FANOUTS, "train", BATCH, shuffle=True, threads=threads)
 
-    def _step(self, batch) -> None:
-        loss = batch.mean(F.cross_entropy(self._model(batch.x, batch.blocks), batch.y, reduction="none"))
-        self._optimizer.zero_grad()
-        loss.backward()
-        self._optimizer.step()
-
-    def _per_batch(self, batches, use) -> float:
-        """Seconds per batch of a loop that uses every batch."""
-        for batch in itertools.islice(batches, LEAD):
-            use(batch)
-        begin = time.perf_counter()
-        for batch in itertools.islice(batches, self._count):
-            use(batch)
-        return (time.perf_counter() - begin) / self._count
-
     def training(self) -> float:
         with trains(self._model):
-            return self._per_batch(itertools.cycle(self._ready), self._step)
+            return seconds_each(itertools.cycle(self._ready), self._count, self._step)
 
     def preparation(self) -> float:
-        return self._per_batch(forever(self._loader(None)), lambda batch: None)
+        return seconds_each(forever(self._loader(None)), self._count)
 
     def both(self, threads) -> float:
         loader = self._loader(threads)
         with trains(self._model):
-            seconds = self._per_batch(forever(loader), self._step)
+            seconds = seconds_each(forever(loader), self._count, self._step)
         self.summaries[str(threads)] = loader.summary()
         return seconds
 
 
-def main() -> None:
-    chosen = options(__doc__)
+@benchmark("The pipeline")
+def main(chosen, report: Report) -> None:
     repetitions, count = (1, 2) if chosen.small else (5, 5)
-    report = Report("The pipeline")
     run = Pipeline(ramet.open(products(chosen)), count)
     loops = {"decided by the loader": None, "1": 1, "2": 2}
     figures = interleave(
@@ -90,7 +70,6 @@ def main() -> None:
         report.keep(f"{name}, s", figure)
     report.table(["loop", "batch, s", "ratio to the longer alone", "ratio to the sum"], rows)
     report.note(f"`loader.summary()` where the loader decided: {run.summaries['None']}")
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from functools import partial
 
 import torch
 from graphs import reddit
-from harness import Figure, Peer, Report, finish, interleave, options, seconds, small_flag
+from harness import Figure, Peer, Report, benchmark, interleave, seconds, small_flag
 from pyg_data_program import DataProgram
 
 import ramet.pyg
@@ -35,9 +35,8 @@ class Hash:
         return seconds(lambda: _core.content_hash(self._ids, threads=0))
 
 
-def main() -> None:
-    chosen = options(__doc__)
-    report = Report("A Data of Reddit's shape in programs written for PyG")
+@benchmark("A Data of Reddit's shape in programs written for PyG", peers=("pyg",))
+def main(chosen, report: Report) -> None:
     store, repetitions = reddit(chosen), 1 if chosen.small else REPETITIONS
     with contextlib.ExitStack() as stack:
         programs = {"Ramet": DataProgram(ramet.pyg.NeighborLoader, store).ask}
@@ -65,8 +64,6 @@ def main() -> None:
     lines.append(["hash of 100 M edges, 1.6 GB, s", figure.text()])
     report.absolute("hash of 100 M edges, s", figure)
     report.table(["", "figure"], lines)
-    report.missing_peers(chosen, "pyg")
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import time
 from functools import partial
-from itertools import chain, islice, repeat
 
 from graphs import mag
-from harness import Figure, Peer, Report, finish, interleave, options, products, small_flag
-from pyg_program import BATCH, LEAD, Program, make_data, make_hetero_data
+from harness import Figure, Peer, Report, benchmark, forever, interleave, products, seconds_each, small_flag
+from pyg_program import BATCH, Program, make_data, make_hetero_data
 
 import ramet
 import ramet.pyg
@@ -81,16 +79,8 @@ def cost_of_data(graph, count: int, repetitions: int, report: Report) -> None:
         "ramet.pyg.NeighborLoader": ramet.pyg.NeighborLoader(graph, FANOUTS, **arguments),
     }
 
-    def turn(loader) -> float:
-        batches = chain.from_iterable(repeat(loader))
-        for _ in islice(batches, LEAD):
-            pass
-        begin = time.perf_counter()
-        for _ in islice(batches, count):
-            pass
-        return (time.perf_counter() - begin) / count
-
-    own, pyg = interleave({name: partial(turn, loader) for name, loader in loaders.items()}, repetitions).values()
+    turns = {name: lambda loader=loader: seconds_each(forever(loader), count) for name, loader in loaders.items()}
+    own, pyg = interleave(turns, repetitions).values()
     ratio = pyg.over(own)
     report.ratio("a batch as Data over our own batch", ratio, better="lower")
     report.note(
@@ -99,9 +89,8 @@ def cost_of_data(graph, count: int, repetitions: int, report: Report) -> None:
     )
 
 
-def main() -> None:
-    chosen = options(__doc__)
-    report = Report("A program written for PyG")
+@benchmark("A program written for PyG", peers=("pyg",))
+def main(chosen, report: Report) -> None:
     repetitions = 1 if chosen.small else 4
     lines = []
     cases = {"products": (products, "data", FANOUTS), "mag": (mag, "hetero", FANOUTS_OF_TYPES)}
@@ -117,8 +106,6 @@ def main() -> None:
         gc.collect()
     report.table(["program", "loader", "ms per batch", "batches/s", "epoch, s", "its time over Ramet's"], lines)
     cost_of_data(ramet.open(products(chosen)), 4 if chosen.small else 24, 2 if chosen.small else 7, report)
-    report.missing_peers(chosen, "pyg")
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

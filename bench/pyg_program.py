@@ -4,17 +4,16 @@ runs in either environment, with either NeighborLoader.
 
 from __future__ import annotations
 
-import time
 import warnings
 from contextlib import nullcontext
 from functools import partial
-from itertools import chain, islice, pairwise, repeat
+from itertools import islice, pairwise
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from changes import trains
-from harness import arrays
+from harness import arrays, forever, seconds_each
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.nn import GAT, GIN, GraphSAGE, HeteroConv, SAGEConv
 from torch_geometric.utils import trim_to_layer
@@ -217,11 +216,8 @@ class Program:
         train_step(self._model, self._optimizer, batch)
 
     def _turn(self, num_workers: int, count: int, use) -> float:
-        batches = chain.from_iterable(repeat(self.loader(num_workers)))  # epoch after epoch
+        batches = forever(self.loader(num_workers))
         for batch in islice(batches, LEAD):
             use(batch)
         with nullcontext() if use != self._step else trains(self._model):
-            begin = time.perf_counter()
-            for batch in islice(batches, count):
-                use(batch)
-            return (time.perf_counter() - begin) / count
+            return seconds_each(batches, count, use, lead=0)

@@ -21,7 +21,7 @@ from functools import partial
 
 import torch
 from graphs import mag, reddit
-from harness import Figure, Peer, Report, finish, options, products, small_flag
+from harness import Figure, Peer, Report, benchmark, products, small_flag, some_of
 from pyg_program import BATCH, REDDIT, TRIMMED, Program, make_data, make_hetero_data, make_model
 from real_graphs import real
 from train_step import KEPT
@@ -142,12 +142,12 @@ def rows(name: str, figures: dict[str, Figure], report: Report) -> list[list]:
     return lines
 
 
-def main() -> None:
-    def extend(parser) -> None:
-        parser.add_argument("--case", choices=list(CASES), action="append", help="default: all")
-
-    chosen = options(__doc__, extend)
-    report = Report("Programs written for PyG: training")
+@benchmark(
+    "Programs written for PyG: training",
+    extend={"--case": some_of(CASES)},
+    peers=("pyg", "dgl"),
+)
+def main(chosen, report: Report) -> None:
     lines = []
     for name in chosen.case or CASES:
         store = CASES[name].store(chosen)
@@ -158,8 +158,6 @@ def main() -> None:
         gc.collect()
     report.note(f"{BATCH} seeds a batch.")
     report.table(["program", "", "s per batch", "times faster than PyG"], lines)
-    report.missing_peers(chosen, "pyg", "dgl")
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

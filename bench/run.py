@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import ast
 import importlib
-import json
 import shlex
+import shutil
 import sys
 import textwrap
 import traceback
@@ -69,17 +69,19 @@ LONG = ("topology", "equality")  # graphs of 13 GB, made in minutes; bits, not t
 BENCHMARKS = (*QUICK, *ON_GPU, *LONG)
 
 
-def extend(parser) -> None:
-    default = f"{', '.join(QUICK)}; with a GPU {', '.join(ON_GPU)}, too"
-    what = "benchmarks, each with options for it alone: 'sampling --graph products'; of --gpu, steps by a word of each"
-    parser.add_argument("--only", metavar="NAME", nargs="+", action="extend", help=f"{what}; default: {default}")
-    parser.add_argument("--all", action="store_true", help=f"{', '.join(LONG)}, too")
-    parser.add_argument("--pages", type=Path, metavar="FOLDER", help="of the tables; default: build/bench/results")
-    parser.add_argument("--deadline", type=float, metavar="SECONDS", help="after which all is over, report included")
-    parser.add_argument("--copy-to", type=Path, metavar="FOLDER", help="copies of the results, as they come: 3 files")
-    parser.add_argument("--gpu", action="store_true", help="tests and measures a GPU, in build/gpu-check, or --data")
-    parser.add_argument("--prebuilt", type=Path, metavar="FOLDER", help="a build from elsewhere: no compiler is needed")
-    parser.add_argument("--architecture", help="what --gpu builds for, as CMAKE_CUDA_ARCHITECTURES; default: its chip")
+DEFAULT = f"{', '.join(QUICK)}; with a GPU {', '.join(ON_GPU)}, too"
+ONLY = "benchmarks, each with options for it alone: 'sampling --graph products'; of --gpu, steps by a word of each"
+FOLDER = {"type": Path, "metavar": "FOLDER"}
+OPTIONS = {
+    "--only": {"metavar": "NAME", "nargs": "+", "action": "extend", "help": f"{ONLY}; default: {DEFAULT}"},
+    "--all": {"action": "store_true", "help": f"{', '.join(LONG)}, too"},
+    "--pages": FOLDER | {"help": "of the tables; default: build/bench/results"},
+    "--deadline": {"type": float, "metavar": "SECONDS", "help": "after which all is over, report included"},
+    "--copy-to": FOLDER | {"help": "copies of the results, as they come: 3 files"},
+    "--gpu": {"action": "store_true", "help": "tests and measures a GPU, in build/gpu-check, or --data"},
+    "--prebuilt": FOLDER | {"help": "a build from elsewhere: no compiler is needed"},
+    "--architecture": {"help": "what --gpu builds for, as CMAKE_CUDA_ARCHITECTURES; default: its chip"},
+}
 
 
 def wanted(chosen) -> list[tuple[str, list[str]]]:
@@ -153,7 +155,6 @@ def page(name: str, results: dict) -> str:
 
 
 def write(results: dict, folder: Path, pages: Path) -> None:
-    (folder / f"{results['date']}.json").write_text(json.dumps(results, indent=1) + "\n")
     pages.mkdir(parents=True, exist_ok=True)
     for name in results["benchmarks"]:
         (pages / f"{name}.md").write_text(page(name, results))
@@ -178,7 +179,7 @@ def run_benchmarks(chosen, runner: Runner) -> None:
 
 
 def main() -> int:
-    chosen = options(__doc__, extend)
+    chosen = options(__doc__, OPTIONS)
     if chosen.gpu:
         out, do, report = chosen.data, gpu_check.check_all, gpu_check.new_report(chosen)
         out = HERE.parent / "build/gpu-check" if out == DATA else out
@@ -187,6 +188,8 @@ def main() -> int:
         out, do, report = chosen.data, run_benchmarks, Report("Benchmarks", facts(), about)
     with Runner(report, out, chosen.copy_to, chosen.deadline, shows_all=not chosen.gpu) as runner:
         do(chosen, runner)
+    if not chosen.gpu:
+        shutil.copyfile(out / "results.json", out / f"{report.date}.json")
     return int(not report.passed() or (chosen.gpu and bool(report.remarks)))
 
 

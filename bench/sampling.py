@@ -10,12 +10,14 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 from graphs import GRAPHS, stores
-from harness import Anchor, Figure, Peer, Report, finish, interleave, options, small_flag
+from harness import Anchor, Figure, Peer, Report, benchmark, first_batches, interleave, small_flag, some_of
 from machine import huge_share
 
 import ramet
@@ -33,20 +35,25 @@ PEERS = {
 }
 
 
-def start_peers(stack: contextlib.ExitStack, chosen, store: Path, known: dict = PEERS) -> dict[str, tuple]:
+@contextlib.contextmanager
+def peers_of(chosen, store: Path, known: dict = PEERS) -> Iterator[dict[str, tuple]]:
     """{sampler: (Peer, numbers of threads)} of those in `known` whose environments are there."""
-    samplers = {}
-    for name, python in chosen.peers.items():
-        if name not in known:
-            continue
-        program, offered = known[name]
-        peer = stack.enter_context(Peer(python, program, store, *small_flag(chosen)))
-        samplers |= {sampler: (peer, threads) for sampler, threads in offered.items()}
-    return samplers
+    samplers: dict[str, tuple] = {}
+    with contextlib.ExitStack() as stack:
+        for name in chosen.peers.keys() & known:
+            program, offered = known[name]
+            peer = stack.enter_context(Peer(chosen.peers[name], program, store, *small_flag(chosen)))
+            samplers |= {sampler: (peer, threads) for sampler, threads in offered.items()}
+        yield samplers
 
 
 def count_edges(batch) -> int:
     return sum(len(block.indices) for block in batch.blocks)
+
+
+def size_of(batch) -> tuple[int, int]:
+    """Nodes and edges."""
+    return batch.blocks[0].num_src, count_edges(batch)
 
 
 def label(sampler: str, threads: int) -> str:
@@ -59,13 +66,39 @@ def seed_batches(graph, count: int, seed: int) -> list[np.ndarray]:
     return [random.permutation(graph.split("train"))[:BATCH] for _ in range(count)]
 
 
-class Measure:
-    """Rates of one fanout on one graph; also remembers the sizes of batches."""
+class Sizes:
+    """Nodes and edges of the batches of each sampler, and the turns of peers, which tell theirs."""
 
-    def __init__(self, graph, fanouts, batches: int, peer_batches: int, peers: dict):
-        self.graph, self.fanouts, self.batches, self.peer_batches = graph, fanouts, batches, peer_batches
-        self.peers = peers
-        self.sizes: dict[str, list[tuple[int, int]]] = {}
+    def __init__(self, peers: dict, fanouts: list[int], batches: int):
+        self._peers, self._fanouts, self._batches = peers, fanouts, batches
+        self.seen: dict[str, list[tuple[int, int]]] = {}
+
+    def add(self, sampler: str, *sizes: tuple[int, int]) -> None:
+        self.seen.setdefault(sampler, []).extend(sizes)
+
+    def of(self, sampler: str, middle=median) -> list[float]:
+        """Nodes and edges of a batch."""
+        return [middle(column) for column in zip(*self.seen[sampler])]
+
+    def turns_of_peers(self) -> dict:
+        """{(sampler, threads): M edges/s, when called}."""
+        return {
+            (sampler, threads): partial(self._turn, peer, sampler, threads)
+            for sampler, (peer, offered) in self._peers.items()
+            for threads in offered
+        }
+
+    def _turn(self, peer: Peer, sampler: str, threads: int) -> float:
+        rate, *size = peer.ask("sample", sampler, self._fanouts, threads, self._batches)
+        self.add(sampler, tuple(size))
+        return rate
+
+
+class Measure:
+    """Rates of one fanout on one graph, in M edges/s."""
+
+    def __init__(self, graph, fanouts, batches: int, sizes: Sizes):
+        self.graph, self.fanouts, self.batches, self.sizes = graph, fanouts, batches, sizes
         self._epoch = itertools.count()
         self._loaders = {
             threads: ramet.NeighborLoader(graph, fanouts, "train", BATCH, shuffle=True, threads=threads, tables=())
@@ -76,23 +109,15 @@ class Measure:
         """{(sampler, threads): measurement}."""
         result = {}
         for threads in THREADS:
-            result["NeighborLoader", threads] = lambda threads=threads: self.loader(threads)
-            result["ramet.sample", threads] = lambda threads=threads: self.sample(threads)
-        for sampler, (peer, offered) in self.peers.items():
-            for threads in offered:
-                result[sampler, threads] = lambda key=(sampler, threads), peer=peer: self.of_peer(peer, *key)
-        return result
+            result["NeighborLoader", threads] = partial(self.loader, threads)
+            result["ramet.sample", threads] = partial(self.sample, threads)
+        return result | self.sizes.turns_of_peers()
 
     def loader(self, threads: int) -> float:
-        """M edges/s from the start of an epoch's iterator to its n-th batch."""
-        begin, edges = time.perf_counter(), 0
-        batches = iter(self._loaders[threads])
-        for batch in itertools.islice(batches, self.batches):
-            edges += count_edges(batch)
-            self.remember("NeighborLoader", batch.blocks[0].num_src, count_edges(batch))
-        elapsed = time.perf_counter() - begin
-        batches.close()
-        return edges / elapsed / 1e6
+        """From the start of an epoch's iterator to its n-th batch."""
+        elapsed, sizes = first_batches(self._loaders[threads], self.batches, size_of)
+        self.sizes.add("NeighborLoader", *sizes)
+        return sum(edges for _, edges in sizes) / elapsed / 1e6
 
     def sample(self, threads: int) -> float:
         seeds = seed_batches(self.graph, self.batches, next(self._epoch))
@@ -101,24 +126,13 @@ class Measure:
             batch = ramet.sample(self.graph, seeds[step], self.fanouts, step=step, threads=threads)
             edges += count_edges(batch)
         elapsed = time.perf_counter() - begin
-        self.remember("ramet.sample", batch.blocks[0].num_src, count_edges(batch))
+        self.sizes.add("ramet.sample", size_of(batch))
         return edges / elapsed / 1e6
-
-    def of_peer(self, peer: Peer, sampler: str, threads: int) -> float:
-        rate, nodes, edges = peer.ask("sample", sampler, self.fanouts, threads, self.peer_batches)
-        self.remember(sampler, nodes, edges)
-        return rate
-
-    def remember(self, sampler: str, nodes: int, edges: int) -> None:
-        self.sizes.setdefault(sampler, []).append((nodes, edges))
-
-    def size(self, sampler: str) -> list[float]:
-        """Medians of nodes and edges of a batch."""
-        return [median(column) for column in zip(*self.sizes[sampler])]
 
 
 def measure_fanouts(name, graph, fanouts, peers, chosen, report) -> list[list]:
-    measure = Measure(graph, fanouts, 2 if chosen.small else 16, 2 if chosen.small else 4, peers)
+    sizes = Sizes(peers, fanouts, 2 if chosen.small else 4)
+    measure = Measure(graph, fanouts, 2 if chosen.small else 16, sizes)
     anchors = {"here": Anchor(chosen.small)}
     for peer in {peer for peer, _ in peers.values()}:
         anchors[f"in {peer.program}"] = lambda peer=peer: peer.ask("anchor")
@@ -134,7 +148,7 @@ def measure_fanouts(name, graph, fanouts, peers, chosen, report) -> list[list]:
             report.ratio(f"{case}, NeighborLoader over {label(sampler, threads)}", ours)
         else:
             report.ratio(f"{case}, {label(sampler, threads)}, over random reads", figure.over(figures["here"]))
-        nodes, edges = measure.size(sampler)
+        nodes, edges = sizes.of(sampler)
         per_second = Figure([rate * 1e6 / edges for rate in figure.values])
         row = [fanouts, label(sampler, threads), figure.text(1), per_second.text(1), ours.text(1)]
         lines.append([*row, f"{nodes:,.0f}", f"{edges:,.0f}"])
@@ -151,8 +165,7 @@ def measure_graph(name: str, store: Path, chosen, report: Report) -> None:
         f"median {np.median(degrees):.0f}, maximum {degrees.max():,}; {huge_share(store):.0%} of the store's topology "
         f"on 2 MiB pages. Batches of {BATCH} seeds."
     )
-    with contextlib.ExitStack() as stack:
-        peers = start_peers(stack, chosen, store)
+    with peers_of(chosen, store) as peers:
         lines = [line for f in FANOUTS for line in measure_fanouts(name, graph, f, peers, chosen, report)]
     report.table(
         [
@@ -168,17 +181,10 @@ def measure_graph(name: str, store: Path, chosen, report: Report) -> None:
     )
 
 
-def add_graph(parser) -> None:
-    parser.add_argument("--graph", choices=GRAPHS, action="append", help="default: all")
-
-
-def main() -> None:
-    chosen = options(__doc__, add_graph)
-    report = Report("Sampling")
+@benchmark("Sampling", extend={"--graph": some_of(GRAPHS)}, peers=tuple(PEERS))
+def main(chosen, report: Report) -> None:
     for name, store in stores(chosen, chosen.graph).items():
         measure_graph(name, store, chosen, report)
-    report.missing_peers(chosen, *PEERS)
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 import torch.multiprocessing  # noqa: F401 (registers how tensors travel)
-from harness import Figure, Report, finish, options, planted
+from harness import Figure, Report, benchmark, planted
 from processes import Timed, Trainers, page_table_bytes, pss
 from pyg_program import make_data
 from torch_geometric.data import Data
@@ -80,12 +80,11 @@ def open_seconds(path) -> Figure:
     return figure
 
 
-def main() -> None:
-    chosen = options(__doc__)
+@benchmark("One copy")
+def main(chosen, report: Report) -> None:
     repetitions = 1 if chosen.small else 2
     path = store(chosen)
     graph = ramet.open(path)
-    report = Report("One copy")
     opening = open_seconds(path)
     empty = {count: measure(None, count) for count in COUNTS}
     lines = []
@@ -134,7 +133,6 @@ def main() -> None:
     )
     size = len(pickle.dumps(graph))
     report.note(f"`ramet.open`: {opening.text(3, 1e3)} ms, median of {OPENS}. Pickle of a Graph: {size} bytes.")
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

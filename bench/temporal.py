@@ -11,19 +11,17 @@ of them. Compare edges/s. Peers run in processes of their own that take turns wi
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import time
 from functools import partial
-from statistics import median
 
 import numpy as np
 from graphs import with_times
-from harness import Figure, Report, arrays, finish, interleave, options, products
+from harness import Figure, Report, arrays, benchmark, first_batches, interleave, products
 from temporal_data import KINDS, random_times
 
 import ramet
-from sampling import BATCH, THREADS, count_edges, label, start_peers
+from sampling import BATCH, THREADS, Sizes, label, peers_of, size_of
 
 FANOUTS = [15, 10, 5]
 RULE = ramet.Time("time", comparison="<")
@@ -33,11 +31,10 @@ BEST = "NeighborLoader, sorted rows"
 
 
 class Measure:
-    """Rates on one graph, in M edges/s; also remembers the sizes of batches."""
+    """Rates on one graph, in M edges/s. `rows`: what the names of its samplers end with."""
 
-    def __init__(self, graph, times_of_seeds, batches: int):
-        self.graph, self.times, self.batches = graph, times_of_seeds, batches
-        self.sizes: list[tuple[int, int]] = []
+    def __init__(self, graph, times_of_seeds, batches: int, sizes: Sizes, rows: str):
+        self.graph, self.times, self.batches, self.sizes, self.rows = graph, times_of_seeds, batches, sizes, rows
         self._turn = itertools.count()
         arguments = {"shuffle": True, "tables": (), "time": RULE, "input_time": times_of_seeds}
         self._loaders = {
@@ -45,56 +42,46 @@ class Measure:
             for threads in THREADS
         }
 
+    def variants(self) -> dict:
+        """{(sampler, threads): measurement}."""
+        result = {}
+        for threads in THREADS:
+            result[f"NeighborLoader, {self.rows}", threads] = partial(self.loader, threads)
+            result[f"ramet.sample, {self.rows}", threads] = partial(self.sample, threads)
+        return result
+
     def loader(self, threads: int) -> float:
         """From the start of an epoch's iterator to its n-th batch."""
-        begin = time.perf_counter()
-        batches = iter(self._loaders[threads])
-        edges = sum(self._count(batch) for batch in itertools.islice(batches, self.batches))
-        elapsed = time.perf_counter() - begin
-        batches.close()
-        return edges / elapsed / 1e6
+        elapsed, sizes = first_batches(self._loaders[threads], self.batches, size_of)
+        return self._rate("NeighborLoader", elapsed, sizes)
 
     def sample(self, threads: int) -> float:
-        random, train = np.random.default_rng(next(self._turn)), self.graph.split("train")
-        begin, edges = time.perf_counter(), 0
+        random, train, sizes = np.random.default_rng(next(self._turn)), self.graph.split("train"), []
+        begin = time.perf_counter()
         for step in range(self.batches):
             chosen = random.permutation(len(train))[:BATCH]
             given = {"time": RULE, "input_time": self.times[chosen]}
-            batch = ramet.sample(self.graph, train[chosen], FANOUTS, step=step, threads=threads, **given)
-            edges += self._count(batch)
-        return edges / (time.perf_counter() - begin) / 1e6
+            sizes.append(size_of(ramet.sample(self.graph, train[chosen], FANOUTS, step=step, threads=threads, **given)))
+        return self._rate("ramet.sample", time.perf_counter() - begin, sizes)
 
-    def _count(self, batch) -> int:
-        edges = count_edges(batch)
-        self.sizes.append((batch.blocks[0].num_src, edges))
-        return edges
+    def _rate(self, call: str, elapsed: float, sizes: list) -> float:
+        self.sizes.add(f"{call}, {self.rows}", *sizes)
+        return sum(edges for _, edges in sizes) / elapsed / 1e6
 
 
 def measure(kind: str, store, peers: dict, chosen, report: Report) -> list[list]:
     batches, of_peer, repetitions = (1, 1, 1) if chosen.small else (8, 1, 3)
     times_of_seeds = random_times(arrays(store), kind).seeds
-    measures = {name: Measure(with_times(store, kind, sort), times_of_seeds, batches) for name, sort in ROWS.items()}
-    sizes = {f"{call}, {name}": m.sizes for name, m in measures.items() for call in ("NeighborLoader", "ramet.sample")}
+    sizes = Sizes({name: peer for name, peer in peers.items() if name.endswith(kind)}, FANOUTS, of_peer)
     variants = {}
-    for name, of_rows in measures.items():
-        for threads in THREADS:
-            variants[f"NeighborLoader, {name}", threads] = partial(of_rows.loader, threads)
-            variants[f"ramet.sample, {name}", threads] = partial(of_rows.sample, threads)
-
-    def ask(peer, sampler, threads) -> float:
-        rate, *size = peer.ask("sample", sampler, FANOUTS, threads, of_peer)
-        sizes.setdefault(sampler, []).append(size)
-        return rate
-
-    for sampler, (peer, offered) in peers.items():
-        if sampler.endswith(kind):
-            variants |= {(sampler, threads): partial(ask, peer, sampler, threads) for threads in offered}
-    figures = interleave(variants, repetitions)
+    for rows, sort in ROWS.items():
+        variants |= Measure(with_times(store, kind, sort), times_of_seeds, batches, sizes, rows).variants()
+    figures = interleave(variants | sizes.turns_of_peers(), repetitions)
     lines = []
     for (sampler, threads), figure in figures.items():
         name = label(sampler.removesuffix(f", times of {kind}"), threads)
         ours = figures[BEST, threads].over(figure)
-        nodes, edges = (median(column) for column in zip(*sizes[sampler]))
+        nodes, edges = sizes.of(sampler)
         rate = Figure([value * 1e6 / edges for value in figure.values])
         lines.append([kind, name, figure.text(2), rate.text(2), ours.text(1), f"{nodes:,.0f}", f"{edges:,.0f}"])
         report.keep(f"times of {kind}, {name}, M edges/s", figure)
@@ -106,17 +93,13 @@ def measure(kind: str, store, peers: dict, chosen, report: Report) -> list[list]
     return lines
 
 
-def main() -> None:
-    chosen = options(__doc__)
-    report = Report("Neighbors of the past")
+@benchmark("Neighbors of the past", peers=tuple(PEERS))
+def main(chosen, report: Report) -> None:
     store = products(chosen)
-    with contextlib.ExitStack() as stack:
-        peers = start_peers(stack, chosen, store, PEERS)
+    with peers_of(chosen, store, PEERS) as peers:
         lines = [line for kind in KINDS for line in measure(kind, store, peers, chosen, report)]
     ours = f"{BEST}, over it"
     report.table(["times of", "variant", "M edges/s", "batches/s", ours, "nodes/batch", "edges/batch"], lines)
-    report.missing_peers(chosen, *PEERS)
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

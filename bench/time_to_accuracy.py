@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from harness import HERE, Peer, Report, finish, options, products
+from harness import HERE, Peer, Report, benchmark, products
 from train_cases import BATCH, LEAD
 from train_step import DGL, FUSED, KEPT, PYG
 
@@ -69,9 +69,8 @@ def programs(chosen):
         yield chosen.peers["pyg"], "pyg_train_step.py", [PYG[1]], []
 
 
-def main() -> None:
-    chosen = options(__doc__)
-    report = Report("Time to an accuracy")
+@benchmark("Time to an accuracy", peers=("pyg", "dgl"))
+def main(chosen, report: Report) -> None:
     for name, goal in GOALS.items():
         if chosen.small and name == "products":
             continue  # its small graph is learnt before the first look
@@ -89,8 +88,6 @@ def main() -> None:
                     report.keep(f"{name}: {variant}", [seconds, steps, reached])
         report.note(f"**{name}**, {goal.accuracy:.0%} of validation nodes.")
         report.table(["program", "s", "steps", "accuracy", "epoch, s", "peak, GB"], lines)
-    report.missing_peers(chosen, "pyg", "dgl")
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

@@ -11,12 +11,10 @@ The first scale is the yardstick: sampling should fall no faster than random rea
 
 from __future__ import annotations
 
-import itertools
-import time
 from statistics import median
 
 import numpy as np
-from harness import Figure, Report, finish, generated, interleave, options, seconds
+from harness import Figure, Report, benchmark, first_batches, generated, interleave, seconds
 from machine import huge_share
 
 import ramet
@@ -47,16 +45,14 @@ class Sampling:
         self.sizes: list[tuple[int, int, int]] = []  # nodes, destinations of all hops, edges
 
     def __call__(self) -> float:
-        sizes = []
-        begin = time.perf_counter()
-        batches = iter(self._loader)
-        for batch in itertools.islice(batches, self._batches):
-            edges = sum(len(block.indices) for block in batch.blocks)
-            sizes.append((batch.blocks[0].num_src, sum(block.num_dst for block in batch.blocks), edges))
-        elapsed = time.perf_counter() - begin
-        batches.close()
+        elapsed, sizes = first_batches(self._loader, self._batches, self._size)
         self.sizes += sizes
         return sum(edges for *_, edges in sizes) / elapsed / 1e6
+
+    @staticmethod
+    def _size(batch) -> tuple[int, int, int]:
+        blocks = batch.blocks
+        return blocks[0].num_src, sum(b.num_dst for b in blocks), sum(len(b.indices) for b in blocks)
 
 
 class Graph:
@@ -67,7 +63,7 @@ class Graph:
         self.store = generated(chosen, f"rmat-{scale}", model="rmat", scale=scale)
         self.graph = ramet.open(self.store)
         self.share = huge_share(self.store)
-        self.sampling = Sampling(self.graph, 2 if chosen.small else 16)
+        self.sampling = Sampling(self.graph, 1 if chosen.small else 16)
         self.variants = {
             (scale, "sampling"): self.sampling,
             (scale, "edges"): Reads(self.graph.indices(), chosen.small),
@@ -106,13 +102,11 @@ def row(measured: Graph, first: Graph, figures: dict, report: Report) -> list:
     ]
 
 
-def add_scale(parser) -> None:
-    parser.add_argument("--scale", type=int, action="append", help="of a graph with 2^SCALE nodes; repeat for several")
-
-
-def main() -> None:
-    chosen = options(__doc__, add_scale)
-    report = Report("Topology as it grows")
+@benchmark(
+    "Topology as it grows",
+    extend={"--scale": dict(type=int, action="append", help="of a graph with 2^SCALE nodes; repeat for several")},
+)
+def main(chosen, report: Report) -> None:
     graphs = [Graph(chosen, scale) for scale in chosen.scale or (SMALL_SCALES if chosen.small else SCALES)]
     for graph in graphs:
         report.note(
@@ -136,7 +130,6 @@ def main() -> None:
         ],
         [row(graph, graphs[0], figures, report) for graph in graphs],
     )
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import itertools
 import sys
 from collections.abc import Iterator
 
-from harness import Figure, Peer, Report, finish, options, planted, products
+from harness import Figure, Peer, Report, benchmark, planted, products, some_of
 from machine import memory_available
 from train_cases import CASES
 
@@ -31,10 +31,6 @@ TIMED = ("GraphSAGE", "GraphSAGE with LABOR", "GAT, 4 heads of 64", "small batch
 ON_BLOCKS = "PyG's layers on Ramet's blocks"
 DGL = "DGL"
 PYG = ("PyG, NeighborLoader and trim_to_layer", "PyG, blocks by hand")
-
-
-def extend(parser) -> None:
-    parser.add_argument("--case", choices=TIMED, action="append", help="default: all")
 
 
 def store_of(chosen, case: str):
@@ -117,14 +113,15 @@ def add_case(report: Report, chosen, case: str, threads: int) -> None:
     report.keep(title, results | {"floor": floors})
 
 
-def main() -> None:
-    chosen = options(__doc__, extend)
-    report = Report("A training step")
+@benchmark(
+    "A training step",
+    extend={"--case": some_of(TIMED)},
+    peers=("pyg", "dgl"),
+)
+def main(chosen, report: Report) -> None:
     for case in chosen.case or TIMED:
         for threads in (1, 2) if case == "small batches" and not chosen.small else (2,):
             add_case(report, chosen, case, threads)
-    report.missing_peers(chosen, "pyg", "dgl")
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

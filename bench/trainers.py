@@ -10,14 +10,13 @@ graph, or of a Data, which the host holds; "of each" by each trainer, of a Data 
 from __future__ import annotations
 
 import gc
-import itertools
 import multiprocessing
 import time
 
 import numpy as np
 import torch  # noqa: F401 (what a trainer imports)
 import torch_geometric  # noqa: F401
-from harness import Figure, Peer, Report, finish, options, products, small_flag
+from harness import Figure, Peer, Report, benchmark, forever, products, small_flag
 from processes import Trainers, pss
 from pyg_program import make_data
 
@@ -139,7 +138,7 @@ def measure_start(graph, store, chosen, report: Report) -> None:
 def steady(graph, together, seconds: float):
     """A trainer that takes batches for a while, at the same time as the others: batches per second."""
     loader = ramet.NeighborLoader(graph, FANOUTS, "train", BATCH, shuffle=True, threads=1)
-    batches = itertools.chain.from_iterable(itertools.repeat(loader))  # epoch after epoch
+    batches = forever(loader)
     next(batches)
     together.wait()
     begin, count = time.perf_counter(), 0
@@ -175,16 +174,13 @@ def store_bytes(graph) -> int:
     return sum(a.nbytes for a in (graph.indptr(), graph.indices(), graph.table("feat").numpy()))
 
 
-def main() -> None:
-    chosen = options(__doc__)
-    report = Report(f"Start and memory of {COUNT} trainers")
+@benchmark(f"Start and memory of {COUNT} trainers", peers=("pyg",))
+def main(chosen, report: Report) -> None:
     store = products(chosen)
     graph = ramet.open(store)
     graph.indices().sum()  # from the disk, if it was not in memory
     measure_start(graph, store, chosen, report)
     measure_scaling(graph, chosen, report)
-    report.missing_peers(chosen, "pyg")
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

@@ -5,14 +5,29 @@ from __future__ import annotations
 import importlib.util
 from types import SimpleNamespace
 
+import torch.nn.functional as F
 from harness import HERE
 from train_cases import BATCH, CASES
 
-__all__ = ["BATCH", "FANOUTS", "HIDDEN", "THREADS", "example_model", "packaged_model"]
+__all__ = ["BATCH", "FANOUTS", "HIDDEN", "THREADS", "example_model", "packaged_model", "shape_of", "train_step"]
 
 FANOUTS = list(CASES["GraphSAGE"].fanouts)
 HIDDEN = CASES["GraphSAGE"].hidden
 THREADS = 2
+
+
+def shape_of(graph) -> tuple[int, int]:
+    """Features and classes."""
+    return graph.table("feat").shape[1], int(graph.table("label").numpy().max()) + 1
+
+
+def train_step(model, optimizer, batch):
+    """The loss."""
+    loss = batch.mean(F.cross_entropy(model(batch.x, batch.blocks), batch.y.long(), reduction="none"))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss
 
 
 def example_model(num_features: int, num_classes: int):

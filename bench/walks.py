@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 
 import numpy as np
-from harness import Anchor, Peer, finish, interleave, open_report, options, rmat, seconds
+from harness import Anchor, Peer, Report, benchmark, interleave, rmat, seconds
 
 import ramet
 
@@ -54,9 +54,8 @@ class Ours:
         return steps[0] / took / 1e6
 
 
-def main() -> None:
-    chosen = options(__doc__)
-    report = open_report("Random walks", chosen)
+@benchmark("Random walks", peers=("dgl",))
+def main(chosen, report: Report) -> None:
     store = rmat(chosen)
     starts = np.random.default_rng(0).integers(0, ramet.open(store).num_nodes(), 2_000 if chosen.small else 200_000)
     ours, anchor = Ours(store, starts), Anchor(chosen.small)
@@ -73,9 +72,7 @@ def main() -> None:
                         "walk", kind, threads, len(starts)
                     )
         figures = interleave(variants, 1 if chosen.small else 5)
-    report.missing_peers(chosen, "dgl")
     write(report, figures)
-    finish(report, chosen)
 
 
 def write(report, figures: dict) -> None:

@@ -3,17 +3,15 @@
     python bench/weights.py [--dataset cora] [--steps 40]
 
 One hop, 500 destinations with more in-edges than the fanout, all features of their in-neighbors. A destination
-without a pick has the estimate 0, which counts. Datasets are found as bench/accuracy.py finds them.
+without a pick has the estimate 0, which counts. Datasets are those of bench/accuracy.py.
 """
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
-from accuracy import DATASETS, ROOT, open_dataset
-from harness import default_data
+from accuracy import DATASETS
+from harness import Report, benchmark, some_of
+from real_graphs import real
 from scipy.sparse import csr_matrix
 
 import ramet
@@ -55,23 +53,20 @@ class Problem:
         return float(np.mean(squares))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--dataset", choices=DATASETS, action="append", help="default: all")
-    parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--data", type=Path, default=default_data())
-    parser.add_argument("--cache", type=Path, default=ROOT / "build" / "accuracy")
-    chosen = parser.parse_args()
-    others = list(VARIANTS)[1:]
-    print(f"| dataset | fanout | destinations | {' | '.join(others)} |")
-    print("| --- | --- | --- " + "| --- " * len(others) + "|")
+@benchmark(
+    "Weights of LABOR",
+    extend={"--dataset": some_of(DATASETS), "--steps": {"type": int, "default": 40}},
+)
+def main(chosen, report: Report) -> None:
+    others, lines = list(VARIANTS)[1:], []
     for name in chosen.dataset or DATASETS:
-        graph = open_dataset(name, chosen.data, chosen.cache)
+        graph = ramet.open(real(name, chosen))
         for k in FANOUTS:
             problem = Problem(graph, k)
             errors = {variant: problem.error(chosen.steps, **options) for variant, options in VARIANTS.items()}
             shares = [f"{errors[variant] / errors['uniform']:.2f}" for variant in others]
-            print(f"| {name} | {k} | {len(problem.seeds)} | {' | '.join(shares)} |", flush=True)
+            lines.append([name, k, len(problem.seeds), *shares])
+    report.table(["dataset", "fanout", "destinations", *others], lines)
 
 
 if __name__ == "__main__":

@@ -17,12 +17,12 @@ from functools import partial
 import numpy as np
 import torch
 import torch.distributed as dist
-from changes import SOME, changes
-from embedding_data import gradients_of
-from harness import Figure, Report, finish, interleave, options, seconds
+from harness import Figure, Report, benchmark, interleave, seconds
 from processes import pss
+from trained import Trained
 
 import ramet
+import ramet.distributed
 import ramet.nn
 import ramet.optim
 
@@ -50,7 +50,7 @@ def _rank(rank: int, count: int, port: int, out: str, body, arguments) -> None:
     if rank == 0:
         torch.save(result, out)
     dist.barrier()
-    dist.destroy_process_group()
+    ramet.distributed.destroy_process_group()
 
 
 def gathers(rows: int, count: int, repetitions: int) -> dict:
@@ -68,41 +68,20 @@ def gathers(rows: int, count: int, repetitions: int) -> dict:
     return {case: figure.values for case, figure in interleave(variants, repetitions).items()}
 
 
-class Trained:
-    """An embedding, its optimizer, and this rank's share of the gradients."""
-
-    def __init__(self, sizes: tuple[int, int, int], placement: str, ranks):
-        rows, width, _ = sizes
-        alone = ranks is False
-        share = slice(None) if alone else slice(dist.get_rank(), None, dist.get_world_size())
-        self.ids, self.gradients = (torch.from_numpy(array[share]) for array in gradients_of(*sizes))
-        self.embedding = ramet.nn.Embedding(rows, width, placement=placement, ranks=ranks)
-        self.optimizer = ramet.optim.Adam(self.embedding, steps="all")
-
-    def step(self) -> float:
-        """Seconds."""
-        with changes(lambda: self.embedding(self.ids[:SOME]), "a step"):
-            return seconds(self._step)
-
-    def _step(self) -> None:
-        self.optimizer.zero_grad()
-        self.embedding(self.ids).backward(self.gradients)
-        self.optimizer.step()
-
-
 def steps(sizes: tuple[int, int, int], repetitions: int) -> dict:
     """{who: seconds}. All ranks make the same calls; one that is alone lets the others wait."""
-    together = {name: Trained(sizes, name, None) for name in PLACEMENTS}
-    alone = Trained(sizes, PLACEMENTS[0], False) if dist.get_rank() == 0 else None
+    share = slice(dist.get_rank(), None, dist.get_world_size())
+    together = {name: Trained(sizes, share=share, placement=name) for name in PLACEMENTS}
+    alone = Trained(sizes, ranks=False) if dist.get_rank() == 0 else None
     found: dict = {}
     for _ in range(repetitions + 1):
         for name, trained in together.items():
             dist.barrier()
-            found.setdefault(name, []).append(trained.step())
+            found.setdefault(name, []).append(trained.train())
         dist.barrier()
         if alone is not None:
             torch.set_num_threads(2)
-            found.setdefault(PRIVATE, []).append(alone.step())
+            found.setdefault(PRIVATE, []).append(alone.train())
             torch.set_num_threads(1)
     return {name: values[1:] for name, values in found.items()}
 
@@ -131,11 +110,10 @@ def _pss_of(pids: list[int]) -> int:
     return used
 
 
-def main() -> None:
-    chosen = options(__doc__)
+@benchmark("Tables that ranks share")
+def main(chosen, report: Report) -> None:
     rows, count, repetitions = (4 << 20, 400_000, 5) if not chosen.small else (10_000, 1_000, 2)
     sizes = (1_000_000, WIDTH, 200_000) if not chosen.small else (10_000, WIDTH, 2_000)
-    report = Report("Tables that ranks share")
     times = {case: Figure(values) for case, values in on_ranks(READERS, gathers, rows, count, repetitions).items()}
     lines = []
     for (name, threads), figure in times.items():
@@ -165,7 +143,6 @@ def main() -> None:
         report.ratio(f"memory, {name}: PSS of {READERS} ranks over weights and state", Figure([used / once]), "lower")
     report.note(f"Memory of {READERS} ranks with an Embedding and Adam:")
     report.table(["placement", "PSS, MiB", "weights and state, MiB", "ratio"], lines)
-    finish(report, chosen)
 
 
 if __name__ == "__main__":

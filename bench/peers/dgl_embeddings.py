@@ -1,39 +1,25 @@
-"""DGL's NodeEmbedding and SparseAdam: `dgl_embeddings.py ROWS WIDTH DISTINCT`. Answers ("train", method, threads):
-seconds of forward, backward and step."""
+"""DGL's NodeEmbedding and its sparse optimizers: `dgl_embeddings.py ROWS WIDTH DISTINCT`. See trained_rows.py."""
 
 import os
-import sys
 
 import torch
-from changes import SOME, changes
 from dgl.nn import NodeEmbedding
 from dgl.optim import SparseAdagrad, SparseAdam
-from embedding_data import gradients_of
-from harness import seconds, serve
+from trained_rows import ROWS, WIDTH, serve_methods
 
 METHODS = {"AdaGrad": SparseAdagrad, "Adam": SparseAdam}
 
 
-def main() -> None:
-    rows, width, distinct = (int(number) for number in sys.argv[1:4])
-    ids, gradients = map(torch.from_numpy, gradients_of(rows, width, distinct))
-    made = {}
+def make(method: str):
+    embedding = NodeEmbedding(ROWS, WIDTH, f"bench-{os.getpid()}-{method}", init_func=torch.nn.init.normal_)
+    return embedding, METHODS[method]([embedding], lr=0.01)
 
-    def step(embedding, optimizer) -> None:
-        embedding(ids).backward(gradients)
-        optimizer.step()
 
-    def train(method: str, threads: int) -> float:
-        torch.set_num_threads(threads)
-        if method not in made:
-            made.clear()
-            embedding = NodeEmbedding(rows, width, f"bench-{os.getpid()}-{method}", init_func=torch.nn.init.normal_)
-            made[method] = embedding, METHODS[method]([embedding], lr=0.01)
-        with changes(lambda: made[method][0](ids[:SOME]), method):
-            return seconds(step, *made[method])
-
-    serve({"train": train})
+def step(made, ids, gradients) -> None:
+    embedding, optimizer = made
+    embedding(ids).backward(gradients)
+    optimizer.step()
 
 
 if __name__ == "__main__":
-    main()
+    serve_methods(make, step, lambda made, ids: made[0](ids))

@@ -1,41 +1,33 @@
 """Training with Ramet, in a process of its own as the peers': `ramet_train_step.py STORE CASE THREADS [keep]`.
 
-Answers ("turn", variant, batches), ("accuracy", variant, batches), which is that of validation nodes on sampled blocks,
-("floor", batches) and ("has_bfloat16",). `keep`: with ramet.keep_memory().
+Answers as runs.py says, and ("floor", batches) and ("has_bfloat16",). `keep`: with ramet.keep_memory().
 """
 
-import itertools
 import sys
 import time
+from functools import cache
 
-import harness
+import runs
 import torch
 import torch.nn.functional as F
-from changes import trains
-from processes import peak
+from harness import forever
 from torch_geometric.nn import GATConv, SAGEConv
-from train_cases import BATCH, CASES, LEAD
+from train_cases import BATCH
+from training import shape_of
 
 import ramet
 import ramet.nn
 
 
-class OfRamet(torch.nn.Module):
-    def __init__(self, case, widths):
-        super().__init__()
-        self.convs = torch.nn.ModuleList(self.conv(case, i, *widths[i]) for i in range(len(widths)))
-
-    def conv(self, case, i, width, out):
+class OfRamet(runs.Layers):
+    def conv(self, case, width, out, heads):
         if case.layer == "sage":
             return ramet.nn.SAGEConv(width, out)
-        heads = case.heads if i + 1 < len(case.fanouts) else 1
         return ramet.nn.GATConv(width, out // heads, heads=heads, add_self_loops=False)
 
     def forward(self, x, blocks):
         for i, block in enumerate(blocks):
-            x = self.layer(i, x, block)
-            if i + 1 < len(blocks):
-                x = x.relu()
+            x = self.activate(i, self.layer(i, x, block))
         return x
 
     def layer(self, i, x, block):
@@ -45,10 +37,9 @@ class OfRamet(torch.nn.Module):
 class OfPyG(OfRamet):
     """PyG's layers on our blocks."""
 
-    def conv(self, case, i, width, out):
+    def conv(self, case, width, out, heads):
         if case.layer == "sage":
             return SAGEConv(width, out)
-        heads = case.heads if i + 1 < len(case.fanouts) else 1
         return GATConv((width, width), out // heads, heads=heads, add_self_loops=False)
 
     def layer(self, i, x, block):
@@ -65,50 +56,27 @@ VARIANTS = {
 }
 
 
-class Training:
-    """A training run that is continued for a few batches at a time."""
-
+class Training(runs.Run):
     def __init__(self, graph, case, variant):
         model, options, self._dtype = VARIANTS[variant]
-        torch.manual_seed(0)
-        classes = int(graph.table("label").numpy().max()) + 1
-        self._model = model(case, case.widths(graph.table("feat").shape[1], classes))
-        self._optimizer = torch.optim.Adam(self._model.parameters(), lr=0.003, fused=True)
         options = options | {"shuffle": True, "sampler": case.sampler}
         loaders = (ramet.NeighborLoader(graph, list(case.fanouts), s, BATCH, **options) for s in ("train", "val"))
-        self._batches, self._judges = (itertools.chain.from_iterable(itertools.repeat(loader)) for loader in loaders)
+        super().__init__(model(case, *shape_of(graph)), self._scores, *map(forever, loaders), fused=True)
 
-    def turn(self, count):
-        with trains(self._model):
-            return [self.step() for _ in range(count)]
+    def loss(self, batch):
+        out, labels = self._scores(self.model, batch)
+        return batch.mean(F.cross_entropy(out, labels.long(), reduction="none"))
 
-    def step(self):
-        begin = time.perf_counter()
-        batch = next(self._batches)
-        ready = time.perf_counter()
-        loss = batch.mean(F.cross_entropy(self._scores(batch), batch.y.long(), reduction="none"))
-        self._optimizer.zero_grad()
-        loss.backward()
-        self._optimizer.step()
-        return ready - begin, time.perf_counter() - ready, loss.item()
-
-    def accuracy(self, count):
-        with torch.no_grad():
-            batches = itertools.islice(self._judges, count)
-            right = [(self._scores(batch).argmax(1) == batch.y).float().mean().item() for batch in batches]
-        return sum(right) / len(right)
-
-    def _scores(self, batch):
+    def _scores(self, model, batch):
         with torch.autocast("cpu", self._dtype, enabled=self._dtype is not None):
-            return self._model(batch.x, batch.blocks).float()
+            return model(batch.x, batch.blocks).float(), batch.y
 
 
 class Floor:
     """The products of matrices of a GraphSAGE step alone, forward and backward: two per layer, ReLU between layers."""
 
     def __init__(self, graph, case):
-        classes = int(graph.table("label").numpy().max()) + 1
-        widths = case.widths(graph.table("feat").shape[1], classes)
+        widths = case.widths(*shape_of(graph))
         loader = ramet.NeighborLoader(graph, list(case.fanouts), "train", BATCH, sampler=case.sampler, tables=())
         blocks = next(iter(loader)).blocks
         self._pairs = [torch.nn.ModuleList([torch.nn.Linear(*w), torch.nn.Linear(*w, bias=False)]) for w in widths]
@@ -124,22 +92,11 @@ class Floor:
 
 
 def main():
-    store, name, threads = sys.argv[1:4]
-    case = CASES[name]
-    torch.set_num_threads(int(threads))
+    store, case, _ = runs.arguments()
     if "keep" in sys.argv[4:]:
         ramet.keep_memory()
     graph = ramet.open(store)
-    runs, floors = {}, []
-
-    def run(variant):
-        if variant not in runs:
-            runs[variant] = Training(graph, case, variant)
-        return runs[variant]
-
-    def turn(variant, count):
-        steps = run(variant).turn(LEAD + count)
-        return {"times": [s[:2] for s in steps[LEAD:]], "loss": steps[-1][2], "peak": peak()}
+    floors = []
 
     def floor(count):
         if not floors:
@@ -150,10 +107,7 @@ def main():
     def bfloat16():
         return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()  # noqa: SLF001
 
-    def accuracy(variant, count):
-        return run(variant).accuracy(count)
-
-    harness.serve({"turn": turn, "accuracy": accuracy, "floor": floor, "has_bfloat16": bfloat16})
+    runs.serve(cache(lambda variant: Training(graph, case, variant)), floor=floor, has_bfloat16=bfloat16)
 
 
 if __name__ == "__main__":

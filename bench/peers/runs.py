@@ -1,0 +1,83 @@
+"""What our and the peers' training programs share: runs that are continued for a few batches at a time.
+
+Such a program answers ("turn", variant, batches) and ("accuracy", variant, batches), which is that of validation nodes,
+on sampled blocks.
+"""
+
+import itertools
+import sys
+import time
+from collections.abc import Callable
+
+import harness
+import torch
+import torch.nn.functional as F
+from changes import trains
+from processes import peak
+from train_cases import CASES, LEAD
+
+
+def arguments():
+    """The store, the case and the threads of the command line; torch has these threads."""
+    store, name, threads = sys.argv[1:4]
+    torch.set_num_threads(int(threads))
+    return store, CASES[name], int(threads)
+
+
+class Layers(torch.nn.Module):
+    """conv(case, width, out, heads) of each layer."""
+
+    def __init__(self, case, features, classes):
+        super().__init__()
+        torch.manual_seed(0)
+        widths = case.widths(features, classes)
+        heads = [*[case.heads] * (len(widths) - 1), 1]
+        self.convs = torch.nn.ModuleList(self.conv(case, *ends, n) for ends, n in zip(widths, heads))
+
+    def activate(self, i, x):
+        return x if i + 1 == len(self.convs) else x.relu()
+
+
+class Run:
+    """`scores` gives the rows of a batch's seeds and their labels; batches and judges do not end."""
+
+    def __init__(self, model, scores: Callable, batches, judges, **adam):
+        self.model, self.scores, self.batches, self.judges = model, scores, batches, judges
+        self.optimizer = torch.optim.Adam(model.parameters(), lr=0.003, **adam)
+
+    def loss(self, batch):
+        out, labels = self.scores(self.model, batch)
+        return F.cross_entropy(out, labels.long())
+
+    def step(self) -> tuple[float, float, float]:
+        """Seconds of the batch and of the step, and the loss."""
+        begin = time.perf_counter()
+        batch = next(self.batches)
+        ready = time.perf_counter()
+        loss = self.loss(batch)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return ready - begin, time.perf_counter() - ready, loss.item()
+
+    def turn(self, count: int) -> dict:
+        with trains(self.model):
+            steps = [self.step() for _ in range(LEAD + count)]
+        return {"times": [s[:2] for s in steps[LEAD:]], "loss": steps[-1][2], "peak": peak()}
+
+    def accuracy(self, count: int) -> float:
+        with torch.no_grad():
+            pairs = (self.scores(self.model, batch) for batch in itertools.islice(self.judges, count))
+            right = [(out.argmax(1) == labels).float().mean().item() for out, labels in pairs]
+        return sum(right) / len(right)
+
+
+def serve(run_of: Callable[[str], Run], **more: Callable) -> None:
+    """run_of: the run of a variant."""
+    harness.serve(
+        {
+            "turn": lambda variant, count: run_of(variant).turn(count),
+            "accuracy": lambda variant, count: run_of(variant).accuracy(count),
+            **more,
+        }
+    )
