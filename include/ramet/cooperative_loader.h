@@ -1,6 +1,6 @@
-// CooperativeLoader: the batches of a NeighborLoader, each made by several ranks together. A rank's
-// seeds, nodes and rows are those that it owns. Every rank runs the same number of exchanges in the
-// same order, also a rank that owns nothing. docs/semantics.md, section 10.
+// CooperativeLoader: the batches of a NeighborLoader, each made by several ranks together. A rank
+// has only its own seeds, nodes and rows. Every rank runs the same number of exchanges in the same
+// order, also a rank that owns nothing. docs/semantics.md, section 10.
 //
 // The NeighborLoader decides which seeds form which batch. Its rank and world are the group's,
 // among the groups that work data-parallel. LoaderOptions::threads work on one batch, since batches
@@ -21,8 +21,8 @@ namespace ramet {
 
 struct CooperativeParts;
 
-// What the thread of a group does for one batch: all ranks sample it, or pull its rows. A task that
-// is destroyed before it runs has failed.
+// The work of a group's thread for one batch: all ranks sample it, or pull its rows. A task that is
+// destroyed before it runs has failed.
 class SampleTask {
  public:
   SampleTask(int64_t its_epoch, int64_t its_step) : epoch(its_epoch), step(its_step) {}

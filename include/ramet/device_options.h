@@ -1,4 +1,4 @@
-// DeviceOptions: batches that are made on, and for, a CUDA device.
+// DeviceOptions: batches that are made on a CUDA device, and stay there.
 #pragma once
 
 #include <cstdint>

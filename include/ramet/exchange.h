@@ -1,9 +1,9 @@
-// What cooperating ranks exchange: ids, in a Message, while they sample; then rows, by an
-// ExchangePlan. The engine computes what goes where; the caller moves the bytes, by any means.
+// Exchanges of cooperating ranks: ids, in a Message, while they sample; then rows, by an
+// ExchangePlan. The engine computes messages and plans; the caller moves the bytes, by any means.
 //
-// A layer forward: take_rows() copies the rows that the plan sends; the caller exchanges them; what
-// arrives follows the layer's destinations. A layer backward: the gradients of what arrived go back
-// to their ranks, and add_rows() sums them.
+// A layer forward: take_rows() copies the rows that the plan sends; the caller exchanges them;
+// received rows follow the layer's destinations. A layer backward: the gradients of received rows
+// return to their ranks, and add_rows() sums them.
 //
 // Memory: the caller's; a Message and a plan own their arrays. Threads and forks: any.
 // Failure: kOutOfRange for a row number outside the rows, before anything is written;
@@ -25,11 +25,11 @@ struct Message {
   Array data;                  // uint8: one rank's bytes after the other's, at a multiple of 8
 };
 
-// Sends a message to the ranks and returns what they sent.
+// Sends a message to the ranks and returns their messages.
 using Exchange = std::function<Message(const Message&)>;
 
-// Where the source rows of a block come from when ranks cooperate, for one node type. A layer's
-// input has a row for each of the first num_owned nodes of this rank's n_id. Its sources are the
+// The origins of a block's source rows when ranks cooperate, for one node type. A layer's input has
+// a row for each of the first num_owned nodes of this rank's n_id. Its sources are the
 // destinations, in order, and then rows pulled from rank 0, rank 1, ..., this rank included.
 struct ExchangePlan {
   int64_t num_owned = 0;

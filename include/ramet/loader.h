@@ -35,11 +35,11 @@
 
 namespace ramet {
 
-// Of which blocks the threads make BlockEdges::transposed(), which backward of a layer needs.
-// kInner: of all but the first, whose sources are mostly features that need no gradient.
+// The blocks for which threads make BlockEdges::transposed(), for a layer's backward. kInner: all
+// but the first, whose sources are mostly features that need no gradient.
 enum class TransposeAhead : uint8_t { kNone, kInner, kAll };
 
-// The nodes of a type that an epoch has as seeds.
+// The seeds of an epoch of one type.
 struct InputNodes {
   int node_type = 0;
   Array ids = {};  // int32 or int64; without data: all nodes of the type
@@ -96,7 +96,8 @@ struct MergedEdges {
 };
 
 // The means of a fused table over the edges of one type in the first block, by the block's weights
-// where it has some: a row for each destination. The values are float32 or as rows are handed out.
+// if it has any: a row for each destination. The values are float32, or have the dtype of gathered
+// rows.
 struct TableMeans {
   size_t table = 0;  // of LoaderOptions::tables
   int edge_type = 0;
@@ -110,7 +111,7 @@ struct Batch {
   std::vector<Array> tables;       // one per LoaderOptions::tables; see also rows_of_block()
   std::vector<MergedEdges> edges;  // by edge type, with LoaderOptions::edges_ahead; else empty
   std::vector<TableMeans> means;   // of TableRequest::fused
-  // By block, then edge type; what is not there yet, block_edges() makes.
+  // By block, then edge type; block_edges() makes missing ones.
   std::vector<std::shared_ptr<const BlockEdges>> block_edges;
   int64_t step = 0, epoch = 0;
   int64_t global_num_seeds = 0;  // seeds of the global batch; num_seeds of it are here
@@ -120,15 +121,15 @@ struct Batch {
 };
 
 // Batches that a caller chooses: batch i has the input nodes at the positions order[offsets[i]] to
-// order[offsets[i + 1] - 1], of which each rank takes its slice. Positions count the inputs of all
-// types, one type after another. They may repeat, and batches be empty.
+// order[offsets[i + 1] - 1], and each rank takes its slice. Positions count the inputs of all
+// types, one type after another. They may repeat, and batches may be empty.
 struct BatchList {
   std::vector<int64_t> order;
   std::vector<int64_t> offsets;  // ascending from 0 to the length of `order`
 };
 
 // The edges of one type of a block of the host, for aggregations. Made on first use: one thread at
-// a time. kOutOfRange for a block or type that there is not.
+// a time. kOutOfRange for an unknown block or type.
 [[nodiscard]] const std::shared_ptr<const BlockEdges>& block_edges(const Graph& graph,
                                                                    Batch& batch,
                                                                    size_t block,
@@ -162,7 +163,7 @@ struct LoaderSummary {
   double first_wait_seconds = 0;  // of these, for the first batch of each stream
   int64_t streams = 0;            // that have handed out a batch
   double use_seconds = 0;         // the caller's own time, from a batch to the following next()
-  // Of sampling and gathering, and of the caller's own time: their threads waited for a core.
+  // Seconds of sampling and gathering, and of the caller, in which their threads waited for a core.
   double core_wait_seconds = 0, use_core_wait_seconds = 0;
   int threads = 0;  // needed at the last batch
   int cores = 1;    // that this process may use
@@ -175,7 +176,7 @@ class EpochStream {
   [[nodiscard]] virtual std::optional<Batch> next(std::chrono::milliseconds timeout) = 0;
   [[nodiscard]] virtual bool done() const = 0;
   // Ends the stream. Returns whether all its work has ended; waits at most `timeout`. Cooperating
-  // ranks finish together what they have begun.
+  // ranks finish their current batch together.
   [[nodiscard]] virtual bool close(std::chrono::milliseconds timeout) = 0;
 };
 
@@ -186,7 +187,7 @@ struct LoaderParts;
 
 class NeighborLoader {
  public:
-  // `progress`: of page-locking what a device reads in place.
+  // `progress`: of page-locking memory that a device reads in place.
   NeighborLoader(std::shared_ptr<const Graph> graph,
                  LoaderOptions options,
                  const Progress& progress = {});
@@ -213,19 +214,19 @@ class NeighborLoader {
   [[nodiscard]] std::vector<int64_t> seeds(int64_t epoch, int64_t step) const;
   // Seeds of one step over all ranks.
   [[nodiscard]] int64_t global_num_seeds(int64_t step) const;
-  // A digest of what decides the samples: topology, splits, inputs and options, but not rank, world
-  // or threads. The same on a graph and its parts.
+  // A digest of everything that affects samples: topology, splits, inputs and options, but not
+  // rank, world or threads. The same on a graph and its parts.
   [[nodiscard]] uint64_t fingerprint() const;
   // A digest of the tables by which neighbors are drawn, weights and times: of at most 1,024 rows
-  // of each type. 0 where there are none, and on a part, which has some of the rows only.
+  // of each type. 0 without such tables, and on a part, which has only some of the rows.
   [[nodiscard]] uint64_t tables_digest() const;
   // Sums over all streams so far. Any thread may call this at any time.
   [[nodiscard]] LoaderSummary summary() const;
   // The maximum number of threads, and of batches that wait or are being made, per stream.
   [[nodiscard]] int max_threads() const;
   [[nodiscard]] int max_prefetch() const;
-  // The same with batches that are only sampled: those that a cache looks ahead, and those whose
-  // rows are on their way from a disk.
+  // The same with batches that are only sampled: for a cache that looks ahead, or while rows are
+  // read from a disk.
   [[nodiscard]] int max_sampled() const;
 
   [[nodiscard]] const LoaderOptions& options() const;
@@ -234,9 +235,9 @@ class NeighborLoader {
   [[nodiscard]] const std::shared_ptr<BufferPool>& pool() const;
   // The pool of device batches; else nullptr.
   [[nodiscard]] std::shared_ptr<DevicePool> device_pool() const;
-  // The topology for the device; nullptr where the CPU samples.
+  // The topology for the device; nullptr if the CPU samples.
   [[nodiscard]] std::shared_ptr<const CudaGraph> cuda_graph() const;
-  // Of the caches that change, in this process.
+  // Hits of the dynamic caches, in this process.
   [[nodiscard]] int64_t cache_bytes() const;
   // One decision for each of LoaderOptions::tables; with a device, one for the "topology" before
   // them.

@@ -1,19 +1,19 @@
 // RecordTable: rows that learn, and their state, in a file, for tables that memory does not hold.
 //
-// What belongs to a row, its weights and its optimizer's state, is one record: read by one request,
-// and written by one when it leaves memory, if it changed. Rows that never changed are not in the
-// file: their weights are a function of (seed, row, column), their state is zero. So a table of any
-// size is made at once, and takes the disk that its changed rows need. A record gets its place in
-// the file when it is written first, behind those before it.
+// A row's weights and its optimizer's state are one record: read by one request, and written by one
+// when it leaves memory, if it changed. Rows that never changed are not in the file: their weights
+// are a function of (seed, row, column), their state is zero. So a table of any size is made at
+// once, and its file holds only changed rows. A record is appended to the file when it is first
+// written.
 //
-// In memory is each record at most once: those of batches under way, and behind them, up to
-// `cache_rows` in all, those that were used last. Under way is a batch from gather() to the next
-// gather() or update(), and one that was announced, from when it is read ahead. So a row that is
-// read ahead, and changed by an earlier batch meanwhile, is served as that batch left it. Batches
-// are read ahead in their order, as far as there is room.
+// Memory holds the records of batches in use, and, up to `cache_rows` in all, the records used
+// last; each at most once. A batch is in use from gather() to the next gather() or update(); an
+// announced batch from when it is read ahead. So if an earlier batch changes a row that was read
+// ahead, the later batch gets the changed row. Batches are read ahead in their order, as far as
+// there is room.
 //
-// Where several ranks share the rows, each has a table of the records that it owns. Rows are named
-// by their ids all the same, and begin with what they begin with in one table of all.
+// If several ranks share the rows, each has a table of its own records. Ids and initial rows are
+// still those of one table.
 //
 // Memory: memory_bytes(). The file has no name; it ends with the process. Threads: calls wait for
 // each other, but for announce() and forget(), which do not wait for the disk. A table that is
@@ -44,7 +44,7 @@ struct RecordColumn {
   std::vector<int64_t> shape = {};
 };
 
-// What the first column begins with; the others begin with zeros.
+// The initial values of the first column; other columns begin with zeros.
 struct RecordInit {
   std::optional<Distribution> distribution = std::nullopt;  // of `seed`; none: `value`
   uint64_t seed = 0;
@@ -85,8 +85,8 @@ class RecordTable final : public PrefetchSink {
   ~RecordTable() override;
 
   [[nodiscard]] int64_t num_rows() const;
-  // How many rows are this rank's, and of these, in the order of their ids, the ids of [begin,
-  // end).
+  // The number of this rank's rows, and the ids of rows [begin, end) among them, in ascending
+  // order.
   [[nodiscard]] int64_t num_owned() const;
   [[nodiscard]] Array owned(int64_t begin, int64_t end) const;
   [[nodiscard]] std::vector<RecordColumn> columns() const;
@@ -110,11 +110,11 @@ class RecordTable final : public PrefetchSink {
   // Calls body with the records of all rows that `lists` name, which it may change.
   void update(std::span<const std::span<const int64_t>> lists,
               const std::function<void(const HeldRecords&)>& body);
-  // The number of the step that was applied last, as who applies it says; 0 before.
+  // The caller's number of the last applied step; 0 before.
   [[nodiscard]] int64_t last_step() const;
   void set_last_step(int64_t number);
 
-  // The columns of rows, which the cache does not remember.
+  // The columns of rows, past the cache.
   [[nodiscard]] std::vector<Array> read(std::span<const int64_t> ids, int threads = 1);
   // Sets them: `columns` are of such arrays. Ids ascend.
   void write(std::span<const int64_t> ids, std::span<const Array> columns);

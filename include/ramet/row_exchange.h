@@ -1,12 +1,12 @@
-// Rows on their way between ranks that share a table: lists of rows, through memory that ranks of a
-// machine see or in a message, and rows that a rank asks others for. The engine computes what goes
-// where; the caller moves the bytes. Rows are named by their places (whole_table.h).
+// Rows moving between ranks that share a table: lists of rows, through shared memory of a machine
+// or in a message, and rows that a rank requests from others. The engine computes messages and
+// receivers; the caller moves the bytes. Rows are named by their places (whole_table.h).
 //
-// `reached`: by rank, whether it is on this machine. Rows of these are read and written where they
-// lie, and never in a message.
+// `reached`: by rank, whether it is on this machine. Their rows are read and written in place, and
+// never in a message.
 //
-// Memory: the caller's; what is unpacked is a view of the bytes. Threads and forks: any.
-// Failure: kCorrupt for bytes that lie, before anything is handed out or written.
+// Memory: the caller's; unpacked arrays are views of the bytes. Threads and forks: any. Failure:
+// kCorrupt for inconsistent bytes, before anything is returned or written.
 #pragma once
 
 #include <cstddef>
@@ -22,34 +22,34 @@
 
 namespace ramet {
 
-// Packed lists, all numbers int64: the number of lists; of each, how many ids and which DType; then
-// of each its ids and its rows. Ids and rows begin at multiples of kPackUnit, as the end does.
+// Packed lists, all numbers int64: the number of lists; the number of ids and the DType of each
+// list; then the ids and rows of each. Ids, rows and the end are at multiples of kPackUnit.
 inline constexpr int64_t kPackUnit = 64;
 
 [[nodiscard]] int64_t packed_bytes(std::span<const RowList> lists);
 
-// Writes packed_bytes() bytes. kInvalidArgument where a list has more or fewer rows than ids.
+// Writes packed_bytes() bytes. kInvalidArgument if a list has more or fewer rows than ids.
 void pack(std::span<const RowList> lists, std::byte* out, int threads = 1);
 
-// Views of what was packed at `bytes`, an address that is a multiple of 8. Rows are as `form` says;
-// their dtype may be float32 instead. Ids are places below `num_places`. `sender` is how errors
-// name who packed: "rank 3".
+// Views of lists packed at `bytes`, an address that is a multiple of 8. Rows have `form`; their
+// dtype may be float32 instead. Ids are places below `num_places`. `sender`: its name in errors,
+// "rank 3".
 [[nodiscard]] std::vector<RowList> unpack(std::span<const std::byte> bytes,
                                           const RowForm& form,
                                           int64_t num_places,
                                           const std::string& sender);
 
-// Which of the rows that are given for one row travel.
+// Which values of a repeated row are sent.
 enum class Repeats : uint8_t { kAll, kLast };
 
-// For each rank that is not reached: of every list what that rank owns, packed. For others nothing.
+// For each rank that is not reached: its rows of every list, packed. For other ranks nothing.
 [[nodiscard]] Message push(std::span<const RowList> lists,
                            const RowPlaces& places,
                            const std::vector<bool>& reached,
                            Repeats repeats,
                            int threads = 1);
 
-// Rows that this rank gathers. Of ranks that are not reached each distinct row is asked for once.
+// Rows that this rank gathers. Each distinct row is requested once from ranks that are not reached.
 class RowPull {
  public:
   // `wanted`: places. It is kept, as a view.
@@ -60,7 +60,7 @@ class RowPull {
 
   // int64 places, ascending, for each rank.
   [[nodiscard]] Message requests() const;
-  // The rows that every rank asked this one for, which owns `own` of `rows`, all rows by place.
+  // The rows that every rank requested from this one. It owns `own` of `rows`, all rows by place.
   [[nodiscard]] static Message answer(const Message& requests,
                                       const Table& rows,
                                       NodeRange own,

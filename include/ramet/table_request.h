@@ -18,14 +18,14 @@ inline constexpr int kNoEdgeType = -1;
 // The graph's table of that name.
 struct GraphTable {};
 
-// Rows of this process's addresses that come instead of a graph's: row v is node v's, or where
-// `places` has it. A batch has rows as they were when it was made, where somebody writes to them.
+// Rows in this process's addresses that replace a graph's: row v, or the row at its place in
+// `places`, is node v's. If rows are written, a batch has them as they were when it was made.
 struct ProvidedTable {
   Table rows;
   std::optional<RowPlaces> places = std::nullopt;
 };
 
-// The same where some rows are on other machines. They are pulled, which needs a GroupThread.
+// The same with some rows on other machines. They are pulled, which needs a GroupThread.
 struct PulledTable {
   Table rows;
   RowPlaces places;
@@ -41,8 +41,8 @@ struct TableRequest {
   std::string name;
   bool at_seeds = false;
   int edge_type = kNoEdgeType;  // whose rows are the graph's
-  // Of a host batch's node table: rows come for the destinations of the first block alone. Of its
-  // sources come the means over edges, which are summed from the table: Batch::means.
+  // For a node table of host batches: rows only for the destinations of the first block. Its
+  // sources are averaged over edges, straight from the table: Batch::means.
   bool fused = false;
   bool as_bfloat16 = false;  // rows of floats arrive as bfloat16, in host batches
   std::variant<GraphTable, ProvidedTable, PulledTable> rows = GraphTable();
@@ -51,7 +51,7 @@ struct TableRequest {
   // Whether it is read at all nodes of a type, and so worth a cache.
   [[nodiscard]] bool is_of_nodes() const { return !at_seeds && !is_of_edges(); }
   [[nodiscard]] const PulledTable* pulled() const { return std::get_if<PulledTable>(&rows); }
-  // nullptr: the graph's; and where rows lie by node id.
+  // nullptr: the graph's; also if places are node ids.
   [[nodiscard]] const Table* table() const;
   [[nodiscard]] const RowPlaces* places() const;
 };

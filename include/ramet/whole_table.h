@@ -1,6 +1,6 @@
-// RowPlaces and WholeTable: rows of a table that lie in several pieces, one for each owner, all in
-// one range of addresses (map_side_by_side of shared_memory.h). A row's *place* is its row number
-// in that range.
+// RowPlaces and WholeTable: rows of a table in several pieces, one for each owner, all in one range
+// of addresses (map_side_by_side of shared_memory.h). A row's *place* is its row number in that
+// range.
 //
 // Memory: values that share the map and the rows, and keep them alive. Threads and forks: immutable
 // but for the rows; any may read, and no two write the same rows at once. Failure: kOutOfRange
@@ -22,8 +22,8 @@ class RowPlaces {
  public:
   // A row's place is its id. `ranges`: of ids.
   [[nodiscard]] static RowPlaces dense(Ownership ranges);
-  // The rows of part k, in the order of their ids, are the places from k * stride on. `map`: what
-  // write_map() wrote, or nothing where the owners are ranges.
+  // The rows of part k, in the order of their ids, are the places from k * stride on. `map`: the
+  // output of write_map(), or nothing if the owners are ranges.
   [[nodiscard]] static RowPlaces strided(Ownership owners, int64_t stride, Array map = {});
 
   [[nodiscard]] int64_t num_rows() const { return owners_.num_nodes(); }
@@ -41,7 +41,7 @@ class RowPlaces {
     std::vector<int64_t> begins, deltas;
   };
   [[nodiscard]] Ranges ranges() const;
-  // Where the rows of a part lie. kOutOfRange unless `part` is a part.
+  // The places of the rows of a part. kOutOfRange unless `part` is a part.
   [[nodiscard]] NodeRange places_of(int64_t part) const;
   // places[i] = the place of row ids[i].
   void look_up(std::span<const int64_t> ids, int64_t* places, int threads = 1) const;
@@ -67,10 +67,10 @@ class RowPlaces {
 };
 
 // The stride with which every piece of rows of `row_bytes` begins at a multiple of 2 MiB; of 4 KiB
-// where that would take more than 2^44 bytes of addresses.
+// if that would take more than 2^44 bytes of addresses.
 [[nodiscard]] int64_t stride_of(const Ownership& owners, int64_t row_bytes);
 
-// Of a map: int32 where all places fit, else int64.
+// The dtype of a map: int32 if all places fit, else int64.
 [[nodiscard]] DType map_dtype(const Ownership& owners, int64_t stride);
 // Writes the place of every row. `out`: map_dtype() [num_rows], writable.
 void write_map(const Ownership& owners, int64_t stride, const Array& out);

@@ -50,7 +50,7 @@ def _holds_strings(array: np.ndarray) -> bool:
 
 
 def as_rows(value, what: str) -> np.ndarray | Quantized:
-    """`value` as rows of a table: what as_array() makes of it, or Quantized as it is."""
+    """`value` as rows of a table: the result of as_array(), or Quantized unchanged."""
     if not isinstance(value, Quantized):
         return as_array(value, what)
     values, scale = (as_array(part, what) for part in (value.values, value.scale))

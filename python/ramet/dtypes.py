@@ -25,8 +25,8 @@ Report = Callable[[int, int], None]  # rows done, and in all
 
 
 def dtype_name(dtype) -> str:
-    """The name of a dtype that is given so, as numpy's (or its scalar type), as `bfloat16` or as torch's. Of what is
-    no dtype its repr, which is no dtype's name."""
+    """The name of a dtype: numpy's (or its scalar type), `bfloat16` or torch's. For another value its repr, which is no
+    dtype's name."""
     if isinstance(dtype, str):
         return dtype
     if type(dtype).__module__ == "torch":
@@ -92,7 +92,7 @@ def bits(array: np.ndarray) -> np.ndarray:
 
 
 def as_float32(rows: np.ndarray | Quantized, begin: int = 0, end: int | None = None) -> np.ndarray:
-    """Rows [begin, end) decoded; what is neither bfloat16 nor quantized is converted."""
+    """Rows [begin, end) decoded; other dtypes are converted."""
     if isinstance(rows, Quantized):
         scale = rows.scale[begin:end] if rows.scaled_by == "row" else rows.scale
         return rows.values[begin:end] * scale
@@ -169,7 +169,7 @@ def quantized(rows, scale: str, what: str, empty: Empty = np.empty, report: Repo
 
 
 def to_bfloat16(chunk: np.ndarray) -> np.ndarray:
-    """Rounds to nearest, ties to even, by adding just under half of what is cut off; a NaN stays one."""
+    """Rounds to nearest, ties to even, by adding just under half of the dropped part; a NaN stays one."""
     chunk = np.ascontiguousarray(chunk)
     word = chunk.view("<u4")
     rounded = (word + (np.uint32(0x7FFF) + (word >> 16 & 1))) >> 16

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(
-    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("include/ramet/*.md"), *ROOT.glob("src/*/*.md")]
-)
+FOLDERS = ("*.md", "docs/**/*.md", "include/ramet/*.md", "python/*.md", "src/*/*.md")
+PAGES = sorted(page for folder in FOLDERS for page in ROOT.glob(folder))
 CODE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)?(#[^)\s]+)?\)")
 NAMED = re.compile(r"`((?:src|include|python|tests|tools|bench|examples|docs)/[\w./-]+)`")

@@ -1,6 +1,7 @@
 """tools/check_layers.py lets the right includes and imports through, and names the wrong ones and long files."""
 
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,12 @@ def test_the_note_of_a_layer_names_the_layers_below_it(layer):
     note = (ROOT / "src" / layer / "README.md").read_text(encoding="utf-8").splitlines()
     assert (note[0], len(note)) == (f"# {layer}", 5)
     assert note[2] == f"- May include: {', '.join(below) or 'no other layer'}."
+
+
+def test_the_table_of_python_packages_is_in_the_order_of_floors():
+    rows = re.findall(r"^\| `(\w+)` \|", (ROOT / "python" / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    names = " ".join(CHECKER.FLOORS).split()
+    assert rows == [name for name in names if (ROOT / "python" / "ramet" / name / "__init__.py").exists()]
 
 
 def test_good_tree_passes(tmp_path):

@@ -75,7 +75,7 @@ def _message(error: Exception) -> str:
 
 
 def _parsers():
-    """The parser of everything, and those of the commands."""
+    """The parsers of the program and of its commands."""
     parser = _Parser(prog="ramet", description="One graph in memory, every trainer on it.")
     parser.add_argument("--version", action="version", version=f"ramet {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
@@ -114,7 +114,7 @@ def _add_generate(commands) -> None:
     parser.add_argument("--preset", choices=tuple(PRESETS), help="a benchmark graph; other options change it")
 
     def option(group, flag: str, name: str, kind, metavar: str, text: str) -> None:
-        """Given or absent: what is absent is left to the preset or to the model."""
+        """An option without a default: if absent, the preset or the model decides."""
         defaults = {model: options[name] for model, options in MODELS.items() if name in options}
         same = len(set(defaults.values())) == 1
         shown = str(*set(defaults.values())) if same else ", ".join(f"{m} {value}" for m, value in defaults.items())
@@ -294,7 +294,7 @@ def _text_damage(path: str) -> list[str]:
 
 
 def _content_damage(path: str, has_sums: bool) -> list[str]:
-    """What opening and reading every entry finds: nothing, or the first fault."""
+    """Opens the store and reads every entry. Returns no line, or the first fault."""
     try:
         _core.open(os.fsencode(path)).validate(0)
     except _core.CorruptStoreError as error:

@@ -1,4 +1,4 @@
-"""Batch: what sampling gives, as tensors that share the engine's memory."""
+"""Batch: the result of sampling, as tensors that share the engine's memory."""
 
 from __future__ import annotations
 
@@ -185,8 +185,7 @@ class Batch:
 
     def to(self, device, *, non_blocking: bool = False) -> Batch:
         """The batch on `device`: itself if it is there already. Otherwise tables are moved now, ids and blocks on
-        access. Dtypes stay. Raises TypeError for what is not a device.
-        """
+        access. Dtypes stay. Raises TypeError unless it is a device."""
         at = device_of_tensors(device)
         if at == self._device:
             return self
@@ -307,7 +306,7 @@ class Batch:
 
     @property
     def _num_seeds_of(self) -> dict[str, int]:
-        """Of each type of seeds, in their order."""
+        """The numbers of seeds by type, in their order."""
         return {self.graph.node_types[t]: count for t, count in self._core.seeds}
 
     def _of_seeds(self, get: Callable):
@@ -324,7 +323,7 @@ class Batch:
         return tensor if self._device == self.origin.device else self._placed(tensor)
 
     def _placed(self, tensor):
-        """A tensor, of whatever device, where the batch's tensors are handed out."""
+        """The tensor, of any device, on the device of the batch's tensors."""
         if self._device is None and self.origin.device is None:
             return tensor
         return tensor.to("cpu" if self._device is None else self._device, non_blocking=self._non_blocking)

@@ -33,9 +33,8 @@ class Block:
         self._of_types: dict[EdgeTypeName, BlockOfType] = {}
 
     def __getitem__(self, edge_type: EdgeTypeName) -> BlockOfType:
-        """The block's edges of one type of a heterogeneous graph: a Block whose values are those of this type and of
-        its sources and destinations, no dicts. Raises KeyError for another type.
-        """
+        """The block's edges of one type of a heterogeneous graph: a Block with the values of this type and of its
+        sources and destinations, no dicts. Raises KeyError for another type."""
         found = self._of_types.get(edge_type)
         if found is None:
             found = self._of_types[edge_type] = BlockOfType(self.batch, self.index, edge_type)
@@ -115,9 +114,8 @@ class Block:
 
     @property
     def position(self):
-        """int64 [num_edges]: positions in the graph's CSC, which are the rows of edge tables. `table` gives
-        graph.table(name).gather(block.position). Computed on access.
-        """
+        """int64 [num_edges]: positions in the graph's CSC, which are the rows of edge tables. `table` returns
+        graph.table(name).gather(block.position). Computed on access."""
         return self._derived(self.batch._core.position)
 
     def table(self, name: str):
@@ -188,7 +186,7 @@ class Block:
         return per_type(graph, graph.node_types, lambda t: get(self.index, t))
 
     def _derived(self, get: Callable):
-        """What is computed on access; on a device by its current stream."""
+        """Values computed on access; on a device by its current stream."""
         batch = self.batch
         if batch.origin.device is None:
             return self._per_edge_type(lambda i, t: get(i, t, 0))

@@ -1,4 +1,4 @@
-"""LoaderConfig: what a loader was given, checked, and what that means for its graph."""
+"""LoaderConfig: a loader's arguments, checked, and their meaning for its graph."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class LoaderConfig:
 
     @property
     def kind(self) -> str:
-        """Of docs/combinations.md."""
+        """The loader's kind in docs/combinations.md."""
         return combinations.kind_of(self.device, self.ranks)
 
     def given(self) -> dict[str, object]:
@@ -108,7 +108,7 @@ class LoaderConfig:
 
     @cached_property
     def sample(self) -> dict:
-        """What decides the neighbors of seeds, of numbers and strings alone."""
+        """All options that affect the neighbors of seeds, as numbers and strings."""
         return sample_options(
             self.graph,
             self.num_neighbors,
@@ -134,18 +134,18 @@ class LoaderConfig:
 
     @cached_property
     def options(self) -> dict:
-        """What decides the batches of these seeds, of numbers and strings alone: what states have."""
+        """All options that affect the batches of these seeds, as numbers and strings, for states."""
         batch_size = as_int(self.batch_size, "batch_size", 1)
         return self.sample | {"batch_size": batch_size, "shuffle": self.shuffle, "drop_last": self.drop_last}
 
     @cached_property
     def requests(self) -> dict:
-        """As of as_requests()."""
+        """See as_requests()."""
         return as_requests(self.graph, self.seed_types, self.rows, self.sample["expand"])
 
     @cached_property
     def fused(self) -> dict:
-        """As of fused_tables()."""
+        """See fused_tables()."""
         return fused_tables(self.graph, self.requests, self.features.decode) if self.features.fuse else {}
 
     @property
@@ -179,7 +179,7 @@ class LoaderConfig:
         require_own_rows(self.graph, self.looked_up, owners, ranks.group.rank)
 
     def release(self) -> None:
-        """Lets go of ids, times and embeddings: the engine has what it needs of them."""
+        """Drops ids, times and embeddings, which the engine now has."""
         _ = self.seed_types, self.input_ends, self.input_name, self.requests
         for name in ("input_nodes", "input_time", "tables"):
             object.__setattr__(self, name, None)
@@ -194,13 +194,12 @@ class LoaderConfig:
 
     @cached_property
     def input_ends(self) -> list[tuple | None]:
-        """Of the ids and the times of each type, in turn: their number, and those at the ends, which cost nothing to
-        compare."""
+        """The number of ids and of times of each type, and those at the ends, which cost nothing to compare."""
         arrays = [array for of_type in self.inputs for array in (of_type.ids, of_type.times)]
         return [a if a is None else (len(a), *a[:8].tolist(), *a[-8:].tolist()) for a in arrays]
 
     def shown(self) -> dict:
-        """What a loader's repr has of it."""
+        """The entries of a loader's repr."""
         options, fanouts = self.options, self.options["fanouts"]
         return {
             "batch_size": f"{options['batch_size']:,}",
@@ -212,7 +211,7 @@ class LoaderConfig:
         }
 
     def alike(self, ranks: LoaderRanks, owners: list[_core.Ownership] | None, core: _core.NeighborLoader) -> dict:
-        """What ranks must have alike that make batches together, or pull rows from each other."""
+        """The values that ranks must share if they make batches together, or pull rows from each other."""
         shared = {
             "placement": f"{self.placement}",
             "prefetch": core.max_prefetch,

@@ -19,7 +19,7 @@ class GroupThread:
         self._group = group
 
     def submit(self, task: _core.SampleTask) -> None:
-        """Runs the task after those that were submitted before, of any loader of the channel."""
+        """Runs the task after all earlier tasks of any loader of the channel."""
         self._group.channel.submit(self._run, task)
 
     def is_caller(self) -> bool:

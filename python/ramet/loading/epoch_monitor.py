@@ -28,7 +28,7 @@ class Epoch:
 
 
 class EpochMonitor:
-    """The epochs of this rank, beside those of the ranks `members`."""
+    """The epochs of this rank, beside the epochs of the ranks `members`."""
 
     def __init__(self, store, members: list[int]):
         self._store = store
@@ -52,7 +52,7 @@ class EpochMonitor:
             self._looped.append(epoch)
 
     def _compare(self, latest: Epoch) -> None:
-        """Says which epochs, looped over before `latest`, other ranks left out."""
+        """Warns of epochs, looped over before `latest`, that other ranks skipped."""
         late = [(epoch, self._num_ranks(epoch)) for epoch in self._looped]
         late = [(epoch, count) for epoch, count in late if count < self._world]
         self._looped = [epoch for epoch, _ in late]
@@ -74,7 +74,7 @@ class EpochMonitor:
 
 
 class LoaderEpochs:
-    """One loader's epochs. `what`: options and input nodes, from which ranks know a loader."""
+    """One loader's epochs. `what`: options and input nodes, by which ranks identify a loader."""
 
     def __init__(self, group, what, name: str):
         self._group = group
@@ -87,7 +87,7 @@ class LoaderEpochs:
         self._call(lambda monitor: monitor.finish(self._loader, number))
 
     def _call(self, function) -> None:
-        """A warning is no reason to fail: where the store is gone, say, nothing is said."""
+        """A call of the store; without a store, a warning is skipped, since it is no reason to fail."""
         dist = sys.modules["torch.distributed"]
         if not dist.is_initialized():
             return

@@ -1,4 +1,5 @@
-"""Epochs of a NeighborLoader: where it is, the iterator over one epoch, and what other programs look for."""
+"""Epochs of a NeighborLoader: its position, the iterator over one epoch, and attributes that other programs look
+for."""
 
 from __future__ import annotations
 
@@ -85,7 +86,7 @@ class EpochIterator:
         return self._epochs.hand_out(self._epoch, core)
 
     def close(self) -> None:
-        """Stops the threads now; where ranks cooperate, when what they are making together is made."""
+        """Stops the threads now; with cooperating ranks, after their current batch."""
         stream, self._stream = self._stream, None
         self._epoch = -1 if self._epoch is None else self._epoch
         if stream is not None:

@@ -24,7 +24,7 @@ class Hops(NamedTuple):
 
     @classmethod
     def of_counts(cls, sources, destinations, edges) -> Hops:
-        """From what each hop adds, as PyG's num_sampled_nodes (the seeds first) and num_sampled_edges say it."""
+        """From counts by hop, as in PyG's num_sampled_nodes (the seeds first) and num_sampled_edges."""
         return cls(*(tuple(accumulate(map(int, counts))) for counts in (sources, destinations, [0, *edges])))
 
     def within(self, num_hops: int) -> Hops:
@@ -38,7 +38,7 @@ class Hops(NamedTuple):
 
 
 class AllHops(NamedTuple):
-    """The edges of all hops, and what layers have derived of them."""
+    """The edges of all hops, and values that layers have derived from them."""
 
     edge_index: torch.Tensor
     hops: Hops
@@ -75,9 +75,8 @@ def remember_hops(edge_index: torch.Tensor, hops: Hops) -> torch.Tensor:
 
 
 def hop_edges_of(edge_index) -> HopEdges | None:
-    """What remember_hops() noted of this tensor, or of the one of whose first edges it is a view. None where torch
-    wrote to it since.
-    """
+    """The note of remember_hops() for this tensor, or for the tensor of which it is a view of the first edges. None if
+    torch has written to it since."""
     if not isinstance(edge_index, torch.Tensor):
         return None
     found = _found(edge_index)

@@ -36,18 +36,18 @@ class NeighborLoader:
         sampler="uniform": or "labor", which needs fewer nodes; or ramet.Uniform(...), ramet.Labor(...) with options;
             or ramet.Weighted(table), which draws by a table of edge weights. Each has `dependent`.
         expand="every": each hop draws for all nodes so far; "once": for each node once, as PyG (`batch.edges()`).
-        disjoint=False: each seed has a tree of its own, which shares no node with others (`batch.batch`).
+        disjoint=False: with True each seed has its own tree, which shares no node with others (`batch.batch`).
         time=None: a ramet.Time(table), or the table: neighbors are no later than the seed, and trees are disjoint.
-        seed=0: of everything random.
+        seed=0: the random seed of all draws.
     Which batches
         input_nodes=None: the seeds: a split's name, ids, a bool mask or (type, one of these), or a dict of these by
             type; None: all nodes.
         input_time=None: int64 [input nodes]: the time of each, or a dict by type; None: its row of the time table.
-        batch_size=1: seeds of the GLOBAL batch, of which each rank gets its slice.
-        shuffle=False, drop_last=False: of the seeds; of a last batch that is smaller.
+        batch_size=1: seeds of the GLOBAL batch; each rank gets its slice.
+        shuffle=False, drop_last=False: whether to shuffle the seeds; to drop a last, smaller batch.
         tables=None: names of node and edge tables to gather; None: "feat" and "label". Or a dict, name to ramet.Table:
-            rows come from that instead of the graph (None: the graph's); on a heterogeneous graph by node type.
-            A node type may have a ramet.nn.Embedding there: on a disk it reads ahead the rows of a batch's nodes.
+            rows come from it instead of the graph (None: the graph's); on a heterogeneous graph by node type.
+            A node type may have a ramet.nn.Embedding there: on a disk it gets prefetch hints for each batch's nodes.
         features=None: a ramet.Features: whether rows are decoded, rounded, or summed before the model gets them.
     Speed
         threads=None: C++ threads, a batch for each; cooperating ranks: one for all. None: as many as the loop needs.
@@ -57,10 +57,10 @@ class NeighborLoader:
             ramet.Cooperate: the ranks make each batch together.
     Device
         device=None: "cuda": batches are made on the GPU, bit-identical to the CPU's (docs/cuda.md).
-        placement=None: where topology and tables lie, and caches: a ramet.Placement; or a place, or a dict by table.
+        placement=None: a ramet.Placement: the home of topology and tables, and caches; or a word, or a dict by table.
 
     Each iteration is the next epoch, beginning with 0. Errors name the argument, the value and the bound (ValueError,
-    TypeError, IndexError, KeyError). What fails in a thread is raised in the loop, in the place of its batch.
+    TypeError, IndexError, KeyError). An error in a thread is raised in the loop, by its batch.
     """
 
     edges_ahead = False  # whether the threads make `edge_index` and `e_id` of batches of expand="once", too
@@ -132,8 +132,8 @@ class NeighborLoader:
         warn_of_global_batch(config.batch_size, self.rank, self.world)
 
     def _make(self) -> dict:
-        """What ranks must have alike. Where the rows to cache are those of the first batches, which ranks sample
-        together, this is a loader without rows."""
+        """Makes the loader; returns the values that all ranks must share. If ranks presample together, this loader has
+        no rows."""
         config, ranks = self.config, self._ranks
         owners = config.owners(ranks)
         self._set_core(config.of_topology() if self._presamples else config, owners)
@@ -181,7 +181,7 @@ class NeighborLoader:
 
     @property
     def options(self) -> dict:
-        """What decides the batches, of numbers and strings alone."""
+        """All options that affect the batches, as numbers and strings."""
         return self.config.options
 
     @property
@@ -222,13 +222,12 @@ class NeighborLoader:
 
     @property
     def sampler(self) -> EpochSampler:
-        """As `batch_sampler`. What picks neighbors is an option, not this."""
+        """As `batch_sampler`. The sampler of neighbors is an option, not this."""
         return EpochSampler(self.set_epoch)
 
     def state_dict(self) -> dict:
-        """Where the loader is: the epoch and the number of batches returned of it (not those made ahead), and what it
-        samples from. A few integers, the same on every rank.
-        """
+        """The position of the loader (the epoch and its number of returned batches, without those made ahead), and its
+        inputs. A few integers, the same on every rank."""
         epoch, step = self._epochs.position
         return {
             "epoch": epoch,
@@ -247,7 +246,8 @@ class NeighborLoader:
         self._epochs.next = self._epochs.position = (epoch, step)
 
     def summary(self) -> Summary:
-        """What bounds the loop and what its batches cost, over all iterators of this process so far; `print` it."""
+        """The bottleneck of the loop and the costs of its batches, over all iterators of this process so far;
+        `print` it."""
         core, held = self._core, self.buffer_bytes
         return Summary(
             **core.summary(),
@@ -260,7 +260,7 @@ class NeighborLoader:
 
     @property
     def cache_use(self) -> dict[str, int]:
-        """Of a loader with a cache (`Placement.cache_rows`): rows that the cache had, "hits", and that were read,
+        """Counts of a loader with a cache (`Placement.cache_rows`): rows found in the cache, "hits", and rows read,
         "misses", so far in this process."""
         summary = self._core.summary()
         return {"hits": summary["cache_hits"], "misses": summary["cache_misses"]}

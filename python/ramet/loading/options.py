@@ -1,4 +1,4 @@
-"""What a user may write for a graph, seeds, fanouts and a device, turned into what the engine takes."""
+"""Checks a user's graph, seeds, fanouts and device, and converts them for the engine."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def require_whole(graph: Graph) -> None:
 
 
 def as_device(device):
-    """The torch.device, with its number, of a GPU; None for the CPU. RuntimeError that says why there is none."""
+    """The torch.device, with its number, of a GPU; None for the CPU. RuntimeError with the reason if there is none."""
     if device is None or str(device) == "cpu":
         return None
     _core.cuda_num_devices()
@@ -63,7 +63,7 @@ def as_fanouts(num_neighbors, graph: Graph) -> list[list[int]]:
 
 
 def sample_options(graph: Graph, num_neighbors, *, sampler, seed, expand="every", disjoint=False, time=None) -> dict:
-    """What decides which neighbors are picked, checked, of numbers and strings alone."""
+    """All options that affect the picks, checked, as numbers and strings."""
     time = as_time(time)
     return {
         "fanouts": as_fanouts(num_neighbors, graph),
@@ -76,7 +76,7 @@ def sample_options(graph: Graph, num_neighbors, *, sampler, seed, expand="every"
 
 
 def for_sampling(options: dict) -> _core.SampleOptions:
-    """What `sample_options` gave, as the engine takes it."""
+    """The result of `sample_options`, for the engine."""
     fields = dict(options["sampler"])
     common = {"sampler": fields.pop("name"), "dependent": fields.pop("dependent")}
     return _core.SampleOptions(**options | common, fields=fields)
@@ -91,8 +91,8 @@ class Input(NamedTuple):
 
 
 def as_inputs(nodes, input_time, graph: Graph, what: str, time: dict | None) -> list[Input]:
-    """nodes: as as_input_nodes() takes them, or a dict of any of these by node type, and `input_time` then is one, too.
-    time: what `sample_options` has of it."""
+    """nodes: as in as_input_nodes(), or a dict of these by node type; then `input_time` is a dict, too. time: as in
+    `sample_options`."""
     if not isinstance(nodes, Mapping):
         chosen = [(as_input_nodes(nodes, graph, what), input_time, "input_time")]
     else:
@@ -131,7 +131,7 @@ def _ids_of(node_type, chosen, graph: Graph, what: str) -> tuple[int, np.ndarray
 
 
 def as_times(input_time, time: dict | None, count: int, what: str = "input_time") -> np.ndarray | None:
-    """int64 times of `count` seeds. time: what `sample_options` has of it."""
+    """int64 times of `count` seeds. time: as in `sample_options`."""
     if input_time is None:
         return None
     if time is None:

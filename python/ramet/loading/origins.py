@@ -21,9 +21,7 @@ def remember(edge_index, batch: Batch, index: int, edge_type: EdgeTypeName | Non
 
 
 def block_of(edge_index) -> Block | None:
-    """The block whose edge_index this tensor is, unless it was written to since, or nobody knows, or the batch is
-    gone.
-    """
+    """The block of this edge_index. None if the tensor was written to since, is unknown, or the batch is gone."""
     origin = _origins().get(edge_index)
     if origin is None:
         return None

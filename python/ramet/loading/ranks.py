@@ -1,4 +1,4 @@
-"""The ranks of a loader: what a user says about them, and warnings where PyG's or DGL's words mean something else."""
+"""The ranks of a loader: the user's argument, and warnings of words that mean something else in PyG or DGL."""
 
 from __future__ import annotations
 

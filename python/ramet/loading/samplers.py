@@ -23,12 +23,12 @@ def _dependent() -> int:
 
 
 class Sampler:
-    """What `sampler=` takes: one of the classes of SAMPLERS, or its name where it needs no options."""
+    """The type of `sampler=`: one of the classes of SAMPLERS, or its name if it needs no options."""
 
     name: ClassVar[str]
 
     def plain(self) -> dict:
-        """The name and the options, of numbers and strings alone: what states and files have."""
+        """The name and the options, as numbers and strings, for states and files."""
         return {"name": self.name, **vars(self)}
 
     def _set(self, **checked) -> None:
@@ -120,7 +120,7 @@ SAMPLERS = {sampler.name: sampler for sampler in (Uniform, Labor, Weighted)}
 
 
 def as_sampler(sampler) -> Sampler:
-    """A sampler as the user gave it: an object, a name, or what `plain` gives."""
+    """A sampler from an object, a name, or the result of `plain`."""
     if isinstance(sampler, Sampler):
         return sampler
     options = dict(sampler) if isinstance(sampler, Mapping) else {"name": sampler}

@@ -1,4 +1,4 @@
-"""States of loaders, and what they have alike: on all ranks, and when a run goes on."""
+"""States of loaders, and the values that must agree: on all ranks, and when a run continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Summary: what bounds a loop over a NeighborLoader, in figures and in words."""
+"""Summary: the bottleneck of a loop over a NeighborLoader, in figures and in words."""
 
 from __future__ import annotations
 

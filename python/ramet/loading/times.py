@@ -36,12 +36,12 @@ class Time:
             object.__setattr__(self, "window", as_int(self.window, "window", 0))
 
     def plain(self) -> dict:
-        """Numbers and strings alone: what states have, and the engine takes."""
+        """The options as numbers and strings, for states and the engine."""
         return {**vars(self), "window": -1 if self.window is None else self.window}
 
 
 def as_time(time) -> Time | None:
-    """A time as the user gave it: a Time, the name of its table, what `plain` gives, or None."""
+    """A time from a Time, the name of its table, the result of `plain`, or None."""
     if time is None or isinstance(time, Time):
         return time
     if isinstance(time, str):

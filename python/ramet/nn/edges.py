@@ -17,9 +17,8 @@ from ramet.nn.tracing import is_traced
 
 
 class Transposed(NamedTuple):
-    """Edges by source: those of source s are indptr[s] to indptr[s + 1]. `indices` has their destinations, `edges`
-    their positions among the block's edges, which ascend.
-    """
+    """Edges by source: source s has the edges indptr[s] to indptr[s + 1]. `indices` has their destinations, `edges`
+    their positions among the block's edges, ascending."""
 
     indptr: torch.Tensor
     indices: torch.Tensor
@@ -64,10 +63,9 @@ class BlockEdges:
 
     @classmethod
     def from_edge_index(cls, edge_index, num_src: int, num_dst: int) -> BlockEdges:
-        """The edges of integers [2, num_edges], (source; destination), in any order. `edge_order` then has the position
-        in `edge_index` of each edge: what belongs to edges is of_edges[edge_order] in the order of these. It is None
-        where the order is the same.
-        """
+        """The edges of integers [2, num_edges], (source; destination), in any order. `edge_order` then has the
+        position in `edge_index` of each edge: values of edges are of_edges[edge_order] in this order. It is None if
+        the order is the same."""
         if isinstance(edge_index, torch.Tensor) and is_traced(edge_index):  # operators check what nobody can look at
             return cls._sorted(edge_index, num_src, num_dst)
         edge_checks.check_edge_index(edge_index, num_src, num_dst)
@@ -147,9 +145,8 @@ class BlockEdges:
 
     @property
     def with_self_loops(self) -> tuple[BlockEdges, torch.Tensor]:
-        """(edges, positions): these edges with one self loop at each destination that is a source, too, after its other
-        edges, and without those that were there; int32 [num_edges], where each was among these edges, or -1 for a loop.
-        """
+        """(edges, positions): these edges with exactly one self loop at each destination that is a source, too, after
+        its other edges. positions: int32 [num_edges], the old position of each edge, or -1 for a loop."""
         return self._once("with_self_loops", self._add_self_loops)
 
     def __getstate__(self) -> dict:

@@ -38,7 +38,7 @@ class LayerTrim:
         self.reason, self.needs_all = why_not(layer), False
 
     def before(self, layer, args, kwargs, sees_all: bool = True):
-        """Forward pre-hook: leaves out what nobody needs. sees_all: whether `kwargs` are all that there are."""
+        """Forward pre-hook: leaves out unneeded rows. sees_all: whether `kwargs` are all arguments."""
         if is_compiling() or torch.jit.is_tracing():
             return None
         args, kwargs = settled((args, kwargs))
@@ -53,7 +53,7 @@ class LayerTrim:
         return (part.x, part.edges), more
 
     def after(self, layer, args, kwargs, result):
-        """Forward hook: the rows of other nodes are computed if somebody needs them."""
+        """Forward hook: the rows of other nodes are computed on demand."""
         lazy = getattr(args[1], "result", None) if len(args) > 1 else None
         if lazy is None:
             return result
@@ -116,8 +116,8 @@ class _Again:
 
 
 def trim_layer(layer: torch.nn.Module, name: str, names: tuple[str, ...]) -> str | None:
-    """Gives a layer its LayerTrim. Returns why it computes all rows in any case, or None. A HeteroConv has none: its
-    layers have."""
+    """Adds a LayerTrim to a layer. Returns the reason why it always computes all rows, or None. A HeteroConv has none,
+    but its layers have."""
     if not hasattr(layer, "propagate") and not isinstance(layer, Conv):
         return None
     if is_trimmed(layer):
@@ -178,7 +178,7 @@ class _Edges(dict):
 
 
 def _part(layer, call: dict) -> _Part | None:
-    """What the layer needs of a call; None where that is all, or nobody knows."""
+    """The part of a call that the layer needs; None if that is everything, or unknown."""
     if layer.training and depends_on_others(layer):
         return None
     if "x_dict" in call:
@@ -207,7 +207,7 @@ def _part(layer, call: dict) -> _Part | None:
 
 
 def _first_block(edges: HopEdges, first: HopEdges, sizes: tuple[int, int], first_sizes: tuple[int, int]) -> BlockEdges:
-    """Of the edges that a layer got, those of the first hops; `whole` of it are all that it got."""
+    """The edges of the first hops among a layer's edges; `whole` has all of its edges."""
     whole = block_edges(edges, *sizes)
     if whole.edge_order is None:
         return whole.first(first.num_edges, *first_sizes).of_whole(whole)
@@ -215,7 +215,7 @@ def _first_block(edges: HopEdges, first: HopEdges, sizes: tuple[int, int], first
 
 
 def _part_of_dicts(call: dict) -> _Part | None:
-    """Of a layer of all types: each type's rows within the same number of hops."""
+    """The part for a layer of all types: each type's rows within the same number of hops."""
     x, edges = call["x_dict"], call.get("edge_index_dict")
     if not isinstance(x, dict) or not edges or set(call) != {"x_dict", "edge_index_dict"}:
         return None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def save(path, optimizer: SparseOptimizer, settings: dict) -> None:
-    """`settings`: of the optimizer, besides its tables; its "step" and "options" among them."""
+    """`said`: the optimizer's description besides its tables, with "step" and "options"."""
     tables = _tables(optimizer)
     save_tables(path, tables, {"optimizer": settings["optimizer"], **settings, "embeddings": _forms(tables)})
 

@@ -125,7 +125,7 @@ class SparseOptimizer(torch.optim.Optimizer):
         return begun
 
     def _make_step(self, begun: Begun) -> None:
-        """What is left of it."""
+        """Makes the rest of the step."""
         by_channel: dict[Any, list[Any]] = {}
         for trainable in self._trainables:
             by_channel.setdefault(trainable.channel(), []).append(trainable)
@@ -194,7 +194,7 @@ class SparseOptimizer(torch.optim.Optimizer):
         )
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets the gradients. Gives up a step that failed: ranks that wait for this one in it get an error."""
+        """Drops the gradients. Gives up a failed step: ranks that wait for this one in it get an error."""
         with interrupts.held():
             if self._position.begun is not None:
                 self._abort()
@@ -217,7 +217,7 @@ class SparseOptimizer(torch.optim.Optimizer):
         super().add_param_group(param_group)
 
     def state_dict(self) -> dict:
-        """TypeError: the state lies in tables; save() and load() write and read it."""
+        """TypeError: the state is in tables; save() and load() write and read it."""
         raise TypeError("the state lies in tables that ranks share: use optimizer.save(path), and load(path)")
 
     def load_state_dict(self, state_dict: dict) -> None:

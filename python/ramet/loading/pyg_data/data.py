@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def to_pyg(batch: Batch):
-    """What Batch.to_pyg returns."""
+    """The result of Batch.to_pyg."""
     graph = batch.graph
     out = HeteroData() if graph.is_hetero else Data()
     nodes = {t: out[t] if graph.is_hetero else out.stores[0] for t in graph.node_types}
@@ -40,7 +40,7 @@ def to_pyg(batch: Batch):
 
 
 def by_type(value, types: list) -> dict:
-    """What a Batch has as a dict by type on a heterogeneous graph alone, as such a dict always; None stays None."""
+    """A dict by type in any case: on a homogeneous graph a Batch has the plain value. None stays None."""
     return value if value is None or isinstance(value, dict) else dict(zip(types, [value]))
 
 
