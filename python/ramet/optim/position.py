@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ramet.tables.communicator import SharedRows, abort
+from ramet.tables.communicator import abort
+from ramet.tables.storage import Storage
 
 if TYPE_CHECKING:
     from ramet.optim.trainable_rows import TrainableRecords, TrainableRows
@@ -18,7 +19,7 @@ class Begun:
     def __init__(self, changes: tuple[int, ...], loss, *, is_spent: bool):
         self.changes, self.loss, self.is_spent = changes, loss, is_spent
         self.ended: set[Channel] = set()  # whose ranks have all made it
-        self.awaited: dict[Channel, list[SharedRows]] = {}  # in which other ranks wait for this one
+        self.awaited: dict[Channel, list[Storage]] = {}  # in which other ranks wait for this one
 
     def gradients_of(self, trainable: TrainableRows | TrainableRecords) -> list[tuple]:
         return [] if self.is_spent else trainable.gradients()
