@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ramet {
 
@@ -36,11 +36,23 @@ struct Placement {
   Layout layout;
 };
 
+// What a location can do; combined by `|`.
+using LocationTraits = unsigned;
+inline constexpr LocationTraits kHostTables = 1;    // has tables of a loader of host batches
+inline constexpr LocationTraits kDeviceTables = 2;  // has tables of a loader with a device
+inline constexpr LocationTraits kTopologies = 4;    // has the topology of a loader
+inline constexpr LocationTraits kCudaTables = 8;    // has the rows of a CudaTable
+inline constexpr LocationTraits kByRequests = 16;   // rows come by requests, best made ahead
+
 // "auto", "device", "in_place", "staged", "pinned_copy", "disk".
 [[nodiscard]] const char* name(Location location);
-// The location of that name; kInvalidArgument naming `what` unless it is one of `allowed`.
+// Whether its location has kByRequests.
+[[nodiscard]] bool reads_ahead(Placement placement);
+// The names of locations that have one of these traits.
+[[nodiscard]] std::vector<std::string> location_names(LocationTraits traits);
+// The location of one of these names; else kInvalidArgument, which names `what`.
 [[nodiscard]] Location location_named(std::string_view name,
-                                      std::span<const Location> allowed,
+                                      LocationTraits traits,
                                       const std::string& what);
 
 // The decision on one table, or on the "topology", and its reason.

@@ -39,12 +39,6 @@ Array rows_on_device(const CudaTable& table, uintptr_t data, bool decode, int64_
   return on_device(table, data, form.dtype, form.shape_of(count), true);
 }
 
-Location cuda_location_of(const std::string& name) {
-  static constexpr Location kLocations[] = {Location::kInPlace, Location::kDevice,
-                                            Location::kPinnedCopy};
-  return location_named(name, kLocations, "placement");
-}
-
 nb::dict describe(int index) {
   const CudaDevice device = cuda_device(index);
   nb::dict result;
@@ -65,11 +59,12 @@ void bind_cuda_table(nb::module_& m) {
           [](Bound* self, const Table& table, int device, const std::string& placement,
              bool copy_where_refused, const std::optional<AnyArray>& cached,
              const nb::object& progress) {
-            const CudaTableOptions options{.device = device,
-                                           .placement = cuda_location_of(placement),
-                                           .copy_where_refused = copy_where_refused,
-                                           .cached = cached ? borrow(*cached) : Array{},
-                                           .progress = interruptible(progress)};
+            const CudaTableOptions options{
+                .device = device,
+                .placement = location_named(placement, kCudaTables, "placement"),
+                .copy_where_refused = copy_where_refused,
+                .cached = cached ? borrow(*cached) : Array{},
+                .progress = interruptible(progress)};
             const GilRelease release;
             new (self) Bound(table, options);
           },

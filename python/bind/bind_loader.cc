@@ -56,9 +56,7 @@ nb::dict as_dict(const LoaderSummary& sum) {
 }
 
 Location location_of(const std::string& name) {
-  static constexpr Location kLocations[] = {Location::kAuto, Location::kDevice, Location::kInPlace,
-                                            Location::kStaged, Location::kDisk};
-  return location_named(name, kLocations, "placement");
+  return location_named(name, kHostTables | kDeviceTables, "placement");
 }
 
 TransposeAhead transpose_named(const std::string& name) {
@@ -144,6 +142,9 @@ PyStream start(const BoundLoader& loader,
 }  // namespace
 
 void bind_loader(nb::module_& m) {
+  m.attr("TABLE_LOCATIONS") = nb::tuple(nb::cast(location_names(kHostTables | kDeviceTables)));
+  m.attr("TOPOLOGY_LOCATIONS") = nb::tuple(nb::cast(location_names(kTopologies)));
+  m.attr("LOCATIONS_READ_AHEAD") = nb::tuple(nb::cast(location_names(kByRequests)));
   nb::class_<DeviceOptions>(m, "DeviceOptions")
       .def(
           "__init__",

@@ -13,6 +13,7 @@ from ramet._support.arguments import as_name, as_path, edge_folder
 from ramet._support.foreign_words import counts
 from ramet.dtypes import dtype_name
 from ramet.storage.edge_subgraph import edges_kept
+from ramet.tables.storage import GraphStorage
 from ramet.tables.table import Table
 
 EdgeTypeName = tuple[str, str, str]
@@ -128,7 +129,7 @@ class Graph:
         """
         name = as_name(name, "the table's name")
         of = self._type_with(name) if of is None else self._node_or_edge_type(of)
-        return Table(self._core_table(name, of), source=(self, name, of))
+        return Table(GraphStorage(self._core_table(name, of), self, name, of))
 
     @property
     def splits(self) -> dict[str, list[str]]:

@@ -159,10 +159,8 @@ void check_host(const LoaderOptions& options, const Graph& graph) {
   if (!host.tables.empty() && host.tables.size() != options.tables.size())
     throw_invalid("placements of ", host.tables.size(), " tables for ", options.tables.size());
   for (const Placement& placement : host.tables)
-    if (placement != Location::kAuto && placement != Location::kInPlace &&
-        placement != Location::kDisk)
-      throw_invalid("the placement of a table is '", name(placement.location),
-                    "', expected 'auto', 'in_place' or 'disk' for batches of the host");
+    static_cast<void>(location_named(name(placement.location), kHostTables,
+                                     "the placement of a table for batches of the host"));
   for (const TableRequest& request : options.tables)
     if (request.fused && host.cache_rows > 0)
       throw_invalid("table '", request.name, "' is fused with the first block, which reads it in ",

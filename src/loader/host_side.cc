@@ -42,7 +42,7 @@ class Maker {
     auto source = source_of(request, table, place);
     makers_.emplace_back();
     const bool is_provided = std::holds_alternative<ProvidedTable>(request.rows);
-    const bool is_fixed = !is_provided || place.location == Location::kDisk;
+    const bool is_fixed = !is_provided || reads_ahead(place.location);
     if (options_.host.cache_rows > 0 && request.is_of_nodes() && is_fixed)
       source = cached(std::move(source), request, table.rows().rows(), place);
     side_.sources.push_back(std::move(source));
@@ -65,9 +65,10 @@ class Maker {
     if (const PulledTable* pulled = request.pulled())
       return make_pulled_source(rows, pulled->places, pulled->is_local, pulled->rank,
                                 options_.decode);
-    return make_row_source(
-        rows,
-        {.decode = options_.decode, .as_bfloat16 = request.as_bfloat16, .reader = place.reader});
+    return make_row_source(rows, {.decode = options_.decode,
+                                  .as_bfloat16 = request.as_bfloat16,
+                                  .placement = place.location,
+                                  .reader = place.reader});
   }
 
   // The source that reads without the caches of streams.
@@ -77,7 +78,7 @@ class Maker {
                                           TablePlacement& place) {
     const HostOptions& host = options_.host;
     CacheBy by = host.cache_by;
-    const bool is_remote = place.location == Location::kDisk || request.pulled() != nullptr;
+    const bool is_remote = reads_ahead(place.location) || request.pulled() != nullptr;
     if (by == CacheBy::kAuto) by = is_remote ? CacheBy::kLookAhead : CacheBy::kRecency;
     if (by == CacheBy::kDegree || by == CacheBy::kPresampling)
       return keeping(std::move(source), request, rows, by, place);

@@ -16,7 +16,7 @@ AheadLimits limits_of(const LoaderParts& parts, GroupWork group_work) {
             .known = parts.host.caches == nullptr ? 0 : parts.host.caches->window()};
   const bool may_look = host.cache_by == CacheBy::kLookAhead || host.cache_by == CacheBy::kAuto;
   const auto& placed = host.tables;
-  const bool reads = std::find(placed.begin(), placed.end(), Location::kDisk) != placed.end();
+  const bool reads = std::any_of(placed.begin(), placed.end(), reads_ahead);
   return {.reading = reads ? kReadsAhead : 0,
           .known = may_look && host.cache_rows > 0 ? host.look_ahead : 0};
 }

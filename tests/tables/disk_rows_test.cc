@@ -79,6 +79,7 @@ TEST_CASE("rows of a disk are those in memory, of every dtype and in every form"
         CAPTURE(table.name());
         const auto in_place = make_row_source(table, form);
         RowSourceOptions options = form;
+        options.placement = Location::kDisk;
         options.reader = reader_of(table, kind);
         const auto disk = make_row_source(table, options);
         CHECK(disk->reads_ahead());
@@ -103,7 +104,8 @@ TEST_CASE("reads of a disk may be outstanding together, and be dropped") {
   const std::vector<int64_t> some_rows{1, 5, 7};
   for (const bool is_cached : {false, true})
     for (const ReadKind& kind : read_kinds()) {
-      auto disk = make_row_source(table, {.reader = reader_of(table, kind)});
+      auto disk =
+          make_row_source(table, {.placement = Location::kDisk, .reader = reader_of(table, kind)});
       if (is_cached) disk = with_kept_rows(disk, kDiskRows, some_rows);
       CHECK(disk->reads_ahead());
       for (uint64_t round = 0; round < 10; ++round) {
@@ -129,7 +131,8 @@ TEST_CASE("an id outside the table is an error as in memory, and the source stay
   const TempDir folder;
   const ReadContext context{.pool = BufferPool::create()};
   const Table table(mapped_rows(folder / "half", DType::kFloat16), "half");
-  const auto disk = make_row_source(table, {.reader = reader_of(table, read_kinds().back())});
+  const auto disk = make_row_source(
+      table, {.placement = Location::kDisk, .reader = reader_of(table, read_kinds().back())});
   const std::vector<int64_t> bad{1, kDiskRows}, good{1};
   CHECK_THROWS_WITH(static_cast<void>(disk->submit(borrow(std::span<const int64_t>(bad)), context)),
                     "ids[1] = 500 is outside the 500 rows of half");
@@ -144,7 +147,8 @@ TEST_CASE("a file that was cut short is an error when its rows are handed out") 
   const Table table(mapped_rows(path, DType::kFloat32), "whole");
   for (const ReadKind& kind : read_kinds()) {
     static_cast<void>(mapped_rows(path, DType::kFloat32));  // whole again, in the same file
-    const auto disk = make_row_source(table, {.reader = reader_of(table, kind)});
+    const auto disk =
+        make_row_source(table, {.placement = Location::kDisk, .reader = reader_of(table, kind)});
     std::filesystem::resize_file(path, 100);
     const std::vector<int64_t> ids{400};
     const auto read = disk->submit(borrow(std::span<const int64_t>(ids)), context);

@@ -50,11 +50,14 @@ TEST_CASE("what the user asks for is done, and counts") {
 }
 
 TEST_CASE("locations have names, of which some are allowed") {
-  const Location all[] = {Location::kAuto, Location::kDevice, Location::kInPlace, Location::kStaged,
-                          Location::kPinnedCopy};
-  for (const Location location : all)
-    CHECK(location_named(name(location), all, "placement") == location);
-  const Location some[] = {Location::kDevice, Location::kInPlace};
-  CHECK_THROWS_WITH_AS(static_cast<void>(location_named("staged", some, "placement")),
-                       "placement is 'staged', expected one of 'device', 'in_place'", Error);
+  const Location all[] = {Location::kAuto,   Location::kDevice,     Location::kInPlace,
+                          Location::kStaged, Location::kPinnedCopy, Location::kDisk};
+  for (const Location location : all) {
+    CHECK(location_named(name(location), kDeviceTables | kCudaTables | kHostTables, "placement") ==
+          location);
+    CHECK(reads_ahead(location) == (location == Location::kDisk));
+  }
+  CHECK_THROWS_WITH_AS(static_cast<void>(location_named("staged", kCudaTables, "placement")),
+                       "placement is 'staged', expected one of 'device', 'in_place', 'pinned_copy'",
+                       Error);
 }

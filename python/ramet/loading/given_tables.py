@@ -50,10 +50,11 @@ def _of_all(tables) -> Iterator[tuple]:
 
 def rows_of(table: Table, pulls: bool) -> _core.ProvidedTable | _core.PulledTable:
     """Where a request of the engine finds the rows of the table. pulls: whether those on other machines are pulled."""
-    rows, places, ranks = table._rows_by_place, table._places, table._ranks  # noqa: SLF001 (as the engine has them)
+    storage = table._storage  # noqa: SLF001 (as the engine has it)
+    rows, places, ranks = storage.rows, storage.places, storage.ranks
     if pulls and not is_here(table):
         return _core.PulledTable(rows, places, is_local=list(ranks.reached), rank=ranks.rank)
-    return _core.ProvidedTable(rows, None if places is None or places.is_dense else places)
+    return _core.ProvidedTable(rows, None if places.is_dense else places)
 
 
 def pulling_group(tables):

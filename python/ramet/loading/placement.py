@@ -10,8 +10,9 @@ from ramet import _core
 from ramet._support.arguments import ROW_ORDERS, as_int, check_word, shortened
 from ramet.arrays import INT32_MAX
 
-DISK = "disk"
-PLACES = ("auto", "device", DISK, "in_place", "staged")
+PLACES = _core.TABLE_LOCATIONS
+READ_AHEAD = set(_core.LOCATIONS_READ_AHEAD)
+OF_TABLES_ALONE = set(PLACES) - set(_core.TOPOLOGY_LOCATIONS)
 CACHED_BY = ("degree", "look-ahead", "presampling", "recency")
 TOPOLOGY = "topology"
 MAX_LOOK_AHEAD = 65536
@@ -54,8 +55,8 @@ class Placement:
     order: str = "auto"
 
     def __post_init__(self):
-        if check_word(self.topology, "placement.topology", PLACES) == DISK:
-            raise ValueError("placement.topology is 'disk', which is for tables alone: Placement(tables='disk')")
+        if (place := check_word(self.topology, "placement.topology", PLACES)) in OF_TABLES_ALONE:
+            raise ValueError(f"placement.topology is {place!r}, which is for tables alone: Placement(tables={place!r})")
         if isinstance(self.tables, Mapping):
             for name, place in self.tables.items():
                 check_word(place, f"placement.tables[{shortened(name)}]", PLACES)
@@ -110,7 +111,7 @@ def as_placement(value) -> Placement:
     if value is None:
         return Placement()
     if isinstance(value, str):
-        return Placement(topology="auto" if value == DISK else value, tables=value)
+        return Placement(topology="auto" if value in OF_TABLES_ALONE else value, tables=value)
     if isinstance(value, Mapping):
         tables = {name: place for name, place in value.items() if name != TOPOLOGY}
         return Placement(topology=value.get(TOPOLOGY, "auto"), tables=tables or "auto")
@@ -140,7 +141,7 @@ def on_host(placement: Placement, table_names: list[str], *, together: bool, pul
     """As on_device(). together: of ranks that cooperate or pull rows from each other, whose caches must be of one kind,
     whatever their machines' memory holds."""
     places = _places(placement, table_names)
-    by_asked = "look-ahead" if pulls or DISK in places else "recency"
+    by_asked = "look-ahead" if pulls or READ_AHEAD.intersection(places) else "recency"
     return _core.HostOptions(
         tables=places,
         cache_rows=int(placement.cache_rows),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,11 +14,12 @@ from ramet._support.old_torch import is_compiling
 from ramet.arrays import as_array
 from ramet.dtypes import dtype_name
 from ramet.nn.embedding_rows import Pending, Rows
+from ramet.tables.create import PIECES
 from ramet.tables.records import RecordTable, create_records
 from ramet.tables.table import Table
 
 LEARNING = ("float32", "float16", "bfloat16")
-LOCATIONS = ("host", "device", "disk")
+LOCATIONS: dict[str, Callable] = {**dict.fromkeys(PIECES, Table.create), "disk": create_records}  # what makes the rows
 ASSIGN = "assign_to_params_buffers"  # torch's load_state_dict(assign=True), which would drop the table
 
 
@@ -58,7 +60,7 @@ class Embedding(torch.nn.Module):
     ):
         super().__init__()
         if location not in LOCATIONS:
-            raise ValueError(f"location is {location!r}, expected one of {LOCATIONS}")
+            raise ValueError(f"location is {location!r}, expected one of {tuple(LOCATIONS)}")
         if location != "disk" and (path is not None or cache_rows is not None):
             raise ValueError("path and cache_rows are of rows on a disk: location='disk'")
         if isinstance(num_embeddings, Table):
@@ -71,12 +73,10 @@ class Embedding(torch.nn.Module):
                     "embedding_dim is missing: Embedding(num_embeddings, embedding_dim), or Embedding(table)"
                 )
             options = {"placement": placement, "ranks": ranks, "ownership": ownership}
-            options |= {"init": init, "seed": seed}
+            options |= {"init": init, "seed": seed, "location": location}
             if location == "disk":
                 options |= {"path": path, "cache_rows": cache_rows}
-                self.table = create_records(num_embeddings, embedding_dim, dtype, **options)
-            else:
-                self.table = Table.create((num_embeddings, embedding_dim), dtype, location=location, **options)
+            self.table = LOCATIONS[location]((num_embeddings, embedding_dim), dtype, **options)
         if location != "disk":
             _check(self.table)
         self.padding_idx = None if padding_idx is None else _as_row(padding_idx, len(self.table))
@@ -200,12 +200,8 @@ def _clear(table: Table | RecordTable, row: int) -> None:
     zeros = np.zeros((1, *table.shape[1:]), table.dtype)
 
     def write() -> tuple[None, None]:
-        if table.ownership.owners(ids)[0] != table.rank:
-            pass
-        elif isinstance(table, RecordTable):
-            table.write(ids, zeros)
-        else:
-            table.local().scatter(table._place_of(ids) - table._own[0], zeros)
+        if table.ownership.owners(ids)[0] == table.rank:
+            table._write_own(ids, zeros)
         return None, None
 
     table._ranks.share(write)
@@ -215,5 +211,5 @@ def _check(table: Table) -> None:
     name = dtype_name(table.dtype)
     if name not in LEARNING or len(table.shape) < 2:
         raise ValueError(f"the rows are {name}{list(table.shape)}; those of {LEARNING} with 2 dimensions or more learn")
-    if not table._rows_by_place.is_writable:
+    if not table._storage.rows.is_writable:
         raise ValueError("the table is read-only: ramet.Table.create makes one that learns")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -128,7 +128,8 @@ def _gathered(table: Table | RecordTable, host_ids: np.ndarray, ids: torch.Tenso
     if isinstance(table, RecordTable):
         rows = table.gather(host_ids, threads=threads)
     elif _is_beside(table, ids) and (owned or table.placement != "distributed"):
-        return table._on_device.gather(ids.detach(), decode=False)
+        storage: Any = table._storage
+        return storage.gather_tensor(ids.detach(), decode=False)
     elif owned:
         rows = table._core.gather(host_ids, threads=threads, decode=False, out=None)
     else:
@@ -139,14 +140,14 @@ def _gathered(table: Table | RecordTable, host_ids: np.ndarray, ids: torch.Tenso
 
 def _is_beside(table: Table, tensor: torch.Tensor) -> bool:
     """Whether both lie on devices."""
-    return isinstance(table, Table) and table.location == "device" and devices.is_on_device(tensor)
+    return table.location == "device" and devices.is_on_device(tensor)
 
 
 def _require_own(table: Table, ids: np.ndarray) -> None:
     """IndexError names the first id that is another rank's."""
     if table.ranks == 1:
         return
-    places, (begin, end) = table._place_of(ids), table._own
+    places, (begin, end) = table._storage.places.look_up(ids), table._storage.own
     foreign = (places < begin) | (places >= end)
     if foreign.any():
         first = int(foreign.argmax())

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from ramet.optim.trainable_rows import TrainableRecords, TrainableRows
 from ramet.ranks.channel import Channel
-from ramet.tables.communicator import SharedRows, abort
+from ramet.tables.communicator import abort
+from ramet.tables.storage import Storage
 
 
 class Begun:
@@ -16,7 +17,7 @@ class Begun:
     def __init__(self, changes: tuple[int, ...], loss, *, is_spent: bool):
         self.changes, self.loss, self.is_spent = changes, loss, is_spent
         self.ended: set[Channel] = set()  # whose ranks have all made it
-        self.awaited: dict[Channel, list[SharedRows]] = {}  # in which other ranks wait for this one
+        self.awaited: dict[Channel, list[Storage]] = {}  # in which other ranks wait for this one
 
     def gradients_of(self, trainable: TrainableRows | TrainableRecords) -> list[tuple]:
         return [] if self.is_spent else trainable.gradients()

@@ -18,8 +18,9 @@ from ramet.optim import checkpoint
 from ramet.optim.position import Begun, Position
 from ramet.optim.trainable_rows import TrainableRecords, TrainableRows, trainable_of
 from ramet.ranks.ranks import Ranks
-from ramet.tables.communicator import SharedRows, abort, all_to_all, release
+from ramet.tables.communicator import abort, all_to_all, release
 from ramet.tables.overlap import share_rows
+from ramet.tables.storage import Storage
 from ramet.tables.table import Table
 
 ROUNDINGS = ("nearest", "stochastic")
@@ -132,7 +133,7 @@ class SparseOptimizer(torch.optim.Optimizer):
         alone = by_channel.pop(None, [])
         together = {channel: trainables for channel, trainables in by_channel.items() if channel not in begun.ended}
         begun.awaited = {
-            channel: [SharedRows.of(trainable.embedding.table) for trainable in trainables]
+            channel: [trainable.embedding.table._storage for trainable in trainables]
             for channel, trainables in together.items()
         }
         # First, so that other ranks wait while this one tries again what its disk has refused.
@@ -319,7 +320,7 @@ class SparseOptimizer(torch.optim.Optimizer):
 
 
 @contextmanager
-def _propagate_errors(tables: list[SharedRows]):
+def _propagate_errors(tables: list[Storage]):
     """The other ranks wait for this one: an error inside is one on them, too."""
     try:
         yield

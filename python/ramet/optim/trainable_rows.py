@@ -24,7 +24,7 @@ class TrainableRows:
         table = embedding.table
         self.embedding = embedding
         self.state = {name: table._beside(() if by_row else table.shape[1:], dtype) for name, dtype, by_row in forms}
-        self._rows, *self._state_rows = (part._rows_by_place for part in (table, *self.state.values()))
+        self._rows, *self._state_rows = (part._storage.rows for part in (table, *self.state.values()))
         self.restart(stochastic)
 
     def restart(self, stochastic: bool) -> None:
@@ -57,15 +57,15 @@ class TrainableRows:
 
     def gradients(self) -> list[tuple]:
         """(places, gradients) of every backward."""
-        table = self.embedding.table
-        return [(table._place_of(kept.ids), self._given(kept)) for kept in self.embedding.pending.in_order()]
+        places = self.embedding.table._storage.places
+        return [(places.look_up(kept.ids), self._given(kept)) for kept in self.embedding.pending.in_order()]
 
     def _given(self, kept: Gradients):
         """Gradients as the engine takes them."""
         if not isinstance(kept.gradients, torch.Tensor):
             return kept.gradients
-        rows = self.embedding.table._on_device
-        return rows.view(rows.completed(kept.gradients), len(kept.ids))
+        storage = self.embedding.table._storage
+        return storage.as_engine(storage.completed(kept.gradients), len(kept.ids))
 
     def check(self, step: _core.OptimizerStep) -> None:
         """An error where apply() would be one, while all rows are as they were."""
@@ -78,7 +78,7 @@ class TrainableRows:
 
     def _apply(self, step: _core.OptimizerStep, lists: list[tuple]) -> None:
         self.require_rows()
-        own, threads = self.embedding.table._own, torch.get_num_threads()
+        own, threads = self.embedding.table._storage.own, torch.get_num_threads()
         _core.apply_gradients(step, self._rows, self._state_rows, lists, own=own, threads=threads)
 
 

@@ -91,3 +91,18 @@ class Ranks:
 
     def __reduce__(self):
         return Ranks, (self.rank, self.reached, self.machines)
+
+
+class OfRanks:
+    """What is shared by `ranks`."""
+
+    _ranks: Ranks
+
+    @property
+    def rank(self) -> int:
+        """This process's, of `ranks`."""
+        return self._ranks.rank
+
+    @property
+    def ranks(self) -> int:
+        return self._ranks.size

@@ -61,3 +61,10 @@ def as_buffer(out, dtype: np.dtype, shape: tuple[int, ...], read: dict[str, np.n
         if other is not None and np.may_share_memory(array, other):
             raise ValueError(f"out lies in the memory of {what}")
     return bits(array)
+
+
+def as_dtype(dtype) -> np.dtype:
+    if isinstance(dtype, (int, np.integer)):
+        raise TypeError(f"dtype is {dtype!r}, expected a name, numpy's or torch's; a shape is one argument")
+    name = dtype_name(dtype)
+    return bfloat16 if name == "bfloat16" else as_array(np.empty(1, name), "dtype").dtype

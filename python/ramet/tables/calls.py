@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ramet.tables.table import Table
+    from ramet.tables.storage import Storage
 
 _threads: dict[int, ThreadPoolExecutor] = {}  # by process: a fork has no threads
 
@@ -36,13 +36,12 @@ def start(group, function: Callable) -> Call:
     return Call(_threads[pid].submit(function))
 
 
-def call_together(table: Table, name: str, check: Callable[[], tuple]):
+def call_together(storage: Storage, name: str, check: Callable[[], tuple]):
     """A function of collectives.py. `check` returns ids and what else the call takes."""
     from ramet.tables import collectives  # imports torch
-    from ramet.tables.communicator import SharedRows
 
     def with_places() -> tuple:
         ids, *others = check()
-        return table._place_of(ids), *others  # noqa: SLF001 (of this package)
+        return storage.places.look_up(ids), *others
 
-    return getattr(collectives, name)(SharedRows.of(table), with_places)
+    return getattr(collectives, name)(storage, with_places)

@@ -11,7 +11,7 @@ from ramet._support.arguments import as_path
 from ramet.ranks.ranks import Ranks
 from ramet.ranks.world import this_machine
 from ramet.storage.checksums import PARTS_TEXT, require_undamaged
-from ramet.tables.files import FileMemory, open_parts, stores_of, unreplaced
+from ramet.tables.files import FileStorage, open_parts, stores_of, unreplaced
 from ramet.tables.parts import read_text, save_parts
 from ramet.tables.records import copy_tables
 from ramet.tables.table import Table
@@ -41,8 +41,8 @@ def load_tables(path, tables: Tables, fits: Callable[[dict], None], begin: Calla
         folder = os.path.abspath(as_path(path))
         saved = unreplaced([folder], lambda: _open(folder, tables, fits))
         for of, named in saved.tables.items():
-            for name, memory in named.items():
-                _check_parts(folder, tables[of][name], memory)
+            for name, storage in named.items():
+                _check_parts(folder, tables[of][name], storage)
         return saved, (saved.text["id"], list(saved.places))
 
     saved, told = ranks.share(read)
@@ -54,7 +54,7 @@ def load_tables(path, tables: Tables, fits: Callable[[dict], None], begin: Calla
     ranks.share(lambda: _verify(saved, _shares(seen)[ranks.rank]))
     begin()
     for of, named in saved.tables.items():
-        copy_tables(tables[of], {name: Table(memory.core, memory=memory) for name, memory in named.items()})
+        copy_tables(tables[of], {name: Table(storage) for name, storage in named.items()})
     return saved.text
 
 
@@ -63,7 +63,7 @@ class _Saved(NamedTuple):
 
     folder: str
     text: dict
-    tables: dict[str, dict[str, FileMemory]]
+    tables: dict[str, dict[str, FileStorage]]
     places: dict[tuple, str]  # see _places()
 
 
@@ -73,11 +73,11 @@ def _open(folder: str, tables: Tables, fits: Callable[[dict], None]) -> _Saved:
     stores, id = stores_of([folder]), int(text["id"], 16)
     opened = {of: {name: open_parts(stores, name, of, whole=id)[0] for name in tables[of]} for of in tables}
     for of, named in opened.items():
-        for name, memory in named.items():
-            if len(memory.parts) != text["parts"]:
+        for name, storage in named.items():
+            if len(storage.own_parts) != text["parts"]:
                 raise _core.CorruptStoreError(
                     f"{os.path.join(folder, PARTS_TEXT)} says {text['parts']} parts, but {name!r} of {of!r} has "
-                    f"{len(memory.parts)}"
+                    f"{len(storage.own_parts)}"
                 )
     return _Saved(folder, text, opened, _places(folder))
 
@@ -108,15 +108,15 @@ def _verify(saved: _Saved, share: list[tuple]) -> tuple[None, None]:
     return None, None
 
 
-def _check_parts(folder: str, table: Table, memory: FileMemory) -> None:
+def _check_parts(folder: str, table: Table, storage: FileStorage) -> None:
     """ValueError where rows of this rank lie in parts that are not there."""
-    if not memory.missing:
+    if not storage.missing:
         return
-    ids, owners = table.owned(), memory.layout.places.owners
+    ids, owners = table.owned(), storage.places.owners
     for begin in range(0, len(ids), AT_A_TIME):
         some = ids[begin : begin + AT_A_TIME]
         for id, part in zip(some.tolist(), owners.owners(some).tolist()):
-            if part in memory.missing:
+            if part in storage.missing:
                 raise ValueError(f"row {id}, of rank {table.rank}, lies in part-{part}, which is not in {folder}")
 
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ramet import _core
-from ramet.tables.communicator import Communicator, Op, SharedRows, all_to_all, communicator_of, in_engine, release
+from ramet.tables.communicator import Communicator, Op, all_to_all, communicator_of, in_engine, release
+from ramet.tables.storage import Storage
 
 
 class Wanted(NamedTuple):
@@ -30,7 +31,7 @@ class Given(NamedTuple):
     threads: int
 
 
-def gather(table: SharedRows, check: Callable[[], Wanted]) -> np.ndarray | None:
+def gather(table: Storage, check: Callable[[], Wanted]) -> np.ndarray | None:
     """The rows; None where `out` has them. What check() raises is an error on every rank, as is another call."""
     communicator = communicator_of([table])
     with communicator.propagate_errors():
@@ -46,7 +47,7 @@ def gather(table: SharedRows, check: Callable[[], Wanted]) -> np.ndarray | None:
     return pull.finish(*answers, rows=table.rows, count=len(places), decode=decode, out=out, threads=threads)
 
 
-def _answer(communicator: Communicator, table: SharedRows, requests: tuple, threads: int) -> tuple:
+def _answer(communicator: Communicator, table: Storage, requests: tuple, threads: int) -> tuple:
     try:
         return _core.RowPull.answer(*requests, rows=table.rows, own=table.own, threads=threads)
     except BaseException:
@@ -55,18 +56,18 @@ def _answer(communicator: Communicator, table: SharedRows, requests: tuple, thre
         raise
 
 
-def scatter(table: SharedRows, check: Callable[[], Given]) -> None:
+def scatter(table: Storage, check: Callable[[], Given]) -> None:
     """Every owner writes what all ranks gave for its rows, the last in the order (rank, position). What check() raises
     is an error on every rank before anything is written, as is another call."""
     _write(table, check, Op.SCATTER, _core.set_rows)
 
 
-def add(table: SharedRows, check: Callable[[], Given]) -> None:
+def add(table: Storage, check: Callable[[], Given]) -> None:
     """As scatter; what is given for a row is summed in that order, and the sum added once."""
     _write(table, check, Op.ADD, _core.sum_rows)
 
 
-def _write(table: SharedRows, check: Callable[[], Given], op: Op, write) -> None:
+def _write(table: Storage, check: Callable[[], Given], op: Op, write) -> None:
     communicator = communicator_of([table])
     with communicator.propagate_errors():
         places, rows, threads = check()

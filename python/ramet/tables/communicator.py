@@ -28,22 +28,9 @@ from ramet.ranks.group import Place, exchange, keep
 from ramet.ranks.peers import naming_ended
 from ramet.ranks.ranks import Ranks
 from ramet.tables.shared_buffer import MappedBuffers, SharedBuffer
+from ramet.tables.storage import Storage
 
 Lists = list[tuple[np.ndarray, np.ndarray]]  # (places, int64 [k]; their rows, [k, ...])
-
-
-class SharedRows(NamedTuple):
-    """A table as its ranks exchange rows of it. rows: by place; own: the first and the last place of this rank."""
-
-    ranks: Ranks
-    places: _core.RowPlaces | None
-    rows: _core.Table
-    own: tuple[int, int]
-
-    @classmethod
-    def of(cls, table) -> SharedRows:
-        """Of a ramet.Table. Not collective."""
-        return cls(table._ranks, table._places, table._rows_by_place, table._own)  # noqa: SLF001 (the package's)
 
 
 class Op(IntEnum):
@@ -102,7 +89,7 @@ class Communicator:
         self._buffer, self._mapped = SharedBuffer(), MappedBuffers()
         self._round, self._is_open = 0, False
 
-    def all_to_all(self, inputs: list[tuple[SharedRows, Lists]], op: Op, threads: int, **what) -> list[Lists]:
+    def all_to_all(self, inputs: list[tuple[Storage, Lists]], op: Op, threads: int, **what) -> list[Lists]:
         """The lists that every rank has for each table, until release(). what: step and options of a Collective."""
         is_local = inputs[0][0].ranks.reached
         local = [k for k, here in enumerate(is_local) if here and k != self._rank]
@@ -148,7 +135,7 @@ class Communicator:
         with contextlib.suppress(RuntimeError):  # the connection is what failed
             keep(*self._all_gather(Header(Op.ABORT, self._round), async_op=True))
 
-    def begin_round(self, op: Op, tables: Iterable[SharedRows] = (), **what) -> list[Header]:
+    def begin_round(self, op: Op, tables: Iterable[Storage] = (), **what) -> list[Header]:
         """The headers of all ranks, which begin the same. what: step and options of a Collective."""
         numbers = tuple(table.ranks.group.loader for table in tables)
         mine = Collective(op, self._round + 1, tables=numbers, **what)
@@ -199,7 +186,7 @@ class Communicator:
         """What a rank of this machine has packed, for each of `count` tables."""
         return self._mapped.parts_of(rank, header.pid, header.fd, (header.device, header.inode), count)
 
-    def _received(self, table: SharedRows, own: Lists, packed: dict[int, np.ndarray]) -> Lists:
+    def _received(self, table: Storage, own: Lists, packed: dict[int, np.ndarray]) -> Lists:
         """The lists of all ranks, in the order of the ranks."""
         received: Lists = []
         for rank, member in enumerate(self._members):
@@ -210,7 +197,7 @@ class Communicator:
         return received
 
 
-def all_to_all(inputs: list[tuple[SharedRows, Lists]], *, op: Op = Op.UPDATE, threads: int = 1, **what) -> list[Lists]:
+def all_to_all(inputs: list[tuple[Storage, Lists]], *, op: Op = Op.UPDATE, threads: int = 1, **what) -> list[Lists]:
     """For each table the lists of all ranks, in the order of the ranks: views, to be read until release(). All ranks of
     the tables call this together. Those of ranks on this machine may hold rows of any owner.
 
@@ -224,14 +211,14 @@ def all_to_all(inputs: list[tuple[SharedRows, Lists]], *, op: Op = Op.UPDATE, th
     return communicator.all_to_all(inputs, op, threads, **what)
 
 
-def release(tables: list[SharedRows]) -> None:
+def release(tables: list[Storage]) -> None:
     """After all_to_all(): returns when every rank has used what it got."""
     communicator = communicator_of(tables)
     if communicator is not None:
         communicator.release()
 
 
-def abort(tables: list[SharedRows]) -> None:
+def abort(tables: list[Storage]) -> None:
     """Instead of all_to_all() or release(), which then raise on the other ranks: where the program fails before or
     between these, not after an error of their own. Does not wait for the others."""
     communicator = communicator_of(tables)
@@ -242,7 +229,7 @@ def abort(tables: list[SharedRows]) -> None:
 _communicators: WeakKeyDictionary = WeakKeyDictionary()  # by channel: those of its threads
 
 
-def communicator_of(tables: Iterable[SharedRows]) -> Communicator | None:
+def communicator_of(tables: Iterable[Storage]) -> Communicator | None:
     """None for a rank alone."""
     ranks = [table.ranks for table in tables]
     if not ranks or ranks[0].size == 1:
@@ -265,7 +252,7 @@ def in_engine(lists: Lists) -> list[tuple[np.ndarray, np.ndarray, bool]]:
     return [(places, bits(rows), rows.dtype == bfloat16) for places, rows in lists]
 
 
-def _checked(table: SharedRows, lists: Lists) -> list[tuple[np.ndarray, np.ndarray, bool]]:
+def _checked(table: Storage, lists: Lists) -> list[tuple[np.ndarray, np.ndarray, bool]]:
     """As in_engine(). ValueError where the rows do not fit the table."""
     shape, dtype = table.rows.shape, table.rows.dtype
     for places, rows in lists:
@@ -276,7 +263,7 @@ def _checked(table: SharedRows, lists: Lists) -> list[tuple[np.ndarray, np.ndarr
     return in_engine(lists)
 
 
-def _message(table: SharedRows, lists: list, op: Op, threads: int) -> tuple:
+def _message(table: Storage, lists: list, op: Op, threads: int) -> tuple:
     """What goes to ranks of other machines."""
     options = {"reached": table.ranks.reached, "last": op == Op.SCATTER, "threads": threads}
     return _core.push(lists, places=table.places, **options)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ramet.dtypes import dtype_name
-from ramet.tables.memory import TableMemory
 
 if TYPE_CHECKING:
     from ramet.ranks.ranks import Ranks
@@ -40,9 +39,9 @@ def copy_rows(table: Table, ranks: Ranks, other: Table, others: Ranks) -> None:
 def deep_copied(table: Table, memo: dict) -> Table:
     """What copy.deepcopy gives: rows of its own for a table that was created, so that copies of a model learn apart.
     Others are copied as they pickle. TypeError where one rank alone would copy a table of several."""
-    if not isinstance(table._memory, TableMemory):  # noqa: SLF001 (of this package)
-        make, arguments = table.__reduce__()
-        return make(*copy.deepcopy(arguments, memo))
+    storage = table._storage  # noqa: SLF001 (of this package)
+    if not storage.is_created:
+        return type(table)(copy.deepcopy(storage, memo))
     if table.ranks > 1:
         raise TypeError(
             f"a table of {table.ranks} ranks is not copied by one: on all of them, Table.create one and copy_from it"
@@ -60,7 +59,7 @@ def _check(table: Table, other: Table) -> bool:
     """Whether the rows have to be decoded. ValueError where they do not fit."""
     if table.shape != other.shape:
         raise ValueError(f"the table is {list(table.shape)}, but the other one {list(other.shape)}")
-    if not table._rows_by_place.is_writable:  # noqa: SLF001 (of this package)
+    if not table._storage.rows.is_writable:  # noqa: SLF001 (of this package)
         raise ValueError("the table is read-only: ramet.Table.create makes one that can be written to")
     to, of = dtype_name(table.dtype), dtype_name(other.dtype)
     is_scaled = of == "int8" and other.is_encoded

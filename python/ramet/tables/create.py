@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from typing import NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from ramet import _core
 from ramet._support.arguments import UINT64_MAX, as_int, shortened
-from ramet._support.descriptor import Handle
-from ramet.arrays import MAX_DIMENSIONS, as_array, as_count
-from ramet.dtypes import bfloat16, dtype_name
+from ramet.arrays import MAX_DIMENSIONS, as_count
+from ramet.dtypes import dtype_name
 from ramet.ranks.ranks import Ranks
+from ramet.tables.arguments import as_dtype
 from ramet.tables.device_memory import DevicePieces
 from ramet.tables.init_rows import described
-from ramet.tables.memory import Form, HostPieces, Layout, TableMemory, map_array, opened
+from ramet.tables.layout import Form, Layout, map_array, opened
 from ramet.tables.owners import digest_of, owners_of_rows
+from ramet.tables.shared_storage import HostPieces
+from ramet.tables.storage import Storage
 
 PLACEMENTS = ("continuous", "chunked", "distributed")
-LOCATIONS = ("host", "device")
+PIECES: dict[str, Any] = {"host": HostPieces, "device": DevicePieces}  # what makes them, by location
 
-MOST_ADDRESSES = 1 << 47
-
-Fill = Callable[[TableMemory], None]
+Fill = Callable[[Storage], None]
 
 
 class Wanted(NamedTuple):
@@ -33,15 +30,15 @@ class Wanted(NamedTuple):
     owners: _core.Ownership
 
 
-def create(shape, dtype, fill: Fill, *, placement: str, location: str, ranks, ownership, init, seed) -> TableMemory:
+def create(shape, dtype, fill: Fill, *, placement: str, location: str, ranks, ownership, init, seed) -> Storage:
     """See Table.create. `fill` writes the rows of this rank. Collective; once it returns all rows are there."""
     shared_by = Ranks.of(ranks)
 
     def check() -> tuple[Wanted, dict]:
         form = Form(_as_shape(shape), as_dtype(dtype))
-        _check_location(location)
-        if location == "host":
-            _require_memory(form, shared_by)
+        if location not in PIECES:
+            raise ValueError(f"location is {location!r}, expected one of {tuple(PIECES)}")
+        PIECES[location].check(form, shared_by)
         wanted = Wanted(form, placement, _checked_owners(placement, ownership, form.shape[0], shared_by))
         return wanted, {
             "shape": form.shape,
@@ -55,39 +52,13 @@ def create(shape, dtype, fill: Fill, *, placement: str, location: str, ranks, ow
 
     form, placement, owners = shared_by.agree(check)
     layout = layout_of(owners, 0 if placement == "continuous" else _core.stride_of(owners, form.row_bytes), shared_by)
-    return _build(form, placement, shared_by, layout, _pieces_at(location, shared_by), fill)
+    return _build(form, placement, shared_by, layout, PIECES[location].here(shared_by), fill)
 
 
-def beside(memory: TableMemory, row_shape: tuple[int, ...], dtype) -> TableMemory:
+def beside(storage: Storage, row_shape: tuple[int, ...], dtype) -> Storage:
     """Zeros with the places, owners and ranks of a table. Collective."""
-    form = Form((memory.form.shape[0], *row_shape), as_dtype(dtype))
-    return _build(form, memory.placement, memory.ranks, memory.layout, memory.kind, lambda memory: None)
-
-
-def _require_memory(form: Form, ranks: Ranks) -> None:
-    """MemoryError for what no machine can hold, before anything is done for each row. Pieces are compared with what is
-    available when they are made."""
-    most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if ranks.machines == 1 else MOST_ADDRESSES
-    if form.bytes > most:
-        what = "bytes of memory" if ranks.machines == 1 else "addresses"
-        raise MemoryError(
-            f"a table {dtype_name(form.dtype)}{list(form.shape)} takes {form.bytes:,} bytes, but this machine has "
-            f"{most:,} {what}"
-        )
-
-
-def _check_location(location: str) -> None:
-    if location not in LOCATIONS:
-        raise ValueError(f"location is {location!r}, expected one of {LOCATIONS}")
-
-
-def _pieces_at(location: str, ranks: Ranks):
-    """What makes the pieces of a table. Collective."""
-    if location == "host":
-        return HostPieces()
-    pieces = ranks.share(lambda: (DevicePieces.here(), None))[0]
-    pieces.require_peers(ranks)
-    return pieces
+    form, kind = Form((len(storage), *row_shape), as_dtype(dtype)), storage.kind or HostPieces()
+    return _build(form, storage.placement, storage.ranks, storage.layout, kind, lambda _: None)
 
 
 def _checked_owners(placement: str, ownership, num_rows: int, ranks: Ranks) -> _core.Ownership:
@@ -101,7 +72,7 @@ def _checked_owners(placement: str, ownership, num_rows: int, ranks: Ranks) -> _
     owners = owners_of_rows(ownership, num_rows, ranks.size)
     if placement == "continuous" and not owners.is_ranges:
         raise ValueError("placement is 'continuous', whose owners are ranges of ids: 'chunked' takes any ownership")
-    return owners
+    return owners_of_rows(None, num_rows, 1) if ranks.size == 1 else owners
 
 
 def layout_of(owners: _core.Ownership, stride: int, ranks: Ranks) -> Layout:
@@ -114,7 +85,7 @@ def layout_of(owners: _core.Ownership, stride: int, ranks: Ranks) -> Layout:
             return None, None
         map = _core.SharedMemory.create(owners.num_nodes * _core.map_itemsize(owners, stride))
         _core.write_map(owners, stride, map_array(owners, stride, map))
-        return map, _handle(map)
+        return map, HostPieces.share(map)
 
     map, handles = ranks.share(make)
 
@@ -124,7 +95,7 @@ def layout_of(owners: _core.Ownership, stride: int, ranks: Ranks) -> Layout:
     return ranks.share(take)[0]
 
 
-def _build(form: Form, placement: str, ranks: Ranks, layout: Layout, kind, fill: Fill) -> TableMemory:
+def _build(form: Form, placement: str, ranks: Ranks, layout: Layout, kind, fill: Fill) -> Storage:
     handed_out = []
 
     def make():
@@ -139,9 +110,9 @@ def _build(form: Form, placement: str, ranks: Ranks, layout: Layout, kind, fill:
             for k, (handle, is_near) in enumerate(zip(handles, ranks.reached))
         ]
         pieces = [own if k == ranks.rank else piece for k, piece in enumerate(others)]
-        memory = TableMemory(form, placement, ranks, layout, pieces, kind)
-        fill(memory)
-        return memory, None
+        storage = kind.storage(form, placement, ranks, layout, pieces, kind)
+        fill(storage)
+        return storage, None
 
     try:
         own, handles = ranks.share(make)
@@ -151,21 +122,9 @@ def _build(form: Form, placement: str, ranks: Ranks, layout: Layout, kind, fill:
             kind.forget(handle)
 
 
-def _handle(memory: _core.SharedMemory) -> Handle:
-    """For ranks that open it before this process drops it."""
-    return Handle(os.getpid(), memory.fd, memory.identity)
-
-
 def _as_shape(shape) -> tuple[int, ...]:
     if hasattr(shape, "__index__"):
         shape = (shape,)
     if not isinstance(shape, (tuple, list)) or not 1 <= len(shape) <= MAX_DIMENSIONS:
         raise TypeError(f"shape is {shortened(shape)}, expected 1 to {MAX_DIMENSIONS} numbers, rows first")
     return tuple(as_count(size, f"shape[{i}]") for i, size in enumerate(shape))
-
-
-def as_dtype(dtype) -> np.dtype:
-    if isinstance(dtype, (int, np.integer)):
-        raise TypeError(f"dtype is {dtype!r}, expected a name, numpy's or torch's; a shape is one argument")
-    name = dtype_name(dtype)
-    return bfloat16 if name == "bfloat16" else as_array(np.empty(1, name), "dtype").dtype

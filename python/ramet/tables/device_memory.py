@@ -11,7 +11,7 @@ from ramet import _core
 from ramet._support import descriptor_server, torch_devices
 from ramet.dtypes import dtype_name
 from ramet.ranks.ranks import Ranks
-from ramet.tables.memory import Form
+from ramet.tables.layout import Form
 
 _handed_out: list = []  # pieces that pickles name
 
@@ -26,17 +26,32 @@ class PieceHandle(NamedTuple):
 class DevicePieces:
     """Makes, hands over and maps pieces for one device of this process."""
 
-    location = "device"
-
     def __init__(self, device: int):
         self.device = device
         self.unit = _core.DevicePiece.unit(device)
 
     @classmethod
-    def here(cls) -> DevicePieces:
-        """For torch's current device. RuntimeError says why there is none."""
-        _core.cuda_num_devices()
-        return cls(torch_devices.as_device(None).index)
+    def here(cls, ranks: Ranks) -> DevicePieces:
+        """For torch's current device. RuntimeError says why there is none, or that a device cannot read another's
+        memory. Collective."""
+
+        def make() -> tuple[DevicePieces, None]:
+            _core.cuda_num_devices()
+            return cls(torch_devices.as_device(None).index), None
+
+        pieces = ranks.share(make)[0]
+        pieces.require_peers(ranks)
+        return pieces
+
+    @staticmethod
+    def check(form: Form, ranks: Ranks) -> None:
+        """Devices say for themselves what they can hold."""
+
+    @staticmethod
+    def storage(*of):
+        from ramet.tables.device_storage import DeviceStorage  # imports torch
+
+        return DeviceStorage(*of)
 
     def create(self, size: int) -> _core.DevicePiece:
         return _core.DevicePiece.create(self.device, -(-size // self.unit) * self.unit)
@@ -66,10 +81,6 @@ class DevicePieces:
             return _core.DevicePiece.open(self.device, fd, handle.bytes)
         finally:
             os.close(fd)
-
-    @staticmethod
-    def part(rows: _core.Table, begin: int, end: int) -> _core.Table:
-        return rows.part(begin, end)
 
     def rows(self, placed: list[tuple], shape: tuple[int, ...], form: Form) -> _core.Table:
         return _core.map_on_device(placed, device=self.device, dtype=dtype_name(form.dtype), shape=shape)

@@ -15,68 +15,85 @@ from ramet.arrays import as_count
 from ramet.dtypes import SCALE_SUFFIX, bfloat16, bits, dtype_name, scaled_by
 from ramet.ranks.ranks import Ranks
 from ramet.storage.checksums import FILE, MANIFEST, has_checksums, parts_in, require_undamaged
-from ramet.tables.create import as_dtype, layout_of
-from ramet.tables.memory import Layout
+from ramet.tables.arguments import as_dtype, core_table
+from ramet.tables.create import layout_of
+from ramet.tables.layout import Layout
 from ramet.tables.owners import rows_of_parts
+from ramet.tables.storage import Part, Storage
 
 ATTEMPTS = 100
 
 
-class FileMemory:
-    """The rows of files, by place: row r of file k is row k * stride + r. Nothing may touch the others. As TableMemory,
-    of one rank, but for reading alone, and with a scale. Pickles as what opens it again."""
+class FileStorage(Storage):
+    """Rows of files, by place: row r of file k is row k * stride + r. Nothing may touch the others. For reading, of one
+    rank, with a part for each file. Pickles as what opens it again. `missing`: parts that are not there."""
 
-    def __init__(self, core: _core.Table, layout: Layout, missing: frozenset[int], map_again: Callable[[], np.ndarray]):
-        self.core = core  # by place
-        self.layout = layout
+    def __init__(self, rows: _core.Table, layout: Layout, missing: frozenset[int], map_again: Callable[[], np.ndarray]):
+        super().__init__(rows, layout)
         self._map_again = map_again  # copy-on-write
-        self.ranks = Ranks.alone()
         self.placement = "continuous" if layout.places.parts == 1 else "chunked"
-        self.parts = range(layout.places.parts)
-        self.missing = missing  # parts
+        self.own_parts = range(layout.places.parts)
+        self.missing = missing
         self.opened_by: tuple = ()
 
-    def rows_of(self, part: int) -> np.ndarray:
-        """The rows of a file: a view."""
-        return self.core.numpy()[slice(*self.layout.places.places_of(part))]
+    @property
+    def owners(self) -> _core.Ownership:
+        return _core.Ownership.ranges(np.array([0, len(self)]))
+
+    def owned(self) -> np.ndarray:
+        return np.arange(len(self))
+
+    @property
+    def scale(self) -> np.ndarray | None:
+        scale = self.rows.scale
+        if scale is not None and len(scale) > 1 and self.placement != "continuous":
+            raise ValueError(f"the scales of rows lie in {self.places.parts} files: those of chunks()")
+        return scale
+
+    def part(self, number: int) -> Part:
+        return Part(self, number)
+
+    def rows_of(self, part: int) -> _core.Table:
+        rows, scale = self.rows.numpy(), self.rows.scale
+        own = slice(*self.places.places_of(part))
+        is_by_row = scale is not None and scaled_by(scale, len(rows)) == "row"
+        return core_table(rows[own], scale[own] if is_by_row else scale)
+
+    def private_rows(self) -> np.ndarray:
+        self.require_one_array()
+        return self.private_rows_of(0)
 
     def private_rows_of(self, part: int) -> np.ndarray:
         """The rows of a file, mapped so that writes stay in this array; a copy where the file was replaced since."""
         try:
-            return self._private_rows[slice(*self.layout.places.places_of(part))]
+            return self._private_rows[slice(*self.places.places_of(part))]
         except (OSError, _core.CorruptStoreError):
-            return self.rows_of(part).copy()
+            return self.rows_of(part).numpy().copy()
 
     @cached_property
     def _private_rows(self) -> np.ndarray:
         return self._map_again()
 
-    def scale_of(self, part: int) -> np.ndarray | None:
-        """Of the rows of a file."""
-        scale, rows = self.core.scale, len(self.core.numpy())
-        is_by_row = scale is not None and scaled_by(scale, rows) == "row"
-        return scale[slice(*self.layout.places.places_of(part))] if is_by_row else scale
-
     def __reduce__(self):
         return _reopened, self.opened_by
 
 
-def open_files(paths, name=None, node_type=None, dtype=None, shape=None, verify: bool = False) -> FileMemory:
+def open_files(paths, name=None, node_type=None, dtype=None, shape=None, verify: bool = False) -> FileStorage:
     """See Table.open."""
     paths = _as_paths(paths)
-    memory, contents = _open(paths, name, node_type, dtype, shape, verify)
-    memory.opened_by = (contents, paths, name, node_type, None if dtype is None else dtype_name(dtype), shape)
-    return memory
+    storage, contents = _open(paths, name, node_type, dtype, shape, verify)
+    storage.opened_by = (contents, paths, name, node_type, None if dtype is None else dtype_name(dtype), shape)
+    return storage
 
 
-def _reopened(contents: int, *arguments) -> FileMemory:
-    memory = open_files(*arguments)
-    if memory.opened_by[0] != contents:
+def _reopened(contents: int, *arguments) -> FileStorage:
+    storage = open_files(*arguments)
+    if storage.opened_by[0] != contents:
         raise ValueError(f"{arguments[0][0]}: the files were replaced after the table was pickled; open them again")
-    return memory
+    return storage
 
 
-def _open(paths: list[str], name, node_type, dtype, shape, verify: bool) -> tuple[FileMemory, int]:
+def _open(paths: list[str], name, node_type, dtype, shape, verify: bool) -> tuple[FileStorage, int]:
     folders = [os.path.isdir(path) for path in paths]
     if not any(folders):
         if name is not None or node_type is not None:
@@ -88,7 +105,7 @@ def _open(paths: list[str], name, node_type, dtype, shape, verify: bool) -> tupl
         given = "files beside it" if not all(folders) else "dtype and shape, which files say themselves"
         raise ValueError(f"{paths[folders.index(True)]} is a folder; there are {given}")
 
-    def read() -> tuple[FileMemory, int]:
+    def read() -> tuple[FileStorage, int]:
         stores = stores_of(paths)
         if verify:
             _verify(stores)
@@ -187,7 +204,7 @@ class _Part(NamedTuple):
     scales: _core.RowFile | None  # of rows that have one each
 
 
-def open_parts(stores: list[str], name, node_type, *, whole: int | None = None) -> tuple[FileMemory, int]:
+def open_parts(stores: list[str], name, node_type, *, whole: int | None = None) -> tuple[FileStorage, int]:
     """A table of stores, and a digest of the files. `whole`: the id that parts must have; some may then be missing,
     whose rows nothing may touch."""
     first = _look(stores[0], name, node_type)
@@ -258,7 +275,7 @@ def _in_order(stores: list[str], parts: list[_Part]) -> list[_Part | None]:
     return [by_index[index][1] if index in by_index else None for index in range(parts[0].part[1])]
 
 
-def _map(files: list[_core.RowFile], scales=None, scale=None, owners=None, missing=()) -> tuple[FileMemory, int]:
+def _map(files: list[_core.RowFile], scales=None, scale=None, owners=None, missing=()) -> tuple[FileStorage, int]:
     """`scale`: of columns; `scales`: files with one for each row; `missing`: files that are not there."""
     rows = [file.shape[0] for file in files]
     owners = _core.Ownership.ranges(np.cumsum([0, *rows])) if owners is None else owners
@@ -276,7 +293,7 @@ def _map(files: list[_core.RowFile], scales=None, scale=None, owners=None, missi
     scale = scale if scales is None else _core.map_rows(scales, stride=stride)
     core = _core.Table(bits(mapped), scale, bfloat16=mapped.dtype == bfloat16, writable=False)
     map_again = partial(_core.map_rows, files, stride=stride, copy_on_write=True)
-    return FileMemory(core, layout, frozenset(missing), map_again), _digest(files)
+    return FileStorage(core, layout, frozenset(missing), map_again), _digest(files)
 
 
 def _digest(files: list[_core.RowFile]) -> int:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from ramet.tables.memory import TableMemory
 from ramet.tables.table import Table
 
 
@@ -17,19 +14,6 @@ def share_rows(one, other) -> bool:
         return False
     return any(
         space == other_space and begin < other_end and other_begin < end
-        for space, begin, end in _spans(one)
-        for other_space, other_begin, other_end in _spans(other)
+        for space, begin, end in one._storage.spans()
+        for other_space, other_begin, other_end in other._storage.spans()
     )
-
-
-def _spans(table: Table) -> list[tuple[object, int, int]]:
-    """(in which range of addresses, from which byte, to which) the rows lie: in this process, and in shared memory."""
-    rows = table._rows_by_place
-    address = rows.tensor().data_ptr() if table.location == "device" else rows.numpy().ctypes.data
-    size = int(np.prod(rows.shape[1:], dtype=np.int64)) * table.dtype.itemsize
-    spans: list[tuple[object, int, int]] = [(table.location, address, address + rows.shape[0] * size)]
-    memory, part = (table._memory, None) if table._piece is None else table._piece
-    if isinstance(memory, TableMemory) and table.location == "host":
-        begin, end = (0, rows.shape[0]) if part is None else memory.layout.places.places_of(part)
-        spans.append((memory.identity, begin * size, end * size))
-    return spans

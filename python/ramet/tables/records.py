@@ -12,10 +12,9 @@ from ramet import _core
 from ramet._support.arguments import UINT64_MAX, as_int, as_path
 from ramet.arrays import as_count
 from ramet.dtypes import bfloat16, bits, dtype_name
-from ramet.ranks.ranks import Ranks
+from ramet.ranks.ranks import OfRanks, Ranks
 from ramet.storage.streamed import CHUNK_BYTES, StreamedRows
-from ramet.tables.arguments import as_row_ids
-from ramet.tables.create import as_dtype
+from ramet.tables.arguments import as_dtype, as_row_ids
 from ramet.tables.init_rows import DISTRIBUTIONS, described
 from ramet.tables.owners import digest_of, owners_of_rows
 from ramet.tables.parts import Pieces
@@ -37,8 +36,8 @@ class Wanted(NamedTuple):
     def alike(self) -> dict:
         """What ranks have alike, by the names that Table.create has: another rank's rows may be in memory."""
         return {
-            "placement": "continuous",
-            "location": "disk",
+            "placement": RecordTable.placement,
+            "location": RecordTable.location,
             "shape": self.shape,
             "dtype": dtype_name(self.dtype),
             "ownership": digest_of(self.ownership),
@@ -47,12 +46,14 @@ class Wanted(NamedTuple):
         }
 
 
-class RecordTable:
+class RecordTable(OfRanks):
     """Rows [num_rows, width] in a file without a name on the file system of the folder `path`, and in memory those of
     the batches under way and the ones used last, `cache_rows` in all. A row and its state are one record of the file;
     rows that never changed are not in it (docs/embeddings.md). Of several ranks, which make it together, each has the
     rows that it owns: another rank's id is an IndexError. Of this process alone: it cannot be pickled, nor used after a
     fork."""
+
+    location, placement = "disk", "continuous"
 
     def __init__(self, core: _core.RecordTable, wanted: Wanted, ranks: Ranks):
         self.shape, self.dtype = wanted.shape, wanted.dtype
@@ -63,15 +64,6 @@ class RecordTable:
 
     def __len__(self) -> int:
         return self.shape[0]
-
-    @property
-    def rank(self) -> int:
-        """This process's, of `ranks`."""
-        return self._ranks.rank
-
-    @property
-    def ranks(self) -> int:
-        return self._ranks.size
 
     def owned(self) -> np.ndarray:
         """The ids of this rank's rows, int64, ascending."""
@@ -192,8 +184,8 @@ class RecordTable:
         """Each column of the rows `ids`, int64 [k], which the cache does not remember."""
         return self._core.read(ids, threads=threads)
 
-    def write(self, ids: np.ndarray, rows: np.ndarray) -> None:
-        """Rows of this rank, int64 [k] and [k, width], before they have a state."""
+    def _write_own(self, ids: np.ndarray, rows: np.ndarray) -> None:
+        """Writes rows of this rank, int64 [k] and [k, width], before they have a state."""
         self._core.write(ids, [bits(rows)], bfloat16=self.dtype == bfloat16)
 
     def _column(self, number: int) -> RecordColumn:
@@ -249,13 +241,13 @@ class RecordColumn:
         return self.records.pieces_of(self._row, self.number)
 
 
-def create_records(num_rows, width, dtype, *, ranks, **options) -> RecordTable:
+def create_records(shape: tuple, dtype, *, location, ranks, **options) -> RecordTable:
     """A RecordTable for Embedding(..., location="disk"), made by all ranks together; where its file lies, and how much
     is in memory, may be each rank's own."""
     shared_by = Ranks.of(ranks)
 
     def check() -> tuple[Wanted, dict]:
-        wanted = _checked(num_rows, width, dtype, shared_by.size, **options)
+        wanted = _checked(shape, dtype, shared_by.size, **options)
         return wanted, wanted.alike()
 
     wanted = shared_by.agree(check)
@@ -263,7 +255,7 @@ def create_records(num_rows, width, dtype, *, ranks, **options) -> RecordTable:
     return RecordTable(core, wanted, shared_by)
 
 
-def _checked(num_rows, width, dtype, size: int, *, path, cache_rows, placement, ownership, init, seed) -> Wanted:
+def _checked(shape: tuple, dtype, size: int, *, path, cache_rows, placement, ownership, init, seed) -> Wanted:
     if path is None:
         raise ValueError("path is missing: the folder on whose file system the rows are to lie")
     if cache_rows is None:
@@ -276,7 +268,7 @@ def _checked(num_rows, width, dtype, size: int, *, path, cache_rows, placement, 
     described(init)
     if callable(init):
         raise ValueError(f"init is a function; of rows on a disk it is a number or one of {DISTRIBUTIONS}")
-    shape = as_count(num_rows, "num_embeddings"), as_count(width, "embedding_dim")
+    shape = as_count(shape[0], "num_embeddings"), as_count(shape[1], "embedding_dim")
     return Wanted(
         shape,
         form,

@@ -9,24 +9,22 @@ import numpy as np
 
 from ramet import _core
 from ramet._support.arguments import as_flag, shortened
-from ramet._support.tensors import to_tensor, torch_or_none
+from ramet._support.tensors import torch_or_none
 from ramet.arrays import as_array
-from ramet.dtypes import Quantized, dtype_name, scaled_by
-from ramet.ranks.ranks import Ranks
+from ramet.dtypes import dtype_name, scaled_by
+from ramet.ranks.ranks import OfRanks
 from ramet.storage.contents import NODE
-from ramet.tables import create as tables
 from ramet.tables.arguments import core_table
 from ramet.tables.calls import start
 from ramet.tables.copying import copy_rows, deep_copied
-from ramet.tables.create import as_dtype
-from ramet.tables.files import FileMemory, open_files
+from ramet.tables.create import beside, create
+from ramet.tables.files import open_files
 from ramet.tables.init_rows import init_rows
-from ramet.tables.memory import TableMemory
 from ramet.tables.parts import Pieces, save_parts
-from ramet.tables.row_calls import gather_rows, write_rows
+from ramet.tables.storage import Storage
 
 
-class Table:
+class Table(OfRanks):
     """Rows by row id: a table of a graph, or any array on the CPU (numpy, torch, or the result of `ramet.quantize`).
 
     Keeps the array alive, and reads rows where they lie: what is written to the array later shows in rows that are
@@ -34,27 +32,9 @@ class Table:
     Quantized. `Table.create` makes a table with memory of its own.
     """
 
-    def __init__(
-        self,
-        rows,
-        *,
-        scale: np.ndarray | None = None,
-        source: tuple | None = None,
-        memory: TableMemory | FileMemory | None = None,
-        piece: tuple[TableMemory | FileMemory, int] | None = None,
-    ):
-        # With a source, (graph, name, type), `rows` is its _core.Table; with a memory its rows by place.
-        self._rows_by_place = rows if isinstance(rows, _core.Table) else core_table(rows, scale)
-        self._source = source
-        self._memory = memory
-        self._piece = piece  # what it is a view of
-        self._ranks = Ranks.alone() if memory is None else memory.ranks
-        self._places = None if memory is None else memory.layout.places
-        is_dense = memory is None or self._places.is_dense
-        self._core = self._rows_by_place if is_dense else _core.WholeTable(self._rows_by_place, self._places)
-        self._device = self._rows_by_place.device
-        self._shape = tuple(self._rows_by_place.shape)  # by place
-        self._dtype = as_dtype(self._rows_by_place.dtype)
+    def __init__(self, rows, *, scale: np.ndarray | None = None):
+        self._storage = storage = rows if isinstance(rows, Storage) else Storage(core_table(rows, scale))
+        self._core, self._ranks = storage.core, storage.ranks
 
     @classmethod
     def create(
@@ -94,12 +74,12 @@ class Table:
         on every rank.
         """
 
-        def fill(memory: TableMemory) -> None:
-            rank = memory.ranks.rank
-            init_rows(cls(memory.rows_of(rank)), memory.layout.places, rank, init, seed)
+        def fill(storage: Storage) -> None:
+            rank = storage.ranks.rank
+            init_rows(cls(storage.part(rank)), storage.places, rank, init, seed)
 
         options = {"placement": placement, "location": location, "ranks": ranks, "ownership": ownership}
-        return _of_memory(tables.create(shape, dtype, fill, init=init, seed=seed, **options))
+        return cls(create(shape, dtype, fill, init=init, seed=seed, **options))
 
     @classmethod
     def open(
@@ -119,7 +99,7 @@ class Table:
         Raises FileNotFoundError, CorruptStoreError for files that are too short or damaged, and ValueError for files
         that do not fit each other, dtype or shape. A file must not be truncated while the table is used.
         """
-        return _of_files(open_files(paths, name, node_type, dtype, shape, as_flag(verify, "verify")))
+        return cls(open_files(paths, name, node_type, dtype, shape, as_flag(verify, "verify")))
 
     def copy_from(self, other: Table) -> None:
         """Copies all rows of a table of the same shape, whatever its ranks, owners and placement: every rank gathers
@@ -142,63 +122,52 @@ class Table:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (len(self), *self._shape[1:])
+        return self._storage.shape
 
     @property
     def dtype(self) -> np.dtype:
         """The stored dtype; `ramet.bfloat16` for bfloat16, which numpy does not have."""
-        return self._dtype
+        return self._storage.dtype
 
     @property
     def placement(self) -> str:
         """As of `create`; "continuous" for all other tables."""
-        return "continuous" if self._memory is None else self._memory.placement
+        return self._storage.placement
 
     @property
     def location(self) -> str:
         """ "host" or "device": where the rows lie."""
-        return "host" if self._device is None else "device"
-
-    @property
-    def rank(self) -> int:
-        """This process's, of `ranks`."""
-        return self._ranks.rank
-
-    @property
-    def ranks(self) -> int:
-        return self._ranks.size
+        return self._storage.location
 
     @property
     def ownership(self) -> _core.Ownership:
         """Which rank owns which row: what other tables and loaders take as `ownership`."""
-        return _core.Ownership.ranges(np.array([0, len(self)])) if self.ranks == 1 else self._places.owners
+        return self._storage.owners
 
     def owned(self) -> np.ndarray:
         """The ids of this rank's own rows, int64, ascending."""
-        return np.arange(len(self)) if self.ranks == 1 else self._places.owned(self.rank)
+        return self._storage.owned()
 
     def local(self) -> Table:
         """This rank's own rows, in the order of `owned()`: a view, a table of its own. ValueError where they lie in
         several files."""
-        if self._memory is not None and len(self._memory.parts) > 1:
-            raise ValueError(f"the rows lie in {len(self._memory.parts)} files: chunks() has those of each")
-        return self if self._memory is None else _of_piece(self._memory, self.rank)
+        own = self._storage.own_parts
+        if len(own) > 1:
+            raise ValueError(f"the rows lie in {len(own)} files: chunks() has those of each")
+        return Table(self._storage.part(own[0]))
 
     def chunks(self) -> list[Table]:
         """The rows of every rank, as `local()`, or of every file. ValueError where ranks are on other machines."""
         if not all(self._ranks.reached):
             raise ValueError("ranks on other machines have rows of this table: local() has those of this rank")
-        return [self] if self._memory is None else [_of_piece(self._memory, part) for part in range(self._places.parts)]
+        return [Table(self._storage.part(part)) for part in range(self._storage.places.parts)]
 
     @property
     def scale(self) -> np.ndarray | None:
         """The float32 scale of quantized int8 rows, a view: [num_rows, 1, ...] or [1, columns, ...]. Rows stand for
         rows * scale. None for other rows. ValueError where the scales of rows lie in several files.
         """
-        scale = self._core.scale
-        if scale is not None and len(scale) > 1 and self.placement != "continuous":
-            raise ValueError(f"the scales of rows lie in {self._places.parts} files: those of chunks()")
-        return scale
+        return self._storage.scale
 
     @property
     def is_encoded(self) -> bool:
@@ -206,7 +175,7 @@ class Table:
         return self._core.is_encoded
 
     def __len__(self) -> int:
-        return self._shape[0] if self._places is None else self._places.num_rows
+        return len(self._storage)
 
     def __getitem__(self, index):
         """table[ids] is gather(ids), table[3] that row and table[10:20] a view of rows, as they are stored: numpy
@@ -214,7 +183,7 @@ class Table:
         if isinstance(index, tuple):
             raise TypeError(f"a table takes one index, of rows, not {len(index)}: table[ids][:, columns]")
         if isinstance(index, slice):
-            return self.numpy()[index] if self._device is None else self.torch()[index]
+            return self._storage.view()[index]
         if hasattr(index, "__index__") and not getattr(index, "shape", ()):
             return self.gather([operator.index(index)])[0]
         return self.gather(index)
@@ -232,7 +201,7 @@ class Table:
     def __dlpack__(self, **options):
         """For torch.from_dlpack(table) and its like: torch(), or numpy() without torch. ValueError where these are;
         BufferError for read-only rows other than a graph's: a write of another library would end the process."""
-        if self._source is None and not self._rows_by_place.is_writable:
+        if not self._storage.is_exported:
             raise BufferError("the rows are read-only, which other libraries do not heed: gather() copies them")
         return self._exported().__dlpack__(**options)
 
@@ -245,10 +214,7 @@ class Table:
     def numpy(self) -> np.ndarray:
         """The rows as they are stored, without a copy. Read-only unless the graph was opened copy-on-write. ValueError
         for a table that is not continuous, or lies on a device."""
-        self._require_one_array()
-        if self._device is not None:
-            raise ValueError("the rows lie on a device, where numpy has no arrays: torch() views, gather() copies them")
-        return self._rows_by_place.numpy()
+        return self._storage.numpy()
 
     def torch(self):
         """A tensor of the rows as they are stored, without a copy.
@@ -259,10 +225,7 @@ class Table:
         """
         if torch_or_none() is None:
             raise ImportError("Table.torch() needs torch, which is not installed")
-        if self._device is not None:
-            self._require_one_array()
-            return self._rows_by_place.tensor()
-        return to_tensor(self._private_rows())
+        return self._storage.tensor()
 
     def gather(self, ids, threads: int = 1, *, dtype=None, out=None, async_op: bool = False):
         """The rows `ids` (integers of any shape, numpy or torch), as an array of shape [*ids.shape, ...]: a tensor for
@@ -282,8 +245,8 @@ class Table:
         ValueError for a dtype that is no float, for rows of integers without a scale, and for an `out` that
         does not fit.
         """
-        call = functools.partial(gather_rows, self, ids, threads, dtype, out)
-        return start(self._together, call) if async_op else call()
+        call = functools.partial(self._storage.gather, ids, threads, dtype, out)
+        return start(self._storage.group, call) if async_op else call()
 
     def scatter(self, ids, rows, threads: int = 1, *, async_op: bool = False):
         """Writes rows[i] to row ids[i]; of a row that is given twice the last stays.
@@ -300,101 +263,35 @@ class Table:
         read-only. Nothing is written then. Another process that writes the same rows at the same time is not kept out,
         but by a distributed table.
         """
-        call = functools.partial(write_rows, self, "scatter", ids, rows, threads)
-        return start(self._together, call) if async_op else call()
+        call = functools.partial(self._storage.write, "scatter", ids, rows, threads)
+        return start(self._storage.group, call) if async_op else call()
 
     def add(self, ids, rows, threads: int = 1, *, async_op: bool = False):
         """Adds rows[i] to row ids[i]; what is given for a row is summed in order, and the sum added once: the same bits
         for any number of threads, and of a distributed table for any split of a list over its ranks. See scatter."""
-        call = functools.partial(write_rows, self, "add", ids, rows, threads)
-        return start(self._together, call) if async_op else call()
-
-    @functools.cached_property
-    def _on_device(self):
-        from ramet.tables.device_rows import DeviceRows
-
-        return DeviceRows(self._rows_by_place, self._places, self.shape)
-
-    @property
-    def _together(self):
-        """The group whose collectives are calls of this table; None where they are this process's alone."""
-        return self._ranks.group if self.placement == "distributed" else None
-
-    def _require_one_array(self) -> None:
-        if self.placement != "continuous":
-            raise ValueError(
-                f"the rows of a {self.placement} table lie in several arrays: those of local() and chunks(); "
-                "gather() copies rows of all"
-            )
-
-    def _require_reached(self) -> None:
-        if not all(self._ranks.reached):
-            raise ValueError("ranks on other machines have rows of this table, and this is no rank: it was unpickled")
+        call = functools.partial(self._storage.write, "add", ids, rows, threads)
+        return start(self._storage.group, call) if async_op else call()
 
     def __repr__(self) -> str:
-        scale = self._core.scale
-        scaled = "" if scale is None else f", scale by {scaled_by(scale, self._shape[0])}"
-        where = "" if self._device is None else f" on device {self._device}"
-        return f"<ramet.Table {self._core.name} {dtype_name(self.dtype)}{list(self.shape)}{scaled}{where}>"
+        rows, scale = self._storage.rows, self._storage.rows.scale
+        scaled = "" if scale is None else f", scale by {scaled_by(scale, rows.shape[0])}"
+        where = "" if rows.device is None else f" on device {rows.device}"
+        return f"<ramet.Table {rows.name} {dtype_name(self.dtype)}{list(self.shape)}{scaled}{where}>"
+
+    def _write_own(self, ids: np.ndarray, rows: np.ndarray) -> None:
+        """Writes rows of this rank, int64 [k] and [k, ...]."""
+        self.local().scatter(self._storage.places.look_up(ids) - self._storage.own[0], rows)
+
+    def _pieces(self) -> Pieces:
+        """What this process writes of the table where it is saved."""
+        return self._storage.pieces()
+
+    def _beside(self, row_shape: tuple[int, ...], dtype) -> Table:
+        """Zeros with the places, owners and ranks of this table, in rows of another form. Collective."""
+        return Table(beside(self._storage, row_shape, dtype))
 
     def __deepcopy__(self, memo) -> Table:
         return deep_copied(self, memo)
 
     def __reduce__(self):
-        if self._source is not None:
-            return _of_graph, self._source
-        if isinstance(self._memory, FileMemory):
-            return _of_files, (self._memory,)
-        if self._memory is not None:
-            return _of_memory, (self._memory,)
-        if self._piece is not None:
-            return _of_piece, self._piece
-        return Table, (self.numpy() if self.scale is None else Quantized(self.numpy(), self.scale),)
-
-    def _pieces(self) -> Pieces:
-        """What this process writes of the table where it is saved."""
-        if self._memory is None:
-            return Pieces(self.ownership, {0: (self.numpy(), self.scale)})
-        of = self._memory
-        owners = self._places.owners if len(of.parts) > 1 else self.ownership
-        if self._device is not None:
-            return Pieces(owners, {self.rank: (self.local().gather(np.arange(len(self.owned()))), None)})
-        return Pieces(owners, {part: (of.rows_of(part), of.scale_of(part)) for part in of.parts})
-
-    @property
-    def _own(self) -> tuple[int, int]:
-        """The places of this rank's own rows."""
-        return (0, len(self)) if self._places is None else self._places.places_of(self.rank)
-
-    def _place_of(self, ids: np.ndarray) -> np.ndarray:
-        """int64 ids as places: rows of the engine's table. IndexError names the first that is none."""
-        return ids if self._places is None else self._places.look_up(ids)
-
-    def _beside(self, row_shape: tuple[int, ...], dtype) -> Table:
-        """Zeros with the places, owners and ranks of this table, in rows of another form. Collective."""
-        if not isinstance(self._memory, TableMemory):
-            return Table.create((len(self), *row_shape), dtype, ranks=False)
-        return _of_memory(tables.beside(self._memory, row_shape, dtype))
-
-    def _private_rows(self) -> np.ndarray:
-        if self._source is not None:
-            graph, name, of = self._source
-            return graph._private_rows(name, of)  # noqa: SLF001 (one mapping for all tables of the name)
-        rows, (memory, part) = self.numpy(), self._piece or (self._memory, 0)
-        return memory.private_rows_of(part) if isinstance(memory, FileMemory) else rows
-
-
-def _of_graph(graph, name: str, of) -> Table:
-    return graph.table(name, of)
-
-
-def _of_memory(memory: TableMemory) -> Table:
-    return Table(memory.rows, memory=memory)
-
-
-def _of_files(memory: FileMemory) -> Table:
-    return Table(memory.core, memory=memory)
-
-
-def _of_piece(memory: TableMemory | FileMemory, part: int) -> Table:
-    return Table(memory.rows_of(part), scale=memory.scale_of(part), piece=(memory, part))
+        return Table, (self._storage,)

@@ -10,6 +10,7 @@
 
 #include "base/system/reserved_memory.h"
 #include "ramet/node_rows.h"
+#include "tables/cache/slot_lists.h"
 
 namespace ramet {
 
@@ -25,7 +26,7 @@ class RecordSlots {
   // By slot, of those that were ever taken.
   [[nodiscard]] const int64_t* rows() const { return rows_.as<int64_t>(); }
   [[nodiscard]] int64_t row(int32_t slot) const { return rows()[slot]; }
-  [[nodiscard]] int64_t size() const { return static_cast<int64_t>(entries_.size()) - 1; }
+  [[nodiscard]] int64_t size() const { return static_cast<int64_t>(entries_.size()); }
   [[nodiscard]] int64_t taken() const { return size() - static_cast<int64_t>(free_.size()); }
   // Of taken slots those that nobody holds.
   [[nodiscard]] int64_t unheld() const { return unheld_; }
@@ -50,17 +51,13 @@ class RecordSlots {
 
  private:
   struct Entry {
-    int32_t previous = 0, next = 0;  // of slots that nobody holds; by use
     int32_t holds = 0;
     bool changed = false;
   };
-  // The first entry is the ends' link: slot s is entry s + 1.
-  [[nodiscard]] Entry& entry(int32_t slot) { return entries_[static_cast<size_t>(slot) + 1]; }
+  [[nodiscard]] Entry& entry(int32_t slot) { return entries_[static_cast<size_t>(slot)]; }
   [[nodiscard]] const Entry& entry(int32_t slot) const {
-    return entries_[static_cast<size_t>(slot) + 1];
+    return entries_[static_cast<size_t>(slot)];
   }
-  void link(int32_t previous, int32_t at, int32_t next);
-  void unlink(int32_t at);
 
   // Where it is said in which slot a row is.
   [[nodiscard]] int32_t& place(int64_t row) { return slots_.as<int32_t>()[numbers_.row(row)]; }
@@ -69,6 +66,7 @@ class RecordSlots {
   ReservedMemory slots_;  // by number: int32, from 1 on; 0: none
   ReservedMemory rows_;   // by slot: int64
   std::vector<Entry> entries_;
+  SlotLists by_use_{0, 1};  // one list: of slots that nobody holds
   std::vector<int32_t> free_;
   int64_t unheld_ = 0;
 };

@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 
 import torch.distributed as dist
 
-from ramet.tables.communicator import SharedRows, abort, all_to_all, release
+from ramet.tables.communicator import abort, all_to_all, release
 
 WORLD = 3
 ROWS, WIDTH = 1000, 4
@@ -38,7 +38,7 @@ def lists_of(seed: int, rank: int, counts) -> list:
 
 def send(name: str, seed: int, counts, steps: int = 1):
     """What comes in the last of several rounds; `counts` by rank."""
-    table, rank = SharedRows.of(table_of(name)), dist.get_rank()
+    table, rank = table_of(name)._storage, dist.get_rank()
     for step in range(steps):
         sent = lists_of(seed + step, rank, counts[rank])
         [came] = all_to_all([(table, sent)], threads=2, step=step)
@@ -50,7 +50,7 @@ def send(name: str, seed: int, counts, steps: int = 1):
 def send_two(first: str, second: str):
     """What comes for two tables in one round: of each rank its number in `second`, nothing in `first`."""
     tables = [table_of(first), table_of(second)]
-    shared = [SharedRows.of(table) for table in tables]
+    shared = [table._storage for table in tables]
     number = np.full((1, WIDTH), tables[0].rank, np.float32)
     came = all_to_all([(shared[0], []), (shared[1], [(np.array([7]), number)])])
     values = [[rows[0, 0] for _, rows in lists] for lists in came]
@@ -60,7 +60,7 @@ def send_two(first: str, second: str):
 
 def same_memory(name: str) -> bool:
     """Whether what comes from others lies in memory that was mapped before."""
-    table = SharedRows.of(table_of(name))
+    table = table_of(name)._storage
     addresses = []
     for _ in range(2):
         [came] = all_to_all([(table, lists_of(0, dist.get_rank(), [50]))])
@@ -79,7 +79,7 @@ def outcome(function) -> str:
 
 def faults(name: str, fault: str) -> list[str]:
     """How a round ends that rank 1 spoils, and the one after it."""
-    table, rank = SharedRows.of(table_of(name)), dist.get_rank()
+    table, rank = table_of(name)._storage, dist.get_rank()
     bad = rank == 1
     lists = lists_of(1, rank, [3])
 
@@ -109,18 +109,18 @@ def faults(name: str, fault: str) -> list[str]:
 
 def other_table(first: str, second: str) -> str:
     one, other = table_of(first), table_of(second)
-    return outcome(lambda: all_to_all([(SharedRows.of(other if dist.get_rank() == 1 else one), [])]))
+    return outcome(lambda: all_to_all([((other if dist.get_rank() == 1 else one)._storage, [])]))
 
 
 def pickled(name: str) -> str:
-    return outcome(lambda: all_to_all([(SharedRows.of(pickle.loads(pickle.dumps(table_of(name)))), [])]))
+    return outcome(lambda: all_to_all([(pickle.loads(pickle.dumps(table_of(name)))._storage, [])]))
 
 
 def killed(victim: int) -> str:
     """How a round ends for the others."""
     if dist.get_rank() == victim:
         os.kill(os.getpid(), signal.SIGKILL)
-    return outcome(lambda: all_to_all([(SharedRows.of(table_of("table")), lists_of(0, dist.get_rank(), [100]))]))
+    return outcome(lambda: all_to_all([(table_of("table")._storage, lists_of(0, dist.get_rank(), [100]))]))
 
 
 # ---- tests
@@ -202,7 +202,7 @@ def test_an_unpickled_table_exchanges_no_rows(world):
 def test_alone_lists_are_what_was_given():
     table = ramet.Table.create((10, 2), ranks=False)
     lists = [(np.array([1, 2]), np.ones((2, 2), np.float32))]
-    shared = SharedRows.of(table)
+    shared = table._storage
     assert all_to_all([(shared, lists)])[0] is lists
     release([shared])
 

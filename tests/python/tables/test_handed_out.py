@@ -4,12 +4,15 @@ import pytest
 
 from ramet.ranks.ranks import Ranks
 from ramet.tables import create
-from ramet.tables.memory import HostPieces
+from ramet.tables.shared_storage import HostPieces
 
 
 class Pieces(HostPieces):
     def __init__(self):
         self.handed_out = []
+
+    def here(self, ranks):
+        return self
 
     def share(self, piece):
         self.handed_out.append(super().share(piece))
@@ -37,7 +40,7 @@ def test_what_was_handed_out_is_taken_back(monkeypatch, meetings):
     """Where another rank has no memory; where it cannot open the pieces; where nothing fails."""
     pieces, ranks = Pieces(), Unlucky.alone()
     ranks.meetings = meetings
-    monkeypatch.setattr(create, "_pieces_at", lambda location, ranks: pieces)
+    monkeypatch.setitem(create.PIECES, "host", pieces)
     monkeypatch.setattr(create.Ranks, "of", lambda _: ranks)
     where = {"placement": "continuous", "location": "host", "ranks": None, "ownership": None}
     try:

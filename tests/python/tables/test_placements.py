@@ -101,10 +101,10 @@ def state(group, shape, options):
     """The places of a table and of one beside it, which is written to; and all rows of that."""
     table = make(group, shape, options)
     state = table._beside((), "int64")
-    assert state.placement == table.placement and state._own == table._own
-    places = table._place_of(np.arange(shape[0]))
-    np.testing.assert_array_equal(places, state._place_of(np.arange(shape[0])))
-    begin, end = table._own
+    assert state.placement == table.placement and state._storage.own == table._storage.own
+    places = table._storage.places.look_up(np.arange(shape[0]))
+    np.testing.assert_array_equal(places, state._storage.places.look_up(np.arange(shape[0])))
+    begin, end = table._storage.own
     assert places[table.owned()].tolist() == list(range(begin, end))
     state.scatter(state.owned(), state.owned())
     dist.barrier(group)
@@ -117,7 +117,7 @@ held = []
 def hold(group, placement, megabytes):
     """Makes a table that stays until the process ends. The inodes of its pieces."""
     held.append(make(group, (megabytes, 1 << 18), {"placement": placement, "init": 1}))
-    return {piece.identity[1] for piece in held[-1]._memory._pieces}
+    return {piece.identity[1] for piece in held[-1]._storage._pieces}
 
 
 # ---- tests

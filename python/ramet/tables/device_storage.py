@@ -1,0 +1,154 @@
+"""DeviceStorage: rows on devices, for ids and rows of the host or of the device."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from ramet import _core
+from ramet._support import torch_devices as devices
+from ramet.arrays import INT32_MAX, as_count
+from ramet.dtypes import dtype_name
+from ramet.tables.arguments import as_row_ids
+from ramet.tables.shared_storage import SharedStorage
+from ramet.tables.storage import Part, Storage
+
+INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+class OnDevice(Storage):
+    """Rows in memory of a device. Work with its tensors runs on torch's current stream, or after that."""
+
+    location = "device"
+    host_rows = None
+
+    @cached_property
+    def _device(self) -> torch.device:
+        return devices.as_device(self.rows.device)
+
+    @cached_property
+    def _table(self) -> _core.DeviceTable:
+        return _core.DeviceTable(self.rows, self.places)
+
+    def numpy(self) -> np.ndarray:
+        self.require_one_array()
+        raise ValueError("the rows lie on a device, where numpy has no arrays: torch() views, gather() copies them")
+
+    def tensor(self) -> torch.Tensor:
+        self.require_one_array()
+        return self.rows.tensor()
+
+    view = tensor
+
+    def saved(self) -> tuple[np.ndarray, None]:
+        return self.gather(np.arange(len(self)), 1, None, None), None
+
+    def spans(self) -> list[tuple[object, int, int]]:
+        rows = self.rows.tensor()
+        return [("device", rows.data_ptr(), rows.data_ptr() + rows.nbytes)]
+
+    def gather(self, ids, threads: int, dtype, out):
+        if not devices.is_on_device(ids):
+            return super().gather(ids, threads, dtype, out)
+        if self.group is not None:
+            return self._moved(super().gather(devices.on_host(ids), threads, dtype, None), out)
+        self.require_reached()
+        decode, wanted = self._wanted(dtype)
+        if wanted is None:
+            return self.gather_tensor(ids, decode, out)
+        return self._moved(self.gather_tensor(ids, decode).to(getattr(torch, wanted)), out)
+
+    def write(self, name: str, ids, rows, threads: int):
+        if self.group is not None or not devices.is_on_device(rows):
+            return super().write(name, ids, rows, threads)
+        self.require_reached()
+        array, shape = as_row_ids(devices.on_host(ids))
+        rows = self._checked(rows, shape)
+        threads = as_count(threads, "threads", INT32_MAX)
+        write = self.core.set_rows if name == "scatter" else self.core.sum_rows
+        return write(array, self.as_engine(rows, len(array)), bfloat16=False, threads=threads)
+
+    def gather_tensor(self, ids: torch.Tensor, decode: bool, out=None) -> torch.Tensor:
+        """The rows [*ids.shape, ...] of ids on the device. IndexError names the first id out of range."""
+        on = devices.as_stream(None, self._device)
+        with devices.using(on):
+            ids = self._ids(ids)
+            is_encoded = decode and self.rows.is_encoded
+            dtype = torch.float32 if is_encoded else getattr(torch, self.rows.dtype)
+            shape = (*ids.shape, *self.shape[1:])
+            if out is None:
+                out = devices.empty(shape, dtype, self._device)
+            self._require(out, shape, (dtype,), "out")
+            count = (ids.numel(), *self.shape[1:])
+            self._table.gather(
+                self._view(ids, (ids.numel(),)), self._view(out, count), stream=devices.handle(on), decode=is_encoded
+            )
+        return out
+
+    def completed(self, rows: torch.Tensor) -> torch.Tensor:
+        """`rows`, when the current stream has made them."""
+        devices.wait_for(devices.as_stream(None, self._device))
+        return rows
+
+    def as_engine(self, rows: torch.Tensor, count: int) -> _core.DeviceArray:
+        """`rows` of `count` ids as the engine takes them. It keeps no memory alive."""
+        return self._view(rows, (count, *self.shape[1:]))
+
+    def _moved(self, rows: torch.Tensor, out=None) -> torch.Tensor:
+        """Rows of the host, on the device."""
+        if out is None:
+            return devices.move(rows, self._device)
+        self._require(out, tuple(rows.shape), (rows.dtype,), "out")
+        return out.copy_(rows)
+
+    def _checked(self, rows: torch.Tensor, ids_shape: tuple[int, ...]) -> torch.Tensor:
+        """`rows`, for ids of this shape, contiguous and complete."""
+        stored = getattr(torch, self.rows.dtype)
+        wide = (torch.float32,) if stored in (torch.float16, torch.bfloat16) else ()
+        rows = rows.detach().contiguous()
+        if self._holds(rows):
+            rows = rows.clone()
+        self._require(rows, (*ids_shape, *self.shape[1:]), (stored, *wide), "rows")
+        return self.completed(rows)
+
+    def _holds(self, rows: torch.Tensor) -> bool:
+        """Whether they lie in the table, which is to be written to."""
+        own = self.rows.tensor()
+        return own.data_ptr() <= rows.data_ptr() < own.data_ptr() + own.nbytes
+
+    def _ids(self, ids: torch.Tensor) -> torch.Tensor:
+        if ids.dtype not in INTEGERS:
+            raise TypeError(f"ids are {dtype_name(ids.dtype)}, expected integers")
+        if not devices.holds(self._device, ids):
+            raise ValueError(f"ids lie on {ids.device}, but the table on {self._device}")
+        return (ids if ids.dtype in (torch.int32, torch.int64) else ids.to(torch.int64)).contiguous()
+
+    def _require(self, tensor, shape: tuple[int, ...], dtypes: tuple, what: str) -> None:
+        if not isinstance(tensor, torch.Tensor) or not devices.holds(self._device, tensor):
+            where = tensor.device if isinstance(tensor, torch.Tensor) else f"the host, a {type(tensor).__name__}"
+            raise ValueError(f"{what} lies on {where}, but the table on {self._device}")
+        if tuple(tensor.shape) != shape or tensor.dtype not in dtypes:
+            raise ValueError(
+                f"{what} is {dtype_name(tensor.dtype)}{list(tensor.shape)}, but the rows are "
+                f"{dtype_name(dtypes[0])}{list(shape)}"
+            )
+        if not tensor.is_contiguous():
+            raise ValueError(f"{what} has strides {tensor.stride()}; it must be contiguous")
+
+    def _view(self, tensor: torch.Tensor, shape: tuple[int, ...]) -> _core.DeviceArray:
+        return _core.DeviceArray(
+            tensor.data_ptr(), dtype=dtype_name(tensor.dtype), shape=shape, device=self._device.index
+        )
+
+
+class DevicePart(OnDevice, Part):
+    """The rows of a rank."""
+
+
+class DeviceStorage(OnDevice, SharedStorage):
+    """In pieces of ranks on their devices."""
+
+    def part(self, number: int) -> DevicePart:
+        return DevicePart(self, number)
