@@ -55,6 +55,6 @@ TEST_CASE("locations have names, of which some are allowed") {
   for (const Location location : all)
     CHECK(location_named(name(location), all, "placement") == location);
   const Location some[] = {Location::kDevice, Location::kInPlace};
-  CHECK_THROWS_WITH_AS(static_cast<void>(location_named("staged", some, "placement")),
+  CHECK_THROWS_WITH_AS(location_named("staged", some, "placement"),
                        "placement is 'staged', expected one of 'device', 'in_place'", Error);
 }
