@@ -36,7 +36,7 @@ endif
 # Where addresses are randomized widely the thread sanitizer cannot place its shadow memory.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-.PHONY: help setup build demo test test-all test-cpp test-python test-includes test-asan test-tsan test-cuda test-slow test-oldest test-times fuzz asan cuda \
+.PHONY: help setup build demo test test-all test-cpp test-python test-includes test-tidy test-asan test-tsan test-cuda test-slow test-oldest test-times fuzz asan cuda \
   coverage gpu-check gpu-pack gpu-prebuilt lint format accuracy bench micro bench-peers bench-compare clean FORCE
 .NOTPARALLEL:
 
@@ -52,7 +52,7 @@ demo: build  ## generate a graph, train on it with two processes, print a table
 
 test: lint test-cpp test-python  ## lint, C++ and Python: what a change should pass, in minutes
 
-test-all: test-includes test-asan test-tsan test-cuda test-slow fuzz  ## the rest of what CI checks
+test-all: test-includes test-tidy test-asan test-tsan test-cuda test-slow fuzz  ## the rest of what CI checks
 
 test-cpp: setup  ## C++ tests, optimized build
 	@cmake --preset release >/dev/null
@@ -88,6 +88,9 @@ cuda: setup  ## CUDA compiled by nvcc for all chips, or CHIPS="80-real;120"; its
 
 test-includes: setup  ## every source and header compiles alone, without what others include
 	@$(STEP) test-includes $(PYTHON_IN_VENV) tools/check_includes.py --sources
+
+test-tidy: setup  ## clang-tidy over the library, by the checks of .clang-tidy
+	@$(STEP) test-tidy tools/tidy.sh
 
 coverage: setup  ## which lines of C++ and Python the tests run, in build/coverage
 	@tools/coverage.sh

@@ -2,9 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <array>
-#include <bit>
-#include <cmath>
+#include <cstdint>
 
 using namespace ramet;
 
@@ -35,21 +33,6 @@ TEST_CASE("uniform_below stays below and rejects what would bias") {
       r = mix64(r + kGolden);
     CHECK(uniform_below(mix64(i), n) ==
           static_cast<uint64_t>((static_cast<uint128_t>(r) * n) >> 64));
-  }
-}
-
-TEST_CASE("one changed bit of key or counter changes half of the output bits") {
-  constexpr int kTrials = 2000;
-  for (int bit = 0; bit < 64; ++bit) {
-    int64_t changed_by_key = 0, changed_by_counter = 0;
-    for (uint64_t i = 0; i < kTrials; ++i) {
-      const uint64_t key = mix64(i), flipped = key ^ (1ULL << bit);
-      changed_by_key += std::popcount(absorb(key, i) ^ absorb(flipped, i));
-      changed_by_counter += std::popcount(absorb(key, i) ^ absorb(key, i ^ (1ULL << bit)));
-    }
-    // 64 x 2000 fair coins have a standard deviation of 179.
-    CHECK(std::abs(changed_by_key - 32 * kTrials) < 1000);
-    CHECK(std::abs(changed_by_counter - 32 * kTrials) < 1000);
   }
 }
 

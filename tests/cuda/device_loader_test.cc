@@ -1,4 +1,6 @@
 // Batches of a device against those of the CPU, byte for byte, wherever tables and topology are.
+// Each placement, encodings, caches and what is decided are tested by
+// tests/python/cuda/test_loader.py.
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -7,7 +9,6 @@
 #include "cuda/sampling_fixture.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/error.h"
-#include "ramet/fingerprint.h"
 #include "ramet/loader.h"
 #include "ramet/random.h"
 #include "support/graph_fixture.h"
@@ -94,24 +95,6 @@ void require_equal(const std::vector<Batch>& expected, const std::vector<Batch>&
 
 }  // namespace
 
-TEST_CASE("batches of a device are those of the CPU, wherever topology and tables are") {
-  const auto graph = make_typed_graph();
-  for (const bool decode : {true, false}) {
-    LoaderOptions host = base_options();
-    host.decode = decode;
-    const auto expected = run_epoch(NeighborLoader(graph, host), 2);
-    for (const Location topology : {Location::kDevice, Location::kInPlace, Location::kStaged}) {
-      for (const Location tables : {Location::kDevice, Location::kInPlace, Location::kStaged}) {
-        CAPTURE(static_cast<int>(topology));
-        CAPTURE(static_cast<int>(tables));
-        LoaderOptions options = batches_on_device(topology, tables);
-        options.decode = decode;
-        require_equal(expected, run_epoch(NeighborLoader(graph, options), 2));
-      }
-    }
-  }
-}
-
 TEST_CASE("hops that are one graph, and disjoint trees, are sampled for a device, too") {
   const auto graph = make_typed_graph();
   for (const bool disjoint : {false, true}) {
@@ -146,43 +129,6 @@ TEST_CASE("several threads, each with a stream, give the same batches; LABOR, to
   options.sample.method = Labor{};
   options.threads = 3;
   require_equal(expected, run_epoch(NeighborLoader(graph, options), 0));
-}
-
-TEST_CASE("a cache gives the same rows, and batches count what it had") {
-  const auto graph = make_typed_graph();
-  const auto expected = run_epoch(NeighborLoader(graph, base_options()), 1);
-  for (const CacheBy by : {CacheBy::kDegree, CacheBy::kPresampling}) {
-    LoaderOptions options = batches_on_device(Location::kDevice, Location::kInPlace);
-    options.device.cache_rows = 50;
-    options.device.cache_by = by;
-    const auto batches = run_epoch(NeighborLoader(graph, options), 1);
-    require_equal(expected, batches);
-    for (size_t s = 0; s < expected.size(); ++s) {
-      const int64_t nodes = size_of(expected[s]).nodes;
-      const CacheStats cache = batches[s].cache;
-      CHECK(cache.hits + cache.misses == nodes);
-      CHECK(cache.hits > 0);
-      CHECK(cache.hits < nodes);
-    }
-  }
-}
-
-TEST_CASE("what is decided is told, and follows the memory it may use") {
-  const auto graph = make_typed_graph();
-  LoaderOptions options = batches_on_device(Location::kAuto, Location::kAuto);
-  const NeighborLoader roomy(graph, options);
-  REQUIRE(roomy.placement().size() == 6);
-  CHECK(roomy.placement()[0].name == "topology");
-  for (const PlacementDecision& placed : roomy.placement())
-    CHECK(placed.placement == Location::kDevice);
-  options.device.copy_bytes = 0;
-  const NeighborLoader tight(graph, options);
-  for (const PlacementDecision& placed : tight.placement()) {
-    CHECK(placed.placement != Location::kDevice);
-    CHECK(placed.why.find("too large") != std::string::npos);
-  }
-  const auto expected = run_epoch(NeighborLoader(graph, base_options()), 0);
-  require_equal(expected, run_epoch(tight, 0));
 }
 
 TEST_CASE("why the CPU samples is told") {
@@ -230,17 +176,6 @@ TEST_CASE("batches of a stream that stops while it samples leave nothing behind"
     }
     CHECK(loader.device_pool()->bytes_in_use() == 0);
   }
-}
-
-TEST_CASE("the memory of batches is bounded by those that are held") {
-  const auto graph = make_typed_graph();
-  const NeighborLoader loader(graph, batches_on_device(Location::kDevice, Location::kDevice));
-  for (int64_t epoch = 0; epoch < 3; ++epoch) {
-    const auto stream = loader.start(epoch);
-    while (const auto batch = stream->next(test::kPatience))
-      set_stream(*batch, nullptr);
-  }
-  CHECK(loader.device_pool()->bytes_in_use() == 0);
 }
 
 TEST_CASE("a device that is not there, and placements that do not fit, are errors") {

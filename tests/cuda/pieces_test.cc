@@ -1,13 +1,7 @@
 // Memory of a device that two processes map: docs/tables.md, "Tables on devices".
 #include <doctest/doctest.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <cstring>
 #include <numeric>
-#include <string>
 #include <vector>
 
 #include "cuda/rows_fixture.h"
@@ -16,8 +10,6 @@
 
 namespace ramet::test {
 namespace {
-
-constexpr const char* kFd = "RAMET_TEST_PIECE_FD";
 
 std::vector<int32_t> numbers(int32_t first, size_t count) {
   std::vector<int32_t> values(count);
@@ -51,34 +43,6 @@ TEST_CASE("pieces lie side by side in one range, and begin with zeros") {
   write(at(range, unit - 8), numbers(1, 4));  // over the end of one piece
   const auto again = map_on_device(std::span(pieces).last(1), 3 * unit, 0);
   CHECK(read(at(again, unit), 2) == numbers(3, 2));
-}
-
-TEST_CASE("the other process of a piece" * doctest::skip(std::getenv(kFd) == nullptr)) {
-  const int64_t unit = DevicePiece::unit(0);
-  const PlacedPiece placed{DevicePiece::open(0, std::atoi(std::getenv(kFd)), unit), 0};
-  const auto range = map_on_device(std::span(&placed, 1), unit, 0);
-  REQUIRE(read(range.get(), 5) == numbers(10, 5));
-  write(at(range, 20), numbers(15, 5));
-}
-
-TEST_CASE("another process reads and writes a piece by its descriptor") {
-  const int64_t unit = DevicePiece::unit(0);
-  const DevicePiece piece = DevicePiece::create(0, unit);
-  const PlacedPiece placed{piece, 0};
-  const auto range = map_on_device(std::span(&placed, 1), unit, 0);
-  write(range.get(), numbers(10, 5));
-  const int inherited = dup(piece.fd());  // without FD_CLOEXEC
-  setenv(kFd, std::to_string(inherited).c_str(), 1);
-  char program[] = "/proc/self/exe", which[] = "--test-case=the other process of a piece";
-  char* const arguments[] = {program, which, nullptr};
-  pid_t child = 0;
-  REQUIRE(posix_spawn(&child, program, nullptr, nullptr, arguments, environ) == 0);
-  unsetenv(kFd);
-  close(inherited);
-  int status = -1;
-  waitpid(child, &status, 0);
-  CHECK(status == 0);
-  CHECK(read(range.get(), 10) == numbers(10, 10));
 }
 
 TEST_CASE("what does not fit is refused by name") {

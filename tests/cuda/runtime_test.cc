@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cuda/rows_fixture.h"
+#include "ramet/cuda_memory.h"
 #include "ramet/error.h"
 #include "support/errors.h"
 #include "support/fork.h"
@@ -48,57 +49,49 @@ TEST_CASE("bytes go to the device and back, on a stream") {
   Pinned to(kBytes);
   for (int64_t i = 0; i < kBytes; ++i)
     from.data[i] = uint8_t(i * 7);
-  void* there = runtime().allocate(0, kBytes);
-  CHECK(reinterpret_cast<uintptr_t>(there) % 256 == 0);
-  const auto stream = runtime().create_stream(0);
-  runtime().copy(0, there, from.data, kBytes, stream);
-  runtime().fill(0, static_cast<uint8_t*>(there) + 16, 0x5c, 32, stream);
-  runtime().copy(0, to.data, there, kBytes, stream);
-  runtime().synchronize(0, stream);
+  const DeviceBytes there(kBytes);
+  CHECK(reinterpret_cast<uintptr_t>(there.get()) % 256 == 0);
+  const CudaStream stream(0);
+  runtime().copy(0, there.get(), from.data, kBytes, stream.handle());
+  runtime().fill(0, there.as<uint8_t>() + 16, 0x5c, 32, stream.handle());
+  runtime().copy(0, to.data, there.get(), kBytes, stream.handle());
+  stream.synchronize();
   for (int64_t i = 0; i < kBytes; ++i)
     REQUIRE(to.data[i] == (i >= 16 && i < 48 ? 0x5c : uint8_t(i * 7)));
-  runtime().destroy_stream(0, stream);
-  runtime().free(0, there);
 }
 
 TEST_CASE("copies of ordinary memory are done when the call returns") {
-  void* there = runtime().allocate(0, 1024);
-  const auto stream = runtime().create_stream(0);
+  const DeviceBytes there(1024);
+  const CudaStream stream(0);
   std::vector<uint8_t> back(1024);
   {
     const std::vector<uint8_t> values(1024, 9);
-    runtime().copy(0, there, values.data(), 1024, stream);
+    runtime().copy(0, there.get(), values.data(), 1024, stream.handle());
   }
-  runtime().copy(0, back.data(), there, 1024, stream);
+  runtime().copy(0, back.data(), there.get(), 1024, stream.handle());
   CHECK(back == std::vector<uint8_t>(1024, 9));
-  runtime().copy(0, there, nullptr, 0, stream);  // nothing
-  runtime().destroy_stream(0, stream);
-  runtime().free(0, there);
+  runtime().copy(0, there.get(), nullptr, 0, stream.handle());  // nothing
 }
 
 TEST_CASE("a stream waits for an event of another") {
   constexpr int64_t kBytes = 8 << 20;
-  void* there = runtime().allocate(0, kBytes);
+  const DeviceBytes there(kBytes);
   Pinned back(kBytes);
-  const auto first = runtime().create_stream(0);
-  const auto second = runtime().create_stream(0);
+  const CudaStream first(0), second(0);
   const auto filled = runtime().create_event(0);
   const auto copied = runtime().create_event(0);
   for (int round = 0; round < 4; ++round) {
-    runtime().fill(0, there, uint8_t(round + 1), kBytes, first);
-    runtime().record(0, filled, first);
-    runtime().wait(0, second, filled);
-    runtime().copy(0, back.data, there, kBytes, second);
-    runtime().record(0, copied, second);
+    runtime().fill(0, there.get(), uint8_t(round + 1), kBytes, first.handle());
+    runtime().record(0, filled, first.handle());
+    runtime().wait(0, second.handle(), filled);
+    runtime().copy(0, back.data, there.get(), kBytes, second.handle());
+    runtime().record(0, copied, second.handle());
     runtime().wait_on_host(0, copied);
     REQUIRE(back.data[0] == round + 1);
     REQUIRE(back.data[kBytes - 1] == round + 1);
   }
   for (const auto event : {filled, copied})
     runtime().destroy_event(0, event);
-  for (const auto stream : {first, second})
-    runtime().destroy_stream(0, stream);
-  runtime().free(0, there);
 }
 
 TEST_CASE("too much memory is refused with the numbers, and the device goes on") {

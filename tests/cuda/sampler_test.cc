@@ -12,7 +12,6 @@
 #include "cuda/sampling_fixture.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
-#include "support/slices.h"
 #include "support/threads.h"
 
 namespace ramet::test {
@@ -178,16 +177,6 @@ TEST_CASE("batches of any size follow each other, and scratch leaves no trace") 
     require_same(host.sample({0, some}, 0, count),
                  to_host(device.sample(Seeds{0, some}, 0, count)));
   }
-}
-
-TEST_CASE("the fingerprint of a device's minibatch is the host's") {
-  const auto graph = typed_graph(22);
-  const SampleOptions options{std::vector<std::vector<int64_t>>(5, {4, 3}), Uniform{}, 5};
-  const std::vector<int64_t> seeds{1, 2, 3};
-  const Minibatch host = NeighborSampler(graph, options).sample({1, seeds}, 0, 0);
-  DeviceSampler device(graph, options);
-  const Minibatch given = device.sample(Seeds{1, seeds}, 0, 0);
-  CHECK(fingerprint_of(*graph, given) == fingerprint_of(*graph, host));
 }
 
 TEST_CASE("what is derived from a device's relations is what is derived from the host's") {

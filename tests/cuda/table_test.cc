@@ -79,16 +79,6 @@ TEST_CASE("every kind of table gives a device the rows that it gives the CPU") {
     }
 }
 
-TEST_CASE("ids may be narrow, and lie on the host") {
-  const CudaTable cuda(tables()[0], {});
-  const std::vector<int32_t> ids = {5, 0, 99};
-  const std::vector<int64_t> wide(ids.begin(), ids.end());
-  const Array expected = cuda.table().gather(wide);
-  const DeviceBytes out(size_t(expected.bytes()));
-  cuda.gather(borrow(ids), on_device(out, expected.dtype, expected.shape), nullptr);
-  CHECK(holds(out, expected));
-}
-
 TEST_CASE("checked gathers name the first bad id") {
   const CudaTable cuda(tables()[0], {});
   std::vector<int64_t> ids = some_ids(70, kRows);
@@ -132,40 +122,12 @@ TEST_CASE("threads gather from one table on streams of their own, checked and no
   CHECK(wrong == 0);
 }
 
-TEST_CASE("hits are counted, by the table or where the caller says") {
-  const std::vector<int64_t> cached = {7, 8}, ids = {7, 1, 8, 7};
-  const CudaTable cuda(tables()[0], {.cached = borrow(cached)});
-  const DeviceBytes id_bytes(ids), out(400), hits(std::vector<uint64_t>{0});
-  const Array there = on_device(id_bytes, DType::kInt64, {4}),
-              rows = on_device(out, DType::kFloat32, {4, 25});
-  cuda.gather(there, rows, nullptr);
-  cuda.gather(there, rows, nullptr);
-  cuda.gather(there, rows, nullptr, {.hits = hits.as<uint64_t>()});
-  runtime().synchronize(0, nullptr);
-  CHECK(cuda.num_hits() == 6);
-  CHECK(hits.read<uint64_t>()[0] == 3);
-  CHECK(cuda.device_bytes() == 2 * 100 + 4 * kRows);
-}
-
 TEST_CASE("a copy of immutable rows is shared, one of others is not") {
   for (const bool writable : {false, true}) {
     const Table table(make(DType::kFloat32, {kRows, 4}, 3, writable));
     const CudaTable a(table, {.placement = Location::kDevice}),
         b(table, {.placement = Location::kDevice});
     CHECK((a.rows().data == b.rows().data) == !writable);
-  }
-}
-
-TEST_CASE("where registration is refused, a copy may do") {
-  if (!is_emulated()) return;
-  const Setting refuse("RAMET_EMULATOR_REFUSE_REGISTER", "1");
-  for (const Table& table : tables()) {
-    const CudaTable cuda(table, {.copy_where_refused = true});
-    CHECK(cuda.placement() == Location::kPinnedCopy);
-    CHECK(contains(cuda.refusal(), table.rows().describe()));
-    check_gather(cuda, false);
-    if (table.is_encoded()) check_gather(cuda, true);
-    check_throws(ErrorCode::kDevice, {"registering"}, [&] { CudaTable(table, {}); });
   }
 }
 
@@ -214,12 +176,11 @@ TEST_CASE("a table may die while its last gather has not begun") {
   const Array expected = table.gather(ids);
   const DeviceBytes id_bytes(ids), out(size_t(expected.bytes()));
   for (const Location placement : {Location::kInPlace, Location::kDevice}) {
-    const CudaStreamHandle stream = runtime().create_stream(0);
+    const CudaStream stream(0);
     CudaTable(table, {.placement = placement})
         .gather(on_device(id_bytes, DType::kInt64, {5000}),
-                on_device(out, expected.dtype, expected.shape), stream);
+                on_device(out, expected.dtype, expected.shape), stream.handle());
     CHECK(holds(out, expected));
-    runtime().destroy_stream(0, stream);
   }
 }
 

@@ -2,10 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <map>
 #include <memory>
-#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -22,37 +19,7 @@ int64_t at(const Array& ids, int64_t p) {
   return with_ids(ids, [&](auto values) -> int64_t { return values[static_cast<size_t>(p)]; });
 }
 
-int64_t id_at(const Csc& csc, int64_t p) {
-  return csc.edge_ids.data == nullptr ? p : at(csc.edge_ids, p);
-}
-
-// The slow twin: a list of (source, edge id) per destination.
-using CscRows = std::vector<std::vector<std::pair<int64_t, int64_t>>>;
-
-void check_csc_rows(const Csc& csc, const CscRows& rows) {
-  REQUIRE(csc.indptr.rows() == static_cast<int64_t>(rows.size()) + 1);
-  for (size_t v = 0; v < rows.size(); ++v) {
-    const int64_t begin = at(csc.indptr, static_cast<int64_t>(v));
-    REQUIRE(at(csc.indptr, static_cast<int64_t>(v) + 1) - begin ==
-            static_cast<int64_t>(rows[v].size()));
-    for (size_t i = 0; i < rows[v].size(); ++i) {
-      const int64_t p = begin + static_cast<int64_t>(i);
-      REQUIRE(at(csc.indices, p) == rows[v][i].first);
-      REQUIRE(id_at(csc, p) == rows[v][i].second);
-    }
-  }
-}
-
 }  // namespace
-
-TEST_CASE("build_csc keeps the order of edges within a row") {
-  const EdgeList edges = test::random_edges(50, 70, 3000, 1);
-  CscRows rows(70);
-  for (size_t e = 0; e < edges.src.size(); ++e) {
-    rows[static_cast<size_t>(edges.dst[e])].emplace_back(edges.src[e], static_cast<int64_t>(e));
-  }
-  check_csc_rows(csc_of(edges, 50, 70), rows);
-}
 
 TEST_CASE("build_csc frees the edges that it was given, and leaves those that it was shown") {
   const auto owner = std::make_shared<std::vector<int64_t>>(test::random_edges(50, 50, 900, 1).src);
@@ -66,26 +33,6 @@ TEST_CASE("build_csc frees the edges that it was given, and leaves those that it
   REQUIRE(given.indices.rows() == shown.indices.rows());
   for (int64_t p = 0; p < shown.indices.rows(); ++p)
     REQUIRE(at(given.indices, p) == at(shown.indices, p));
-}
-
-TEST_CASE("undirected: the union with the reverses, the lowest id of each pair, loops once") {
-  const EdgeList edges = test::random_edges(40, 40, 900, 2);
-  const auto num_edges = static_cast<int64_t>(edges.src.size());
-  std::map<std::pair<int64_t, int64_t>, int64_t> lowest;  // (dst, src) -> id
-  for (int64_t e = 0; e < num_edges; ++e) {
-    const auto i = static_cast<size_t>(e);
-    lowest.try_emplace({edges.dst[i], edges.src[i]}, e);
-  }
-  for (int64_t e = 0; e < num_edges; ++e) {
-    const auto i = static_cast<size_t>(e);
-    if (edges.src[i] != edges.dst[i])
-      lowest.try_emplace({edges.src[i], edges.dst[i]}, num_edges + e);
-  }
-  CscRows rows(40);
-  for (const auto& [pair, id] : lowest) {
-    rows[static_cast<size_t>(pair.first)].emplace_back(pair.second, id);
-  }
-  check_csc_rows(csc_of(edges, 40, 40, {.undirected = true}), rows);
 }
 
 TEST_CASE("edge ids are dropped where they say nothing") {

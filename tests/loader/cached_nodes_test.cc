@@ -8,7 +8,9 @@
 #include <set>
 
 #include "ramet/error.h"
+#include "support/errors.h"
 #include "support/graph_fixture.h"
+#include "support/ids.h"
 #include "support/store_fixture.h"
 #include "support/streams.h"
 
@@ -32,11 +34,9 @@ std::vector<int64_t> best(const std::vector<std::pair<int64_t, int64_t>>& score,
 
 TEST_CASE("rows by degree are those with most out-edges") {
   const auto graph = test::make_graph(200, 1500, 3);
-  std::vector<std::pair<int64_t, int64_t>> score(200);
-  with_ids(graph->edge_types()[0].indices, [&](auto sources) {
-    for (const auto source : sources)
-      ++score[static_cast<size_t>(source)].first;
-  });
+  std::vector<std::pair<int64_t, int64_t>> score;
+  for (const int64_t degree : test::out_degrees(*graph))
+    score.emplace_back(degree, 0);
   for (const int64_t count : {0, 1, 50, 199, 200, 1000})
     CHECK(hottest_nodes(uses_by_degree(*graph, 0), count) ==
           best(score, static_cast<size_t>(count)));
@@ -50,7 +50,9 @@ TEST_CASE("rows by presampling are those in most batches, then with most out-edg
   options.shuffle = true;
   options.threads = 1;
   const NeighborLoader loader(graph, options);
-  std::vector<std::pair<int64_t, int64_t>> score(300);
+  std::vector<std::pair<int64_t, int64_t>> score;
+  for (const int64_t degree : test::out_degrees(*graph))
+    score.emplace_back(0, degree);
   const auto stream = loader.start(0);
   for (int step = 0; step < 5; ++step) {
     const auto batch = stream->next(test::kPatience);
@@ -58,14 +60,10 @@ TEST_CASE("rows by presampling are those in most batches, then with most out-edg
     for (const int64_t node : batch->minibatch.n_id[0].as<int64_t>())
       ++score[static_cast<size_t>(node)].first;
   }
-  with_ids(graph->edge_types()[0].indices, [&](auto sources) {
-    for (const auto source : sources)
-      ++score[static_cast<size_t>(source)].second;
-  });
   const auto seeds = [&](int64_t step) { return SeedList{{{0, loader.seeds(0, step)}}}; };
   const NodeUses uses = uses_by_presampling(graph, options, seeds, 5, 0);
   CHECK(hottest_nodes(uses, 40) == best(score, 40));
-  options.cooperative.presampled = {borrow(std::span<const int64_t>(uses.counts))};
+  options.cooperative.presampled = {borrow(uses.counts)};
   const SeedsOfStep none;  // they were sampled by others
   const NodeUses given = count_uses(graph, options, none, 5, 0, CacheBy::kPresampling);
   CHECK(hottest_nodes(given, 40) == best(score, 40));
@@ -97,7 +95,7 @@ TEST_CASE("presampling counts batches, also of nodes that a batch has several ti
 TEST_CASE("of some nodes those are held that are used most") {
   const NodeUses uses{{3, 9, 1, 9, 0, 3}, {0, 1, 0, 2, 0, 5}};
   const std::vector<int64_t> nodes{0, 1, 2, 4, 5};
-  const Array among = borrow(std::span<const int64_t>(nodes));
+  const Array among = borrow(nodes);
   using Ids = std::vector<int64_t>;
   CHECK(hottest_nodes(uses, 1, among) == Ids{1});
   CHECK(hottest_nodes(uses, 2, among) == Ids{1, 5});
@@ -109,10 +107,7 @@ TEST_CASE("of some nodes those are held that are used most") {
 TEST_CASE("a cache is for the nodes whose rows a rank reads: its own, or those of other machines") {
   const auto graph = test::make_graph(300, 1500, 3);
   const Ownership owners = Ownership::hashed("node", 300, 3);
-  const auto ids_of = [](const std::optional<Array>& nodes) {
-    const auto ids = nodes.value().as<int64_t>();
-    return std::vector<int64_t>(ids.begin(), ids.end());
-  };
+  const auto ids_of = [](const std::optional<Array>& nodes) { return test::numbers(*nodes); };
   std::vector<int64_t> own, remote;
   for (int64_t node = 0; node < 300; ++node) {
     if (owners.owner(node) == 1) own.push_back(node);
@@ -140,7 +135,7 @@ TEST_CASE("presampled nodes that do not fit are refused") {
   options.cooperative.membership = Membership{{Ownership::hashed("node", 50, 2)}, 1};
   refuses("ranks that cooperate sample together");
   const std::vector<int64_t> few(49);
-  options.cooperative.presampled = {borrow(std::span<const int64_t>(few))};
+  options.cooperative.presampled = {borrow(few)};
   refuses("presampled nodes of type 'node' are int64[49], expected int64[50]");
   options.cooperative.presampled.push_back(options.cooperative.presampled.front());
   refuses("presampled nodes of 2 types, expected 1");
@@ -167,10 +162,5 @@ TEST_CASE("owners that are not those of the graph's nodes are refused before a c
 
 TEST_CASE("uses by row are out-edges") {
   const auto graph = test::make_graph(200, 1500, 3);
-  std::vector<int64_t> degrees(200);
-  with_ids(graph->edge_types()[0].indices, [&](auto sources) {
-    for (const auto source : sources)
-      ++degrees[static_cast<size_t>(source)];
-  });
-  CHECK(uses_by_row(*graph, {.name = "feat"}, 200) == degrees);
+  CHECK(uses_by_row(*graph, {.name = "feat"}, 200) == test::out_degrees(*graph));
 }

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
-#include <thread>
 
 #include "ramet/cooperative_loader.h"
 #include "support/cooperative_fixture.h"
+#include "support/errors.h"
 #include "support/part_fixture.h"
 #include "support/rank_threads.h"
-#include "support/store_fixture.h"
+#include "support/threads.h"
 
 using namespace ramet;
 using namespace ramet::test;
@@ -39,15 +39,10 @@ using Program =
 void run_ranks(const std::function<CooperativeLoader(int64_t rank)>& make_loader,
                const Program& program) {
   Mail mail(kRanks);
-  std::vector<std::thread> ranks;
-  for (size_t rank = 0; rank < kRanks; ++rank) {
-    ranks.emplace_back([&, rank] {
-      CooperativeLoader loader = make_loader(static_cast<int64_t>(rank));
-      program(rank, loader, std::make_shared<RankThread>(mail, rank));
-    });
-  }
-  for (std::thread& rank : ranks)
-    rank.join();
+  in_threads(kRanks, [&](int rank) {
+    CooperativeLoader loader = make_loader(rank);
+    program(size_t(rank), loader, std::make_shared<RankThread>(mail, size_t(rank)));
+  });
 }
 
 void run_ranks(const std::shared_ptr<const Graph>& graph, int prefetch, const Program& program) {
@@ -170,16 +165,11 @@ TEST_CASE("a stream that is left gives its memory back, also where tasks are kep
 }
 
 TEST_CASE("a task that is dropped is an error in the place of its batch") {
-  class Nowhere final : public GroupThread {
-   public:
-    void submit(std::unique_ptr<SampleTask> /*task*/) override {}
-    bool is_caller() const override { return false; }
-  };
   const auto graph = make_graph(100, 500, 1);
   const CooperativeLoader loader(NeighborLoader(graph, options_with(1)), {by_hash(*graph, 1), 0});
   const auto stream = loader.start(0, 1, std::make_shared<Nowhere>());
   check_throws(ErrorCode::kIo, {"epoch 0, step 1 was not made"},
-               [&] { (void)stream->next(kPatience); });
+               [&] { return stream->next(kPatience); });
   CHECK(stream->done());
   CHECK(stream->close(kPatience));
 }
@@ -188,21 +178,10 @@ TEST_CASE("a rank that fails ends the streams of all") {
   const auto graph = make_graph(500, 4000, 1);
   bool has_failed[kRanks] = {};
   run_ranks(graph, 2, [&](size_t rank, CooperativeLoader& loader, const auto& thread) {
-    class Failing final : public SampleTask {
-     public:
-      Failing() : SampleTask(0, 0) {}
-      void run(const Exchange& /*exchange*/) override { throw std::bad_alloc(); }
-      void fail(std::exception_ptr /*error*/) override {}
-    };
     const auto stream = loader.start(0, 0, thread);
     (void)stream->next(kPatience);
-    if (rank == 1) thread->submit(std::make_unique<Failing>());
-    try {
-      while (stream->next(kPatience)) {
-      }
-    } catch (const Error& error) {
-      has_failed[rank] = error.code() == ErrorCode::kIo && stream->done();
-    }
+    if (rank == 1) thread->submit(std::make_unique<FailingTask>());
+    has_failed[rank] = error_of(*stream) == ErrorCode::kIo && stream->done();
     close(*stream);
   });
   for (const bool failed : has_failed)
@@ -222,20 +201,15 @@ TEST_CASE("a rank that cannot fetch a batch ends the streams of all") {
   const auto make_loader = [&](int64_t rank) {
     LoaderOptions options = options_with(2);
     options.sample.fanouts = {{4}};
-    options.inputs.front().ids = borrow(std::span<const int64_t>(seeds));
+    options.inputs.front().ids = borrow(seeds);
     const auto part = part_of(*graph, owner_vector(holders), rank, kRanks);
     return CooperativeLoader(NeighborLoader(part, options),
                              {by_vector(*graph, kRanks, owner), rank});
   };
-  ErrorCode codes[kRanks] = {};
+  std::optional<ErrorCode> codes[kRanks];
   run_ranks(make_loader, [&](size_t rank, CooperativeLoader& loader, const auto& thread) {
     const auto stream = loader.start(0, 0, thread);
-    try {
-      while (stream->next(kPatience)) {
-      }
-    } catch (const Error& error) {
-      codes[rank] = error.code();
-    }
+    codes[rank] = error_of(*stream);
     close(*stream);
   });
   CHECK(codes[0] == ErrorCode::kIo);

@@ -1,15 +1,15 @@
 // Loaders whose rows come from a disk, and through caches that batches change: the batches are
-// those of rows in place, to the bit, for any number of threads. docs/disk.md.
+// those of rows in place, to the bit, for any number of threads. docs/disk.md. Files cut short,
+// forks and what is refused are tested by tests/python/loading/test_disk.py and
+// test_disk_faults.py.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "ramet/error.h"
 #include "ramet/loader.h"
 #include "ramet/row_files.h"
 #include "support/fork.h"
@@ -28,10 +28,7 @@ constexpr int64_t kNodes = 1000, kBatch = 33;
 // A graph, and a given table of it in a file.
 struct OnDisk {
   OnDisk() : graph(make_graph(kNodes, 9000, 1)), path(folder / "rows") {
-    std::string bytes;
-    for (int64_t id = 0; id < kNodes; ++id)
-      bytes += marked_row(id, 48);
-    write_file(path, bytes);
+    write_marked(path, 48, 0, kNodes, 0);
     table.emplace(map_rows(std::vector{inspect_raw(path, DType::kInt64, {6})}, kNodes), "rows");
   }
 
@@ -150,45 +147,6 @@ TEST_CASE("of two streams at once the second reads without the cache") {
   CHECK(hits[1] == 0);
 }
 
-TEST_CASE("an error comes in the place of its batch, and the loader goes on") {
-  const OnDisk on_disk;
-  LoaderOptions options = on_disk.options(Location::kDisk, 2);
-  options.host.cache_rows = 50;
-  options.host.look_ahead = 2;
-  const NeighborLoader loader(on_disk.graph, options);
-  std::filesystem::resize_file(on_disk.path, kNodes * 48 / 2);
-  const auto stream = loader.start(0);
-  bool has_failed = false;
-  while (!stream->done() && !has_failed) {
-    try {
-      static_cast<void>(stream->next(kPatience));
-    } catch (const Error& error) {
-      has_failed = true;
-      CHECK(error.code() == ErrorCode::kCorrupt);
-    }
-  }
-  CHECK(has_failed);
-  CHECK(stream->done());
-  std::string bytes;
-  for (int64_t id = 0; id < kNodes; ++id)
-    bytes += marked_row(id, 48);
-  write_file(on_disk.path, bytes);  // the same file
-  const NeighborLoader in_place(on_disk.graph, on_disk.options(Location::kInPlace, 2));
-  check_same(read_epoch(loader, 0).batches, read_epoch(in_place, 0).batches);
-}
-
-TEST_CASE("a forked child reads from the disk with a cache of its own") {
-  const OnDisk on_disk;
-  LoaderOptions options = on_disk.options(Location::kDisk, 2);
-  options.host.cache_rows = 50;
-  const NeighborLoader loader(on_disk.graph, options);
-  const auto stream = loader.start(1);
-  static_cast<void>(stream->next(kPatience));
-  const auto size = static_cast<size_t>(loader.num_steps());
-  if (kNoThreadsAfterFork) return;
-  CHECK(holds_in_child([&] { return read_epoch(loader, 0).batches.size() == size; }));
-}
-
 TEST_CASE("where a container refuses io_uring the batches are the same") {
   if (kNoThreadsAfterFork) return;
   const OnDisk on_disk;
@@ -206,20 +164,4 @@ TEST_CASE("where a container refuses io_uring the batches are the same") {
                         return are_equal(one.tables[0], other.tables[0]);
                       });
   }));
-}
-
-TEST_CASE("a table that is no file is refused by name") {
-  const auto graph = make_graph(100, 500, 1);
-  LoaderOptions options;
-  options.sample = {{{4, 3}}, Uniform{}, 5};
-  options.tables = {{.name = "feat"}};
-  options.host.tables = {Location::kDisk};
-  try {
-    const NeighborLoader loader(graph, options);
-    FAIL("no error");
-  } catch (const Error& error) {
-    CHECK(error.code() == ErrorCode::kInvalidArgument);
-    CHECK(std::string(error.what()).find("'feat' is to be read from a disk, but") !=
-          std::string::npos);
-  }
 }

@@ -77,9 +77,7 @@ TEST_CASE("how rows come is no part of a loader's fingerprint") {
 
 TEST_CASE("a table that cannot be fused is refused by name") {
   const auto graph = test::make_graph_with_edge_table(500, 3000, 2);
-  const auto make = [&](const LoaderOptions& options) {
-    static_cast<void>(NeighborLoader(graph, options));
-  };
+  const auto make = [&](const LoaderOptions& options) { return NeighborLoader(graph, options); };
   LoaderOptions options = work_options(true);
   options.sample.expand = Expand::kOnce;
   CHECK_THROWS_WITH_AS(

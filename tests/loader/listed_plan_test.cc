@@ -7,7 +7,10 @@
 
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
+#include "support/errors.h"
 #include "support/graph_fixture.h"
+#include "support/ids.h"
+#include "support/slices.h"
 #include "support/store_fixture.h"
 #include "support/streams.h"
 
@@ -23,7 +26,7 @@ const BatchList kThree{{4, 4, 0, 1, 2, 3, 5, 6}, {0, 3, 3, 8}};
 LoaderOptions listed_options(int threads, const Items& input_nodes) {
   LoaderOptions options;
   options.sample = {{{4, 3}}, Uniform{}, 5};
-  if (!input_nodes.empty()) options.inputs.front().ids = copy(borrow(std::span(input_nodes)));
+  if (!input_nodes.empty()) options.inputs.front().ids = copy(borrow(input_nodes));
   options.batch_size = 33;
   options.shuffle = true;
   options.threads = threads;
@@ -40,13 +43,12 @@ Items some_nodes() {
 }
 
 Items of(const Array& ids) {
-  const auto values = ids.as<int64_t>();
-  return {values.begin(), values.end()};
+  return test::numbers(ids);
 }
 
 void require_same(const Graph& graph, const Batch& got, const Batch& expected) {
-  const SampledFrom a[] = {{&graph, &got.minibatch}}, b[] = {{&graph, &expected.minibatch}};
-  REQUIRE(fingerprint(a) == fingerprint(b));
+  REQUIRE(test::fingerprint_of(graph, got.minibatch) ==
+          test::fingerprint_of(graph, expected.minibatch));
   REQUIRE(of(got.input_id) == of(expected.input_id));
   REQUIRE(of(got.minibatch.n_id[0]) == of(expected.minibatch.n_id[0]));
   REQUIRE(got.epoch == expected.epoch);
@@ -95,7 +97,7 @@ TEST_CASE("a list that is none is named") {
   refuse(outside, "order[0] is -1, outside [0, 3)", {{-1}, {0, 1}});
   for (const int64_t step : {int64_t{-1}, int64_t{3}, INT64_MAX}) {
     test::check_throws(ErrorCode::kOutOfRange, {"step is", "[0, 3)"},
-                       [&] { (void)ListedPlan(kThree, 7, 0, 1).items(0, step); });
+                       [&] { return ListedPlan(kThree, 7, 0, 1).items(0, step); });
   }
 }
 
@@ -119,14 +121,15 @@ TEST_CASE("input_id has the seeds' positions in the input nodes") {
 
 TEST_CASE("each rank has the input_id of its slice, also of a list") {
   const auto graph = test::make_graph(1000, 9000, 1);
-  const std::vector<Batch> whole =
-      test::rest_of(*NeighborLoader(graph, listed_options(1, {})).start(2));
+  const NeighborLoader alone(graph, listed_options(1, {}));
+  const std::vector<Batch> whole = test::rest_of(*alone.start(2));
   std::vector<Items> joined(whole.size()), joined_list(whole.size());
   for (int rank = 0; rank < 3; ++rank) {
     LoaderOptions options = listed_options(2, {});
     options.rank = rank;
     options.world = 3;
     const NeighborLoader loader(graph, options);
+    CHECK(loader.fingerprint() == alone.fingerprint());
     const auto append = [](std::vector<Items>& to, const Batch& batch) {
       for (const int64_t item : of(batch.input_id))
         to[static_cast<size_t>(batch.step)].push_back(item);
@@ -180,14 +183,14 @@ TEST_CASE("positions, steps and epochs that are none are named") {
   const NeighborLoader loader(graph, listed_options(2, some_nodes()));
   const Items beyond{0, 334};
   test::check_throws(ErrorCode::kOutOfRange, {"positions[1] is 334, outside [0, 334)"},
-                     [&] { (void)loader.make(beyond, 0, 0); });
+                     [&] { return loader.make(beyond, 0, 0); });
   test::check_throws(ErrorCode::kOutOfRange, {"order[1] is 334, outside [0, 334)"},
-                     [&] { (void)loader.start(0, 0, {beyond, {0, 2}}); });
+                     [&] { return loader.start(0, 0, {beyond, {0, 2}}); });
   const Items good{0};
   test::check_throws(ErrorCode::kInvalidArgument, {"epoch is -1"},
-                     [&] { (void)loader.make(good, -1, 0); });
+                     [&] { return loader.make(good, -1, 0); });
   test::check_throws(ErrorCode::kInvalidArgument, {"step is -1"},
-                     [&] { (void)loader.make(good, 0, -1); });
+                     [&] { return loader.make(good, 0, -1); });
   test::check_throws(ErrorCode::kInvalidArgument, {"cannot start at epoch 0, step 4 of 3"},
-                     [&] { (void)loader.start(0, 4, kThree); });
+                     [&] { return loader.start(0, 4, kThree); });
 }

@@ -6,12 +6,12 @@
 #include <limits>
 #include <numeric>
 #include <set>
-#include <thread>
 
 #include "ramet/cooperative_loader.h"
 #include "ramet/loader.h"
+#include "support/errors.h"
 #include "support/rank_threads.h"
-#include "support/store_fixture.h"
+#include "support/threads.h"
 
 using namespace ramet;
 using namespace ramet::test;
@@ -86,15 +86,10 @@ void run_pulls(const std::shared_ptr<const Graph>& graph,
                const Cache& cache = {}) {
   Mail mail(kPullRanks);
   const Ownership owners = by_hash(*graph, kPullRanks).front();
-  std::vector<std::thread> ranks;
-  for (int64_t rank = 0; rank < kPullRanks; ++rank) {
-    ranks.emplace_back([&, rank] {
-      const NeighborLoader loader(graph, options_of(rank, owners, threads, prefetch, cache));
-      program(rank, loader, std::make_shared<RankThread>(mail, static_cast<size_t>(rank)));
-    });
-  }
-  for (std::thread& rank : ranks)
-    rank.join();
+  in_threads(kPullRanks, [&](int rank) {
+    const NeighborLoader loader(graph, options_of(rank, owners, threads, prefetch, cache));
+    program(rank, loader, std::make_shared<RankThread>(mail, size_t(rank)));
+  });
 }
 
 bool has_its_rows(const Array& rows, std::span<const int64_t> ids) {
@@ -118,11 +113,8 @@ std::set<int64_t> held_nodes(const Graph& graph,
                              const std::vector<std::vector<int64_t>>& batches,
                              CacheBy by,
                              const std::function<bool(int64_t)>& may_be) {
-  std::vector<int64_t> degrees(kPulledNodes), in_batches(kPulledNodes), ids;
-  with_ids(graph.edge_types()[0].indices, [&](auto sources) {
-    for (const auto source : sources)
-      ++degrees[static_cast<size_t>(source)];
-  });
+  const std::vector<int64_t> degrees = out_degrees(graph);
+  std::vector<int64_t> in_batches(kPulledNodes), ids;
   for (const auto& batch : batches)
     for (const int64_t node : batch)
       in_batches[static_cast<size_t>(node)] += by == CacheBy::kPresampling ? 1 : 0;
@@ -255,21 +247,10 @@ TEST_CASE("a rank that fails ends the streams of all that pull its rows") {
   const auto graph = make_graph(kPulledNodes, 4000, 1);
   bool has_failed[kPullRanks] = {};
   run_pulls(graph, 2, 2, [&](int64_t rank, const NeighborLoader& loader, const auto& thread) {
-    class Failing final : public SampleTask {
-     public:
-      Failing() : SampleTask(0, 0) {}
-      void run(const Exchange& /*exchange*/) override { throw std::bad_alloc(); }
-      void fail(std::exception_ptr /*error*/) override {}
-    };
     const auto stream = loader.start(0, 0, thread);
     (void)stream->next(kPatience);
-    if (rank == 1) thread->submit(std::make_unique<Failing>());
-    try {
-      while (stream->next(kPatience)) {
-      }
-    } catch (const Error& error) {
-      has_failed[rank] = error.code() == ErrorCode::kIo && stream->done();
-    }
+    if (rank == 1) thread->submit(std::make_unique<FailingTask>());
+    has_failed[rank] = error_of(*stream) == ErrorCode::kIo && stream->done();
     close(*stream);
   });
   for (const bool failed : has_failed)
@@ -277,17 +258,12 @@ TEST_CASE("a rank that fails ends the streams of all that pull its rows") {
 }
 
 TEST_CASE("rows are not pulled without a thread, nor by one that drops its tasks") {
-  class Nowhere final : public GroupThread {
-   public:
-    void submit(std::unique_ptr<SampleTask> /*task*/) override {}
-    bool is_caller() const override { return false; }
-  };
   const auto graph = make_graph(kPulledNodes, 500, 1);
   const NeighborLoader loader(graph, options_of(0, by_hash(*graph, kPullRanks).front(), 1, 1));
   check_throws(ErrorCode::kInvalidArgument, {"table 'pulled' has rows on other machines"},
-               [&] { (void)loader.start(0); });
+               [&] { return loader.start(0); });
   const auto stream = loader.start(0, 1, std::make_shared<Nowhere>());
   check_throws(ErrorCode::kIo, {"epoch 0, step 1 was not made"},
-               [&] { (void)stream->next(kPatience); });
+               [&] { return stream->next(kPatience); });
   CHECK(stream->close(kPatience));
 }

@@ -84,54 +84,35 @@ Rows back_by_definition(const Edges& edges,
 
 }  // namespace
 
-TEST_CASE("aggregates are what arithmetic, edge by edge, gives") {
+TEST_CASE("aggregates and gradients are what arithmetic, edge by edge, gives") {
   for_each_case([](const Edges& edges, DType dtype, int64_t width, int64_t heads) {
     const BlockEdges block = edges.block();
-    const Rows x(dtype, {edges.num_src, width}, 1);
+    const Rows x(dtype, {edges.num_src, width}, 1), grad(dtype, {edges.num_dst(), width}, 1);
     const Rows weights(dtype == DType::kFloat64 ? dtype : DType::kFloat32,
                        {block.num_edges(), heads}, 2);
+    const auto check = [&](Reduce reduce, const Rows* weighted, bool is_back) {
+      const Rows& from = is_back ? grad : x;
+      const auto by_definition = is_back ? dtype == DType::kFloat64 ? back_by_definition<double>
+                                                                    : back_by_definition<float>
+                                 : dtype == DType::kFloat64 ? aggregate_by_definition<double>
+                                                            : aggregate_by_definition<float>;
+      const Rows expected = by_definition(edges, from, reduce, weighted, width, heads);
+      for (const int threads : {1, 4}) {
+        const Rows out(dtype, expected.array.shape, 3);
+        (is_back ? aggregate_back : aggregate)(
+            block, from.array, out.array,
+            {.reduce = reduce,
+             .weights = weighted == nullptr ? nullptr : &weighted->array,
+             .threads = threads});
+        CHECK(out.bytes == expected.bytes);
+      }
+    };
     for (const Reduce reduce : {Reduce::kSum, Reduce::kMean, Reduce::kMax, Reduce::kMin}) {
-      const bool is_sum = reduce == Reduce::kSum || reduce == Reduce::kMean;
-      for (const Rows* weighted : {static_cast<const Rows*>(nullptr), &weights}) {
-        if (weighted != nullptr && !is_sum) continue;
-        const Rows expected =
-            dtype == DType::kFloat64
-                ? aggregate_by_definition<double>(edges, x, reduce, weighted, width, heads)
-                : aggregate_by_definition<float>(edges, x, reduce, weighted, width, heads);
-        for (const int threads : {1, 4}) {
-          const Rows out(dtype, {edges.num_dst(), width}, 3);
-          aggregate(block, x.array, out.array,
-                    {.reduce = reduce,
-                     .weights = weighted == nullptr ? nullptr : &weighted->array,
-                     .threads = threads});
-          CHECK(out.bytes == expected.bytes);
-        }
-      }
-    }
-  });
-}
-
-TEST_CASE("gradients of aggregates are what arithmetic, edge by edge, gives") {
-  for_each_case([](const Edges& edges, DType dtype, int64_t width, int64_t heads) {
-    const BlockEdges block = edges.block();
-    const Rows grad(dtype, {edges.num_dst(), width}, 1);
-    const Rows weights(dtype == DType::kFloat64 ? dtype : DType::kFloat32,
-                       {block.num_edges(), heads}, 2);
-    for (const Reduce reduce : {Reduce::kSum, Reduce::kMean}) {
-      for (const Rows* weighted : {static_cast<const Rows*>(nullptr), &weights}) {
-        const Rows expected =
-            dtype == DType::kFloat64
-                ? back_by_definition<double>(edges, grad, reduce, weighted, width, heads)
-                : back_by_definition<float>(edges, grad, reduce, weighted, width, heads);
-        for (const int threads : {1, 4}) {
-          const Rows out(dtype, {edges.num_src, width}, 3);
-          aggregate_back(block, grad.array, out.array,
-                         {.reduce = reduce,
-                          .weights = weighted == nullptr ? nullptr : &weighted->array,
-                          .threads = threads});
-          CHECK(out.bytes == expected.bytes);
-        }
-      }
+      check(reduce, nullptr, false);
+      if (reduce != Reduce::kSum && reduce != Reduce::kMean) continue;
+      check(reduce, &weights, false);
+      check(reduce, nullptr, true);
+      check(reduce, &weights, true);
     }
   });
 }

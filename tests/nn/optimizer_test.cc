@@ -8,9 +8,7 @@
 #include "support/store_fixture.h"
 
 using namespace ramet;
-using ramet::test::check_throws;
-using ramet::test::Listed;
-using ramet::test::writable;
+using namespace ramet::test;
 
 namespace {
 

@@ -15,16 +15,11 @@
 #include <vector>
 
 #include "base/draw_keys.h"
-#include "ramet/error.h"
-#include "ramet/fingerprint.h"
 #include "ramet/random.h"
 #include "ramet/sampler.h"
 #include "sampling/importance.h"
 #include "support/each_isa.h"
-#include "support/graph_fixture.h"
 #include "support/mapped.h"
-#include "support/slices.h"
-#include "support/store_fixture.h"
 
 using namespace ramet;
 
@@ -237,91 +232,5 @@ TEST_CASE("the c of a long row has the bits of its definition") {
       c = sum / (9e6 / static_cast<double>(fanout) - static_cast<double>(count));
     }
     CHECK(solve_c(p, fanout) == c);
-  }
-}
-
-namespace {
-
-SampleOptions labor(std::vector<int64_t> fanouts,
-                    int64_t iterations,
-                    bool layer_dependent = false) {
-  return {{std::move(fanouts)}, Labor{iterations, layer_dependent}, 5};
-}
-
-void check_equal_labor(const Minibatch& a, const Minibatch& b) {
-  REQUIRE(test::bytes_of(a.n_id.at(0)) == test::bytes_of(b.n_id.at(0)));
-  REQUIRE(a.blocks.size() == b.blocks.size());
-  for (size_t i = 0; i < a.blocks.size(); ++i) {
-    REQUIRE(a.blocks[i].num_src == b.blocks[i].num_src);
-    const Relation &x = a.blocks[i].relations.at(0), &y = b.blocks[i].relations.at(0);
-    REQUIRE(test::bytes_of(x.indptr) == test::bytes_of(y.indptr));
-    REQUIRE(test::bytes_of(x.indices) == test::bytes_of(y.indices));
-    REQUIRE(test::bytes_of(x.position) == test::bytes_of(y.position));
-    REQUIRE(test::bytes_of(edge_weights(x)) == test::bytes_of(edge_weights(y)));
-  }
-}
-
-std::vector<int64_t> some_nodes(int64_t count, int64_t num_nodes) {
-  std::vector<int64_t> nodes;
-  for (int64_t i = 0; i < count; ++i)
-    nodes.push_back(i * 7919 % num_nodes);
-  return nodes;
-}
-
-}  // namespace
-
-TEST_CASE("LABOR minibatches are the same for 1, 2 and 8 threads, and leave no trace in scratch") {
-  const auto graph = test::make_graph(20'000, 300'000, 12);
-  const auto seeds = some_nodes(9000, 20'000);
-  for (const int64_t iterations : {0, 1, 2}) {
-    const SampleOptions options = labor({10, 3}, iterations);
-    NeighborSampler one(graph, options, nullptr, 1);
-    const Minibatch expected = one.sample({0, seeds}, 0, 0);
-    (void)one.sample({0, std::vector<int64_t>{3, 4}}, 0, 1);
-    check_equal_labor(one.sample({0, seeds}, 0, 0), expected);
-    for (const int threads : {2, 8})
-      check_equal_labor(NeighborSampler(graph, options, nullptr, threads).sample({0, seeds}, 0, 0),
-                        expected);
-  }
-}
-
-// docs/semantics.md, sections 1 and 7.
-TEST_CASE("the fingerprint of the union of LABOR-0's slices is that of the whole batch") {
-  const auto graph = test::make_graph(2000, 30'000, 6);
-  const auto seeds = some_nodes(64, 2000);
-  for (const bool layer_dependent : {false, true}) {
-    test::check_slices_add_up(graph, labor({5, 4, 3}, 0, layer_dependent), seeds);
-  }
-}
-
-TEST_CASE("the table of candidates cannot be seen in LABOR-i's result") {
-  const auto [hashed, direct] = test::graphs_by_table(150'000);
-  const auto seeds = some_nodes(50, 40'000);
-  for (const int64_t iterations : {0, 1, 3}) {
-    const SampleOptions options = labor({3, 3, 3}, iterations);
-    NeighborSampler one(hashed, options), other(direct, options);
-    for (uint64_t step = 0; step < 3; ++step)
-      check_equal_labor(one.sample({0, seeds}, 0, step), other.sample({0, seeds}, 0, step));
-  }
-}
-
-// docs/format.md, section 4, second row: what opening did not look at is checked where it is read.
-TEST_CASE("LABOR refuses rows and ids that do not fit, and goes on with those that do") {
-  const std::string indptr_place = "segment:edge/node__to__node/indptr, entry ";
-  const std::string indices_place = "segment:edge/node__to__node/indices, entry ";
-  const std::vector<int64_t> bad_rows{0, 9, 3, 6}, rows{0, 3, 3, 6};
-  const std::vector<int32_t> ids{0, 1, 2, 0, 1, 2}, bad_ids{0, 1, 2, 0, -5, 2};
-  const auto open = [](const std::vector<int64_t>& indptr, const std::vector<int32_t>& indices) {
-    return test::graph_of(test::one_type({borrow(indptr), borrow(indices), {}}, 3));
-  };
-  for (const int64_t iterations : {0, 1}) {
-    NeighborSampler of_rows(open(bad_rows, ids), labor({-1}, iterations));
-    CHECK_THROWS_WITH_AS(of_rows.sample({0, std::vector<int64_t>{0}}, 0, 0),
-                         (indptr_place + "1: 9 is outside [0, 6]").c_str(), Error);
-    NeighborSampler of_ids(open(rows, bad_ids), labor({-1}, iterations));
-    const Minibatch before = of_ids.sample({0, std::vector<int64_t>{0, 1}}, 0, 0);
-    CHECK_THROWS_WITH_AS(of_ids.sample({0, std::vector<int64_t>{0, 2}}, 0, 0),
-                         (indices_place + "4: -5 is outside [0, 3)").c_str(), Error);
-    check_equal_labor(of_ids.sample({0, std::vector<int64_t>{0, 1}}, 0, 0), before);
   }
 }

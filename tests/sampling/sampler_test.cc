@@ -3,12 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <set>
 #include <vector>
 
-#include "kernels/cpu/pick.h"
 #include "ramet/error.h"
 #include "ramet/fingerprint.h"
 #include "ramet/random.h"
@@ -20,6 +18,8 @@
 using namespace ramet;
 
 namespace {
+
+const Method kMethods[] = {Uniform{}, Labor{}, Labor{1}, Labor{3}};
 
 void check_equal(const Minibatch& a, const Minibatch& b) {
   REQUIRE(a.n_id.size() == b.n_id.size());
@@ -34,90 +34,42 @@ void check_equal(const Minibatch& a, const Minibatch& b) {
       REQUIRE(test::numbers(x.indptr) == test::numbers(y.indptr));
       REQUIRE(test::numbers(x.indices) == test::numbers(y.indices));
       REQUIRE(test::numbers(x.position) == test::numbers(y.position));
+      REQUIRE(test::bytes_of(edge_weights(x)) == test::bytes_of(edge_weights(y)));
     }
   }
-}
-
-// The slow twin of docs/semantics.md, section 4, for one edge type.
-Minibatch twin(const Graph& graph,
-               const SampleOptions& options,
-               std::vector<int64_t> n_id,
-               uint64_t epoch,
-               uint64_t step) {
-  const EdgeType& edges = graph.edge_types().front();
-  const std::vector<int64_t> indptr = test::numbers(edges.indptr),
-                             indices = test::numbers(edges.indices);
-  const auto own = [](const std::vector<int64_t>& v, DType dtype) {
-    Array array = BufferPool::create()->allocate_array(dtype, {static_cast<int64_t>(v.size())});
-    for (size_t i = 0; i < v.size(); ++i) {
-      if (dtype == DType::kInt32)
-        static_cast<int32_t*>(array.data)[i] = static_cast<int32_t>(v[i]);
-      else
-        static_cast<int64_t*>(array.data)[i] = v[i];
-    }
-    return array;
-  };
-  Minibatch batch;
-  batch.num_seeds = static_cast<int64_t>(n_id.size());
-  for (size_t hop = 0; hop < options.fanouts[0].size(); ++hop) {
-    const PickRule rule{options.fanouts[0][hop], std::get<Uniform>(options.method).replace};
-    const uint64_t key =
-        hop_key(step_key(options.seed, epoch, step), hop, hash_name("node__to__node"));
-    std::vector<int64_t> ptr{0}, local, position;
-    const size_t num_dst = n_id.size();
-    for (size_t i = 0; i < num_dst; ++i) {
-      const int64_t begin = indptr[static_cast<size_t>(n_id[i])];
-      const int64_t degree = indptr[static_cast<size_t>(n_id[i]) + 1] - begin;
-      std::vector<int64_t> picks(static_cast<size_t>(num_picks(rule, degree)));
-      Picker(rule).pick({node_key(key, n_id[i])}, degree, picks.data());
-      for (const int64_t p : picks) {
-        const int64_t source = indices[static_cast<size_t>(begin + p)];
-        auto it = std::find(n_id.begin(), n_id.end(), source);
-        if (it == n_id.end()) it = n_id.insert(it, source);
-        local.push_back(it - n_id.begin());
-        position.push_back(begin + p);
-      }
-      ptr.push_back(static_cast<int64_t>(local.size()));
-    }
-    batch.blocks.insert(batch.blocks.begin(), {{static_cast<int64_t>(n_id.size())},
-                                               {0},
-                                               {static_cast<int64_t>(num_dst)},
-                                               {{0,
-                                                 own(ptr, DType::kInt64),
-                                                 own(local, DType::kInt32),
-                                                 own(position, DType::kInt64),
-                                                 {}}},
-                                               {}});
-  }
-  batch.n_id.push_back(own(n_id, DType::kInt64));
-  return batch;
 }
 
 }  // namespace
 
-// docs/semantics.md, sections 3 and 4.
-TEST_CASE("a minibatch equals the twin's, for any number of threads") {
+// Against their twin batches are tested by tests/python/sampling.
+TEST_CASE("small batches are the same for any number of threads, and leave no trace in scratch") {
   const auto graph = test::make_graph(300, 4000, 11);
   const std::vector<int64_t> seeds{5, 7, 5, 299, 0, 100};
   for (const bool replace : {false, true}) {
     const SampleOptions options{{{4, 0, 40, 3}}, Uniform{replace}, 77};
-    const Minibatch expected = twin(*graph, options, seeds, 2, 9);
+    const Minibatch expected = NeighborSampler(graph, options).sample({0, seeds}, 2, 9);
     for (const int threads : {1, 2, 8}) {
       NeighborSampler sampler(graph, options, nullptr, threads);
       check_equal(sampler.sample({0, seeds}, 2, 9), expected);
-      check_equal(sampler.sample({0, seeds}, 2, 9), expected);  // scratch leaves no trace
+      check_equal(sampler.sample({0, seeds}, 2, 9), expected);
     }
   }
 }
 
-TEST_CASE("large batches are the same for 1, 2 and 8 threads") {
+TEST_CASE("large batches are the same for 1, 2 and 8 threads, and leave no trace in scratch") {
   const auto graph = test::make_graph(20'000, 400'000, 12);
   std::vector<int64_t> seeds(9000);
   std::iota(seeds.begin(), seeds.end(), 0);
-  const SampleOptions options{{{10, 5}}, Uniform{}, 1};
-  const Minibatch one = NeighborSampler(graph, options, nullptr, 1).sample({0, seeds}, 0, 0);
-  for (const int threads : {2, 8})
-    check_equal(NeighborSampler(graph, options, nullptr, threads).sample({0, seeds}, 0, 0), one);
+  for (const Method& method : kMethods) {
+    const SampleOptions options{{{10, 5}}, method, 1};
+    NeighborSampler one(graph, options, nullptr, 1);
+    const Minibatch expected = one.sample({0, seeds}, 0, 0);
+    static_cast<void>(one.sample({0, std::vector<int64_t>{3, 4}}, 0, 1));
+    check_equal(one.sample({0, seeds}, 0, 0), expected);
+    for (const int threads : {2, 8})
+      check_equal(NeighborSampler(graph, options, nullptr, threads).sample({0, seeds}, 0, 0),
+                  expected);
+  }
 }
 
 TEST_CASE("edge ids and edge_index describe the same edges") {
@@ -136,19 +88,22 @@ TEST_CASE("edge ids and edge_index describe the same edges") {
   }
 }
 
-// docs/semantics.md, section 7.
+// docs/semantics.md, sections 1 and 7.
 TEST_CASE("the fingerprint of the union of slices is that of the whole batch") {
   const auto graph = test::make_graph(2000, 30'000, 6);
-  const SampleOptions options{{{5, 4, 3}}, Uniform{}, 8};
   std::vector<int64_t> seeds;
   for (int64_t i = 0; i < 64; ++i)
     seeds.push_back(i * 31 % 2000);
-  test::check_slices_add_up(graph, options, seeds);
-  NeighborSampler sampler(graph, options);
-  const auto of_step = [&](uint64_t step) {
-    return test::fingerprint_of(*graph, sampler.sample({0, seeds}, 1, step));
-  };
-  CHECK(of_step(2) != of_step(3));
+  for (const Method& method :
+       {Method(Uniform{}), Method(Labor{}), Method(Labor{.layer_dependent = true})}) {
+    const SampleOptions options{{{5, 4, 3}}, method, 8};
+    test::check_slices_add_up(graph, options, seeds);
+    NeighborSampler sampler(graph, options);
+    const auto of_step = [&](uint64_t step) {
+      return test::fingerprint_of(*graph, sampler.sample({0, seeds}, 1, step));
+    };
+    CHECK(of_step(2) != of_step(3));
+  }
 }
 
 TEST_CASE("bad options and seeds are named, and the sampler stays usable") {
@@ -197,21 +152,25 @@ TEST_CASE("the digest covers every option") {
 }
 
 // docs/format.md, section 4, second row: what opening did not look at is checked where it is read.
-TEST_CASE("rows and ids that do not fit are errors with file, position and value") {
-  const auto sample_from = [](std::vector<int64_t> indptr, std::vector<int32_t> indices) {
-    NeighborSampler sampler(
-        test::graph_of(test::one_type({borrow(indptr), borrow(indices), {}}, 3)), {{{-1}}});
-    (void)sampler.sample({0, std::vector<int64_t>{0, 1, 2}}, 0, 0);
-  };
-  CHECK_NOTHROW(sample_from({0, 1, 2, 3}, {0, 1, 2}));
-  CHECK_THROWS_WITH_AS(sample_from({0, 9, 2, 3}, {0, 1, 2}),
-                       "segment:edge/node__to__node/indptr, entry 1: 9 is outside [0, 3]", Error);
-  CHECK_THROWS_WITH_AS(
-      sample_from({0, 2, 1, 3}, {0, 1, 2}),
-      "segment:edge/node__to__node/indptr, entry 1: 2 is outside [0, 1], the end of the row",
-      Error);
-  CHECK_THROWS_WITH_AS(sample_from({0, 1, 2, 3}, {0, 3, 2}),
-                       "segment:edge/node__to__node/indices, entry 1: 3 is outside [0, 3)", Error);
+TEST_CASE("rows and ids that do not fit are errors, and the sampler goes on with those that do") {
+  const std::vector<int64_t> all{0, 1, 2}, good{2};
+  for (const Method& method : kMethods) {
+    const auto sample_from = [&](const std::vector<int64_t>& indptr,
+                                 const std::vector<int32_t>& indices, const std::string& message) {
+      const auto graph = test::graph_of(test::one_type({borrow(indptr), borrow(indices), {}}, 3));
+      const SampleOptions options{{{-1}}, method};
+      NeighborSampler sampler(graph, options);
+      CHECK_THROWS_WITH_AS(sampler.sample({0, all}, 0, 0),
+                           ("segment:edge/node__to__node/" + message).c_str(), Error);
+      check_equal(sampler.sample({0, good}, 0, 0),
+                  NeighborSampler(graph, options).sample({0, good}, 0, 0));
+    };
+    sample_from({0, 9, 2, 3}, {0, 1, 2}, "indptr, entry 1: 9 is outside [0, 3]");
+    sample_from({0, 2, 1, 3}, {0, 1, 2},
+                "indptr, entry 1: 2 is outside [0, 1], the end of the row");
+    sample_from({0, 1, 2, 3}, {0, 3, 2}, "indices, entry 1: 3 is outside [0, 3)");
+    sample_from({0, 1, 2, 3}, {0, -5, 2}, "indices, entry 1: -5 is outside [0, 3)");
+  }
 }
 
 namespace {
@@ -271,12 +230,13 @@ TEST_CASE("ids above 100 million, and above 2^31, are sampled without a table of
 }
 
 TEST_CASE("the table for relabeling cannot be seen in the result") {
-  const auto [hashed, direct] = test::graphs_by_table(50'000);
+  const auto [hashed, direct] = test::graphs_by_table(150'000);
   const std::vector<int64_t> seeds{3, 1, 4, 1, 5, 9, 2, 6};
-  const SampleOptions options{{{20, 20, 20, 20}}, Uniform{}, 5};
-  for (uint64_t step = 0; step < 3; ++step) {
-    check_equal(NeighborSampler(hashed, options).sample({0, seeds}, 0, step),
-                NeighborSampler(direct, options).sample({0, seeds}, 0, step));
+  for (const Method& method : kMethods) {
+    const SampleOptions options{{{20, 20, 20}}, method, 5};
+    NeighborSampler one(hashed, options), other(direct, options);
+    for (uint64_t step = 0; step < 3; ++step)
+      check_equal(one.sample({0, seeds}, 0, step), other.sample({0, seeds}, 0, step));
   }
 }
 

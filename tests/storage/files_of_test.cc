@@ -19,8 +19,7 @@
 #include "support/temp_dir.h"
 
 using namespace ramet;
-using test::TempDir;
-using test::write_file;
+using namespace ramet::test;
 
 namespace {
 
@@ -46,7 +45,7 @@ Array map_files(const TempDir& folder, const std::vector<int64_t>& rows, int64_t
 }
 
 std::string row_in_file(const RowSpan& span, int64_t id) {
-  return test::read_file(span.path).substr(
+  return read_file(span.path).substr(
       static_cast<size_t>(span.offset + (id - span.first_row) * kWidth), kWidth);
 }
 
@@ -108,8 +107,7 @@ TEST_CASE("a file that was moved is found, one that was replaced or removed is a
   CHECK(files_of(rows).at(0).path == folder / "line\nfeed");
   write_file(folder / "other", bytes_of(100, 7));
   std::filesystem::rename(folder / "other", folder / "line\nfeed");
-  test::check_throws(ErrorCode::kNotFound, {"is not there any more"},
-                     [&] { return files_of(rows); });
+  check_throws(ErrorCode::kNotFound, {"is not there any more"}, [&] { return files_of(rows); });
 }
 
 TEST_CASE("rows in memory, and rows that may be written, are of no file") {
@@ -119,7 +117,7 @@ TEST_CASE("rows in memory, and rows that may be written, are of no file") {
   const std::string path = folder / "rows";
   write_file(path, bytes_of(1000, 0));
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const auto data = test::map_pages(1000 * kWidth, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.get());
+  const auto data = map_pages(1000 * kWidth, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.get());
   const Array written{data.get(), DType::kUInt8, {1000, kWidth}, data, true};
   CHECK_THROWS_WITH(
       files_of(written),

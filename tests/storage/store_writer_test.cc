@@ -1,5 +1,5 @@
 // Writing stores: what is refused, what replaces what, what a failure leaves. docs/format.md,
-// section 5.
+// section 5. tests/python/stores/test_writers.py has what memory or the disk does not hold.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -178,19 +178,6 @@ TEST_CASE("bad contents are refused before anything is written") {
   refused({"-1 nodes"}, contents);
   contents = {{{"a__b", 1}}, {}};
   refused({"not an encoded name"}, contents);
-  CHECK(entries(dir.path()) == 0);
-}
-
-TEST_CASE("what does not fit is refused before the first byte") {
-  const TempDir dir;
-  char byte = 0;
-  StoreContents contents;
-  contents.arrays.emplace_back("node/a/b",
-                               Array{&byte, DType::kUInt8, {int64_t{1} << 60}, {}, false});
-  check_throws(ErrorCode::kNoSpace, {"115292150", "available"},
-               [&] { write_store(dir / "s", contents); });
-  check_throws(ErrorCode::kNoSpace, {"115292150", "available"},
-               [&] { return make_segment(contents); });
   CHECK(entries(dir.path()) == 0);
 }
 

@@ -8,12 +8,10 @@
 
 #include "base/scale.h"
 #include "ramet/graph.h"
-#include "ramet/loader.h"
 #include "ramet/store.h"
 #include "ramet/store_writer.h"
 #include "support/damage.h"
 #include "support/store_fixture.h"
-#include "support/streams.h"
 #include "support/temp_dir.h"
 
 namespace ramet::test {
@@ -193,30 +191,6 @@ TEST_CASE("hundreds of damaged folders") {
           return opened;
         }) > 150);
   check_graph(Store::open(store.path));
-}
-
-TEST_CASE("a loader decodes rows while it gathers them, or hands them on as stored") {
-  const auto graph = Graph::from_store(make_segment(encoded_graph().contents));
-  const auto rows_of = [&](bool decode) {
-    LoaderOptions options;
-    options.sample.fanouts = {{0}};
-    options.batch_size = 4;
-    options.tables = {{0, "feat", false}, {0, "brain", false}, {0, "label", true}};
-    options.decode = decode;
-    const NeighborLoader loader(graph, options);
-    auto batch = loader.start(0)->next(kPatience);
-    REQUIRE(batch);
-    return batch->tables;
-  };
-  const auto stored = rows_of(false), decoded = rows_of(true);
-  CHECK(stored[0].describe() == "int8[4, 3]");
-  CHECK(stored[1].describe() == "bfloat16[4, 2]");
-  CHECK(decoded[0].describe() == "float32[4, 3]");
-  CHECK(decoded[1].describe() == "float32[4, 2]");
-  CHECK(decoded[2].describe() == "int8[4]");
-  for (size_t i = 0; i < 12; ++i)
-    CHECK(decoded[0].as<float>()[i] ==
-          0.25F * static_cast<float>(i / 3 + 1) * static_cast<float>(i));
 }
 
 }  // namespace

@@ -105,6 +105,16 @@ inline std::shared_ptr<const Graph> make_graph_with_edge_table(int64_t num_nodes
   return graph_of(contents);
 }
 
+// How many edges of the first type begin at each node.
+inline std::vector<int64_t> out_degrees(const Graph& graph) {
+  std::vector<int64_t> degrees(static_cast<size_t>(graph.node_types().front().num_nodes));
+  with_ids(graph.edge_types().front().indices, [&](auto sources) {
+    for (const auto source : sources)
+      ++degrees[static_cast<size_t>(source)];
+  });
+  return degrees;
+}
+
 struct GraphsByTable {
   std::shared_ptr<const Graph> hashed, direct;
 };

@@ -6,6 +6,8 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -96,6 +98,31 @@ class RankThread final : public GroupThread {
   std::deque<std::unique_ptr<SampleTask>> tasks_;
   std::thread thread_;  // the last member: it uses the others
 };
+
+// Drops its tasks.
+class Nowhere final : public GroupThread {
+ public:
+  void submit(std::unique_ptr<SampleTask> /*task*/) override {}
+  bool is_caller() const override { return false; }
+};
+
+class FailingTask final : public SampleTask {
+ public:
+  FailingTask() : SampleTask(0, 0) {}
+  void run(const Exchange& /*exchange*/) override { throw std::bad_alloc(); }
+  void fail(std::exception_ptr /*error*/) override {}
+};
+
+// The error that ends a stream, if one does.
+inline std::optional<ErrorCode> error_of(EpochStream& stream) {
+  try {
+    while (stream.next(kPatience)) {
+    }
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return std::nullopt;
+}
 
 inline void close(EpochStream& stream) {
   while (!stream.close(kPatience)) {

@@ -65,8 +65,8 @@ TEST_CASE("hits are those of the caches, which go on from epoch to epoch") {
                                                random_batches(15, 30, kHitRows, 3)};
   const auto arrays = as_arrays(epochs);
   const std::vector<int64_t> counts = some_counts(), second(kHitRows, 1);
-  const Array weights = borrow(std::span<const int64_t>(counts));
-  const Array others = borrow(std::span<const int64_t>(second));
+  const Array weights = borrow(counts);
+  const Array others = borrow(second);
   for (const int64_t capacity : {0, 1, 7, 25, 60, 100}) {
     RecencyCache recency(capacity, kHitRows);
     CHECK(rows_in(
@@ -117,18 +117,16 @@ TEST_CASE("what cannot be a cache is refused") {
   const auto arrays = as_arrays(epochs);
   const std::vector<int64_t> few(3);
   const auto refuses = [&](const CacheHitsOptions& options) {
-    CHECK_THROWS_AS(static_cast<void>(cache_hits(arrays, kHitRows, options)), Error);
+    CHECK_THROWS_AS(cache_hits(arrays, kHitRows, options), Error);
   };
   refuses({.capacity = -1});
   refuses({.capacity = 1, .window = -1});
   refuses({.rule = CacheRule::kHeld, .capacity = 1});
   refuses({.rule = CacheRule::kRecency, .capacity = -1});
-  refuses({.capacity = 1, .counts = borrow(std::span<const int64_t>(few))});
+  refuses({.capacity = 1, .counts = borrow(few)});
   const std::vector<int64_t> counts = some_counts();
-  refuses({.rule = CacheRule::kHeld,
-           .capacity = -1,
-           .counts = borrow(std::span<const int64_t>(counts))});
+  refuses({.rule = CacheRule::kHeld, .capacity = -1, .counts = borrow(counts)});
   refuses({.rule = static_cast<CacheRule>(9)});
-  CHECK_THROWS_AS(static_cast<void>(cache_hits(arrays, 2, {.capacity = 1})), Error);
-  CHECK_THROWS_AS(static_cast<void>(cache_hits(arrays, -1, {.capacity = 1})), Error);
+  CHECK_THROWS_AS(cache_hits(arrays, 2, {.capacity = 1}), Error);
+  CHECK_THROWS_AS(cache_hits(arrays, -1, {.capacity = 1}), Error);
 }

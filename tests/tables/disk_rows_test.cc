@@ -42,10 +42,10 @@ std::vector<Table> tables_in(const TempDir& folder) {
     tables.emplace_back(mapped_rows(folder / std::string(name(dtype)), dtype), name(dtype));
   tables.emplace_back(mapped_rows(folder / "bfloat16", DType::kUInt16, true), "bfloat16");
   static const std::vector<float> by_row = scales(kDiskRows), by_column = scales(kColumns);
-  Array scale = borrow(std::span<const float>(by_row));
+  Array scale = borrow(by_row);
   scale.shape = {kDiskRows, 1};
   tables.emplace_back(mapped_rows(folder / "by row", DType::kInt8), scale, "by row");
-  scale = borrow(std::span<const float>(by_column));
+  scale = borrow(by_column);
   scale.shape = {1, kColumns};
   tables.emplace_back(mapped_rows(folder / "by column", DType::kInt8), scale, "by column");
   return tables;
@@ -87,7 +87,7 @@ TEST_CASE("rows of a disk are those in memory, of every dtype and in every form"
         CHECK(disk->form().dtype == in_place->form().dtype);
         for (const size_t count : {0, 1, 300}) {
           const auto ids = drawn_ids(count, kDiskRows, count);
-          const Array some = borrow(std::span<const int64_t>(ids));
+          const Array some = borrow(ids);
           const GatheredRows got = disk->submit(some, context)->complete();
           check_same(in_place->submit(some, context)->complete().rows, got.rows);
           CHECK((got.read.requests > 0) == (count > 0));
@@ -114,7 +114,7 @@ TEST_CASE("reads of a disk may be outstanding together, and be dropped") {
         for (uint64_t k = 0; k < 4; ++k)
           ids.push_back(drawn_ids(20, kDiskRows, 4 * round + k));
         for (const auto& some : ids)
-          reads.push_back(disk->submit(borrow(std::span<const int64_t>(some)), context));
+          reads.push_back(disk->submit(borrow(some), context));
         reads[round % 4].reset();
         for (size_t k = 0; k < 4; ++k) {
           const size_t which = (3 * k + round) % 4;
@@ -134,10 +134,9 @@ TEST_CASE("an id outside the table is an error as in memory, and the source stay
   const auto disk = make_row_source(
       table, {.placement = Location::kDisk, .reader = reader_of(table, read_kinds().back())});
   const std::vector<int64_t> bad{1, kDiskRows}, good{1};
-  CHECK_THROWS_WITH(static_cast<void>(disk->submit(borrow(std::span<const int64_t>(bad)), context)),
+  CHECK_THROWS_WITH(disk->submit(borrow(bad), context),
                     "ids[1] = 500 is outside the 500 rows of half");
-  check_same(table.gather_float32(good),
-             disk->submit(borrow(std::span<const int64_t>(good)), context)->complete().rows);
+  check_same(table.gather_float32(good), disk->submit(borrow(good), context)->complete().rows);
 }
 
 TEST_CASE("a file that was cut short is an error when its rows are handed out") {
@@ -151,7 +150,7 @@ TEST_CASE("a file that was cut short is an error when its rows are handed out") 
         make_row_source(table, {.placement = Location::kDisk, .reader = reader_of(table, kind)});
     std::filesystem::resize_file(path, 100);
     const std::vector<int64_t> ids{400};
-    const auto read = disk->submit(borrow(std::span<const int64_t>(ids)), context);
-    CHECK_THROWS_AS(static_cast<void>(read->complete()), Error);
+    const auto read = disk->submit(borrow(ids), context);
+    CHECK_THROWS_AS(read->complete(), Error);
   }
 }

@@ -129,14 +129,14 @@ inline void write_both(RecordTable& table, RecordTwin& twin, const Ids& ids, flo
 }
 
 inline Ids batch(uint64_t key, size_t count = 25) {
-  Ids ids = drawn_ids(count, kRecords, key);
+  Ids ids = drawn_ids(static_cast<int64_t>(count), kRecords, key);
   for (size_t i = 0; i < ids.size(); i += 3)
     ids[i] = ids[i] % 20;  // some are used often
   return ids;
 }
 
 inline Array borrowed(const Ids& ids) {
-  return borrow(std::span<const int64_t>(ids));
+  return borrow(ids);
 }
 
 }  // namespace ramet::test

@@ -14,6 +14,7 @@
 
 #include "ramet/error.h"
 #include "ramet/record_table.h"
+#include "support/errors.h"
 #include "support/fork.h"
 #include "support/refused_calls.h"
 #include "support/temp_dir.h"
@@ -62,11 +63,11 @@ TEST_CASE("what is wrong is named, and nothing has changed") {
 
   RecordTable table(kRecords, weights, options_in(folder.path(), 5));
   const Array wide = borrowed(Ids{1});
-  CHECK_THROWS_WITH(static_cast<void>(table.gather(Ids{3, kRecords})),
+  CHECK_THROWS_WITH(table.gather(Ids{3, kRecords}),
                     "ids[1] = 300 is outside the 300 rows of the embedding");
   CHECK_THROWS_AS(table.announce(borrowed(Ids{-1})), Error);
-  CHECK_THROWS_AS(static_cast<void>(table.read(Ids{-1})), Error);
-  CHECK_THROWS_AS(static_cast<void>(table.owned(5, 3)), Error);
+  CHECK_THROWS_AS(table.read(Ids{-1}), Error);
+  CHECK_THROWS_AS(table.owned(5, 3), Error);
   CHECK_THROWS_AS(table.write(Ids{0}, std::vector<Array>{wide}), Error);
   CHECK_THROWS_WITH(table.write(Ids{3, 3}, table.read(Ids{3, 4})),
                     "ids of columns to write do not ascend");
@@ -148,21 +149,13 @@ TEST_CASE("a read that fails is an error that names the folder, and the table go
   REQUIRE(reader >= 0);
   const int kept = ::dup(reader), failing = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   REQUIRE(::dup2(failing, reader) == reader);
-  const auto text_of = [&](const auto& call) -> std::string {
-    try {
-      call();
-    } catch (const Error& error) {
-      CHECK(error.code() == ErrorCode::kIo);
-      return error.what();
-    }
-    return "";
-  };
+  const auto text_of = [&](const auto& call) { return message_of(ErrorCode::kIo, call); };
   const Ids ids = batch(2, 200);
-  const std::string text = text_of([&] { static_cast<void>(table.gather(ids)); });
+  const std::string text = text_of([&] { return table.gather(ids); });
   CHECK(text.starts_with("cannot read row "));
   CHECK(text.find(" of the records in " + folder.path() + ": ") != std::string::npos);
   CHECK(text_of([&] { update_both(table, twin, ids, 1); }) != "");
-  CHECK(text_of([&] { static_cast<void>(table.read(from_to(0, kRecords))); }) != "");
+  CHECK(text_of([&] { return table.read(from_to(0, kRecords)); }) != "");
   REQUIRE(::dup2(kept, reader) == reader);
   ::close(kept);
   ::close(failing);
@@ -184,7 +177,7 @@ TEST_CASE("a row that cannot be read is named by its id, whatever its place in t
   REQUIRE(::dup2(failing, reader) == reader);
   ::close(failing);
   const std::string byte = std::to_string(table.record_bytes());  // of the second record
-  CHECK_THROWS_WITH(static_cast<void>(table.gather(Ids{7})),
+  CHECK_THROWS_WITH(table.gather(Ids{7}),
                     doctest::Contains(("cannot read row 7 at byte " + byte + " of the").c_str()));
 }
 

@@ -30,7 +30,7 @@ struct Ranks {
       : machines(std::move(machine_of)), places(make(strided)) {}
 
   [[nodiscard]] RowPlaces make(bool strided) const {
-    const Ownership owners = Ownership::ranges(borrow(std::span<const int64_t>(bounds)));
+    const Ownership owners = Ownership::ranges(borrow(bounds));
     return strided ? RowPlaces::strided(owners, 64) : RowPlaces::dense(owners);
   }
   [[nodiscard]] std::vector<bool> reached(size_t rank) const {

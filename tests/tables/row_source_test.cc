@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ramet/random.h"
+#include "support/ids.h"
 
 using namespace ramet;
 
@@ -22,15 +23,12 @@ Table half_table() {
   return Table(rows, "half");
 }
 
-std::vector<int64_t> random_ids(uint64_t key) {
-  std::vector<int64_t> ids(1 + mix64(key) % 40);
-  for (size_t i = 0; i < ids.size(); ++i)
-    ids[i] = static_cast<int64_t>(absorb(key, i) % kSourceRows);
-  return ids;
+std::vector<int64_t> some_ids(uint64_t key) {
+  return test::drawn_ids(static_cast<int64_t>(1 + mix64(key) % 40), kSourceRows, key);
 }
 
 Array as_array(const std::vector<int64_t>& ids) {
-  return borrow(std::span<const int64_t>(ids));
+  return borrow(ids);
 }
 
 void require_equal(const Array& expected, const Array& got) {
@@ -72,7 +70,7 @@ TEST_CASE("reads may be outstanding together, and be completed in any order or d
       std::vector<std::vector<int64_t>> ids;
       std::vector<std::unique_ptr<RowRead>> reads;
       for (uint64_t i = 0; i < 4; ++i)
-        ids.push_back(random_ids(10 * round + i));
+        ids.push_back(some_ids(10 * round + i));
       for (const auto& some : ids)
         reads.push_back(source->submit(as_array(some), context));
       reads[round % 4].reset();
@@ -114,12 +112,12 @@ TEST_CASE("an id outside the table is an error, and the source stays usable") {
   const ReadContext context{.pool = BufferPool::create()};
   const auto source = make_row_source(table, {});
   const std::vector<int64_t> bad{1, kSourceRows};
-  CHECK_THROWS_WITH(static_cast<void>(with_kept_rows(source, kSourceRows, bad)),
+  CHECK_THROWS_WITH(with_kept_rows(source, kSourceRows, bad),
                     "ids[1] = 60 is outside the 60 rows of half");
   const Source kept = with_kept_rows(source, kSourceRows, std::vector<int64_t>{2});
-  CHECK_THROWS_WITH(static_cast<void>(kept->submit(as_array(bad), context)->complete()),
+  CHECK_THROWS_WITH(kept->submit(as_array(bad), context)->complete(),
                     "ids[1] = 60 is outside the 60 rows of half");
-  CHECK_THROWS_WITH(static_cast<void>(source->submit(as_array(bad), context)->complete()),
+  CHECK_THROWS_WITH(source->submit(as_array(bad), context)->complete(),
                     "ids[1] = 60 is outside the 60 rows of half");
   const std::vector<int64_t> good{1};
   require_equal(table.gather_float32(good),

@@ -11,6 +11,7 @@
 
 #include "ramet/error.h"
 #include "support/cached_rows_fixture.h"
+#include "support/threads.h"
 #include "tables/cache/held_cache.h"
 #include "tables/cache/look_ahead_cache.h"
 #include "tables/cache/recency_cache.h"
@@ -107,14 +108,10 @@ TEST_CASE("threads complete batches in any order") {
     }
     std::atomic<size_t> next{0};
     std::atomic<int> wrong{0};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 4; ++t)
-      threads.emplace_back([&] {
-        for (size_t b = next++; b < batches.size(); b = next++)
-          if (!is_right(table, batches[b], reads[b]->complete())) ++wrong;
-      });
-    for (std::thread& thread : threads)
-      thread.join();
+    in_threads(4, [&](int) {
+      for (size_t b = next++; b < batches.size(); b = next++)
+        if (!is_right(table, batches[b], reads[b]->complete())) ++wrong;
+    });
     CHECK(wrong == 0);
     CHECK(cache.is_intact());
   }
@@ -133,11 +130,9 @@ TEST_CASE("after a batch that was dropped or failed nothing is handed out") {
     CHECK(!cache.is_intact());
     cache.announce(ids_of(ids));
     const auto second = cache.begin(context);
-    if (fails)
-      CHECK_THROWS_WITH(static_cast<void>(first->complete()),
-                        "ids[1] = 65 is outside the 60 rows of half");
+    if (fails) CHECK_THROWS_WITH(first->complete(), "ids[1] = 65 is outside the 60 rows of half");
     first.reset();
-    CHECK_THROWS_AS(static_cast<void>(second->complete()), Error);
+    CHECK_THROWS_AS(second->complete(), Error);
     CHECK(!cache.is_intact());
   }
 }
@@ -152,7 +147,7 @@ TEST_CASE("batches before one that failed are handed out") {
   const auto first = cache.begin(context);
   cache.announce(ids_of(bad));
   auto second = cache.begin(context);
-  CHECK_THROWS_AS(static_cast<void>(second->complete()), Error);
+  CHECK_THROWS_AS(second->complete(), Error);
   second.reset();
   CHECK(is_right(table, ids, first->complete()));
   CHECK(!cache.is_intact());

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdio>
 #include <map>
+#include <utility>
 
 #include "emulator/block.h"
 #include "emulator/errors.h"
@@ -29,35 +30,29 @@ struct ErrorText {
 };
 
 const ErrorText& text_of(cudaError_t error) {
+#define TEXT(error, text) std::pair(error, ErrorText { #error, text })
   static const std::map<cudaError_t, ErrorText> texts{
-      {cudaSuccess, {"cudaSuccess", "no error"}},
-      {cudaErrorInvalidValue, {"cudaErrorInvalidValue", "invalid argument"}},
-      {cudaErrorMemoryAllocation, {"cudaErrorMemoryAllocation", "out of memory"}},
-      {cudaErrorInitializationError, {"cudaErrorInitializationError", "initialization error"}},
-      {cudaErrorInvalidConfiguration,
-       {"cudaErrorInvalidConfiguration", "invalid configuration argument"}},
-      {cudaErrorNoDevice, {"cudaErrorNoDevice", "no CUDA-capable device is detected"}},
-      {cudaErrorInvalidDevice, {"cudaErrorInvalidDevice", "invalid device ordinal"}},
-      {cudaErrorInvalidResourceHandle,
-       {"cudaErrorInvalidResourceHandle", "invalid resource handle"}},
-      {cudaErrorNotReady, {"cudaErrorNotReady", "device not ready"}},
-      {cudaErrorHostMemoryAlreadyRegistered,
-       {"cudaErrorHostMemoryAlreadyRegistered",
-        "part or all of the requested memory range is already mapped"}},
-      {cudaErrorHostMemoryNotRegistered,
-       {"cudaErrorHostMemoryNotRegistered",
-        "pointer does not correspond to a registered memory region"}},
-      {cudaErrorNotSupported, {"cudaErrorNotSupported", "operation not supported"}},
-      {cudaErrorStreamCaptureUnsupported,
-       {"cudaErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"}},
-      {cudaErrorStreamCaptureInvalidated,
-       {"cudaErrorStreamCaptureInvalidated",
-        "operation failed due to a previous error during capture"}},
-      {cudaErrorCapturedEvent,
-       {"cudaErrorCapturedEvent",
-        "operation not permitted on an event last recorded in a "
-        "capturing stream"}},
+      TEXT(cudaSuccess, "no error"),
+      TEXT(cudaErrorInvalidValue, "invalid argument"),
+      TEXT(cudaErrorMemoryAllocation, "out of memory"),
+      TEXT(cudaErrorInitializationError, "initialization error"),
+      TEXT(cudaErrorInvalidConfiguration, "invalid configuration argument"),
+      TEXT(cudaErrorNoDevice, "no CUDA-capable device is detected"),
+      TEXT(cudaErrorInvalidDevice, "invalid device ordinal"),
+      TEXT(cudaErrorInvalidResourceHandle, "invalid resource handle"),
+      TEXT(cudaErrorNotReady, "device not ready"),
+      TEXT(cudaErrorHostMemoryAlreadyRegistered,
+           "part or all of the requested memory range is already mapped"),
+      TEXT(cudaErrorHostMemoryNotRegistered,
+           "pointer does not correspond to a registered memory region"),
+      TEXT(cudaErrorNotSupported, "operation not supported"),
+      TEXT(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"),
+      TEXT(cudaErrorStreamCaptureInvalidated,
+           "operation failed due to a previous error during capture"),
+      TEXT(cudaErrorCapturedEvent,
+           "operation not permitted on an event last recorded in a capturing stream"),
   };
+#undef TEXT
   static const ErrorText unknown{"cudaErrorUnknown", "unknown error"};
   const auto found = texts.find(error);
   return found != texts.end() ? found->second : unknown;

@@ -160,7 +160,8 @@ def test_every_order_and_limit_gathers_the_same(dtype, columns):
     ids = torch.randint(0, len(rows), (300,))
     ids[7] = ids[200] = 5
     expected = rows[ids]
-    for options in ({}, {"cached": [5]}, {"placement": "device"}, {"order": "sorted", "max_sms": 0}):
+    placed = [{"placement": place} for place in ("in_place", "device", "pinned_copy")]
+    for options in (*placed, {"cached": [5]}, {"order": "sorted", "max_sms": 0}):
         unified = UnifiedTensor(rows, **options)
         assert equal(unified[ids], expected)
         for order in ("auto", "sorted", "as_given"):
