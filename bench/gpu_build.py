@@ -33,10 +33,10 @@ def output_of(*command: str, seconds: float = PATIENCE, environment: dict[str, s
     """What a command prints in this time; nothing where it is not there, or fails."""
     env = {**os.environ, **(environment or {})}
     try:
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=seconds)
-        return done.stdout.strip() if done.returncode == 0 else ""
+        done = subprocess.run(command, env=env, capture_output=True, timeout=seconds)
+        return done.stdout.decode().strip() if done.returncode == 0 else ""
     except subprocess.TimeoutExpired as late:
-        return (late.stdout or b"").decode()
+        return (late.stdout or b"").decode().strip()
     except OSError:
         return ""
 

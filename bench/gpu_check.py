@@ -12,6 +12,7 @@ from pathlib import Path
 
 import gpu_build
 import gpu_facts
+from machine import free_bytes
 from runner.report import Report
 from runner.runner import Runner
 from runner.running import ROOT
@@ -144,7 +145,7 @@ def make_ready(chosen, runner: Runner, tests: Path, environment: dict[str, str],
 def folder_of_stores(otherwise: Path) -> Iterator[Path]:
     """A folder in memory, which is removed at the end: many drivers register no files of a disk. Without room there,
     `otherwise`."""
-    if gpu_facts.free_bytes(IN_MEMORY) < ROOM:
+    if free_bytes(IN_MEMORY) < ROOM:
         yield otherwise
         return
     with tempfile.TemporaryDirectory(prefix="ramet-gpu-check-", dir=IN_MEMORY) as folder:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gpu_build import PATIENCE, nvcc, output_of, version_of_nvcc
-from machine import facts, selected
+from machine import facts, free_bytes, selected
 
 GPU_FIELDS = {
     "GPU": "name",
@@ -71,14 +71,6 @@ def of_machine(out: Path, environment: dict[str, str], seconds: float) -> dict[s
         "disk of the results": f"{free_bytes(out) / 2**30:.1f} GiB free",
         "/dev/shm": f"{free_bytes(Path('/dev/shm')) / 2**30:.1f} GiB free",
     }
-
-
-def free_bytes(folder: Path) -> int:
-    """Of its file system; 0 where it is not there."""
-    try:
-        return shutil.disk_usage(folder).free
-    except OSError:
-        return 0
 
 
 # ---- the program

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import mmap
 import os
-import shutil
 import tempfile
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
-from machine import memory_available
+from machine import free_bytes, memory_available
 
 HUGE_PAGE = 2 << 20
 BLOCK = 64 << 20
@@ -76,11 +75,6 @@ def room_for(make: partial) -> int:
         return free_huge_pages() * HUGE_PAGE
     room, folder = memory_available() // 2, make.keywords.get("folder")
     return room if folder is None else min(room, free_bytes(folder) // 2)
-
-
-def free_bytes(folder: Path) -> int:
-    """None where the folder is not there."""
-    return shutil.disk_usage(folder).free if folder.is_dir() else 0
 
 
 def free_huge_pages() -> int:

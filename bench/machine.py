@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,14 @@ def facts() -> dict:
 def memory_available() -> int:
     """Bytes that new processes can have without swapping."""
     return _meminfo("MemAvailable")
+
+
+def free_bytes(folder: Path) -> int:
+    """Of its file system; 0 where it is not there."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return 0
 
 
 def huge_share(store) -> float:

@@ -18,39 +18,26 @@ def memory_limit(nbytes: int) -> Iterator[Callable[[], None]]:
     """Gives what a new process calls (`preexec_fn`) to be limited to `nbytes`, page cache of its own included. NoLimit
     where that cannot be. Its processes have ended when this ends."""
     tried = []
-    for around, limit in _groups():
-        group = around / f"ramet-{os.getpid()}-{secrets.token_hex(4)}"
-        try:
-            group.mkdir()
-        except OSError as error:
-            tried.append(str(error))
-            continue
-        try:
+    for group, limit in _groups():
+        with contextlib.ExitStack() as stack:
             try:
-                _write(group / limit, nbytes)
+                group.mkdir()
+                stack.callback(group.rmdir)
+                (group / limit).write_text(str(nbytes))
             except OSError as error:
                 tried.append(str(error))
                 continue
-            yield lambda group=group: _write(group / "cgroup.procs", os.getpid())
+            yield lambda group=group: (group / "cgroup.procs").write_text(str(os.getpid()))
             return
-        finally:
-            group.rmdir()
     raise NoLimit("; ".join(tried) or "no control group of memory is mounted")
 
 
 def _groups() -> Iterator[tuple[Path, str]]:
-    """The groups of memory that this process is in, of version 1 or 2, and the name of the limit's file."""
+    """A new group in each of memory that this process is in, of version 1 or 2, and the name of the limit's file."""
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
+        new = path.lstrip("/"), f"ramet-{os.getpid()}-{secrets.token_hex(4)}"
         if not controllers:
-            yield Path(f"/sys/fs/cgroup{path}"), "memory.max"
+            yield Path("/sys/fs/cgroup", *new), "memory.max"
         elif "memory" in controllers.split(","):
-            yield Path(f"/sys/fs/cgroup/memory{path}"), "memory.limit_in_bytes"
-
-
-def _write(file: Path, number: int) -> None:
-    descriptor = os.open(file, os.O_WRONLY)  # never creates it
-    try:
-        os.write(descriptor, str(number).encode())
-    finally:
-        os.close(descriptor)
+            yield Path("/sys/fs/cgroup/memory", *new), "memory.limit_in_bytes"

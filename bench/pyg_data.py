@@ -25,16 +25,6 @@ from ramet import _core
 REPETITIONS, RANKS = 3, 3
 
 
-class Hash:
-    """Reading all edges to compare them: at the beginning of each loop."""
-
-    def __init__(self, edges: int):
-        self._ids = torch.randint(1 << 20, (2 * edges,))
-
-    def __call__(self) -> float:
-        return seconds(lambda: _core.content_hash(self._ids, threads=0))
-
-
 @benchmark("A Data of Reddit's shape in programs written for PyG", peers=("pyg",))
 def main(chosen, report: Report) -> None:
     store, repetitions = reddit(chosen), 1 if chosen.small else REPETITIONS
@@ -59,8 +49,8 @@ def main(chosen, report: Report) -> None:
             added, graphs = ask("ranks", 1 if chosen.small else RANKS)
             lines.append([f"{RANKS} spawned ranks: GB added, sorted graphs ({name})", f"{added / 1e9:.2f}, {graphs}"])
             report.keep(f"{name}: bytes that {RANKS} ranks add", added)
-    hashed = Hash(10_000 if chosen.small else 100_000_000)
-    figure = Figure([hashed() for _ in range(repetitions)])
+    ids = torch.randint(1 << 20, (2 * (10_000 if chosen.small else 100_000_000),))  # edges, read to compare them
+    figure = Figure([seconds(lambda: _core.content_hash(ids, threads=0)) for _ in range(repetitions)])
     lines.append(["hash of 100 M edges, 1.6 GB, s", figure.text()])
     report.absolute("hash of 100 M edges, s", figure)
     report.table(["", "figure"], lines)

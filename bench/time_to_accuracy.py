@@ -9,19 +9,18 @@ a step times the steps of an epoch.
 from __future__ import annotations
 
 import math
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from harness import HERE, Peer, Report, benchmark, products
+from harness import Peer, Report, benchmark, default_data, products
 from train_cases import BATCH, LEAD
 from train_step import DGL, FUSED, KEPT, PYG
 
 import ramet
 
-SOURCES = Path(os.environ.get("RAMET_TEST_DATA", HERE.parents[1] / "shared" / "data"))
+SOURCES = default_data()
 
 
 @dataclass(frozen=True)

@@ -270,6 +270,11 @@ def test_a_carried_build_says_whether_it_is_of_these_sources(tmp_path):
     assert re.search(r"nowhere is no build: .*build\.json", gpu_build.use_build(tmp_path / "nowhere", package, tests))
 
 
+def test_what_a_command_tells_before_it_hangs_is_known():
+    assert gpu_build.output_of("bash", "-c", "echo told; exec sleep 3600", seconds=1) == "told"
+    assert gpu_build.output_of("bash", "-c", "echo no; exit 1") == gpu_build.output_of("/not/there") == ""
+
+
 def test_a_build_that_does_not_load_is_named_and_what_needs_it_skipped(tmp_path, monkeypatch):
     bench_run = benchmark("run")
     monkeypatch.setattr(gpu_build, "nvcc", lambda: "")  # else it would be made here
