@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 import world as ranks
 from comparison import both, edge_list, odd
+from small_graphs import homogeneous
+
+import ramet
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +27,20 @@ def small():
 def hetero():
     """A graph of several types with names that need encoding, and the twin's form of it."""
     return odd()
+
+
+@pytest.fixture(scope="module")
+def graph() -> ramet.Graph:
+    """A graph of one type."""
+    return homogeneous()
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory) -> str:
+    """The folder of that graph."""
+    folder = tmp_path_factory.mktemp("stores") / "graph"
+    ramet.save(homogeneous(), folder)
+    return str(folder)
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +60,16 @@ def same_random_numbers():
     np.random.seed(0)
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(0)
+
+
+@pytest.fixture(scope="module")
+def one_thread():
+    """For torch: what is small is slow with threads that wait for each other."""
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

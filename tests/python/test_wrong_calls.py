@@ -12,7 +12,7 @@ from ramet._support.arguments import as_flag
 
 
 def test_a_wrong_argument_gets_a_sentence(tmp_path: Path):
-    program = Path(__file__).parent / "helpers" / "wrong_calls.py"
+    program = Path(__file__).parent / "helpers/hostile/wrong_calls.py"
     done = subprocess.run([sys.executable, program, tmp_path], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     *problems, count = done.stdout.splitlines()

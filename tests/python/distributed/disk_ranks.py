@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import math
-import resource
 import signal
 
 import numpy as np
@@ -162,25 +161,6 @@ def load_and_train(group, folder, ownership, steps, path):
         return f"{type(problem).__name__}: {problem}"
     train(optimizer, steps)
     return own_rows(optimizer)
-
-
-def full_disk(group, folder) -> tuple:
-    """(the error, own rows) of steps that the disk of the last rank refuses at first."""
-    optimizer = optimizer_of("Adam", embedding_of(folder, group), average=False)
-    train(optimizer, range(1))
-    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.getrlimit(resource.RLIMIT_FSIZE)
-    error = "nothing"
-    if group.rank() == group.size() - 1:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2048, before[1][1]))
-    try:
-        train(optimizer, range(1, 3))
-    except OSError as problem:
-        error = str(problem)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before[1])
-        signal.signal(signal.SIGXFSZ, before[0])
-    train(optimizer, range(optimizer._number, 3))
-    return error, own_rows(optimizer)
 
 
 def lose_a_step(group, folder, path) -> tuple:

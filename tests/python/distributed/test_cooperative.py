@@ -1,7 +1,6 @@
 """Cooperative minibatching with all ranks in one process: together they sample and read what one process does."""
 
 import gc
-import itertools
 import threading
 import time
 
@@ -10,7 +9,7 @@ import processes
 import pytest
 from comparison import both, edge_list, labor, odd
 from small_graphs import CITES, REVERSE, WRITES, heterogeneous, homogeneous
-from together import Together, assert_same, edges, nodes, random_ownership, rows_at
+from together import Together, assert_same, random_ownership, rows_at
 
 import ramet
 
@@ -134,26 +133,6 @@ def test_rows_of_several_types_and_dtypes():
             assert np.array_equal(batch.y, rows_at(graph.table("label", "paper").numpy(), batch.seeds))
 
 
-def overlaps(steps: list[list[int]]) -> list[int]:
-    return [len(set(one) & set(other)) for one, other in itertools.pairwise(steps)]
-
-
-@pytest.mark.parametrize("sampler", [ramet.Uniform, ramet.Labor])
-def test_dependent_batches_turn_as_those_of_one_process(sampler):
-    """The same nodes in every step, and so as many as one process shares from step to step."""
-    graph = homogeneous()
-    options = {"num_neighbors": [3, 3], "input_nodes": np.tile(np.arange(40), 16), "batch_size": 40}
-    shared = {}
-    for kappa in (1, 8):
-        group = Together(graph, 4, sampler=sampler(dependent=kappa), **options)
-        pairs = list(group.pairs())
-        together = [nodes(batches)["node"] for batches, _ in pairs]
-        alone = [nodes([batch])["node"] for _, batch in pairs]
-        assert together == alone
-        shared[kappa] = overlaps(together)
-    assert sum(shared[8]) > 1.15 * sum(shared[1])
-
-
 @pytest.mark.parametrize("cache_rows", [1, 60, 10**9])
 def test_cached_rows_are_the_rows_of_the_table(cache_rows):
     graph = heterogeneous()
@@ -179,20 +158,6 @@ def test_cached_rows_are_the_rows_of_the_table(cache_rows):
         assert misses > 0
 
 
-def test_encoded_rows_are_decoded_in_front_of_the_cache():
-    random = np.random.default_rng(0)
-    graph = homogeneous(half=random.standard_normal((1000, 5)).astype(np.float16))
-    options = {"num_neighbors": [3], "input_nodes": "train", "batch_size": 50, "tables": ("half",)}
-    for decode in (True, False):
-        group = Together(graph, 2, cache_rows=100, features=ramet.Features(decode=decode), **options)
-        expected = graph.table("half").numpy().astype(np.float32 if decode else np.float16)
-        for together, _ in group.pairs():
-            for batch in together:
-                rows = np.asarray(batch.tables["half"])
-                assert rows.dtype == expected.dtype
-                assert np.array_equal(rows, rows_at(expected, batch.n_id))
-
-
 def test_a_cache_hits_more_often_where_batches_are_dependent():
     graph = homogeneous()
     rates = []
@@ -210,37 +175,6 @@ def test_a_cache_hits_more_often_where_batches_are_dependent():
         hits, misses = np.sum([list(batch.cache_use.values()) for batch in batches], axis=0)
         rates.append(hits / (hits + misses))
     assert rates[0] < rates[1] < rates[2]
-
-
-def test_plans_say_which_rows_go_where():
-    """Rank r sends rank s the rows of those of its nodes that s has as sources, in the order in which s has them."""
-    graph = homogeneous()
-    batches = Together(graph, 3, num_neighbors=[3, 2], batch_size=40).batches()
-    for blocks in zip(*(batch.blocks for batch in batches)):
-        plans = [block.plan for block in blocks]
-        assert all(block.is_cooperative and block.group is None for block in blocks)
-        for rank, (batch, block, plan) in enumerate(zip(batches, blocks, plans)):
-            own = np.asarray(batch.n_id)
-            assert block.num_dst <= plan.num_owned <= len(own)
-            assert [block.batch, block.index] == [batch, blocks[0].index]
-            assert np.array_equal(block.n_id, [*own[: block.num_dst], *plan.source_ids])
-            bounds = np.cumsum([0, *plan.send_counts])
-            assert bounds[-1] == len(plan.send_rows)
-            for other, there in enumerate(plans):
-                sent = own[plan.send_rows[bounds[other] : bounds[other + 1]]]
-                received = np.split(there.source_ids, np.cumsum(there.receive_counts)[:-1])
-                assert np.array_equal(sent, received[rank])
-    (alone,) = itertools.islice(ramet.NeighborLoader(graph, [3], batch_size=9), 1)
-    assert alone.blocks[0].plan is None and not alone.blocks[0].is_cooperative
-
-
-def test_threads_of_a_rank_change_nothing():
-    graph = homogeneous()
-    options = {"num_neighbors": [5, 5, 5], "batch_size": 1000, **labor(1)}
-    one, three = (Together(graph, 2, threads=threads, **options).batches() for threads in (1, 3))
-    for batch, other in zip(one, three):
-        assert np.array_equal(batch.n_id, other.n_id)
-        assert edges([batch]) == edges([other])
 
 
 @pytest.fixture
@@ -328,33 +262,3 @@ def test_the_summary_is_that_of_any_loader():
     assert (told.nodes, told.edges) == tuple(map(sum, zip(*sizes)))
     assert told.max_prefetch == 2
     assert told.use_seconds >= 0.01 * (len(loader) - 1)
-
-
-def test_a_batch_out_of_turn_is_an_error():
-    group = Together(homogeneous(), 2, num_neighbors=[2], batch_size=300)
-    loader = group.ranks[0]
-    with pytest.raises(ValueError, match="no minibatch is complete"):
-        loader.finish()
-    for epoch, step in ((0, -1), (0, 4), (-1, 0), (0, 2**62)):
-        with pytest.raises(IndexError, match=f"epoch {epoch}, step {step} is none of the 4 of an epoch"):
-            loader.begin(epoch, step)
-    with pytest.raises(ValueError, match=r"call start\(\) first"):
-        loader.receive([8, 8], np.zeros(16, np.uint8))
-    loader.begin(0, 0)
-    with pytest.raises(ValueError, match="no minibatch is complete"):
-        loader.finish()
-    loader.begin(0, 0)
-    with pytest.raises(ValueError, match="rank 1 sent 7 bytes that are no message"):
-        loader.receive([8, 7], np.zeros(15, np.uint8))
-    assert len(group.batches()) == 2
-
-
-def test_a_rank_whose_store_is_broken_says_so(tmp_path):
-    ramet.save(homogeneous(), tmp_path / "store")
-    path = tmp_path / "store/edge/node__to__node/indices.npy"
-    indices = np.load(path)
-    indices[:] = 5000
-    np.save(path, indices)
-    group = Together(ramet.open(tmp_path / "store"), 2, num_neighbors=[2], batch_size=300)
-    with pytest.raises(ValueError, match=r"indices.npy, entry \d+: 5000 is outside \[0, 1000\)"):
-        group.batches()

@@ -85,13 +85,6 @@ def one_fails_presampling(group, store, options, error: str, name: str, call: in
 # ---- tests
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    path = tmp_path_factory.mktemp("caches") / "store"
-    ramet.save(homogeneous(), path)
-    return str(path)
-
-
 def out_degrees(graph, destinations) -> list[int]:
     """Of the in-edges of some nodes."""
     degrees = [0] * NUM_NODES
@@ -209,23 +202,3 @@ def test_a_group_of_one_hits_what_a_loader_alone_hits(by):
             assert np.array_equal(np.sort(batch.tables[name][of], 0), np.sort(expected.tables[name][of], 0))
     assert alone.cache_use["hits"] > 0
     assert group.placement["paper", "feat"].why == alone.placement["paper", "feat"].why
-
-
-def test_a_seed_that_a_batch_has_several_times_counts_once():
-    """In how many batches a node is, for a loader alone and for ranks: docs/caches.md, "Policies"."""
-    graph = homogeneous()
-    options = {"num_neighbors": [3], "input_nodes": np.repeat(np.arange(100), 3), "batch_size": 30}
-    options["placement"] = ramet.Placement(cache_rows=20, cache_by="presampling")
-    alone, group = (
-        ramet.NeighborLoader(graph, **options),
-        ramet.NeighborLoader(graph, ranks=ramet.Cooperate(), **options),
-    )
-    of_loaders = [[(np.asarray(b.n_id).tolist(), b.cache_use["hits"]) for b in loader] for loader in (alone, group)]
-    counts, degrees = [0] * NUM_NODES, out_degrees(graph, range(NUM_NODES))
-    for nodes, _ in of_loaders[0]:
-        for node in set(nodes):
-            counts[node] += 1
-    held = set(sorted(range(NUM_NODES), key=lambda node: (-counts[node], -degrees[node], node))[:20])
-    for of_loader in of_loaders:
-        for nodes, hits in of_loader:
-            assert hits == sum(node in held for node in nodes)

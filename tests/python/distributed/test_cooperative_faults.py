@@ -121,6 +121,16 @@ def threads_after_the_end() -> list[str]:
     return [name for name in processes.thread_names() if "gloo" in name]
 
 
+def after_a_failure() -> list[int]:
+    """The steps of a loader that is made after a failure of the last rank, of which no message told the others."""
+    make({})
+    assert len(list(kept.loader)) == 11
+    if dist.get_rank() == WORLD - 1:
+        kept.loader._group.channel.failure = OSError("the rows of the last batch could not be read")
+    make({})
+    return [batch.step for batch in kept.loader]
+
+
 def in_fork(new: bool):
     """How a fork is refused a new iterator, or the open one."""
     try:
@@ -130,13 +140,6 @@ def in_fork(new: bool):
 
 
 # ---- tests
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    path = tmp_path_factory.mktemp("faults") / "store"
-    ramet.save(homogeneous(), path)
-    return path
 
 
 @pytest.fixture
@@ -301,6 +304,10 @@ def test_ranks_of_which_one_is_refused(world):
     assert "ValueError: ownership[0] = 9 is outside [0, 3), the ranks" in answers[1][1]
     for rank in (0, 2):
         assert "ValueError: rank 1 cannot cooperate: ValueError: ownership[0] = 9" in answers[rank][1]
+
+
+def test_a_failure_that_one_rank_alone_knows(world):
+    assert world.call(after_a_failure) == [list(range(11))] * WORLD
 
 
 def test_everything_is_destroyed_right_after_a_loop_is_left(world):

@@ -1,4 +1,7 @@
-"""Ranks that cooperate, each with its own part of the graph, against one process with all of it."""
+"""Ranks that cooperate, each with its own part of the graph, against one process with all of it. What does not belong
+together is an error that names it, on every rank, and nobody waits."""
+
+import re
 
 import numpy as np
 import pytest
@@ -20,14 +23,6 @@ def of_rank(out, input_nodes, options) -> list[tuple]:
 
     part = ramet.open(f"{out}/part-{dist.get_rank()}")
     return batches(part, input_nodes, ranks=ramet.Cooperate(), **options)
-
-
-def refused(out, index, ownership) -> str:
-    try:
-        ramet.NeighborLoader(ramet.open(f"{out}/part-{index}"), [2], ranks=ramet.Cooperate(ownership=ownership))
-    except ValueError as error:
-        return str(error)
-    return "nothing"
 
 
 @pytest.mark.parametrize("method", ["metis", "range", "hash"])
@@ -61,12 +56,89 @@ def test_heterogeneous_parts(world, tmp_path):
         np.testing.assert_array_equal(labels[np.argsort(seeds)], numpy_of(one[2])[np.argsort(numpy_of(one[0]))])
 
 
-def test_what_does_not_fit_is_refused(world, tmp_path):
-    ramet.partition(homogeneous(), WORLD, tmp_path / "three", method="hash")
-    ramet.partition(homogeneous(), 2, tmp_path / "two", method="hash")
-    said = world.call(refused, str(tmp_path / "two"), 0, None)
-    assert said == ["the graph is part 0 of 2, but 3 ranks cooperate: each needs one part"] * WORLD
-    said = world.call(refused, str(tmp_path / "three"), 0, None)
-    assert said == ["rank 1 has part=0, but rank 0 of its group has 'its own': ranks that cooperate need the same"] * 3
-    said = world.call(refused, str(tmp_path / "three"), 0, "hash")
-    assert said == ["ownership is given, but the graph is a part, which says itself who owns what"] * WORLD
+# ---- what does not belong together
+
+
+SAME = "ranks that cooperate need the same"
+CASES = {  # what ranks 0 and 1 open: what each says
+    "the other's part": (
+        ("hash/part-1", "hash/part-0"),
+        (f"rank 1 has part=0, but rank 0 of its group has 1: {SAME}",) * 2,
+    ),
+    "the same part": (
+        ("hash/part-0", "hash/part-0"),
+        (f"rank 1 has part=0, but rank 0 of its group has 'its own': {SAME}",) * 2,
+    ),
+    "parts of another graph": (
+        ("hash/part-0", "other/part-1"),
+        (f"rank 1 has graph and input_nodes=<.*>.*, but rank 0 of its group has <.*>.*: {SAME}",) * 2,
+    ),
+    "parts of a graph without the seeds": (
+        ("bare/part-0", "hash/part-1"),
+        ("^.the graph has no split 'train'", "rank 0 cannot cooperate: KeyError: .*has no split 'train'"),
+    ),
+    "parts by other owners": (
+        ("hash/part-0", "range/part-1"),
+        (f"rank 1 has ownership=.*, but rank 0 of its group has .*: {SAME}",) * 2,
+    ),
+    "the whole graph beside a part": (
+        ("whole", "hash/part-1"),
+        (f"rank 1 has ownership=.*, but rank 0 of its group has .*: {SAME}",) * 2,
+    ),
+    "more parts than ranks": (
+        ("three/part-0", "three/part-1"),
+        ("the graph is part 0 of 3, but 2 ranks cooperate", "the graph is part 1 of 3, but 2 ranks cooperate"),
+    ),
+    "fewer parts than ranks": (
+        ("one/part-0", "one/part-0"),
+        ("the graph is part 0 of 1, but 2 ranks cooperate",) * 2,
+    ),
+    "one of more parts": (
+        ("hash/part-0", "three/part-1"),
+        ("rank 1 cannot cooperate: ValueError: the graph is part 1 of 3, but 2", "^the graph is part 1 of 3, but 2"),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parts")
+    graph = homogeneous()
+    bare = ramet.from_arrays(graph.indptr(), graph.indices(), nodes={"feat": graph.table("feat").numpy()})
+    ramet.save(graph, folder / "whole")
+    for name, whole, parts, method in (
+        ("hash", graph, 2, "hash"),
+        ("range", graph, 2, "range"),
+        ("one", graph, 1, "hash"),
+        ("three", graph, 3, "hash"),
+        ("other", homogeneous(seed=1), 2, "hash"),
+        ("bare", bare, 2, "hash"),
+    ):
+        ramet.partition(whole, parts, folder / name, method=method)
+    return folder
+
+
+def loader_of(group, store, *stores):
+    graph = ramet.open(f"{store}/{stores[group.rank()]}")
+    return ramet.NeighborLoader(graph, [4, 3], "train", 50, ranks=ramet.Cooperate(among=group))
+
+
+def refused(*stores) -> str | None:
+    try:
+        loader_of(*stores)
+    except (KeyError, ValueError) as error:
+        return str(error)
+    return None
+
+
+def number_of_seeds(*stores) -> list[int]:
+    return [len(batch.seeds) for batch in loader_of(*stores)]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_rank_says_what_is_wrong_and_goes_on(world, stores, case):
+    paths, messages = CASES[case]
+    for said, message in zip(world.call(refused, str(stores), *paths, size=2), messages, strict=True):
+        assert re.search(message, said)
+    of_ranks = world.call(number_of_seeds, str(stores), "hash/part-0", "hash/part-1", size=2)
+    assert [sum(seeds) for seeds in zip(*of_ranks, strict=True)] == [50, 50, 50, 50, 5]

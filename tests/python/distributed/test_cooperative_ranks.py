@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from comparison import labor
-from small_graphs import CITES, NUM_NODES, REVERSE, WRITES, heterogeneous, homogeneous
+from small_graphs import CITES, NUM_NODES, REVERSE, WRITES, heterogeneous
 
 import ramet
 
@@ -27,13 +27,6 @@ TYPED = {
 NODES = {"seed_type": "node"}
 PAIRS = ((0, 1), (2, 3))
 TOLERANCE = {"float64": 1e-10, "float32": 1e-5}
-
-
-@pytest.fixture(scope="module")
-def one_type(tmp_path_factory):
-    path = tmp_path_factory.mktemp("cooperative") / "one"
-    ramet.save(homogeneous(), path)
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -80,32 +73,16 @@ def assert_same_training(per_rank: list[list[tuple]], expected: list[tuple]) -> 
 @pytest.mark.parametrize(
     "size", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow), pytest.param(7, marks=pytest.mark.slow)]
 )
-def test_training_is_that_of_one_process(world, alone, one_type, size):
-    per_rank = world.call(ranks.train, one_type, OPTIONS, 100, NODES, size=size)
-    assert_same_training(per_rank, alone(one_type, OPTIONS, 100, NODES))
-
-
-@pytest.mark.parametrize("size", [2, pytest.param(4, marks=pytest.mark.slow)])
-def test_training_in_float32(world, alone, one_type, size):
-    model = NODES | {"dtype": torch.float32, "optimizer": "SGD"}
-    per_rank = world.call(ranks.train, one_type, OPTIONS, 100, model, size=size)
-    assert_same_training(per_rank, alone(one_type, OPTIONS, 100, model))
-
-
-@pytest.mark.parametrize("size", [1, 3, pytest.param(7, marks=pytest.mark.slow)])
-def test_training_with_several_types(world, alone, several_types, size):
-    model = {"seed_type": "paper"}
-    per_rank = world.call(
-        ranks.train, several_types, TYPED | {"ranks": ramet.Cooperate(ownership="hash")}, 25, model, size=size
-    )
-    assert_same_training(per_rank, alone(several_types, TYPED, 25, model))
+def test_training_is_that_of_one_process(world, alone, store, size):
+    per_rank = world.call(ranks.train, store, OPTIONS, 100, NODES, size=size)
+    assert_same_training(per_rank, alone(store, OPTIONS, 100, NODES))
 
 
 @pytest.mark.parametrize("sampler", [labor(1, dependent=4), labor(), {"sampler": ramet.Uniform(replace=True)}], ids=str)
-def test_training_with_other_samplers(world, alone, one_type, sampler):
+def test_training_with_other_samplers(world, alone, store, sampler):
     options = OPTIONS | sampler
-    per_rank = world.call(ranks.train, one_type, options, 20, NODES, size=3)
-    assert_same_training(per_rank, alone(one_type, options, 20, NODES))
+    per_rank = world.call(ranks.train, store, options, 20, NODES, size=3)
+    assert_same_training(per_rank, alone(store, options, 20, NODES))
 
 
 NOTHING_TO_DO = {
@@ -116,26 +93,19 @@ NOTHING_TO_DO = {
 
 
 @pytest.mark.parametrize("what", NOTHING_TO_DO)
-def test_ranks_that_have_nothing_to_do(world, alone, one_type, what):
+def test_ranks_that_have_nothing_to_do(world, alone, store, what):
     size, change, ownership = NOTHING_TO_DO[what]
     options = OPTIONS | change
     per_rank = world.call(
-        ranks.train, one_type, options | {"ranks": ramet.Cooperate(ownership=ownership)}, 20, NODES, size=size
+        ranks.train, store, options | {"ranks": ramet.Cooperate(ownership=ownership)}, 20, NODES, size=size
     )
-    assert_same_training(per_rank, alone(one_type, options, 20, NODES))
+    assert_same_training(per_rank, alone(store, options, 20, NODES))
 
 
-@pytest.mark.parametrize("groups", [PAIRS, ((0, 3), (1, 2)), ((0,), (1,), (2,), (3,))], ids=str)
-def test_groups_that_work_data_parallel(world, alone, one_type, groups):
-    """Ranks cooperate inside a group and average their gradients with all."""
-    per_rank = world.call(ranks.train, one_type, OPTIONS, 20, NODES, groups, size=4, groups=groups)
-    assert_same_training(per_rank, alone(one_type, OPTIONS, 20, NODES))
-
-
-def test_delays_change_nothing(world, alone, one_type):
+def test_delays_change_nothing(world, alone, store):
     """Every rank sleeps before every collective, in the loop and in the loader's thread, with gradients under way."""
-    per_rank = world.call(ranks.train, one_type, OPTIONS | {"prefetch": 3}, 20, NODES, (), 1, size=4)
-    assert_same_training(per_rank, alone(one_type, OPTIONS, 20, NODES))
+    per_rank = world.call(ranks.train, store, OPTIONS | {"prefetch": 3}, 20, NODES, (), 1, size=4)
+    assert_same_training(per_rank, alone(store, OPTIONS, 20, NODES))
 
 
 # ---- what is sampled
@@ -159,11 +129,11 @@ def assert_same_sets(steps: list, expected: list) -> None:
 
 
 @pytest.mark.parametrize("size", [2, 7])
-def test_epochs_are_those_of_one_process(world, one_type, size):
+def test_epochs_are_those_of_one_process(world, store, size):
     options = OPTIONS | {"tables": ()}
-    per_rank = world.call(ranks.sample, one_type, options, 2, size=size)
+    per_rank = world.call(ranks.sample, store, options, 2, size=size)
     for number in range(2):
-        assert union([epochs[number] for epochs in per_rank]) == epoch(one_type, options, number)
+        assert union([epochs[number] for epochs in per_rank]) == epoch(store, options, number)
 
 
 def test_the_union_of_groups_is_one_process(world, several_types):
@@ -171,26 +141,26 @@ def test_the_union_of_groups_is_one_process(world, several_types):
     assert_same_sets(union([epochs[0] for epochs in per_rank]), epoch(several_types, TYPED))
 
 
-def test_loops_left_early_and_iterators_at_once(world, one_type):
-    per_rank = world.call(ranks.leave_early, one_type, OPTIONS | {"prefetch": 2}, 4, size=3)
-    zero, one, two = (epoch(one_type, OPTIONS, number) for number in range(3))
+def test_loops_left_early_and_iterators_at_once(world, store):
+    per_rank = world.call(ranks.leave_early, store, OPTIONS | {"prefetch": 2}, 4, size=3)
+    zero, one, two = (epoch(store, OPTIONS, number) for number in range(3))
     both = [steps for pair in zip(one, two) for steps in pair]
     assert union(per_rank) == zero[:5] + one + both
 
 
-def test_states_move_between_modes(world, one_type):
+def test_states_move_between_modes(world, store):
     """Cooperative ranks, independent ranks and one process continue each other's epochs."""
-    expected = epoch(one_type, OPTIONS, step=4)
-    plain = ramet.NeighborLoader(ramet.open(one_type), ranks=False, **OPTIONS)
+    expected = epoch(store, OPTIONS, step=4)
+    plain = ramet.NeighborLoader(ramet.open(store), ranks=False, **OPTIONS)
     modes = (3, {"ranks": ramet.Cooperate()}), (2, {"ranks": None})
     for size, mode in modes:
-        states = world.call(ranks.state, one_type, OPTIONS | mode, 4, size=size)
+        states = world.call(ranks.state, store, OPTIONS | mode, 4, size=size)
         assert all(state == states[0] for state in states)
         plain.load_state_dict(states[0])
         assert plain.state_dict() == states[0]
         assert [edges([batch]) for batch in plain] == expected
         for other_size, other in modes:
-            per_rank = world.call(ranks.resume, one_type, OPTIONS | other, states[0], size=other_size)
+            per_rank = world.call(ranks.resume, store, OPTIONS | other, states[0], size=other_size)
             assert_same_sets(union(per_rank), expected)
 
 
@@ -199,10 +169,10 @@ def test_states_move_between_modes(world, one_type):
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0,)], ids=str)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "uint8", "bool"])
-def test_rows_of_any_dtype_and_shape_travel(world, one_type, dtype, shape):
+def test_rows_of_any_dtype_and_shape_travel(world, store, dtype, shape):
     """And their gradients come back: each node's is the sum over all who had it as a source."""
     options = OPTIONS | {"tables": ()}
-    per_rank = world.call(ranks.exchange_rows, one_type, options, dtype, shape, size=3)
+    per_rank = world.call(ranks.exchange_rows, store, options, dtype, shape, size=3)
     if per_rank[0][1] is None:
         return
     uses = Counter(node for _, _, sources in per_rank for node in sources.tolist())
@@ -218,13 +188,13 @@ def test_any_types_travel_together(world, several_types):
         assert paper | author == both
 
 
-def test_rows_that_are_no_input_of_the_layer_are_refused(world, one_type):
-    for words in world.call(ranks.wrong_rows, one_type, OPTIONS, size=2):
+def test_rows_that_are_no_input_of_the_layer_are_refused(world, store):
+    for words in world.call(ranks.wrong_rows, store, OPTIONS, size=2):
         assert len(words) == 3
         assert all("rows have the shape" in said and "nodes of this rank" in said for said in words)
 
 
-def test_rows_that_differ_between_ranks_are_refused(world, one_type):
-    for words, goes_on in world.call(ranks.unlike_rows, one_type, OPTIONS, size=3):
+def test_rows_that_differ_between_ranks_are_refused(world, store):
+    for words, goes_on in world.call(ranks.unlike_rows, store, OPTIONS, size=3):
         assert "differ between ranks: rank 1 of the group has [('torch.float64', (" in words
         assert goes_on

@@ -4,9 +4,6 @@ import os
 
 import numpy as np
 import pytest
-from small_graphs import homogeneous
-
-import ramet
 
 pytest.importorskip("torch")
 
@@ -64,13 +61,6 @@ def test_what_several_ranks_cannot_do_is_said(world, tmp_path):
         assert "rank 1 has location='host'" in said["a place of one rank"]
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    path = tmp_path_factory.mktemp("disk_embeddings") / "store"
-    ramet.save(homogeneous(), path)
-    return path
-
-
 @pytest.mark.parametrize("ownership", ["range", "hash"])
 @pytest.mark.parametrize("size", [1, 3])
 def test_a_cooperative_loader_reads_ahead_what_a_rank_will_ask_for(world, store, tmp_path, size, ownership):
@@ -93,29 +83,6 @@ def test_a_checkpoint_goes_to_other_ranks_owners_and_to_memory(world, tmp_path):
             assert_equal(together(answers), expected)
     assert sorted(os.listdir(tmp_path)) == ["checkpoint", "rows"]
     assert os.listdir(rows) == []
-
-
-def test_a_checkpoint_of_ranks_without_a_common_file_system(world, tmp_path):
-    paths = [tmp_path / f"machine-{rank}" for rank in range(2)]
-    for path in paths:
-        path.mkdir()
-    checkpoints = [str(path / "checkpoint") for path in paths]
-    world.call(ranks.save, tmp_path, "hash", 3, checkpoints, size=2)
-    for rank, path in enumerate(checkpoints):
-        assert sorted(os.listdir(path)) == ["checksums.txt", f"part-{rank}", "parts.json"]
-    answers = world.call(ranks.load_and_train, tmp_path, "hash", range(3, 5), checkpoints, size=2)
-    assert_equal(together(answers), ranks.learn("Adam", None, None, average=False, steps=range(5))[1])
-    answers = world.call(ranks.load_and_train, tmp_path, None, [], checkpoints, size=2)
-    assert all("which is not in" in said for said in answers)
-
-
-def test_a_disk_that_is_full_is_an_error_of_its_rank_alone(world, tmp_path):
-    """Which goes on once there is room, to the same bits."""
-    answers = world.call(ranks.full_disk, tmp_path, size=3)
-    errors = [error for error, _ in answers]
-    assert errors[:2] == ["nothing", "nothing"] and f"of the records in {tmp_path}" in errors[2]
-    expected = ranks.learn("Adam", None, None, average=False)[1]
-    assert_equal(together([rows for _, rows in answers]), expected)
 
 
 def test_a_rank_that_gives_a_step_up_stays_with_the_others(world, tmp_path):

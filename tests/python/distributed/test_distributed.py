@@ -3,13 +3,12 @@
 import contextlib
 import itertools
 import logging
-import math
 import sys
 import zlib
 
 import processes
 import pytest
-from small_graphs import WIDTH, homogeneous, sampled
+from small_graphs import WIDTH, sampled
 from world import Ranks
 
 import ramet
@@ -154,18 +153,6 @@ def log_loops(options, scripts):
 # ---- tests
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    path = tmp_path_factory.mktemp("distributed") / "store"
-    ramet.save(homogeneous(), path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def graph(store) -> ramet.Graph:
-    return ramet.open(store)
-
-
 @pytest.fixture(
     scope="module",
     params=[
@@ -233,25 +220,6 @@ def test_the_ranks_together_are_one_process(group, graph, change):
         together = merged([epochs[epoch] for epochs in per_rank])
         assert len(together) == len(loader)
         assert together == steps(loader)
-
-
-def test_slices_differ_by_one_seed_at_most(group):
-    for of_ranks in zip(*(epochs[0] for epochs in group.call(run_epochs, OPTIONS, 1))):
-        sizes = [len(step[3]) for step in of_ranks]
-        total = of_ranks[0][2]
-        assert sizes == sorted(sizes, reverse=True)
-        assert sizes[0] == math.ceil(total / group.size)
-        assert sizes[-1] == total // group.size
-
-
-def test_slices_have_the_fingerprint_of_the_whole(group, graph):
-    """What each rank sampled, sampled here again for its seeds: the fingerprint of the union."""
-    per_rank = group.call(run_epochs, OPTIONS, 1)
-    loader = alone(graph, OPTIONS)
-    for batch in loader:
-        slices = [epochs[0][batch.step][3] for epochs in per_rank]
-        parts = [ramet.sample(graph, seeds, [3, 2], epoch=0, step=batch.step) for seeds in slices]
-        assert ramet.fingerprint(parts) == batch.fingerprint()
 
 
 @pytest.mark.parametrize("change", [{}, {"batch_size": 3}, {"batch_size": 7}, {"input_nodes": [7, 5]}], ids=str)

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_graphs import homogeneous
 
 import ramet
 
@@ -256,13 +255,6 @@ def loaded_by_one(group) -> torch.Tensor:
 
 
 # ---- tests
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    path = tmp_path_factory.mktemp("embeddings") / "store"
-    ramet.save(homogeneous(), path)
-    return path
 
 
 @pytest.fixture(scope="module")

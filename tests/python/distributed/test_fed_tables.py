@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from small_graphs import NUM_NODES, homogeneous, numpy_of
+from small_graphs import NUM_NODES, numpy_of
 from world import group_of
 
 import ramet
@@ -23,18 +23,6 @@ TABLES = [
     {"placement": "chunked", "ownership": VECTOR},
     {"placement": "distributed", "ownership": "hash"},
 ]
-
-
-@pytest.fixture(scope="module")
-def graph() -> ramet.Graph:
-    return homogeneous()
-
-
-@pytest.fixture(scope="module")
-def store(graph, tmp_path_factory) -> str:
-    folder = tmp_path_factory.mktemp("stores") / "graph"
-    ramet.save(graph, folder)
-    return str(folder)
 
 
 # ---- what ranks do

@@ -15,11 +15,6 @@ def loader_of(graph, **options) -> ramet.NeighborLoader:
     return ramet.NeighborLoader(graph, [4, 3], "train", 20, **options)
 
 
-@pytest.fixture(scope="module")
-def graph() -> ramet.Graph:
-    return homogeneous()
-
-
 @pytest.fixture
 def batch(graph) -> ramet.Batch:
     return next(iter(loader_of(graph)))

@@ -124,14 +124,6 @@ def test_features_and_labels(graph):
         assert set(batch.tables) == {"feat", "label"}
 
 
-@pytest.mark.parametrize("decode", [True, False])
-def test_half_precision_features(decode):
-    half = homogeneous(feature_type=np.float16)
-    batch = next(iter(make(half, features=ramet.Features(decode=decode))))
-    assert numpy_of(batch.x).dtype == (np.float32 if decode else np.float16)
-    np.testing.assert_array_equal(batch.x, half.table("feat").numpy()[numpy_of(batch.n_id)])
-
-
 @pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"])
 def test_tables_of_every_type_and_shape(dtype):
     if not hasattr(torch or np, np.dtype(dtype).name):

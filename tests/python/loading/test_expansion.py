@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from small_graphs import CITES, NUM_NODES, WRITES, heterogeneous, homogeneous, numpy_of, summary
+from small_graphs import CITES, NUM_NODES, WRITES, heterogeneous, numpy_of, summary
 
 import ramet
 
@@ -43,17 +43,6 @@ def test_batches_are_those_of_sample_for_any_threads(graph, options):
             assert np.array_equal(batch.batch, one.batch)
         if batch.expand == "once":
             assert np.array_equal(batch.edges().edge_index, one.edges().edge_index)
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_resuming_is_exact(graph, options):
-    expected = [summary(batch) for batch in make(graph, **options)]
-    loader, again = make(graph, **options), make(graph, threads=3, **options)
-    batches = iter(loader)
-    for _ in range(7):
-        next(batches)
-    again.load_state_dict(loader.state_dict())
-    assert [summary(batch) for batch in again] == expected[7:]
 
 
 def test_a_state_is_of_the_same_expansion(graph):
@@ -113,10 +102,3 @@ def test_blocks_of_trees_have_their_rows(graph):
         for one, other in zip(ahead.blocks, on_access.blocks):
             assert np.array_equal(one.table("edge_attr"), other.table("edge_attr"))
         assert ahead.num_sampled_nodes[0] == ahead.num_seeds
-
-
-def test_an_expansion_that_is_none_is_named():
-    with pytest.raises(ValueError, match="expand is 'twice', expected 'every' or 'once'"):
-        make(homogeneous(), expand="twice")
-    with pytest.raises(TypeError, match="disjoint is 'no', expected True or False"):
-        make(homogeneous(), disjoint="no")

@@ -57,13 +57,6 @@ def test_rows_that_are_not_decoded_are_rounded_once(dtype):
         assert aggregate(fused.blocks[0], fused.x).equal(aggregate(plain.blocks[0], plain.x))
 
 
-@pytest.mark.parametrize("width", [1, 3, 8, 16, 64, 130])
-def test_any_width(width):
-    for dtype in ("float32", "float16", "int8 by row"):
-        fused, plain = next(iter(pairs(graph_of(dtype, width))))
-        assert aggregate(fused.blocks[0], fused.x).equal(aggregate(plain.blocks[0], plain.x))
-
-
 def test_rows_of_any_shape():
     for shape in ((), (2, 3)):
         rows = np.random.default_rng(0).standard_normal((NUM_NODES, *shape)).astype(np.float32)

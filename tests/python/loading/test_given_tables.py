@@ -5,17 +5,12 @@ import weakref
 
 import numpy as np
 import pytest
-from small_graphs import CITES, NUM_NODES, WIDTH, heterogeneous, homogeneous, numpy_of, summary
+from small_graphs import CITES, NUM_NODES, WIDTH, heterogeneous, numpy_of, summary
 
 import ramet
 from ramet.loading.combinations import GIVEN
 
 NEEDED = {"num_neighbors": [4, 3], "input_nodes": "train", "batch_size": 20}
-
-
-@pytest.fixture(scope="module")
-def graph() -> ramet.Graph:
-    return homogeneous()
 
 
 def rows_of(graph, name="feat", of=None) -> np.ndarray:
@@ -180,12 +175,3 @@ def test_what_does_not_fit_a_heterogeneous_graph_is_refused(tables, error, words
 def test_a_device_takes_tables_of_the_graph_alone():
     with pytest.raises(ValueError, match=f"{GIVEN} is .*'feat'.*, which a loader with a device does not take"):
         ramet.loading.combinations.check(ramet.loading.combinations.GPU, {GIVEN: ["feat"]})
-
-
-def test_tables_of_files_are_given_as_others(graph, tmp_path):
-    rows = rows_of(graph)
-    paths = [tmp_path / "0.npy", tmp_path / "1.npy"]
-    for path, part in zip(paths, (rows[:600], rows[600:])):
-        np.save(path, part)
-    for batch in ramet.NeighborLoader(graph, tables={"feat": ramet.Table.open(paths)}, **NEEDED):
-        np.testing.assert_array_equal(batch.x, rows[numpy_of(batch.n_id)])

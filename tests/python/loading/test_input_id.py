@@ -11,11 +11,6 @@ import ramet
 from ramet.loading.batch import Batch
 
 
-@pytest.fixture(scope="module")
-def graph() -> ramet.Graph:
-    return homogeneous()
-
-
 def make(graph, **options) -> ramet.NeighborLoader:
     given = {"input_nodes": "train", "batch_size": 10, "shuffle": True, "seed": 3} | options
     return ramet.NeighborLoader(graph, [3, 2], **given)
@@ -63,40 +58,6 @@ def test_listed_batches_are_those_of_the_epoch(graph, threads):
     core = again._core
     made = [core.make(numpy_of(batch.input_id), 4, batch.step) for batch in batches]
     assert [summary(Batch(one, again.origin)) for one in made] == expected
-
-
-def test_listed_positions_may_repeat_and_batches_be_empty(graph):
-    loader = make(graph, shuffle=False)
-    first, none, last = listed(loader, [9, 9, 0, 204], [0, 3, 3, 4])
-    train = graph.split("train")
-    assert first[3] == train[[9, 9, 0]].tolist() and first[4] == [9, 9, 0]
-    assert none[3] == [] and none[2] == 0
-    assert last[3] == [train[204]] and last[4] == [204]
-
-
-WRONG_LISTS = [
-    ([0, 205], [0, 2], IndexError, r"order\[1\] is 205, outside \[0, 205\) of the input nodes"),
-    ([0, -1], [0, 2], IndexError, r"order\[1\] is -1, outside"),
-    ([0, 1], [1, 2], ValueError, r"offsets\[0\] is 1, expected 0"),
-    ([0, 1], [0, 3], ValueError, r"offsets\[1\], the last, is 3, expected 2, the length of order"),
-    ([0, 1], [0, 2, 1, 2], ValueError, r"offsets\[2\] is 1, expected at least offsets\[1\] = 2"),
-]
-
-
-@pytest.mark.parametrize("order, offsets, error, words", WRONG_LISTS)
-def test_lists_that_are_none_are_named(graph, order, offsets, error, words):
-    with pytest.raises(error, match=words):
-        listed(make(graph), order, offsets)
-
-
-def test_what_no_batch_can_be_made_of_is_named(graph):
-    core = make(graph)._core
-    with pytest.raises(IndexError, match=r"positions\[0\] is 205, outside \[0, 205\) of the input nodes"):
-        core.make(np.array([205]), 0, 0)
-    with pytest.raises(ValueError, match="epoch is -1, expected at least 0"):
-        core.make(np.array([0]), -1, 0)
-    with pytest.raises(ValueError, match="order and offsets go together"):
-        core.start(0, 0, order=np.array([0]))
 
 
 def test_a_loader_keeps_none_of_the_arrays_that_it_was_given():

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from small_graphs import WIDTH, homogeneous
+from small_graphs import WIDTH
 
 import ramet
 
@@ -21,11 +21,6 @@ def lightning():
         module = pytest.importorskip("pytorch_lightning")
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
     return module
-
-
-@pytest.fixture(scope="module")
-def graph() -> ramet.Graph:
-    return homogeneous()
 
 
 def make_loader(graph, **options) -> ramet.NeighborLoader:

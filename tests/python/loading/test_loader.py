@@ -59,18 +59,6 @@ def test_input_nodes(graph, chosen):
     assert len(loader) == -(-len(ids) // 4)
 
 
-def test_shuffling_loses_nothing_and_differs_by_epoch_and_seed(graph):
-    loader = make(graph, shuffle=True)
-    epochs = [list(itertools.chain(*seeds_of(loader))) for _ in range(3)]
-    train = graph.split("train").tolist()
-    for epoch in epochs:
-        assert sorted(epoch) == sorted(train)
-        assert epoch != train
-    assert len(set(map(tuple, epochs))) == 3
-    assert list(itertools.chain(*seeds_of(make(graph, shuffle=True, seed=1)))) not in epochs
-    assert len(set(itertools.chain(*seeds_of(make(graph, shuffle=True, drop_last=True))))) == 200
-
-
 @pytest.mark.parametrize(
     "options",
     [

@@ -8,16 +8,6 @@ import ramet
 
 
 @pytest.fixture(scope="module")
-def one_thread():
-    """The layers are small, and torch's threads would wait for each other."""
-    torch = pytest.importorskip("torch")
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
 def graph() -> ramet.Graph:
     plain = homogeneous()
     edges = np.stack([plain.indices(), np.repeat(np.arange(NUM_NODES), np.diff(plain.indptr()))])

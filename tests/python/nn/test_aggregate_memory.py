@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 from block_edges import random_edges  # noqa: E402  (needs torch)
 from tries import least  # noqa: E402
 
+from ramet import _core  # noqa: E402
 from ramet._support.old_torch import IS_OLD  # noqa: E402
 from ramet.nn import BlockEdges, aggregate, edge_softmax  # noqa: E402
 
@@ -132,3 +133,13 @@ def test_operators_keep_no_edges_alive(edges):
     alive = [weakref.ref(indptr), weakref.ref(indices)]
     del indptr, indices
     assert [ref() for ref in alive] == [None] * 2
+
+
+def test_pooled_arrays_are_recycled():
+    for dtype in ("float32", "float64", "float16", "int32", "int64"):
+        array = _core.pooled([300, 7], dtype)
+        assert array.shape == (300, 7)
+        assert array.dtype == dtype
+        assert array.flags.writeable
+    with pytest.raises(ValueError, match="dtype is 'complex'"):
+        _core.pooled([1], "complex")

@@ -195,59 +195,6 @@ def test_softmax_over_edges_is_that_of_pyg():
     assert torch.equal(nn.edge_softmax(edges, scores).isnan(), torch.stack([own & False, own], 1))
 
 
-def test_gradients():
-    edges = random_edges(9, 5, 20)
-    source, destination, of_edges = (
-        rows(count, 2, seed=i).requires_grad_() for i, count in enumerate((9, 5, edges.num_edges))
-    )
-    check = torch.autograd.gradcheck
-    assert check(lambda s: nn.edge_softmax(edges, s), [of_edges])
-    assert check(lambda a, b, c: attention.gat_softmax(edges, a, b, c, 0.2), [source, destination, of_edges])
-    assert check(lambda a, b: attention.gat_softmax(edges, a, b, None, 0.2), [source, destination])
-    x = rows(11, 4).requires_grad_()  # more rows than sources
-    assert check(lambda x, w: attention.head_sums(edges, x, w), [x, of_edges])
-    wide, weight = rows(5, 2, 4).requires_grad_(), rows(6, 4).requires_grad_()
-    assert check(attention.project_heads, [wide, weight])
-    parts = [rows(count, 2, 3, seed=i).requires_grad_() for i, count in enumerate((11, 5, edges.num_edges))]
-    att = rows(2, 3).requires_grad_()
-    assert check(lambda a, b, c, t: attention.gatv2_scores(edges, a, b, t, c, 0.2), [*parts, att])
-    assert check(lambda a, b, t: attention.gatv2_scores(edges, a, b, t, None, 0.2), [*parts[:2], att])
-    with pytest.raises(RuntimeError, match="first derivative only"):
-        torch.autograd.grad(nn.edge_softmax(edges, of_edges)[0].sum(), of_edges, create_graph=True)
-
-
-@pytest.mark.parametrize("name", ["GATConv", "GATv2Conv"])
-def test_the_bits_do_not_depend_on_threads(name):
-    edges = random_edges(3000, 2000, 20_000)
-    layer = getattr(nn, name)(5, 8, heads=4, edge_dim=2)
-
-    def bits() -> list[torch.Tensor]:
-        scores = torch.linspace(-3, 3, 40_000).view(-1, 2).requires_grad_()
-        x = rows(3000, 7, dtype=torch.float32).requires_grad_()
-        soft = nn.edge_softmax(edges, scores)
-        attention.head_sums(edges, x, soft).square().sum().backward()
-        out = [soft, scores.grad, x.grad]
-        if name == "GATv2Conv":
-            parts = [rows(n, 4, 8, dtype=torch.float32).requires_grad_() for n in (3000, 2000)]
-            att = layer.att[0].detach().requires_grad_()
-            attention.gatv2_scores(edges, *parts, att, None, 0.2).square().sum().backward()
-            out += [part.grad for part in parts] + [att.grad]
-        return out
-
-    results = []
-    try:
-        for threads in 1, 2, 8:
-            torch.set_num_threads(threads)
-            results.append(bits())
-    finally:
-        torch.set_num_threads(1)
-    for others in results[1:]:
-        for one, other in zip(results[0], others, strict=True):
-            assert torch.equal(one, other)
-    features, source = rows(20_000, 2, dtype=torch.float32), rows(3000, 5, dtype=torch.float32)
-    assert layer(source, edges, features).isfinite().all()
-
-
 def test_autocast_and_half_rows_are_near():
     edges = block("small")
     for name in "GATConv", "GATv2Conv":

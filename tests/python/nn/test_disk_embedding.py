@@ -115,22 +115,6 @@ def test_a_failed_save_leaves_the_checkpoint_before(tmp_path):
     assert os.listdir(tmp_path) == ["checkpoint"]
 
 
-def test_a_full_disk_loses_nothing(tmp_path):
-    optimizer, twin = ramet.optim.Adam(on_disk(tmp_path, 70)), ramet.optim.Adam(ramet.nn.Embedding(ROWS, WIDTH, seed=3))
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    train(optimizer, range(1))
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20 * 1024, before[1]))
-        with pytest.raises(OSError, match=f"cannot write .* bytes at byte .* of the records in {tmp_path}"):
-            train(optimizer, [1, 2, 3])
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    done = optimizer.param_groups and optimizer._number
-    train(optimizer, range(done, 4))
-    train(twin, range(4))
-    check_equal(optimizer, twin)
-
-
 def test_another_optimizer_begins_with_the_rows_and_no_state(tmp_path):
     embedding = on_disk(tmp_path, 30)
     first = ramet.optim.Adam(embedding)

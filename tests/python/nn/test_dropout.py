@@ -65,13 +65,6 @@ def test_types_have_masks_of_their_own():
         assert (mask == dropped(nodes.tolist(), 6, 0, 0, name, 0.5)).all()
 
 
-def test_a_node_has_its_mask_whatever_else_is_in_the_batch(graph):
-    whole = batch_of(graph, [5, 3, 900, 44])
-    part = batch_of(graph, [44, 900])
-    masks = [is_dropped(torch.ones(b.num_seeds, 64), b.blocks[1], 0.5) for b in (whole, part)]
-    assert (masks[0][[3, 2]] == masks[1]).all()
-
-
 def test_the_rest_of_a_rows_shape_is_flattened(graph):
     block = batch_of(graph).blocks[0]
     x = torch.ones(block.num_dst, 3, 4)

@@ -40,6 +40,18 @@ def test_a_block_has_its_edges(batch):
         assert edges_of(block).edge_weight is None
 
 
+def test_the_edges_of_a_batch_are_its_blocks():
+    batch = ramet.sample(homogeneous(), [5, 3, 900], [4, 3])
+    for block in batch.blocks:
+        edges = batch._core.block_edges(block.index, 0)
+        assert edges is batch._core.block_edges(block.index, 0)
+        assert (edges.num_src, edges.num_dst, edges.num_edges) == (block.num_src, block.num_dst, block.num_edges)
+        assert np.array_equal(edges.indices, block.indices.numpy())
+        assert not edges.is_transposed
+        edges.transpose(threads=2)
+        assert edges.is_transposed
+
+
 def test_a_samplers_weights_are_the_edges(batch):
     block = ramet.sample(homogeneous(), list(range(50)), [4, 3], sampler=ramet.Labor(iterations=1)).blocks[0]
     assert torch.equal(edges_of(block).edge_weight, block.edge_weight)

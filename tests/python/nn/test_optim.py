@@ -100,29 +100,6 @@ def test_rows_without_a_gradient_are_not_touched():
     assert optimizer.state_of(embedding)["steps"].numpy().nonzero()[0].tolist() == [3, 7]
 
 
-@pytest.mark.parametrize("make", [getattr(ramet.optim, name) for name in ramet.optim.__all__])
-def test_the_bits_depend_neither_on_threads_nor_on_how_gradients_come(make):
-    """A list of gradients in one call, and the same list over three calls."""
-    steps = list(steps_of(3))
-    threads = torch.get_num_threads()
-    results = []
-    try:
-        for parts, count in ((1, 1), (1, 2), (3, 2)):
-            torch.set_num_threads(count)
-            embedding = ramet.nn.Embedding(ROWS, WIDTH, seed=3)
-            optimizer = make([embedding], lr=0.1)
-            for ids, gradients in steps:
-                calls = [embedding(part) for part in ids.chunk(parts)]
-                for rows, part in reversed(list(zip(calls, gradients.chunk(parts)))):
-                    rows.backward(part)
-                optimizer.step()
-                optimizer.zero_grad()
-            results.append(embedding.weight.clone())
-    finally:
-        torch.set_num_threads(threads)
-    assert torch.equal(results[0], results[1]) and torch.equal(results[0], results[2])
-
-
 def test_gradients_add_up_until_they_are_zeroed():
     embedding = ramet.nn.Embedding(ROWS, WIDTH, init=0)
     optimizer = ramet.optim.SGD(embedding, lr=1.0)
@@ -229,23 +206,6 @@ def test_schedulers_and_closures_of_torch_work():
         losses.append(optimizer.step(closure).item())
         scheduler.step()
     assert losses == [0, -WIDTH, -1.5 * WIDTH]
-
-
-def test_an_embedding_learns_to_tell_classes_apart():
-    labels = torch.arange(ROWS) % 3
-    torch.manual_seed(0)
-    embedding, head = ramet.nn.Embedding(ROWS, 8), torch.nn.Linear(8, 3)
-    model = torch.nn.Sequential(embedding, head)
-    assert [name for name, _ in model.named_parameters()] == ["1.weight", "1.bias"]
-    sparse, dense = ramet.optim.Adam(embedding, lr=0.1), torch.optim.Adam(head.parameters(), lr=0.1)
-    for _ in range(30):
-        loss = torch.nn.functional.cross_entropy(model(torch.arange(ROWS)), labels)
-        sparse.zero_grad()
-        dense.zero_grad()
-        loss.backward()
-        sparse.step()
-        dense.step()
-    assert (model(torch.arange(ROWS)).argmax(1) == labels).all()
 
 
 def test_ids_of_any_shape_and_dtype():

@@ -73,15 +73,6 @@ def accuracy(data, num_relations, splits, seed: int) -> float:
         return float((model(batch).argmax(dim=1) == classes).float().mean())
 
 
-@pytest.fixture
-def one_thread():
-    """Batches are small: threads of torch would wait for one another."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("one_thread")
 def test_persons_are_classified(data_dir):

@@ -166,6 +166,7 @@ def test_input_nodes_of_a_graph_without_splits():
         ({"disjoint": True, "directed": False}, ValueError, "'disjoint' sampling not supported"),
         ({"subgraph_type": "sideways"}, ValueError, "sideways"),
         ({"temporal_strategy": "newest"}, ValueError, "strategy is 'newest', expected 'uniform' or 'last'"),
+        ({"input_time": torch.arange(100)}, ValueError, "'input_time' and 'time_attr' arguments: 'input_time' is set"),
         ({"weight_attr": "w"}, KeyError, "weight_attr is 'w', but no edge type has"),
         ({"weight_attr": "x"}, ValueError, "weight_attr 'x' of .* has 100 rows, but there are 500 edges"),
         ({"transform": 3}, TypeError, "transform is 3, expected a function"),
@@ -180,6 +181,16 @@ def test_input_nodes_of_a_graph_without_splits():
 def test_wrong_arguments_of_pyg(options, error, message):
     with pytest.raises(error, match=message):
         by_pyg(homogeneous(), [2], **options)
+
+
+def test_the_last_neighbors_are_drawn_once():
+    with pytest.raises(ValueError, match="'last' with replace"):
+        by_pyg(timed(), [2], "paper", time_attr="time", temporal_strategy="last", replace=True)
+
+
+def test_times_of_edges_are_not_those_of_seeds():
+    with pytest.raises(ValueError, match=r"'node' has no table 'edge_time': its seeds need"):
+        by_pyg(with_attribute("edge_time", torch.arange(500)), [1], time_attr="edge_time")
 
 
 def test_data_that_is_none():

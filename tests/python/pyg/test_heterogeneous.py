@@ -112,16 +112,6 @@ def test_edges_of_weight_zero_are_never_drawn():
     assert batch[WRITES].edge_index.tolist() == [[0, 0], [0, 1]] and batch[WRITES].weight.tolist() == [1, 1]
 
 
-def test_fanouts_in_pygs_words():
-    data = heterogeneous()
-    with pytest.raises(ValueError, match="hops must be the same across all"):
-        ramet.pyg.NeighborLoader(data, {CITES: [1], WRITES: [1, 1], WRITTEN: [1]}, input_nodes="paper")
-    with pytest.raises(ValueError, match="Missing number of neighbors"):
-        ramet.pyg.NeighborLoader(data, {CITES: [1]}, input_nodes="paper")
-    with pytest.raises(ValueError, match=r"Not all edge types specified .* exist|Missing number of"):
-        ramet.pyg.NeighborLoader(data, {("a", "b", "c"): [1]}, input_nodes="paper")
-
-
 def test_one_type_of_each_stays_heterogeneous():
     data = HeteroData()
     data["v"].x, data["v", "to", "v"].edge_index = torch.arange(11), tree()

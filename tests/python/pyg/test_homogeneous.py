@@ -60,12 +60,6 @@ def test_hops_are_counted_in_the_order_of_discovery():
     assert all(type(count) is int for count in (*batch.num_sampled_nodes, *batch.num_sampled_edges))
 
 
-def test_local_ids_and_edge_ids_map_back():
-    data = homogeneous(1000, 5000)
-    for batch in ramet.pyg.NeighborLoader(data, [5, 5], batch_size=100, shuffle=True):
-        assert torch.equal(batch.n_id[batch.edge_index], data.edge_index[:, batch.e_id])
-
-
 def test_one_layer_per_hop_computes_what_the_whole_graph_does():
     data = KarateClub()[0]
     torch.manual_seed(0)
@@ -79,23 +73,6 @@ def test_one_layer_per_hop_computes_what_the_whole_graph_does():
     for batch in ramet.pyg.NeighborLoader(data, [-1, -1], batch_size=7):
         out = run(batch)[: batch.batch_size]
         torch.testing.assert_close(out, expected[batch.n_id[: batch.batch_size]], atol=1e-5, rtol=1e-5)
-
-
-@pytest.mark.parametrize("fanout", [1, 2, 4])
-def test_trimmed_layers_compute_what_untrimmed_ones_do(fanout):
-    data = homogeneous()
-    data.x = torch.randn(100, 8)
-    torch.manual_seed(1)
-    model = GraphSAGE(8, 16, num_layers=3, out_channels=4).eval()
-    for batch in ramet.pyg.NeighborLoader(data, [fanout] * 3, batch_size=10):
-        plain = model(batch.x, batch.edge_index)[: batch.batch_size]
-        trimmed = model(
-            batch.x,
-            batch.edge_index,
-            num_sampled_nodes_per_hop=batch.num_sampled_nodes,
-            num_sampled_edges_per_hop=batch.num_sampled_edges,
-        )[: batch.batch_size]
-        torch.testing.assert_close(trimmed, plain)
 
 
 @pytest.mark.parametrize("cache", [False, True])

@@ -25,15 +25,6 @@ WIDTH = 16
 FIRST_DAY = pandas.Timestamp("2024-01-01")
 
 
-@pytest.fixture
-def one_thread():
-    """For torch: the matrices are small, and threads that wait for each other cost more than they do."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(scope="module")
 def example():
     spec = importlib.util.spec_from_file_location("temporal", EXAMPLE)

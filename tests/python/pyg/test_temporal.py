@@ -107,37 +107,3 @@ def test_disjoint_trees_share_no_node():
         keys = batch.batch * 100 + batch.n_id
         assert len(keys.unique()) == len(keys)
         assert torch.equal(batch.x, batch.n_id) and torch.equal(batch.edge_attr, batch.e_id)
-
-
-def test_conflicts_in_pygs_words():
-    data = homogeneous()
-    timed = karate()
-    timed["w"].x, timed["v", "to", "w"].edge_index = torch.arange(3), torch.tensor([[0, 1], [1, 2]])
-    with pytest.raises(ValueError, match=r"'w' has no table 'time': its seeds need .* input_time"):
-        ramet.pyg.NeighborLoader(timed, [1], input_nodes="w", time_attr="time")
-    edge_time = Data(edge_index=data.edge_index, edge_time=torch.arange(500), num_nodes=100)
-    with pytest.raises(ValueError, match=r"'node' has no table 'edge_time': its seeds need"):
-        ramet.pyg.NeighborLoader(edge_time, [1], time_attr="edge_time")
-    with pytest.raises(ValueError, match="'input_time' and 'time_attr' arguments: 'input_time' is set"):
-        ramet.pyg.NeighborLoader(data, [1], input_time=torch.zeros(100, dtype=torch.int64))
-    with pytest.raises(ValueError, match="'when' is neither a node-level or edge-level attribute"):
-        ramet.pyg.NeighborLoader(data, [1], time_attr="when")
-    both = karate()
-    both["v", "to", "v"].time = torch.zeros(both["v", "to", "v"].num_edges, dtype=torch.int64)
-    with pytest.raises(ValueError, match="'time' holds both node-level and edge-level information"):
-        ramet.pyg.NeighborLoader(both, [1], input_nodes="v", time_attr="time")
-    data.time = torch.rand(100)
-    with pytest.raises(TypeError, match=r"time.*float32, expected int64"):
-        ramet.pyg.NeighborLoader(data, [1], time_attr="time")
-    data.time = torch.arange(100)
-    with pytest.raises(TypeError, match="input_time has dtype float32, expected int64"):
-        ramet.pyg.NeighborLoader(data, [1], time_attr="time", input_time=torch.rand(100))
-    for times in (torch.arange(99), [1, 2]):
-        with pytest.raises(ValueError, match="input_time"):
-            ramet.pyg.NeighborLoader(data, [1], time_attr="time", input_time=times)
-    with pytest.raises(ValueError, match="'last' with replace"):
-        ramet.pyg.NeighborLoader(data, [1], time_attr="time", temporal_strategy="last", replace=True)
-    with pytest.raises(ValueError, match="'disjoint' sampling not supported"):
-        ramet.pyg.NeighborLoader(data, [1], time_attr="time", subgraph_type="induced")
-    with pytest.raises(ValueError, match="newest"):
-        ramet.pyg.NeighborLoader(data, [1], time_attr="time", temporal_strategy="newest")

@@ -1,7 +1,7 @@
 """Batches recorded as digests: the same bits, whatever changes inside the engine.
 
 golden_batches.txt has them by case: fingerprint, hash of every array, name of the batches. This file as a program,
-with tests/python/helpers in PYTHONPATH, writes them anew: only where docs/semantics.md changed, too.
+with pytest's pythonpath in PYTHONPATH, writes them anew: only where docs/semantics.md changed, too.
 """
 
 import hashlib

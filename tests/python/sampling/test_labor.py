@@ -127,20 +127,6 @@ def test_dependent(small, hetero, iterations, layer_dependent):
         check(hetero, [3, 1, 20], [3, 2], "a", step=step, **options)
 
 
-def key_of_word(r, t):
-    """The key from which absorb(key, t) leads to r: section 2 backwards."""
-
-    def unshift(y, n):
-        x = y
-        for _ in range(64 // n):
-            x = y ^ (x >> n)
-        return x
-
-    y = unshift(r, 31) * pow(0x94D049BB133111EB, -1, 2**64) & twin.MASK
-    y = unshift(y, 27) * pow(0xBF58476D1CE4E5B9, -1, 2**64) & twin.MASK
-    return (unshift(y, 30) - twin.G * (t + 1)) & twin.MASK
-
-
 @pytest.mark.parametrize(("degree", "fanout"), [(3, 1), (7, 3), (24, 20), (50, 49), (1000, 999)])
 def test_the_word_at_the_threshold(degree, fanout):
     """Section 8: r_t = floor(2^64 k / d) is accepted, one more is not: by seeds made for these words."""
@@ -149,10 +135,7 @@ def test_the_word_at_the_threshold(degree, fanout):
     pair = both(2000, np.stack([sources, np.full(degree, 5)]))
     for at in (0, degree // 2, degree - 1):
         for word, accepted in ((threshold, True), (threshold + 1, False), (0, True), (2**64 - 1, False)):
-            key = key_of_word(word, int(sources[at]))
-            for value in (twin.fnv1a("node"), 0, 3, 2):  # node type, hop, step, epoch
-                key = key_of_word(key, value)
-            seed = ((key_of_word(key, 0) + twin.G - 1) * pow(twin.G, -1, 2**64) - 1) & twin.MASK
+            seed = twin.seed_for(word, 2, 3, 0, twin.fnv1a("node"), int(sources[at]))  # epoch, step, hop, node type
             batch = check(pair, [5], [fanout], seed=seed, epoch=2, step=3, **labor())
             assert (at in batch.blocks[0].position.tolist()) == accepted
 

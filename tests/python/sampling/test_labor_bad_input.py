@@ -4,7 +4,7 @@ import numpy as np
 import processes
 import pytest
 from comparison import labor
-from small_graphs import NUM_NODES, homogeneous
+from small_graphs import NUM_NODES
 
 import ramet
 
@@ -49,11 +49,6 @@ BAD_SAMPLERS = {
     "dependent 0.5": (lambda: ramet.Weighted("w", dependent=0.5), TypeError, "dependent is 0.5, expected an integer"),
     "changed": (lambda: setattr(ramet.Labor(), "iterations", -1), AttributeError, "cannot assign to field"),
 }
-
-
-@pytest.fixture(scope="module")
-def graph():
-    return homogeneous()
 
 
 @pytest.mark.parametrize("case", BAD_OPTIONS)

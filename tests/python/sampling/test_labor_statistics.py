@@ -182,51 +182,12 @@ def test_inclusion_with_importances(iterations):
     accept(picks_fit(np.array(sizes), q[mine]))
 
 
-@pytest.mark.parametrize("distance", [1, 2, 3, 16, 256, 4096])
-def test_different_sources_are_independent(distance):
-    """Sections 2, 8: sources whose ids are close, or differ in one bit."""
-    (taken,) = accepted_in_row(30_000, 15_000, 4, seed=distance)
-    accept(independent(2, taken[:, :-distance].ravel(), taken[:, distance:].ravel()))
-    accept(
-        independent(
-            2, taken[:, : -2 * distance].ravel(), taken[:, distance:-distance].ravel(), taken[:, 2 * distance :].ravel()
-        )
-    )
-
-
 def taken_once(hop=0, **options):
     step = options.pop("step", 0)
     batch = ramet.sample(one_row(30_000), [0], [15_000] * (hop + 1), step=step, **labor(**options))
     result = np.zeros(30_000, np.int64)
     result[np.asarray(batch.blocks[0].position)] = 1
     return result
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ({}, {"step": 1}),
-        ({}, {"epoch": 1}),
-        ({}, {"seed": 1}),
-        ({}, {"hop": 1}),
-        ({"hop": 1}, {"hop": 2}),
-        ({"step": 1}, {"hop": 1}),
-        ({"seed": 3, "epoch": 5}, {"seed": 5, "epoch": 3}),
-        ({"step": 2, "hop": 1}, {"step": 1, "hop": 2}),
-        ({"step": 1, "layer_dependent": True}, {"step": 2, "layer_dependent": True}),
-    ],
-)
-def test_keys_are_independent(one, other):
-    """Sections 2, 8: seed, epoch, step and hop: every hop has fresh words."""
-    accept(independent(2, taken_once(**one), taken_once(**other)))
-
-
-def test_layer_dependent_hops_share_their_words():
-    """Section 8: then all hops have the words of the first, which are those of LABOR without it."""
-    first = taken_once()
-    for hop in range(3):
-        np.testing.assert_array_equal(taken_once(hop=hop, layer_dependent=True), first)
-    refuse(independent(2, first, taken_once(hop=1, layer_dependent=True)))
 
 
 @pytest.mark.parametrize("step", [1, 2, 3])
@@ -240,19 +201,6 @@ def test_dependent_steps(step):
     other = taken_once(step=step - 1, dependent=4)
     refuse(independent(2, taken, other))
     assert (taken == other).mean() > 0.7
-
-
-def test_types_of_sources_are_independent():
-    """Sections 5, 8: sources of two types with the same ids; of one type they are the same for all edge types."""
-    row = np.stack([np.arange(30_000), np.zeros(30_000, int)])
-    types = [("a", "to", "c"), ("b", "to", "c"), ("a", "also", "c")]
-    graph = ramet.from_edge_index(dict.fromkeys(types, row), {"a": 30_000, "b": 30_000, "c": 1})
-    position = ramet.sample(graph, ("c", [0]), [15_000], **labor()).blocks[0].position
-    taken = {t: np.zeros(30_000, np.int64) for t in types}
-    for t in types:
-        taken[t][np.asarray(position[t])] = 1
-    accept(independent(2, taken[types[0]], taken[types[1]]))
-    np.testing.assert_array_equal(taken[types[0]], taken[types[2]])
 
 
 def test_a_shared_source_is_taken_by_both_or_by_the_smaller_row():

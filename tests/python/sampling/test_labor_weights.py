@@ -153,17 +153,6 @@ def test_variance_of_labor_i(iterations):
     assert expected.sum() < 1.03 * of_labor_0.sum()
 
 
-def test_variance_of_uniform_sampling():
-    """Section 8: (1/k - 1/d) times the variance of the neighbors' values, which is less than their mean square."""
-    _, indptr, indices = simple()
-    degree, k, x = np.diff(indptr)[:600], 5, np.random.default_rng(2).normal(1, 1, 3000)
-    sampled = degree > k
-    means, squares = (means_of(indptr, indices, values)[:600] for values in (x, x**2))
-    expected = (1 / k - 1 / degree) * (squares - means**2) * degree / (degree - 1)
-    errors = squared_errors(x, k, 1000, {})
-    close((errors[:, sampled] / expected[sampled]).mean(axis=1), 1, within=0.02)
-
-
 # ---- normalized weights
 
 

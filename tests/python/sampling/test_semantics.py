@@ -149,28 +149,6 @@ def test_seed_epoch_step(small, place):
     assert batch.fingerprint() != ramet.sample(small[0], seeds, [4, 2]).fingerprint()
 
 
-def seed_for_draw(r, epoch, step, hop, edge_hash, node, t):
-    """The seed whose draw is r: absorb(k, v) is a bijection in k, so section 2's chain runs backwards too."""
-
-    def unshift(y, n):
-        x = y
-        for _ in range(64 // n):
-            x = y ^ (x >> n)
-        return x
-
-    def unmix(y):
-        y = unshift(y, 31) * pow(0x94D049BB133111EB, -1, 2**64) & twin.MASK
-        y = unshift(y, 27) * pow(0xBF58476D1CE4E5B9, -1, 2**64) & twin.MASK
-        return unshift(y, 30)
-
-    key = r
-    for value in (t, node, edge_hash, hop, step, epoch):
-        key = (unmix(key) - twin.G * (value + 1)) & twin.MASK
-    seed = ((unmix(key) - 1) * pow(twin.G, -1, 2**64) - 1) & twin.MASK
-    assert twin.draw(seed, epoch, step, hop, edge_hash, node, t) == r
-    return seed
-
-
 @pytest.mark.parametrize("replace", [False, True])
 @pytest.mark.parametrize(("degree", "fanout"), [(7, 3), (24, 20), (23, 17), (50, 40), (64, 40), (999, 10)])
 def test_rejection(degree, fanout, replace):
@@ -185,7 +163,8 @@ def test_rejection(degree, fanout, replace):
         for low in {0, (n & -n), threshold, threshold + (n & -n)}:  # r * n mod 2^64, on both sides
             r = low // (n & -n) * inverse & twin.MASK
             assert r * n % 2**64 == low
-            seed = seed_for_draw(r, 2, 3, 0, twin.hash_of(EDGE), node, t)
+            seed = twin.seed_for(r, 2, 3, 0, twin.hash_of(EDGE), node, t)
+            assert twin.draw(seed, 2, 3, 0, twin.hash_of(EDGE), node, t) == r
             check(pair, [node], [fanout], seed=seed, epoch=2, step=3, sampler=ramet.Uniform(replace))
 
 
@@ -251,3 +230,71 @@ def test_ids_beyond_32_bits(tmp_path):
     check(pair, list(range(40)), [-1, -1], "small")
     seeds = [4_999_999_999, 5, 2**32, 5]
     assert check(pair, seeds, [3, 3], "big").n_id["big"].tolist() == seeds
+
+
+# ---- dependent minibatches
+
+
+@pytest.mark.parametrize("kappa", [2, 3, 8])
+def test_dependent(small, kappa):
+    """Section 9: the steps of two blocks and some of a third."""
+    for step, fanouts in itertools.product(range(2 * kappa + 2), ([5, 3], [40])):
+        check(small, [3, 8, 299, 3], fanouts, sampler=ramet.Uniform(dependent=kappa), step=step, seed=3, epoch=1)
+    for step in (kappa - 1, 100 * kappa + 1):
+        check(small, [3, 299], [4, 40], step=step, sampler=ramet.Uniform(replace=True, dependent=kappa), threads=2)
+
+
+def test_dependent_blocks(small):
+    """Section 9: a block begins with plain words; 1 is plain sampling; large kappa changes a step little."""
+    graph, _ = small
+    seeds = np.arange(300)
+
+    def batch(**options):
+        return ramet.sample(graph, seeds, [3], **options)
+
+    assert batch(sampler=ramet.Uniform(dependent=1), step=7).fingerprint() == batch(step=7).fingerprint()
+    for sampler, options in ((ramet.Uniform, {"replace": True}), (ramet.Labor, {})):
+        first = batch(step=35, sampler=sampler(dependent=5, **options))
+        other = batch(step=7, sampler=sampler(**options))
+        assert first.fingerprint() == other.fingerprint()
+    first, second = (
+        set(batch(sampler=ramet.Uniform(dependent=1000), step=s).blocks[0].e_id.tolist()) for s in (500, 501)
+    )
+    other = set(batch(step=501).blocks[0].e_id.tolist())
+    assert len(first & second) > 0.95 * len(first) > 1.3 * len(first & other)
+
+
+# ---- fingerprints
+
+
+def test_fingerprint_is_of_a_set(small):
+    """Section 7: neither order nor repetition of seeds, nor the number of batches, but every element."""
+    graph, _ = small
+
+    def batch(seeds, **options):
+        return ramet.sample(graph, seeds, [5], **options)
+
+    one = batch([3, 8, 299])
+    assert batch([299, 3, 8, 3]).fingerprint() == one.fingerprint()
+    assert ramet.fingerprint([one, one, batch([8])]) == one.fingerprint()
+    assert ramet.fingerprint([batch([3]), batch([8]), batch([299])]) == one.fingerprint()
+    assert batch([3, 8]).fingerprint() != one.fingerprint()
+    assert batch([3, 8, 299], step=1).fingerprint() != one.fingerprint()
+
+
+def test_fingerprint_of_repeated_picks():
+    """Section 7: an edge picked twice is one element."""
+    pair = both(2, np.array([[1], [0]]))
+    once = check(pair, [0], [1])
+    assert check(pair, [0], [9], sampler=ramet.Uniform(replace=True)).fingerprint() == once.fingerprint()
+
+
+def test_fingerprint_tells_hops_and_edge_types_apart():
+    """Section 7: the hop and the name of the edge type are in each element."""
+    pair = both(1, np.array([[0], [0]]))
+    prints = {check(pair, [0], fanouts).fingerprint() for fanouts in ([1], [1, 0], [0, 1], [1, 1])}
+    assert len(prints) == 3  # [1] and [1, 0] are the same set
+    for relation in ("x", "y"):
+        graph = ramet.from_arrays({("n", relation, "n"): [0, 1]}, {("n", relation, "n"): [0]})
+        prints.add(ramet.sample(graph, [0], [1]).fingerprint())
+    assert len(prints) == 5

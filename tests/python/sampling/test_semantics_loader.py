@@ -34,26 +34,6 @@ def test_shuffle(n):
             assert seeds_of_epoch(loader, epoch) == [expected]
 
 
-@pytest.mark.parametrize("shuffle", [False, True])
-@pytest.mark.parametrize("drop_last", [False, True])
-@pytest.mark.parametrize(("n", "batch_size"), [(50, 7), (50, 10), (50, 50), (50, 64), (50, 1), (0, 3)])
-def test_global_batches(small, n, batch_size, shuffle, drop_last):
-    """Section 6: which inputs a step takes, in the order in which the inputs were given."""
-    inputs = np.random.default_rng(n).integers(0, 300, n)
-    options = {"shuffle": shuffle, "drop_last": drop_last, "seed": 8}
-    loader = ramet.NeighborLoader(small[0], [2], inputs, batch_size, ranks=False, **options)
-    for epoch in (0, 3):
-        expected = twin.global_batches(inputs.tolist(), batch_size, epoch=epoch, **options)
-        assert len(loader) == len(expected)
-        assert seeds_of_epoch(loader, epoch) == expected
-
-
-def test_all_nodes_are_ascending(small):
-    """Section 6: without input nodes, all of them, ascending."""
-    loader = ramet.NeighborLoader(small[0], [1], batch_size=100, ranks=False)
-    assert list(itertools.chain(*seeds_of_epoch(loader))) == list(range(300))
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 def test_loader_blocks(small, threads):
     """Sections 1, 6: a loader's batches are the twin's; epoch and number of the batch are in their keys."""

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import twin
 from source_files import write_npz, write_planetoid
 
 import ramet
@@ -116,17 +117,8 @@ def test_npz_with_weights_and_nothing_else(tmp_path):
 
 def split_reference(seed, labels, per_class):
     """The first nodes of each class in the order of absorb(absorb(5, seed), node), docs/semantics.md."""
-
-    def absorb(key, value):
-        x = key + 0x9E3779B97F4A7C15 * (value + 1)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-            x &= 2**64 - 1
-            x = (x ^ (x >> shift)) * factor
-        x &= 2**64 - 1
-        return x ^ (x >> 31)
-
-    key = absorb(5, seed)
-    order = sorted(range(len(labels)), key=lambda node: absorb(key, node))
+    key = twin.absorb(5, seed)
+    order = sorted(range(len(labels)), key=lambda node: twin.absorb(key, node))
     chosen = [[node for node in order if labels[node] == c][:per_class] for c in range(max(labels) + 1)]
     return sorted(itertools.chain.from_iterable(chosen))
 

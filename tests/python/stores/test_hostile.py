@@ -1,18 +1,16 @@
 """Damaged stores, hundreds of them: each gives an error or a result, never a signal or gigabytes."""
 
-import ast
-import re
 from pathlib import Path
 
+import damaged_stores
 import numpy as np
-import processes
 import pytest
+from hostile_programs import counts_of
 from small_graphs import CITES, heterogeneous, homogeneous
 from timed_graphs import timed_pair
 
 import ramet
 
-PROGRAM = Path(__file__).parent / "hostile.py"
 PARTS = 4
 STORES_OF_A_PART = 65  # five of every kind of damage
 
@@ -40,12 +38,7 @@ def stores(tmp_path_factory) -> Path:
 @pytest.mark.parametrize("part", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, PARTS))])
 def test_damaged_stores_never_crash(stores, tmp_path, part):
     first = part * STORES_OF_A_PART
-    program = processes.start(PROGRAM, stores, tmp_path, first, first + STORES_OF_A_PART)
-    output = processes.finish(program)
-    last_words = "\n".join(output.splitlines()[-25:])
-    assert program.returncode == 0, f"ended with {program.returncode}:\n{last_words}"
-    assert int(re.search(r"VmHWM:\s+(\d+) kB", output)[1]) < 200_000
-    counts = ast.literal_eval(output.splitlines()[-1])
+    counts = counts_of(damaged_stores.__file__, stores, tmp_path, first, first + STORES_OF_A_PART)
     assert counts["refused"] + counts["opened"] == 2 * STORES_OF_A_PART
     for outcome in ("refused", "opened", "results", "errors"):
         assert counts[outcome] > 10  # the damage is of all degrees

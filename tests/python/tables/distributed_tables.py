@@ -84,6 +84,21 @@ def use_table(table: ramet.Table, async_op: bool, threads: int = 2):
     return seen
 
 
+def alone(rows: int, width: int, dtype: str) -> list[np.ndarray]:
+    """What one process sees, which makes all calls with the whole lists."""
+    table = ramet.Table.create((rows, width), dtype, init="normal", seed=5, ranks=False)
+    return use_table(table, async_op=False)
+
+
+def assert_same(of_ranks: list, expected: list) -> None:
+    """The parts of the gather make up the whole; of rank 1 all other gathers but the last are empty."""
+    np.testing.assert_array_equal(np.concatenate([seen[0] for seen in of_ranks]), expected[0])
+    for rank, seen in enumerate(of_ranks):
+        for i, (ours, one) in enumerate(zip(seen, expected, strict=True)):
+            if i > 0 and (rank != 1 or i == 3):
+                np.testing.assert_array_equal(ours, one)
+
+
 def faults(group, machines):
     """How calls end that rank 1 spoils, whether rows have changed, and how the next ones end."""
     table = make(group, machines, 50, 2, "float32", "hash", init=1)

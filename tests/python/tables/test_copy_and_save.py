@@ -1,7 +1,5 @@
 """ramet.Table.copy_from and save in one process."""
 
-import os
-
 import numpy as np
 import pytest
 from row_files import IDS, some_rows
@@ -71,32 +69,3 @@ def test_bytes_are_compared_with_checksums_on_request(tmp_path):
     (tmp_path / "saved/part-0/checksums.txt").unlink()
     with pytest.raises(ValueError, match=r"part-0 has no checksums\.txt"):
         ramet.Table.open(tmp_path / "saved", verify=True)
-
-
-def test_a_folder_is_replaced_only_by_its_like(tmp_path):
-    table = ramet.Table(some_rows())
-    for _ in range(2):
-        table.save(tmp_path / "saved")
-    assert os.listdir(tmp_path) == ["saved"]
-    (tmp_path / "saved/notes.txt").write_text("mine")
-    with pytest.raises(ValueError, match=r"holds .notes\.txt., which is no part of a folder of parts"):
-        table.save(tmp_path / "saved")
-    (tmp_path / "notes").write_text("mine")
-    with pytest.raises(ValueError, match="is not a folder of parts"):
-        table.save(tmp_path / "notes")
-    assert sorted(os.listdir(tmp_path)) == ["notes", "saved"]
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="mounts need root")
-def test_nothing_is_left_where_the_disk_is_full(tmp_path):
-    table = ramet.Table.create((200_000, 16))
-    monitored = tmp_path / "small"
-    monitored.mkdir()
-    if os.system(f"mount -t tmpfs -o size=1m tmpfs {monitored} 2>/dev/null") != 0:
-        pytest.skip("no mounts here")
-    try:
-        with pytest.raises((OSError, MemoryError)):
-            table.save(monitored / "saved")
-        assert os.listdir(monitored) == []
-    finally:
-        os.system(f"umount {monitored}")

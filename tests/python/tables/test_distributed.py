@@ -1,8 +1,6 @@
 """Distributed tables: what their ranks gather, scatter and add together is what one process does, to the bit, wherever
 the ranks are."""
 
-import pickle
-
 import numpy as np
 import processes
 import pytest
@@ -11,27 +9,11 @@ import ramet
 
 pytest.importorskip("torch")
 
-import distributed_machines
 import distributed_tables as ranks
-from machines import name_of, run_on_machines
+from distributed_tables import alone, assert_same
 
 WORLD = 5
 ROWS, WIDTH = 301, 7
-
-
-def alone(rows: int, width: int, dtype: str) -> list[np.ndarray]:
-    """What one process sees, which makes all calls with the whole lists."""
-    table = ramet.Table.create((rows, width), dtype, init="normal", seed=5, ranks=False)
-    return ranks.use_table(table, async_op=False)
-
-
-def assert_same(of_ranks: list, expected: list) -> None:
-    """The parts of the gather make up the whole; of rank 1 all other gathers but the last are empty."""
-    np.testing.assert_array_equal(np.concatenate([seen[0] for seen in of_ranks]), expected[0])
-    for rank, seen in enumerate(of_ranks):
-        for i, (ours, one) in enumerate(zip(seen, expected, strict=True)):
-            if i > 0 and (rank != 1 or i == 3):
-                np.testing.assert_array_equal(ours, one)
 
 
 def used(world, machines, *arguments) -> list:
@@ -93,17 +75,3 @@ def test_a_fork_has_a_thread_of_its_own():
     table = ramet.Table.create((10, 2), ranks=False)
     table.gather([1], async_op=True).wait()
     assert processes.in_fork(lambda: table.gather([1], async_op=True).wait(100).tolist()) == [[0, 0]]
-
-
-@pytest.mark.slow
-def test_machines_of_two_ranks_see_what_one_process_does(tmp_path):
-    arguments = (
-        *("-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=2"),
-        *("--rdzv-backend=c10d", f"--rdzv-endpoint={name_of(0)}:29500", distributed_machines.__file__, tmp_path),
-    )
-    run_on_machines(2, tmp_path, lambda k: arguments, lambda k: "true")
-    results = [pickle.loads((tmp_path / f"{rank}.pickle").read_bytes()) for rank in range(4)]
-    assert [reached for reached, _ in results] == [2] * 4
-    for case, (dtype, _, _) in enumerate(distributed_machines.CASES):
-        expected = alone(distributed_machines.ROWS, distributed_machines.WIDTH, dtype)
-        assert_same([seen[case] for _, seen in results], expected)

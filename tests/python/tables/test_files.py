@@ -257,37 +257,3 @@ def test_errors_name_the_file_and_the_bound(tmp_path, call, error, match):
     (tmp_path / "short.npy").write_bytes((tmp_path / "0.npy").read_bytes()[:-1])
     with pytest.raises(error, match=match):
         call(tmp_path)
-
-
-def test_damaged_files_are_errors_or_rows(tmp_path):
-    """200 files of each kind, bytes of them flipped, cut and doubled."""
-    random = np.random.default_rng(5)
-    paths = in_files(tmp_path, some_rows())
-    ramet.Table.open(paths).save(tmp_path / "saved")
-    targets = [paths[0], *(path for path in (tmp_path / "saved").rglob("*") if path.is_file())]
-    originals = {path: path.read_bytes() for path in targets}
-    refused = 0
-    for number in range(400):
-        path = targets[number % len(targets)]
-        path.unlink()  # never under a mapping
-        path.write_bytes(damaged(originals[path], random))
-        try:
-            table = ramet.Table.open(paths if path is paths[0] else tmp_path / "saved")
-            table.gather(np.arange(len(table)))
-        except (ValueError, OSError, KeyError, ramet.CorruptStoreError, MemoryError):
-            refused += 1
-        path.unlink()
-        path.write_bytes(originals[path])
-    assert 50 < refused < 400
-
-
-def damaged(content: bytes, random) -> bytes:
-    changed = bytearray(content)
-    kind = random.integers(4)
-    if kind == 0:
-        return bytes(changed[: random.integers(len(changed))])
-    if kind == 1:
-        return bytes(changed + changed[: random.integers(1, 100)])
-    for at in random.integers(0, min(len(changed), 128 if kind == 2 else len(changed)), 3):
-        changed[at] ^= 1 << random.integers(8)
-    return bytes(changed)

@@ -18,13 +18,6 @@ import ramet.distributed
 WORLD = 3
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    path = tmp_path_factory.mktemp("owners") / "store"
-    ramet.save(homogeneous(), path)
-    return path
-
-
 def compare_owners(store):
     """Whether a table's owners are those of a graph, of a loader and of another loader, and whether batches have rows
     of this rank alone."""

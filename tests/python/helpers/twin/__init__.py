@@ -9,7 +9,7 @@ from .batch import TwinBatch, TwinBlock, sample
 from .digest import fingerprint
 from .epochs import global_batches, shuffle_rounds, shuffled, slice_of
 from .graph import Csc, TwinGraph
-from .keys import DEFAULT_EDGE, MASK, G, absorb, draw, encode_edge_type, encode_name, fnv1a, hash_of, mix64
+from .keys import DEFAULT_EDGE, MASK, G, absorb, draw, encode_edge_type, encode_name, fnv1a, hash_of, mix64, seed_for
 from .labor import importances, solve_c
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "importances",
     "mix64",
     "sample",
+    "seed_for",
     "shuffle_rounds",
     "shuffled",
     "slice_of",

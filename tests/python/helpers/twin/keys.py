@@ -19,6 +19,26 @@ def absorb(key, value):
     return mix64((key + (G * ((value + 1) & MASK) & MASK)) & MASK)
 
 
+def seed_for(word: int, *values: int) -> int:
+    """The seed from whose key absorbing the values, one after the other, leads to the word: section 2 backwards, as
+    absorb is a bijection of keys."""
+
+    def unshift(y, n):
+        x = y
+        for _ in range(64 // n):
+            x = y ^ (x >> n)
+        return x
+
+    def unmix(y):
+        y = unshift(y, 31) * pow(0x94D049BB133111EB, -1, 2**64) & MASK
+        y = unshift(y, 27) * pow(0xBF58476D1CE4E5B9, -1, 2**64) & MASK
+        return unshift(y, 30)
+
+    for value in reversed(values):
+        word = (unmix(word) - G * (value + 1)) & MASK
+    return ((unmix(word) - 1) * pow(G, -1, 2**64) - 1) & MASK
+
+
 def encode_name(name: str) -> str:
     """docs/format.md, section 3."""
     encoded = ""

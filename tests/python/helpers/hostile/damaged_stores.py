@@ -1,28 +1,19 @@
-"""A program of the tests: `hostile.py STORES SCRATCH FIRST LAST` damages copies of the stores in the folder
-STORES, one for each seed from FIRST to before LAST, and then does with each whatever one does with a store.
-
-It prints the seed before it begins, so that whoever finds it dead knows the culprit, and in the end how often
-there was which result. An exception that is no answer to bad input ends it.
-"""
+"""A program of the tests: damages copies of stores, and then does with each whatever one does with a store."""
 
 import contextlib
 import itertools
 import os
 import pickle
-import resource
 import shutil
-import sys
 from collections import Counter
 from pathlib import Path
 
+import hostile_programs as hostile
 import numpy as np
 
 import ramet
 from ramet.storage.checksums import find_damage
 
-sys.modules["torch"] = None  # slow to import, and not needed
-
-MEMORY = 3 * 2**30  # address space
 ANSWERS = (ValueError, IndexError, KeyError, OSError)
 DTYPES = ("|b1", "|i1", "<u2", "<i4", "<i8", "<u8", "<f2", "<f4", "<f8")
 NUMBERS = (-(2**63), -(2**31), -1, 1, 2**31 - 1, 2**31, 2**32, 2**62, 2**63 - 1)
@@ -31,34 +22,18 @@ NUMBERS = (-(2**63), -(2**31), -1, 1, 2**31 - 1, 2**31, 2**32, 2**62, 2**63 - 1)
 # ---- damage
 
 
-def flip(random, path: Path, low: int = 0) -> None:
-    content = bytearray(path.read_bytes())
-    for _ in range(random.integers(1, 9)):
-        if len(content) > low:
-            content[random.integers(low, len(content))] ^= 1 << random.integers(8)
-    path.write_bytes(content)
+def to_bytes(kind):
+    """Of a file."""
+
+    def damage(random, path: Path) -> None:
+        path.write_bytes(kind(random, bytearray(path.read_bytes())))
+
+    damage.__name__ = kind.__name__
+    return damage
 
 
-def flip_header(random, path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    for _ in range(random.integers(1, 4)):
-        content[random.integers(min(len(content), 128))] = random.integers(256)
-    path.write_bytes(content)
-
-
-def flip_data(random, path: Path) -> None:
-    flip(random, path, 4096)
-
-
-def cut(random, path: Path) -> None:
-    content = path.read_bytes()
-    path.write_bytes(content[: random.integers(len(content) + 1)])
-
-
-def add(random, path: Path) -> None:
-    content = path.read_bytes()
-    at = random.choice([0, random.integers(len(content) + 1), len(content)])
-    path.write_bytes(content[:at] + random.bytes(random.integers(1, 5000)) + content[at:])
+def flip_data(random, content: bytearray) -> bytearray:
+    return content[:4096] + hostile.flip(random, content[4096:])
 
 
 def noise(random, path: Path) -> None:
@@ -131,9 +106,10 @@ def _array(path: Path) -> tuple[np.ndarray] | None:
         return None
 
 
+BYTES = (hostile.flip, hostile.bytes_of_a_header, flip_data, hostile.cut, hostile.add)
 DAMAGES = (
-    *(flip, flip_header, flip_data, cut, add, noise, plausible_noise),
-    *(number, other_type, other_shape, remove, exchange, special),
+    *map(to_bytes, BYTES),
+    *(noise, plausible_noise, number, other_type, other_shape, remove, exchange, special),
 )
 
 
@@ -238,20 +214,5 @@ def try_all(store: Path, counts: Counter) -> None:
                 assert str(error), "an exception without a message"
 
 
-def main() -> None:
-    stores, scratch, first, last = sys.argv[1:]
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    counts: Counter = Counter()
-    bases = sorted(Path(stores).iterdir())
-    for seed in range(int(first), int(last)):
-        store = Path(scratch) / str(seed)
-        shutil.copytree(bases[seed % len(bases)], store)
-        print(f"seed {seed}:", damage(seed, store), flush=True)
-        try_all(store, counts)
-        shutil.rmtree(store)
-    print(*(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")))
-    print(dict(counts))
-
-
 if __name__ == "__main__":
-    main()
+    hostile.main(damage, try_all)

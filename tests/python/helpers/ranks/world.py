@@ -35,10 +35,9 @@ PR_SET_PDEATHSIG = 1
 def template():
     """A line to the template, for worlds. The program, and with it every rank, ends with this context, and with this
     process; Ctrl-C is not for it."""
-    env = {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
-    options = {"stdout": None, "stderr": None, "start_new_session": True}
+    options = {"stdout": None, "stderr": None, "start_new_session": True, "env": {"OMP_NUM_THREADS": "1"}}
     with processes.Meeting() as meeting:
-        program = processes.start("-c", PROGRAM, meeting.address, env=env, **options)
+        program = processes.start("-c", PROGRAM, meeting.address, **options)
         (line,) = meeting.expect()
         yield line
     program.wait(processes.PATIENCE)

@@ -18,7 +18,6 @@ import traceback
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-HERE = Path(__file__).parent
 MEETING = object()  # stands for the address of a meeting
 PATIENCE = 600  # seconds that a test waits before it fails: longer than the busiest machine takes
 _EXITING = 0x4  # PF_EXITING of the kernel: a thread that has been joined is listed until it has had a core once more
@@ -148,10 +147,9 @@ def answer(line: Line, requests: dict) -> None:
 
 
 def start(*arguments, launcher=(sys.executable,), **options) -> subprocess.Popen:
-    """A program with the test helpers on its path. Its standard output stays open until the last of its
+    """A program that imports what this one does. Its standard output stays open until the last of its
     descendants is gone."""
-    path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
-    env = os.environ | {"PYTHONPATH": path} | options.pop("env", {})
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | options.pop("env", {})
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen([*launcher, *map(str, arguments)], env=env, **streams | options)
 

@@ -6,6 +6,7 @@ process of a machine dies with the one that started it, and takes all others of 
 """
 
 import contextlib
+import pickle
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import processes
 import pytest
+import world
 
 TOOLS = ("ip", "unshare", "nsenter", "setpriv", "mount", "hostname")
 SWITCH = "ip link add bridge type bridge && ip link set bridge up && echo ready && exec sleep infinity"
@@ -28,6 +30,34 @@ MORTAL = ("setpriv", "--pdeathsig", "KILL")
 
 def name_of(number: int) -> str:
     return f"machine-{number}"
+
+
+def torchrun(machines: int, ranks: int) -> tuple:
+    """What follows "python" on each machine, before a program that is to be so many ranks there."""
+    launch = ("-m", "torch.distributed.run", f"--nnodes={machines}", f"--nproc-per-node={ranks}")
+    return (*launch, "--rdzv-backend=c10d", f"--rdzv-endpoint={name_of(0)}:29500")
+
+
+def call_on_machines(function, *arguments, machines: int, ranks: int, folder: Path, mounts=lambda k: "true") -> list:
+    """What each rank's call of a function returns, by rank. The ranks have a process group (gloo)."""
+    place = function.__module__, function.__code__.co_filename, function.__name__
+    (folder / "call").write_bytes(pickle.dumps((*place, arguments)))
+    run_on_machines(machines, folder, lambda k: (*torchrun(machines, ranks), __file__, folder), mounts)
+    return [pickle.loads((folder / str(rank)).read_bytes()) for rank in range(machines * ranks)]
+
+
+def be_rank(folder: Path) -> None:
+    import torch.distributed as dist
+
+    import ramet.distributed
+
+    module, file, function, arguments = pickle.loads((folder / "call").read_bytes())
+    dist.init_process_group("gloo")
+    world.import_file(module, file)
+    result = getattr(sys.modules[module], function)(*arguments)
+    (folder / str(dist.get_rank())).write_bytes(pickle.dumps(result))
+    dist.barrier()  # no rank closes its connections while another uses them
+    ramet.distributed.destroy_process_group()
 
 
 def run_on_machines(count: int, folder: Path, arguments, mounts) -> list[str]:
@@ -106,3 +136,7 @@ def _finish_all(machines: list[subprocess.Popen]) -> list[str]:
     for thread in threads:
         thread.join()
     return outputs
+
+
+if __name__ == "__main__":
+    be_rank(Path(sys.argv[1]))
