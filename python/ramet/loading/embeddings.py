@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 
 from ramet import _core
 from ramet.graph import Graph
 from ramet.loading.given_tables import require_owners_alike
 from ramet.tables.records import RecordTable
+from ramet.tables.table import Table
 
 
 def split_embeddings(tables) -> tuple:
     """(`tables` of NeighborLoader without embeddings, these by name)."""
-    module = sys.modules.get("ramet.nn.embedding")  # imported where there is an embedding: it imports torch
-    if module is None or not isinstance(tables, Mapping):
+    if not isinstance(tables, Mapping):
         return tables, {}
-    found = {name: value for name, value in tables.items() if isinstance(value, module.Embedding)}
+    found = {name: value for name, value in tables.items() if _is_embedding(value)}
     return {name: value for name, value in tables.items() if name not in found}, found
+
+
+def _is_embedding(value) -> bool:
+    """Whether it is as a ramet.nn.Embedding: a `table` of `num_embeddings` rows."""
+    return hasattr(value, "num_embeddings") and isinstance(getattr(value, "table", None), (Table, RecordTable))
 
 
 def rows_of_embeddings(graph: Graph, embeddings: dict) -> dict[str, RecordTable]:
