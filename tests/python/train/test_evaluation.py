@@ -19,17 +19,9 @@ from ramet.train.evaluate import class_scores, in_words, inference  # noqa: E402
 from ramet.train.model import build_model  # noqa: E402
 from ramet.train.predict import load_model, predict  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 NODES = torch.arange(900, 960)  # 8 in-edges each, about; 10 nodes at the end have none
 SAMPLES = 200
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """The matrices are small: more threads mostly wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def config_of(model, **options):
