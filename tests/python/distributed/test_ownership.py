@@ -21,12 +21,6 @@ def test_ranges_are_the_default_and_contiguous():
     assert set(owners) == {0, 1, 2}
 
 
-def test_hashes_spread():
-    counts = np.bincount(owners_of("hash"))
-    assert len(counts) == 3
-    assert counts.min() > 250
-
-
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int32, np.int64, np.uint64, ">i4"])
 def test_vectors_of_any_integers(dtype):
     vector = (ALL % 3).astype(dtype)
@@ -41,16 +35,6 @@ def test_a_vector_that_lies_in_strides_or_is_a_list_or_a_tensor():
     assert owners_of(vector.tolist()).tolist() == vector.tolist()
     torch = pytest.importorskip("torch")
     assert owners_of(torch.from_numpy(vector)).tolist() == vector.tolist()
-
-
-def test_more_ranks_than_a_byte_counts():
-    vector = (ALL * 7) % 300
-    assert owners_of(vector, 300).tolist() == vector.tolist()
-
-
-def test_bounds_of_ranges():
-    owners = owners_of(np.array([0, 10, 10, NUM_NODES]))
-    assert owners.tolist() == [0] * 10 + [2] * (NUM_NODES - 10)
 
 
 def test_files(tmp_path):

@@ -83,14 +83,6 @@ def test_the_summary_counts_what_was_read(tmp_path):
     assert loader.placement["label"].place == "in_place"
 
 
-def test_a_window_beyond_the_epoch_and_a_cache_of_everything(tmp_path):
-    graph = saved(homogeneous(), tmp_path / "store")
-    for cache in ({"cache_rows": 1}, {"cache_rows": 10**9}):
-        placement = ramet.Placement(tables="disk", look_ahead=1000, **cache)
-        for batch, expected in pairs(graph, placement):
-            assert_same(batch, expected)
-
-
 def test_what_is_refused(tmp_path):
     graph = homogeneous()
     with pytest.raises(ValueError, match="table 'feat' is to be read from a disk, but"):
@@ -101,19 +93,3 @@ def test_what_is_refused(tmp_path):
     with pytest.raises(ValueError, match="table 'feat' is to be read from a disk, but fused rows are summed in place"):
         stored = saved(graph, tmp_path / "store")
         ramet.NeighborLoader(stored, placement={"feat": "disk"}, features=ramet.Features(fuse=True), **NEEDED)
-
-
-def test_a_file_cut_short_is_an_error_in_the_place_of_its_batch(tmp_path):
-    graph = saved(homogeneous(), tmp_path / "store")
-    loader = ramet.NeighborLoader(graph, placement={"feat": "disk"}, threads=2, **NEEDED)
-    path = tmp_path / "store" / "node" / "node" / "feat.npy"
-    whole = path.read_bytes()
-    with open(path, "r+b") as file:
-        file.truncate(len(whole) // 2)
-    with pytest.raises(Exception, match=r"feat\.npy"):
-        for _ in loader:
-            pass
-    path.write_bytes(whole)  # the same file
-    expected = ramet.NeighborLoader(graph, **NEEDED)
-    for batch, same in zip(loader, expected):
-        assert np.array_equal(batch.x, same.tables["feat"]) or batch.epoch != same.epoch

@@ -76,20 +76,6 @@ def test_a_loader_that_is_not_iterated_has_no_threads(graph):
     assert len(loaders[0]) == STEPS
 
 
-def test_prefetching_bounds_memory(graph):
-    """Of everything there are at most `prefetch` batches, and the one that the loop holds."""
-    loader = make(graph, num_neighbors=[-1], batch_size=50, threads=1, prefetch=1)
-    largest = 0
-    for batch in loader:
-        held = loader.buffer_bytes["in_use"]
-        del batch
-        largest = max(largest, held)
-    deep = make(graph, num_neighbors=[-1], batch_size=50, threads=4, prefetch=3)
-    for batch in deep:
-        assert deep.buffer_bytes["in_use"] <= 2 * 4 * largest
-        del batch
-
-
 SLOW_LOOP = """
 import sys
 import numpy as np, processes, ramet
