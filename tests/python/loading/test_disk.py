@@ -93,3 +93,19 @@ def test_what_is_refused(tmp_path):
     with pytest.raises(ValueError, match="table 'feat' is to be read from a disk, but fused rows are summed in place"):
         stored = saved(graph, tmp_path / "store")
         ramet.NeighborLoader(stored, placement={"feat": "disk"}, features=ramet.Features(fuse=True), **NEEDED)
+
+
+def test_a_file_cut_short_is_an_error_in_the_place_of_its_batch(tmp_path):
+    graph = saved(homogeneous(), tmp_path / "store")
+    loader = ramet.NeighborLoader(graph, placement={"feat": "disk"}, threads=2, **NEEDED)
+    path = tmp_path / "store" / "node" / "node" / "feat.npy"
+    whole = path.read_bytes()
+    with open(path, "r+b") as file:
+        file.truncate(len(whole) // 2)
+    with pytest.raises(Exception, match=r"feat\.npy"):
+        for _ in loader:
+            pass
+    path.write_bytes(whole)  # the same file
+    expected = ramet.NeighborLoader(graph, **NEEDED)
+    for batch, same in zip(loader, expected):
+        assert np.array_equal(batch.x, same.tables["feat"]) or batch.epoch != same.epoch

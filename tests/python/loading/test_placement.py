@@ -21,6 +21,11 @@ def pairs(graph, placement, **options):
         yield from zip(loader, plain, strict=True)
 
 
+def most_out_edges(graph, count: int) -> set:
+    degrees = np.bincount(graph.indices(), minlength=NUM_NODES)
+    return set(np.lexsort((np.arange(NUM_NODES), -degrees))[:count].tolist())
+
+
 @pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("cache_rows", [1, 100, NUM_NODES, 10**9])
 @pytest.mark.parametrize("cache_by", CACHES)
@@ -33,6 +38,18 @@ def test_rows_are_those_of_the_tables(cache_by, cache_rows, threads):
         assert use["hits"] + use["misses"] == len(batch.n_id)  # of "feat": labels are those of the seeds alone
         if cache_rows >= NUM_NODES and cache_by in ("degree", "presampling"):
             assert use["misses"] == 0
+
+
+def test_rows_kept_by_degree_are_those_of_most_out_edges():
+    graph = homogeneous()
+    kept = most_out_edges(graph, 70)
+    loader = ramet.NeighborLoader(graph, placement=ramet.Placement(cache_rows=70, cache_by="degree"), **NEEDED)
+    totals = {"hits": 0, "misses": 0}
+    for batch in loader:
+        hits = sum(v in kept for v in batch.n_id.tolist())
+        assert batch.cache_use == {"hits": hits, "misses": len(batch.n_id) - hits}
+        totals = {name: totals[name] + batch.cache_use[name] for name in totals}
+    assert loader.cache_use == totals
 
 
 @pytest.mark.parametrize("cache_by", CACHES)

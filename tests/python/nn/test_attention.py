@@ -195,6 +195,27 @@ def test_softmax_over_edges_is_that_of_pyg():
     assert torch.equal(nn.edge_softmax(edges, scores).isnan(), torch.stack([own & False, own], 1))
 
 
+def test_gradients():
+    edges = random_edges(9, 5, 20)
+    source, destination, of_edges = (
+        rows(count, 2, seed=i).requires_grad_() for i, count in enumerate((9, 5, edges.num_edges))
+    )
+    check = torch.autograd.gradcheck
+    assert check(lambda s: nn.edge_softmax(edges, s), [of_edges])
+    assert check(lambda a, b, c: attention.gat_softmax(edges, a, b, c, 0.2), [source, destination, of_edges])
+    assert check(lambda a, b: attention.gat_softmax(edges, a, b, None, 0.2), [source, destination])
+    x = rows(11, 4).requires_grad_()  # more rows than sources
+    assert check(lambda x, w: attention.head_sums(edges, x, w), [x, of_edges])
+    wide, weight = rows(5, 2, 4).requires_grad_(), rows(6, 4).requires_grad_()
+    assert check(attention.project_heads, [wide, weight])
+    parts = [rows(count, 2, 3, seed=i).requires_grad_() for i, count in enumerate((11, 5, edges.num_edges))]
+    att = rows(2, 3).requires_grad_()
+    assert check(lambda a, b, c, t: attention.gatv2_scores(edges, a, b, t, c, 0.2), [*parts, att])
+    assert check(lambda a, b, t: attention.gatv2_scores(edges, a, b, t, None, 0.2), [*parts[:2], att])
+    with pytest.raises(RuntimeError, match="first derivative only"):
+        torch.autograd.grad(nn.edge_softmax(edges, of_edges)[0].sum(), of_edges, create_graph=True)
+
+
 def test_autocast_and_half_rows_are_near():
     edges = block("small")
     for name in "GATConv", "GATv2Conv":
