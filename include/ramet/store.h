@@ -44,8 +44,8 @@ class Store {
   [[nodiscard]] static std::shared_ptr<const Store> open_segment(int fd,
                                                                  OpenMode mode = OpenMode::kRead);
   // The arrays of `base`, but of the edge types that `edges` has, those of `edges`, whose rows are
-  // in the order of base's. Copies nothing, and keeps both alive. kInvalidArgument where base has no
-  // such edge type, and for parts.
+  // in the order of base's. Copies nothing, and keeps both alive. kInvalidArgument where base has
+  // no such edge type, and for parts.
   [[nodiscard]] static std::shared_ptr<const Store> overlay(std::shared_ptr<const Store> base,
                                                             std::shared_ptr<const Store> edges);
   virtual ~Store() = default;
