@@ -1,6 +1,7 @@
-// Random walks, many at a time. A step reads a row's bounds, then one of its edges, both somewhere
-// in memory. A group of walks takes each half of the step together, and asks for what the next half
-// reads, so that a core waits for many reads at once and not for one after the other.
+// Random walks, many at a time. A step reads a row's bounds, by weights its sums, and then one of
+// its edges, all somewhere in memory. A group of walks takes each part of the step together, and
+// asks for what the next part reads, so that a core waits for many reads at once and not for one
+// after the other.
 #include "ramet/walks.h"
 
 #include <algorithm>
@@ -89,6 +90,7 @@ class WalkGroup {
       if (options_.length > 0) path_[0].prefetch_row(start);
     }
     for (int64_t step = 0; step < options_.length && !states_.empty(); ++step) {
+      read_rows();
       choose(step);
       follow(step);
     }
@@ -101,6 +103,7 @@ class WalkGroup {
     int64_t previous = -1;  // node; -1: none since the start
     int64_t time = 0;       // of the edge before; counts where there is a previous node
     int64_t steps = 0;      // since the start: where on the metapath
+    Row row = {0, 0};       // of the node
     int64_t position = -1;  // of the edge that was chosen; -1: it goes back to the start
   };
 
@@ -109,6 +112,13 @@ class WalkGroup {
   }
   int64_t* entry(int64_t walk, int64_t step) const {
     return nodes_ + walk * (options_.length + 1) + step;
+  }
+
+  void read_rows() {
+    for (State& state : states_) {
+      state.row = rows_of(state).row(state.node);
+      rows_of(state).request_draw(state.row);
+    }
   }
 
   // The edge of each walk's step. A walk that has none ends.
@@ -134,7 +144,7 @@ class WalkGroup {
       return true;
     }
     const WalkRows& rows = rows_of(state);
-    const Row whole = rows.row(state.node);
+    const Row whole = state.row;
     Row row = whole;
     if (rows.has_times() && state.previous >= 0)
       row = rows.in_time(row, state.time, options_.decreasing);

@@ -28,6 +28,12 @@ class WalkRows {
 
   void prefetch_row(int64_t node) const { prefetch(&indptr_[node]); }
   [[nodiscard]] Row row(int64_t node) const { return read_row(*edges_, indptr_, node); }
+  // Asks for what the first half of a bisection of the row's sums reads.
+  void request_draw(const Row& row) const {
+    if (sums_ == nullptr || row.degree == 0) return;
+    prefetch(&sums_[row.begin + row.degree / 2]);
+    prefetch(&sums_[row.begin + row.degree - 1]);
+  }
   // The edges of `row` at `now` or later, or at `now` or earlier.
   [[nodiscard]] Row in_time(Row row, int64_t now, bool decreasing) const;
 
