@@ -20,20 +20,22 @@ Array bfloat16(std::vector<uint16_t>& bits) {
 
 }  // namespace
 
-TEST_CASE("gradients split over lists and owners give the same bits") {
+TEST_CASE("gradients split over lists, owners and threads give the same bits") {
   const Listed whole(900, kTrainedRows, kWidth, 1);
   const OptimizerStep step{.optimizer = AdaGrad{.learning_rate = 0.1}};
-  const auto after = [&](const std::vector<RowList>& lists, int64_t owners) {
+  const auto after = [&](const std::vector<RowList>& lists, int64_t owners, int threads = 2) {
     std::vector<float> weights(kTrainedRows * kWidth, 1), squares(weights.size());
     const std::vector<Array> state = {writable(squares, kWidth)};
     for (int64_t k = 0; k < owners; ++k)
       apply_gradients(step, writable(weights, kWidth), state, lists, k * kTrainedRows / owners,
-                      (k + 1) * kTrainedRows / owners, 2);
+                      (k + 1) * kTrainedRows / owners, threads);
     weights.insert(weights.end(), squares.begin(), squares.end());
     return weights;
   };
   const auto expected = after({whole.list()}, 1);
   CHECK(expected != std::vector<float>(expected.size(), 1));
+  for (const int threads : {1, 8})
+    CHECK(after({whole.list()}, 1, threads) == expected);
   for (const int64_t owners : {1, 3}) {
     CHECK(after({whole.part(0, 450), whole.part(450, 900)}, owners) == expected);
     CHECK(after({whole.part(0, 1), whole.part(1, 1), whole.part(1, 900)}, owners) == expected);

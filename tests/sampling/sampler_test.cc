@@ -19,7 +19,8 @@ using namespace ramet;
 
 namespace {
 
-const Method kMethods[] = {Uniform{}, Labor{}, Labor{1}, Labor{3}};
+const Method kMethods[] = {Uniform{}, Uniform{.replace = true},       Labor{},
+                           Labor{1},  Labor{.layer_dependent = true}, Labor{3}};
 
 void check_equal(const Minibatch& a, const Minibatch& b) {
   REQUIRE(a.n_id.size() == b.n_id.size());
@@ -162,6 +163,7 @@ TEST_CASE("rows and ids that do not fit are errors, and the sampler goes on with
       NeighborSampler sampler(graph, options);
       CHECK_THROWS_WITH_AS(sampler.sample({0, all}, 0, 0),
                            ("segment:edge/node__to__node/" + message).c_str(), Error);
+      CHECK_NOTHROW(NeighborSampler(graph, {{{0}}, method}).sample({0, all}, 0, 0));  // reads none
       check_equal(sampler.sample({0, good}, 0, 0),
                   NeighborSampler(graph, options).sample({0, good}, 0, 0));
     };

@@ -10,6 +10,7 @@
 #include "ramet/error.h"
 #include "ramet/sampler.h"
 #include "sampling/edge_times.h"
+#include "support/errors.h"
 #include "support/graph_fixture.h"
 #include "support/ids.h"
 
@@ -97,11 +98,14 @@ TEST_CASE("nothing from the future, also from a store that says falsely that row
           } catch (const Error& error) {
             REQUIRE(error.code() == ErrorCode::kCorrupt);
             REQUIRE(says_sorted);
+            REQUIRE(test::contains(error.what(), "is out of order: ramet.txt says that rows are"));
             ++refused;
           }
         }
       }
-      if (says_sorted) CHECK_THROWS_AS(validate(*graph), Error);
+      if (says_sorted)
+        CHECK_THROWS_WITH_AS(validate(*graph), doctest::Contains("that the rows are sorted by it"),
+                             Error);
     }
   }
   CHECK(checked > 100'000);

@@ -100,12 +100,12 @@ def check_hits(of_rank, own: list[int], degrees: list[int], by: str, rows: int =
     presampled = [0] * NUM_NODES
     if by == "presampling":
         for nodes, _, _ in of_rank[:PRESAMPLED]:
-            for node in nodes:
+            for node in set(nodes):
                 presampled[node] += 1
     held = set(sorted(own, key=lambda node: (-presampled[node], -degrees[node], node))[:rows])
     for nodes, hits, misses in of_rank:
         assert set(nodes) <= set(own)
-        assert hits == len(held & set(nodes))
+        assert hits == sum(node in held for node in nodes)
         assert hits + misses == len(nodes)
 
 
@@ -134,6 +134,16 @@ def test_hits_do_not_depend_on_threads_places_and_prefetch(world, store, by):
     others = [({"threads": 3}, {}), ({"prefetch": 4}, {"tables": "disk"})]
     for more, place in others:
         assert world.call(hits, store, OPTIONS | more, cache | place, size=SIZE) == expected
+
+
+def test_a_seed_that_a_batch_has_several_times_counts_once():
+    """docs/caches.md, "Policies"."""
+    graph = homogeneous()
+    options = {"num_neighbors": [3], "input_nodes": np.repeat(np.arange(100), 3), "batch_size": 30}
+    placement = ramet.Placement(cache_rows=20, cache_by="presampling")
+    loader = ramet.NeighborLoader(graph, ranks=ramet.Cooperate(), placement=placement, **options)
+    batches = [(np.asarray(batch.n_id).tolist(), *batch.cache_use.values()) for batch in loader]
+    check_hits(batches, list(range(NUM_NODES)), out_degrees(graph, range(NUM_NODES)), "presampling", rows=20)
 
 
 def test_ranks_without_nodes_and_caches_of_everything(world, store):

@@ -60,6 +60,11 @@ def test_listed_batches_are_those_of_the_epoch(graph, threads):
     assert [summary(Batch(one, again.origin)) for one in made] == expected
 
 
+def test_a_list_has_an_order_and_offsets(graph):
+    with pytest.raises(ValueError, match="order and offsets go together"):
+        make(graph)._core.start(0, 0, order=np.array([0]))
+
+
 def test_a_loader_keeps_none_of_the_arrays_that_it_was_given():
     """The engine has copies: two would be 8 bytes more for each seed."""
     graph = homogeneous(time=np.arange(NUM_NODES))

@@ -188,6 +188,11 @@ def test_the_last_neighbors_are_drawn_once():
         by_pyg(timed(), [2], "paper", time_attr="time", temporal_strategy="last", replace=True)
 
 
+def test_trees_of_times_have_no_induced_edges():
+    with pytest.raises(ValueError, match="'disjoint' sampling not supported"):
+        by_pyg(with_attribute("time", torch.arange(100)), [1], time_attr="time", subgraph_type="induced")
+
+
 def test_times_of_edges_are_not_those_of_seeds():
     with pytest.raises(ValueError, match=r"'node' has no table 'edge_time': its seeds need"):
         by_pyg(with_attribute("edge_time", torch.arange(500)), [1], time_attr="edge_time")
