@@ -125,10 +125,12 @@ TEST_CASE("several threads, each with a stream, give the same batches; LABOR, to
   LoaderOptions host = base_options();
   host.sample.method = Labor{};
   const auto expected = run_epoch(NeighborLoader(graph, host), 0);
-  LoaderOptions options = batches_on_device(Location::kDevice, Location::kInPlace);
-  options.sample.method = Labor{};
-  options.threads = 3;
-  require_equal(expected, run_epoch(NeighborLoader(graph, options), 0));
+  for (const Location topology : {Location::kDevice, Location::kInPlace, Location::kStaged}) {
+    LoaderOptions options = batches_on_device(topology, Location::kInPlace);
+    options.sample.method = Labor{};
+    options.threads = 3;
+    require_equal(expected, run_epoch(NeighborLoader(graph, options), 0));
+  }
 }
 
 TEST_CASE("why the CPU samples is told") {
