@@ -56,8 +56,8 @@ EXPORTS = {
     "cpu/aggregate cpu/attention cpu/edge_rows cpu/isa_kernels cpu/pick cpu/update",
     "device": "device_memory",
     "exchange": "incoming_ids message routes",
-    "tables": "row_source cache/bypass_cache cache/hot_rows cache/stream_cache device/device_places device/named_rows "
-    "device/placement_plan",
+    "tables": "row_source cache/bypass_cache cache/hottest_rows cache/stream_cache device/device_places "
+    "device/named_rows device/placement_plan",
     "sampling": "cooperative_sampler",
 }
 LAYER_OF_PUBLIC = {f"{stem}.h": layer for layer, stems in PUBLIC_HEADERS.items() for stem in stems.split()}

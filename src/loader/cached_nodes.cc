@@ -5,7 +5,7 @@
 #include <span>
 
 #include "ramet/part.h"
-#include "tables/cache/hot_rows.h"
+#include "tables/cache/hottest_rows.h"
 
 namespace ramet {
 namespace {

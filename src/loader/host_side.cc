@@ -98,8 +98,8 @@ class Maker {
                                            TablePlacement& place) {
     std::vector<int64_t> kept = rows_to_keep(request, by);
     place.why += concat("; a cache has ", kept.size(), " rows ", why_cached(options_.host, by));
-    if (request.pulled() == nullptr) return with_kept_rows(std::move(source), rows, kept);
-    makers_.back() = held_rows(source, rows, std::move(kept));
+    if (request.pulled() == nullptr) return with_preloaded_rows(std::move(source), rows, kept);
+    makers_.back() = static_rows(source, rows, std::move(kept));
     return source;
   }
 

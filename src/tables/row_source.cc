@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "cache/kept_rows.h"
+#include "cache/preloaded_rows.h"
 #include "exchange/pulled_rows.h"
 
 namespace ramet {
@@ -12,10 +12,10 @@ std::shared_ptr<const RowSource> make_pulled_source(
   return std::make_shared<PulledRows>(rows, std::move(places), std::move(reached), rank, decode);
 }
 
-std::shared_ptr<const RowSource> with_kept_rows(std::shared_ptr<const RowSource> source,
-                                                int64_t num_rows,
-                                                std::span<const int64_t> ids) {
-  return std::make_shared<KeptRows>(std::move(source), num_rows, ids);
+std::shared_ptr<const RowSource> with_preloaded_rows(std::shared_ptr<const RowSource> source,
+                                                     int64_t num_rows,
+                                                     std::span<const int64_t> ids) {
+  return std::make_shared<PreloadedRows>(std::move(source), num_rows, ids);
 }
 
 }  // namespace ramet

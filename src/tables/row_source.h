@@ -108,7 +108,7 @@ struct RowSourceOptions {
 
 // `source`, of `num_rows` rows that come to memory of the host, behind a cache of the rows `ids`,
 // which are read now and do not change. See also stream_cache.h.
-[[nodiscard]] std::shared_ptr<const RowSource> with_kept_rows(
+[[nodiscard]] std::shared_ptr<const RowSource> with_preloaded_rows(
     std::shared_ptr<const RowSource> source, int64_t num_rows, std::span<const int64_t> ids);
 
 }  // namespace ramet

@@ -8,10 +8,10 @@
 #include "ramet/error.h"
 #include "support/cached_rows_fixture.h"
 #include "support/row_reader_fixture.h"
-#include "tables/cache/held_cache.h"
-#include "tables/cache/hot_rows.h"
+#include "tables/cache/hottest_rows.h"
 #include "tables/cache/look_ahead_cache.h"
 #include "tables/cache/recency_cache.h"
+#include "tables/cache/static_cache.h"
 
 using namespace ramet;
 using namespace ramet::test;
@@ -72,7 +72,7 @@ TEST_CASE("hits are those of the caches, which go on from epoch to epoch") {
     CHECK(rows_in(
               cache_hits(arrays, kHitRows, {.rule = CacheRule::kRecency, .capacity = capacity})) ==
           hits_of(recency, epochs));
-    HeldCache held(hottest_rows(capacity, counts, second), kHitRows);
+    StaticCache held(hottest_rows(capacity, counts, second), kHitRows);
     CHECK(rows_in(cache_hits(arrays, kHitRows,
                              {.rule = CacheRule::kHeld,
                               .capacity = capacity,

@@ -11,9 +11,9 @@
 #include "ramet/error.h"
 #include "support/cached_rows_fixture.h"
 #include "tables/cache/bypass_cache.h"
-#include "tables/cache/held_cache.h"
 #include "tables/cache/look_ahead_cache.h"
 #include "tables/cache/recency_cache.h"
+#include "tables/cache/static_cache.h"
 
 using namespace ramet;
 using namespace ramet::test;
@@ -28,7 +28,7 @@ std::vector<std::unique_ptr<CachePolicy>> policies(int64_t capacity) {
     held.push_back(id);
   std::vector<std::unique_ptr<CachePolicy>> all;
   all.push_back(std::make_unique<RecencyCache>(capacity, kPolicyRows));
-  all.push_back(std::make_unique<HeldCache>(held, kPolicyRows));
+  all.push_back(std::make_unique<StaticCache>(held, kPolicyRows));
   for (const int window : {0, 1, 4})
     all.push_back(std::make_unique<LookAheadCache>(capacity, kPolicyRows, window));
   return all;
@@ -122,7 +122,7 @@ TEST_CASE("what a policy refuses has no effect") {
   CHECK_THROWS_AS(LookAheadCache(1, kPolicyRows, -1), Error);
   CHECK_THROWS_AS(LookAheadCache(1, kPolicyRows, kMostWindow + 1), Error);
   const std::vector<int64_t> outside{kPolicyRows};
-  CHECK_THROWS_AS(HeldCache(outside, kPolicyRows), Error);
+  CHECK_THROWS_AS(StaticCache(outside, kPolicyRows), Error);
 }
 
 TEST_CASE("an empty batch and an empty table are nothing") {
@@ -143,7 +143,7 @@ TEST_CASE("recency misses what a list in order of use misses") {
 
 TEST_CASE("held rows are read once, others each time") {
   const std::vector<int64_t> held{7, 3, 7, 40};  // 7 is held once
-  HeldCache policy(held, kPolicyRows);
+  StaticCache policy(held, kPolicyRows);
   const auto missing = missing_rows(policy, {{1, 7, 2}, {7, 3, 1}, {3, 40, 7}, {40, 3, 7, 1}});
   CHECK(missing == std::vector<Batch>{{1, 7, 2}, {3, 1}, {40}, {1}});
 }

@@ -106,7 +106,7 @@ TEST_CASE("reads of a disk may be outstanding together, and be dropped") {
     for (const ReadKind& kind : read_kinds()) {
       auto disk =
           make_row_source(table, {.placement = Location::kDisk, .reader = reader_of(table, kind)});
-      if (is_cached) disk = with_kept_rows(disk, kDiskRows, some_rows);
+      if (is_cached) disk = with_preloaded_rows(disk, kDiskRows, some_rows);
       CHECK(disk->reads_ahead());
       for (uint64_t round = 0; round < 10; ++round) {
         std::vector<std::vector<int64_t>> ids;

@@ -45,10 +45,10 @@ std::vector<Source> every_source(const Table& table, bool decode) {
   std::vector<int64_t> ids;
   std::vector<Source> sources{plain};
   for (int64_t id = 0; id < kSourceRows; ++id) {
-    if (id % 11 == 0) sources.push_back(with_kept_rows(plain, kSourceRows, ids));
+    if (id % 11 == 0) sources.push_back(with_preloaded_rows(plain, kSourceRows, ids));
     ids.push_back((7 * id + 3) % kSourceRows);
   }
-  sources.push_back(with_kept_rows(plain, kSourceRows, ids));
+  sources.push_back(with_preloaded_rows(plain, kSourceRows, ids));
   return sources;
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("a source says in which form it hands out rows") {
 TEST_CASE("rows that the cache had are hits, others misses") {
   const ReadContext context{.pool = BufferPool::create()};
   const auto plain = make_row_source(half_table(), {});
-  const Source source = with_kept_rows(plain, kSourceRows, std::vector<int64_t>{4, 1});
+  const Source source = with_preloaded_rows(plain, kSourceRows, std::vector<int64_t>{4, 1});
   const auto stats_of = [&](const std::vector<int64_t>& ids) {
     return source->submit(as_array(ids), context)->complete().cache;
   };
@@ -112,9 +112,9 @@ TEST_CASE("an id outside the table is an error, and the source stays usable") {
   const ReadContext context{.pool = BufferPool::create()};
   const auto source = make_row_source(table, {});
   const std::vector<int64_t> bad{1, kSourceRows};
-  CHECK_THROWS_WITH(with_kept_rows(source, kSourceRows, bad),
+  CHECK_THROWS_WITH(with_preloaded_rows(source, kSourceRows, bad),
                     "ids[1] = 60 is outside the 60 rows of half");
-  const Source kept = with_kept_rows(source, kSourceRows, std::vector<int64_t>{2});
+  const Source kept = with_preloaded_rows(source, kSourceRows, std::vector<int64_t>{2});
   CHECK_THROWS_WITH(kept->submit(as_array(bad), context)->complete(),
                     "ids[1] = 60 is outside the 60 rows of half");
   CHECK_THROWS_WITH(source->submit(as_array(bad), context)->complete(),

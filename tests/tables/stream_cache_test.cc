@@ -12,9 +12,9 @@
 #include "ramet/error.h"
 #include "support/cached_rows_fixture.h"
 #include "support/threads.h"
-#include "tables/cache/held_cache.h"
 #include "tables/cache/look_ahead_cache.h"
 #include "tables/cache/recency_cache.h"
+#include "tables/cache/static_cache.h"
 
 using namespace ramet;
 using namespace ramet::test;
@@ -34,7 +34,7 @@ Table wide_half_table() {
 std::unique_ptr<CachePolicy> make_policy(int kind, int64_t capacity) {
   const std::vector<int64_t> held{7, 3, 40, 59};
   if (kind == 0) return std::make_unique<RecencyCache>(capacity, kCachedRows);
-  if (kind == 1) return std::make_unique<HeldCache>(held, kCachedRows);
+  if (kind == 1) return std::make_unique<StaticCache>(held, kCachedRows);
   return std::make_unique<LookAheadCache>(capacity, kCachedRows, 2 * (kind - 2));
 }
 constexpr int kKinds = 4;

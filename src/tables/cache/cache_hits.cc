@@ -2,11 +2,11 @@
 
 #include <memory>
 
-#include "held_cache.h"
-#include "hot_rows.h"
+#include "hottest_rows.h"
 #include "look_ahead_cache.h"
 #include "ramet/error.h"
 #include "recency_cache.h"
+#include "static_cache.h"
 
 namespace ramet {
 namespace {
@@ -27,7 +27,7 @@ std::unique_ptr<CachePolicy> make_policy(int64_t num_rows, const CacheHitsOption
       return std::make_unique<RecencyCache>(capacity, num_rows);
     case CacheRule::kHeld:
       if (capacity < 0) throw_invalid("a cache of ", capacity, " rows, expected at least 0");
-      return std::make_unique<HeldCache>(hottest_rows(capacity, first, second), num_rows);
+      return std::make_unique<StaticCache>(hottest_rows(capacity, first, second), num_rows);
     case CacheRule::kLookAhead:
       return std::make_unique<LookAheadCache>(capacity, num_rows, options.window,
                                               use_classes(first));

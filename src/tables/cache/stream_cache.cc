@@ -7,10 +7,10 @@
 
 #include "base/parallel.h"
 #include "bypass_cache.h"
-#include "held_cache.h"
 #include "look_ahead_cache.h"
 #include "ramet/error.h"
 #include "recency_cache.h"
+#include "static_cache.h"
 
 namespace ramet {
 namespace {
@@ -163,11 +163,11 @@ MakeStreamCache last_rows(std::shared_ptr<const RowSource> source,
   };
 }
 
-MakeStreamCache held_rows(std::shared_ptr<const RowSource> source,
-                          int64_t num_rows,
-                          std::vector<int64_t> held) {
+MakeStreamCache static_rows(std::shared_ptr<const RowSource> source,
+                            int64_t num_rows,
+                            std::vector<int64_t> held) {
   return [source = std::move(source), num_rows, held = std::move(held)] {
-    return std::make_unique<StreamCache>(source, std::make_unique<HeldCache>(held, num_rows));
+    return std::make_unique<StreamCache>(source, std::make_unique<StaticCache>(held, num_rows));
   };
 }
 

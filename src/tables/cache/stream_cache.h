@@ -71,9 +71,9 @@ using MakeStreamCache = std::function<std::unique_ptr<StreamCache>()>;
                                         int64_t num_rows,
                                         int64_t capacity);
 // Of the rows `held`, ids of the table, each from its first use on.
-[[nodiscard]] MakeStreamCache held_rows(std::shared_ptr<const RowSource> source,
-                                        int64_t num_rows,
-                                        std::vector<int64_t> held);
+[[nodiscard]] MakeStreamCache static_rows(std::shared_ptr<const RowSource> source,
+                                          int64_t num_rows,
+                                          std::vector<int64_t> held);
 // Of the rows whose next use is nearest, where so many batches are announced ahead. `uses`: roughly
 // how often each row is used, by which those without a use in sight are kept; empty: all alike.
 [[nodiscard]] MakeStreamCache next_rows(std::shared_ptr<const RowSource> source,

@@ -1,6 +1,7 @@
-// KeptRows: another source, with some of its rows in memory in front of it: those that are asked
-// for most, chosen beforehand. Immutable, so threads read it without a lock, and hits depend on the
-// ids alone. Memory: these rows as they are handed out, and 4 bytes for each row of the table.
+// PreloadedRows: another source, with some of its rows in memory in front of it: those that are
+// asked for most, chosen beforehand. Immutable, so threads read it without a lock, and hits depend
+// on the ids alone. Memory: these rows as they are handed out, and 4 bytes for each row of the
+// table.
 #pragma once
 
 #include <span>
@@ -10,10 +11,12 @@
 
 namespace ramet {
 
-class KeptRows final : public RowSource {
+class PreloadedRows final : public RowSource {
  public:
   // `source`: has `num_rows` rows in host memory. `ids`: rows to keep; the constructor reads them.
-  KeptRows(std::shared_ptr<const RowSource> source, int64_t num_rows, std::span<const int64_t> ids);
+  PreloadedRows(std::shared_ptr<const RowSource> source,
+                int64_t num_rows,
+                std::span<const int64_t> ids);
 
   [[nodiscard]] bool reads_ahead() const override { return source_->reads_ahead(); }
   // Rows that are not here are submitted to the source. An id that is no row of the table is the

@@ -1,4 +1,4 @@
-#include "hot_rows.h"
+#include "hottest_rows.h"
 
 #include <algorithm>
 #include <numeric>

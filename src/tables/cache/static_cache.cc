@@ -1,4 +1,4 @@
-#include "held_cache.h"
+#include "static_cache.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ constexpr size_t kHeldAhead = 32;
 
 }  // namespace
 
-HeldCache::HeldCache(std::span<const int64_t> held, int64_t num_rows)
+StaticCache::StaticCache(std::span<const int64_t> held, int64_t num_rows)
     : CachePolicy(std::ssize(held), num_rows, 0), slot_of_row_(static_cast<size_t>(num_rows), -1) {
   int32_t slots = 0;
   for (const int64_t id : held) {
@@ -20,11 +20,11 @@ HeldCache::HeldCache(std::span<const int64_t> held, int64_t num_rows)
   }
 }
 
-int64_t HeldCache::memory_bytes() const {
+int64_t StaticCache::memory_bytes() const {
   return static_cast<int64_t>(slot_of_row_.size() * sizeof(int32_t));
 }
 
-void HeldCache::take(const Array& ids, CacheUse& use) {
+void StaticCache::take(const Array& ids, CacheUse& use) {
   with_ids(ids, [&](auto values) {
     find_missing(values, use, [&](size_t i) {
       if (i + kHeldAhead < values.size()) __builtin_prefetch(&slot_of(values[i + kHeldAhead]));

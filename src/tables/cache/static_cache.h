@@ -1,5 +1,5 @@
-// HeldCache: a cache of rows that are chosen beforehand (hot_rows.h), and never leave. A row is
-// taken in when it is first used. Memory: 4 bytes per row of the table.
+// StaticCache: a cache of rows that are chosen beforehand (hottest_rows.h), and never leave. A row
+// is taken in when it is first used. Memory: 4 bytes per row of the table.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace ramet {
 
-class HeldCache final : public CachePolicy {
+class StaticCache final : public CachePolicy {
  public:
   // `held`: distinct ids of the table. kOutOfRange for others, and as CachePolicy.
-  HeldCache(std::span<const int64_t> held, int64_t num_rows);
+  StaticCache(std::span<const int64_t> held, int64_t num_rows);
 
   [[nodiscard]] int64_t memory_bytes() const override;
 

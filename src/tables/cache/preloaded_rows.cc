@@ -1,4 +1,4 @@
-#include "kept_rows.h"
+#include "preloaded_rows.h"
 
 #include <cstring>
 
@@ -11,9 +11,9 @@ constexpr size_t kKeptAhead = 16;
 
 }  // namespace
 
-class KeptRows::Read final : public RowRead {
+class PreloadedRows::Read final : public RowRead {
  public:
-  Read(const KeptRows& owner, const Array& ids, const ReadContext& context)
+  Read(const PreloadedRows& owner, const Array& ids, const ReadContext& context)
       : owner_(owner), ids_(ids), pool_(context.pool) {
     const auto values = ids_.as<int64_t>();
     for (size_t i = 0; i < values.size(); ++i) {
@@ -44,7 +44,7 @@ class KeptRows::Read final : public RowRead {
   }
 
  private:
-  const KeptRows& owner_;
+  const PreloadedRows& owner_;
   const Array ids_;
   const std::shared_ptr<BufferPool> pool_;
   std::vector<int64_t> missing_;
@@ -52,9 +52,9 @@ class KeptRows::Read final : public RowRead {
   std::unique_ptr<RowRead> read_;  // last: it reads missing_
 };
 
-KeptRows::KeptRows(std::shared_ptr<const RowSource> source,
-                   int64_t num_rows,
-                   std::span<const int64_t> ids)
+PreloadedRows::PreloadedRows(std::shared_ptr<const RowSource> source,
+                             int64_t num_rows,
+                             std::span<const int64_t> ids)
     : RowSource(source->form()),
       source_(std::move(source)),
       slot_of_row_(static_cast<size_t>(num_rows), -1) {
@@ -64,13 +64,13 @@ KeptRows::KeptRows(std::shared_ptr<const RowSource> source,
     slot_of_row_[static_cast<size_t>(ids[i])] = static_cast<int32_t>(i);
 }
 
-const char* KeptRows::kept(int64_t id) const {
+const char* PreloadedRows::kept(int64_t id) const {
   if (static_cast<uint64_t>(id) >= slot_of_row_.size()) return nullptr;
   const int32_t slot = slot_of_row_[static_cast<size_t>(id)];
   return slot < 0 ? nullptr : static_cast<const char*>(rows_.data) + slot * rows_.row_bytes();
 }
 
-std::unique_ptr<RowRead> KeptRows::submit(const Array& ids, const ReadContext& context) const {
+std::unique_ptr<RowRead> PreloadedRows::submit(const Array& ids, const ReadContext& context) const {
   return std::make_unique<Read>(*this, ids, context);
 }
 
