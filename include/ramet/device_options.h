@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ramet/array.h"
 #include "ramet/cache_by.h"
 #include "ramet/cuda.h"
 #include "ramet/placement.h"
