@@ -2,7 +2,7 @@
 // or in a message, and rows that a rank requests from others. The engine computes messages and
 // receivers; the caller moves the bytes. Rows are named by their places (whole_table.h).
 //
-// `reached`: by rank, whether it is on this machine. Their rows are read and written in place, and
+// `is_local`: by rank, whether it is on this machine. Their rows are read and written in place, and
 // never in a message.
 //
 // Memory: the caller's; unpacked arrays are views of the bytes. Threads and forks: any. Failure:
@@ -42,20 +42,20 @@ void pack(std::span<const RowList> lists, std::byte* out, int threads = 1);
 // Which values of a repeated row are sent.
 enum class Repeats : uint8_t { kAll, kLast };
 
-// For each rank that is not reached: its rows of every list, packed. For other ranks nothing.
+// For each rank that is not local: its rows of every list, packed. For other ranks nothing.
 [[nodiscard]] Message push(std::span<const RowList> lists,
                            const RowPlaces& places,
-                           const std::vector<bool>& reached,
+                           const std::vector<bool>& is_local,
                            Repeats repeats,
                            int threads = 1);
 
-// Rows that this rank gathers. Each distinct row is requested once from ranks that are not reached.
+// Rows that this rank gathers. Each distinct row is requested once from ranks that are not local.
 class RowPull {
  public:
   // `wanted`: places. It is kept, as a view.
   RowPull(std::span<const int64_t> wanted,
           const RowPlaces& places,
-          const std::vector<bool>& reached,
+          const std::vector<bool>& is_local,
           const RowForm& form);
 
   // int64 places, ascending, for each rank.
@@ -74,7 +74,7 @@ class RowPull {
   int64_t row_bytes_;
   std::vector<int64_t> asked_;   // distinct places, ascending
   std::vector<int64_t> counts_;  // of them, by rank
-  std::vector<int64_t> at_;      // of each wanted row: where it begins in the answers; -1: reached
+  std::vector<int64_t> at_;      // of each wanted row: where it begins in the answers; -1: local
 };
 
 }  // namespace ramet

@@ -75,14 +75,14 @@ std::vector<nb::tuple> unpack_from(const Bytes& bytes,
 
 nb::tuple push_lists(const Lists& lists,
                      const RowPlaces& places,
-                     const std::vector<bool>& reached,
+                     const std::vector<bool>& is_local,
                      bool last,
                      int threads) {
   const std::vector<RowList> borrowed = borrow_lists(lists);
   Message message;
   {
     const GilRelease release;
-    message = push(borrowed, places, reached, last ? Repeats::kLast : Repeats::kAll, threads);
+    message = push(borrowed, places, is_local, last ? Repeats::kLast : Repeats::kAll, threads);
   }
   return to_python(message);
 }
@@ -128,10 +128,10 @@ void bind_pull(nb::module_& m) {
       .def(
           "__init__",
           [](RowPull* self, const Ids& wanted, const RowPlaces& places,
-             const std::vector<bool>& reached, const Table& like) {
-            new (self) RowPull(borrow(wanted), places, reached, like.form(false));
+             const std::vector<bool>& is_local, const Table& like) {
+            new (self) RowPull(borrow(wanted), places, is_local, like.form(false));
           },
-          nb::arg("wanted").noconvert(), nb::kw_only(), nb::arg("places"), nb::arg("reached"),
+          nb::arg("wanted").noconvert(), nb::kw_only(), nb::arg("places"), nb::arg("is_local"),
           nb::arg("like"), nb::keep_alive<1, 2>())
       .def("requests", [](const RowPull& pull) { return to_python(pull.requests()); })
       .def_static("answer", &answer, nb::arg("bytes"), nb::arg("data").noconvert(), nb::kw_only(),
@@ -154,7 +154,7 @@ void bind_row_exchange(nb::module_& m) {
   m.def("unpack", &unpack_from, nb::arg("bytes").noconvert(), nb::kw_only(), nb::arg("like"),
         nb::arg("sender"));
   m.def("push", &push_lists, nb::arg("lists").noconvert(), nb::kw_only(), nb::arg("places"),
-        nb::arg("reached"), nb::arg("last"), nb::arg("threads"));
+        nb::arg("is_local"), nb::arg("last"), nb::arg("threads"));
   bind_pull(m);
 }
 

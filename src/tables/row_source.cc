@@ -8,8 +8,8 @@
 namespace ramet {
 
 std::shared_ptr<const RowSource> make_pulled_source(
-    const Table& rows, RowPlaces places, std::vector<bool> reached, int rank, bool decode) {
-  return std::make_shared<PulledRows>(rows, std::move(places), std::move(reached), rank, decode);
+    const Table& rows, RowPlaces places, std::vector<bool> is_local, int rank, bool decode) {
+  return std::make_shared<PulledRows>(rows, std::move(places), std::move(is_local), rank, decode);
 }
 
 std::shared_ptr<const RowSource> with_preloaded_rows(std::shared_ptr<const RowSource> source,

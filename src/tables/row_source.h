@@ -104,7 +104,7 @@ struct RowSourceOptions {
 
 // Of rows by place, some of which other ranks send (tables/exchange/pulled_rows.h).
 [[nodiscard]] std::shared_ptr<const RowSource> make_pulled_source(
-    const Table& rows, RowPlaces places, std::vector<bool> reached, int rank, bool decode);
+    const Table& rows, RowPlaces places, std::vector<bool> is_local, int rank, bool decode);
 
 // `source`, of `num_rows` rows that come to memory of the host, behind a cache of the rows `ids`,
 // which are read now and do not change. See also stream_cache.h.

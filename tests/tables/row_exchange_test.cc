@@ -33,7 +33,7 @@ struct Ranks {
     const Ownership owners = Ownership::ranges(borrow(bounds));
     return strided ? RowPlaces::strided(owners, 64) : RowPlaces::dense(owners);
   }
-  [[nodiscard]] std::vector<bool> reached(size_t rank) const {
+  [[nodiscard]] std::vector<bool> is_local(size_t rank) const {
     std::vector<bool> result;
     for (const int machine : machines)
       result.push_back(machine == machines[rank]);
@@ -77,7 +77,7 @@ std::vector<float> rows_of_machine(const Ranks& ranks, size_t rank) {
   std::vector<float> rows(static_cast<size_t>(ranks.places.num_places() * kExchangedWidth), -1);
   for (int64_t id = 0; id < kExchangedRows; ++id) {
     const int64_t owner = ranks.places.owners().owner(id);
-    if (!ranks.reached(rank)[static_cast<size_t>(owner)]) continue;
+    if (!ranks.is_local(rank)[static_cast<size_t>(owner)]) continue;
     const int64_t place = ranks.place_of(std::span(&id, 1))[0];
     for (int64_t c = 0; c < kExchangedWidth; ++c)
       rows[static_cast<size_t>(place * kExchangedWidth + c)] = static_cast<float>(id * 10 + c);
@@ -103,7 +103,7 @@ TEST_CASE("owners get the rows of all ranks, in order, and others get nothing") 
       for (size_t rank = 0; rank < kParts; ++rank) {
         lists.push_back({{first[rank], given[rank].part(0, 20).rows},
                          {second[rank], given[rank].part(20, 30).rows}});
-        sent.push_back(push(lists[rank], ranks.places, ranks.reached(rank), repeats, 2));
+        sent.push_back(push(lists[rank], ranks.places, ranks.is_local(rank), repeats, 2));
       }
       const auto total = static_cast<size_t>(ranks.places.num_places() * kExchangedWidth);
       for (size_t owner = 0; owner < kParts; ++owner) {
@@ -112,7 +112,7 @@ TEST_CASE("owners get the rows of all ranks, in order, and others get nothing") 
         const auto* at = static_cast<const std::byte*>(message.data.data);
         for (size_t rank = 0; rank < kParts; ++rank) {
           const auto bytes = static_cast<size_t>(message.bytes[rank]);
-          CHECK((bytes == 0) == ranks.reached(owner)[rank]);
+          CHECK((bytes == 0) == ranks.is_local(owner)[rank]);
           if (bytes == 0) continue;
           const auto came = unpack({at, bytes}, {DType::kFloat32, {kExchangedWidth}},
                                    ranks.places.num_places(), "rank");
@@ -139,7 +139,7 @@ TEST_CASE("of a row that is given many times the last travels, once") {
   const Listed given(500, kExchangedRows, kExchangedWidth, 9);
   const auto places = ranks.place_of(given.list().ids);
   const std::vector<RowList> lists = {{places, given.list().rows}};
-  const auto message = push(lists, ranks.places, ranks.reached(0), Repeats::kLast);
+  const auto message = push(lists, ranks.places, ranks.is_local(0), Repeats::kLast);
   CHECK(message.bytes[0] == 0);
   CHECK(message.bytes[1] == 0);
   const auto* at = static_cast<const std::byte*>(message.data.data);
@@ -168,12 +168,12 @@ TEST_CASE("every rank pulls what a rank with all rows has, each row once") {
     }
     const auto table = [&](size_t rank) { return Table(writable(rows[rank], kExchangedWidth)); };
     for (size_t rank = 0; rank < kParts; ++rank) {
-      pulls.emplace_back(wanted[rank], ranks.places, ranks.reached(rank), form);
+      pulls.emplace_back(wanted[rank], ranks.places, ranks.is_local(rank), form);
       requests.push_back(pulls[rank].requests());
       for (size_t k = 0; k < kParts; ++k) {
         CHECK(requests[rank].bytes[k] <=
               8 * ranks.places.places_of(static_cast<int64_t>(k)).size());
-        if (ranks.reached(rank)[k]) CHECK(requests[rank].bytes[k] == 0);
+        if (ranks.is_local(rank)[k]) CHECK(requests[rank].bytes[k] == 0);
       }
     }
     for (size_t rank = 0; rank < kParts; ++rank)
@@ -198,7 +198,7 @@ TEST_CASE("narrow rows are pulled as they are, or as float32") {
     bits[i] = static_cast<uint16_t>(0x3f80 + i % 100);
   const Table table({bits.data(), DType::kBFloat16, {std::ssize(bits), 1}, nullptr, true});
   const std::vector<int64_t> wanted = {0, 130, 6, 130};
-  const RowPull pull(wanted, ranks.places, ranks.reached(0), {DType::kBFloat16, {1}});
+  const RowPull pull(wanted, ranks.places, ranks.is_local(0), {DType::kBFloat16, {1}});
   const Message requests = pull.requests();
   CHECK(requests.bytes == std::vector<int64_t>{0, 0, 8, 0});
   Message mine{{8, 0, 0, 0}, requests.data};
@@ -233,7 +233,7 @@ TEST_CASE("requests and answers that lie are refused") {
     check_throws(ErrorCode::kCorrupt, {"rank 2 sent", "no requests"},
                  [&] { ask({0, 0, bytes, 0}, {0}); });
   const std::vector<int64_t> wanted = {128, 129};
-  const RowPull pull(wanted, ranks.places, ranks.reached(0), {DType::kFloat32, {kExchangedWidth}});
+  const RowPull pull(wanted, ranks.places, ranks.is_local(0), {DType::kFloat32, {kExchangedWidth}});
   std::vector<float> out(2 * kExchangedWidth);
   std::vector<int64_t> answer(3);
   const Array data{answer.data(), DType::kUInt8, {24}, nullptr, false};

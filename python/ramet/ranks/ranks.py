@@ -24,12 +24,12 @@ class Digest:
 
 
 class Ranks:
-    """`rank` of `size`, on `machines` machines; `reached[k]`: rank k is on this machine. `group`: the group's
+    """`rank` of `size`, on `machines` machines; `is_local[k]`: rank k is on this machine. `group`: the group's
     collectives; None for a rank alone, and where a table was unpickled."""
 
-    def __init__(self, rank: int, reached: tuple[bool, ...], machines: int, group=None):
-        self.rank, self.size = rank, len(reached)
-        self.reached, self.machines, self.group = reached, machines, group
+    def __init__(self, rank: int, is_local: tuple[bool, ...], machines: int, group=None):
+        self.rank, self.size = rank, len(is_local)
+        self.is_local, self.machines, self.group = is_local, machines, group
 
     @classmethod
     def alone(cls) -> Ranks:
@@ -44,13 +44,13 @@ class Ranks:
 
         group = Group(among=ranks)
         machines = group.gather(this_machine)
-        reached = tuple(machine == machines[group.rank] for machine in machines)
-        return cls(group.rank, reached, len(set(machines)), group)
+        is_local = tuple(machine == machines[group.rank] for machine in machines)
+        return cls(group.rank, is_local, len(set(machines)), group)
 
     @property
     def is_first(self) -> bool:
         """Whether this is the first rank of its machine."""
-        return self.reached.index(True) == self.rank
+        return self.is_local.index(True) == self.rank
 
     def agree(self, make: Callable[[], tuple[Kept, dict]]) -> Kept:
         """What make() returns besides its options. ValueError, on every rank, where these differ."""
@@ -90,7 +90,7 @@ class Ranks:
             )
 
     def __reduce__(self):
-        return Ranks, (self.rank, self.reached, self.machines)
+        return Ranks, (self.rank, self.is_local, self.machines)
 
 
 class OfRanks:

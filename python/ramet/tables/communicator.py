@@ -91,7 +91,7 @@ class Communicator:
 
     def all_to_all(self, inputs: list[tuple[Storage, Lists]], op: Op, threads: int, **what) -> list[Lists]:
         """The lists that every rank has for each table, until release(). what: step and options of a Collective."""
-        is_local = inputs[0][0].ranks.reached
+        is_local = inputs[0][0].ranks.is_local
         local = [k for k, here in enumerate(is_local) if here and k != self._rank]
         remote = [k for k, here in enumerate(is_local) if not here]
         with self.propagate_errors():
@@ -265,7 +265,7 @@ def _checked(table: Storage, lists: Lists) -> list[tuple[np.ndarray, np.ndarray,
 
 def _message(table: Storage, lists: list, op: Op, threads: int) -> tuple:
     """What goes to ranks of other machines."""
-    options = {"reached": table.ranks.reached, "last": op == Op.SCATTER, "threads": threads}
+    options = {"is_local": table.ranks.is_local, "last": op == Op.SCATTER, "threads": threads}
     return _core.push(lists, places=table.places, **options)
 
 

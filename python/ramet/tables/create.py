@@ -90,7 +90,7 @@ def layout_of(owners: _core.Ownership, stride: int, ranks: Ranks) -> Layout:
     map, handles = ranks.share(make)
 
     def take():
-        return Layout(owners, stride, map or opened(handles[ranks.reached.index(True)])), None
+        return Layout(owners, stride, map or opened(handles[ranks.is_local.index(True)])), None
 
     return ranks.share(take)[0]
 
@@ -106,8 +106,8 @@ def _build(form: Form, placement: str, ranks: Ranks, layout: Layout, kind, fill:
 
     def take(own, handles):
         others = [
-            None if k == ranks.rank or not is_near else kind.opened(handle)
-            for k, (handle, is_near) in enumerate(zip(handles, ranks.reached))
+            None if k == ranks.rank or not is_local else kind.opened(handle)
+            for k, (handle, is_local) in enumerate(zip(handles, ranks.is_local))
         ]
         pieces = [own if k == ranks.rank else piece for k, piece in enumerate(others)]
         storage = kind.storage(form, placement, ranks, layout, pieces, kind)

@@ -95,13 +95,13 @@ class DevicePieces:
 
         def check():
             here = {_core.cuda_describe(i)["pci_bus_id"]: i for i in range(_core.cuda_num_devices())}
-            for rank, (bus, is_near) in enumerate(zip(buses, ranks.reached)):
-                if is_near and bus not in here:
+            for rank, (bus, is_local) in enumerate(zip(buses, ranks.is_local)):
+                if is_local and bus not in here:
                     raise RuntimeError(
                         f"device {self.device} ({buses[ranks.rank]}) of rank {ranks.rank} cannot read memory of the "
                         f"device {bus} of rank {rank}, which CUDA_VISIBLE_DEVICES hides from it"
                     )
-                if is_near:
+                if is_local:
                     _core.require_access(self.device, here[bus])
             return None, None
 

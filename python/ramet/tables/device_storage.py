@@ -54,7 +54,7 @@ class OnDevice(Storage):
             return super().gather(ids, threads, dtype, out)
         if self.group is not None:
             return self._moved(super().gather(devices.on_host(ids), threads, dtype, None), out)
-        self.require_reached()
+        self.require_local()
         decode, wanted = self._wanted(dtype)
         if wanted is None:
             return self.gather_tensor(ids, decode, out)
@@ -63,7 +63,7 @@ class OnDevice(Storage):
     def write(self, name: str, ids, rows, threads: int):
         if self.group is not None or not devices.is_on_device(rows):
             return super().write(name, ids, rows, threads)
-        self.require_reached()
+        self.require_local()
         array, shape = as_row_ids(devices.on_host(ids))
         rows = self._checked(rows, shape)
         threads = as_count(threads, "threads", INT32_MAX)

@@ -125,7 +125,7 @@ class Storage:
             return array, as_count(threads, "threads", INT32_MAX), decode, buffer if wanted is None else None
 
         if self.group is None:
-            self.require_reached()
+            self.require_local()
             array, threads, decode, direct = check()
             rows = self.core.gather(array, threads=threads, decode=decode, out=direct)
         else:
@@ -149,7 +149,7 @@ class Storage:
 
         if self.group is not None:
             return call_together(self, name, check)
-        self.require_reached()
+        self.require_local()
         array, values, threads = check()
         write = self.core.set_rows if name == "scatter" else self.core.sum_rows
         return write(array, bits(values), bfloat16=values.dtype == bfloat16, threads=threads)
@@ -197,8 +197,8 @@ class Storage:
                 "gather() copies rows of all"
             )
 
-    def require_reached(self) -> None:
-        if not all(self.ranks.reached):
+    def require_local(self) -> None:
+        if not all(self.ranks.is_local):
             raise ValueError("ranks on other machines have rows of this table, and this is no rank: it was unpickled")
 
     def __len__(self) -> int:

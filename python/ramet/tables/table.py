@@ -158,7 +158,7 @@ class Table(OfRanks):
 
     def chunks(self) -> list[Table]:
         """The rows of every rank, as `local()`, or of every file. ValueError where ranks are on other machines."""
-        if not all(self._ranks.reached):
+        if not all(self._ranks.is_local):
             raise ValueError("ranks on other machines have rows of this table: local() has those of this rank")
         return [Table(self._storage.part(part)) for part in range(self._storage.places.parts)]
 

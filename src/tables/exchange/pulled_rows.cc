@@ -8,7 +8,7 @@ class PulledRows::Read final : public RowRead {
  public:
   Read(const PulledRows& owner, const Array& ids, const ReadContext& context)
       : owner_(owner),
-        pull_(ids.as<int64_t>(), owner.places_, owner.reached_, owner.rows_.form(false)),
+        pull_(ids.as<int64_t>(), owner.places_, owner.is_local_, owner.rows_.form(false)),
         pool_(context.pool),
         count_(ids.rows()),
         threads_(context.threads) {}
@@ -36,8 +36,8 @@ class PulledRows::Read final : public RowRead {
 
 std::vector<NodeRange> PulledRows::local_ranges() const {
   std::vector<NodeRange> ranges;
-  for (size_t part = 0; part < reached_.size(); ++part)
-    if (reached_[part]) ranges.push_back(places_.places_of(static_cast<int64_t>(part)));
+  for (size_t part = 0; part < is_local_.size(); ++part)
+    if (is_local_[part]) ranges.push_back(places_.places_of(static_cast<int64_t>(part)));
   return ranges;
 }
 

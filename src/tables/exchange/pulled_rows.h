@@ -14,13 +14,13 @@ namespace ramet {
 
 class PulledRows final : public RowSource {
  public:
-  // `rows`: by place, of which those of ranks that are `reached` are in this process's addresses.
+  // `rows`: by place, of which those of ranks that are local are in this process's addresses.
   // `rank`: this one.
-  PulledRows(Table rows, RowPlaces places, std::vector<bool> reached, int rank, bool decode)
+  PulledRows(Table rows, RowPlaces places, std::vector<bool> is_local, int rank, bool decode)
       : RowSource(rows.form(decode)),
         rows_(std::move(rows)),
         places_(std::move(places)),
-        reached_(std::move(reached)),
+        is_local_(std::move(is_local)),
         rank_(rank) {}
 
   [[nodiscard]] bool reads_ahead() const override { return true; }
@@ -34,7 +34,7 @@ class PulledRows final : public RowSource {
 
   Table rows_;
   RowPlaces places_;
-  std::vector<bool> reached_;
+  std::vector<bool> is_local_;
   int rank_;
 };
 

@@ -36,10 +36,10 @@ class Push {
  public:
   Push(std::span<const RowList> lists,
        const RowPlaces& places,
-       const std::vector<bool>& reached,
+       const std::vector<bool>& is_local,
        Repeats repeats,
        int threads)
-      : lists_(lists), counts_(reached.size(), std::vector<int64_t>(lists.size())) {
+      : lists_(lists), counts_(is_local.size(), std::vector<int64_t>(lists.size())) {
     size_t total = 0;
     for (const RowList& list : lists) {
       check_list(list);
@@ -52,26 +52,26 @@ class Push {
     for (size_t l = 0; l < lists.size(); ++l) {
       for (const int64_t place : lists[l].ids) {
         const size_t part = part_of(place);
-        const bool stays = travels[position++] == 0 || reached[part];
+        const bool stays = travels[position++] == 0 || is_local[part];
         parts_.push_back(static_cast<uint16_t>(part));
         numbers_.push_back(stays ? kStays : counts_[part][l]++);
       }
     }
   }
 
-  [[nodiscard]] Message write(const std::vector<bool>& reached, int threads) {
+  [[nodiscard]] Message write(const std::vector<bool>& is_local, int threads) {
     Message message;
     int64_t total = 0;
-    for (size_t part = 0; part < reached.size(); ++part) {
-      message.bytes.push_back(reached[part] ? 0 : bytes_of(part));
+    for (size_t part = 0; part < is_local.size(); ++part) {
+      message.bytes.push_back(is_local[part] ? 0 : bytes_of(part));
       total += message.bytes.back();
     }
     message.data = BufferPool::shared()->allocate_array(DType::kUInt8, {total});
     auto* out = static_cast<std::byte*>(message.data.data);
-    ids_at_.assign(reached.size(), {});
+    ids_at_.assign(is_local.size(), {});
     rows_at_ = ids_at_;
-    for (size_t part = 0; part < reached.size(); ++part)
-      if (!reached[part]) out = lay_out(part, out);
+    for (size_t part = 0; part < is_local.size(); ++part)
+      if (!is_local[part]) out = lay_out(part, out);
     size_t first = 0;
     for (size_t l = 0; l < lists_.size(); ++l) {
       copy_list(l, first, threads);
@@ -139,10 +139,10 @@ class Push {
 
 Message push(std::span<const RowList> lists,
              const RowPlaces& places,
-             const std::vector<bool>& reached,
+             const std::vector<bool>& is_local,
              Repeats repeats,
              int threads) {
-  return Push(lists, places, reached, repeats, threads).write(reached, threads);
+  return Push(lists, places, is_local, repeats, threads).write(is_local, threads);
 }
 
 }  // namespace ramet

@@ -43,13 +43,13 @@ void check_own(std::span<const int64_t> places, NodeRange own, size_t rank) {
 }
 
 // Rows that this process's addresses have: where they lie, or gathered from a device.
-class NearRows {
+class LocalRows {
  public:
   // `at`: not negative of rows that others sent.
-  NearRows(const Array& rows,
-           std::span<const int64_t> wanted,
-           std::span<const int64_t> at,
-           int threads)
+  LocalRows(const Array& rows,
+            std::span<const int64_t> wanted,
+            std::span<const int64_t> at,
+            int threads)
       : data_(static_cast<const char*>(rows.data)), row_bytes_(rows.row_bytes()), rows_(wanted) {
     if (rows.device == kHost) return;
     std::vector<int64_t> places;
@@ -61,8 +61,8 @@ class NearRows {
     data_ = static_cast<const char*>(gathered_.data);
     rows_ = numbers_;
   }
-  NearRows(const NearRows&) = delete;
-  NearRows& operator=(const NearRows&) = delete;
+  LocalRows(const LocalRows&) = delete;
+  LocalRows& operator=(const LocalRows&) = delete;
 
   [[nodiscard]] const char* row(int64_t i) const {
     return data_ + rows_[static_cast<size_t>(i)] * row_bytes_;
@@ -85,11 +85,11 @@ void request_row(const char* row, int64_t bytes) {
 
 RowPull::RowPull(std::span<const int64_t> wanted,
                  const RowPlaces& places,
-                 const std::vector<bool>& reached,
+                 const std::vector<bool>& is_local,
                  const RowForm& form)
     : wanted_(wanted),
       row_bytes_(form.row_bytes()),
-      counts_(reached.size()),
+      counts_(is_local.size()),
       at_(wanted.size(), -1) {
   const RowList list{wanted, {}};
   RowGroups groups(std::span(&list, 1), places.num_places(), 0, places.num_places());
@@ -102,7 +102,7 @@ RowPull::RowPull(std::span<const int64_t> wanted,
       last = bucket.end_of_row(first);
       const int64_t place = bucket.row(first);
       const size_t part = part_of(place);
-      if (reached[part]) continue;
+      if (is_local[part]) continue;
       if (part != latest) next = whole_words(next);
       latest = part;
       asked_.push_back(place);
@@ -165,10 +165,10 @@ void RowPull::finish(const Message& answers,
     throw_invalid(out.describe(), " and ", answers.data.describe(), " for ", wanted_.size(),
                   " rows of ", rows.describe());
   const int64_t width = row_bytes_ / item_size(rows.dtype), out_bytes = out.row_bytes();
-  const NearRows near(rows, wanted_, at_, threads);
+  const LocalRows local(rows, wanted_, at_, threads);
   const auto row = [&](int64_t i) {
     const int64_t at = at_[static_cast<size_t>(i)];
-    return at >= 0 ? static_cast<const char*>(answers.data.data) + at : near.row(i);
+    return at >= 0 ? static_cast<const char*>(answers.data.data) + at : local.row(i);
   };
   parallel_for(out.rows(), kPulledAtOnce, threads, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

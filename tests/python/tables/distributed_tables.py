@@ -1,4 +1,4 @@
-"""What ranks do for the tests of distributed tables. `machines`, by rank: ranks with other numbers are not reached, as
+"""What ranks do for the tests of distributed tables. `machines`, by rank: ranks with other numbers are not local, as
 if they were on other machines."""
 
 import contextlib

@@ -58,7 +58,7 @@ def look(folder: Path) -> dict:
     return {
         "machine": dist.get_process_group_ranks(groups.machine),
         "across": dist.get_process_group_ranks(groups.across),
-        "reached": table._ranks.reached,
+        "is_local": table._ranks.is_local,
         "ids": [here.owned(), across.owned(), table.owned()],
         "rows": rows,
         "errors": [error_of(lambda p=p: ramet.Table.create((10, 2), placement=p)) for p in ("continuous", "chunked")],
@@ -89,7 +89,7 @@ def test_ranks_find_their_machines(seen):
         assert number in rank["machine"] and len(rank["machine"]) == 2
         position = rank["machine"].index(number)
         assert rank["across"] == sorted(machine[position] for machine in machines)
-        assert [k for k, reached in enumerate(rank["reached"]) if reached] == rank["machine"]
+        assert [k for k, is_local in enumerate(rank["is_local"]) if is_local] == rank["machine"]
 
 
 def test_own_rows_are_those_of_one_process(seen):
