@@ -1,6 +1,6 @@
 // The kernels of the CUDA seam (cuda_backend.h) that write rows which several lists name: set, sum,
 // and optimizers' steps. Positions count through all lists. Who calls has sorted them by row, so
-// that one warp has all that is given for a row, in order: the CPU's bits.
+// that one warp has all that is listed for a row, in order: the CPU's bits.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace ramet {
 
 // The rows of one list, in device memory.
-struct CudaGivenRows {
+struct CudaListedRows {
   int64_t first;  // position of its first row
   const void* rows;
   DType dtype;  // of the table; or float32, for float16 and bfloat16
@@ -24,7 +24,7 @@ struct CudaNamedRows {
   const int64_t* rows;        // [count]: which row of the table
   const uint32_t* starts;     // [count + 1]: where its positions begin
   const uint32_t* positions;  // of each row ascending
-  const CudaGivenRows* lists;
+  const CudaListedRows* lists;
   int num_lists;
 };
 

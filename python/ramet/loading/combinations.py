@@ -12,9 +12,9 @@ from ramet.loading.samplers import SAMPLERS
 CPU, GPU, RANKS = "a loader on the CPU", "a loader with a device", "a cooperative loader"
 PART = "a part of a graph"  # ramet.partition
 SEVERAL = "input_nodes of several types"
-GIVEN = "a ramet.Table in tables"
+PROVIDED = "a ramet.Table in tables"
 EMBEDDED = "a ramet.nn.Embedding in tables"
-GIVEN_THERE = "a ramet.Table on a device in tables"
+PROVIDED_THERE = "a ramet.Table on a device in tables"
 EVERYWHERE = (CPU, GPU, RANKS)
 
 # Option, as errors spell it -> who takes it. What is not named here goes with everything.
@@ -26,8 +26,8 @@ SUPPORTED = {
     "input_time": (CPU, GPU),
     SEVERAL: (CPU, GPU),
     "tables": EVERYWHERE,
-    GIVEN: (CPU, RANKS),
-    GIVEN_THERE: (GPU,),
+    PROVIDED: (CPU, RANKS),
+    PROVIDED_THERE: (GPU,),
     EMBEDDED: (CPU, RANKS),
     "features.decode": EVERYWHERE,
     "features.fuse": (CPU,),

@@ -14,9 +14,9 @@ from ramet.loading import combinations
 from ramet.loading.embeddings import require_all_rows, require_own_rows, rows_of_embeddings, split_embeddings
 from ramet.loading.features import Features, as_features
 from ramet.loading.fused import fused_tables
-from ramet.loading.given_tables import names_of_given, pulling_group, require_owned_alike
 from ramet.loading.options import Input, as_device, as_graph, as_inputs, for_sampling, require_whole, sample_options
 from ramet.loading.placement import Placement, as_placement
+from ramet.loading.provided_tables import names_of_provided, pulling_group, require_owned_alike
 from ramet.loading.ranks import LoaderRanks, cooperating_group
 from ramet.loading.samplers import Sampler, as_sampler
 from ramet.loading.states import inputs_alike
@@ -84,8 +84,8 @@ class LoaderConfig:
             "time": self.time,
             "expand": None if isinstance(self.expand, str) and self.expand == "every" else self.expand,
             "disjoint": None if self.disjoint is False else self.disjoint,
-            combinations.GIVEN: names_of_given(self.rows, "host"),
-            combinations.GIVEN_THERE: names_of_given(self.rows, "device"),
+            combinations.PROVIDED: names_of_provided(self.rows, "host"),
+            combinations.PROVIDED_THERE: names_of_provided(self.rows, "device"),
             combinations.EMBEDDED: list(self.embeddings) or None,
             combinations.SEVERAL: list(self.input_nodes) if several else None,
         }

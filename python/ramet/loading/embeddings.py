@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ramet import _core
 from ramet.graph import Graph
-from ramet.loading.given_tables import require_owners_alike
+from ramet.loading.provided_tables import require_owners_alike
 from ramet.tables.records import RecordTable
 from ramet.tables.table import Table
 

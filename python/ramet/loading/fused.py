@@ -5,7 +5,7 @@ from __future__ import annotations
 from ramet._support.tensors import torch_or_none
 from ramet.dtypes import dtype_name
 from ramet.graph import Graph
-from ramet.loading.given_tables import is_here
+from ramet.loading.provided_tables import is_here
 from ramet.tables.table import Table
 
 FUSED = "feat"  # the table that is `batch.x`

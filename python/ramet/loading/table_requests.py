@@ -9,7 +9,7 @@ from ramet.dtypes import dtype_name
 from ramet.graph import EdgeTypeName, Graph
 from ramet.loading.batch import is_at_seeds
 from ramet.loading.features import Features
-from ramet.loading.given_tables import requests_given, rows_of
+from ramet.loading.provided_tables import requests_provided, rows_of
 from ramet.tables.table import Table
 
 LABEL = "label"
@@ -26,7 +26,7 @@ def as_requests(graph: Graph, seed_types: list[str], tables, expand: str) -> dic
     for name in DEFAULT_TABLES if tables is None else tables:
         table = tables[name] if isinstance(tables, Mapping) else None
         if table is not None:
-            requests.update(requests_given(graph, name, table))
+            requests.update(requests_provided(graph, name, table))
             continue
         if isinstance(name, tuple):
             of, name = name

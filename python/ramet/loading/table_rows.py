@@ -15,8 +15,8 @@ from ramet._support.training import for_training
 from ramet.dtypes import dtype_name
 from ramet.loading.block import Block
 from ramet.loading.fused import FLOATING, FUSED, is_floating
-from ramet.loading.given_tables import is_here, rows_of
 from ramet.loading.origins import version_of
+from ramet.loading.provided_tables import is_here, rows_of
 from ramet.tables.arguments import as_row_ids
 from ramet.tables.table import Table
 

@@ -16,7 +16,7 @@ _OF_ENGINE = ("threads", "prefetch", "placement", "device", "features")
 
 
 @dataclass(frozen=True)
-class Given(Served):
+class Provided(Served):
     """Of `tables=`: rows that a table has, whatever the attribute is."""
 
     @property
@@ -69,7 +69,7 @@ class Ahead:
         served = {t: dict(of_type) for t, of_type in served.items()}
         for key, tables in self.tables.items():
             for t, table in (tables if isinstance(tables, Mapping) else {source.node_types[0]: tables}).items():
-                served.setdefault(t, {})[key] = Given(None, key, _checked(source, t, key, table))
+                served.setdefault(t, {})[key] = Provided(None, key, _checked(source, t, key, table))
         return served
 
 

@@ -23,7 +23,7 @@ class Wanted(NamedTuple):
     out: np.ndarray | None
 
 
-class Given(NamedTuple):
+class RowList(NamedTuple):
     """Of a scatter or an add, checked."""
 
     places: np.ndarray
@@ -37,8 +37,8 @@ def gather(table: Storage, check: Callable[[], Wanted]) -> np.ndarray | None:
     with communicator.propagate_errors():
         places, threads, decode, out = check()
         pull = None
-        if not all(table.ranks.reached):
-            pull = _core.RowPull(places, places=table.places, reached=table.ranks.reached, like=table.rows)
+        if not all(table.ranks.is_local):
+            pull = _core.RowPull(places, places=table.places, is_local=table.ranks.is_local, like=table.rows)
     communicator.begin_round(Op.GATHER, [table])
     if pull is None:
         return table.rows.gather(places, threads=threads, decode=decode, out=out)
@@ -56,18 +56,18 @@ def _answer(communicator: Communicator, table: Storage, requests: tuple, threads
         raise
 
 
-def scatter(table: Storage, check: Callable[[], Given]) -> None:
+def scatter(table: Storage, check: Callable[[], RowList]) -> None:
     """Every owner writes what all ranks gave for its rows, the last in the order (rank, position). What check() raises
     is an error on every rank before anything is written, as is another call."""
     _write(table, check, Op.SCATTER, _core.set_rows)
 
 
-def add(table: Storage, check: Callable[[], Given]) -> None:
+def add(table: Storage, check: Callable[[], RowList]) -> None:
     """As scatter; what is given for a row is summed in that order, and the sum added once."""
     _write(table, check, Op.ADD, _core.sum_rows)
 
 
-def _write(table: Storage, check: Callable[[], Given], op: Op, write) -> None:
+def _write(table: Storage, check: Callable[[], RowList], op: Op, write) -> None:
     communicator = communicator_of([table])
     with communicator.propagate_errors():
         places, rows, threads = check()

@@ -1,4 +1,4 @@
-// What the kernels over named rows share: the values that are given for an element of a row, and
+// What the kernels over named rows share: the values that are listed for an element of a row, and
 // elements of every dtype as their kernels compute with them.
 #pragma once
 
@@ -46,12 +46,12 @@ struct BFloat16Element {
 };
 
 // Row `position` of all lists.
-struct GivenRow {
-  const CudaGivenRows* list;
+struct CudaListedRow {
+  const CudaListedRows* list;
   int64_t row;  // of the list
 };
 
-__device__ inline GivenRow find_given(const CudaNamedRows& named, uint32_t position) {
+__device__ inline CudaListedRow find_listed(const CudaNamedRows& named, uint32_t position) {
   int low = 0;
   for (int high = named.num_lists; high - low > 1;) {
     const int middle = (low + high) / 2;

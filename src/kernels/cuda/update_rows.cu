@@ -33,9 +33,9 @@ __device__ float gradient_of(const CudaUpdateArgs& args, int64_t r, int64_t c) {
   const uint32_t begin = named.starts[r], end = named.starts[r + 1];
   float sum = 0;
   for (uint32_t i = begin; i < end; ++i) {
-    const GivenRow given = find_given(named, named.positions[i]);
+    const CudaListedRow listed = find_listed(named, named.positions[i]);
     const float value =
-        static_cast<const float*>(given.list->rows)[given.row * args.weights.width + c];
+        static_cast<const float*>(listed.list->rows)[listed.row * args.weights.width + c];
     sum = i == begin ? value : sum + value;
   }
   return args.divisor == 1 ? sum : sum / args.divisor;

@@ -1,6 +1,6 @@
-// Rows set, and rows summed: a warp takes a row of the table, and reads what is given for it in the
-// order of positions, each lane its columns. A sum is made before it is added once, so the bits are
-// those of src/tables/host/write_rows.cc, whatever order warps run in; no atomic is needed.
+// Rows set, and rows summed: a warp takes a row of the table, and reads what is listed for it in
+// the order of positions, each lane its columns. A sum is made before it is added once, so the bits
+// are those of src/tables/host/write_rows.cc, whatever order warps run in; no atomic is needed.
 #include "kernels/cuda/check.h"
 #include "kernels/cuda/device_scope.h"
 #include "kernels/cuda/launch.h"
@@ -12,7 +12,7 @@ namespace {
 
 // What a list gives for an element: of the table's dtype, or float32.
 template <typename Element>
-__device__ typename Element::Value value_at(const CudaGivenRows& list, int64_t index) {
+__device__ typename Element::Value value_at(const CudaListedRows& list, int64_t index) {
   if constexpr (sizeof(typename Element::Stored) != sizeof(typename Element::Value)) {
     if (list.dtype == DType::kFloat32) return static_cast<const float*>(list.rows)[index];
   }
@@ -24,15 +24,15 @@ __global__ void __launch_bounds__(kRowThreads) set_rows_kernel(CudaWriteArgs arg
   using Stored = typename Element::Stored;
   const WarpRows warp;
   for (int64_t r = warp.first; r < args.named.count; r += warp.stride) {
-    const GivenRow given =
-        find_given(args.named, args.named.positions[args.named.starts[r + 1] - 1]);
+    const CudaListedRow listed =
+        find_listed(args.named, args.named.positions[args.named.starts[r + 1] - 1]);
     Stored* const row = static_cast<Stored*>(args.table) + args.named.rows[r] * args.width;
     for (int64_t c = warp.lane; c < args.width; c += kWarpLanes) {
-      const int64_t index = given.row * args.width + c;
-      if (given.list->dtype == args.dtype)
-        row[c] = static_cast<const Stored*>(given.list->rows)[index];
+      const int64_t index = listed.row * args.width + c;
+      if (listed.list->dtype == args.dtype)
+        row[c] = static_cast<const Stored*>(listed.list->rows)[index];
       else
-        row[c] = Element::store(value_at<Element>(*given.list, index));
+        row[c] = Element::store(value_at<Element>(*listed.list, index));
     }
   }
 }
@@ -48,8 +48,8 @@ __global__ void __launch_bounds__(kRowThreads) sum_rows_kernel(CudaWriteArgs arg
     for (int64_t c = warp.lane; c < args.width; c += kWarpLanes) {
       Value sum{};
       for (uint32_t i = begin; i < end; ++i) {
-        const GivenRow given = find_given(args.named, args.named.positions[i]);
-        const Value value = value_at<Element>(*given.list, given.row * args.width + c);
+        const CudaListedRow listed = find_listed(args.named, args.named.positions[i]);
+        const Value value = value_at<Element>(*listed.list, listed.row * args.width + c);
         sum = i == begin ? value : static_cast<Value>(sum + value);
       }
       row[c] = Element::store(static_cast<Value>(Element::load(row[c]) + sum));

@@ -51,18 +51,18 @@ NamedRows::NamedRows(
   upload_all(sorted.rows, &view_.rows);
   upload_all(sorted.starts, &view_.starts);
   upload_all(sorted.positions, &view_.positions);
-  std::vector<CudaGivenRows> given;
+  std::vector<CudaListedRows> listed;
   int64_t first = 0;
   for (const auto& [ids, rows] : lists) {
     if (rows.device != kHost && rows.device != device)
       throw_invalid("rows lie on device ", rows.device, ", but the table on ", device);
     const void* data = rows.data;
     if (rows.device == kHost && rows.bytes() > 0) upload(rows.data, rows.bytes(), &data);
-    if (!ids.empty()) given.push_back({first, data, rows.dtype});
+    if (!ids.empty()) listed.push_back({first, data, rows.dtype});
     first += std::ssize(ids);
   }
-  upload_all(given, &view_.lists);
-  view_.num_lists = static_cast<int>(given.size());
+  upload_all(listed, &view_.lists);
+  view_.num_lists = static_cast<int>(listed.size());
 }
 
 void NamedRows::upload(const void* from, int64_t bytes, const void** to) {

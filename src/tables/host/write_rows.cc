@@ -35,10 +35,10 @@ void check_fit(const Array& table, std::span<const RowList> lists, NodeRange own
   }
 }
 
-// What was given for one row, in order.
-class Given {
+// The values that are named for one row, in order.
+class RowUpdates {
  public:
-  Given(const ListedRows& rows, const RowBucket& bucket, size_t first, size_t last)
+  RowUpdates(const ListedRows& rows, const RowBucket& bucket, size_t first, size_t last)
       : rows_(rows), bucket_(bucket), first_(first), last_(last) {}
 
   [[nodiscard]] size_t size() const { return last_ - first_; }
@@ -50,7 +50,7 @@ class Given {
   size_t first_, last_;
 };
 
-// Calls body(pointer to a row of the table, Given) for every own row that is named.
+// Calls body(pointer to a row of the table, RowUpdates) for every own row that is named.
 template <typename Body>
 void for_each_row(
     const Array& table, std::span<const RowList> lists, NodeRange own, int threads, Body body) {
@@ -61,7 +61,7 @@ void for_each_row(
     for (size_t first = 0, last; first < bucket.places.size(); first = last) {
       last = bucket.end_of_row(first);
       body(static_cast<char*>(table.data) + bucket.row(first) * row_bytes,
-           Given(rows, bucket, first, last));
+           RowUpdates(rows, bucket, first, last));
     }
   });
 }
@@ -75,12 +75,12 @@ void add_values(T* to, const T* values, int64_t width) {
 template <typename T>
 void sum_typed(const Array& table, std::span<const RowList> lists, NodeRange own, int threads) {
   const int64_t width = table.row_bytes() / static_cast<int64_t>(sizeof(T));
-  for_each_row(table, lists, own, threads, [&](char* row, const Given& given) {
+  for_each_row(table, lists, own, threads, [&](char* row, const RowUpdates& updates) {
     T* to = reinterpret_cast<T*>(row);
-    const auto values = [&](size_t i) { return static_cast<const T*>(given[i].data); };
-    if (given.size() == 1) return add_values(to, values(0), width);
+    const auto values = [&](size_t i) { return static_cast<const T*>(updates[i].data); };
+    if (updates.size() == 1) return add_values(to, values(0), width);
     std::vector<T> sum(values(0), values(0) + width);
-    for (size_t i = 1; i < given.size(); ++i)
+    for (size_t i = 1; i < updates.size(); ++i)
       add_values(sum.data(), values(i), width);
     add_values<T>(to, sum.data(), width);
   });
@@ -88,13 +88,13 @@ void sum_typed(const Array& table, std::span<const RowList> lists, NodeRange own
 
 void sum_narrow(const Array& table, std::span<const RowList> lists, NodeRange own, int threads) {
   const int64_t width = table.row_bytes() / item_size(table.dtype);
-  for_each_row(table, lists, own, threads, [&](char* row, const Given& given) {
+  for_each_row(table, lists, own, threads, [&](char* row, const RowUpdates& updates) {
     std::vector<float> sum(static_cast<size_t>(width)), value(sum.size());
     const auto widen = [&](size_t i, float* out) {
-      widen_row(given[i].data, width, given[i].dtype, out);
+      widen_row(updates[i].data, width, updates[i].dtype, out);
     };
     widen(0, sum.data());
-    for (size_t i = 1; i < given.size(); ++i) {
+    for (size_t i = 1; i < updates.size(); ++i) {
       widen(i, value.data());
       add_values(sum.data(), value.data(), width);
     }
@@ -110,8 +110,8 @@ void set_rows(const Array& table, std::span<const RowList> lists, NodeRange own,
   check_fit(table, lists, own);
   if (table.device != kHost) return set_staged(table, lists, own, threads);
   const int64_t row_bytes = table.row_bytes(), width = row_bytes / item_size(table.dtype);
-  for_each_row(table, lists, own, threads, [&](char* row, const Given& given) {
-    const auto [from, dtype] = given[given.size() - 1];
+  for_each_row(table, lists, own, threads, [&](char* row, const RowUpdates& updates) {
+    const auto [from, dtype] = updates[updates.size() - 1];
     if (dtype == table.dtype)
       std::memcpy(row, from, static_cast<size_t>(row_bytes));
     else

@@ -4,7 +4,7 @@ import numpy as np
 from small_graphs import NUM_NODES
 
 import ramet
-from ramet.loading.combinations import GIVEN
+from ramet.loading.combinations import PROVIDED
 
 OPTIONS = {
     "sampler='uniform'": {"sampler": "uniform"},
@@ -14,7 +14,7 @@ OPTIONS = {
     "time": {"time": ramet.Time("time")},
     "input_time": {"input_nodes": None, "time": ramet.Time("time"), "input_time": np.zeros(NUM_NODES, np.int64)},
     "tables": {"tables": ("feat",)},
-    GIVEN: {"tables": {"feat": ramet.Table(np.zeros(NUM_NODES))}},
+    PROVIDED: {"tables": {"feat": ramet.Table(np.zeros(NUM_NODES))}},
     "features.decode": {"features": ramet.Features(decode=False)},
     "features.fuse": {"features": ramet.Features(fuse=True)},
     "features.transpose": {"features": ramet.Features(transpose=True)},

@@ -12,7 +12,7 @@ from ramet.tables.owners import digest_of
 from ramet.tables.table import Table
 
 
-def requests_given(graph: Graph, name, table) -> Iterator[tuple[tuple[str, str], Table | None]]:
+def requests_provided(graph: Graph, name, table) -> Iterator[tuple[tuple[str, str], Table | None]]:
     """The requests of tables[name], which is a Table, or a dict of these by node type."""
     what = f"tables[{name!r}]"
     of, name = name if isinstance(name, tuple) else (None, name)
@@ -32,7 +32,7 @@ def requests_given(graph: Graph, name, table) -> Iterator[tuple[tuple[str, str],
         yield (t, name), of_type
 
 
-def names_of_given(tables, location: str) -> list | None:
+def names_of_provided(tables, location: str) -> list | None:
     """The names of tables at this location whose rows do not come from the graph; None for none."""
     given = (name for name, table in _of_all(tables) if table is not None and _location_of(table) == location)
     return list(dict.fromkeys(given)) or None
@@ -53,7 +53,7 @@ def rows_of(table: Table, pulls: bool) -> _core.ProvidedTable | _core.PulledTabl
     storage = table._storage  # noqa: SLF001 (as the engine has it)
     rows, places, ranks = storage.rows, storage.places, storage.ranks
     if pulls and not is_here(table):
-        return _core.PulledTable(rows, places, is_local=list(ranks.reached), rank=ranks.rank)
+        return _core.PulledTable(rows, places, is_local=list(ranks.is_local), rank=ranks.rank)
     return _core.ProvidedTable(rows, None if places.is_dense else places)
 
 
@@ -71,7 +71,7 @@ def pulling_group(tables):
 
 def is_here(table: Table) -> bool:
     """Whether this process's addresses have all rows."""
-    return all(table._ranks.reached)  # noqa: SLF001
+    return all(table._ranks.is_local)  # noqa: SLF001
 
 
 def _group_of(table: Table):
