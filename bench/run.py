@@ -46,7 +46,6 @@ QUICK = (
     "end_to_end",
     "aggregate",
     "train_step",
-    "time_to_accuracy",
     "pipeline",
     "pyg_loader",
     "pyg_training",

@@ -4,16 +4,13 @@ As DGL's examples have it: a DataLoader without workers, blocks, SAGEConv with t
 from GraphBolt's data pipe.
 """
 
-from pathlib import Path
-
 import dgl
 import runs
 import samplers
-import torch
 from dgl import graphbolt
 from dgl.dataloading import DataLoader, NeighborSampler
 from dgl.nn import GATConv, SAGEConv
-from harness import arrays, forever
+from harness import forever
 from train_cases import BATCH
 
 
@@ -52,14 +49,13 @@ def of_graphbolt(tensors, nodes, case):
 
 
 def main():
-    store, case, threads = runs.arguments()
+    _, case, threads = runs.arguments()
     dgl.utils.set_num_threads(threads)
     tensors = samplers.tensors()
     model = Model(case, tensors["feat"].shape[1], int(tensors["label"].max()) + 1)
     make = of_graphbolt if case.sampler == "labor" else of_dgl
-    val = torch.from_numpy(arrays(Path(store))["val"]).long()
-    batches, judges = (make(tensors, nodes, case) for nodes in (tensors["train", "int64"], val))
-    run = runs.Run(model, lambda model, batch: (model(*batch[:2]), batch[2]), batches, judges)
+    batches = make(tensors, tensors["train", "int64"], case)
+    run = runs.Run(model, lambda model, batch: (model(*batch[:2]), batch[2]), batches)
     runs.serve(lambda _: run)
 
 

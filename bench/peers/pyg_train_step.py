@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import runs
-import torch
-from harness import arrays, forever
+from harness import forever
 from pyg_program import count_hops, make_data
 from torch_geometric.loader import NeighborLoader
 from torch_geometric.nn import GATConv, SAGEConv
@@ -55,13 +54,13 @@ def main():
                 batch.num_sampled_nodes, batch.num_sampled_edges = count_hops(batch, len(case.fanouts))
             yield batch
 
-    batches = batches_of(train), batches_of(torch.from_numpy(arrays(Path(store))["val"]).long())
+    batches = batches_of(train)
 
     def scores(model, batch):
         return model(batch), batch.y[: batch.batch_size]
 
     models = {"PyG, NeighborLoader and trim_to_layer": Trimmed, "PyG, blocks by hand": ByHand}
-    made = {variant: runs.Run(model(case, *sizes), scores, *batches) for variant, model in models.items()}
+    made = {variant: runs.Run(model(case, *sizes), scores, batches) for variant, model in models.items()}
     runs.serve(made.__getitem__)
 
 

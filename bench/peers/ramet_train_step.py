@@ -60,8 +60,8 @@ class Training(runs.Run):
     def __init__(self, graph, case, variant):
         model, options, self._dtype = VARIANTS[variant]
         options = options | {"shuffle": True, "sampler": case.sampler}
-        loaders = (ramet.NeighborLoader(graph, list(case.fanouts), s, BATCH, **options) for s in ("train", "val"))
-        super().__init__(model(case, *shape_of(graph)), self._scores, *map(forever, loaders), fused=True)
+        loader = ramet.NeighborLoader(graph, list(case.fanouts), "train", BATCH, **options)
+        super().__init__(model(case, *shape_of(graph)), self._scores, forever(loader), fused=True)
 
     def loss(self, batch):
         out, labels = self._scores(self.model, batch)

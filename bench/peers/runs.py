@@ -1,10 +1,8 @@
 """What our and the peers' training programs share: runs that are continued for a few batches at a time.
 
-Such a program answers ("turn", variant, batches) and ("accuracy", variant, batches), which is that of validation nodes,
-on sampled blocks.
+Such a program answers ("turn", variant, batches).
 """
 
-import itertools
 import sys
 import time
 from collections.abc import Callable
@@ -39,10 +37,10 @@ class Layers(torch.nn.Module):
 
 
 class Run:
-    """`scores` gives the rows of a batch's seeds and their labels; batches and judges do not end."""
+    """`scores` gives the rows of a batch's seeds and their labels; batches do not end."""
 
-    def __init__(self, model, scores: Callable, batches, judges, **adam):
-        self.model, self.scores, self.batches, self.judges = model, scores, batches, judges
+    def __init__(self, model, scores: Callable, batches, **adam):
+        self.model, self.scores, self.batches = model, scores, batches
         self.optimizer = torch.optim.Adam(model.parameters(), lr=0.003, **adam)
 
     def loss(self, batch):
@@ -65,19 +63,7 @@ class Run:
             steps = [self.step() for _ in range(LEAD + count)]
         return {"times": [s[:2] for s in steps[LEAD:]], "loss": steps[-1][2], "peak": peak()}
 
-    def accuracy(self, count: int) -> float:
-        with torch.no_grad():
-            pairs = (self.scores(self.model, batch) for batch in itertools.islice(self.judges, count))
-            right = [(out.argmax(1) == labels).float().mean().item() for out, labels in pairs]
-        return sum(right) / len(right)
-
 
 def serve(run_of: Callable[[str], Run], **more: Callable) -> None:
     """run_of: the run of a variant."""
-    harness.serve(
-        {
-            "turn": lambda variant, count: run_of(variant).turn(count),
-            "accuracy": lambda variant, count: run_of(variant).accuracy(count),
-            **more,
-        }
-    )
+    harness.serve({"turn": lambda variant, count: run_of(variant).turn(count), **more})
