@@ -158,9 +158,10 @@ def write(results: dict, folder: Path, pages: Path) -> None:
     for name in results["benchmarks"]:
         (pages / f"{name}.md").write_text(page(name, results))
     try:
-        plots.draw(results, folder, pages)
+        if aggregate := results["benchmarks"].get("aggregate"):
+            plots.draw(aggregate["raw"], pages / "aggregate.svg")
     except ImportError:
-        print("No plots: matplotlib is not installed.")
+        print("No plot: matplotlib is not installed.")
     print(f"\nThe results are in {folder}: results.json, which is {results['date']}.json; tables in {pages}.")
 
 
