@@ -152,6 +152,7 @@ void Pipeline::end_stage(int64_t step, const std::exception_ptr& error) {
   Slot& slot = slot_of(step);
   if (slot.error == nullptr) slot.error = error;
   if (slot.error != nullptr) {
+    slot.reads.reset();  // later batches that wait for its turn in a cache fail, too
     end_ = std::min(end_, step);
   } else {
     do
