@@ -9,6 +9,7 @@
 #include "support/temp_dir.h"
 
 using namespace ramet;
+using namespace ramet::test;
 
 namespace {
 

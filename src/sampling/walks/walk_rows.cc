@@ -102,9 +102,10 @@ double WalkRows::bias_of(int64_t position, const Node2Vec& bias, int64_t previou
 }
 
 bool WalkRows::leads_to(int64_t node, int64_t end) const {
-  const auto [begin, degree] = row(node);
+  const Row of_node = row(node);
   return with_ids(edges_->indices, [&](auto ids) {
-    const auto found = ids.subspan(static_cast<size_t>(begin), static_cast<size_t>(degree));
+    const auto found =
+        ids.subspan(static_cast<size_t>(of_node.begin), static_cast<size_t>(of_node.degree));
     using Id = typename decltype(ids)::value_type;
     return std::binary_search(found.begin(), found.end(), static_cast<Id>(end));
   });
