@@ -18,7 +18,7 @@ from ramet._support import torch_devices as devices
 
 EMULATED = _core.cuda_backend() == "emulated"
 if EMULATED:
-    sys.path.append(str(HERE.parent / "tests" / "python" / "helpers"))
+    sys.path.append(str(HERE.parent / "tests" / "python" / "cuda"))
     import emulated_devices
 
     emulated_devices.replace()
