@@ -141,7 +141,7 @@ def test_a_step_that_hangs_is_ended_with_all_its_processes(run, tmp_path):
     ignoring = f"trap '' TERM HUP INT; {sleeper(name)}"
     sleepers_of_it = f"({ignoring}) & setsid {sleeper(name)} & (setsid setsid {sleeper(name)} &)"
     result, _ = run(f"({sleepers_of_it}) | (for n in 1 2 3; do read; done; echo {OVER}; {HANG})")
-    assert (result.status, result.tail) == ("timed out", [OVER])
+    assert (result.status, result.tail[0]) == ("timed out", OVER)  # bash may add which of its jobs were killed
     assert sleepers(name) == []
 
 
