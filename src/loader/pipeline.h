@@ -88,7 +88,6 @@ class Pipeline {
   };
   void work_on(const Work& work, std::unique_ptr<BatchSource>& source, const CoreWait& core_wait);
   void sample(BatchSource& source, int64_t step);
-  void pull(int64_t step, const Exchange& exchange);
   [[nodiscard]] BatchReads* reads_to_pull(int64_t step);
 
   // These are called under the lock.

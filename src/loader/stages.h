@@ -1,8 +1,8 @@
 // Stages: the life of a batch, stage by stage. Each takes batches in the order of steps.
 //
 //   sample    finds nodes and edges
-//   announce  tells caches, and who wants prefetch hints, which rows the batch needs
-//   begin     starts to read the rows that come from afar
+//   announce  passes the rows that the batch needs to caches and prefetch sinks
+//   begin     starts to read rows of a disk or of another machine
 //   pull      exchanges rows with other machines
 //   fetch     waits for rows, and gathers the others
 //   deliver   hands the batch to the caller

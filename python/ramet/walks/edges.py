@@ -7,8 +7,10 @@ processes of a machine share (one_per_machine.py), and which lives as long as th
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -60,11 +62,16 @@ def _ordered(graph: Graph, edge_type: EdgeTypeName, needs: Needs) -> Graph | Non
     """The edges as `needs` says; None where the graph has them so itself."""
     weights = None if needs.weight is None else _rows(graph, edge_type, needs.weight, "weight", "f")
     times = None if needs.time is None else _rows(graph, edge_type, needs.time, "time", "iu")
-    if weights is None and times is None and _fits(graph, edge_type, needs):
+
+    @functools.cache  # the comparison and the new graph need it, or another process has made the graph
+    def in_order() -> tuple:
+        return _in_order(graph, edge_type, needs, times)
+
+    if weights is None and times is None and _fits(graph, edge_type, needs, in_order):
         return None
 
     def make() -> Graph:
-        return _make(graph, edge_type, needs, weights, times)
+        return _make(graph, edge_type, needs, weights, times, in_order())
 
     ordered, is_shared = find_or_make(_hash_of(graph, edge_type, needs, weights, times), make)
     if not is_shared:
@@ -77,14 +84,14 @@ def _ordered(graph: Graph, edge_type: EdgeTypeName, needs: Needs) -> Graph | Non
     return ordered
 
 
-def _fits(graph: Graph, edge_type: EdgeTypeName, needs: Needs) -> bool:
+def _fits(graph: Graph, edge_type: EdgeTypeName, needs: Needs, in_order: Callable[[], tuple]) -> bool:
     """Whether the graph's own rows do: those that were put in order are the same. For a walk along edges each edge has
     its reverse then, whose id is another."""
     if not (needs.outgoing or needs.by_end):
         return True
     if needs.outgoing and (edge_type[0] != edge_type[2] or needs.edge_ids):
         return False
-    indptr, indices, _ = _in_order(graph, edge_type, needs, None)
+    indptr, indices, _ = in_order()
     return np.array_equal(indptr, graph.indptr(edge_type)) and np.array_equal(indices, graph.indices(edge_type))
 
 
@@ -104,8 +111,8 @@ def _in_order(graph: Graph, edge_type: EdgeTypeName, needs: Needs, times) -> tup
     return indptr, indices, positions
 
 
-def _make(graph: Graph, edge_type: EdgeTypeName, needs: Needs, weights, times) -> Graph:
-    indptr, indices, positions = _in_order(graph, edge_type, needs, times)
+def _make(graph: Graph, edge_type: EdgeTypeName, needs: Needs, weights, times, in_order: tuple) -> Graph:
+    indptr, indices, positions = in_order
     every = slice(None) if positions is None else positions
     source, relation, destination = edge_type[::-1] if needs.outgoing else edge_type
     contents = Contents()
