@@ -43,7 +43,7 @@ PUBLIC_HEADERS = {
     "tables": "table cache_hits cuda_table device_table prefetch_sink record_table row_exchange table_rows whole_table",
     "sampling": "sample_options sampler induced cuda_sampler fingerprint negatives walks",
     "nn": "aggregate aggregate_table attention block_edges dropout optimizer",
-    "loader": "loader cache_by cooperative_loader cooperative_options device_options host_options table_request",
+    "loader": "loader cache_by cooperative_loader cooperative_options device_options host_options links table_request",
 }
 # src/<layer>/<name>.h: internal, but layers above may include them.
 EXPORTS = {
@@ -58,7 +58,7 @@ EXPORTS = {
     "exchange": "incoming_ids message routes",
     "tables": "row_source cache/bypass_cache cache/hottest_rows cache/stream_cache device/device_places "
     "device/named_rows device/placement_plan",
-    "sampling": "cooperative_sampler",
+    "sampling": "cooperative_sampler node_index links/edge_finder",
 }
 LAYER_OF_PUBLIC = {f"{stem}.h": layer for layer, stems in PUBLIC_HEADERS.items() for stem in stems.split()}
 EXPORTED = {f"src/{layer}/{stem}.h" for layer, stems in EXPORTS.items() for stem in stems.split()}

@@ -26,6 +26,7 @@
 #include "ramet/device_options.h"
 #include "ramet/graph.h"
 #include "ramet/host_options.h"
+#include "ramet/links.h"
 #include "ramet/placement.h"
 #include "ramet/prefetch_sink.h"
 #include "ramet/progress.h"
@@ -59,6 +60,9 @@ struct LoaderOptions {
   // Of different types. Those of a later type follow those of an earlier one, and batches are of
   // all of them.
   std::vector<InputNodes> inputs = std::vector<InputNodes>(1);
+  // Where it is not empty, the items are these pairs of nodes, kind after kind, and seeds are their
+  // ends. `inputs` then names the types of the ends alone.
+  std::vector<InputEdges> links = {};
   int64_t batch_size = 1;  // of the global batch, over all ranks
   bool shuffle = false;
   bool drop_last = false;
@@ -108,6 +112,9 @@ struct Batch {
   Minibatch minibatch;
   // int64[num_seeds], in host memory: the position of each seed among the InputNodes of its type.
   Array input_id;
+  std::vector<Links> links;           // by LoaderOptions::links; input_id is of pairs then
+  std::vector<int64_t> global_items;  // of the pairs of all ranks; this rank's begin at first_item
+  int64_t first_item = 0;
   std::vector<Array> tables;       // one per LoaderOptions::tables; see also rows_of_block()
   std::vector<MergedEdges> edges;  // by edge type, with LoaderOptions::edges_ahead; else empty
   std::vector<TableMeans> means;   // of TableRequest::fused

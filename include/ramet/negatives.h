@@ -34,12 +34,17 @@ enum class Corrupt : uint8_t { kDestination, kSource, kBoth };
 
 // "destination", "source" or "both"; any other name is kInvalidArgument.
 [[nodiscard]] Corrupt parse_corrupt(const std::string& name);
+// Whether draw number `draw` of a pair replaces its source.
+[[nodiscard]] constexpr bool replaces_source(Corrupt corrupt, int64_t draw) {
+  return corrupt == Corrupt::kSource || (corrupt == Corrupt::kBoth && draw % 2 == 1);
+}
 
 // Nodes that may take the place of an end.
 struct Candidates {
   int64_t num_nodes = 0;
   Array weight_sums = {};  // float64[num_nodes]: sums of weights up to each node; or all alike
   Array created = {};      // int64[num_nodes]: a node is none before this time; or at all times
+  Array among = {};        // int64: these alone, each as often as it is here; or all nodes
 };
 
 struct NegativeOptions {
@@ -63,5 +68,12 @@ struct Pairs {
 
 // bool[pairs]: which of them are edges, at their times.
 [[nodiscard]] Array are_edges(const Pairs& pairs, std::span<const PairRows> edges, int threads = 0);
+
+// Whether each row's sources ascend. Reads every edge once.
+[[nodiscard]] bool rows_are_sorted(const EdgeType& edges, int threads = 0);
+
+// Whether an edge connects a node with itself; of an edge type from a node type to itself. Reads
+// every edge once, at most.
+[[nodiscard]] bool has_loops(const EdgeType& edges, int threads = 0);
 
 }  // namespace ramet

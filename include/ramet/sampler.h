@@ -49,6 +49,12 @@ struct Seeds {
   std::span<const int64_t> times = {};
 };
 
+// In-edges of one type that no hop draws: positions in its CSC, ascending, each once.
+struct ExcludedEdges {
+  int edge_type = 0;
+  std::span<const int64_t> positions;
+};
+
 // The seeds of a node type in a minibatch are n_id[type][0 .. count).
 struct SeedCount {
   int type = 0;

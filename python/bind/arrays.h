@@ -4,7 +4,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <optional>
+#include <span>
+
 #include "ramet/array.h"
+#include "ramet/buffer_pool.h"
 #include "ramet/table.h"
 
 namespace ramet::bind {
@@ -22,6 +26,11 @@ using Buffer = nb::ndarray<nb::c_contig, nb::device::cpu>;  // to be written to
 [[nodiscard]] Array borrow(const AnyArray& array);
 [[nodiscard]] inline std::span<const int64_t> borrow(const Ids& ids) {
   return {ids.data(), ids.size()};
+}
+
+// A copy; without data of nothing.
+[[nodiscard]] inline Array copy_of(const std::optional<Ids>& values) {
+  return values ? copy(ramet::borrow(borrow(*values))) : Array{};
 }
 
 [[nodiscard]] Array borrow_out(const Buffer& out);

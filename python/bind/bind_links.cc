@@ -5,14 +5,17 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "arrays.h"
 #include "gil.h"
+#include "ramet/links.h"
 #include "ramet/negatives.h"
 
 namespace ramet::bind {
@@ -33,9 +36,61 @@ std::vector<PairRows> pair_rows(const std::vector<PyPairRows>& edges) {
 Candidates candidates(const PyCandidates& given) {
   const auto& [num_nodes, sums, created] = given;
   Candidates result{.num_nodes = num_nodes};
-  if (sums) result.weight_sums = borrow(*sums);
-  if (created) result.created = borrow(*created);
+  if (sums) result.weight_sums = keep(*sums, false);
+  if (created) result.created = keep(*created, false);
   return result;
+}
+
+void bind_inputs(nb::module_& m) {
+  nb::class_<Exclusion>(m, "Exclusion")
+      .def(
+          "__init__",
+          [](Exclusion* self, int edge_type, bool reversed, int64_t id_shift) {
+            new (self) Exclusion{edge_type, reversed, id_shift};
+          },
+          nb::arg("edge_type"), nb::kw_only(), nb::arg("reversed"), nb::arg("id_shift"));
+
+  nb::class_<LinkNegatives>(m, "LinkNegatives")
+      .def(
+          "__init__",
+          [](LinkNegatives* self, double amount, const std::string& corrupt,
+             const PyCandidates& of_sources, const PyCandidates& of_destinations,
+             const std::vector<PyPairRows>& edges, bool loops, bool fixed, bool in_batch,
+             const std::optional<AnyArray>& given) {
+            new (self) LinkNegatives{.amount = amount,
+                                     .options = {.corrupt = parse_corrupt(corrupt),
+                                                 .destinations = candidates(of_destinations),
+                                                 .sources = candidates(of_sources),
+                                                 .edges = pair_rows(edges),
+                                                 .loops = loops},
+                                     .fixed = fixed,
+                                     .in_batch = in_batch,
+                                     .given = given ? keep(*given, false) : Array{}};
+          },
+          nb::kw_only(), nb::arg("amount"), nb::arg("corrupt"), nb::arg("of_sources"),
+          nb::arg("of_destinations"), nb::arg("edges"), nb::arg("loops"), nb::arg("fixed"),
+          nb::arg("in_batch"), nb::arg("given").none());
+
+  nb::class_<InputEdges>(m, "InputEdges")
+      .def(
+          "__init__",
+          [](InputEdges* self, int src, int dst, int edge_type,
+             const std::optional<AnyArray>& positions, const std::optional<Ids>& sources,
+             const std::optional<Ids>& destinations, const std::optional<Ids>& times,
+             std::optional<LinkNegatives> negatives, std::vector<Exclusion> excluded) {
+            new (self) InputEdges{.src = src,
+                                  .dst = dst,
+                                  .edge_type = edge_type,
+                                  .positions = positions ? keep(*positions, false) : Array{},
+                                  .sources = copy_of(sources),
+                                  .destinations = copy_of(destinations),
+                                  .times = copy_of(times),
+                                  .negatives = std::move(negatives),
+                                  .excluded = std::move(excluded)};
+          },
+          nb::kw_only(), nb::arg("src"), nb::arg("dst"), nb::arg("edge_type"),
+          nb::arg("positions").none(), nb::arg("sources").none(), nb::arg("destinations").none(),
+          nb::arg("times").none(), nb::arg("negatives").none(), nb::arg("excluded"));
 }
 
 Pairs pairs_of(const Ids& sources,
@@ -50,6 +105,8 @@ Pairs pairs_of(const Ids& sources,
 }  // namespace
 
 void bind_links(nb::module_& m) {
+  m.attr("MAX_NEGATIVES") = kMaxNegatives;
+  bind_inputs(m);
   m.def(
       "draw_negatives",
       [](const Ids& sources, const Ids& destinations, const Ids& ids,
@@ -77,6 +134,15 @@ void bind_links(nb::module_& m) {
       nb::arg("times").none(), nb::arg("amount"), nb::arg("corrupt"), nb::arg("of_sources"),
       nb::arg("of_destinations"), nb::arg("edges"), nb::arg("loops"), nb::arg("seed"),
       nb::arg("epoch"), nb::arg("threads"));
+
+  m.def("rows_are_sorted", [](const Graph& graph, int edge_type) {
+    const GilRelease release;
+    return rows_are_sorted(graph.edge_types().at(static_cast<size_t>(edge_type)));
+  });
+  m.def("has_loops", [](const Graph& graph, int edge_type) {
+    const GilRelease release;
+    return has_loops(graph.edge_types().at(static_cast<size_t>(edge_type)));
+  });
 
   m.def(
       "are_edges",

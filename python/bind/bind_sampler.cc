@@ -90,6 +90,16 @@ void bind_batch(nb::module_& m) {
            [](const PyBatch& b, size_t type) { return num_sampled_nodes(b.batch.minibatch, type); })
       .def("num_sampled_edges",
            [](const PyBatch& b, size_t type) { return num_sampled_edges(b.batch.minibatch, type); })
+      // (number of pairs, edge_label_index, pair of each negative) of each kind of pairs.
+      .def_prop_ro(
+          "links",
+          [](const PyBatch& b) {
+            std::vector<nb::tuple> all;
+            for (const Links& links : b.batch.links)
+              all.push_back(nb::make_tuple(links.num_pairs, to_python(links.edge_label_index),
+                                           to_python(links.pair_of_negative)));
+            return all;
+          })
       .def_prop_ro("input_id", [](const PyBatch& b) { return to_python(b.batch.input_id); })
       .def("n_id",
            [](const PyBatch& b, size_t type) { return to_python(b.batch.minibatch.n_id.at(type)); })

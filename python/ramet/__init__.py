@@ -15,6 +15,8 @@ from ramet.loading.batch import Batch, fingerprint
 from ramet.loading.block import Block
 from ramet.loading.edges import Edges
 from ramet.loading.features import Features
+from ramet.loading.link_loader import LinkLoader
+from ramet.loading.negatives import Negatives
 from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.loading.placement import Placement
 from ramet.loading.ranks import Cooperate
@@ -44,6 +46,8 @@ __all__ = [
     "Features",
     "Graph",
     "Labor",
+    "LinkLoader",
+    "Negatives",
     "NeighborLoader",
     "Placement",
     "Quantized",

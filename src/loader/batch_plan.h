@@ -11,18 +11,6 @@
 
 namespace ramet {
 
-class BatchPlan {
- public:
-  virtual ~BatchPlan() = default;
-
-  // The same number on every rank.
-  [[nodiscard]] virtual int64_t num_steps() const = 0;
-  // How many items the global batch of a step has.
-  [[nodiscard]] virtual int64_t global_size(int64_t step) const = 0;
-  // This rank's items of a step, in order.
-  [[nodiscard]] virtual std::vector<int64_t> items(int64_t epoch, int64_t step) const = 0;
-};
-
 // Which of the `size` items of a global batch a rank has.
 struct Slice {
   int64_t begin, size;
@@ -33,5 +21,20 @@ struct Slice {
   const int64_t base = size / world, extra = size % world;
   return {rank * base + std::min(rank, extra), base + (rank < extra ? 1 : 0)};
 }
+
+class BatchPlan {
+ public:
+  virtual ~BatchPlan() = default;
+
+  // The same number on every rank.
+  [[nodiscard]] virtual int64_t num_steps() const = 0;
+  // How many items the global batch of a step has.
+  [[nodiscard]] virtual int64_t global_size(int64_t step) const = 0;
+  // The items of the global batch, in order.
+  [[nodiscard]] virtual std::vector<int64_t> global_items(int64_t epoch, int64_t step) const = 0;
+  // This rank's items, in order, and which of the global batch they are.
+  [[nodiscard]] virtual std::vector<int64_t> items(int64_t epoch, int64_t step) const = 0;
+  [[nodiscard]] virtual Slice slice(int64_t step) const = 0;
+};
 
 }  // namespace ramet

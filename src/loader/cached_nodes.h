@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "node_seeds.h"
 #include "ramet/loader.h"
+#include "seed_source.h"
 
 namespace ramet {
 

@@ -172,6 +172,7 @@ void check_host(const LoaderOptions& options, const Graph& graph) {
 void check(const LoaderOptions& options, const Graph& graph) {
   check(options.sample, graph);
   check_inputs(options, graph);
+  check_links(options, graph);
   require_at_least(options.threads, 0, "threads");
   require_at_most(options.threads, kMaxThreads, "threads");
   require_at_least(options.prefetch, 0, "prefetch");

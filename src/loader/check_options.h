@@ -12,6 +12,9 @@ namespace ramet {
 void check(const LoaderOptions& options, const Graph& graph);
 
 // kInvalidArgument: "batch_size is 0, expected at least 1".
+// The same of LoaderOptions::links.
+void check_links(const LoaderOptions& options, const Graph& graph);
+
 void require_at_least(int64_t value, int64_t least, const char* name);
 void require_at_most(int64_t value, int64_t most, const char* name);
 

@@ -35,7 +35,7 @@ void CooperativeBatchSource::fetch(Batch& batch, BatchReads* reads, const std::a
 }
 
 std::optional<Message> begin_sampling(CooperativeParts& parts, Batch& batch) {
-  const SeedList seeds = take_seeds(*parts.loader, batch);
+  const SeedList seeds = parts.loader->seeds->take(batch);
   const auto& [type, all, times] = seeds.types.front();
   const Ownership& owners = parts.membership.owners[static_cast<size_t>(type)];
   const auto positions = batch.input_id.as<int64_t>();

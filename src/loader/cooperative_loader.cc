@@ -36,11 +36,7 @@ std::optional<Message> CooperativeLoader::begin(int64_t epoch, int64_t step) {
     throw_error(ErrorCode::kOutOfRange, "epoch ", epoch, ", step ", step, " is none of the ", steps,
                 " of an epoch");
   batch_ = {};
-  batch_.epoch = epoch;
-  batch_.step = step;
-  batch_.global_num_seeds = loader_->plan->global_size(step);
-  const std::vector<int64_t> items = loader_->plan->items(epoch, step);
-  batch_.input_id = copy(borrow(std::span(items)), *loader_->pool);
+  begin_batch(*loader_->seeds, *loader_->plan, epoch, step, *loader_->pool, batch_);
   const AddSeconds timer(batch_.timings.sample_seconds);
   return begin_sampling(*parts_, batch_);
 }

@@ -49,7 +49,7 @@ class DeviceBatchSource final : public BatchSource {
 
  private:
   void sample_on_stream(Batch& batch, const std::atomic<bool>& stop) {
-    const SeedList seeds = take_seeds(*parts_, batch);
+    const SeedList seeds = parts_->seeds->take(batch);
     const auto epoch = static_cast<uint64_t>(batch.epoch), step = static_cast<uint64_t>(batch.step);
     if (sampler_ != nullptr) {
       batch.minibatch = sampler_->sample(seeds.view(), epoch, step, &stop);

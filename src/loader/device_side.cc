@@ -15,6 +15,14 @@ int64_t bytes_for_copies(const DeviceOptions& options) {
   return cuda_free_bytes(options.index) / 2;
 }
 
+std::string why_cpu_samples(const LoaderOptions& options) {
+  const bool excludes =
+      std::any_of(options.links.begin(), options.links.end(),
+                  [](const InputEdges& edges) { return !edges.excluded.empty(); });
+  return excludes ? "edges are excluded, which the CPU samples"
+                  : ramet::why_cpu_samples(options.sample);
+}
+
 Placement wanted_for_topology(Placement wanted, const std::string& why_cpu) {
   if (why_cpu.empty() || wanted == Location::kStaged) return wanted;
   if (wanted == Location::kAuto) return Location::kStaged;
@@ -70,7 +78,7 @@ std::shared_ptr<const DeviceSide> DeviceSide::create(const std::shared_ptr<const
     return side->placement_.back().placement;
   };
 
-  const std::string why_cpu = why_cpu_samples(loader.sample);
+  const std::string why_cpu = why_cpu_samples(loader);
   const Placement topology = decide(
       "topology", CudaGraph::bytes_on_device(*graph), wanted_for_topology(device.topology, why_cpu),
       [&] { return topology_rates(graph, device.index, options.progress); });

@@ -15,7 +15,7 @@ class HostBatchSource final : public BatchSource {
       : parts_(std::move(parts)), sampler_(parts_->graph, parts_->options.sample, parts_->pool) {}
 
   void sample(Batch& batch, const std::atomic<bool>& stop) override {
-    const SeedList seeds = take_seeds(*parts_, batch);
+    const SeedList seeds = parts_->seeds->take(batch);
     batch.minibatch = sampler_.sample(seeds.view(), static_cast<uint64_t>(batch.epoch),
                                       static_cast<uint64_t>(batch.step), &stop);
   }

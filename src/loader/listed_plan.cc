@@ -39,11 +39,22 @@ int64_t ListedPlan::global_size(int64_t step) const {
   return batches_.offsets[i + 1] - batches_.offsets[i];
 }
 
+Slice ListedPlan::slice(int64_t step) const {
+  return slice_of(global_size(step), rank_, world_);
+}
+
+std::vector<int64_t> ListedPlan::global_items(int64_t /*epoch*/, int64_t step) const {
+  return items_of(step, {0, global_size(step)});
+}
+
 std::vector<int64_t> ListedPlan::items(int64_t /*epoch*/, int64_t step) const {
-  const Slice mine = slice_of(global_size(step), rank_, world_);
+  return items_of(step, slice(step));
+}
+
+std::vector<int64_t> ListedPlan::items_of(int64_t step, const Slice& slice) const {
   const auto begin =
-      batches_.order.begin() + batches_.offsets[static_cast<size_t>(step)] + mine.begin;
-  return {begin, begin + mine.size};
+      batches_.order.begin() + batches_.offsets[static_cast<size_t>(step)] + slice.begin;
+  return {begin, begin + slice.size};
 }
 
 void require_positions(std::span<const int64_t> positions, int64_t num_items, const char* name) {

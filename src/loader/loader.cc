@@ -13,8 +13,10 @@
 #include "batch_stream.h"
 #include "check_options.h"
 #include "clock.h"
+#include "link_seeds.h"
 #include "listed_plan.h"
 #include "loader_parts.h"
+#include "node_seeds.h"
 #include "ramet/cuda_memory.h"
 #include "ramet/error.h"
 #include "ramet/random.h"
@@ -25,7 +27,7 @@ namespace ramet {
 namespace {
 
 // What the next digest is of, where it is not of nodes.
-constexpr uint64_t kOfTimes = 1, kOfNextType = 2;
+constexpr uint64_t kOfTimes = 1, kOfNextType = 2, kOfLinks = 3;
 
 int share_of_cores(int world) {
   return std::clamp(hardware_threads() / world, 1, kMaxAutomaticThreads);
@@ -49,8 +51,20 @@ bool is_staged(const DeviceSide& side) {
   });
 }
 
+SeedList seeds_at(const LoaderParts& parts, int64_t epoch, int64_t step) {
+  Batch batch;
+  begin_batch(*parts.seeds, *parts.plan, epoch, step, *parts.pool, batch);
+  return parts.seeds->take(batch);
+}
+
+std::shared_ptr<const SeedSource> seeds_of(const std::shared_ptr<const Graph>& graph,
+                                           const LoaderOptions& options) {
+  if (options.links.empty()) return std::make_shared<const NodeSeeds>(options.inputs, *graph);
+  return std::make_shared<const LinkSeeds>(graph, options);
+}
+
 SeedsOfStep seeds_of_step(const LoaderParts& parts) {
-  return [&](int64_t step) { return parts.seeds.of(parts.plan->items(0, step)); };
+  return [&](int64_t step) { return seeds_at(parts, 0, step); };
 }
 
 std::shared_ptr<const DeviceSide> make_device_side(const LoaderParts& parts,
@@ -68,8 +82,8 @@ std::shared_ptr<const LoaderParts> make_parts(std::shared_ptr<const Graph> graph
                                               const Progress& progress) {
   check(options, *graph);
   const bool on_device = options.device.index != kHost;
-  NodeSeeds seeds(options.inputs, *graph);
-  auto plan = plan_of(options, seeds.num_items());
+  auto seeds = seeds_of(graph, options);
+  auto plan = plan_of(options, seeds->num_items());
   const std::shared_ptr<LoaderParts> parts(
       new LoaderParts{.graph = std::move(graph),
                       .options = std::move(options),
@@ -118,6 +132,14 @@ uint64_t digest_table(uint64_t h,
   return table.dtype == DType::kInt64 ? digest_ids(absorb(h, type_hash), table) : h;
 }
 
+uint64_t digest_pairs(uint64_t h, const InputEdges& edges) {
+  for (const int number : {edges.src, edges.dst, edges.edge_type})
+    h = absorb(h, static_cast<uint64_t>(number));
+  for (const Array* array : {&edges.positions, &edges.sources, &edges.destinations, &edges.times})
+    if (array->data != nullptr) h = digest_ids(h, *array);
+  return h;
+}
+
 }  // namespace
 
 NeighborLoader::NeighborLoader(std::shared_ptr<const Graph> graph,
@@ -142,7 +164,7 @@ std::unique_ptr<EpochStream> NeighborLoader::start(int64_t epoch,
 std::unique_ptr<EpochStream> NeighborLoader::start(int64_t epoch,
                                                    int64_t first_step,
                                                    BatchList batches) const {
-  auto plan = std::make_shared<const ListedPlan>(std::move(batches), parts_->seeds.num_items(),
+  auto plan = std::make_shared<const ListedPlan>(std::move(batches), parts_->seeds->num_items(),
                                                  options().rank, options().world);
   return start_batches(parts_, {std::move(plan), epoch, first_step});
 }
@@ -154,8 +176,9 @@ Batch NeighborLoader::make(std::span<const int64_t> positions, int64_t epoch, in
   batch.epoch = epoch;
   batch.step = step;
   batch.global_num_seeds = std::ssize(positions);
+  batch.global_items.assign(positions.begin(), positions.end());
   batch.input_id = copy(borrow(positions), *parts_->pool);  // checked afterwards: no one changes it
-  require_positions(batch.input_id.as<int64_t>(), parts_->seeds.num_items(), "positions");
+  require_positions(batch.input_id.as<int64_t>(), parts_->seeds->num_items(), "positions");
   require_none_pulled(*parts_);
   const std::unique_ptr<BatchSource> source = source_of(parts_);
   const std::atomic<bool> never{false};
@@ -172,7 +195,7 @@ Batch NeighborLoader::make(std::span<const int64_t> positions, int64_t epoch, in
 
 std::vector<int64_t> NeighborLoader::seeds(int64_t epoch, int64_t step) const {
   std::vector<int64_t> ids;
-  for (const auto& of_type : parts_->seeds.of(parts_->plan->items(epoch, step)).types)
+  for (const auto& of_type : seeds_at(*parts_, epoch, step).types)
     ids.insert(ids.end(), of_type.ids.begin(), of_type.ids.end());
   return ids;
 }
@@ -190,6 +213,8 @@ uint64_t NeighborLoader::fingerprint() const {
     if (nodes.ids.data != nullptr) h = digest_ids(h, nodes.ids);
     if (nodes.times.data != nullptr) h = digest_ids(absorb(h, kOfTimes), nodes.times);
   }
+  for (const InputEdges& edges : options.links)
+    h = digest_pairs(absorb(h, kOfLinks), edges);
   h = absorb(h, digest(options.sample));
   h = absorb(h, static_cast<uint64_t>(options.batch_size));
   return absorb(h, (options.shuffle ? 2U : 0U) + (options.drop_last ? 1U : 0U));

@@ -7,8 +7,8 @@
 #include "batch_plan.h"
 #include "device_side.h"
 #include "host_side.h"
-#include "node_seeds.h"
 #include "ramet/loader.h"
+#include "seed_source.h"
 #include "stats.h"
 
 namespace ramet {
@@ -16,7 +16,7 @@ namespace ramet {
 struct LoaderParts {
   std::shared_ptr<const Graph> graph;
   LoaderOptions options;
-  NodeSeeds seeds;
+  std::shared_ptr<const SeedSource> seeds;
   std::shared_ptr<const BatchPlan> plan;  // of epochs
   std::shared_ptr<BufferPool> pool;       // of the host, page-locked where there is a device
   int max_threads = 1, max_prefetch = 1;
@@ -27,11 +27,5 @@ struct LoaderParts {
 
 // kInvalidArgument where rows are pulled: for batches that are made without the thread of a group.
 void require_none_pulled(const LoaderParts& parts);
-
-// The seeds of a batch, in whose `input_id` are its items. It has the seeds' positions then.
-[[nodiscard]] inline SeedList take_seeds(const LoaderParts& parts, Batch& batch) {
-  auto* const items = static_cast<int64_t*>(batch.input_id.data);
-  return parts.seeds.take({items, static_cast<size_t>(batch.input_id.rows())});
-}
 
 }  // namespace ramet

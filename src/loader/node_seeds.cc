@@ -1,5 +1,7 @@
 #include "node_seeds.h"
 
+#include <span>
+
 namespace ramet {
 namespace {
 
@@ -24,13 +26,6 @@ SeedList::OfType seeds_at(const InputNodes& nodes, std::span<const int64_t> posi
 
 }  // namespace
 
-std::vector<Seeds> SeedList::view() const {
-  std::vector<Seeds> seeds;
-  for (const OfType& of_type : types)
-    seeds.push_back({.type = of_type.type, .ids = of_type.ids, .times = of_type.times});
-  return seeds;
-}
-
 NodeSeeds::NodeSeeds(const std::vector<InputNodes>& inputs, const Graph& graph) {
   for (const InputNodes& nodes : inputs) {
     inputs_.push_back({nodes, num_items_, ramet::num_items(nodes, graph)});
@@ -38,12 +33,8 @@ NodeSeeds::NodeSeeds(const std::vector<InputNodes>& inputs, const Graph& graph) 
   }
 }
 
-SeedList NodeSeeds::of(std::span<const int64_t> items) const {
-  std::vector<int64_t> positions(items.begin(), items.end());
-  return take(positions);
-}
-
-SeedList NodeSeeds::take(std::span<int64_t> items) const {
+SeedList NodeSeeds::take(Batch& batch) const {
+  const std::span<int64_t> items = mutable_items(batch);
   const std::vector<int64_t> all(items.begin(), items.end());
   SeedList seeds;
   auto end = items.begin();

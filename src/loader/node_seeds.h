@@ -4,36 +4,21 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "ramet/graph.h"
 #include "ramet/loader.h"
-#include "ramet/sampler.h"
+#include "seed_source.h"
 
 namespace ramet {
 
-// Seeds that own their ids.
-struct SeedList {
-  struct OfType {
-    int type = 0;
-    std::vector<int64_t> ids = {}, times = {};
-  };
-  std::vector<OfType> types;
-
-  // Valid as long as the list.
-  [[nodiscard]] std::vector<Seeds> view() const;
-};
-
-class NodeSeeds {
+class NodeSeeds final : public SeedSource {
  public:
   // check() has accepted the inputs.
   NodeSeeds(const std::vector<InputNodes>& inputs, const Graph& graph);
 
-  [[nodiscard]] int64_t num_items() const { return num_items_; }
-  [[nodiscard]] SeedList of(std::span<const int64_t> items) const;
-  // The same. Leaves in `items`, seed by seed, the positions among the input nodes of the type.
-  [[nodiscard]] SeedList take(std::span<int64_t> items) const;
+  [[nodiscard]] int64_t num_items() const override { return num_items_; }
+  [[nodiscard]] SeedList take(Batch& batch) const override;
 
  private:
   struct Input {

@@ -92,11 +92,7 @@ void Pipeline::work_on(const Work& work,
 
 void Pipeline::sample(BatchSource& source, int64_t step) {
   Batch& batch = slot_of(step).batch;
-  batch.epoch = steps_.epoch;
-  batch.step = step;
-  batch.global_num_seeds = steps_.plan->global_size(step);
-  const std::vector<int64_t> items = steps_.plan->items(batch.epoch, step);
-  batch.input_id = copy(borrow(std::span(items)), *parts_->pool);
+  begin_batch(*parts_->seeds, *steps_.plan, steps_.epoch, step, *parts_->pool, batch);
   source.sample(batch, stop_);
 }
 

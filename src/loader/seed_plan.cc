@@ -28,16 +28,26 @@ int64_t SeedPlan::global_size(int64_t step) const {
   return std::min(options_.batch_size, options_.num_items - step * options_.batch_size);
 }
 
+Slice SeedPlan::slice(int64_t step) const {
+  return slice_of(global_size(step), options_.rank, options_.world);
+}
+
+std::vector<int64_t> SeedPlan::global_items(int64_t epoch, int64_t step) const {
+  return items_of(epoch, step, {0, global_size(step)});
+}
+
 std::vector<int64_t> SeedPlan::items(int64_t epoch, int64_t step) const {
+  return items_of(epoch, step, slice(step));
+}
+
+std::vector<int64_t> SeedPlan::items_of(int64_t epoch, int64_t step, const Slice& slice) const {
   require_at_least(epoch, 0, "epoch");
-  require_index(step, num_steps(), "step");
-  const Slice mine = slice_of(global_size(step), options_.rank, options_.world);
-  const int64_t first = step * options_.batch_size + mine.begin;
+  const int64_t first = step * options_.batch_size + slice.begin;
   const auto domain = static_cast<uint64_t>(Domain::kShuffle);
   const uint64_t key = absorb(absorb(domain, options_.seed), static_cast<uint64_t>(epoch));
   const Permutation shuffled(options_.num_items, key);
-  std::vector<int64_t> items(static_cast<size_t>(mine.size));
-  for (int64_t i = 0; i < mine.size; ++i) {
+  std::vector<int64_t> items(static_cast<size_t>(slice.size));
+  for (int64_t i = 0; i < slice.size; ++i) {
     const int64_t position = first + i;
     items[static_cast<size_t>(i)] = options_.shuffle ? shuffled(position) : position;
   }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from ramet.graph import EdgeTypeName, Graph
 from ramet.loading.block import Block, per_type
 from ramet.loading.edges import Edges
 from ramet.tables.table import Table
-
 
 def is_at_seeds(table: str, expand: str) -> bool:
     """Whether a node table is gathered at the seeds alone: where blocks give results for seeds alone. Every other is
@@ -35,6 +35,7 @@ class Origin:
     device: the torch.device that the engine makes batches on; None for the CPU.
     decode: whether tables are decoded to float32.
     fused: the Table of each request whose rows the first layer reads from it, alone; see ramet.nn.TableRows.
+    links: of a LinkLoader; see there.
     compared: positions of the blocks whose rows' dtype and width the ranks have compared; see
         ramet.distributed.exchange.
     """
@@ -47,6 +48,7 @@ class Origin:
     device: object = None
     decode: bool = True
     fused: dict = field(default_factory=dict)
+    links: Any = None  # LinkOrigin
     compared: set[int] = field(default_factory=set)
 
 

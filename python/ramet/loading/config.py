@@ -14,7 +14,9 @@ from ramet.loading import combinations
 from ramet.loading.embeddings import require_all_rows, require_own_rows, rows_of_embeddings, split_embeddings
 from ramet.loading.features import Features, as_features
 from ramet.loading.fused import fused_tables
+from ramet.loading.links import LinkOrigin, Links, ends_of, seed_inputs
 from ramet.loading.options import Input, as_device, as_graph, as_inputs, for_sampling, require_whole, sample_options
+from ramet.loading.pairs import Pairs
 from ramet.loading.placement import Placement, as_placement
 from ramet.loading.provided_tables import names_of_provided, pulling_group, require_owned_alike
 from ramet.loading.ranks import LoaderRanks, cooperating_group
@@ -54,6 +56,7 @@ class LoaderConfig:
     ranks: Any = None
     device: Any = None
     placement: Placement = None  # whatever stands for one, until it is checked
+    links: Links | None = None  # of a LinkLoader, instead of input_nodes
 
     def __post_init__(self):
         checked = {
@@ -67,6 +70,8 @@ class LoaderConfig:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         combinations.check(self.kind, self.given())
+        if self.links is not None and self.kind == combinations.RANKS:
+            raise ValueError("ranks is a ramet.Cooperate, which a LinkLoader does not take: such ranks own nodes")
         if self.kind not in combinations.SUPPORTED[combinations.PART]:
             require_whole(self.graph)
 
@@ -125,7 +130,28 @@ class LoaderConfig:
         return for_sampling(self.sample)
 
     @cached_property
+    def pairs(self) -> list[Pairs]:
+        """Of a LinkLoader."""
+        if self.links is None:
+            return []
+        return self.links.pairs(self.graph, self._time_table)
+
+    @cached_property
+    def pairs_for_engine(self) -> list[_core.InputEdges]:
+        return [] if self.links is None else self.links.for_engine(self.graph, self.pairs, self._time_table)
+
+    @property
+    def link_origin(self) -> LinkOrigin | None:
+        return None if self.links is None else self.links.origin(self.pairs)
+
+    @property
+    def _time_table(self) -> str | None:
+        return None if self.sample["time"] is None else self.sample["time"]["table"]
+
+    @cached_property
     def inputs(self) -> list[Input]:
+        if self.links is not None:
+            return seed_inputs(self.graph, self.pairs)
         return as_inputs(self.input_nodes, self.input_time, self.graph, "input_nodes", self.sample["time"])
 
     @cached_property
@@ -136,7 +162,8 @@ class LoaderConfig:
     def options(self) -> dict:
         """All options that affect the batches of these seeds, as numbers and strings, for states."""
         batch_size = as_int(self.batch_size, "batch_size", 1)
-        return self.sample | {"batch_size": batch_size, "shuffle": self.shuffle, "drop_last": self.drop_last}
+        links = {} if self.links is None else self.links.plain()
+        return self.sample | {"batch_size": batch_size, "shuffle": self.shuffle, "drop_last": self.drop_last} | links
 
     @cached_property
     def requests(self) -> dict:
@@ -181,21 +208,23 @@ class LoaderConfig:
     def release(self) -> None:
         """Drops ids, times and embeddings, which the engine now has."""
         _ = self.seed_types, self.input_ends, self.input_name, self.requests
-        for name in ("input_nodes", "input_time", "tables"):
+        for name in ("input_nodes", "input_time", "tables", "links"):
             object.__setattr__(self, name, None)
-        for name in ("inputs", "looked_up", "_split"):
+        for name in ("inputs", "pairs", "pairs_for_engine", "looked_up", "_split"):
             vars(self).pop(name, None)
 
     # ---- what others see of it
 
     @cached_property
     def input_name(self) -> str:
+        if self.links is not None:
+            return "its edges"
         return f"{self.input_nodes!r}" if isinstance(self.input_nodes, str) else "its input nodes"
 
     @cached_property
     def input_ends(self) -> list[tuple | None]:
         """The number of ids and of times of each type, and those at the ends, which cost nothing to compare."""
-        arrays = [array for of_type in self.inputs for array in (of_type.ids, of_type.times)]
+        arrays = [array for of_type in self.inputs for array in (of_type.ids, of_type.times)] + ends_of(self.pairs)
         return [a if a is None else (len(a), *a[:8].tolist(), *a[-8:].tolist()) for a in arrays]
 
     def shown(self) -> dict:

@@ -39,6 +39,7 @@ def make_core(
         shuffle=options["shuffle"],
         drop_last=options["drop_last"],
         inputs=inputs,
+        links=config.pairs_for_engine,
         rank=ranks.rank if group is None else group.index,
         world=ranks.world if group is None else group.count,
         threads=_or(few, config.threads, "threads", MAX_THREADS),

@@ -27,11 +27,13 @@ class Epochs:
         *,
         ranks=None,
         monitor: LoaderEpochs | None = None,
+        make_batch: Callable[[_core.Batch, Origin], Batch] = Batch,
     ):
         self.next = (0, 0)  # epoch and step of the next iterator's first batch
         self.position = (0, 0)  # the batch after the one that was handed out last
         self._start, self._num_steps, self._origin = start, num_steps, origin
         self._ranks, self._monitor = ranks, monitor
+        self._make_batch = make_batch
 
     def begin(self) -> tuple:
         """(epoch, stream) of the next epoch."""
@@ -49,7 +51,7 @@ class Epochs:
             self._monitor.finish(epoch)
         if self._origin.device is not None:
             core.set_stream(torch_devices.handle(torch_devices.as_stream(None, self._origin.device)))
-        return Batch(core, self._origin)
+        return self._make_batch(core, self._origin)
 
     def finish(self, epoch: int) -> None:
         """All batches of the epoch were handed out."""

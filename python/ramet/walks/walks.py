@@ -13,7 +13,7 @@ from ramet._support.arguments import UINT64_MAX, EdgeTypeName, as_flag, as_int, 
 from ramet._support.tensors import to_tensor
 from ramet.graph import Graph, only
 from ramet.loading.options import MAX_THREADS, as_graph, as_input_nodes, require_whole
-from ramet.walks.edges import Needs, walk_edges
+from ramet.stores.ordered_edges import Needs, ordered_edges
 
 DIRECTIONS = ("out", "in")
 LEFT_OVER = 1e-6  # share of walks that are cut before they end
@@ -166,7 +166,10 @@ def ppr_neighbors(
     count, alpha = as_int(num_neighbors, "num_neighbors", 1), as_real(alpha, "alpha", below=1)
     threads = as_int(threads, "threads", 0, MAX_THREADS)
     if num_walks is None:
-        walked, limits = walk_edges(graph, edge_type, needs), {"alpha": alpha, "epsilon": as_real(epsilon, "epsilon")}
+        walked, limits = (
+            ordered_edges(graph, edge_type, needs),
+            {"alpha": alpha, "epsilon": as_real(epsilon, "epsilon")},
+        )
         return tuple(map(to_tensor, _core.ppr_neighbors(walked, starts, count=count, **limits, threads=threads)))
     num_walks, length = as_int(num_walks, "num_walks", 1), math.ceil(math.log(LEFT_OVER) / math.log1p(-alpha))
     starts = np.repeat(starts, num_walks)
@@ -194,7 +197,7 @@ def _walks(
     if length > len(path):
         _require_cycle(path, needs.outgoing)
     return _core.random_walks(
-        [walk_edges(graph, edge_type, needs) for edge_type in path],
+        [ordered_edges(graph, edge_type, needs) for edge_type in path],
         starts,
         length,
         restart=restart,

@@ -38,7 +38,7 @@ void check_nodes(const Pairs& pairs, int64_t num_sources, int64_t num_destinatio
 }
 
 void check(const Candidates& candidates, const char* what) {
-  const auto& [num_nodes, sums, created] = candidates;
+  const auto& [num_nodes, sums, created, among] = candidates;
   if (sums.data != nullptr && (sums.dtype != DType::kFloat64 || sums.rows() != num_nodes))
     throw_invalid("weight sums of ", what, " are ", sums.describe(), ", not float64 [", num_nodes,
                   "]");
@@ -46,10 +46,11 @@ void check(const Candidates& candidates, const char* what) {
     throw_invalid("weights of ", what, " are all 0");
   if (created.data != nullptr && (created.dtype != DType::kInt64 || created.rows() != num_nodes))
     throw_invalid("times of ", what, " are ", created.describe(), ", not int64 [", num_nodes, "]");
-}
-
-bool replaces_source(Corrupt corrupt, int64_t draw) {
-  return corrupt == Corrupt::kSource || (corrupt == Corrupt::kBoth && draw % 2 == 1);
+  if (among.data == nullptr) return;
+  if (sums.data != nullptr) throw_invalid("weights of ", what, " are of all nodes, not of some");
+  if (among.rows() == 0) throw_invalid("there are no ", what, " to choose from");
+  for (const int64_t node : among.as<int64_t>())
+    require_index(node, num_nodes, "a candidate");
 }
 
 // The negatives of some pairs. One thread.
@@ -122,6 +123,10 @@ class NegativeGroup {
   }
 
   static int64_t drawn(const Candidates& candidates, uint64_t word) {
+    if (candidates.among.data != nullptr) {
+      const auto among = candidates.among.as<int64_t>();
+      return among[uniform_below(word, among.size())];
+    }
     const auto count = static_cast<uint64_t>(candidates.num_nodes);
     if (candidates.weight_sums.data == nullptr)
       return static_cast<int64_t>(uniform_below(word, count));
@@ -152,8 +157,12 @@ class NegativeGroup {
     std::vector<int64_t> left;
     std::vector<double> left_sums;
     double sum = 0;
-    for (int64_t node = 0; node < all.num_nodes; ++node) {
-      const auto at = static_cast<size_t>(node);
+    const auto among =
+        all.among.data == nullptr ? std::span<const int64_t>() : all.among.as<int64_t>();
+    const int64_t count = among.data() == nullptr ? all.num_nodes : std::ssize(among);
+    for (int64_t i = 0; i < count; ++i) {
+      const auto at = static_cast<size_t>(i);
+      const int64_t node = among.empty() ? i : among[at];
       const double weight = sums.empty() ? 1 : sums[at] - (at == 0 ? 0 : sums[at - 1]);
       if (!(weight > 0)) continue;
       candidate(draw) = node;

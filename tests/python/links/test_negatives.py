@@ -10,7 +10,7 @@ from twin.negatives import negative
 
 import ramet
 from ramet import _core
-from ramet.walks.edges import Needs, walk_edges
+from ramet.stores.ordered_edges import Needs, ordered_edges
 
 NUM_NODES = 50
 EDGE = ("node", "to", "node")
@@ -28,7 +28,7 @@ def draw(graph, sources, destinations, *, ids=None, by_source=False, time=None, 
     sources, destinations = np.asarray(sources, np.int64), np.asarray(destinations, np.int64)
     core = graph._core
     if by_source:
-        core = walk_edges(graph, EDGE, Needs(outgoing=True, edge_ids=True))[0]
+        core = ordered_edges(graph, EDGE, Needs(outgoing=True, edge_ids=True))[0]
     every = (graph.num_nodes(), None, None)
     given = {
         "times": None, "amount": 1, "corrupt": "destination", "of_sources": every, "of_destinations": every,

@@ -1,8 +1,9 @@
-"""The edges of a walk: rows in the order in which a walk reads them, with what it bisects.
+"""The edges of a type in the order in which a walk or a search reads them, with what it bisects.
 
 A graph has the in-edges of each node. A walk along edges needs the out-edges; by weights their running sums; over time
-rows in the order of times. Whatever a graph lacks is made once, as a graph of one edge type in shared memory, which all
-processes of a machine share (one_per_machine.py), and which lives as long as the graph.
+rows in the order of times. A search for pairs needs rows sorted by the nodes that they lead to. Whatever a graph lacks
+is made once, as a graph of one edge type in shared memory, which all processes of a machine share (one_per_machine.py),
+and which lives as long as the graph.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ _made: WeakKeyDictionary[Graph, dict[tuple, Graph | None]] = WeakKeyDictionary()
 
 @dataclass(frozen=True)
 class Needs:
-    """What a walk reads of an edge type. weight, time: names of its tables. by_end: rows are sorted by the nodes that
-    they lead to."""
+    """What is read of an edge type. weight, time: names of its tables. by_end: rows are sorted by the nodes that
+    they lead to; else, with a time, by time."""
 
     outgoing: bool
     weight: str | None = None
@@ -45,7 +46,7 @@ class Needs:
         return SUMS if self.weight else "", TIMES if self.time else ""
 
 
-def walk_edges(graph: Graph, edge_type: EdgeTypeName, needs: Needs) -> tuple:
+def ordered_edges(graph: Graph, edge_type: EdgeTypeName, needs: Needs) -> tuple:
     """As _core.random_walks takes the edges of a step. KeyError for a table that is missing, ValueError and TypeError
     for rows that are no weights or no times."""
     made = _made.setdefault(graph, {})
@@ -54,7 +55,7 @@ def walk_edges(graph: Graph, edge_type: EdgeTypeName, needs: Needs) -> tuple:
         made[key] = _ordered(graph, edge_type, needs)
     ordered = made[key]
     if ordered is None:
-        return graph._core, graph.edge_types.index(edge_type), *needs.tables
+        return graph._core, graph.edge_types.index(edge_type), "", needs.time or ""
     return ordered._core, 0, *needs.tables
 
 
@@ -67,7 +68,9 @@ def _ordered(graph: Graph, edge_type: EdgeTypeName, needs: Needs) -> Graph | Non
     def in_order() -> tuple:
         return _in_order(graph, edge_type, needs, times)
 
-    if weights is None and times is None and _fits(graph, edge_type, needs, in_order):
+    is_int64 = times is None or graph.table(needs.time, edge_type).numpy().dtype == np.int64
+    is_plain = weights is None and (times is None or (needs.by_end and is_int64))
+    if is_plain and _fits(graph, edge_type, needs, in_order):
         return None
 
     def make() -> Graph:
@@ -76,7 +79,7 @@ def _ordered(graph: Graph, edge_type: EdgeTypeName, needs: Needs) -> Graph | Non
     ordered, is_shared = find_or_make(_hash_of(graph, edge_type, needs, weights, times), make)
     if not is_shared:
         _log.info(
-            "the %s of %s were put in order for walks: %.1f MB, which processes of this machine share",
+            "the %s of %s were put in order: %.1f MB, which processes of this machine share",
             "out-edges" if needs.outgoing else "in-edges",
             edge_type,
             sum(ordered.pages().values()) / 1e6,
@@ -87,9 +90,9 @@ def _ordered(graph: Graph, edge_type: EdgeTypeName, needs: Needs) -> Graph | Non
 def _fits(graph: Graph, edge_type: EdgeTypeName, needs: Needs, in_order: Callable[[], tuple]) -> bool:
     """Whether the graph's own rows do: those that were put in order are the same. For a walk along edges each edge has
     its reverse then, whose id is another."""
-    if not (needs.outgoing or needs.by_end):
-        return True
-    if needs.outgoing and (edge_type[0] != edge_type[2] or needs.edge_ids):
+    if not needs.outgoing:
+        return not needs.by_end or _core.rows_are_sorted(graph._core, graph.edge_types.index(edge_type))
+    if edge_type[0] != edge_type[2] or needs.edge_ids:
         return False
     indptr, indices, _ = in_order()
     return np.array_equal(indptr, graph.indptr(edge_type)) and np.array_equal(indices, graph.indices(edge_type))
@@ -105,7 +108,7 @@ def _in_order(graph: Graph, edge_type: EdgeTypeName, needs: Needs, times) -> tup
     elif needs.by_end:
         positions = _core.sorted_rows(indptr, indices.astype(np.int64, copy=False))
         indices = indices[positions]
-    if times is not None:
+    if times is not None and not needs.by_end:
         order = _core.sorted_rows(indptr, times if positions is None else times[positions])
         indices, positions = indices[order], order if positions is None else positions[order]
     return indptr, indices, positions

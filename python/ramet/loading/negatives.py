@@ -1,0 +1,165 @@
+"""Negatives: pairs that are no edges, for each pair of a LinkLoader. docs/semantics.md, section 23."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ramet import _core
+from ramet._support.arguments import EdgeTypeName, as_flag, as_real, check_word, shortened
+from ramet.arrays import as_array, to_integers
+from ramet.graph import Graph
+from ramet.loading.pairs import Pairs, as_pair_index, sorted_pairs
+from ramet.stores.ordered_edges import Needs, ordered_edges
+
+MODES = ("binary", "triplet")
+CORRUPT = ("destination", "source", "both")
+UNIFORM, DEGREE, IN_BATCH = "uniform", "degree", "in-batch"
+
+
+@dataclass(frozen=True, eq=False)
+class Negatives:
+    """Which negatives the pairs of a LinkLoader get. A negative keeps one end of its pair and replaces the other. It is
+    a function of the seed, the epoch, the pair's `input_id` and its number: threads, ranks and batch sizes do not
+    change it.
+
+    mode: "binary": negatives follow the pairs in `edge_label_index`, with label 0. "triplet": `src_index`,
+        `dst_pos_index` and `dst_neg_index`, one row for each pair.
+    amount: negatives of each pair. With "binary" it may be a fraction: a batch of n pairs has ceil(n * amount).
+    source: the candidates. "uniform": all nodes of the type, each alike. "degree": by in-degree (a source by
+        out-degree) to the power `power`. The name of a table of nodes: in proportion to its numbers. "in-batch": the
+        other ends in the global batch. int64 [pairs] or [pairs, amount]: these nodes, as they are.
+    power: see source="degree"; 0.75 is word2vec's.
+    exact: a negative is never an edge of the loader's graph, nor another of its pairs whose label is not 0. With a
+        `time`, an edge after the pair's time is none. False: it may be one.
+    corrupt: the end that is replaced: "destination", "source", or "both": in turn.
+    exists: with a `time`, an int64 node table: a node is no candidate before its time.
+    known: int64 [2, n]: further pairs that are no negatives, for filtered evaluation.
+    fixed: every epoch has the same negatives.
+    loops: whether a pair of a node with itself may be a negative. None: if the edge type has such edges.
+
+    A source that has an edge with every candidate raises KeyError, which names it, with its batch.
+    """
+
+    mode: str = "binary"
+    amount: float = 1
+    source: Any = UNIFORM
+    power: float = 0.75
+    exact: bool = True
+    corrupt: str = "destination"
+    exists: str | None = None
+    known: Any = None
+    fixed: bool = False
+    loops: bool | None = None
+
+    def __post_init__(self):
+        check_word(self.mode, "mode", MODES)
+        check_word(self.corrupt, "corrupt", CORRUPT)
+        amount = as_real(self.amount, "amount")
+        if not 0 < amount <= _core.MAX_NEGATIVES:
+            raise ValueError(f"amount is {self.amount}, expected more than 0 and at most {_core.MAX_NEGATIVES}")
+        if amount != int(amount) and self.mode == "triplet":
+            raise ValueError(f"amount is {self.amount}, but mode='triplet' has a whole number for each pair")
+        for name in ("exact", "fixed"):
+            as_flag(getattr(self, name), name)
+        if self.loops is not None:
+            as_flag(self.loops, "loops")
+
+    def plain(self) -> dict:
+        """The options as numbers and strings, for states."""
+        fields = {name: value for name, value in vars(self).items() if name not in ("source", "known")}
+        given = self.source if isinstance(self.source, str) else "given"
+        return fields | {"source": given, "known": None if self.known is None else "given"}
+
+    def for_engine(self, graph: Graph, pairs: Pairs, time: str | None) -> _core.LinkNegatives:
+        """Of the pairs of one kind. time: the table of the loader's `time`."""
+        source, _, destination = pairs.edge_type
+        is_given = not isinstance(self.source, str)
+        return _core.LinkNegatives(
+            amount=float(self.amount),
+            corrupt=self.corrupt,
+            of_sources=self._candidates(graph, source, pairs.edge_type, at_source=True),
+            of_destinations=self._candidates(graph, destination, pairs.edge_type, at_source=False),
+            edges=[] if is_given else self._excluded(graph, pairs, time),
+            loops=self._has_loops(graph, pairs) if self.loops is None else self.loops,
+            fixed=self.fixed,
+            in_batch=not is_given and self.source == IN_BATCH,
+            given=self._given(len(pairs)) if is_given else None,
+        )
+
+    def _given(self, count: int) -> np.ndarray:
+        nodes = to_integers(as_array(self.source, "source"), "source").astype(np.int64, copy=False)
+        nodes = nodes.reshape(-1, 1) if nodes.ndim == 1 else nodes
+        if nodes.shape != (count, math.ceil(self.amount)):
+            raise ValueError(
+                f"source has shape {list(nodes.shape)}, expected [{count}, {math.ceil(self.amount)}]: for each pair "
+                f"the ids of its {self.amount} negatives"
+            )
+        return nodes
+
+    def _candidates(self, graph: Graph, node_type: str, edge_type: EdgeTypeName, at_source: bool) -> tuple:
+        """(number of nodes, sums of weights, times), as the engine takes them."""
+        count = graph.num_nodes(node_type)
+        is_replaced = self.corrupt in ("both", "source" if at_source else "destination")
+        if not is_replaced or not isinstance(self.source, str):
+            return count, None, None
+        times = None
+        if self.exists is not None:
+            times = graph.table(self.exists, node_type).numpy()
+            if times.shape != (count,) or times.dtype.kind not in "iu":
+                raise TypeError(f"exists={self.exists!r} has dtype {times.dtype}, expected int64 [{count}]")
+            times = times.astype(np.int64, copy=False)
+        return count, self._weight_sums(graph, node_type, edge_type, at_source), times
+
+    def _weight_sums(self, graph: Graph, node_type: str, edge_type: EdgeTypeName, at_source: bool):
+        if self.source in (UNIFORM, IN_BATCH):
+            return None
+        if self.source == DEGREE:
+            if edge_type not in graph.edge_types:
+                raise ValueError(f"source='degree' needs the degrees of {edge_type}, which the graph does not have")
+            degrees = np.diff(graph.indptr(edge_type))
+            if at_source:
+                degrees = np.bincount(graph.indices(edge_type), minlength=graph.num_nodes(node_type))
+            return np.cumsum(degrees.astype(np.float64) ** self.power)
+        weights = graph.table(self.source, node_type).numpy()
+        if weights.ndim != 1 or weights.dtype.kind not in "fiu":
+            raise TypeError(f"source={self.source!r} has shape {list(weights.shape)}, expected a number for each node")
+        bad = ~(np.isfinite(weights) & (weights >= 0))
+        if bad.any():
+            node = int(np.argmax(bad))
+            raise ValueError(
+                f"source={self.source!r} has the weight {weights[node]} of node {node}, expected 0 or more"
+            )
+        return np.cumsum(weights, dtype=np.float64)
+
+    def _excluded(self, graph: Graph, pairs: Pairs, time: str | None) -> list[tuple]:
+        """The edges that no negative is, as the engine takes them."""
+        if not self.exact:
+            return []
+        edge_type, found = pairs.edge_type, []
+        if edge_type in graph.edge_types:
+            timed = time if time is not None and time in graph.tables(edge_type) else None
+            found.append(ordered_edges(graph, edge_type, Needs(outgoing=False, by_end=True, time=timed)))
+        others = [pairs.positive()] if pairs.sources is not None else []
+        if self.known is not None:
+            others.append((*as_pair_index(self.known, graph, edge_type, "known"), None))
+        for sources, destinations, times in others:
+            found.append(sorted_pairs(graph, edge_type, sources, destinations, times))
+        return [(core, position, False, by_time) for core, position, _, by_time in found]
+
+    def _has_loops(self, graph: Graph, pairs: Pairs) -> bool:
+        source, _, destination = edge_type = pairs.edge_type
+        if source != destination or edge_type not in graph.edge_types:
+            return source != destination
+        return _core.has_loops(graph._core, graph.edge_types.index(edge_type))
+
+
+def as_negatives(negatives) -> Negatives | None:
+    if negatives is None or isinstance(negatives, Negatives):
+        return negatives
+    if isinstance(negatives, str):
+        return Negatives(negatives)
+    raise TypeError(f"negatives is {shortened(negatives)}, expected a ramet.Negatives, 'binary' or 'triplet'")

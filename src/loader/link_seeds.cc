@@ -1,0 +1,313 @@
+// A batch's seeds are the distinct ends of its pairs, so that a node that is in several pairs is
+// sampled once. Disjoint trees have a seed for every end. A negative has one end of its own; the
+// other is its pair's.
+#include "link_seeds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "ramet/error.h"
+#include "sampling/node_index.h"
+
+namespace ramet {
+namespace {
+
+// values[i] of each i.
+std::vector<int64_t> at(const Array& values, std::span<const int64_t> positions) {
+  std::vector<int64_t> result;
+  result.reserve(positions.size());
+  with_ids(values, [&](auto all) {
+    for (const int64_t i : positions)
+      result.push_back(all[static_cast<size_t>(i)]);
+  });
+  return result;
+}
+
+bool are_edges(const InputEdges& edges) {
+  return edges.sources.data == nullptr;
+}
+
+// The positions in the CSC of pairs that are edges.
+std::vector<int64_t> edges_at(const InputEdges& edges, std::span<const int64_t> positions) {
+  if (edges.positions.data != nullptr) return at(edges.positions, positions);
+  return {positions.begin(), positions.end()};
+}
+
+// The node in whose row the edge is.
+int64_t destination_of(const EdgeType& edges, int64_t position) {
+  const auto indptr = edges.indptr.as<int64_t>();
+  return std::upper_bound(indptr.begin(), indptr.end(), position) - indptr.begin() - 1;
+}
+
+int64_t id_of(const EdgeType& edges, int64_t position) {
+  if (!edges.has_edge_ids()) return position;
+  return with_ids(edges.edge_ids, [&](auto ids) {
+    return static_cast<int64_t>(ids[static_cast<size_t>(position)]);
+  });
+}
+
+// How many negatives the pair number `i` of a global batch has: so many that the first n pairs have
+// ceil(n amount).
+int64_t num_negatives(double amount, int64_t i) {
+  const auto up_to = [&](int64_t n) { return std::ceil(static_cast<double>(n) * amount); };
+  return static_cast<int64_t>(up_to(i + 1) - up_to(i));
+}
+
+void sort_distinct(std::vector<int64_t>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+}  // namespace
+
+// Seeds by node type, in the order in which they are added, and where each is among its type's.
+class LinkSeeds::Ends {
+ public:
+  explicit Ends(bool is_disjoint) : is_disjoint_(is_disjoint) {}
+
+  void add(const InputEdges& edges, const BatchPairs& of_batch) {
+    const auto& [pairs, negatives] = of_batch;
+    Begins& begins = begins_.emplace_back();
+    begins.source = add(edges.src, pairs.sources, pairs.times);
+    begins.destination = add(edges.dst, pairs.destinations, pairs.times);
+    begins.negative_destination = add(edges.dst, pairs, negatives, false);
+    begins.negative_source = add(edges.src, pairs, negatives, true);
+  }
+
+  // Leaves each node once, at its first place, unless trees are disjoint.
+  void finish() {
+    for (SeedList::OfType& seeds : types_) {
+      std::vector<int32_t>& local = local_.emplace_back(seeds.ids.size());
+      if (is_disjoint_) {
+        std::iota(local.begin(), local.end(), 0);
+        continue;
+      }
+      NodeIndex<int64_t> index;
+      index.start_batch(std::span<const int64_t>());
+      index.reserve_more(seeds.ids.size());
+      index.relabel(seeds.ids, local.data());
+      seeds.ids.assign(index.ids().begin(), index.ids().end());
+      seeds.times.clear();
+    }
+  }
+
+  // Of input k. After finish().
+  [[nodiscard]] Links links(size_t k,
+                            const InputEdges& edges,
+                            const BatchPairs& of_batch,
+                            BufferPool& pool) const {
+    const auto& [pairs, negatives] = of_batch;
+    const auto num_pairs = pairs.sources.size(), columns = num_pairs + negatives.size();
+    const Begins& begins = begins_[k];
+    const int32_t* const of_src = local_of(edges.src);
+    const int32_t* const of_dst = local_of(edges.dst);
+    Links links{
+        .num_pairs = static_cast<int64_t>(num_pairs),
+        .edge_label_index = pool.allocate_array(DType::kInt64, {2, static_cast<int64_t>(columns)}),
+        .pair_of_negative = pool.allocate_array(DType::kInt64, {std::ssize(negatives)})};
+    auto* const sources = static_cast<int64_t*>(links.edge_label_index.data);
+    auto* const pair_of = static_cast<int64_t*>(links.pair_of_negative.data);
+    auto* const destinations = sources + columns;
+    std::copy_n(of_src + begins.source, num_pairs, sources);
+    std::copy_n(of_dst + begins.destination, num_pairs, destinations);
+    size_t next_source = begins.negative_source, next_destination = begins.negative_destination;
+    for (size_t i = 0; i < negatives.size(); ++i) {
+      const auto& [pair, node, at_source] = negatives[i];
+      sources[num_pairs + i] = at_source ? of_src[next_source++] : sources[pair];
+      destinations[num_pairs + i] = at_source ? destinations[pair] : of_dst[next_destination++];
+      pair_of[i] = static_cast<int64_t>(pair);
+    }
+    return links;
+  }
+
+  [[nodiscard]] std::vector<SeedList::OfType> take() { return std::move(types_); }
+
+ private:
+  // Where seeds begin among those of their type.
+  struct Begins {
+    size_t source, destination, negative_source, negative_destination;
+  };
+
+  size_t add(int type, std::span<const int64_t> ids, std::span<const int64_t> times) {
+    SeedList::OfType& seeds = types_[index_of(type)];
+    const size_t begin = seeds.ids.size();
+    seeds.ids.insert(seeds.ids.end(), ids.begin(), ids.end());
+    seeds.times.insert(seeds.times.end(), times.begin(), times.end());
+    return begin;
+  }
+
+  size_t add(int type,
+             const PairList& pairs,
+             const std::vector<Negative>& negatives,
+             bool at_source) {
+    std::vector<int64_t> ids, times;
+    for (const Negative& negative : negatives) {
+      if (negative.at_source != at_source) continue;
+      ids.push_back(negative.node);
+      if (!pairs.times.empty()) times.push_back(pairs.times[negative.pair]);
+    }
+    return add(type, ids, times);
+  }
+
+  size_t index_of(int type) {
+    for (size_t i = 0; i < types_.size(); ++i)
+      if (types_[i].type == type) return i;
+    types_.push_back({.type = type});
+    return types_.size() - 1;
+  }
+
+  [[nodiscard]] const int32_t* local_of(int type) const {
+    size_t i = 0;
+    while (types_[i].type != type)
+      ++i;
+    return local_[i].data();
+  }
+
+  const bool is_disjoint_;
+  std::vector<SeedList::OfType> types_;
+  std::vector<std::vector<int32_t>> local_;  // of the seeds of a type
+  std::vector<Begins> begins_;               // by input
+};
+
+LinkSeeds::LinkSeeds(std::shared_ptr<const Graph> graph, const LoaderOptions& options)
+    : graph_(std::move(graph)), is_disjoint_(options.sample.disjoint), seed_(options.sample.seed) {
+  for (const InputEdges& edges : options.links) {
+    Input input{edges, num_items_, num_pairs(edges, *graph_), {}};
+    for (const Exclusion& rule : edges.excluded)
+      input.finders.push_back(
+          {rule, EdgeFinder(graph_->edge_types()[static_cast<size_t>(rule.edge_type)])});
+    num_items_ += input.num_items;
+    inputs_.push_back(std::move(input));
+  }
+}
+
+SeedList LinkSeeds::take(Batch& batch) const {
+  const std::span<int64_t> items = mutable_items(batch);
+  const std::vector<int64_t> all(items.begin(), items.end());
+  Ends ends(is_disjoint_);
+  std::vector<BatchPairs> of_inputs;
+  auto out = items.begin();
+  for (const Input& input : inputs_) {
+    PairList pairs = pairs_of(input, all);
+    std::vector<Negative> negatives = negatives_of(input, pairs, all, batch);
+    out = std::copy(pairs.positions.begin(), pairs.positions.end(), out);
+    of_inputs.push_back({std::move(pairs), std::move(negatives)});
+    ends.add(input.edges, of_inputs.back());
+  }
+  ends.finish();
+  batch.links.clear();
+  for (size_t k = 0; k < inputs_.size(); ++k)
+    batch.links.push_back(ends.links(k, inputs_[k].edges, of_inputs[k], *BufferPool::shared()));
+  return {.types = ends.take(), .excluded = excluded_for(batch)};
+}
+
+LinkSeeds::PairList LinkSeeds::pairs_of(const Input& input, std::span<const int64_t> items) const {
+  const InputEdges& edges = input.edges;
+  PairList pairs;
+  for (const int64_t item : items) {
+    const int64_t position = item - input.first_item;
+    if (0 <= position && position < input.num_items) pairs.positions.push_back(position);
+  }
+  if (are_edges(edges)) {
+    const EdgeType& type = graph_->edge_types()[static_cast<size_t>(edges.edge_type)];
+    const std::vector<int64_t> found = edges_at(edges, pairs.positions);
+    pairs.sources = at(type.indices, found);
+    for (const int64_t position : found)
+      pairs.destinations.push_back(destination_of(type, position));
+  } else {
+    pairs.sources = at(edges.sources, pairs.positions);
+    pairs.destinations = at(edges.destinations, pairs.positions);
+  }
+  if (edges.times.data != nullptr) pairs.times = at(edges.times, pairs.positions);
+  return pairs;
+}
+
+std::vector<LinkSeeds::Negative> LinkSeeds::negatives_of(const Input& input,
+                                                         const PairList& pairs,
+                                                         std::span<const int64_t> items,
+                                                         const Batch& batch) const {
+  std::vector<Negative> negatives;
+  if (!input.edges.negatives) return negatives;
+  const auto& [amount, given_options, fixed, in_batch, given] = *input.edges.negatives;
+  NegativeOptions options = given_options;
+  options.amount = static_cast<int64_t>(std::ceil(amount));
+  options.seed = seed_;
+  options.epoch = fixed ? 0 : static_cast<uint64_t>(batch.epoch);
+  options.threads = 1;
+  PairList global;
+  if (in_batch) {
+    global = pairs_of(input, batch.global_items);
+    options.sources.among = borrow(std::span<const int64_t>(global.sources));
+    options.destinations.among = borrow(std::span<const int64_t>(global.destinations));
+  }
+  Array drawn;
+  if (given.data == nullptr)
+    drawn = draw_negatives({.sources = pairs.sources,
+                            .destinations = pairs.destinations,
+                            .ids = pairs.positions,
+                            .times = pairs.times},
+                           options);
+  size_t pair = 0;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const int64_t position = items[i] - input.first_item;
+    if (position < 0 || position >= input.num_items) continue;
+    const int64_t count = num_negatives(amount, batch.first_item + static_cast<int64_t>(i));
+    for (int64_t j = 0; j < count; ++j) {
+      const bool is_given = given.data != nullptr;
+      const int64_t row = is_given ? position : static_cast<int64_t>(pair);
+      const auto nodes = (is_given ? given : drawn).as<int64_t>();
+      negatives.push_back({.pair = pair,
+                           .node = nodes[static_cast<size_t>(row * options.amount + j)],
+                           .at_source = !is_given && replaces_source(options.corrupt, j)});
+    }
+    ++pair;
+  }
+  return negatives;
+}
+
+std::vector<SeedList::Excluded> LinkSeeds::excluded_for(const Batch& batch) const {
+  std::vector<SeedList::Excluded> excluded;
+  const auto of_type = [&](int edge_type) -> std::vector<int64_t>& {
+    for (SeedList::Excluded& edges : excluded)
+      if (edges.edge_type == edge_type) return edges.positions;
+    return excluded.emplace_back(SeedList::Excluded{.edge_type = edge_type}).positions;
+  };
+  for (const Input& input : inputs_) {
+    if (input.finders.empty()) continue;
+    const PairList pairs = pairs_of(input, batch.global_items);
+    const bool by_id = are_edges(input.edges);
+    const std::vector<int64_t> found =
+        by_id ? edges_at(input.edges, pairs.positions) : std::vector<int64_t>();
+    for (const auto& [rule, finder] : input.finders) {
+      std::vector<int64_t>& positions = of_type(rule.edge_type);
+      const EdgeType& type = graph_->edge_types()[static_cast<size_t>(rule.edge_type)];
+      if (by_id && !rule.reversed && rule.edge_type == input.edges.edge_type) {
+        positions.insert(positions.end(), found.begin(), found.end());
+        continue;
+      }
+      for (size_t i = 0; i < pairs.sources.size(); ++i) {
+        const int64_t id = by_id && rule.id_shift > 0 ? id_of(type, found[i]) : 0;
+        const auto from = rule.reversed ? pairs.destinations[i] : pairs.sources[i];
+        const auto to = rule.reversed ? pairs.sources[i] : pairs.destinations[i];
+        finder.for_each(from, to, [&](int64_t position) {
+          const bool matches =
+              !by_id || rule.id_shift == 0 || std::abs(id_of(type, position) - id) == rule.id_shift;
+          if (matches) positions.push_back(position);
+        });
+      }
+    }
+  }
+  for (SeedList::Excluded& edges : excluded)
+    sort_distinct(edges.positions);
+  return excluded;
+}
+
+int64_t num_pairs(const InputEdges& edges, const Graph& graph) {
+  if (!are_edges(edges)) return edges.sources.rows();
+  if (edges.positions.data != nullptr) return edges.positions.rows();
+  return graph.edge_types()[static_cast<size_t>(edges.edge_type)].num_edges();
+}
+
+}  // namespace ramet

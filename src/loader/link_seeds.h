@@ -1,0 +1,70 @@
+// LinkSeeds: the pairs that the items of a plan stand for, their negatives, and their distinct ends
+// as seeds. docs/semantics.md, section 27.
+// Immutable; any thread may read it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ramet/graph.h"
+#include "ramet/loader.h"
+#include "sampling/links/edge_finder.h"
+#include "seed_source.h"
+
+namespace ramet {
+
+class LinkSeeds final : public SeedSource {
+ public:
+  // check() has accepted the options.
+  LinkSeeds(std::shared_ptr<const Graph> graph, const LoaderOptions& options);
+
+  [[nodiscard]] int64_t num_items() const override { return num_items_; }
+  [[nodiscard]] bool needs_global_items() const override { return true; }
+  [[nodiscard]] SeedList take(Batch& batch) const override;
+
+ private:
+  struct Finder {
+    Exclusion rule;
+    EdgeFinder edges;
+  };
+  struct Input {
+    InputEdges edges;
+    int64_t first_item, num_items;
+    std::vector<Finder> finders;  // of its exclusions
+  };
+  // Pairs of one input.
+  struct PairList {
+    std::vector<int64_t> positions;  // among the input's
+    std::vector<int64_t> sources, destinations, times;
+  };
+  // The node that replaces an end of a pair.
+  struct Negative {
+    size_t pair;
+    int64_t node;
+    bool at_source;
+  };
+  // What a batch has of one input. Negatives are pair by pair.
+  struct BatchPairs {
+    PairList pairs;
+    std::vector<Negative> negatives;
+  };
+  class Ends;
+
+  // The pairs among `items` that are the input's.
+  [[nodiscard]] PairList pairs_of(const Input& input, std::span<const int64_t> items) const;
+  [[nodiscard]] std::vector<Negative> negatives_of(const Input& input,
+                                                   const PairList& pairs,
+                                                   std::span<const int64_t> items,
+                                                   const Batch& batch) const;
+  [[nodiscard]] std::vector<SeedList::Excluded> excluded_for(const Batch& batch) const;
+
+  std::shared_ptr<const Graph> graph_;
+  std::vector<Input> inputs_;
+  int64_t num_items_ = 0;
+  bool is_disjoint_;
+  uint64_t seed_;
+};
+
+}  // namespace ramet

@@ -1,0 +1,58 @@
+// SeedSource: what the items of a plan stand for. Nodes (node_seeds.h), or pairs of nodes, whose
+// distinct ends are a batch's seeds (link_seeds.h).
+// Immutable; any thread may read it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "batch_plan.h"
+#include "ramet/loader.h"
+#include "ramet/sampler.h"
+
+namespace ramet {
+
+// Seeds that own their ids, and the edges that no hop draws for them.
+struct SeedList {
+  struct OfType {
+    int type = 0;
+    std::vector<int64_t> ids = {}, times = {};
+  };
+  struct Excluded {
+    int edge_type = 0;
+    std::vector<int64_t> positions = {};  // ascending, each once
+  };
+  std::vector<OfType> types = {};
+  std::vector<Excluded> excluded = {};
+
+  // Valid as long as the list.
+  [[nodiscard]] std::vector<Seeds> view() const;
+  [[nodiscard]] std::vector<ExcludedEdges> view_excluded() const;
+};
+
+class SeedSource {
+ public:
+  virtual ~SeedSource() = default;
+
+  [[nodiscard]] virtual int64_t num_items() const = 0;
+  // Whether take() reads batch.global_items.
+  [[nodiscard]] virtual bool needs_global_items() const { return false; }
+  // The seeds of a batch whose items are in batch.input_id. Leaves there the positions among the
+  // inputs of their kind, and in batch.links what pairs there are.
+  [[nodiscard]] virtual SeedList take(Batch& batch) const = 0;
+};
+
+// Gives `batch` its place in an epoch, and the items of this rank.
+void begin_batch(const SeedSource& seeds,
+                 const BatchPlan& plan,
+                 int64_t epoch,
+                 int64_t step,
+                 BufferPool& pool,
+                 Batch& batch);
+
+[[nodiscard]] inline std::span<int64_t> mutable_items(Batch& batch) {
+  return {static_cast<int64_t*>(batch.input_id.data), static_cast<size_t>(batch.input_id.rows())};
+}
+
+}  // namespace ramet

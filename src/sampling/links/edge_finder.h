@@ -1,0 +1,42 @@
+// EdgeFinder: the edges between two nodes, as positions in the CSC. Sorted rows are bisected;
+// others are read.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "ramet/graph.h"
+#include "ramet/negatives.h"
+#include "sampling/rows.h"
+
+namespace ramet {
+
+class EdgeFinder {
+ public:
+  // Of a whole graph; reads every edge once.
+  explicit EdgeFinder(const EdgeType& edges) : edges_(&edges), sorted_(rows_are_sorted(edges)) {}
+
+  // Calls body(position) for every edge from `source` to `destination`, in the order of positions.
+  // The caller ensures that these are nodes of the types.
+  template <typename Body>
+  void for_each(int64_t source, int64_t destination, Body&& body) const {
+    const Row row = read_row(*edges_, edges_->indptr.as<int64_t>().data(), destination);
+    with_ids(edges_->indices, [&](auto ids) {
+      const auto* const begin = ids.data() + row.begin;
+      const auto* const end = begin + row.degree;
+      const auto* found = sorted_ ? std::lower_bound(begin, end, source) : begin;
+      for (; found != end; ++found) {
+        if (*found == source)
+          body(found - ids.data());
+        else if (sorted_)
+          return;
+      }
+    });
+  }
+
+ private:
+  const EdgeType* edges_;
+  bool sorted_;
+};
+
+}  // namespace ramet
