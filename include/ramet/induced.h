@@ -3,7 +3,7 @@
 //
 // Borrows the nodes during the call. The result owns its arrays (pooled buffers). Call it from any
 // thread. Failure: offsets that do not fit are kInvalidArgument, destinations that are no nodes
-// kOutOfRange, a store whose rows do not fit kCorrupt.
+// and excluded edges that are none kOutOfRange, a store whose rows do not fit kCorrupt.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,14 @@ struct InducedEdges {
 
 // The edges from a node of sources' group g to one of destinations' group g, for every g. A source
 // that its group has twice is its first occurrence; a destination has its edges at each occurrence.
-// `threads`: the most that work on this call, 0: all.
+// `threads`: the most that work on this call, 0: all. `excluded`: positions of edges that are left
+// out, ascending, each once.
 [[nodiscard]] InducedEdges induced_edges(const Graph& graph,
                                          int edge_type,
                                          const NodeGroups& sources,
                                          const NodeGroups& destinations,
                                          EdgeOrder order,
-                                         int threads = 1);
+                                         int threads = 1,
+                                         std::span<const int64_t> excluded = {});
 
 }  // namespace ramet

@@ -5,8 +5,8 @@
 // A NeighborSampler keeps scratch memory between calls, so only one thread at a time may use it;
 // make one per thread. Making one is cheap: samplers recycle scratch memory. The Minibatch owns its
 // arrays (pooled buffers) and may outlive the sampler. Failure: bad options are kInvalidArgument,
-// bad seeds kOutOfRange, a store whose rows do not fit kCorrupt, each with value, bound and place.
-// The sampler stays usable.
+// bad seeds and excluded edges kOutOfRange, a store whose rows do not fit kCorrupt, each with
+// value, bound and place. The sampler stays usable.
 #pragma once
 
 #include <atomic>
@@ -108,11 +108,13 @@ class NeighborSampler {
   ~NeighborSampler();
 
   // `seeds`: of one or several node types, once each. `stop`, if given, is checked between hops and
-  // iterations; once it is set, the result is meaningless.
+  // iterations; once it is set, the result is meaningless. `excluded`: of some edge types, once
+  // each; meant to be few, some thousands.
   [[nodiscard]] Minibatch sample(std::span<const Seeds> seeds,
                                  uint64_t epoch,
                                  uint64_t step,
-                                 const std::atomic<bool>* stop = nullptr);
+                                 const std::atomic<bool>* stop = nullptr,
+                                 std::span<const ExcludedEdges> excluded = {});
   [[nodiscard]] Minibatch sample(const Seeds& seeds,
                                  uint64_t epoch,
                                  uint64_t step,

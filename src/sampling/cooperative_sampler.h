@@ -46,10 +46,12 @@ class CooperativeSampler {
 
   // Begins the minibatch of `seeds`, which this rank owns, in any order, repeats allowed. start()
   // and receive() return the message to send now, or nullopt when the minibatch is complete.
+  // `excluded`: as of NeighborSampler; those whose destinations others own may be among them.
   [[nodiscard]] std::optional<Message> start(int seed_type,
                                              std::span<const int64_t> seeds,
                                              uint64_t epoch,
-                                             uint64_t step);
+                                             uint64_t step,
+                                             std::span<const ExcludedEdges> excluded = {});
   [[nodiscard]] std::optional<Message> receive(const Message& from_ranks);
 
   // The minibatch, once it is complete: n_id are nodes of this rank; Block::exchange says which

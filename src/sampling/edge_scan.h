@@ -16,6 +16,7 @@
 #include "base/grow_array.h"
 #include "base/parallel.h"
 #include "base/prefetch.h"
+#include "excluded_edges.h"
 #include "relation_builder.h"
 #include "rows.h"
 
@@ -26,17 +27,20 @@ inline uint64_t threshold_of(int64_t k, int64_t d) {
   return static_cast<uint64_t>((static_cast<uint128_t>(k) << 64) / static_cast<uint128_t>(d));
 }
 
-// Which in-edges of a row a rule draws from: all. EdgesInTime (edges_in_time.h) holds some back.
-struct EveryEdge {
-  struct Edges {
-    int64_t degree;
-    [[nodiscard]] int64_t size() const { return degree; }
-    int64_t operator[](int64_t j) const { return j; }
-  };
+// Which in-edges of a row a rule draws from: all that are not excluded. EdgesInTime
+// (edges_in_time.h) holds more back.
+template <typename Id>
+class RemainingEdges {
+ public:
+  explicit RemainingEdges(const RelationTask<Id>& task) : excluded_(task.excluded) {}
+
   template <typename Index>
-  Edges of(std::span<const Index> /*stored*/, const Row& row, size_t /*i*/) const {
-    return {row.degree};
+  RemainingNumbers of(std::span<const Index> /*stored*/, const Row& row, size_t /*i*/) const {
+    return {row, excluded_in(excluded_, row)};
   }
+
+ private:
+  std::span<const int64_t> excluded_;
 };
 
 // What some rows gave.

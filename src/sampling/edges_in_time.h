@@ -15,6 +15,7 @@
 #include "base/prefetch.h"
 #include "edge_scan.h"
 #include "edge_times.h"
+#include "excluded_edges.h"
 #include "relation_builder.h"
 #include "rows.h"
 
@@ -27,18 +28,20 @@ class EdgesInTime {
   // Numbers of edges in their row, ascending; until the next call of of().
   class Edges {
    public:
-    static Edges range(int64_t first, int64_t end) { return {nullptr, first, end - first}; }
-    static Edges list(const int64_t* numbers, int64_t count) { return {numbers, 0, count}; }
+    // What remains of a part of the row that begins at number `first`.
+    Edges(int64_t first, const RemainingNumbers& part) : first_(first), part_(part) {}
+    explicit Edges(std::span<const int64_t> numbers)
+        : numbers_(numbers.data()), part_({0, std::ssize(numbers)}, {}) {}
 
-    [[nodiscard]] int64_t size() const { return count_; }
-    int64_t operator[](int64_t j) const { return numbers_ == nullptr ? first_ + j : numbers_[j]; }
+    [[nodiscard]] int64_t size() const { return part_.size(); }
+    int64_t operator[](int64_t j) const {
+      return numbers_ == nullptr ? first_ + part_[j] : numbers_[j];
+    }
 
    private:
-    Edges(const int64_t* numbers, int64_t first, int64_t count)
-        : numbers_(numbers), first_(first), count_(count) {}
-
-    const int64_t* numbers_;
-    int64_t first_, count_;
+    const int64_t* numbers_ = nullptr;
+    int64_t first_ = 0;
+    RemainingNumbers part_;
   };
 
   explicit EdgesInTime(const RelationTask<Id>& task) : task_(task), times_(*task.times) {}
@@ -49,7 +52,7 @@ class EdgesInTime {
   template <typename Index>
   Edges of(std::span<const Index> stored, const Row& row, size_t i) {
     const TimeSpan allowed = allowed_times(times_.rule, task_.dst_times[i]);
-    if (allowed.is_empty()) return Edges::range(0, 0);
+    if (allowed.is_empty()) return range(row, 0, 0);
     return with_time_at(stored, [&](const auto& time_at) {
       return times_.sorted ? search(row, allowed, time_at) : scan(row, allowed, time_at);
     });
@@ -61,10 +64,12 @@ class EdgesInTime {
   void for_each(std::span<const Index> stored, const Row& row, size_t i, Body&& body) const {
     TimeSpan allowed = allowed_times(times_.rule, task_.dst_times[i]);
     with_time_at(stored, [&](const auto& time_at) {
-      for (int64_t x = 0; x < row.degree; ++x) {
-        const int64_t time = time_at(row.begin + x);
-        if (allowed.contains(time)) body(x, time, allowed);
-      }
+      for_each_run(row, excluded_in(task_.excluded, row), [&](int64_t begin, int64_t end) {
+        for (int64_t p = begin; p < end; ++p) {
+          const int64_t time = time_at(p);
+          if (allowed.contains(time)) body(p - row.begin, time, allowed);
+        }
+      });
     });
   }
 
@@ -119,6 +124,11 @@ class EdgesInTime {
     });
   }
 
+  Edges range(const Row& row, int64_t first, int64_t end) const {
+    const Row part{row.begin + first, end - first};
+    return {first, RemainingNumbers(part, excluded_in(task_.excluded, part))};
+  }
+
   template <typename TimeAt>
   Edges search(const Row& row, const TimeSpan& allowed, const TimeAt& time_at) const {
     const auto first_where = [&](int64_t low, int64_t high, const auto& holds) {
@@ -134,9 +144,9 @@ class EdgesInTime {
     };
     const int64_t end =
         first_where(0, row.degree, [&](int64_t time) { return time > allowed.last; });
-    if (times_.rule.window < 0) return Edges::range(0, end);
-    return Edges::range(first_where(0, end, [&](int64_t time) { return time >= allowed.first; }),
-                        end);
+    if (times_.rule.window < 0) return range(row, 0, end);
+    return range(row, first_where(0, end, [&](int64_t time) { return time >= allowed.first; }),
+                 end);
   }
 
   // Without a branch on a time, which nobody can predict.
@@ -144,12 +154,14 @@ class EdgesInTime {
   Edges scan(const Row& row, const TimeSpan& allowed, const TimeAt& time_at) {
     numbers_.resize(std::max(numbers_.size(), static_cast<size_t>(row.degree)));
     int64_t* const number = numbers_.data();
-    int64_t count = 0;
-    for (int64_t x = 0; x < row.degree; ++x) {
-      number[count] = x;
-      count += allowed.contains(time_at(row.begin + x)) ? 1 : 0;
-    }
-    return Edges::list(number, count);
+    size_t count = 0;
+    for_each_run(row, excluded_in(task_.excluded, row), [&](int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; ++p) {
+        number[count] = p - row.begin;
+        count += allowed.contains(time_at(p)) ? 1 : 0;
+      }
+    });
+    return Edges(std::span<const int64_t>(number, count));
   }
 
   const RelationTask<Id>& task_;

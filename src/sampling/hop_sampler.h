@@ -10,6 +10,7 @@
 
 #include "base/draw_keys.h"
 #include "edge_times.h"
+#include "excluded_edges.h"
 #include "methods.h"
 #include "node_index.h"
 #include "ramet/buffer_pool.h"
@@ -50,6 +51,11 @@ class HopSampler {
 
   [[nodiscard]] const HopOptions& options() const { return options_; }
 
+  // The edges that no hop of the next batch draws. Throws as excluded_by_type() does.
+  void exclude(std::span<const ExcludedEdges> excluded) {
+    excluded_ = excluded_by_type(*options_.graph, excluded);
+  }
+
   // The importances of the hop's sources, where the method has any: all sources of the in-edges of
   // the destinations become candidates. To be iterated before sample(). nullptr: none needed.
   [[nodiscard]] bool has_importance() const { return relation_sampler_->importance() != nullptr; }
@@ -82,6 +88,8 @@ class HopSampler {
   const std::unique_ptr<RelationSampler<Id>> relation_sampler_;
   const std::vector<TreeKeys> tree_keys_;  // by node type; empty unless trees are disjoint
   const std::vector<std::optional<EdgeTimes>> edge_times_;  // by edge type
+  std::vector<std::vector<int64_t>>
+      excluded_;  // positions by edge type; empty where there are none
   std::vector<TreeNodes<Id>>& tree_nodes_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/block_sum.h"
 #include "base/prefetch.h"
+#include "excluded_edges.h"
 #include "ramet/sampler.h"
 
 namespace ramet {
@@ -13,19 +14,22 @@ bool takes_all(int64_t fanout, size_t degree) {
   return fanout == kAllNeighbors || static_cast<uint64_t>(fanout) >= degree;
 }
 
-// The sources of a row, each of them a node.
+// The sources of a row, each of them a node, without those of excluded edges.
 template <typename Id>
 void load_sources(const RelationTask<Id>& task, const Row& row, std::vector<Id>& sources) {
-  const auto first = static_cast<size_t>(row.begin), count = static_cast<size_t>(row.degree);
   const auto bound = static_cast<uint64_t>(task.num_src_nodes);
-  sources.resize(count);
+  const auto excluded = excluded_in(task.excluded, row);
+  sources.resize(static_cast<size_t>(row.degree) - excluded.size());
+  Id* source = sources.data();
   with_ids(task.edges.indices, [&](auto stored) {
-    for (size_t e = 0; e < count; ++e) {
-      const auto id = stored[first + e];
-      if (static_cast<uint64_t>(id) >= bound)
-        throw_bad_source(task.edges, row.begin + static_cast<int64_t>(e), id, task.num_src_nodes);
-      sources[e] = static_cast<Id>(id);
-    }
+    for_each_run(row, excluded, [&](int64_t begin, int64_t end) {
+      for (int64_t position = begin; position < end; ++position) {
+        const auto id = stored[static_cast<size_t>(position)];
+        if (static_cast<uint64_t>(id) >= bound)
+          throw_bad_source(task.edges, position, id, task.num_src_nodes);
+        *source++ = static_cast<Id>(id);
+      }
+    });
   });
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/block_sum.h"
+#include "excluded_edges.h"
 #include "kernels/cpu/isa_kernels.h"
 #include "ramet/sampler.h"
 
@@ -30,42 +31,52 @@ class LaborRule {
  private:
   template <typename Index, typename Picks>
   void accept(std::span<const Index> stored, const Row& row, Picks& picks) {
-    if (task_.fanout == kAllNeighbors || task_.fanout >= row.degree) {
-      picks.take(task_, stored, row.degree, [&](int64_t i) { return row.begin + i; });
-      return weigh_alike(row.degree, row.degree, picks);
+    const auto excluded = excluded_in(task_.excluded, row);
+    const int64_t degree = row.degree - std::ssize(excluded);
+    if (task_.fanout == kAllNeighbors || task_.fanout >= degree) {
+      for_each_run(row, excluded, [&](int64_t begin, int64_t end) {
+        picks.take(task_, stored, end - begin, [&](int64_t i) { return begin + i; });
+      });
+      return weigh_alike(degree, degree, picks);
     }
-    const uint64_t threshold = threshold_of(task_.fanout, row.degree);
+    const uint64_t threshold = threshold_of(task_.fanout, degree);
     const int64_t before = picks.size();
-    for (int64_t first = row.begin, end = row.begin + row.degree; first < end; first += kSpan) {
-      const uint32_t* accepted = accepted_.data();
-      const int64_t size = kernel_(draws_.source_keys, threshold, stored.data() + first,
-                                   std::min(kSpan, end - first), accepted_.data());
-      picks.take(task_, stored, size, [&](int64_t i) { return first + accepted[i]; });
-    }
+    for_each_run(row, excluded, [&](int64_t begin, int64_t end) {
+      for (int64_t first = begin; first < end; first += kSpan) {
+        const uint32_t* accepted = accepted_.data();
+        const int64_t size = kernel_(draws_.source_keys, threshold, stored.data() + first,
+                                     std::min(kSpan, end - first), accepted_.data());
+        picks.take(task_, stored, size, [&](int64_t i) { return first + accepted[i]; });
+      }
+    });
     weigh_alike(picks.size() - before, task_.fanout, picks);
   }
 
   // LABOR-i: a probability for every edge. The file may have changed since importances were made.
   template <typename Index, typename Picks>
   void accept_by_importance(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
+    const auto excluded = excluded_in(task_.excluded, row);
+    const int64_t degree = row.degree - std::ssize(excluded);
     draws_.importance->load(i, p_);
-    if (p_.size() != static_cast<size_t>(row.degree)) {
+    if (p_.size() != static_cast<size_t>(degree)) {
       throw_bad_entry(task_.edges.indptr_place, task_.dst_rows.row(task_.dst_nodes()[i]), row.begin,
                       "begins a row whose length changed while it was sampled");
     }
     const double c = solve_c(p_, task_.fanout);
     q_.clear();
-    for (int64_t e = 0; e < row.degree; ++e) {
-      const double q = std::min(1.0, c * p_[static_cast<size_t>(e)]);
-      const int64_t position = row.begin + e;
-      const auto source = static_cast<uint64_t>(stored[static_cast<size_t>(position)]);
-      const bool accepted =
-          q == 1 || draw_word(draws_.source_keys, source) <= static_cast<uint64_t>(q * 0x1p64);
-      if (!accepted) continue;
-      picks.take(task_, stored, 1, [&](int64_t) { return position; });
-      q_.push_back(q);
-    }
-    weigh_by_probability(static_cast<double>(row.degree), picks);
+    const double* p = p_.data();
+    for_each_run(row, excluded, [&](int64_t begin, int64_t end) {
+      for (int64_t position = begin; position < end; ++position) {
+        const double q = std::min(1.0, c * *p++);
+        const auto source = static_cast<uint64_t>(stored[static_cast<size_t>(position)]);
+        const bool accepted =
+            q == 1 || draw_word(draws_.source_keys, source) <= static_cast<uint64_t>(q * 0x1p64);
+        if (!accepted) continue;
+        picks.take(task_, stored, 1, [&](int64_t) { return position; });
+        q_.push_back(q);
+      }
+    });
+    weigh_by_probability(static_cast<double>(degree), picks);
   }
 
   // LABOR-0: the last `count` picks are a row's, of `expected`.

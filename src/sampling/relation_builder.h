@@ -28,6 +28,7 @@ struct RelationTask {
   ListRange destinations;  // in `nodes`
   const NodeIndex<Id>& nodes;
   NodeIndex<Id>& sources;
+  std::span<const int64_t> excluded = {};  // positions of the edge type (excluded_edges.h)
   // Disjoint trees: the destinations, since their list has keys. Else nullptr.
   const TreeNodes<Id>* tree_nodes = nullptr;
   const TreeKeys* source_keys = nullptr;

@@ -55,7 +55,8 @@ class NeighborSampler::Engine {
   virtual Minibatch sample(std::span<const Seeds> seeds,
                            uint64_t epoch,
                            uint64_t step,
-                           const std::atomic<bool>* stop) = 0;
+                           const std::atomic<bool>* stop,
+                           std::span<const ExcludedEdges> excluded) = 0;
 };
 
 // Ids are as wide inside as the graph's largest node type needs: half the memory traffic where
@@ -79,8 +80,10 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
   Minibatch sample(std::span<const Seeds> seeds,
                    uint64_t epoch,
                    uint64_t step,
-                   const std::atomic<bool>* stop) override {
+                   const std::atomic<bool>* stop,
+                   std::span<const ExcludedEdges> excluded) override {
     driver_.start(seeds, epoch, step);
+    hop_sampler_.exclude(excluded);
     const Array times = read_times(seeds);
     NodeIndexes<Id>& nodes = scratch_->nodes;
     for (size_t t = 0; t < nodes.size(); ++t)
@@ -179,8 +182,9 @@ NeighborSampler::~NeighborSampler() = default;
 Minibatch NeighborSampler::sample(std::span<const Seeds> seeds,
                                   uint64_t epoch,
                                   uint64_t step,
-                                  const std::atomic<bool>* stop) {
-  return engine_->sample(seeds, epoch, step, stop);
+                                  const std::atomic<bool>* stop,
+                                  std::span<const ExcludedEdges> excluded) {
+  return engine_->sample(seeds, epoch, step, stop, excluded);
 }
 
 }  // namespace ramet

@@ -95,7 +95,7 @@ class RowWords {
   Offsets now_ = {}, next_ = {};
 };
 
-// Of one thread, as all rules. `edges`: EveryEdge or EdgesInTime.
+// Of one thread, as all rules. `edges`: RemainingEdges or EdgesInTime.
 template <typename Id, typename RowEdges>
 class SmallestWordsRule {
  public:
@@ -251,8 +251,8 @@ class WeightedRule {
   std::vector<double> sums_;
 };
 
-// EdgeScan::sample(): make_rule(edges) gives a rule that draws from EveryEdge, or, where the task
-// has times, from EdgesInTime.
+// EdgeScan::sample(): make_rule(edges) gives a rule that draws from RemainingEdges, or, where the
+// task has times, from EdgesInTime.
 template <typename Id, typename MakeRule>
 Relation scan(const RelationTask<Id>& task,
               ScanScratch<Id>& scratch,
@@ -260,7 +260,8 @@ Relation scan(const RelationTask<Id>& task,
               int threads,
               const MakeRule& make_rule) {
   if (task.times != nullptr) return scan_edges_in_time(task, scratch, pool, threads, make_rule);
-  return scan_edges(task, scratch, pool, threads, false, [&] { return make_rule(EveryEdge()); });
+  return scan_edges(task, scratch, pool, threads, false,
+                    [&] { return make_rule(RemainingEdges<Id>(task)); });
 }
 
 }  // namespace

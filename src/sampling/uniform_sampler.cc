@@ -15,6 +15,7 @@
 
 #include "base/parallel.h"
 #include "base/prefetch.h"
+#include "excluded_edges.h"
 #include "row_picker.h"
 
 namespace ramet {
@@ -41,11 +42,13 @@ class UniformSampler {
         rule_{task.fanout, draws.replace},
         rows_(scratch.rows),
         sources_(scratch.sources),
+        shortened_(scratch.shortened),
         relation_(task, pool),
         indptr_(relation_.indptr()) {}
 
   Relation sample(int threads) {
     read_rows(threads);
+    shorten_rows();
     const int64_t num_edges = relation_.allocate();
     if (num_edges == 0) return relation_.take();
     sources_.resize(std::max(sources_.size(), static_cast<size_t>(num_edges)));
@@ -75,6 +78,30 @@ class UniformSampler {
                      indptr_[i + 1] = num_picks(rule_, row.degree);
                    });
     });
+  }
+
+  // Takes the excluded edges out. Picks are positions of the shorter rows until restore().
+  void shorten_rows() {
+    shortened_.clear();
+    if (task_.excluded.empty() || task_.fanout == 0) return;
+    for (int64_t i = 0; i < task_.num_dst(); ++i) {
+      Row& row = rows_[static_cast<size_t>(i)];
+      const auto excluded = excluded_in(task_.excluded, row);
+      if (excluded.empty()) continue;
+      row.degree -= std::ssize(excluded);
+      indptr_[i + 1] = num_picks(rule_, row.degree);
+      shortened_.push_back({i, excluded});
+    }
+  }
+
+  template <typename Position>
+  void restore(const Chunk& chunk, Position* position) const {
+    const auto before = [](const ShortenedRow& row, int64_t i) { return row.destination < i; };
+    auto row = std::lower_bound(shortened_.begin(), shortened_.end(), chunk.begin, before);
+    for (; row != shortened_.end() && row->destination < chunk.end; ++row) {
+      for (int64_t e = indptr_[row->destination]; e < indptr_[row->destination + 1]; ++e)
+        position[e] = static_cast<Position>(skip_excluded(row->excluded, position[e]));
+    }
   }
 
   // Calls body with chunks that cover `rows`: a bounded number of rows, and of picks unless one row
@@ -125,6 +152,7 @@ class UniformSampler {
           *out++ = static_cast<std::decay_t<decltype(*out)>>(p);
         });
       }
+      restore(chunk, position);
     });
   }
 
@@ -158,6 +186,7 @@ class UniformSampler {
   const PickRule rule_;
   std::vector<Row>& rows_;
   std::vector<Id>& sources_;
+  std::vector<ShortenedRow>& shortened_;
   RelationBuilder<Id> relation_;
   int64_t* indptr_;  // of relation_
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/draw_keys.h"
@@ -15,11 +16,18 @@ struct UniformDraws {
   bool replace;
 };
 
+// A destination whose row is drawn from without its excluded edges.
+struct ShortenedRow {
+  int64_t destination;
+  std::span<const int64_t> excluded;
+};
+
 // Kept from batch to batch, so that a steady run touches no fresh memory; grows, never shrinks.
 template <typename Id>
 struct UniformScratch {
   std::vector<Row> rows;    // by destination
   std::vector<Id> sources;  // by pick
+  std::vector<ShortenedRow> shortened;
 };
 
 // At most `threads` work on it. Id: int32_t or int64_t, wide enough for every node.

@@ -104,6 +104,21 @@ TEST_CASE("large and small groups share one search") {
   CHECK(to_edges(found) == induced_twin(*graph, groups, groups, EdgeOrder::kBySource));
 }
 
+// docs/semantics.md, section 24.
+TEST_CASE("excluded edges are left out") {
+  const auto graph = test::make_graph(60, 900, 5);
+  const Groups sources = random_groups(200, 60, 1), destinations = random_groups(200, 60, 2);
+  std::vector<int64_t> excluded;
+  for (int64_t position = 0; position < 900; ++position)
+    if (position % 7 < 3) excluded.push_back(position);
+  for (const EdgeOrder order : {EdgeOrder::kByDestination, EdgeOrder::kBySource}) {
+    Edges expected = induced_twin(*graph, sources, destinations, order);
+    CHECK(std::erase_if(expected, [](const auto& e) { return std::get<2>(e) % 7 < 3; }) > 0);
+    CHECK(to_edges(induced_edges(*graph, 0, sources.view(), destinations.view(), order, 2,
+                                 excluded)) == expected);
+  }
+}
+
 TEST_CASE("what does not fit is refused") {
   const auto graph = test::make_graph(10, 20, 5);
   const auto search = [&](const Groups& sources, const Groups& destinations, int edge_type = 0) {
@@ -124,4 +139,7 @@ TEST_CASE("what does not fit is refused") {
                        Error);
   CHECK_THROWS_WITH_AS(search({{1, 2}, {0, 1, 2}}, good), "sources have 2 groups, destinations 1",
                        Error);
+  CHECK_THROWS_WITH_AS(induced_edges(*graph, 0, good.view(), good.view(), EdgeOrder::kBySource, 1,
+                                     std::vector<int64_t>{20}),
+                       "excluded[0] = 20 is outside [0, 20) of edge type 'node__to__node'", Error);
 }

@@ -113,11 +113,13 @@ class Ranks {
   Messages start(int seed_type,
                  const std::vector<int64_t>& seeds,
                  uint64_t epoch = 0,
-                 uint64_t step = 0) {
+                 uint64_t step = 0,
+                 std::span<const ExcludedEdges> excluded = {}) {
     Messages sent;
     for (size_t rank = 0; rank < size(); ++rank)
-      sent.push_back(
-          samplers_[rank]->start(seed_type, own(seed_type, seeds, rank), epoch, step).value());
+      sent.push_back(samplers_[rank]
+                         ->start(seed_type, own(seed_type, seeds, rank), epoch, step, excluded)
+                         .value());
     return sent;
   }
 
@@ -143,8 +145,9 @@ class Ranks {
   std::vector<Minibatch> sample(int seed_type,
                                 const std::vector<int64_t>& seeds,
                                 uint64_t epoch = 0,
-                                uint64_t step = 0) {
-    std::optional<Messages> sent = start(seed_type, seeds, epoch, step);
+                                uint64_t step = 0,
+                                std::span<const ExcludedEdges> excluded = {}) {
+    std::optional<Messages> sent = start(seed_type, seeds, epoch, step, excluded);
     while (sent)
       sent = receive(deliver(*sent));
     return take();

@@ -47,7 +47,8 @@ class CooperativeSampler::Engine {
   virtual std::optional<Message> start(int seed_type,
                                        std::span<const int64_t> seeds,
                                        uint64_t epoch,
-                                       uint64_t step) = 0;
+                                       uint64_t step,
+                                       std::span<const ExcludedEdges> excluded) = 0;
   virtual std::optional<Message> receive(const Message& from_ranks) = 0;
   virtual Minibatch take() = 0;
 };
@@ -72,8 +73,10 @@ class CooperativeSampler::EngineFor final : public CooperativeSampler::Engine {
   std::optional<Message> start(int seed_type,
                                std::span<const int64_t> seeds,
                                uint64_t epoch,
-                               uint64_t step) override {
+                               uint64_t step,
+                               std::span<const ExcludedEdges> excluded) override {
     stage_ = Stage::kIdle;
+    hop_sampler_.exclude(excluded);
     const Seeds own{seed_type, seeds};
     driver_.start(std::span(&own, 1), epoch, step);
     check_owned(static_cast<size_t>(seed_type));
@@ -247,8 +250,9 @@ CooperativeSampler::~CooperativeSampler() = default;
 std::optional<Message> CooperativeSampler::start(int seed_type,
                                                  std::span<const int64_t> seeds,
                                                  uint64_t epoch,
-                                                 uint64_t step) {
-  return engine_->start(seed_type, seeds, epoch, step);
+                                                 uint64_t step,
+                                                 std::span<const ExcludedEdges> excluded) {
+  return engine_->start(seed_type, seeds, epoch, step, excluded);
 }
 
 std::optional<Message> CooperativeSampler::receive(const Message& from_ranks) {
