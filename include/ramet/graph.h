@@ -57,6 +57,14 @@ struct EdgeType {
   // The int64 table, of these edges or of their sources, by which each row is said to be sorted, as
   // the name of an array of the store; or "".
   std::string sorted_by = {};
+  // The position in Graph::edge_types() of the type that has the reverses of these edges, or -1.
+  // The store names it, or else it is called "rev_" and this relation, or the other way round. The
+  // reverses of an edge are the edges from its destination to its source.
+  int reverse = -1;
+  // Of a type made undirected, which is its own reverse type, whose edge ids are kept: the number
+  // of edges that the writer was given. The id of each is below it, and a reverse that was added
+  // has the id of its edge plus it. 0: none of these.
+  int64_t num_input_edges = 0;
   [[nodiscard]] int64_t num_edges() const { return indices.rows(); }
   [[nodiscard]] bool has_edge_ids() const { return edge_ids.data != nullptr; }
 };

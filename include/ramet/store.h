@@ -35,6 +35,14 @@ struct Part {
 
 inline constexpr int64_t kMaxParts = 65535;  // which part owns a node fits 16 bits
 
+// Where the reverses of an edge type's edges are: in the type of this encoded name. This is the
+// type itself where the writer added the reverses; num_input_edges is then the number of edges that
+// it was given, whose ids are below it, or 0 where their ids are not kept.
+struct Reverse {
+  std::string edge_type;
+  int64_t num_input_edges = 0;
+};
+
 class Store {
  public:
   // Maps the store in the folder `path`.
@@ -69,6 +77,9 @@ class Store {
     return sorted_rows_;
   }
 
+  // By encoded edge type. Not checked here.
+  [[nodiscard]] const std::map<std::string, Reverse>& reverses() const { return reverses_; }
+
   // Names of the arrays that did not fit memory when the store was opened. They are read page by
   // page, without 2 MiB pages. Empty for a segment.
   [[nodiscard]] const std::set<std::string>& read_by_row() const { return read_by_row_; }
@@ -96,6 +107,7 @@ class Store {
   std::map<std::string, int64_t> node_counts_;
   std::map<std::string, DType> table_dtypes_;
   std::map<std::string, std::string> sorted_rows_;
+  std::map<std::string, Reverse> reverses_;
   std::set<std::string> read_by_row_;
   std::optional<Part> part_;
   std::optional<uint64_t> id_;

@@ -35,6 +35,7 @@ struct StoreContents {
   std::vector<std::pair<std::string, Array>> arrays;  // "node/paper/feat" -> rows
   std::optional<Part> part = std::nullopt;            // of a part of a graph
   std::map<std::string, std::string> sorted_rows{};   // Store::sorted_rows()
+  std::map<std::string, Reverse> reverses{};          // Store::reverses()
   // Arrays without data: write_store() makes their files in full length, and
   // WriteOptions::before_commit fills them.
   std::set<std::string> to_fill{};

@@ -19,6 +19,7 @@
 #include "ramet/graph.h"
 #include "ramet/pages.h"
 #include "ramet/table.h"
+#include "reverses.h"
 
 namespace ramet::bind {
 
@@ -64,9 +65,8 @@ void bind_graph(nb::module_& m) {
       .def_prop_ro("edge_types",
                    [](const Graph& g) {
                      std::vector<Triple> names;
-                     for (const EdgeType& t : g.edge_types()) {
-                       names.emplace_back(t.name.src, t.name.relation, t.name.dst);
-                     }
+                     for (const EdgeType& t : g.edge_types())
+                       names.push_back(triple_of(t.name));
                      return names;
                    })
       .def("num_nodes",
@@ -103,6 +103,15 @@ void bind_graph(nb::module_& m) {
                      });
                      return sorted;
                    })
+      .def_prop_ro("reverses", [](const Graph& g) { return to_tuples(g.store()->reverses()); })
+      .def("reverse_type",
+           [](const Graph& g, const Triple& t) -> std::optional<Triple> {
+             const int reverse = edges_of(g, t).reverse;
+             if (reverse < 0) return std::nullopt;
+             return triple_of(g.edge_types()[static_cast<size_t>(reverse)].name);
+           })
+      .def("num_input_edges",
+           [](const Graph& g, const Triple& t) { return edges_of(g, t).num_input_edges; })
       .def("num_edges", [](const Graph& g, const Triple& t) { return edges_of(g, t).num_edges(); })
       .def("indptr",
            [](const Graph& g, const Triple& t) { return to_numpy(edges_of(g, t).indptr); })

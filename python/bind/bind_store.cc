@@ -18,6 +18,7 @@
 #include "ramet/random.h"
 #include "ramet/store.h"
 #include "ramet/store_writer.h"
+#include "reverses.h"
 
 namespace ramet::bind {
 
@@ -33,8 +34,12 @@ using NamedArrays = std::vector<std::pair<std::string, AnyArray>>;
 StoreContents borrow_contents(const NodeCounts& node_counts,
                               const NamedArrays& arrays,
                               const Names& bfloat16,
-                              const SortedRows& sorted_rows) {
-  StoreContents contents{.node_counts = node_counts, .arrays = {}, .sorted_rows = sorted_rows};
+                              const SortedRows& sorted_rows,
+                              const Reverses& reverses) {
+  StoreContents contents{.node_counts = node_counts,
+                         .arrays = {},
+                         .sorted_rows = sorted_rows,
+                         .reverses = from_tuples(reverses)};
   for (const auto& [name, array] : arrays) {
     contents.arrays.emplace_back(name, borrow(array));
     if (bfloat16.count(name) > 0) contents.arrays.back().second.dtype = DType::kBFloat16;
@@ -53,12 +58,12 @@ void leave_to_fill(StoreContents& contents, const std::map<std::string, int64_t>
   }
 }
 
-// (node counts, [(name, array), ...]), as write_store takes them.
+// (node counts, [(name, array), ...], reverses), as write_store takes them.
 nb::tuple as_tuple(const StoreContents& contents) {
   nb::list arrays;
   for (const auto& [name, array] : contents.arrays)
     arrays.append(nb::make_tuple(name, to_numpy(array)));
-  return nb::make_tuple(contents.node_counts, arrays);
+  return nb::make_tuple(contents.node_counts, arrays, to_tuples(contents.reverses));
 }
 
 OpenMode mode_of(bool copy_on_write) {
@@ -104,9 +109,11 @@ void bind_store(nb::module_& m) {
   m.def(
       "write_store",
       [](const nb::bytes& path, const NodeCounts& node_counts, const NamedArrays& arrays,
-         const Names& bfloat16, const SortedRows& sorted_rows, const std::optional<PartOf>& part,
-         const NodeCounts& to_fill, const nb::object& progress, const nb::object& before_commit) {
-        StoreContents contents = borrow_contents(node_counts, arrays, bfloat16, sorted_rows);
+         const Names& bfloat16, const SortedRows& sorted_rows, const Reverses& reverses,
+         const std::optional<PartOf>& part, const NodeCounts& to_fill, const nb::object& progress,
+         const nb::object& before_commit) {
+        StoreContents contents =
+            borrow_contents(node_counts, arrays, bfloat16, sorted_rows, reverses);
         leave_to_fill(contents, to_fill);
         if (part) {
           const auto& [index, count, whole_fingerprint] = *part;
@@ -125,9 +132,9 @@ void bind_store(nb::module_& m) {
         write_store(name, contents, options);
       },
       nb::arg("path"), nb::arg("node_counts"), nb::arg("arrays"), nb::arg("bfloat16") = Names{},
-      nb::arg("sorted_rows") = SortedRows{}, nb::arg("part") = nb::none(),
-      nb::arg("to_fill") = NodeCounts{}, nb::arg("progress") = nb::none(),
-      nb::arg("before_commit") = nb::none());
+      nb::arg("sorted_rows") = SortedRows{}, nb::arg("reverses") = Reverses{},
+      nb::arg("part") = nb::none(), nb::arg("to_fill") = NodeCounts{},
+      nb::arg("progress") = nb::none(), nb::arg("before_commit") = nb::none());
 
   nb::class_<PartsFolder>(m, "PartsFolder")
       .def(
@@ -149,13 +156,15 @@ void bind_store(nb::module_& m) {
   m.def(
       "make_segment",
       [](const NodeCounts& node_counts, const NamedArrays& arrays, const Names& bfloat16,
-         const SortedRows& sorted_rows, const nb::object& progress) {
-        const StoreContents contents = borrow_contents(node_counts, arrays, bfloat16, sorted_rows);
+         const SortedRows& sorted_rows, const Reverses& reverses, const nb::object& progress) {
+        const StoreContents contents =
+            borrow_contents(node_counts, arrays, bfloat16, sorted_rows, reverses);
         const GilRelease release;
         return Graph::from_store(make_segment(contents, interruptible(progress)));
       },
       nb::arg("node_counts"), nb::arg("arrays"), nb::arg("bfloat16") = Names{},
-      nb::arg("sorted_rows") = SortedRows{}, nb::arg("progress") = nb::none());
+      nb::arg("sorted_rows") = SortedRows{}, nb::arg("reverses") = Reverses{},
+      nb::arg("progress") = nb::none());
 
   m.def(
       "generate_planted",

@@ -27,8 +27,10 @@ Array ids_array(const std::vector<int32_t>& ids) {
 StoreContents contents_of(int64_t num_nodes, Csc csc) {
   StoreContents contents;
   contents.node_counts[kDefaultNodeType] = num_nodes;
-  const std::string folder =
-      "edge/" + EdgeTypeName{kDefaultNodeType, kDefaultRelation, kDefaultNodeType}.encoded() + "/";
+  const std::string edge_type =
+      EdgeTypeName{kDefaultNodeType, kDefaultRelation, kDefaultNodeType}.encoded();
+  const std::string folder = "edge/" + edge_type + "/";
+  contents.reverses[edge_type] = {edge_type};
   contents.arrays.emplace_back(folder + "indptr", std::move(csc.indptr));
   contents.arrays.emplace_back(folder + "indices", std::move(csc.indices));
   return contents;

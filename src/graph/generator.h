@@ -44,7 +44,7 @@ void require(bool ok, const Parts&... what) {
 Array allocate(DType dtype, std::vector<int64_t> shape);
 Array ids_array(const std::vector<int32_t>& ids);
 
-// Node type and topology of a homogeneous graph.
+// Node type and topology of a homogeneous graph that was made undirected.
 StoreContents contents_of(int64_t num_nodes, Csc csc);
 
 }  // namespace ramet::generator

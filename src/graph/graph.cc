@@ -11,6 +11,7 @@
 #include "ramet/error.h"
 #include "ramet/random.h"
 #include "read_part.h"
+#include "read_reverses.h"
 
 namespace ramet {
 namespace {
@@ -192,6 +193,7 @@ std::shared_ptr<const Graph> Graph::from_store(std::shared_ptr<const Store> stor
     graph->edge_types_.push_back(read_edge_type(*store, graph->node_types_, encoded, files));
   }
   read_sorted_rows(*store, graph->node_types_, graph->edge_types_);
+  read_reverses(*store, graph->edge_types_);
   for (const auto& [name, array] : store->arrays()) {
     if (name.rfind("split/", 0) != 0) continue;
     const auto [split, type] = split_name(name);

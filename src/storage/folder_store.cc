@@ -71,6 +71,7 @@ class FolderStore final : public Store {
     node_counts_ = std::move(manifest.node_counts);
     table_dtypes_ = std::move(manifest.table_dtypes);
     sorted_rows_ = std::move(manifest.sorted_rows);
+    reverses_ = std::move(manifest.reverses);
     part_ = manifest.part;
     id_ = manifest.id;
     for (const std::string& entry : folder_->entries()) {

@@ -69,6 +69,7 @@ class FolderWriter {
     const std::string manifest = print_manifest({contents_.node_counts,
                                                  table_dtypes(contents_),
                                                  contents_.sorted_rows,
+                                                 contents_.reverses,
                                                  contents_.part,
                                                  random_bits(),
                                                  {}});

@@ -60,6 +60,8 @@ class ManifestParser {
       parse_table(std::string(words[1]), words[2]);
     else if (words[0] == "sorted" && words.size() == 3)
       parse_sorted(std::string(words[1]), std::string(words[2]));
+    else if (words[0] == "reverse" && (words.size() == 3 || words.size() == 4))
+      parse_reverse(words);
     else if (words[0] == "part" && words.size() == 5 && words[2] == "of")
       parse_part(words);
     else if (words[0] == "id" && words.size() == 2)
@@ -100,10 +102,20 @@ class ManifestParser {
 
   // sorted <edge type> <array of the times>
   void parse_sorted(const std::string& edge_type, const std::string& by) {
-    check_array_name("edge/" + edge_type + "/indices");
+    check_edge_type(edge_type);
     check_array_name(by);
     if (!manifest_.sorted_rows.emplace(edge_type, by).second)
       fail("a second line says how the rows of ", quoted(edge_type), " are sorted");
+  }
+
+  // reverse <edge type> <edge type> [<number of input edges>]
+  void parse_reverse(const std::vector<std::string_view>& words) {
+    const std::string edge_type(words[1]), reverse(words[2]);
+    check_edge_type(edge_type);
+    check_edge_type(reverse);
+    const int64_t count = words.size() == 4 ? number(words[3]) : 0;
+    if (!manifest_.reverses.emplace(edge_type, Reverse{reverse, count}).second)
+      fail("a second line names the reverse type of ", quoted(edge_type));
   }
 
   // part <index> of <count> <fingerprint of the whole store>
@@ -125,6 +137,10 @@ class ManifestParser {
     if (!id) fail("id ", quoted(digits), "; it needs to have 16 hexadecimal digits");
     if (manifest_.id) fail("a second line gives an id");
     manifest_.id = id;
+  }
+
+  void check_edge_type(const std::string& edge_type) const {
+    check_array_name("edge/" + edge_type + "/indices");
   }
 
   void check_array_name(const std::string& name) const {
@@ -178,6 +194,11 @@ std::string print_manifest(const Manifest& manifest) {
     text += "table " + table + " " + name(dtype) + "\n";
   for (const auto& [edge_type, by] : manifest.sorted_rows)
     text += "sorted " + edge_type + " " + by + "\n";
+  for (const auto& [edge_type, reverse] : manifest.reverses) {
+    const int64_t count = reverse.num_input_edges;
+    text += concat("reverse ", edge_type, " ", reverse.edge_type);
+    text += (count > 0 ? concat(" ", count) : "") + "\n";
+  }
   if (manifest.part)
     text += concat("part ", manifest.part->index, " of ", manifest.part->count, " ",
                    hex(manifest.part->whole_fingerprint), "\n");

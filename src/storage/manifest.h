@@ -27,6 +27,7 @@ struct Manifest {
   std::map<std::string, int64_t> node_counts;  // by encoded type name
   std::map<std::string, DType> table_dtypes;   // kBFloat16 or kInt8 by array name: table_dtypes.h
   std::map<std::string, std::string> sorted_rows;  // array name by encoded edge type
+  std::map<std::string, Reverse> reverses;         // by encoded edge type
   std::optional<Part> part;
   std::optional<uint64_t> id;      // of the content
   std::vector<ArrayEntry> arrays;  // of a segment

@@ -31,6 +31,7 @@ class OverlayStore final : public Store {
     take(*top_, true);
     node_counts_ = base_->node_counts();
     sorted_rows_ = base_->sorted_rows();
+    reverses_ = base_->reverses();
     identity_ = top_->identity();
   }
 

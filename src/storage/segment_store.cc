@@ -97,6 +97,7 @@ class SegmentStore final : public Store {
     node_counts_ = std::move(manifest.node_counts);
     table_dtypes_ = std::move(manifest.table_dtypes);
     sorted_rows_ = std::move(manifest.sorted_rows);
+    reverses_ = std::move(manifest.reverses);
     part_ = manifest.part;
     apply_table_dtypes(table_dtypes_, arrays_, [this](const auto& name) { return place(name); });
     fd_ = std::move(file).release();

@@ -48,8 +48,13 @@ std::string print_head(const Manifest& manifest) {
 }
 
 Layout lay_out(const StoreContents& contents) {
-  Manifest manifest{contents.node_counts, table_dtypes(contents), contents.sorted_rows,
-                    contents.part,        std::nullopt,           {}};
+  Manifest manifest{contents.node_counts,
+                    table_dtypes(contents),
+                    contents.sorted_rows,
+                    contents.reverses,
+                    contents.part,
+                    std::nullopt,
+                    {}};
   for (const auto& [name, array] : contents.arrays)
     manifest.arrays.push_back({name, array.dtype, array.shape, 0});
   int64_t end = round_up(kSegmentTocOffset + longest_toc(manifest), kSegmentAlignment);

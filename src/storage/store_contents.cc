@@ -37,6 +37,15 @@ void check_sorted_rows(const StoreContents& contents, const std::set<std::string
   }
 }
 
+void check_reverses(const StoreContents& contents, const std::set<std::string>& names) {
+  for (const auto& [edge_type, reverse] : contents.reverses) {
+    for (const std::string& type : {edge_type, reverse.edge_type})
+      if (names.count("edge/" + type + "/indices") == 0)
+        throw_invalid(quoted(reverse.edge_type), " has the reverses of ", quoted(edge_type),
+                      ", but there is no edge type ", quoted(type));
+  }
+}
+
 void check_part(const std::optional<Part>& part) {
   if (!part) return;
   if (part->count < 1 || part->count > kMaxParts)
@@ -61,6 +70,7 @@ void check_contents(const StoreContents& contents) {
       throw_invalid("the array ", quoted(name), " has no data");
   }
   check_sorted_rows(contents, names);
+  check_reverses(contents, names);
   check_part(contents.part);
   check_scales(contents);
   static_cast<void>(contents.bytes());

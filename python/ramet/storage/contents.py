@@ -20,6 +20,8 @@ NODE = "node"  # the node type and the edge type of a graph whose types were not
 EDGE = (NODE, "to", NODE)
 RESERVED = ("indptr", "indices", "edge_ids")
 MAX_NODES = 1 << 48  # far beyond any machine, and far from where sizes in bytes overflow
+# By encoded edge type: the encoded type of the reverses, and the number of input edges (docs/format.md, section 1).
+Reverses = dict[str, tuple[str, int]]
 
 
 @dataclass
@@ -51,6 +53,8 @@ class Contents:
         self.num_nodes: dict[str, int] = {}
         self.num_edges: dict[EdgeTypeName, int] = {}
         self.sorted_rows: dict[str, str] = {}  # encoded edge type -> place of the table by which its rows are sorted
+        self.reverses: Reverses = {}
+        self._reverse_types: dict[EdgeTypeName, EdgeTypeName] = {}
         self._arrays: dict[str, np.ndarray] = {}
 
     def add_node_type(self, node_type: str, num_nodes: int) -> None:
@@ -77,6 +81,15 @@ class Contents:
         if csc.edge_ids is not None:
             self._arrays[f"{folder}/edge_ids"] = csc.edge_ids
 
+    def add_reverse(self, edge_type: EdgeTypeName, reverse: EdgeTypeName, num_input_edges: int = 0) -> None:
+        """The reverses of the edges of `edge_type` are in `reverse`: another type, or `edge_type` where they were added
+        to `num_input_edges` edges, 0 where the ids of those are not kept."""
+        for one, other in ((edge_type, reverse), (reverse, edge_type)):
+            if (known := self._reverse_types.setdefault(one, other)) != other:
+                raise ValueError(f"edge type {one} has two reverse types, {known} and {other}")
+        of_type, of_reverse = (edge_folder(t).removeprefix("edge/") for t in (edge_type, reverse))
+        self.reverses[of_type] = of_reverse, num_input_edges
+
     def add_edge_table(self, edge_type: EdgeTypeName, name: str, value, what: str) -> None:
         """`value`: one row per edge, [num_edges, ...], in CSC order, an array or Quantized."""
         check_table_name(name, what)
@@ -100,14 +113,20 @@ class Contents:
         replaced, whatever else is there is refused. `dtype`, `scale`: as in ramet.save(). OSError
         where the disk refuses or is too small."""
         counts, arrays = self.as_written()
-        options: dict = {"sorted_rows": self.sorted_rows, "progress": progress, "checksums": checksums}
-        write(path, counts, arrays, dtype=dtype, scale=scale, **options)
+        options: dict = {"dtype": dtype, "scale": scale, "progress": progress, "checksums": checksums}
+        write(path, counts, arrays, sorted_rows=self.sorted_rows, reverses=self.reverses, **options)
 
     def segment(self, *, progress: bool = False) -> _core.Graph:
         """Copies everything into anonymous shared memory."""
         with byte_progress(progress, "copying") as report:
             counts, arrays = self.as_written()
-            return _core.make_segment(counts, *_for_core(arrays), sorted_rows=self.sorted_rows, progress=report)
+            return _core.make_segment(
+                counts,
+                *_for_core(arrays),
+                sorted_rows=self.sorted_rows,
+                reverses=self.reverses,
+                progress=report,
+            )
 
     def as_written(self) -> tuple[dict[str, int], list[tuple[str, np.ndarray]]]:
         """Node counts by encoded type name, and the arrays by their place in the folder."""
@@ -134,11 +153,12 @@ def write(
     progress: bool = False,
     checksums: bool = True,
     sorted_rows: dict[str, str] | None = None,
+    reverses: Reverses | None = None,
     part: tuple[int, int, int] | None = None,
 ) -> None:
     """Writes a store from counts by encoded type name and arrays, or StreamedRows, by place in the folder; `dtype` and
-    `scale` as in ramet.save(); `sorted_rows`: as of Contents; `part`: index, count and the whole graph's fingerprint,
-    of a part."""
+    `scale` as in ramet.save(); `sorted_rows`, `reverses`: as of Contents; `part`: index, count and the whole graph's
+    fingerprint, of a part."""
     path = as_path(path)
     checksums, progress = as_flag(checksums, "checksums"), as_flag(progress, "progress")
     check_scale(scale)
@@ -166,6 +186,7 @@ def write(
             node_counts,
             *_for_core(arrays),
             sorted_rows=sorted_rows or {},
+            reverses=reverses or {},
             part=part,
             to_fill={place: array.num_rows for place, array in streamed.items()},
             progress=report,

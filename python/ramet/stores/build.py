@@ -89,7 +89,8 @@ def generate(
     model, options = resolve(model, preset, options)
     path, threads = as_path(path), as_count(threads, "threads", INT32_MAX)
     _core.check_target(os.fsencode(path))
-    write(path, *make(model, options, threads), progress=progress)
+    counts, arrays, reverses = make(model, options, threads)
+    write(path, counts, arrays, reverses=reverses, progress=progress)
     return open_store(path)
 
 

@@ -25,7 +25,16 @@ from ramet.tables.table import Table
 
 
 def from_arrays(
-    indptr, indices, *, nodes=None, edges=None, splits=None, num_nodes=None, edge_ids=None, sort_by: str | None = None
+    indptr,
+    indices,
+    *,
+    nodes=None,
+    edges=None,
+    splits=None,
+    num_nodes=None,
+    edge_ids=None,
+    sort_by: str | None = None,
+    reverse_types=None,
 ) -> Graph:
     """A graph from a CSC: the in-neighbors of node v are indices[indptr[v] : indptr[v + 1]].
 
@@ -44,6 +53,8 @@ def from_arrays(
       sort_by: the name of an int64 table of edges or of source nodes, such as "time". Rows of edge types that have it
           are sorted by it, and edges keep their ids; sampling by that time is then faster (docs/semantics.md, section
           16).
+      reverse_types: {("user", "buys", "item"): ("item", "bought by", "user")}: the edge type that has the reverse of
+          each edge of another. Needed only to leave out reverses of seeds, and not for names that differ by "rev_".
 
     With several types, `indptr`, `indices`, `edges` and `edge_ids` are dicts by (source type, relation, destination
     type). `nodes` is {"paper": {"feat": x}}, `num_nodes` {"author": 10}, and `splits` {"train": {"paper": ids}}.
@@ -75,6 +86,7 @@ def from_arrays(
             csc.edge_ids = _distinct_ids(ids_of[edge_type], csc.num_edges, args.spell("edge_ids", edge_type))
         args.sort_rows(edge_type, csc, sort_by)
         contents.add_edge_type(edge_type, csc)
+    args.add_reverses(contents, reverse_types)
     args.finish(contents, sort_by)
     return Graph(contents.segment())
 
@@ -88,6 +100,7 @@ def from_edge_index(
     edges=None,
     splits=None,
     sort_by: str | None = None,
+    reverse_types=None,
 ) -> Graph:
     """A graph from an edge list, as in PyG. Takes the graph's memory beside the input, and about 20 bytes for an edge
     while edges are sorted. The input is copied as by from_arrays().
@@ -99,18 +112,28 @@ def from_edge_index(
       undirected: adds the reverse of every edge. Of several equal edges the one with the lowest id stays; it is a
           ValueError where their rows in `edges` differ. The reverse of edge i has id num_edges + i. Only for edge types
           with the same type at both ends.
-      nodes, splits, sort_by: as in from_arrays().
+      nodes, splits, sort_by, reverse_types: as in from_arrays().
       edges: {"weight": w, ...}, one row per edge of `edge_index`, in its order. A reverse gets its edge's row.
 
     With several types, `edge_index` and `edges` are dicts by (source type, relation, destination type), and the rest is
     as in from_arrays().
     """
-    contents = edge_list_contents(edge_index, num_nodes, undirected, nodes, edges, splits, sort_by=sort_by)
+    contents = edge_list_contents(
+        edge_index, num_nodes, undirected, nodes, edges, splits, sort_by=sort_by, reverse_types=reverse_types
+    )
     return Graph(contents.segment())
 
 
 def edge_list_contents(
-    edge_index, num_nodes=None, undirected=False, nodes=None, edges=None, splits=None, edge_ids=True, sort_by=None
+    edge_index,
+    num_nodes=None,
+    undirected=False,
+    nodes=None,
+    edges=None,
+    splits=None,
+    edge_ids=True,
+    sort_by=None,
+    reverse_types=None,
 ) -> Contents:
     """The contents that from_edge_index() puts into memory, and build() onto the disk; edge_ids=False leaves the ids
     out."""
@@ -143,6 +166,9 @@ def edge_list_contents(
         if not edge_ids:
             csc.edge_ids = None
         contents.add_edge_type(edge_type, csc)
+        if undirected:
+            contents.add_reverse(edge_type, edge_type, len(src) if edge_ids else 0)
+    args.add_reverses(contents, reverse_types)
     args.finish(contents, sort_by)
     return contents
 
@@ -201,7 +227,8 @@ def save(graph: Graph, path, *, dtype=None, scale: str = "row", progress: bool =
         raise TypeError(f"graph is a {type(graph).__name__}, not a ramet.Graph")
     counts, arrays = _as_written(graph)
     options: dict = {"dtype": dtype, "scale": scale, "progress": progress, "checksums": checksums}
-    write(path, counts, arrays, sorted_rows=graph._core.sorted_rows, part=graph._core.part, **options)
+    of_core: dict = {name: getattr(graph._core, name) for name in ("sorted_rows", "reverses", "part")}
+    write(path, counts, arrays, **of_core, **options)
 
 
 def quantize(x, scale: str = "row") -> Quantized:

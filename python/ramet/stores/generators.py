@@ -10,6 +10,7 @@ import numpy as np
 
 from ramet import _core
 from ramet._support.arguments import shortened
+from ramet.storage.contents import Reverses
 from ramet.storage.streamed import CHUNK_BYTES, StreamedRows
 
 MODELS: dict[str, dict] = {
@@ -83,14 +84,17 @@ def resolve(model: str | None, preset: str | None, options: dict) -> tuple[str, 
     return model, {**defaults, **given, **chosen}
 
 
-def make(model: str, options: dict, threads: int) -> tuple[dict[str, int], list[tuple[str, np.ndarray | StreamedRows]]]:
-    """Node counts and arrays by their place in the folder, as ramet.storage.contents.write() takes them."""
+Arrays = list[tuple[str, np.ndarray | StreamedRows]]  # by their place in the folder
+
+
+def make(model: str, options: dict, threads: int) -> tuple[dict[str, int], Arrays, Reverses]:
+    """Node counts, arrays and reverse types, as ramet.storage.contents.write() takes them."""
     if model == "planted":
         return _core.generate_planted(**options, threads=threads)
-    counts, arrays = _core.generate_rmat(**options | {"feature_width": 0}, threads=threads)
+    counts, arrays, reverses = _core.generate_rmat(**options | {"feature_width": 0}, threads=threads)
     if options["feature_width"] > 0:
         arrays.append(("node/node/feat", _rmat_features(options, threads)))
-    return counts, arrays
+    return counts, arrays, reverses
 
 
 def _rmat_features(options: dict, threads: int) -> StreamedRows:

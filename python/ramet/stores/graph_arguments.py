@@ -141,6 +141,22 @@ class GraphArguments:
                 what = f"splits[{name!r}]" + (f"[{node_type!r}]" if self.hetero else "")
                 contents.add_split(name, node_type, value, what)
 
+    def add_reverses(self, contents: Contents, reverse_types) -> None:
+        """`reverse_types`: the edge type of the reverses by edge type, or None."""
+        for edge_type, reverse in _mapping(
+            {} if reverse_types is None else reverse_types, "reverse_types", "edge type"
+        ).items():
+            for named in (edge_type, reverse):
+                if named not in contents.num_edges:
+                    raise ValueError(f"reverse_types names edge type {named}; there are {list(contents.num_edges)}")
+            if (edge_type[0], edge_type[2]) != (reverse[2], reverse[0]):
+                raise ValueError(
+                    f"reverse_types: {reverse} does not lead back from {edge_type[2]!r} to {edge_type[0]!r}"
+                )
+            if edge_type == reverse:
+                raise ValueError(f"reverse_types: {edge_type} is its own reverse type; undirected=True says so")
+            contents.add_reverse(edge_type, reverse)
+
     def _take_edge_rows(self, edge_type: EdgeTypeName, order: np.ndarray | None, num_edges: int, owner: str) -> None:
         """Puts the rows of edge tables in `order`; None leaves them where they are."""
         tables = self.edges.get(edge_type, {})

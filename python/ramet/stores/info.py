@@ -55,7 +55,8 @@ def as_text(info: dict) -> str:
         lines += _table_lines(node_type["tables"])
     for edge_type in info["edge_types"]:
         name = f"{edge_type['src']} -[{edge_type['relation']}]-> {edge_type['dst']}"
-        lines.append(f"edge type {name}: {edge_type['num_edges']:,} edges, {edge_type['ids']} ids")
+        reverse = "" if edge_type["reverse"] is None else f", reverses in {' '.join(edge_type['reverse'])}"
+        lines.append(f"edge type {name}: {edge_type['num_edges']:,} edges, {edge_type['ids']} ids{reverse}")
         lines.append("  in-degrees: {}".format(_degree_text(edge_type["in_degrees"])))
         lines += _table_lines(edge_type["tables"])
     for name, by_type in info["splits"].items():
@@ -120,6 +121,7 @@ def _edge_type(graph: _core.Graph, name: tuple[str, str, str]) -> dict:
         "num_edges": graph.num_edges(name),
         "ids": str(graph.indices(name).dtype),
         "edge_ids": graph.edge_ids(name) is not None,
+        "reverse": graph.reverse_type(name),
         "in_degrees": degrees(graph.indptr(name)),
         "tables": {t: _table(graph.edge_table(t, name)) for t in graph.edge_tables(name)},
     }

@@ -187,7 +187,8 @@ def _write_part(graph: Graph, owner: dict, ownership: dict, part: int, parts: in
     for name, node_types in graph.splits.items():
         folder = f"split/{_core.encode_name(name)}"
         arrays += [(f"{folder}/{_core.encode_name(t)}", graph.split(name, t)) for t in node_types]
-    write(path, counts, arrays, progress=progress, part=(part, parts, graph._core.fingerprint()))
+    number = (part, parts, graph._core.fingerprint())
+    write(path, counts, arrays, progress=progress, reverses=graph._core.reverses, part=number)
 
 
 def _tables(graph: Graph, of, folder: str, rows: np.ndarray | None) -> list[tuple[str, np.ndarray]]:
