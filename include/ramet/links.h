@@ -15,14 +15,11 @@ namespace ramet {
 inline constexpr int kNoEdges = -1;
 inline constexpr double kMaxNegatives = 1e6;  // of a pair
 
-// Which in-edges no hop draws, of those that connect a batch's pairs. They are of `edge_type`, from
-// a pair's source to its destination, or with `reversed` the other way round.
+// Which edges no hop draws for a pair: those of `edge_type` from its source to its destination, or
+// with `reversed` the other way round. Of a pair that is an edge of this type, that edge alone.
 struct Exclusion {
   int edge_type = 0;
   bool reversed = false;
-  // Of a pair that is the edge with the id i: only the edge with the id i +- id_shift, whichever
-  // exists; 0: all parallel edges.
-  int64_t id_shift = 0;
 };
 
 // The negatives of a loader's pairs.

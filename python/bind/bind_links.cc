@@ -45,10 +45,10 @@ void bind_inputs(nb::module_& m) {
   nb::class_<Exclusion>(m, "Exclusion")
       .def(
           "__init__",
-          [](Exclusion* self, int edge_type, bool reversed, int64_t id_shift) {
-            new (self) Exclusion{edge_type, reversed, id_shift};
+          [](Exclusion* self, int edge_type, bool reversed) {
+            new (self) Exclusion{edge_type, reversed};
           },
-          nb::arg("edge_type"), nb::kw_only(), nb::arg("reversed"), nb::arg("id_shift"));
+          nb::arg("edge_type"), nb::kw_only(), nb::arg("reversed"));
 
   nb::class_<LinkNegatives>(m, "LinkNegatives")
       .def(

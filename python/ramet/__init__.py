@@ -15,7 +15,7 @@ from ramet.loading.batch import Batch, fingerprint
 from ramet.loading.block import Block
 from ramet.loading.edges import Edges
 from ramet.loading.features import Features
-from ramet.loading.link_loader import LinkLoader
+from ramet.loading.link_loader import LinkLoader, sample_links
 from ramet.loading.negatives import Negatives
 from ramet.loading.neighbor_loader import NeighborLoader
 from ramet.loading.placement import Placement
@@ -74,5 +74,6 @@ __all__ = [
     "quantize",
     "random_walk",
     "sample",
+    "sample_links",
     "save",
 ]

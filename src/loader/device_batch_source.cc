@@ -54,7 +54,7 @@ class DeviceBatchSource final : public BatchSource {
     if (sampler_ != nullptr) {
       batch.minibatch = sampler_->sample(seeds.view(), epoch, step, &stop);
     } else {
-      on_host_ = host_sampler_->sample(seeds.view(), epoch, step, &stop);
+      on_host_ = host_sampler_->sample(seeds.view(), epoch, step, &stop, seeds.view_excluded());
       batch.minibatch = on_host_;
       for_each_array(batch.minibatch, [&](Array& array) {
         if (array.data != nullptr) array = upload(array);

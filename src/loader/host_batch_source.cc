@@ -16,8 +16,9 @@ class HostBatchSource final : public BatchSource {
 
   void sample(Batch& batch, const std::atomic<bool>& stop) override {
     const SeedList seeds = parts_->seeds->take(batch);
-    batch.minibatch = sampler_.sample(seeds.view(), static_cast<uint64_t>(batch.epoch),
-                                      static_cast<uint64_t>(batch.step), &stop);
+    batch.minibatch =
+        sampler_.sample(seeds.view(), static_cast<uint64_t>(batch.epoch),
+                        static_cast<uint64_t>(batch.step), &stop, seeds.view_excluded());
   }
 
   void fetch(Batch& batch, BatchReads* reads, const std::atomic<bool>& stop) override {

@@ -41,13 +41,6 @@ int64_t destination_of(const EdgeType& edges, int64_t position) {
   return std::upper_bound(indptr.begin(), indptr.end(), position) - indptr.begin() - 1;
 }
 
-int64_t id_of(const EdgeType& edges, int64_t position) {
-  if (!edges.has_edge_ids()) return position;
-  return with_ids(edges.edge_ids, [&](auto ids) {
-    return static_cast<int64_t>(ids[static_cast<size_t>(position)]);
-  });
-}
-
 // How many negatives the pair number `i` of a global batch has: so many that the first n pairs have
 // ceil(n amount).
 int64_t num_negatives(double amount, int64_t i) {
@@ -277,31 +270,28 @@ std::vector<SeedList::Excluded> LinkSeeds::excluded_for(const Batch& batch) cons
   for (const Input& input : inputs_) {
     if (input.finders.empty()) continue;
     const PairList pairs = pairs_of(input, batch.global_items);
-    const bool by_id = are_edges(input.edges);
-    const std::vector<int64_t> found =
-        by_id ? edges_at(input.edges, pairs.positions) : std::vector<int64_t>();
-    for (const auto& [rule, finder] : input.finders) {
-      std::vector<int64_t>& positions = of_type(rule.edge_type);
-      const EdgeType& type = graph_->edge_types()[static_cast<size_t>(rule.edge_type)];
-      if (by_id && !rule.reversed && rule.edge_type == input.edges.edge_type) {
-        positions.insert(positions.end(), found.begin(), found.end());
-        continue;
-      }
-      for (size_t i = 0; i < pairs.sources.size(); ++i) {
-        const int64_t id = by_id && rule.id_shift > 0 ? id_of(type, found[i]) : 0;
-        const auto from = rule.reversed ? pairs.destinations[i] : pairs.sources[i];
-        const auto to = rule.reversed ? pairs.sources[i] : pairs.destinations[i];
-        finder.for_each(from, to, [&](int64_t position) {
-          const bool matches =
-              !by_id || rule.id_shift == 0 || std::abs(id_of(type, position) - id) == rule.id_shift;
-          if (matches) positions.push_back(position);
-        });
-      }
-    }
+    for (const Finder& finder : input.finders)
+      append_excluded(input.edges, finder, pairs, of_type(finder.rule.edge_type));
   }
   for (SeedList::Excluded& edges : excluded)
     sort_distinct(edges.positions);
   return excluded;
+}
+
+void LinkSeeds::append_excluded(const InputEdges& edges,
+                                const Finder& finder,
+                                const PairList& pairs,
+                                std::vector<int64_t>& positions) {
+  const auto& [edge_type, reversed] = finder.rule;
+  if (are_edges(edges) && edge_type == edges.edge_type && !reversed) {
+    const std::vector<int64_t> found = edges_at(edges, pairs.positions);
+    positions.insert(positions.end(), found.begin(), found.end());
+    return;
+  }
+  const auto& from = reversed ? pairs.destinations : pairs.sources;
+  const auto& to = reversed ? pairs.sources : pairs.destinations;
+  for (size_t i = 0; i < from.size(); ++i)
+    finder.edges.for_each(from[i], to[i], [&](int64_t position) { positions.push_back(position); });
 }
 
 int64_t num_pairs(const InputEdges& edges, const Graph& graph) {

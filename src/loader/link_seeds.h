@@ -59,6 +59,10 @@ class LinkSeeds final : public SeedSource {
                                                    std::span<const int64_t> items,
                                                    const Batch& batch) const;
   [[nodiscard]] std::vector<SeedList::Excluded> excluded_for(const Batch& batch) const;
+  static void append_excluded(const InputEdges& edges,
+                              const Finder& finder,
+                              const PairList& pairs,
+                              std::vector<int64_t>& positions);
 
   std::shared_ptr<const Graph> graph_;
   std::vector<Input> inputs_;

@@ -18,6 +18,7 @@ from ramet.loading.block import Block, per_type
 from ramet.loading.edges import Edges
 from ramet.tables.table import Table
 
+
 def is_at_seeds(table: str, expand: str) -> bool:
     """Whether a node table is gathered at the seeds alone: where blocks give results for seeds alone. Every other is
     gathered at all nodes.

@@ -29,41 +29,28 @@ def exclusions(exclude, graph: Graph, edge_type: EdgeTypeName) -> list[_core.Exc
     """Of the pairs of `edge_type`. ValueError for a reverse type that is unknown."""
     if exclude is None:
         return []
-    found = [_core.Exclusion(graph.edge_types.index(edge_type), reversed=False, id_shift=0)]
-    if edge_type not in graph.edge_types:
-        found = []
-    if exclude == SELF:
-        return found
-    if isinstance(exclude, Mapping):
-        _check_types(exclude, graph)
-        reverse = exclude.get(edge_type)
-        return found if reverse is None else [*found, _reversed(graph, reverse)]
-    reverse = reverse_of(graph, edge_type)
+    found = []
+    if edge_type in graph.edge_types:
+        found.append(_core.Exclusion(graph.edge_types.index(edge_type), reversed=False))
+    reverse = _reverse_type(exclude, graph, edge_type)
     if reverse is not None:
-        return [*found, reverse]
-    if exclude == REVERSE:
-        raise ValueError(
-            f"exclude='reverse', but the graph names no reverse of {edge_type}: it was not made with undirected=True, "
-            f"and has no type {reverse_name(edge_type)}; exclude={{edge_type: its reverse}} names one"
-        )
+        found.append(_core.Exclusion(graph.edge_types.index(reverse), reversed=True))
     return found
 
 
-def reverse_name(edge_type: EdgeTypeName) -> EdgeTypeName:
-    """As PyG's ToUndirected calls it."""
-    source, relation, destination = edge_type
-    is_reverse = relation.startswith("rev_")
-    return destination, relation.removeprefix("rev_") if is_reverse else f"rev_{relation}", source
-
-
-def reverse_of(graph: Graph, edge_type: EdgeTypeName) -> _core.Exclusion | None:
-    """The edges that are the reverses of those of a type, where the graph names them."""
-    name = reverse_name(edge_type)
-    return _reversed(graph, name) if name in graph.edge_types else None
-
-
-def _reversed(graph: Graph, edge_type: EdgeTypeName) -> _core.Exclusion:
-    return _core.Exclusion(graph.edge_types.index(edge_type), reversed=True, id_shift=0)
+def _reverse_type(exclude, graph: Graph, edge_type: EdgeTypeName) -> EdgeTypeName | None:
+    if exclude == SELF:
+        return None
+    if isinstance(exclude, Mapping):
+        _check_types(exclude, graph)
+        return exclude.get(edge_type)
+    reverse = graph._core.reverse_type(edge_type) if edge_type in graph.edge_types else None
+    if reverse is None and exclude == REVERSE:
+        raise ValueError(
+            f"exclude='reverse', but the graph names no reverse of {edge_type}: it was not made with undirected=True, "
+            f"and has no type of this relation with 'rev_' before it; exclude={{edge type: reverse}} names one"
+        )
+    return reverse
 
 
 def _check_types(exclude: Mapping, graph: Graph) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from ramet._support import foreign_words
+from ramet._support.arguments import as_int
 from ramet.graph import Graph
 from ramet.loading.config import LoaderConfig
 from ramet.loading.features import Features
@@ -92,3 +95,15 @@ class LinkLoader(Loader):
             placement=placement,
         )
         super().__init__(config)
+
+
+def sample_links(graph: Graph, edges, num_neighbors, *, epoch: int = 0, step: int = 0, **options) -> LinkBatch:
+    """The batch of one step, without tables: what a LinkLoader with these `options` makes of these pairs, and excludes
+    for them. `edges` as there, all in one batch. Raises as LinkLoader does, TypeError for options of many batches."""
+    for name in ("batch_size", "shuffle", "drop_last", "tables", "ranks", "prefetch"):
+        if name in options:
+            raise TypeError(f"ramet.sample_links has no {name!r}: it makes one batch, of all pairs, without tables")
+    epoch, step = as_int(epoch, "epoch", 0), as_int(step, "step", 0)
+    loader = LinkLoader(graph, num_neighbors, edges, tables=(), ranks=False, **options)
+    positions = np.arange(len(loader), dtype=np.int64)
+    return LinkBatch(loader._core.make(positions, epoch, step), loader.origin)
