@@ -90,25 +90,27 @@ enum class Expand : uint8_t { kEvery, kOnce };
 enum class Strategy : uint8_t { kUniform, kLast };
 [[nodiscard]] Strategy parse_strategy(const std::string& name);  // "uniform", "last"
 
-// A neighbor's time and the seed's: t <= seed's, or t < seed's.
-enum class Comparison : uint8_t { kAtMost, kBefore };
-[[nodiscard]] Comparison parse_comparison(const std::string& name);  // "<=", "<"
+// A neighbor's time and the seed's: t <= seed's, t < seed's, t >= seed's, or t > seed's.
+enum class Comparison : uint8_t { kAtMost, kBefore, kAtLeast, kAfter };
+[[nodiscard]] Comparison parse_comparison(const std::string& name);  // "<=", "<", ">=", ">"
 
-// Only neighbors that existed at the seed's time are drawn.
+// Only neighbors that existed at the seed's time are drawn, or only those that came after it.
 struct Time {
   std::string table;  // int64, of nodes or of edges
   Strategy strategy = Strategy::kUniform;
-  int64_t window = -1;  // neighbors at most so much older than the seed; -1: however old
+  int64_t window = -1;  // neighbors at most so far from the seed's time; -1: however far
   Comparison comparison = Comparison::kAtMost;
+  bool monotonic = false;  // the comparison holds between consecutive edges of a path, too
 };
 
 template <typename Body>
 void for_each_field(Time& time, Body&& body) {
-  auto& [table, strategy, window, comparison] = time;
+  auto& [table, strategy, window, comparison, monotonic] = time;
   body("table", table);
   body("strategy", strategy);
   body("window", window);
   body("comparison", comparison);
+  body("monotonic", monotonic);
 }
 
 struct SampleOptions {

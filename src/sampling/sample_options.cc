@@ -126,7 +126,7 @@ Strategy parse_strategy(const std::string& name) {
 }
 
 Comparison parse_comparison(const std::string& name) {
-  return parse<Comparison>("comparison", name, {"<=", "<"});
+  return parse<Comparison>("comparison", name, {"<=", "<", ">=", ">"});
 }
 
 void check(const SampleOptions& options, const Graph& graph) {

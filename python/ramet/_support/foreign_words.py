@@ -53,6 +53,7 @@ LOADER = {
     "input_id": "`batch.input_id` are positions in `input_nodes`: index ids of your own by them",
     "time_attr": _TIME,
     "temporal_strategy": _TIME,
+    "temporal_comparison": "`time=ramet.Time(table, comparison=..., monotonic=True)`",
     "weight_attr": "`sampler=ramet.Weighted(table)`",
     "prob": "`sampler=ramet.Weighted(table)`",
     "edge_dir": "messages go along edges: in-neighbors are picked",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from .dependent import dependent_word
 from .graph import TwinGraph
 from .keys import EdgeType, absorb
-from .times import allowed
+from .times import Span, allowed
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Hop:
     first_dst: dict[str, int]  # their first position in n_id
     fanouts: dict[EdgeType, int]
     time: object = None  # of the engine's: only its fields are read
-    times: dict[str, list[int]] = field(default_factory=dict)  # of the trees of the destinations
+    allowed: dict[str, list[Span]] = field(default_factory=dict)  # the times that edges of destinations may have
 
     def times_of(self, edge_type: EdgeType, i: int) -> list[int] | None:
         """Section 16: of the in-edges of destination i; None where no time holds edges back."""
@@ -61,7 +61,7 @@ class Hop:
         if times is None:
             node, indptr = self.destinations[edge_type[2]][i], self.graph.edges[edge_type].indptr
             return list(range(indptr[node + 1] - indptr[node]))
-        return allowed(times, self.times[edge_type[2]][i], self.time.window, self.time.comparison)
+        return allowed(times, self.allowed[edge_type[2]][i])
 
     def rows(self, edge_type: EdgeType) -> list[list[int]]:
         """For each destination, the sources of its in-edges."""
