@@ -50,14 +50,16 @@ struct Labor {
   int64_t iterations = 0;
   bool layer_dependent = false;  // every hop uses the words of the first
   Weights weights = Weights::kNormalized;
+  std::string table = {};  // as of Weighted: edges are picked in proportion to it; empty for none
 };
 
 template <typename Body>
 void for_each_field(Labor& method, Body&& body) {
-  auto& [iterations, layer_dependent, weights] = method;
+  auto& [iterations, layer_dependent, weights, table] = method;
   body("iterations", iterations);
   body("layer_dependent", layer_dependent);
   body("weights", weights);
+  body("table", table);
 }
 
 // Neighbors in proportion to an edge table, float32 or float64, of numbers that are at least 0.
@@ -75,6 +77,9 @@ void for_each_field(Weighted& method, Body&& body) {
 }
 
 using Method = std::variant<Uniform, Labor, Weighted>;
+
+// The edge table that a method draws by; empty where there is none.
+[[nodiscard]] std::string weight_table(const Method& method);
 
 // The method with that kName and its default options; any other name is kInvalidArgument.
 [[nodiscard]] Method method_named(const std::string& name);

@@ -56,6 +56,8 @@ bool has_table(const Graph& graph, const std::string& name) {
 }
 
 void check_last(const Method& method) {
+  if (std::holds_alternative<Labor>(method))
+    throw_invalid("strategy is 'last' with Labor: the latest neighbors are drawn by no words");
   if (std::holds_alternative<Weighted>(method))
     throw_invalid("strategy is 'last' with Weighted: the latest neighbors are drawn by no weight");
   const auto* uniform = std::get_if<Uniform>(&method);

@@ -37,6 +37,10 @@ class EdgesInTime {
     int64_t operator[](int64_t j) const {
       return numbers_ == nullptr ? first_ + part_[j] : numbers_[j];
     }
+    template <typename Body>
+    void for_each(Body&& body) const {
+      part_.for_each([&](int64_t j) { body(numbers_ == nullptr ? first_ + j : numbers_[j]); });
+    }
 
    private:
     const int64_t* numbers_ = nullptr;

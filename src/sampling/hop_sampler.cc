@@ -67,6 +67,7 @@ HopImportance<Id>* HopSampler<Id>::start_importance(NodeIndexes<Id>& nodes,
                                                     int hop) {
   HopImportance<Id>* importance = relation_sampler_->importance();
   if (importance == nullptr) return nullptr;
+  read_trees(nodes, destinations);
   importance->start();
   for (size_t t = 0; t < options_.graph->edge_types().size(); ++t)
     importance->add(make_task(nodes, destinations, t, hop));

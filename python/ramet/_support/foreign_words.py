@@ -55,7 +55,7 @@ LOADER = {
     "temporal_strategy": _TIME,
     "temporal_comparison": "`time=ramet.Time(table, comparison=..., monotonic=True)`",
     "weight_attr": "`sampler=ramet.Weighted(table)`",
-    "prob": "`sampler=ramet.Weighted(table)`",
+    "prob": "`sampler=ramet.Weighted(table)`, or ramet.Labor(table=...)",
     "edge_dir": "messages go along edges: in-neighbors are picked",
     "replace": "`sampler=ramet.Uniform(replace=True)`",
     "cooperative": "`ranks=ramet.Cooperate(...)`",

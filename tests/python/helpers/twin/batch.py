@@ -99,13 +99,13 @@ def sample(
     first_dst = dict.fromkeys(graph.num_nodes, 0)
     for number in range(len(next(iter(fanouts.values())))):
         destinations = {node_type: ids[first_dst[node_type] :] for node_type, ids in nodes.n_id.items()}
-        hop = Hop(graph, draw, number, destinations, first_dst, {t: hops[number] for t, hops in fanouts.items()})
+        trees = {node_type: of_type[first_dst[node_type] :] for node_type, of_type in nodes.trees.items()}
+        hop = Hop(graph, draw, number, destinations, first_dst, {t: hops[number] for t, hops in fanouts.items()}, trees)
         if time is not None:
             hop.time = time
             for t in graph.num_nodes:
                 paths[t] += [ANY] * (len(nodes.trees[t]) - len(paths[t]))
-                listed = list(zip(nodes.trees[t], paths[t]))[first_dst[t] :]
-                hop.allowed[t] = [common(spans[tree], path) for tree, path in listed]
+                hop.allowed[t] = [common(spans[tree], path) for tree, path in zip(trees[t], paths[t][first_dst[t] :])]
         if expand == "once":  # section 14
             first_dst = nodes.sizes()
         if options["name"] == "labor":

@@ -40,6 +40,7 @@ class Hop:
     destinations: dict[str, list[int]]  # ids
     first_dst: dict[str, int]  # their first position in n_id
     fanouts: dict[EdgeType, int]
+    trees: dict[str, list[int]]  # of the destinations
     time: object = None  # of the engine's: only its fields are read
     allowed: dict[str, list[Span]] = field(default_factory=dict)  # the times that edges of destinations may have
 
@@ -62,11 +63,6 @@ class Hop:
             node, indptr = self.destinations[edge_type[2]][i], self.graph.edges[edge_type].indptr
             return list(range(indptr[node + 1] - indptr[node]))
         return allowed(times, self.allowed[edge_type[2]][i])
-
-    def rows(self, edge_type: EdgeType) -> list[list[int]]:
-        """For each destination, the sources of its in-edges."""
-        csc = self.graph.edges[edge_type]
-        return [csc.indices[csc.indptr[v] : csc.indptr[v + 1]] for v in self.destinations[edge_type[2]]]
 
 
 Picks = list[list[tuple[int, float]]]  # of each destination: position in its row, and weight as a double
