@@ -44,7 +44,8 @@ enum class TransposeAhead : uint8_t { kNone, kInner, kAll };
 struct InputNodes {
   int node_type = 0;
   Array ids = {};  // int32 or int64; without data: all nodes of the type
-  // int64, of each node, with SampleOptions::time; without data: its row of the time table.
+  // int64, of each node, with SampleOptions::time: its time, or a row of the first and the last
+  // that it allows. Without data: its row of the time table.
   Array times = {};
 };
 

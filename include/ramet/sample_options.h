@@ -50,14 +50,16 @@ struct Labor {
   int64_t iterations = 0;
   bool layer_dependent = false;  // every hop uses the words of the first
   Weights weights = Weights::kNormalized;
+  std::string table = {};  // as of Weighted: edges are picked in proportion to it; empty for none
 };
 
 template <typename Body>
 void for_each_field(Labor& method, Body&& body) {
-  auto& [iterations, layer_dependent, weights] = method;
+  auto& [iterations, layer_dependent, weights, table] = method;
   body("iterations", iterations);
   body("layer_dependent", layer_dependent);
   body("weights", weights);
+  body("table", table);
 }
 
 // Neighbors in proportion to an edge table, float32 or float64, of numbers that are at least 0.
@@ -76,6 +78,9 @@ void for_each_field(Weighted& method, Body&& body) {
 
 using Method = std::variant<Uniform, Labor, Weighted>;
 
+// The edge table that a method draws by; empty where there is none.
+[[nodiscard]] std::string weight_table(const Method& method);
+
 // The method with that kName and its default options; any other name is kInvalidArgument.
 [[nodiscard]] Method method_named(const std::string& name);
 
@@ -90,25 +95,27 @@ enum class Expand : uint8_t { kEvery, kOnce };
 enum class Strategy : uint8_t { kUniform, kLast };
 [[nodiscard]] Strategy parse_strategy(const std::string& name);  // "uniform", "last"
 
-// A neighbor's time and the seed's: t <= seed's, or t < seed's.
-enum class Comparison : uint8_t { kAtMost, kBefore };
-[[nodiscard]] Comparison parse_comparison(const std::string& name);  // "<=", "<"
+// A neighbor's time and the seed's: t <= seed's, t < seed's, t >= seed's, or t > seed's.
+enum class Comparison : uint8_t { kAtMost, kBefore, kAtLeast, kAfter };
+[[nodiscard]] Comparison parse_comparison(const std::string& name);  // "<=", "<", ">=", ">"
 
-// Only neighbors that existed at the seed's time are drawn.
+// Only neighbors that existed at the seed's time are drawn, or only those that came after it.
 struct Time {
   std::string table;  // int64, of nodes or of edges
   Strategy strategy = Strategy::kUniform;
-  int64_t window = -1;  // neighbors at most so much older than the seed; -1: however old
+  int64_t window = -1;  // neighbors at most so far from the seed's time; -1: however far
   Comparison comparison = Comparison::kAtMost;
+  bool monotonic = false;  // the comparison holds between consecutive edges of a path, too
 };
 
 template <typename Body>
 void for_each_field(Time& time, Body&& body) {
-  auto& [table, strategy, window, comparison] = time;
+  auto& [table, strategy, window, comparison, monotonic] = time;
   body("table", table);
   body("strategy", strategy);
   body("window", window);
   body("comparison", comparison);
+  body("monotonic", monotonic);
 }
 
 struct SampleOptions {

@@ -45,7 +45,8 @@ struct Block {
 struct Seeds {
   int type = 0;
   std::span<const int64_t> ids;
-  // With SampleOptions::time: the time of each seed. Empty: the times of their nodes.
+  // With SampleOptions::time: the time of each seed, or the first and the last time that each
+  // allows. Empty: the times of their nodes.
   std::span<const int64_t> times = {};
 };
 
@@ -71,7 +72,9 @@ struct Minibatch {
   // int64, by node type: the position of the seed in whose tree each node is. Empty unless
   // disjoint.
   std::vector<Array> trees;
-  Array seed_times;  // int64[num_seeds], in host memory; without data unless SampleOptions::time
+  // int64[num_seeds], or [num_seeds, 2] where seeds were given two times each; in host memory.
+  // Without data unless SampleOptions::time.
+  Array seed_times;
 };
 
 // Calls body(array) for every array of a minibatch, const or not: to move, count or free all

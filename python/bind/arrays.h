@@ -29,8 +29,9 @@ using Buffer = nb::ndarray<nb::c_contig, nb::device::cpu>;  // to be written to
 }
 
 // A copy; without data of nothing.
-[[nodiscard]] inline Array copy_of(const std::optional<Ids>& values) {
-  return values ? copy(ramet::borrow(borrow(*values))) : Array{};
+template <typename Values>
+[[nodiscard]] Array copy_of(const std::optional<Values>& values) {
+  return values ? copy(borrow(AnyArray(*values))) : Array{};
 }
 
 [[nodiscard]] Array borrow_out(const Buffer& out);

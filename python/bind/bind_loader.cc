@@ -23,8 +23,8 @@ namespace ramet::bind {
 
 namespace {
 
-// Of a node type: its position, ids, and times.
-using InputTuple = std::tuple<int, std::optional<Ids>, std::optional<Ids>>;
+// Of a node type: its position, ids, and times, one or two of each.
+using InputTuple = std::tuple<int, std::optional<AnyArray>, std::optional<AnyArray>>;
 // The position of a node type, and who gets ready the rows of its nodes.
 using PrefetchPair = std::pair<int, std::shared_ptr<PrefetchSink>>;
 

@@ -260,14 +260,15 @@ void bind_options(nb::module_& m) {
           nb::arg("dependent"), nb::arg("expand"), nb::arg("disjoint"), nb::arg("time").none());
 }
 
-// Of a node type: its position, ids, and times.
-using SeedsTuple = std::tuple<int, Ids, std::optional<Ids>>;
+// Of a node type: its position, ids, and times, one or two of each.
+using Times = nb::ndarray<const int64_t, nb::c_contig, nb::device::cpu>;
+using SeedsTuple = std::tuple<int, Ids, std::optional<Times>>;
 
 std::vector<Seeds> borrow_seeds(const std::vector<SeedsTuple>& all) {
   std::vector<Seeds> seeds;
   for (const auto& [type, ids, times] : all) {
     seeds.push_back({.type = type, .ids = borrow(ids)});
-    if (times) seeds.back().times = borrow(*times);
+    if (times) seeds.back().times = {times->data(), times->size()};
   }
   return seeds;
 }

@@ -26,8 +26,10 @@ void check_ids(const Array& ids, const NodeType& type) {
 void check_times(const Array& times, bool is_time_asked, int64_t expected) {
   if (!is_time_asked)
     throw_invalid("input_time is ", times.describe(), ", but there is no time to compare it with");
-  if (times.shape.size() != 1 || times.dtype != DType::kInt64)
-    throw_invalid("input_time is ", times.describe(), ", expected one dimension of int64");
+  const bool are_windows = times.shape.size() == 2 && times.shape[1] == 2;
+  if ((times.shape.size() != 1 && !are_windows) || times.dtype != DType::kInt64)
+    throw_invalid("input_time is ", times.describe(), ", expected int64[", expected, "] or int64[",
+                  expected, ", 2]");
   if (times.rows() != expected)
     throw_invalid("input_time has ", times.rows(), " entries, expected ", expected,
                   ", one for each input node");

@@ -222,11 +222,11 @@ uint64_t NeighborLoader::fingerprint() const {
 
 uint64_t NeighborLoader::tables_digest() const {
   const SampleOptions& sample = parts_->options.sample;
-  const auto* weighted = std::get_if<Weighted>(&sample.method);
-  if ((weighted == nullptr && !sample.time) || graph()->part()) return 0;
+  const std::string weights = weight_table(sample.method);
+  if ((weights.empty() && !sample.time) || graph()->part()) return 0;
   uint64_t h = static_cast<uint64_t>(Domain::kFingerprint);
   for (const EdgeType& edges : graph()->edge_types()) {
-    if (weighted != nullptr) h = digest_table(h, edges.name_hash, edges.tables, weighted->table);
+    if (!weights.empty()) h = digest_table(h, edges.name_hash, edges.tables, weights);
     if (sample.time) h = digest_table(h, edges.name_hash, edges.tables, sample.time->table);
   }
   for (const NodeType& nodes : graph()->node_types()) {

@@ -5,13 +5,16 @@
 namespace ramet {
 namespace {
 
-// values[item] of each item.
+// values[item] of each item, one number or a row of them.
 std::vector<int64_t> at(const Array& values, std::span<const int64_t> items) {
+  const auto width = static_cast<size_t>(values.shape.size() == 1 ? 1 : values.shape[1]);
   std::vector<int64_t> result;
-  result.reserve(items.size());
+  result.reserve(items.size() * width);
   with_ids(values, [&](auto of_item) {
-    for (const int64_t item : items)
-      result.push_back(of_item[static_cast<size_t>(item)]);
+    for (const int64_t item : items) {
+      const auto row = of_item.begin() + item * static_cast<int64_t>(width);
+      result.insert(result.end(), row, row + static_cast<int64_t>(width));
+    }
   });
   return result;
 }

@@ -1,7 +1,6 @@
 #include "edge_times.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "ramet/error.h"
 
@@ -57,6 +56,8 @@ bool has_table(const Graph& graph, const std::string& name) {
 }
 
 void check_last(const Method& method) {
+  if (std::holds_alternative<Labor>(method))
+    throw_invalid("strategy is 'last' with Labor: the latest neighbors are drawn by no words");
   if (std::holds_alternative<Weighted>(method))
     throw_invalid("strategy is 'last' with Weighted: the latest neighbors are drawn by no weight");
   const auto* uniform = std::get_if<Uniform>(&method);
@@ -64,20 +65,40 @@ void check_last(const Method& method) {
     throw_invalid("strategy is 'last' with replace: the latest neighbors are taken once each");
 }
 
-// Returns the end of what it writes.
-int64_t* write_times(const Graph& graph, const Time& rule, const Seeds& seeds, int64_t* time) {
+bool has_windows(const Seeds& seeds) {
+  return !seeds.ids.empty() && seeds.times.size() == 2 * seeds.ids.size();
+}
+
+void check_windows(const Time& rule, std::span<const int64_t> ends) {
+  if (rule.window >= 0)
+    throw_invalid("window is ", rule.window,
+                  ", but each seed was given the first and the last time that it allows");
+  for (size_t i = 0; i < ends.size(); i += 2) {
+    if (ends[i] > ends[i + 1])
+      throw_invalid("input_time[", i / 2, "] is ", ends[i], " to ", ends[i + 1],
+                    ", expected the first time that is allowed, and then the last");
+  }
+}
+
+// Returns the end of what it writes. per_seed: how many times the seeds of all types have.
+int64_t* write_times(
+    const Graph& graph, const Time& rule, const Seeds& seeds, size_t per_seed, int64_t* time) {
+  if (seeds.ids.empty()) return time;
   if (!seeds.times.empty()) {
-    if (seeds.times.size() != seeds.ids.size())
-      throw_invalid("there are ", seeds.times.size(), " times of ", seeds.ids.size(), " seeds");
+    if (seeds.times.size() != per_seed * seeds.ids.size())
+      throw_invalid("there are ", seeds.times.size(), " times of ", seeds.ids.size(),
+                    " seeds, expected ", per_seed, " for each");
+    if (per_seed == 2) check_windows(rule, seeds.times);
     return std::copy(seeds.times.begin(), seeds.times.end(), time);
   }
-  if (seeds.ids.empty()) return time;  // of times that were given, none is left
   const NodeType& type = graph.node_types()[static_cast<size_t>(seeds.type)];
   const Array* table = find(type.tables, rule.table);
   if (table == nullptr)
     throw_invalid("node type '", type.name, "' has no table '", rule.table,
                   "': its seeds need times of their own, input_time");
   require_times(*table, rule.table, "node type '" + type.name + "'");
+  if (per_seed == 2)
+    throw_invalid("seeds of node type '", type.name, "' were given no times, but others two each");
   const auto of_nodes = table->as<int64_t>();
   return std::transform(seeds.ids.begin(), seeds.ids.end(), time,
                         [of_nodes](int64_t id) { return of_nodes[static_cast<size_t>(id)]; });
@@ -86,12 +107,21 @@ int64_t* write_times(const Graph& graph, const Time& rule, const Seeds& seeds, i
 }  // namespace
 
 TimeSpan allowed_times(const Time& rule, int64_t now) {
-  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min();
-  const bool is_before = rule.comparison == Comparison::kBefore;
-  if (is_before && now == kFirst) return {0, -1};
-  TimeSpan span{kFirst, is_before ? now - 1 : now};
-  const bool overflows = rule.window >= 0 && __builtin_sub_overflow(now, rule.window, &span.first);
-  if (overflows) span.first = kFirst;
+  const bool is_past =
+      rule.comparison == Comparison::kAtMost || rule.comparison == Comparison::kBefore;
+  const bool is_strict =
+      rule.comparison == Comparison::kBefore || rule.comparison == Comparison::kAfter;
+  if (is_strict && now == (is_past ? kFirstTime : kLastTime)) return {0, -1};
+  TimeSpan span;
+  if (is_past) {
+    span.last = is_strict ? now - 1 : now;
+    if (rule.window >= 0 && __builtin_sub_overflow(now, rule.window, &span.first))
+      span.first = kFirstTime;
+  } else {
+    span.first = is_strict ? now + 1 : now;
+    if (rule.window >= 0 && __builtin_add_overflow(now, rule.window, &span.last))
+      span.last = kLastTime;
+  }
   return span;
 }
 
@@ -140,11 +170,22 @@ Array seed_times(const Graph& graph,
   int64_t count = 0;
   for (const Seeds& of_type : seeds)
     count += std::ssize(of_type.ids);
-  Array times = pool.allocate_array(DType::kInt64, {count});
+  const bool windows = std::any_of(seeds.begin(), seeds.end(), has_windows);
+  Array times = pool.allocate_array(
+      DType::kInt64, windows ? std::vector<int64_t>{count, 2} : std::vector<int64_t>{count});
   auto* time = static_cast<int64_t*>(times.data);
   for (const Seeds& of_type : seeds)
-    time = write_times(graph, rule, of_type, time);
+    time = write_times(graph, rule, of_type, windows ? 2 : 1, time);
   return times;
+}
+
+std::vector<TimeSpan> seed_spans(const Time& rule, const Array& seed_times) {
+  const auto times = seed_times.as<int64_t>();
+  const bool windows = seed_times.shape.size() == 2;
+  std::vector<TimeSpan> spans(static_cast<size_t>(seed_times.rows()));
+  for (size_t i = 0; i < spans.size(); ++i)
+    spans[i] = windows ? TimeSpan{times[2 * i], times[2 * i + 1]} : allowed_times(rule, times[i]);
+  return spans;
 }
 
 }  // namespace ramet

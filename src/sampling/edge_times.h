@@ -4,8 +4,11 @@
 // A value over a graph's arrays, which must outlive it. Any thread may use it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,11 +19,17 @@
 
 namespace ramet {
 
+inline constexpr int64_t kFirstTime = std::numeric_limits<int64_t>::min();
+inline constexpr int64_t kLastTime = std::numeric_limits<int64_t>::max();
+
 // Times from `first` to `last`, both included; none where first > last.
 struct TimeSpan {
-  int64_t first, last;
+  int64_t first = kFirstTime, last = kLastTime;
   [[nodiscard]] bool is_empty() const { return first > last; }
   [[nodiscard]] bool contains(int64_t time) const { return first <= time && time <= last; }
+  [[nodiscard]] TimeSpan common(const TimeSpan& other) const {
+    return {std::max(first, other.first), std::min(last, other.last)};
+  }
 };
 
 // The times of the edges that a tree whose seed has time `now` may have.
@@ -44,10 +53,14 @@ struct EdgeTimes {
 void check_time(const SampleOptions& options, const Graph& graph);
 
 // int64[seeds of all types]: times that were given, or those of the nodes, which are in range.
-// kInvalidArgument where these have none, or others than `seeds` were given times.
+// [seeds, 2] where the first and the last allowed time of each were given. kInvalidArgument where
+// nodes have no times, others than `seeds` were given times, or a window has its end first.
 [[nodiscard]] Array seed_times(const Graph& graph,
                                const Time& rule,
                                std::span<const Seeds> seeds,
                                BufferPool& pool);
+
+// What a result of seed_times() allows, by seed.
+[[nodiscard]] std::vector<TimeSpan> seed_spans(const Time& rule, const Array& seed_times);
 
 }  // namespace ramet

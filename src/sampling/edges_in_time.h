@@ -37,6 +37,10 @@ class EdgesInTime {
     int64_t operator[](int64_t j) const {
       return numbers_ == nullptr ? first_ + part_[j] : numbers_[j];
     }
+    template <typename Body>
+    void for_each(Body&& body) const {
+      part_.for_each([&](int64_t j) { body(numbers_ == nullptr ? first_ + j : numbers_[j]); });
+    }
 
    private:
     const int64_t* numbers_ = nullptr;
@@ -51,7 +55,7 @@ class EdgesInTime {
   // Of destination i, whose row it is.
   template <typename Index>
   Edges of(std::span<const Index> stored, const Row& row, size_t i) {
-    const TimeSpan allowed = allowed_times(times_.rule, task_.dst_times[i]);
+    const TimeSpan allowed = task_.allowed[i];
     if (allowed.is_empty()) return range(row, 0, 0);
     return with_time_at(stored, [&](const auto& time_at) {
       return times_.sorted ? search(row, allowed, time_at) : scan(row, allowed, time_at);
@@ -62,7 +66,7 @@ class EdgesInTime {
   // `allowed`, which then holds for those that follow.
   template <typename Index, typename Body>
   void for_each(std::span<const Index> stored, const Row& row, size_t i, Body&& body) const {
-    TimeSpan allowed = allowed_times(times_.rule, task_.dst_times[i]);
+    TimeSpan allowed = task_.allowed[i];
     with_time_at(stored, [&](const auto& time_at) {
       for_each_run(row, excluded_in(task_.excluded, row), [&](int64_t begin, int64_t end) {
         for (int64_t p = begin; p < end; ++p) {
@@ -76,7 +80,7 @@ class EdgesInTime {
   // kCorrupt unless the time allows the last `count` picks, which are of destination i.
   template <typename Picks>
   void check(size_t i, int64_t count, const Picks& picks) const {
-    const TimeSpan allowed = allowed_times(times_.rule, task_.dst_times[i]);
+    const TimeSpan allowed = task_.allowed[i];
     for (int64_t e = picks.size() - count; e < picks.size(); ++e) {
       const bool is_of_edges = times_.of_edges != nullptr;
       const int64_t entry = is_of_edges ? int64_t{picks.position()[e]} : int64_t{picks.source()[e]};
@@ -143,8 +147,10 @@ class EdgesInTime {
       return low;
     };
     const int64_t end =
-        first_where(0, row.degree, [&](int64_t time) { return time > allowed.last; });
-    if (times_.rule.window < 0) return range(row, 0, end);
+        allowed.last == kLastTime
+            ? row.degree
+            : first_where(0, row.degree, [&](int64_t time) { return time > allowed.last; });
+    if (allowed.first == kFirstTime) return range(row, 0, end);
     return range(row, first_where(0, end, [&](int64_t time) { return time >= allowed.first; }),
                  end);
   }

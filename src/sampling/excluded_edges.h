@@ -79,6 +79,15 @@ class RemainingNumbers {
     if (excluded_.empty()) return j;
     return skip_excluded(excluded_, row_.begin + j) - row_.begin;
   }
+  [[nodiscard]] std::span<const int64_t> excluded() const { return excluded_; }
+  // Calls body(number) with all of them, in order.
+  template <typename Body>
+  void for_each(Body&& body) const {
+    for_each_run(row_, excluded_, [&](int64_t begin, int64_t end) {
+      for (int64_t position = begin; position < end; ++position)
+        body(position - row_.begin);
+    });
+  }
 
  private:
   Row row_;

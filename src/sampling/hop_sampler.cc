@@ -67,6 +67,7 @@ HopImportance<Id>* HopSampler<Id>::start_importance(NodeIndexes<Id>& nodes,
                                                     int hop) {
   HopImportance<Id>* importance = relation_sampler_->importance();
   if (importance == nullptr) return nullptr;
+  read_trees(nodes, destinations);
   importance->start();
   for (size_t t = 0; t < options_.graph->edge_types().size(); ++t)
     importance->add(make_task(nodes, destinations, t, hop));
@@ -74,28 +75,35 @@ HopImportance<Id>* HopSampler<Id>::start_importance(NodeIndexes<Id>& nodes,
 }
 
 template <typename Id>
+void HopSampler<Id>::start_batch(std::vector<TimeSpan> seed_spans) {
+  seed_spans_ = std::move(seed_spans);
+  path_times_.start_batch(tree_keys_.size());
+}
+
+template <typename Id>
 std::vector<Relation> HopSampler<Id>::sample(NodeIndexes<Id>& nodes,
                                              std::span<const ListRange> destinations,
                                              const DrawKeys& step_keys,
-                                             int hop,
-                                             std::span<const int64_t> seed_times) {
-  read_trees(nodes, destinations, seed_times);
+                                             int hop) {
+  read_trees(nodes, destinations);
   std::vector<Relation> relations;
   for (size_t t = 0; t < options_.graph->edge_types().size(); ++t) {
-    const DrawKeys keys = keys_.of(step_keys, t, hop);
-    relations.push_back(relation_sampler_->sample(make_task(nodes, destinations, t, hop), keys));
+    const RelationTask<Id> task = make_task(nodes, destinations, t, hop);
+    relations.push_back(relation_sampler_->sample(task, keys_.of(step_keys, t, hop)));
     relations.back().edge_type = static_cast<int>(t);
+    if (is_monotonic()) path_times_.add(task, relations.back());
   }
   return relations;
 }
 
 template <typename Id>
 void HopSampler<Id>::read_trees(const NodeIndexes<Id>& nodes,
-                                std::span<const ListRange> destinations,
-                                std::span<const int64_t> seed_times) {
+                                std::span<const ListRange> destinations) {
   tree_nodes_.resize(std::max(tree_nodes_.size(), tree_keys_.size()));
-  for (size_t t = 0; t < tree_keys_.size(); ++t)
-    tree_nodes_[t].assign(tree_keys_[t], destinations[t].of(nodes[t].ids()), seed_times);
+  for (size_t t = 0; t < tree_keys_.size(); ++t) {
+    tree_nodes_[t].assign(tree_keys_[t], destinations[t].of(nodes[t].ids()), seed_spans_);
+    if (is_monotonic()) path_times_.narrow(t, destinations[t], tree_nodes_[t].times);
+  }
 }
 
 template <typename Id>
@@ -118,8 +126,8 @@ RelationTask<Id> HopSampler<Id>::make_task(NodeIndexes<Id>& nodes,
           .tree_nodes = tree_keys_.empty() ? nullptr : &tree_nodes_[dst],
           .source_keys = tree_keys_.empty() ? nullptr : &tree_keys_[src],
           .times = times ? &*times : nullptr,
-          .dst_times = times ? std::span<const int64_t>(tree_nodes_[dst].times)
-                             : std::span<const int64_t>()};
+          .allowed = tree_keys_.empty() ? std::span<const TimeSpan>()
+                                        : std::span<const TimeSpan>(tree_nodes_[dst].times)};
 }
 
 template void prepare(NodeIndexes<int32_t>&, const Graph&);

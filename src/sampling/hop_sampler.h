@@ -13,6 +13,7 @@
 #include "excluded_edges.h"
 #include "methods.h"
 #include "node_index.h"
+#include "path_times.h"
 #include "ramet/buffer_pool.h"
 #include "ramet/graph.h"
 #include "ramet/sampler.h"
@@ -66,18 +67,21 @@ class HopSampler {
   // By node type; empty unless trees are disjoint.
   [[nodiscard]] const std::vector<TreeKeys>& tree_keys() const { return tree_keys_; }
 
+  // With SampleOptions::time, before the first hop of a batch: what each tree allows.
+  void start_batch(std::vector<TimeSpan> seed_spans);
+
   // Samples in-edges of nodes at destinations[type] of `nodes`, to which new sources are appended.
-  // One relation per edge type. `seed_times`: of each tree, with SampleOptions::time.
+  // One relation per edge type.
   [[nodiscard]] std::vector<Relation> sample(NodeIndexes<Id>& nodes,
                                              std::span<const ListRange> destinations,
                                              const DrawKeys& step_keys,
-                                             int hop,
-                                             std::span<const int64_t> seed_times = {});
+                                             int hop);
 
  private:
-  void read_trees(const NodeIndexes<Id>& nodes,
-                  std::span<const ListRange> destinations,
-                  std::span<const int64_t> seed_times);
+  void read_trees(const NodeIndexes<Id>& nodes, std::span<const ListRange> destinations);
+  [[nodiscard]] bool is_monotonic() const {
+    return options_.sample.time && options_.sample.time->monotonic;
+  }
   [[nodiscard]] RelationTask<Id> make_task(NodeIndexes<Id>& nodes,
                                            std::span<const ListRange> destinations,
                                            size_t edge_type,
@@ -91,6 +95,8 @@ class HopSampler {
   std::vector<std::vector<int64_t>>
       excluded_;  // positions by edge type; empty where there are none
   std::vector<TreeNodes<Id>>& tree_nodes_;
+  std::vector<TimeSpan> seed_spans_;
+  PathTimes<Id> path_times_;  // with Time::monotonic
 };
 
 }  // namespace ramet

@@ -1,10 +1,12 @@
 #include "importance.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/block_sum.h"
 #include "base/prefetch.h"
-#include "excluded_edges.h"
+#include "edge_scan.h"
+#include "labor_edges.h"
 #include "ramet/sampler.h"
 
 namespace ramet {
@@ -14,23 +16,34 @@ bool takes_all(int64_t fanout, size_t degree) {
   return fanout == kAllNeighbors || static_cast<uint64_t>(fanout) >= degree;
 }
 
-// The sources of a row, each of them a node, without those of excluded edges.
-template <typename Id>
-void load_sources(const RelationTask<Id>& task, const Row& row, std::vector<Id>& sources) {
+// The sources of the edges of row i, each of them a node, or their keys where trees are disjoint.
+template <typename Id, typename Index, typename Edges>
+void load_sources(const RelationTask<Id>& task,
+                  std::span<const Index> stored,
+                  const Row& row,
+                  const Edges& edges,
+                  size_t i,
+                  std::vector<Id>& sources) {
   const auto bound = static_cast<uint64_t>(task.num_src_nodes);
-  const auto excluded = excluded_in(task.excluded, row);
-  sources.resize(static_cast<size_t>(row.degree) - excluded.size());
+  sources.resize(static_cast<size_t>(edges.size()));
   Id* source = sources.data();
-  with_ids(task.edges.indices, [&](auto stored) {
-    for_each_run(row, excluded, [&](int64_t begin, int64_t end) {
-      for (int64_t position = begin; position < end; ++position) {
-        const auto id = stored[static_cast<size_t>(position)];
-        if (static_cast<uint64_t>(id) >= bound)
-          throw_bad_source(task.edges, position, id, task.num_src_nodes);
-        *source++ = static_cast<Id>(id);
-      }
-    });
+  edges.for_each([&](int64_t x) {
+    const int64_t position = row.begin + x;
+    const Index id = stored[static_cast<size_t>(position)];
+    if (static_cast<uint64_t>(id) >= bound)
+      throw_bad_source(task.edges, position, id, task.num_src_nodes);
+    *source++ = static_cast<Id>(id);
   });
+  if (task.tree_nodes == nullptr) return;
+  for (Id& of_edge : sources)
+    of_edge = static_cast<Id>(task.source_keys->key(task.tree_nodes->trees[i], of_edge));
+}
+
+// The sum of term(p, share) over the edges of a row, as sum_in_blocks() adds.
+template <typename Term>
+double sum_of_edges(std::span<const double> p, std::span<const double> shares, const Term& term) {
+  const double* share = shares.data();
+  return sum_in_blocks(p, [&](double importance) { return term(importance, *share++); });
 }
 
 }  // namespace
@@ -57,6 +70,61 @@ double solve_c(std::span<const double> p, int64_t fanout) {
   }
 }
 
+// The same rounds. The largest edges are certain; the others share what the fanout leaves.
+double solve_c_of_shares(std::span<const double> shares, int64_t fanout) {
+  if (takes_all(fanout, shares.size())) return std::numeric_limits<double>::infinity();
+  double c = 0;
+  int64_t certain = -1;
+  for (;;) {
+    int64_t count = 0;
+    const double sum = sum_in_blocks(shares, [&](double share) {
+      const bool is_certain = c * share >= 1;
+      count += is_certain ? 1 : 0;
+      return is_certain ? 0 : share;
+    });
+    if (count <= certain || count >= fanout) return c;
+    certain = count;
+    c = static_cast<double>(fanout - count) / sum;
+  }
+}
+
+double variance_of_shares(std::span<const double> shares, double c) {
+  return sum_in_blocks(
+      shares, [c](double share) { return share * (share / std::min(1.0, c * share) - share); });
+}
+
+// Certain edges add nothing to the variance, and the others share^2 / (c p) - share^2. c grows from
+// round to round, but where certain edges have nearly all of the weight, rounding may say else.
+double solve_c(std::span<const double> p, std::span<const double> shares, double variance) {
+  if (variance == 0) return 1;
+  double c = 0;
+  int64_t certain = -1;
+  for (;;) {
+    int64_t count = 0;
+    const double sum = sum_of_edges(p, shares, [&](double importance, double share) {
+      const bool is_certain = c * importance >= 1;
+      count += is_certain ? 1 : 0;
+      return is_certain ? 0 : share * (share / importance);
+    });
+    const double rest = sum_of_edges(p, shares, [&](double importance, double share) {
+      return c * importance >= 1 ? 0 : share * share;
+    });
+    const double next = sum / (variance + rest);
+    if (count <= certain || !(next > c)) return c;
+    certain = count;
+    c = next;
+  }
+}
+
+std::span<const double> RelationImportance::shares(size_t i) const {
+  return std::span(shares_).subspan(first_edge_[i], first_edge_[i + 1] - first_edge_[i]);
+}
+
+double RelationImportance::solve(size_t i, std::span<const double> p) const {
+  if (proportional_.empty()) return solve_c(p, fanout_);
+  return solve_c(p, shares(i), proportional_[i].variance);
+}
+
 // Entries of the next rows are requested while those of this one are read: they are all over
 // memory.
 void RelationImportance::load(size_t i, std::vector<double>& p) const {
@@ -71,11 +139,11 @@ void RelationImportance::load(size_t i, std::vector<double>& p) const {
 }
 
 template <typename Id>
-void HopImportance<Id>::prepare(const Graph& graph, int64_t iterations) {
-  iterations_ = iterations;
+void HopImportance<Id>::prepare(const Graph& graph, const Labor& method, bool disjoint) {
+  method_ = method;
   std::vector<NodeRange> ranges;
   for (const NodeType& type : graph.node_types())
-    ranges.push_back({0, type.num_nodes});
+    ranges.push_back({0, disjoint ? std::numeric_limits<int64_t>::max() : type.num_nodes});
   const int64_t limit = direct_table_limit(graph, ranges);
   types_.resize(ranges.size());
   for (size_t t = 0; t < ranges.size(); ++t)
@@ -99,25 +167,50 @@ void HopImportance<Id>::add(const RelationTask<Id>& task) {
   relation.candidates_ = &type.candidates;
   relation.candidate_.clear();
   relation.first_edge_.clear();
+  relation.shares_.clear();
+  relation.proportional_.clear();
   if (task.fanout == 0) return;
   relation.first_edge_.push_back(0);
+  if (task.times == nullptr && method_.table.empty()) {
+    add_rows(task, RemainingEdges<Id>(task), relation);
+  } else {
+    add_rows(task, LaborEdges<Id>(task, method_.table), relation);
+  }
+}
+
+template <typename Id>
+template <typename RowEdges>
+void HopImportance<Id>::add_rows(const RelationTask<Id>& task,
+                                 RowEdges edges,
+                                 RelationImportance& relation) {
+  NodeIndex<Id>& index = types_[static_cast<size_t>(relation.src_)].index;
   std::vector<Id> sources;
-  for_each_row(task.edges, task.dst_rows, task.dst_nodes(), 0, task.num_dst(),
-               [&](int64_t, const Row& row) {
-                 load_sources(task, row, sources);
-                 const size_t first = relation.candidate_.size();
-                 relation.candidate_.resize(first + sources.size());
-                 relation.first_edge_.push_back(relation.candidate_.size());
-                 type.index.reserve_more(sources.size());
-                 type.index.request(sources);
-                 relabel<Id>(type.index, sources, relation.candidate_.data() + first);
-               });
+  const auto add_row = [&](auto stored, const Row& row, size_t i) {
+    load_sources(task, stored, row, edges.of(stored, row, i), i, sources);
+    const size_t first = relation.candidate_.size();
+    relation.candidate_.resize(first + sources.size());
+    relation.first_edge_.push_back(relation.candidate_.size());
+    index.reserve_more(sources.size());
+    index.request(sources);
+    relabel<Id>(index, sources, relation.candidate_.data() + first);
+    if constexpr (requires { edges.shares(); }) {
+      if (method_.table.empty()) return;
+      const std::span<const double> shares = edges.shares();
+      const double c = solve_c_of_shares(shares, task.fanout);
+      relation.shares_.insert(relation.shares_.end(), shares.begin(), shares.end());
+      relation.proportional_.push_back({c, variance_of_shares(shares, c)});
+    }
+  };
+  with_ids(task.edges.indices, [&](auto stored) {
+    for_each_row(task.edges, task.dst_rows, task.dst_nodes(), 0, task.num_dst(),
+                 [&](int64_t i, const Row& row) { add_row(stored, row, static_cast<size_t>(i)); });
+  });
 }
 
 template <typename Id>
 void HopImportance<Id>::iterate(const std::atomic<bool>* stop) {
   begin();
-  for (int64_t i = 0; i < iterations_ && (stop == nullptr || !stop->load()); ++i) {
+  for (int64_t i = 0; i < iterations() && (stop == nullptr || !stop->load()); ++i) {
     max_reduce();
     update();
   }
@@ -125,6 +218,7 @@ void HopImportance<Id>::iterate(const std::atomic<bool>* stop) {
 
 template <typename Id>
 void HopImportance<Id>::begin() {
+  is_first_ = true;
   for (OfType& type : types_)
     type.candidates.assign(type.index.ids().size(), {});
 }
@@ -141,17 +235,21 @@ void HopImportance<Id>::update() {
     for (Candidate& candidate : type.candidates)
       candidate = {.p = candidate.p * candidate.largest_c};
   }
+  is_first_ = false;
 }
 
+// With weights the first iteration makes the importance of a source the probability with which
+// LABOR-0 picks it.
 template <typename Id>
 void HopImportance<Id>::max_reduce(const RelationImportance& relation) {
   std::vector<Candidate>& candidates = types_[static_cast<size_t>(relation.src_)].candidates;
+  const bool by_shares = is_first_ && !relation.proportional_.empty();
   for (size_t i = 0; i + 1 < relation.first_edge_.size(); ++i) {
     relation.load(i, p_);
-    const double c = solve_c(p_, relation.fanout_);
+    const double c = by_shares ? relation.proportional_[i].c : relation.solve(i, p_);
     for (size_t e = relation.first_edge_[i]; e < relation.first_edge_[i + 1]; ++e) {
       double& largest = candidates[static_cast<size_t>(relation.candidate_[e])].largest_c;
-      largest = std::max(largest, c);
+      largest = std::max(largest, by_shares ? std::min(1.0, c * relation.shares_[e]) : c);
     }
   }
 }

@@ -6,7 +6,8 @@
 // iteration multiplies p by the largest c of the destinations that t points to: the expected number
 // of distinct sources, the sum of min(1, p max c), never grows (Balin, Catalyurek: "Layer-Neighbor
 // Sampling: Defusing Neighborhood Explosion in GNNs", NeurIPS 2023, arXiv 2210.13339, section 3).
-// docs/semantics.md, section 8, has the arithmetic to the bit.
+// With weights the estimate is a weighted mean, and its variance that of drawing in proportion to
+// them. docs/semantics.md, section 8, has the arithmetic to the bit.
 #pragma once
 
 #include <atomic>
@@ -14,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "ramet/sample_options.h"
 #include "relation_builder.h"
 #include "rows.h"
 
@@ -23,37 +25,59 @@ namespace ramet {
 // importances are `p`; 1 where the fanout takes all of them.
 [[nodiscard]] double solve_c(std::span<const double> p, int64_t fanout);
 
+// With weights, of whose sum each edge of a row has a share: the c that solves sum of
+// min(1, c share) = fanout; infinity where the fanout takes all of them.
+[[nodiscard]] double solve_c_of_shares(std::span<const double> shares, int64_t fanout);
+// What the sum of share^2 (1 / q - 1) then is for q = min(1, c share); and the c with which q =
+// min(1, c p) has that `variance`, 1 where it is 0.
+[[nodiscard]] double variance_of_shares(std::span<const double> shares, double c);
+[[nodiscard]] double solve_c(std::span<const double> p,
+                             std::span<const double> shares,
+                             double variance);
+
 // A source of the hop, reached from any edge type.
 struct Candidate {
   double p = 1;
   double largest_c = 0;  // in the current iteration
 };
 
-// One edge type's part of a hop.
+// One edge type's part of a hop. Rows have the edges that may be drawn.
 class RelationImportance {
  public:
   // Writes the importances of the sources of row i, in the order of its edges, to `p`.
   void load(size_t i, std::vector<double>& p) const;
+  // The c of row i, whose importances are `p`.
+  [[nodiscard]] double solve(size_t i, std::span<const double> p) const;
 
  private:
   template <typename Id>
   friend class HopImportance;
+
+  // With weights, by destination: of the probabilities that are in proportion to them.
+  struct Proportional {
+    double c, variance;
+  };
+
+  [[nodiscard]] std::span<const double> shares(size_t i) const;
 
   int64_t fanout_ = 0;
   int src_ = 0;
   std::vector<size_t> first_edge_;  // by destination, one more; empty where the fanout is 0
   std::vector<int32_t> candidate_;  // by edge
   const std::vector<Candidate>* candidates_ = nullptr;
+  std::vector<double> shares_;  // by edge; empty without weights, as what follows
+  std::vector<Proportional> proportional_;
 };
 
-// All edge types of a hop. Memory: 4 bytes for each in-edge of the destinations, 16 for each
-// distinct source; kept from hop to hop.
+// All edge types of a hop. Memory: 4 bytes for each in-edge of the destinations, 12 with weights,
+// and 16 for each distinct source; kept from hop to hop.
 template <typename Id>
 class HopImportance {
  public:
-  // Tables for candidates are made as `graph` affords them. Before the first start().
-  void prepare(const Graph& graph, int64_t iterations);
-  [[nodiscard]] int64_t iterations() const { return iterations_; }
+  // Tables for candidates are made as `graph` affords them. Before the first start(). `disjoint`:
+  // candidates are nodes of trees.
+  void prepare(const Graph& graph, const Labor& method, bool disjoint);
+  [[nodiscard]] int64_t iterations() const { return method_.iterations; }
   // Clears the hop before.
   void start();
   // The next edge type of the hop, all of whose sources become candidates.
@@ -81,9 +105,12 @@ class HopImportance {
     std::vector<Candidate> candidates;
   };
 
+  template <typename RowEdges>
+  void add_rows(const RelationTask<Id>& task, RowEdges edges, RelationImportance& relation);
   void max_reduce(const RelationImportance& relation);
 
-  int64_t iterations_ = 0;
+  Labor method_;
+  bool is_first_ = true;  // iteration
   std::vector<RelationImportance> relations_;
   size_t num_relations_ = 0;
   std::vector<OfType> types_;  // by source type

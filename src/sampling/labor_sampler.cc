@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "base/block_sum.h"
 #include "excluded_edges.h"
 #include "kernels/cpu/isa_kernels.h"
+#include "labor_edges.h"
 #include "ramet/sampler.h"
 
 namespace ramet {
@@ -13,70 +18,110 @@ namespace {
 
 constexpr int64_t kSpan = int64_t{1} << 14;  // sources that a kernel looks at before they are taken
 
-// Of one thread.
-template <typename Id>
+// Of one thread. `edges`: RemainingEdges, or LaborEdges.
+template <typename Id, typename RowEdges>
 class LaborRule {
  public:
-  LaborRule(const RelationTask<Id>& task, const LaborDraws& draws) : task_(task), draws_(draws) {}
+  LaborRule(const RelationTask<Id>& task, const LaborDraws& draws, RowEdges edges)
+      : task_(task), draws_(draws), edges_(std::move(edges)) {}
 
   template <typename Index, typename Picks>
   void operator()(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
+    const auto edges = edges_.of(stored, row, i);
     if (draws_.importance != nullptr) {
-      accept_by_importance(stored, row, i, picks);
+      accept_by_importance(stored, row, edges, i, picks);
+    } else if (draws_.method.table.empty()) {
+      accept(stored, row, edges, picks);
     } else {
-      accept(stored, row, picks);
+      p_.assign(shares().begin(), shares().end());
+      accept_each(stored, row, edges, solve_c_of_shares(p_, task_.fanout), picks);
     }
   }
 
+  template <typename Index>
+  void request(std::span<const Index> stored, const Row& row) const
+    requires requires(const RowEdges& edges) { edges.request(stored, row); }
+  {
+    edges_.request(stored, row);
+  }
+
  private:
-  template <typename Index, typename Picks>
-  void accept(std::span<const Index> stored, const Row& row, Picks& picks) {
-    const auto excluded = excluded_in(task_.excluded, row);
-    const int64_t degree = row.degree - std::ssize(excluded);
+  // Without weights, and LABOR-0: one probability for all.
+  template <typename Index, typename Edges, typename Picks>
+  void accept(std::span<const Index> stored, const Row& row, const Edges& edges, Picks& picks) {
+    const int64_t degree = edges.size();
     if (task_.fanout == kAllNeighbors || task_.fanout >= degree) {
-      for_each_run(row, excluded, [&](int64_t begin, int64_t end) {
-        picks.take(task_, stored, end - begin, [&](int64_t i) { return begin + i; });
-      });
+      picks.take(task_, stored, degree, [&](int64_t j) { return row.begin + edges[j]; });
       return weigh_alike(degree, degree, picks);
     }
     const uint64_t threshold = threshold_of(task_.fanout, degree);
     const int64_t before = picks.size();
-    for_each_run(row, excluded, [&](int64_t begin, int64_t end) {
-      for (int64_t first = begin; first < end; first += kSpan) {
-        const uint32_t* accepted = accepted_.data();
-        const int64_t size = kernel_(draws_.source_keys, threshold, stored.data() + first,
-                                     std::min(kSpan, end - first), accepted_.data());
-        picks.take(task_, stored, size, [&](int64_t i) { return first + accepted[i]; });
-      }
-    });
+    const auto scan = [&](const Index* sources, int64_t count, const auto& position_of) {
+      const int64_t size = kernel_(draws_.source_keys, threshold, sources, count, accepted_.data());
+      picks.take(task_, stored, size, [&](int64_t j) { return position_of(accepted_.data()[j]); });
+    };
+    for_each_span(stored, row, edges, scan);
     weigh_alike(picks.size() - before, task_.fanout, picks);
   }
 
+  // Calls scan(sources, count, position_of) with spans of the edges; position_of(j) is the j-th's.
+  template <typename Index, typename Scan>
+  void for_each_span(std::span<const Index> stored,
+                     const Row& row,
+                     const RemainingNumbers& edges,
+                     const Scan& scan) {
+    for_each_run(row, edges.excluded(), [&](int64_t begin, int64_t end) {
+      for (int64_t first = begin; first < end; first += kSpan)
+        scan(stored.data() + first, std::min(kSpan, end - first),
+             [&](int64_t j) { return first + j; });
+    });
+  }
+  template <typename Index, typename Edges, typename Scan>
+  void for_each_span(std::span<const Index> stored,
+                     const Row& row,
+                     const Edges& edges,
+                     const Scan& scan) {
+    auto& sources = std::get<std::vector<Index>>(sources_);
+    sources.resize(static_cast<size_t>(edges.size()));
+    Index* source = sources.data();
+    edges.for_each([&](int64_t x) { *source++ = stored[static_cast<size_t>(row.begin + x)]; });
+    for (int64_t first = 0; first < edges.size(); first += kSpan)
+      scan(sources.data() + first, std::min(kSpan, edges.size() - first),
+           [&](int64_t j) { return row.begin + edges[first + j]; });
+  }
+
   // LABOR-i: a probability for every edge. The file may have changed since importances were made.
-  template <typename Index, typename Picks>
-  void accept_by_importance(std::span<const Index> stored, const Row& row, size_t i, Picks& picks) {
-    const auto excluded = excluded_in(task_.excluded, row);
-    const int64_t degree = row.degree - std::ssize(excluded);
+  template <typename Index, typename Edges, typename Picks>
+  void accept_by_importance(
+      std::span<const Index> stored, const Row& row, const Edges& edges, size_t i, Picks& picks) {
     draws_.importance->load(i, p_);
-    if (p_.size() != static_cast<size_t>(degree)) {
+    if (p_.size() != static_cast<size_t>(edges.size())) {
       throw_bad_entry(task_.edges.indptr_place, task_.dst_rows.row(task_.dst_nodes()[i]), row.begin,
                       "begins a row whose length changed while it was sampled");
     }
-    const double c = solve_c(p_, task_.fanout);
+    accept_each(stored, row, edges, draws_.importance->solve(i, p_), picks);
+  }
+
+  // Each edge with the probability min(1, c p_).
+  template <typename Index, typename Edges, typename Picks>
+  void accept_each(
+      std::span<const Index> stored, const Row& row, const Edges& edges, double c, Picks& picks) {
     q_.clear();
-    const double* p = p_.data();
-    for_each_run(row, excluded, [&](int64_t begin, int64_t end) {
-      for (int64_t position = begin; position < end; ++position) {
-        const double q = std::min(1.0, c * *p++);
-        const auto source = static_cast<uint64_t>(stored[static_cast<size_t>(position)]);
-        const bool accepted =
-            q == 1 || draw_word(draws_.source_keys, source) <= static_cast<uint64_t>(q * 0x1p64);
-        if (!accepted) continue;
-        picks.take(task_, stored, 1, [&](int64_t) { return position; });
-        q_.push_back(q);
-      }
+    terms_.clear();
+    size_t j = 0;
+    edges.for_each([&](int64_t x) {
+      const size_t edge = j++;
+      const double q = std::min(1.0, c * p_[edge]);
+      const int64_t position = row.begin + x;
+      const auto source = static_cast<uint64_t>(stored[static_cast<size_t>(position)]);
+      const bool accepted =
+          q == 1 || draw_word(draws_.source_keys, source) <= static_cast<uint64_t>(q * 0x1p64);
+      if (!accepted) return;
+      picks.take(task_, stored, 1, [&](int64_t) { return position; });
+      q_.push_back(q);
+      terms_.push_back((shares().empty() ? 1 : shares()[edge]) / q);
     });
-    weigh_by_probability(static_cast<double>(degree), picks);
+    weigh_by_probability(static_cast<double>(edges.size()), picks);
   }
 
   // LABOR-0: the last `count` picks are a row's, of `expected`.
@@ -87,22 +132,34 @@ class LaborRule {
     picks.weigh(count, [weight](size_t) { return weight; });
   }
 
-  // LABOR-i: the last picks are a row's, with the probabilities q_.
+  // The last picks are a row's, with the probabilities q_.
   template <typename Picks>
   void weigh_by_probability(double degree, Picks& picks) const {
-    const double sum = sum_in_blocks(q_, [](double of_pick) { return 1 / of_pick; });
-    const bool normalized = draws_.weights == Weights::kNormalized;
-    picks.weigh(static_cast<int64_t>(q_.size()), [&](size_t i) {
-      return static_cast<float>(normalized ? 1 / q_[i] / sum : 1 / (degree * q_[i]));
+    const double sum = sum_in_blocks(terms_, [](double term) { return term; });
+    const bool normalized = draws_.method.weights == Weights::kNormalized;
+    const bool by_degree = shares().empty();  // which is a share of 1 / degree for each edge
+    picks.weigh(static_cast<int64_t>(q_.size()), [&](size_t j) {
+      if (normalized) return static_cast<float>(terms_[j] / sum);
+      return static_cast<float>(by_degree ? 1 / (degree * q_[j]) : terms_[j]);
     });
+  }
+
+  [[nodiscard]] std::span<const double> shares() const {
+    if constexpr (requires { edges_.shares(); })
+      return edges_.shares();
+    else
+      return {};
   }
 
   const RelationTask<Id>& task_;
   const LaborDraws& draws_;
+  RowEdges edges_;
   LaborKernel kernel_ = best_kernels().labor;
-  std::vector<double> p_;  // LABOR-i: of one row's sources
-  std::vector<double> q_;  // LABOR-i: of one row's picks
+  std::vector<double> p_;      // of one row's edges
+  std::vector<double> q_;      // of one row's picks
+  std::vector<double> terms_;  // of the same: what they add to an estimate, 1 or a share by q
   std::vector<uint32_t> accepted_ = std::vector<uint32_t>(kSpan + kLaborPadding);
+  std::tuple<std::vector<int32_t>, std::vector<int64_t>> sources_;
 };
 
 }  // namespace
@@ -113,8 +170,18 @@ Relation sample_labor(const RelationTask<Id>& task,
                       ScanScratch<Id>& scratch,
                       BufferPool& pool,
                       int threads) {
-  return scan_edges(task, scratch, pool, threads, draws.stores_weights(),
-                    [&] { return LaborRule<Id>(task, draws); });
+  const auto scan = [&](const auto& make_rule) {
+    return scan_edges(task, scratch, pool, threads, draws.stores_weights(), make_rule);
+  };
+  const std::string& table = draws.method.table;
+  const auto of_some = [&] {
+    return LaborRule<Id, LaborEdges<Id>>(task, draws, LaborEdges<Id>(task, table));
+  };
+  if (task.times != nullptr)
+    return scan([&] { return RuleInTime<Id, LaborRule<Id, LaborEdges<Id>>>(task, of_some()); });
+  if (!table.empty()) return scan(of_some);
+  return scan(
+      [&] { return LaborRule<Id, RemainingEdges<Id>>(task, draws, RemainingEdges<Id>(task)); });
 }
 
 template Relation sample_labor(

@@ -12,11 +12,12 @@ namespace ramet {
 struct LaborDraws {
   DrawKeys source_keys;
   const RelationImportance* importance;  // of this relation, or nullptr for LABOR-0
-  Weights weights;
+  const Labor& method;
 
   // False where every weight is 1 / picks of the destination, which blocks do not store.
   [[nodiscard]] bool stores_weights() const {
-    return importance != nullptr || weights == Weights::kHorvitzThompson;
+    return importance != nullptr || method.weights == Weights::kHorvitzThompson ||
+           !method.table.empty();
   }
 };
 

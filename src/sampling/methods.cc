@@ -7,6 +7,7 @@
 #include "ramet/error.h"
 #include "smallest_sampler.h"
 #include "temporal_sampler.h"
+#include "weights.h"
 
 namespace ramet {
 namespace {
@@ -46,13 +47,14 @@ class LaborMethod final : public RelationSampler<Id> {
  public:
   LaborMethod(const Labor& method, const HopOptions& options, HopScratch<Id>& scratch)
       : method_(method), options_(options), scratch_(scratch) {
-    if (importance() != nullptr) scratch_.importance.prepare(*options.graph, method.iterations);
+    if (importance() != nullptr)
+      scratch_.importance.prepare(*options.graph, method, options.sample.disjoint);
   }
 
   Relation sample(const RelationTask<Id>& task, const DrawKeys& keys) override {
     const LaborDraws draws{
         keys, method_.iterations > 0 ? &scratch_.importance.relation(task.edge_type) : nullptr,
-        method_.weights};
+        method_};
     return sample_labor(task, draws, scratch_.scan, *options_.pool, options_.threads);
   }
 
@@ -102,14 +104,15 @@ Made<Id> make(const Weighted& method, const HopOptions& options, HopScratch<Id>&
 
 void check_one(const Uniform& /*method*/, const SampleOptions& /*options*/, const Graph& /*of*/) {}
 
-void check_one(const Labor& method, const SampleOptions& /*options*/, const Graph& /*of*/) {
-  if (method.iterations >= 0 && method.iterations <= kMaxImportanceIterations) return;
-  throw_invalid("iterations of Labor is ", method.iterations, ", expected 0 to ",
-                kMaxImportanceIterations);
+void check_one(const Labor& method, const SampleOptions& options, const Graph& graph) {
+  if (method.iterations < 0 || method.iterations > kMaxImportanceIterations)
+    throw_invalid("iterations of Labor is ", method.iterations, ", expected 0 to ",
+                  kMaxImportanceIterations);
+  if (!method.table.empty()) check_weights(method.table, options.fanouts, graph);
 }
 
 void check_one(const Weighted& method, const SampleOptions& options, const Graph& graph) {
-  check_weights(method, options.fanouts, graph);
+  check_weights(method.table, options.fanouts, graph);
 }
 
 }  // namespace
@@ -121,7 +124,7 @@ void check_method(const SampleOptions& options, const Graph& graph) {
 std::string why_cpu_samples(const SampleOptions& options) {
   if (options.expand == Expand::kOnce) return "sampling with expand = 'once' runs on the CPU";
   if (options.disjoint) return "sampling of disjoint trees runs on the CPU";
-  if (std::holds_alternative<Weighted>(options.method)) return "weighted sampling runs on the CPU";
+  if (!weight_table(options.method).empty()) return "weighted sampling runs on the CPU";
   const auto* uniform = std::get_if<Uniform>(&options.method);
   if (uniform == nullptr || !draws_smallest_words(*uniform, options)) return "";
   return concat("uniform sampling without replacement with dependent = ", options.dependent,

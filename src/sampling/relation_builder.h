@@ -32,10 +32,9 @@ struct RelationTask {
   // Disjoint trees: the destinations, since their list has keys. Else nullptr.
   const TreeNodes<Id>* tree_nodes = nullptr;
   const TreeKeys* source_keys = nullptr;
-  // Where a time holds edges back: their times, and of each destination that of its tree's seed.
-  // Else nullptr and empty.
-  const EdgeTimes* times = nullptr;
-  std::span<const int64_t> dst_times = {};
+  const EdgeTimes* times = nullptr;  // of the edges, where a time holds some back
+  // With SampleOptions::time: the times that the edges of each destination may have.
+  std::span<const TimeSpan> allowed = {};
 
   [[nodiscard]] int64_t num_dst() const { return destinations.size(); }
   // Their ids.

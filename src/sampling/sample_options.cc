@@ -92,10 +92,6 @@ Enum parse(const char* option, const std::string& name, const char* const (&name
 void check_trees(const SampleOptions& options) {
   if (options.time && !options.disjoint)
     throw_invalid("time needs disjoint: seeds of several times share no nodes");
-  if (options.disjoint && std::holds_alternative<Labor>(options.method))
-    throw_invalid(
-        "Labor with disjoint: destinations of different seeds share no nodes, which is what LABOR "
-        "saves");
 }
 
 }  // namespace
@@ -113,6 +109,17 @@ Method method_named(const std::string& name) {
   return *found;
 }
 
+std::string weight_table(const Method& method) {
+  return std::visit(
+      [](const auto& chosen) -> std::string {
+        if constexpr (requires { chosen.table; })
+          return chosen.table;
+        else
+          return "";
+      },
+      method);
+}
+
 Weights parse_weights(const std::string& name) {
   return parse<Weights>("weights", name, {"normalized", "horvitz-thompson"});
 }
@@ -126,7 +133,7 @@ Strategy parse_strategy(const std::string& name) {
 }
 
 Comparison parse_comparison(const std::string& name) {
-  return parse<Comparison>("comparison", name, {"<=", "<"});
+  return parse<Comparison>("comparison", name, {"<=", "<", ">=", ">"});
 }
 
 void check(const SampleOptions& options, const Graph& graph) {

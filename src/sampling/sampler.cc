@@ -85,12 +85,14 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
     driver_.start(seeds, epoch, step);
     hop_sampler_.exclude(excluded);
     const Array times = read_times(seeds);
+    if (times.data != nullptr)
+      hop_sampler_.start_batch(seed_spans(*hop_sampler_.options().sample.time, times));
     NodeIndexes<Id>& nodes = scratch_->nodes;
     for (size_t t = 0; t < nodes.size(); ++t)
       start_batch(nodes[t], t);
     while (!driver_.is_done()) {
       if (stop != nullptr && stop->load()) return {};
-      driver_.add(sample_hop(nodes, times.as<int64_t>(), stop));
+      driver_.add(sample_hop(nodes, stop));
     }
     std::vector<Array> n_id, trees;
     for (size_t t = 0; t < nodes.size(); ++t) {
@@ -145,16 +147,13 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
     return trees;
   }
 
-  Block sample_hop(NodeIndexes<Id>& nodes,
-                   std::span<const int64_t> seed_times,
-                   const std::atomic<bool>* stop) {
+  Block sample_hop(NodeIndexes<Id>& nodes, const std::atomic<bool>* stop) {
     Block block;
     const std::vector<ListRange> destinations = driver_.destinations(sizes(nodes));
     set_destinations(block, destinations);
     if (auto* importance = hop_sampler_.start_importance(nodes, destinations, driver_.hop()))
       importance->iterate(stop);
-    block.relations =
-        hop_sampler_.sample(nodes, destinations, driver_.step_keys(), driver_.hop(), seed_times);
+    block.relations = hop_sampler_.sample(nodes, destinations, driver_.step_keys(), driver_.hop());
     block.num_src = sizes(nodes);
     return block;
   }

@@ -195,11 +195,7 @@ class WeightedRule {
 
  private:
   [[nodiscard]] double weight(const Row& row, int64_t x) const {
-    const auto value = static_cast<double>(weights_[static_cast<size_t>(row.begin + x)]);
-    if (is_weight(value)) return value;
-    throw_invalid("row ", row.begin + x, " of table '", method_.table, "' of edge type '",
-                  task_.edges.encoded, "' is ", value, ": as a weight it must be 0, or from ",
-                  kSmallestWeight, " to ", kLargestWeight);
+    return checked_weight(weights_, row.begin + x, method_.table, task_.edges);
   }
 
   template <typename Edges>
@@ -293,26 +289,6 @@ Relation sample_weighted(const RelationTask<Id>& task,
   const Array& table = task.edges.tables.at(method.table);
   return table.dtype == DType::kFloat32 ? sample.template operator()<float>(table)
                                         : sample.template operator()<double>(table);
-}
-
-void check_weights(const Weighted& method,
-                   const std::vector<std::vector<int64_t>>& fanouts,
-                   const Graph& graph) {
-  for (size_t t = 0; t < graph.edge_types().size(); ++t) {
-    const EdgeType& edges = graph.edge_types()[t];
-    const auto is_empty = [](int64_t fanout) { return fanout == 0; };
-    if (std::all_of(fanouts[t].begin(), fanouts[t].end(), is_empty)) continue;
-    const auto table = edges.tables.find(method.table);
-    if (table == edges.tables.end())
-      throw_error(ErrorCode::kNotFound, "edge type '", edges.encoded, "' has no table '",
-                  method.table, "', by which neighbors are to be drawn");
-    const Array& weights = table->second;
-    if ((weights.dtype != DType::kFloat32 && weights.dtype != DType::kFloat64) ||
-        weights.shape.size() != 1) {
-      throw_invalid("table '", method.table, "' of edge type '", edges.encoded, "' is ",
-                    weights.describe(), ", expected one float32 or float64 per edge");
-    }
-  }
 }
 
 template Relation sample_smallest_words(

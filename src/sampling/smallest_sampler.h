@@ -27,10 +27,4 @@ template <typename Id>
                                        BufferPool& pool,
                                        int threads);
 
-// Throws kInvalidArgument unless every edge type with a fanout has the table of the method: float32
-// or float64, one number per edge.
-void check_weights(const Weighted& method,
-                   const std::vector<std::vector<int64_t>>& fanouts,
-                   const Graph& graph);
-
 }  // namespace ramet

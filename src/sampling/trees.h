@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "edge_times.h"
 #include "ramet/graph.h"
 
 namespace ramet {
@@ -34,18 +35,19 @@ template <typename Id>
 struct TreeNodes {
   std::vector<Id> ids;
   std::vector<int64_t> trees;
-  std::vector<int64_t> times;  // of the seeds of the trees; empty where seeds have none
+  std::vector<TimeSpan> times;  // that their edges may have; empty where seeds have no times
 
+  // seed_spans: what each tree allows, or empty.
   void assign(const TreeKeys& of_type,
               std::span<const Id> keys,
-              std::span<const int64_t> seed_times) {
+              std::span<const TimeSpan> seed_spans) {
     ids.resize(keys.size());
     trees.resize(keys.size());
-    times.resize(seed_times.empty() ? 0 : keys.size());
+    times.resize(seed_spans.empty() ? 0 : keys.size());
     for (size_t i = 0; i < keys.size(); ++i) {
       ids[i] = static_cast<Id>(of_type.id(keys[i]));
       trees[i] = of_type.tree(keys[i]);
-      if (!times.empty()) times[i] = seed_times[static_cast<size_t>(trees[i])];
+      if (!times.empty()) times[i] = seed_spans[static_cast<size_t>(trees[i])];
     }
   }
 };

@@ -30,10 +30,10 @@ TEST_CASE("digests tell options apart, and those of defaults are what they were"
       digest_of([](SampleOptions& o) { o.time = Time{.table = "u"}; }),
       digest_of([](SampleOptions& o) { o.time = Time{.table = "t", .strategy = Strategy::kLast}; }),
       digest_of([](SampleOptions& o) { o.time = Time{.table = "t", .window = 5}; }),
-      digest_of([](SampleOptions& o) {
-        o.time = Time{.table = "t", .comparison = Comparison::kBefore};
-      })};
-  CHECK(digests.size() == 8);
+      digest_of(
+          [](SampleOptions& o) { o.time = Time{.table = "t", .comparison = Comparison::kBefore}; }),
+      digest_of([](SampleOptions& o) { o.time = Time{.table = "t", .monotonic = true}; })};
+  CHECK(digests.size() == 9);
   CHECK(digests.count(0x8a4ba3583d6f908U) == 1);
 }
 
@@ -41,6 +41,7 @@ TEST_CASE("names of options") {
   CHECK(parse_expand("once") == Expand::kOnce);
   CHECK(parse_strategy("last") == Strategy::kLast);
   CHECK(parse_comparison("<") == Comparison::kBefore);
+  CHECK(parse_comparison(">") == Comparison::kAfter);
   CHECK_THROWS_WITH_AS(parse_expand("twice"), "expand is 'twice', expected 'every' or 'once'",
                        Error);
 }

@@ -212,6 +212,43 @@ TEST_CASE("c solves its equation, also for ties and for extreme importances") {
   CHECK(solve_c(std::vector<double>(1000, 1.0), 10) == doctest::Approx(0.01).epsilon(1e-15));
 }
 
+TEST_CASE("with weights, c gives the fanout in expectation, and then keeps the variance") {
+  std::vector<std::vector<double>> rows{{1, 1, 1, 1, 1}, {0.25, 1, 0.25, 3, 1, 3, 0.25, 0.5}};
+  rows.push_back({1e-280, 1, 1, 1});
+  rows.push_back({1, 1e-200, 1e-200, 1e-170, 1e-280});
+  for (int e = -150; e <= 0; e += 10)
+    rows.emplace_back(rows.back()).push_back(std::pow(10.0, e));
+  for (std::vector<double>& shares : rows) {
+    double whole = 0;
+    for (const double weight : shares)
+      whole += weight;
+    for (double& share : shares)
+      share /= whole;
+    const auto degree = static_cast<int64_t>(shares.size());
+    for (int64_t fanout = 1; fanout < degree; ++fanout) {
+      const double c = solve_c_of_shares(shares, fanout), variance = variance_of_shares(shares, c);
+      std::vector<double> p;
+      double expected = 0;
+      for (const double share : shares) {
+        const double q = std::min(1.0, c * share);
+        expected += q;
+        p.push_back(p.size() % 2 == 0 ? q : std::sqrt(q));  // as another destination raises it
+      }
+      CHECK(expected == doctest::Approx(static_cast<double>(fanout)).epsilon(1e-12));
+      const double kept = solve_c(p, shares, variance);
+      double found = 0, squares = 0;
+      for (size_t e = 0; e < p.size(); ++e) {
+        found += shares[e] * shares[e] * (1 / std::min(1.0, kept * p[e]) - 1);
+        squares += shares[e] * shares[e];
+      }
+      CHECK(std::abs(found - variance) <= 1e-9 * variance + 1e-13 * squares);
+      CHECK((kept > 0 && kept <= 1 + 1e-9));
+    }
+    CHECK(std::isinf(solve_c_of_shares(shares, kAllNeighbors)));
+    CHECK(solve_c(shares, shares, 0) == 1);
+  }
+}
+
 // docs/semantics.md, section 8: sums in blocks of 1,024 terms.
 TEST_CASE("the c of a long row has the bits of its definition") {
   std::vector<double> p;

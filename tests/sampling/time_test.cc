@@ -62,7 +62,7 @@ int64_t count_allowed(const Graph& graph, const Minibatch& batch, const Time& ru
 
 }  // namespace
 
-TEST_CASE("allowed times end at the seed's, and do not wrap around") {
+TEST_CASE("allowed times end or begin at the seed's, and do not wrap around") {
   const auto is = [](const Time& rule, int64_t now, int64_t first, int64_t last) {
     const TimeSpan span = allowed_times(rule, now);
     return span.first == first && span.last == last;
@@ -74,6 +74,31 @@ TEST_CASE("allowed times end at the seed's, and do not wrap around") {
   CHECK(is({.table = "t", .window = kLatest}, -2, kEarliest, -2));
   CHECK(is({.table = "t", .window = 5}, kEarliest + 3, kEarliest, kEarliest + 3));
   CHECK(allowed_times(before, kEarliest).is_empty());
+  const Time from{.table = "t", .comparison = Comparison::kAtLeast};
+  const Time after{.table = "t", .window = 5, .comparison = Comparison::kAfter};
+  CHECK(is(from, 7, 7, kLatest));
+  CHECK(is(after, 7, 8, 12));
+  CHECK(is(after, kLatest - 3, kLatest - 2, kLatest));
+  CHECK(allowed_times(after, kLatest).is_empty());
+  CHECK(allowed_times(before, kEarliest).common({kEarliest, 7}).is_empty());
+}
+
+TEST_CASE("seeds have one time each, or two in order") {
+  const auto graph = make_graph(true, false);
+  const std::vector<int64_t> ids{1, 2}, ends{3, 9, 5, 5}, swapped{3, 9, 6, 5}, three{1, 2, 3};
+  SampleOptions options{.fanouts = {{4}}, .disjoint = true, .time = Time{.table = "time"}};
+  NeighborSampler sampler(graph, options);
+  const Minibatch batch = sampler.sample(Seeds{0, ids, ends}, 0, 0);
+  CHECK(batch.seed_times.shape == std::vector<int64_t>{2, 2});
+  const auto refused = [&](std::span<const int64_t> times, const char* why) {
+    CHECK_THROWS_WITH_AS(sampler.sample(Seeds{0, ids, times}, 0, 0), doctest::Contains(why), Error);
+  };
+  refused(swapped, "input_time[1] is 6 to 5, expected the first time that is allowed");
+  refused(three, "there are 3 times of 2 seeds, expected 1 for each");
+  options.time->window = 3;
+  NeighborSampler with_window(graph, options);
+  CHECK_THROWS_WITH_AS(with_window.sample(Seeds{0, ids, ends}, 0, 0),
+                       doctest::Contains("window is 3, but each seed was given"), Error);
 }
 
 TEST_CASE("nothing from the future, also from a store that says falsely that rows are sorted") {

@@ -90,7 +90,7 @@ class Batch:
 
     @property
     def seed_time(self):
-        """int64 [num_seeds]: the time of each seed; None unless the loader has a `time`."""
+        """int64 [num_seeds]: the time of each seed, [num_seeds, 2] if `input_time` had two; None without `time`."""
         times = self._core.seed_times
         if times is None:
             return None

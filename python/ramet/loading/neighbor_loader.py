@@ -30,6 +30,7 @@ class NeighborLoader(Loader):
         input_nodes=None: the seeds: a split's name, ids, a bool mask or (type, one of these), or a dict of these by
             type; None: all nodes.
         input_time=None: int64 [input nodes]: the time of each, or a dict by type; None: its row of the time table.
+            [input nodes, 2]: the first and the last time that each allows.
         batch_size=1: seeds of the GLOBAL batch; each rank gets its slice.
         shuffle=False, drop_last=False: whether to shuffle the seeds; to drop a last, smaller batch.
         tables=None: names of node and edge tables to gather; None: "feat" and "label". Or a dict, name to ramet.Table:

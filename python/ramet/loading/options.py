@@ -87,7 +87,7 @@ class Input(NamedTuple):
 
     node_type: int  # its position
     ids: np.ndarray | None  # int64; None for all nodes
-    times: np.ndarray | None  # int64, of each; None for those of the nodes
+    times: np.ndarray | None  # int64, of each, or [ids, 2]: a window of each; None for those of the nodes
 
 
 def as_inputs(nodes, input_time, graph: Graph, what: str, time: dict | None) -> list[Input]:
@@ -107,6 +107,10 @@ def as_inputs(nodes, input_time, graph: Graph, what: str, time: dict | None) -> 
     for (position, ids), of_type, name in chosen:
         count = graph.num_nodes(graph.node_types[position]) if ids is None else len(ids)
         inputs.append(Input(position, ids, as_times(of_type, time, count, name)))
+    windows = [of_type.times is not None and of_type.times.ndim == 2 for of_type in inputs]
+    if any(windows) and not all(windows):
+        without = [graph.node_types[of_type.node_type] for of_type, has in zip(inputs, windows) if not has]
+        raise ValueError(f"input_time has windows for seeds of some node types, but not for {without}: give all")
     return inputs
 
 
@@ -131,17 +135,31 @@ def _ids_of(node_type, chosen, graph: Graph, what: str) -> tuple[int, np.ndarray
 
 
 def as_times(input_time, time: dict | None, count: int, what: str = "input_time") -> np.ndarray | None:
-    """int64 times of `count` seeds. time: as in `sample_options`."""
+    """int64 times of `count` seeds, or their windows. time: as in `sample_options`."""
     if input_time is None:
         return None
     if time is None:
         raise ValueError(f"{what} is {shortened(input_time)}, but there is no `time` to compare it with")
     times = as_array(input_time, what)
-    if times.shape != (count,):
-        raise ValueError(f"{what} has shape {list(times.shape)}, expected [{count}], a time for each seed")
+    if times.shape not in ((count,), (count, 2)):
+        expected = f"[{count}], a time for each seed, or [{count}, 2], the first and the last time that each allows"
+        raise ValueError(f"{what} has shape {list(times.shape)}, expected {expected}")
     if times.size > 0 and times.dtype.kind not in "iu":
         raise TypeError(f"{what} has dtype {dtype_name(times.dtype)}, expected int64: {COUNT_UNITS}")
-    return to_integers(times, what, empty_list=True).astype(np.int64, copy=False)
+    times = to_integers(times, what, empty_list=True).astype(np.int64, copy=False)
+    if times.ndim == 2:
+        _require_windows(times, time, what)
+    return times
+
+
+def _require_windows(windows: np.ndarray, time: dict, what: str) -> None:
+    if time["window"] != -1:
+        raise ValueError(f"{what} has a window for each seed, but time.window is {time['window']}: give one of them")
+    wrong = np.flatnonzero(windows[:, 0] > windows[:, 1])
+    if wrong.size:
+        i = int(wrong[0])
+        expected = "the first time that is allowed, and then the last"
+        raise ValueError(f"{what}[{i}] is {windows[i].tolist()}, expected {expected}")
 
 
 def _times_by_type(input_time, nodes: Mapping, what: str) -> Mapping:

@@ -15,6 +15,7 @@ from ramet import _core
 from ramet._support.arguments import as_flag, as_int, as_name, shortened
 
 WEIGHTS = ("normalized", "horvitz-thompson")
+_WEIGHT_TABLE = {"flag": "--weight-table", "help": "edge table of weights"}
 
 
 def _dependent() -> int:
@@ -29,7 +30,7 @@ class Sampler:
 
     def plain(self) -> dict:
         """The name and the options, as numbers and strings, for states and files."""
-        return {"name": self.name, **vars(self)}
+        return {"name": self.name, **{option: "" if value is None else value for option, value in vars(self).items()}}
 
     def _set(self, **checked) -> None:
         for option, value in checked.items():
@@ -66,6 +67,8 @@ class Labor(Sampler):
         hop is unbiased.
     weights: defines `block.edge_weight`. "normalized" weights add up to 1 at each destination. "horvitz-thompson"
         weights are unbiased also where nothing may be picked, with a larger error.
+    table: as of Weighted: a destination picks in proportion to this edge table, and `block.edge_weight` estimates the
+        mean of its neighbors weighted by it. On the CPU. None: all edges are alike.
     dependent: as of Uniform.
     """
 
@@ -75,6 +78,7 @@ class Labor(Sampler):
     )
     layer_dependent: bool = field(default=False, metadata={"help": "all hops use the same randomness"})
     weights: str = field(default="normalized", metadata={"choices": WEIGHTS, "help": "what neighbors weigh in means"})
+    table: str | None = field(default=None, metadata=_WEIGHT_TABLE)
     dependent: int = _dependent()
 
     def __post_init__(self):
@@ -84,6 +88,7 @@ class Labor(Sampler):
         self._set(
             iterations=as_int(self.iterations, "iterations", 0, _core.MAX_IMPORTANCE_ITERATIONS),
             layer_dependent=as_flag(self.layer_dependent, "layer_dependent"),
+            table=as_name(self.table, "table") if self.table else None,
             dependent=as_int(self.dependent, "dependent", 1),
         )
 
@@ -104,7 +109,7 @@ class Weighted(Sampler):
     """
 
     name: ClassVar[str] = "weighted"
-    table: str = field(metadata={"flag": "--weight-table", "help": "edge table of weights"})
+    table: str = field(metadata=_WEIGHT_TABLE)
     replace: bool = field(default=False, metadata={"help": "draws may repeat"})
     dependent: int = _dependent()
 
@@ -149,7 +154,7 @@ def add_sampler_options(parser) -> None:
         if isinstance(option.default, bool):
             words |= {"action": "store_const", "const": True}
         else:
-            kind = str if option.default is dataclasses.MISSING else type(option.default)
+            kind = str if option.default in (dataclasses.MISSING, None) else type(option.default)
             words |= {"type": kind, "choices": option.metadata.get("choices")}
         parser.add_argument(flag, **words)
 

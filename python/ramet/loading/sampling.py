@@ -47,8 +47,8 @@ def sample(
         before was the first to find, which gives one graph, `batch.edges()` (docs/semantics.md, section 14).
     disjoint: each seed has a tree of its own, which shares no node with others; `batch.batch` tells trees apart.
     time: only neighbors that were there at the time of their tree's seed; disjoint then (section 16).
-    input_time: int64 [n], the time of each seed, a dict where `seeds` is one. None: its row of the table that `time`
-        names.
+    input_time: int64 [n], the time of each seed, or [n, 2], the first and the last time that each allows; a dict where
+        `seeds` is one. None: its row of the table that `time` names.
     threads: the number of threads that work on this one batch. The result does not depend on it.
     device: as in NeighborLoader. The GPU samples from a copy of the topology in its memory, which stays there while
         batches of it live.

@@ -22,8 +22,9 @@ def checked_position(state: Mapping, own: Mapping, num_steps: int) -> tuple[int,
     if state["fingerprint"] != own["fingerprint"]:
         raise ValueError("the state is of a loader over another graph, other input nodes or other input times")
     if len({state["tables"], own["tables"]} - {0}) > 1:  # 0: of a part, which does not know
-        drawn_by = [own["options"][by]["table"] for by in ("sampler", "time") if "table" in (own["options"][by] or {})]
-        raise ValueError(f"the state is of a loader over another table {' or '.join(map(repr, drawn_by))}")
+        drawn_by = [(own["options"][by] or {}).get("table") for by in ("sampler", "time")]
+        named = " or ".join(map(repr, filter(None, drawn_by)))
+        raise ValueError(f"the state is of a loader over another table {named}")
     epoch, step = as_int(state["epoch"], "epoch", 0), as_int(state["step"], "step", 0)
     if step > num_steps:
         raise ValueError(f"the state is at step {step}, but an epoch has {num_steps}")

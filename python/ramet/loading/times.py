@@ -1,37 +1,43 @@
-"""Time: neighbors that were there at the seed's time. docs/semantics.md, section 16."""
+"""Time: neighbors from before or after the seed's time. docs/semantics.md, section 16."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ramet._support.arguments import as_int, as_name, shortened
+from ramet._support.arguments import as_flag, as_int, as_name, shortened
 
 STRATEGIES = ("uniform", "last")
-COMPARISONS = ("<=", "<")
+COMPARISONS = ("<=", "<", ">=", ">")
 COUNT_UNITS = "times count units, such as seconds or milliseconds, (times / unit).round() as int64"
 
 
 @dataclass(frozen=True)
 class Time:
-    """Draws only neighbors that were there at the time of the tree's seed, on the CPU (docs/semantics.md, section 16).
+    """Draws only neighbors that were there at the time of the tree's seed, or that came after it, on the CPU
+    (docs/semantics.md, section 16).
 
     table: the name of int64 tables of edges or of nodes, one time each, in any unit. An edge has its own time, or that
         of its source. Edge types with neither are sampled as without time.
     strategy: of the neighbors that the time allows, "uniform" draws as the sampler does; "last" takes the latest.
-    window: only neighbors at most so much older than the seed, in the unit of the times. None: however old.
-    comparison: "<=": a neighbor may be as late as the seed; "<": it is earlier.
+    window: only neighbors at most so far from the seed's time, in the unit of the times. None: however far. Windows of
+        their own are given to seeds by `input_time`.
+    comparison: "<=": a neighbor may be as late as the seed; "<": it is earlier; ">=", ">": it may be as early, or is
+        later.
+    monotonic: the comparison also holds between an edge and each edge that led to its destination.
     """
 
     table: str
     strategy: str = "uniform"
     window: int | None = None
     comparison: str = "<="
+    monotonic: bool = False
 
     def __post_init__(self):
         as_name(self.table, "table")
         _require(self.strategy, "strategy", STRATEGIES)
         _require(self.comparison, "comparison", COMPARISONS)
+        object.__setattr__(self, "monotonic", as_flag(self.monotonic, "monotonic"))
         if self.window is not None:
             object.__setattr__(self, "window", as_int(self.window, "window", 0))
 

@@ -18,6 +18,7 @@ from ramet.graph import Graph
 from ramet.loading import neighbor_loader as native
 from ramet.loading.batch import Batch
 from ramet.loading.samplers import Sampler
+from ramet.loading.times import Time
 from ramet.pyg.ahead import Ahead
 from ramet.pyg.assembly import assemble
 from ramet.pyg.hooks import inherits
@@ -54,6 +55,7 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
     The other arguments are PyG's, and those of torch's DataLoader: `batch_size`, `shuffle`, `sampler`, `generator` and
     so on. `num_workers` and what belongs to workers is accepted, and changes nothing.
     neighbor_sampler: a sampler of PyG, or a ramet.Uniform, ramet.Labor or ramet.Weighted.
+    time_attr: the attribute's name, or a ramet.Time that names it.
     Of ramet.NeighborLoader it takes `threads`, `prefetch`, `placement`, `device`, `features` (with a ramet.Graph) and
         `tables`: node attributes whose rows come from elsewhere, {name: ramet.Table}, by node type
         {name: {type: ramet.Table}}.
@@ -74,7 +76,7 @@ class NeighborLoader(torch_geometric.loader.NeighborLoader):
         subgraph_type: SubgraphType | str = "directional",
         disjoint: bool = False,
         temporal_strategy: str = "uniform",
-        time_attr: str | None = None,
+        time_attr: str | Time | None = None,
         weight_attr: str | None = None,
         transform=None,
         transform_sampler_output=None,

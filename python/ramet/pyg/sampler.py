@@ -33,7 +33,8 @@ class RametSampler(BaseSampler):
     data: a Data or HeteroData, whose edges are sorted once on a machine; a ramet.Graph; or a pair of FeatureStore and
         GraphStore, of which the edges are copied.
     num_neighbors, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr: as of PyG's
-        NeighborSampler. Edges need not be sorted: `is_sorted` and `share_memory` change nothing.
+        NeighborSampler. Edges need not be sorted: `is_sorted` and `share_memory` change nothing. `time_attr` may be a
+        ramet.Time, whose table is the attribute's name.
     method: a ramet.Uniform, ramet.Labor or ramet.Weighted, in the place of `replace` and `weight_attr`.
 
     Every call draws with a number from torch's random generator, so torch.manual_seed makes samples repeat. Pickles
@@ -48,7 +49,7 @@ class RametSampler(BaseSampler):
         replace: bool = False,
         disjoint: bool = False,
         temporal_strategy: str = "uniform",
-        time_attr: str | None = None,
+        time_attr: str | Time | None = None,
         weight_attr: str | None = None,
         is_sorted: bool = False,
         share_memory: bool = False,
@@ -61,10 +62,10 @@ class RametSampler(BaseSampler):
         self.subgraph_type = SubgraphType(subgraph_type) if directed else SubgraphType.induced
         self.method = _as_method(method, replace, weight_attr)
         make_source = source_of_stores if is_remote(data) else source_of
-        self.source: Source = make_source(data, getattr(self.method, "table", None), time_attr)
+        self.time: Time | None = _as_time(time_attr, temporal_strategy)
+        time_table = None if self.time is None else self.time.table
+        self.source: Source = make_source(data, getattr(self.method, "table", None), time_table)
         self.num_neighbors = num_neighbors
-        time = Time("time" if time_attr is None else time_attr, strategy=temporal_strategy)
-        self.time: Time | None = None if time_attr is None else time
         self.disjoint = as_flag(disjoint, "disjoint") or self.time is not None
         self.replace = replace
         if self.disjoint and self.subgraph_type == SubgraphType.induced:
@@ -156,6 +157,16 @@ def _as_method(method: Sampler | None, replace: bool, weight_attr: str | None) -
         if value:
             raise ValueError(f"{name} is {value!r}, but the sampler is {method}, which says that: give one of them")
     return method
+
+
+def _as_time(time_attr: str | Time | None, strategy: str) -> Time | None:
+    """The time of the attribute, as PyG means it, or as it is given."""
+    if isinstance(time_attr, Time):
+        if strategy != "uniform":
+            raise ValueError(f"temporal_strategy is {strategy!r}, but time_attr is {time_attr}, which says that")
+        return time_attr
+    time = Time("time" if time_attr is None else time_attr, strategy=strategy)
+    return None if time_attr is None else time
 
 
 def _as_fanouts(value) -> list | dict:

@@ -8,6 +8,7 @@ import ramet
 
 TIMES = np.random.default_rng(5).integers(0, 1000, NUM_NODES)
 INPUT_TIMES = np.random.default_rng(6).integers(0, 1000, 205)
+WINDOWS = np.stack([INPUT_TIMES - 300, INPUT_TIMES], 1)
 
 
 @pytest.fixture(scope="module")
@@ -47,16 +48,28 @@ def test_a_node_is_a_seed_at_several_times(graph):
         assert np.all(TIMES[found] <= time)
 
 
-@pytest.mark.parametrize("options", [{}, {"expand": "every"}, {"time": ramet.Time("time", "last", 500, "<")}], ids=str)
+OPTIONS = [
+    {},
+    {"expand": "every"},
+    {"time": ramet.Time("time", "last", 500, "<")},
+    {"time": ramet.Time("time", comparison=">", monotonic=True), "expand": "every"},
+    {"input_time": WINDOWS},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_batches_are_the_same_for_any_threads_and_as_sampled_alone(graph, options):
-    loader = make(graph, threads=1, input_time=INPUT_TIMES, **options)
+    options = {"input_time": INPUT_TIMES} | options
+    loader = make(graph, threads=1, **options)
     batches = list(loader)
     expected = [summary(batch) for batch in batches]
     for threads in (2, 3):
-        again = make(graph, threads=threads, input_time=INPUT_TIMES, **options)
+        again = make(graph, threads=threads, **options)
         assert [summary(batch) for batch in again] == expected
     given = {"expand": "once", "time": ramet.Time("time")} | options
+    del given["input_time"]
     for batch in batches:
+        assert np.array_equal(batch.seed_time, options["input_time"][numpy_of(batch.input_id)])
         one = ramet.sample(graph, batch.seeds, [5, 3], seed=3, step=batch.step, input_time=batch.seed_time, **given)
         assert one.fingerprint() == batch.fingerprint() and np.array_equal(one.n_id, batch.n_id)
         made = loader._core.make(numpy_of(batch.input_id), 0, batch.step)
@@ -73,7 +86,7 @@ def test_resuming_is_exact_and_of_the_same_times(graph):
     again = make(graph, input_time=INPUT_TIMES.copy(), threads=3)
     again.load_state_dict(state)
     assert [summary(batch) for batch in again] == expected[7:]
-    for other in (INPUT_TIMES + 1, None):
+    for other in (INPUT_TIMES + 1, WINDOWS, None):
         with pytest.raises(ValueError, match="other input times"):
             make(graph, input_time=other).load_state_dict(state)
     with pytest.raises(ValueError, match="over another table 'time'"):
@@ -89,6 +102,18 @@ def test_input_times_of_a_type_without_times():
     batch = next(iter(loader))
     age = several.table("age", "author").numpy()
     assert np.all(age[numpy_of(batch.n_id["author"])] <= np.array([30, 60, 45])[numpy_of(batch.batch["author"])])
+
+
+def test_windows_of_several_types():
+    several, ages = heterogeneous(), {"time": "age", "batch_size": 4}
+    given = {"author": np.array([[0, 30], [20, 25]]), "paper": np.array([[30, 60], [5, 5]])}
+    nodes = {"author": [1, 2], "paper": [3, 3]}
+    batch = next(iter(ramet.NeighborLoader(several, [4, 2], nodes, input_time=given, **ages)))
+    for t, windows in given.items():
+        assert np.array_equal(batch.seed_time[t], windows)
+    for one in ({"paper": given["paper"]}, given | {"author": [30, 25]}):
+        with pytest.raises(ValueError, match=r"windows for seeds of some node types, but not for \['author'\]"):
+            ramet.NeighborLoader(several, [4, 2], nodes, input_time=one, **ages)
 
 
 WRONG = [

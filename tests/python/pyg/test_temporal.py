@@ -6,7 +6,10 @@ from pyg_graphs import homogeneous
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.datasets import KarateClub
 
+import ramet
 import ramet.pyg
+
+LABOR = ramet.Labor(1)
 
 
 def karate() -> HeteroData:
@@ -33,6 +36,26 @@ def test_no_node_is_later_than_its_seed(strategy):
         assert torch.equal(v.batch[row], v.batch[col])
         found += len(row)
     assert found > 50
+
+
+def test_a_time_of_ours_has_options_that_pyg_has_not():
+    """Neighbors after the seed, and windows of seeds."""
+    loader = ramet.pyg.NeighborLoader(
+        karate(), [5, 5], input_nodes="v", time_attr=ramet.Time("time", comparison=">"), batch_size=34
+    )
+    v = next(iter(loader))["v"]
+    found = v.time > v.time[: v.batch_size][v.batch]
+    assert bool(found[v.batch_size :].all()) and found.sum() > 50
+    windows = torch.stack([torch.arange(34) // 2, torch.arange(34) + 9], 1)
+    loader = ramet.pyg.NeighborLoader(
+        karate(), [9], "v", windows, time_attr="time", batch_size=34, neighbor_sampler=LABOR
+    )
+    v = next(iter(loader))["v"]
+    first, last = v.seed_time[v.batch[v.batch_size :]].T
+    assert torch.equal(v.seed_time, windows) and len(first) > 10
+    assert bool(((first <= v.time[v.batch_size :]) & (v.time[v.batch_size :] <= last)).all())
+    with pytest.raises(ValueError, match="temporal_strategy is 'last', but time_attr is Time"):
+        ramet.pyg.RametSampler(karate(), [5], time_attr=ramet.Time("time"), temporal_strategy="last")
 
 
 @pytest.mark.parametrize("is_hetero", [False, True])

@@ -23,6 +23,8 @@ LABOR = {
     "labor-0 layer_dependent": labor(layer_dependent=True),
     "labor-1 thompson": thompson(1),
     "labor-1 kappa": labor(1, dependent=4),
+    "labor-0 weighted": labor(table="w"),
+    "labor-2 weighted": labor(2, table="w"),
 }
 METHODS = ALONE | LABOR
 

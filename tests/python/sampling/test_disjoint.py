@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from comparison import by_type, check, labor
-from methods import ALONE, KINDS, homogeneous, make
+from comparison import by_type, check
+from methods import KINDS, METHODS, homogeneous, make
 from small_graphs import homogeneous as with_tables
 
 import ramet
@@ -51,13 +51,13 @@ def edges_of_tree(batch, tree: int) -> list:
 
 @pytest.mark.parametrize("fanouts", [[4, 3], [-1, 2, 3], [3, 0, 2], [40, 3]], ids=str)
 @pytest.mark.parametrize("expand", EXPAND)
-@pytest.mark.parametrize("method", ALONE)
+@pytest.mark.parametrize("method", METHODS)
 def test_batches(case, method, expand, fanouts):
     """Nodes, trees, edges and weights, with repeated seeds, parallel edges and self loops."""
     kind, graph, twin_graph, seed_type = case
     if kind == "64 bits" and "weighted" in method:
         pytest.skip("the store that is written by hand has no tables")
-    options = ALONE[method] | {"seed": 3, "epoch": 1, "step": 6, "disjoint": True, "expand": expand}
+    options = METHODS[method] | {"seed": 3, "epoch": 1, "step": 6, "disjoint": True, "expand": expand}
     for threads in (1, 3):
         check((graph, twin_graph), SEEDS, fanouts, seed_type, threads=threads, **options)
 
@@ -81,11 +81,11 @@ def test_trees_share_nothing(case, expand):
 
 
 @pytest.mark.parametrize("expand", EXPAND)
-@pytest.mark.parametrize("method", ALONE)
+@pytest.mark.parametrize("method", METHODS)
 def test_a_tree_is_the_batch_of_its_seed(method, expand):
     """Nodes and edges, in their order."""
     graph, _ = homogeneous()
-    options = ALONE[method] | {"disjoint": True, "expand": expand, "step": 5}
+    options = METHODS[method] | {"disjoint": True, "expand": expand, "step": 5}
     batch = ramet.sample(graph, SEEDS, [5, 4, 3], **options)
     ids, trees = nodes_of(batch)["node"]
     for tree, seed in enumerate(SEEDS):
@@ -117,10 +117,6 @@ def test_ranks_add_up(monkeypatch, world, expand):
 
 def test_what_is_refused():
     graph = with_tables()
-    with pytest.raises(ValueError, match="Labor with disjoint: destinations of different seeds share no nodes"):
-        ramet.sample(graph, [3], [4], disjoint=True, **labor())
-    with pytest.raises(ValueError, match="Labor with disjoint"):
-        ramet.NeighborLoader(graph, [4], disjoint=True, sampler="labor")
     with pytest.raises(TypeError, match="disjoint is 'yes', expected True or False"):
         ramet.sample(graph, [3], [4], disjoint="yes")
     assert ramet.sample(graph, [3], [4]).batch is None

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from comparison import check
 from goodness import accept, chi_square, even
-from timed_graphs import NUM_NODES, sampled_times, some_times, timed_pair, timed_types
+from timed_graphs import NUM_NODES, check_paths, is_allowed, sampled_times, some_times, timed_pair, timed_types
 
 import ramet
 
 REPLACE, WEIGHTED = ramet.Uniform(replace=True), ramet.Weighted("w")
 SAMPLERS = [ramet.Uniform(), REPLACE, WEIGHTED, ramet.Weighted("w", replace=True)]
+LABOR = [ramet.Labor(), ramet.Labor(2), ramet.Labor(table="w"), ramet.Labor(2, table="w")]
 SEEDS = [5, 199, 17, 80, 5, 199]
 RULES = [
     ramet.Time("time"),
@@ -23,14 +24,23 @@ RULES = [
     ramet.Time("time", window=7),
     ramet.Time("time", window=0),
     ramet.Time("time", window=5, comparison="<"),
+    ramet.Time("time", comparison=">="),
+    ramet.Time("time", window=6, comparison=">"),
 ]
 LAST = [ramet.Time("time", "last"), ramet.Time("time", "last", window=9, comparison="<")]
+LAST += [ramet.Time("time", "last", window=12, comparison=">=")]
+MONOTONIC = [ramet.Time("time", comparison=comparison, monotonic=True) for comparison in ("<=", "<", ">=", ">")]
+MONOTONIC += [ramet.Time("time", "last", 15, monotonic=True)]
 INT64 = np.iinfo(np.int64)
 
 
 @pytest.fixture(scope="module", params=itertools.product(["edges", "nodes"], [False, True]), ids=str)
 def pair(request):
     return timed_pair(*request.param)
+
+
+def some_windows(count: int, seed: int) -> np.ndarray:
+    return np.sort(np.stack([some_times(count, seed), some_times(count, seed + 1)], 1), axis=1)
 
 
 def time_of(graph) -> dict:
@@ -49,11 +59,39 @@ def test_picks(pair, sampler, time):
         check(pair, SEEDS, fanouts, sampler=sampler, time=time, seed=3, step=4, **time_of(pair[0]))
 
 
+@pytest.mark.parametrize("sampler", LABOR, ids=str)
+def test_labor(pair, sampler):
+    """Sections 8, 16: LABOR over the edges that the time allows; each tree has importances of its own."""
+    kinds = ("normalized", "horvitz-thompson")
+    for time, weights in itertools.product((RULES[0], RULES[4], RULES[6], MONOTONIC[0]), kinds):
+        chosen = replace(sampler, weights=weights, dependent=1 + 3 * (time is RULES[0]))
+        for fanouts in ([3], [4, 2], [-1, 2]):
+            check(pair, SEEDS, fanouts, sampler=chosen, time=time, seed=3, step=4, **time_of(pair[0]))
+
+
 @pytest.mark.parametrize("time", LAST, ids=str)
 def test_last(pair, time):
     """Section 16: the latest, of equal times the later position; dependent minibatches change nothing."""
     for fanouts, dependent in itertools.product(([1], [3, 2], [40, 4], [-1], [500]), (1, 4)):
         check(pair, SEEDS, fanouts, time=time, sampler=ramet.Uniform(dependent=dependent), step=2, **time_of(pair[0]))
+
+
+@pytest.mark.parametrize("sampler", [SAMPLERS[0], SAMPLERS[3]], ids=str)
+def test_windows_of_seeds(pair, sampler):
+    """Section 16: the first and the last time that each seed allows."""
+    for fanouts, time in itertools.product(([3], [4, 2], [-1, 2]), ("time", MONOTONIC[0], MONOTONIC[3])):
+        time = ramet.Time(time) if isinstance(time, str) else time
+        check(pair, SEEDS, fanouts, sampler=sampler, time=time, input_time=some_windows(len(SEEDS), 2))
+    latest = ramet.Time("time", "last")
+    check(pair, SEEDS, [3, 2], time=latest, input_time=some_windows(len(SEEDS), 5), threads=3)
+
+
+@pytest.mark.parametrize("time", MONOTONIC, ids=str)
+def test_monotonic(pair, time):
+    """Section 16: every edge that led to a node holds its own edges back."""
+    sampler = ramet.Uniform() if time.strategy == "last" else ramet.Weighted("w")
+    for fanouts in ([3, 3, 3], [20, 2, 9], [-1, 1, 0, 4]):
+        check(pair, SEEDS, fanouts, sampler=sampler, time=time, seed=3, **time_of(pair[0]))
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
@@ -70,7 +108,7 @@ def test_types(of, sort, expand):
     """Sections 14, 16: types with times and types without, each node once or in every hop."""
     types = timed_types(of, sort)
     seeds = [1, 119, 7, 1]
-    for time in [*RULES, *LAST]:
+    for time in [*RULES, *LAST, *MONOTONIC]:
         check(types, seeds, [3, 2], "a", time=time, expand=expand, input_time=some_times(4, 1), threads=2)
 
 
@@ -89,7 +127,8 @@ def test_own_times(pair):
 def test_far_times(pair):
     """Section 16: differences do not wrap around."""
     for t, time in itertools.product(
-        (INT64.min, INT64.min + 1, INT64.max), [*RULES, ramet.Time("time", window=INT64.max)]
+        (INT64.min, INT64.min + 1, INT64.max - 1, INT64.max),
+        [*RULES, *MONOTONIC[:4], *(ramet.Time("time", window=INT64.max, comparison=c) for c in ("<=", ">="))],
     ):
         check(pair, [199, 5], [4, 3], time=time, input_time=np.array([t, 0]))
 
@@ -111,6 +150,23 @@ def test_times_at_the_ends():
         assert ids(INT64.max, window=0) == [0]
         assert ids(-1, window=INT64.max) == [1, 3]
         assert ids(0, window=INT64.max) == [2]
+        assert ids(INT64.max, comparison=">") == ids(INT64.min, comparison=">", window=0) == []
+        assert ids(INT64.max, comparison=">=") == ids(0, comparison=">") == [0]
+        assert ids(INT64.min, comparison=">=", window=INT64.max) == [1, 3]
+        assert ids(INT64.min, comparison=">") == ids(0, comparison=">=", window=INT64.max) == [0, 2]
+        assert ids([INT64.min, INT64.max]) == [0, 1, 2, 3]
+        assert ids([INT64.min, INT64.min]) == [1, 3]
+        assert ids([INT64.min + 1, INT64.max - 1], comparison="<") == [2]
+
+
+def test_strictly_monotonic_at_the_ends():
+    """Section 16: no time is before the first, or after the last; a node behind such an edge has no edges."""
+    for ends, comparison in (((INT64.min, INT64.max), "<"), ((INT64.max, INT64.min), ">")):
+        edges = {"time": np.array([ends[0], ends[0], ends[1], 0])}
+        graph = ramet.from_edge_index([[1, 2, 3, 3], [0, 1, 1, 2]], 4, edges=edges)
+        time = ramet.Time("time", comparison=comparison, monotonic=True)
+        batch = ramet.sample(graph, [0], [-1, -1, -1], time=time, input_time=[0])
+        assert np.asarray(batch.n_id).tolist() == [0, 1]
 
 
 # ---- nothing from the future
@@ -118,22 +174,34 @@ def test_times_at_the_ends():
 
 @pytest.mark.parametrize("expand", ["every", "once"])
 @pytest.mark.parametrize("of", ["edges", "nodes"])
-def test_no_neighbor_from_the_future(of, expand):
-    """Section 16: every edge of every path, of every tree, was there at the time of the seed."""
+def test_no_neighbor_that_is_not_allowed(of, expand):
+    """Section 16: every edge of every path, of every tree, has a time that the seed allows."""
     checked = 0
-    for seed, sort, time in itertools.product(range(4), (False, True), (RULES[0], RULES[1], RULES[2], *LAST)):
+    for seed, sort, time in itertools.product(range(2), (False, True), (*RULES, *LAST, *MONOTONIC, None)):
         graphs = [(timed_pair(of, sort, seed)[0], "node")] + [(timed_types(of, sort)[0], "a")] * (seed == 0)
         for graph, node_type in graphs:
             seeds = np.random.default_rng(seed).integers(0, graph.num_nodes(node_type), 60)
-            input_time = some_times(60, seed + 1)
+            input_time = some_windows(60, seed + 1) if time is None else some_times(60, seed + 1)
+            rule = ramet.Time("time") if time is None else time
             batch = ramet.sample(
-                graph, (node_type, seeds), [5, 4, 3], time=time, input_time=input_time, expand=expand, seed=seed
+                graph, (node_type, seeds), [5, 4, 3], time=rule, input_time=input_time, expand=expand, seed=seed
             )
             for times, of_seeds in sampled_times(graph, batch):
-                assert (times < of_seeds if time.comparison == "<" else times <= of_seeds).all()
-                assert time.window is None or (times >= of_seeds - time.window).all()
+                assert is_allowed(times, of_seeds, rule).all()
                 checked += len(times)
-    assert checked > 10_000
+    assert checked > 20_000
+
+
+@pytest.mark.parametrize("of", ["edges", "nodes"])
+def test_monotonic_paths(of):
+    """Section 16: the times along every path are in order."""
+    checked = 0
+    for time, sort in itertools.product(MONOTONIC, (False, True)):
+        for graph, node_type in ((timed_pair(of, sort)[0], "node"), (timed_types(of, sort)[0], "a")):
+            seeds = (node_type, np.arange(50))
+            batch = ramet.sample(graph, seeds, [5, 4, 3, 3], time=time, input_time=some_times(50, 1))
+            checked += check_paths(graph, batch, time.comparison)
+    assert checked > 5_000
 
 
 # ---- probabilities
@@ -166,7 +234,7 @@ def test_draws_with_replacement_are_even():
 # ---- what results do not depend on
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS, ids=str)
+@pytest.mark.parametrize("sampler", [*SAMPLERS, LABOR[1], LABOR[3]], ids=str)
 def test_threads_and_ranks(pair, sampler):
     """Sections 1, 15: the same from 1 and 8 threads; the trees of slices are those of the whole."""
     graph, _ = pair
@@ -223,10 +291,21 @@ INTS = np.arange(3)
             {"input_time": [1, 2]},
             r"input_time has shape \[2\], expected \[1\], a time for each seed",
         ),
+        (graph_with({"time": INTS}), {"input_time": [[0, 1, 2]]}, r"input_time has shape \[1, 3\], expected \[1\]"),
+        (
+            graph_with({"time": INTS}),
+            {"input_time": [[3, 2]]},
+            r"input_time\[0\] is \[3, 2\], expected the first time that is allowed, and then the last",
+        ),
+        (
+            graph_with({"time": INTS}),
+            {"input_time": [[2, 3]], "time": ramet.Time("time", window=4)},
+            "input_time has a window for each seed, but time.window is 4",
+        ),
         (graph_with({"time": INTS}), {"input_time": [1.5]}, "input_time has dtype float64, expected int64"),
         (graph_with({"time": INTS}), {"time": None, "input_time": [1]}, "but there is no `time` to compare it with"),
         (graph_with({"time": INTS}), {"time": 3}, "time is 3, expected a ramet.Time or the name of a table"),
-        (graph_with({"time": INTS}), {"sampler": "labor"}, "Labor with disjoint"),
+        (graph_with({"time": INTS}), {"time": LAST[0], "sampler": "labor"}, "strategy is 'last' with Labor"),
         (graph_with({"time": INTS}), {"time": LAST[0], "sampler": REPLACE}, "strategy is 'last' with replace"),
         (
             graph_with({"time": INTS}, {"w": np.ones(3)}),
@@ -248,7 +327,8 @@ def test_bad_input(graph, options, message):
         (lambda: ramet.Time("t", 1), "strategy is 1, expected"),
         (lambda: ramet.Time("t", window=-1), "window is -1, expected at least 0"),
         (lambda: ramet.Time("t", window=1.5), "window is 1.5, expected an integer"),
-        (lambda: ramet.Time("t", comparison=">"), "comparison is '>', expected '<=' or '<'"),
+        (lambda: ramet.Time("t", comparison="=="), "comparison is '==', expected '<=' or '<' or '>=' or '>'"),
+        (lambda: ramet.Time("t", monotonic=2), "monotonic is 2, expected"),
     ],
 )
 def test_bad_times(make, message):

@@ -153,7 +153,7 @@ def check_labor(*args, sampler, **options):
     return check(*args, sampler=sampler, **options)
 
 
-LABOR_OPTIONS = ("layer_dependent", "weights", "dependent")
+LABOR_OPTIONS = ("layer_dependent", "weights", "table", "dependent")
 
 
 def labor(iterations=0, **options):

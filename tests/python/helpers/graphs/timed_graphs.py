@@ -1,6 +1,7 @@
 """Graphs with times, for the engine and for the twin, and what time a sampled edge has."""
 
 import itertools
+import operator
 
 import numpy as np
 import twin
@@ -9,6 +10,7 @@ from comparison import EDGE, ODD_EDGES, ODD_NODES, by_type, edge_list
 import ramet
 
 NUM_NODES = 200
+IN_ORDER = {"<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt}
 
 
 def some_times(count: int, seed: int) -> np.ndarray:
@@ -67,6 +69,14 @@ def timed_types(of: str, sort: bool):
     return graph, twin.TwinGraph(dict(ODD_NODES), cscs, tables, node_tables)
 
 
+def is_allowed(times: np.ndarray, of_seeds: np.ndarray, rule: ramet.Time) -> np.ndarray:
+    """Whether the times, all of them small, are allowed by those of the seeds: one each, or the first and the last."""
+    if of_seeds.ndim == 2:
+        return (of_seeds[:, 0] <= times) & (times <= of_seeds[:, 1])
+    window = np.inf if rule.window is None else rule.window
+    return IN_ORDER[rule.comparison](times, of_seeds) & (abs(times - of_seeds) <= window)
+
+
 def sampled_times(graph, batch, table: str = "time"):
     """For each edge type with times, in every hop: (times of the sampled edges, times of the seeds of their trees)."""
     trees = {t: np.asarray(of_type) for t, of_type in by_type(batch.batch, graph.node_types).items()}
@@ -74,13 +84,35 @@ def sampled_times(graph, batch, table: str = "time"):
     for edge_type, sources, destinations, position in _edges(graph, batch):
         src, _, dst = edge_type
         assert np.array_equal(trees[src][sources], trees[dst][destinations])  # a path never leaves its tree
-        if table in graph.tables(edge_type):
-            times = graph.table(table, edge_type).numpy()[position]
-        elif table in graph.tables(src):
-            times = graph.table(table, src).numpy()[graph.indices(edge_type)[position]]
-        else:
-            continue
-        yield times, seed_times[trees[dst][destinations]]
+        times = _times_at(graph, edge_type, position, table)
+        if times is not None:
+            yield times, seed_times[trees[dst][destinations]]
+
+
+def check_paths(graph, batch, comparison: str) -> int:
+    """Edges with times are in order along every path of the blocks. Gives how many edges another one leads on from."""
+    n_id = by_type(batch.n_id, graph.node_types)
+    strictest = np.minimum if "<" in comparison else np.maximum
+    led_by = {t: np.full(len(n_id[t]), np.inf if "<" in comparison else -np.inf) for t in graph.node_types}
+    checked = 0
+    for block in reversed(batch.blocks):
+        timed = [(*edges, _times_at(graph, edges[0], edges[3], "time")) for edges in _edges_of(graph, block)]
+        timed = [edges for edges in timed if edges[-1] is not None]
+        for (_, _, dst), _, destinations, _, times in timed:
+            before = led_by[dst][destinations]
+            assert IN_ORDER[comparison](times, before).all()
+            checked += np.isfinite(before).sum()
+        for (src, _, _), sources, _, _, times in timed:
+            strictest.at(led_by[src], sources, times)
+    return checked
+
+
+def _times_at(graph, edge_type, position: np.ndarray, table: str) -> np.ndarray | None:
+    if table in graph.tables(edge_type):
+        return graph.table(table, edge_type).numpy()[position]
+    if table in graph.tables(edge_type[0]):
+        return graph.table(table, edge_type[0]).numpy()[graph.indices(edge_type)[position]]
+    return None
 
 
 def _edges(graph, batch):
@@ -91,6 +123,10 @@ def _edges(graph, batch):
             yield edge_type, *np.asarray(edges.edge_index), np.asarray(edges.position)
         return
     for block in batch.blocks:
-        index, position = (by_type(value, graph.edge_types) for value in (block.edge_index, block.position))
-        for edge_type in graph.edge_types:
-            yield edge_type, *np.asarray(index[edge_type]), np.asarray(position[edge_type])
+        yield from _edges_of(graph, block)
+
+
+def _edges_of(graph, block):
+    index, position = (by_type(value, graph.edge_types) for value in (block.edge_index, block.position))
+    for edge_type in graph.edge_types:
+        yield edge_type, *np.asarray(index[edge_type]), np.asarray(position[edge_type])

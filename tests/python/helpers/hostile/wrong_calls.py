@@ -188,9 +188,13 @@ def calls(folder: Path):
     yield "sample of several", ramet.sample, {"graph": several} | sampled | {"seeds": ("a", ids)}
     in_time = {"graph": plain, "seeds": ids, "num_neighbors": [2], "time": "label", "input_time": np.arange(3)}
     yield "sample in time", ramet.sample, in_time | {"expand": "once", "disjoint": True}
-    yield "Time", ramet.Time, {"table": "label", "strategy": "last", "window": 3, "comparison": "<"}
+    yield "Time", ramet.Time, {"table": "label", "strategy": "last", "window": 3, "comparison": "<", "monotonic": True}
     yield "Uniform", ramet.Uniform, {"replace": False, "dependent": 1}
-    yield "Labor", ramet.Labor, {"iterations": 0, "layer_dependent": False, "dependent": 1, "weights": "normalized"}
+    yield (
+        "Labor",
+        ramet.Labor,
+        {"iterations": 0, "layer_dependent": False, "dependent": 1, "weights": "normalized", "table": None},
+    )
     yield "sample, the pair", lambda a, b: ramet.sample(several, (a, b), [1]), {"a": "a", "b": ids}
     yield "sample, fanouts", lambda k: ramet.sample(plain, ids, [2, k]), {"k": 2}
     loaded = {"graph": plain, "num_neighbors": [2], "input_nodes": "train", "batch_size": 4, "shuffle": False}

@@ -9,6 +9,7 @@ from .hop import Draw, Hop, Picks
 from .keys import EdgeType, encode_edge_type
 from .labor import OPTIONS_OF_LABOR, labor_picks
 from .picks import uniform_picks, weighted_picks
+from .times import ANY, Span, common, span
 
 
 @dataclass
@@ -78,7 +79,8 @@ def sample(
     seeds_of = seeds if isinstance(seeds, dict) else {seed_type: seeds}
     times_of = input_time if isinstance(input_time, dict) else {seed_type: input_time}
     nodes = Nodes.of_types(graph.num_nodes)
-    times: list[int] = []
+    spans: list[Span] = []  # of the trees
+    paths: dict[str, list[Span]] = {node_type: [] for node_type in graph.num_nodes}  # of the nodes
     num_seeds = 0
     for node_type, ids in seeds_of.items():
         given = times_of.get(node_type)
@@ -88,7 +90,8 @@ def sample(
             nodes.append(node_type, num_seeds if disjoint else 0, int(node))
             num_seeds += 1
             if time is not None:
-                times.append(graph.node_tables[time.table][node_type][node] if given is None else given[i])
+                now = graph.node_tables[time.table][node_type][node] if given is None else given[i]
+                spans.append(span(now, time.window, time.comparison))
 
     options = {"name": sampler} if isinstance(sampler, str) else sampler.plain()
     draw = Draw(seed, epoch, step, options.pop("dependent", 1))
@@ -96,10 +99,13 @@ def sample(
     first_dst = dict.fromkeys(graph.num_nodes, 0)
     for number in range(len(next(iter(fanouts.values())))):
         destinations = {node_type: ids[first_dst[node_type] :] for node_type, ids in nodes.n_id.items()}
-        hop = Hop(graph, draw, number, destinations, first_dst, {t: hops[number] for t, hops in fanouts.items()})
+        trees = {node_type: of_type[first_dst[node_type] :] for node_type, of_type in nodes.trees.items()}
+        hop = Hop(graph, draw, number, destinations, first_dst, {t: hops[number] for t, hops in fanouts.items()}, trees)
         if time is not None:
             hop.time = time
-            hop.times = {t: [int(times[tree]) for tree in nodes.trees[t][first_dst[t] :]] for t in graph.num_nodes}
+            for t in graph.num_nodes:
+                paths[t] += [ANY] * (len(nodes.trees[t]) - len(paths[t]))
+                hop.allowed[t] = [common(spans[tree], path) for tree, path in zip(trees[t], paths[t][first_dst[t] :])]
         if expand == "once":  # section 14
             first_dst = nodes.sizes()
         if options["name"] == "labor":
@@ -110,7 +116,21 @@ def sample(
         else:
             picks = {t: uniform_picks(hop, t, options.get("replace", False)) for t in graph.edges}
         blocks.insert(0, relabel(hop, picks, nodes))
+        if time is not None and time.monotonic:
+            hold_back(hop, blocks[0], picks, paths)
     return TwinBatch(nodes.n_id, blocks, nodes.trees)
+
+
+def hold_back(hop: Hop, block: TwinBlock, picks: dict[EdgeType, Picks], paths: dict[str, list[Span]]) -> None:
+    """Section 16: what the edges of a hop leave to those that lead to their sources."""
+    for edge_type, of_destinations in picks.items():
+        of_sources, places = paths[edge_type[0]], iter(block.indices[edge_type])
+        of_sources += [ANY] * (block.num_src[edge_type[0]] - len(of_sources))
+        for i, of_destination in enumerate(of_destinations):
+            times = hop.times_of(edge_type, i)
+            for (x, _), place in zip(of_destination, places):
+                left = hop.allowed[edge_type[2]][i] if times is None else span(times[x], None, hop.time.comparison)
+                of_sources[place] = common(of_sources[place], left)
 
 
 def relabel(hop: Hop, picks: dict[EdgeType, Picks], nodes: Nodes) -> TwinBlock:

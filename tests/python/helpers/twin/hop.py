@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from .dependent import dependent_word
 from .graph import TwinGraph
 from .keys import EdgeType, absorb
-from .times import allowed
+from .times import Span, allowed
 
 
 @dataclass
@@ -40,8 +40,9 @@ class Hop:
     destinations: dict[str, list[int]]  # ids
     first_dst: dict[str, int]  # their first position in n_id
     fanouts: dict[EdgeType, int]
+    trees: dict[str, list[int]]  # of the destinations
     time: object = None  # of the engine's: only its fields are read
-    times: dict[str, list[int]] = field(default_factory=dict)  # of the trees of the destinations
+    allowed: dict[str, list[Span]] = field(default_factory=dict)  # the times that edges of destinations may have
 
     def times_of(self, edge_type: EdgeType, i: int) -> list[int] | None:
         """Section 16: of the in-edges of destination i; None where no time holds edges back."""
@@ -61,12 +62,7 @@ class Hop:
         if times is None:
             node, indptr = self.destinations[edge_type[2]][i], self.graph.edges[edge_type].indptr
             return list(range(indptr[node + 1] - indptr[node]))
-        return allowed(times, self.times[edge_type[2]][i], self.time.window, self.time.comparison)
-
-    def rows(self, edge_type: EdgeType) -> list[list[int]]:
-        """For each destination, the sources of its in-edges."""
-        csc = self.graph.edges[edge_type]
-        return [csc.indices[csc.indptr[v] : csc.indptr[v + 1]] for v in self.destinations[edge_type[2]]]
+        return allowed(times, self.allowed[edge_type[2]][i])
 
 
 Picks = list[list[tuple[int, float]]]  # of each destination: position in its row, and weight as a double

@@ -2,24 +2,59 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 from .hop import Hop, Picks
 from .keys import EdgeType, encode_name, fnv1a
 
-OPTIONS_OF_LABOR = {"iterations": 0, "layer_dependent": False, "weights": "normalized"}
+OPTIONS_OF_LABOR = {"iterations": 0, "layer_dependent": False, "weights": "normalized", "table": ""}
 
 
-def labor_picks(hop: Hop, *, name, iterations: int, layer_dependent: bool, weights: str) -> dict[EdgeType, Picks]:
+@dataclass
+class Row:
+    """What a destination may pick."""
+
+    numbers: list[int]  # of the edges in the row
+    nodes: list[int]  # their sources
+    sources: list[tuple]  # the same, as the batch tells them apart
+    k: int
+    shares: list[float]  # of the row's weight; empty without weights
+
+
+def labor_picks(
+    hop: Hop, *, name, iterations: int, layer_dependent: bool, weights: str, table: str
+) -> dict[EdgeType, Picks]:
     """Of all edge types, since LABOR-i looks at all of them."""
-    weighed = probabilities(hop, iterations) if iterations else {}
+    rows = {edge_type: rows_of(hop, edge_type, table) for edge_type in hop.graph.edges}
+    q = iter(probabilities([row for of_type in rows.values() for row in of_type], iterations))
     result = {}
-    for edge_type in hop.graph.edges:
+    for edge_type, of_type in rows.items():
         path = (0 if layer_dependent else hop.hop, fnv1a(encode_name(edge_type[0])))
-        words = [[hop.draw.word(*path, t) for t in row] for row in hop.rows(edge_type)]
-        if edge_type in weighed:
-            result[edge_type] = [accept(*of_row, weights) for of_row in zip(words, weighed[edge_type])]
-        else:
-            result[edge_type] = [accept_evenly(of_row, hop.fanouts[edge_type], weights) for of_row in words]
+        result[edge_type] = []
+        for row in of_type:
+            words, of_row = [hop.draw.word(*path, t) for t in row.nodes], next(q)
+            if of_row is None:
+                picked = accept_evenly(words, row.k, weights)
+            else:
+                picked = accept(words, of_row, weights, row.shares)
+            result[edge_type].append([(row.numbers[j], weight) for j, weight in picked])
     return result
+
+
+def rows_of(hop: Hop, edge_type: EdgeType, table: str) -> list[Row]:
+    csc, k, rows = hop.graph.edges[edge_type], hop.fanouts[edge_type], []
+    for i, node in enumerate(hop.destinations[edge_type[2]]):
+        first, numbers, shares = csc.indptr[node], hop.numbers(edge_type, i) if k else [], []
+        if table and k:
+            weights = [hop.graph.tables[table][edge_type][first + x] for x in numbers]
+            total = sum_in_blocks(weights)
+            parts = [(x, w / total) for x, w in zip(numbers, weights) if total > 0 and w / total >= 1e-290]
+            numbers, shares = [x for x, _ in parts], [share for _, share in parts]
+        nodes = [csc.indices[first + x] for x in numbers]
+        tree = hop.trees[edge_type[2]][i]
+        rows.append(Row(numbers, nodes, [(edge_type[0], tree, t) for t in nodes], k, shares))
+    return rows
 
 
 def accept_evenly(words: list[int], k: int, weights: str) -> list[tuple[int, float]]:
@@ -34,14 +69,15 @@ def accept_evenly(words: list[int], k: int, weights: str) -> list[tuple[int, flo
     return [(x, 1 / (d if all_of_them else k)) for x in picked]
 
 
-def accept(words: list[int], q: list[float], weights: str) -> list[tuple[int, float]]:
-    """LABOR-i. `q` are the probabilities of the edges."""
+def accept(words: list[int], q: list[float], weights: str, shares: list[float]) -> list[tuple[int, float]]:
+    """LABOR-i, and LABOR with weights. `q` are the probabilities of the edges."""
     d = len(words)
     picked = [x for x, r in enumerate(words) if q[x] == 1 or r <= int(q[x] * 2.0**64)]
-    if weights == "horvitz-thompson":
-        return [(x, 1 / (d * q[x])) for x in picked]
-    total = sum_in_blocks([1 / q[x] for x in picked])
-    return [(x, 1 / q[x] / total) for x in picked]
+    terms = [(shares[x] if shares else 1) / q[x] for x in picked]
+    if weights == "normalized":
+        total = sum_in_blocks(terms)
+        return [(x, term / total) for x, term in zip(picked, terms)]
+    return [(x, term if shares else 1 / (d * q[x])) for x, term in zip(picked, terms)]
 
 
 def sum_in_blocks(terms: list[float]) -> float:
@@ -68,6 +104,41 @@ def solve_c(p: list[float], k: int) -> float:
         m, c = n, total / (float(d) * d / k - n)
 
 
+def solve_c_of_shares(shares: list[float], k: int) -> float:
+    if k == -1 or k >= len(shares):
+        return math.inf
+    c, m = 0.0, -1
+    while True:
+        n = sum(c * b >= 1 for b in shares)
+        total = sum_in_blocks([0.0 if c * b >= 1 else b for b in shares])
+        if n <= m or n >= k:
+            return c
+        m, c = n, (k - n) / total
+
+
+def solve_c_of_variance(p: list[float], shares: list[float], variance: float) -> float:
+    if variance == 0:
+        return 1.0
+    c, m = 0.0, -1
+    while True:
+        n = sum(c * p_t >= 1 for p_t in p)
+        total = sum_in_blocks([0.0 if c * p_t >= 1 else b * (b / p_t) for p_t, b in zip(p, shares)])
+        rest = sum_in_blocks([0.0 if c * p_t >= 1 else b * b for p_t, b in zip(p, shares)])
+        following = total / (variance + rest)
+        if n <= m or following <= c:
+            return c
+        m, c = n, following
+
+
+def raised(p: dict, rows: list[list], factors: list[float]) -> dict:
+    """p by source, each times the largest factor of a row that has it."""
+    largest = dict.fromkeys(p, 0.0)
+    for sources, c in zip(rows, factors):
+        for t in sources:
+            largest[t] = max(largest[t], c)
+    return {t: p_t * largest[t] for t, p_t in p.items()}
+
+
 def importances(rows: list[tuple[list, int]], iterations: int) -> tuple[dict, list[float]]:
     """p by source and c by row, where a row is (sources of its in-edges, fanout)."""
     p = {t: 1.0 for sources, _ in rows for t in sources}
@@ -76,18 +147,40 @@ def importances(rows: list[tuple[list, int]], iterations: int) -> tuple[dict, li
         return [solve_c([p[t] for t in sources], k) for sources, k in rows]
 
     for _ in range(iterations):
-        largest = dict.fromkeys(p, 0.0)
-        for (sources, _), c in zip(rows, solve_all()):
-            for t in sources:
-                largest[t] = max(largest[t], c)
-        p = {t: p_t * largest[t] for t, p_t in p.items()}
+        p = raised(p, [sources for sources, _ in rows], solve_all())
     return p, solve_all()
 
 
-def probabilities(hop: Hop, iterations: int) -> dict[EdgeType, list[list[float]]]:
-    """LABOR-i: for each edge type whose fanout is not 0 and each destination, q of its in-edges."""
-    types = [edge_type for edge_type in hop.graph.edges if hop.fanouts[edge_type] != 0]
-    rows = [([(t[0], node) for node in row], hop.fanouts[t]) for t in types for row in hop.rows(t)]
-    p, c = importances(rows, iterations)
-    q = iter([[min(1.0, c_s * p[t]) for t in sources] for (sources, _), c_s in zip(rows, c)])
-    return {t: [next(q) for _ in hop.destinations[t[2]]] for t in types}
+def importances_by_weight(rows: list[Row], iterations: int) -> tuple[dict, list[float]]:
+    """The same with weights; at least one iteration."""
+    p: dict = {}
+    variances = []
+    for row in rows:
+        q = in_proportion(row)
+        variances.append(sum_in_blocks([b * (b / q_t - b) for b, q_t in zip(row.shares, q)]))
+        for t, q_t in zip(row.sources, q):
+            p[t] = max(p.get(t, 0.0), q_t)
+
+    def solve_all():
+        return [solve_c_of_variance([p[t] for t in row.sources], row.shares, v) for row, v in zip(rows, variances)]
+
+    for _ in range(iterations - 1):
+        p = raised(p, [row.sources for row in rows], solve_all())
+    return p, solve_all()
+
+
+def in_proportion(row: Row) -> list[float]:
+    c = solve_c_of_shares(row.shares, row.k)
+    return [min(1.0, c * b) for b in row.shares]
+
+
+def probabilities(rows: list[Row], iterations: int) -> list[list[float] | None]:
+    """Of each row's edges; None where all are alike."""
+    has_weights = any(row.shares for row in rows)
+    if not iterations:
+        return [in_proportion(row) if has_weights else None for row in rows]
+    if has_weights:
+        p, c = importances_by_weight(rows, iterations)
+    else:
+        p, c = importances([(row.sources, row.k) for row in rows], iterations)
+    return [[min(1.0, c_s * p[t]) for t in row.sources] for row, c_s in zip(rows, c)]

@@ -1,0 +1,89 @@
+// LaborEdges: which in-edges of a row LABOR draws from: those that a time allows, and that have
+// weight; docs/semantics.md, sections 8 and 16.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/block_sum.h"
+#include "base/prefetch.h"
+#include "edges_in_time.h"
+#include "excluded_edges.h"
+#include "relation_builder.h"
+#include "weights.h"
+
+namespace ramet {
+
+// For a task with times, or with a table of weights, or with both. Of one thread.
+template <typename Id>
+class LaborEdges {
+ public:
+  using Edges = typename EdgesInTime<Id>::Edges;
+
+  // table: of weights; empty for none.
+  LaborEdges(const RelationTask<Id>& task, const std::string& table) : task_(task), table_(table) {
+    if (task.times != nullptr) in_time_.emplace(task);
+    if (!table.empty()) weights_ = &task.edges.tables.at(table);
+  }
+
+  // Of destination i, whose row it is; until the next call.
+  template <typename Index>
+  Edges of(std::span<const Index> stored, const Row& row, size_t i) {
+    const Edges allowed = in_time_
+                              ? in_time_->of(stored, row, i)
+                              : Edges(0, RemainingNumbers(row, excluded_in(task_.excluded, row)));
+    if (weights_ == nullptr) return allowed;
+    if (weights_->dtype == DType::kFloat32) return with_weight(weights_->as<float>(), row, allowed);
+    return with_weight(weights_->as<double>(), row, allowed);
+  }
+
+  // Of the edges that of() gave last: their parts of the row's weight. Empty without weights.
+  [[nodiscard]] std::span<const double> shares() const { return shares_; }
+
+  // Asks for the weights of a row that of() will be called with soon.
+  template <typename Index>
+  void request(std::span<const Index> /*stored*/, const Row& row) const {
+    if (weights_ == nullptr) return;
+    constexpr int64_t kMostBytes = 4096, kLine = 64;  // the hardware sees the rest
+    const int64_t bytes = row.degree * weights_->row_bytes();
+    const char* first =
+        static_cast<const char*>(weights_->data) + row.begin * weights_->row_bytes();
+    for (int64_t at = 0; at < std::min(bytes, kMostBytes); at += kLine)
+      prefetch(first + at);
+  }
+
+ private:
+  template <typename Weight>
+  Edges with_weight(std::span<const Weight> weights, const Row& row, const Edges& allowed) {
+    numbers_.clear();
+    shares_.clear();
+    allowed.for_each([&](int64_t x) {
+      numbers_.push_back(x);
+      shares_.push_back(checked_weight(weights, row.begin + x, table_, task_.edges));
+    });
+    const double sum = sum_in_blocks(shares_, [](double weight) { return weight; });
+    size_t kept = 0;
+    for (size_t j = 0; j < shares_.size(); ++j) {
+      const double share = sum == 0 ? 0 : shares_[j] / sum;
+      numbers_[kept] = numbers_[j];
+      shares_[kept] = share;
+      kept += share >= kSmallestWeight ? 1 : 0;
+    }
+    numbers_.resize(kept);
+    shares_.resize(kept);
+    return Edges(numbers_);
+  }
+
+  const RelationTask<Id>& task_;
+  const std::string& table_;
+  std::optional<EdgesInTime<Id>> in_time_;
+  const Array* weights_ = nullptr;
+  std::vector<int64_t> numbers_;
+  std::vector<double> shares_;
+};
+
+}  // namespace ramet
