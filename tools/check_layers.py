@@ -74,7 +74,7 @@ FLOORS = (
     "loading",
     "nn",
     "distributed",
-    "costs cuda optim pyg walks",
+    "costs cuda evaluate optim pyg walks",
     "__init__",
     "train",
     "commands",

@@ -5,6 +5,7 @@ Importing this package loads neither torch nor PyG and changes no global state.
 
 import importlib
 
+from ramet import evaluate
 from ramet._core import CorruptStoreError, __version__
 from ramet._support import foreign_words
 from ramet._support.memory import keep_memory
@@ -60,6 +61,7 @@ __all__ = [
     "bfloat16",
     "build",
     "estimate",
+    "evaluate",
     "fingerprint",
     "from_arrays",
     "from_edge_index",

@@ -226,6 +226,14 @@ def calls(folder: Path):
         )
     yield "fingerprint", ramet.fingerprint, {"batches": [batch]}
     yield "fingerprint of one", lambda one: ramet.fingerprint([batch, one]), {"one": batch}
+    yield "rank", ramet.evaluate.rank, {"positive": np.ones(3), "negative": np.ones(3)}
+    pairs = np.array([[0, 1], [1, 2]])
+    scores = np.ones((2, 3))
+    ranked = {"pairs": pairs, "score": lambda sources: scores[sources.numpy()], "known": pairs}
+    yield "rank_all", ramet.evaluate.rank_all, ranked
+    yield "scores", lambda found: ramet.evaluate.rank_all(pairs, lambda sources: found), {"found": scores}
+    for metric in ("hits", "recall", "ndcg"):
+        yield metric, getattr(ramet.evaluate.rank(np.ones(3), np.ones(3)), metric), {"k": 1}
     yield "mean", batch.mean, {"per_seed": np.ones(4)}
     yield "record_stream", batch.record_stream, {"stream": None}
 
