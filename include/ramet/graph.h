@@ -80,6 +80,11 @@ class Graph {
   [[nodiscard]] const std::map<std::string, std::map<std::string, Array>>& splits() const {
     return splits_;
   }
+  // edge_splits()[name][encoded edge type]: int32 or int64 ids of edges, as EdgeType::edge_ids has
+  // them.
+  [[nodiscard]] const std::map<std::string, std::map<std::string, Array>>& edge_splits() const {
+    return edge_splits_;
+  }
   [[nodiscard]] const std::shared_ptr<const Store>& store() const { return store_; }
   // The number of a part of a graph; nullopt for a whole graph.
   [[nodiscard]] const std::optional<Part>& part() const { return store_->part(); }
@@ -99,7 +104,7 @@ class Graph {
   std::shared_ptr<const Store> store_;
   std::vector<NodeType> node_types_;
   std::vector<EdgeType> edge_types_;
-  std::map<std::string, std::map<std::string, Array>> splits_;
+  std::map<std::string, std::map<std::string, Array>> splits_, edge_splits_;
 };
 
 // Reads every entry: indptr monotonic from 0 to the number of edges, ids within their types, split

@@ -79,13 +79,13 @@ void bind_graph(nb::module_& m) {
              const Array& owner = nodes_of(g, t).owner;
              return owner.data == nullptr ? nb::none() : to_numpy(owner);
            })
-      .def("part_arrays",
-           [](const Graph& g) {
+      // [(name, array), ...] of those in a folder of the store.
+      .def("arrays_in",
+           [](const Graph& g, const std::string& folder) {
              nb::list arrays;
-             for (const auto& [name, array] : g.store()->arrays()) {
-               if (name.starts_with("owner/") || name.starts_with("owned/"))
+             for (const auto& [name, array] : g.store()->arrays())
+               if (name.starts_with(folder + "/"))
                  arrays.append(nb::make_tuple(name, to_numpy(array)));
-             }
              return arrays;
            })
       .def_prop_ro("part",
@@ -151,6 +151,23 @@ void bind_graph(nb::module_& m) {
                return to_numpy(it->second.at(type));
              }
              throw_error(ErrorCode::kNotFound, "no split '", name, "' of node type '", type, "'");
+           })
+      .def("edge_splits",
+           [](const Graph& g) {
+             std::map<std::string, std::vector<Triple>> result;
+             for (const auto& [name, types] : g.edge_splits())
+               for (const auto& [encoded, ids] : types)
+                 result[name].push_back(triple_of(EdgeTypeName::decode(encoded)));
+             return result;
+           })
+      .def("edge_split",
+           [](const Graph& g, const std::string& name, const Triple& type) {
+             const std::string& encoded = edges_of(g, type).encoded;
+             const auto it = g.edge_splits().find(name);
+             if (it != g.edge_splits().end() && it->second.count(encoded) > 0)
+               return to_numpy(it->second.at(encoded));
+             throw_error(ErrorCode::kNotFound, "no split '", name, "' of edge type '", encoded,
+                         "'");
            })
       .def("fingerprint", &Graph::fingerprint)
       .def("whole_fingerprint", &Graph::whole_fingerprint)

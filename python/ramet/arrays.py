@@ -110,6 +110,19 @@ def as_split(value, what: str, num_nodes: int, owner: str) -> np.ndarray:
     return np.flatnonzero(array)
 
 
+def as_named(value, what: str, names: np.ndarray, owner: str) -> np.ndarray:
+    """Some of `names`, ids in ascending order, from these or from a bool mask with one entry for each."""
+    array = as_array(value, what)
+    if array.dtype == np.bool_:
+        return names[as_split(value, what, len(names), owner)]
+    ids = as_ids(value, what)
+    is_name = np.isin(ids, names)
+    if not is_name.all():
+        position = int(np.argmin(is_name))
+        raise IndexError(f"{what}[{position}] is {ids[position]}, but {owner}, and none of this id")
+    return ids
+
+
 def as_mask(value, what: str) -> np.ndarray | None:
     """`value` as bools; None where it has other numbers than 0 and 1."""
     array = as_array(value, what)

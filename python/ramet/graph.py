@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -136,29 +136,50 @@ class Graph:
         """The node types that each split has ids of."""
         return self._core.splits()
 
-    def split(self, name: str, node_type: str | None = None) -> np.ndarray:
-        """int32 or int64 node ids of a split, a view. Raises KeyError with the existing names."""
-        splits, name = self.splits, as_name(name, "the split's name")
-        if name not in splits:
-            raise KeyError(f"the graph has no split {name!r}; there is {', '.join(map(repr, splits)) or 'none'}")
-        if node_type is None:
-            node_type = only(splits[name], f"split {name!r} has several node types")
-        return self._core.split(name, as_name(node_type, "node type"))
+    @property
+    def edge_splits(self) -> dict[str, list[EdgeTypeName]]:
+        """The edge types that each split of edges has ids of."""
+        return self._core.edge_splits()
+
+    def split(self, name: str, of: str | EdgeTypeName | None = None) -> np.ndarray:
+        """int32 or int64 ids of the nodes of a split, or of its edges, as `Block.e_id` has them; a view.
+
+        of: a node type or an edge type. None: the only node type of the split or, if it has none, its only edge type.
+        In a graph of an edge_subgraph(), splits also have the ids of edges that it hides. Raises KeyError with the
+        existing names.
+        """
+        name = as_name(name, "the split's name")
+        of_nodes, of_edges = self.splits.get(name, []), self.edge_splits.get(name, [])
+        if not of_nodes and not of_edges:
+            raise self._no_split(name, {**self.splits, **self.edge_splits})
+        if of is None:
+            kind = "node" if of_nodes else "edge"
+            of = only(of_nodes or of_edges, f"split {name!r} has several {kind} types")
+        of = self._node_or_edge_type(of)
+        return self._core.split(name, of) if isinstance(of, str) else self._core.edge_split(name, of)
 
     def edge_subgraph(self, edges) -> Graph:
         """The graph with these edges alone; all nodes stay. It hides the edges of validation and test from messages.
 
-        edges: ids as `Block.e_id` has them, or a bool mask [num_edges] in the order of ids. With several edge types a
-            dict of these by edge type; types that are not in it keep their edges.
+        edges: a split's name, ids as `Block.e_id` has them, or a bool mask [num_edges] in the order of ids. With
+            several edge types a split's name, or a dict of any of these by edge type; other types keep their edges.
 
-        Edges keep their ids, and rows their order. Node tables and splits are shared with this graph, which stays
-        alive. The topology and tables of the edges are new, in shared memory: in proportion to the edges that stay.
+        Reverses go with their edges. In a type made undirected an edge stays where it or its reverse is named, and a
+        mask may have one bool for each edge that the type was made from. A reverse type that is not named itself hides
+        the reverses of what is hidden. Edges keep their ids, and rows their order. Node tables and splits are shared
+        with this graph, which stays alive. The topology and tables of the edges are new, in shared memory: in
+        proportion to the edges that stay.
         Raises IndexError for an id that no edge has, ValueError for a mask of another length and for a part of a
-        graph, KeyError for an edge type that is missing.
+        graph, KeyError for an edge type or a split that is missing.
         """
-        if not isinstance(edges, Mapping):
+        if isinstance(edges, str):
+            if edges not in self.edge_splits:
+                raise self._no_split(edges, self.edge_splits, "of edges ")
+            edges = dict.fromkeys(self.edge_splits[edges], edges)
+        elif not isinstance(edges, Mapping):
             edges = {self._edge_type(None): edges}
-        chosen = {self._edge_type(edge_type): of_type for edge_type, of_type in edges.items()}
+        by_type = {self._edge_type(edge_type): of_type for edge_type, of_type in edges.items()}
+        chosen = {t: self.split(of_type, t) if isinstance(of_type, str) else of_type for t, of_type in by_type.items()}
         return _overlay(self, Graph(edges_kept(self._core, chosen)), self._copy_on_write)
 
     def pages(self) -> dict[str, int]:
@@ -186,6 +207,7 @@ class Graph:
         rows = [(t, f"{self.num_nodes(t):,} nodes", self._tables_of(t)) for t in self._node_types]
         rows += [("-".join(t), f"{self.num_edges(t):,} edges", self._tables_of(t)) for t in self._edge_types]
         rows += [(f"split {name}", ", ".join(types), "") for name, types in self.splits.items()]
+        rows += [(f"split {n}", ", ".join(map("-".join, types)), "") for n, types in self.edge_splits.items()]
         return html.table(f"ramet.Graph {self.path or 'in memory'}", ("", "", "tables"), rows)
 
     def _tables_of(self, of: str | EdgeTypeName) -> str:
@@ -219,6 +241,9 @@ class Graph:
             raise TypeError(f"edge type is {edge_type!r}, expected (source type, relation, destination type)")
         source, relation, destination = (as_name(part, f"edge type {edge_type!r}: a name in it") for part in edge_type)
         return source, relation, destination
+
+    def _no_split(self, name: str, names: Iterable[str], of: str = "") -> KeyError:
+        return KeyError(f"the graph has no split {of}{name!r}; there is {', '.join(map(repr, names)) or 'none'}")
 
     def _type_with(self, name: str) -> str | EdgeTypeName:
         """The type whose table `name` is meant where none is named."""

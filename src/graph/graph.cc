@@ -82,6 +82,14 @@ int position_of_type(const std::vector<NodeType>& types,
   throw_corrupt(place, "node type '", name, "' is not declared in ramet.txt");
 }
 
+void require_edge_type(const std::vector<EdgeType>& types,
+                       const std::string& encoded,
+                       const std::string& place) {
+  const auto is_named = [&encoded](const EdgeType& type) { return type.encoded == encoded; };
+  if (std::none_of(types.begin(), types.end(), is_named))
+    throw_corrupt(place, "there is no edge type '", encoded, "'");
+}
+
 std::vector<NodeType> read_node_types(const Store& store) {
   std::vector<NodeType> types;
   for (const auto& [encoded, count] : store.node_counts()) {
@@ -198,8 +206,13 @@ std::shared_ptr<const Graph> Graph::from_store(std::shared_ptr<const Store> stor
     if (name.rfind("split/", 0) != 0) continue;
     const auto [split, type] = split_name(name);
     require_ids(array, store->place(name));
-    position_of_type(graph->node_types_, decode_name(type), store->place(name));
-    graph->splits_[decode_name(split)].emplace(decode_name(type), array);
+    if (type.find("__") != type.npos) {
+      require_edge_type(graph->edge_types_, type, store->place(name));
+      graph->edge_splits_[decode_name(split)].emplace(type, array);
+    } else {
+      position_of_type(graph->node_types_, decode_name(type), store->place(name));
+      graph->splits_[decode_name(split)].emplace(decode_name(type), array);
+    }
   }
   graph->store_ = std::move(store);
   return graph;
@@ -237,6 +250,11 @@ uint64_t Graph::fingerprint() const {
     h = digest_ids(digest_ids(absorb(h, edges.name_hash), edges.indptr), edges.indices);
   }
   for (const auto& [name, by_type] : splits_) {
+    for (const auto& [type, ids] : by_type) {
+      h = digest_ids(absorb(absorb(h, hash_name(name)), hash_name(type)), ids);
+    }
+  }
+  for (const auto& [name, by_type] : edge_splits_) {
     for (const auto& [type, ids] : by_type) {
       h = digest_ids(absorb(absorb(h, hash_name(name)), hash_name(type)), ids);
     }

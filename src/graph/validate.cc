@@ -78,6 +78,43 @@ void check_sorted(const EdgeType& edges, const Store& store, int threads) {
   });
 }
 
+void check_edges(const Graph& graph,
+                 const EdgeType& edges,
+                 const std::string& folder,
+                 int threads) {
+  const Store& store = *graph.store();
+  const int64_t num_src = graph.node_types()[static_cast<size_t>(edges.src)].num_nodes;
+  check_monotonic(edges.indptr, store.place(folder + "/indptr"), threads);
+  check_ids(edges.indices, num_src, store.place(folder + "/indices"), threads);
+  if (edges.has_edge_ids())
+    check_edge_ids(edges.edge_ids, store.place(folder + "/edge_ids"), threads);
+}
+
+// The bound of the ids in splits. Edges with ids of their own may be hidden: their ids may be any.
+int64_t bound_of_ids(const EdgeType& edges) {
+  if (edges.num_input_edges > 0) return edges.num_input_edges;
+  return edges.has_edge_ids() ? std::numeric_limits<int64_t>::max() : edges.num_edges();
+}
+
+void check_splits(const Graph& graph, int threads) {
+  const auto place = [&graph](const std::string& split, const std::string& type) {
+    return graph.store()->place(concat("split/", encode_name(split), "/", type));
+  };
+  for (const auto& [split, by_type] : graph.splits()) {
+    for (const auto& [type, ids] : by_type) {
+      const NodeType& nodes = graph.node_types()[static_cast<size_t>(graph.node_type(type))];
+      check_ids(ids, nodes.num_nodes, place(split, encode_name(type)), threads);
+    }
+  }
+  for (const auto& [split, by_type] : graph.edge_splits()) {
+    for (const auto& [type, ids] : by_type) {
+      const int t = graph.edge_type(EdgeTypeName::decode(type));
+      const EdgeType& edges = graph.edge_types()[static_cast<size_t>(t)];
+      check_ids(ids, bound_of_ids(edges), place(split, type), threads);
+    }
+  }
+}
+
 void check_scale(const Array& scale, const std::string& place, int threads) {
   const auto values = scale.as<float>();
   const auto count = static_cast<int64_t>(values.size());
@@ -97,13 +134,7 @@ void validate(const Graph& graph, int threads) {
   const Store& store = *graph.store();
   validate_part(graph, threads);
   for (const EdgeType& edges : graph.edge_types()) {
-    const std::string folder = "edge/" + edges.encoded + "/";
-    const int64_t num_src = graph.node_types()[static_cast<size_t>(edges.src)].num_nodes;
-    check_monotonic(edges.indptr, store.place(folder + "indptr"), threads);
-    check_ids(edges.indices, num_src, store.place(folder + "indices"), threads);
-    if (edges.has_edge_ids()) {
-      check_edge_ids(edges.edge_ids, store.place(folder + "edge_ids"), threads);
-    }
+    check_edges(graph, edges, "edge/" + edges.encoded, threads);
     if (!edges.sorted_by.empty()) check_sorted(edges, store, threads);
   }
   for (const auto& [table, dtype] : store.table_dtypes()) {
@@ -111,13 +142,7 @@ void validate(const Graph& graph, int threads) {
     const std::string scale = table + kScaleSuffix;
     check_scale(store.arrays().at(scale), store.place(scale), threads);
   }
-  for (const auto& [split, by_type] : graph.splits()) {
-    for (const auto& [type, ids] : by_type) {
-      const auto t = static_cast<size_t>(graph.node_type(type));
-      check_ids(ids, graph.node_types()[t].num_nodes,
-                store.place("split/" + encode_name(split) + "/" + encode_name(type)), threads);
-    }
-  }
+  check_splits(graph, threads);
 }
 
 }  // namespace ramet

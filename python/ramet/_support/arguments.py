@@ -94,7 +94,11 @@ def edge_folder(edge_type: EdgeTypeName) -> str:
     is_triple = isinstance(edge_type, tuple) and len(edge_type) == 3
     if not is_triple or not all(isinstance(part, str) for part in edge_type):
         raise TypeError(f"the edge type {edge_type!r} is not a tuple (source type, relation, destination type)")
-    return "edge/" + "__".join(as_folder(part, f"edge type {edge_type}") for part in edge_type)
+    return f"edge/{encoded_edge_type(edge_type)}"
+
+
+def encoded_edge_type(edge_type: EdgeTypeName) -> str:
+    return "__".join(as_folder(part, f"edge type {edge_type}") for part in edge_type)
 
 
 def shortened(value) -> str:

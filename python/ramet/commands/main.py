@@ -160,6 +160,10 @@ def _add_build(commands) -> None:
     )
     parser.add_argument("--train-per-class", type=_count, metavar="N", help="make splits: nodes of each class to train")
     parser.add_argument("--val-per-class", type=_count, metavar="N", help="and to validate; the rest is to test")
+    for name in ("val", "test"):
+        parser.add_argument(
+            f"--{name}-edges", type=float, metavar="SHARE", help=f"make splits of edges: share of {name}"
+        )
     parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of those splits (default: 0)")
     parser.add_argument("--normalize", action="store_true", help="divide each row of features by its sum")
     _add_quiet(parser)
@@ -217,6 +221,8 @@ def _build(args) -> None:
         scale=args.scale,
         train_per_class=args.train_per_class,
         val_per_class=args.val_per_class,
+        val_edges=args.val_edges,
+        test_edges=args.test_edges,
         seed=args.seed,
         normalize=args.normalize,
         progress=_shows_progress(args),

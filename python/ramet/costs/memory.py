@@ -25,7 +25,7 @@ def memory_per_machine(graph: Graph, parts: int, *, at=None, row_bytes=None, ran
     scale = nodes / max(nodes_here, 1)
     rows = sum(_bytes_of_tables(graph, t, row_bytes) for t in graph.node_types)
     indptr = 8 * sum(graph.num_nodes(dst) for _, _, dst in graph.edge_types)
-    splits = sum(graph.split(name, t).nbytes for name, types in graph.splits.items() for t in types)
+    splits = sum(ids.nbytes for _, ids in graph._core.arrays_in("split"))
     line_bytes, line_nodes = BITMAP_LINE
     memory = {
         "tables": round(rows * scale / parts),

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ramet import _core
-from ramet._support.arguments import EdgeTypeName, as_flag, as_folder, as_path, edge_folder
+from ramet._support.arguments import EdgeTypeName, as_flag, as_folder, as_path, edge_folder, encoded_edge_type
 from ramet._support.progress import byte_progress
-from ramet.arrays import as_split, as_table
+from ramet.arrays import as_named, as_split, as_table
 from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, bits, check_scale
 from ramet.storage.checksums import write_checksums
 from ramet.storage.recode import recode
@@ -74,7 +74,7 @@ class Contents:
         """`csc` has been checked against the node types: it comes out of _core."""
         folder = edge_folder(edge_type)
         if csc.sorted_by is not None:
-            self.sorted_rows[folder.removeprefix("edge/")] = csc.sorted_by
+            self.sorted_rows[encoded_edge_type(edge_type)] = csc.sorted_by
         self.num_edges[edge_type] = csc.num_edges
         self._arrays[f"{folder}/indptr"] = csc.indptr
         self._arrays[f"{folder}/indices"] = csc.indices
@@ -87,8 +87,7 @@ class Contents:
         for one, other in ((edge_type, reverse), (reverse, edge_type)):
             if (known := self._reverse_types.setdefault(one, other)) != other:
                 raise ValueError(f"edge type {one} has two reverse types, {known} and {other}")
-        of_type, of_reverse = (edge_folder(t).removeprefix("edge/") for t in (edge_type, reverse))
-        self.reverses[of_type] = of_reverse, num_input_edges
+        self.reverses[encoded_edge_type(edge_type)] = encoded_edge_type(reverse), num_input_edges
 
     def add_edge_table(self, edge_type: EdgeTypeName, name: str, value, what: str) -> None:
         """`value`: one row per edge, [num_edges, ...], in CSC order, an array or Quantized."""
@@ -107,6 +106,23 @@ class Contents:
         ids = as_split(value, what, self.num_nodes[node_type], self._nodes_of(node_type))
         place = f"split/{as_folder(name, 'a split')}/{as_folder(node_type, 'a node type')}"
         self._arrays[place] = ids
+
+    def add_edge_split(self, name: str, edge_type: EdgeTypeName, value, what: str) -> None:
+        """`value`: ids of edges, or a bool mask of the edges in the order of their ids; of a type made undirected with
+        ids, those of its input edges. Repeats that were dropped are left out."""
+        if edge_type not in self.num_edges:
+            raise ValueError(f"{what}: no edge type {edge_type}; there are {sorted(self.num_edges)}")
+        place = f"split/{as_folder(name, 'a split')}/{encoded_edge_type(edge_type)}"
+        count = self.num_edges[edge_type]
+        ids = np.sort(self._arrays.get(f"{edge_folder(edge_type)}/edge_ids", np.arange(count)))
+        _, num_input = self.reverses.get(encoded_edge_type(edge_type), (None, 0))
+        if num_input:
+            chosen = as_split(value, what, num_input, f"edge type {edge_type} was made from {num_input} edges")
+            self._arrays[place] = chosen[np.isin(chosen, ids)]
+        elif count == 0 or ids[-1] == count - 1:
+            self._arrays[place] = as_split(value, what, count, f"edge type {edge_type} has {count} edges")
+        else:
+            self._arrays[place] = as_named(value, what, ids, f"edge type {edge_type} has {count} edges")
 
     def save(self, path, *, dtype=None, scale: str = "row", progress: bool = False, checksums: bool = True) -> None:
         """Writes a store to the folder `path`, in one step: a store that is there already is

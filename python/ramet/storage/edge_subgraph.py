@@ -7,23 +7,65 @@ from collections.abc import Mapping
 import numpy as np
 
 from ramet import _core
-from ramet._support.arguments import EdgeTypeName
+from ramet._support.arguments import INT64_MAX, EdgeTypeName
 from ramet.arrays import as_array, as_ids
 from ramet.dtypes import Quantized
+from ramet.storage.by_source import by_source
 from ramet.storage.contents import Contents, Csc
 
 DENSE = 8  # ids up to so many times the edges are looked up in a table, others are searched for
 
 
 def edges_kept(graph: _core.Graph, chosen: Mapping[EdgeTypeName, object]) -> _core.Graph:
-    """A graph of the edge types of `chosen`, ids or masks by edge type, with these edges alone. Rows keep their order,
-    edges their ids. IndexError for an id that no edge has, ValueError for a mask of another length."""
+    """A graph of the edge types of `chosen`, ids or masks by edge type, with these edges alone, and of reverse types
+    that are not in it, without the reverses of other edges. Rows keep their order, edges their ids. IndexError for an
+    id that no edge has, ValueError for a mask of another length."""
     contents = Contents()
     for node_type in graph.node_types:
         contents.add_node_type(node_type, graph.num_nodes(node_type))
-    for edge_type, edges in chosen.items():
-        _add_edges(contents, graph, edge_type, _is_kept(graph, edge_type, edges))
+    is_kept = {edge_type: _is_named(graph, edge_type, edges) for edge_type, edges in chosen.items()}
+    for edge_type, of_type in list(is_kept.items()):
+        reverse = graph.reverse_type(edge_type)
+        if reverse == edge_type:
+            is_kept[edge_type] = of_type | _kept_with_reverses(graph, edge_type, of_type)
+        elif reverse is not None and reverse not in chosen:
+            is_kept[reverse] = _kept_with_reverses(graph, edge_type, of_type)
+    for edge_type, of_type in is_kept.items():
+        _add_edges(contents, graph, edge_type, of_type)
     return contents.segment()
+
+
+def _kept_with_reverses(graph: _core.Graph, edge_type: EdgeTypeName, is_kept: np.ndarray) -> np.ndarray:
+    """bool, by position in the CSC of the reverse type: the edges whose reverse is kept; of another type also those
+    that have none."""
+    reverse = graph.reverse_type(edge_type)
+    num_src = graph.num_nodes(edge_type[0])
+    pairs = _pairs(graph.indptr(edge_type), graph.indices(edge_type), num_src)
+    indptr, indices, positions = by_source(graph.indptr(reverse), graph.indices(reverse), graph.num_nodes(reverse[0]))
+    reversed_pairs = _pairs(indptr, indices, num_src)
+    has_kept = _is_among(reversed_pairs, pairs[is_kept])
+    if reverse != edge_type:
+        has_kept |= ~_is_among(reversed_pairs, pairs[~is_kept])
+    if positions is None:
+        return has_kept
+    in_place = np.empty_like(has_kept)
+    in_place[positions] = has_kept
+    return in_place
+
+
+def _is_among(numbers: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """`numbers` ascend, so that each search ends near the one before."""
+    if len(others) == 0:
+        return np.zeros(len(numbers), np.bool_)
+    others = np.sort(others)
+    return others[np.searchsorted(others, numbers).clip(max=len(others) - 1)] == numbers
+
+
+def _pairs(indptr: np.ndarray, indices: np.ndarray, num_entries: int) -> np.ndarray:
+    """A number for the row and the entry of each edge, which grows with the rows."""
+    if len(indptr) * num_entries > INT64_MAX:
+        raise ValueError(f"{len(indptr) - 1} times {num_entries} nodes are too many to look for reverses of edges")
+    return np.repeat(np.arange(len(indptr) - 1) * num_entries, np.diff(indptr)) + indices
 
 
 def _add_edges(contents: Contents, graph: _core.Graph, edge_type: EdgeTypeName, is_kept: np.ndarray) -> None:
@@ -41,14 +83,12 @@ def _add_edges(contents: Contents, graph: _core.Graph, edge_type: EdgeTypeName, 
         contents.add_edge_table(edge_type, name, rows, f"table {name!r} of edge type {edge_type}")
 
 
-def _is_kept(graph: _core.Graph, edge_type: EdgeTypeName, edges) -> np.ndarray:
+def _is_named(graph: _core.Graph, edge_type: EdgeTypeName, edges) -> np.ndarray:
     """bool [num_edges], by position in the CSC."""
     count, ids = graph.num_edges(edge_type), graph.edge_ids(edge_type)
     chosen = as_array(edges, "edges")
     if chosen.dtype == np.bool_:
-        if chosen.shape != (count,):
-            raise ValueError(f"edges is a bool mask of shape {list(chosen.shape)}, but {edge_type} has {count} edges")
-        return chosen if ids is None else chosen[np.argsort(np.argsort(ids))]
+        return _is_masked(chosen, np.arange(count) if ids is None else ids, graph.num_input_edges(edge_type), edge_type)
     chosen = as_ids(edges, "edges")
     ids = np.arange(count) if ids is None else ids
     largest = int(ids.max(initial=-1))
@@ -63,3 +103,15 @@ def _is_kept(graph: _core.Graph, edge_type: EdgeTypeName, edges) -> np.ndarray:
     if not has.all():
         raise IndexError(f"edges holds {chosen[np.argmin(has)]}, which is the id of no edge of {edge_type}")
     return is_kept
+
+
+def _is_masked(mask: np.ndarray, ids: np.ndarray, num_input_edges: int, edge_type: EdgeTypeName) -> np.ndarray:
+    """`mask`: of the edges in the order of their ids, or of the input edges of a type made undirected."""
+    if num_input_edges and mask.shape == (num_input_edges,):
+        is_input = ids < num_input_edges
+        return is_input & mask[np.where(is_input, ids, 0)]
+    if mask.shape != (len(ids),):
+        made_from = f", made from {num_input_edges}" if num_input_edges else ""
+        have = f"{edge_type} has {len(ids)} edges{made_from}"
+        raise ValueError(f"edges is a bool mask of shape {list(mask.shape)}, but {have}")
+    return mask[np.argsort(np.argsort(ids))]

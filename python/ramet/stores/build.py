@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from ramet import _core
-from ramet._support.arguments import as_flag, as_path
+from ramet._support.arguments import as_flag, as_path, as_real
 from ramet.arrays import INT32_MAX, as_count
 from ramet.dtypes import check_scale, feature_dtype
 from ramet.graph import Graph
@@ -28,6 +28,8 @@ def build(
     scale: str = "row",
     train_per_class: int | None = None,
     val_per_class: int | None = None,
+    val_edges: float | None = None,
+    test_edges: float | None = None,
     seed: int = 0,
     normalize: bool = False,
     sort_by: str | None = None,
@@ -43,6 +45,9 @@ def build(
       scale: of int8: "row", a scale for each row, or "column", a scale for each column.
       train_per_class, val_per_class: replace the splits of the files. They are the numbers of nodes per class in
           "train" and "val", drawn with `seed`. The rest is "test". Nodes without a label are in no split.
+      val_edges, test_edges: make splits of edges. They are the shares of "val" and "test", drawn with `seed`. The rest
+          is "train". Parallel edges are in the same split, and both directions of an undirected edge are one edge of
+          it. Edges then have ids: their numbers in the files.
       normalize: divides each row of features by its sum.
       sort_by: as in ramet.from_arrays(): "weight" or "label", where the files have them as int64.
 
@@ -58,15 +63,20 @@ def build(
     splits = found.splits
     if train_per_class is not None or val_per_class is not None:
         splits = split_per_class(found, train_per_class or 0, val_per_class or 0, seed)
+    undirected = found.undirected if undirected is None else as_flag(undirected, "undirected")
+    edge_splits = None
+    if val_edges is not None or test_edges is not None:
+        edge_splits = split_edges(found, undirected, val_edges or 0, test_edges or 0, seed)
     contents = edge_list_contents(
         (found.src, found.dst),
         found.num_nodes,
-        found.undirected if undirected is None else undirected,
+        undirected,
         nodes=_tables(found, normalize),
         edges=None if found.weight is None else {"weight": found.weight},
         splits=splits,
+        edge_splits=edge_splits,
         sort_by=sort_by,
-        edge_ids=False,  # the files have no edge list whose numbers a user would know
+        edge_ids=edge_splits is not None,  # else the files have no edge list whose numbers a user would know
     )
     contents.save(path, dtype=None if found.features is None else dtype, scale=scale, progress=progress)
     return open_store(path)
@@ -99,8 +109,7 @@ def split_per_class(found: Source, train: int, val: int, seed: int) -> dict[str,
     train, val = as_count(train, "train_per_class"), as_count(val, "val_per_class")
     if found.labels is None:
         raise ValueError(f"train_per_class and val_per_class need labels, and {found.path} has none")
-    if not 0 <= seed < 1 << 64:
-        raise ValueError(f"seed is {seed}, not in [0, 2^64)")
+    _check_seed(seed)
     # Not by numpy's generators, which may change from version to version: a split must not.
     order = np.argsort(_core.split_words(seed, found.num_nodes), kind="stable")
     order = order[found.labels[order] >= 0]
@@ -118,6 +127,31 @@ def split_per_class(found: Source, train: int, val: int, seed: int) -> dict[str,
         "val": np.sort(order[(rank >= train) & (rank < train + val)]),
         "test": np.sort(order[rank >= train + val]),
     }
+
+
+def split_edges(found: Source, undirected: bool, val: float, test: float, seed: int) -> dict[str, np.ndarray]:
+    """Splits with these shares of the pairs of nodes that have edges, and "train", the rest. Of an undirected edge each
+    has the first direction that the files have."""
+    val, test = as_real(val, "val_edges", below=1), as_real(test, "test_edges", below=1)
+    if val + test > 1:
+        raise ValueError(f"val_edges={val} and test_edges={test} are together more than all edges")
+    _check_seed(seed)
+    ends = np.stack([found.src, found.dst]).astype(np.int64)
+    low, high = np.sort(ends, axis=0) if undirected else ends
+    pairs, first, pair_of = np.unique(low * found.num_nodes + high, return_index=True, return_inverse=True)
+    key = int(_core.split_words(seed, 1)[0])  # so that these words are not those of nodes
+    rank = np.argsort(np.argsort(_core.split_words(key, len(pairs)), kind="stable"))
+    num_val, num_test = (round(share * len(pairs)) for share in (val, test))
+    number = np.digitize(rank, [num_val, num_val + num_test])
+    names = ("val", "test", "train")
+    if undirected:
+        return {name: np.sort(first[number == i]) for i, name in enumerate(names)}
+    return {name: np.flatnonzero(number[pair_of] == i) for i, name in enumerate(names)}
+
+
+def _check_seed(seed: int) -> None:
+    if not 0 <= seed < 1 << 64:
+        raise ValueError(f"seed is {seed}, not in [0, 2^64)")
 
 
 def _tables(found: Source, normalize: bool) -> dict[str, np.ndarray]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from ramet import _core
-from ramet._support.arguments import as_flag, edge_folder
+from ramet._support.arguments import as_flag, edge_folder, encoded_edge_type
 from ramet._support.foreign_words import graph_advice
 from ramet.arrays import as_array, as_ids, to_integers
 from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, check_scale, quantized
@@ -31,6 +31,7 @@ def from_arrays(
     nodes=None,
     edges=None,
     splits=None,
+    edge_splits=None,
     num_nodes=None,
     edge_ids=None,
     sort_by: str | None = None,
@@ -48,6 +49,7 @@ def from_arrays(
           result of `ramet.quantize`.
       edges: {"weight": w, ...}, one row per edge, in the order of `indices`.
       splits: {"train": ids, ...}, node ids or a bool mask [num_nodes].
+      edge_splits: {"train": ids, ...}, edge ids or a bool mask [num_edges] in the order of ids.
       num_nodes: needed only where neither indptr nor a table gives it.
       edge_ids: distinct integers >= 0 [num_edges], returned by `Block.e_id`. Default: the position.
       sort_by: the name of an int64 table of edges or of source nodes, such as "time". Rows of edge types that have it
@@ -58,9 +60,10 @@ def from_arrays(
 
     With several types, `indptr`, `indices`, `edges` and `edge_ids` are dicts by (source type, relation, destination
     type). `nodes` is {"paper": {"feat": x}}, `num_nodes` {"author": 10}, and `splits` {"train": {"paper": ids}}.
+    `edge_splits` is like `splits`, by edge type.
     """
     hetero = isinstance(indptr, Mapping)
-    args = GraphArguments(hetero, nodes=nodes, edges=edges, splits=splits, num_nodes=num_nodes)
+    args = GraphArguments(hetero, nodes=nodes, edges=edges, splits=splits, edge_splits=edge_splits, num_nodes=num_nodes)
     indptrs = args.by_edge_type(indptr, "indptr")
     indices_of = args.by_edge_type(indices, "indices")
     ids_of = {} if edge_ids is None else args.by_edge_type(edge_ids, "edge_ids")
@@ -99,6 +102,7 @@ def from_edge_index(
     nodes=None,
     edges=None,
     splits=None,
+    edge_splits=None,
     sort_by: str | None = None,
     reverse_types=None,
 ) -> Graph:
@@ -114,12 +118,22 @@ def from_edge_index(
           with the same type at both ends.
       nodes, splits, sort_by, reverse_types: as in from_arrays().
       edges: {"weight": w, ...}, one row per edge of `edge_index`, in its order. A reverse gets its edge's row.
+      edge_splits: {"train": ids, ...}, numbers of edges in `edge_index`, or a bool mask over it. With undirected=True
+          repeats are left out.
 
     With several types, `edge_index` and `edges` are dicts by (source type, relation, destination type), and the rest is
     as in from_arrays().
     """
     contents = edge_list_contents(
-        edge_index, num_nodes, undirected, nodes, edges, splits, sort_by=sort_by, reverse_types=reverse_types
+        edge_index,
+        num_nodes,
+        undirected,
+        nodes,
+        edges,
+        splits,
+        edge_splits=edge_splits,
+        sort_by=sort_by,
+        reverse_types=reverse_types,
     )
     return Graph(contents.segment())
 
@@ -131,6 +145,7 @@ def edge_list_contents(
     nodes=None,
     edges=None,
     splits=None,
+    edge_splits=None,
     edge_ids=True,
     sort_by=None,
     reverse_types=None,
@@ -139,7 +154,7 @@ def edge_list_contents(
     out."""
     undirected = as_flag(undirected, "undirected")
     hetero = isinstance(edge_index, Mapping)
-    args = GraphArguments(hetero, nodes=nodes, edges=edges, splits=splits, num_nodes=num_nodes)
+    args = GraphArguments(hetero, nodes=nodes, edges=edges, splits=splits, edge_splits=edge_splits, num_nodes=num_nodes)
     lists = {
         edge_type: _source_and_destination(value, args.spell("edge_index", edge_type))
         for edge_type, value in args.by_edge_type(edge_index, "edge_index").items()
@@ -197,11 +212,11 @@ def from_pyg(data, *, sort_by: str | None = None) -> Graph:
 
     x becomes the table "feat", y "label", and every other tensor with one row per node a table under its own name.
     train_mask, of bools or of 0 and 1, becomes the split "train"; a mask with several columns becomes "train_0",
-    "train_1", .... edge_attr and every other tensor with one row per edge become edge tables. If there are as many
-    nodes as edges, names with "edge" in them are edge tables. Other tensors are left out with a warning; attributes
-    that are not tensors are left out silently. `sort_by`: as in from_arrays(). Memory as of from_edge_index(): all rows
-    are copied, and the data may be freed then. What is written to it later does not show in the graph.
-    ramet.pyg.NeighborLoader(data, ...) copies no rows, and shows what is written.
+    "train_1", .... edge_attr and every other tensor with one row per edge become edge tables, masks of edges splits. If
+    there are as many nodes as edges, names with "edge" in them are of edges. Other tensors are left out with a warning;
+    attributes that are not tensors are left out silently. `sort_by`: as in from_arrays(). Memory as of
+    from_edge_index(): all rows are copied, and the data may be freed then. What is written to it later does not show in
+    the graph. ramet.pyg.NeighborLoader(data, ...) copies no rows, and shows what is written.
     """
     return from_edge_index(**edge_list_arguments(data), sort_by=sort_by)
 
@@ -289,7 +304,9 @@ def _as_written(graph: Graph) -> tuple[dict[str, int], list[tuple[str, np.ndarra
     """A graph's own arrays, uncopied, by their place in the folder."""
     encode_name = _core.encode_name
     counts = {encode_name(name): graph.num_nodes(name) for name in graph.node_types}
-    arrays: list[tuple[str, np.ndarray]] = graph._core.part_arrays()
+    arrays: list[tuple[str, np.ndarray]] = []
+    for folder in ("owner", "owned", "split"):
+        arrays += graph._core.arrays_in(folder)
     for node_type in graph.node_types:
         for name in graph.tables(node_type):
             arrays += _written_table(f"node/{encode_name(node_type)}", graph.table(name, node_type), name)
@@ -301,10 +318,6 @@ def _as_written(graph: Graph) -> tuple[dict[str, int], list[tuple[str, np.ndarra
             arrays.append((f"{folder}/edge_ids", graph.edge_ids(edge_type)))
         for name in graph.tables(edge_type):
             arrays += _written_table(folder, graph.table(name, edge_type), name)
-    for name, node_types in graph.splits.items():
-        for node_type in node_types:
-            place = f"split/{encode_name(name)}/{encode_name(node_type)}"
-            arrays.append((place, graph.split(name, node_type)))
     return counts, arrays
 
 

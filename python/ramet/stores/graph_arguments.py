@@ -21,11 +21,12 @@ from ramet.stores.parallel_edges import require_equal_rows
 class GraphArguments:
     """See above. First, claims set the number of nodes of a type; start() fixes it; finish() adds the rest."""
 
-    def __init__(self, hetero: bool, *, nodes, edges, splits, num_nodes) -> None:
+    def __init__(self, hetero: bool, *, nodes, edges, splits, edge_splits, num_nodes) -> None:
         self.hetero = hetero
         self.nodes = self._tables(nodes, "nodes", NODE)
         self.edges = self._tables(edges, "edges", EDGE)
-        self.splits = self._splits(splits)
+        self.splits = self._splits(splits, "splits", NODE, "node type")
+        self.edge_splits = self._splits(edge_splits, "edge_splits", EDGE, "edge type")
         self._is_sorted = False
         self._counts: dict[str, tuple[int, str]] = {}  # type -> nodes, and who says so
         self._at_least: dict[str, tuple[int, str]] = {}
@@ -100,8 +101,8 @@ class GraphArguments:
         self._take_edge_rows(edge_type, None if in_place else csc.ids() % max(count, 1), count, owner)
 
     def sort_rows(self, edge_type: EdgeTypeName, csc: Csc, sort_by: str | None) -> None:
-        """Sorts the rows of `csc`, and its tables along, by the table `sort_by` of its edges or of their sources;
-        leaves them where there is none. Tables of edges are in the order of `csc`."""
+        """Sorts the rows of `csc`, and its tables along, by the table `sort_by` of its edges or of their sources, or by
+        the sources themselves; leaves them where there is none. Tables of edges are in the order of `csc`."""
         if sort_by is None:
             return
         sort_by, src = as_name(sort_by, "sort_by"), edge_type[0]
@@ -140,6 +141,10 @@ class GraphArguments:
             for node_type, value in by_type.items():
                 what = f"splits[{name!r}]" + (f"[{node_type!r}]" if self.hetero else "")
                 contents.add_split(name, node_type, value, what)
+        for name, of_types in self.edge_splits.items():
+            for edge_type, value in of_types.items():
+                what = f"edge_splits[{name!r}]" + (f"[{edge_type!r}]" if self.hetero else "")
+                contents.add_edge_split(name, edge_type, value, what)
 
     def add_reverses(self, contents: Contents, reverse_types) -> None:
         """`reverse_types`: the edge type of the reverses by edge type, or None."""
@@ -178,13 +183,13 @@ class GraphArguments:
             return {only_type: dict(by_type)}
         return {kind: dict(_mapping(tables, f"{argument}[{kind!r}]", "table name")) for kind, tables in by_type.items()}
 
-    def _splits(self, value) -> dict[str, dict[str, object]]:
+    def _splits(self, value, argument: str, only_type, kind: str) -> dict[str, dict]:
         if value is None:
             return {}
-        by_name = _mapping(value, "splits", "split name")
+        by_name = _mapping(value, argument, "split name")
         if not self.hetero:
-            return {name: {NODE: ids} for name, ids in by_name.items()}
-        return {name: dict(_mapping(ids, f"splits[{name!r}]", "node type")) for name, ids in by_name.items()}
+            return {name: {only_type: ids} for name, ids in by_name.items()}
+        return {name: dict(_mapping(ids, f"{argument}[{name!r}]", kind)) for name, ids in by_name.items()}
 
     def _num_nodes(self, value) -> Mapping:
         if value is None:

@@ -33,6 +33,10 @@ def describe(path) -> dict:
             name: {node_type: len(graph.split(name, node_type)) for node_type in node_types}
             for name, node_types in graph.splits().items()
         },
+        "edge_splits": {
+            name: {"-".join(edge_type): len(graph.edge_split(name, edge_type)) for edge_type in edge_types}
+            for name, edge_types in graph.edge_splits().items()
+        },
         "fingerprint": f"{graph.fingerprint():016x}",
         "checksums": has_checksums,
         "files": sizes,
@@ -59,8 +63,8 @@ def as_text(info: dict) -> str:
         lines.append(f"edge type {name}: {edge_type['num_edges']:,} edges, {edge_type['ids']} ids{reverse}")
         lines.append("  in-degrees: {}".format(_degree_text(edge_type["in_degrees"])))
         lines += _table_lines(edge_type["tables"])
-    for name, by_type in info["splits"].items():
-        counts = ", ".join(f"{count:,} of {node_type}" for node_type, count in by_type.items())
+    for name, by_type in [*info["splits"].items(), *info["edge_splits"].items()]:
+        counts = ", ".join(f"{count:,} of {of_type}" for of_type, count in by_type.items())
         lines.append(f"split {name}: {counts}")
     lines.append("files" + ("" if info["checksums"] else " (no checksums)"))
     lines += [f"  {size(count):>10}  {name}" for name, count in info["files"].items()]

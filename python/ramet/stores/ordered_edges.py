@@ -20,6 +20,7 @@ import numpy as np
 from ramet import _core
 from ramet._support.arguments import EdgeTypeName, as_name
 from ramet.graph import Graph
+from ramet.storage.by_source import by_source
 from ramet.storage.contents import Contents, Csc
 from ramet.stores.one_per_machine import find_or_make
 
@@ -101,10 +102,8 @@ def _fits(graph: Graph, edge_type: EdgeTypeName, needs: Needs, in_order: Callabl
 def _in_order(graph: Graph, edge_type: EdgeTypeName, needs: Needs, times) -> tuple:
     """(indptr, indices, positions in the graph's CSC, or None where they are the same)."""
     indptr, indices, positions = graph.indptr(edge_type), graph.indices(edge_type), None
-    if needs.outgoing:  # sorted by destination, then by position
-        num_src, num_dst = graph.num_nodes(edge_type[0]), graph.num_nodes(edge_type[2])
-        destinations = np.repeat(np.arange(num_dst, dtype=indices.dtype), np.diff(indptr))
-        indptr, indices, positions = _core.build_csc(destinations, indices, num_dst, num_src)
+    if needs.outgoing:
+        indptr, indices, positions = by_source(indptr, indices, graph.num_nodes(edge_type[0]))
     elif needs.by_end:
         positions = _core.sorted_rows(indptr, indices.astype(np.int64, copy=False))
         indices = indices[positions]

@@ -184,9 +184,7 @@ def _write_part(graph: Graph, owner: dict, ownership: dict, part: int, parts: in
         folder = edge_folder(edge_type)
         arrays += [(f"{folder}/indptr", indptr), (f"{folder}/indices", indices), (f"{folder}/edge_ids", edge_ids)]
         arrays += _tables(graph, edge_type, folder, position)
-    for name, node_types in graph.splits.items():
-        folder = f"split/{_core.encode_name(name)}"
-        arrays += [(f"{folder}/{_core.encode_name(t)}", graph.split(name, t)) for t in node_types]
+    arrays += graph._core.arrays_in("split")
     number = (part, parts, graph._core.fingerprint())
     write(path, counts, arrays, progress=progress, reverses=graph._core.reverses, part=number)
 

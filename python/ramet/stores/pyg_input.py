@@ -35,13 +35,15 @@ def _homogeneous(data) -> dict[str, object]:
         "nodes": parts.node_tables,
         "edges": parts.edge_tables,
         "splits": parts.splits,
+        "edge_splits": parts.edge_splits,
     }
 
 
 def _hetero(data) -> dict[str, object]:
     items = data.to_dict()
     edge_indices, num_nodes, nodes, edges = {}, {}, {}, {}
-    splits: dict[str, dict[str, object]] = {}
+    splits: dict[str, dict] = {}
+    edge_splits: dict[str, dict] = {}
     for node_type in data.node_types:
         where = f"data[{node_type!r}]"
         num_nodes[node_type] = _num_nodes(data[node_type].num_nodes, where)
@@ -58,12 +60,15 @@ def _hetero(data) -> dict[str, object]:
         for key, value in items[edge_type].items():
             parts.add(key, value)
         edges[edge_type] = parts.edge_tables
+        for name, mask in parts.edge_splits.items():
+            edge_splits.setdefault(name, {})[edge_type] = mask
     return {
         "edge_index": edge_indices,
         "num_nodes": num_nodes,
         "nodes": nodes,
         "edges": edges,
         "splits": splits,
+        "edge_splits": edge_splits,
     }
 
 
@@ -75,6 +80,7 @@ class _Parts:
         self.node_tables: dict[str, object] = {}
         self.edge_tables: dict[str, object] = {}
         self.splits: dict[str, object] = {}
+        self.edge_splits: dict[str, object] = {}
         self._keys: dict[tuple[int, str], str] = {}  # the attribute of each part and name in it
 
     def add(self, key: str, value) -> None:
@@ -84,10 +90,15 @@ class _Parts:
         rows = shape[0] if len(shape) else None
         of_nodes = rows is not None and rows == self._num_nodes
         of_edges = rows is not None and rows == self._num_edges
-        if of_edges and (not of_nodes or "edge" in key):
+        of_edges = of_edges and (not of_nodes or "edge" in key)
+        if (
+            (of_nodes or of_edges)
+            and key.endswith(MASK)
+            and (mask := as_mask(value, f"{self._where}.{key}")) is not None
+        ):
+            self._add_mask(self.edge_splits if of_edges else self.splits, key, mask)
+        elif of_edges:
             self.edge_tables[key] = value
-        elif of_nodes and key.endswith(MASK) and (mask := as_mask(value, f"{self._where}.{key}")) is not None:
-            self._add_mask(key, mask)
         elif of_nodes:
             self._add(self.node_tables, TABLE_NAMES.get(key, key), key, value)
         else:
@@ -95,14 +106,14 @@ class _Parts:
             message = f"{self._where}.{key} is left out: shape {list(shape)}, but {counts}"
             warnings.warn(message, stacklevel=5)
 
-    def _add_mask(self, key: str, mask) -> None:
+    def _add_mask(self, splits: dict, key: str, mask) -> None:
         """`mask`, of bools; one of several columns is several splits: train_0, train_1, ..."""
         name = key.removesuffix(MASK)
         if len(mask.shape) == 1:
-            self._add(self.splits, name, key, mask)
+            self._add(splits, name, key, mask)
             return
         for column in range(mask.shape[1]):
-            self._add(self.splits, f"{name}_{column}", key, mask[:, column])
+            self._add(splits, f"{name}_{column}", key, mask[:, column])
 
     def _add(self, parts: dict, name: str, key: str, value) -> None:
         other = self._keys.setdefault((id(parts), name), key)

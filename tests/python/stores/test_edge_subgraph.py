@@ -54,16 +54,23 @@ def edges_of(graph, edge_type=EDGE):
 
 
 def some_ids(graph, share=0.6):
+    """Of an undirected graph, ids of one direction and of the other."""
     ids = np.asarray([edge[2] for edge in edges_of(graph)])
     return np.random.default_rng(1).permutation(ids)[: int(share * len(ids))]
 
 
-@pytest.mark.parametrize("share", [0, 0.6, 1])
+def expected_of(graph, ids) -> list:
+    """The edges of these ids; of an undirected graph also their reverses."""
+    edges, wanted = edges_of(graph), set(np.asarray(ids).tolist())
+    ends = {edge[:2] for edge in edges if edge[2] in wanted} if graph._core.reverse_type(EDGE) else set()
+    return [edge for edge in edges if edge[2] in wanted or (edge[1], edge[0]) in ends]
+
+
+@pytest.mark.parametrize("share", [0, 0.3, 1])
 def test_it_has_these_edges_in_their_order(graph, share):
     ids = some_ids(graph, share)
     view = graph.edge_subgraph(ids)
-    wanted = set(ids.tolist())
-    assert edges_of(view) == [edge for edge in edges_of(graph) if edge[2] in wanted]
+    assert edges_of(view) == expected_of(graph, ids)
     ordered = np.sort([edge[2] for edge in edges_of(graph)])
     assert edges_of(graph.edge_subgraph(np.isin(ordered, ids))) == edges_of(view)
 
@@ -78,13 +85,48 @@ def test_nodes_are_shared_and_the_order_of_rows_stays(graph):
     assert edges_of(view.edge_subgraph(some_ids(view, 0.3))) == edges_of(graph.edge_subgraph(some_ids(view, 0.3)))
 
 
+def test_an_edge_of_an_undirected_graph_stays_with_its_reverse():
+    """The second and the fourth edge are one, given in both directions; the last is a repeat, which was dropped."""
+    edges = np.array([[0, 1, 2, 2, 3, 0], [1, 2, 0, 1, 3, 1]])
+    graph = ramet.from_edge_index(edges, undirected=True, edge_splits={"train": [0, 3], "all": np.ones(6, bool)})
+    assert [edge[2] for edge in edges_of(graph)] == [6, 2, 0, 3, 8, 1, 4]
+    pairs = {(0, 1), (1, 0), (1, 2), (2, 1)}
+    for named in (
+        "train",
+        [0, 3],
+        [6, 1],
+        [0, 6, 1, 3],
+        np.isin(np.arange(6), [0, 1]),
+        np.isin([0, 1, 2, 3, 4, 6, 8], [6, 3]),
+    ):
+        view = graph.edge_subgraph(named)
+        assert {edge[:2] for edge in edges_of(view)} == pairs
+        assert edges_of(view.edge_subgraph([1])) == edges_of(graph.edge_subgraph([3]))
+    assert graph.split("all").tolist() == [0, 1, 2, 3, 4]
+    assert edges_of(graph.edge_subgraph("all")) == edges_of(graph)
+    assert graph.edge_subgraph(np.zeros(6, bool)).num_edges() == 0
+
+
+def test_a_reverse_type_hides_the_reverses_of_hidden_edges():
+    """Also where parallel edges stay in part, and where it has edges of its own."""
+    buys, bought = ("user", "buys", "item"), ("item", "rev_buys", "user")
+    lists = {buys: [[0, 1, 0, 2], [5, 5, 5, 4]], bought: [[5, 5, 4, 3], [0, 1, 2, 2]]}
+    graph = ramet.from_edge_index(lists, {"user": 3, "item": 6})
+    for edges, ids in [([0, 3], [0, 2, 3]), ([1], [1, 3]), ([], [3]), ([0, 1, 2, 3], [0, 1, 2, 3])]:
+        view = graph.edge_subgraph({buys: edges})
+        assert sorted(edge[2] for edge in edges_of(view, buys)) == edges
+        assert sorted(edge[2] for edge in edges_of(view, bought)) == ids
+    view = graph.edge_subgraph({buys: [0], bought: [1]})
+    assert [edges_of(view, t)[0][2] for t in (buys, bought)] == [0, 1]
+
+
 def test_batches_have_no_other_edges(graph):
     ids = some_ids(graph)
     view = graph.edge_subgraph(ids)
     loader = ramet.NeighborLoader(view, [-1, 3], np.arange(NUM_NODES), batch_size=16, tables=("feat",))
     seen = np.concatenate([block.e_id.numpy() for batch in loader for block in batch.blocks])
     assert len(seen) > 0
-    assert np.isin(seen, ids).all()
+    assert np.isin(seen, [edge[2] for edge in expected_of(graph, ids)]).all()
 
 
 def test_another_process_has_the_same_graph(graph):
@@ -116,6 +158,7 @@ def test_bad_input(graph):
         (IndexError, f"edges holds {missing}, which is the id of no edge", lambda: graph.edge_subgraph([missing])),
         (IndexError, "edges holds -1", lambda: graph.edge_subgraph([-1])),
         (ValueError, "bool mask of shape [3]", lambda: graph.edge_subgraph(np.ones(3, bool))),
+        (KeyError, "no split of edges 'train'; there is none", lambda: graph.edge_subgraph("train")),
         (ValueError, "several edge types", lambda: hetero.edge_subgraph([0])),
         (KeyError, "no edge type", lambda: hetero.edge_subgraph({("a", "b", "c"): [0]})),
     ]:

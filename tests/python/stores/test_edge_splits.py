@@ -1,0 +1,193 @@
+"""Splits of edge types: of ids or masks, in every form of a graph."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+import ramet
+from ramet.commands.main import main
+
+EDGE = ("node", "to", "node")
+BUYS, LIKES = ("user", "buys", "item"), ("user", "likes", "item")
+SRC, DST = [3, 1, 0, 2], [1, 0, 0, 3]  # not in the order of the CSC
+
+
+def splits_of(graph) -> dict:
+    return {(name, t): graph.split(name, t).tolist() for name, types in graph.edge_splits.items() for t in types}
+
+
+def test_ids_are_those_of_the_user():
+    splits = {"train": [3, 0], "val": np.array([False, True, False, False]), "none": []}
+    graph = ramet.from_edge_index([SRC, DST], edge_splits=splits, splits={"train": [2]})
+    assert splits_of(graph) == {("train", EDGE): [3, 0], ("val", EDGE): [1], ("none", EDGE): []}
+    assert graph.splits == {"train": ["node"]}
+    assert graph.split("train").tolist() == [2]
+    assert graph.split("val").tolist() == [1]
+    assert sorted(graph.edge_subgraph("train").edge_ids().tolist()) == [0, 3]
+    graph._core.validate()
+
+
+def test_from_arrays():
+    """A mask is in the order of ids, wherever those are."""
+    arrays = {"indptr": [0, 1, 3], "indices": [1, 0, 1]}
+    plain = ramet.from_arrays(**arrays, edge_splits={"train": [2, 0], "val": [False, True, False]})
+    assert splits_of(plain) == {("train", EDGE): [2, 0], ("val", EDGE): [1]}
+    named = ramet.from_arrays(
+        **arrays, edge_ids=[70, 50, 60], edge_splits={"train": [60, 70], "val": [True, False, False]}
+    )
+    assert splits_of(named) == {("train", EDGE): [60, 70], ("val", EDGE): [50]}
+    named._core.validate()
+
+
+def hetero():
+    lists = {BUYS: [SRC, DST], LIKES: [[0, 1], [2, 2]]}
+    return ramet.from_edge_index(lists, edge_splits={"train": {BUYS: [1], LIKES: [0]}, "val": {LIKES: [1]}})
+
+
+def test_several_types():
+    graph = hetero()
+    assert splits_of(graph) == {("train", BUYS): [1], ("train", LIKES): [0], ("val", LIKES): [1]}
+    assert graph.split("val").tolist() == [1]
+    view = graph.edge_subgraph("val")
+    assert (view.num_edges(LIKES), view.num_edges(BUYS)) == (1, 4)
+    assert graph.edge_subgraph({BUYS: "train"}).num_edges(LIKES) == 2
+
+
+def test_every_form_of_a_graph_has_them(tmp_path, capsys):
+    graph = hetero()
+    ramet.save(graph, tmp_path / "store")
+    opened = ramet.open(tmp_path / "store")
+    ramet.save(opened.edge_subgraph("val"), tmp_path / "view")
+    ramet.partition(opened, 2, tmp_path / "parts", method="range")
+    forms = [pickle.loads(pickle.dumps(graph)), opened, ramet.open(tmp_path / "view")]
+    forms += [ramet.open(tmp_path / "parts" / f"part-{part}") for part in range(2)]
+    for form in forms:
+        assert splits_of(form) == splits_of(graph)
+        form._core.validate()
+    assert opened._core.fingerprint() == graph._core.fingerprint()
+    other = ramet.from_edge_index({BUYS: [SRC, DST], LIKES: [[0, 1], [2, 2]]}, edge_splits={"val": {LIKES: [1]}})
+    assert other._core.fingerprint() != graph._core.fingerprint()
+    main(["info", str(tmp_path / "store")])
+    assert "split train: 1 of user-buys-item, 1 of user-likes-item" in capsys.readouterr().out
+    main(["verify", str(tmp_path / "store")])
+
+
+def test_masks_of_a_pyg_graph():
+    torch, data = pytest.importorskip("torch"), pytest.importorskip("torch_geometric.data")
+    one = data.Data(edge_index=torch.tensor([SRC, DST]), num_nodes=9)
+    one.train_mask, one.w = torch.tensor([True, False, True, True]), torch.ones(4)
+    graph = ramet.from_pyg(one)
+    assert splits_of(graph) == {("train", EDGE): [0, 2, 3]}
+    assert graph.tables(EDGE) == ["w"]
+    many = data.HeteroData(user={"num_nodes": 4}, item={"num_nodes": 4})
+    many[BUYS].edge_index = torch.tensor([SRC, DST])
+    many[BUYS].val_mask = torch.tensor([0, 1, 0, 0])
+    assert splits_of(ramet.from_pyg(many)) == {("val", BUYS): [1]}
+
+
+def pairs_of(graph, ids) -> set:
+    destinations = np.repeat(np.arange(graph.num_nodes()), np.diff(graph.indptr()))
+    ends = dict(zip(graph.edge_ids().tolist(), zip(graph.indices().tolist(), destinations.tolist())))
+    return {ends[e] for e in ids}
+
+
+@pytest.mark.parametrize("undirected", [True, False])
+def test_built_by_share(undirected, tmp_path):
+    """Parallel edges, and both directions of an undirected one, are in one split."""
+    random = np.random.default_rng(0)
+    src, dst = random.integers(0, 40, (2, 600))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(src, minlength=40))])
+    adj = {"data": np.ones(600), "indices": dst[np.argsort(src)], "indptr": indptr, "shape": (40, 40)}
+    np.savez(tmp_path / "tiny.npz", **{f"adj_{part}": array for part, array in adj.items()})
+
+    def built(seed, *options):
+        options = ["--quiet", "--undirected" if undirected else "--no-undirected", *options]
+        assert main(["build", str(tmp_path / "store"), str(tmp_path / "tiny.npz"), "--seed", str(seed), *options]) == 0
+        return ramet.open(tmp_path / "store")
+
+    graph = built(3, "--val-edges", "0.2", "--test-edges", "0.1")
+    pairs = {name: pairs_of(graph, graph.split(name)) for name in graph.edge_splits}
+    every = pairs_of(graph, graph.edge_ids())
+    if undirected:
+        assert max(graph.split(name).max() for name in pairs) < graph._core.num_input_edges(EDGE) == 600
+        assert all(pair[::-1] == pair or pair[::-1] not in of_split for of_split in pairs.values() for pair in of_split)
+        pairs = {name: of_split | {pair[::-1] for pair in of_split} for name, of_split in pairs.items()}
+    assert set.union(*pairs.values()) == every
+    assert sum(map(len, pairs.values())) == len(every)
+    assert {name: round(len(of_split) / len(every), 2) for name, of_split in pairs.items()} == pytest.approx(
+        {"train": 0.7, "val": 0.2, "test": 0.1}, abs=0.02
+    )
+    view = graph.edge_subgraph("train")
+    assert pairs_of(view, view.edge_ids()) == pairs["train"]
+    again, other = built(3, "--val-edges", "0.2", "--test-edges", "0.1"), built(4, "--val-edges", "0.2")
+    assert splits_of(again) == splits_of(graph)
+    assert set(other.split("val").tolist()) != set(graph.split("val").tolist())
+    assert len(other.split("test")) == 0
+    with pytest.raises(ValueError, match=r"val_edges=0.6 and test_edges=0.5 are together more than all edges"):
+        ramet.build(tmp_path / "other", tmp_path / "tiny.npz", val_edges=0.6, test_edges=0.5)
+    with pytest.raises(ValueError, match=r"val_edges is -0.1, expected at least 0"):
+        ramet.build(tmp_path / "other", tmp_path / "tiny.npz", val_edges=-0.1)
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("split", "error", "message"),
+    [
+        ([4], IndexError, "edge_splits['train'][0] is 4, but edge type ('node', 'to', 'node') has 4 edges"),
+        ([1, -1], IndexError, "edge_splits['train'][1] is -1, but"),
+        (np.ones(3, bool), ValueError, "edge_splits['train'] is a bool mask of shape [3], but edge type"),
+        ([0, 1, 1, 1], ValueError, "has 4 entries, all 0 or 1"),
+        ([0.5], TypeError, "edge_splits['train'] has dtype float64; ids are integers"),
+    ],
+)
+def test_bad_splits(split, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        ramet.from_edge_index([SRC, DST], edge_splits={"train": split})
+
+
+def test_bad_input():
+    arrays = {"indptr": [0, 1, 3], "indices": [1, 0, 1], "edge_ids": [70, 50, 60]}
+    graph = hetero()
+    for error, message, call in [
+        (
+            IndexError,
+            "edge_splits['a'][1] is 51, but edge type",
+            lambda: ramet.from_arrays(**arrays, edge_splits={"a": [50, 51]}),
+        ),
+        (ValueError, "bool mask of shape [2]", lambda: ramet.from_arrays(**arrays, edge_splits={"a": [True, False]})),
+        (
+            IndexError,
+            "is 4, but edge type ('node', 'to', 'node') was made from 4 edges",
+            lambda: ramet.from_edge_index([SRC, DST], undirected=True, edge_splits={"a": [4]}),
+        ),
+        (
+            TypeError,
+            "edge_splits is a list; it must be a dict by split name",
+            lambda: ramet.from_edge_index([SRC, DST], edge_splits=[1]),
+        ),
+        (
+            ValueError,
+            "edge_splits['a'][('user', 'sells', 'item')]: no edge type",
+            lambda: ramet.from_edge_index({BUYS: [SRC, DST]}, edge_splits={"a": {("user", "sells", "item"): [0]}}),
+        ),
+        (ValueError, "split 'train' has several edge types", lambda: graph.split("train")),
+        (KeyError, "no split 'val' of edge type 'user__buys__item'", lambda: graph.split("val", BUYS)),
+        (KeyError, "no split 'test'; there is 'train', 'val'", lambda: graph.split("test", BUYS)),
+        (KeyError, "no split of edges 'test'; there is 'train', 'val'", lambda: graph.edge_subgraph("test")),
+        (KeyError, "no split 'train' of node type 'user'", lambda: ramet.sample(graph, ("user", "train"), [1])),
+    ]:
+        with pytest.raises(error, match=re.escape(message)):
+            call()
+
+
+def test_a_store_with_splits_of_no_edges(tmp_path):
+    ramet.save(hetero(), tmp_path / "store", checksums=False)
+    folder = tmp_path / "store" / "split" / "train"
+    np.save(folder / "user__likes__item.npy", np.array([0, -2]))
+    with pytest.raises(ramet.CorruptStoreError, match=r"user__likes__item\.npy, entry 1: -2 is outside"):
+        ramet.open(tmp_path / "store")._core.validate()
+    np.save(folder / "user__sells__item.npy", np.array([0]))
+    with pytest.raises(ramet.CorruptStoreError, match="there is no edge type 'user__sells__item'"):
+        ramet.open(tmp_path / "store")
