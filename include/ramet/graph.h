@@ -85,6 +85,11 @@ class Graph {
   [[nodiscard]] const std::map<std::string, std::map<std::string, Array>>& edge_splits() const {
     return edge_splits_;
   }
+  // By encoded edge type, where the store has its edges by source, too: a graph with these alone,
+  // as edges from destination to source, whose rows are sorted by destination.
+  [[nodiscard]] const std::map<std::string, std::shared_ptr<const Graph>>& out_edges() const {
+    return out_edges_;
+  }
   [[nodiscard]] const std::shared_ptr<const Store>& store() const { return store_; }
   // The number of a part of a graph; nullopt for a whole graph.
   [[nodiscard]] const std::optional<Part>& part() const { return store_->part(); }
@@ -101,10 +106,13 @@ class Graph {
   [[nodiscard]] uint64_t whole_fingerprint() const;
 
  private:
+  void read_out_edges();
+
   std::shared_ptr<const Store> store_;
   std::vector<NodeType> node_types_;
   std::vector<EdgeType> edge_types_;
   std::map<std::string, std::map<std::string, Array>> splits_, edge_splits_;
+  std::map<std::string, std::shared_ptr<const Graph>> out_edges_;
 };
 
 // Reads every entry: indptr monotonic from 0 to the number of edges, ids within their types, split

@@ -169,6 +169,11 @@ void bind_graph(nb::module_& m) {
              throw_error(ErrorCode::kNotFound, "no split '", name, "' of edge type '", encoded,
                          "'");
            })
+      .def("out_edges",
+           [](const Graph& g, const Triple& type) -> std::shared_ptr<const Graph> {
+             const auto it = g.out_edges().find(edges_of(g, type).encoded);
+             return it == g.out_edges().end() ? nullptr : it->second;
+           })
       .def("fingerprint", &Graph::fingerprint)
       .def("whole_fingerprint", &Graph::whole_fingerprint)
       .def("pages",

@@ -109,10 +109,11 @@ std::vector<NodeType> read_node_types(const Store& store) {
 // The arrays of each edge type folder, by file name.
 using EdgeFolders = std::map<std::string, std::map<std::string, Array>>;
 
-EdgeFolders edge_folders(const Store& store) {
+// In the folder `kind`: "edge/", or "out/" with edges by source.
+EdgeFolders edge_folders(const Store& store, std::string_view kind) {
   EdgeFolders folders;
   for (const auto& [name, array] : store.arrays()) {
-    if (name.rfind("edge/", 0) != 0) continue;
+    if (!name.starts_with(kind)) continue;
     auto [type, file] = split_name(name);
     folders[type].emplace(file, array);
   }
@@ -129,14 +130,14 @@ Array take(std::map<std::string, Array>& files, const std::string& file, const s
 
 EdgeType read_edge_type(const Store& store,
                         const std::vector<NodeType>& node_types,
-                        const std::string& encoded,
+                        const std::string& folder,
+                        const EdgeTypeName& name,
                         std::map<std::string, Array> files) {
-  const std::string folder = "edge/" + encoded;
   const auto place = [&](const std::string& file) { return store.place(folder + "/" + file); };
   EdgeType edges;
-  edges.name = EdgeTypeName::decode(encoded);
-  edges.encoded = encoded;
-  edges.name_hash = hash_name(encoded);
+  edges.name = name;
+  edges.encoded = name.encoded();
+  edges.name_hash = hash_name(edges.encoded);
   edges.indptr_place = place("indptr");
   edges.indices_place = place("indices");
   edges.src = position_of_type(node_types, edges.name.src, edges.indices_place);
@@ -197,8 +198,9 @@ std::string names_of(const Types& types,
 std::shared_ptr<const Graph> Graph::from_store(std::shared_ptr<const Store> store) {
   auto graph = std::make_shared<Graph>();
   graph->node_types_ = read_node_types(*store);
-  for (auto& [encoded, files] : edge_folders(*store)) {
-    graph->edge_types_.push_back(read_edge_type(*store, graph->node_types_, encoded, files));
+  for (const auto& [encoded, files] : edge_folders(*store, "edge/")) {
+    graph->edge_types_.push_back(read_edge_type(*store, graph->node_types_, "edge/" + encoded,
+                                                EdgeTypeName::decode(encoded), files));
   }
   read_sorted_rows(*store, graph->node_types_, graph->edge_types_);
   read_reverses(*store, graph->edge_types_);
@@ -215,7 +217,27 @@ std::shared_ptr<const Graph> Graph::from_store(std::shared_ptr<const Store> stor
     }
   }
   graph->store_ = std::move(store);
+  graph->read_out_edges();
   return graph;
+}
+
+void Graph::read_out_edges() {
+  for (const auto& [encoded, files] : edge_folders(*store_, "out/")) {
+    const std::string folder = "out/" + encoded;
+    require_edge_type(edge_types_, encoded, store_->place(folder + "/indptr"));
+    const auto [src, relation, dst] = EdgeTypeName::decode(encoded);
+    auto out = std::make_shared<Graph>();
+    out->node_types_ = node_types_;
+    if (files.count("edge_ids") == 0)
+      throw_corrupt(store_->place(folder + "/edge_ids"), "is missing");
+    out->edge_types_.push_back(
+        read_edge_type(*store_, node_types_, folder, {dst, relation, src}, files));
+    const int64_t count =
+        edge_types_[static_cast<size_t>(edge_type({src, relation, dst}))].num_edges();
+    require_rows(out->edge_types_[0].indices, count, store_->place(folder + "/indices"));
+    out->store_ = store_;
+    out_edges_.emplace(encoded, std::move(out));
+  }
 }
 
 int Graph::node_type(const std::string& name) const {

@@ -137,6 +137,8 @@ void validate(const Graph& graph, int threads) {
     check_edges(graph, edges, "edge/" + edges.encoded, threads);
     if (!edges.sorted_by.empty()) check_sorted(edges, store, threads);
   }
+  for (const auto& [encoded, out] : graph.out_edges())
+    check_edges(*out, out->edge_types()[0], "out/" + encoded, threads);
   for (const auto& [table, dtype] : store.table_dtypes()) {
     if (dtype != DType::kInt8) continue;
     const std::string scale = table + kScaleSuffix;

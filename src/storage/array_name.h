@@ -1,5 +1,5 @@
-// Names of arrays: "node/<type>/<table>", "edge/<type>/<table>", "split/<name>/<type>"; and of
-// parts "owner/<type>" and "owned/<type>".
+// Names of arrays: "node/<type>/<table>", "edge/<type>/<table>", "out/<type>/<array>",
+// "split/<name>/<type>"; and of parts "owner/<type>" and "owned/<type>".
 #pragma once
 
 #include <string>

@@ -8,12 +8,10 @@
 namespace ramet {
 namespace {
 
-constexpr std::string_view kEdges = "edge/";
-
-// "edge/a__to__b/indptr" -> "a__to__b"; "" for an array of another kind.
+// "edge/a__to__b/indptr" and "out/a__to__b/indptr" -> "a__to__b"; "" for an array of another kind.
 std::string_view edge_type_of(std::string_view array_name) {
-  if (!array_name.starts_with(kEdges)) return {};
-  array_name.remove_prefix(kEdges.size());
+  if (!array_name.starts_with("edge/") && !array_name.starts_with("out/")) return {};
+  array_name.remove_prefix(array_name.find('/') + 1);
   return array_name.substr(0, array_name.find('/'));
 }
 
@@ -25,7 +23,7 @@ class OverlayStore final : public Store {
     for (const auto& [name, array] : top_->arrays())
       replaced_.emplace(edge_type_of(name));
     for (const std::string& type : replaced_)
-      if (base_->arrays().count(concat(kEdges, type, "/indptr")) == 0)
+      if (base_->arrays().count(concat("edge/", type, "/indptr")) == 0)
         throw_invalid("there is no edge type '", type, "' to lay edges over");
     take(*base_, false);
     take(*top_, true);

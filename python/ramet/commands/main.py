@@ -165,6 +165,7 @@ def _add_build(commands) -> None:
             f"--{name}-edges", type=float, metavar="SHARE", help=f"make splits of edges: share of {name}"
         )
     parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of those splits (default: 0)")
+    parser.add_argument("--out-edges", action="store_true", help="keep the edges by source, too, which walks read")
     parser.add_argument("--normalize", action="store_true", help="divide each row of features by its sum")
     _add_quiet(parser)
     parser.set_defaults(run=_build)
@@ -225,6 +226,7 @@ def _build(args) -> None:
         test_edges=args.test_edges,
         seed=args.seed,
         normalize=args.normalize,
+        out_edges=args.out_edges,
         progress=_shows_progress(args),
     )
     _summarize(args, graph, notes=[*_other_than_pyg(graph), *_missing_splits(graph)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ramet import _core
+from ramet._support.arguments import EdgeTypeName, encoded_edge_type
 
 
 def by_source(
@@ -15,3 +16,13 @@ def by_source(
     num_dst = len(indptr) - 1
     destinations = np.repeat(np.arange(num_dst, dtype=indices.dtype), np.diff(indptr))
     return _core.build_csc(destinations, indices, num_dst, num_src)
+
+
+def out_arrays(
+    edge_type: EdgeTypeName, indptr: np.ndarray, indices: np.ndarray, ids: np.ndarray | None, num_src: int
+) -> list[tuple[str, np.ndarray]]:
+    """The arrays of the out-edges of a CSC, by their place in the folder of a store."""
+    indptr, indices, positions = by_source(indptr, indices, num_src)
+    positions = np.arange(len(indices)) if positions is None else positions
+    arrays = {"indptr": indptr, "indices": indices, "edge_ids": positions if ids is None else ids[positions]}
+    return [(f"out/{encoded_edge_type(edge_type)}/{name}", array) for name, array in arrays.items()]

@@ -12,6 +12,7 @@ from ramet._support.arguments import EdgeTypeName, as_flag, as_folder, as_path, 
 from ramet._support.progress import byte_progress
 from ramet.arrays import as_named, as_split, as_table
 from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, bits, check_scale
+from ramet.storage.by_source import out_arrays
 from ramet.storage.checksums import write_checksums
 from ramet.storage.recode import recode
 from ramet.storage.streamed import StreamedRows, fill_files
@@ -123,6 +124,15 @@ class Contents:
             self._arrays[place] = as_split(value, what, count, f"edge type {edge_type} has {count} edges")
         else:
             self._arrays[place] = as_named(value, what, ids, f"edge type {edge_type} has {count} edges")
+
+    def add_out_edges(self) -> None:
+        """The edges of each type by source, too, but of types made undirected, whose own rows are as good."""
+        for edge_type in self.num_edges:
+            folder, encoded = edge_folder(edge_type), encoded_edge_type(edge_type)
+            if self._reverse_types.get(edge_type) != edge_type or encoded in self.sorted_rows:
+                topology = self._arrays[f"{folder}/indptr"], self._arrays[f"{folder}/indices"]
+                ids = self._arrays.get(f"{folder}/edge_ids")
+                self._arrays.update(out_arrays(edge_type, *topology, ids, self.num_nodes[edge_type[0]]))
 
     def save(self, path, *, dtype=None, scale: str = "row", progress: bool = False, checksums: bool = True) -> None:
         """Writes a store to the folder `path`, in one step: a store that is there already is

@@ -33,6 +33,7 @@ def build(
     seed: int = 0,
     normalize: bool = False,
     sort_by: str | None = None,
+    out_edges: bool = False,
     progress: bool = False,
 ) -> Graph:
     """Reads the graph at `source`, writes it as a store to the folder `path`, and opens the store.
@@ -49,7 +50,8 @@ def build(
           is "train". Parallel edges are in the same split, and both directions of an undirected edge are one edge of
           it. Edges then have ids: their numbers in the files.
       normalize: divides each row of features by its sum.
-      sort_by: as in ramet.from_arrays(): "weight" or "label", where the files have them as int64.
+      sort_by: as in ramet.from_arrays(): "weight" or "label", where the files have them as int64, or "source".
+      out_edges: as in ramet.save().
 
     Raises FileNotFoundError for a missing file. Raises ValueError for files of unknown form, for contents that
     contradict themselves, and for arguments that do not fit them. Raises KeyError and TypeError where `sort_by` names
@@ -57,7 +59,7 @@ def build(
     """
     dtype = feature_dtype(dtype)
     check_scale(scale)
-    path, normalize = as_path(path), as_flag(normalize, "normalize")
+    path, normalize, out_edges = as_path(path), as_flag(normalize, "normalize"), as_flag(out_edges, "out_edges")
     _core.check_target(os.fsencode(path))
     found = readers.read(source)
     splits = found.splits
@@ -78,6 +80,8 @@ def build(
         sort_by=sort_by,
         edge_ids=edge_splits is not None,  # else the files have no edge list whose numbers a user would know
     )
+    if out_edges:
+        contents.add_out_edges()
     contents.save(path, dtype=None if found.features is None else dtype, scale=scale, progress=progress)
     return open_store(path)
 

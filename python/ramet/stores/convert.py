@@ -18,6 +18,7 @@ from ramet._support.foreign_words import graph_advice
 from ramet.arrays import as_array, as_ids, to_integers
 from ramet.dtypes import SCALE_SUFFIX, Quantized, bfloat16, check_scale, quantized
 from ramet.graph import Graph
+from ramet.storage.by_source import out_arrays
 from ramet.storage.contents import Contents, Csc, check_table_name, write
 from ramet.stores.graph_arguments import GraphArguments
 from ramet.stores.pyg_input import edge_list_arguments
@@ -54,7 +55,7 @@ def from_arrays(
       edge_ids: distinct integers >= 0 [num_edges], returned by `Block.e_id`. Default: the position.
       sort_by: the name of an int64 table of edges or of source nodes, such as "time". Rows of edge types that have it
           are sorted by it, and edges keep their ids; sampling by that time is then faster (docs/semantics.md, section
-          16).
+          16). "source", where no table has this name: by the sources' ids, so that exact negatives need no other order.
       reverse_types: {("user", "buys", "item"): ("item", "bought by", "user")}: the edge type that has the reverse of
           each edge of another. Needed only to leave out reverses of seeds, and not for names that differ by "rev_".
 
@@ -221,13 +222,24 @@ def from_pyg(data, *, sort_by: str | None = None) -> Graph:
     return from_edge_index(**edge_list_arguments(data), sort_by=sort_by)
 
 
-def save(graph: Graph, path, *, dtype=None, scale: str = "row", progress: bool = False, checksums: bool = True) -> None:
+def save(
+    graph: Graph,
+    path,
+    *,
+    dtype=None,
+    scale: str = "row",
+    out_edges: bool = False,
+    progress: bool = False,
+    checksums: bool = True,
+) -> None:
     """Writes `graph` (or Contents) as a store to the folder `path`.
 
     Args:
       dtype: "float32", "float16", "bfloat16" or "int8" for the table "feat" of every node type that has it, or a dict
           {table: dtype} of node tables. numpy's and torch's dtypes work, too. None: tables keep their dtypes.
       scale: of int8: "row", a scale for each row, or "column", a scale for each column.
+      out_edges: keeps the edges by source, too, which walks along edges read. Per edge that is 8 bytes, 16 with int64
+          ids, and 8 per source. Types made undirected need none, and have none.
 
     Raises ValueError, before anything is written, for values that a dtype cannot hold: values that are not finite in
     int8, and finite values that become infinite in float16 or bfloat16. Raises KeyError for a missing table.
@@ -241,6 +253,8 @@ def save(graph: Graph, path, *, dtype=None, scale: str = "row", progress: bool =
     if not isinstance(graph, Graph):
         raise TypeError(f"graph is a {type(graph).__name__}, not a ramet.Graph")
     counts, arrays = _as_written(graph)
+    if as_flag(out_edges, "out_edges"):
+        arrays += _out_arrays(graph)
     options: dict = {"dtype": dtype, "scale": scale, "progress": progress, "checksums": checksums}
     of_core: dict = {name: getattr(graph._core, name) for name in ("sorted_rows", "reverses", "part")}
     write(path, counts, arrays, **of_core, **options)
@@ -305,7 +319,7 @@ def _as_written(graph: Graph) -> tuple[dict[str, int], list[tuple[str, np.ndarra
     encode_name = _core.encode_name
     counts = {encode_name(name): graph.num_nodes(name) for name in graph.node_types}
     arrays: list[tuple[str, np.ndarray]] = []
-    for folder in ("owner", "owned", "split"):
+    for folder in ("owner", "owned", "split", "out"):
         arrays += graph._core.arrays_in(folder)
     for node_type in graph.node_types:
         for name in graph.tables(node_type):
@@ -319,6 +333,21 @@ def _as_written(graph: Graph) -> tuple[dict[str, int], list[tuple[str, np.ndarra
         for name in graph.tables(edge_type):
             arrays += _written_table(folder, graph.table(name, edge_type), name)
     return counts, arrays
+
+
+def _out_arrays(graph: Graph) -> list[tuple[str, np.ndarray]]:
+    """Those that the graph lacks."""
+    core, arrays = graph._core, []
+    if graph.part is not None:
+        raise ValueError("out_edges=True, but the graph is a part, which has no out-edges of its nodes")
+    for edge_type in graph.edge_types:
+        has_reverses = (
+            core.reverse_type(edge_type) == edge_type and encoded_edge_type(edge_type) not in core.sorted_rows
+        )
+        if core.out_edges(edge_type) is None and not has_reverses:
+            topology = graph.indptr(edge_type), graph.indices(edge_type)
+            arrays += out_arrays(edge_type, *topology, graph.edge_ids(edge_type), graph.num_nodes(edge_type[0]))
+    return arrays
 
 
 def _written_table(folder: str, table: Table, name: str) -> list[tuple[str, np.ndarray]]:

@@ -17,6 +17,8 @@ from ramet.dtypes import Quantized
 from ramet.storage.contents import EDGE, NODE, Contents, Csc
 from ramet.stores.parallel_edges import require_equal_rows
 
+SOURCE = "source"  # of sort_by, where no table is called so
+
 
 class GraphArguments:
     """See above. First, claims set the number of nodes of a type; start() fixes it; finish() adds the rest."""
@@ -118,12 +120,14 @@ class GraphArguments:
             num_src, what = self.ends(edge_type)[0], self.spell("nodes", src, sort_by)
             keys = _keys(of_sources, what, num_src, f"there are {num_src} nodes{self._of(src)}")[csc.indices]
             folder = f"node/{as_folder(src, 'a node type')}"
+        elif sort_by == SOURCE:
+            keys, folder = csc.indices.astype(np.int64, copy=False), None
         else:
             return
         order = _core.sorted_rows(csc.indptr, keys)
         csc.indices = csc.indices[order]
         csc.edge_ids = order if csc.edge_ids is None else csc.edge_ids[order]
-        csc.sorted_by = f"{folder}/{as_folder(sort_by, 'a table')}"
+        csc.sorted_by = None if folder is None else f"{folder}/{as_folder(sort_by, 'a table')}"
         self._take_edge_rows(edge_type, order, csc.num_edges, owner)
         self._is_sorted = True
 

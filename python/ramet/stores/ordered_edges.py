@@ -65,6 +65,11 @@ def _ordered(graph: Graph, edge_type: EdgeTypeName, needs: Needs) -> Graph | Non
     weights = None if needs.weight is None else _rows(graph, edge_type, needs.weight, "weight", "f")
     times = None if needs.time is None else _rows(graph, edge_type, needs.time, "time", "iu")
 
+    if needs.outgoing and weights is None and times is None:
+        stored = graph._core.out_edges(edge_type)
+        if stored is not None:
+            return Graph(stored)
+
     @functools.cache  # the comparison and the new graph need it, or another process has made the graph
     def in_order() -> tuple:
         return _in_order(graph, edge_type, needs, times)
@@ -91,10 +96,12 @@ def _ordered(graph: Graph, edge_type: EdgeTypeName, needs: Needs) -> Graph | Non
 def _fits(graph: Graph, edge_type: EdgeTypeName, needs: Needs, in_order: Callable[[], tuple]) -> bool:
     """Whether the graph's own rows do: those that were put in order are the same. For a walk along edges each edge has
     its reverse then, whose id is another."""
-    if not needs.outgoing:
-        return not needs.by_end or _core.rows_are_sorted(graph._core, graph.edge_types.index(edge_type))
-    if edge_type[0] != edge_type[2] or needs.edge_ids:
+    if not (needs.outgoing or needs.by_end):
+        return True
+    if needs.outgoing and (edge_type[0] != edge_type[2] or needs.edge_ids):
         return False
+    if not needs.outgoing or graph._core.reverse_type(edge_type) == edge_type:
+        return _core.rows_are_sorted(graph._core, graph.edge_types.index(edge_type))
     indptr, indices, _ = in_order()
     return np.array_equal(indptr, graph.indptr(edge_type)) and np.array_equal(indices, graph.indices(edge_type))
 

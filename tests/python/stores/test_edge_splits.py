@@ -107,7 +107,7 @@ def test_built_by_share(undirected, tmp_path):
         assert main(["build", str(tmp_path / "store"), str(tmp_path / "tiny.npz"), "--seed", str(seed), *options]) == 0
         return ramet.open(tmp_path / "store")
 
-    graph = built(3, "--val-edges", "0.2", "--test-edges", "0.1")
+    graph = built(3, "--val-edges", "0.2", "--test-edges", "0.1", "--out-edges")
     pairs = {name: pairs_of(graph, graph.split(name)) for name in graph.edge_splits}
     every = pairs_of(graph, graph.edge_ids())
     if undirected:
@@ -121,6 +121,7 @@ def test_built_by_share(undirected, tmp_path):
     )
     view = graph.edge_subgraph("train")
     assert pairs_of(view, view.edge_ids()) == pairs["train"]
+    assert (graph._core.out_edges(EDGE) is None) == undirected
     again, other = built(3, "--val-edges", "0.2", "--test-edges", "0.1"), built(4, "--val-edges", "0.2")
     assert splits_of(again) == splits_of(graph)
     assert set(other.split("val").tolist()) != set(graph.split("val").tolist())

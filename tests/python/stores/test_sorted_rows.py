@@ -74,6 +74,19 @@ def test_from_scipy_and_build(tmp_path):
     assert not (tmp_path / "other").exists()
 
 
+def test_by_source():
+    """A table of this name goes first."""
+    lists = [[3, 1, 3, 0], [0, 0, 0, 1]]
+    graph = ramet.from_edge_index(lists, sort_by="source", edges={"w": [1.0, 2.0, 3.0, 4.0]})
+    assert graph.indices().tolist() == [1, 3, 3, 0]
+    assert graph.edge_ids().tolist() == [1, 0, 2, 3]
+    assert graph.table("w").numpy().tolist() == [2, 1, 3, 4]
+    assert graph._core.sorted_rows == {}
+    assert ramet._core.rows_are_sorted(graph._core, 0)
+    named = ramet.from_edge_index(lists, sort_by="source", edges={"source": [3, 2, 1, 0]})
+    assert named.edge_ids().tolist() == [2, 1, 0, 3]
+
+
 def test_undirected():
     """The reverse of an edge has its time."""
     graph = ramet.from_edge_index([[0, 1, 2], [1, 2, 0]], undirected=True, edges={"time": [3, 2, 1]}, sort_by="time")

@@ -107,6 +107,28 @@ def test_walks_of_an_undirected_graph_make_no_other_order(pair, caplog):
     assert re.search(r"out-edges of \('node', 'to', 'node'\) .* MB", caplog.text)
 
 
+def test_a_store_may_have_the_other_order(pair, tmp_path, caplog):
+    """Kept when it is saved again; an edge_subgraph() has other edges."""
+    graph, starts = pair[0], starts_of(0)
+    ramet.save(graph, tmp_path / "once", out_edges=True)
+    ramet.save(ramet.open(tmp_path / "once"), tmp_path / "twice")
+    stored = ramet.open(tmp_path / "twice")
+    stored._core.validate()
+    view = stored.edge_subgraph(np.arange(30))
+    expected = graph.edge_subgraph(np.arange(30))
+    with caplog.at_level("INFO", "ramet"):
+        found = ramet.random_walk(stored, starts, 5, return_edges=True, seed=2)
+        biased = ramet.node2vec_walk(stored, starts, 5, 0.5, 2, seed=3)
+        assert not caplog.records
+        of_view = ramet.random_walk(view, starts, 5, seed=2)
+        assert "out-edges" in caplog.text
+    assert [rows.tolist() for rows in found] == [
+        rows.tolist() for rows in ramet.random_walk(graph, starts, 5, return_edges=True, seed=2)
+    ]
+    assert (biased == ramet.node2vec_walk(graph, starts, 5, 0.5, 2, seed=3)).all()
+    assert (of_view == ramet.random_walk(expected, starts, 5, seed=2)).all()
+
+
 def test_a_walk_depends_on_its_start_and_number_alone(pair):
     graph, starts = pair[0], starts_of(4)
     walks = ramet.random_walk(graph, starts, 8, seed=7)
@@ -225,3 +247,26 @@ def test_bad_weights(weight):
 def test_walks_without_starts_and_steps(pair):
     assert ramet.random_walk(pair[0], np.zeros(0, int), 3).shape == (0, 4)
     assert ramet.random_walk(pair[0], [5, 5], 0).tolist() == [[5], [5]]
+
+
+def test_a_store_whose_other_order_does_not_fit(pair, tmp_path):
+    ramet.save(pair[0], tmp_path / "store", out_edges=True, checksums=False)
+    folder = tmp_path / "store" / "out" / "node__to__node"
+    ids, indices = np.load(folder / "edge_ids.npy"), np.load(folder / "indices.npy")
+    for name, array, message in [
+        ("indices", indices[:-1], r"indptr\.npy: ends with 490, but indices has 489"),
+        ("edge_ids", ids[:-1], r"edge_ids\.npy: has 489 rows, expected 490"),
+    ]:
+        before = (folder / f"{name}.npy").read_bytes()
+        np.save(folder / f"{name}.npy", array)
+        with pytest.raises(ramet.CorruptStoreError, match=message):
+            ramet.open(tmp_path / "store")
+        (folder / f"{name}.npy").write_bytes(before)
+    np.save(folder / "indices.npy", np.full_like(indices, NUM_NODES))
+    with pytest.raises(ramet.CorruptStoreError, match=r"out/node__to__node/indices\.npy, entry 0: 60 is outside"):
+        ramet.open(tmp_path / "store")._core.validate()
+    with pytest.raises(ramet.CorruptStoreError, match=r"out/node__to__node/indices\.npy, entry"):
+        ramet.random_walk(ramet.open(tmp_path / "store"), [1], 3)
+    (folder / "edge_ids.npy").unlink()
+    with pytest.raises(ramet.CorruptStoreError, match=r"out/node__to__node/edge_ids\.npy: is missing"):
+        ramet.open(tmp_path / "store")
