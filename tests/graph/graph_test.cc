@@ -91,6 +91,32 @@ TEST_CASE("validate reads every entry") {
         "segment:edge/node__to__node/edge_ids, entry 0: 4 is the id of more than one edge");
 }
 
+// docs/format.md, section 1.
+TEST_CASE("what a store says of its edges") {
+  const std::vector<int64_t> ids{2, 0};
+  const std::vector<int32_t> in_order{0, 1, 2};
+  StoreContents contents = contents_with("split/train/node__to__node", borrow(ids));
+  contents.reverses["node__to__node"] = {"node__to__node", 2};
+  contents.arrays.emplace_back("out/node__to__node/indptr", borrow(kIndptr));
+  contents.arrays.emplace_back("out/node__to__node/indices", borrow(kIndices));
+  contents.arrays.emplace_back("out/node__to__node/edge_ids", borrow(in_order));
+  const auto graph = graph_of(contents);
+  const EdgeType& edges = graph->edge_types().front();
+  CHECK(edges.reverse == 0);
+  CHECK(edges.num_input_edges == 2);
+  CHECK(graph->edge_splits().at("train").at("node__to__node").rows() == 2);
+  CHECK(graph->splits().at("train").size() == 1);
+  CHECK(graph->out_edges().at("node__to__node")->edge_types().front().num_edges() == 3);
+  CHECK_THROWS_WITH_AS(validate(*graph),
+                       "segment:split/train/node__to__node, entry 0: 2 is outside [0, 2)", Error);
+  contents.reverses.clear();
+  validate(*graph_of(contents));
+  contents.arrays.pop_back();
+  CHECK_THROWS_AS(graph_of(contents), Error);
+  contents.reverses["node__to__node"] = {"node__from__node"};
+  CHECK_THROWS_AS(make_segment(contents), Error);
+}
+
 TEST_CASE("the fingerprint is that of the graph, not of where it lies") {
   const test::TempDir dir;
   write_store(dir.path() + "/store", contents_with());

@@ -14,6 +14,7 @@ from ramet.dtypes import dtype_name
 from ramet.graph import Graph
 from ramet.loading.times import COUNT_UNITS
 from ramet.storage.contents import Contents, Csc
+from ramet.storage.masked_edges import masked_ids
 
 TIMES = "time"
 
@@ -107,6 +108,9 @@ def _edge_type_of(edges, graph: Graph) -> tuple:
         return edges, None
     if len(graph.edge_types) == 1:
         return graph.edge_types[0], edges
+    of_split = graph.edge_splits.get(edges, []) if isinstance(edges, str) else []
+    if len(of_split) == 1:
+        return of_split[0], edges
     raise ValueError(f"edges must be a pair (edge type, edges); edge types are {graph.edge_types}")
 
 
@@ -155,17 +159,11 @@ def _positions(chosen, graph: Graph, edge_type: EdgeTypeName, what: str) -> np.n
         return None
     if chosen is None:
         return np.argsort(ids, kind="stable")
-    if isinstance(chosen, str):
-        raise KeyError(f"{what} is {chosen!r}, but edges have no splits")
-    chosen = as_array(chosen, what)
-    count = graph.num_edges(edge_type)
-    if chosen.dtype == np.bool_:
-        if chosen.shape != (count,):
-            raise ValueError(f"{what} is a bool mask of shape {list(chosen.shape)}, but {edge_type} has {count} edges")
-        chosen = np.flatnonzero(chosen)
-        return chosen if ids is None else np.argsort(ids, kind="stable")[chosen]
-    chosen = as_ids(chosen, what)
+    chosen = as_array(graph.split(chosen, edge_type) if isinstance(chosen, str) else chosen, what)
+    is_mask = chosen.dtype == np.bool_
+    chosen = masked_ids(chosen, graph._core, edge_type, what) if is_mask else as_ids(chosen, what)
     if ids is None:
+        count = graph.num_edges(edge_type)
         check_range(chosen, count, what, f"{edge_type} has {count} edges")
         return chosen
     return _find(chosen, ids, edge_type, what)

@@ -12,6 +12,7 @@ from ramet.arrays import as_array, as_ids
 from ramet.dtypes import Quantized
 from ramet.storage.by_source import by_source
 from ramet.storage.contents import Contents, Csc
+from ramet.storage.masked_edges import masked_ids
 
 DENSE = 8  # ids up to so many times the edges are looked up in a table, others are searched for
 
@@ -87,9 +88,8 @@ def _is_named(graph: _core.Graph, edge_type: EdgeTypeName, edges) -> np.ndarray:
     """bool [num_edges], by position in the CSC."""
     count, ids = graph.num_edges(edge_type), graph.edge_ids(edge_type)
     chosen = as_array(edges, "edges")
-    if chosen.dtype == np.bool_:
-        return _is_masked(chosen, np.arange(count) if ids is None else ids, graph.num_input_edges(edge_type), edge_type)
-    chosen = as_ids(edges, "edges")
+    is_mask = chosen.dtype == np.bool_
+    chosen = masked_ids(chosen, graph, edge_type, "edges") if is_mask else as_ids(edges, "edges")
     ids = np.arange(count) if ids is None else ids
     largest = int(ids.max(initial=-1))
     if largest >= DENSE * max(count, len(chosen)):
@@ -103,15 +103,3 @@ def _is_named(graph: _core.Graph, edge_type: EdgeTypeName, edges) -> np.ndarray:
     if not has.all():
         raise IndexError(f"edges holds {chosen[np.argmin(has)]}, which is the id of no edge of {edge_type}")
     return is_kept
-
-
-def _is_masked(mask: np.ndarray, ids: np.ndarray, num_input_edges: int, edge_type: EdgeTypeName) -> np.ndarray:
-    """`mask`: of the edges in the order of their ids, or of the input edges of a type made undirected."""
-    if num_input_edges and mask.shape == (num_input_edges,):
-        is_input = ids < num_input_edges
-        return is_input & mask[np.where(is_input, ids, 0)]
-    if mask.shape != (len(ids),):
-        made_from = f", made from {num_input_edges}" if num_input_edges else ""
-        have = f"{edge_type} has {len(ids)} edges{made_from}"
-        raise ValueError(f"edges is a bool mask of shape {list(mask.shape)}, but {have}")
-    return mask[np.argsort(np.argsort(ids))]

@@ -87,6 +87,23 @@ def test_masks_of_a_pyg_graph():
     assert splits_of(ramet.from_pyg(many)) == {("val", BUYS): [1]}
 
 
+@pytest.mark.parametrize("loops", [False, True])
+def test_seeds_of_a_link_loader(loops):
+    """Of an undirected graph each input edge once; a mask may be of those. The last edge is a repeat."""
+    src, dst = ([0, 1, 2, 2], [0, 1, 2, 2]) if loops else ([3, 1, 0, 3], [1, 0, 2, 1])
+    mask = np.array([False, True, True, True])
+    graph = ramet.from_edge_index([src, dst], undirected=True, edge_splits={"train": [2, 0], "val": mask})
+    for edges, ids in (("train", [2, 0]), ("val", [1, 2]), (mask, [1, 2]), ([1], [1])):
+        (batch,) = ramet.LinkLoader(graph, [-1], edges, batch_size=9)
+        assert batch.n_id[batch.edge_label_index].T.tolist() == [[src[e], dst[e]] for e in ids]
+    many = ramet.from_edge_index({BUYS: [SRC, DST], LIKES: [[0], [2]]}, edge_splits={"val": {BUYS: [1]}})
+    for edges in ("val", (BUYS, "val"), {BUYS: "val"}):
+        (batch,) = ramet.LinkLoader(many, [-1], edges)
+        assert batch.n_id["user"].tolist()[0] == SRC[1] and batch.n_id["item"].tolist()[0] == DST[1]
+    with pytest.raises(KeyError, match="no split 'test'; there is 'val'"):
+        ramet.LinkLoader(many, [-1], (BUYS, "test"))
+
+
 def pairs_of(graph, ids) -> set:
     destinations = np.repeat(np.arange(graph.num_nodes()), np.diff(graph.indptr()))
     ends = dict(zip(graph.edge_ids().tolist(), zip(graph.indices().tolist(), destinations.tolist())))
