@@ -55,6 +55,7 @@ QUICK = (
     "trainers",
     "sharing",
     "labor",
+    "links",
     "walks",
     "dependent",
     "labor_training",

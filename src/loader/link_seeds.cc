@@ -193,7 +193,7 @@ SeedList LinkSeeds::take(Batch& batch) const {
   batch.links.clear();
   for (size_t k = 0; k < inputs_.size(); ++k)
     batch.links.push_back(ends.links(k, inputs_[k].edges, of_inputs[k], *BufferPool::shared()));
-  return {.types = ends.take(), .excluded = excluded_for(batch)};
+  return {.types = ends.take(), .excluded = excluded_for(batch, of_inputs)};
 }
 
 LinkSeeds::PairList LinkSeeds::pairs_of(const Input& input, std::span<const int64_t> items) const {
@@ -260,16 +260,20 @@ std::vector<LinkSeeds::Negative> LinkSeeds::negatives_of(const Input& input,
   return negatives;
 }
 
-std::vector<SeedList::Excluded> LinkSeeds::excluded_for(const Batch& batch) const {
+std::vector<SeedList::Excluded> LinkSeeds::excluded_for(
+    const Batch& batch, const std::vector<BatchPairs>& of_inputs) const {
+  const bool is_global = batch.input_id.rows() == std::ssize(batch.global_items);
   std::vector<SeedList::Excluded> excluded;
   const auto of_type = [&](int edge_type) -> std::vector<int64_t>& {
     for (SeedList::Excluded& edges : excluded)
       if (edges.edge_type == edge_type) return edges.positions;
     return excluded.emplace_back(SeedList::Excluded{.edge_type = edge_type}).positions;
   };
-  for (const Input& input : inputs_) {
+  for (size_t k = 0; k < inputs_.size(); ++k) {
+    const Input& input = inputs_[k];
     if (input.finders.empty()) continue;
-    const PairList pairs = pairs_of(input, batch.global_items);
+    const PairList others = is_global ? PairList() : pairs_of(input, batch.global_items);
+    const PairList& pairs = is_global ? of_inputs[k].pairs : others;
     for (const Finder& finder : input.finders)
       append_excluded(input.edges, finder, pairs, of_type(finder.rule.edge_type));
   }

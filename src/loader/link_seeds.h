@@ -58,7 +58,9 @@ class LinkSeeds final : public SeedSource {
                                                    const PairList& pairs,
                                                    std::span<const int64_t> items,
                                                    const Batch& batch) const;
-  [[nodiscard]] std::vector<SeedList::Excluded> excluded_for(const Batch& batch) const;
+  // of_inputs: what this rank has of the batch, by input.
+  [[nodiscard]] std::vector<SeedList::Excluded> excluded_for(
+      const Batch& batch, const std::vector<BatchPairs>& of_inputs) const;
   static void append_excluded(const InputEdges& edges,
                               const Finder& finder,
                               const PairList& pairs,

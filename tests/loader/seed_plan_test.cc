@@ -88,7 +88,9 @@ TEST_CASE("items name the nodes of a list, of either width") {
   const std::vector<int32_t> ids{30, 10, 20};
   const std::vector<int64_t> items{2, 0, 2}, times{7, 8, 9};
   const auto seeds_of = [&](const InputNodes& nodes) {
-    return NodeSeeds({nodes}, *graph).of(items).types.front();
+    Batch batch;
+    batch.input_id = copy(borrow(items));
+    return NodeSeeds({nodes}, *graph).take(batch).types.front();
   };
   const auto listed = seeds_of({.ids = borrow(ids)});
   CHECK(listed.ids == std::vector<int64_t>{20, 30, 20});
@@ -105,9 +107,11 @@ TEST_CASE("items of several types are parted, each type's in order") {
   const std::vector<int64_t> ids{5, 3};
   const NodeSeeds seeds({{1, borrow(ids)}, {.node_type = 0}}, *graph);
   CHECK(seeds.num_items() == 6);
-  std::vector<int64_t> items{5, 1, 2, 0, 1};
-  const SeedList taken = seeds.take(items);
-  CHECK(items == std::vector<int64_t>{1, 0, 1, 3, 0});
+  const std::vector<int64_t> items{5, 1, 2, 0, 1};
+  Batch batch;
+  batch.input_id = copy(borrow(items));
+  const SeedList taken = seeds.take(batch);
+  CHECK(std::ranges::equal(batch.input_id.as<int64_t>(), std::vector<int64_t>{1, 0, 1, 3, 0}));
   REQUIRE(taken.types.size() == 2);
   CHECK(taken.types[0].type == 1);
   CHECK(taken.types[0].ids == std::vector<int64_t>{3, 5, 3});

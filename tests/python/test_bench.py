@@ -26,6 +26,7 @@ def small_mode(request, tmp_path_factory):
         "gather",
         "end_to_end",
         "labor --graph products",
+        "links",
         "walks",
         "dependent",
         "pyg_loader",
