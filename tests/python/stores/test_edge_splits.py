@@ -41,6 +41,12 @@ def test_from_arrays():
     named._core.validate()
 
 
+def test_from_scipy():
+    sparse = pytest.importorskip("scipy.sparse")
+    matrix = sparse.coo_matrix((np.ones(4), (SRC, DST)), shape=(4, 4))
+    assert splits_of(ramet.from_scipy(matrix, edge_splits={"train": [3]})) == {("train", EDGE): [3]}
+
+
 def hetero():
     lists = {BUYS: [SRC, DST], LIKES: [[0, 1], [2, 2]]}
     return ramet.from_edge_index(lists, edge_splits={"train": {BUYS: [1], LIKES: [0]}, "val": {LIKES: [1]}})
