@@ -170,7 +170,6 @@ MODULE = {
     "DataLoader": "ramet.NeighborLoader",
     "DistNeighborLoader": "ramet.NeighborLoader, which finds the ranks of torch.distributed",
     "LinkNeighborLoader": _LINKS,
-    "LinkLoader": _LINKS,
     "NeighborSampler": "ramet.NeighborLoader, or ramet.sample(graph, seeds, num_neighbors)",
     "MultiLayerNeighborSampler": "ramet.NeighborLoader, or ramet.sample(graph, seeds, num_neighbors)",
     "MultiLayerFullNeighborSampler": "ramet.NeighborLoader(graph, [-1, -1])",
