@@ -11,8 +11,8 @@ from ramet._support.arguments import INT64_MAX, EdgeTypeName
 from ramet.arrays import as_array, as_ids
 from ramet.dtypes import Quantized
 from ramet.storage.by_source import by_source
+from ramet.storage.chosen_edges import masked_ids
 from ramet.storage.contents import Contents, Csc
-from ramet.storage.masked_edges import masked_ids
 
 DENSE = 8  # ids up to so many times the edges are looked up in a table, others are searched for
 
