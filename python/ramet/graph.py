@@ -11,7 +11,9 @@ from ramet import _core
 from ramet._support import foreign_words, handle, html
 from ramet._support.arguments import as_name, as_path, edge_folder
 from ramet._support.foreign_words import counts
+from ramet.arrays import as_array
 from ramet.dtypes import dtype_name
+from ramet.storage.chosen_edges import masked_ids, positions_of
 from ramet.storage.edge_subgraph import edges_kept
 from ramet.tables.storage import GraphStorage
 from ramet.tables.table import Table
@@ -157,6 +159,31 @@ class Graph:
             of = only(of_nodes or of_edges, f"split {name!r} has several {kind} types")
         of = self._node_or_edge_type(of)
         return self._core.split(name, of) if isinstance(of, str) else self._core.edge_split(name, of)
+
+    def find_edges(self, edges, edge_type: EdgeTypeName | None = None) -> np.ndarray:
+        """int64 [2, n]: the sources of edges, above their destinations.
+
+        edges: a split's name, ids in any order, or a bool mask, as in edge_subgraph(). Ids and splits of a graph of an
+            edge_subgraph() may be those of edges that it hides.
+
+        Raises IndexError for an id that no edge has, ValueError for a mask of another length, KeyError for a split or
+        an edge type that is missing.
+        """
+        if isinstance(edges, str):
+            if edge_type is None:
+                edge_type = only(
+                    self.edge_splits.get(edges, self._edge_types), f"split {edges!r} has several edge types"
+                )
+            edges = self.split(edges, edge_type)
+        edge_type, whole = self._edge_type(edge_type), self
+        if as_array(edges, "edges").dtype == np.bool_:
+            edges = masked_ids(as_array(edges, "edges"), self._core, edge_type, "edges")
+        while whole._layers:
+            whole = whole._layers[0]
+        positions = positions_of(edges, whole._core, edge_type, "edges")
+        rows = np.searchsorted(whole.indptr(edge_type), positions, side="right") - 1
+        destinations = rows if self.part is None else self.owned(edge_type[2])[rows]
+        return np.stack([whole.indices(edge_type)[positions], destinations], dtype=np.int64)
 
     def edge_subgraph(self, edges) -> Graph:
         """The graph with these edges alone; all nodes stay. It hides the edges of validation and test from messages.

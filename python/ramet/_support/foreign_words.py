@@ -128,7 +128,7 @@ BLOCK = {
 GRAPH = {
     "x": "graph.table('feat')",
     "y": "graph.table('label')",
-    "edge_index": "in-edges are graph.indptr() and graph.indices(), which messages come from",
+    "edge_index": "graph.find_edges(ids) is one; in-edges are graph.indptr() and graph.indices()",
     "edge_index_dict": "in-edges are graph.indptr(edge_type) and graph.indices(edge_type)",
     "adj_t": "in-edges are graph.indptr() and graph.indices()",
     "edge_attr": "graph.table('edge_attr'), whose rows are in the order of graph.indices()",
@@ -170,7 +170,6 @@ MODULE = {
     "DataLoader": "ramet.NeighborLoader",
     "DistNeighborLoader": "ramet.NeighborLoader, which finds the ranks of torch.distributed",
     "LinkNeighborLoader": _LINKS,
-    "LinkLoader": _LINKS,
     "NeighborSampler": "ramet.NeighborLoader, or ramet.sample(graph, seeds, num_neighbors)",
     "MultiLayerNeighborSampler": "ramet.NeighborLoader, or ramet.sample(graph, seeds, num_neighbors)",
     "MultiLayerFullNeighborSampler": "ramet.NeighborLoader(graph, [-1, -1])",

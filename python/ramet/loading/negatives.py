@@ -139,16 +139,20 @@ class Negatives:
         """The edges that no negative is, as the engine takes them."""
         if not self.exact:
             return []
-        edge_type, found = pairs.edge_type, []
+        edge_type, found, by_source = pairs.edge_type, [], []
         if edge_type in graph.edge_types:
             timed = time if time is not None and time in graph.tables(edge_type) else None
-            found.append(ordered_edges(graph, edge_type, Needs(outgoing=False, by_end=True, time=timed)))
+            stored = None if timed else graph._core.out_edges(edge_type)
+            if stored is None:
+                found.append(ordered_edges(graph, edge_type, Needs(outgoing=False, by_end=True, time=timed)))
+            else:
+                by_source.append((stored, 0, True, ""))
         others = [pairs.positive()] if pairs.sources is not None else []
         if self.known is not None:
             others.append((*as_pair_index(self.known, graph, edge_type, "known"), None))
         for sources, destinations, times in others:
             found.append(sorted_pairs(graph, edge_type, sources, destinations, times))
-        return [(core, position, False, by_time) for core, position, _, by_time in found]
+        return by_source + [(core, position, False, by_time) for core, position, _, by_time in found]
 
     def _has_loops(self, graph: Graph, pairs: Pairs) -> bool:
         source, _, destination = edge_type = pairs.edge_type

@@ -9,12 +9,12 @@ import numpy as np
 
 from ramet import _core
 from ramet._support.arguments import EdgeTypeName, shortened
-from ramet.arrays import as_array, as_ids, check_range, to_integers
+from ramet.arrays import as_array, check_range, to_integers
 from ramet.dtypes import dtype_name
 from ramet.graph import Graph
 from ramet.loading.times import COUNT_UNITS
+from ramet.storage.chosen_edges import positions_of
 from ramet.storage.contents import Contents, Csc
-from ramet.storage.masked_edges import masked_ids
 
 TIMES = "time"
 
@@ -135,8 +135,12 @@ def _as_pairs(edge_type, chosen, labels, edge_time, graph: Graph, time: str | No
     else:
         if edge_type not in graph.edge_types:
             raise ValueError(f"{what} are no pairs of nodes, and the graph has no edge type {edge_type}")
-        positions = _positions(chosen, graph, edge_type, what)
-        count = graph.num_edges(edge_type) if positions is None else len(positions)
+        try:
+            positions = _positions(chosen, graph, edge_type, what)
+            count = graph.num_edges(edge_type) if positions is None else len(positions)
+        except IndexError:  # edges that the graph hides are pairs of nodes
+            sources, destinations = graph.find_edges(chosen, edge_type)
+            count = len(sources)
     times = _as_times(edge_time, edge_type, positions, sources is None, count, graph, time, f"edge_time{key}")
     labels = None if labels is None else as_array(labels, f"labels{key}")
     if labels is not None and len(labels) != count:
@@ -159,25 +163,8 @@ def _positions(chosen, graph: Graph, edge_type: EdgeTypeName, what: str) -> np.n
         return None
     if chosen is None:
         return np.argsort(ids, kind="stable")
-    chosen = as_array(graph.split(chosen, edge_type) if isinstance(chosen, str) else chosen, what)
-    is_mask = chosen.dtype == np.bool_
-    chosen = masked_ids(chosen, graph._core, edge_type, what) if is_mask else as_ids(chosen, what)
-    if ids is None:
-        count = graph.num_edges(edge_type)
-        check_range(chosen, count, what, f"{edge_type} has {count} edges")
-        return chosen
-    return _find(chosen, ids, edge_type, what)
-
-
-def _find(chosen: np.ndarray, ids: np.ndarray, edge_type: EdgeTypeName, what: str) -> np.ndarray:
-    """The position of each chosen id in `ids`."""
-    order = np.argsort(ids, kind="stable")
-    found = np.searchsorted(ids, chosen, sorter=order)
-    positions = order[np.minimum(found, len(order) - 1)] if len(order) else np.zeros(len(chosen), np.int64)
-    is_missing = (found == len(order)) | (ids[positions] != chosen if len(order) else True)
-    if np.any(is_missing):
-        raise IndexError(f"{what} holds {chosen[np.argmax(is_missing)]}, which is the id of no edge of {edge_type}")
-    return positions
+    chosen = graph.split(chosen, edge_type) if isinstance(chosen, str) else chosen
+    return positions_of(chosen, graph._core, edge_type, what)
 
 
 def _as_times(edge_time, edge_type, positions, are_edges: bool, count: int, graph: Graph, time, what: str):

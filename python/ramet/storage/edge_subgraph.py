@@ -11,8 +11,8 @@ from ramet._support.arguments import INT64_MAX, EdgeTypeName
 from ramet.arrays import as_array, as_ids
 from ramet.dtypes import Quantized
 from ramet.storage.by_source import by_source
+from ramet.storage.chosen_edges import masked_ids
 from ramet.storage.contents import Contents, Csc
-from ramet.storage.masked_edges import masked_ids
 
 DENSE = 8  # ids up to so many times the edges are looked up in a table, others are searched for
 
@@ -28,29 +28,38 @@ def edges_kept(graph: _core.Graph, chosen: Mapping[EdgeTypeName, object]) -> _co
     for edge_type, of_type in list(is_kept.items()):
         reverse = graph.reverse_type(edge_type)
         if reverse == edge_type:
-            is_kept[edge_type] = of_type | _kept_with_reverses(graph, edge_type, of_type)
+            is_kept[edge_type] = of_type | _reverses(graph, edge_type, of_type)
         elif reverse is not None and reverse not in chosen:
-            is_kept[reverse] = _kept_with_reverses(graph, edge_type, of_type)
+            is_kept[reverse] = _kept_of_reverse_type(graph, edge_type, of_type)
     for edge_type, of_type in is_kept.items():
         _add_edges(contents, graph, edge_type, of_type)
     return contents.segment()
 
 
-def _kept_with_reverses(graph: _core.Graph, edge_type: EdgeTypeName, is_kept: np.ndarray) -> np.ndarray:
-    """bool, by position in the CSC of the reverse type: the edges whose reverse is kept; of another type also those
-    that have none."""
+def _reverses(graph: _core.Graph, edge_type: EdgeTypeName, is_kept: np.ndarray) -> np.ndarray:
+    """bool, by position in the CSC of a type made undirected: whether the reverse is kept. The k-th edge by source is
+    the reverse of the k-th by destination."""
+    indptr, indices = graph.indptr(edge_type), graph.indices(edge_type)
+    if not _core.rows_are_sorted(graph, graph.edge_types.index(edge_type)):
+        is_kept = is_kept[_core.sorted_rows(indptr, indices.astype(np.int64, copy=False))]
+    _, _, positions = by_source(indptr, indices, graph.num_nodes(edge_type[0]))
+    return is_kept if positions is None else _scattered(is_kept, positions)
+
+
+def _kept_of_reverse_type(graph: _core.Graph, edge_type: EdgeTypeName, is_kept: np.ndarray) -> np.ndarray:
+    """bool, by position in the CSC of the reverse type: the edges whose reverse is kept, and those that have none."""
     reverse = graph.reverse_type(edge_type)
     num_src = graph.num_nodes(edge_type[0])
     pairs = _pairs(graph.indptr(edge_type), graph.indices(edge_type), num_src)
     indptr, indices, positions = by_source(graph.indptr(reverse), graph.indices(reverse), graph.num_nodes(reverse[0]))
     reversed_pairs = _pairs(indptr, indices, num_src)
-    has_kept = _is_among(reversed_pairs, pairs[is_kept])
-    if reverse != edge_type:
-        has_kept |= ~_is_among(reversed_pairs, pairs[~is_kept])
-    if positions is None:
-        return has_kept
-    in_place = np.empty_like(has_kept)
-    in_place[positions] = has_kept
+    stays = _is_among(reversed_pairs, pairs[is_kept]) | ~_is_among(reversed_pairs, pairs[~is_kept])
+    return stays if positions is None else _scattered(stays, positions)
+
+
+def _scattered(values: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    in_place = np.empty_like(values)
+    in_place[positions] = values
     return in_place
 
 

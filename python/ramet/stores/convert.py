@@ -189,12 +189,14 @@ def edge_list_contents(
     return contents
 
 
-def from_scipy(matrix, *, nodes=None, splits=None, undirected: bool = False, sort_by: str | None = None) -> Graph:
+def from_scipy(
+    matrix, *, nodes=None, splits=None, edge_splits=None, undirected: bool = False, sort_by: str | None = None
+) -> Graph:
     """A graph from a square scipy sparse matrix or array: entry [i, j] is the edge from i to j.
 
     Every stored entry is an edge, explicit zeros included. Edge ids are the entries' numbers in matrix.tocoo(). Values
-    that are not all 1 become the edge table "weight". `nodes`, `splits`, `sort_by`: as in from_arrays(); `undirected`:
-    as in from_edge_index().
+    that are not all 1 become the edge table "weight". `nodes`, `splits`, `sort_by`: as in from_arrays(); `undirected`,
+    `edge_splits`: as in from_edge_index().
     """
     if not hasattr(matrix, "tocoo"):
         expected = f"expected a scipy sparse matrix or array{graph_advice(matrix)}"
@@ -204,7 +206,7 @@ def from_scipy(matrix, *, nodes=None, splits=None, undirected: bool = False, sor
         raise ValueError(f"matrix has shape {list(coo.shape)}; the adjacency matrix of a graph is square")
     edges = None if np.all(coo.data == 1) else {"weight": coo.data}
     pair = (coo.row, coo.col)
-    contents = edge_list_contents(pair, coo.shape[0], undirected, nodes, edges, splits, sort_by=sort_by)
+    contents = edge_list_contents(pair, coo.shape[0], undirected, nodes, edges, splits, edge_splits, sort_by=sort_by)
     return Graph(contents.segment())
 
 

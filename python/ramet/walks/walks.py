@@ -47,7 +47,8 @@ def random_walk(
     weight: a float edge table: edges are drawn by it. None: all edges alike.
     time: an int64 edge table: no step goes back in time, or with `decreasing` forwards.
     direction: "out": from source to destination. "in": against the edges. The first walk along the edges of a directed
-        graph makes the other order, which takes about the memory of its topology, once on a machine.
+        graph makes the other order, which takes about the memory of its topology, once on a machine; not where the
+        store has it (`ramet.save(..., out_edges=True)`).
     return_edges: also the ids of the edges.
     threads: how many work on this call; 0: all. The result does not depend on it.
 

@@ -41,6 +41,12 @@ def test_from_arrays():
     named._core.validate()
 
 
+def test_from_scipy():
+    sparse = pytest.importorskip("scipy.sparse")
+    matrix = sparse.coo_matrix((np.ones(4), (SRC, DST)), shape=(4, 4))
+    assert splits_of(ramet.from_scipy(matrix, edge_splits={"train": [3]})) == {("train", EDGE): [3]}
+
+
 def hetero():
     lists = {BUYS: [SRC, DST], LIKES: [[0, 1], [2, 2]]}
     return ramet.from_edge_index(lists, edge_splits={"train": {BUYS: [1], LIKES: [0]}, "val": {LIKES: [1]}})
@@ -104,10 +110,38 @@ def test_seeds_of_a_link_loader(loops):
         ramet.LinkLoader(many, [-1], (BUYS, "test"))
 
 
+def test_ends_of_edges(tmp_path):
+    """Also of hidden ones, in a view of a view, and in a part."""
+    graph = ramet.from_edge_index([SRC, DST], edge_splits={"train": [3, 0], "val": [2, 1]})
+    hides = graph.edge_subgraph([0, 2, 3]).edge_subgraph("train")
+    for form in (graph, hides, pickle.loads(pickle.dumps(hides))):
+        ends = form.find_edges("val")
+        assert ends.dtype == np.int64
+        assert ends.tolist() == form.find_edges([2, 1]).tolist() == [[SRC[2], SRC[1]], [DST[2], DST[1]]]
+    assert hides.find_edges([False, True]).tolist() == [[SRC[3]], [DST[3]]]
+    assert graph.find_edges([]).shape == (2, 0)
+    (batch,) = ramet.LinkLoader(hides, [-1], "val", batch_size=9, negatives="binary")
+    assert batch.n_id[batch.edge_label_index][:, :2].tolist() == graph.find_edges("val").tolist()
+    assert set(np.concatenate([block.e_id for block in batch.blocks]).tolist()) <= {0, 3}
+    ramet.partition(graph, 2, tmp_path, method="range")
+    for part in (ramet.open(tmp_path / f"part-{part}") for part in range(2)):
+        ids = part.edge_ids().tolist()
+        assert part.find_edges(ids).tolist() == [[SRC[e] for e in ids], [DST[e] for e in ids]]
+    many = hetero()
+    assert many.find_edges("val").tolist() == many.find_edges([1], LIKES).tolist() == [[1], [2]]
+    for call in (
+        lambda: graph.find_edges([4]),
+        lambda: hides.find_edges([-1]),
+        lambda: ramet.LinkLoader(hides, [1], [4]),
+    ):
+        with pytest.raises(IndexError, match=r"edges holds (4|-1), which is the id of no edge of"):
+            call()
+    with pytest.raises(KeyError, match="no split 'test'"):
+        graph.find_edges("test")
+
+
 def pairs_of(graph, ids) -> set:
-    destinations = np.repeat(np.arange(graph.num_nodes()), np.diff(graph.indptr()))
-    ends = dict(zip(graph.edge_ids().tolist(), zip(graph.indices().tolist(), destinations.tolist())))
-    return {ends[e] for e in ids}
+    return set(zip(*graph.find_edges(list(ids)).tolist()))
 
 
 @pytest.mark.parametrize("undirected", [True, False])

@@ -16,7 +16,7 @@ NUM_NODES = 80
 EDGE = ("node", "to", "node")
 
 
-@pytest.fixture(scope="module", params=["in memory", "folder", "ids", "sorted", "undirected"])
+@pytest.fixture(scope="module", params=["in memory", "folder", "ids", "sorted", "undirected", "undirected, sorted"])
 def graph(request, tmp_path_factory):
     edges = edge_list(NUM_NODES, NUM_NODES, 500, seed=4)
     count = edges.shape[1]
@@ -24,8 +24,10 @@ def graph(request, tmp_path_factory):
     tables = {"w": random.random(count), "t": random.integers(0, 50, count)}
     feat = {"feat": random.random((NUM_NODES, 3))}
     splits = {"train": np.arange(9)}
-    if request.param == "undirected":
-        return ramet.from_edge_index(edges, NUM_NODES, undirected=True, nodes=feat, splits=splits)
+    if request.param.startswith("undirected"):
+        feat["t"] = tables["t"][:NUM_NODES]
+        sort_by = "t" if "sorted" in request.param else None
+        return ramet.from_edge_index(edges, NUM_NODES, undirected=True, nodes=feat, splits=splits, sort_by=sort_by)
     if request.param == "ids":
         order = np.argsort(edges[1], kind="stable")
         indptr = np.searchsorted(edges[1][order], np.arange(NUM_NODES + 1))

@@ -119,6 +119,7 @@ def test_a_store_may_have_the_other_order(pair, tmp_path, caplog):
     with caplog.at_level("INFO", "ramet"):
         found = ramet.random_walk(stored, starts, 5, return_edges=True, seed=2)
         biased = ramet.node2vec_walk(stored, starts, 5, 0.5, 2, seed=3)
+        pairs = next(iter(ramet.LinkLoader(stored, [2], batch_size=50, negatives="binary", seed=4)))
         assert not caplog.records
         of_view = ramet.random_walk(view, starts, 5, seed=2)
         assert "out-edges" in caplog.text
@@ -127,6 +128,9 @@ def test_a_store_may_have_the_other_order(pair, tmp_path, caplog):
     ]
     assert (biased == ramet.node2vec_walk(graph, starts, 5, 0.5, 2, seed=3)).all()
     assert (of_view == ramet.random_walk(expected, starts, 5, seed=2)).all()
+    plain = next(iter(ramet.LinkLoader(graph, [2], batch_size=50, negatives="binary", seed=4)))
+    assert pairs.fingerprint() == plain.fingerprint()
+    assert pairs.edge_label_index.tolist() == plain.edge_label_index.tolist()
 
 
 def test_a_walk_depends_on_its_start_and_number_alone(pair):
