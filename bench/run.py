@@ -48,6 +48,7 @@ QUICK = (
     "train_step",
     "pipeline",
     "pyg_loader",
+    "pyg_links",
     "pyg_training",
     "pyg_data",
     "temporal",

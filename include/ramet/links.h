@@ -33,6 +33,11 @@ struct LinkNegatives {
   Array given = {};              // int64[n, amount]: destinations of each pair; then none is drawn
 };
 
+// How a batch numbers the ends of its pairs. As PyG does: nodes ascend, with disjoint trees
+// negatives follow the pairs of the same end, and all first negatives of pairs come before the
+// second ones.
+enum class LinkOrder : uint8_t { kFirstOccurrence, kPyg };
+
 // The pairs of one kind. One of three: all edges of an edge type, in the order of its CSC; edges at
 // positions; pairs of nodes.
 struct InputEdges {
@@ -52,7 +57,7 @@ struct InputEdges {
 struct Links {
   int64_t num_pairs = 0;
   // int64[2, pairs + negatives], in host memory: sources above destinations, local ids. A pair's
-  // negatives follow one another, in the order of pairs.
+  // negatives follow one another, in the order of pairs; in PyG's order not.
   Array edge_label_index;
   Array pair_of_negative;  // int64[negatives], in host memory: the number of each one's pair
 };

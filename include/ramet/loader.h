@@ -64,6 +64,7 @@ struct LoaderOptions {
   // Where it is not empty, the items are these pairs of nodes, kind after kind, and seeds are their
   // ends. `inputs` then names the types of the ends alone.
   std::vector<InputEdges> links = {};
+  LinkOrder link_order = LinkOrder::kFirstOccurrence;
   int64_t batch_size = 1;  // of the global batch, over all ranks
   bool shuffle = false;
   bool drop_last = false;

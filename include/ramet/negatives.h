@@ -29,14 +29,20 @@ struct PairRows {
 };
 
 // Which end of a pair a negative replaces. kBoth: its draws 0, 2, ... the destination, the others
-// the source.
-enum class Corrupt : uint8_t { kDestination, kSource, kBoth };
+// the source. kPair: a negative takes two draws. The first is its source, whatever the edges; the
+// second its destination, with that source.
+enum class Corrupt : uint8_t { kDestination, kSource, kBoth, kPair };
 
-// "destination", "source" or "both"; any other name is kInvalidArgument.
+// "destination", "source", "both" or "pair"; any other name is kInvalidArgument.
 [[nodiscard]] Corrupt parse_corrupt(const std::string& name);
 // Whether draw number `draw` of a pair replaces its source.
 [[nodiscard]] constexpr bool replaces_source(Corrupt corrupt, int64_t draw) {
+  if (corrupt == Corrupt::kPair) return draw % 2 == 0;
   return corrupt == Corrupt::kSource || (corrupt == Corrupt::kBoth && draw % 2 == 1);
+}
+// How many draws a negative takes.
+[[nodiscard]] constexpr int64_t draws_each(Corrupt corrupt) {
+  return corrupt == Corrupt::kPair ? 2 : 1;
 }
 
 // Nodes that may take the place of an end.
@@ -48,11 +54,12 @@ struct Candidates {
 };
 
 struct NegativeOptions {
-  int64_t amount = 1;  // of each pair
+  int64_t amount = 1;  // draws of each pair
   Corrupt corrupt = Corrupt::kDestination;
   Candidates destinations = {}, sources = {};
   std::vector<PairRows> edges = {};  // no negative is one of these
   bool loops = true;                 // a pair of a node with itself may be a negative
+  bool or_edge = false;              // where all candidates are rejected: one that exists in time
   uint64_t seed = 0, epoch = 0;
   int threads = 0;  // 0: all
 };

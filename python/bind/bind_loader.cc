@@ -79,6 +79,7 @@ CacheBy cache_by_named(const std::string& name) {
 LoaderOptions make_options(SampleOptions sample,
                            const std::vector<InputTuple>& inputs,
                            const std::vector<InputEdges>& links,
+                           LinkOrder link_order,
                            int64_t batch_size,
                            bool shuffle,
                            bool drop_last,
@@ -100,6 +101,7 @@ LoaderOptions make_options(SampleOptions sample,
   for (const auto& [type, ids, times] : inputs)
     options.inputs.push_back({type, copy_of(ids), copy_of(times)});
   options.links = links;
+  options.link_order = link_order;
   options.batch_size = batch_size;
   options.shuffle = shuffle;
   options.drop_last = drop_last;
@@ -235,8 +237,8 @@ void bind_loader(nb::module_& m) {
           "__init__",
           [](BoundLoader* self, std::shared_ptr<Graph> graph, SampleOptions sample,
              const std::vector<InputTuple>& inputs, const std::vector<InputEdges>& links,
-             int64_t batch_size, bool shuffle, bool drop_last, int rank, int world, int threads,
-             int prefetch, const std::vector<TableRequest>& tables,
+             LinkOrder link_order, int64_t batch_size, bool shuffle, bool drop_last, int rank,
+             int world, int threads, int prefetch, const std::vector<TableRequest>& tables,
              const std::vector<PrefetchPair>& prefetch_hints, bool decode, bool edges_ahead,
              const std::string& transpose, const HostOptions& host, const DeviceOptions& device,
              const CooperativeOptions& cooperative, const nb::object& progress) {
@@ -244,16 +246,16 @@ void bind_loader(nb::module_& m) {
             const GilRelease release;  // it may read a whole graph
             new (self) BoundLoader(
                 std::move(graph),
-                make_options(std::move(sample), inputs, links, batch_size, shuffle, drop_last, rank,
-                             world, threads, prefetch, tables, prefetch_hints, decode, edges_ahead,
-                             transpose, host, device, cooperative),
+                make_options(std::move(sample), inputs, links, link_order, batch_size, shuffle,
+                             drop_last, rank, world, threads, prefetch, tables, prefetch_hints,
+                             decode, edges_ahead, transpose, host, device, cooperative),
                 report);
           },
           nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("inputs").noconvert(),
-          nb::arg("links"), nb::arg("batch_size"), nb::arg("shuffle"), nb::arg("drop_last"),
-          nb::arg("rank"), nb::arg("world"), nb::arg("threads"), nb::arg("prefetch"),
-          nb::arg("tables"), nb::arg("prefetch_hints"), nb::arg("decode"), nb::arg("edges_ahead"),
-          nb::arg("transpose"), nb::arg("host") = HostOptions(),
+          nb::arg("links"), nb::arg("link_order"), nb::arg("batch_size"), nb::arg("shuffle"),
+          nb::arg("drop_last"), nb::arg("rank"), nb::arg("world"), nb::arg("threads"),
+          nb::arg("prefetch"), nb::arg("tables"), nb::arg("prefetch_hints"), nb::arg("decode"),
+          nb::arg("edges_ahead"), nb::arg("transpose"), nb::arg("host") = HostOptions(),
           nb::arg("device") = DeviceOptions(), nb::arg("cooperative") = CooperativeOptions(),
           nb::arg("progress") = nb::none())
       .def_prop_ro("num_steps", &NeighborLoader::num_steps)

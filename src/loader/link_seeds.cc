@@ -1,6 +1,6 @@
 // A batch's seeds are the distinct ends of its pairs, so that a node that is in several pairs is
-// sampled once. Disjoint trees have a seed for every end. A negative has one end of its own; the
-// other is its pair's.
+// sampled once. Disjoint trees have a seed for every end. A negative has ends of its own; one that
+// it has not is its pair's.
 #include "link_seeds.h"
 
 #include <algorithm>
@@ -58,18 +58,22 @@ void sort_distinct(std::vector<int64_t>& values) {
 // Seeds by node type, in the order in which they are added, and where each is among its type's.
 class LinkSeeds::Ends {
  public:
-  explicit Ends(bool is_disjoint) : is_disjoint_(is_disjoint) {}
+  Ends(bool is_disjoint, LinkOrder order) : is_disjoint_(is_disjoint), order_(order) {}
 
   void add(const InputEdges& edges, const BatchPairs& of_batch) {
     const auto& [pairs, negatives] = of_batch;
     Begins& begins = begins_.emplace_back();
+    const auto add_negative_sources = [&] {
+      begins.negative_source = add(edges.src, pairs, negatives, &Negative::source);
+    };
     begins.source = add(edges.src, pairs.sources, pairs.times);
+    if (order_ == LinkOrder::kPyg) add_negative_sources();
     begins.destination = add(edges.dst, pairs.destinations, pairs.times);
-    begins.negative_destination = add(edges.dst, pairs, negatives, false);
-    begins.negative_source = add(edges.src, pairs, negatives, true);
+    begins.negative_destination = add(edges.dst, pairs, negatives, &Negative::destination);
+    if (order_ != LinkOrder::kPyg) add_negative_sources();
   }
 
-  // Leaves each node once, at its first place, unless trees are disjoint.
+  // Leaves each node once, unless trees are disjoint.
   void finish() {
     for (SeedList::OfType& seeds : types_) {
       std::vector<int32_t>& local = local_.emplace_back(seeds.ids.size());
@@ -78,8 +82,14 @@ class LinkSeeds::Ends {
         continue;
       }
       NodeIndex<int64_t> index;
-      index.start_batch(std::span<const int64_t>());
-      index.reserve_more(seeds.ids.size());
+      if (order_ == LinkOrder::kPyg) {
+        std::vector<int64_t> ascending = seeds.ids;
+        sort_distinct(ascending);
+        index.start_batch(std::span<const int64_t>(ascending));
+      } else {
+        index.start_batch(std::span<const int64_t>());
+        index.reserve_more(seeds.ids.size());
+      }
       index.relabel(seeds.ids, local.data());
       seeds.ids.assign(index.ids().begin(), index.ids().end());
       seeds.times.clear();
@@ -107,9 +117,10 @@ class LinkSeeds::Ends {
     std::copy_n(of_dst + begins.destination, num_pairs, destinations);
     size_t next_source = begins.negative_source, next_destination = begins.negative_destination;
     for (size_t i = 0; i < negatives.size(); ++i) {
-      const auto& [pair, node, at_source] = negatives[i];
-      sources[num_pairs + i] = at_source ? of_src[next_source++] : sources[pair];
-      destinations[num_pairs + i] = at_source ? destinations[pair] : of_dst[next_destination++];
+      const auto& [pair, number, source, destination] = negatives[i];
+      sources[num_pairs + i] = source == kKept ? sources[pair] : of_src[next_source++];
+      destinations[num_pairs + i] =
+          destination == kKept ? destinations[pair] : of_dst[next_destination++];
       pair_of[i] = static_cast<int64_t>(pair);
     }
     return links;
@@ -134,11 +145,11 @@ class LinkSeeds::Ends {
   size_t add(int type,
              const PairList& pairs,
              const std::vector<Negative>& negatives,
-             bool at_source) {
+             int64_t Negative::* end) {
     std::vector<int64_t> ids, times;
     for (const Negative& negative : negatives) {
-      if (negative.at_source != at_source) continue;
-      ids.push_back(negative.node);
+      if (negative.*end == kKept) continue;
+      ids.push_back(negative.*end);
       if (!pairs.times.empty()) times.push_back(pairs.times[negative.pair]);
     }
     return add(type, ids, times);
@@ -159,13 +170,17 @@ class LinkSeeds::Ends {
   }
 
   const bool is_disjoint_;
+  const LinkOrder order_;
   std::vector<SeedList::OfType> types_;
   std::vector<std::vector<int32_t>> local_;  // of the seeds of a type
   std::vector<Begins> begins_;               // by input
 };
 
 LinkSeeds::LinkSeeds(std::shared_ptr<const Graph> graph, const LoaderOptions& options)
-    : graph_(std::move(graph)), is_disjoint_(options.sample.disjoint), seed_(options.sample.seed) {
+    : graph_(std::move(graph)),
+      is_disjoint_(options.sample.disjoint),
+      order_(options.link_order),
+      seed_(options.sample.seed) {
   for (const InputEdges& edges : options.links) {
     Input input{edges, num_items_, num_pairs(edges, *graph_), {}};
     for (const Exclusion& rule : edges.excluded)
@@ -179,7 +194,7 @@ LinkSeeds::LinkSeeds(std::shared_ptr<const Graph> graph, const LoaderOptions& op
 SeedList LinkSeeds::take(Batch& batch) const {
   const std::span<int64_t> items = mutable_items(batch);
   const std::vector<int64_t> all(items.begin(), items.end());
-  Ends ends(is_disjoint_);
+  Ends ends(is_disjoint_, order_);
   std::vector<BatchPairs> of_inputs;
   auto out = items.begin();
   for (const Input& input : inputs_) {
@@ -225,7 +240,8 @@ std::vector<LinkSeeds::Negative> LinkSeeds::negatives_of(const Input& input,
   if (!input.edges.negatives) return negatives;
   const auto& [amount, given_options, fixed, in_batch, given] = *input.edges.negatives;
   NegativeOptions options = given_options;
-  options.amount = static_cast<int64_t>(std::ceil(amount));
+  const int64_t draws = draws_each(options.corrupt);
+  options.amount = static_cast<int64_t>(std::ceil(amount)) * draws;
   options.seed = seed_;
   options.epoch = fixed ? 0 : static_cast<uint64_t>(batch.epoch);
   options.threads = 1;
@@ -242,21 +258,27 @@ std::vector<LinkSeeds::Negative> LinkSeeds::negatives_of(const Input& input,
                             .ids = pairs.positions,
                             .times = pairs.times},
                            options);
+  const bool is_given = given.data != nullptr;
   size_t pair = 0;
   for (size_t i = 0; i < items.size(); ++i) {
     const int64_t position = items[i] - input.first_item;
     if (position < 0 || position >= input.num_items) continue;
     const int64_t count = num_negatives(amount, batch.first_item + static_cast<int64_t>(i));
+    const int64_t row = is_given ? position : static_cast<int64_t>(pair);
+    const auto nodes = (is_given ? given : drawn).as<int64_t>();
     for (int64_t j = 0; j < count; ++j) {
-      const bool is_given = given.data != nullptr;
-      const int64_t row = is_given ? position : static_cast<int64_t>(pair);
-      const auto nodes = (is_given ? given : drawn).as<int64_t>();
-      negatives.push_back({.pair = pair,
-                           .node = nodes[static_cast<size_t>(row * options.amount + j)],
-                           .at_source = !is_given && replaces_source(options.corrupt, j)});
+      Negative& negative = negatives.emplace_back(Negative{.pair = pair, .number = j});
+      for (int64_t draw = j * draws; draw < (j + 1) * draws; ++draw) {
+        const bool at_source = !is_given && replaces_source(options.corrupt, draw);
+        (at_source ? negative.source : negative.destination) =
+            nodes[static_cast<size_t>(row * options.amount + draw)];
+      }
     }
     ++pair;
   }
+  if (order_ == LinkOrder::kPyg)
+    std::stable_sort(negatives.begin(), negatives.end(),
+                     [](const Negative& a, const Negative& b) { return a.number < b.number; });
   return negatives;
 }
 

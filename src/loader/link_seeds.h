@@ -39,13 +39,14 @@ class LinkSeeds final : public SeedSource {
     std::vector<int64_t> positions;  // among the input's
     std::vector<int64_t> sources, destinations, times;
   };
-  // The node that replaces an end of a pair.
+  static constexpr int64_t kKept = -1;
+  // The nodes that replace the ends of a pair; kKept: that is the pair's.
   struct Negative {
     size_t pair;
-    int64_t node;
-    bool at_source;
+    int64_t number;  // among the pair's
+    int64_t source = kKept, destination = kKept;
   };
-  // What a batch has of one input. Negatives are pair by pair.
+  // What a batch has of one input.
   struct BatchPairs {
     PairList pairs;
     std::vector<Negative> negatives;
@@ -70,6 +71,7 @@ class LinkSeeds final : public SeedSource {
   std::vector<Input> inputs_;
   int64_t num_items_ = 0;
   bool is_disjoint_;
+  LinkOrder order_;
   uint64_t seed_;
 };
 

@@ -30,6 +30,7 @@ def small_mode(request, tmp_path_factory):
         "walks",
         "dependent",
         "pyg_loader",
+        "pyg_links",
         "pyg_training",
         "pyg_data",
         "embeddings",

@@ -8,7 +8,6 @@ _DGL = "from_edge_index(g.edges(), g.num_nodes())"
 _NETWORKX = "from_scipy(networkx.to_scipy_sparse_array(graph))"
 _TABLE = "ramet.Table.create(shape, dtype, placement=...)"
 _SAMPLER_OF_PYG = "which takes a ramet.pyg.RametSampler"
-_LINKS = f"torch_geometric.loader.LinkLoader, {_SAMPLER_OF_PYG}"
 _NO_START = "nothing is to be started or ended: ranks are those of torch.distributed"
 _THREADS = "C++ threads of this process make batches ahead: `threads` and `prefetch`, which may stay None"
 _DEVICE = "`device='cuda'` makes batches on the GPU; else move them with batch.to(device)"
@@ -169,7 +168,7 @@ MODULE = {
     "save_graphs": "ramet.save(graph, path)",
     "DataLoader": "ramet.NeighborLoader",
     "DistNeighborLoader": "ramet.NeighborLoader, which finds the ranks of torch.distributed",
-    "LinkNeighborLoader": _LINKS,
+    "LinkNeighborLoader": "ramet.LinkLoader, or ramet.pyg.LinkNeighborLoader",
     "NeighborSampler": "ramet.NeighborLoader, or ramet.sample(graph, seeds, num_neighbors)",
     "MultiLayerNeighborSampler": "ramet.NeighborLoader, or ramet.sample(graph, seeds, num_neighbors)",
     "MultiLayerFullNeighborSampler": "ramet.NeighborLoader(graph, [-1, -1])",
@@ -201,8 +200,7 @@ PYG_MODULE = {
     "HGTLoader": "ramet.pyg.NeighborLoader over the same HeteroData, on whose batches HGTConv works",
     "HGTSampler": "ramet.pyg.RametSampler",
     "NeighborSampler": "ramet.pyg.RametSampler",
-    "LinkNeighborLoader": _LINKS,
-    "LinkLoader": _LINKS,
+    "LinkLoader": f"torch_geometric.loader.LinkLoader, {_SAMPLER_OF_PYG}",
     "NodeLoader": f"torch_geometric.loader.NodeLoader, {_SAMPLER_OF_PYG}",
     "LightningLinkData": f"torch_geometric.data.LightningLinkData, {_SAMPLER_OF_PYG} as link_sampler",
     "DistNeighborLoader": "ramet.NeighborLoader, which finds the ranks of torch.distributed",

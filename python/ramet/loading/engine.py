@@ -23,7 +23,8 @@ def make_core(
     owners: list[_core.Ownership] | None,
     *,
     presampled: list | None = None,
-    edges_ahead: bool = False,
+    edges_ahead: bool,
+    link_order: _core.LinkOrder,
 ) -> _core.NeighborLoader:
     """owners, presampled: by node type, where ranks cooperate; the latter as of presample()."""
     group, pulls, features = ranks.group, ranks.pulling is not None, config.features
@@ -40,6 +41,7 @@ def make_core(
         drop_last=options["drop_last"],
         inputs=inputs,
         links=config.pairs_for_engine,
+        link_order=link_order,
         rank=ranks.rank if group is None else group.index,
         world=ranks.world if group is None else group.count,
         threads=_or(few, config.threads, "threads", MAX_THREADS),

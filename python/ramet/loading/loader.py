@@ -26,6 +26,7 @@ class Loader:
 
     batch_class: type[Batch] = Batch
     edges_ahead = False  # whether the threads make `edge_index` and `e_id` of batches of expand="once", too
+    link_order = _core.LinkOrder.FIRST_OCCURRENCE
 
     def __init__(self, config: LoaderConfig):
         self.config, self.graph, self.device = config, config.graph, config.device
@@ -60,7 +61,8 @@ class Loader:
         self._set_core(self.config, self.config.owners(self._ranks), presampled=presampled)
 
     def _set_core(self, config: LoaderConfig, owners: list[_core.Ownership] | None, **presampled) -> None:
-        self._core = make_core(config, self._ranks, owners, edges_ahead=self.edges_ahead, **presampled)
+        made = {"edges_ahead": self.edges_ahead, "link_order": self.link_order}
+        self._core = make_core(config, self._ranks, owners, **made, **presampled)
         if owners is not None:
             self._cooperative = _core.CooperativeLoader(self._core, owners=owners, rank=self._group.rank)
 

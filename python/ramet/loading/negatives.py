@@ -16,7 +16,7 @@ from ramet.loading.pairs import Pairs, as_pair_index, sorted_pairs
 from ramet.stores.ordered_edges import Needs, ordered_edges
 
 MODES = ("binary", "triplet")
-CORRUPT = ("destination", "source", "both")
+CORRUPT = ("destination", "source", "both", "pair")
 UNIFORM, DEGREE, IN_BATCH = "uniform", "degree", "in-batch"
 
 
@@ -35,7 +35,8 @@ class Negatives:
     power: see source="degree"; 0.75 is word2vec's.
     exact: a negative is never an edge of the loader's graph, nor another of its pairs whose label is not 0. With a
         `time`, an edge after the pair's time is none. False: it may be one.
-    corrupt: the end that is replaced: "destination", "source", or "both": in turn.
+    corrupt: the end that is replaced: "destination", "source", or "both": in turn. "pair": a negative has nothing of
+        its pair; its source is drawn as sources are, whatever the edges.
     exists: with a `time`, an int64 node table: a node is no candidate before its time.
     known: int64 [2, n]: further pairs that are no negatives, for filtered evaluation.
     fixed: every epoch has the same negatives.
@@ -54,6 +55,7 @@ class Negatives:
     known: Any = None
     fixed: bool = False
     loops: bool | None = None
+    or_edge = False  # whether a pair without an exact negative gets one that is an edge
 
     def __post_init__(self):
         check_word(self.mode, "mode", MODES)
@@ -85,6 +87,7 @@ class Negatives:
             of_destinations=self._candidates(graph, destination, pairs.edge_type, at_source=False),
             edges=[] if is_given else self._excluded(graph, pairs, time),
             loops=self._has_loops(graph, pairs) if self.loops is None else self.loops,
+            or_edge=self.or_edge,
             fixed=self.fixed,
             in_batch=not is_given and self.source == IN_BATCH,
             given=self._given(len(pairs)) if is_given else None,
@@ -103,16 +106,19 @@ class Negatives:
     def _candidates(self, graph: Graph, node_type: str, edge_type: EdgeTypeName, at_source: bool) -> tuple:
         """(number of nodes, sums of weights, times), as the engine takes them."""
         count = graph.num_nodes(node_type)
-        is_replaced = self.corrupt in ("both", "source" if at_source else "destination")
+        is_replaced = self.corrupt in ("both", "pair", "source" if at_source else "destination")
         if not is_replaced or not isinstance(self.source, str):
             return count, None, None
-        times = None
-        if self.exists is not None:
-            times = graph.table(self.exists, node_type).numpy()
-            if times.shape != (count,) or times.dtype.kind not in "iu":
-                raise TypeError(f"exists={self.exists!r} has dtype {times.dtype}, expected int64 [{count}]")
-            times = times.astype(np.int64, copy=False)
-        return count, self._weight_sums(graph, node_type, edge_type, at_source), times
+        return count, self._weight_sums(graph, node_type, edge_type, at_source), self._created(graph, node_type)
+
+    def _created(self, graph: Graph, node_type: str) -> np.ndarray | None:
+        """When each node is there."""
+        if self.exists is None:
+            return None
+        times, count = graph.table(self.exists, node_type).numpy(), graph.num_nodes(node_type)
+        if times.shape != (count,) or times.dtype.kind not in "iu":
+            raise TypeError(f"exists={self.exists!r} has dtype {times.dtype}, expected int64 [{count}]")
+        return times.astype(np.int64, copy=False)
 
     def _weight_sums(self, graph: Graph, node_type: str, edge_type: EdgeTypeName, at_source: bool):
         if self.source in (UNIFORM, IN_BATCH):
@@ -127,12 +133,14 @@ class Negatives:
         weights = graph.table(self.source, node_type).numpy()
         if weights.ndim != 1 or weights.dtype.kind not in "fiu":
             raise TypeError(f"source={self.source!r} has shape {list(weights.shape)}, expected a number for each node")
+        return self._sums_of(weights, f"source={self.source!r}")
+
+    @staticmethod
+    def _sums_of(weights: np.ndarray, what: str) -> np.ndarray:
         bad = ~(np.isfinite(weights) & (weights >= 0))
         if bad.any():
             node = int(np.argmax(bad))
-            raise ValueError(
-                f"source={self.source!r} has the weight {weights[node]} of node {node}, expected 0 or more"
-            )
+            raise ValueError(f"{what} has the weight {weights[node]} of node {node}, expected 0 or more")
         return np.cumsum(weights, dtype=np.float64)
 
     def _excluded(self, graph: Graph, pairs: Pairs, time: str | None) -> list[tuple]:

@@ -4,6 +4,7 @@ docs/pyg.md says what is the same, and what differs.
 """
 
 from ramet._support import foreign_words
+from ramet.pyg.link_loader import LinkNeighborLoader
 from ramet.pyg.loader import NeighborLoader
 from ramet.pyg.sampler import RametSampler
 from ramet.pyg.shadow import ShaDowKHopSampler
@@ -14,6 +15,7 @@ __all__ = [
     "FeatureStore",
     "GraphStore",
     "LightningNodeData",
+    "LinkNeighborLoader",
     "NeighborLoader",
     "RametSampler",
     "ShaDowKHopSampler",

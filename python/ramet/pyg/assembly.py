@@ -9,18 +9,17 @@ import torch
 from ramet._support.training import for_training
 from ramet.loading.batch import Batch
 from ramet.loading.hops import Hops
-from ramet.loading.pyg_data.data import add_counts, by_type, describe_seeds, hops_of, rows_of_nodes
+from ramet.loading.pyg_data.data import add_counts, by_type, hops_of, rows_of_nodes
 from ramet.loading.pyg_data.names import TOPOLOGY
 from ramet.loading.pyg_data.storages import set_edge_index
 from ramet.pyg.attributes import Served, select
 from ramet.pyg.source import Source, edge_stores, node_stores
 
 
-def assemble(batch: Batch, source: Source, served: dict, input_id, seed_time=None):
+def assemble(batch: Batch, source: Source, served: dict):
     """A batch of expand="once" as a Data or a HeteroData with the attributes of the source's data.
 
     served: the attributes that the batch has rows of, by type and name.
-    input_id, seed_time: int64 [num_seeds], what the seeds' storage gets under these names.
     """
     graph = source.graph
     out = copy.copy(source.template)
@@ -33,7 +32,6 @@ def assemble(batch: Batch, source: Source, served: dict, input_id, seed_time=Non
     for t, store in edge_stores(source.template, graph):
         _fill_edges(edges[t], store, source, batch.edges(t), served.get(t, {}), hops_of(batch, t))
     add_counts(batch, graph, nodes, edges)
-    describe_seeds(batch, nodes, input_id, seed_time)
     return out
 
 

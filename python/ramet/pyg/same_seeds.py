@@ -23,7 +23,7 @@ _counted: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # by process 
 
 
 def tell_of_same_seeds(loader: DataLoader) -> None:
-    """Once, where all ranks have begun loops with gradients over all input nodes of a loader, which are the same."""
+    """Once, where all ranks have begun loops with gradients over all seeds of a loader, which are the same."""
     if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
         return
     takes_all = type(loader.batch_sampler) is BatchSampler and type(loader.sampler) in (
@@ -45,16 +45,17 @@ def tell_of_same_seeds(loader: DataLoader) -> None:
         return
     if is_first_line:
         _log.warning(
-            "each of %d ranks trains on all %d input nodes. Give each its own, input_nodes=ids.chunk(world_size)[rank] "
-            "or sampler=DistributedSampler(ids)",
+            "each of %d ranks trains on all %d seeds. Give each its own, %s or sampler=DistributedSampler(ids)",
             dist.get_world_size(),
             len(loader.dataset),
+            loader.own_seeds,
         )
 
 
 def _digest(inputs) -> str:
-    """A digest of the seeds and their times, a NodeSamplerInput."""
+    """A digest of the seeds and their times, a NodeSamplerInput or an EdgeSamplerInput."""
     said = hashlib.blake2b(repr(inputs.input_type).encode(), digest_size=16)
-    for values in (inputs.node, inputs.time):
+    for name in ("node", "row", "col", "time"):
+        values = getattr(inputs, name, None)
         said.update(b"" if values is None else _core.content_hash(values.contiguous(), threads=0))
     return said.hexdigest()

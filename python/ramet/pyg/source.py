@@ -62,6 +62,10 @@ class Source(ABC):
         """The dtype of `edge_index`."""
 
     @abstractmethod
+    def edge_index(self, edge_type) -> torch.Tensor:
+        """[2, num_edges] of a type of the graph, in the order of the edges' numbers."""
+
+    @abstractmethod
     def served(self) -> dict:
         """The attributes whose rows the engine gathers ahead, by type and name, of those that the data has now.
         ValueError where it got types that the graph does not have."""
@@ -117,6 +121,9 @@ class DataSource(Source):
     @property
     def data(self):
         return self.template
+
+    def edge_index(self, edge_type) -> torch.Tensor:
+        return dict(edge_stores(self.template, self.graph))[edge_type].edge_index
 
     def index_dtype(self, edge_type) -> torch.dtype:
         store = self.template[edge_type] if self.is_hetero else self.template
@@ -199,6 +206,9 @@ class GraphSource(Source):
             self._data = self._in_given_order()
         return self._data
 
+    def edge_index(self, edge_type) -> torch.Tensor:
+        return self._in_order_of_numbers(edge_type)[0]
+
     def index_dtype(self, edge_type) -> torch.dtype:
         return torch.int64
 
@@ -217,18 +227,23 @@ class GraphSource(Source):
         """The template with `edge_index` and edge attributes in the order of the edges' ids."""
         data, graph = copy.copy(self.template), self.graph
         for t, store in edge_stores(data, graph):
-            counts = torch.from_numpy(graph.indptr(t)[1:] - graph.indptr(t)[:-1])
-            ends = torch.repeat_interleave(torch.arange(len(counts)), counts)
-            edges = torch.stack([torch.tensor(graph.indices(t), dtype=torch.int64), ends])
-            ids = graph.edge_ids(t)
-            order = torch.arange(edges.shape[1]) if ids is None else torch.from_numpy(ids.argsort())
-            store.edge_index = edges[:, order]
+            store.edge_index, order = self._in_order_of_numbers(t)
             for key, served in self._served[t].items():
                 store[key] = self._rows(t, served)[order]
         for t, store in node_stores(data, graph):
             for key, served in self._served[t].items():
                 store[key] = self._rows(t, served)
         return data
+
+    def _in_order_of_numbers(self, edge_type) -> tuple:
+        """(edge_index, positions in the graph) of a type's edges."""
+        graph = self.graph
+        counts = torch.from_numpy(graph.indptr(edge_type)[1:] - graph.indptr(edge_type)[:-1])
+        ends = torch.repeat_interleave(torch.arange(len(counts)), counts)
+        edges = torch.stack([torch.tensor(graph.indices(edge_type), dtype=torch.int64), ends])
+        ids = graph.edge_ids(edge_type)
+        order = torch.arange(edges.shape[1]) if ids is None else torch.from_numpy(ids.argsort())
+        return edges[:, order], order
 
     def _rows(self, of, served: Served) -> torch.Tensor:
         """All rows of a table, decoded where batches have them decoded."""

@@ -66,14 +66,13 @@ class NegativeGroup {
                     options.epoch)) {}
 
   void run(int64_t begin, int64_t end, int64_t* out) {
-    for (int64_t pair = begin; pair < end; ++pair)
-      for (int64_t i = 0; i < options_.amount; ++i)
-        draws_.push_back(begin_draw(pair, i));
-    for (uint64_t tries = 0; tries < kTries && !draws_.empty(); ++tries)
-      try_once(tries, out);
-    for (Draw& draw : draws_)
-      out[draw.pair * options_.amount + draw.number] = enumerate(draw);
-    draws_.clear();
+    const int64_t step = draws_each(options_.corrupt);
+    for (int64_t first = 0; first < step; ++first) {
+      for (int64_t pair = begin; pair < end; ++pair)
+        for (int64_t i = first; i < options_.amount; i += step)
+          draws_.push_back(begin_draw(pair, i, out));
+      finish_draws(out);
+    }
   }
 
  private:
@@ -82,19 +81,33 @@ class NegativeGroup {
     uint64_t key;
     int64_t source, destination;  // one of them is the candidate
     bool at_source;
+    bool exact;        // whether it is rejected if it makes an edge or a loop
     Row row = {0, 0};  // of the first edges
   };
 
-  Draw begin_draw(int64_t pair, int64_t number) const {
+  // out: of the draws before it.
+  Draw begin_draw(int64_t pair, int64_t number, const int64_t* out) const {
     const auto at = static_cast<size_t>(pair);
+    const bool is_pair = options_.corrupt == Corrupt::kPair;
+    const bool at_source = replaces_source(options_.corrupt, number);
+    const bool has_source = is_pair && !at_source;
     const uint64_t key =
         absorb(absorb(key_, static_cast<uint64_t>(pairs_.ids[at])), static_cast<uint64_t>(number));
     return {.pair = pair,
             .number = number,
             .key = key,
-            .source = pairs_.sources[at],
+            .source = has_source ? out[pair * options_.amount + number - 1] : pairs_.sources[at],
             .destination = pairs_.destinations[at],
-            .at_source = replaces_source(options_.corrupt, number)};
+            .at_source = at_source,
+            .exact = !is_pair || has_source};
+  }
+
+  void finish_draws(int64_t* out) {
+    for (uint64_t tries = 0; tries < kTries && !draws_.empty(); ++tries)
+      try_once(tries, out);
+    for (Draw& draw : draws_)
+      out[draw.pair * options_.amount + draw.number] = enumerate(draw);
+    draws_.clear();
   }
 
   // Draws a candidate each, and keeps the draws that are rejected.
@@ -139,10 +152,11 @@ class NegativeGroup {
   bool is_rejected(Draw& draw) const {
     const int64_t time = time_of(draw);
     const Array& created = candidates(draw).created;
-    if (!options_.loops && draw.source == draw.destination) return true;
     if (created.data != nullptr &&
         created.as<int64_t>()[static_cast<size_t>(candidate(draw))] > time)
       return true;
+    if (!draw.exact) return false;
+    if (!options_.loops && draw.source == draw.destination) return true;
     for (size_t i = 0; i < edges_.size(); ++i) {
       const Row row = i == 0 ? draw.row : edges_[i].row(draw.source, draw.destination);
       if (edges_[i].has(row, draw.source, draw.destination, time)) return true;
@@ -171,6 +185,10 @@ class NegativeGroup {
       left.push_back(node);
       left_sums.push_back(sum += weight);
     }
+    if (left.empty() && draw.exact && options_.or_edge) {
+      draw.exact = false;
+      return enumerate(draw);
+    }
     if (left.empty()) throw_none(draw);
     const uint64_t word = absorb(draw.key, kTries);
     if (sums.empty()) return left[uniform_below(word, left.size())];
@@ -182,6 +200,10 @@ class NegativeGroup {
 
   [[noreturn]] void throw_none(const Draw& draw) const {
     const auto at = static_cast<size_t>(draw.pair);
+    if (!draw.exact)
+      throw_error(ErrorCode::kNotFound, "no ", draw.at_source ? "source" : "destination", " of ",
+                  candidates(draw).num_nodes, " exists at the time ", time_of(draw), " of pair ",
+                  pairs_.ids[at], ": there is no negative for it");
     const int64_t kept = draw.at_source ? pairs_.destinations[at] : pairs_.sources[at];
     throw_error(ErrorCode::kNotFound, draw.at_source ? "destination " : "source ", kept,
                 " has an edge with each of the ", candidates(draw).num_nodes,
@@ -201,7 +223,8 @@ Corrupt parse_corrupt(const std::string& name) {
   if (name == "destination") return Corrupt::kDestination;
   if (name == "source") return Corrupt::kSource;
   if (name == "both") return Corrupt::kBoth;
-  throw_invalid("corrupt is '", name, "', expected 'destination', 'source' or 'both'");
+  if (name == "pair") return Corrupt::kPair;
+  throw_invalid("corrupt is '", name, "', expected 'destination', 'source', 'both' or 'pair'");
 }
 
 Array draw_negatives(const Pairs& pairs, const NegativeOptions& options) {
@@ -210,6 +233,8 @@ Array draw_negatives(const Pairs& pairs, const NegativeOptions& options) {
   check(options.destinations, "destinations");
   check(options.sources, "sources");
   if (options.amount < 1) throw_invalid("amount is ", options.amount, ", not 1 or more");
+  if (options.amount % draws_each(options.corrupt) != 0)
+    throw_invalid("amount is ", options.amount, ", not two draws for each negative");
   const std::vector<PairIndex> edges(options.edges.begin(), options.edges.end());
   for (const PairIndex& index : edges) {
     const int64_t expected =

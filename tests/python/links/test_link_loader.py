@@ -50,7 +50,7 @@ def assert_blocks(batch, expected, ids):
         assert block.e_id.tolist() == [ids[e] for e in twins.e_id[EDGE]]
 
 
-@pytest.mark.parametrize("corrupt", ["destination", "source", "both"])
+@pytest.mark.parametrize("corrupt", ["destination", "source", "both", "pair"])
 @pytest.mark.parametrize("amount", [1, 3, 0.4])
 @pytest.mark.parametrize("disjoint", [False, True])
 @pytest.mark.parametrize("exclude", [None, "self"])

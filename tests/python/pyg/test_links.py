@@ -1,4 +1,5 @@
-"""Links between two node types, by PyG's LinkLoader on RametSampler, and links without neighbors."""
+"""Links between two node types, by PyG's LinkLoader on RametSampler and by ramet.pyg.LinkNeighborLoader, and links
+without neighbors."""
 
 import pytest
 import torch
@@ -10,6 +11,14 @@ from torch_geometric.sampler import NegativeSampling
 import ramet.pyg
 
 TYPES = (CITES, WRITES, WRITTEN)
+
+
+def over_sampler(data, num_neighbors, disjoint=False, time_attr=None, **options):
+    sampler = ramet.pyg.RametSampler(data, num_neighbors, disjoint=disjoint, time_attr=time_attr)
+    return LinkLoader(data, sampler, **options)
+
+
+makers = pytest.mark.parametrize("make", [over_sampler, ramet.pyg.LinkNeighborLoader])
 
 
 def timed() -> HeteroData:
@@ -28,14 +37,16 @@ def ends(batch, mode, count: int):
     return torch.stack([author[row], paper[col]])
 
 
+@makers
 @pytest.mark.parametrize("mode", [None, "binary", "triplet"])
 @pytest.mark.parametrize("disjoint", [False, True])
-def test_links(mode, disjoint):
+def test_links(make, mode, disjoint):
     data = heterogeneous()
     links = data[WRITES].edge_index[:, ::7]
-    loader = LinkLoader(
+    loader = make(
         data,
-        ramet.pyg.RametSampler(data, [3, 3], disjoint=disjoint),
+        [3, 3],
+        disjoint=disjoint,
         edge_label_index=(WRITES, links),
         batch_size=20,
         shuffle=True,
@@ -63,15 +74,17 @@ def test_links(mode, disjoint):
             assert torch.equal(batch["author"].batch[:count], torch.arange(count))
 
 
+@makers
 @pytest.mark.parametrize("mode", ["binary", "triplet"])
-def test_links_with_times(mode):
+def test_links_with_times(make, mode):
     data = timed()
     links = data[WRITES].edge_index[:, ::7]
     author, paper = links
     times = torch.maximum(data["author"].time[author], data["paper"].time[paper])
-    loader = LinkLoader(
+    loader = make(
         data,
-        ramet.pyg.RametSampler(data, [4, 4], time_attr="time"),
+        [4, 4],
+        time_attr="time",
         edge_label_index=(WRITES, links),
         edge_label_time=times,
         batch_size=32,
@@ -87,11 +100,11 @@ def test_links_with_times(mode):
         assert torch.equal(ends(batch, mode, len(input_id)), links[:, input_id])
 
 
-def test_links_without_neighbors():
+@makers
+def test_links_without_neighbors(make):
     data = heterogeneous()
     links = data[WRITES].edge_index[:, :40]
-    sampler = ramet.pyg.RametSampler(data, [])
-    for batch in LinkLoader(data, sampler, edge_label_index=(WRITES, links), batch_size=20):
+    for batch in make(data, [], edge_label_index=(WRITES, links), batch_size=20):
         seeds = links[:, batch[WRITES].input_id]
         for node_type, ids in zip(("author", "paper"), seeds):
             assert batch[node_type].n_id.tolist() == ids.unique().tolist()
@@ -101,13 +114,13 @@ def test_links_without_neighbors():
         assert batch["paper"].num_sampled_nodes == [5] and batch["author"].num_sampled_nodes == [0]
 
 
+@makers
 @pytest.mark.parametrize("is_hetero", [False, True])
-def test_links_of_a_graph_without_edges(is_hetero):
+def test_links_of_a_graph_without_edges(make, is_hetero):
     links = torch.randint(100, (2, 100))
     data = HeteroData(paper={"x": torch.arange(100), "num_nodes": 100}) if is_hetero else Data(num_nodes=100)
     asked = (("paper", "to", "paper"), links) if is_hetero else links
-    sampler = ramet.pyg.RametSampler(data, [])
-    for batch in LinkLoader(data, sampler, edge_label_index=asked, batch_size=20):
+    for batch in make(data, [], edge_label_index=asked, batch_size=20):
         nodes = batch["paper"] if is_hetero else batch
         input_id = (batch["paper", "to", "paper"] if is_hetero else batch).input_id
         assert len(input_id) == 20 and nodes.num_nodes == len(links[:, input_id].unique())

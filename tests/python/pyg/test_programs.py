@@ -60,3 +60,7 @@ def test_a_loader_with_its_own_filter_fn(run):
 
 def test_types_with_a_transform(run):
     assert float(run("typed_transform")["accuracy"]) > 0.89
+
+
+def test_link_prediction(run):
+    assert float(run("link_prediction")["auc"]) > 0.8

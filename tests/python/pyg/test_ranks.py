@@ -63,7 +63,7 @@ def test_ranks_that_train_on_the_same_seeds_are_told_once(world):
     for name in ("own", "sampler", "validation"):
         assert world.call(begin, name) == [[], [], []]
     (line,) = [line for lines in world.call(begin, "all") for line in lines]
-    assert line.startswith("each of 3 ranks trains on all 100 input nodes. Give each its own, input_nodes=")
+    assert line.startswith("each of 3 ranks trains on all 100 seeds. Give each its own, input_nodes=")
     assert world.call(begin, "others") == [[], [], []]
 
 

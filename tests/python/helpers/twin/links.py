@@ -12,20 +12,28 @@ def num_negatives(position: int, amount: float) -> int:
 
 
 def negatives_of(pair, input_id: int, count: int, *, corrupt, is_edge, num_nodes, loops, seed: int, epoch: int) -> list:
-    """[(source, destination, whether the source is replaced)]. num_nodes: of sources and of destinations."""
-    found = []
-    for i in range(count):
-        at_source = corrupt == "source" or (corrupt == "both" and i % 2 == 1)
+    """[(source, destination, which of them are replaced)]. num_nodes: of sources and of destinations."""
 
-        def replaced(node, at_source=at_source):
+    def replaced(pair, end: str, draw: int, exact: bool = True) -> tuple:
+        at_source = end == "source"
+
+        def with_node(node) -> tuple:
             return (node, pair[1]) if at_source else (pair[0], node)
 
-        def is_rejected(node, replaced=replaced):
-            source, destination = replaced(node)
-            return is_edge(source, destination) or (not loops and source == destination)
+        def is_rejected(node) -> bool:
+            source, destination = with_node(node)
+            return exact and (is_edge(source, destination) or (not loops and source == destination))
 
-        node = negative(is_rejected, num_nodes[0 if at_source else 1], None, seed, epoch, input_id, i)
-        found.append((*replaced(node), at_source))
+        return with_node(negative(is_rejected, num_nodes[0 if at_source else 1], None, seed, epoch, input_id, draw))
+
+    found = []
+    for i in range(count):
+        if corrupt == "pair":
+            of_source = replaced(pair, "source", 2 * i, exact=False)
+            found.append((*replaced(of_source, "destination", 2 * i + 1), ("source", "destination")))
+            continue
+        end = ("destination", "source")[i % 2] if corrupt == "both" else corrupt
+        found.append((*replaced(pair, end, i), (end,)))
     return found
 
 
@@ -35,8 +43,8 @@ def seeds_of(pairs, negatives, types, *, disjoint: bool) -> dict:
     seeds: dict = {}
     seeds.setdefault(source, []).extend(u for u, _ in pairs)
     seeds.setdefault(destination, []).extend(v for _, v in pairs)
-    seeds[destination].extend(v for _, v, at_source in negatives if not at_source)
-    seeds[source].extend(u for u, _, at_source in negatives if at_source)
+    seeds[destination].extend(v for _, v, ends in negatives if "destination" in ends)
+    seeds[source].extend(u for u, _, ends in negatives if "source" in ends)
     return seeds if disjoint else {t: list(dict.fromkeys(ids)) for t, ids in seeds.items()}
 
 
