@@ -32,7 +32,10 @@ FAMILIES = {
     ),
     "gather": ("GB/s", [(OURS, "additive bound"), (OURS, "memcpy"), (OURS, "linear copy"), (TWO, OURS)]),
     "cache": ("M rows/s", [(OURS, "gather")]),
-    "sampler": ("M edges/s", [(OURS, "replay"), (TWO, "replay, 2 threads"), (TWO, OURS)]),
+    "sampler": (
+        "M edges/s",
+        [(OURS, "replay"), (TWO, "replay, 2 threads"), (TWO, OURS), ("ramet, edges excluded", OURS)],
+    ),
     "labor": ("M in-edges/s", [(OURS, "scalar scan"), (OURS, "read"), ("ramet, kappa 8", OURS)]),
     "relabel": ("M ids/s", [(OURS, "replay"), (OURS, "unordered_map")]),
     "csc": ("M edges/s", [(OURS, "counting sort"), (TWO, OURS)]),

@@ -1,5 +1,7 @@
 // NeighborSampler, one per thread, each with batches of its own, beside the replay of the same
-// batches' loads (replay.h). Eight batches of 1024 seeds, over and over; edges per second.
+// batches' loads (replay.h), and beside the same with two in-edges of each seed excluded. Eight
+// batches of 1024 seeds, over and over; edges per second.
+#include <algorithm>
 #include <mutex>
 
 #include "base/permutation.h"
@@ -37,6 +39,20 @@ class Case {
     return result;
   }
 
+  // Of each seed up to two in-edges.
+  [[nodiscard]] std::vector<int64_t> excluded(int step) const {
+    const auto indptr = graph_->edge_types()[0].indptr.as<int64_t>();
+    std::vector<int64_t> result;
+    for (const int64_t seed : seeds(step)) {
+      const auto row = static_cast<size_t>(seed);
+      for (int64_t p = indptr[row]; p < std::min(indptr[row] + 2, indptr[row + 1]); ++p)
+        result.push_back(p);
+    }
+    std::sort(result.begin(), result.end());
+    result.erase(std::unique(result.begin(), result.end()), result.end());
+    return result;
+  }
+
   [[nodiscard]] const std::vector<Replay>& replays() {
     const std::lock_guard lock(mutex_);
     if (!replays_.empty()) return replays_;
@@ -64,16 +80,21 @@ int64_t num_edges(const Minibatch& batch) {
   return sum;
 }
 
-void sample(benchmark::State& state, const Case& shared) {
+void sample(benchmark::State& state, const Case& shared, bool excludes) {
   NeighborSampler sampler = shared.sampler();
-  std::vector<std::vector<int64_t>> seeds;
-  for (int step = 0; step < kBatches; ++step)
+  std::vector<std::vector<int64_t>> seeds, positions;
+  for (int step = 0; step < kBatches; ++step) {
     seeds.push_back(shared.seeds(step));
+    positions.push_back(shared.excluded(step));
+  }
   int64_t edges = 0;
   int step = state.thread_index() * kBatches / 2;
   for (auto _ : state) {
-    edges += num_edges(
-        sampler.sample({0, seeds[static_cast<size_t>(step)]}, 0, static_cast<uint64_t>(step)));
+    const auto at = static_cast<size_t>(step);
+    const Seeds of_batch{0, seeds[at]};
+    const ExcludedEdges excluded{0, positions[at]};
+    edges += num_edges(sampler.sample({&of_batch, 1}, 0, at, nullptr,
+                                      {&excluded, excludes ? size_t{1} : size_t{0}}));
     step = (step + 1) % kBatches;
   }
   state.SetItemsProcessed(edges);
@@ -110,9 +131,11 @@ void add_sampler(const Options& options) {
             ->MinTime(options.small ? 0.01 : 0.3);
       };
       for (const int threads : {1, 2}) {
-        in_threads("ramet", threads, sample);
+        in_threads("ramet", threads, [](auto& state, const Case& of) { sample(state, of, false); });
         in_threads("replay", threads, replay);
       }
+      in_threads("ramet, edges excluded", 1,
+                 [](auto& state, const Case& of) { sample(state, of, true); });
     }
   }
 }

@@ -273,13 +273,18 @@ std::vector<Seeds> borrow_seeds(const std::vector<SeedsTuple>& all) {
   return seeds;
 }
 
-template <typename Sampler>
-void take_sample(Sampler& sampler,
-                 const std::vector<SeedsTuple>& seeds,
-                 uint64_t epoch,
-                 uint64_t step,
-                 Batch& batch) {
-  batch.minibatch = sampler.sample(borrow_seeds(seeds), epoch, step);
+// Of an edge type: its position, and positions in its CSC.
+using ExcludedTuple = std::tuple<int, Ids>;
+
+std::vector<ExcludedEdges> borrow_excluded(const std::vector<ExcludedTuple>& all) {
+  std::vector<ExcludedEdges> excluded;
+  for (const auto& [type, positions] : all)
+    excluded.push_back({.edge_type = type, .positions = borrow(positions)});
+  return excluded;
+}
+
+void take_sample(Minibatch minibatch, uint64_t epoch, uint64_t step, Batch& batch) {
+  batch.minibatch = std::move(minibatch);
   batch.epoch = static_cast<int64_t>(epoch);
   batch.step = static_cast<int64_t>(step);
   batch.global_num_seeds = batch.minibatch.num_seeds;
@@ -301,15 +306,18 @@ void bind_sampler(nb::module_& m) {
   m.def(
       "sample",
       [](std::shared_ptr<Graph> graph, SampleOptions options, const std::vector<SeedsTuple>& seeds,
-         uint64_t epoch, uint64_t step, int threads) {
+         uint64_t epoch, uint64_t step, int threads, const std::vector<ExcludedTuple>& excluded) {
         const GilRelease release;
         NeighborSampler sampler(graph, std::move(options), nullptr, threads);
         PyBatch result{.batch = {}, .graph = std::move(graph)};
-        take_sample(sampler, seeds, epoch, step, result.batch);
+        take_sample(
+            sampler.sample(borrow_seeds(seeds), epoch, step, nullptr, borrow_excluded(excluded)),
+            epoch, step, result.batch);
         return result;
       },
       nb::arg("graph"), nb::arg("sample"), nb::arg("seeds").noconvert(), nb::kw_only(),
-      nb::arg("epoch"), nb::arg("step"), nb::arg("threads"));
+      nb::arg("epoch"), nb::arg("step"), nb::arg("threads"),
+      nb::arg("excluded").noconvert() = std::vector<ExcludedTuple>());
 
   // On a device, for work that `stream` is given afterwards.
   m.def(
@@ -324,7 +332,7 @@ void bind_sampler(nb::module_& m) {
                        .pool = DevicePool::shared(device)};
         auto* const handle = reinterpret_cast<CudaStreamHandle>(stream);
         CudaSampler sampler(result.cuda_graph, std::move(options), result.pool->on(handle), handle);
-        take_sample(sampler, seeds, epoch, step, result.batch);
+        take_sample(sampler.sample(borrow_seeds(seeds), epoch, step), epoch, step, result.batch);
         return result;
       },
       nb::arg("graph"), nb::arg("sample"), nb::arg("seeds").noconvert(), nb::kw_only(),

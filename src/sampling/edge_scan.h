@@ -32,15 +32,15 @@ inline uint64_t threshold_of(int64_t k, int64_t d) {
 template <typename Id>
 class RemainingEdges {
  public:
-  explicit RemainingEdges(const RelationTask<Id>& task) : excluded_(task.excluded) {}
+  explicit RemainingEdges(const RelationTask<Id>& task) : task_(task) {}
 
   template <typename Index>
   RemainingNumbers of(std::span<const Index> /*stored*/, const Row& row, size_t /*i*/) const {
-    return {row, excluded_in(excluded_, row)};
+    return {row, task_.excluded_in(row)};
   }
 
  private:
-  std::span<const int64_t> excluded_;
+  const RelationTask<Id>& task_;
 };
 
 // What some rows gave.

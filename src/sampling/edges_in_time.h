@@ -68,7 +68,7 @@ class EdgesInTime {
   void for_each(std::span<const Index> stored, const Row& row, size_t i, Body&& body) const {
     TimeSpan allowed = task_.allowed[i];
     with_time_at(stored, [&](const auto& time_at) {
-      for_each_run(row, excluded_in(task_.excluded, row), [&](int64_t begin, int64_t end) {
+      for_each_run(row, task_.excluded_in(row), [&](int64_t begin, int64_t end) {
         for (int64_t p = begin; p < end; ++p) {
           const int64_t time = time_at(p);
           if (allowed.contains(time)) body(p - row.begin, time, allowed);
@@ -130,7 +130,7 @@ class EdgesInTime {
 
   Edges range(const Row& row, int64_t first, int64_t end) const {
     const Row part{row.begin + first, end - first};
-    return {first, RemainingNumbers(part, excluded_in(task_.excluded, part))};
+    return {first, RemainingNumbers(part, task_.excluded_in(part))};
   }
 
   template <typename TimeAt>
@@ -161,7 +161,7 @@ class EdgesInTime {
     numbers_.resize(std::max(numbers_.size(), static_cast<size_t>(row.degree)));
     int64_t* const number = numbers_.data();
     size_t count = 0;
-    for_each_run(row, excluded_in(task_.excluded, row), [&](int64_t begin, int64_t end) {
+    for_each_run(row, task_.excluded_in(row), [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p) {
         number[count] = p - row.begin;
         count += allowed.contains(time_at(p)) ? 1 : 0;

@@ -1,10 +1,15 @@
 #include "excluded_edges.h"
 
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
 #include "ramet/error.h"
 
 namespace ramet {
+namespace {
 
-void check_excluded(const EdgeType& edges, std::span<const int64_t> positions) {
+void check(const EdgeType& edges, std::span<const int64_t> positions) {
   for (size_t i = 0; i < positions.size(); ++i) {
     const int64_t position = positions[i];
     if (static_cast<uint64_t>(position) >= static_cast<uint64_t>(edges.num_edges()))
@@ -16,21 +21,55 @@ void check_excluded(const EdgeType& edges, std::span<const int64_t> positions) {
   }
 }
 
-std::vector<std::vector<int64_t>> excluded_by_type(const Graph& graph,
-                                                   std::span<const ExcludedEdges> excluded) {
+}  // namespace
+
+ExcludedPositions::ExcludedPositions(const EdgeType& edges, std::span<const int64_t> positions)
+    : positions_(positions.begin(), positions.end()) {
+  check(edges, positions_);
+  // So many blocks that few have an excluded edge, and so few that they stay in a fast cache.
+  const auto num_edges = static_cast<size_t>(edges.num_edges());
+  shift_ = static_cast<int>(std::bit_width(num_edges / (8 * positions_.size() + 1)));
+  before_block_.assign((num_edges >> shift_) + 2, 0);
+  for (const int64_t position : positions_)
+    ++before_block_[static_cast<size_t>(position >> shift_) + 1];
+  std::partial_sum(before_block_.begin(), before_block_.end(), before_block_.begin());
+  positions_.push_back(kEnd);
+}
+
+std::span<const int64_t> ExcludedPositions::search(const Row& row, const int64_t* first) const {
+  const int64_t* const end = positions_.data() + positions_.size();
+  first = std::lower_bound(first, end, row.begin);
+  return {first, std::lower_bound(first, end, row.begin + row.degree)};
+}
+
+std::vector<ExcludedPositions> excluded_by_type(const Graph& graph,
+                                                std::span<const ExcludedEdges> excluded) {
   if (excluded.empty()) return {};
   const auto& types = graph.edge_types();
-  std::vector<std::vector<int64_t>> by_type(types.size());
+  std::vector<ExcludedPositions> by_type(types.size());
   for (const auto& [edge_type, positions] : excluded) {
     require_index(edge_type, std::ssize(types), "edge type of excluded edges");
     const auto type = static_cast<size_t>(edge_type);
     if (!by_type[type].empty())
       throw_invalid("excluded edges name edge type '", types[type].encoded,
                     "' twice, expected each type once");
-    by_type[type].assign(positions.begin(), positions.end());
-    check_excluded(types[type], by_type[type]);
+    by_type[type] = ExcludedPositions(types[type], positions);
   }
   return by_type;
+}
+
+void RemainingNumbers::find_run(int64_t j) const {
+  // The i-th excluded edge has i fewer edges before it that remain than edges.
+  const int64_t* const first = excluded_.data();
+  const auto remain_before = [&](const int64_t& position) {
+    return position - row_.begin - (&position - first);
+  };
+  const int64_t* const end = first + excluded_.size();
+  const int64_t* const next = std::partition_point(
+      first, end, [&](const int64_t& position) { return remain_before(position) <= j; });
+  before_ = next - first;
+  begin_ = next == first ? 0 : remain_before(next[-1]);
+  end_ = next == end ? size() : remain_before(*next);
 }
 
 }  // namespace ramet

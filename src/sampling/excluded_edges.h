@@ -2,12 +2,13 @@
 // section 24.
 //
 // They are few, and shared by the hops of a batch, so an edge type has one list of their positions,
-// ascending. A row is a range of positions, so those of a row are a range of the list: found by
-// bisection, whoever the row's destination is, in whatever tree, on whatever rank.
+// ascending. A row is a range of positions, so those of a row are a range of the list, whoever its
+// destination is, in whatever tree, on whatever rank. Most rows have none, and are told apart by
+// two reads of a small table.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -17,47 +18,39 @@
 
 namespace ramet {
 
-// The positions by edge type, or nothing where none is excluded. Copies, which are what was
-// checked: the caller's memory may change meanwhile. kOutOfRange: no such edge type or position;
-// kInvalidArgument: a type twice, or positions that do not ascend.
-[[nodiscard]] std::vector<std::vector<int64_t>> excluded_by_type(
+// Of one edge type. Any thread may read it.
+class ExcludedPositions {
+ public:
+  ExcludedPositions() = default;
+  // Copies what it checks: the caller's memory may change. kOutOfRange: positions of no edge;
+  // kInvalidArgument: positions that do not ascend.
+  ExcludedPositions(const EdgeType& edges, std::span<const int64_t> positions);
+
+  [[nodiscard]] bool empty() const { return positions_.size() == 1; }
+
+  // Those in a row.
+  [[nodiscard]] std::span<const int64_t> in(const Row& row) const {
+    const int64_t* first = &positions_[before_block_[static_cast<size_t>(row.begin >> shift_)]];
+    if (*first >= row.begin + row.degree) [[likely]]
+      return {};
+    return search(row, first);
+  }
+
+ private:
+  [[nodiscard]] std::span<const int64_t> search(const Row& row, const int64_t* first) const;
+
+  static constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
+  std::vector<int64_t> positions_{kEnd};   // kEnd comes last
+  int shift_ = 62;                         // a block is 2^shift_ positions of the edge type
+  std::vector<uint32_t> before_block_{0};  // how many stand before each block
+};
+
+// By edge type, or nothing where none is excluded. Throws as ExcludedPositions does; also
+// kOutOfRange for an edge type that is none, kInvalidArgument for one that is named twice.
+[[nodiscard]] std::vector<ExcludedPositions> excluded_by_type(
     const Graph& graph, std::span<const ExcludedEdges> excluded);
-// The same of one edge type.
-void check_excluded(const EdgeType& edges, std::span<const int64_t> positions);
 
-// Those of a row. Most rows have none, so no branch depends on where a row is.
-inline std::span<const int64_t> excluded_in(std::span<const int64_t> excluded, const Row& row) {
-  if (excluded.empty()) return {};
-  const int64_t* first = excluded.data();
-  for (size_t count = excluded.size(); count > 1;) {
-    const size_t half = count / 2;
-    first += half * static_cast<size_t>(first[half - 1] < row.begin);
-    count -= half;
-  }
-  first += *first < row.begin ? 1 : 0;
-  const int64_t* const end = excluded.data() + excluded.size();
-  const int64_t row_end = row.begin + row.degree;
-  if (first == end || *first >= row_end) return {};
-  return {first, std::lower_bound(first, end, row_end)};
-}
-
-// From a position in a row without its excluded edges to the edge's position. `excluded`: those of
-// the row.
-inline int64_t skip_excluded(std::span<const int64_t> excluded, int64_t position) {
-  // Before the i-th excluded edge are i fewer positions than before its own.
-  int64_t before = 0;
-  for (int64_t end = std::ssize(excluded); before < end;) {
-    const int64_t middle = before + (end - before) / 2;
-    if (excluded[static_cast<size_t>(middle)] - middle <= position) {
-      before = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return position + before;
-}
-
-// Calls body(begin, end) with the runs of positions that the row's `excluded` edges leave.
+// Calls body(begin, end) with the runs of positions that the `excluded` edges of a row leave.
 template <typename Body>
 void for_each_run(const Row& row, std::span<const int64_t> excluded, Body&& body) {
   int64_t begin = row.begin;
@@ -68,16 +61,16 @@ void for_each_run(const Row& row, std::span<const int64_t> excluded, Body&& body
   if (begin < row.begin + row.degree) body(begin, row.begin + row.degree);
 }
 
-// The numbers in their row of the edges that its excluded ones leave, ascending.
+// The numbers in their row of the edges that its `excluded` ones leave, ascending. Of one thread.
 class RemainingNumbers {
  public:
   RemainingNumbers(const Row& row, std::span<const int64_t> excluded)
-      : row_(row), excluded_(excluded) {}
+      : row_(row), excluded_(excluded), end_(excluded.empty() ? size() : 0) {}
 
   [[nodiscard]] int64_t size() const { return row_.degree - std::ssize(excluded_); }
   int64_t operator[](int64_t j) const {
-    if (excluded_.empty()) return j;
-    return skip_excluded(excluded_, row_.begin + j) - row_.begin;
+    if (j < begin_ || j >= end_) find_run(j);
+    return j + before_;
   }
   [[nodiscard]] std::span<const int64_t> excluded() const { return excluded_; }
   // Calls body(number) with all of them, in order.
@@ -90,8 +83,13 @@ class RemainingNumbers {
   }
 
  private:
+  void find_run(int64_t j) const;
+
   Row row_;
   std::span<const int64_t> excluded_;
+  // The run that the last number is in, since most numbers are asked for in order: those of
+  // begin_ to end_ have `before_` excluded edges before them.
+  mutable int64_t begin_ = 0, end_ = 0, before_ = 0;
 };
 
 }  // namespace ramet

@@ -114,6 +114,7 @@ RelationTask<Id> HopSampler<Id>::make_task(NodeIndexes<Id>& nodes,
   const EdgeType& edges = options_.graph->edge_types()[edge_type];
   const auto src = static_cast<size_t>(edges.src), dst = static_cast<size_t>(edges.dst);
   const std::optional<EdgeTimes>& times = edge_times_[edge_type];
+  const bool excludes = !excluded_.empty() && !excluded_[edge_type].empty();
   return {.edge_type = edge_type,
           .edges = edges,
           .dst_rows = options_.graph->node_types()[dst].rows,
@@ -122,7 +123,7 @@ RelationTask<Id> HopSampler<Id>::make_task(NodeIndexes<Id>& nodes,
           .destinations = destinations[dst],
           .nodes = nodes[dst],
           .sources = nodes[src],
-          .excluded = excluded_.empty() ? std::span<const int64_t>() : excluded_[edge_type],
+          .excluded = excludes ? &excluded_[edge_type] : nullptr,
           .tree_nodes = tree_keys_.empty() ? nullptr : &tree_nodes_[dst],
           .source_keys = tree_keys_.empty() ? nullptr : &tree_keys_[src],
           .times = times ? &*times : nullptr,

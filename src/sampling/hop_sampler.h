@@ -92,8 +92,7 @@ class HopSampler {
   const std::unique_ptr<RelationSampler<Id>> relation_sampler_;
   const std::vector<TreeKeys> tree_keys_;  // by node type; empty unless trees are disjoint
   const std::vector<std::optional<EdgeTimes>> edge_times_;  // by edge type
-  std::vector<std::vector<int64_t>>
-      excluded_;  // positions by edge type; empty where there are none
+  std::vector<ExcludedPositions> excluded_;  // by edge type; empty where there are none
   std::vector<TreeNodes<Id>>& tree_nodes_;
   std::vector<TimeSpan> seed_spans_;
   PathTimes<Id> path_times_;  // with Time::monotonic

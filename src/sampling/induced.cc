@@ -70,7 +70,7 @@ class GroupSearch {
               int edge_type,
               const NodeGroups& sources,
               const NodeGroups& destinations,
-              std::span<const int64_t> excluded)
+              const ExcludedPositions& excluded)
       : edges_(graph.edge_types()[static_cast<size_t>(edge_type)]),
         nodes_(graph.node_types()[static_cast<size_t>(edges_.dst)]),
         sources_(sources),
@@ -118,7 +118,7 @@ class GroupSearch {
     const IdFilter::View filter = filter_.view();
     for (size_t i = 0; i < rows_.size(); ++i) {
       if (i + kAhead < rows_.size()) prefetch(&ids.data()[rows_[i + kAhead].begin]);
-      for_each_run(rows_[i], excluded_in(excluded_, rows_[i]), [&](int64_t begin, int64_t end) {
+      for_each_run(rows_[i], excluded_.in(rows_[i]), [&](int64_t begin, int64_t end) {
         for (int64_t position = begin; position < end; ++position) {
           const auto source = static_cast<int64_t>(ids[static_cast<size_t>(position)]);
           if (!filter.may_have(source)) [[likely]]
@@ -147,7 +147,7 @@ class GroupSearch {
   const EdgeType& edges_;
   const NodeType& nodes_;  // of destinations
   const NodeGroups &sources_, &destinations_;
-  const std::span<const int64_t> excluded_;
+  const ExcludedPositions& excluded_;
   NodeList<int64_t> list_;  // the sources of a group
   HashTable<int64_t> table_;
   IdFilter filter_;
@@ -187,8 +187,7 @@ InducedEdges induced_edges(const Graph& graph,
   require_index(edge_type, static_cast<int64_t>(graph.edge_types().size()), "edge_type");
   require_offsets(sources, "sources");
   require_offsets(destinations, "destinations");
-  const std::vector<int64_t> checked(excluded.begin(), excluded.end());
-  check_excluded(graph.edge_types()[static_cast<size_t>(edge_type)], checked);
+  const ExcludedPositions left_out(graph.edge_types()[static_cast<size_t>(edge_type)], excluded);
   const int64_t groups = num_groups(sources);
   if (groups != num_groups(destinations))
     throw_invalid("sources have ", groups, " groups, destinations ", num_groups(destinations));
@@ -196,7 +195,7 @@ InducedEdges induced_edges(const Graph& graph,
   const int64_t grain = groups / kParts + 1;
   std::vector<std::vector<InducedEdge>> parts(static_cast<size_t>((groups + grain - 1) / grain));
   parallel_for(groups, grain, threads, [&](int64_t begin, int64_t end) {
-    GroupSearch search(graph, edge_type, sources, destinations, checked);
+    GroupSearch search(graph, edge_type, sources, destinations, left_out);
     for (int64_t group = begin; group < end; ++group)
       search.append(group, order, parts[static_cast<size_t>(begin / grain)]);
   });

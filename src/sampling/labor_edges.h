@@ -33,9 +33,8 @@ class LaborEdges {
   // Of destination i, whose row it is; until the next call.
   template <typename Index>
   Edges of(std::span<const Index> stored, const Row& row, size_t i) {
-    const Edges allowed = in_time_
-                              ? in_time_->of(stored, row, i)
-                              : Edges(0, RemainingNumbers(row, excluded_in(task_.excluded, row)));
+    const Edges allowed = in_time_ ? in_time_->of(stored, row, i)
+                                   : Edges(0, RemainingNumbers(row, task_.excluded_in(row)));
     if (weights_ == nullptr) return allowed;
     if (weights_->dtype == DType::kFloat32) return with_weight(weights_->as<float>(), row, allowed);
     return with_weight(weights_->as<double>(), row, allowed);

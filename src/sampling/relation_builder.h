@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "edge_times.h"
+#include "excluded_edges.h"
 #include "hop_driver.h"
 #include "node_index.h"
 #include "ramet/buffer_pool.h"
@@ -28,7 +29,7 @@ struct RelationTask {
   ListRange destinations;  // in `nodes`
   const NodeIndex<Id>& nodes;
   NodeIndex<Id>& sources;
-  std::span<const int64_t> excluded = {};  // positions of the edge type (excluded_edges.h)
+  const ExcludedPositions* excluded = nullptr;  // nullptr: none of the edge type
   // Disjoint trees: the destinations, since their list has keys. Else nullptr.
   const TreeNodes<Id>* tree_nodes = nullptr;
   const TreeKeys* source_keys = nullptr;
@@ -37,6 +38,10 @@ struct RelationTask {
   std::span<const TimeSpan> allowed = {};
 
   [[nodiscard]] int64_t num_dst() const { return destinations.size(); }
+  // Positions of the edges in a row that may not be drawn.
+  [[nodiscard]] std::span<const int64_t> excluded_in(const Row& row) const {
+    return excluded == nullptr ? std::span<const int64_t>() : excluded->in(row);
+  }
   // Their ids.
   [[nodiscard]] std::span<const Id> dst_nodes() const {
     if (tree_nodes != nullptr) return tree_nodes->ids;

@@ -15,7 +15,6 @@
 
 #include "base/parallel.h"
 #include "base/prefetch.h"
-#include "excluded_edges.h"
 #include "row_picker.h"
 
 namespace ramet {
@@ -83,25 +82,36 @@ class UniformSampler {
   // Takes the excluded edges out. Picks are positions of the shorter rows until restore().
   void shorten_rows() {
     shortened_.clear();
-    if (task_.excluded.empty() || task_.fanout == 0) return;
+    if (task_.excluded == nullptr || task_.fanout == 0) return;
     for (int64_t i = 0; i < task_.num_dst(); ++i) {
       Row& row = rows_[static_cast<size_t>(i)];
-      const auto excluded = excluded_in(task_.excluded, row);
+      const auto excluded = task_.excluded_in(row);
       if (excluded.empty()) continue;
+      shortened_.push_back({i, RemainingNumbers(row, excluded)});
       row.degree -= std::ssize(excluded);
       indptr_[i + 1] = num_picks(rule_, row.degree);
-      shortened_.push_back({i, excluded});
     }
   }
 
+  // Picks ascend within a row, and so do its excluded edges.
   template <typename Position>
   void restore(const Chunk& chunk, Position* position) const {
     const auto before = [](const ShortenedRow& row, int64_t i) { return row.destination < i; };
     auto row = std::lower_bound(shortened_.begin(), shortened_.end(), chunk.begin, before);
     for (; row != shortened_.end() && row->destination < chunk.end; ++row) {
-      for (int64_t e = indptr_[row->destination]; e < indptr_[row->destination + 1]; ++e)
-        position[e] = static_cast<Position>(skip_excluded(row->excluded, position[e]));
+      const RemainingNumbers& numbers = row->numbers;
+      const int64_t i = row->destination, first = rows_[static_cast<size_t>(i)].begin;
+      for (int64_t e = indptr_[i]; e < indptr_[i + 1]; ++e) {
+        const int64_t p = first + numbers[position[e] - first];
+        request_source(p);
+        position[e] = static_cast<Position>(p);
+      }
     }
+  }
+
+  void request_source(int64_t position) const {
+    const Array& indices = task_.edges.indices;
+    prefetch(static_cast<const char*>(indices.data) + position * item_size(indices.dtype));
   }
 
   // Calls body with chunks that cover `rows`: a bounded number of rows, and of picks unless one row

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "base/draw_keys.h"
+#include "excluded_edges.h"
 #include "relation_builder.h"
 #include "rows.h"
 
@@ -16,10 +16,10 @@ struct UniformDraws {
   bool replace;
 };
 
-// A destination whose row is drawn from without its excluded edges.
+// A destination that picks numbers in its row without the excluded edges.
 struct ShortenedRow {
   int64_t destination;
-  std::span<const int64_t> excluded;
+  RemainingNumbers numbers;
 };
 
 // Kept from batch to batch, so that a steady run touches no fresh memory; grows, never shrinks.

@@ -167,15 +167,17 @@ TEST_CASE("a batch is that of the graph without the excluded edges") {
          {Method(Uniform{}), Method(Uniform{.replace = true}), Method(Labor{}),
           Method(Labor{.layer_dependent = true, .weights = Weights::kHorvitzThompson}),
           Method(Labor{.iterations = 1}),
-          Method(Labor{.iterations = 3, .weights = Weights::kHorvitzThompson})}) {
+          Method(Labor{.iterations = 3, .weights = Weights::kHorvitzThompson}),
+          Method(Labor{.table = "weight"}), Method(Labor{.iterations = 2, .table = "weight"})}) {
       CAPTURE(method.index());
       SampleOptions options = with_hops(fanouts);
       options.method = method;
+      const auto* labor = std::get_if<Labor>(&method);
+      if (labor != nullptr && !labor->table.empty()) options.fanouts[1] = {0, 0, 0};
       check_as_without_links(options, {});
       check_as_without_links(options, {.wide = true});
       options.expand = Expand::kOnce;
       check_as_without_links(options, {});
-      if (std::holds_alternative<Labor>(method)) continue;
       options.disjoint = true;
       check_as_without_links(options, {});
     }
@@ -190,8 +192,11 @@ TEST_CASE("a batch in time is that of the graph without the excluded edges") {
         options.disjoint = true;
         options.time = Time{.table = "time", .window = window};
         check_as_without_links(options, {.says_sorted = says_sorted});
-        options.method = Uniform{.replace = true};
-        check_as_without_links(options, {.says_sorted = says_sorted});
+        for (const Method& method :
+             {Method(Uniform{.replace = true}), Method(Labor{}), Method(Labor{.iterations = 2})}) {
+          options.method = method;
+          check_as_without_links(options, {.says_sorted = says_sorted});
+        }
         options.method = Uniform{};
         options.time->strategy = Strategy::kLast;
         check_as_without_links(options, {.says_sorted = says_sorted});

@@ -71,10 +71,11 @@ def sample(
     disjoint: bool = False,
     time=None,
     input_time=None,
+    excluded: dict[EdgeType, set[int]] | None = None,
     epoch: int = 0,
     step: int = 0,
 ) -> TwinBatch:
-    """sampler, time: as of the engine; only names and options are read."""
+    """sampler, time: as of the engine; only names and options are read. excluded: positions."""
     disjoint = disjoint or time is not None  # section 16
     seeds_of = seeds if isinstance(seeds, dict) else {seed_type: seeds}
     times_of = input_time if isinstance(input_time, dict) else {seed_type: input_time}
@@ -101,6 +102,7 @@ def sample(
         destinations = {node_type: ids[first_dst[node_type] :] for node_type, ids in nodes.n_id.items()}
         trees = {node_type: of_type[first_dst[node_type] :] for node_type, of_type in nodes.trees.items()}
         hop = Hop(graph, draw, number, destinations, first_dst, {t: hops[number] for t, hops in fanouts.items()}, trees)
+        hop.excluded = excluded or {}
         if time is not None:
             hop.time = time
             for t in graph.num_nodes:

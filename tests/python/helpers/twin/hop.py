@@ -43,6 +43,7 @@ class Hop:
     trees: dict[str, list[int]]  # of the destinations
     time: object = None  # of the engine's: only its fields are read
     allowed: dict[str, list[Span]] = field(default_factory=dict)  # the times that edges of destinations may have
+    excluded: dict[EdgeType, set[int]] = field(default_factory=dict)  # positions
 
     def times_of(self, edge_type: EdgeType, i: int) -> list[int] | None:
         """Section 16: of the in-edges of destination i; None where no time holds edges back."""
@@ -58,11 +59,13 @@ class Hop:
 
     def numbers(self, edge_type: EdgeType, i: int) -> list[int]:
         """Of the in-edges of destination i from which picks are drawn."""
-        times = self.times_of(edge_type, i)
+        node, indptr = self.destinations[edge_type[2]][i], self.graph.edges[edge_type].indptr
+        times, excluded = self.times_of(edge_type, i), self.excluded.get(edge_type, set())
         if times is None:
-            node, indptr = self.destinations[edge_type[2]][i], self.graph.edges[edge_type].indptr
-            return list(range(indptr[node + 1] - indptr[node]))
-        return allowed(times, self.allowed[edge_type[2]][i])
+            numbers = list(range(indptr[node + 1] - indptr[node]))
+        else:
+            numbers = allowed(times, self.allowed[edge_type[2]][i])
+        return [x for x in numbers if indptr[node] + x not in excluded]  # section 24
 
 
 Picks = list[list[tuple[int, float]]]  # of each destination: position in its row, and weight as a double
