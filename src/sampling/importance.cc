@@ -243,13 +243,19 @@ void HopImportance<Id>::update() {
 template <typename Id>
 void HopImportance<Id>::max_reduce(const RelationImportance& relation) {
   std::vector<Candidate>& candidates = types_[static_cast<size_t>(relation.src_)].candidates;
-  const bool by_shares = is_first_ && !relation.proportional_.empty();
-  for (size_t i = 0; i + 1 < relation.first_edge_.size(); ++i) {
-    relation.load(i, p_);
-    const double c = by_shares ? relation.proportional_[i].c : relation.solve(i, p_);
+  const auto raise = [&](size_t i, const auto& value_of) {
     for (size_t e = relation.first_edge_[i]; e < relation.first_edge_[i + 1]; ++e) {
       double& largest = candidates[static_cast<size_t>(relation.candidate_[e])].largest_c;
-      largest = std::max(largest, by_shares ? std::min(1.0, c * relation.shares_[e]) : c);
+      largest = std::max(largest, value_of(e));
+    }
+  };
+  for (size_t i = 0; i + 1 < relation.first_edge_.size(); ++i) {
+    if (is_first_ && !relation.proportional_.empty()) {
+      const double c = relation.proportional_[i].c;
+      raise(i, [&](size_t e) { return std::min(1.0, c * relation.shares_[e]); });
+    } else {
+      relation.load(i, p_);
+      raise(i, [c = relation.solve(i, p_)](size_t) { return c; });
     }
   }
 }

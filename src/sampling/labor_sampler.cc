@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/block_sum.h"
+#include "base/grow_array.h"
 #include "excluded_edges.h"
 #include "kernels/cpu/isa_kernels.h"
 #include "labor_edges.h"
@@ -57,8 +58,9 @@ class LaborRule {
     const uint64_t threshold = threshold_of(task_.fanout, degree);
     const int64_t before = picks.size();
     const auto scan = [&](const Index* sources, int64_t count, const auto& position_of) {
-      const int64_t size = kernel_(draws_.source_keys, threshold, sources, count, accepted_.data());
-      picks.take(task_, stored, size, [&](int64_t j) { return position_of(accepted_.data()[j]); });
+      uint32_t* const accepted = accepted_.data();
+      const int64_t size = kernel_(draws_.source_keys, threshold, sources, count, accepted);
+      picks.take(task_, stored, size, [=](int64_t j) { return position_of(accepted[j]); });
     };
     for_each_span(stored, row, edges, scan);
     weigh_alike(picks.size() - before, task_.fanout, picks);
@@ -106,22 +108,28 @@ class LaborRule {
   template <typename Index, typename Edges, typename Picks>
   void accept_each(
       std::span<const Index> stored, const Row& row, const Edges& edges, double c, Picks& picks) {
-    q_.clear();
-    terms_.clear();
-    size_t j = 0;
+    const auto most = static_cast<size_t>(edges.size());
+    picked_.reserve(most, 0);
+    q_.reserve(most, 0);
+    terms_.reserve(shares().size(), 0);
+    const double* p = p_.data();
+    const double* share = shares().empty() ? nullptr : shares().data();
+    int64_t count = 0;
     edges.for_each([&](int64_t x) {
-      const size_t edge = j++;
-      const double q = std::min(1.0, c * p_[edge]);
+      const double q = std::min(1.0, c * *p++);
+      const double* const of_edge = share == nullptr ? nullptr : share++;
       const int64_t position = row.begin + x;
       const auto source = static_cast<uint64_t>(stored[static_cast<size_t>(position)]);
       const bool accepted =
           q == 1 || draw_word(draws_.source_keys, source) <= static_cast<uint64_t>(q * 0x1p64);
       if (!accepted) return;
-      picks.take(task_, stored, 1, [&](int64_t) { return position; });
-      q_.push_back(q);
-      terms_.push_back((shares().empty() ? 1 : shares()[edge]) / q);
+      picked_.data()[count] = position;
+      q_.data()[count] = q;
+      if (of_edge != nullptr) terms_.data()[count] = *of_edge / q;
+      ++count;
     });
-    weigh_by_probability(static_cast<double>(edges.size()), picks);
+    picks.take(task_, stored, count, [&](int64_t j) { return picked_.data()[j]; });
+    weigh_by_probability(static_cast<double>(edges.size()), count, picks);
   }
 
   // LABOR-0: the last `count` picks are a row's, of `expected`.
@@ -132,15 +140,24 @@ class LaborRule {
     picks.weigh(count, [weight](size_t) { return weight; });
   }
 
-  // The last picks are a row's, with the probabilities q_.
+  // The last `count` picks are a row's, with the probabilities q_.
   template <typename Picks>
-  void weigh_by_probability(double degree, Picks& picks) const {
-    const double sum = sum_in_blocks(terms_, [](double term) { return term; });
+  void weigh_by_probability(double degree, int64_t count, Picks& picks) const {
     const bool normalized = draws_.method.weights == Weights::kNormalized;
-    const bool by_degree = shares().empty();  // which is a share of 1 / degree for each edge
-    picks.weigh(static_cast<int64_t>(q_.size()), [&](size_t j) {
-      if (normalized) return static_cast<float>(terms_[j] / sum);
-      return static_cast<float>(by_degree ? 1 / (degree * q_[j]) : terms_[j]);
+    const auto of_picks = [count](const GrowArray<double>& values) {
+      return std::span(values.data(), static_cast<size_t>(count));
+    };
+    if (shares().empty()) {
+      const auto q = of_picks(q_);
+      const double sum = sum_in_blocks(q, [](double of_pick) { return 1 / of_pick; });
+      return picks.weigh(count, [&](size_t j) {
+        return static_cast<float>(normalized ? 1 / q[j] / sum : 1 / (degree * q[j]));
+      });
+    }
+    const auto terms = of_picks(terms_);
+    const double sum = sum_in_blocks(terms, [](double term) { return term; });
+    picks.weigh(count, [&](size_t j) {
+      return static_cast<float>(normalized ? terms[j] / sum : terms[j]);
     });
   }
 
@@ -155,9 +172,10 @@ class LaborRule {
   const LaborDraws& draws_;
   RowEdges edges_;
   LaborKernel kernel_ = best_kernels().labor;
-  std::vector<double> p_;      // of one row's edges
-  std::vector<double> q_;      // of one row's picks
-  std::vector<double> terms_;  // of the same: what they add to an estimate, 1 or a share by q
+  std::vector<double> p_;  // of one row's edges
+  // Of one row's picks: positions, probabilities, and with weights what they add to an estimate.
+  GrowArray<int64_t> picked_;
+  GrowArray<double> q_, terms_;
   std::vector<uint32_t> accepted_ = std::vector<uint32_t>(kSpan + kLaborPadding);
   std::tuple<std::vector<int32_t>, std::vector<int64_t>> sources_;
 };

@@ -86,7 +86,7 @@ TEST_CASE("drop_last leaves out the batch that is not full") {
 TEST_CASE("items name the nodes of a list, of either width") {
   const auto graph = test::make_graph(3, 5, 1);
   const std::vector<int32_t> ids{30, 10, 20};
-  const std::vector<int64_t> items{2, 0, 2}, times{7, 8, 9};
+  const std::vector<int64_t> items{2, 0, 2}, times{7, 8, 9}, ends{1, 2, 3, 4, 5, 6};
   const auto seeds_of = [&](const InputNodes& nodes) {
     Batch batch;
     batch.input_id = copy(borrow(items));
@@ -96,6 +96,9 @@ TEST_CASE("items name the nodes of a list, of either width") {
   CHECK(listed.ids == std::vector<int64_t>{20, 30, 20});
   CHECK(listed.times.empty());
   CHECK(seeds_of({}).ids == items);
+  Array windows = borrow(ends);
+  windows.shape = {3, 2};
+  CHECK(seeds_of({.times = windows}).times == std::vector<int64_t>{5, 6, 1, 2, 5, 6});
   const auto timed = seeds_of({.times = borrow(times)});
   CHECK(timed.times == std::vector<int64_t>{9, 7, 9});
 }
