@@ -32,8 +32,11 @@ VARIANTS = {
     "disjoint": (False, {"disjoint": True}),
     'disjoint, expand="once"': (False, {"disjoint": True, "expand": "once"}),
     "weighted": (False, {"sampler": ramet.Weighted("weight")}),
+    "LABOR by weights": (False, {"sampler": ramet.Labor(table="weight")}),
     "time, sorted rows": (True, {"time": "time"}),
     'time, "last", sorted rows': (True, {"time": LAST}),
+    "time, monotonic, sorted rows": (True, {"time": ramet.Time("time", monotonic=True)}),
+    "time, LABOR, sorted rows": (True, {"time": "time", "sampler": "labor"}),
     "time, unsorted rows": (False, {"time": "time"}),
     'time, "last", unsorted rows': (False, {"time": LAST}),
 }
