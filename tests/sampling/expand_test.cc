@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "ramet/cuda_sampler.h"
 #include "ramet/error.h"
 #include "ramet/sample_options.h"
 #include "sampling/trees.h"
@@ -32,8 +33,10 @@ TEST_CASE("digests tell options apart, and those of defaults are what they were"
       digest_of([](SampleOptions& o) { o.time = Time{.table = "t", .window = 5}; }),
       digest_of(
           [](SampleOptions& o) { o.time = Time{.table = "t", .comparison = Comparison::kBefore}; }),
-      digest_of([](SampleOptions& o) { o.time = Time{.table = "t", .monotonic = true}; })};
-  CHECK(digests.size() == 9);
+      digest_of([](SampleOptions& o) { o.time = Time{.table = "t", .monotonic = true}; }),
+      digest_of([](SampleOptions& o) { o.method = Labor{}; }),
+      digest_of([](SampleOptions& o) { o.method = Labor{.table = "w"}; })};
+  CHECK(digests.size() == 11);
   CHECK(digests.count(0x8a4ba3583d6f908U) == 1);
 }
 
@@ -44,6 +47,13 @@ TEST_CASE("names of options") {
   CHECK(parse_comparison(">") == Comparison::kAfter);
   CHECK_THROWS_WITH_AS(parse_expand("twice"), "expand is 'twice', expected 'every' or 'once'",
                        Error);
+}
+
+TEST_CASE("processors sample by weights") {
+  CHECK(why_cpu_samples({.fanouts = {}, .method = Labor{}}).empty());
+  for (const Method& method : {Method(Weighted{.table = "w"}), Method(Labor{.table = "w"})})
+    CHECK(why_cpu_samples({.fanouts = {}, .method = method}) ==
+          "weighted sampling runs on the CPU");
 }
 
 TEST_CASE("keys of trees are the tree and the id") {
