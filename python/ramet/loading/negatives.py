@@ -147,26 +147,36 @@ class Negatives:
         """The edges that no negative is, as the engine takes them."""
         if not self.exact:
             return []
-        edge_type, found, by_source = pairs.edge_type, [], []
-        if edge_type in graph.edge_types:
-            timed = time if time is not None and time in graph.tables(edge_type) else None
+        edge_type, rows = pairs.edge_type, []
+        is_known = edge_type in graph.edge_types
+        timed = time if is_known and time is not None and time in graph.tables(edge_type) else None
+        if is_known:
             stored = None if timed else graph._core.out_edges(edge_type)
-            if stored is None:
-                found.append(ordered_edges(graph, edge_type, Needs(outgoing=False, by_end=True, time=timed)))
-            else:
-                by_source.append((stored, 0, True, ""))
+            needs = Needs(outgoing=False, by_end=True, time=timed)
+            made = _by_destination(ordered_edges(graph, edge_type, needs)) if stored is None else (stored, 0, True, "")
+            rows.append(made)
         others = [pairs.positive()] if pairs.sources is not None else []
         if self.known is not None:
             others.append((*as_pair_index(self.known, graph, edge_type, "known"), None))
         for sources, destinations, times in others:
-            found.append(sorted_pairs(graph, edge_type, sources, destinations, times))
-        return by_source + [(core, position, False, by_time) for core, position, _, by_time in found]
+            if rows and timed is None and times is None:  # those that are edges need no rows of their own
+                missing = ~_core.are_edges(sources, destinations, times=None, edges=rows[:1], threads=0)
+                sources, destinations = sources[missing], destinations[missing]
+            if len(sources) > 0:
+                rows.append(_by_destination(sorted_pairs(graph, edge_type, sources, destinations, times)))
+        return rows
 
     def _has_loops(self, graph: Graph, pairs: Pairs) -> bool:
         source, _, destination = edge_type = pairs.edge_type
         if source != destination or edge_type not in graph.edge_types:
             return source != destination
         return _core.has_loops(graph._core, graph.edge_types.index(edge_type))
+
+
+def _by_destination(ordered: tuple) -> tuple:
+    """The result of ordered_edges(), as the engine looks pairs up in it."""
+    core, position, _, by_time = ordered
+    return core, position, False, by_time
 
 
 def as_negatives(negatives) -> Negatives | None:

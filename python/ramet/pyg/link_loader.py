@@ -15,7 +15,7 @@ from ramet.loading import link_loader as native
 from ramet.loading.times import Time
 from ramet.pyg.ahead import Ahead
 from ramet.pyg.engine_loader import EngineLoader, require_callable, sampler_for
-from ramet.pyg.links import SampledNegatives, TripletsLast, as_excluded, as_links, tell_of_leak
+from ramet.pyg.links import PygLinkBatch, SampledNegatives, as_excluded, as_links, tell_of_leak
 from ramet.pyg.remote import StoresSource
 from ramet.pyg.sampler import RametSampler
 
@@ -86,10 +86,10 @@ class LinkNeighborLoader(EngineLoader, torch_geometric.loader.LinkNeighborLoader
         require_callable(transform_sampler_output, "transform_sampler_output")
         self.exclude = exclude
         if isinstance(sampler, RametSampler):
-            self._edge_type, pairs, self._are_all, edge_label_time = as_links(
+            self._edge_type, pairs, are_all, edge_label_time = as_links(
                 sampler, edge_label_index, edge_label, edge_label_time, kwargs.get("input_id")
             )
-            self._listed_from = sampler.source.graph
+            self._all_edges_of = sampler.source.graph if are_all else None
             has_types = sampler.is_hetero or isinstance(sampler.source, StoresSource)
             edge_label_index = (self._edge_type if sampler.is_hetero else None, pairs) if has_types else pairs
         super().__init__(
@@ -117,6 +117,17 @@ class LinkNeighborLoader(EngineLoader, torch_geometric.loader.LinkNeighborLoader
     def _sampler(self):
         return self.link_sampler
 
+    def __getstate__(self) -> dict:
+        state = super().__getstate__()
+        if self._is_ours:
+            state["_all_edges_of"] = self._all_edges_of is self._sampler.source.graph
+        return state
+
+    def __setstate__(self, state: dict) -> None:
+        super().__setstate__(state)
+        if self._is_ours:
+            self._all_edges_of = self._sampler.source.graph if state["_all_edges_of"] else None
+
     def _require_engine(self) -> None:
         """ValueError where PyG's code finds edges of a batch, since it excludes none."""
         subgraph_type = self._sampler.subgraph_type if self._is_ours else None
@@ -129,7 +140,7 @@ class LinkNeighborLoader(EngineLoader, torch_geometric.loader.LinkNeighborLoader
     def _make_native(self, served: dict) -> native.LinkLoader:
         seeds, source = self.input_data, self._sampler.source
         graph, time = source.graph, self._sampler.time
-        pairs = None if self._are_all and graph is self._listed_from else torch.stack([seeds.row, seeds.col])
+        pairs = None if graph is self._all_edges_of else torch.stack([seeds.row, seeds.col])
         negatives = self.neg_sampling
         if negatives is not None:
             negatives = SampledNegatives.of(negatives, None if time is None else time.table)
@@ -142,14 +153,13 @@ class LinkNeighborLoader(EngineLoader, torch_geometric.loader.LinkNeighborLoader
             **self._native_options(served),
         )
 
-    def _batch_of(self, core, engine: native.LinkLoader) -> TripletsLast:
-        return TripletsLast(core, engine.origin)
+    def _batch_of(self, core, engine: native.LinkLoader) -> PygLinkBatch:
+        return PygLinkBatch(core, engine.origin)
 
-    def _describe(self, out, batch: TripletsLast, input_id) -> None:
+    def _describe(self, out, batch: PygLinkBatch, input_id) -> None:
         is_hetero, (src, _, dst) = isinstance(out, HeteroData), self._edge_type
         links, sources, destinations = (out[self._edge_type], out[src], out[dst]) if is_hetero else (out, out, out)
-        values = iter(self._metadata(batch, input_id))
-        links.input_id = next(values)
+        links.input_id, *values = self._metadata(batch, input_id)
         if self._is_triplet:
             sources.src_index, destinations.dst_pos_index, destinations.dst_neg_index, time = values
             sources.seed_time = destinations.seed_time = time
@@ -158,7 +168,7 @@ class LinkNeighborLoader(EngineLoader, torch_geometric.loader.LinkNeighborLoader
         else:
             links.edge_label_index, links.edge_label, links.edge_label_time = values
 
-    def _metadata(self, batch: TripletsLast, input_id) -> tuple:
+    def _metadata(self, batch: PygLinkBatch, input_id) -> tuple:
         if self._is_triplet:
             return input_id, batch.src_index, batch.dst_pos_index, batch.dst_neg_index, batch.edge_label_time
         return input_id, batch.edge_label_index, self._labels_of(batch), batch.edge_label_time
@@ -167,7 +177,7 @@ class LinkNeighborLoader(EngineLoader, torch_geometric.loader.LinkNeighborLoader
     def _is_triplet(self) -> bool:
         return self.neg_sampling is not None and self.neg_sampling.is_triplet()
 
-    def _labels_of(self, batch: TripletsLast) -> torch.Tensor | None:
+    def _labels_of(self, batch: PygLinkBatch) -> torch.Tensor | None:
         """[pairs + negatives, ...]."""
         label = self.input_data.label
         if label is None and self.neg_sampling is None:

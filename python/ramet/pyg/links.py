@@ -27,25 +27,23 @@ LOOKED_AT = 64  # pairs
 class SampledNegatives(Negatives):
     """Those of PyG's NegativeSampling. They are no edges where there are such pairs.
 
-    weights: of sources and of destinations, [nodes] each or None. created: the name of a table of times of nodes.
+    exists: a type of nodes may lack the table. weights: of sources and of destinations, [nodes] each or None.
     """
 
     weights: tuple = (None, None)
-    created: str | None = None
     or_edge = True
 
     @classmethod
-    def of(cls, sampling: NegativeSampling, created: str | None) -> SampledNegatives:
+    def of(cls, sampling: NegativeSampling, exists: str | None) -> SampledNegatives:
         corrupt = "pair" if sampling.is_binary() else "destination"
-        weights = (sampling.src_weight if sampling.is_binary() else None, sampling.dst_weight)
-        return cls(sampling.mode.value, sampling.amount, corrupt=corrupt, weights=weights, created=created)
+        weights = sampling.src_weight, sampling.dst_weight
+        return cls(sampling.mode.value, sampling.amount, corrupt=corrupt, exists=exists, weights=weights)
 
     def plain(self) -> dict:
         return {"mode": self.mode, "amount": self.amount}
 
     def _created(self, graph: Graph, node_type: str) -> np.ndarray | None:
-        has_times = self.created is not None and self.created in graph.tables(node_type)
-        return graph.table(self.created, node_type).numpy() if has_times else None
+        return super()._created(graph, node_type) if self.exists in graph.tables(node_type) else None
 
     def _weight_sums(self, graph: Graph, node_type: str, edge_type, at_source: bool) -> np.ndarray | None:
         name, weight = ("src_weight", self.weights[0]) if at_source else ("dst_weight", self.weights[1])
@@ -60,9 +58,8 @@ class SampledNegatives(Negatives):
         return self._sums_of(weight, name)
 
 
-class TripletsLast(LinkBatch):
-    """A LinkBatch in PyG's order: a tree belongs to its pair, and each pair's first negative comes before any second
-    one."""
+class PygLinkBatch(LinkBatch):
+    """A LinkBatch in PyG's order, whose trees have the numbers of their pairs."""
 
     @property
     def batch(self):
@@ -143,5 +140,6 @@ def _checked(graph: Graph, edge_type: tuple, chosen) -> torch.Tensor:
     for node_type in edge_type[::2]:
         if node_type not in graph.node_types:
             raise ValueError(f"edge_label_index names {edge_type}, but node types are {graph.node_types}")
-    rows = as_pair_index(on_cpu(chosen), graph, edge_type, "edge_label_index")
-    return torch.from_numpy(np.stack(rows))
+    chosen = on_cpu(chosen)
+    as_pair_index(chosen, graph, edge_type, "edge_label_index")
+    return torch.as_tensor(chosen).to(torch.int64)

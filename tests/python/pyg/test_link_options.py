@@ -1,6 +1,7 @@
 """ramet.pyg.LinkNeighborLoader: exclude=, what it tells, and bad input."""
 
 import logging
+import pickle
 import re
 
 import pytest
@@ -59,8 +60,9 @@ def test_reverse_types():
 
 def test_parallel_edges_are_told_apart_by_number_alone():
     data = Data(edge_index=torch.tensor([[1, 1, 2], [0, 0, 0]]), num_nodes=3)
-    by_number = make(data, exclude="self", batch_size=1)([1])
-    assert sorted(by_number.e_id.tolist()) == [0, 2]
+    by_number = make(data, exclude="self", batch_size=1)
+    for loader in (by_number, pickle.loads(pickle.dumps(by_number))):
+        assert sorted(loader([1]).e_id.tolist()) == [0, 2]
     assert make(data, data.edge_index, exclude="self", batch_size=1)([1]).e_id.tolist() == [2]
 
 
