@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ramet._support.arguments import as_int
-from ramet._support.tensors import to_tensor
 from ramet.arrays import as_array, to_integers
 
 SCORED = 1 << 22  # scores at a time
@@ -87,9 +86,9 @@ def rank_all(pairs, score: Callable, *, known=None) -> Ranks:
     """Where positives rank among all destinations.
 
     pairs: int64 [2, n], the source and destination of each positive, each pair once.
-    score: a function of sources, distinct int64 ids [s] in a tensor, to their scores [s, c] for all c destinations,
-        numpy or torch, such as `lambda sources: users[sources] @ items.T`. It is called for few sources at a time:
-        memory is a small multiple of 4 M scores, or of one source's where c is more.
+    score: a function of sources, distinct int64 ids [s] in a numpy array, to their scores [s, c] for all c
+        destinations, numpy or torch, such as `lambda sources: users[sources] @ items.T`. It is called for few sources
+        at a time: memory is a small multiple of 4 M scores, or of one source's where c is more.
     known: int64 [2, m], pairs whose destinations are no candidates of their sources: what a user has seen, or for
         filtered ranks all other edges. A positive in it is ranked all the same.
 
@@ -126,7 +125,7 @@ def _count(scores: np.ndarray, positives: np.ndarray, not_candidates: np.ndarray
 
 def _scores_of(score: Callable, sources: np.ndarray) -> np.ndarray:
     """Floats [sources, candidates], a copy."""
-    scores = _as_scores(score(to_tensor(sources)), "the result of score")
+    scores = _as_scores(score(sources), "the result of score")
     if scores.ndim != 2 or len(scores) != len(sources):
         found = list(scores.shape)
         raise ValueError(f"score gave a result of shape {found} for {len(sources)} sources, expected [sources, c]")

@@ -62,7 +62,7 @@ def test_recall_and_ndcg_are_means_over_all_orders_of_ties(seed, scored, monkeyp
 def test_filtered_ranks_leave_out_all_other_edges():
     scores, pairs, known = case(5)
     edges = np.concatenate([pairs, known], axis=1)
-    ranks = rank_all(pairs, lambda sources: scores[sources.numpy()], known=edges)
+    ranks = rank_all(pairs, lambda sources: scores[sources], known=edges)
     has = set(zip(*edges.tolist()))
     for i, (u, v) in enumerate(pairs.T.tolist()):
         others = [scores[u, c] for c in range(scores.shape[1]) if (u, c) not in has]

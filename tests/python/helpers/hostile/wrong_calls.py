@@ -229,7 +229,7 @@ def calls(folder: Path):
     yield "rank", ramet.evaluate.rank, {"positive": np.ones(3), "negative": np.ones(3)}
     pairs = np.array([[0, 1], [1, 2]])
     scores = np.ones((2, 3))
-    ranked = {"pairs": pairs, "score": lambda sources: scores[sources.numpy()], "known": pairs}
+    ranked = {"pairs": pairs, "score": lambda sources: scores[sources], "known": pairs}
     yield "rank_all", ramet.evaluate.rank_all, ranked
     yield "scores", lambda found: ramet.evaluate.rank_all(pairs, lambda sources: found), {"found": scores}
     for metric in ("hits", "recall", "ndcg"):
