@@ -30,7 +30,7 @@ from harness import default_data
 
 import ramet
 from ramet.dtypes import dtype_name
-from ramet.loading.samplers import SAMPLERS
+from ramet.loading.samplers import OF_BLOCKS
 from ramet.stores.build import split_per_class
 from ramet.train import Config, fit
 from ramet.train.config import DTYPES, MODELS
@@ -123,7 +123,7 @@ def main() -> int:
     parser.add_argument("--model", choices=MODELS, action="append", help="default: sage")
     parser.add_argument("--epochs", type=int, help="default: the dataset's own")
     parser.add_argument("--dtype", choices=FORMS, action="append", help="of the features; default: the dataset's own")
-    parser.add_argument("--sampler", choices=tuple(SAMPLERS), action="append", help="of training; default: uniform")
+    parser.add_argument("--sampler", choices=tuple(OF_BLOCKS), action="append", help="of training; default: uniform")
     parser.add_argument("--compute", choices=DTYPES, action="append", help="the dtype of training; default: float32")
     parser.add_argument("--data", type=Path, default=default_data())
     parser.add_argument("--cache", type=Path, default=ROOT / "build" / "accuracy")

@@ -58,6 +58,7 @@ QUICK = (
     "labor",
     "links",
     "walks",
+    "hgt",
     "dependent",
     "labor_training",
     "cooperative",

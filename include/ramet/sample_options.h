@@ -76,7 +76,24 @@ void for_each_field(Weighted& method, Body&& body) {
   body("replace", replace);
 }
 
-using Method = std::variant<Uniform, Labor, Weighted>;
+// A number of nodes, whatever their degrees; needs Expand::kOnce.
+struct Budget {
+  static constexpr const char* kName = "budget";
+  // Absent: so many nodes of each type and hop, drawn by importance, and all edges among the
+  // batch's nodes (Hu, Dong, Wang, Sun: "Heterogeneous Graph Transformer", WWW 2020).
+  // SampleOptions::fanouts says how many: fanouts[node type][hop], each at least 1. It looks at all
+  // nodes of the batch. Else: uniform sampling that ends where a tree has so many nodes, its seed
+  // included; needs disjoint.
+  std::optional<int64_t> nodes_per_tree = {};
+};
+
+template <typename Body>
+void for_each_field(Budget& method, Body&& body) {
+  auto& [nodes_per_tree] = method;
+  body("nodes_per_tree", nodes_per_tree);
+}
+
+using Method = std::variant<Uniform, Labor, Weighted, Budget>;
 
 // The edge table that a method draws by; empty where there is none.
 [[nodiscard]] std::string weight_table(const Method& method);
@@ -133,6 +150,9 @@ struct SampleOptions {
 
 // Throws kInvalidArgument unless `options` fit `graph`.
 void check(const SampleOptions& options, const Graph& graph);
+
+// Whether fanouts are budgets of node types; see Budget.
+[[nodiscard]] bool has_budgets_of_types(const SampleOptions& options);
 
 // Covers every field: equal if two samplers of one graph sample the same.
 [[nodiscard]] uint64_t digest(const SampleOptions& options);

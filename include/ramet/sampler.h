@@ -69,6 +69,7 @@ struct Minibatch {
   std::vector<Array> n_id;       // int64, by node type: ids of every node in the batch
   std::vector<Block> blocks;     // farthest hop first, the order in which a model runs its layers
   bool merged = false;           // Expand::kOnce: all hops together are one graph
+  bool induced = false;          // merged, with all edges among the nodes, whatever their hops
   // int64, by node type: the position of the seed in whose tree each node is. Empty unless
   // disjoint.
   std::vector<Array> trees;
@@ -129,6 +130,8 @@ class NeighborSampler {
   class Engine;
   template <typename Id>
   class EngineFor;
+  template <typename Id>
+  class BudgetEngine;
 
   std::unique_ptr<Engine> engine_;
 };
@@ -156,6 +159,14 @@ class NeighborSampler {
 [[nodiscard]] std::vector<int64_t> num_sampled_nodes(const Minibatch& batch, size_t node_type);
 // The edges of a type of each hop, the seeds' hop first.
 [[nodiscard]] std::vector<int64_t> num_sampled_edges(const Minibatch& batch, size_t edge_type);
+
+// int64, by node type: after how many hops each node was found, 0 for seeds. kInvalidArgument for a
+// batch that is not merged.
+[[nodiscard]] std::vector<Array> hops_of_nodes(const Minibatch& batch);
+// int64, by node type: the node whose neighbor each was when it was found, -1 for seeds. Its number
+// counts the nodes of all types, type after type in the order of n_id. kInvalidArgument for a batch
+// that is not merged, or induced: nodes of that have no parent.
+[[nodiscard]] std::vector<Array> parents_of_nodes(const Graph& graph, const Minibatch& batch);
 
 // The same of all hops of a minibatch, the seeds' hop first, for one edge type: with Expand::kOnce
 // they are one graph. Local ids are positions in n_id.

@@ -51,6 +51,13 @@ const MergedEdges* edges_ahead(const PyBatch& b, int edge_type) {
   return edges.empty() ? nullptr : &edges.at(static_cast<size_t>(edge_type));
 }
 
+nb::list to_list(const std::vector<Array>& arrays) {
+  nb::list list;
+  for (const Array& array : arrays)
+    list.append(to_python(array));
+  return list;
+}
+
 void bind_batch(nb::module_& m) {
   // Types are positions in Graph.node_types and Graph.edge_types.
   nb::class_<PyBatch>(m, "Batch")
@@ -77,6 +84,13 @@ void bind_batch(nb::module_& m) {
       .def_prop_ro("num_edges", [](const PyBatch& b) { return size_of(b.batch).edges; })
       .def_prop_ro("nbytes", [](const PyBatch& b) { return size_of(b.batch).bytes; })
       .def_prop_ro("merged", [](const PyBatch& b) { return b.batch.minibatch.merged; })
+      .def_prop_ro("induced", [](const PyBatch& b) { return b.batch.minibatch.induced; })
+      .def_prop_ro("hops",
+                   [](const PyBatch& b) { return to_list(hops_of_nodes(b.batch.minibatch)); })
+      .def_prop_ro("parents",
+                   [](const PyBatch& b) {
+                     return to_list(parents_of_nodes(*b.graph, to_host(b.batch.minibatch)));
+                   })
       .def_prop_ro("disjoint", [](const PyBatch& b) { return !b.batch.minibatch.trees.empty(); })
       .def("trees", [](const PyBatch& b,
                        size_t type) { return to_python(b.batch.minibatch.trees.at(type)); })
@@ -208,6 +222,9 @@ void assign(bool& field, nb::handle value) {
 }
 void assign(int64_t& field, nb::handle value) {
   field = nb::cast<int64_t>(value);
+}
+void assign(std::optional<int64_t>& field, nb::handle value) {
+  field = nb::cast<std::optional<int64_t>>(value);
 }
 void assign(std::string& field, nb::handle value) {
   field = nb::cast<std::string>(value);

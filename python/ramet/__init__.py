@@ -19,9 +19,10 @@ from ramet.loading.features import Features
 from ramet.loading.link_loader import LinkLoader, sample_links
 from ramet.loading.negatives import Negatives
 from ramet.loading.neighbor_loader import NeighborLoader
+from ramet.loading.pad import Pad
 from ramet.loading.placement import Placement
 from ramet.loading.ranks import Cooperate
-from ramet.loading.samplers import Labor, Uniform, Weighted
+from ramet.loading.samplers import Budget, Labor, Uniform, Weighted
 from ramet.loading.sampling import sample
 from ramet.loading.summary import Summary
 from ramet.loading.times import Time
@@ -41,6 +42,7 @@ def __getattr__(name: str):
 __all__ = [
     "Batch",
     "Block",
+    "Budget",
     "Cooperate",
     "CorruptStoreError",
     "Edges",
@@ -50,6 +52,7 @@ __all__ = [
     "LinkLoader",
     "Negatives",
     "NeighborLoader",
+    "Pad",
     "Placement",
     "Quantized",
     "Summary",

@@ -77,6 +77,12 @@ class HopSampler {
                                              const DrawKeys& step_keys,
                                              int hop);
 
+  // After a hop: the nodes of a type that it has found, from `before` on, go to these positions in
+  // their list; those with -1 are gone.
+  void move(size_t node_type, int64_t before, std::span<const int32_t> positions) {
+    if (is_monotonic()) path_times_.move(node_type, before, positions);
+  }
+
  private:
   void read_trees(const NodeIndexes<Id>& nodes, std::span<const ListRange> destinations);
   [[nodiscard]] bool is_monotonic() const {

@@ -102,7 +102,15 @@ Made<Id> make(const Weighted& method, const HopOptions& options, HopScratch<Id>&
   return std::make_unique<WeightedMethod<Id>>(method, options, scratch);
 }
 
+// Trees cut what uniform sampling picks. Budgets of types have no fanouts of edge types.
+template <typename Id>
+Made<Id> make(const Budget& /*method*/, const HopOptions& options, HopScratch<Id>& scratch) {
+  return make(Uniform(), options, scratch);
+}
+
 void check_one(const Uniform& /*method*/, const SampleOptions& /*options*/, const Graph& /*of*/) {}
+
+void check_one(const Budget& /*method*/, const SampleOptions& /*options*/, const Graph& /*of*/) {}
 
 void check_one(const Labor& method, const SampleOptions& options, const Graph& graph) {
   if (method.iterations < 0 || method.iterations > kMaxImportanceIterations)

@@ -22,6 +22,18 @@ class PathTimes {
       of_type.clear();
   }
 
+  // The nodes from `before` on go to these positions in their list; those with -1 are gone.
+  void move(size_t node_type, int64_t before, std::span<const int32_t> positions) {
+    auto& of_type = of_nodes_[node_type];
+    const auto first = static_cast<size_t>(before);
+    of_type.resize(std::max(of_type.size(), first + positions.size()));
+    size_t size = first;
+    for (size_t i = 0; i < positions.size(); ++i) {
+      if (positions[i] >= 0) of_type[size++] = of_type[first + i];
+    }
+    of_type.resize(size);
+  }
+
   // Takes from `allowed`, of the nodes of a type at `destinations`, what their paths do not allow.
   void narrow(size_t node_type, const ListRange& destinations, std::span<TimeSpan> allowed) {
     auto& of_type = of_nodes_[node_type];

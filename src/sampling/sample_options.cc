@@ -17,26 +17,47 @@ namespace {
 
 constexpr size_t kMaxHops = 256;  // far more than models have layers; each costs memory by itself
 
-void check_fanouts(const std::vector<std::vector<int64_t>>& all_fanouts, const Graph& graph) {
-  const auto& types = graph.edge_types();
-  if (all_fanouts.size() != types.size()) {
-    throw_invalid("fanouts name ", all_fanouts.size(), " edge types, but the graph has ",
-                  types.size());
+// What fanouts are of, and how small they may be.
+struct FanoutRule {
+  std::string kind;  // "edge type"
+  std::vector<std::string> names;
+  int64_t least;
+  const char* expected;
+};
+
+FanoutRule fanout_rule(const SampleOptions& options, const Graph& graph) {
+  if (has_budgets_of_types(options)) {
+    FanoutRule rule{"node type", {}, 1, "1 or more nodes"};
+    for (const NodeType& type : graph.node_types())
+      rule.names.push_back(type.name);
+    return rule;
+  }
+  FanoutRule rule{"edge type", {}, kAllNeighbors, "-1 (all), 0 (none) or more"};
+  for (const EdgeType& type : graph.edge_types())
+    rule.names.push_back(type.encoded);
+  return rule;
+}
+
+void check_fanouts(const std::vector<std::vector<int64_t>>& all_fanouts, const FanoutRule& rule) {
+  const auto& [kind, names, least, expected] = rule;
+  if (all_fanouts.size() != names.size()) {
+    throw_invalid("fanouts name ", all_fanouts.size(), " ", kind, "s, but the graph has ",
+                  names.size());
   }
   const size_t num_hops = all_fanouts.empty() ? 0 : all_fanouts.front().size();
   if (num_hops > kMaxHops) {
     throw_invalid("num_neighbors has ", num_hops, " hops, expected at most ", kMaxHops);
   }
-  for (size_t t = 0; t < types.size(); ++t) {
+  for (size_t t = 0; t < names.size(); ++t) {
     const auto& fanouts = all_fanouts[t];
     if (fanouts.size() != num_hops) {
-      throw_invalid("num_neighbors of edge type '", types[t].encoded, "' has ", fanouts.size(),
-                    " hops, but that of '", types[0].encoded, "' has ", num_hops);
+      throw_invalid("num_neighbors of ", kind, " '", names[t], "' has ", fanouts.size(),
+                    " hops, but that of '", names[0], "' has ", num_hops);
     }
     for (size_t hop = 0; hop < num_hops; ++hop) {
-      if (fanouts[hop] >= kAllNeighbors) continue;
-      throw_invalid("num_neighbors[", hop, "] of edge type '", types[t].encoded, "' is ",
-                    fanouts[hop], ", expected -1 (all), 0 (none) or more");
+      if (fanouts[hop] >= least) continue;
+      throw_invalid("num_neighbors[", hop, "] of ", kind, " '", names[t], "' is ", fanouts[hop],
+                    ", expected ", expected);
     }
   }
 }
@@ -55,6 +76,10 @@ uint64_t absorb_field(uint64_t key, int64_t value) {
 }
 uint64_t absorb_field(uint64_t key, const std::string& value) {
   return absorb(key, hash_name(value));
+}
+uint64_t absorb_field(uint64_t key, std::optional<int64_t> value) {
+  key = absorb_field(key, value.has_value());
+  return value ? absorb_field(key, *value) : key;
 }
 template <typename Enum>
   requires std::is_enum_v<Enum>
@@ -92,6 +117,21 @@ Enum parse(const char* option, const std::string& name, const char* const (&name
 void check_trees(const SampleOptions& options) {
   if (options.time && !options.disjoint)
     throw_invalid("time needs disjoint: seeds of several times share no nodes");
+}
+
+void check_budget(const SampleOptions& options) {
+  const auto* budget = std::get_if<Budget>(&options.method);
+  if (budget == nullptr) return;
+  if (budget->nodes_per_tree && *budget->nodes_per_tree < 1)
+    throw_invalid("nodes_per_tree of Budget is ", *budget->nodes_per_tree, ", expected 1 or more");
+  if (options.expand != Expand::kOnce)
+    throw_invalid("Budget needs expand = 'once': its batch is one graph");
+  if (budget->nodes_per_tree && !options.disjoint)
+    throw_invalid("Budget with nodes_per_tree needs disjoint: each seed has a tree of its own");
+  if (!budget->nodes_per_tree && options.disjoint)
+    throw_invalid(
+        "Budget without nodes_per_tree shares its nodes among all seeds, which disjoint and time "
+        "forbid: give nodes_per_tree");
 }
 
 }  // namespace
@@ -136,12 +176,18 @@ Comparison parse_comparison(const std::string& name) {
   return parse<Comparison>("comparison", name, {"<=", "<", ">=", ">"});
 }
 
+bool has_budgets_of_types(const SampleOptions& options) {
+  const auto* budget = std::get_if<Budget>(&options.method);
+  return budget != nullptr && !budget->nodes_per_tree;
+}
+
 void check(const SampleOptions& options, const Graph& graph) {
   if (options.dependent < 1) {
     throw_invalid("dependent is ", options.dependent, ", expected at least 1");
   }
-  check_fanouts(options.fanouts, graph);
+  check_fanouts(options.fanouts, fanout_rule(options, graph));
   check_method(options, graph);
+  check_budget(options);
   check_trees(options);
   check_time(options, graph);
 }

@@ -2,9 +2,12 @@
 #include "ramet/sampler.h"
 
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/per_process.h"
+#include "budget/budget_sampler.h"
+#include "budget/tree_budget.h"
 #include "hop_driver.h"
 #include "hop_sampler.h"
 #include "ramet/error.h"
@@ -68,6 +71,8 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
       : scratch_(Scratch<Id>::take()),
         driver_(options.graph, options.sample),
         hop_sampler_(std::move(options), scratch_->hop) {
+    const auto* budget = std::get_if<Budget>(&hop_sampler_.options().sample.method);
+    if (budget != nullptr) tree_budget_.emplace(graph(), *budget->nodes_per_tree);
     if (is_disjoint())
       prepare_for_keys(scratch_->nodes, graph());
     else
@@ -84,6 +89,7 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
                    std::span<const ExcludedEdges> excluded) override {
     driver_.start(seeds, epoch, step);
     hop_sampler_.exclude(excluded);
+    if (tree_budget_) tree_budget_->start_batch(driver_.num_seeds());
     const Array times = read_times(seeds);
     if (times.data != nullptr)
       hop_sampler_.start_batch(seed_spans(*hop_sampler_.options().sample.time, times));
@@ -149,18 +155,46 @@ class NeighborSampler::EngineFor final : public NeighborSampler::Engine {
 
   Block sample_hop(NodeIndexes<Id>& nodes, const std::atomic<bool>* stop) {
     Block block;
-    const std::vector<ListRange> destinations = driver_.destinations(sizes(nodes));
+    const std::vector<int64_t> before = sizes(nodes);
+    const std::vector<ListRange> destinations = driver_.destinations(before);
     set_destinations(block, destinations);
     if (auto* importance = hop_sampler_.start_importance(nodes, destinations, driver_.hop()))
       importance->iterate(stop);
     block.relations = hop_sampler_.sample(nodes, destinations, driver_.step_keys(), driver_.hop());
+    if (tree_budget_) cut_trees(nodes, before, block.relations);
     block.num_src = sizes(nodes);
     return block;
+  }
+
+  void cut_trees(NodeIndexes<Id>& nodes,
+                 std::span<const int64_t> before,
+                 std::vector<Relation>& relations) {
+    const auto hop = static_cast<uint64_t>(driver_.hop());
+    if (!tree_budget_->cut(nodes, before, absorb(driver_.step_keys(), hop), relations)) return;
+    for (size_t t = 0; t < nodes.size(); ++t)
+      hop_sampler_.move(t, before[t], tree_budget_->positions(t));
   }
 
   std::unique_ptr<Scratch<Id>> scratch_;
   HopDriver driver_;
   HopSampler<Id> hop_sampler_;
+  std::optional<TreeBudget<Id>> tree_budget_;
+};
+
+template <typename Id>
+class NeighborSampler::BudgetEngine final : public NeighborSampler::Engine {
+ public:
+  explicit BudgetEngine(HopOptions options) : sampler_(std::move(options)) {}
+  Minibatch sample(std::span<const Seeds> seeds,
+                   uint64_t epoch,
+                   uint64_t step,
+                   const std::atomic<bool>* stop,
+                   std::span<const ExcludedEdges> excluded) override {
+    return sampler_.sample(seeds, epoch, step, stop, excluded);
+  }
+
+ private:
+  BudgetSampler<Id> sampler_;
 };
 
 NeighborSampler::NeighborSampler(const std::shared_ptr<const Graph>& graph,
@@ -169,7 +203,13 @@ NeighborSampler::NeighborSampler(const std::shared_ptr<const Graph>& graph,
                                  int threads) {
   check(options, *graph);
   HopOptions all{graph, std::move(options), pool ? pool : BufferPool::shared(), threads};
-  if (has_narrow_ids(*graph) && !all.sample.disjoint) {
+  const bool is_narrow = has_narrow_ids(*graph) && !all.sample.disjoint;
+  if (has_budgets_of_types(all.sample)) {
+    if (is_narrow)
+      engine_ = std::make_unique<BudgetEngine<int32_t>>(std::move(all));
+    else
+      engine_ = std::make_unique<BudgetEngine<int64_t>>(std::move(all));
+  } else if (is_narrow) {
     engine_ = std::make_unique<EngineFor<int32_t>>(std::move(all));
   } else {
     engine_ = std::make_unique<EngineFor<int64_t>>(std::move(all));

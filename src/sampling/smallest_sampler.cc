@@ -137,22 +137,6 @@ class SmallestWordsRule {
   std::vector<NumberedEdge<uint64_t>> found_;
 };
 
-// The negative logarithm of a fraction, of + - x / alone, so that its bits are the same everywhere:
-// u = m 2^e with m about 1, and log m = 2 atanh((m - 1) / (m + 1)) by its series.
-double minus_log(double u) {
-  int e = 0;
-  double m = std::frexp(u, &e);  // exact, in [1/2, 1)
-  if (m < 0x1.6a09e667f3bcdp-1) {
-    m *= 2;
-    --e;
-  }
-  const double f = (m - 1) / (m + 1), square = f * f;
-  double sum = 0;
-  for (int n = 21; n > 0; n -= 2)
-    sum = sum * square + 1.0 / n;
-  return -e * 0x1.62e42fefa39efp-1 - 2 * f * sum;
-}
-
 // Efraimidis, Spirakis: "Weighted random sampling with a reservoir", 2006. An
 // exponential number divided by the weight is the time at which an edge is drawn, if edges are
 // drawn one after the other in proportion to the weights that are left.

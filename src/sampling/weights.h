@@ -2,6 +2,7 @@
 // docs/semantics.md, section 13.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -44,6 +45,22 @@ void check_weights(const std::string& table,
 // A word as a number in (0, 1), exact.
 constexpr double fraction_of(uint64_t word) {
   return (static_cast<double>(word >> 12) + 0.5) * 0x1p-52;
+}
+
+// The negative logarithm of a fraction, of + - x / alone, so that its bits are the same everywhere:
+// u = m 2^e with m about 1, and log m = 2 atanh((m - 1) / (m + 1)) by its series.
+inline double minus_log(double u) {
+  int e = 0;
+  double m = std::frexp(u, &e);  // exact, in [1/2, 1)
+  if (m < 0x1.6a09e667f3bcdp-1) {
+    m *= 2;
+    --e;
+  }
+  const double f = (m - 1) / (m + 1), square = f * f;
+  double sum = 0;
+  for (int n = 21; n > 0; n -= 2)
+    sum = sum * square + 1.0 / n;
+  return -e * 0x1.62e42fefa39efp-1 - 2 * f * sum;
 }
 
 }  // namespace ramet

@@ -28,6 +28,7 @@ def small_mode(request, tmp_path_factory):
         "labor --graph products",
         "links",
         "walks",
+        "hgt",
         "dependent",
         "pyg_loader",
         "pyg_links",

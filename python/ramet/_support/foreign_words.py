@@ -197,8 +197,7 @@ MODULE = {
 }
 
 PYG_MODULE = {
-    "HGTLoader": "ramet.pyg.NeighborLoader over the same HeteroData, on whose batches HGTConv works",
-    "HGTSampler": "ramet.pyg.RametSampler",
+    "HGTSampler": "ramet.pyg.RametSampler(data, num_samples, method=ramet.Budget())",
     "NeighborSampler": "ramet.pyg.RametSampler",
     "LinkLoader": f"torch_geometric.loader.LinkLoader, {_SAMPLER_OF_PYG}",
     "NodeLoader": f"torch_geometric.loader.NodeLoader, {_SAMPLER_OF_PYG}",

@@ -16,6 +16,7 @@ from ramet.dtypes import dtype_name, scaled_by
 from ramet.graph import EdgeTypeName, Graph
 from ramet.loading.block import Block, per_type
 from ramet.loading.edges import Edges
+from ramet.loading.pad import Pad
 from ramet.tables.table import Table
 
 
@@ -145,6 +146,21 @@ class Batch:
         return per_type(self.graph, self.graph.node_types, lambda t: self._tensor(self._core.trees(t)))
 
     @property
+    def hop(self):
+        """With expand="once", int64 [num_nodes]: the number of hops that found each node, 0 for seeds; else None."""
+        return self._of_nodes(self._core.hops) if self._core.merged else None
+
+    @property
+    def parent(self):
+        """With expand="once", int64 [num_nodes]: the node that found each node as its neighbor; -1 for seeds. None
+        where each hop draws for all nodes found so far. On a heterogeneous graph nodes are counted over all types, as
+        in `torch.cat(list(batch.n_id.values()))`.
+        """
+        if not self._core.merged or self._core.induced:
+            return None
+        return self._of_nodes(self._core.parents)
+
+    @property
     def tables(self) -> dict:
         """The gathered node tables by name: rows at `n_id`, but with expand="every" those of "label" at `seeds`. For
         rows of edges see Block.table and Edges.table. With `Features(fuse=True)` "feat" is a ramet.nn.TableRows.
@@ -228,15 +244,19 @@ class Batch:
     num_edges = property(lambda self: self._core.num_edges, doc="Sampled edges, of all hops and types.")
     nbytes = property(lambda self: self._core.nbytes, doc="Bytes of blocks, ids and gathered rows.")
 
-    def to_pyg(self):
+    def to_pyg(self, pad: Pad | None = None):
         """The batch as PyG's Data, on a heterogeneous graph HeteroData: with the gathered tables ("feat" as `x`,
         "label" as `y`, both at all nodes), `edge_index`, `n_id`, `e_id`, `input_id`, `batch_size` and so on
         (docs/pyg.md). Shares the tensors. Raises ValueError for expand="every", whose edges belong to blocks, and
         ImportError without PyG.
+
+        pad: a ramet.Pad: fills nodes and edges up to fixed numbers, with zeros, after those of the batch. The masks
+            `pad_node_mask` and `pad_edge_mask` are False there; `batch` is the number of seeds. ValueError with both
+            numbers where the batch has more.
         """
         from ramet.loading.pyg_data.data import to_pyg  # imports torch_geometric
 
-        return to_pyg(self)
+        return to_pyg(self, pad)
 
     def mean(self, per_seed):
         """The mean of `per_seed` over the global batch, from a tensor with one row per seed of this rank: its sum times
@@ -311,6 +331,10 @@ class Batch:
     def _num_seeds_of(self) -> dict[str, int]:
         """The numbers of seeds by type, in their order."""
         return {self.graph.node_types[t]: count for t, count in self._core.seeds}
+
+    def _of_nodes(self, arrays: list):
+        """One of the engine's host arrays per node type."""
+        return per_type(self.graph, self.graph.node_types, lambda t: self._placed(to_tensor(arrays[t])))
 
     def _of_seeds(self, get: Callable):
         """get(position of type, slice of all seeds) of each type of seeds, as a dict; the value itself for one."""

@@ -20,7 +20,7 @@ from ramet.loading.pairs import Pairs
 from ramet.loading.placement import Placement, as_placement
 from ramet.loading.provided_tables import names_of_provided, pulling_group, require_owned_alike
 from ramet.loading.ranks import LoaderRanks, cooperating_group
-from ramet.loading.samplers import Sampler, as_sampler
+from ramet.loading.samplers import Sampler, as_sampler, draws_by_node_type
 from ramet.loading.states import inputs_alike
 from ramet.loading.table_requests import as_requests, described
 from ramet.loading.times import Time
@@ -82,12 +82,15 @@ class LoaderConfig:
 
     def given(self) -> dict[str, object]:
         """The options that not every loader takes, as docs/combinations.md names them."""
+        sampler = as_sampler(self.sampler)
+        expand = "once" if sampler.one_graph else self.expand
         several = isinstance(self.input_nodes, Mapping) and len(self.input_nodes) > 1
         options = {
             "device": self.device,
             "input_time": self.input_time,
             "time": self.time,
-            "expand": None if isinstance(self.expand, str) and self.expand == "every" else self.expand,
+            f"sampler={sampler.name!r}": sampler,
+            "expand": None if isinstance(expand, str) and expand == "every" else expand,
             "disjoint": None if self.disjoint is False else self.disjoint,
             combinations.PROVIDED: names_of_provided(self.rows, "host"),
             combinations.PROVIDED_THERE: names_of_provided(self.rows, "device"),
@@ -230,10 +233,12 @@ class LoaderConfig:
     def shown(self) -> dict:
         """The entries of a loader's repr."""
         options, fanouts = self.options, self.options["fanouts"]
+        sampler = as_sampler(options["sampler"])
+        types = self.graph.node_types if draws_by_node_type(sampler) else self.graph.edge_types
         return {
             "batch_size": f"{options['batch_size']:,}",
-            "num_neighbors": dict(zip(self.graph.edge_types, fanouts)) if self.graph.is_hetero else fanouts[0],
-            "sampler": as_sampler(options["sampler"]),
+            "num_neighbors": dict(zip(types, fanouts)) if self.graph.is_hetero else fanouts[0],
+            "sampler": sampler,
             "seed_type": " and ".join(self.seed_types),
             "shuffle": options["shuffle"],
             "tables": sorted({name for _, name in self.requests}),

@@ -16,7 +16,7 @@ class Edges:
 
     Every node is a destination in one hop at most, so no edge is listed twice, unless a seed is given twice or draws
     repeat. The first sum(num_sampled_edges[:i]) edges lead to the first sum(num_sampled_nodes[:i]) nodes, which lets a
-    model trim its layers.
+    model trim its layers. Of ramet.Budget() without `nodes_per_tree` sources may be of any hop: layers take all edges.
     """
 
     def __init__(self, batch: Batch, edge_type: EdgeTypeName | None):

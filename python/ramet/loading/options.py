@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from ramet._support.foreign_words import graph_advice
 from ramet.arrays import as_array, as_split, to_integers
 from ramet.dtypes import dtype_name
 from ramet.graph import Graph
-from ramet.loading.samplers import as_sampler
+from ramet.loading.samplers import Budget, as_sampler, draws_by_node_type
 from ramet.loading.times import COUNT_UNITS, as_time
 
 EXPAND = ("every", "once")
@@ -49,28 +50,38 @@ def as_device(device):
 
 def as_fanouts(num_neighbors, graph: Graph) -> list[list[int]]:
     """A list of fanouts (for every edge type) or a dict of lists by edge type, as one list per edge type."""
-    if not isinstance(num_neighbors, Mapping):
-        if not graph.edge_types and _fanout_list(num_neighbors, "num_neighbors"):
-            raise ValueError("the graph has no edge types to sample from")
-        return [_fanout_list(num_neighbors, "num_neighbors") for _ in graph.edge_types]
-    unknown = [t for t in num_neighbors if t not in graph.edge_types]
-    missing = [t for t in graph.edge_types if t not in num_neighbors]
+    if not graph.edge_types and not isinstance(num_neighbors, Mapping) and _per_hop(num_neighbors, "num_neighbors"):
+        raise ValueError("the graph has no edge types to sample from")
+    return _by_type(num_neighbors, graph.edge_types, "num_neighbors", "edge type (0 leaves one out)", _per_hop)
+
+
+def as_budgets(num_nodes, graph: Graph, what: str = "num_neighbors") -> list[list[int]]:
+    """A list of numbers of nodes (for every node type) or a dict of lists by node type, as one list per node type."""
+    per_hop = partial(_per_hop, kind="numbers of nodes", least=1)
+    return _by_type(num_nodes, graph.node_types, what, "node type", per_hop)
+
+
+def _by_type(value, types: list, what: str, expected: str, per_hop: Callable) -> list[list[int]]:
+    if not isinstance(value, Mapping):
+        return [per_hop(value, what) for _ in types]
+    unknown = [t for t in value if t not in types]
+    missing = [t for t in types if t not in value]
     if unknown or missing:
-        raise ValueError(
-            f"num_neighbors must name every edge type (0 leaves one out); missing: {missing}, unknown: {unknown}"
-        )
-    return [_fanout_list(num_neighbors[t], f"num_neighbors[{t}]") for t in graph.edge_types]
+        raise ValueError(f"{what} must name every {expected}; missing: {missing}, unknown: {unknown}")
+    return [per_hop(value[t], f"{what}[{t!r}]") for t in types]
 
 
 def sample_options(graph: Graph, num_neighbors, *, sampler, seed, expand="every", disjoint=False, time=None) -> dict:
     """All options that affect the picks, checked, as numbers and strings."""
-    time = as_time(time)
+    time, sampler, expand = as_time(time), as_sampler(sampler), _as_expand(expand)
+    of_types = draws_by_node_type(sampler)
+    of_trees = isinstance(sampler, Budget) and not of_types
     return {
-        "fanouts": as_fanouts(num_neighbors, graph),
-        "sampler": as_sampler(sampler).plain(),
+        "fanouts": as_budgets(num_neighbors, graph) if of_types else as_fanouts(num_neighbors, graph),
+        "sampler": sampler.plain(),
         "seed": as_int(seed, "seed", 0, UINT64_MAX),
-        "expand": _as_expand(expand),
-        "disjoint": as_flag(disjoint, "disjoint") or time is not None,
+        "expand": "once" if sampler.one_graph else expand,
+        "disjoint": as_flag(disjoint, "disjoint") or time is not None or of_trees,
         "time": None if time is None else time.plain(),
     }
 
@@ -180,10 +191,10 @@ def _as_expand(expand) -> str:
     return expand
 
 
-def _fanout_list(fanouts, what: str) -> list[int]:
-    if isinstance(fanouts, (str, bytes)) or not hasattr(fanouts, "__iter__"):
-        raise TypeError(f"{what} is {fanouts!r}, expected a list of fanouts, one per hop")
-    return [as_int(fanout, f"{what}[{hop}]") for hop, fanout in enumerate(fanouts)]
+def _per_hop(numbers, what: str, kind: str = "fanouts", **bounds) -> list[int]:
+    if isinstance(numbers, (str, bytes)) or not hasattr(numbers, "__iter__"):
+        raise TypeError(f"{what} is {numbers!r}, expected a list of {kind}, one per hop")
+    return [as_int(number, f"{what}[{hop}]", **bounds) for hop, number in enumerate(numbers)]
 
 
 def _node_type_of(input_nodes, graph: Graph, what: str):

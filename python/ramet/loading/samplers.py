@@ -1,4 +1,4 @@
-"""Uniform, Labor and Weighted: how neighbors are picked. docs/semantics.md defines each to the bit.
+"""Uniform, Labor, Weighted and Budget: how neighbors are picked. docs/semantics.md defines each to the bit.
 
 A sampler is a frozen dataclass whose fields are those of the engine's struct of that name (sample_options.h). The
 command line takes its options from the fields, too.
@@ -27,6 +27,7 @@ class Sampler:
     """The type of `sampler=`: one of the classes of SAMPLERS, or its name if it needs no options."""
 
     name: ClassVar[str]
+    one_graph: ClassVar[bool] = False  # whether batches are one graph, as with expand="once", and never blocks
 
     def plain(self) -> dict:
         """The name and the options, as numbers and strings, for states and files."""
@@ -121,7 +122,42 @@ class Weighted(Sampler):
         )
 
 
-SAMPLERS = {sampler.name: sampler for sampler in (Uniform, Labor, Weighted)}
+@dataclass(frozen=True)
+class Budget(Sampler):
+    """A number of nodes, whatever their degrees, on the CPU (docs/semantics.md, section 25). Batches are one graph, as
+    with expand="once": `batch.edges()` has the edges, and `batch.hop` the hop that found each node.
+
+    nodes_per_tree: None: each hop draws so many nodes of each type, which `num_neighbors` says: a list with a number
+        per hop, or a dict of such lists by node type, each 1 or more. They are drawn among the neighbors of all nodes
+        that the batch has, each with the square of its importance: the sum of 1 / in-degree over the nodes that it
+        points to. The batch has all edges among its nodes (Hu et al., "Heterogeneous Graph Transformer", WWW 2020).
+        A number: each seed has a tree of its own (`disjoint`) of at most so many nodes, itself included. Hops draw as
+        Uniform does, by `num_neighbors` of edge types. Of the hop that does not fit, a random part is kept.
+        `batch.parent` is the node whose neighbor each node is.
+    dependent: as of Uniform.
+    """
+
+    name: ClassVar[str] = "budget"
+    one_graph: ClassVar[bool] = True
+    nodes_per_tree: int | None = field(default=None, metadata={"help": "nodes of each tree, its seed included"})
+    dependent: int = _dependent()
+
+    def __post_init__(self):
+        if self.nodes_per_tree is not None:
+            self._set(nodes_per_tree=as_int(self.nodes_per_tree, "nodes_per_tree", 1))
+        self._set(dependent=as_int(self.dependent, "dependent", 1))
+
+    def plain(self) -> dict:
+        return {"name": self.name, **vars(self)}  # a number may be None
+
+
+SAMPLERS = {sampler.name: sampler for sampler in (Uniform, Labor, Weighted, Budget)}
+OF_BLOCKS = {name: sampler for name, sampler in SAMPLERS.items() if not sampler.one_graph}  # what training takes
+
+
+def draws_by_node_type(sampler: Sampler) -> bool:
+    """Whether `num_neighbors` has a list per node type, not per edge type."""
+    return isinstance(sampler, Budget) and sampler.nodes_per_tree is None
 
 
 def as_sampler(sampler) -> Sampler:
@@ -144,7 +180,7 @@ def add_sampler_options(parser) -> None:
     """--sampler, and an option for every field of a sampler."""
     parser.add_argument(
         "--sampler",
-        choices=tuple(SAMPLERS),
+        choices=tuple(OF_BLOCKS),
         default="uniform",
         help="labor: fewer nodes a batch (default: %(default)s)",
     )
@@ -187,7 +223,7 @@ def _dest(flag: str) -> str:
 def _flags() -> dict[str, dict[str, dataclasses.Field]]:
     """By option of the command line: the fields that it sets, by name of the sampler."""
     flags: dict[str, dict[str, dataclasses.Field]] = {}
-    for sampler in SAMPLERS.values():
+    for sampler in OF_BLOCKS.values():
         for option in dataclasses.fields(sampler):
             flag = option.metadata.get("flag", "--" + option.name.replace("_", "-"))
             flags.setdefault(flag, {})[sampler.name] = option

@@ -4,6 +4,7 @@ docs/pyg.md says what is the same, and what differs.
 """
 
 from ramet._support import foreign_words
+from ramet.pyg.hgt import HGTLoader
 from ramet.pyg.link_loader import LinkNeighborLoader
 from ramet.pyg.loader import NeighborLoader
 from ramet.pyg.sampler import RametSampler
@@ -14,6 +15,7 @@ from ramet.pyg.trim import trim_to_layer
 __all__ = [
     "FeatureStore",
     "GraphStore",
+    "HGTLoader",
     "LightningNodeData",
     "LinkNeighborLoader",
     "NeighborLoader",

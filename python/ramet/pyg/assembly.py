@@ -51,7 +51,7 @@ def _fill_nodes(out, store, source: Source, n_id: torch.Tensor, served: dict[str
         out.n_id = n_id
 
 
-def _fill_edges(out, store, source: Source, edges, served: dict[str, Served], hops: Hops) -> None:
+def _fill_edges(out, store, source: Source, edges, served: dict[str, Served], hops: Hops | None) -> None:
     e_id = edges.e_id
     for key, value in store.items():
         of_key = served.get(key)

@@ -34,7 +34,7 @@ class NeighborLoader(EngineLoader, torch_geometric.loader.NeighborLoader):
     input_nodes: as in PyG; for a ramet.Graph also the name of a split.
     The other arguments are PyG's, and those of torch's DataLoader: `batch_size`, `shuffle`, `sampler`, `generator` and
     so on. `num_workers` and what belongs to workers is accepted, and changes nothing.
-    neighbor_sampler: a sampler of PyG, or a ramet.Uniform, ramet.Labor or ramet.Weighted.
+    neighbor_sampler: a sampler of PyG, or a ramet.Uniform, ramet.Labor, ramet.Weighted or ramet.Budget.
     time_attr: the attribute's name, or a ramet.Time that names it.
     Of ramet.NeighborLoader it takes `threads`, `prefetch`, `placement`, `device`, `features` (with a ramet.Graph) and
         `tables`: node attributes whose rows come from elsewhere, {name: ramet.Table}, by node type

@@ -17,8 +17,9 @@ from torch_geometric.sampler.neighbor_sampler import edge_sample
 
 from ramet._support.arguments import as_flag, shortened
 from ramet.loading.batch import Batch
+from ramet.loading.options import as_budgets
 from ramet.loading.pyg_data.data import by_type
-from ramet.loading.samplers import Sampler, Uniform, Weighted
+from ramet.loading.samplers import Sampler, Uniform, Weighted, draws_by_node_type
 from ramet.loading.sampling import sample
 from ramet.loading.times import Time
 from ramet.pyg.remote import is_remote, source_of_stores
@@ -35,7 +36,7 @@ class RametSampler(BaseSampler):
     num_neighbors, replace, subgraph_type, disjoint, temporal_strategy, time_attr, weight_attr: as of PyG's
         NeighborSampler. Edges need not be sorted: `is_sorted` and `share_memory` change nothing. `time_attr` may be a
         ramet.Time, whose table is the attribute's name.
-    method: a ramet.Uniform, ramet.Labor or ramet.Weighted, in the place of `replace` and `weight_attr`.
+    method: a ramet.Uniform, ramet.Labor, ramet.Weighted or ramet.Budget, in the place of `replace` and `weight_attr`.
 
     Every call draws with a number from torch's random generator, so torch.manual_seed makes samples repeat. Pickles
     with its data. ValueError and TypeError name the argument; a graph that lies on a GPU is copied to the CPU first.
@@ -72,11 +73,15 @@ class RametSampler(BaseSampler):
             raise ValueError("'disjoint' sampling not supported for neighbor sampling with `subgraph_type='induced'`")
 
     @property
-    def num_neighbors(self) -> NumNeighbors:
+    def num_neighbors(self) -> NumNeighbors | list | dict:
         return self._num_neighbors
 
     @num_neighbors.setter
     def num_neighbors(self, value) -> None:
+        if draws_by_node_type(self.method):
+            as_budgets(value, self.source.graph, "num_samples")
+            self._fanouts = self._num_neighbors = value
+            return
         number = value if isinstance(value, NumNeighbors) else NumNeighbors(_as_fanouts(value))
         if isinstance(number.values, dict) and not self.is_hetero:
             raise ValueError("num_neighbors is a dict by edge type, but the graph is homogeneous: give a list")
@@ -194,9 +199,10 @@ def sampler_output(batch: Batch, source: Source) -> SamplerOutput | HeteroSample
         "col": {t: of_type[1] for t, of_type in ends.items()},
         "edge": {t: batch.edges(t).e_id for t in graph.edge_types},
         "batch": by_type(batch.batch, graph.node_types),
-        "num_sampled_nodes": by_type(batch.num_sampled_nodes, graph.node_types),
-        "num_sampled_edges": by_type(batch.num_sampled_edges, graph.edge_types),
     }
+    if not batch._core.induced:
+        parts["num_sampled_nodes"] = by_type(batch.num_sampled_nodes, graph.node_types)
+        parts["num_sampled_edges"] = by_type(batch.num_sampled_edges, graph.edge_types)
     if source.is_hetero:
         return HeteroSamplerOutput(**parts)
     return SamplerOutput(**{name: None if part is None else next(iter(part.values())) for name, part in parts.items()})

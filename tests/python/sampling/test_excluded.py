@@ -45,7 +45,7 @@ def check(graph, twin_graph, seed_type, fanouts, excluded, *, input_time=None, e
         twin_graph,
         seed_type,
         SEEDS,
-        dict.fromkeys(graph.edge_types, fanouts),
+        dict.fromkeys([*graph.edge_types, *graph.node_types], fanouts),
         input_time=input_time,
         excluded={t: set(positions.tolist()) for t, positions in excluded.items()},
         epoch=epoch,
@@ -75,6 +75,12 @@ def test_batches(case, method, fanouts):
 def test_trees(case, method, expand):
     """Section 15: an edge is out in every tree."""
     check(*case, [4, 3, 2], some_of(case[0], seed=2), disjoint=True, expand=expand, **METHODS[method])
+
+
+@pytest.mark.parametrize("sampler", [ramet.Budget(), ramet.Budget(nodes_per_tree=9)], ids=["types", "trees"])
+def test_budgets(case, sampler):
+    """Section 25: a node's importance, too, is that of the remaining edges."""
+    check(*case, [20, 9], some_of(case[0], seed=3), sampler=sampler)
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_a_state_is_of_the_same_sampler():
     assert len({state["fingerprint"] for state in states}) == len(states)
 
 
-CHANGED = {"dependent": 2, bool: True, int: 1, "weights": "horvitz-thompson", "table": "v"}
+CHANGED = {"dependent": 2, "nodes_per_tree": 3, bool: True, int: 1, "weights": "horvitz-thompson", "table": "v"}
 NEEDED = {"weighted": {"table": "w"}}
 
 

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 from torch_geometric.data import Data, HeteroData
 
 from ramet.loading.hops import Hops
+from ramet.loading.pad import Pad, as_pad
 from ramet.loading.pyg_data.names import attribute_names
+from ramet.loading.pyg_data.padded import pad_edges, pad_nodes
 from ramet.loading.pyg_data.storages import set_edge_index
 
 if TYPE_CHECKING:
     from ramet.loading.batch import Batch
 
 
-def to_pyg(batch: Batch):
+def to_pyg(batch: Batch, pad: Pad | None = None):
     """The result of Batch.to_pyg."""
     graph = batch.graph
     out = HeteroData() if graph.is_hetero else Data()
@@ -36,7 +38,18 @@ def to_pyg(batch: Batch):
             store[attribute] = of_edges.table(name)
     add_counts(batch, graph, nodes, edges)
     describe_seeds(batch, nodes, batch.input_id, batch.seed_time)
+    if pad is not None:
+        _pad(batch, nodes, edges, names, as_pad(pad))
     return out
+
+
+def _pad(batch: Batch, nodes: dict, edges: dict, names: dict, pad: Pad) -> None:
+    num_trees = sum(count for _, count in batch._core.seeds)
+    for t, store in nodes.items():
+        pad_nodes(store, t, ["n_id", *names[t].values()], num_trees, pad)
+    for t, store in edges.items():
+        ends = len(nodes[t[0]].n_id), len(nodes[t[2]].n_id)
+        pad_edges(store, t, ["e_id", *names[t].values()], ends, pad)
 
 
 def by_type(value, types: list) -> dict:
@@ -44,9 +57,11 @@ def by_type(value, types: list) -> dict:
     return value if value is None or isinstance(value, dict) else dict(zip(types, [value]))
 
 
-def hops_of(batch: Batch, edge_type) -> Hops:
-    """How far hops reach, of a batch of expand="once"."""
+def hops_of(batch: Batch, edge_type) -> Hops | None:
+    """How far hops reach, of a batch of expand="once"; None where edges come from nodes of any hop."""
     graph, core = batch.graph, batch._core
+    if core.induced:
+        return None
     source, destination = (core.num_sampled_nodes(graph.node_types.index(t)) for t in (edge_type[0], edge_type[2]))
     return Hops.of_counts(source, destination, core.num_sampled_edges(graph.edge_types.index(edge_type)))
 
@@ -55,11 +70,12 @@ def add_counts(batch: Batch, graph, nodes: dict, edges: dict) -> None:
     num_nodes = by_type(batch.num_sampled_nodes, graph.node_types)
     num_edges = by_type(batch.num_sampled_edges, graph.edge_types)
     trees = by_type(batch.batch, graph.node_types)
+    can_trim = not batch._core.induced  # by these counts
     for t, store in nodes.items():
-        store.num_sampled_nodes = num_nodes[t]
+        store.num_sampled_nodes = num_nodes[t] if can_trim else None
         store.batch = None if trees is None else trees[t]
     for t, store in edges.items():
-        store.num_sampled_edges = num_edges[t]
+        store.num_sampled_edges = num_edges[t] if can_trim else None
 
 
 def describe_seeds(batch: Batch, nodes: dict, input_id, seed_time) -> None:

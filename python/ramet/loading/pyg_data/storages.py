@@ -7,8 +7,11 @@ from torch_geometric.data.storage import BaseStorage, EdgeStorage, GlobalStorage
 from ramet.loading.hops import Hops, hop_edges_of, remember_hops
 
 
-def set_edge_index(store: BaseStorage, edge_index, hops: Hops) -> None:
-    """Sets an edge_index that knows its hops, in this storage and its copies."""
+def set_edge_index(store: BaseStorage, edge_index, hops: Hops | None) -> None:
+    """Sets an edge_index that knows its hops, if it has any, in this storage and its copies."""
+    if hops is None:
+        store.edge_index = edge_index
+        return
     store.edge_index = remember_hops(edge_index, hops)
     object.__setattr__(store, "__class__", _CLASSES.get(type(store), type(store)))
 

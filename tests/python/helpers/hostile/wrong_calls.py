@@ -215,6 +215,8 @@ def calls(folder: Path):
     cooperate = lambda **given: ramet.NeighborLoader(plain, [2], ranks=ramet.Cooperate(**given))  # noqa: E731
     yield "Cooperate", cooperate, {"group": None, "ownership": None, "among": None}
     yield "Features", ramet.Features, of_features
+    yield "Budget", ramet.Budget, {"nodes_per_tree": 5, "dependent": 1}
+    yield "Pad", ramet.Pad, {"nodes": 5, "edges": {("a", "to", "b"): 6}}
     yield "Placement", ramet.Placement, placement | {"device_memory": None, "max_sms": None, "order": "auto"}
     yield "set_epoch", loader.set_epoch, {"epoch": 0}
     yield "load_state_dict", loader.load_state_dict, {"state": state}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 
+from .budget import draw_nodes, edges_among, outside
 from .graph import TwinGraph
 from .hop import Draw, Hop, Picks
 from .keys import EdgeType, encode_edge_type
@@ -55,6 +57,17 @@ class Nodes:
         found = self.where[node_type].get((tree, node))
         return self.append(node_type, tree, node) if found is None else found
 
+    def drop(self, places: dict[str, set[int]]) -> dict[str, dict[int, int]]:
+        """Takes nodes out. Where each of the others now is."""
+        now: dict[str, dict[int, int]] = {}
+        for t, ids in self.n_id.items():
+            kept = [i for i in range(len(ids)) if i not in places[t]]
+            now[t] = {i: place for place, i in enumerate(kept)}
+            self.n_id[t][:] = [ids[i] for i in kept]
+            self.trees[t][:] = [self.trees[t][i] for i in kept]
+            self.where[t] = {key: now[t][i] for key, i in self.where[t].items() if i in now[t]}
+        return now
+
     def sizes(self) -> dict[str, int]:
         return {node_type: len(ids) for node_type, ids in self.n_id.items()}
 
@@ -76,7 +89,9 @@ def sample(
     step: int = 0,
 ) -> TwinBatch:
     """sampler, time: as of the engine; only names and options are read. excluded: positions."""
-    disjoint = disjoint or time is not None  # section 16
+    options = {"name": sampler} if isinstance(sampler, str) else sampler.plain()
+    most = options.get("nodes_per_tree")
+    disjoint = disjoint or time is not None or most is not None  # sections 16 and 25
     seeds_of = seeds if isinstance(seeds, dict) else {seed_type: seeds}
     times_of = input_time if isinstance(input_time, dict) else {seed_type: input_time}
     nodes = Nodes.of_types(graph.num_nodes)
@@ -94,9 +109,20 @@ def sample(
                 now = graph.node_tables[time.table][node_type][node] if given is None else given[i]
                 spans.append(span(now, time.window, time.comparison))
 
-    options = {"name": sampler} if isinstance(sampler, str) else sampler.plain()
     draw = Draw(seed, epoch, step, options.pop("dependent", 1))
     blocks = []
+    if options["name"] == "budget" and most is None:
+        sizes = draw_nodes(graph, nodes, fanouts, draw, excluded or {})
+        for number, (first, end) in enumerate(itertools.pairwise(sizes)):
+            destinations = {t: ids[first[t] : end[t]] for t, ids in nodes.n_id.items()}
+            hop = Hop(graph, draw, number, destinations, first, {}, {})
+            rows = {
+                t: edges_among(nodes, csc, t, first[t[2]], end[t[2]], excluded or {}) for t, csc in graph.edges.items()
+            }
+            picks = {t: [[(x, 1 / len(row)) for x in row] for row in of_type] for t, of_type in rows.items()}
+            blocks.insert(0, relabel(hop, picks, nodes))
+            blocks[0].num_src = sizes[number + 2] if number + 2 < len(sizes) else end
+        return TwinBatch(nodes.n_id, blocks, nodes.trees)
     first_dst = dict.fromkeys(graph.num_nodes, 0)
     for number in range(len(next(iter(fanouts.values())))):
         destinations = {node_type: ids[first_dst[node_type] :] for node_type, ids in nodes.n_id.items()}
@@ -108,7 +134,7 @@ def sample(
             for t in graph.num_nodes:
                 paths[t] += [ANY] * (len(nodes.trees[t]) - len(paths[t]))
                 hop.allowed[t] = [common(spans[tree], path) for tree, path in zip(trees[t], paths[t][first_dst[t] :])]
-        if expand == "once":  # section 14
+        if expand == "once" or most is not None:  # section 14
             first_dst = nodes.sizes()
         if options["name"] == "labor":
             picks = labor_picks(hop, **OPTIONS_OF_LABOR | options)
@@ -117,10 +143,30 @@ def sample(
             picks = {t: weighted_picks(hop, t, weights[t], options["replace"]) for t in graph.edges}
         else:
             picks = {t: uniform_picks(hop, t, options.get("replace", False)) for t in graph.edges}
+        before = nodes.sizes()
         blocks.insert(0, relabel(hop, picks, nodes))
         if time is not None and time.monotonic:
             hold_back(hop, blocks[0], picks, paths)
+        if most is not None:
+            cut(blocks[0], nodes, paths, outside(hop, before, nodes, most))
     return TwinBatch(nodes.n_id, blocks, nodes.trees)
+
+
+def cut(block: TwinBlock, nodes: Nodes, paths: dict[str, list[Span]], dropped: dict[str, set[int]]) -> None:
+    """Takes nodes that the hop has found, and the edges from them, out."""
+    now = nodes.drop(dropped)
+    for t, of_type in paths.items():
+        of_type[:] = [path for i, path in enumerate(of_type) if i not in dropped[t]]
+    block.num_src = nodes.sizes()
+    for t, sources in block.indices.items():
+        ends, begins = block.indptr[t][1:], block.indptr[t]
+        rows = [[e for e in range(b, e) if sources[e] not in dropped[t[0]]] for b, e in zip(begins, ends)]
+        edges = [e for row in rows for e in row]
+        block.indptr[t] = [0, *itertools.accumulate(map(len, rows))]
+        block.indices[t] = [now[t[0]][sources[e]] for e in edges]
+        for values in (block.position, block.e_id):
+            values[t] = [values[t][e] for e in edges]
+        block.edge_weight[t] = [1 / len(row) for row in rows for _ in row]
 
 
 def hold_back(hop: Hop, block: TwinBlock, picks: dict[EdgeType, Picks], paths: dict[str, list[Span]]) -> None:

@@ -1,0 +1,84 @@
+#include "candidates.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "sampling/relation_builder.h"
+#include "sampling/weights.h"
+
+namespace ramet {
+
+template <typename Id>
+void Candidates<Id>::start_batch(std::span<const int64_t> seeds) {
+  found_.start_batch(seeds);
+  nodes_.assign(found_.ids().begin(), found_.ids().end());
+  importance_.assign(nodes_.size(), 0);
+  place_.clear();
+  is_repeat_.clear();
+  relabel(nodes_);
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    place_[i] = static_cast<int32_t>(i);
+    is_repeat_.push_back(local_[i] != place_[i]);
+  }
+}
+
+template <typename Id>
+void Candidates<Id>::add_shares(std::span<const Id> ids, std::span<const double> shares) {
+  relabel(ids);
+  for (size_t i = 0; i < ids.size(); ++i)
+    importance_[static_cast<size_t>(local_[i])] += shares[i];
+}
+
+// Exponential numbers divided by weights are the times of draws without replacement (Efraimidis,
+// Spirakis: "Weighted random sampling with a reservoir", 2006).
+template <typename Id>
+void Candidates<Id>::draw(const DrawKeys& keys, int64_t count) {
+  constexpr double kSlack = 1 + 0x1p-40;  // more than the numbers are off by
+  const auto kept = static_cast<size_t>(std::min<int64_t>(count, found_.size()));
+  double bound = std::numeric_limits<double>::max();  // `kept` candidates have smaller numbers
+  drawn_.clear();
+  for (size_t i = 0; i < place_.size(); ++i) {
+    if (place_[i] >= 0) continue;
+    const double weight = importance_[i] * importance_[i];
+    const double u = fraction_of(draw_word(keys, static_cast<uint64_t>(found_.ids()[i])));
+    // -log u >= 1 - u > 0 spares most of many candidates the logarithm.
+    if (1 - u > bound * weight * kSlack) continue;
+    drawn_.push_back({minus_log(u) / weight, i});
+    if (drawn_.size() < 2 * kept + 16) continue;
+    keep_smallest(kept);
+    bound = drawn_.back().number;
+  }
+  keep_smallest(kept);
+  for (const Drawn& drawn : drawn_) {
+    place_[drawn.found] = static_cast<int32_t>(nodes_.size());
+    nodes_.push_back(found_.ids()[drawn.found]);
+  }
+}
+
+template <typename Id>
+void Candidates<Id>::find(std::span<const Id> ids, int32_t* place) {
+  relabel(ids);
+  std::transform(local_.begin(), local_.end(), place,
+                 [&](int32_t i) { return place_[static_cast<size_t>(i)]; });
+}
+
+template <typename Id>
+void Candidates<Id>::relabel(std::span<const Id> ids) {
+  local_.resize(ids.size());
+  found_.reserve_more(ids.size());
+  ramet::request_and_relabel(found_, ids, local_.data());
+  importance_.resize(found_.ids().size());
+  place_.resize(found_.ids().size(), -1);
+}
+
+template <typename Id>
+void Candidates<Id>::keep_smallest(size_t count) {
+  const auto end = drawn_.begin() + std::min(std::ssize(drawn_), static_cast<ptrdiff_t>(count));
+  std::partial_sort(drawn_.begin(), end, drawn_.end());
+  drawn_.erase(end, drawn_.end());
+}
+
+template class Candidates<int32_t>;
+template class Candidates<int64_t>;
+
+}  // namespace ramet
