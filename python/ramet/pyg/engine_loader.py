@@ -60,14 +60,14 @@ class EngineLoader(DataLoader):
     def _make_native(self, served: dict) -> Loader: ...
 
     @abstractmethod
-    def _batch_of(self, core, engine: Loader) -> Batch: ...
+    def _batch_of(self, core, engine: Any) -> Batch: ...
 
     @abstractmethod
-    def _describe(self, out, batch: Batch, input_id) -> None:
+    def _describe(self, out, batch: Any, input_id) -> None:
         """Adds to a Data or HeteroData what PyG says of the batch's seeds."""
 
     @abstractmethod
-    def _metadata(self, batch: Batch, input_id) -> tuple:
+    def _metadata(self, batch: Any, input_id) -> tuple:
         """Of PyG's SamplerOutput."""
 
     def _begin(self, data, ahead: Ahead, kwargs: dict) -> None:
