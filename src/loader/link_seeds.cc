@@ -61,7 +61,8 @@ class LinkSeeds::Ends {
   Ends(bool is_disjoint, LinkOrder order) : is_disjoint_(is_disjoint), order_(order) {}
 
   void add(const InputEdges& edges, const BatchPairs& of_batch) {
-    const auto& [pairs, negatives] = of_batch;
+    const PairList& pairs = of_batch.pairs;
+    const std::vector<Negative>& negatives = of_batch.negatives;
     Begins& begins = begins_.emplace_back();
     const auto add_negative_sources = [&] {
       begins.negative_source = add(edges.src, pairs, negatives, &Negative::source);

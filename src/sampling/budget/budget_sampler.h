@@ -34,7 +34,7 @@ class BudgetSampler {
   template <typename Body>
   void for_each_source(size_t edge_type, std::span<const Id> nodes, Body&& body) {
     rows_.for_each(graph_, graph_.edge_types()[edge_type], nodes,
-                   excluded_.empty() ? std::span<const int64_t>() : excluded_[edge_type], body);
+                   excluded_.empty() ? none_ : excluded_[edge_type], body);
   }
   // The nodes from `before` on share out 1 among the neighbors of each, per edge type.
   void share(std::span<const int64_t> before);
@@ -46,8 +46,9 @@ class BudgetSampler {
   const Graph& graph_;
   std::vector<uint64_t> type_hash_;  // of the names of the node types
   HopDriver driver_;
-  std::vector<Candidates<Id>> nodes_;           // by node type
-  std::vector<std::vector<int64_t>> excluded_;  // positions by edge type; empty: none
+  std::vector<Candidates<Id>> nodes_;  // by node type
+  const ExcludedPositions none_;
+  std::vector<ExcludedPositions> excluded_;  // by edge type; empty where there are none
   RowSources<Id> rows_;
   std::vector<double> shares_;            // of some sources
   std::vector<int32_t> place_, sources_;  // of a relation in the making

@@ -30,7 +30,7 @@ class RowSources {
   void for_each(const Graph& graph,
                 const EdgeType& edges,
                 std::span<const Id> nodes,
-                std::span<const int64_t> excluded,
+                const ExcludedPositions& excluded,
                 Body&& body) {
     const NodeRows& rows = graph.node_types()[static_cast<size_t>(edges.dst)].rows;
     const int64_t num_sources = graph.node_types()[static_cast<size_t>(edges.src)].num_nodes;
@@ -43,7 +43,7 @@ class RowSources {
     };
     with_ids(edges.indices, [&](auto stored) {
       for_each_row(edges, rows, nodes, 0, std::ssize(nodes), [&](int64_t i, const Row& row) {
-        const auto left_out = excluded_in(excluded, row);
+        const auto left_out = excluded.in(row);
         const int64_t degree = row.degree - std::ssize(left_out);
         for_each_run(row, left_out, [&](int64_t begin, int64_t end) {
           while (begin < end) {
