@@ -93,25 +93,25 @@ class UniformSampler {
     }
   }
 
-  // Picks ascend within a row, and so do its excluded edges.
+  // Where few edges are excluded, vectors of picks step over one after the other.
   template <typename Position>
   void restore(const Chunk& chunk, Position* position) const {
+    constexpr size_t kFew = 16;
     const auto before = [](const ShortenedRow& row, int64_t i) { return row.destination < i; };
     auto row = std::lower_bound(shortened_.begin(), shortened_.end(), chunk.begin, before);
     for (; row != shortened_.end() && row->destination < chunk.end; ++row) {
-      const RemainingNumbers& numbers = row->numbers;
       const int64_t i = row->destination, first = rows_[static_cast<size_t>(i)].begin;
-      for (int64_t e = indptr_[i]; e < indptr_[i + 1]; ++e) {
-        const int64_t p = first + numbers[position[e] - first];
-        request_source(p);
-        position[e] = static_cast<Position>(p);
+      const std::span<Position> picks(position + indptr_[i], position + indptr_[i + 1]);
+      if (row->numbers.excluded().size() <= kFew) {
+        for (const int64_t excluded : row->numbers.excluded()) {
+          for (Position& p : picks)
+            p = static_cast<Position>(p + (p >= static_cast<Position>(excluded) ? 1 : 0));
+        }
+      } else {
+        for (Position& p : picks)
+          p = static_cast<Position>(first + row->numbers[p - first]);
       }
     }
-  }
-
-  void request_source(int64_t position) const {
-    const Array& indices = task_.edges.indices;
-    prefetch(static_cast<const char*>(indices.data) + position * item_size(indices.dtype));
   }
 
   // Calls body with chunks that cover `rows`: a bounded number of rows, and of picks unless one row
