@@ -22,6 +22,7 @@ TWO_RANKS = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"
         pytest.param("docs/guide.md", (), marks=pytest.mark.slow),
         pytest.param("docs/dgl.md", (), marks=pytest.mark.slow),
         pytest.param("docs/embeddings.md", TWO_RANKS, marks=pytest.mark.slow),
+        pytest.param("docs/links.md", (), marks=pytest.mark.slow),
         ("docs/tables.md", ()),
         pytest.param("docs/training_step.md", (), marks=pytest.mark.slow),
         pytest.param("docs/layers.md", (), marks=pytest.mark.slow),
