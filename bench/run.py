@@ -59,6 +59,7 @@ QUICK = (
     "links",
     "walks",
     "hgt",
+    "subgraphs",
     "dependent",
     "labor_training",
     "cooperative",

@@ -41,7 +41,7 @@ PUBLIC_HEADERS = {
     "device": "cuda_memory device_pieces",
     "exchange": "exchange",
     "tables": "table cache_hits cuda_table device_table prefetch_sink record_table row_exchange table_rows whole_table",
-    "sampling": "sample_options sampler induced cuda_sampler fingerprint negatives walks",
+    "sampling": "sample_options sampler induced cuda_sampler fingerprint negatives subgraphs walks",
     "nn": "aggregate aggregate_table attention block_edges dropout optimizer",
     "loader": "loader cache_by cooperative_loader cooperative_options device_options host_options links table_request",
 }
@@ -74,6 +74,7 @@ FLOORS = (
     "loading",
     "nn",
     "distributed",
+    "subgraphs",
     "costs cuda evaluate optim pyg walks",
     "__init__",
     "train",

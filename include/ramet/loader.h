@@ -32,6 +32,7 @@
 #include "ramet/progress.h"
 #include "ramet/row_reader.h"
 #include "ramet/sampler.h"
+#include "ramet/subgraphs.h"
 #include "ramet/table_request.h"
 
 namespace ramet {
@@ -65,6 +66,9 @@ struct LoaderOptions {
   // ends. `inputs` then names the types of the ends alone.
   std::vector<InputEdges> links = {};
   LinkOrder link_order = LinkOrder::kFirstOccurrence;
+  // Where there are some, the items are theirs, and host batches are the subgraphs that their nodes
+  // induce, without hops, and with Expand::kOnce. `inputs` then names all types.
+  std::shared_ptr<const Subgraphs> subgraphs = nullptr;
   int64_t batch_size = 1;  // of the global batch, over all ranks
   bool shuffle = false;
   bool drop_last = false;
@@ -113,6 +117,7 @@ struct TableMeans {
 struct Batch {
   Minibatch minibatch;
   // int64[num_seeds], in host memory: the position of each seed among the InputNodes of its type.
+  // With LoaderOptions::subgraphs the items.
   Array input_id;
   std::vector<Links> links;           // by LoaderOptions::links; input_id is of pairs then
   std::vector<int64_t> global_items;  // of the pairs of all ranks; this rank's begin at first_item

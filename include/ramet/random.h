@@ -63,6 +63,7 @@ enum class Domain : uint64_t {
   kRounding = 9,  // of weights
   kWalk = 10,
   kNegative = 11,
+  kSubgraph = 14,  // of GraphSAINT
 };
 
 // The key of one step: (domain, seed, epoch, step).

@@ -241,15 +241,16 @@ void bind_loader(nb::module_& m) {
              int world, int threads, int prefetch, const std::vector<TableRequest>& tables,
              const std::vector<PrefetchPair>& prefetch_hints, bool decode, bool edges_ahead,
              const std::string& transpose, const HostOptions& host, const DeviceOptions& device,
-             const CooperativeOptions& cooperative, const nb::object& progress) {
+             const CooperativeOptions& cooperative, std::shared_ptr<const Subgraphs> subgraphs,
+             const nb::object& progress) {
             const Progress report = interruptible(progress);
             const GilRelease release;  // it may read a whole graph
-            new (self) BoundLoader(
-                std::move(graph),
+            LoaderOptions options =
                 make_options(std::move(sample), inputs, links, link_order, batch_size, shuffle,
                              drop_last, rank, world, threads, prefetch, tables, prefetch_hints,
-                             decode, edges_ahead, transpose, host, device, cooperative),
-                report);
+                             decode, edges_ahead, transpose, host, device, cooperative);
+            options.subgraphs = std::move(subgraphs);
+            new (self) BoundLoader(std::move(graph), std::move(options), report);
           },
           nb::arg("graph"), nb::arg("sample"), nb::kw_only(), nb::arg("inputs").noconvert(),
           nb::arg("links"), nb::arg("link_order"), nb::arg("batch_size"), nb::arg("shuffle"),
@@ -257,7 +258,7 @@ void bind_loader(nb::module_& m) {
           nb::arg("prefetch"), nb::arg("tables"), nb::arg("prefetch_hints"), nb::arg("decode"),
           nb::arg("edges_ahead"), nb::arg("transpose"), nb::arg("host") = HostOptions(),
           nb::arg("device") = DeviceOptions(), nb::arg("cooperative") = CooperativeOptions(),
-          nb::arg("progress") = nb::none())
+          nb::arg("subgraphs") = nb::none(), nb::arg("progress") = nb::none())
       .def_prop_ro("num_steps", &NeighborLoader::num_steps)
       .def("fingerprint", &NeighborLoader::fingerprint)
       .def("tables_digest", &NeighborLoader::tables_digest)

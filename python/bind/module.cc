@@ -26,6 +26,7 @@ void bind_part(nb::module_& m);
 void bind_store(nb::module_& m);
 void bind_sampler(nb::module_& m);
 void bind_walks(nb::module_& m);
+void bind_subgraphs(nb::module_& m);
 void bind_links(nb::module_& m);
 void bind_loader(nb::module_& m);
 void bind_dropout(nb::module_& m);
@@ -116,6 +117,7 @@ NB_MODULE(_core, m) {
   bind_attention(m);
   bind_sampler(m);
   bind_walks(m);
+  bind_subgraphs(m);
   bind_links(m);
   bind_loader(m);
   bind_dropout(m);

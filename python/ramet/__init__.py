@@ -29,6 +29,9 @@ from ramet.loading.times import Time
 from ramet.stores.build import build
 from ramet.stores.convert import from_arrays, from_edge_index, from_pyg, from_scipy, quantize, save
 from ramet.stores.partition import partition
+from ramet.subgraphs.cluster_loader import ClusterLoader
+from ramet.subgraphs.saint_loader import SaintLoader
+from ramet.subgraphs.subgraph import Subgraph
 from ramet.tables.table import Table
 from ramet.walks.walks import node2vec_walk, pinsage_neighbors, ppr_neighbors, random_walk
 
@@ -43,6 +46,7 @@ __all__ = [
     "Batch",
     "Block",
     "Budget",
+    "ClusterLoader",
     "Cooperate",
     "CorruptStoreError",
     "Edges",
@@ -55,6 +59,8 @@ __all__ = [
     "Pad",
     "Placement",
     "Quantized",
+    "SaintLoader",
+    "Subgraph",
     "Summary",
     "Table",
     "Time",

@@ -54,6 +54,15 @@ void check_inputs(const LoaderOptions& options, const Graph& graph) {
   }
 }
 
+void check_subgraphs(const LoaderOptions& options) {
+  const SampleOptions& sample = options.sample;
+  const bool has_hops = !sample.fanouts.empty() && !sample.fanouts.front().empty();
+  if (has_hops || sample.disjoint || sample.expand != Expand::kOnce)
+    throw_invalid("batches that are subgraphs have no hops and no trees, and expand is 'once'");
+  if (options.device.index != kHost || options.cooperative.membership)
+    throw_invalid("batches that are subgraphs are made by one rank, on the host");
+}
+
 bool is_input(const LoaderOptions& options, int node_type) {
   return std::any_of(options.inputs.begin(), options.inputs.end(),
                      [=](const InputNodes& nodes) { return nodes.node_type == node_type; });
@@ -175,6 +184,7 @@ void check(const LoaderOptions& options, const Graph& graph) {
   check(options.sample, graph);
   check_inputs(options, graph);
   check_links(options, graph);
+  if (options.subgraphs != nullptr) check_subgraphs(options);
   require_at_least(options.threads, 0, "threads");
   require_at_most(options.threads, kMaxThreads, "threads");
   require_at_least(options.prefetch, 0, "prefetch");

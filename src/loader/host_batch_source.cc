@@ -1,3 +1,4 @@
+#include <optional>
 #include <utility>
 
 #include "batch_rows.h"
@@ -11,14 +12,20 @@ namespace {
 
 class HostBatchSource final : public BatchSource {
  public:
-  explicit HostBatchSource(std::shared_ptr<const LoaderParts> parts)
-      : parts_(std::move(parts)), sampler_(parts_->graph, parts_->options.sample, parts_->pool) {}
+  explicit HostBatchSource(std::shared_ptr<const LoaderParts> parts) : parts_(std::move(parts)) {
+    if (parts_->options.subgraphs == nullptr)
+      sampler_.emplace(parts_->graph, parts_->options.sample, parts_->pool);
+  }
 
   void sample(Batch& batch, const std::atomic<bool>& stop) override {
     const SeedList seeds = parts_->seeds->take(batch);
+    if (!sampler_) {
+      batch.minibatch = induced_minibatch(*parts_->graph, seeds.view(), *parts_->pool);
+      return;
+    }
     batch.minibatch =
-        sampler_.sample(seeds.view(), static_cast<uint64_t>(batch.epoch),
-                        static_cast<uint64_t>(batch.step), &stop, seeds.view_excluded());
+        sampler_->sample(seeds.view(), static_cast<uint64_t>(batch.epoch),
+                         static_cast<uint64_t>(batch.step), &stop, seeds.view_excluded());
   }
 
   void fetch(Batch& batch, BatchReads* reads, const std::atomic<bool>& stop) override {
@@ -33,7 +40,7 @@ class HostBatchSource final : public BatchSource {
 
  private:
   const std::shared_ptr<const LoaderParts> parts_;
-  NeighborSampler sampler_;
+  std::optional<NeighborSampler> sampler_;  // nullopt: batches are subgraphs
 };
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "ramet/random.h"
 #include "seed_plan.h"
 #include "stages.h"
+#include "subgraph_seeds.h"
 
 namespace ramet {
 namespace {
@@ -59,6 +60,7 @@ SeedList seeds_at(const LoaderParts& parts, int64_t epoch, int64_t step) {
 
 std::shared_ptr<const SeedSource> seeds_of(const std::shared_ptr<const Graph>& graph,
                                            const LoaderOptions& options) {
+  if (options.subgraphs != nullptr) return std::make_shared<const SubgraphSeeds>(options.subgraphs);
   if (options.links.empty()) return std::make_shared<const NodeSeeds>(options.inputs, *graph);
   return std::make_shared<const LinkSeeds>(graph, options);
 }
@@ -216,7 +218,9 @@ uint64_t NeighborLoader::fingerprint() const {
   for (const InputEdges& edges : options.links)
     h = digest_pairs(absorb(h, kOfLinks), edges);
   h = absorb(h, digest(options.sample));
-  h = absorb(h, static_cast<uint64_t>(options.batch_size));
+  // Of sampled subgraphs the ranks have one each, however many ranks there are.
+  h = absorb(h, options.subgraphs != nullptr ? options.subgraphs->digest()
+                                             : static_cast<uint64_t>(options.batch_size));
   return absorb(h, (options.shuffle ? 2U : 0U) + (options.drop_last ? 1U : 0U));
 }
 

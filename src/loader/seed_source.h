@@ -1,5 +1,5 @@
-// SeedSource: what the items of a plan stand for. Nodes (node_seeds.h), or pairs of nodes, whose
-// distinct ends are a batch's seeds (link_seeds.h).
+// SeedSource: what the items of a plan stand for. Nodes (node_seeds.h), pairs of nodes, whose
+// distinct ends are a batch's seeds (link_seeds.h), or sets of nodes (subgraph_seeds.h).
 // Immutable; any thread may read it.
 #pragma once
 

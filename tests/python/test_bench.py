@@ -29,6 +29,7 @@ def small_mode(request, tmp_path_factory):
         "links",
         "walks",
         "hgt",
+        "subgraphs",
         "dependent",
         "pyg_loader",
         "pyg_links",

@@ -24,6 +24,7 @@ TWO_RANKS = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"
         pytest.param("docs/embeddings.md", TWO_RANKS, marks=pytest.mark.slow),
         pytest.param("docs/links.md", (), marks=pytest.mark.slow),
         ("docs/tables.md", ()),
+        pytest.param("docs/subgraphs.md", (), marks=pytest.mark.slow),
         pytest.param("docs/training_step.md", (), marks=pytest.mark.slow),
         pytest.param("docs/layers.md", (), marks=pytest.mark.slow),
         pytest.param("docs/pyg.md", (), marks=pytest.mark.slow),

@@ -172,6 +172,10 @@ MODULE = {
     "NeighborSampler": "ramet.NeighborLoader, or ramet.sample(graph, seeds, num_neighbors)",
     "MultiLayerNeighborSampler": "ramet.NeighborLoader, or ramet.sample(graph, seeds, num_neighbors)",
     "MultiLayerFullNeighborSampler": "ramet.NeighborLoader(graph, [-1, -1])",
+    "ClusterData": "ramet.ClusterLoader, over the parts of ramet.partition",
+    "ClusterGCNSampler": "ramet.ClusterLoader",
+    "SAINTSampler": "ramet.SaintLoader",
+    "GraphSAINTSampler": "ramet.SaintLoader",
     "LaborSampler": "ramet.NeighborLoader(..., sampler=ramet.Labor())",
     "ShaDowKHopSampler": "ramet.pyg.ShaDowKHopSampler",
     "trim_to_layer": "ramet.pyg.trim_to_layer; blocks need none",
@@ -198,6 +202,8 @@ MODULE = {
 
 PYG_MODULE = {
     "HGTSampler": "ramet.pyg.RametSampler(data, num_samples, method=ramet.Budget())",
+    "ClusterData": "ramet.pyg.ClusterLoader(data, num_parts), which also takes torch_geometric.loader.ClusterData",
+    "GraphSAINTSampler": "ramet.pyg.GraphSAINTNodeSampler, GraphSAINTEdgeSampler and GraphSAINTRandomWalkSampler",
     "NeighborSampler": "ramet.pyg.RametSampler",
     "LinkLoader": f"torch_geometric.loader.LinkLoader, {_SAMPLER_OF_PYG}",
     "NodeLoader": f"torch_geometric.loader.NodeLoader, {_SAMPLER_OF_PYG}",

@@ -63,6 +63,8 @@ class Batch:
     by these types, in the order of `input_nodes`.
     """
 
+    has_hops = True  # a subgraph has none
+
     def __init__(self, core: _core.Batch, origin: Origin):
         self._core = core
         self.origin = origin

@@ -57,6 +57,7 @@ class LoaderConfig:
     device: Any = None
     placement: Placement = None  # whatever stands for one, until it is checked
     links: Links | None = None  # of a LinkLoader, instead of input_nodes
+    subgraphs: _core.Subgraphs | None = None  # what batches are, instead of neighborhoods
 
     def __post_init__(self):
         checked = {
@@ -69,6 +70,8 @@ class LoaderConfig:
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+        if self.subgraphs is not None and self.kind == combinations.RANKS:
+            raise ValueError("ranks is a ramet.Cooperate, which loaders of subgraphs do not take: such ranks own nodes")
         combinations.check(self.kind, self.given())
         if self.links is not None and self.kind == combinations.RANKS:
             raise ValueError("ranks is a ramet.Cooperate, which a LinkLoader does not take: such ranks own nodes")
@@ -155,6 +158,8 @@ class LoaderConfig:
     def inputs(self) -> list[Input]:
         if self.links is not None:
             return seed_inputs(self.graph, self.pairs)
+        if self.subgraphs is not None:
+            return [Input(t, None, None) for t in range(len(self.graph.node_types))]
         return as_inputs(self.input_nodes, self.input_time, self.graph, "input_nodes", self.sample["time"])
 
     @cached_property

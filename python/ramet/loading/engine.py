@@ -51,6 +51,7 @@ def make_core(
         decode=features.decode,
         edges_ahead=edges_ahead,
         transpose=features.transposed,
+        subgraphs=config.subgraphs,
         **_placed(config, ranks, owners, presampled),
     )
     if config.device is None:

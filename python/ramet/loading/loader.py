@@ -22,9 +22,10 @@ from ramet.stores.ownership import by_node_type
 
 
 class Loader:
-    """What NeighborLoader and LinkLoader share: the batches of a LoaderConfig."""
+    """What NeighborLoader, LinkLoader and loaders of subgraphs share: the batches of a LoaderConfig."""
 
     batch_class: type[Batch] = Batch
+    slices_batches = True  # whether each rank gets a slice of `batch_size`
     edges_ahead = False  # whether the threads make `edge_index` and `e_id` of batches of expand="once", too
     link_order = _core.LinkOrder.FIRST_OCCURRENCE
 
@@ -44,7 +45,8 @@ class Loader:
         self.origin = self._make_origin()
         self._epochs = self._make_epochs()
         config.release()
-        warn_of_global_batch(config.batch_size, self.rank, self.world)
+        if self.slices_batches:
+            warn_of_global_batch(config.batch_size, self.rank, self.world)
 
     def _make(self) -> dict:
         """Makes the loader; returns the values that all ranks must share. If ranks presample together, this loader has
@@ -92,7 +94,7 @@ class Loader:
     def _monitor(self) -> LoaderEpochs:
         """Known on every rank by what is sampled."""
         config = self.config
-        what = [config.options, config.seed_types, config.input_ends]
+        what = [self.options, config.seed_types, config.input_ends]
         name = f"a loader over {config.input_name} (batch_size={config.options['batch_size']})"
         return LoaderEpochs(self._ranks.among, what, name)
 

@@ -4,16 +4,22 @@ docs/pyg.md says what is the same, and what differs.
 """
 
 from ramet._support import foreign_words
+from ramet.pyg.cluster import ClusterLoader
 from ramet.pyg.hgt import HGTLoader
 from ramet.pyg.link_loader import LinkNeighborLoader
 from ramet.pyg.loader import NeighborLoader
+from ramet.pyg.saint import GraphSAINTEdgeSampler, GraphSAINTNodeSampler, GraphSAINTRandomWalkSampler
 from ramet.pyg.sampler import RametSampler
 from ramet.pyg.shadow import ShaDowKHopSampler
 from ramet.pyg.stores import FeatureStore, GraphStore
 from ramet.pyg.trim import trim_to_layer
 
 __all__ = [
+    "ClusterLoader",
     "FeatureStore",
+    "GraphSAINTEdgeSampler",
+    "GraphSAINTNodeSampler",
+    "GraphSAINTRandomWalkSampler",
     "GraphStore",
     "HGTLoader",
     "LightningNodeData",

@@ -31,7 +31,8 @@ def assemble(batch: Batch, source: Source, served: dict):
         _fill_nodes(nodes[t], store, source, n_ids[t], served.get(t, {}), rows.get(t, {}))
     for t, store in edge_stores(source.template, graph):
         _fill_edges(edges[t], store, source, batch.edges(t), served.get(t, {}), hops_of(batch, t))
-    add_counts(batch, graph, nodes, edges)
+    if batch.has_hops:
+        add_counts(batch, graph, nodes, edges)
     return out
 
 

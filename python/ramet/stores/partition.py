@@ -72,12 +72,17 @@ def partition(
     (out / REPORT).unlink(missing_ok=True)
     (out / "owner").mkdir(exist_ok=True)
     for node_type, of_type in owner.items():
-        _save(out / "owner" / f"{_core.encode_name(node_type)}.npy", of_type)
+        _save(owner_file(out, node_type), of_type)
     if not only_owner:
         for part in range(parts):
             _write_part(graph, owner, ownership, part, parts, out / f"part-{part}", progress)
     _replace(out / REPORT, lambda file: file.write(json.dumps(report, indent=2).encode() + b"\n"))
     return report
+
+
+def owner_file(out: Path, node_type: str) -> Path:
+    """Where partition() writes the owners of a type's nodes: a vector, or int64 bounds of ranges."""
+    return out / "owner" / f"{_core.encode_name(node_type)}.npy"
 
 
 def as_text(report: dict) -> str:

@@ -36,8 +36,9 @@ def to_pyg(batch: Batch, pad: Pad | None = None):
         store.e_id = of_edges.e_id
         for name, attribute in names[t].items():
             store[attribute] = of_edges.table(name)
-    add_counts(batch, graph, nodes, edges)
-    describe_seeds(batch, nodes, batch.input_id, batch.seed_time)
+    if batch.has_hops:
+        add_counts(batch, graph, nodes, edges)
+        describe_seeds(batch, nodes, batch.input_id, batch.seed_time)
     if pad is not None:
         _pad(batch, nodes, edges, names, as_pad(pad))
     return out

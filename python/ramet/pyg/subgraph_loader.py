@@ -1,0 +1,71 @@
+"""SubgraphBatches: what PyG's loaders of clusters and of GraphSAINT have in common, over the engine's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader
+from torch_geometric.data import Data
+
+from ramet.pyg.ahead import Ahead
+from ramet.pyg.assembly import assemble
+from ramet.pyg.hooks import inherits
+from ramet.pyg.order import explicit_batches
+from ramet.pyg.sampler import random_epoch
+from ramet.pyg.source import Source, source_of
+from ramet.subgraphs.loader import SubgraphLoader
+from ramet.subgraphs.subgraph import Subgraph
+
+
+class SubgraphBatches:
+    """A DataLoader over the numbers of subgraphs, whose batches C++ threads of this process make ahead."""
+
+    source: Source
+
+    def _begin(self, data, kwargs: dict) -> Ahead:
+        """Takes the data, and the engine's own options out of the arguments of a DataLoader."""
+        for name in ("dataset", "collate_fn"):  # which Lightning hands over
+            kwargs.pop(name, None)
+        self.source = source_of(data)
+        if self.source.is_hetero or not self.source.is_fused:
+            raise TypeError(f"data is {data!r}, expected a Data with edge_index, or a graph of one type")
+        return Ahead.taken_from(kwargs)
+
+    def _set_engine(self, ahead: Ahead, make, *args, **options) -> None:
+        """make: the class of the engine's loader, with its arguments after the graph."""
+        self._served = ahead.served(self.source)
+        tables = {(t, of_key.name): of_key.rows for t, of_type in self._served.items() for of_key in of_type.values()}
+        options |= {"tables": tables, "ranks": False} | ahead.options(self.source)
+        self._engine: SubgraphLoader = make(self.source.graph, *args, **options)
+
+    def __iter__(self) -> Iterator[Data]:
+        makes_batches = inherits(self, "_get_iterator", DataLoader)
+        return self._batches() if makes_batches else super().__iter__()
+
+    def check_worker_number_rationality(self) -> None:
+        """Torch's warning of many worker processes: there are none."""
+
+    def _batches(self) -> Iterator[Data]:
+        epoch, pins = random_epoch(self.generator), self.pin_memory and torch.cuda.is_available()
+        for number, (order, offsets) in enumerate(explicit_batches(self)):
+            stream = self._engine._core.start(epoch ^ number, 0, order, offsets)
+            try:
+                while (core := stream.next()) is not None:
+                    data = self._assembled(core)
+                    yield data.pin_memory() if pins else data
+            finally:
+                stream.close()
+
+    def _made(self, numbers) -> Data:
+        """The batch of some subgraphs, for a DataLoader that collates itself."""
+        numbers = np.asarray(numbers, np.int64).reshape(-1)
+        return self._assembled(self._engine._core.make(numbers, random_epoch(self.generator), 0))
+
+    def _assembled(self, core) -> Data:
+        batch = Subgraph(core, self._engine.origin)
+        data = assemble(batch, self.source, self._served)
+        if self._engine.norms is not None:
+            data.node_norm, data.edge_norm = batch.node_norm, batch.edge_norm
+        return data
