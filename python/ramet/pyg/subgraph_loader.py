@@ -19,7 +19,7 @@ from ramet.subgraphs.loader import SubgraphLoader
 from ramet.subgraphs.subgraph import Subgraph
 
 
-class SubgraphBatches:
+class SubgraphBatches(DataLoader):
     """A DataLoader over the numbers of subgraphs, whose batches C++ threads of this process make ahead."""
 
     source: Source
