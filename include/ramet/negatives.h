@@ -45,6 +45,14 @@ enum class Corrupt : uint8_t { kDestination, kSource, kBoth, kPair };
   return corrupt == Corrupt::kPair ? 2 : 1;
 }
 
+// What a draw gives whose candidates are all rejected: an error, a candidate that exists in time
+// although it makes an edge, or kNoNegative.
+enum class WhenNone : uint8_t { kError, kEdge, kDrop };
+inline constexpr int64_t kNoNegative = -1;
+
+// "error", "edge" or "drop"; any other name is kInvalidArgument.
+[[nodiscard]] WhenNone parse_when_none(const std::string& name);
+
 // Nodes that may take the place of an end.
 struct Candidates {
   int64_t num_nodes = 0;
@@ -59,7 +67,7 @@ struct NegativeOptions {
   Candidates destinations = {}, sources = {};
   std::vector<PairRows> edges = {};  // no negative is one of these
   bool loops = true;                 // a pair of a node with itself may be a negative
-  bool or_edge = false;              // where all candidates are rejected: one that exists in time
+  WhenNone when_none = WhenNone::kError;
   uint64_t seed = 0, epoch = 0;
   int threads = 0;  // 0: all
 };
@@ -70,7 +78,7 @@ struct Pairs {
   std::span<const int64_t> times = {};  // or none
 };
 
-// int64[pairs, amount]: the node that replaces an end of the pair.
+// int64[pairs, amount]: the node that replaces an end of the pair, or kNoNegative.
 [[nodiscard]] Array draw_negatives(const Pairs& pairs, const NegativeOptions& options);
 
 // bool[pairs]: which of them are edges, at their times.

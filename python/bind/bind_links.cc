@@ -55,23 +55,22 @@ void bind_inputs(nb::module_& m) {
           "__init__",
           [](LinkNegatives* self, double amount, const std::string& corrupt,
              const PyCandidates& of_sources, const PyCandidates& of_destinations,
-             const std::vector<PyPairRows>& edges, bool loops, bool or_edge, bool fixed,
-             bool in_batch, const std::optional<AnyArray>& given) {
+             const std::vector<PyPairRows>& edges, bool loops, const std::string& missing,
+             bool fixed, bool in_batch, const std::optional<AnyArray>& given) {
             new (self) LinkNegatives{.amount = amount,
                                      .options = {.corrupt = parse_corrupt(corrupt),
                                                  .destinations = candidates(of_destinations),
                                                  .sources = candidates(of_sources),
                                                  .edges = pair_rows(edges),
                                                  .loops = loops,
-                                                 .or_edge = or_edge},
+                                                 .when_none = parse_when_none(missing)},
                                      .fixed = fixed,
                                      .in_batch = in_batch,
                                      .given = given ? keep(*given, false) : Array{}};
           },
           nb::kw_only(), nb::arg("amount"), nb::arg("corrupt"), nb::arg("of_sources"),
-          nb::arg("of_destinations"), nb::arg("edges"), nb::arg("loops"),
-          nb::arg("or_edge") = false, nb::arg("fixed"), nb::arg("in_batch"),
-          nb::arg("given").none());
+          nb::arg("of_destinations"), nb::arg("edges"), nb::arg("loops"), nb::arg("missing"),
+          nb::arg("fixed"), nb::arg("in_batch"), nb::arg("given").none());
 
   nb::class_<InputEdges>(m, "InputEdges")
       .def(

@@ -233,47 +233,54 @@ LinkSeeds::PairList LinkSeeds::pairs_of(const Input& input, std::span<const int6
   return pairs;
 }
 
+Array LinkSeeds::draw_for(const Input& input, const PairList& pairs, const Batch& batch) const {
+  const LinkNegatives& negatives = *input.edges.negatives;
+  NegativeOptions options = negatives.options;
+  options.amount = static_cast<int64_t>(std::ceil(negatives.amount)) * draws_each(options.corrupt);
+  options.seed = seed_;
+  options.epoch = negatives.fixed ? 0 : static_cast<uint64_t>(batch.epoch);
+  options.threads = 1;
+  PairList global;
+  if (negatives.in_batch) {
+    global = pairs_of(input, batch.global_items);
+    options.sources.among = borrow(std::span<const int64_t>(global.sources));
+    options.destinations.among = borrow(std::span<const int64_t>(global.destinations));
+  }
+  return draw_negatives({.sources = pairs.sources,
+                         .destinations = pairs.destinations,
+                         .ids = pairs.positions,
+                         .times = pairs.times},
+                        options);
+}
+
 std::vector<LinkSeeds::Negative> LinkSeeds::negatives_of(const Input& input,
                                                          const PairList& pairs,
                                                          std::span<const int64_t> items,
                                                          const Batch& batch) const {
   std::vector<Negative> negatives;
   if (!input.edges.negatives) return negatives;
-  const auto& [amount, given_options, fixed, in_batch, given] = *input.edges.negatives;
-  NegativeOptions options = given_options;
-  const int64_t draws = draws_each(options.corrupt);
-  options.amount = static_cast<int64_t>(std::ceil(amount)) * draws;
-  options.seed = seed_;
-  options.epoch = fixed ? 0 : static_cast<uint64_t>(batch.epoch);
-  options.threads = 1;
-  PairList global;
-  if (in_batch) {
-    global = pairs_of(input, batch.global_items);
-    options.sources.among = borrow(std::span<const int64_t>(global.sources));
-    options.destinations.among = borrow(std::span<const int64_t>(global.destinations));
-  }
-  Array drawn;
-  if (given.data == nullptr)
-    drawn = draw_negatives({.sources = pairs.sources,
-                            .destinations = pairs.destinations,
-                            .ids = pairs.positions,
-                            .times = pairs.times},
-                           options);
+  const Array& given = input.edges.negatives->given;
+  const double amount = input.edges.negatives->amount;
   const bool is_given = given.data != nullptr;
+  const Array drawn = is_given ? given : draw_for(input, pairs, batch);
+  const auto nodes = drawn.as<int64_t>();
+  const Corrupt corrupt = is_given ? Corrupt::kDestination : input.edges.negatives->options.corrupt;
+  const int64_t draws = draws_each(corrupt);
   size_t pair = 0;
   for (size_t i = 0; i < items.size(); ++i) {
     const int64_t position = items[i] - input.first_item;
     if (position < 0 || position >= input.num_items) continue;
     const int64_t count = num_negatives(amount, batch.first_item + static_cast<int64_t>(i));
     const int64_t row = is_given ? position : static_cast<int64_t>(pair);
-    const auto nodes = (is_given ? given : drawn).as<int64_t>();
     for (int64_t j = 0; j < count; ++j) {
-      Negative& negative = negatives.emplace_back(Negative{.pair = pair, .number = j});
+      Negative negative{.pair = pair, .number = j};
+      bool is_missing = false;
       for (int64_t draw = j * draws; draw < (j + 1) * draws; ++draw) {
-        const bool at_source = !is_given && replaces_source(options.corrupt, draw);
-        (at_source ? negative.source : negative.destination) =
-            nodes[static_cast<size_t>(row * options.amount + draw)];
+        const int64_t node = nodes[static_cast<size_t>(row * drawn.shape[1] + draw)];
+        (replaces_source(corrupt, draw) ? negative.source : negative.destination) = node;
+        is_missing |= node == kNoNegative;
       }
+      if (!is_missing) negatives.push_back(negative);
     }
     ++pair;
   }

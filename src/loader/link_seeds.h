@@ -55,6 +55,7 @@ class LinkSeeds final : public SeedSource {
 
   // The pairs among `items` that are the input's.
   [[nodiscard]] PairList pairs_of(const Input& input, std::span<const int64_t> items) const;
+  [[nodiscard]] Array draw_for(const Input& input, const PairList& pairs, const Batch& batch) const;
   [[nodiscard]] std::vector<Negative> negatives_of(const Input& input,
                                                    const PairList& pairs,
                                                    std::span<const int64_t> items,

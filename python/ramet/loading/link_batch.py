@@ -73,6 +73,13 @@ class LinkBatch(Batch):
         """Pairs over all ranks."""
         return self._core.global_num_seeds
 
+    @property
+    def num_missing(self) -> int:
+        """Negatives of this rank that there are none of, with `Negatives(missing="drop")`."""
+        negatives, columns = self._links.negatives, sum(index.shape[1] for _, index, _ in self._core.links)
+        amount = 0 if negatives is None else int(negatives.amount)
+        return self.num_pairs * (1 + amount) - columns
+
     def mean(self, per_pair):
         """As Batch.mean, from a tensor with one row per pair, or one per pair and negative."""
         negatives, count = self._links.negatives, self.global_num_pairs

@@ -16,6 +16,7 @@ from ramet.loading.pairs import Pairs, as_pair_index, sorted_pairs
 from ramet.stores.ordered_edges import Needs, ordered_edges
 
 MODES = ("binary", "triplet")
+MISSING = ("error", "drop", "edge")  # "edge", a negative that is an edge, is for ramet.pyg
 CORRUPT = ("destination", "source", "both", "pair")
 UNIFORM, DEGREE, IN_BATCH = "uniform", "degree", "in-batch"
 
@@ -42,7 +43,8 @@ class Negatives:
     fixed: every epoch has the same negatives.
     loops: whether a pair of a node with itself may be a negative. None: if the edge type has such edges.
 
-    A source that has an edge with every candidate raises KeyError, which names it, with its batch.
+    missing: where a source has an edge with every candidate. "error": a KeyError names it, with its batch. "drop": the
+        pair has no negatives, and `batch.num_missing` counts those; with mode="binary".
     """
 
     mode: str = "binary"
@@ -55,16 +57,19 @@ class Negatives:
     known: Any = None
     fixed: bool = False
     loops: bool | None = None
-    or_edge = False  # whether a pair without an exact negative gets one that is an edge
+    missing: str = "error"
 
     def __post_init__(self):
         check_word(self.mode, "mode", MODES)
         check_word(self.corrupt, "corrupt", CORRUPT)
+        check_word(self.missing, "missing", MISSING)
         amount = as_real(self.amount, "amount")
         if not 0 < amount <= _core.MAX_NEGATIVES:
             raise ValueError(f"amount is {self.amount}, expected more than 0 and at most {_core.MAX_NEGATIVES}")
         if amount != int(amount) and self.mode == "triplet":
             raise ValueError(f"amount is {self.amount}, but mode='triplet' has a whole number for each pair")
+        if self.missing == "drop" and (self.mode == "triplet" or amount != int(amount)):
+            raise ValueError(f"missing is 'drop', but amount={self.amount} of mode={self.mode!r} must all be there")
         for name in ("exact", "fixed"):
             as_flag(getattr(self, name), name)
         if self.loops is not None:
@@ -87,7 +92,7 @@ class Negatives:
             of_destinations=self._candidates(graph, destination, pairs.edge_type, at_source=False),
             edges=[] if is_given else self._excluded(graph, pairs, time),
             loops=self._has_loops(graph, pairs) if self.loops is None else self.loops,
-            or_edge=self.or_edge,
+            missing=self.missing,
             fixed=self.fixed,
             in_batch=not is_given and self.source == IN_BATCH,
             given=self._given(len(pairs)) if is_given else None,

@@ -31,7 +31,7 @@ class SampledNegatives(Negatives):
     """
 
     weights: tuple = (None, None)
-    or_edge = True
+    missing: str = "edge"
 
     @classmethod
     def of(cls, sampling: NegativeSampling, exists: str | None) -> SampledNegatives:

@@ -185,7 +185,8 @@ class NegativeGroup {
       left.push_back(node);
       left_sums.push_back(sum += weight);
     }
-    if (left.empty() && draw.exact && options_.or_edge) {
+    if (left.empty() && options_.when_none == WhenNone::kDrop) return kNoNegative;
+    if (left.empty() && draw.exact && options_.when_none == WhenNone::kEdge) {
       draw.exact = false;
       return enumerate(draw);
     }
@@ -225,6 +226,13 @@ Corrupt parse_corrupt(const std::string& name) {
   if (name == "both") return Corrupt::kBoth;
   if (name == "pair") return Corrupt::kPair;
   throw_invalid("corrupt is '", name, "', expected 'destination', 'source', 'both' or 'pair'");
+}
+
+WhenNone parse_when_none(const std::string& name) {
+  if (name == "error") return WhenNone::kError;
+  if (name == "edge") return WhenNone::kEdge;
+  if (name == "drop") return WhenNone::kDrop;
+  throw_invalid("missing is '", name, "', expected 'error', 'edge' or 'drop'");
 }
 
 Array draw_negatives(const Pairs& pairs, const NegativeOptions& options) {

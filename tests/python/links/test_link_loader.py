@@ -236,6 +236,21 @@ def test_known_and_inexact_negatives(graph, edges):
     assert set(pairs_of(next(iter(loader)))[500:]) & set(map(tuple, edges.T.tolist()))
 
 
+def test_a_source_without_negatives():
+    """Node 0 has an edge with every node, the others with none."""
+    graph = ramet.from_edge_index(np.stack([np.zeros(6, int), np.arange(6)]), 6)
+    chosen = np.array([[0, 1, 2], [3, 4, 5]])
+    with pytest.raises(KeyError, match="source 0 has an edge with each of the 6 candidates"):
+        next(iter(ramet.LinkLoader(graph, [2], chosen, 3, negatives="binary")))
+    batch = next(iter(ramet.LinkLoader(graph, [2], chosen, 3, negatives=ramet.Negatives(amount=2, missing="drop"))))
+    assert batch.num_missing == 2
+    assert [u for u, _ in pairs_of(batch)] == [0, 1, 2, 1, 1, 2, 2]
+    assert batch.edge_label.tolist() == [1, 1, 1, 0, 0, 0, 0]
+    for options in ({"mode": "triplet"}, {"amount": 0.5}):
+        with pytest.raises(ValueError, match="missing is 'drop'"):
+            ramet.Negatives(missing="drop", **options)
+
+
 def test_times(edges):
     """Nothing is from after a pair's time, and an edge after it may be a negative."""
     times = np.random.default_rng(2).integers(0, 100, NUM_EDGES)
