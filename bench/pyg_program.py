@@ -40,13 +40,13 @@ def make_data(store, shuffled: bool = False) -> tuple[Data, torch.Tensor]:
     return Data(x=x, y=y, edge_index=edge_list(found["indptr"], found["indices"], shuffled)), train.long()
 
 
-def make_hetero_data(store) -> tuple[HeteroData, tuple]:
-    """The same of a store with several types, each the destination of some edges. Edges are in random order."""
+def make_hetero_data(store, shuffled: bool = True) -> tuple[HeteroData, tuple]:
+    """The same of a store with several types, each the destination of some edges."""
     data = HeteroData()
     for folder in sorted((store / "edge").iterdir()):
         edge_type = tuple(folder.name.split("__"))
         indptr, indices = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("indptr", "indices"))
-        data[edge_type].edge_index = edge_list(indptr, indices, shuffled=True)
+        data[edge_type].edge_index = edge_list(indptr, indices, shuffled)
         data[edge_type[2]].num_nodes = len(indptr) - 1
     for file in (store / "node").glob("*/feat.npy"):
         data[file.parent.name].x = torch.from_numpy(np.load(file))

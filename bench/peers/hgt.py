@@ -16,9 +16,9 @@ def main() -> None:
     store, loaders = Path(sys.argv[1]), importlib.import_module(sys.argv[2])
 
     def new(data, num_neighbors, neighbor_sampler=None, **arguments):
-        return loaders.HGTLoader(data, num_neighbors, **arguments)
+        return loaders.HGTLoader(data, num_neighbors, is_sorted=True, **arguments)
 
-    program = Program(new, *make_hetero_data(store), SAMPLES)
+    program = Program(new, *make_hetero_data(store, shuffled=False), SAMPLES)
     harness.serve({"load": program.load, "size": program.size, "peak": peak})
 
 
