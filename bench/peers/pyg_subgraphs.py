@@ -8,13 +8,7 @@ from pathlib import Path
 import torch
 from harness import serve
 from pyg_program import make_data
-from torch_geometric.loader import (
-    ClusterData,
-    ClusterLoader,
-    GraphSAINTEdgeSampler,
-    GraphSAINTNodeSampler,
-    GraphSAINTRandomWalkSampler,
-)
+from torch_geometric.loader import ClusterData, ClusterLoader, GraphSAINTNodeSampler, GraphSAINTRandomWalkSampler
 
 PARTS, CLUSTERS, LENGTH, BATCHES = 1000, 10, 2, 20  # of bench/subgraphs.py
 
@@ -35,8 +29,6 @@ def main() -> None:
             return ClusterLoader(clusters, batch_size=CLUSTERS, **options)
         if kind == "node":
             return GraphSAINTNodeSampler(data, 4000, **samples)
-        if kind == "edge":
-            return GraphSAINTEdgeSampler(data, 2000, **samples)
         return GraphSAINTRandomWalkSampler(data, 1500, LENGTH, **samples)
 
     def rate(kind: str, workers: int) -> float:
