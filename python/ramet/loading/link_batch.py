@@ -24,7 +24,7 @@ class LinkBatch(Batch):
     def edge_label_index(self):
         """int64 [2, pairs + negatives], local ids: sources above destinations, the negatives after all pairs, pair by
         pair. With triplets the pairs alone."""
-        return self._of_kinds(lambda k, pairs, index: index[:, :pairs] if self._is_triplet else index)
+        return self._of_kinds(lambda k, pairs, index: index[:, :pairs] if self.is_triplet else index)
 
     @property
     def edge_label(self):
@@ -100,11 +100,12 @@ class LinkBatch(Batch):
         return self.origin.links
 
     @property
-    def _is_triplet(self) -> bool:
+    def is_triplet(self) -> bool:
+        """Whether negatives are rows of triplets."""
         return self._links.negatives is not None and self._links.negatives.mode == "triplet"
 
     def _require_triplets(self, word: str) -> None:
-        if not self._is_triplet:
+        if not self.is_triplet:
             raise AttributeError(f"batch.{word} is of negatives of mode='triplet', which the loader does not have")
 
     def _of_kinds(self, get: Callable):
@@ -114,7 +115,7 @@ class LinkBatch(Batch):
 
     def _labels_of(self, k: int, pairs: int, index):
         labels, negatives = self._links.labels[k], self._links.negatives
-        if (labels is None and negatives is None) or self._is_triplet:
+        if (labels is None and negatives is None) or self.is_triplet:
             return None
         of_pairs = np.ones(pairs, np.float32) if labels is None else labels[self._ids(k)]
         zeros = np.zeros((index.shape[1] - pairs, *of_pairs.shape[1:]), of_pairs.dtype)
@@ -125,7 +126,7 @@ class LinkBatch(Batch):
         if times is None:
             return None
         of_pairs = times[self._ids(k)]
-        if self._is_triplet:
+        if self.is_triplet:
             return self._placed(to_tensor(of_pairs))
         return self._placed(to_tensor(np.concatenate([of_pairs, of_pairs[self._core.links[k][2]]])))
 

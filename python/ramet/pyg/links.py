@@ -68,7 +68,7 @@ class PygLinkBatch(LinkBatch):
             return None
         pairs, _, of_negatives = self._core.links[0]
         of_pairs, of_negatives = torch.arange(pairs), torch.from_numpy(of_negatives)
-        at_sources = of_pairs if self._is_triplet else torch.cat([of_pairs, of_negatives])
+        at_sources = of_pairs if self.is_triplet else torch.cat([of_pairs, of_negatives])
         pair_of = self._placed(torch.cat([at_sources, of_pairs, of_negatives]))
         return {t: pair_of[tree] for t, tree in trees.items()} if isinstance(trees, dict) else pair_of[trees]
 

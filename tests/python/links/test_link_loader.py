@@ -323,6 +323,22 @@ def test_one_batch_is_that_of_a_loader(graph):
         ramet.sample_links(graph, chosen, FANOUTS, batch_size=3)
 
 
+def test_a_batch_as_pygs_data(graph):
+    """Pairs are in it, as PyG's loader of links has them."""
+    pytest.importorskip("torch_geometric")
+    for mode, words in (("binary", ["edge_label_index", "edge_label"]), ("triplet", ["src_index", "dst_neg_index"])):
+        batch = next(iter(ramet.LinkLoader(graph, FANOUTS, None, 32, expand="once", negatives=mode)))
+        data = batch.to_pyg()
+        for word in ["input_id", "n_id", *words]:
+            assert (data[word] == getattr(batch, word)).all()
+        assert ("edge_label_index" in data) == (mode == "binary")
+    _, graph = users_and_items()
+    batch = next(iter(ramet.LinkLoader(graph, [2], ("user", "buys", "item"), 8, expand="once")))
+    data = batch.to_pyg()["user", "buys", "item"]
+    assert (data.edge_label_index == batch.edge_label_index).all()
+    assert data.input_id.tolist() == batch.input_id.tolist()
+
+
 def test_bad_input(graph, edges):
     given = ramet.Negatives(source=[1, 2])
     full = ramet.from_edge_index(np.stack([np.zeros(5, int), np.arange(5)]), 5)

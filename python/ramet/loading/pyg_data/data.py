@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torch_geometric.data import Data, HeteroData
 
@@ -14,6 +14,9 @@ from ramet.loading.pyg_data.storages import set_edge_index
 
 if TYPE_CHECKING:
     from ramet.loading.batch import Batch
+
+LINK_WORDS, PAIR_WORDS = ("input_id",), ("edge_label_index", "edge_label", "edge_label_time")
+TRIPLET_WORDS = ("src_index", "dst_pos_index", "dst_neg_index")
 
 
 def to_pyg(batch: Batch, pad: Pad | None = None):
@@ -38,7 +41,10 @@ def to_pyg(batch: Batch, pad: Pad | None = None):
             store[attribute] = of_edges.table(name)
     if batch.has_hops:
         add_counts(batch, graph, nodes, edges)
-        describe_seeds(batch, nodes, batch.input_id, batch.seed_time)
+        if batch.origin.links is None:
+            describe_seeds(batch, nodes, batch.input_id, batch.seed_time)
+    if batch.origin.links is not None:
+        describe_links(batch, out)
     if pad is not None:
         _pad(batch, nodes, edges, names, as_pad(pad))
     return out
@@ -86,6 +92,24 @@ def describe_seeds(batch: Batch, nodes: dict, input_id, seed_time) -> None:
         seeds.input_id = input_id[name] if isinstance(input_id, dict) else input_id
         seeds.seed_time = seed_time[name] if isinstance(seed_time, dict) else seed_time
         seeds.batch_size = count
+
+
+def describe_links(batch: Any, out: Data | HeteroData) -> None:
+    """What PyG's LinkNeighborLoader says of the pairs, by edge type."""
+    types = batch.origin.links.edge_types
+    words = LINK_WORDS + (TRIPLET_WORDS if batch.is_triplet else PAIR_WORDS)
+    values = {word: by_edge_type(getattr(batch, word), types) for word in words}
+    for t in types:
+        links, sources, destinations = (out[t], out[t[0]], out[t[2]]) if batch.graph.is_hetero else (out, out, out)
+        for word, of_type in values.items():
+            store = {"src_index": sources, "dst_pos_index": destinations, "dst_neg_index": destinations}.get(
+                word, links
+            )
+            store[word] = of_type[t]
+
+
+def by_edge_type(value, types: list) -> dict:
+    return value if isinstance(value, dict) else {types[0]: value}
 
 
 def rows_of_nodes(batch: Batch) -> dict:
