@@ -36,10 +36,10 @@ ExcludedPositions::ExcludedPositions(const EdgeType& edges, std::span<const int6
   positions_.push_back(kEnd);
 }
 
-std::span<const int64_t> ExcludedPositions::search(const Row& row, const int64_t* first) const {
-  const int64_t* const end = positions_.data() + positions_.size();
-  first = std::lower_bound(first, end, row.begin);
-  return {first, std::lower_bound(first, end, row.begin + row.degree)};
+const int64_t* ExcludedPositions::first_from(int64_t position) const {
+  const auto block = static_cast<size_t>(position >> shift_);
+  const int64_t* const all = positions_.data();
+  return std::lower_bound(all + before_block_[block], all + before_block_[block + 1], position);
 }
 
 std::vector<ExcludedPositions> excluded_by_type(const Graph& graph,

@@ -33,11 +33,12 @@ class ExcludedPositions {
     const int64_t* first = &positions_[before_block_[static_cast<size_t>(row.begin >> shift_)]];
     if (*first >= row.begin + row.degree) [[likely]]
       return {};
-    return search(row, first);
+    return {first_from(row.begin), first_from(row.begin + row.degree)};
   }
 
  private:
-  [[nodiscard]] std::span<const int64_t> search(const Row& row, const int64_t* first) const;
+  // The first that is at `position` or behind it.
+  [[nodiscard]] const int64_t* first_from(int64_t position) const;
 
   static constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
   std::vector<int64_t> positions_{kEnd};   // kEnd comes last
