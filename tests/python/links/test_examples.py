@@ -29,6 +29,12 @@ def test_walks_tell_the_classes_of_nodes(data_dir, tmp_path):
     assert mean > 0.78 and deviation < 0.02
 
 
+def test_drugs_that_interact_are_found(data_dir):
+    """Chance is 0.0002."""
+    small = "--width", 64, "--num-neighbors", 30, "--epochs", 1
+    assert fractions("link_prediction.py", data_dir / "ogbl_ddi", *small)[-1] > 0.04
+
+
 def test_items_are_recommended():
     printed = fractions("recommendation.py", "--users", 2000, "--items", 800, "--epochs", 6)
     popular, learned, best = np.reshape(printed[-6:], (3, 2))  # Recall@20 and NDCG@20
