@@ -37,6 +37,14 @@ class EdgesInTime {
     int64_t operator[](int64_t j) const {
       return numbers_ == nullptr ? first_ + part_[j] : numbers_[j];
     }
+    void copy(int64_t j, int64_t count, int64_t* out) const {
+      if (numbers_ != nullptr) {
+        std::copy_n(numbers_ + j, count, out);
+      } else {
+        part_.copy(j, count, out);
+        std::for_each_n(out, count, [&](int64_t& number) { number += first_; });
+      }
+    }
     template <typename Body>
     void for_each(Body&& body) const {
       part_.for_each([&](int64_t j) { body(numbers_ == nullptr ? first_ + j : numbers_[j]); });

@@ -7,6 +7,7 @@
 // two reads of a small table.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -72,6 +73,15 @@ class RemainingNumbers {
   int64_t operator[](int64_t j) const {
     if (j < begin_ || j >= end_) find_run(j);
     return j + before_;
+  }
+  // Writes `count` of them, from the j-th on.
+  void copy(int64_t j, int64_t count, int64_t* out) const {
+    for (const int64_t end = j + count; j < end;) {
+      if (j < begin_ || j >= end_) find_run(j);
+      const int64_t run_end = std::min(end, end_), before = before_;
+      for (; j < run_end; ++j)
+        *out++ = j + before;
+    }
   }
   [[nodiscard]] std::span<const int64_t> excluded() const { return excluded_; }
   // Calls body(number) with all of them, in order.

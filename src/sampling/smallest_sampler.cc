@@ -58,8 +58,7 @@ class RowWords {
   void for_each(const DrawKeys& keys, const Edges& edges, uint64_t bound, Body&& body) {
     for (int64_t first = 0; first < edges.size(); first += kSpan) {
       const int64_t count = std::min(kSpan, edges.size() - first);
-      for (int64_t j = 0; j < count; ++j)
-        position_[static_cast<size_t>(j)] = edges[first + j];
+      edges.copy(first, count, position_.data());
       const int64_t kept = bound < kWorthScan ? keep(keys, edges, first, count, bound) : count;
       kernel_.words(keys, position_.data(), kept, word_.data());
       for (int64_t e = 0; e < kept; ++e)
