@@ -9,7 +9,7 @@ import numpy as np
 
 from ramet import _core
 from ramet._support.arguments import EdgeTypeName, shortened
-from ramet.arrays import as_array, check_range, to_integers
+from ramet.arrays import INT32_MAX, as_array, check_range, to_integers
 from ramet.dtypes import dtype_name
 from ramet.graph import Graph
 from ramet.loading.times import COUNT_UNITS
@@ -157,14 +157,16 @@ def _check_type(edge_type, graph: Graph) -> None:
 
 
 def _positions(chosen, graph: Graph, edge_type: EdgeTypeName, what: str) -> np.ndarray | None:
-    """The positions in the CSC of edges: None, the name of a split, ids or a mask."""
+    """The positions in the CSC of edges: None, the name of a split, ids or a mask. int32 where they fit."""
     ids = graph.edge_ids(edge_type)
     if chosen is None and ids is None:
         return None
     if chosen is None:
-        return np.argsort(ids, kind="stable")
-    chosen = graph.split(chosen, edge_type) if isinstance(chosen, str) else chosen
-    return positions_of(chosen, graph._core, edge_type, what)
+        positions = np.argsort(ids, kind="stable")
+    else:
+        chosen = graph.split(chosen, edge_type) if isinstance(chosen, str) else chosen
+        positions = positions_of(chosen, graph._core, edge_type, what)
+    return positions.astype(np.int32 if graph.num_edges(edge_type) <= INT32_MAX else np.int64, copy=False)
 
 
 def _as_times(edge_time, edge_type, positions, are_edges: bool, count: int, graph: Graph, time, what: str):
